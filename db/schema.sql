@@ -1,0 +1,259 @@
+-- The sum of the migrations in this folder, for reading. Printed by `npm run print`; a test says that it is fresh.
+
+create table account (
+  id text not null,
+  may_go_negative boolean not null,
+  posted_sun bigint default 0 not null,
+  held_sun bigint default 0 not null,
+  constraint account_pkey primary key (id),
+  constraint account_held_not_negative check (held_sun >= 0),
+  constraint account_not_overdrawn check (may_go_negative or (posted_sun - held_sun) >= 0),
+  constraint account_system_keeps_no_sum check (not may_go_negative or posted_sun = 0 and held_sun = 0)
+) with (fillfactor=50);
+
+create table activation (
+  id text not null,
+  address text not null,
+  state text default 'new' not null,
+  attempt_id text,
+  tries integer default 0 not null,
+  made_at timestamptz not null,
+  constraint activation_pkey primary key (id),
+  constraint activation_attempt foreign key (attempt_id) references attempt(id),
+  constraint activation_state check (state in ('new', 'activating', 'active', 'failed'))
+);
+create unique index activation_one_under_way on activation (address) where (state in ('new', 'activating'));
+create index activation_open on activation (made_at) where (state in ('new', 'activating'));
+
+create table attempt (
+  id text not null,
+  subject text not null,
+  contract jsonb not null,
+  state text default 'new' not null,
+  tx_id text,
+  signed bytea,
+  expires_at timestamptz,
+  send_at timestamptz not null,
+  sends integer default 0 not null,
+  answer text,
+  block_number bigint,
+  block_time timestamptz,
+  made_at timestamptz not null,
+  sent_at timestamptz,
+  constraint attempt_pkey primary key (id),
+  constraint attempt_tx_id_unique unique (tx_id),
+  constraint attempt_in_a_block check ((state in ('included', 'solid')) = (block_number is not null) and (block_number is null) = (block_time is null)),
+  constraint attempt_signed_has_bytes check ((state = 'new') = (tx_id is null) and (tx_id is null) = (signed is null) and (tx_id is null) = (expires_at is null)),
+  constraint attempt_state check (state in ('new', 'signed', 'sent', 'included', 'solid', 'dead'))
+);
+create index attempt_dead on attempt (id) where (state = 'dead');
+create index attempt_not_solid on attempt (block_number) where (state = 'included');
+create unique index attempt_one_alive on attempt (subject) where (state <> 'dead');
+create index attempt_to_send on attempt (send_at) where (state in ('signed', 'sent'));
+create index attempt_to_sign on attempt (send_at) where (state = 'new');
+
+create table block (
+  number bigint not null,
+  id text not null,
+  parent_id text not null,
+  "time" timestamptz not null,
+  transfers jsonb not null,
+  constraint block_pkey primary key (number)
+);
+
+create table chain (
+  one boolean default true not null,
+  head_number bigint not null,
+  head_id text not null,
+  head_time timestamptz not null,
+  solid_number bigint not null,
+  seen_at timestamptz not null,
+  constraint chain_pkey primary key (one),
+  constraint chain_has_one_row check (one),
+  constraint chain_solid_not_above_head check (solid_number <= head_number)
+);
+
+create table cursor (
+  name text not null,
+  number bigint not null,
+  constraint cursor_pkey primary key (name)
+);
+
+create table delegation (
+  id text not null,
+  order_id text not null,
+  wallet text not null,
+  receiver text not null,
+  resource text not null,
+  amount bigint not null,
+  stake_sun bigint not null,
+  state text default 'delegating' not null,
+  attempt_id text not null,
+  reclaim_id text,
+  delegated_at timestamptz,
+  expires_at timestamptz,
+  reclaimed_at timestamptz,
+  constraint delegation_pkey primary key (id),
+  constraint delegation_attempt_once unique (attempt_id),
+  constraint delegation_reclaim_once unique (reclaim_id),
+  constraint delegation_attempt foreign key (attempt_id) references attempt(id),
+  constraint delegation_order foreign key (order_id) references orders(id),
+  constraint delegation_reclaim foreign key (reclaim_id) references attempt(id),
+  constraint delegation_resource foreign key (resource) references pool(resource),
+  constraint delegation_amounts check (amount > 0 and stake_sun >= 1000000),
+  constraint delegation_has_its_times check ((state in ('delegating', 'failed')) = (delegated_at is null) and (delegated_at is null) = (expires_at is null) and (state = 'ended') = (reclaimed_at is not null) and ((state not in ('reclaiming', 'ended')) or reclaim_id is not null)),
+  constraint delegation_state check (state in ('delegating', 'active', 'reclaiming', 'ended', 'failed'))
+);
+create index delegation_of_order on delegation (order_id);
+create index delegation_of_wallet on delegation (wallet, resource) where (state in ('delegating', 'active'));
+create index delegation_open on delegation (attempt_id) where (state = 'delegating');
+create index delegation_reclaiming on delegation (reclaim_id) where (state = 'reclaiming');
+create index delegation_to_reclaim on delegation (expires_at) where (state = 'active');
+
+create table deposit (
+  tx_id text not null,
+  from_address text not null,
+  to_address text not null,
+  amount_sun bigint not null,
+  block_number bigint not null,
+  block_time timestamptz not null,
+  customer_id text,
+  state text not null,
+  reason text,
+  seen_at timestamptz not null,
+  constraint deposit_pkey primary key (tx_id),
+  constraint deposit_amount_positive check (amount_sun > 0),
+  constraint deposit_credited_to_somebody check ((state = 'credited') = (customer_id is not null)),
+  constraint deposit_held_for_a_reason check ((state = 'held') = (reason is not null)),
+  constraint deposit_state check (state in ('credited', 'held'))
+);
+create index deposit_of_customer on deposit (customer_id, block_number);
+
+create table fee (
+  id bigint generated always as identity not null,
+  name text not null,
+  price_sun bigint not null,
+  since timestamptz default now() not null,
+  until timestamptz,
+  changed_by text not null,
+  constraint fee_pkey primary key (id),
+  constraint fee_name check (name = 'activate_address'),
+  constraint fee_positive check (price_sun > 0)
+);
+create unique index fee_once on fee (name) where (until is null);
+
+create table migration (
+  number integer not null,
+  name text not null,
+  sha256 text not null,
+  applied_at timestamptz default clock_timestamp() not null,
+  constraint migration_pk primary key (number)
+);
+
+create table orders (
+  id text not null,
+  customer_id text not null,
+  external_id text,
+  service text not null,
+  address text not null,
+  energy bigint default 0 not null,
+  bandwidth bigint default 0 not null,
+  activate boolean not null,
+  activation_id text,
+  state text default 'new' not null,
+  to_delegate boolean not null,
+  amount_sun bigint not null,
+  fee_sun bigint default 0 not null,
+  tx_id text,
+  tries integer default 0 not null,
+  due_at timestamptz not null,
+  created_at timestamptz not null,
+  constraint orders_pkey primary key (id),
+  constraint orders_external_id_once unique (customer_id, external_id),
+  constraint orders_activation foreign key (activation_id) references activation(id),
+  constraint orders_amounts_fit_service check ((energy > 0) = (service in ('energy', 'resource_bundle')) and (bandwidth > 0) = (service in ('bandwidth', 'resource_bundle'))),
+  constraint orders_prices check (amount_sun > 0 and fee_sun >= 0 and fee_sun <= amount_sun),
+  constraint orders_service check (service in ('energy', 'bandwidth', 'resource_bundle', 'activate_address')),
+  constraint orders_state check (state in ('new', 'pending', 'success', 'failed')),
+  constraint orders_success_has_hash check (state <> 'success' or tx_id is not null)
+);
+create index orders_of_customer on orders (customer_id, id desc);
+create index orders_open on orders (id) where (state in ('new', 'pending'));
+create index orders_to_delegate on orders (due_at, id) where to_delegate;
+
+create table pool (
+  resource text not null,
+  room bigint default 0 not null,
+  reserved bigint default 0 not null,
+  total_limit bigint default 0 not null,
+  total_weight bigint default 0 not null,
+  constraint pool_pkey primary key (resource),
+  constraint pool_reserved_not_negative check (reserved >= 0),
+  constraint pool_resource check (resource in ('energy', 'bandwidth'))
+);
+
+create table pool_wallet (
+  address text not null,
+  resource text not null,
+  room_sun bigint not null,
+  block_number bigint not null,
+  constraint pool_wallet_pkey primary key (address, resource),
+  constraint pool_wallet_resource foreign key (resource) references pool(resource)
+);
+
+create table price (
+  id bigint generated always as identity not null,
+  resource text not null,
+  duration_hours integer default 1 not null,
+  min_amount bigint not null,
+  max_amount bigint not null,
+  price_sun bigint not null,
+  since timestamptz default now() not null,
+  until timestamptz,
+  changed_by text not null,
+  constraint price_pkey primary key (id),
+  constraint price_bandwidth_once exclude using gist (int8range(min_amount, max_amount, '[]') with &&) where (resource = 'bandwidth' and until is null),
+  constraint price_energy_once exclude using gist (int8range(min_amount, max_amount, '[]') with &&) where (resource = 'energy' and until is null),
+  constraint price_duration check (duration_hours = 1),
+  constraint price_positive check (price_sun > 0),
+  constraint price_range check (min_amount > 0 and max_amount >= min_amount),
+  constraint price_resource check (resource in ('energy', 'bandwidth'))
+);
+
+create table service (
+  name text not null,
+  on_sale boolean not null,
+  changed_by text not null,
+  constraint service_pkey primary key (name)
+);
+
+create table transfer (
+  id text not null,
+  kind text not null,
+  hold_id text,
+  debit text not null,
+  credit text not null,
+  amount_sun bigint not null,
+  made_at timestamptz not null,
+  constraint transfer_pkey primary key (id),
+  constraint transfer_hold_resolved_once unique (hold_id),
+  constraint transfer_hold_exists foreign key (hold_id) references transfer(id),
+  constraint transfer_amount_positive check (amount_sun > 0),
+  constraint transfer_between_two_accounts check (debit <> credit),
+  constraint transfer_kind check (kind in ('move', 'hold', 'capture', 'release')),
+  constraint transfer_resolves_a_hold check ((kind in ('capture', 'release')) = (hold_id is not null))
+);
+create index transfer_of_credit on transfer (credit, made_at);
+create index transfer_of_debit on transfer (debit, made_at);
+
+CREATE OR REPLACE FUNCTION refuse_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';
+end $function$;
+
+create trigger transfer_is_append_only before delete or update on transfer for each row execute function refuse_change();
+
+create trigger transfer_is_not_truncated before truncate on transfer for each statement execute function refuse_change();

@@ -1,0 +1,305 @@
+// The chain itself: blocks, the pool of pending transactions, and the three states that can be read (head with pending,
+// head, solid). Synchronous and without a clock: time passes only in blocks, and a block's transactions are executed at
+// the time of its parent, as on the real chain. The same calls in the same order make the same blocks.
+
+import { newAccount } from './accounts.ts'
+import { type Block, genesisParent, type Included, makeBlock, type Witness, witnessesOf } from './blocks.ts'
+import { applyDecree, type Decree } from './decrees.ts'
+import {
+  BLOCK_MAX_BYTES,
+  defaultParameters,
+  mainnetWeights,
+  type Parameters,
+  PENDING_MAX,
+  PENDING_MAX_MS,
+  SLOT_MS,
+} from './parameters.ts'
+import { Refusal } from './refusal.ts'
+import { Ground, Layer, PastView, type View } from './state.ts'
+import { type ChainFacts, executeTransaction, type Outcome, type SignedTransaction } from './transactions.ts'
+import type { World } from './world.ts'
+
+export type ChainOptions = {
+  readonly genesis_time_ms: number
+  readonly seed: string
+  readonly solid_lag_blocks: number
+  /** Sun by address (hexadecimal) that exists from the start. */
+  readonly balances: readonly { readonly address: string; readonly sun: bigint }[]
+  readonly rest_of_network?: { readonly energy_weight_trx: bigint; readonly net_weight_trx: bigint } | undefined
+  readonly parameters?: Partial<Parameters> | undefined
+}
+
+/** Where a transaction stands in the chain. */
+export type Place = { readonly block: number; readonly index: number }
+
+/** Everything that changes the chain; the same inputs in the same order make the same chain. */
+export type ChainInput =
+  | { readonly kind: 'decree'; readonly decree: Decree }
+  | { readonly kind: 'block'; readonly block: Block }
+  | { readonly kind: 'reorganize'; readonly blocks: number }
+
+type Waiting = { readonly transaction: SignedTransaction; readonly since_ms: number }
+
+export class Chain implements ChainFacts {
+  readonly parameters: Parameters
+  readonly witnesses: readonly Witness[]
+  readonly genesis_time_ms: number
+  readonly ground = new Ground()
+  solid_lag_blocks: number
+  /** Told of every input after it has taken effect. */
+  onInput: (input: ChainInput) => void = () => {}
+  private readonly blocks: Block[] = []
+  private readonly places = new Map<string, Place>()
+  private waiting = new Map<string, Waiting>()
+  private decrees: Decree[] = []
+  private pending = new Layer(this.ground)
+  private solid = 0
+  private builds = 0
+
+  constructor(options: ChainOptions) {
+    this.parameters = { ...defaultParameters, ...options.parameters }
+    this.witnesses = witnessesOf(options.seed)
+    this.genesis_time_ms = Math.floor(options.genesis_time_ms / SLOT_MS) * SLOT_MS
+    this.solid_lag_blocks = options.solid_lag_blocks
+    const state = new Layer(this.ground)
+    for (const { address } of this.witnesses) {
+      state.write('account', address, { ...newAccount(address, this.genesis_time_ms), is_witness: true })
+    }
+    const decrees: Decree[] = [
+      { kind: 'weights', ...(options.rest_of_network ?? mainnetWeights) },
+      ...options.balances.map(({ address, sun }) => ({ kind: 'fund' as const, address, sun })),
+    ]
+    for (const decree of decrees) applyDecree(state, decree, this.genesis_time_ms)
+    this.ground.absorb(state)
+    const header = {
+      number: 0,
+      timestamp: this.genesis_time_ms,
+      parentHash: genesisParent(options.seed),
+      witness_address: this.witnesses[0]!.address,
+    }
+    this.blocks.push(makeBlock(header, { transactions: [], decrees, undo: undefined }))
+  }
+
+  get head(): Block {
+    return this.blocks.at(-1)!
+  }
+
+  get head_number(): number {
+    return this.head.header.number
+  }
+
+  get head_time_ms(): number {
+    return this.head.header.timestamp
+  }
+
+  get solid_block(): Block {
+    return this.blocks[this.solid]!
+  }
+
+  /** The head's time in slots since genesis. */
+  get head_slot(): number {
+    return (this.head_time_ms - this.genesis_time_ms) / SLOT_MS
+  }
+
+  blockId(number: number): string | undefined {
+    return this.block(number)?.id
+  }
+
+  /** The block of a number, if there is one. */
+  block(number: number): Block | undefined {
+    return this.blocks[number]
+  }
+
+  hasTransaction(id: string): boolean {
+    return this.places.has(id) || this.waiting.has(id)
+  }
+
+  /** Where a transaction stands in the chain; undefined while it is pending and when it is unknown. */
+  placeOf(id: string): Place | undefined {
+    return this.places.get(id)
+  }
+
+  /** The transactions that wait for a block, in the order in which they came. */
+  pendingTransactions(): SignedTransaction[] {
+    return Array.from(this.waiting.values(), ({ transaction }) => transaction)
+  }
+
+  pendingTransaction(id: string): SignedTransaction | undefined {
+    return this.waiting.get(id)?.transaction
+  }
+
+  pendingSize(): number {
+    return this.waiting.size
+  }
+
+  /** The state that `/wallet` reads: the head's, with everything pending done. */
+  headView(): View {
+    return this.pending
+  }
+
+  /** The state that `/walletsolidity` reads. */
+  solidView(): View {
+    const undos = this.blocks.slice(this.solid + 1).map(({ undo }) => undo!)
+    return new PastView(undos, this.ground)
+  }
+
+  /** A world over a layer of its own, at the time of the head. Whatever is done in it is gone with it. */
+  world(view: View, building = false): World {
+    return {
+      state: new Layer(view),
+      parameters: this.parameters,
+      now_ms: this.head_time_ms,
+      slot: this.head_slot,
+      building,
+    }
+  }
+
+  /** Counts the transactions that were built here. */
+  nextBuild(): number {
+    return this.builds++
+  }
+
+  /** Takes a transaction into the pending pool, or throws a Refusal. */
+  broadcast(transaction: SignedTransaction): void {
+    if (this.waiting.size > PENDING_MAX) throw new Refusal('SERVER_BUSY', 'too many pending')
+    const world = this.world(this.pending)
+    executeTransaction(world, this, transaction)
+    this.pending.merge(world.state)
+    this.waiting.set(transaction.id, { transaction, since_ms: this.head_time_ms })
+  }
+
+  /** Lets a decree hold at once; the next block takes it in. */
+  decree(decree: Decree): void {
+    applyDecree(this.pending, decree, this.head_time_ms)
+    this.decrees.push(decree)
+    this.onInput({ kind: 'decree', decree })
+  }
+
+  /** The time of the slot at or before a time, but after the head. */
+  slotAt(time_ms: number): number {
+    const slot = Math.floor((time_ms - this.genesis_time_ms) / SLOT_MS)
+    return this.genesis_time_ms + Math.max(slot, this.head_slot + 1) * SLOT_MS
+  }
+
+  /** Makes a block of what is pending. Pending transactions that have become invalid, or too old, are dropped without
+   *  a word; those that do not fit wait on. */
+  mine(time_ms: number = this.head_time_ms + SLOT_MS): Block {
+    const state = new Layer(this.ground)
+    for (const decree of this.decrees) applyDecree(state, decree, this.head_time_ms)
+    const { included, left } = this.fill(state)
+    const block = this.append(time_ms, state, included)
+    this.waiting = new Map(left.map((waiting) => [waiting.transaction.id, waiting]))
+    this.renewPending()
+    return block
+  }
+
+  /** Makes a block of exactly these transactions: for replaying a log. Throws a Refusal when one does not execute. */
+  replay(time_ms: number, transactions: readonly SignedTransaction[]): Block {
+    const state = new Layer(this.ground)
+    for (const decree of this.decrees) applyDecree(state, decree, this.head_time_ms)
+    this.waiting.clear()
+    const included = transactions.map((transaction) => this.include(state, transaction))
+    const block = this.append(time_ms, state, included)
+    this.renewPending()
+    return block
+  }
+
+  /** Takes blocks back, the newest first. Their decrees and, unless they are to be lost, their transactions wait for
+   *  a block again. Only blocks that are not solid yet can be taken back. */
+  reorganize(count: number, drop_transactions: boolean): void {
+    if (count > this.head_number - this.solid)
+      throw new RangeError(`only ${this.head_number - this.solid} blocks are not solid`)
+    const returned: SignedTransaction[] = []
+    for (let taken = 0; taken < count; taken++) {
+      const block = this.blocks.pop()!
+      this.ground.restore(block.undo!)
+      this.decrees.unshift(...block.decrees)
+      returned.unshift(...block.transactions.map(({ transaction }) => transaction))
+      for (const { transaction } of block.transactions) this.places.delete(transaction.id)
+    }
+    if (!drop_transactions) {
+      const back = returned.map((transaction) => ({ transaction, since_ms: this.head_time_ms }))
+      this.waiting = new Map([...back, ...this.waiting.values()].map((waiting) => [waiting.transaction.id, waiting]))
+    }
+    this.renewPending()
+    this.onInput({ kind: 'reorganize', blocks: count })
+  }
+
+  private fill(state: Layer): { included: Included[]; left: Waiting[] } {
+    const included: Included[] = []
+    const left: Waiting[] = []
+    const closed = new Set<string>()
+    let bytes = 0
+    const candidates = [...this.waiting.values()]
+    this.waiting = new Map()
+    for (const waiting of candidates) {
+      const { transaction } = waiting
+      if (bytes + transaction.bytes.length + 3 > BLOCK_MAX_BYTES || closed.has(transaction.owner_address)) {
+        left.push(waiting)
+        continue
+      }
+      const result = this.attempt(state, transaction)
+      if (!result) continue
+      included.push(result)
+      bytes += transaction.bytes.length + 3
+      // Whoever changed permissions in a block does nothing else in it: the node's rule.
+      if (transaction.contract_name === 'AccountPermissionUpdateContract') closed.add(transaction.owner_address)
+    }
+    return { included, left }
+  }
+
+  private attempt(state: Layer, transaction: SignedTransaction): Included | undefined {
+    try {
+      return this.include(state, transaction)
+    } catch (error) {
+      if (error instanceof Refusal) return undefined
+      throw error
+    }
+  }
+
+  private include(state: Layer, transaction: SignedTransaction): Included {
+    const world = this.world(state)
+    const outcome: Outcome = executeTransaction(world, this, transaction)
+    state.merge(world.state)
+    return { transaction, outcome }
+  }
+
+  private append(time_ms: number, state: Layer, transactions: Included[]): Block {
+    const timestamp = this.slotAt(time_ms)
+    const slot = (timestamp - this.genesis_time_ms) / SLOT_MS
+    const header = {
+      number: this.head_number + 1,
+      timestamp,
+      parentHash: this.head.id,
+      witness_address: this.witnesses[slot % this.witnesses.length]!.address,
+    }
+    const block = makeBlock(header, { transactions, decrees: this.decrees, undo: this.ground.absorb(state) })
+    this.decrees = []
+    this.blocks.push(block)
+    transactions.forEach(({ transaction }, index) => {
+      this.places.set(transaction.id, { block: header.number, index })
+    })
+    this.settle()
+    this.onInput({ kind: 'block', block })
+    return block
+  }
+
+  /** Moves the solid block up. It never moves back. */
+  private settle(): void {
+    const solid = Math.max(this.solid, this.head_number - this.solid_lag_blocks)
+    for (let number = this.solid + 1; number <= solid; number++) this.blocks[number]!.undo = undefined
+    this.solid = solid
+  }
+
+  /** Executes what still waits on the new head. */
+  private renewPending(): void {
+    this.pending = new Layer(this.ground)
+    for (const decree of this.decrees) applyDecree(this.pending, decree, this.head_time_ms)
+    const candidates = [...this.waiting.values()]
+    this.waiting = new Map()
+    for (const waiting of candidates) {
+      if (this.head_time_ms - waiting.since_ms > PENDING_MAX_MS) continue
+      if (this.attempt(this.pending, waiting.transaction)) this.waiting.set(waiting.transaction.id, waiting)
+    }
+  }
+}

@@ -1,0 +1,63 @@
+// A TRON development chain in a process of one's own: state, blocks and the node's HTTP interface as one synchronous
+// object. It has no clock, no timer and no randomness: the same calls give the same answers, byte for byte.
+
+import { type Address, addressToHex } from '../src/tron/address.ts'
+import type { Block } from './blocks.ts'
+import { Chain } from './chain.ts'
+import { answerControl } from './control.ts'
+import { type Answer, answerWallet } from './http.ts'
+import type { Parameters } from './parameters.ts'
+
+export type DevchainOptions = {
+  /** Milliseconds since 1970; rounded down to a multiple of 3000. */
+  genesis_time_ms: number
+  /** Derives the witnesses and everything else that looks random. Default: penstock. */
+  seed?: string
+  genesis_balances?: { address: Address; sun: bigint }[]
+  /** How many blocks the solid block is behind the head. Default: 18, as on the main network. */
+  solid_lag_blocks?: number
+  /** Stakes of accounts that this chain does not have. Default: those of the main network. */
+  rest_of_network?: { energy_weight_trx: bigint; net_weight_trx: bigint }
+  /** Chain parameters that differ from the main network's, by their names in `getchainparameters`. */
+  parameters?: Partial<Parameters>
+}
+
+export class Devchain {
+  readonly chain: Chain
+
+  constructor(options: DevchainOptions) {
+    this.chain = new Chain({
+      genesis_time_ms: options.genesis_time_ms,
+      seed: options.seed ?? 'penstock',
+      solid_lag_blocks: options.solid_lag_blocks ?? 18,
+      balances: (options.genesis_balances ?? []).map(({ address, sun }) => ({ address: addressToHex(address), sun })),
+      rest_of_network: options.rest_of_network,
+      parameters: options.parameters,
+    })
+  }
+
+  /** One HTTP exchange without a socket. `path` may carry a query; `body` is the raw text, '' when there is none. */
+  request(method: string, path: string, body: string): Answer {
+    return path.startsWith('/devchain/')
+      ? answerControl(this.chain, method, path, body)
+      : answerWallet(this.chain, method, path, body)
+  }
+
+  /** Makes a block of what is pending, at the slot of `time_ms` (at the next one when absent or past). */
+  mine(time_ms?: number): Block {
+    return this.chain.mine(time_ms)
+  }
+
+  /** Credits TRX at once; the next block takes it in. */
+  fund(address: Address, sun: bigint): void {
+    this.chain.decree({ kind: 'fund', address: addressToHex(address), sun })
+  }
+
+  get head(): Block {
+    return this.chain.head
+  }
+
+  get solid(): Block {
+    return this.chain.solid_block
+  }
+}

@@ -1,0 +1,52 @@
+// Endpoints that build an unsigned transaction: the contract is validated against the head with all that is pending, and
+// the transaction refers to the solid block and expires a minute after the head.
+
+import { bytesToHex } from '@noble/hashes/utils.js'
+import { contractSchemas } from '../src/tron/contracts.ts'
+import { decode, encode } from '../src/tron/protobuf.ts'
+import { contract, encodeRawData } from '../src/tron/transaction.ts'
+import { referenceTo } from './blocks.ts'
+import { contractOf } from './contracts.ts'
+import type { Json } from './json.ts'
+import { printTransaction, readHex, reading, readMessage } from './messages.ts'
+import { SLOT_MS } from './parameters.ts'
+import type { Call, Route, Routes } from './routes.ts'
+import { signedTransaction } from './transactions.ts'
+
+const EXPIRATION_MS = 60_000
+
+const built = {
+  createtransaction: 'TransferContract',
+  createaccount: 'AccountCreateContract',
+  freezebalancev2: 'FreezeBalanceV2Contract',
+  unfreezebalancev2: 'UnfreezeBalanceV2Contract',
+  withdrawexpireunfreeze: 'WithdrawExpireUnfreezeContract',
+  cancelallunfreezev2: 'CancelAllUnfreezeV2Contract',
+  delegateresource: 'DelegateResourceContract',
+  undelegateresource: 'UnDelegateResourceContract',
+  accountpermissionupdate: 'AccountPermissionUpdateContract',
+}
+
+function build({ chain, given }: Call, type: string): Json {
+  const { visible } = given
+  const schema = contractSchemas[type]!
+  const message = reading(() => decode(schema, encode(schema, readMessage(schema, given.members, visible))))
+  contractOf(type).validate(chain.world(chain.headView(), true), message)
+  const memo = given.text('extra_data')
+  const raw_data = {
+    ...referenceTo(chain.solid_block),
+    expiration: chain.head_time_ms + EXPIRATION_MS,
+    contract: [contract(type, message, given.number('Permission_id'))],
+    // A real node puts its clock here; two equal requests must differ here too, and a replay must repeat them.
+    timestamp: chain.head_time_ms + (chain.nextBuild() % SLOT_MS),
+    ...(memo === '' ? {} : { data: visible ? bytesToHex(new TextEncoder().encode(memo)) : readHex(memo) }),
+  }
+  return { visible, ...printTransaction(signedTransaction(encodeRawData(raw_data), []), visible) }
+}
+
+export const builderRoutes: Routes = Object.fromEntries(
+  Object.entries(built).map(([name, type]): [string, Route] => [
+    name,
+    { post_only: true, answer: (call) => build(call, type) },
+  ]),
+)

@@ -1,0 +1,165 @@
+// The node's JSON of messages, transactions and addresses. `visible` false: addresses and bytes are hexadecimal. True:
+// addresses are text, and so are the few fields of bytes that hold text (the memo is not one of them).
+
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
+import { addressToHex, isAddress } from '../src/tron/address.ts'
+import { contractSchemas } from '../src/tron/contracts.ts'
+import { type Field, MalformedMessage, type Message, type Schema } from '../src/tron/protobuf.ts'
+import { type Contract, encodeRawData, type RawData } from '../src/tron/transaction.ts'
+import { addressText } from './accounts.ts'
+import { type Json, type JsonObject, withoutDefaults } from './json.ts'
+import { type Outcome, type SignedTransaction, signedTransaction } from './transactions.ts'
+
+/** An exception of the node that its HTTP interface reports by its Java class. */
+export class NodeException extends Error {
+  override name = 'NodeException'
+  readonly java_class: string
+
+  constructor(java_class: string, message: string) {
+    super(message)
+    this.java_class = java_class
+  }
+}
+
+/** Text that does not have the form of the field it was given for. */
+export function parseException(message: string): NodeException {
+  return new NodeException('org.tron.core.services.http.JsonFormat$ParseException', message)
+}
+
+export const printAddress = (hex: string, visible: boolean): string =>
+  visible && hex.length === 42 ? addressText(hex) : hex
+
+/** An address of a request as 42 hexadecimal characters. Throws a NodeException for anything else than text of the
+ *  expected kind; hexadecimal text of another length passes, since the node lets it pass too. */
+export function readAddress(text: string, visible: boolean): string {
+  if (visible) {
+    if (text === '') return ''
+    if (!isAddress(text)) throw parseException('1:1: INVALID base58 String')
+    return addressToHex(text)
+  }
+  return readHex(text)
+}
+
+export function readHex(text: string): string {
+  if (!/^([0-9a-fA-F]{2})*$/.test(text)) throw parseException('1:1: INVALID hex String')
+  return text.toLowerCase()
+}
+
+const isSchema = (type: Field['type']): type is Schema => typeof type === 'object' && 'fields' in type
+
+/** A message with its addresses and text made visible; the codec's own form is the one that is not visible. */
+export function printMessage(schema: Schema, value: Message, visible: boolean): JsonObject {
+  return visible ? mapMessage(schema, value, printScalar) : (value as JsonObject)
+}
+
+function printScalar(type: Field['type'], value: unknown): Json {
+  if (type === 'address') return printAddress(value as string, true)
+  if (type === 'text_bytes') return new TextDecoder().decode(hexToBytes(value as string))
+  return value as Json
+}
+
+/** A message of a request in the codec's form. Fields that it does not have are left out. */
+export function readMessage(schema: Schema, value: unknown, visible: boolean): Message {
+  if (typeof value !== 'object' || value === null) throw parseException('1:1: Expected "{".')
+  return visible ? mapMessage(schema, value as Message, readScalar) : (value as Message)
+}
+
+function readScalar(type: Field['type'], value: unknown): Json {
+  if (type === 'address' && typeof value === 'string') return readAddress(value, true)
+  if (type === 'text_bytes' && typeof value === 'string') return bytesToHex(new TextEncoder().encode(value))
+  return value as Json
+}
+
+function mapMessage(
+  schema: Schema,
+  value: Message,
+  mapScalar: (type: Field['type'], value: unknown) => Json,
+): { [name: string]: Json } {
+  const result: { [name: string]: Json } = {}
+  for (const { name, type } of schema.fields) {
+    const given = value[name]
+    if (given === undefined || given === null) continue
+    const one = (item: unknown): Json =>
+      isSchema(type) ? mapMessage(type, item as Message, mapScalar) : mapScalar(type, item)
+    result[name] = Array.isArray(given) ? given.map(one) : one(given)
+  }
+  return result
+}
+
+/** Runs a piece of reading; what the codec refuses becomes the node's exception. */
+export function reading<Result>(read: () => Result): Result {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof MalformedMessage) throw parseException(`1:1: ${error.message}`)
+    throw error
+  }
+}
+
+/** The raw data of a transaction as the node prints it. */
+export function printRawData(raw_data: RawData, visible: boolean): JsonObject {
+  const contract = raw_data.contract.map(({ type, parameter, ...rest }) => ({
+    parameter: { value: printMessage(contractSchemas[type]!, parameter.value, visible), type_url: parameter.type_url },
+    type,
+    ...rest,
+  }))
+  return { ...raw_data, contract }
+}
+
+/** A transaction as the node prints it; `outcome` is what its block made of it. */
+export function printTransaction(transaction: SignedTransaction, visible: boolean, outcome?: Outcome): JsonObject {
+  return {
+    ...(outcome ? { ret: [{ contractRet: outcome.contract_ret }] } : {}),
+    ...(transaction.signatures.length > 0 ? { signature: transaction.signatures } : {}),
+    txID: transaction.id,
+    raw_data: printRawData(transaction.raw_data, visible),
+    raw_data_hex: bytesToHex(transaction.raw_bytes),
+  }
+}
+
+/** A transaction that a request carries. It is rebuilt from `raw_data`: the posted id and bytes are not looked at, as
+ *  the node does not. Undefined when it has no contract of a known type. */
+export function readTransaction(json: unknown, visible: boolean): SignedTransaction | undefined {
+  const { raw_data, signature = [] } = (json ?? {}) as { raw_data?: unknown; signature?: unknown }
+  if (typeof raw_data !== 'object' || raw_data === null) return undefined
+  const { contract } = raw_data as { contract?: unknown }
+  if (!Array.isArray(contract)) return undefined
+  const known = contract.filter((given) => Object.hasOwn(contractSchemas, String(given?.type)))
+  if (known.length === 0) return undefined
+  if (!Array.isArray(signature) || !signature.every((one) => typeof one === 'string')) {
+    throw parseException('1:1: signature is not a list of text')
+  }
+  const signatures = signature.map(readHex)
+  return reading(() =>
+    signedTransaction(
+      encodeRawData({ ...raw_data, contract: known.map((given) => readContract(given, visible)) } as RawData),
+      signatures,
+    ),
+  )
+}
+
+function readContract(given: Contract, visible: boolean): Contract {
+  const { type, parameter } = given
+  const value = readMessage(contractSchemas[type]!, parameter?.value, visible)
+  return { ...given, parameter: { type_url: `type.googleapis.com/protocol.${type}`, value } }
+}
+
+/** The receipt of a transaction (`gettransactioninfobyid`). */
+export function printReceipt(
+  { transaction, outcome }: { transaction: SignedTransaction; outcome: Outcome },
+  block: { number: number; time_ms: number },
+): JsonObject {
+  const { net_usage, net_fee_sun, withdrawn_sun, cancelled } = outcome
+  return {
+    id: transaction.id,
+    ...withoutDefaults({ fee: outcome.fee_sun + net_fee_sun + outcome.extras_sun }),
+    blockNumber: block.number,
+    blockTimeStamp: block.time_ms,
+    contractResult: [''],
+    receipt: withoutDefaults({ net_usage, net_fee: net_fee_sun }),
+    ...withoutDefaults({ withdraw_expire_amount: withdrawn_sun }),
+    ...(cancelled
+      ? { cancel_unfreezeV2_amount: Object.entries(cancelled).map(([key, value]) => ({ key, value })) }
+      : {}),
+  }
+}

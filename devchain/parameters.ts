@@ -1,0 +1,67 @@
+// The chain parameters, under the names that `getchainparameters` gives them, as the main network had them in the
+// middle of 2026, and the numbers that the protocol itself fixes. Sums are sun, times milliseconds unless named.
+
+export const SLOT_MS = 3000
+export const SUN_PER_TRX = 1_000_000n
+export const WITNESS_COUNT = 27
+export const DAY_MS = 86_400_000
+/** The longest time ahead of the head block at which a transaction may expire. */
+export const EXPIRATION_MAX_MS = DAY_MS
+export const TRANSACTION_MAX_BYTES = 512_000
+export const BLOCK_MAX_BYTES = 2_000_000
+/** What a transaction pays for beyond its own bytes: the room of its result. */
+export const RESULT_BYTES = 64
+export const PENDING_MAX = 2000
+export const PENDING_MAX_MS = 60_000
+export const SIGNATURES_MAX = 5
+export const UNFREEZING_MAX = 32
+export const DEFAULT_LOCK_PERIOD = 86_400
+
+/** In the order of a node's answer. A zero is printed without its value. */
+export const defaultParameters = {
+  getMaintenanceTimeInterval: 21_600_000,
+  getAccountUpgradeCost: 9_999_000_000,
+  getCreateAccountFee: 100_000,
+  getTransactionFee: 1000,
+  getAssetIssueFee: 1_024_000_000,
+  getWitnessPayPerBlock: 8_000_000,
+  getWitnessStandbyAllowance: 115_200_000_000,
+  getCreateNewAccountFeeInSystemContract: 1_000_000,
+  getCreateNewAccountBandwidthRate: 1,
+  getAllowCreationOfContracts: 1,
+  getRemoveThePowerOfTheGr: -1,
+  getEnergyFee: 100,
+  getExchangeCreateFee: 1_024_000_000,
+  getMaxCpuTimeOfOneTx: 80,
+  getAllowUpdateAccountName: 0,
+  getAllowSameTokenName: 1,
+  getAllowDelegateResource: 1,
+  getTotalEnergyLimit: 180_000_000_000,
+  getTotalEnergyCurrentLimit: 180_000_000_000,
+  getAllowMultiSign: 1,
+  getAllowAdaptiveEnergy: 0,
+  getUpdateAccountPermissionFee: 100_000_000,
+  getMultiSignFee: 1_000_000,
+  getForbidTransferToContract: 0,
+  getMaxFeeLimit: 15_000_000_000,
+  getAllowOptimizeBlackHole: 1,
+  getAllowNewResourceModel: 0,
+  getAllowTvmFreeze: 0,
+  getFreeNetLimit: 600,
+  getTotalNetLimit: 43_200_000_000,
+  getMemoFee: 1_000_000,
+  getAllowDelegateOptimization: 1,
+  getUnfreezeDelayDays: 14,
+  getAllowDynamicEnergy: 1,
+  getDynamicEnergyThreshold: 5_000_000_000,
+  getDynamicEnergyIncreaseFactor: 2000,
+  getDynamicEnergyMaxFactor: 34_000,
+  getAllowCancelAllUnfreezeV2: 1,
+  getMaxDelegateLockPeriod: 864_000,
+  getMaxCreateAccountTxSize: 1000,
+}
+
+export type Parameters = { readonly [Name in keyof typeof defaultParameters]: number }
+
+/** Weights of everybody else's stakes in TRX: they make the resources of one staked TRX what they are on mainnet. */
+export const mainnetWeights = { energy_weight_trx: 18_755_883_722n, net_weight_trx: 26_859_313_515n }

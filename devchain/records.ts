@@ -1,0 +1,80 @@
+// The records that the state is made of. None is ever modified: a change writes a new one. Addresses are 42 hexadecimal
+// characters, sums are sun, weights whole TRX.
+
+export type Resource = 'BANDWIDTH' | 'ENERGY'
+
+/** Units used as of a slot, and the window over which they fade: slots, or thousandths of one when optimized. */
+export type Usage = {
+  readonly amount: number
+  readonly slot: number
+  readonly window: number
+  readonly optimized: boolean
+}
+
+export type StakeType = Resource | 'TRON_POWER'
+
+export type Permission = {
+  readonly type: 'Owner' | 'Witness' | 'Active'
+  readonly id: number
+  readonly name: string
+  readonly threshold: bigint
+  /** 64 hexadecimal characters, one bit for each contract type; active permissions only. */
+  readonly operations: string
+  readonly keys: readonly { readonly address: string; readonly weight: bigint }[]
+}
+
+export type Permissions = {
+  readonly owner: Permission
+  readonly witness?: Permission
+  readonly actives: readonly Permission[]
+}
+
+export type Unfreezing = { readonly resource: StakeType; readonly sun: bigint; readonly expires_at_ms: number }
+
+export type Account = {
+  /** 42 hexadecimal characters. */
+  readonly address: string
+  readonly type: 'Normal' | 'Contract'
+  readonly balance: bigint
+  readonly created_at_ms: number
+  readonly operated_at_ms: number
+  readonly is_witness: boolean
+  readonly net: Usage
+  readonly energy: Usage
+  readonly free_net: { readonly amount: number; readonly slot: number }
+  readonly frozen: { readonly [Type in StakeType]: bigint }
+  readonly delegated: { readonly [Type in Resource]: bigint }
+  readonly acquired: { readonly [Type in Resource]: bigint }
+  readonly unfreezing: readonly Unfreezing[]
+  /** Absent: the default ones, of the account's own key alone. */
+  readonly permissions?: Permissions
+}
+
+/** The sun that one account delegates to another, unlocked or locked; times are milliseconds, 0 for none. */
+export type Delegation = {
+  readonly from: string
+  readonly to: string
+  readonly sun: { readonly BANDWIDTH: bigint; readonly ENERGY: bigint }
+  readonly expires_at_ms: { readonly BANDWIDTH: number; readonly ENERGY: number }
+}
+
+/** With whom an account has delegations, in the order in which they began. */
+export type Partners = { readonly from: readonly string[]; readonly to: readonly string[] }
+
+/** Sums over all accounts. Weights are TRX; `rest_*` stand for stakes of accounts that this chain does not have. */
+export type Totals = {
+  readonly net_weight: bigint
+  readonly energy_weight: bigint
+  readonly rest_net_weight: bigint
+  readonly rest_energy_weight: bigint
+  readonly burned_sun: bigint
+  readonly issued_sun: bigint
+}
+
+/** The kinds of records, each under a text key: addresses are 42 hexadecimal characters. */
+export type Tables = {
+  account: Account
+  delegation: Delegation
+  partners: Partners
+  totals: Totals
+}

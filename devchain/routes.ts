@@ -1,0 +1,78 @@
+// What an endpoint of the node is made of: a name, a chain to ask, and arguments from a body or a query.
+
+import type { Chain } from './chain.ts'
+import type { Json } from './json.ts'
+import { NodeException, printAddress, readAddress } from './messages.ts'
+import type { View } from './state.ts'
+import type { World } from './world.ts'
+
+/** The members of a request: of its JSON body, or of its query. */
+export class Arguments {
+  readonly members: Readonly<Record<string, unknown>>
+
+  constructor(members: Readonly<Record<string, unknown>>) {
+    this.members = members
+  }
+
+  /** Whether addresses are text in the request and its answer. */
+  get visible(): boolean {
+    return this.flag('visible')
+  }
+
+  flag(name: string): boolean {
+    const value = this.members[name]
+    return value === true || value === 'true'
+  }
+
+  text(name: string): string {
+    const value = this.members[name]
+    return value === undefined || value === null ? '' : String(value)
+  }
+
+  /** An integer, 0 when absent. Throws the exception of a Java parser for other text. */
+  integer(name: string): bigint {
+    const text = this.text(name)
+    if (text === '') return 0n
+    if (!/^[+-]?\d{1,19}$/.test(text))
+      throw new NodeException('java.lang.NumberFormatException', `For input string: "${text}"`)
+    return BigInt(text)
+  }
+
+  /** The same for numbers of blocks and the like. */
+  number(name: string): number {
+    return Number(this.integer(name))
+  }
+
+  /** An address as hexadecimal text. */
+  address(name: string): string {
+    return readAddress(this.text(name), this.visible)
+  }
+
+  /** An address for the answer. */
+  print(hex: string): string {
+    return printAddress(hex, this.visible)
+  }
+}
+
+export type Call = { readonly chain: Chain; readonly given: Arguments; readonly solid: boolean }
+
+export type Route = {
+  /** Endpoints that change something, or build it, answer a GET with nothing. */
+  readonly post_only?: boolean
+  answer(call: Call): Json
+}
+
+export type Routes = Readonly<Record<string, Route>>
+
+/** The state that the call reads. */
+export const viewOf = ({ chain, solid }: Call): View => (solid ? chain.solidView() : chain.headView())
+
+/** The newest block that the call can see. */
+export const newestOf = ({ chain, solid }: Call) => (solid ? chain.solid_block : chain.head)
+
+/** The world at the newest block that the call can see. */
+export function worldOf(call: Call, building = false): Omit<World, 'state'> & { state: View } {
+  const { parameters, genesis_time_ms } = call.chain
+  const now_ms = newestOf(call).header.timestamp
+  return { state: viewOf(call), parameters, now_ms, slot: (now_ms - genesis_time_ms) / 3000, building }
+}

@@ -1,0 +1,142 @@
+// A development chain on a port: the only part (with cli.ts) that has a clock, timers, sockets and files. With an
+// interval, a block is made every so often, at the wall clock's time plus whatever `advance` and `mine` have moved the
+// chain ahead of it; a chain that was stopped goes on with the present time, and the slots in between stay empty.
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Block } from './blocks.ts'
+import { Devchain, type DevchainOptions } from './devchain.ts'
+import type { Json } from './json.ts'
+import { ChainLog } from './log.ts'
+
+export type BlockNotice = { number: number; id: string; time_ms: number; transactions: number }
+
+export type ServeOptions = Partial<DevchainOptions> & {
+  /** Absent or 0: a free one. */
+  port?: number
+  /** Default 127.0.0.1. */
+  host?: string
+  /** Seconds of real time between blocks, default 3; with 0 blocks are made on demand only. */
+  block_time_seconds?: number
+  /** Where the chain is kept across restarts; absent: in memory only. */
+  data_dir?: string
+  onBlock?: (block: BlockNotice) => void
+}
+
+export type Served = { url: string; chain: Devchain; close(): Promise<void> }
+
+const BODY_MAX_BYTES = 5 * 1024 * 1024
+
+/** Starts a chain and its HTTP interface. Throws when the port is taken or another process has the data folder. */
+export async function startDevchain(options: ServeOptions = {}): Promise<Served> {
+  const log = options.data_dir === undefined ? undefined : new ChainLog(options.data_dir)
+  const devchain = new Devchain(foundingOf(options, log))
+  log?.attach(devchain.chain)
+  const server = createServer((request, response) => exchange(devchain, request, response))
+  const clock = startClock(devchain, options)
+  const record = devchain.chain.onInput
+  devchain.chain.onInput = (input) => {
+    record(input)
+    if (input.kind === 'block') options.onBlock?.(noticeOf(input.block))
+  }
+  try {
+    await listen(server, options.port ?? 0, options.host ?? '127.0.0.1')
+  } catch (error) {
+    clock.stop()
+    log?.close()
+    throw error
+  }
+  const { address, port } = server.address() as AddressInfo
+  return {
+    url: `http://${address.includes(':') ? `[${address}]` : address}:${port}`,
+    chain: devchain,
+    async close() {
+      clock.stop()
+      await closeServer(server)
+      log?.close()
+    },
+  }
+}
+
+/** The options of a new chain, or those that the folder's chain was founded on. */
+function foundingOf(options: ServeOptions, log: ChainLog | undefined): DevchainOptions {
+  if (log?.founding !== undefined) return readFounding(log.founding)
+  const founding: DevchainOptions = { genesis_time_ms: options.genesis_time_ms ?? Date.now() }
+  if (options.seed !== undefined) founding.seed = options.seed
+  if (options.genesis_balances) founding.genesis_balances = options.genesis_balances
+  if (options.solid_lag_blocks !== undefined) founding.solid_lag_blocks = options.solid_lag_blocks
+  if (options.rest_of_network) founding.rest_of_network = options.rest_of_network
+  if (options.parameters) founding.parameters = options.parameters
+  log?.found(founding as Json)
+  return founding
+}
+
+/** Sums are bigint in the options; small ones come back from the file as numbers. */
+function readFounding(founding: Json): DevchainOptions {
+  const read = founding as unknown as DevchainOptions
+  const { genesis_balances, rest_of_network } = read
+  return {
+    ...read,
+    ...(genesis_balances
+      ? { genesis_balances: genesis_balances.map(({ address, sun }) => ({ address, sun: BigInt(sun) })) }
+      : {}),
+    ...(rest_of_network
+      ? {
+          rest_of_network: {
+            energy_weight_trx: BigInt(rest_of_network.energy_weight_trx),
+            net_weight_trx: BigInt(rest_of_network.net_weight_trx),
+          },
+        }
+      : {}),
+  }
+}
+
+const noticeOf = ({ id, header, transactions }: Block): BlockNotice => ({
+  number: header.number,
+  id,
+  time_ms: header.timestamp,
+  transactions: transactions.length,
+})
+
+/** Makes blocks by the wall clock. */
+function startClock(devchain: Devchain, options: ServeOptions): { stop(): void } {
+  const interval_ms = (options.block_time_seconds ?? 3) * 1000
+  if (interval_ms === 0) return { stop() {} }
+  let ahead_ms = 0
+  const timer = setInterval(() => {
+    ahead_ms = Math.max(ahead_ms, devchain.head.header.timestamp - Date.now())
+    devchain.mine(Date.now() + ahead_ms)
+  }, interval_ms)
+  return { stop: () => clearInterval(timer) }
+}
+
+function exchange(devchain: Devchain, request: IncomingMessage, response: ServerResponse): void {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes <= BODY_MAX_BYTES) chunks.push(chunk)
+  })
+  request.on('end', () => {
+    const body = Buffer.concat(chunks).toString('utf8')
+    const answer = devchain.request(request.method ?? 'GET', request.url ?? '/', body)
+    response.writeHead(answer.status, { 'content-type': 'application/json;charset=utf-8' }).end(answer.body)
+  })
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.removeListener('error', reject)
+      resolve()
+    })
+  })
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+}

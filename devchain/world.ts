@@ -1,0 +1,39 @@
+// What a contract is given and what it gives back. A contract is validated and then executed, both against the state in
+// which the transaction finds itself: the fees of the transaction are already paid.
+
+import type { Message } from '../src/tron/protobuf.ts'
+import type { Parameters } from './parameters.ts'
+import type { StakeType } from './records.ts'
+import type { Layer } from './state.ts'
+
+/** The state that a contract works on, and the time it is executed at: that of the head block, as on the real chain. */
+export type World = {
+  readonly state: Layer
+  readonly parameters: Parameters
+  readonly now_ms: number
+  /** now_ms in slots since genesis. */
+  readonly slot: number
+  /** The transaction is only being built: some limits are tighter then. */
+  readonly building: boolean
+}
+
+/** What a contract did, beyond its changes of state, for the transaction's receipt. */
+export type Effects = {
+  readonly fee_sun: bigint
+  readonly withdrawn_sun?: bigint
+  readonly cancelled?: { readonly [Type in StakeType]: bigint }
+}
+
+export type Contract = {
+  /** Throws CONTRACT_VALIDATE_ERROR with the node's message. */
+  validate(world: World, message: Message): void
+  execute(world: World, message: Message): Effects
+}
+
+// Fields of a decoded message: absent means the default.
+
+export const integerOf = (message: Message, name: string): bigint => BigInt((message[name] ?? 0n) as bigint | number)
+export const textOf = (message: Message, name: string): string => (message[name] ?? '') as string
+export const flagOf = (message: Message, name: string): boolean => (message[name] ?? false) as boolean
+/** The resource a message names: a name, or a number that names none. */
+export const resourceOf = (message: Message): string => String(message.resource ?? 'BANDWIDTH')

@@ -1,0 +1,190 @@
+// One transaction of ours on the chain.
+//
+//   new -> signed -> sent -> included -> solid
+//             \        \ <----/ (a fork took the block back)
+//              `--------`-> dead
+//
+// It is signed and stored before it is sent; the same bytes are sent to every node, again and again, until it is seen in
+// a block or its time is over. No answer to a broadcast decides anything. It is dead only when a solid block exists
+// whose parent's time is at or past its expiration, we have followed the chain that far without meeting it, and every
+// configured node says that its solid chain, reaching as far, does not have it. Only then may its subject have another.
+
+import type { Clock } from '../lib/clock.ts'
+import type { NewId } from '../lib/ids.ts'
+import type { Sql, Tx } from '../lib/sql.ts'
+import { eachRow, type Step } from '../lib/step.ts'
+import type { Block, Node } from '../tron/node.ts'
+import { type Contract, encodeRawData, encodeTransaction } from '../tron/transaction.ts'
+import { type ChainState, chainState } from './blocks.ts'
+import type { Signer } from './signer.ts'
+
+export type Needs = { sql: Sql; clock: Clock; node: Node; sign: Signer }
+
+/** How long a transaction may wait for a block, on the chain's clock. A node drops what waits for longer. */
+const LIFETIME_MS = 60_000
+/** The same bytes go out again after this long without a block that has them. */
+const RESEND_MS = 5_000
+/** A node that was not heard of for this long says nothing about now. */
+export const STALE_MS = 30_000
+/** What could not be signed is tried again after this long. */
+const REFUSED_MS = 30_000
+const AT_ONCE = 50
+
+/** Asks for a transaction. The subject may have no other that is alive: `attempt_one_alive` is the judge. */
+export async function enqueueAttempt(
+  tx: Tx,
+  needs: { clock: Clock; new_id: NewId },
+  { subject, contract }: { subject: string; contract: Contract },
+): Promise<string> {
+  const id = needs.new_id()
+  const now = needs.clock.now()
+  await tx`
+    insert into attempt (id, subject, contract, send_at, made_at)
+    values (${id}, ${subject}, ${toText(contract)}, ${now}, ${now})`
+  return id
+}
+
+/** JSON has no 64-bit integers: they are kept as text and made whole again by fromRow(). */
+function toText(contract: Contract): string {
+  return JSON.stringify(contract, (_key, value: unknown) =>
+    typeof value === 'bigint' ? { int64: value.toString() } : value,
+  )
+}
+
+function fromRow(contract: Contract): Contract {
+  return JSON.parse(JSON.stringify(contract), (_key, value: unknown) =>
+    typeof value === 'object' && value !== null && 'int64' in value ? BigInt(String(value.int64)) : value,
+  ) as Contract
+}
+
+/** new -> signed. The bytes are stored here, before anything is sent. */
+export function signStep(needs: Needs): Step {
+  // TRON has no nonces: two equal operations in one block are one transaction unless their timestamps differ.
+  let last_stamp_ms = 0
+  const stamp = () => {
+    last_stamp_ms = Math.max(needs.clock.now().getTime(), last_stamp_ms + 1)
+    return last_stamp_ms
+  }
+  return {
+    name: 'sign',
+    rest_ms: 1_000,
+    wakes: ['send'],
+    async run() {
+      const { sql, clock } = needs
+      const chain = await chainState(sql)
+      if (!chain || isStale(chain, clock)) return false
+      const rows = await sql<{ id: string; contract: Contract; reference: string }>`
+        select attempt.id, contract, block.id as reference from attempt, block
+        where attempt.state = 'new' and send_at <= ${clock.now()} and number = ${chain.solid_number}
+        order by send_at, attempt.id limit ${AT_ONCE}`
+      return eachRow(
+        rows,
+        (row) => signOne(needs, { ...row, head_time: chain.head_time, timestamp: stamp() }),
+        ({ id }) => sql`update attempt set send_at = ${later(clock, REFUSED_MS)} where id = ${id} and state = 'new'`,
+      )
+    },
+  }
+}
+
+type ToSign = { id: string; contract: Contract; reference: string; head_time: Date; timestamp: number }
+
+async function signOne({ sql, sign }: Needs, row: ToSign): Promise<boolean> {
+  const expires_at = new Date(row.head_time.getTime() + LIFETIME_MS)
+  const raw_data = encodeRawData({
+    // The solid block, so that no small fork makes the transaction invalid.
+    ref_block_bytes: row.reference.slice(12, 16),
+    ref_block_hash: row.reference.slice(16, 32),
+    expiration: expires_at.getTime(),
+    timestamp: row.timestamp,
+    contract: [fromRow(row.contract)],
+  })
+  const { tx_id, signature } = await sign(raw_data)
+  const signed = Buffer.from(encodeTransaction(raw_data, [signature]))
+  // Another process may have signed it meanwhile: then its bytes are the attempt, and these are never sent.
+  await sql`
+    update attempt set state = 'signed', tx_id = ${tx_id}, signed = ${signed}, expires_at = ${expires_at}
+    where id = ${row.id} and state = 'new'`
+  return true
+}
+
+const later = (clock: Clock, ms: number) => new Date(clock.now().getTime() + ms)
+
+export function isStale(chain: ChainState, clock: Clock): boolean {
+  return clock.now().getTime() - chain.seen_at.getTime() > STALE_MS
+}
+
+/** signed -> sent, and sent again until a block has it. No transaction is open while the nodes are asked. */
+export function sendStep({ sql, clock, node }: Needs): Step {
+  return {
+    name: 'send',
+    rest_ms: 500,
+    async run() {
+      const now = clock.now()
+      const again_at = later(clock, RESEND_MS)
+      // It counts as sent before it is: a crash in between must not look like nothing happened.
+      const rows = await sql<{ id: string; signed: Buffer }>`
+        update attempt set state = 'sent', sends = sends + 1, send_at = ${again_at}, sent_at = coalesce(sent_at, ${now})
+        where id in (
+          select id from attempt where state in ('signed', 'sent') and send_at <= ${now}
+            and expires_at > (select head_time from chain)
+          order by send_at limit ${AT_ONCE} for update skip locked)
+        returning id, signed`
+      if (rows.length === 0) return false
+      const answers = await Promise.all(
+        rows.map(async ({ signed }) => {
+          const said = await node.broadcast(signed)
+          return said.map((one) => one.said).join(' | ')
+        }),
+      )
+      await sql`
+        update attempt set answer = said.answer
+        from unnest(${rows.map((row) => row.id)}::text[], ${answers}::text[]) as said (id, answer)
+        where attempt.id = said.id`
+      return true
+    },
+  }
+}
+
+/** signed, sent -> dead: see the top of this file. */
+export function judgeStep({ sql, node }: Pick<Needs, 'sql' | 'node'>): Step {
+  return {
+    name: 'judge',
+    rest_ms: 3_000,
+    wakes: ['settle'],
+    async run() {
+      const late = await sql<{ id: string; tx_id: string; solid_number: bigint }>`
+        select attempt.id, tx_id, solid_number from attempt, chain
+        where state in ('signed', 'sent') and expires_at <= (select time from block where number = solid_number - 1)
+        order by expires_at limit ${AT_ONCE}`
+      let moved = false
+      for (const { id, tx_id, solid_number } of late) {
+        const findings = await node.solidTransaction(tx_id)
+        if (findings.some((one) => one.found || one.solid_number < Number(solid_number))) continue
+        const dead = await sql`
+          update attempt set state = 'dead' where id = ${id} and state in ('signed', 'sent') returning id`
+        moved = moved || dead.length > 0
+      }
+      return moved
+    },
+  }
+}
+
+/** A block of the branch has them. */
+export async function includeAttempts(tx: Tx, block: Block): Promise<void> {
+  if (block.succeeded.length === 0) return
+  await tx`
+    update attempt set state = 'included', block_number = ${block.number}, block_time = ${block.time}
+    where tx_id = any(${block.succeeded}) and state in ('signed', 'sent')`
+}
+
+/** A fork took the blocks above `keep` back: the same bytes may still get into another. */
+export async function uncoverAttempts(tx: Tx, keep: number): Promise<void> {
+  await tx`
+    update attempt set state = 'sent', block_number = null, block_time = null
+    where state = 'included' and block_number > ${keep}`
+}
+
+/** What is in a solid block stays. */
+export async function settleAttempts(tx: Tx, solid_number: number): Promise<void> {
+  await tx`update attempt set state = 'solid' where state = 'included' and block_number <= ${solid_number}`
+}

@@ -1,0 +1,205 @@
+// Follows the chain: stores each block on the branch of the head, marks our transactions that are in it, and takes both
+// back when a fork shows that the branch was another. What is at or below the solid block is read from the solid side
+// and never taken back; if it would have to be, the follower stops, because then the node is lying or another chain.
+//
+// Readers of blocks (deposits, …) are not known here. Each keeps a cursor of its own and reads with `readBlocks`.
+
+import type { Clock } from '../lib/clock.ts'
+import { Outage } from '../lib/fault.ts'
+import type { Sql, Tx } from '../lib/sql.ts'
+import type { Step } from '../lib/step.ts'
+import type { Address } from '../tron/address.ts'
+import type { Block, BlockHead, Node } from '../tron/node.ts'
+import { includeAttempts, settleAttempts, uncoverAttempts } from './attempts.ts'
+
+export type Needs = { sql: Sql; clock: Clock; node: Node }
+
+/** How far the chain has been followed. Times are those of the blocks; `seen_at` is by our own clock. */
+export type ChainState = {
+  head_number: number
+  head_id: string
+  head_time: Date
+  solid_number: number
+  seen_at: Date
+}
+
+/** While the head stays the same, the solid side is asked, and the row written, no more often than this. */
+const QUIET_MS = 2_000
+/** Blocks of one run: a catch-up goes in portions, and each portion is one transaction. */
+const PORTION = 20
+/** Blocks kept below the slowest reader, for looking things up and for forks. */
+const KEPT = 2_000
+
+export async function chainState(sql: Sql | Tx): Promise<ChainState | undefined> {
+  const [row] = await sql<Omit<ChainState, 'head_number' | 'solid_number'> & Record<string, bigint>>`
+    select head_number, head_id, head_time, solid_number, seen_at from chain`
+  if (!row) return undefined
+  return { ...row, head_number: Number(row.head_number), solid_number: Number(row.solid_number) } as ChainState
+}
+
+export function followStep(needs: Needs): Step {
+  return {
+    name: 'follow',
+    rest_ms: 250,
+    wakes: ['settle', 'activated', 'reclaimed', 'reclaim', 'credit', 'survey', 'judge'],
+    run: () => follow(needs),
+  }
+}
+
+/** Reads what the node has beyond the stored head. True when blocks were stored, taken back, or became solid. */
+export async function follow(needs: Needs): Promise<boolean> {
+  const { sql, clock, node } = needs
+  const before = await chainState(sql)
+  const head = await node.head()
+  if (before?.head_id === head.id && clock.now().getTime() - before.seen_at.getTime() < QUIET_MS) return false
+  const solid = await node.solidHead()
+  if (!before) return begin(needs, solid)
+  const portion = await nextPortion(node, before, solid, head)
+  const forked = portion[0] !== undefined && portion[0].parent_id !== before.head_id
+  const disagreeing = await disagrees(sql, before, solid)
+  const keep = forked || disagreeing ? await forkPoint(needs, before) : before.head_number
+  const taken_back = keep < before.head_number
+  if ((forked || disagreeing) && !taken_back) throw new Outage('the nodes are on different branches')
+  return sql.begin(async (tx) => {
+    // The fence against another process that follows too: whoever finds the head moved has read in vain.
+    const [same] = await tx`select 1 from chain where head_id = ${before.head_id} for update`
+    if (!same) return true
+    if (taken_back) {
+      await takeBack(tx, keep)
+      return true
+    }
+    for (const block of portion) await store(tx, block)
+    const last = portion.at(-1)
+    const head_number = last?.number ?? before.head_number
+    const solid_number = Math.max(before.solid_number, Math.min(solid.number, head_number))
+    await tx`
+      update chain set head_number = ${head_number}, head_id = ${last?.id ?? before.head_id},
+        head_time = ${last?.time ?? before.head_time}, solid_number = greatest(solid_number, ${solid_number}::bigint),
+        seen_at = ${clock.now()}`
+    if (solid_number > before.solid_number) await settleAttempts(tx, solid_number)
+    return portion.length > 0 || solid_number > before.solid_number
+  })
+}
+
+/** The first run starts at the solid block: what happened before is not this service's business. */
+async function begin({ sql, clock, node }: Needs, solid: BlockHead): Promise<boolean> {
+  const [first] = await node.blocks(solid.number, solid.number, 'solid')
+  if (!first) return false
+  await sql.begin(async (tx) => {
+    const made = await tx`
+      insert into chain (head_number, head_id, head_time, solid_number, seen_at)
+      values (${first.number}, ${first.id}, ${first.time}, ${first.number}, ${clock.now()})
+      on conflict (one) do nothing returning 1`
+    if (made.length > 0) await store(tx, first)
+  })
+  return true
+}
+
+/** The next blocks: from the solid side as far as that reaches, else from the head's. A run never mixes the two. */
+async function nextPortion(node: Node, at: ChainState, solid: BlockHead, head: BlockHead): Promise<Block[]> {
+  const first = at.head_number + 1
+  const side = solid.number >= first ? 'solid' : 'head'
+  const last = Math.min(side === 'solid' ? solid.number : head.number, at.head_number + PORTION)
+  if (last < first) return []
+  const blocks = await node.blocks(first, last, side)
+  const linked: Block[] = []
+  for (const block of blocks) {
+    const parent_id = linked.at(-1)?.id
+    if (block.number !== first + linked.length || (parent_id !== undefined && block.parent_id !== parent_id)) break
+    linked.push(block)
+  }
+  return linked
+}
+
+/** Whether the solid chain has another block where ours is stored. */
+async function disagrees(sql: Sql, at: ChainState, solid: BlockHead): Promise<boolean> {
+  if (solid.number > at.head_number || solid.number <= at.solid_number) return false
+  const [ours] = await sql<{ id: string }>`select id from block where number = ${solid.number}`
+  return ours !== undefined && ours.id !== solid.id
+}
+
+/** The highest stored block that the node's branch still has. */
+async function forkPoint({ sql, node }: Needs, at: ChainState): Promise<number> {
+  const ours = await sql<{ number: bigint; id: string }>`
+    select number, id from block where number > ${at.solid_number} order by number desc`
+  const theirs = new Map(
+    (await node.blocks(at.solid_number, Math.min(at.head_number, at.solid_number + 99), 'head')).map((block) => [
+      block.number,
+      block.id,
+    ]),
+  )
+  for (const { number, id } of ours) if (theirs.get(Number(number)) === id) return Number(number)
+  return at.solid_number
+}
+
+async function takeBack(tx: Tx, keep: number): Promise<void> {
+  const [top] = await tx<{ id: string; time: Date; solid_number: bigint }>`
+    select block.id, block.time, chain.solid_number from block, chain where number = ${keep}`
+  if (!top || keep < Number(top.solid_number)) throw new Error(`the solid block below ${keep} is not the node's`)
+  await tx`delete from block where number > ${keep}`
+  await tx`update chain set head_number = ${keep}, head_id = ${top.id}, head_time = ${top.time}`
+  await uncoverAttempts(tx, keep)
+}
+
+async function store(tx: Tx, block: Block): Promise<void> {
+  const transfers = JSON.stringify(
+    block.transfers.map(({ tx_id, from, to, amount_sun }) => [tx_id, from, to, amount_sun.toString()]),
+  )
+  await tx`
+    insert into block (number, id, parent_id, time, transfers)
+    values (${block.number}, ${block.id}, ${block.parent_id}, ${block.time}, ${transfers})`
+  await includeAttempts(tx, block)
+}
+
+export type StoredBlock = {
+  number: number
+  time: Date
+  transfers: { tx_id: string; from: Address; to: Address; amount_sun: bigint }[]
+}
+
+/** Hands the solid blocks after the cursor to `work`, oldest first, and moves the cursor, all in the transaction given:
+ *  a block is read exactly once, whatever crashes. Returns false when there is none. A cursor begins where the follower
+ *  stands when it is first used. */
+export async function readSolidBlocks(
+  tx: Tx,
+  name: string,
+  work: (blocks: StoredBlock[]) => Promise<void>,
+): Promise<boolean> {
+  await tx`
+    insert into cursor (name, number) select ${name}, (select min(number) - 1 from block) from chain
+    on conflict (name) do nothing`
+  const [cursor] = await tx<{ number: bigint }>`select number from cursor where name = ${name} for update`
+  if (!cursor) return false
+  const rows = await tx<{ number: bigint; time: Date; transfers: [string, Address, Address, string][] }>`
+    select number, time, transfers from block
+    where number > ${cursor.number} and number <= (select solid_number from chain)
+    order by number limit ${PORTION}`
+  const last = rows.at(-1)
+  if (!last) return false
+  await work(
+    rows.map(({ number, time, transfers }) => ({
+      number: Number(number),
+      time,
+      transfers: transfers.map(([tx_id, from, to, sun]) => ({ tx_id, from, to, amount_sun: BigInt(sun) })),
+    })),
+  )
+  await tx`update cursor set number = ${last.number} where name = ${name}`
+  return true
+}
+
+/** Forgets blocks that every reader has passed long ago. */
+export function pruneStep({ sql }: Pick<Needs, 'sql'>): Step {
+  return {
+    name: 'prune',
+    rest_ms: 60_000,
+    async run() {
+      const gone = await sql`
+        delete from block where number in (
+          select number from block
+          where number < least((select min(number) from cursor), (select solid_number from chain)) - ${KEPT}::bigint
+          order by number limit 5000)
+        returning number`
+      return gone.length > 0
+    },
+  }
+}

@@ -1,0 +1,163 @@
+// Reads a request's parameters by the schema that also documents and types them. The reading is ours, because a general
+// JSON Schema validator answers another question: which clients depend on here is the first wrong field, in the order
+// the schema declares, and the code that belongs to that field. The keyword `fault` says what a node throws; without it
+// that is InvalidParams. A keyword that this file does not enforce stops the process at start: what is documented holds.
+
+import { type TSchema, type TUnsafe, Type } from 'typebox'
+import { type Fault, type FaultKind, fault } from '../lib/fault.ts'
+import { type Json, JsonError, OtherNumber, parseJson } from '../lib/json.ts'
+
+export const InvalidParams: FaultKind = fault(2, 'invalid_service_or_params', 'Invalid service or parameters')
+
+/** Documented with the given schema, and handed over as it came (undefined when absent): for a field whose meaning, or
+ *  whose place in the order of checks, depends on other fields, so that the handler judges it. */
+export function unchecked(schema: TSchema): TUnsafe<Json | undefined> {
+  return Type.Unsafe<Json | undefined>({ ...schema, checked_by_handler: true })
+}
+
+/** Turns a JSON value into the typed one, or throws the fault of the first node that does not fit. */
+export type Read = (value: Json | undefined) => unknown
+
+type Node = {
+  type?: string
+  properties?: Record<string, Node>
+  required?: readonly string[]
+  items?: Node
+  enum?: readonly unknown[]
+  const?: unknown
+  anyOf?: readonly Node[]
+  minLength?: number
+  maxLength?: number
+  pattern?: string
+  minimum?: number
+  maximum?: number
+  minItems?: number
+  maxItems?: number
+  fault?: () => Fault
+  checked_by_handler?: boolean
+}
+
+const ANNOTATIONS = ['type', 'title', 'description', 'examples', 'default', 'deprecated', 'fault']
+const ENFORCED: Readonly<Record<string, readonly string[]>> = {
+  object: ['properties', 'required'],
+  array: ['items', 'minItems', 'maxItems'],
+  string: ['minLength', 'maxLength', 'pattern'],
+  integer: ['minimum', 'maximum'],
+  boolean: [],
+  words: ['enum', 'const', 'anyOf'],
+}
+
+/** The reader of a schema made of objects, arrays, strings, integers, booleans and literals. Properties that the schema
+ *  does not declare are left out; `""` and `null` leave an optional property out. Throws at once when the schema has a
+ *  type or a keyword that would not be enforced. */
+export function bodyReader(schema: TSchema): Read {
+  return reader(schema as Node)
+}
+
+function reader(node: Node): Read {
+  if (node.checked_by_handler) return (value) => value
+  const fails = node.fault ?? (() => InvalidParams())
+  const kind = node.enum || node.anyOf || node.const !== undefined ? 'words' : (node.type ?? '')
+  const enforced = ENFORCED[kind]
+  if (!enforced) throw new Error(`parameters of type ${kind || 'unknown'} are not supported`)
+  for (const keyword of Object.keys(node))
+    if (!ANNOTATIONS.includes(keyword) && !enforced.includes(keyword))
+      throw new Error(`the keyword ${keyword} would not be enforced on ${kind} parameters`)
+  switch (kind) {
+    case 'object':
+      return objectReader(node, fails)
+    case 'array':
+      return arrayReader(node, fails)
+    case 'string':
+      return stringReader(node, fails)
+    case 'integer':
+      return integerReader(node, fails)
+    case 'boolean':
+      return checked((value) => typeof value === 'boolean', fails)
+    default:
+      return wordReader(node, fails)
+  }
+}
+
+function checked(fits: (value: Json | undefined) => boolean, fails: () => Fault): Read {
+  return (value) => {
+    if (!fits(value)) throw fails()
+    return value
+  }
+}
+
+function objectReader(node: Node, fails: () => Fault): Read {
+  const properties = Object.entries(node.properties ?? {}).map(([name, property]) => ({
+    name,
+    read: reader(property),
+    optional: !node.required?.includes(name),
+  }))
+  return (value) => {
+    if (!isObject(value)) throw fails()
+    const result: Record<string, unknown> = {}
+    for (const { name, read, optional } of properties) {
+      const given = Object.hasOwn(value, name) ? value[name] : undefined
+      if (optional && (given === undefined || given === null || given === '')) continue
+      result[name] = read(given)
+    }
+    return result
+  }
+}
+
+function arrayReader(node: Node, fails: () => Fault): Read {
+  if (!node.items) throw new Error('an array needs the schema of its items')
+  const read = reader(node.items)
+  const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = node
+  return (value) => {
+    if (!Array.isArray(value) || value.length < minItems || value.length > maxItems) throw fails()
+    return value.map(read)
+  }
+}
+
+function stringReader(node: Node, fails: () => Fault): Read {
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = node
+  const pattern = node.pattern === undefined ? undefined : new RegExp(node.pattern, 'u')
+  return checked((value) => {
+    if (typeof value !== 'string') return false
+    const length = codePoints(value)
+    return length >= minLength && length <= maxLength && (pattern === undefined || pattern.test(value))
+  }, fails)
+}
+
+function integerReader(node: Node, fails: () => Fault): Read {
+  const { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = node
+  return checked((value) => typeof value === 'number' && value >= minimum && value <= maximum, fails)
+}
+
+function wordReader(node: Node, fails: () => Fault): Read {
+  const words = new Set(node.enum ?? node.anyOf?.map((choice) => choice.const) ?? [node.const])
+  if (words.has(undefined)) throw new Error('only literals can be alternatives')
+  return checked((value) => words.has(value), fails)
+}
+
+function isObject(value: Json | undefined): value is { [key: string]: Json } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof OtherNumber)
+}
+
+/** Length as JSON Schema and users count it. The text is well-formed: every high surrogate has its low one. */
+function codePoints(text: string): number {
+  let pairs = 0
+  for (let i = 0; i < text.length; i++) if ((text.charCodeAt(i) & 0xfc00) === 0xd800) pairs += 1
+  return text.length - pairs
+}
+
+/** The parameters in a body as JSON: no bytes at all and `[]` mean none, as old clients send them. Throws InvalidParams
+ *  for what is not JSON. */
+export function parseBody(bytes: Uint8Array): Json {
+  if (bytes.length === 0) return {}
+  const value = jsonOrRefusal(bytes)
+  return Array.isArray(value) && value.length === 0 ? {} : value
+}
+
+function jsonOrRefusal(bytes: Uint8Array): Json {
+  try {
+    return parseJson(bytes)
+  } catch (thrown) {
+    throw thrown instanceof JsonError ? InvalidParams() : thrown
+  }
+}

@@ -1,0 +1,435 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect as connectSocket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { Type } from 'typebox'
+import { systemClock } from '../lib/clock.ts'
+import { fault, Outage } from '../lib/fault.ts'
+import { systemRandom } from '../lib/ids.ts'
+import { money } from '../lib/json.ts'
+import type { Log } from '../lib/log.ts'
+import type { Sql } from '../lib/sql.ts'
+import { endpoint, InvalidParams, Money, ServiceUnavailable, Unauthenticated } from './endpoint.ts'
+import { type Authenticate, buildServer, type Options } from './server.ts'
+import { isSignature, signature } from './signature.ts'
+
+const TOKEN = 'token-1'
+const SECRET = 'secret-1'
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+const authenticate: Authenticate = async ({ token, signature, body }) => {
+  if (token !== TOKEN || !isSignature(signature, body, SECRET)) throw Unauthenticated()
+  return { customer_id: 'c1', key_id: 'k1', scopes: ['read'], daily_cap_sun: undefined }
+}
+
+const Unlisted = fault(77, 'unlisted', 'Nobody listed this')
+const pause: { until?: Promise<void>; reached?: () => void } = {}
+
+const balance = endpoint({
+  path: '/v1/balance',
+  auth: 'signature',
+  scope: 'read',
+  summary: 'What can be spent',
+  body: Type.Object({ note: Type.Optional(Type.String()) }),
+  reply: Type.Object({ balance: Money(), note: Type.Optional(Type.String()) }),
+  faults: [],
+  handle: async ({ body, reply_headers }) => {
+    reply_headers['idempotency-replayed'] = 'true'
+    return { balance: money(1_500_000n), ...body }
+  },
+})
+const buy = endpoint({
+  path: '/v1/buy',
+  auth: 'signature',
+  scope: 'buy',
+  mutating: true,
+  summary: 'Needs another scope',
+  body: Type.Object({}),
+  reply: Type.Object({}),
+  faults: [],
+  handle: async () => ({}),
+})
+const prices = endpoint({
+  path: '/v1/prices',
+  auth: 'public',
+  summary: 'Without parameters',
+  body: Type.Object({}),
+  reply: Type.Object({ count: Type.Integer() }),
+  faults: [ServiceUnavailable],
+  handle: async ({ customer }) => ({ count: customer === undefined ? 0 : 1 }),
+})
+const trouble = endpoint({
+  path: '/v1/trouble',
+  auth: 'public',
+  summary: 'Everything that goes wrong',
+  body: Type.Object({ how: Type.String() }),
+  reply: Type.Object({ n: Type.Integer() }),
+  faults: [ServiceUnavailable],
+  handle: async ({ body: { how } }) => {
+    if (how === 'refusal') throw ServiceUnavailable()
+    if (how === 'sub') throw InvalidParams('page', 'Invalid page')
+    if (how === 'unlisted') throw Unlisted()
+    if (how === 'outage') throw new Outage('the node at 10.1.2.3')
+    if (how === 'bug') throw new TypeError('password is hunter2')
+    if (how === 'nothing') throw undefined
+    if (how === 'undeclared') return { n: 1, internal: 'cost price' } as { n: number }
+    if (how === 'pause') {
+      pause.reached?.()
+      await pause.until
+    }
+    return { n: how === 'fraction' ? 1.5 : 1 }
+  },
+})
+
+type Line = { event: string; fields: Parameters<Log>[1] }
+
+async function server(options: Partial<Options> & { sql?: Sql } = {}) {
+  const lines: Line[] = []
+  const log: Log = (event, fields) => lines.push({ event, fields })
+  const sql = options.sql ?? (Object.assign(async () => []) as unknown as Sql)
+  const needs = { sql, clock: systemClock, random: systemRandom, log, authenticate }
+  const app = await buildServer(needs, { endpoints: [balance, buy, prices, trouble], check_replies: true, ...options })
+  const post = (url: string, body?: string | Buffer, headers: Record<string, string> = {}) =>
+    app.inject({ method: 'POST', url, headers, ...(body === undefined ? {} : { payload: body }) })
+  const signed = (url: string, body: string, headers: Record<string, string> = {}) =>
+    post(url, body, {
+      authorization: `Bearer ${TOKEN}`,
+      'x-signature': signature(Buffer.from(body), SECRET),
+      ...headers,
+    })
+  return { app, lines, post, signed }
+}
+
+/** Listens for the time of the test. */
+async function listening(t: TestContext, options: Partial<Options> = {}) {
+  const built = await server(options)
+  await built.app.listen({ port: 0, host: '127.0.0.1' })
+  t.after(() => built.app.close())
+  const { port } = built.app.server.address() as { port: number }
+  return { ...built, port, url: `http://127.0.0.1:${port}` }
+}
+
+/** Sends bytes and returns all that comes back until the other side closes. */
+function exchange(port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connectSocket(port, '127.0.0.1', () => socket.write(text))
+    let answer = ''
+    socket.on('data', (chunk) => {
+      answer += chunk
+    })
+    socket.on('end', () => resolve(answer))
+    socket.on('error', reject)
+  })
+}
+
+test('a result comes in the envelope, with the same request id in body and header', async () => {
+  const { signed } = await server()
+  const reply = await signed('/v1/balance', '{"note":"ü","unknown":1}')
+  assert.equal(reply.statusCode, 200)
+  assert.equal(reply.headers['content-type'], 'application/json; charset=utf-8')
+  assert.equal(reply.headers['idempotency-replayed'], 'true')
+  const { request_id } = reply.json()
+  assert.match(request_id, UUID)
+  assert.equal(reply.headers['x-request-id'], request_id)
+  assert.equal(reply.body, `{"code":0,"request_id":"${request_id}","result":{"balance":1.5,"note":"ü"}}`)
+})
+
+test('a refusal is HTTP 200 with code, key and sentence', async () => {
+  const { post } = await server()
+  const refused = async (how: string) => {
+    const reply = await post('/v1/trouble', `{"how":"${how}"}`)
+    assert.equal(reply.statusCode, 200)
+    const { request_id, ...rest } = reply.json()
+    assert.match(request_id, UUID)
+    return rest
+  }
+  assert.deepEqual(await refused('refusal'), { code: 35, key: 'service_unavailable', error: 'Service unavailable' })
+  assert.deepEqual(await refused('sub'), { code: 2, key: 'invalid_service_or_params.page', error: 'Invalid page' })
+})
+
+test('whatever else is thrown is code 500 without details, which go to the log', async () => {
+  for (const how of ['outage', 'bug', 'nothing', 'unlisted', 'undeclared', 'fraction']) {
+    const { post, lines } = await server()
+    const reply = await post('/v1/trouble', `{"how":"${how}"}`)
+    assert.equal(reply.statusCode, 200, how)
+    const { request_id, ...rest } = reply.json()
+    assert.deepEqual(rest, { code: 500, key: 'internal_server_error', error: 'Internal server error' }, how)
+    const failure = lines.find(({ event }) => event === 'request_failed')
+    assert.equal(failure?.fields?.request_id, request_id)
+  }
+})
+
+test('results are not compared with their schemas unless that is asked for', async () => {
+  const { post } = await server({ check_replies: false })
+  assert.deepEqual((await post('/v1/trouble', '{"how":"undeclared"}')).json().result, { n: 1, internal: 'cost price' })
+  assert.equal((await post('/v1/trouble', '{"how":"unlisted"}')).json().code, 77)
+})
+
+test('a signed endpoint answers code 1, in the same words, whatever is wrong with the credentials', async () => {
+  const { post, signed } = await server()
+  const right = { authorization: `Bearer ${TOKEN}`, 'x-signature': signature(Buffer.from('{}'), SECRET) }
+  const attempts = [
+    post('/v1/balance', '{}'),
+    post('/v1/balance', '{}', { ...right, authorization: 'Bearer other' }),
+    post('/v1/balance', '{}', { ...right, authorization: TOKEN }),
+    post('/v1/balance', '{}', { ...right, authorization: `Basic ${TOKEN}` }),
+    post('/v1/balance', '{}', { ...right, authorization: 'Bearer ' }),
+    post('/v1/balance', '{}', { authorization: right.authorization }),
+    post('/v1/balance', '{ }', right),
+    post('/v1/balance', '', right),
+    post('/v1/balance', 'not json', right),
+    signed('/v1/balance', '{}', { 'x-signature': 'abc' }),
+  ]
+  for (const attempt of attempts) {
+    const { request_id, ...rest } = (await attempt).json()
+    assert.match(request_id, UUID)
+    assert.deepEqual(rest, { code: 1, key: 'auth', error: 'Incorrect token or signature' })
+  }
+  assert.equal((await post('/v1/balance', '{}', { ...right, authorization: `bearer   ${TOKEN}` })).json().code, 0)
+})
+
+test('a key without the scope of the endpoint is refused', async () => {
+  const { signed } = await server()
+  const { code, key } = (await signed('/v1/buy', '{}')).json()
+  assert.deepEqual({ code, key }, { code: 1, key: 'auth.scope' })
+})
+
+test('a body is parsed only when its signature is right', async () => {
+  const { signed } = await server()
+  for (const body of ['{', '{"a":1,"a":2}', '[1]', 'null', '{"note":1}']) {
+    const { code, key } = (await signed('/v1/balance', body)).json()
+    assert.deepEqual({ code, key }, { code: 2, key: 'invalid_service_or_params' })
+  }
+})
+
+test('no body, an empty array and an empty object are the same to a signed endpoint', async () => {
+  const { signed } = await server()
+  for (const body of ['', '[]', '{}']) assert.equal((await signed('/v1/balance', body)).json().code, 0)
+})
+
+test('a public endpoint without parameters looks neither at credentials nor at the body', async () => {
+  const { post } = await server()
+  const wrong = { authorization: 'Bearer wrong', 'x-signature': 'wrong' }
+  const attempts = [
+    post('/v1/prices'),
+    post('/v1/prices', '{}', wrong),
+    post('/v1/prices', 'no json'),
+    post('/v1/prices', ''),
+  ]
+  for (const attempt of attempts) assert.deepEqual((await attempt).json().result, { count: 0 })
+})
+
+test('any content type, or none, is accepted', async () => {
+  const { signed } = await server()
+  const types = [
+    'application/json',
+    'application/json; charset=latin1',
+    'text/plain',
+    'application/xml',
+    'nonsense',
+    ';;',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data',
+  ]
+  for (const type of types)
+    assert.equal((await signed('/v1/balance', '{"note":"x"}', { 'content-type': type })).json().code, 0, type)
+})
+
+test('what the transport refuses has a status, a code and a sentence', async () => {
+  const { app, post } = await server()
+  const large = Buffer.alloc(64 * 1024 + 1, 0x20)
+  const table = [
+    [await post('/v1/unknown', '{}'), 404, 'Method not found'],
+    [await post('/', '{}'), 404, 'Method not found'],
+    [await post('/v1/balance/', '{}'), 404, 'Method not found'],
+    [await post('/V1/balance', '{}'), 404, 'Method not found'],
+    [await post('/v1/%zz', '{}'), 404, 'Method not found'],
+    [await app.inject({ method: 'GET', url: '/v1/unknown' }), 404, 'Method not found'],
+    [await app.inject({ method: 'GET', url: '/v1/balance?x=1' }), 405, 'Method Not Allowed'],
+    [await app.inject({ method: 'DELETE', url: '/v1/balance' }), 405, 'Method Not Allowed'],
+    [await app.inject({ method: 'PUT', url: '/v1/balance', payload: '{}' }), 405, 'Method Not Allowed'],
+    [await app.inject({ method: 'OPTIONS', url: '/v1/balance' }), 405, 'Method Not Allowed'],
+    [await post('/health', '{}'), 405, 'Method Not Allowed'],
+    [await post('/v1/balance', large), 413, 'Payload Too Large'],
+    [await post('/v1/balance', gzipSync('{}'), { 'content-encoding': 'gzip' }), 415, 'Unsupported Media Type'],
+    [await post('/v1/prices', '{}', { 'content-encoding': 'br' }), 415, 'Unsupported Media Type'],
+  ] as const
+  for (const [reply, status, error] of table) {
+    const { request_id, ...rest } = reply.json()
+    assert.match(request_id, UUID)
+    assert.equal(reply.headers['x-request-id'], request_id)
+    assert.equal(reply.statusCode, status)
+    assert.deepEqual(rest, { code: status, error })
+  }
+  assert.equal((await app.inject({ method: 'GET', url: '/v1/balance' })).headers.allow, 'POST')
+  assert.equal((await post('/health')).headers.allow, 'GET, HEAD')
+})
+
+test('a body of exactly 64 KiB and the encoding identity are accepted', async () => {
+  const { signed } = await server()
+  const body = `{}${' '.repeat(64 * 1024 - 2)}`
+  assert.equal((await signed('/v1/balance', body, { 'content-encoding': 'identity' })).json().code, 0)
+})
+
+test('too many requests of one caller are 429 and say when to come again', async () => {
+  const { signed, post } = await server({ rate_limit: { per_second: 0.001, burst: 2 } })
+  const first = await signed('/v1/balance', '{}')
+  assert.equal(first.headers['ratelimit-limit'], '2')
+  assert.equal(first.headers['ratelimit-remaining'], '1')
+  await signed('/v1/balance', '{}')
+  const third = await signed('/v1/balance', '{}')
+  const { request_id, ...rest } = third.json()
+  assert.match(request_id, UUID)
+  assert.equal(third.statusCode, 429)
+  assert.deepEqual(rest, { code: 429, error: 'Too Many Requests' })
+  assert.equal(third.headers['ratelimit-remaining'], '0')
+  assert.ok(Number(third.headers['retry-after']) > 0)
+  assert.equal((await post('/v1/prices')).statusCode, 200)
+  assert.equal((await post('/v1/balance', '{}', { authorization: 'Bearer other' })).statusCode, 200)
+})
+
+test('every request leaves one line in the log, and no line has a token, signature or body', async () => {
+  const { signed, post, lines } = await server()
+  const reply = await signed('/v1/balance?secret=canary-query', '{"note":"canary-body"}')
+  await post('/v1/balance', '{"note":"canary-body"}', {
+    authorization: 'Bearer canary-token',
+    'x-signature': 'canary-signature',
+  })
+  await post('/v1/trouble', '{"how":"canary-body"}')
+  await post('/nowhere')
+  const requests = lines.filter(({ event }) => event === 'request').map(({ fields }) => fields)
+  assert.equal(requests.length, 4)
+  const { ms, ...first } = requests[0]!
+  assert.equal(typeof ms, 'number')
+  const { request_id } = reply.json()
+  assert.deepEqual(first, { path: '/v1/balance', status: 200, code: 0, request_id, customer_id: 'c1' })
+  assert.deepEqual(
+    requests.map((fields) => fields?.code),
+    [0, 1, 0, 404],
+  )
+  const text = JSON.stringify(lines)
+  assert.doesNotMatch(text, /canary/)
+  assert.ok(!text.includes(signature(Buffer.from('{"note":"canary-body"}'), SECRET)))
+})
+
+test('health says whether the database answers', async () => {
+  const good = await (await server()).app.inject({ method: 'GET', url: '/health' })
+  assert.deepEqual([good.statusCode, good.json()], [200, { status: 'ok' }])
+  const sql = (async () => {
+    throw new Outage('the database')
+  }) as unknown as Sql
+  const bad = await (await server({ sql })).app.inject({ method: 'GET', url: '/health' })
+  assert.deepEqual([bad.statusCode, bad.json()], [503, { status: 'unavailable' }])
+})
+
+test('other pages can be added, and their failures are not shown either', async () => {
+  const { app } = await server()
+  app.get('/page', async () => 'hello')
+  app.get('/broken', async () => {
+    throw new Error('hunter2')
+  })
+  assert.equal((await app.inject({ method: 'GET', url: '/page' })).body, 'hello')
+  const broken = await app.inject({ method: 'GET', url: '/broken' })
+  assert.equal(broken.statusCode, 500)
+  assert.doesNotMatch(broken.body, /hunter2/)
+})
+
+test('the address behind a trusted proxy is the one it names, and nobody else is believed', async () => {
+  const seen = async (trusted_proxies: string[]) => {
+    const { app } = await server({ trusted_proxies })
+    app.get('/ip', async (request) => request.ip)
+    return (await app.inject({ method: 'GET', url: '/ip', headers: { 'x-forwarded-for': '203.0.113.9' } })).body
+  }
+  assert.equal(await seen(['127.0.0.1']), '203.0.113.9')
+  assert.equal(await seen([]), '127.0.0.1')
+  assert.equal(await seen(['10.0.0.0/8']), '127.0.0.1')
+})
+
+test('a client that offers to upgrade to HTTP/2 is answered in HTTP/1.1, and its connection stays usable', async (t) => {
+  const { port } = await listening(t)
+  const head = [
+    'POST /v1/balance HTTP/1.1',
+    'Host: x',
+    `Authorization: Bearer ${TOKEN}`,
+    `X-Signature: ${signature(Buffer.from('{}'), SECRET)}`,
+    'Content-Length: 2',
+    'Connection: Upgrade, HTTP2-Settings',
+    'Upgrade: h2c',
+    'HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA',
+  ].join('\r\n')
+  const socket = connectSocket(port, '127.0.0.1').setNoDelay().setEncoding('utf8')
+  t.after(() => socket.destroy())
+  for (const body_apart of [false, true, false]) {
+    socket.write(body_apart ? `${head}\r\n\r\n` : `${head}\r\n\r\n{}`)
+    if (body_apart) await new Promise((resolve) => setTimeout(resolve, 50)).then(() => socket.write('{}'))
+    const [answer] = (await once(socket, 'data')) as [string]
+    assert.match(answer, /^HTTP\/1\.1 200 .*"code":0/s)
+    assert.doesNotMatch(answer, /^connection: close/im)
+  }
+})
+
+test('a bare request without body, type or credentials reaches a public endpoint', async (t) => {
+  const { port } = await listening(t)
+  const answer = await exchange(port, 'POST /v1/prices HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  assert.match(answer, /^HTTP\/1\.1 200 .*"result":\{"count":0\}\}$/s)
+})
+
+test('a body in chunks is read as a whole, and refused when it grows too large', async (t) => {
+  const { url } = await listening(t)
+  const chunked = async (chunk: string, count: number) => {
+    const parts = Array.from({ length: count }, () => new TextEncoder().encode(chunk))
+    const sent = chunk.repeat(count)
+    const headers = { authorization: `Bearer ${TOKEN}`, 'x-signature': signature(Buffer.from(sent), SECRET) }
+    const reply = await fetch(`${url}/v1/balance`, {
+      method: 'POST',
+      headers,
+      body: ReadableStream.from(parts),
+      duplex: 'half',
+    } as RequestInit)
+    return ((await reply.json()) as { code: number }).code
+  }
+  assert.equal(await chunked('{}', 1), 0)
+  assert.equal(await chunked(' '.repeat(1024), 65), 413)
+})
+
+test('bytes that are no request, or headers without end, are answered in the same shape', async (t) => {
+  const { port } = await listening(t)
+  const large = `POST /v1/prices HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(9_000)}\r\n\r\n`
+  const answers = [
+    [await exchange(port, 'HELLO\r\n\r\n'), 400],
+    [await exchange(port, 'POST /v1/prices HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n'), 400],
+    [await exchange(port, large), 431],
+  ] as const
+  for (const [answer, status] of answers) {
+    assert.ok(answer.startsWith(`HTTP/1.1 ${status} `), answer)
+    assert.match(answer, new RegExp(`\\{"code":${status},"error":"[^"]+","request_id":"[0-9a-f-]{36}"\\}$`))
+  }
+})
+
+test('closing answers what is under way and then lets go of the connection', async (t) => {
+  const { app, url } = await listening(t)
+  let finish = () => {}
+  pause.until = new Promise((resolve) => {
+    finish = resolve
+  })
+  const reached = new Promise<void>((resolve) => {
+    pause.reached = resolve
+  })
+  const under_way = fetch(`${url}/v1/trouble`, { method: 'POST', body: '{"how":"pause"}' })
+  await reached
+  const closed = app.close()
+  await assert.rejects(fetch(`${url}/v1/prices`, { method: 'POST' }))
+  finish()
+  const reply = await under_way
+  assert.equal(reply.headers.get('connection'), 'close')
+  assert.deepEqual(((await reply.json()) as { result: unknown }).result, { n: 1 })
+  await closed
+})
+
+test('the refusals common to all endpoints are listed with each of them', () => {
+  const codes = ({ faults }: { faults: readonly { code: number }[] }) => faults.map(({ code }) => code)
+  assert.deepEqual(codes(balance), [1, 2, 500])
+  assert.deepEqual(codes(prices), [35, 500])
+  assert.deepEqual(codes(trouble), [2, 35, 500])
+})

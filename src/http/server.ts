@@ -1,0 +1,247 @@
+// The HTTP server of a list of endpoints. The order of work is: size, rate, raw bytes, token and signature over those
+// bytes, and only then parsing, so that nobody unknown makes us interpret anything. Content types are not looked at:
+// bytes are bytes. Every answer goes out through send(), with one line in the log: never a body, token or signature.
+
+import { hash } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import type { Clock } from '../lib/clock.ts'
+import { Fault } from '../lib/fault.ts'
+import type { Random } from '../lib/ids.ts'
+import { printJson } from '../lib/json.ts'
+import { type Log, thrownFields } from '../lib/log.ts'
+import type { Sql } from '../lib/sql.ts'
+import { parseBody } from './body.ts'
+import { type Customer, type Endpoint, InternalError, Unauthenticated } from './endpoint.ts'
+import { type RateLimit, rateLimiter } from './rate_limit.ts'
+import { type Answer, type CheckReply, refusal, replyChecker, success, transportRefusal } from './replies.ts'
+
+/** What a signed request shows. */
+export type Credentials = {
+  token: string | undefined
+  signature: string | undefined
+  v2: { signature: string | undefined; timestamp: string | undefined; nonce: string | undefined }
+  method: string
+  /** The endpoint's path, wherever a proxy may have mounted it. */
+  path: string
+  body: Uint8Array
+  ip: string
+}
+
+/** Says who sent a request. Throws Unauthenticated, the same for every reason. */
+export type Authenticate = (credentials: Credentials) => Promise<Customer>
+
+export type Needs = { sql: Sql; clock: Clock; random: Random; log: Log; authenticate: Authenticate }
+
+export type Options = {
+  endpoints: readonly Endpoint[]
+  /** For each token, or for each address of those who show none. Undefined: no limit. */
+  rate_limit?: RateLimit | undefined
+  /** Addresses or networks of proxies whose X-Forwarded-For is believed. */
+  trusted_proxies?: readonly string[]
+  /** Every result is compared with its schema, and every refusal with the endpoint's list: a mismatch is a bug. */
+  check_replies?: boolean
+}
+
+/** Far above what one integration needs, far below what one process serves. */
+export const DEFAULT_RATE_LIMIT: RateLimit = { per_second: 300, burst: 600 }
+
+const BODY_BYTES_MAX = 64 * 1024
+const HEADER_BYTES_MAX = 8 * 1024
+const HEADERS_MS_MAX = 10_000
+const REQUEST_MS_MAX = 15_000
+/** Longer than the minute after which common proxies drop an idle connection, so that never we close first. */
+const KEEP_ALIVE_MS = 72_000
+const NO_BYTES = new Uint8Array()
+
+/** Builds the server, not yet listening. Other pages are added with get() before listen(); close() stops accepting,
+ *  answers what is under way and returns when that is done. */
+export async function buildServer(needs: Needs, options: Options): Promise<FastifyInstance> {
+  const app = fastify({
+    logger: false,
+    bodyLimit: BODY_BYTES_MAX,
+    requestTimeout: REQUEST_MS_MAX,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    http: { maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: HEADERS_MS_MAX, connectionsCheckingInterval: 5_000 },
+    trustProxy: options.trusted_proxies ? [...options.trusted_proxies] : false,
+    return503OnClosing: false,
+    genReqId: () => uuid(needs.random),
+    frameworkErrors: (_error, request, reply) => send(request, reply, transportRefusal(request.id, 404)),
+    clientErrorHandler: (error, socket) => refuseUnreadable(error.code, socket, uuid(needs.random)),
+  })
+  let closing = false
+  app.addHook('preClose', (done) => {
+    closing = true
+    done()
+  })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
+
+  function send(request: FastifyRequest, reply: FastifyReply, answer: Answer, customer_id?: string): FastifyReply {
+    const { status, code, body, headers } = answer
+    const path = request.url.split('?', 1)[0]!.slice(0, 200)
+    const ms = Math.round(reply.elapsedTime * 10) / 10
+    needs.log('request', { path, status, code, ms, request_id: request.id, customer_id })
+    if (closing) reply.header('connection', 'close')
+    if (headers) reply.headers(headers)
+    return reply
+      .code(status)
+      .header('content-type', 'application/json; charset=utf-8')
+      .header('x-request-id', request.id)
+      .send(body)
+  }
+
+  app.setNotFoundHandler((request, reply) => {
+    const url = request.url.split('?', 1)[0]!
+    const allow = ['GET', 'HEAD', 'POST'].filter((method) => app.hasRoute({ method, url })).join(', ')
+    const answer = transportRefusal(request.id, allow ? 405 : 404, allow ? { allow } : {})
+    return send(request, reply, answer)
+  })
+  app.setErrorHandler((thrown: unknown, request, reply) => {
+    const status = thrown instanceof Error && 'statusCode' in thrown ? Number(thrown.statusCode) : 500
+    const ours = !(status >= 400 && status < 500)
+    if (ours) needs.log('request_failed', { request_id: request.id, ...thrownFields(thrown) })
+    return send(request, reply, transportRefusal(request.id, ours ? 500 : status))
+  })
+
+  app.get('/health', async (_request, reply) => {
+    const healthy = await needs.sql`select 1`.then(
+      () => true,
+      () => false,
+    )
+    const body = printJson({ status: healthy ? 'ok' : 'unavailable' })
+    return reply
+      .code(healthy ? 200 : 503)
+      .header('content-type', 'application/json; charset=utf-8')
+      .send(body)
+  })
+
+  const check = options.check_replies ? await replyChecker() : undefined
+  const refused = gate(needs, options)
+  for (const endpoint of options.endpoints) {
+    app.post(endpoint.path, {
+      onRequest: (request, reply, done) => {
+        const answer = refused(request, reply)
+        if (answer) send(request, reply, answer)
+        else done()
+      },
+      handler: async (request, reply) => {
+        const { answer, customer_id } = await serve(needs, { endpoint, request, check })
+        return send(request, reply, answer, customer_id)
+      },
+    })
+  }
+  return app
+}
+
+/** What is refused before the body is read: encodings, and callers that come too often. */
+function gate(
+  needs: Needs,
+  { rate_limit }: Options,
+): (request: FastifyRequest, reply: FastifyReply) => Answer | undefined {
+  const take = rate_limit && rateLimiter(rate_limit, needs.clock)
+  return (request, reply) => {
+    const encoding = request.headers['content-encoding']
+    if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return transportRefusal(request.id, 415)
+    // Fastify reads no body with a content type it cannot parse; without one it takes any.
+    request.raw.headers['content-type'] = undefined
+    if (!take || !rate_limit) return undefined
+    const token = bearer(request)
+    const { allowed, remaining, retry_after_seconds, full_after_seconds } = take(
+      token === undefined ? request.ip : hash('sha256', token),
+    )
+    reply.header('ratelimit-limit', rate_limit.burst)
+    reply.header('ratelimit-remaining', remaining)
+    reply.header('ratelimit-reset', full_after_seconds)
+    return allowed
+      ? undefined
+      : transportRefusal(request.id, 429, { 'retry-after': String(Math.max(1, retry_after_seconds)) })
+  }
+}
+
+type Call = { endpoint: Endpoint; request: FastifyRequest; check: CheckReply | undefined }
+
+async function serve(needs: Needs, call: Call): Promise<{ answer: Answer; customer_id?: string }> {
+  const { endpoint, request, check } = call
+  const request_id = request.id
+  let customer: Customer | undefined
+  try {
+    const bytes = request.body instanceof Uint8Array ? request.body : NO_BYTES
+    if (endpoint.auth === 'signature') customer = await admit(needs, call, bytes)
+    const body = endpoint.read ? endpoint.read(parseBody(bytes)) : {}
+    const reply_headers: Record<string, string> = {}
+    const result = printJson(
+      await endpoint.handle({ body, customer, request_id, headers: request.headers, reply_headers }),
+    )
+    check?.(endpoint, result)
+    const answer = success(request_id, result, reply_headers)
+    return customer ? { answer, customer_id: customer.customer_id } : { answer }
+  } catch (thrown) {
+    const answer = refusal(request_id, asFault(needs.log, call, thrown))
+    return customer ? { answer, customer_id: customer.customer_id } : { answer }
+  }
+}
+
+async function admit(needs: Needs, { endpoint, request }: Call, body: Uint8Array): Promise<Customer> {
+  const customer = await needs.authenticate({
+    token: bearer(request),
+    signature: one(request.headers['x-signature']),
+    v2: {
+      signature: one(request.headers['x-signature-v2']),
+      timestamp: one(request.headers['x-timestamp']),
+      nonce: one(request.headers['x-nonce']),
+    },
+    method: request.method,
+    path: endpoint.path,
+    body,
+    ip: request.ip,
+  })
+  if (endpoint.scope && customer.scopes && !customer.scopes.includes(endpoint.scope))
+    throw Unauthenticated('scope', `This key lacks the scope ${endpoint.scope}`)
+  return customer
+}
+
+/** What the caller is told. Whatever is not a refusal is our failure: it is logged, and its details stay here. */
+function asFault(log: Log, { endpoint, request, check }: Call, thrown: unknown): Fault {
+  const listed = thrown instanceof Fault && (!check || endpoint.faults.some(({ code }) => code === thrown.code))
+  if (listed) return thrown
+  log('request_failed', { path: endpoint.path, request_id: request.id, ...thrownFields(thrown) })
+  return InternalError()
+}
+
+function bearer(request: FastifyRequest): string | undefined {
+  return /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+}
+
+function one(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' ? header : undefined
+}
+
+/** A random UUID (version 4). */
+function uuid(random: Random): string {
+  const bytes = Buffer.from(random.bytes(16))
+  bytes[6] = (bytes[6]! & 0x0f) | 0x40
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80
+  const hex = bytes.toString('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
+
+const UNREADABLE: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }
+
+/** Answers bytes that are no HTTP request. */
+function refuseUnreadable(reason: string | undefined, socket: Socket, request_id: string): void {
+  if (!socket.writable || reason === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  const { status, body } = transportRefusal(request_id, UNREADABLE[reason ?? ''] ?? 400)
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${request_id}`,
+    'Connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+}

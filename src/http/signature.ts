@@ -1,0 +1,50 @@
+// The two signatures of a request. The first, which every client sends, is SHA-256 of the body and the secret: it binds
+// neither path nor time, so whoever reads one signed request can send that body anywhere until the key is revoked. The
+// second, sent in addition, is an HMAC over time, nonce, method, path and body. Comparisons take the same time whether
+// or not they succeed.
+
+import { createHmac, hash, hkdfSync, timingSafeEqual } from 'node:crypto'
+
+/** How far the clock of a client may differ, in seconds. */
+export const WINDOW_SECONDS = 300
+
+/** `X-Signature`: lower-case hexadecimal SHA-256 of the body's bytes followed by the secret. */
+export function signature(body: Uint8Array, secret: string): string {
+  return hash('sha256', Buffer.concat([body, Buffer.from(secret)]))
+}
+
+/** Whether the given signature, in lower or upper case, is the body's. */
+export function isSignature(given: string | undefined, body: Uint8Array, secret: string): boolean {
+  return sameHex(given, signature(body, secret))
+}
+
+/** What the second signature signs. `timestamp` is Unix time in whole seconds, as text. */
+export type Stamped = { timestamp: string; nonce: string; method: string; path: string; body: Uint8Array }
+
+/** The key of the second signature: HKDF-SHA-256 of the secret, without salt, info `v2`, 32 bytes. */
+export function keyV2(secret: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', secret, '', 'v2', 32))
+}
+
+/** `X-Signature-V2`: lower-case hexadecimal HMAC-SHA-256 over five lines joined by line feeds: timestamp, nonce, method,
+ *  path (without query), and the hexadecimal SHA-256 of the body. */
+export function signatureV2(key: Uint8Array, stamped: Stamped): string {
+  const { timestamp, nonce, method, path, body } = stamped
+  const lines = [timestamp, nonce, method, path, hash('sha256', body)]
+  return createHmac('sha256', key).update(lines.join('\n')).digest('hex')
+}
+
+/** Whether the second signature is right and its time within the window. That its nonce is new is for the caller to see. */
+export function isSignatureV2(given: string, key: Uint8Array, stamped: Stamped, now: Date): boolean {
+  const right = sameHex(given, signatureV2(key, stamped))
+  const { timestamp, nonce } = stamped
+  const well_formed = /^\d{1,12}$/.test(timestamp) && /^[\w.~-]{1,128}$/.test(nonce)
+  const age_seconds = now.getTime() / 1000 - Number(timestamp)
+  return right && well_formed && Math.abs(age_seconds) <= WINDOW_SECONDS
+}
+
+function sameHex(given: string | undefined, expected: string): boolean {
+  const well_formed = given !== undefined && /^[0-9a-fA-F]{64}$/.test(given)
+  const bytes = Buffer.from(well_formed ? given : '0'.repeat(64), 'hex')
+  return timingSafeEqual(bytes, Buffer.from(expected, 'hex')) && well_formed
+}

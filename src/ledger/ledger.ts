@@ -1,0 +1,118 @@
+// The ledger: integer sun, double entry, append-only. holdAll() sets money aside, capture() takes it, release() gives it
+// back, move() does both at once. Everything happens in the caller's transaction: a customer is charged if and only if
+// what was bought is recorded too. Accounts are locked in the order of their ids, so two callers never deadlock here.
+
+import { type FaultKind, fault } from '../lib/fault.ts'
+import type { Sql, Tx } from '../lib/sql.ts'
+
+export const InsufficientFunds: FaultKind = fault(6, 'insufficient_funds', 'Insufficient funds')
+
+/** Where money comes from and goes to outside of this ledger: the chain. */
+export const WORLD = 'world'
+/** What has been earned. */
+export const REVENUE = 'revenue'
+
+export const customerAccount = (customer_id: string) => `customer:${customer_id}`
+
+export type Transfer = { id: string; debit: string; credit: string; amount_sun: bigint; made_at: Date }
+
+/** Opens a customer's account, empty. Opening it again changes nothing. */
+export async function openAccount(tx: Tx, account_id: string): Promise<void> {
+  await tx`insert into account (id, may_go_negative) values (${account_id}, false) on conflict (id) do nothing`
+}
+
+/** Locks the given accounts until the end of the transaction and says what each can spend, in sun. An account that does
+ *  not exist is not in the answer. */
+export async function lockAccounts(tx: Tx, account_ids: readonly string[]): Promise<Map<string, bigint>> {
+  const rows = await tx<{ id: string; free_sun: bigint }>`
+    select id, posted_sun - held_sun as free_sun from account
+    where id = any(${account_ids}) and not may_go_negative
+    order by id for update`
+  return new Map(rows.map((row) => [row.id, row.free_sun]))
+}
+
+/** Sets money aside, any number of holds at once. The caller has locked the debited accounts and seen that each can pay:
+ *  an overdraft here breaks `account_not_overdrawn` and is a bug. */
+export async function holdAll(tx: Tx, holds: readonly Transfer[]): Promise<void> {
+  if (holds.length === 0) return
+  await tx`
+    with hold as (
+      insert into transfer (id, kind, debit, credit, amount_sun, made_at)
+      select id, 'hold', debit, credit, amount_sun, made_at
+      from unnest(${holds.map((t) => t.id)}::text[], ${holds.map((t) => t.debit)}::text[],
+                  ${holds.map((t) => t.credit)}::text[], ${holds.map((t) => t.amount_sun)}::bigint[],
+                  ${holds.map((t) => t.made_at)}::timestamptz[]) as t (id, debit, credit, amount_sun, made_at)
+      returning debit, amount_sun
+    )
+    update account set held_sun = held_sun + asked.sun
+    from (select debit, sum(amount_sun)::bigint as sun from hold group by debit) as asked
+    where account.id = asked.debit`
+}
+
+/** Takes held money. `amount_sun` may be less than was held: the rest is the customer's again. A hold is resolved once;
+ *  resolving it a second time breaks `transfer_hold_resolved_once`. */
+export async function capture(tx: Tx, hold_id: string, made_at: Date, amount_sun?: bigint): Promise<void> {
+  await resolve(tx, { kind: 'capture', hold_id, made_at, amount_sun })
+}
+
+/** Gives held money back. */
+export async function release(tx: Tx, hold_id: string, made_at: Date): Promise<void> {
+  await resolve(tx, { kind: 'release', hold_id, made_at, amount_sun: undefined })
+}
+
+async function resolve(
+  tx: Tx,
+  how: { kind: 'capture' | 'release'; hold_id: string; made_at: Date; amount_sun: bigint | undefined },
+): Promise<void> {
+  const { kind, hold_id, made_at } = how
+  const [hold] = await tx<{ debit: string; credit: string; amount_sun: bigint }>`
+    select debit, credit, amount_sun from transfer where id = ${hold_id} and kind = 'hold'`
+  if (!hold) throw new Error(`there is no hold ${hold_id}`)
+  const amount_sun = how.amount_sun ?? hold.amount_sun
+  if (amount_sun > hold.amount_sun) throw new Error(`more is captured than hold ${hold_id} set aside`)
+  await tx`
+    insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
+    values (${`${hold_id}/${kind}`}, ${kind}, ${hold_id}, ${hold.debit}, ${hold.credit}, ${amount_sun}, ${made_at})`
+  const posted_sun = kind === 'capture' ? amount_sun : 0n
+  await tx`
+    update account set held_sun = held_sun - ${hold.amount_sun}, posted_sun = posted_sun - ${posted_sun}
+    where id = ${hold.debit}`
+}
+
+/** Moves money at once. Returns false, and changes nothing, when the very same transfer was made before; throws when its
+ *  id was used for another one. */
+export async function move(tx: Tx, transfer: Transfer): Promise<boolean> {
+  const { id, debit, credit, amount_sun, made_at } = transfer
+  await lockAccounts(tx, [debit, credit])
+  const [made] = await tx`
+    insert into transfer (id, kind, debit, credit, amount_sun, made_at)
+    values (${id}, 'move', ${debit}, ${credit}, ${amount_sun}, ${made_at})
+    on conflict (id) do nothing returning id`
+  if (!made) {
+    const [same] = await tx`
+      select 1 from transfer where id = ${id} and kind = 'move' and debit = ${debit} and credit = ${credit}
+        and amount_sun = ${amount_sun}`
+    if (!same) throw new Error(`transfer ${id} was made before, with other parts`)
+    return false
+  }
+  await tx`
+    update account set posted_sun = posted_sun + case when id = ${credit} then ${amount_sun}::bigint else -${amount_sun}::bigint end
+    where id in (${debit}, ${credit}) and not may_go_negative`
+  return true
+}
+
+/** What the account can spend now, in sun: holds are already taken off. Undefined when there is no such account. */
+export async function spendable(sql: Sql | Tx, account_id: string): Promise<bigint | undefined> {
+  const [row] = await sql<{ free_sun: bigint }>`
+    select posted_sun - held_sun as free_sun from account where id = ${account_id}`
+  return row?.free_sun
+}
+
+export type Entry = { id: string; kind: string; debit: string; credit: string; amount_sun: bigint; made_at: Date }
+
+/** The account's transfers, oldest first. */
+export async function entries(sql: Sql | Tx, account_id: string, limit = 1_000): Promise<Entry[]> {
+  return sql<Entry>`
+    select id, kind, debit, credit, amount_sun, made_at from transfer
+    where debit = ${account_id} or credit = ${account_id} order by made_at, id limit ${limit}`
+}

@@ -1,0 +1,11 @@
+// The clock is handed in, so that a simulator can turn it. Nothing under src/ but this file reads the system's time.
+// It says when things happened here; whether an hour is over on the chain is decided by the time of blocks.
+
+export type Clock = { now(): Date }
+
+export const systemClock: Clock = { now: () => new Date() }
+
+/** The given instant in the wire's form, whole seconds in UTC: `2026-10-08T15:26:32Z`. */
+export function wireTime(at: Date): string {
+  return `${at.toISOString().slice(0, 19)}Z`
+}

@@ -1,0 +1,34 @@
+// What can go wrong, in three kinds. A Fault is a refusal: the caller may mend it, and it has a code and a key that go
+// out on the wire. An Outage is something outside that time may mend: a step runs again, an endpoint answers that the
+// service is not available. Everything else that is thrown is a bug: code 500, and somebody is told.
+
+/** A refusal, as a client sees it: `{ code, key, error }`. */
+export class Fault extends Error {
+  override name = 'Fault'
+  readonly code: number
+  readonly key: string
+  constructor(code: number, key: string, sentence: string) {
+    super(sentence)
+    this.code = code
+    this.key = key
+  }
+}
+
+/** One kind of refusal, declared in a line beside the function that throws it. */
+export type FaultKind = {
+  readonly code: number
+  readonly key: string
+  readonly sentence: string
+  /** The fault itself, with an optional sub-key (`key.sub`) and a sentence of its own. */
+  (sub?: string, sentence?: string): Fault
+}
+
+export function fault(code: number, key: string, sentence: string): FaultKind {
+  const make = (sub?: string, own?: string) => new Fault(code, sub ? `${key}.${sub}` : key, own ?? sentence)
+  return Object.assign(make, { code, key, sentence })
+}
+
+/** Something outside this process does not answer, or not sensibly: the database, a node, a provider. */
+export class Outage extends Error {
+  override name = 'Outage'
+}

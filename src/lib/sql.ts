@@ -1,0 +1,126 @@
+// PostgreSQL through tagged templates: sql`select ... where id = ${id}`. One template is one whole statement, sent as a
+// named prepared statement; a test finds every template in the source and prepares it against the migrated schema.
+// int8 is bigint. A throw inside begin() is the rollback, and the transaction handle is dead once begin() has returned.
+
+import { createHash } from 'node:crypto'
+import pg from 'pg'
+import { Outage } from './fault.ts'
+
+type Row = Record<string, unknown>
+type Query = <R extends object = Row>(strings: TemplateStringsArray, ...values: unknown[]) => Promise<R[]>
+
+/** Statements of one transaction. */
+export type Tx = Query
+
+/** Statements each in a transaction of its own, and `begin` for several in one. */
+export type Sql = Query & {
+  /** Runs the work in one transaction: committed when it returns, rolled back when it throws. Throws Outage when the
+   *  connection is lost; if that happens during the commit, the outcome is unknown and the caller must look. */
+  begin<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  /** Waits for the connections in use, then closes them all. */
+  close(): Promise<void>
+}
+
+export type SqlOptions = {
+  url: string
+  connections_max?: number
+  /** A statement that takes longer is cancelled by the server: nothing here is meant to. */
+  statement_timeout_ms?: number
+}
+
+const types = new pg.TypeOverrides()
+types.setTypeParser(pg.types.builtins.INT8, (text: string) => BigInt(text))
+types.setTypeParser(pg.types.builtins.NUMERIC, (text: string) => BigInt(text))
+
+const statements = new WeakMap<TemplateStringsArray, { name: string; text: string }>()
+
+function statement(strings: TemplateStringsArray): { name: string; text: string } {
+  let known = statements.get(strings)
+  if (!known) {
+    const text = strings.reduce((sofar, part, i) => `${sofar}$${i}${part}`)
+    known = { name: createHash('sha1').update(text).digest('base64url'), text }
+    statements.set(strings, known)
+  }
+  return known
+}
+
+export function connect(options: SqlOptions): Sql {
+  const statement_timeout_ms = options.statement_timeout_ms ?? 30_000
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.connections_max ?? 10,
+    types,
+    keepAlive: true,
+    connectionTimeoutMillis: 10_000,
+    statement_timeout: statement_timeout_ms,
+    query_timeout: statement_timeout_ms + 5_000,
+    idle_in_transaction_session_timeout: 60_000,
+    application_name: 'penstock',
+  })
+  // An idle connection that the server closes is not an event: the pool drops it and opens another.
+  pool.on('error', () => {})
+
+  const query: Query = async <R extends object>(strings: TemplateStringsArray, ...values: unknown[]) => {
+    const client = await pool.connect().catch(asOutage)
+    try {
+      const rows = await run<R>(client, strings, values)
+      client.release()
+      return rows
+    } catch (thrown) {
+      client.release(!(thrown instanceof pg.DatabaseError))
+      return asOutage(thrown)
+    }
+  }
+
+  async function begin<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const client = await pool.connect().catch(asOutage)
+    let open = true
+    const tx: Tx = (strings, ...values) => {
+      if (!open) throw new Error('a transaction was used after its end')
+      return run(client, strings, values)
+    }
+    try {
+      await client.query('begin')
+      const result = await work(tx)
+      await client.query('commit')
+      client.release()
+      return result
+    } catch (thrown) {
+      await client.query('rollback').then(
+        () => client.release(),
+        () => client.release(true),
+      )
+      return asOutage(thrown)
+    } finally {
+      open = false
+    }
+  }
+
+  return Object.assign(query, { begin, close: () => pool.end() })
+}
+
+async function run<R>(client: pg.PoolClient, strings: TemplateStringsArray, values: unknown[]): Promise<R[]> {
+  const { name, text } = statement(strings)
+  const result = await client.query({ name, text, values })
+  return result.rows as R[]
+}
+
+/** What the server refused for a reason of its own: lost or unavailable connection, no resources, shutting down,
+ *  a deadlock or a failed serialization. The statement did not happen and may succeed later. */
+const OUTAGE_CLASSES = new Set(['08', '40', '53', '55', '57', '58'])
+
+function asOutage(thrown: unknown): never {
+  if (thrown instanceof pg.DatabaseError) {
+    if (OUTAGE_CLASSES.has(thrown.code?.slice(0, 2) ?? '')) throw new Outage('the database', { cause: thrown })
+    throw thrown
+  }
+  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
+  const lost = thrown instanceof Error && /connection|timeout|Client has encountered|ECONN/i.test(thrown.message)
+  if (typeof code === 'string' || lost) throw new Outage('the database', { cause: thrown })
+  throw thrown
+}
+
+/** The name of the constraint that a statement would have broken, if that is why it was refused. */
+export function brokenConstraint(thrown: unknown): string | undefined {
+  return thrown instanceof pg.DatabaseError ? thrown.constraint : undefined
+}

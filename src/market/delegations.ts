@@ -1,0 +1,141 @@
+// Delegations: what an order is delivered with, and how it is taken back.
+//
+//   delegating -> active -> reclaiming -> ended
+//        `-> failed (nothing is on the chain)
+//
+// The hour begins with the block that has the delegation and is over by the time of a later block; only then is exactly
+// the stake that was delegated taken back. The chain keeps one sum for a wallet and a receiver, whatever orders it is
+// from: keeping each order's own stake here is what keeps them apart. So nothing is taken back before the delegation
+// itself is solid, or a fork could make one order's reclaim take another's stake. Until then a fork can take it back.
+
+import { enqueueAttempt } from '../chain/attempts.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { NewId } from '../lib/ids.ts'
+import type { Sql, Tx } from '../lib/sql.ts'
+import { eachRow, type Step } from '../lib/step.ts'
+import { type Address, addressToHex } from '../tron/address.ts'
+import type { Resource } from '../tron/node.ts'
+import { contract } from '../tron/transaction.ts'
+import type { Part } from './pool.ts'
+
+/** By wallet address: the permission that its hot key has. */
+export type Permissions = ReadonlyMap<Address, number>
+
+export type Needs = { sql: Sql; clock: Clock; new_id: NewId; permissions: Permissions }
+
+export type Delegation = {
+  id: string
+  order_id: string
+  wallet: Address
+  receiver: Address
+  resource: Resource
+  amount: bigint
+  stake_sun: bigint
+  state: 'delegating' | 'active' | 'reclaiming' | 'ended' | 'failed'
+  attempt_id: string
+  reclaim_id: string | null
+  delegated_at: Date | null
+  expires_at: Date | null
+  reclaimed_at: Date | null
+}
+
+const AT_ONCE = 50
+
+function operation(
+  type: 'DelegateResourceContract' | 'UnDelegateResourceContract',
+  of: { wallet: Address; receiver: Address; resource: Resource; stake_sun: bigint },
+  permissions: Permissions,
+) {
+  const { wallet, receiver, resource, stake_sun } = of
+  const value = {
+    owner_address: addressToHex(wallet),
+    resource: resource === 'energy' ? 'ENERGY' : 'BANDWIDTH',
+    balance: stake_sun,
+    receiver_address: addressToHex(receiver),
+  }
+  return contract(type, value, permissions.get(wallet) ?? 0)
+}
+
+/** Plans one part of an order and asks for its transaction, in the caller's. */
+export async function delegatePart(
+  tx: Tx,
+  needs: Needs,
+  { order_id, receiver, resource, part }: { order_id: string; receiver: Address; resource: Resource; part: Part },
+): Promise<void> {
+  const id = needs.new_id()
+  const { wallet, amount, stake_sun } = part
+  const attempt_id = await enqueueAttempt(tx, needs, {
+    subject: `delegate:${id}`,
+    contract: operation('DelegateResourceContract', { wallet, receiver, resource, stake_sun }, needs.permissions),
+  })
+  await tx`
+    insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun, attempt_id)
+    values (${id}, ${order_id}, ${wallet}, ${receiver}, ${resource}, ${amount}, ${stake_sun}, ${attempt_id})`
+}
+
+/** active -> reclaiming, when a block says that the hour is over. */
+export function reclaimStep(needs: Needs): Step {
+  const { sql } = needs
+  return {
+    name: 'reclaim',
+    rest_ms: 3_000,
+    wakes: ['sign'],
+    async run() {
+      const due = await sql<{ id: string }>`
+        select d.id from delegation as d join attempt as a on a.id = d.attempt_id
+        where d.state = 'active' and a.state = 'solid' and expires_at <= (select head_time from chain)
+        order by d.expires_at limit ${AT_ONCE}`
+      return eachRow(
+        due,
+        ({ id }) => sql.begin((tx) => reclaim(tx, needs, id)),
+        async () => {},
+      )
+    },
+  }
+}
+
+async function reclaim(tx: Tx, needs: Needs, id: string): Promise<boolean> {
+  const [delegation] = await tx<Delegation>`
+    select d.* from delegation as d join attempt as a on a.id = d.attempt_id
+    where d.id = ${id} and d.state = 'active' and a.state = 'solid' and expires_at <= (select head_time from chain)
+    for update of d skip locked`
+  if (!delegation) return false
+  const attempt_id = await enqueueAttempt(tx, needs, {
+    subject: `reclaim:${id}`,
+    contract: operation('UnDelegateResourceContract', delegation, needs.permissions),
+  })
+  await tx`update delegation set state = 'reclaiming', reclaim_id = ${attempt_id} where id = ${id}`
+  return true
+}
+
+/** reclaiming -> ended, or active again when the attempt is dead; and back when a fork took its block. */
+export function reclaimedStep({ sql }: Pick<Needs, 'sql'>): Step {
+  return {
+    name: 'reclaimed',
+    rest_ms: 3_000,
+    wakes: ['survey', 'reclaim'],
+    async run() {
+      const uncovered = await sql`
+        update delegation set state = 'reclaiming', reclaimed_at = null from attempt
+        where attempt.id = reclaim_id and attempt.state in ('signed', 'sent', 'dead') and delegation.state = 'ended'
+        returning delegation.id`
+      const ended = await sql`
+        update delegation set state = 'ended', reclaimed_at = attempt.block_time from attempt
+        where attempt.id = reclaim_id and attempt.state in ('included', 'solid') and delegation.state = 'reclaiming'
+        returning delegation.id`
+      const dead = await sql`
+        update delegation set state = 'active', reclaim_id = null from attempt
+        where attempt.id = reclaim_id and attempt.state = 'dead' and delegation.state = 'reclaiming'
+        returning delegation.id`
+      return uncovered.length + ended.length + dead.length > 0
+    },
+  }
+}
+
+/** An order's delegations that are or were on the chain, with the ids of their transactions. */
+export async function delegationsOf(sql: Sql, order_id: string) {
+  return sql<Delegation & { tx_id: string; reclaim_tx_id: string | null }>`
+    select d.*, a.tx_id, r.tx_id as reclaim_tx_id from delegation as d
+    join attempt as a on a.id = d.attempt_id left join attempt as r on r.id = d.reclaim_id
+    where order_id = ${order_id} and d.state in ('active', 'reclaiming', 'ended') order by resource desc, d.id`
+}

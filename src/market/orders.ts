@@ -1,0 +1,289 @@
+// Orders: placing them, looking them up, printing them.
+//
+//   new -> pending (a transaction for it is on its way) -> success | failed (refunded, in the same transaction)
+//
+// Concurrent purchases are placed together: one transaction locks the customers' accounts, looks at each purchase in the
+// order of arrival as if it were alone, and writes all that are accepted with one statement per table. A refusal, a
+// replay or a twin in the same batch leaves its neighbours alone. What happens to an order next is in delivery.ts.
+
+import { isStale } from '../chain/attempts.ts'
+import { chainState } from '../chain/blocks.ts'
+import { InvalidParams, ServiceUnavailable } from '../http/endpoint.ts'
+import { customerAccount, holdAll, InsufficientFunds, lockAccounts, REVENUE } from '../ledger/ledger.ts'
+import { batched } from '../lib/batch.ts'
+import type { Clock } from '../lib/clock.ts'
+import { Fault, type FaultKind, fault } from '../lib/fault.ts'
+import type { NewId } from '../lib/ids.ts'
+import { brokenConstraint, type Sql, type Tx } from '../lib/sql.ts'
+import type { Address } from '../tron/address.ts'
+import type { Prices } from './prices.ts'
+import { priceOf } from './prices.ts'
+import { InvalidAddress, type Service } from './purchases.ts'
+import type { Receiver } from './receivers.ts'
+
+export const WalletNotFound: FaultKind = fault(5, 'wallet_not_found', 'Wallet not found')
+export const AddressNotActivated: FaultKind = fault(24, 'address_not_activated', 'Address is not activated')
+export const AddressAlreadyActivated: FaultKind = fault(25, 'address_already_activated', 'Address is already activated')
+
+/** What a customer asks for. Amounts are 0 where the service has none. */
+export type Purchase = {
+  customer_id: string
+  external_id: string | null
+  service: Service
+  address: Address
+  energy: number
+  bandwidth: number
+  activate: boolean
+}
+
+export type Order = {
+  id: string
+  customer_id: string
+  external_id: string | null
+  service: Service
+  address: Address
+  energy: bigint
+  bandwidth: bigint
+  activate: boolean
+  activation_id: string | null
+  state: 'new' | 'pending' | 'success' | 'failed'
+  to_delegate: boolean
+  amount_sun: bigint
+  fee_sun: bigint
+  tx_id: string | null
+  tries: number
+  created_at: Date
+}
+
+export type Placed = { order: Order; replayed: boolean }
+
+export type Needs = {
+  sql: Sql
+  clock: Clock
+  new_id: NewId
+  prices: () => Promise<Prices>
+  receiver: (address: Address) => Promise<Receiver>
+  wake: (step: string) => void
+}
+
+/** The hold that pays for an order. */
+export const holdOf = (order_id: string) => `order:${order_id}`
+
+const BATCH_MAX = 256
+
+/** Places one purchase; concurrent calls share a transaction. Throws the refusals of the wire, in its order. */
+export function orderPlacer(needs: Needs): (purchase: Purchase) => Promise<Placed> {
+  const place = batched<Asked, Placed | Fault>(BATCH_MAX, (asked) => placeAll(needs, asked))
+  return async (purchase) => {
+    const [prices, receiver] = await Promise.all([needs.prices(), needs.receiver(purchase.address)])
+    const outcome = await place({ ...purchase, prices, receiver })
+    if (outcome instanceof Fault) throw outcome
+    if (!outcome.replayed) needs.wake(outcome.order.to_delegate ? 'delegate' : 'activate')
+    if (!outcome.replayed && outcome.order.activation_id !== null) needs.wake('activate')
+    return outcome
+  }
+}
+
+type Asked = Purchase & { prices: Prices; receiver: Receiver }
+
+async function placeAll(needs: Needs, asked: Asked[]): Promise<(Placed | Fault)[]> {
+  try {
+    return await needs.sql.begin((tx) => placeTogether(tx, needs, asked))
+  } catch (thrown) {
+    // Another process began to activate the same address in between: now it is seen, so look again.
+    if (brokenConstraint(thrown) === 'activation_one_under_way') return placeAll(needs, asked)
+    throw thrown
+  }
+}
+
+/** What the purchases of a batch are judged by; it changes as they are accepted. */
+type Situation = {
+  now: Date
+  chain_answers: boolean
+  free_sun: Map<string, bigint>
+  by_external_id: Map<string, Order>
+  /** Room left in the pool, by resource. */
+  room: Map<string, number>
+  /** Activations under way or done, by address. */
+  activations: Map<Address, { id: string; state: string }>
+}
+
+async function placeTogether(tx: Tx, needs: Needs, asked: Asked[]): Promise<(Placed | Fault)[]> {
+  const situation = await readSituation(tx, needs, asked)
+  const accepted: Order[] = []
+  const activated: { id: string; address: Address }[] = []
+  const outcomes = asked.map((purchase): Placed | Fault => {
+    const outcome = judge(purchase, situation, needs.new_id)
+    if (outcome instanceof Fault || outcome.replayed) return outcome
+    const { order } = outcome
+    if (order.fee_sun > 0n && order.activation_id !== null) {
+      activated.push({ id: order.activation_id, address: order.address })
+    }
+    accepted.push(order)
+    return outcome
+  })
+  await write(tx, situation.now, accepted, activated)
+  return outcomes
+}
+
+async function readSituation(tx: Tx, { clock }: Needs, asked: Asked[]): Promise<Situation> {
+  const now = clock.now()
+  const customers = [...new Set(asked.map((one) => one.customer_id))]
+  // The lock also makes twins of one external id, in whatever process, come one after the other.
+  const free = await lockAccounts(tx, customers.map(customerAccount))
+  const named = asked.filter((one) => one.external_id !== null)
+  const earlier =
+    named.length === 0
+      ? []
+      : await tx<Order>`
+          select o.* from orders as o
+          join unnest(${named.map((one) => one.customer_id)}::text[], ${named.map((one) => one.external_id)}::text[])
+            as asked (customer_id, external_id)
+          on o.customer_id = asked.customer_id and o.external_id = asked.external_id`
+  const dormant = asked.filter((one) => one.receiver === 'inactive').map((one) => one.address)
+  const activations =
+    dormant.length === 0
+      ? []
+      : await tx<{ id: string; address: Address; state: string }>`
+          select id, address, state from activation
+          where address = any(${dormant}) and state in ('new', 'activating', 'active')`
+  const chain = await chainState(tx)
+  const room = await tx<{ resource: string; free: bigint }>`
+    select resource, room - reserved as free from pool order by resource for update`
+  return {
+    now,
+    chain_answers: chain !== undefined && !isStale(chain, clock),
+    free_sun: new Map(
+      customers.flatMap((id) => {
+        const sun = free.get(customerAccount(id))
+        return sun === undefined ? [] : [[id, sun] as const]
+      }),
+    ),
+    by_external_id: new Map(earlier.map((order) => [externalKey(order), order])),
+    room: new Map(room.map(({ resource, free }) => [resource, Number(free)])),
+    activations: new Map(activations.map((one) => [one.address, one])),
+  }
+}
+
+const externalKey = (one: { customer_id: string; external_id: string | null }) =>
+  `${one.customer_id} ${one.external_id}`
+
+/** Judges one purchase, in the order that the wire lays down, and books it in the situation when it is accepted. */
+function judge(asked: Asked, situation: Situation, new_id: NewId): Placed | Fault {
+  const earlier = asked.external_id === null ? undefined : situation.by_external_id.get(externalKey(asked))
+  if (earlier) {
+    if (!sameMeaning(earlier, asked)) return InvalidParams('external_id', 'Invalid external_id')
+    return { order: earlier, replayed: true }
+  }
+  const { service, energy, bandwidth, receiver, prices } = asked
+  const deliverable =
+    (situation.room.get('energy') ?? 0) >= energy && (situation.room.get('bandwidth') ?? 0) >= bandwidth
+  if (!prices.on_sale.has(service) || receiver === 'unknown' || !situation.chain_answers || !deliverable) {
+    return ServiceUnavailable()
+  }
+  const free_sun = situation.free_sun.get(asked.customer_id)
+  if (free_sun === undefined) return WalletNotFound()
+  if (receiver === 'contract') return InvalidAddress(undefined, 'A contract cannot receive resources')
+  const under_way = receiver === 'inactive' ? situation.activations.get(asked.address) : undefined
+  const active = receiver === 'active' || under_way !== undefined
+  if (service === 'activate_address' && active) return AddressAlreadyActivated()
+  if (!active && !asked.activate) return AddressNotActivated()
+  const fee_sun = active ? 0n : prices.activation_sun
+  const amount_sun =
+    fee_sun +
+    (energy > 0 ? priceOf(prices, 'energy', energy) : 0n) +
+    (bandwidth > 0 ? priceOf(prices, 'bandwidth', bandwidth) : 0n)
+  if (free_sun < amount_sun) return InsufficientFunds()
+  const activation = active ? under_way : { id: new_id(), state: 'new' }
+  const order = newOrder(asked, {
+    id: new_id(),
+    activation_id: activation?.id ?? null,
+    amount_sun,
+    fee_sun,
+    now: situation.now,
+  })
+  if (asked.external_id !== null) situation.by_external_id.set(externalKey(asked), order)
+  if (activation) situation.activations.set(asked.address, activation)
+  situation.free_sun.set(asked.customer_id, free_sun - amount_sun)
+  situation.room.set('energy', (situation.room.get('energy') ?? 0) - energy)
+  situation.room.set('bandwidth', (situation.room.get('bandwidth') ?? 0) - bandwidth)
+  return { order, replayed: false }
+}
+
+function sameMeaning(earlier: Order, asked: Purchase): boolean {
+  return (
+    earlier.service === asked.service &&
+    earlier.address === asked.address &&
+    earlier.energy === BigInt(asked.energy) &&
+    earlier.bandwidth === BigInt(asked.bandwidth) &&
+    earlier.activate === asked.activate
+  )
+}
+
+type NewOrder = { id: string; activation_id: string | null; amount_sun: bigint; fee_sun: bigint; now: Date }
+
+function newOrder(asked: Asked, { now, ...fields }: NewOrder): Order {
+  const { customer_id, external_id, service, address, activate } = asked
+  return {
+    ...fields,
+    ...{ customer_id, external_id, service, address, activate },
+    energy: BigInt(asked.energy),
+    bandwidth: BigInt(asked.bandwidth),
+    state: 'new',
+    to_delegate: service !== 'activate_address',
+    tx_id: null,
+    tries: 0,
+    created_at: now,
+  }
+}
+
+async function write(tx: Tx, now: Date, orders: Order[], activations: { id: string; address: Address }[]) {
+  if (orders.length === 0) return
+  if (activations.length > 0) {
+    await tx`
+      insert into activation (id, address, made_at)
+      select id, address, ${now} from unnest(${activations.map((one) => one.id)}::text[],
+                                             ${activations.map((one) => one.address)}::text[]) as a (id, address)`
+  }
+  const column = <K extends keyof Order>(name: K) => orders.map((order) => order[name])
+  await tx`
+    insert into orders (id, customer_id, external_id, service, address, energy, bandwidth, activate, activation_id,
+                        to_delegate, amount_sun, fee_sun, due_at, created_at)
+    select id, customer_id, external_id, service, address, energy, bandwidth, activate, activation_id,
+           to_delegate, amount_sun, fee_sun, ${now}, ${now}
+    from unnest(${column('id')}::text[], ${column('customer_id')}::text[], ${column('external_id')}::text[],
+                ${column('service')}::text[], ${column('address')}::text[], ${column('energy')}::bigint[],
+                ${column('bandwidth')}::bigint[], ${column('activate')}::boolean[], ${column('activation_id')}::text[],
+                ${column('to_delegate')}::boolean[], ${column('amount_sun')}::bigint[], ${column('fee_sun')}::bigint[])
+      as o (id, customer_id, external_id, service, address, energy, bandwidth, activate, activation_id,
+            to_delegate, amount_sun, fee_sun)`
+  await holdAll(
+    tx,
+    orders.map((order) => ({
+      id: holdOf(order.id),
+      debit: customerAccount(order.customer_id),
+      credit: REVENUE,
+      amount_sun: order.amount_sun,
+      made_at: now,
+    })),
+  )
+  const energy = orders.reduce((sum, order) => sum + order.energy, 0n)
+  const bandwidth = orders.reduce((sum, order) => sum + order.bandwidth, 0n)
+  await tx`
+    update pool set reserved = reserved + case resource when 'energy' then ${energy}::bigint else ${bandwidth}::bigint end
+    where (resource = 'energy' and ${energy}::bigint > 0) or (resource = 'bandwidth' and ${bandwidth}::bigint > 0)`
+}
+
+/** The customer's order by its id, by the customer's own id for it, or by both, which then must name the same. */
+export async function findOrder(
+  sql: Sql,
+  by: { customer_id: string; id: string | null; external_id: string | null },
+): Promise<Order | undefined> {
+  const { customer_id, id, external_id } = by
+  const [order] =
+    id !== null
+      ? await sql<Order>`select * from orders where id = ${id} and customer_id = ${customer_id}`
+      : await sql<Order>`select * from orders where customer_id = ${customer_id} and external_id = ${external_id}`
+  const both_match = external_id === null || order?.external_id === external_id
+  return both_match ? order : undefined
+}

@@ -1,0 +1,121 @@
+// The pool: staked wallets, and how much of their stake can be delegated now.
+//
+// The survey asks the chain what each wallet may still delegate and notes the head it had seen before it asked. What has
+// been planned since, or was included after that head, may or may not be in the answer, so it is taken off: the room is
+// never overstated, at times understated until the next survey.
+//
+// A resource is sold in units and delegated in stake. One TRX gives total_limit / total_weight units, and that ratio
+// drifts while an order lives, so the stake is rounded up and a margin is added: the receiver's limit rises by at least
+// what was bought. Locks are taken in the order: order, account, wallet, pool.
+
+import type { Sql, Tx } from '../lib/sql.ts'
+import type { Step } from '../lib/step.ts'
+import type { Address } from '../tron/address.ts'
+import type { Node, Resource } from '../tron/node.ts'
+
+/** In the order in which their rows are locked. */
+export const RESOURCES: readonly Resource[] = ['bandwidth', 'energy']
+
+/** The network's ratio, as the last survey read it. */
+export type Ratio = { total_limit: bigint; total_weight: bigint }
+
+/** What one delegation takes from one wallet. */
+export type Part = { wallet: Address; amount: number; stake_sun: bigint }
+
+/** The chain delegates no less than 1 TRX at a time. */
+export const STAKE_MIN_SUN = 1_000_000n
+const MARGIN_PERCENT = 1n
+
+/** The limit that a stake gives, in the node's own arithmetic (IEEE doubles, truncated). */
+export function unitsOf(stake_sun: bigint, { total_limit, total_weight }: Ratio): number {
+  if (total_weight === 0n) return 0
+  return Math.trunc((Number(stake_sun) / 1e6) * (Number(total_limit) / Number(total_weight)))
+}
+
+/** The stake to delegate for an amount: the least that gives the amount and the margin. */
+export function stakeFor(amount: number, ratio: Ratio): bigint {
+  const wanted = Number((BigInt(amount) * (100n + MARGIN_PERCENT) + 99n) / 100n)
+  let stake_sun = (BigInt(wanted) * ratio.total_weight * 1_000_000n) / ratio.total_limit
+  while (unitsOf(stake_sun, ratio) < wanted) stake_sun += 1n
+  return stake_sun > STAKE_MIN_SUN ? stake_sun : STAKE_MIN_SUN
+}
+
+/** What can surely be sold of a stake, in units: the inverse of stakeFor(), rounded down. */
+export function sellable(stake_sun: bigint, ratio: Ratio): number {
+  if (stake_sun < STAKE_MIN_SUN || ratio.total_weight === 0n) return 0
+  const units = (unitsOf(stake_sun, ratio) * 100) / Number(100n + MARGIN_PERCENT)
+  return Math.max(0, Math.floor(units) - 1)
+}
+
+export type Room = { wallet: Address; room_sun: bigint }
+
+/** Which wallets deliver an amount: one that has just enough, else as few as possible, fullest first. Undefined when all
+ *  together have not enough. */
+export function choose(amount: number, rooms: readonly Room[], ratio: Ratio): Part[] | undefined {
+  if (ratio.total_limit === 0n || ratio.total_weight === 0n) return undefined
+  const stake_sun = stakeFor(amount, ratio)
+  const fitting = rooms.filter((room) => room.room_sun >= stake_sun)
+  if (fitting.length > 0) {
+    const best = fitting.reduce((a, b) => (b.room_sun < a.room_sun ? b : a))
+    return [{ wallet: best.wallet, amount, stake_sun }]
+  }
+  const parts: Part[] = []
+  let missing = amount
+  for (const room of [...rooms].sort((a, b) => (a.room_sun < b.room_sun ? 1 : -1))) {
+    const part = Math.min(missing, sellable(room.room_sun, ratio))
+    if (part <= 0) break
+    parts.push({ wallet: room.wallet, amount: part, stake_sun: stakeFor(part, ratio) })
+    missing -= part
+    if (missing === 0) return parts
+  }
+  return undefined
+}
+
+/** Locks the wallets of a resource and the resource itself, and says what room they have. */
+export async function lockRooms(tx: Tx, resource: Resource): Promise<{ rooms: Room[]; ratio: Ratio }> {
+  await tx`select 1 from pool_wallet where resource = ${resource} order by address for update`
+  const rooms = await tx<Room>`
+    select address as wallet, room_sun - coalesce((
+      select sum(stake_sun) from delegation as d left join attempt as a on a.id = d.attempt_id
+      where d.wallet = w.address and d.resource = w.resource and d.state in ('delegating', 'active')
+        and (a.block_number is null or a.block_number > w.block_number)), 0)::bigint as room_sun
+    from pool_wallet as w where resource = ${resource} order by address`
+  const [ratio] = await tx<Ratio>`
+    select total_limit, total_weight from pool where resource = ${resource} for update`
+  if (!ratio) throw new Error(`there is no pool of ${resource}`)
+  return { rooms, ratio }
+}
+
+/** Asks the chain about every wallet. It runs after each block. */
+export function surveyStep({ sql, node, pool }: { sql: Sql; node: Node; pool: readonly Address[] }): Step {
+  return {
+    name: 'survey',
+    rest_ms: 3_000,
+    wakes: ['delegate'],
+    async run() {
+      const head = await node.head()
+      for (const resource of RESOURCES) {
+        const found = await Promise.all(pool.map((wallet) => node.delegable(wallet, resource)))
+        const [ratio] = await Promise.all(pool.slice(0, 1).map((wallet) => node.resource(wallet, resource)))
+        if (ratio) await sql.begin((tx) => noteSurvey(tx, { resource, pool, found, ratio, head: head.number }))
+      }
+      return false
+    },
+  }
+}
+
+type Survey = { resource: Resource; pool: readonly Address[]; found: bigint[]; ratio: Ratio; head: number }
+
+async function noteSurvey(tx: Tx, { resource, pool, found, ratio, head }: Survey): Promise<void> {
+  await tx`delete from pool_wallet where resource = ${resource} and not address = any(${pool})`
+  await tx`
+    insert into pool_wallet (address, resource, room_sun, block_number)
+    select address, ${resource}, room_sun, ${head} from unnest(${pool}::text[], ${found}::bigint[]) as w (address, room_sun)
+    order by address
+    on conflict (address, resource) do update set room_sun = excluded.room_sun, block_number = excluded.block_number`
+  const { rooms } = await lockRooms(tx, resource)
+  const room = rooms.reduce((sum, one) => sum + sellable(one.room_sun, ratio), 0)
+  await tx`
+    update pool set room = ${room}, total_limit = ${ratio.total_limit}, total_weight = ${ratio.total_weight}
+    where resource = ${resource}`
+}

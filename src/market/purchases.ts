@@ -1,0 +1,82 @@
+// What a request to buy means. The wire lets an amount come from three places and lays down which mistake is answered
+// first, so these fields are judged here, after the schema has seen to the rest.
+
+import { InvalidParams } from '../http/endpoint.ts'
+import { type FaultKind, fault } from '../lib/fault.ts'
+import { type Json, type JsonObject, OtherNumber } from '../lib/json.ts'
+import { type Address, isAddress } from '../tron/address.ts'
+import type { Resource } from '../tron/node.ts'
+import { InvalidBandwidthAmount, InvalidEnergyAmount, type Prices, tierFor } from './prices.ts'
+
+export type Service = 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address'
+
+export const InvalidAddress: FaultKind = fault(10, 'invalid_network_address', 'Invalid network address')
+export const InvalidDuration: FaultKind = fault(12, 'invalid_duration', 'Duration must be equal to 1 (1 hour)')
+
+/** `""` and `null` are what old clients send for a field they leave out. */
+export const isAbsent = (value: Json | undefined): boolean => value === undefined || value === null || value === ''
+
+/** An address of the network. Throws 10. */
+export function readAddress(value: Json | undefined): Address {
+  if (!isAddress(value)) throw InvalidAddress()
+  return value
+}
+
+/** One hour, the only duration on sale. Throws 12. */
+export function readDuration(value: Json | undefined): 1 {
+  if (value !== 1) throw InvalidDuration()
+  return 1
+}
+
+/** True or false, false when absent. Throws 2. */
+export function readFlag(value: Json | undefined): boolean {
+  if (isAbsent(value)) return false
+  if (typeof value !== 'boolean') throw InvalidParams()
+  return value
+}
+
+export type AmountFields = { amounts?: Json | undefined; amount?: Json | undefined; energy_amount?: Json | undefined }
+export type Amounts = Record<Resource, number>
+
+const refusalOf = (resource: Resource) => (resource === 'energy' ? InvalidEnergyAmount() : InvalidBandwidthAmount())
+
+/** The resources that a service sells. */
+const SOLD: Record<Service, readonly Resource[]> = {
+  energy: ['energy'],
+  bandwidth: ['bandwidth'],
+  resource_bundle: ['energy', 'bandwidth'],
+  activate_address: [],
+}
+
+/** How much of each resource is asked for: from `amounts`, else `amount`, else (energy only) `energy_amount`. A source
+ *  that is absent or lacks the resource is passed over. Throws 2, 11 or 50. */
+export function readAmounts(service: Service, fields: AmountFields, prices: Prices): Amounts {
+  const amounts = objectOf(fields.amounts)
+  for (const resource of ['energy', 'bandwidth'] as const) {
+    const unsold = amounts?.[resource]
+    if (!SOLD[service].includes(resource) && !isAbsent(unsold) && unsold !== 0) throw InvalidParams()
+  }
+  const read: Amounts = { energy: 0, bandwidth: 0 }
+  if (service === 'resource_bundle' && !amounts) throw InvalidParams()
+  for (const resource of SOLD[service]) {
+    if (!amounts && !isAbsent(fields.amounts)) throw refusalOf(resource)
+    const sources = [amounts?.[resource]]
+    if (service !== 'resource_bundle') sources.push(fields.amount)
+    if (service === 'energy') sources.push(fields.energy_amount)
+    read[resource] = readAmount(resource, sources, prices)
+  }
+  return read
+}
+
+/** The first source that is present, when it is an amount that a tier answers for. Throws 11 or 50. */
+export function readAmount(resource: Resource, sources: readonly (Json | undefined)[], prices: Prices): number {
+  const given = sources.find((value) => !isAbsent(value))
+  if (typeof given !== 'number' || !tierFor(prices, resource, given)) throw refusalOf(resource)
+  return given
+}
+
+/** The object, or undefined for anything else. An empty list is what PHP makes of an empty object. */
+function objectOf(value: Json | undefined): JsonObject | undefined {
+  if (Array.isArray(value)) return value.length === 0 ? {} : undefined
+  return typeof value === 'object' && value !== null && !(value instanceof OtherNumber) ? value : undefined
+}

@@ -1,0 +1,52 @@
+// Reading what a node answers. A node is trusted with nothing: a field of another kind than it should be is an Outage.
+
+import { Outage } from '../lib/fault.ts'
+
+/** Parses JSON and keeps 64-bit integers whole: those beyond 2^53 come back as bigint. */
+export function parseNodeJson(text: string, where: string): unknown {
+  try {
+    // The reviver is slow, and sixteen digits in a row outside of text are rare.
+    return /[:[,]\s*-?\d{16}/.test(text) ? JSON.parse(text, keepWhole) : JSON.parse(text)
+  } catch (cause) {
+    throw new Outage(`${where}: the answer is not JSON`, { cause })
+  }
+}
+
+function keepWhole(_key: string, value: unknown, context?: { source?: string }): unknown {
+  const source = context?.source
+  if (typeof value !== 'number' || Number.isSafeInteger(value) || source === undefined) return value
+  return /^-?\d+$/.test(source) ? BigInt(source) : value
+}
+
+export function fieldsOf(value: unknown, where: string): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw odd(where, 'an object')
+  return value as Record<string, unknown>
+}
+
+export function listOf(value: unknown, where: string): unknown[] {
+  if (!Array.isArray(value)) throw odd(where, 'a list')
+  return value
+}
+
+export function text(value: unknown, where: string): string {
+  if (typeof value !== 'string') throw odd(where, 'text')
+  return value
+}
+
+/** Lower-case hexadecimal text of exactly `length` characters. */
+export function hex(value: unknown, length: number, where: string): string {
+  const given = text(value, where)
+  if (given.length !== length || !/^[0-9a-f]*$/.test(given)) throw odd(where, `${length} hexadecimal characters`)
+  return given
+}
+
+/** An integer that is not negative. */
+export function integer(value: unknown, where: string): number | bigint {
+  const whole = typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value))
+  if (!whole || value < 0) throw odd(where, 'an integer')
+  return value
+}
+
+function odd(where: string, wanted: string): Outage {
+  return new Outage(`${where}: the node's answer is not ${wanted}`)
+}

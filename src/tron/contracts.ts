@@ -1,0 +1,168 @@
+// The contract types of the protocol and the fields of their messages: the table that protobuf.ts reads.
+// Field numbers and enum values come from the protocol's `core/Tron.proto` and `core/contract/*.proto`.
+
+import { enumeration, message, type Schema } from './protobuf.ts'
+
+export const ResourceCode = enumeration({ BANDWIDTH: 0, ENERGY: 1, TRON_POWER: 2 })
+export const AccountType = enumeration({ Normal: 0, AssetIssue: 1, Contract: 2 })
+export const PermissionType = enumeration({ Owner: 0, Witness: 1, Active: 2 })
+
+export const ContractType = enumeration({
+  AccountCreateContract: 0,
+  TransferContract: 1,
+  TransferAssetContract: 2,
+  VoteAssetContract: 3,
+  VoteWitnessContract: 4,
+  WitnessCreateContract: 5,
+  AssetIssueContract: 6,
+  WitnessUpdateContract: 8,
+  ParticipateAssetIssueContract: 9,
+  AccountUpdateContract: 10,
+  FreezeBalanceContract: 11,
+  UnfreezeBalanceContract: 12,
+  WithdrawBalanceContract: 13,
+  UnfreezeAssetContract: 14,
+  UpdateAssetContract: 15,
+  ProposalCreateContract: 16,
+  ProposalApproveContract: 17,
+  ProposalDeleteContract: 18,
+  SetAccountIdContract: 19,
+  CustomContract: 20,
+  CreateSmartContract: 30,
+  TriggerSmartContract: 31,
+  GetContract: 32,
+  UpdateSettingContract: 33,
+  ExchangeCreateContract: 41,
+  ExchangeInjectContract: 42,
+  ExchangeWithdrawContract: 43,
+  ExchangeTransactionContract: 44,
+  UpdateEnergyLimitContract: 45,
+  AccountPermissionUpdateContract: 46,
+  ClearABIContract: 48,
+  UpdateBrokerageContract: 49,
+  ShieldedTransferContract: 51,
+  MarketSellAssetContract: 52,
+  MarketCancelOrderContract: 53,
+  FreezeBalanceV2Contract: 54,
+  UnfreezeBalanceV2Contract: 55,
+  WithdrawExpireUnfreezeContract: 56,
+  DelegateResourceContract: 57,
+  UnDelegateResourceContract: 58,
+  CancelAllUnfreezeV2Contract: 59,
+})
+
+/** The outcome that a block records for a transaction (`ret[0].contractRet`). */
+export const ContractResult = enumeration({
+  DEFAULT: 0,
+  SUCCESS: 1,
+  REVERT: 2,
+  BAD_JUMP_DESTINATION: 3,
+  OUT_OF_MEMORY: 4,
+  PRECOMPILED_CONTRACT: 5,
+  STACK_TOO_SMALL: 6,
+  STACK_TOO_LARGE: 7,
+  ILLEGAL_OPERATION: 8,
+  STACK_OVERFLOW: 9,
+  OUT_OF_ENERGY: 10,
+  OUT_OF_TIME: 11,
+  JVM_STACK_OVER_FLOW: 12,
+  UNKNOWN: 13,
+  TRANSFER_FAILED: 14,
+  INVALID_CODE: 15,
+})
+
+const Key = message({ address: [1, 'address'], weight: [2, 'int64'] })
+
+export const Permission = message({
+  type: [1, PermissionType],
+  id: [2, 'int32'],
+  permission_name: [3, 'string'],
+  threshold: [4, 'int64'],
+  parent_id: [5, 'int32'],
+  operations: [6, 'bytes'],
+  keys: [7, Key, 'repeated'],
+})
+
+const Vote = message({ vote_address: [1, 'address'], vote_count: [2, 'int64'] })
+
+/** The message of each contract type that this code can read and write. */
+export const contractSchemas: Readonly<Record<string, Schema>> = {
+  AccountCreateContract: message({
+    owner_address: [1, 'address'],
+    account_address: [2, 'address'],
+    type: [3, AccountType],
+  }),
+  TransferContract: message({ owner_address: [1, 'address'], to_address: [2, 'address'], amount: [3, 'int64'] }),
+  TransferAssetContract: message({
+    asset_name: [1, 'text_bytes'],
+    owner_address: [2, 'address'],
+    to_address: [3, 'address'],
+    amount: [4, 'int64'],
+  }),
+  VoteAssetContract: message({
+    owner_address: [1, 'address'],
+    vote_address: [2, 'address', 'repeated'],
+    support: [3, 'bool'],
+    count: [5, 'int32'],
+  }),
+  VoteWitnessContract: message({ owner_address: [1, 'address'], votes: [2, Vote, 'repeated'], support: [3, 'bool'] }),
+  WitnessCreateContract: message({ owner_address: [1, 'address'], url: [2, 'text_bytes'] }),
+  WitnessUpdateContract: message({ owner_address: [1, 'address'], update_url: [12, 'text_bytes'] }),
+  AccountUpdateContract: message({ account_name: [1, 'text_bytes'], owner_address: [2, 'address'] }),
+  SetAccountIdContract: message({ account_id: [1, 'text_bytes'], owner_address: [2, 'address'] }),
+  FreezeBalanceContract: message({
+    owner_address: [1, 'address'],
+    frozen_balance: [2, 'int64'],
+    frozen_duration: [3, 'int64'],
+    resource: [10, ResourceCode],
+    receiver_address: [15, 'address'],
+  }),
+  UnfreezeBalanceContract: message({
+    owner_address: [1, 'address'],
+    resource: [10, ResourceCode],
+    receiver_address: [15, 'address'],
+  }),
+  UnfreezeAssetContract: message({ owner_address: [1, 'address'] }),
+  WithdrawBalanceContract: message({ owner_address: [1, 'address'] }),
+  TriggerSmartContract: message({
+    owner_address: [1, 'address'],
+    contract_address: [2, 'address'],
+    call_value: [3, 'int64'],
+    data: [4, 'bytes'],
+    call_token_value: [5, 'int64'],
+    token_id: [6, 'int64'],
+  }),
+  AccountPermissionUpdateContract: message({
+    owner_address: [1, 'address'],
+    owner: [2, Permission],
+    witness: [3, Permission],
+    actives: [4, Permission, 'repeated'],
+  }),
+  UpdateBrokerageContract: message({ owner_address: [1, 'address'], brokerage: [2, 'int32'] }),
+  FreezeBalanceV2Contract: message({
+    owner_address: [1, 'address'],
+    frozen_balance: [2, 'int64'],
+    resource: [3, ResourceCode],
+  }),
+  UnfreezeBalanceV2Contract: message({
+    owner_address: [1, 'address'],
+    unfreeze_balance: [2, 'int64'],
+    resource: [3, ResourceCode],
+  }),
+  WithdrawExpireUnfreezeContract: message({ owner_address: [1, 'address'] }),
+  DelegateResourceContract: message({
+    owner_address: [1, 'address'],
+    resource: [2, ResourceCode],
+    balance: [3, 'int64'],
+    receiver_address: [4, 'address'],
+    lock: [5, 'bool'],
+    lock_period: [6, 'int64'],
+  }),
+  UnDelegateResourceContract: message({
+    owner_address: [1, 'address'],
+    resource: [2, ResourceCode],
+    balance: [3, 'int64'],
+    receiver_address: [4, 'address'],
+  }),
+  CancelAllUnfreezeV2Contract: message({ owner_address: [1, 'address'] }),
+}

@@ -1,0 +1,229 @@
+// The client of a TRON node's HTTP API. A real node serves two sides, `/wallet` (head, with pending transactions) and
+// `/walletsolidity` (irreversible), on two ports; a provider or the devchain serves both under one address.
+//
+// Reads go to the first node that answers. Broadcasts go to all of them. Whatever a node answers is checked here; what
+// does not fit is an Outage, like no answer at all: nothing further in has to ask again whether an id is an id.
+
+import { Outage } from '../lib/fault.ts'
+import { type Address, addressFromHex, isAddress } from './address.ts'
+import { fieldsOf, hex, integer, listOf, parseNodeJson, text } from './answers.ts'
+
+export type Resource = 'energy' | 'bandwidth'
+
+/** One HTTP exchange. Rejects with anything when there was no answer within `timeout_ms`. */
+export type Transport = (request: {
+  url: string
+  body: string
+  headers: Record<string, string>
+  timeout_ms: number
+}) => Promise<{ status: number; body: string }>
+
+export type BlockHead = { number: number; id: string; parent_id: string; time: Date }
+export type TrxTransfer = { tx_id: string; from: Address; to: Address; amount_sun: bigint }
+/** A block: what every reader here needs of it. `transfers` are plain, successful transfers of TRX. */
+export type Block = BlockHead & { tx_ids: string[]; succeeded: string[]; transfers: TrxTransfer[] }
+export type AccountState = { active: boolean; contract: boolean; balance_sun: bigint }
+/** A resource of an account. One TRX of stake gives `total_limit / total_weight` units a day. */
+export type ResourceState = { limit: bigint; used: bigint; total_limit: bigint; total_weight: bigint }
+/** What one node said to a broadcast. `accepted` is a hint: neither inclusion nor refusal follows from it. */
+export type BroadcastAnswer = { accepted: boolean; said: string }
+/** Whether a node's solid chain has a transaction, and how far that chain reached when it said so. */
+export type SolidFinding = { found: boolean; solid_number: number }
+
+export type Node = {
+  head(): Promise<BlockHead>
+  solidHead(): Promise<BlockHead>
+  /** Blocks from `first` to `last`, both included, at most 100; of the solid chain when `side` says so. Fewer when the
+   *  node has no more. */
+  blocks(first: number, last: number, side: 'head' | 'solid'): Promise<Block[]>
+  /** The account as the head and its pending transactions have it. */
+  account(address: Address): Promise<AccountState>
+  resource(address: Address, resource: Resource): Promise<ResourceState>
+  /** How much of the owner's stake can be delegated now, in sun. */
+  delegable(owner: Address, resource: Resource): Promise<bigint>
+  /** Sends the same bytes to every node. Never rejects: a node that does not answer is one of the answers. */
+  broadcast(signed: Uint8Array): Promise<BroadcastAnswer[]>
+  /** Asks every node. Rejects when one of them does not answer: absence needs all of them. */
+  solidTransaction(tx_id: string): Promise<SolidFinding[]>
+}
+
+export type NodeOptions = {
+  /** One or more nodes; each may have a second address for its solid side. */
+  nodes: readonly { url: string; solid_url?: string; headers?: Record<string, string> }[]
+  transport: Transport
+  timeout_ms?: number
+}
+
+const BLOCKS_MAX = 100
+
+export function tronNode(options: NodeOptions): Node {
+  const { nodes, transport, timeout_ms = 10_000 } = options
+  if (nodes.length === 0) throw new TypeError('at least one node is needed')
+
+  type One = (typeof nodes)[number]
+  async function ask(node: One, path: string, body: object): Promise<unknown> {
+    const side = path.startsWith('/walletsolidity/') ? (node.solid_url ?? node.url) : node.url
+    const url = side.replace(/\/+$/, '') + path
+    const request = { url, body: JSON.stringify(body), headers: node.headers ?? {}, timeout_ms }
+    const answer = await transport(request).catch((cause: unknown) => {
+      throw new Outage(`node ${side} does not answer ${path}`, { cause })
+    })
+    if (answer.status !== 200) throw new Outage(`node ${side} answers ${path} with HTTP ${answer.status}`)
+    const value = parseNodeJson(answer.body, path)
+    const refusal = typeof value === 'object' && value !== null && 'Error' in value ? value.Error : undefined
+    if (refusal !== undefined) throw new Outage(`node ${side} answers ${path} with ${String(refusal)}`)
+    return value
+  }
+  /** The first node that gives a sensible answer gives the answer. */
+  async function read<T>(path: string, body: object, parse: (answer: unknown) => T): Promise<T> {
+    let last: unknown
+    for (const node of nodes) {
+      try {
+        return parse(await ask(node, path, body))
+      } catch (thrown) {
+        if (!(thrown instanceof Outage)) throw thrown
+        last = thrown
+      }
+    }
+    throw last
+  }
+
+  async function broadcastTo(node: One, transaction: string): Promise<BroadcastAnswer> {
+    try {
+      const answer = fieldsOf(await ask(node, '/wallet/broadcasthex', { transaction }), 'broadcasthex')
+      const code = typeof answer.code === 'string' ? answer.code : 'SUCCESS'
+      const said = typeof answer.message === 'string' && answer.message !== '' ? `${code}: ${answer.message}` : code
+      return { accepted: answer.result === true, said: said.slice(0, 500) }
+    } catch (thrown) {
+      if (!(thrown instanceof Outage)) throw thrown
+      return { accepted: false, said: `no answer: ${thrown.message}`.slice(0, 500) }
+    }
+  }
+
+  async function findSolid(node: One, tx_id: string): Promise<SolidFinding> {
+    // The height first: the transaction is looked for in a chain that reaches at least that far.
+    const reached = headOf(await ask(node, '/walletsolidity/getblock', { detail: false }), 'getblock')
+    const found = fieldsOf(
+      await ask(node, '/walletsolidity/gettransactionbyid', { value: tx_id }),
+      'gettransactionbyid',
+    )
+    return { found: 'raw_data' in found || 'txID' in found, solid_number: reached.number }
+  }
+
+  return {
+    head: () => read('/wallet/getblock', { detail: false }, (answer) => headOf(answer, 'getblock')),
+    solidHead: () => read('/walletsolidity/getblock', { detail: false }, (answer) => headOf(answer, 'getblock')),
+    blocks(first, last, side) {
+      const path = side === 'solid' ? '/walletsolidity/getblockbylimitnext' : '/wallet/getblockbylimitnext'
+      const end = Math.min(last, first + BLOCKS_MAX - 1) + 1
+      return read(path, { startNum: first, endNum: end }, (answer) => {
+        const { block = [] } = fieldsOf(answer, path)
+        return listOf(block, path).map((one) => blockOf(one, path))
+      })
+    },
+    account: (address) =>
+      read('/wallet/getaccount', { address, visible: true }, (answer) => {
+        const account = fieldsOf(answer, 'getaccount')
+        return {
+          active: 'address' in account,
+          contract: account.type === 'Contract',
+          balance_sun: BigInt(integer(account.balance ?? 0, 'balance')),
+        }
+      }),
+    resource: (address, resource) =>
+      read('/wallet/getaccountresource', { address, visible: true }, (answer) => resourceOf(answer, resource)),
+    delegable: (owner, resource) =>
+      read(
+        '/wallet/getcandelegatedmaxsize',
+        { owner_address: owner, type: resource === 'energy' ? 1 : 0, visible: true },
+        (answer) => BigInt(integer(fieldsOf(answer, 'getcandelegatedmaxsize').max_size ?? 0, 'max_size')),
+      ),
+    broadcast(signed) {
+      const transaction = Buffer.from(signed).toString('hex')
+      return Promise.all(nodes.map((node) => broadcastTo(node, transaction)))
+    },
+    solidTransaction: (tx_id) => Promise.all(nodes.map((node) => findSolid(node, tx_id))),
+  }
+}
+
+function headOf(answer: unknown, where: string): BlockHead {
+  const block = fieldsOf(answer, where)
+  const id = hex(block.blockID, 64, `${where}.blockID`)
+  const raw = fieldsOf(fieldsOf(block.block_header, where).raw_data, where)
+  const number = Number(integer(raw.number ?? 0, `${where}.number`))
+  // The first eight bytes of a block's id are its number.
+  if (BigInt(`0x${id.slice(0, 16)}`) !== BigInt(number)) throw new Outage(`block ${number} has the id of another`)
+  return {
+    number,
+    id,
+    parent_id: hex(raw.parentHash, 64, `${where}.parentHash`),
+    time: new Date(Number(integer(raw.timestamp ?? 0, `${where}.timestamp`))),
+  }
+}
+
+function blockOf(answer: unknown, where: string): Block {
+  const head = headOf(answer, where)
+  const tx_ids: string[] = []
+  const succeeded: string[] = []
+  const transfers: TrxTransfer[] = []
+  for (const one of listOf(fieldsOf(answer, where).transactions ?? [], where)) {
+    const transaction = fieldsOf(one, where)
+    const tx_id = hex(transaction.txID, 64, `${where}.txID`)
+    tx_ids.push(tx_id)
+    const [outcome] = listOf(transaction.ret ?? [], where)
+    if (fieldsOf(outcome ?? {}, where).contractRet !== 'SUCCESS') continue
+    succeeded.push(tx_id)
+    const transfer = transferOf(transaction, tx_id)
+    if (transfer) transfers.push(transfer)
+  }
+  return { ...head, tx_ids, succeeded, transfers }
+}
+
+/** The transfer of TRX that a transaction is, if it is one. A transfer of a token is another contract type. */
+function transferOf(transaction: Record<string, unknown>, tx_id: string): TrxTransfer | undefined {
+  const where = `transaction ${tx_id}`
+  const [contract] = listOf(fieldsOf(transaction.raw_data, where).contract, where)
+  const { type, parameter } = fieldsOf(contract, where)
+  if (text(type, where) !== 'TransferContract') return undefined
+  const value = fieldsOf(fieldsOf(parameter, where).value, where)
+  return {
+    tx_id,
+    from: addressOf(value.owner_address, where),
+    to: addressOf(value.to_address, where),
+    amount_sun: BigInt(integer(value.amount ?? 0, where)),
+  }
+}
+
+function resourceOf(answer: unknown, resource: Resource): ResourceState {
+  const account = fieldsOf(answer, 'getaccountresource')
+  const [own, total] = resource === 'energy' ? ['Energy', 'TotalEnergy'] : ['Net', 'TotalNet']
+  const read = (name: string) => BigInt(integer(account[name] ?? 0, name))
+  return {
+    limit: read(`${own}Limit`),
+    used: read(`${own}Used`),
+    total_limit: read(`${total}Limit`),
+    total_weight: read(`${total}Weight`),
+  }
+}
+
+function addressOf(value: unknown, where: string): Address {
+  const given = text(value, where)
+  if (isAddress(given)) return given
+  try {
+    return addressFromHex(given)
+  } catch (cause) {
+    throw new Outage(`${where} has no address`, { cause })
+  }
+}
+
+/** The transport of production: HTTP POST with a time limit and a limit on the answer's size. */
+export const httpTransport: Transport = async ({ url, body, headers, timeout_ms }) => {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+    redirect: 'error',
+    signal: AbortSignal.timeout(timeout_ms),
+  })
+  return { status: response.status, body: await response.text() }
+}

@@ -1,0 +1,64 @@
+// The source as a syntax tree, for the tests that hold rules about all of it. Types are blanked out, not cut out, so that
+// every position in the tree is the position in the file.
+
+import { glob, readFile } from 'node:fs/promises'
+import { stripTypeScriptTypes } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { type Node, parse } from 'acorn'
+
+export const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+export type Source = {
+  /** From the root of the repository, with `/`. */
+  path: string
+  /** The text without types and comments; positions are those of the file. */
+  code: string
+  tree: Node
+}
+
+/** Parses TypeScript. A type-only import stays in the tree: it is an import like any other to the rules. */
+export function parseSource(path: string, text: string): Source {
+  const imports_kept = text.replace(/^(import|export) type(?= [{*]| \w+ from )/gm, '$1     ')
+  const stripped = stripTypeScriptTypes(imports_kept)
+  let code = stripped
+  const onComment = (_block: boolean, _text: string, start: number, end: number) => {
+    const blank = code.slice(start, end).replace(/[^\n]/g, ' ')
+    code = code.slice(0, start) + blank + code.slice(end)
+  }
+  const tree = parse(stripped, { ecmaVersion: 'latest', sourceType: 'module', allowHashBang: true, onComment })
+  return { path, code, tree }
+}
+
+/** Parses every `.ts` file under the given folders, in order of their paths. */
+export async function readSources(...folders: string[]): Promise<Source[]> {
+  const paths: string[] = []
+  const ignored = (path: string) => path.includes('node_modules')
+  for await (const path of glob(
+    folders.map((folder) => `${folder}/**/*.ts`),
+    { cwd: ROOT, exclude: ignored },
+  ))
+    paths.push(path)
+  return Promise.all(paths.sort().map(async (path) => parseSource(path, await readFile(`${ROOT}${path}`, 'utf8'))))
+}
+
+/** `src/market/orders.ts:12`, for the position in the source. */
+export function where({ path, code }: Source, position: number): string {
+  return `${path}:${code.slice(0, position).split('\n').length}`
+}
+
+/** A node of the tree with the fields that its kind has. */
+export type Tree = Node & Record<string, unknown>
+
+/** Every node of the tree, parents first. */
+export function* walk(node: Node): Generator<Tree> {
+  yield node as Tree
+  for (const child of Object.values(node)) {
+    if (Array.isArray(child)) {
+      for (const one of child) if (isNode(one)) yield* walk(one)
+    } else if (isNode(child)) yield* walk(child)
+  }
+}
+
+export function isNode(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
+}
