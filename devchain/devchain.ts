@@ -6,10 +6,12 @@ import type { Block } from './blocks.ts'
 import { Chain } from './chain.ts'
 import { answerControl } from './control.ts'
 import { type Answer, answerWallet } from './http.ts'
-import type { Parameters } from './parameters.ts'
+import { type Parameters, SLOT_MS } from './parameters.ts'
 
 export type DevchainOptions = {
-  /** Milliseconds since 1970; rounded down to a multiple of 3000. */
+  /** The time of the head at the start, in milliseconds since 1970; rounded down to a multiple of 3000. The chain begins
+   *  with so many empty blocks before it that the solid block is not the genesis block: no client of a real network
+   *  ever meets a block number of 0, which the node's JSON leaves out. */
   genesis_time_ms: number
   /** Derives the witnesses and everything else that looks random. Default: penstock. */
   seed?: string
@@ -26,14 +28,17 @@ export class Devchain {
   readonly chain: Chain
 
   constructor(options: DevchainOptions) {
+    const solid_lag_blocks = options.solid_lag_blocks ?? 18
+    const founding_blocks = solid_lag_blocks + 1
     this.chain = new Chain({
-      genesis_time_ms: options.genesis_time_ms,
+      genesis_time_ms: Math.floor(options.genesis_time_ms / SLOT_MS) * SLOT_MS - founding_blocks * SLOT_MS,
       seed: options.seed ?? 'penstock',
-      solid_lag_blocks: options.solid_lag_blocks ?? 18,
+      solid_lag_blocks,
       balances: (options.genesis_balances ?? []).map(({ address, sun }) => ({ address: addressToHex(address), sun })),
       rest_of_network: options.rest_of_network,
       parameters: options.parameters,
     })
+    for (let made = 0; made < founding_blocks; made++) this.chain.mine()
   }
 
   /** One HTTP exchange without a socket. `path` may carry a query; `body` is the raw text, '' when there is none. */

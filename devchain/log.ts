@@ -18,20 +18,16 @@ function inputLine(input: ChainInput): string {
 
 function replayLine(chain: Chain, line: string): void {
   const input = parseJson(line) as { kind: string; [name: string]: unknown }
-  switch (input.kind) {
-    case 'decree':
-      return chain.decree(readDecree(input.decree as Record<string, unknown>))
-    case 'reorganize':
-      return chain.reorganize(Number(input.blocks), true)
-    case 'block': {
-      const transactions = (input.transactions as string[]).map((hex) => parseTransaction(hexToBytes(hex)))
-      const { id } = chain.replay(Number(input.time_ms), transactions)
-      if (id !== input.id) throw new Error(`the log's block ${input.id} came out as ${id}: it is of another version`)
-      return
-    }
-    default:
-      throw new Error(`the log has a line of unknown kind ${JSON.stringify(input.kind)}`)
-  }
+  if (input.kind === 'decree') chain.decree(readDecree(input.decree as Record<string, unknown>))
+  else if (input.kind === 'reorganize') chain.reorganize(Number(input.blocks), true)
+  else if (input.kind === 'block') replayBlock(chain, input)
+  else throw new Error(`the log has a line of unknown kind ${JSON.stringify(input.kind)}`)
+}
+
+function replayBlock(chain: Chain, input: { readonly [name: string]: unknown }): void {
+  const transactions = (input.transactions as string[]).map((hex) => parseTransaction(hexToBytes(hex)))
+  const { id } = chain.replay(Number(input.time_ms), transactions)
+  if (id !== input.id) throw new Error(`the log's block ${input.id} came out as ${id}: it is of another version`)
 }
 
 /** Sums of sun are bigint in the chain; small ones come back from JSON as numbers. */

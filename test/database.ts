@@ -61,7 +61,11 @@ let admins: pg.Pool | undefined
 /** Runs one statement on the server's own database, on one connection that stays but does not keep the process alive. */
 async function asAdmin(statement: string): Promise<number> {
   const connectionString = await testCluster()
-  admins ??= new pg.Pool({ connectionString, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true })
+  if (!admins) {
+    admins = new pg.Pool({ connectionString, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true })
+    // The server may end before this process does.
+    admins.on('error', () => {})
+  }
   return (await admins.query(statement)).rowCount ?? 0
 }
 

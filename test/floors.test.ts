@@ -98,7 +98,7 @@ function circles(all: readonly Import[]): string[][] {
   const done = new Set<string>()
   function visit(path: string, trail: string[]) {
     const at = trail.indexOf(path)
-    if (at >= 0) found.push(trail.slice(at))
+    if (at >= 0) found.push([...trail.slice(at), path])
     if (at >= 0 || done.has(path)) return
     for (const { from, to } of all) if (from === path) visit(to, [...trail, path])
     done.add(path)
@@ -180,7 +180,7 @@ test('an import that goes up, sideways, outside or in a circle is named by file 
     'src/events/a.ts:1 imports src/aml/a.ts: goes sideways',
     'src/aml/a.ts:1 imports devchain/start.ts: leaves src',
     'devchain/start.ts:1 imports src/lib/sql.ts: devchain may import from devchain, src/tron only',
-    'a circle: src/lib/a.ts -> src/market/orders.ts',
+    'a circle: src/lib/a.ts -> src/market/orders.ts -> src/lib/a.ts',
   ])
 })
 

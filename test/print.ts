@@ -127,4 +127,4 @@ from pg_trigger t join pg_class c on c.oid = t.tgrelid
 where c.relnamespace = 'public'::regnamespace and not t.tgisinternal and t.tgparentid = 0
 order by c.relname, t.tgname`
 
-if (import.meta.main) await writeFile(SCHEMA_FILE, await printFreshSchema())
+if (process.argv[1] === fileURLToPath(import.meta.url)) await writeFile(SCHEMA_FILE, await printFreshSchema())

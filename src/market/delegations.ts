@@ -83,7 +83,7 @@ export function reclaimStep(needs: Needs): Step {
     async run() {
       const due = await sql<{ id: string }>`
         select d.id from delegation as d join attempt as a on a.id = d.attempt_id
-        where d.state = 'active' and a.state = 'solid' and expires_at <= (select head_time from chain)
+        where d.state = 'active' and a.state = 'solid' and d.expires_at <= (select head_time from chain)
         order by d.expires_at limit ${AT_ONCE}`
       return eachRow(
         due,
@@ -97,7 +97,7 @@ export function reclaimStep(needs: Needs): Step {
 async function reclaim(tx: Tx, needs: Needs, id: string): Promise<boolean> {
   const [delegation] = await tx<Delegation>`
     select d.* from delegation as d join attempt as a on a.id = d.attempt_id
-    where d.id = ${id} and d.state = 'active' and a.state = 'solid' and expires_at <= (select head_time from chain)
+    where d.id = ${id} and d.state = 'active' and a.state = 'solid' and d.expires_at <= (select head_time from chain)
     for update of d skip locked`
   if (!delegation) return false
   const attempt_id = await enqueueAttempt(tx, needs, {

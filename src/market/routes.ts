@@ -3,7 +3,6 @@
 import { type Static, Type } from 'typebox'
 import { type Endpoint, endpoint, InvalidParams, Money, ServiceUnavailable, unchecked } from '../http/endpoint.ts'
 import { InsufficientFunds } from '../ledger/ledger.ts'
-import type { Clock } from '../lib/clock.ts'
 import { wireTime } from '../lib/clock.ts'
 import { fault } from '../lib/fault.ts'
 import { money } from '../lib/json.ts'
@@ -36,7 +35,6 @@ export const OrderNotFound = fault(20, 'subscription_not_found', 'Transaction no
 
 export type Needs = {
   sql: Sql
-  clock: Clock
   prices: () => Promise<Prices>
   receiver: (address: Address) => Promise<Receiver>
   placeOrder: (purchase: Purchase) => Promise<Placed>

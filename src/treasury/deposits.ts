@@ -3,6 +3,7 @@
 // entry, the deposit and the cursor are one transaction, and the deposit's id is the transaction's on the chain.
 
 import { readSolidBlocks, type StoredBlock } from '../chain/blocks.ts'
+import { customersOfAddresses } from '../customers/customers.ts'
 import { customerAccount, move, WORLD } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
@@ -41,11 +42,12 @@ export function creditStep(needs: Needs): Step {
 async function creditBlock(tx: Tx, needs: Needs, block: StoredBlock): Promise<void> {
   const arrived = block.transfers.filter((transfer) => transfer.amount_sun > 0n)
   if (arrived.length === 0) return
-  const owners = await tx<{ id: string; deposit_address: Address }>`
-    select id, deposit_address from customer where deposit_address = any(${arrived.map((transfer) => transfer.to)})`
-  const by_address = new Map(owners.map((owner) => [owner.deposit_address, owner.id]))
+  const owners = await customersOfAddresses(
+    tx,
+    arrived.map((transfer) => transfer.to),
+  )
   for (const transfer of arrived) {
-    const customer_id = by_address.get(transfer.to)
+    const customer_id = owners.get(transfer.to)
     if (customer_id !== undefined) await credit(tx, needs, { block, transfer, customer_id })
     else if (transfer.to === needs.recharge_address) await holdForOperator(tx, needs, { block, transfer })
   }

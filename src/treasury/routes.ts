@@ -1,6 +1,7 @@
 // Money at the border, on the wire: the balance and where to send more, and the public address for direct recharge.
 
 import { Type } from 'typebox'
+import { findCustomer } from '../customers/customers.ts'
 import { type Endpoint, endpoint, Money, ServiceUnavailable } from '../http/endpoint.ts'
 import { customerAccount, spendable } from '../ledger/ledger.ts'
 import { money } from '../lib/json.ts'
@@ -26,8 +27,7 @@ export function routes({ sql, prices, recharge_address }: Needs): Endpoint[] {
       }),
       faults: [WalletNotFound],
       async handle({ customer }) {
-        const [owner] = await sql<{ deposit_address: Address }>`
-          select deposit_address from customer where id = ${customer.customer_id}`
+        const owner = await findCustomer(sql, customer.customer_id)
         const free_sun = await spendable(sql, customerAccount(customer.customer_id))
         if (!owner || free_sun === undefined) throw WalletNotFound()
         return { balance: money(free_sun), address: owner.deposit_address }

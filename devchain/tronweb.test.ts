@@ -1,0 +1,185 @@
+// The devchain as tronweb, unchanged, sees it over a socket.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { TronWeb } from 'tronweb'
+import { keyOf, person, TRX } from './scene.ts'
+import { type Served, startDevchain } from './serve.ts'
+
+const alice = person('alice')
+const bob = person('bob')
+const hot = person('hot')
+
+let served: Served
+let tronweb: TronWeb
+
+before(async () => {
+  served = await startDevchain({
+    block_time_seconds: 0,
+    genesis_balances: [
+      { address: alice.address, sun: 100_000n * TRX },
+      { address: bob.address, sun: 100n * TRX },
+    ],
+  })
+  tronweb = new TronWeb({ fullHost: served.url, privateKey: alice.key })
+})
+
+after(() => served.close())
+
+const mine = (blocks = 1) => {
+  for (let made = 0; made < blocks; made++) served.chain.mine()
+}
+
+/** What tronweb's broadcast gives, which its types do not fully describe. */
+type Sent = { result?: boolean; txid?: string; code?: string; message?: string; transaction?: { txID: string } }
+
+async function signAndSend(transaction: unknown, key = alice.key, permission_id?: number): Promise<Sent> {
+  const signed =
+    permission_id === undefined
+      ? await tronweb.trx.sign(transaction as Parameters<typeof tronweb.trx.sign>[0], key)
+      : await tronweb.trx.multiSign(transaction as Parameters<typeof tronweb.trx.multiSign>[0], key, permission_id)
+  return (await tronweb.trx.sendRawTransaction(signed as Parameters<typeof tronweb.trx.sendRawTransaction>[0])) as Sent
+}
+
+/** Sends, makes a block, and gives the receipt from the head. */
+async function settle(transaction: unknown, key = alice.key, permission_id?: number) {
+  const sent = await signAndSend(transaction, key, permission_id)
+  assert.equal(sent.result, true, sent.message && Buffer.from(sent.message, 'hex').toString())
+  mine()
+  const receipt = await tronweb.trx.getUnconfirmedTransactionInfo(sent.txid!)
+  assert.equal(receipt.id, sent.txid)
+  return receipt
+}
+
+test('tronweb finds all parts of the node connected', async () => {
+  assert.deepEqual(await tronweb.isConnected(), { fullNode: true, solidityNode: true, eventServer: true })
+})
+
+test('sendTrx moves TRX, and its receipt says which bandwidth it took', async () => {
+  const before_sun = await tronweb.trx.getUnconfirmedBalance(bob.address)
+  const sent = (await tronweb.trx.sendTrx(bob.address, 5_000_000)) as Sent
+  assert.equal(sent.result, true)
+  mine()
+  assert.equal(await tronweb.trx.getUnconfirmedBalance(bob.address), before_sun + 5_000_000)
+  const receipt = await tronweb.trx.getUnconfirmedTransactionInfo(sent.txid!)
+  assert.deepEqual(receipt.receipt, { net_usage: 267 })
+  const found = await tronweb.trx.getTransaction(sent.txid!)
+  assert.equal(found.ret?.[0]?.contractRet, 'SUCCESS')
+})
+
+test('a transaction is on the solid side only when 18 blocks stand on it', async () => {
+  const sent = (await tronweb.trx.sendTrx(bob.address, 1_000_000)) as Sent
+  mine(18)
+  assert.deepEqual(await tronweb.trx.getTransactionInfo(sent.txid!), {})
+  mine()
+  assert.equal((await tronweb.trx.getTransactionInfo(sent.txid!)).id, sent.txid)
+})
+
+test('staking yields energy, and delegating hands it on and back', async () => {
+  await settle(await tronweb.transactionBuilder.freezeBalanceV2(20_000_000_000, 'ENERGY', alice.address))
+  await settle(await tronweb.transactionBuilder.freezeBalanceV2(2_000_000_000, 'BANDWIDTH', alice.address))
+  const own = await tronweb.trx.getAccountResources(alice.address)
+  assert.equal(own.EnergyLimit, 191_940)
+  assert.ok(own.NetLimit > 3000)
+
+  await settle(
+    await tronweb.transactionBuilder.delegateResource(7_000_000_000, bob.address, 'ENERGY', alice.address, true, 1200),
+  )
+  assert.equal((await tronweb.trx.getAccountResources(bob.address)).EnergyLimit, 67_179)
+  mine(19)
+  const rows = await tronweb.trx.getDelegatedResourceV2(alice.address, bob.address)
+  assert.equal(rows.delegatedResource[0]?.frozen_balance_for_energy, 7_000_000_000)
+  assert.ok(rows.delegatedResource[0]!.expire_time_for_energy > 0)
+  const partners = await tronweb.trx.getDelegatedResourceAccountIndexV2(alice.address)
+  assert.deepEqual(partners.toAccounts, [bob.hex])
+  const room = await tronweb.trx.getCanDelegatedMaxSize(alice.address, 'ENERGY')
+  assert.equal(room.max_size, 13_000_000_000)
+
+  const early = await signAndSend(
+    await tronweb.transactionBuilder.undelegateResource(7_000_000_000, bob.address, 'ENERGY', alice.address),
+  )
+  assert.equal(early.code, 'CONTRACT_VALIDATE_ERROR')
+  served.chain.request('POST', '/devchain/advance', '{"seconds":3603}')
+  await settle(await tronweb.transactionBuilder.undelegateResource(7_000_000_000, bob.address, 'ENERGY', alice.address))
+  assert.equal((await tronweb.trx.getAccountResources(bob.address)).EnergyLimit, undefined)
+})
+
+test('unfreezing, cancelling and withdrawing work as tronweb sends them', async () => {
+  await settle(await tronweb.transactionBuilder.unfreezeBalanceV2(1_000_000_000, 'ENERGY', alice.address))
+  const count = await tronweb.trx.getAvailableUnfreezeCount(alice.address, { confirmed: false })
+  assert.equal(count.count, 31)
+  const cancelled = await settle(await tronweb.transactionBuilder.cancelUnfreezeBalanceV2(alice.address))
+  assert.deepEqual(cancelled.cancel_unfreezeV2_amount, [
+    { key: 'BANDWIDTH', value: 0 },
+    { key: 'ENERGY', value: 1_000_000_000 },
+    { key: 'TRON_POWER', value: 0 },
+  ])
+  await settle(await tronweb.transactionBuilder.unfreezeBalanceV2(3_000_000_000, 'ENERGY', alice.address))
+  served.chain.request('POST', '/devchain/advance', '{"seconds":1209603}')
+  const withdrawn = await settle(await tronweb.transactionBuilder.withdrawExpireUnfreeze(alice.address))
+  assert.equal(withdrawn.withdraw_expire_amount, 3_000_000_000)
+})
+
+test('an account comes into being by createAccount, for 1.1 TRX', async () => {
+  const newcomer = person('newcomer')
+  assert.deepEqual(await tronweb.trx.getUnconfirmedAccount(newcomer.address), {})
+  const receipt = await settle(await tronweb.transactionBuilder.createAccount(newcomer.address, bob.address), bob.key)
+  assert.equal(receipt.fee, 1_100_000)
+  assert.equal((await tronweb.trx.getUnconfirmedAccount(newcomer.address)).address, newcomer.hex)
+})
+
+test('a hot key may delegate and take back, and nothing else, once the owner has allowed it', async () => {
+  const operations = `${'00'.repeat(7)}06${'00'.repeat(24)}`
+  const owner = { type: 0, permission_name: 'owner', threshold: 1, keys: [{ address: alice.hex, weight: 1 }] }
+  const active = {
+    type: 2,
+    permission_name: 'delegator',
+    threshold: 1,
+    operations,
+    keys: [{ address: hot.hex, weight: 1 }],
+  }
+  const receipt = await settle(
+    await tronweb.transactionBuilder.updateAccountPermissions(alice.address, owner, undefined, [active]),
+  )
+  assert.ok(receipt.fee! >= 100_000_000)
+
+  const permissionId = 2
+  const delegate = await tronweb.transactionBuilder.delegateResource(
+    2_000_000_000,
+    bob.address,
+    'ENERGY',
+    alice.address,
+    false,
+    undefined,
+    { permissionId },
+  )
+  await settle(delegate, hot.key, permissionId)
+  await settle(
+    await tronweb.transactionBuilder.undelegateResource(2_000_000_000, bob.address, 'ENERGY', alice.address, {
+      permissionId,
+    }),
+    hot.key,
+    permissionId,
+  )
+
+  const theft = await tronweb.transactionBuilder.sendTrx(hot.address, 1_000_000, alice.address, { permissionId })
+  await assert.rejects(signAndSend(theft, hot.key, permissionId), /permission/i)
+  const plain = await tronweb.trx.sign(theft, keyOf('hot'))
+  assert.equal(((await tronweb.trx.sendRawTransaction(plain)) as Sent).code, 'SIGERROR')
+})
+
+test('refusals come with the codes and hexadecimal messages that tronweb decodes', async () => {
+  const poor = person('poor')
+  const overspent = await signAndSend(
+    await tronweb.transactionBuilder.sendTrx(bob.address, 90_000_000_000_000, alice.address),
+  )
+  assert.equal(overspent.code, 'CONTRACT_VALIDATE_ERROR')
+  assert.equal(
+    tronweb.toUtf8(overspent.message!),
+    'Contract validate error : Validate TransferContract error, balance is not sufficient.',
+  )
+  const missing = await signAndSend(await tronweb.transactionBuilder.sendTrx(bob.address, 1, poor.address), poor.key)
+  assert.match(tronweb.toUtf8(missing.message!), /^Contract validate error : account \[T\w{33}\] does not exist$/)
+  const foreign = await tronweb.transactionBuilder.sendTrx(bob.address, 1, alice.address)
+  await assert.rejects(tronweb.trx.sign(foreign, bob.key), /Private key does not match/)
+})

@@ -1,0 +1,98 @@
+// The App: every part, given what it needs. This is the only file that sees them all, and the only list of every route
+// and every step. Nothing runs here: main.ts serves the endpoints and starts the steps, tests drain them, the simulator
+// runs them one by one.
+
+import { judgeStep, type Needs as SignerNeeds, sendStep, signStep } from './chain/attempts.ts'
+import { followStep, pruneStep } from './chain/blocks.ts'
+import { localSigner, type Signer } from './chain/signer.ts'
+import { authenticator } from './customers/authentication.ts'
+import { type DepositAddress, depositAddresses } from './customers/deposit_addresses.ts'
+import { pruneNonces } from './customers/nonces.ts'
+import { type Seal, sealWith } from './customers/seal.ts'
+import type { Endpoint } from './http/endpoint.ts'
+import type { Authenticate } from './http/server.ts'
+import type { Clock } from './lib/clock.ts'
+import { idMaker, type NewId, type Random } from './lib/ids.ts'
+import type { Log } from './lib/log.ts'
+import type { Sql } from './lib/sql.ts'
+import type { Step } from './lib/step.ts'
+import { activatedStep, activateStep } from './market/activations.ts'
+import { reclaimedStep, reclaimStep } from './market/delegations.ts'
+import { delegateStep, settleStep } from './market/delivery.ts'
+import { orderPlacer } from './market/orders.ts'
+import { surveyStep } from './market/pool.ts'
+import { priceReader } from './market/prices.ts'
+import { receiverReader } from './market/receivers.ts'
+import { routes as marketRoutes } from './market/routes.ts'
+import { creditStep } from './treasury/deposits.ts'
+import { routes as treasuryRoutes } from './treasury/routes.ts'
+import type { Node } from './tron/node.ts'
+import type { Wallets } from './wallets.ts'
+
+/** What the world outside gives. */
+export type World = {
+  sql: Sql
+  clock: Clock
+  random: Random
+  log: Log
+  node: Node
+  wallets: Wallets
+  /** Seals the secrets of API keys. */
+  sealing_key: Uint8Array
+  /** Called when something was written that a step may take up. */
+  wake: (step: string) => void
+}
+
+export type App = {
+  endpoints: Endpoint[]
+  steps: Step[]
+  authenticate: Authenticate
+  new_id: NewId
+  seal: Seal
+  deposit_address: DepositAddress
+  sign: Signer
+}
+
+export function buildApp(world: World): App {
+  const { sql, clock, random, node, wallets } = world
+  const new_id = idMaker(clock, random)
+  const seal = sealWith({ current: 'k1', keys: { k1: world.sealing_key } }, random)
+  const sign = localSigner(wallets)
+  const prices = priceReader({ sql, clock })
+  const receiver = receiverReader({ node })
+  const placeOrder = orderPlacer({ sql, clock, new_id, prices, receiver, wake: world.wake })
+  const pool = wallets.pool.map((wallet) => wallet.address)
+  const permissions = new Map(wallets.pool.map((wallet) => [wallet.address, wallet.permission_id]))
+  const { recharge_address } = wallets
+  const chain: SignerNeeds = { sql, clock, node, sign }
+  const market = { sql, clock, new_id, permissions }
+  const activations = { sql, clock, new_id, node, activation_wallet: wallets.activation }
+  return {
+    endpoints: [
+      ...marketRoutes({ sql, prices, receiver, placeOrder }),
+      ...treasuryRoutes({ sql, prices, recharge_address }),
+    ],
+    // In the order in which an order meets them.
+    steps: [
+      followStep({ sql, clock, node }),
+      surveyStep({ sql, node, pool }),
+      activateStep(activations),
+      activatedStep(activations),
+      delegateStep(market),
+      signStep(chain),
+      sendStep(chain),
+      judgeStep(chain),
+      settleStep(market),
+      reclaimStep(market),
+      reclaimedStep(market),
+      creditStep({ sql, clock, recharge_address }),
+      pruneStep({ sql }),
+      pruneNonces({ sql, clock }),
+    ],
+    authenticate: authenticator({ sql, clock, seal }),
+    new_id,
+    seal,
+    deposit_address: depositAddresses(wallets.deposit_xpub),
+    sign,
+  }
+}

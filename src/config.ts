@@ -1,0 +1,159 @@
+// The only reader of the environment and of the command line. What is not given has a default that works on a bare
+// machine; what is given and makes no sense is one sentence, before anything is started.
+
+import { parseArgs } from 'node:util'
+
+/** A mistake of whoever started the program. The message is all they need. */
+export class Misuse extends Error {
+  override name = 'Misuse'
+}
+
+export type Role = 'api' | 'worker' | 'all'
+
+export type Config = {
+  host: string
+  port: number
+  data_dir: string
+  /** Undefined: a private PostgreSQL under data_dir. */
+  database_url: string | undefined
+  /** A folder with PostgreSQL's programs, to use instead of those that come through npm. */
+  pg_bin: string | undefined
+  /** Undefined: the bundled devchain. */
+  nodes: { url: string; solid_url?: string; headers?: Record<string, string> }[] | undefined
+  chain_port: number | undefined
+  role: Role
+  ready_file: string | undefined
+  /** The file with the wallets that the service acts for; made by `start` on a devchain. */
+  wallets_file: string | undefined
+  /** 32 bytes, hexadecimal: seals the secrets of API keys. Undefined: kept in a file under data_dir. */
+  secret_key: string | undefined
+  /** Requests a second for each API key; 0: no limit. */
+  requests_per_second: number | undefined
+  json: boolean
+}
+
+export const OPTIONS = {
+  port: { type: 'string', value: 'PORT', help: 'port of the API (8080; 0: any free one)' },
+  host: { type: 'string', value: 'HOST', help: 'address to listen on (127.0.0.1)' },
+  'data-dir': { type: 'string', value: 'DIR', help: 'where everything is kept (./data)' },
+  'node-url': { type: 'string', value: 'URL', help: 'a TRON node instead of the bundled devchain; may be repeated' },
+  'solid-node-url': { type: 'string', value: 'URL', help: 'its solidity side, where that has an address of its own' },
+  'chain-port': { type: 'string', value: 'PORT', help: 'port of the devchain (8090, or any free one)' },
+  role: { type: 'string', value: 'ROLE', help: 'what this process does: api, worker or all (all)' },
+  'ready-file': { type: 'string', value: 'FILE', help: 'write addresses and credentials to FILE, as JSON, when ready' },
+  json: { type: 'boolean', value: '', help: 'print JSON instead of text' },
+  help: { type: 'boolean', value: '', help: 'print this' },
+} as const
+
+export const ENVIRONMENT = {
+  DATABASE_URL: 'PostgreSQL 15 or later to use instead of the private one',
+  PG_BIN: "folder of PostgreSQL's programs to use instead of those from npm",
+  PENSTOCK_NODE_API_KEY: 'sent to the node as TRON-PRO-API-KEY',
+  PENSTOCK_WALLETS: 'file with the wallets that the service acts for',
+  PENSTOCK_SECRET_KEY: '64 hexadecimal characters: seals the secrets of API keys',
+  PENSTOCK_REQUESTS_PER_SECOND: 'limit for each API key (300; 0: none)',
+} as const
+
+/** Reads both. Throws Misuse. */
+export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Config & { help: boolean } {
+  const given = readOptions(args)
+  const number = (name: 'port' | 'chain-port') => (given[name] === undefined ? undefined : portOf(given[name], name))
+  const node_urls = given['node-url'] ?? []
+  const solid_urls = given['solid-node-url'] ?? []
+  for (const url of [...node_urls, ...solid_urls]) urlOf(url)
+  if (solid_urls.length > 0 && solid_urls.length !== node_urls.length) {
+    throw new Misuse('--solid-node-url is given once for each --node-url, or not at all.')
+  }
+  const headers = env.PENSTOCK_NODE_API_KEY ? { 'TRON-PRO-API-KEY': env.PENSTOCK_NODE_API_KEY } : undefined
+  const nodes = node_urls.map((url, i) => ({
+    url,
+    ...(solid_urls[i] !== undefined && { solid_url: solid_urls[i] }),
+    ...(headers && { headers }),
+  }))
+  const { DATABASE_URL, PG_BIN, PENSTOCK_WALLETS, PENSTOCK_SECRET_KEY, PENSTOCK_REQUESTS_PER_SECOND } = env
+  if (DATABASE_URL && !/^postgres(ql)?:\/\//.test(DATABASE_URL)) {
+    throw new Misuse('DATABASE_URL does not begin with postgres://.')
+  }
+  if (PENSTOCK_SECRET_KEY && !/^[0-9a-fA-F]{64}$/.test(PENSTOCK_SECRET_KEY)) {
+    throw new Misuse('PENSTOCK_SECRET_KEY is not 64 hexadecimal characters.')
+  }
+  return {
+    host: given.host ?? '127.0.0.1',
+    port: number('port') ?? 8080,
+    data_dir: given['data-dir'] ?? 'data',
+    database_url: DATABASE_URL || undefined,
+    pg_bin: PG_BIN || undefined,
+    nodes: nodes.length > 0 ? nodes : undefined,
+    chain_port: number('chain-port'),
+    role: roleOf(given.role ?? 'all'),
+    ready_file: given['ready-file'],
+    wallets_file: PENSTOCK_WALLETS || undefined,
+    secret_key: PENSTOCK_SECRET_KEY || undefined,
+    requests_per_second: PENSTOCK_REQUESTS_PER_SECOND ? countOf(PENSTOCK_REQUESTS_PER_SECOND) : undefined,
+    json: given.json ?? false,
+    help: given.help ?? false,
+  }
+}
+
+function readOptions(args: readonly string[]) {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      strict: true,
+      allowPositionals: false,
+      options: {
+        ...OPTIONS,
+        'node-url': { type: 'string', multiple: true },
+        'solid-node-url': { type: 'string', multiple: true },
+      },
+    })
+    return values
+  } catch (thrown) {
+    // The first sentence of parseArgs names the option; the rest is advice about positional arguments.
+    const [sentence] = (thrown as Error).message.split('. ')
+    throw new Misuse(`${sentence}. --help lists the options.`)
+  }
+}
+
+function portOf(text: string, name: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new Misuse(`--${name} ${text} is not a port.`)
+  return Number(text)
+}
+
+function urlOf(text: string): void {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
+    throw new Misuse(`${text} is not the http:// or https:// address of a node.`)
+  }
+}
+
+function roleOf(text: string): Role {
+  if (text !== 'api' && text !== 'worker' && text !== 'all')
+    throw new Misuse(`--role ${text}: it is api, worker or all.`)
+  return text
+}
+
+function countOf(text: string): number {
+  if (!/^\d{1,7}$/.test(text)) throw new Misuse('PENSTOCK_REQUESTS_PER_SECOND is not a whole number.')
+  return Number(text)
+}
+
+/** The text of --help. */
+export function usage(): string {
+  const options = Object.entries(OPTIONS).map(([name, { value, help }]) => [`--${name} ${value}`.trim(), help])
+  const variables = Object.entries(ENVIRONMENT)
+  const lines = (rows: string[][]) => rows.map(([left, right]) => `  ${left!.padEnd(30)}${right}`).join('\n')
+  return [
+    'penstock: a marketplace for TRON resources',
+    '',
+    'npm start -- [options]     everything at once, on a development chain, for trying out',
+    'npm run serve -- [options] the service alone, with a database, nodes and wallets of your own',
+    'npm run demo -- [--json]   one purchase from deposit to reclaim, shown and ended',
+    '',
+    'Options',
+    lines(options),
+    '',
+    'Environment',
+    lines(variables),
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,120 @@
+// Who sent a request. A key that was read within the last second is used from memory, so a revoked key works for up to a
+// second longer in each process; a refusal is always decided on the row itself. An unknown token takes the same path as
+// a wrong signature, with a secret that nobody has: neither the answer nor its time tells them apart.
+
+import type { BlockList } from 'node:net'
+import { type Customer, Unauthenticated } from '../http/endpoint.ts'
+import type { Authenticate, Credentials } from '../http/server.ts'
+import { isSignature, isSignatureV2, keyV2 } from '../http/signature.ts'
+import { batched } from '../lib/batch.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Sql } from '../lib/sql.ts'
+import { isListed, isToken, keysOfTokens, networkList, type SealedKey, sealContext, tokenHash } from './keys.ts'
+import { type NonceUse, useNonces } from './nonces.ts'
+import type { Seal } from './seal.ts'
+
+export type Needs = { sql: Sql; clock: Clock; seal: Seal }
+
+/** How long a key may be used as it was read. Secrets stay in memory as long, and until the next key is read. */
+const FRESH_MS = 1_000
+const BATCH_MAX = 500
+
+type OpenKey = {
+  customer: Customer
+  secret: string
+  key_v2: Uint8Array
+  require_v2: boolean
+  networks: BlockList | undefined
+  read_at_ms: number
+}
+
+/** The check of credentials for signed endpoints. Throws Unauthenticated for every reason alike, and Outage when the
+ *  database does not answer. */
+export function authenticator({ sql, clock, seal }: Needs): Authenticate {
+  const open_keys = new Map<string, OpenKey>()
+  const readKey = batched(BATCH_MAX, async (token_hashes: string[]) => {
+    const keys = new Map((await keysOfTokens(sql, token_hashes)).map((key) => [key.token_hash, key]))
+    return token_hashes.map((token_hash) => keys.get(token_hash))
+  })
+  const useNonce = batched(BATCH_MAX, (uses: NonceUse[]) => useNonces(sql, uses))
+  const nobody: SealedKey = {
+    id: 'nobody',
+    customer_id: 'nobody',
+    token_hash: '',
+    sealed_secret: seal.seal(`pss_${'0'.repeat(43)}`, sealContext('nobody')),
+    scopes: null,
+    allowed_networks: null,
+    daily_cap_sun: null,
+    require_v2: false,
+  }
+
+  function freshKey(token_hash: string): OpenKey | undefined {
+    const key = open_keys.get(token_hash)
+    return key && isFresh(key, clock.now().getTime()) ? key : undefined
+  }
+
+  /** Keeps an opened key, and lets go of those that are too old: they are the first of the map. */
+  function keep(token_hash: string, key: OpenKey): void {
+    for (const [hash, other] of open_keys) {
+      if (isFresh(other, key.read_at_ms)) break
+      open_keys.delete(hash)
+    }
+    open_keys.delete(token_hash)
+    open_keys.set(token_hash, key)
+  }
+
+  /** Reads the key and checks the credentials. What takes time is done for unknown tokens too. */
+  async function admit(token_hash: string, credentials: Credentials): Promise<OpenKey> {
+    const row = await readKey(token_hash)
+    const key = openKey(row ?? nobody, seal, clock.now())
+    if (row) keep(token_hash, key)
+    const passed = passes(key, credentials, clock.now())
+    if (!passed || !row) throw Unauthenticated()
+    return key
+  }
+
+  return async (credentials) => {
+    // That a text is not even a token is no secret.
+    if (!isToken(credentials.token)) throw Unauthenticated()
+    const token_hash = tokenHash(credentials.token)
+    const fresh = freshKey(token_hash)
+    const key = fresh && passes(fresh, credentials, clock.now()) ? fresh : await admit(token_hash, credentials)
+    const { signature, nonce } = credentials.v2
+    if (signature !== undefined && nonce !== undefined) {
+      const use = { key_id: key.customer.key_id, nonce, seen_at: clock.now() }
+      if (!(await useNonce(use))) throw Unauthenticated()
+    }
+    return key.customer
+  }
+}
+
+function isFresh(key: OpenKey, now_ms: number): boolean {
+  return Math.abs(now_ms - key.read_at_ms) < FRESH_MS
+}
+
+function openKey(row: SealedKey, seal: Seal, now: Date): OpenKey {
+  const { id, customer_id, sealed_secret, scopes, allowed_networks, daily_cap_sun, require_v2 } = row
+  const secret = seal.open(sealed_secret, sealContext(id))
+  return {
+    customer: { customer_id, key_id: id, scopes: scopes ?? undefined, daily_cap_sun: daily_cap_sun ?? undefined },
+    secret,
+    key_v2: keyV2(secret),
+    require_v2,
+    networks: allowed_networks ? networkList(allowed_networks) : undefined,
+    read_at_ms: now.getTime(),
+  }
+}
+
+/** Whether everything but the newness of the nonce is right. The second signature, once sent, must be right also for a
+ *  key that does not require it. */
+function passes(key: OpenKey, credentials: Credentials, now: Date): boolean {
+  const { body, method, path, v2, ip } = credentials
+  const signed = isSignature(credentials.signature, body, key.secret)
+  const { signature, timestamp = '', nonce = '' } = v2
+  const signed_v2 =
+    signature === undefined
+      ? !key.require_v2
+      : isSignatureV2(signature, key.key_v2, { timestamp, nonce, method, path, body }, now)
+  const from_allowed = key.networks === undefined || isListed(key.networks, ip)
+  return signed && signed_v2 && from_allowed
+}

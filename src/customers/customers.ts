@@ -1,0 +1,60 @@
+// Customers: who pays. Each has a deposit address and an account in the ledger from its first moment, made in the same
+// transaction.
+
+import { customerAccount, openAccount } from '../ledger/ledger.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { NewId } from '../lib/ids.ts'
+import type { Sql, Tx } from '../lib/sql.ts'
+import type { Address } from '../tron/address.ts'
+import type { DepositAddress } from './deposit_addresses.ts'
+
+export type CustomerRow = {
+  id: string
+  name: string
+  created_at: Date
+  deposit_index: number
+  deposit_address: Address
+}
+
+export type Needs = { clock: Clock; new_id: NewId; deposit_address: DepositAddress }
+
+/** Creates a customer, with the next deposit address and an empty ledger account. The name has 1 to 200 characters and
+ *  need not be unique. */
+export async function createCustomer(tx: Tx, needs: Needs, { name }: { name: string }): Promise<CustomerRow> {
+  const [next] = await tx<{ deposit_index: number }>`select nextval('customer_deposit_index')::integer as deposit_index`
+  const { deposit_index } = next!
+  const id = needs.new_id()
+  const created_at = needs.clock.now()
+  const deposit_address = needs.deposit_address(deposit_index)
+  await tx`
+    insert into customer (id, name, created_at, deposit_index, deposit_address)
+    values (${id}, ${name}, ${created_at}, ${deposit_index}, ${deposit_address})`
+  await openAccount(tx, customerAccount(id))
+  return { id, name, created_at, deposit_index, deposit_address }
+}
+
+export async function findCustomer(sql: Sql | Tx, customer_id: string): Promise<CustomerRow | undefined> {
+  const [customer] = await sql<CustomerRow>`
+    select id, name, created_at, deposit_index, deposit_address from customer where id = ${customer_id}`
+  return customer
+}
+
+/** Customers in the order of creation, from the one after `after` on. */
+export async function listCustomers(
+  sql: Sql | Tx,
+  { after = '', limit = 100 }: { after?: string; limit?: number } = {},
+): Promise<CustomerRow[]> {
+  return sql<CustomerRow>`
+    select id, name, created_at, deposit_index, deposit_address from customer
+    where id > ${after} order by id limit ${limit}`
+}
+
+/** Which customers the given addresses belong to; addresses of nobody are not in the answer. */
+export async function customersOfAddresses(
+  sql: Sql | Tx,
+  addresses: readonly Address[],
+): Promise<Map<Address, string>> {
+  const rows = await sql<{ id: string; deposit_address: Address }>`
+    select id, deposit_address from customer where deposit_address = any(${addresses})`
+  return new Map(rows.map(({ id, deposit_address }) => [deposit_address, id]))
+}

@@ -1,0 +1,143 @@
+// API keys. A key is a token, which names it, and a secret, which signs: both made here from 32 random bytes, shown once
+// and never chosen by anybody, because the old signature is only safe with secrets of one length. A revoked key stays as
+// a row, since orders name it.
+
+import { hash } from 'node:crypto'
+import { BlockList, isIP } from 'node:net'
+import { InvalidParams, type Scope } from '../http/endpoint.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { NewId, Random } from '../lib/ids.ts'
+import type { Sql, Tx } from '../lib/sql.ts'
+import type { Seal } from './seal.ts'
+
+export type Needs = { clock: Clock; random: Random; new_id: NewId; seal: Seal }
+
+export type KeyWanted = {
+  customer_id: string
+  name: string
+  /** Left out: everything. */
+  scopes?: readonly Scope[] | undefined
+  /** Addresses (`203.0.113.7`) and networks (`203.0.113.0/24`) it may be used from. Left out: anywhere. */
+  allowed_networks?: readonly string[] | undefined
+  /** What it may spend in a day, in sun. Left out: no limit. */
+  daily_cap_sun?: bigint | undefined
+  /** Refuse requests that carry only the old signature. */
+  require_v2?: boolean | undefined
+}
+
+/** A key as its owner may see it at any time. */
+export type KeyRow = {
+  id: string
+  customer_id: string
+  name: string
+  scopes: Scope[] | null
+  allowed_networks: string[] | null
+  daily_cap_sun: bigint | null
+  require_v2: boolean
+  created_at: Date
+  revoked_at: Date | null
+}
+
+/** A key as authentication needs it. */
+export type SealedKey = Omit<KeyRow, 'name' | 'created_at' | 'revoked_at'> & {
+  token_hash: string
+  sealed_secret: string
+}
+
+const TOKEN_PREFIX = 'pst_'
+const SECRET_PREFIX = 'pss_'
+const RANDOM_BYTES = 32
+
+/** Whether the text has the form of a token: prefix and 43 base64url characters. */
+export const isToken = (text: string | undefined): text is string => text !== undefined && /^pst_[\w-]{43}$/.test(text)
+
+/** Hexadecimal SHA-256, as a token is stored. */
+export const tokenHash = (token: string): string => hash('sha256', token)
+
+/** What the sealed secret of a key is bound to. */
+export const sealContext = (key_id: string): string => `api_key:${key_id}`
+
+/** Makes a key. Its token and secret are in the answer and nowhere else. Throws InvalidParams when an allowed network is
+ *  none. */
+export async function issueKey(
+  tx: Tx,
+  needs: Needs,
+  wanted: KeyWanted,
+): Promise<{ key_id: string; token: string; secret: string }> {
+  const { customer_id, name, scopes = null, allowed_networks = null, daily_cap_sun = null, require_v2 = false } = wanted
+  if (allowed_networks) networkList(allowed_networks)
+  const key_id = needs.new_id()
+  const random = () => Buffer.from(needs.random.bytes(RANDOM_BYTES)).toString('base64url')
+  const token = `${TOKEN_PREFIX}${random()}`
+  const secret = `${SECRET_PREFIX}${random()}`
+  const sealed_secret = needs.seal.seal(secret, sealContext(key_id))
+  await tx`
+    insert into api_key (id, customer_id, name, token_hash, sealed_secret, scopes, allowed_networks, daily_cap_sun,
+      require_v2, created_at)
+    values (${key_id}, ${customer_id}, ${name}, ${tokenHash(token)}, ${sealed_secret}, ${scopes}, ${allowed_networks},
+      ${daily_cap_sun}, ${require_v2}, ${needs.clock.now()})`
+  return { key_id, token, secret }
+}
+
+/** The customer's keys, oldest first, revoked ones included. */
+export async function listKeys(sql: Sql | Tx, customer_id: string): Promise<KeyRow[]> {
+  return sql<KeyRow>`
+    select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2, created_at, revoked_at
+    from api_key where customer_id = ${customer_id} order by id`
+}
+
+/** Revokes a key of the customer, for good. False when there is none that is not revoked. A server may accept the key
+ *  for a second longer (see authentication). */
+export async function revokeKey(
+  tx: Sql | Tx,
+  { customer_id, key_id, at }: { customer_id: string; key_id: string; at: Date },
+): Promise<boolean> {
+  const revoked = await tx`
+    update api_key set revoked_at = ${at}
+    where id = ${key_id} and customer_id = ${customer_id} and revoked_at is null returning id`
+  return revoked.length > 0
+}
+
+/** The keys of the given token hashes that are not revoked. */
+export async function keysOfTokens(sql: Sql | Tx, token_hashes: readonly string[]): Promise<SealedKey[]> {
+  return sql<SealedKey>`
+    select id, customer_id, token_hash, sealed_secret, scopes, allowed_networks, daily_cap_sun, require_v2
+    from api_key where token_hash = any(${token_hashes}) and revoked_at is null`
+}
+
+/** Seals the secrets again that another sealing key than the current one sealed; says how many. After this the other
+ *  keys can leave the configuration. */
+export async function resealSecrets(tx: Tx, seal: Seal): Promise<number> {
+  const keys = await tx<{ id: string; sealed_secret: string }>`select id, sealed_secret from api_key for update`
+  const old = keys.filter(({ sealed_secret }) => !seal.isCurrent(sealed_secret))
+  const sealed = old.map(({ id, sealed_secret }) =>
+    seal.seal(seal.open(sealed_secret, sealContext(id)), sealContext(id)),
+  )
+  await tx`
+    update api_key set sealed_secret = fresh.sealed_secret
+    from unnest(${old.map(({ id }) => id)}::text[], ${sealed}::text[]) as fresh (id, sealed_secret)
+    where api_key.id = fresh.id`
+  return old.length
+}
+
+/** The addresses and networks as a list that can be asked. Throws InvalidParams on one that is neither. */
+export function networkList(networks: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const network of networks) {
+    const [address = '', bits, ...rest] = network.split('/')
+    const version = isIP(address)
+    const bits_max = version === 4 ? 32 : 128
+    const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= bits_max)
+    if (version === 0 || !fits || rest.length > 0)
+      throw InvalidParams('allowed_networks', `Not an address or network: ${network}`)
+    list.addSubnet(address, bits === undefined ? bits_max : Number(bits), version === 4 ? 'ipv4' : 'ipv6')
+  }
+  return list
+}
+
+/** Whether the list has the address. IPv4 that arrives on an IPv6 socket (`::ffff:…`) counts as IPv4. */
+export function isListed(list: BlockList, ip: string): boolean {
+  const address = ip.replace(/^::ffff:(?=\d+\.)/i, '')
+  const version = isIP(address)
+  return version !== 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6')
+}

@@ -1,0 +1,58 @@
+// Secrets at rest: AES-256-GCM with a key that is not where the secrets are. A sealed text names its key, so keys can be
+// rotated, and is bound to a context (what the secret belongs to), so that it cannot be moved to another row.
+
+import { createCipheriv, createDecipheriv } from 'node:crypto'
+import type { Random } from '../lib/ids.ts'
+
+export type Seal = {
+  /** `<key id>.<base64url of nonce, ciphertext and tag>`. */
+  seal(secret: string, context: string): string
+  /** The inverse. Throws when the key is not known, the text was changed, or the context is another. */
+  open(sealed: string, context: string): string
+  /** Whether the text was sealed with the key that seals now. */
+  isCurrent(sealed: string): boolean
+}
+
+export type SealingKeys = {
+  /** Id of the key that seals. The others only open. */
+  current: string
+  /** 32 bytes for each key id. */
+  keys: Readonly<Record<string, Uint8Array>>
+}
+
+const CIPHER = 'aes-256-gcm'
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+export function sealWith({ current, keys }: SealingKeys, random: Random): Seal {
+  for (const [id, key] of Object.entries(keys)) {
+    if (!/^[\w-]{1,32}$/.test(id)) throw new Error(`not a name for a sealing key: ${JSON.stringify(id)}`)
+    if (key.length !== 32) throw new Error(`the sealing key ${id} has ${key.length} bytes and not 32`)
+  }
+  const keyOf = (id: string): Uint8Array => {
+    const key = Object.hasOwn(keys, id) ? keys[id] : undefined
+    if (!key) throw new Error(`the sealing key ${JSON.stringify(id)} is not configured`)
+    return key
+  }
+  keyOf(current)
+
+  return {
+    seal(secret, context) {
+      const nonce = random.bytes(NONCE_BYTES)
+      const cipher = createCipheriv(CIPHER, keyOf(current), nonce).setAAD(Buffer.from(context))
+      const sealed = Buffer.concat([nonce, cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()])
+      return `${current}.${sealed.toString('base64url')}`
+    },
+    open(text, context) {
+      const [id = '', encoded = ''] = text.split('.')
+      const sealed = Buffer.from(encoded, 'base64url')
+      const nonce = sealed.subarray(0, NONCE_BYTES)
+      const decipher = createDecipheriv(CIPHER, keyOf(id), nonce, { authTagLength: TAG_BYTES })
+        .setAAD(Buffer.from(context))
+        .setAuthTag(sealed.subarray(-TAG_BYTES))
+      const secret = decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES))
+      return Buffer.concat([secret, decipher.final()]).toString()
+    },
+    isCurrent: (text) => text.startsWith(`${current}.`),
+  }
+}

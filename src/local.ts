@@ -1,0 +1,168 @@
+// A whole Penstock on one machine, for trying out and for developing against: PostgreSQL in a folder, a development
+// chain, the sandbox's wallets and its customer, and the service on top. Whatever of it is given (DATABASE_URL,
+// --node-url) is used instead. Stopping and starting again, by whatever means, finds everything as it was.
+
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { startDevchain } from '../devchain/serve.ts'
+import { type Config, Misuse } from './config.ts'
+import { createCustomer } from './customers/customers.ts'
+import { issueKey, keysOfTokens, tokenHash } from './customers/keys.ts'
+import { customerAccount, spendable } from './ledger/ledger.ts'
+import { systemClock } from './lib/clock.ts'
+import { systemRandom } from './lib/ids.ts'
+import type { Log } from './lib/log.ts'
+import { startPostgres } from './lib/postgres.ts'
+import {
+  type Control,
+  deriveSandbox,
+  devchainControl,
+  paying,
+  prepareChain,
+  type Sandbox,
+  sandboxPhrase,
+  transact,
+} from './sandbox.ts'
+import { listening, type Serving, sealingKey, serve } from './serve.ts'
+import { httpTransport, tronNode } from './tron/node.ts'
+
+export type CustomerAccess = { customer_id: string; token: string; secret: string; deposit_address: string }
+
+export type Local = Serving & {
+  api_url: string
+  node_url: string
+  control: Control
+  sandbox: Sandbox
+  customer: CustomerAccess
+  database_url: string
+  close(): Promise<void>
+}
+
+export type LocalOptions = {
+  config: Config
+  log: Log
+  /** Seconds between blocks; 0: on demand only. */
+  block_time_seconds?: number
+  /** Everything is in temporary places and gone at the end. */
+  throw_away?: boolean
+}
+
+const CHAIN_PORT = 8090
+/** The chain begins this long ago, so that the blocks made at once for the sandbox do not lie in the future. */
+const HEAD_START_MS = 180_000
+const FIRST_DEPOSIT_SUN = 10_000_000_000n
+const READY_MS_MAX = 60_000
+
+export async function startLocal(options: LocalOptions): Promise<Local> {
+  const closers: (() => Promise<unknown>)[] = []
+  const close = async () => {
+    for (const closer of closers.splice(0).reverse()) await closer()
+  }
+  try {
+    return await build(options, closers, close)
+  } catch (thrown) {
+    await close()
+    throw thrown
+  }
+}
+
+async function build(
+  options: LocalOptions,
+  closers: (() => Promise<unknown>)[],
+  close: () => Promise<void>,
+): Promise<Local> {
+  const { config, log } = options
+  const database_url = config.database_url ?? (await startDatabase(options, closers))
+  const nodes = config.nodes ?? [{ url: await startChain(options, closers) }]
+  const node_url = nodes[0]!.url
+  const control = devchainControl(node_url, httpTransport)
+  await control('state').catch(() => {
+    throw new Misuse(`${node_url} is not a devchain. On another chain: npm run serve, with wallets of your own.`)
+  })
+  const sandbox = deriveSandbox(await sandboxPhrase(config.data_dir))
+  const node = tronNode({ nodes, transport: httpTransport })
+  await prepareChain({ node, control, now: systemClock.now }, sandbox)
+  const setup = { config, database_url, nodes, wallets: sandbox.wallets, sealing_key: await sealingKey(config), log }
+  const serving = await serve({ ...setup, config: { ...config, role: 'all' } })
+  closers.push(serving.close)
+  const customer = await sandboxCustomer(config.data_dir, serving)
+  await fundFirst({ serving, control, sandbox, customer })
+  await untilReady(serving, customer)
+  return { ...serving, api_url: serving.api_url!, node_url, control, sandbox, customer, database_url, close }
+}
+
+async function startDatabase({ config, log, throw_away }: LocalOptions, closers: (() => Promise<unknown>)[]) {
+  const bin = config.pg_bin === undefined ? {} : { bin: config.pg_bin }
+  const place = throw_away ? { throw_away: true as const } : { folder: join(config.data_dir, 'pg') }
+  const postgres = await startPostgres({ ...bin, log, ...place })
+  closers.push(postgres.stop)
+  return postgres.url
+}
+
+async function startChain(options: LocalOptions, closers: (() => Promise<unknown>)[]): Promise<string> {
+  const { config, block_time_seconds = 3, throw_away = false } = options
+  const start = (port: number) =>
+    startDevchain({
+      ...{ port, host: config.host, block_time_seconds },
+      ...(throw_away ? {} : { data_dir: join(config.data_dir, 'chain') }),
+      genesis_time_ms: systemClock.now().getTime() - HEAD_START_MS,
+    })
+  const { chain_port } = config
+  const devchain =
+    chain_port === undefined
+      ? await listening(() => start(CHAIN_PORT), CHAIN_PORT).catch((thrown) => {
+          if (thrown instanceof Misuse) return start(0)
+          throw thrown
+        })
+      : await listening(() => start(chain_port), chain_port)
+  closers.push(devchain.close)
+  return devchain.url
+}
+
+/** The sandbox's customer: its token and secret are kept beside the data, for this customer alone. */
+async function sandboxCustomer(data_dir: string, { sql, app }: Serving): Promise<CustomerAccess> {
+  const file = join(data_dir, 'customer.json')
+  const kept = await readFile(file, 'utf8').catch(() => undefined)
+  if (kept !== undefined) {
+    const access = JSON.parse(kept) as CustomerAccess
+    const keys = await keysOfTokens(sql, [tokenHash(access.token)])
+    if (keys.length > 0) return access
+  }
+  const { new_id, seal, deposit_address } = app
+  const needs = { clock: systemClock, random: systemRandom, new_id, seal, deposit_address }
+  const access = await sql.begin(async (tx) => {
+    const customer = await createCustomer(tx, needs, { name: 'sandbox' })
+    const { token, secret } = await issueKey(tx, needs, { customer_id: customer.id, name: 'sandbox' })
+    return { customer_id: customer.id, token, secret, deposit_address: customer.deposit_address }
+  })
+  await writeFile(`${file}.new`, `${JSON.stringify(access, null, 2)}\n`, { mode: 0o600 })
+  await rename(`${file}.new`, file)
+  return access
+}
+
+type Funding = { serving: Serving; control: Control; sandbox: Sandbox; customer: CustomerAccess }
+
+/** The customer's first money comes as any other does: as a transfer on the chain, credited when solid. */
+async function fundFirst({ serving, control, sandbox, customer }: Funding): Promise<void> {
+  const { sql, node } = serving
+  const [paid] = await sql`select 1 from deposit where customer_id = ${customer.customer_id} limit 1`
+  if (paid) return
+  const payer = sandbox.funded_accounts.at(-1)!
+  const payment = paying(payer, customer.deposit_address, FIRST_DEPOSIT_SUN)
+  await transact({ node, now: systemClock.now }, payer, payment)
+  await control('mine', { blocks: 20 })
+}
+
+/** Waits until a purchase would succeed: the deposit is credited and the pool surveyed. */
+async function untilReady({ sql }: Serving, customer: CustomerAccess): Promise<void> {
+  const end_ms = systemClock.now().getTime() + READY_MS_MAX
+  while (systemClock.now().getTime() < end_ms) {
+    const free_sun = await spendable(sql, customerAccount(customer.customer_id))
+    const [empty] = await sql`select 1 from pool where room = 0`
+    const [paid] = await sql`select 1 from deposit where customer_id = ${customer.customer_id} limit 1`
+    if (free_sun !== undefined && paid && !empty) return
+    await delay(20)
+  }
+  throw new Error('the service was not ready within a minute')
+}

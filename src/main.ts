@@ -1,0 +1,133 @@
+// The process. `start` brings up everything for trying out, `serve` the service alone, `demo` makes one purchase.
+
+import { hash } from 'node:crypto'
+import { rename, writeFile } from 'node:fs/promises'
+import { type Config, Misuse, readConfig, usage } from './config.ts'
+import { demo } from './demo.ts'
+import { systemClock } from './lib/clock.ts'
+import { jsonLog, type Log } from './lib/log.ts'
+import { type Local, startLocal } from './local.ts'
+import { sealingKey, serve } from './serve.ts'
+import { readWallets } from './wallets.ts'
+
+const print = (line: string) => process.stdout.write(`${line}\n`)
+
+/** On a terminal a line for reading, elsewhere JSON. */
+function processLog(): Log {
+  if (!process.stdout.isTTY) return jsonLog((line) => process.stderr.write(line), systemClock.now)
+  return (event, fields = {}) => {
+    if (event === 'request' && fields.path === '/health') return
+    const parts = Object.entries(fields).filter(([name]) => name !== 'stack' && name !== 'request_id')
+    const text = parts.map(([name, value]) => `${name}=${String(value)}`).join(' ')
+    process.stderr.write(`${systemClock.now().toISOString().slice(11, 19)} ${event} ${text}\n`)
+  }
+}
+
+/** A line for `sh` that buys 65,000 energy, signed over exactly the bytes it sends. */
+export function purchaseLine(api_url: string, customer: { token: string; secret: string }, address: string): string {
+  const body = JSON.stringify({ service: 'energy', params: { address, amount: 65_000, duration: 1 } })
+  const signature = hash('sha256', body + customer.secret)
+  const headers = [
+    `Authorization: Bearer ${customer.token}`,
+    `X-Signature: ${signature}`,
+    'Content-Type: application/json',
+  ]
+  return `curl -s ${api_url}/v1/transaction/new ${headers.map((one) => `-H '${one}'`).join(' ')} -d '${body}'`
+}
+
+function announce({ api_url, node_url, customer, sandbox, database_url }: Local): void {
+  const [receiver] = sandbox.funded_accounts
+  print('')
+  print('Penstock is ready. Everything here is a sandbox: a chain of its own, money that is worth nothing.')
+  print('')
+  print(`  API        ${api_url}/v1`)
+  print(`  Chain      ${node_url}   (a TRON node's HTTP API; POST /devchain/mine, /advance, /fund, /state)`)
+  print(`  Database   ${database_url.replace(/:[^:@/]*@/, ':…@')}`)
+  print('')
+  print(`  Token      ${customer.token}`)
+  print(`  Secret     ${customer.secret}`)
+  print(`  Deposits   ${customer.deposit_address}`)
+  print('')
+  print('Buy 65,000 energy for an hour (it is delegated within a block, about 3 seconds):')
+  print('')
+  print(purchaseLine(api_url, customer, receiver!.address))
+  print('')
+  print('Ctrl-C stops it; starting again goes on where it was.')
+}
+
+/** What a program needs to use what was started. */
+function readyText({ api_url, node_url, customer, sandbox, database_url }: Local): string {
+  const { token, secret, deposit_address, customer_id } = customer
+  const ready = {
+    ...{ api_url, node_url, customer: { token, secret, deposit_address, customer_id } },
+    admin: { database_url },
+    funded_accounts: sandbox.funded_accounts,
+  }
+  return `${JSON.stringify(ready, null, 2)}\n`
+}
+
+async function writeReady(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.new`, text, { mode: 0o600 })
+  await rename(`${file}.new`, file)
+}
+
+/** Resolves at the first request to stop; a second one ends the process at once. */
+function askedToStop(): Promise<void> {
+  return new Promise((resolve) => {
+    let asked = false
+    const ask = () => {
+      if (asked) process.exit(130)
+      asked = true
+      resolve()
+    }
+    process.on('SIGINT', ask)
+    process.on('SIGTERM', ask)
+  })
+}
+
+async function start(config: Config): Promise<void> {
+  const stop = askedToStop()
+  if (config.role !== 'all') throw new Misuse('start runs everything; roles are for serve.')
+  const starting = startLocal({ config, log: processLog() })
+  const local = await starting
+  if (config.ready_file !== undefined) await writeReady(config.ready_file, readyText(local))
+  if (config.json) print(readyText(local).trimEnd())
+  else announce(local)
+  await stop
+  if (!config.json) print('Stopping.')
+  await local.close()
+}
+
+async function serveOnly(config: Config): Promise<void> {
+  const stop = askedToStop()
+  const { database_url, nodes, wallets_file } = config
+  if (!database_url) throw new Misuse('serve needs a database: set DATABASE_URL.')
+  if (!nodes) throw new Misuse('serve needs a chain: --node-url URL.')
+  if (!wallets_file) throw new Misuse('serve needs the wallets it acts for: set PENSTOCK_WALLETS.')
+  const wallets = await readWallets(wallets_file)
+  const sealing_key = await sealingKey(config)
+  const serving = await serve({ config, database_url, nodes, wallets, sealing_key, log: processLog() })
+  if (config.ready_file !== undefined) {
+    await writeReady(config.ready_file, `${JSON.stringify({ api_url: serving.api_url ?? null })}\n`)
+  }
+  print(serving.api_url ? `Penstock serves ${serving.api_url}/v1` : 'Penstock works')
+  await stop
+  await serving.close()
+}
+
+const COMMANDS: Record<string, (config: Config) => Promise<void>> = { start, serve: serveOnly, demo }
+
+async function main(args: string[]): Promise<void> {
+  const [command = 'start', ...rest] = args[0]?.startsWith('-') ? ['start', ...args] : args
+  const run = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined
+  if (!run) throw new Misuse(`There is no command ${command}: it is ${Object.keys(COMMANDS).join(', ')}.`)
+  const { help, ...config } = readConfig(rest, process.env)
+  if (help) process.stdout.write(usage())
+  else await run(config)
+}
+
+main(process.argv.slice(2)).catch((thrown: unknown) => {
+  if (thrown instanceof Misuse) process.stderr.write(`${thrown.message}\n`)
+  else process.stderr.write(`${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}\n`)
+  process.exitCode = thrown instanceof Misuse ? 2 : 1
+})

@@ -1,0 +1,107 @@
+// One process of the service: the API, the steps, or both, on a database, nodes and wallets that are given.
+
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { type App, buildApp } from './app.ts'
+import { type Config, Misuse } from './config.ts'
+import { buildServer, DEFAULT_RATE_LIMIT } from './http/server.ts'
+import { systemClock } from './lib/clock.ts'
+import { systemRandom } from './lib/ids.ts'
+import type { Log } from './lib/log.ts'
+import { migrate } from './lib/migrate.ts'
+import { requireDurable } from './lib/postgres.ts'
+import { connect, type Sql } from './lib/sql.ts'
+import { type Running, startSteps } from './lib/step.ts'
+import { httpTransport, type Node, tronNode } from './tron/node.ts'
+import type { Wallets } from './wallets.ts'
+
+export type Serving = {
+  /** Undefined when this process has no API. */
+  api_url: string | undefined
+  app: App
+  sql: Sql
+  node: Node
+  close(): Promise<void>
+}
+
+export type Setup = {
+  config: Config
+  database_url: string
+  nodes: NonNullable<Config['nodes']>
+  wallets: Wallets
+  sealing_key: Uint8Array
+  log: Log
+}
+
+/** Connections of one process; group commit needs few. */
+const CONNECTIONS = 16
+
+export async function serve(setup: Setup): Promise<Serving> {
+  const { config, log } = setup
+  const node = tronNode({ nodes: setup.nodes, transport: httpTransport })
+  const sql = connect({ url: setup.database_url, connections_max: CONNECTIONS })
+  let running: Running | undefined
+  try {
+    await requireDurable(sql)
+    await migrate(setup.database_url)
+    const app = buildApp({
+      ...{ sql, node, log, wallets: setup.wallets, sealing_key: setup.sealing_key },
+      clock: systemClock,
+      random: systemRandom,
+      wake: (step) => running?.wake(step),
+    })
+    const api = config.role === 'worker' ? undefined : await startApi(config, { sql, log, app })
+    if (config.role !== 'api') running = startSteps(app.steps, log)
+    return {
+      ...{ app, sql, node, api_url: api?.url },
+      async close() {
+        await api?.close()
+        await running?.stop()
+        await sql.close()
+      },
+    }
+  } catch (thrown) {
+    await sql.close()
+    throw thrown
+  }
+}
+
+async function startApi(config: Config, { sql, log, app }: { sql: Sql; log: Log; app: App }) {
+  const per_second = config.requests_per_second ?? DEFAULT_RATE_LIMIT.per_second
+  const needs = { sql, log, clock: systemClock, random: systemRandom, authenticate: app.authenticate }
+  const server = await buildServer(needs, {
+    endpoints: app.endpoints,
+    rate_limit: per_second === 0 ? undefined : { per_second, burst: 2 * per_second },
+  })
+  await listening(() => server.listen({ port: config.port, host: config.host }), config.port)
+  const { port } = server.server.address() as AddressInfo
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host
+  return { url: `http://${host}:${port}`, close: () => server.close() }
+}
+
+/** Starts to listen; a port that is taken is the starter's mistake and not ours. */
+export async function listening<T>(listen: () => Promise<T>, port: number | undefined): Promise<T> {
+  try {
+    return await listen()
+  } catch (thrown) {
+    const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
+    if (code === 'EADDRINUSE') throw new Misuse(`Port ${port} is in use; choose another, or 0 for any free one.`)
+    if (code === 'EACCES') throw new Misuse(`Port ${port} needs more rights than this user has; choose one above 1023.`)
+    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+      throw new Misuse('This machine has no such address to listen on.')
+    throw thrown
+  }
+}
+
+/** The key that seals secrets: from the configuration, else from a file that is made on first use. */
+export async function sealingKey(config: Config): Promise<Uint8Array> {
+  if (config.secret_key) return Buffer.from(config.secret_key, 'hex')
+  const file = join(config.data_dir, 'secret.key')
+  await mkdir(config.data_dir, { recursive: true })
+  await writeFile(file, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flag: 'wx' }).catch(() => {})
+  const text = (await readFile(file, 'utf8')).trim()
+  if (!/^[0-9a-f]{64}$/.test(text)) throw new Misuse(`${file} is damaged: it is not 64 hexadecimal characters.`)
+  return Buffer.from(text, 'hex')
+}
