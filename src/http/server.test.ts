@@ -427,6 +427,17 @@ test('closing answers what is under way and then lets go of the connection', asy
   await closed
 })
 
+test('no two requests have the same id', async () => {
+  const { post } = await server()
+  const ids = new Set<unknown>()
+  for (let i = 0; i < 600; i++) {
+    const { request_id } = (await post('/nowhere')).json()
+    assert.match(request_id, UUID)
+    ids.add(request_id)
+  }
+  assert.equal(ids.size, 600)
+})
+
 test('the refusals common to all endpoints are listed with each of them', () => {
   const codes = ({ faults }: { faults: readonly { code: number }[] }) => faults.map(({ code }) => code)
   assert.deepEqual(codes(balance), [1, 2, 500])

@@ -79,7 +79,7 @@ async function canUse(folder: string, user: OsUser): Promise<boolean> {
 export function lockFolder(folder: string): { release(): void } | undefined {
   const lock = new DatabaseSync(join(folder, 'lock'), { timeout: 0 })
   try {
-    lock.exec('begin exclusive')
+    lock.exec('pragma journal_mode = memory; begin exclusive')
   } catch (thrown) {
     lock.close()
     if (thrown instanceof Error && 'errcode' in thrown && thrown.errcode === SQLITE_BUSY) return undefined

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chmod, lstat, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Postgres, type PostgresOptions, requireDurable, startPostgres } from './postgres.ts'
 import { connect, type Sql } from './sql.ts'
 
-/** A folder for a cluster that the server's user can reach, removed at the end. */
-async function emptyFolder(t: TestContext): Promise<string> {
-  const parent = await mkdtemp(join(tmpdir(), 'penstock-test-'))
-  await chmod(parent, 0o755)
-  t.after(() => rm(parent, { recursive: true, force: true }))
-  return join(parent, 'pg')
-}
+/** A place that the server's user can reach. */
+const parent = await mkdtemp(join(tmpdir(), 'penstock-test-'))
+await chmod(parent, 0o755)
+after(() => rm(parent, { recursive: true, force: true }))
+
+/** A cluster that most tests share, one after the other. */
+const folder = join(parent, 'pg')
 
 async function start(t: TestContext, options: PostgresOptions): Promise<Postgres & { sql: Sql }> {
   const server = await startPostgres(options)
@@ -60,6 +60,11 @@ async function serverPid(folder: string): Promise<number> {
   return Number.parseInt(await readFile(join(folder, 'data/postmaster.pid'), 'utf8'), 10)
 }
 
+async function parentOf(pid: number): Promise<number> {
+  if (process.platform !== 'linux') return Number(execFileSync('ps', ['-o', 'ppid=', '-p', String(pid)]))
+  return Number(/^PPid:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1])
+}
+
 function runs(pid: number): boolean {
   try {
     return process.kill(pid, 0)
@@ -69,7 +74,6 @@ function runs(pid: number): boolean {
 }
 
 test('a cluster keeps its rows over a stop, with every commit on disk, and opens to its password only', async (t) => {
-  const folder = await emptyFolder(t)
   const first = await startPostgres({ folder, settings: { fsync: 'off' } })
   const before = connect({ url: first.url })
   await requireDurable(before)
@@ -92,7 +96,6 @@ test('a cluster keeps its rows over a stop, with every commit on disk, and opens
 })
 
 test('a second Penstock on the same folder is refused, in this process and in another', async (t) => {
-  const folder = await emptyFolder(t)
   const { url, child } = await startElsewhere(t, { folder })
   await assert.rejects(startPostgres({ folder }), { message: `Another Penstock is running on ${folder}.` })
   const sql = connect({ url })
@@ -104,7 +107,6 @@ test('a second Penstock on the same folder is refused, in this process and in an
 })
 
 test('the server ends when the process that started it is killed', async (t) => {
-  const folder = await emptyFolder(t)
   const { child } = await startElsewhere(t, { folder })
   const pid = await serverPid(folder)
   await killed(child)
@@ -112,19 +114,17 @@ test('the server ends when the process that started it is killed', async (t) => 
 })
 
 test('a start waits for the end of the server of a killed process', async (t) => {
-  const folder = await emptyFolder(t)
   for (let round = 0; round < 3; round++) await killed((await startElsewhere(t, { folder })).child)
   const { sql } = await start(t, { folder })
   assert.deepEqual(await sql`select 1 as one`, [{ one: 1 }])
 })
 
 test('a server that was left running is ended by the next start', async (t) => {
-  const folder = await emptyFolder(t)
   const { child, url } = await startElsewhere(t, { folder })
   const pid = await serverPid(folder)
   const busy = connect({ url })
   await busy`select 1`
-  const watchdog = Number(/^PPid:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1])
+  const watchdog = await parentOf(pid)
   process.kill(-watchdog, 'SIGSTOP')
   child.kill('SIGKILL')
   process.kill(watchdog, 'SIGKILL')
@@ -137,7 +137,6 @@ test('a server that was left running is ended by the next start', async (t) => {
 })
 
 test('a server that was killed leaves a pid behind that may be anybody now, and the next start is not misled', async (t) => {
-  const folder = await emptyFolder(t)
   const first = await startPostgres({ folder })
   process.kill(await serverPid(folder), 'SIGKILL')
   await first.ended
@@ -149,7 +148,7 @@ test('a server that was killed leaves a pid behind that may be anybody now, and 
 })
 
 test('a process killed while it makes the cluster leaves nothing half made', async (t) => {
-  const folder = await emptyFolder(t)
+  const folder = join(parent, 'interrupted')
   const entries = async () => (existsSync(folder) ? await readdir(folder) : [])
   for (const sign of ['unfinished-', 'data']) {
     const child = spawnStarter(t, { folder })
@@ -180,26 +179,25 @@ test('a throw-away cluster is gone after a stop and after a kill', async (t) => 
 })
 
 test('a server that does not start says why', async (t) => {
-  const folder = await emptyFolder(t)
-  await assert.rejects(startPostgres({ folder, settings: { work_mem: 'plenty' } }), /did not start:[^]*work_mem/)
+  await assert.rejects(startPostgres({ folder, settings: { work_mem: 'plenty' } }), /did not start:[\s\S]*work_mem/)
   await start(t, { folder })
 })
 
 test('a server that may forget a commit is refused', async (t) => {
-  const { sql, url } = await start(t, { throw_away: true })
-  await requireDurable(sql)
+  const { sql, url } = await start(t, { folder })
   await sql`alter role penstock set synchronous_commit = off`
   const forgetful = connect({ url })
   await assert.rejects(requireDurable(forgetful), {
     message: 'The PostgreSQL server has synchronous_commit = off; Penstock needs on or remote_apply.',
   })
   await forgetful.close()
+  await sql`alter role penstock reset synchronous_commit`
 })
 
 if (process.getuid?.() === 0)
   test('root gets a cluster that runs as another user, even in a folder that is closed to everybody else', async (t) => {
-    const parent = await mkdtemp(join(tmpdir(), 'penstock-test-'))
-    const folder = join(parent, 'data/pg')
+    const closed = await mkdtemp(join(tmpdir(), 'penstock-test-'))
+    const folder = join(closed, 'data/pg')
     const told: unknown[] = []
     const options: PostgresOptions = {
       folder,
@@ -209,8 +207,8 @@ if (process.getuid?.() === 0)
     const first = await startPostgres(options)
     await first.stop()
     const place = await realpath(folder)
-    t.after(async () => {
-      for (const path of [parent, place]) await rm(path, { recursive: true, force: true })
+    after(async () => {
+      for (const path of [closed, place]) await rm(path, { recursive: true, force: true })
     })
     assert.equal((await lstat(folder)).isSymbolicLink(), true)
     assert.deepEqual(told, [{ event: 'postgres_relocated', wanted: folder, folder: place }])
@@ -220,8 +218,10 @@ if (process.getuid?.() === 0)
     assert.equal(told.length, 1)
   })
 
-test('a link to a cluster that is gone is not followed', async (t) => {
-  const folder = await emptyFolder(t)
-  await symlink('/nowhere/at/all', folder)
-  await assert.rejects(startPostgres({ folder }), { message: `${folder} is a link to a folder that does not exist.` })
+test('a link to a cluster that is gone is not followed', async () => {
+  const link = join(parent, 'link')
+  await symlink('/nowhere/at/all', link)
+  await assert.rejects(startPostgres({ folder: link }), {
+    message: `${link} is a link to a folder that does not exist.`,
+  })
 })

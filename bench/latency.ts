@@ -1,0 +1,96 @@
+// What we add between accepting an order and its broadcast, on the idle default set-up: one order at a time, at random
+// moments. An order counts as accepted when its placing begins (before its commit), and as broadcast when the node has
+// the transaction in its hands, so the figure leaves nothing of ours out. The rest of the way is the block interval.
+
+import { hash } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { startDevchain } from '../devchain/serve.ts'
+import { readConfig } from '../src/config.ts'
+import { silentLog } from '../src/lib/log.ts'
+import { type Local, startLocal } from '../src/local.ts'
+
+const WARM_UP = 10
+const ORDERS = 100
+const PAUSE_MS_MAX = 200
+
+export async function run({ json }: { json: boolean }): Promise<void> {
+  const data_dir = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
+  const devchain = await startDevchain({ genesis_time_ms: Date.now() - 180_000 })
+  const arrivals: number[] = []
+  const answer = devchain.chain.request.bind(devchain.chain)
+  devchain.chain.request = (method, path, body) => {
+    if (path === '/wallet/broadcasthex') arrivals.push(performance.timeOrigin + performance.now())
+    return answer(method, path, body)
+  }
+  const { help: _, ...config } = readConfig(['--port', '0', '--data-dir', data_dir, '--node-url', devchain.url], {})
+  const local = await startLocal({ config, log: silentLog, throw_away: true })
+  try {
+    const overheads: number[] = []
+    const replies: number[] = []
+    for (let i = 0; i < WARM_UP + ORDERS; i++) {
+      const seen = arrivals.length
+      const { accepted_ms, reply_ms } = await buy(local)
+      while (arrivals.length === seen) await delay(1)
+      if (i >= WARM_UP) {
+        overheads.push(arrivals[seen]! - accepted_ms)
+        replies.push(reply_ms)
+      }
+      await delay(Math.random() * PAUSE_MS_MAX)
+      if (process.stderr.isTTY) process.stderr.write(`\r${i + 1} of ${WARM_UP + ORDERS} orders`)
+    }
+    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
+    report(json, overheads, replies)
+  } finally {
+    await local.close()
+    await devchain.close()
+    await rm(data_dir, { recursive: true, force: true })
+  }
+}
+
+async function buy({ api_url, customer, sandbox }: Local): Promise<{ accepted_ms: number; reply_ms: number }> {
+  const body = JSON.stringify({
+    service: 'energy',
+    params: { address: sandbox.funded_accounts[0]!.address, amount: 65_000, duration: 1 },
+  })
+  const signature = hash('sha256', body + customer.secret)
+  const headers = { authorization: `Bearer ${customer.token}`, 'x-signature': signature }
+  const began_ms = performance.now()
+  const response = await fetch(`${api_url}/v1/transaction/new`, { method: 'POST', body, headers })
+  const { code, result } = (await response.json()) as { code: number; result: { id: string } }
+  if (code !== 0) throw new Error(`a purchase was refused with code ${code}`)
+  // The first ten characters of a ULID are the milliseconds of its making.
+  const accepted_ms = [...result.id.slice(0, 10)].reduce(
+    (sum, digit) => sum * 32 + '0123456789abcdefghjkmnpqrstvwxyz'.indexOf(digit),
+    0,
+  )
+  return { accepted_ms, reply_ms: performance.now() - began_ms }
+}
+
+function report(json: boolean, overheads: number[], replies: number[]): void {
+  const at = (values: number[], share: number) => {
+    const sorted = [...values].sort((a, b) => a - b)
+    return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]! * 10) / 10
+  }
+  const figures = {
+    accepted_to_broadcast_p50_ms: at(overheads, 0.5),
+    accepted_to_broadcast_p99_ms: at(overheads, 0.99),
+    reply_p50_ms: at(replies, 0.5),
+    block_interval_ms: 3_000,
+    orders: overheads.length,
+  }
+  if (json) process.stdout.write(`${JSON.stringify(figures)}\n`)
+  else {
+    const share = ((100 * figures.accepted_to_broadcast_p50_ms) / figures.block_interval_ms).toFixed(1)
+    process.stdout.write(
+      [
+        `accepted to broadcast   p50 ${figures.accepted_to_broadcast_p50_ms} ms   p99 ${figures.accepted_to_broadcast_p99_ms} ms`,
+        `reply to the customer   p50 ${figures.reply_p50_ms} ms`,
+        `block interval          ${figures.block_interval_ms} ms: ours is ${share} % of it`,
+        '',
+      ].join('\n'),
+    )
+  }
+}
