@@ -13,14 +13,14 @@ create table chain (
   constraint chain_solid_not_above_head check (solid_number <= head_number)
 );
 
--- Blocks on the branch that is followed. What is read from a block is kept in short: transfers are plain, successful
--- transfers of TRX, as [transaction id, from, to, sun]. Rows that every cursor has passed are pruned.
+-- Blocks on the branch that is followed, and in short what readers need of them: transfers of TRX and of known tokens,
+-- changes of freeze lists, who used energy (`Contents` in chain/blocks.ts). Rows that every cursor has passed are pruned.
 create table block (
   number        bigint not null,
   id            text not null,
   parent_id     text not null,
   time          timestamptz not null,
-  transfers     jsonb not null,
+  contents      jsonb not null,
   constraint block_pkey primary key (number)
 );
 

@@ -1,5 +1,7 @@
 -- The sum of the migrations in this folder, for reading. Printed by `npm run print`; a test says that it is fresh.
 
+create sequence customer_deposit_index as integer start 0 increment 1;
+
 create table account (
   id text not null,
   may_go_negative boolean not null,
@@ -24,6 +26,37 @@ create table activation (
 );
 create unique index activation_one_under_way on activation (address) where (state in ('new', 'activating'));
 create index activation_open on activation (made_at) where (state in ('new', 'activating'));
+
+create table api_key (
+  id text not null,
+  customer_id text not null,
+  name text not null,
+  token_hash text not null,
+  sealed_secret text not null,
+  scopes text[],
+  allowed_networks text[],
+  daily_cap_sun bigint,
+  require_v2 boolean not null,
+  created_at timestamptz not null,
+  revoked_at timestamptz,
+  constraint api_key_pkey primary key (id),
+  constraint api_key_token_once unique (token_hash),
+  constraint api_key_of_customer foreign key (customer_id) references customer(id),
+  constraint api_key_allowed_networks_not_empty check (cardinality(allowed_networks) > 0),
+  constraint api_key_daily_cap_not_negative check (daily_cap_sun >= 0),
+  constraint api_key_name_length check (char_length(name) >= 1 and char_length(name) <= 200),
+  constraint api_key_scopes_known check (scopes <@ array['read', 'buy', 'aml'] and cardinality(scopes) > 0),
+  constraint api_key_token_hash_form check (token_hash ~ '^[0-9a-f]{64}$')
+);
+create index api_key_of_customer on api_key (customer_id, id);
+
+create table api_key_nonce (
+  key_id text not null,
+  nonce text not null,
+  seen_at timestamptz not null,
+  constraint api_key_nonce_once primary key (key_id, nonce)
+);
+create index api_key_nonce_by_age on api_key_nonce (seen_at);
 
 create table attempt (
   id text not null,
@@ -77,6 +110,20 @@ create table cursor (
   name text not null,
   number bigint not null,
   constraint cursor_pkey primary key (name)
+);
+
+create table customer (
+  id text not null,
+  name text not null,
+  created_at timestamptz not null,
+  deposit_index integer not null,
+  deposit_address text not null,
+  constraint customer_pkey primary key (id),
+  constraint customer_deposit_address_once unique (deposit_address),
+  constraint customer_deposit_index_once unique (deposit_index),
+  constraint customer_deposit_address_length check (char_length(deposit_address) = 34),
+  constraint customer_deposit_index_not_negative check (deposit_index >= 0),
+  constraint customer_name_length check (char_length(name) >= 1 and char_length(name) <= 200)
 );
 
 create table delegation (

@@ -10,7 +10,6 @@ import {
   defaultParameters,
   mainnetWeights,
   type Parameters,
-  PENDING_MAX,
   PENDING_MAX_MS,
   SLOT_MS,
 } from './parameters.ts'
@@ -27,6 +26,7 @@ export type ChainOptions = {
   readonly balances: readonly { readonly address: string; readonly sun: bigint }[]
   readonly rest_of_network?: { readonly energy_weight_trx: bigint; readonly net_weight_trx: bigint } | undefined
   readonly parameters?: Partial<Parameters> | undefined
+  readonly pending_max: number
 }
 
 /** Where a transaction stands in the chain. */
@@ -38,13 +38,19 @@ export type ChainInput =
   | { readonly kind: 'block'; readonly block: Block }
   | { readonly kind: 'reorganize'; readonly blocks: number }
 
-type Waiting = { readonly transaction: SignedTransaction; readonly since_ms: number }
+type Waiting = {
+  readonly transaction: SignedTransaction
+  readonly since_ms: number
+  /** No block before this time takes it: a fault. */
+  readonly held_until_ms: number
+}
 
 export class Chain implements ChainFacts {
   readonly parameters: Parameters
   readonly witnesses: readonly Witness[]
   readonly genesis_time_ms: number
   readonly ground = new Ground()
+  readonly pending_max: number
   solid_lag_blocks: number
   /** Told of every input after it has taken effect. */
   onInput: (input: ChainInput) => void = () => {}
@@ -61,6 +67,7 @@ export class Chain implements ChainFacts {
     this.witnesses = witnessesOf(options.seed)
     this.genesis_time_ms = Math.floor(options.genesis_time_ms / SLOT_MS) * SLOT_MS
     this.solid_lag_blocks = options.solid_lag_blocks
+    this.pending_max = options.pending_max
     const state = new Layer(this.ground)
     for (const { address } of this.witnesses) {
       state.write('account', address, { ...newAccount(address, this.genesis_time_ms), is_witness: true })
@@ -159,13 +166,17 @@ export class Chain implements ChainFacts {
     return this.builds++
   }
 
-  /** Takes a transaction into the pending pool, or throws a Refusal. */
-  broadcast(transaction: SignedTransaction): void {
-    if (this.waiting.size > PENDING_MAX) throw new Refusal('SERVER_BUSY', 'too many pending')
+  /** Takes a transaction into the pending pool, or throws a Refusal. Blocks leave it there for `held_ms`. */
+  broadcast(transaction: SignedTransaction, held_ms = 0): void {
+    if (this.waiting.size > this.pending_max) throw new Refusal('SERVER_BUSY', 'too many pending')
     const world = this.world(this.pending)
     executeTransaction(world, this, transaction)
     this.pending.merge(world.state)
-    this.waiting.set(transaction.id, { transaction, since_ms: this.head_time_ms })
+    this.waiting.set(transaction.id, {
+      transaction,
+      since_ms: this.head_time_ms,
+      held_until_ms: this.head_time_ms + held_ms,
+    })
   }
 
   /** Lets a decree hold at once; the next block takes it in. */
@@ -182,11 +193,11 @@ export class Chain implements ChainFacts {
   }
 
   /** Makes a block of what is pending. Pending transactions that have become invalid, or too old, are dropped without
-   *  a word; those that do not fit wait on. */
-  mine(time_ms: number = this.head_time_ms + SLOT_MS): Block {
+   *  a word; those that do not fit wait on, and all of them do when the block is to be empty. */
+  mine(time_ms: number = this.head_time_ms + SLOT_MS, empty = false): Block {
     const state = new Layer(this.ground)
     for (const decree of this.decrees) applyDecree(state, decree, this.head_time_ms)
-    const { included, left } = this.fill(state)
+    const { included, left } = this.fill(state, empty ? 0 : BLOCK_MAX_BYTES, this.slotAt(time_ms))
     const block = this.append(time_ms, state, included)
     this.waiting = new Map(left.map((waiting) => [waiting.transaction.id, waiting]))
     this.renewPending()
@@ -218,14 +229,23 @@ export class Chain implements ChainFacts {
       for (const { transaction } of block.transactions) this.places.delete(transaction.id)
     }
     if (!drop_transactions) {
-      const back = returned.map((transaction) => ({ transaction, since_ms: this.head_time_ms }))
+      const back = returned.map((transaction) => ({ transaction, since_ms: this.head_time_ms, held_until_ms: 0 }))
       this.waiting = new Map([...back, ...this.waiting.values()].map((waiting) => [waiting.transaction.id, waiting]))
     }
     this.renewPending()
     this.onInput({ kind: 'reorganize', blocks: count })
   }
 
-  private fill(state: Layer): { included: Included[]; left: Waiting[] } {
+  /** Replaces the newest blocks by one more of another branch, the first a slot later than the first that is lost: what
+   *  a node sees of a fork. Throws a RangeError as reorganize() does. */
+  fork(count: number, drop_transactions: boolean): Block {
+    this.reorganize(count, drop_transactions)
+    this.mine(this.head_time_ms + 2 * SLOT_MS)
+    for (let made = 0; made < count; made++) this.mine()
+    return this.head
+  }
+
+  private fill(state: Layer, room_bytes: number, time_ms: number): { included: Included[]; left: Waiting[] } {
     const included: Included[] = []
     const left: Waiting[] = []
     const closed = new Set<string>()
@@ -234,7 +254,8 @@ export class Chain implements ChainFacts {
     this.waiting = new Map()
     for (const waiting of candidates) {
       const { transaction } = waiting
-      if (bytes + transaction.bytes.length + 3 > BLOCK_MAX_BYTES || closed.has(transaction.owner_address)) {
+      const held = waiting.held_until_ms > time_ms || closed.has(transaction.owner_address)
+      if (held || bytes + transaction.bytes.length + 3 > room_bytes) {
         left.push(waiting)
         continue
       }

@@ -3,11 +3,14 @@
 
 import { addressToHex, isAddress } from '../src/tron/address.ts'
 import { addressText } from './accounts.ts'
-import type { Chain } from './chain.ts'
+import type { Block } from './blocks.ts'
+import { faultKinds, isFaultKind } from './faults.ts'
+import type { Answer, Exchange } from './http.ts'
 import { type Json, type JsonObject, parseJson, printJson } from './json.ts'
+import type { Node } from './routes.ts'
 import { totalsOf } from './state.ts'
 
-const BLOCKS_MAX = 100_000
+const BLOCKS_MAX = 100_000n
 /** As much as there will ever be on a chain whose sums fit into 64 bits. */
 const SUN_MAX = 2n ** 62n
 
@@ -38,6 +41,19 @@ class Request {
     return this.members[name] !== undefined
   }
 
+  text(name: string): string {
+    const value = this.members[name]
+    if (typeof value !== 'string') throw new BadControl(`${name} must be text`)
+    return value
+  }
+
+  /** A number from 0 to 1; 1 when absent. */
+  fraction(name: string): number {
+    const value = this.members[name] ?? 1
+    if (typeof value !== 'number' || value < 0 || value > 1) throw new BadControl(`${name} must be from 0 to 1`)
+    return value
+  }
+
   flag(name: string): boolean {
     const value = this.members[name] ?? false
     if (typeof value !== 'boolean') throw new BadControl(`${name} must be true or false`)
@@ -53,17 +69,15 @@ class Request {
   }
 }
 
-function describeState(chain: Chain): JsonObject {
-  const describeBlock = (block: Chain['head']) => ({
-    number: block.header.number,
-    id: block.id,
-    time_ms: block.header.timestamp,
-  })
+const describeBlock = ({ id, header }: Block) => ({ number: header.number, id, time_ms: header.timestamp })
+
+function describeState({ chain, faults }: Node): JsonObject {
   const totals = totalsOf(chain.headView())
   return {
     head: describeBlock(chain.head),
     solid: describeBlock(chain.solid_block),
     genesis_time_ms: chain.genesis_time_ms,
+    solid_lag_blocks: chain.solid_lag_blocks,
     energy_weight_trx: totals.energy_weight + totals.rest_energy_weight,
     net_weight_trx: totals.net_weight + totals.rest_net_weight,
     burned_sun: totals.burned_sun,
@@ -71,42 +85,77 @@ function describeState(chain: Chain): JsonObject {
     accounts: chain.ground.count('account'),
     delegations: chain.ground.count('delegation'),
     pending: chain.pendingSize(),
+    faults: faults.list(),
   }
 }
 
-const controls: Readonly<Record<string, (chain: Chain, request: Request) => Json>> = {
+const controls: Readonly<Record<string, (node: Node, request: Request) => Json>> = {
   /** Credits TRX: readable and spendable at once, part of the next block. Makes the account if need be. */
-  fund(chain, request) {
+  fund({ chain }, request) {
     const address = request.address('address')
     const sun = request.integer('sun', 1n, SUN_MAX)
     chain.decree({ kind: 'fund', address, sun })
     return { address: addressText(address), balance_sun: chain.headView().read('account', address)!.balance }
   },
 
-  /** Makes blocks now, each 3 s of the chain's time after the last. */
-  mine(chain, request) {
-    const blocks = request.has('blocks') ? Number(request.integer('blocks', 1n, BigInt(BLOCKS_MAX))) : 1
-    for (let made = 0; made < blocks; made++) chain.mine()
-    return describeState(chain)
+  /** Makes blocks now, each 3 s of the chain's time after the last; empty ones leave the pool as it is. */
+  mine(node, request) {
+    const blocks = request.has('blocks') ? Number(request.integer('blocks', 1n, BLOCKS_MAX)) : 1
+    const empty = request.flag('empty')
+    for (let made = 0; made < blocks; made++) node.chain.mine(undefined, empty)
+    return describeState(node)
   },
 
   /** Moves the chain's clock forward and makes one block there; the slots between stay empty. */
-  advance(chain, request) {
+  advance(node, request) {
     const seconds = Number(request.integer('seconds', 1n, 100_000_000n))
-    chain.mine(chain.head_time_ms + seconds * 1000)
-    return describeState(chain)
+    node.chain.mine(node.chain.head_time_ms + seconds * 1000)
+    return describeState(node)
+  },
+
+  /** Replaces the newest blocks by one more of another branch. */
+  reorg(node, request) {
+    const blocks = Number(request.integer('blocks', 1n, BLOCKS_MAX))
+    node.chain.fork(blocks, request.flag('drop_transactions'))
+    return describeState(node)
+  },
+
+  /** Sets the stakes of the rest of the network, in TRX: what one staked TRX yields follows from them. */
+  set_weight(node, request) {
+    const weight = (name: string) => (request.has(name) ? { [name]: request.integer(name, 0n, SUN_MAX) } : {})
+    node.chain.decree({ kind: 'weights', ...weight('energy_weight_trx'), ...weight('net_weight_trx') })
+    return describeState(node)
+  },
+
+  /** Sets how many blocks the solid block is behind the head; it never moves back. */
+  set_solid_lag(node, request) {
+    node.chain.solid_lag_blocks = Number(request.integer('blocks', 0n, BLOCKS_MAX))
+    return describeState(node)
+  },
+
+  /** Arms a fault for the next `count` requests that it is about. */
+  fault(node, request) {
+    const kind = request.text('kind')
+    if (!isFaultKind(kind)) throw new BadControl(`kind must be one of ${Object.keys(faultKinds).join(', ')}`)
+    const count = request.has('count') ? Number(request.integer('count', 1n, BLOCKS_MAX)) : 1
+    const seconds = request.has('seconds') ? Number(request.integer('seconds', 0n, 1_000_000n)) : 0
+    node.faults.arm({ kind, count, seconds, probability: request.fraction('probability') })
+    return describeState(node)
+  },
+
+  /** Disarms the faults of a kind, or all. */
+  clear_faults(node, request) {
+    const kind = request.has('kind') ? request.text('kind') : undefined
+    if (kind !== undefined && !isFaultKind(kind)) throw new BadControl('kind is not a kind of fault')
+    node.faults.clear(kind)
+    return describeState(node)
   },
 
   state: describeState,
 }
 
 /** Answers a request to `/devchain/...`. */
-export function answerControl(
-  chain: Chain,
-  method: string,
-  path: string,
-  body: string,
-): { status: number; body: string } {
+export function answerControl(node: Node, { method, path, body }: Exchange): Answer {
   const name = path.split('?', 1)[0]!.slice('/devchain/'.length)
   const control = Object.hasOwn(controls, name) ? controls[name] : undefined
   const refuse = (status: number, message: string) => ({ status, body: printJson({ error: message }) })
@@ -117,7 +166,7 @@ export function answerControl(
     if (typeof members !== 'object' || members === null || Array.isArray(members)) {
       return refuse(400, 'the body must be a JSON object')
     }
-    return { status: 200, body: printJson(control(chain, new Request(members as Record<string, unknown>))) }
+    return { status: 200, body: printJson(control(node, new Request(members as Record<string, unknown>))) }
   } catch (error) {
     if (error instanceof SyntaxError) return refuse(400, 'the body is not JSON')
     if (error instanceof BadControl || error instanceof RangeError) return refuse(400, error.message)

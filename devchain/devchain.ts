@@ -5,8 +5,9 @@ import { type Address, addressToHex } from '../src/tron/address.ts'
 import type { Block } from './blocks.ts'
 import { Chain } from './chain.ts'
 import { answerControl } from './control.ts'
+import { Faults } from './faults.ts'
 import { type Answer, answerWallet } from './http.ts'
-import { type Parameters, SLOT_MS } from './parameters.ts'
+import { type Parameters, PENDING_MAX, SLOT_MS } from './parameters.ts'
 
 export type DevchainOptions = {
   /** The time of the head at the start, in milliseconds since 1970; rounded down to a multiple of 3000. The chain begins
@@ -22,35 +23,48 @@ export type DevchainOptions = {
   rest_of_network?: { energy_weight_trx: bigint; net_weight_trx: bigint }
   /** Chain parameters that differ from the main network's, by their names in `getchainparameters`. */
   parameters?: Partial<Parameters>
+  /** With more transactions waiting than this, the node is busy. Default: 2000. */
+  pending_max?: number
 }
 
 export class Devchain {
   readonly chain: Chain
+  readonly faults: Faults
 
   constructor(options: DevchainOptions) {
+    const seed = options.seed ?? 'penstock'
     const solid_lag_blocks = options.solid_lag_blocks ?? 18
     const founding_blocks = solid_lag_blocks + 1
     this.chain = new Chain({
       genesis_time_ms: Math.floor(options.genesis_time_ms / SLOT_MS) * SLOT_MS - founding_blocks * SLOT_MS,
-      seed: options.seed ?? 'penstock',
+      seed,
       solid_lag_blocks,
       balances: (options.genesis_balances ?? []).map(({ address, sun }) => ({ address: addressToHex(address), sun })),
       rest_of_network: options.rest_of_network,
       parameters: options.parameters,
+      pending_max: options.pending_max ?? PENDING_MAX,
     })
+    this.faults = new Faults(seed)
     for (let made = 0; made < founding_blocks; made++) this.chain.mine()
   }
 
-  /** One HTTP exchange without a socket. `path` may carry a query; `body` is the raw text, '' when there is none. */
+  /** One HTTP exchange without a socket. `path` may carry a query; `body` is the raw text, '' when there is none. A
+   *  status of 0 stands for a connection that ended without an answer. */
   request(method: string, path: string, body: string): Answer {
-    return path.startsWith('/devchain/')
-      ? answerControl(this.chain, method, path, body)
-      : answerWallet(this.chain, method, path, body)
+    const exchange = { method, path, body }
+    return path.startsWith('/devchain/') ? answerControl(this, exchange) : answerWallet(this, exchange)
   }
 
   /** Makes a block of what is pending, at the slot of `time_ms` (at the next one when absent or past). */
   mine(time_ms?: number): Block {
     return this.chain.mine(time_ms)
+  }
+
+  /** Takes the newest blocks back and builds one more of other ones in their place, the first a slot later than it was.
+   *  The transactions of the lost blocks are in the new ones, or lost altogether. Throws a RangeError when that would
+   *  reach a solid block. */
+  reorganize(blocks: number, drop_transactions = false): Block {
+    return this.chain.fork(blocks, drop_transactions)
   }
 
   /** Credits TRX at once; the next block takes it in. */

@@ -3,7 +3,6 @@
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { accountOf } from './accounts.ts'
 import type { Block, Included } from './blocks.ts'
-import type { Chain } from './chain.ts'
 import { printPermission } from './http_accounts.ts'
 import { visibleBlock } from './http_blocks.ts'
 import { type Json, type JsonObject, printJson, withoutDefaults } from './json.ts'
@@ -17,10 +16,15 @@ import { parseTransaction, type SignedTransaction } from './transactions.ts'
 const textHex = (text: string) => bytesToHex(new TextEncoder().encode(text))
 
 /** Broadcasts a transaction; undefined stands for success. */
-function tryBroadcast(chain: Chain, transaction: SignedTransaction | undefined): Refusal | undefined {
+function tryBroadcast({ chain, faults }: Call, transaction: SignedTransaction | undefined): Refusal | undefined {
   try {
     if (!transaction) throw invalid('No contract!')
-    chain.broadcast(transaction)
+    const refused = faults.strike('busy', 'false_dup')
+    if (refused?.kind === 'busy') throw new Refusal('SERVER_BUSY', 'fault')
+    if (refused) throw new Refusal('DUP_TRANSACTION_ERROR', 'fault')
+    const held = faults.strike('drop', 'delay')
+    const wait_ms = held?.kind === 'drop' ? Number.POSITIVE_INFINITY : (held?.seconds ?? 0) * 1000
+    chain.broadcast(transaction, wait_ms)
     return undefined
   } catch (error) {
     if (error instanceof Refusal) return error
@@ -28,17 +32,19 @@ function tryBroadcast(chain: Chain, transaction: SignedTransaction | undefined):
   }
 }
 
-function broadcastTransaction({ chain, given }: Call): Json {
+function broadcastTransaction(call: Call): Json {
+  const { given } = call
   const transaction = readTransaction(given.members, given.visible)
-  const refusal = tryBroadcast(chain, transaction)
+  const refusal = tryBroadcast(call, transaction)
   const txid = transaction?.id ?? ''
   if (!refusal) return { result: true, txid }
   return { code: refusal.code, txid, message: given.visible ? refusal.spoken : textHex(refusal.spoken) }
 }
 
-function broadcastHex({ chain, given }: Call): Json {
+function broadcastHex(call: Call): Json {
+  const { given } = call
   const transaction = reading(() => parseTransaction(hexToBytes(readHex(given.text('transaction')))))
-  const refusal = tryBroadcast(chain, transaction)
+  const refusal = tryBroadcast(call, transaction)
   return {
     result: !refusal,
     code: refusal?.code ?? 'SUCCESS',
@@ -143,6 +149,7 @@ export const transactionRoutes: Routes = {
   gettransactioninfobyid: {
     answer(call) {
       const found = find(call, call.given.text('value'))
+      if (found && call.faults.strike('hide_receipt')) return {}
       return found ? printReceipt(found.included, placeOf(found.block)) : {}
     },
   },

@@ -1,8 +1,10 @@
 // What an endpoint of the node is made of: a name, a chain to ask, and arguments from a body or a query.
 
 import type { Chain } from './chain.ts'
+import type { Faults } from './faults.ts'
 import type { Json } from './json.ts'
 import { NodeException, printAddress, readAddress } from './messages.ts'
+import { SLOT_MS } from './parameters.ts'
 import type { View } from './state.ts'
 import type { World } from './world.ts'
 
@@ -54,7 +56,10 @@ export class Arguments {
   }
 }
 
-export type Call = { readonly chain: Chain; readonly given: Arguments; readonly solid: boolean }
+/** A node: its chain, and what goes wrong with it. */
+export type Node = { readonly chain: Chain; readonly faults: Faults }
+
+export type Call = Node & { readonly given: Arguments; readonly solid: boolean }
 
 export type Route = {
   /** Endpoints that change something, or build it, answer a GET with nothing. */
@@ -74,5 +79,5 @@ export const newestOf = ({ chain, solid }: Call) => (solid ? chain.solid_block :
 export function worldOf(call: Call, building = false): Omit<World, 'state'> & { state: View } {
   const { parameters, genesis_time_ms } = call.chain
   const now_ms = newestOf(call).header.timestamp
-  return { state: viewOf(call), parameters, now_ms, slot: (now_ms - genesis_time_ms) / 3000, building }
+  return { state: viewOf(call), parameters, now_ms, slot: (now_ms - genesis_time_ms) / SLOT_MS, building }
 }

@@ -120,6 +120,7 @@ function exchange(devchain: Devchain, request: IncomingMessage, response: Server
   request.on('end', () => {
     const body = Buffer.concat(chunks).toString('utf8')
     const answer = devchain.request(request.method ?? 'GET', request.url ?? '/', body)
+    if (answer.status === 0) return void request.socket.destroy()
     response.writeHead(answer.status, { 'content-type': 'application/json;charset=utf-8' }).end(answer.body)
   })
 }

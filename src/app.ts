@@ -26,6 +26,7 @@ import { receiverReader } from './market/receivers.ts'
 import { routes as marketRoutes } from './market/routes.ts'
 import { creditStep } from './treasury/deposits.ts'
 import { routes as treasuryRoutes } from './treasury/routes.ts'
+import type { Address } from './tron/address.ts'
 import type { Node } from './tron/node.ts'
 import type { Wallets } from './wallets.ts'
 
@@ -37,6 +38,8 @@ export type World = {
   log: Log
   node: Node
   wallets: Wallets
+  /** TRC20 contracts whose events are read. */
+  tokens: ReadonlySet<Address>
   /** Seals the secrets of API keys. */
   sealing_key: Uint8Array
   /** Called when something was written that a step may take up. */
@@ -74,7 +77,7 @@ export function buildApp(world: World): App {
     ],
     // In the order in which an order meets them.
     steps: [
-      followStep({ sql, clock, node }),
+      followStep({ sql, clock, node, tokens: world.tokens }),
       surveyStep({ sql, node, pool }),
       activateStep(activations),
       activatedStep(activations),

@@ -15,6 +15,7 @@ import { requireDurable } from './lib/postgres.ts'
 import { connect, type Sql } from './lib/sql.ts'
 import { type Running, startSteps } from './lib/step.ts'
 import { httpTransport, type Node, tronNode } from './tron/node.ts'
+import { USDT } from './tron/tokens.ts'
 import type { Wallets } from './wallets.ts'
 
 export type Serving = {
@@ -50,6 +51,7 @@ export async function serve(setup: Setup): Promise<Serving> {
       ...{ sql, node, log, wallets: setup.wallets, sealing_key: setup.sealing_key },
       clock: systemClock,
       random: systemRandom,
+      tokens: new Set([USDT]),
       wake: (step) => running?.wake(step),
     })
     const api = config.role === 'worker' ? undefined : await startApi(config, { sql, log, app })

@@ -171,10 +171,11 @@ export function judgeStep({ sql, node }: Pick<Needs, 'sql' | 'node'>): Step {
 
 /** A block of the branch has them. */
 export async function includeAttempts(tx: Tx, block: Block): Promise<void> {
-  if (block.succeeded.length === 0) return
+  const succeeded = block.transactions.filter((one) => one.succeeded).map((one) => one.tx_id)
+  if (succeeded.length === 0) return
   await tx`
     update attempt set state = 'included', block_number = ${block.number}, block_time = ${block.time}
-    where tx_id = any(${block.succeeded}) and state in ('signed', 'sent')`
+    where tx_id = any(${succeeded}) and state in ('signed', 'sent')`
 }
 
 /** A fork took the blocks above `keep` back: the same bytes may still get into another. */

@@ -9,10 +9,12 @@ import { Outage } from '../lib/fault.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
 import type { Address } from '../tron/address.ts'
-import type { Block, BlockHead, Node } from '../tron/node.ts'
+import type { Block, BlockHead, ContractLog, Node } from '../tron/node.ts'
+import { destructionOf, freezeOf, transferOf } from '../tron/tokens.ts'
 import { includeAttempts, settleAttempts, uncoverAttempts } from './attempts.ts'
 
-export type Needs = { sql: Sql; clock: Clock; node: Node }
+/** `tokens`: the TRC20 contracts whose events are kept. */
+export type Needs = { sql: Sql; clock: Clock; node: Node; tokens: ReadonlySet<Address> }
 
 /** How far the chain has been followed. Times are those of the blocks; `seen_at` is by our own clock. */
 export type ChainState = {
@@ -54,7 +56,7 @@ export async function follow(needs: Needs): Promise<boolean> {
   if (before?.head_id === head.id && clock.now().getTime() - before.seen_at.getTime() < QUIET_MS) return false
   const solid = await node.solidHead()
   if (!before) return begin(needs, solid)
-  const portion = await nextPortion(node, before, solid, head)
+  const portion = await nextPortion(needs, before, solid, head)
   const forked = portion[0] !== undefined && portion[0].parent_id !== before.head_id
   const disagreeing = await disagrees(sql, before, solid)
   const keep = forked || disagreeing ? await forkPoint(needs, before) : before.head_number
@@ -82,9 +84,11 @@ export async function follow(needs: Needs): Promise<boolean> {
 }
 
 /** The first run starts at the solid block: what happened before is not this service's business. */
-async function begin({ sql, clock, node }: Needs, solid: BlockHead): Promise<boolean> {
-  const [first] = await node.blocks(solid.number, solid.number, 'solid')
-  if (!first) return false
+async function begin(needs: Needs, solid: BlockHead): Promise<boolean> {
+  const { sql, clock, node } = needs
+  const [block] = await node.blocks(solid.number, solid.number, 'solid')
+  if (!block) return false
+  const first = await contentsOf(needs, block, 'solid')
   await sql.begin(async (tx) => {
     const made = await tx`
       insert into chain (head_number, head_id, head_time, solid_number, seen_at)
@@ -96,19 +100,65 @@ async function begin({ sql, clock, node }: Needs, solid: BlockHead): Promise<boo
 }
 
 /** The next blocks: from the solid side as far as that reaches, else from the head's. A run never mixes the two. */
-async function nextPortion(node: Node, at: ChainState, solid: BlockHead, head: BlockHead): Promise<Block[]> {
+async function nextPortion(needs: Needs, at: ChainState, solid: BlockHead, head: BlockHead): Promise<ReadBlock[]> {
   const first = at.head_number + 1
   const side = solid.number >= first ? 'solid' : 'head'
   const last = Math.min(side === 'solid' ? solid.number : head.number, at.head_number + PORTION)
   if (last < first) return []
-  const blocks = await node.blocks(first, last, side)
   const linked: Block[] = []
-  for (const block of blocks) {
+  for (const block of await needs.node.blocks(first, last, side)) {
     const parent_id = linked.at(-1)?.id
     if (block.number !== first + linked.length || (parent_id !== undefined && block.parent_id !== parent_id)) break
     linked.push(block)
   }
-  return linked
+  return Promise.all(linked.map((block) => contentsOf(needs, block, side)))
+}
+
+/** What is kept of a block. 64-bit integers are text: this is how it lies in the database. */
+export type Contents = {
+  /** [transaction, from, to, sun] */
+  transfers: [string, Address, Address, string][]
+  /** [transaction, index of the event in the block, contract, from, to, amount] */
+  token_transfers: [string, number, Address, Address, Address, string][]
+  /** [transaction, index of the event, contract, address, 'frozen' | 'unfrozen' | 'destroyed'] */
+  freezes: [string, number, Address, Address, 'frozen' | 'unfrozen' | 'destroyed'][]
+  /** [transaction, who called, energy it took] */
+  energy_uses: [string, Address, string][]
+}
+
+type ReadBlock = Block & { contents: Contents }
+
+async function contentsOf({ node, tokens }: Needs, block: Block, side: 'head' | 'solid'): Promise<ReadBlock> {
+  const contents: Contents = { transfers: [], token_transfers: [], freezes: [], energy_uses: [] }
+  for (const { tx_id, from, to, amount_sun } of block.transfers) {
+    contents.transfers.push([tx_id, from, to, amount_sun.toString()])
+  }
+  const receipts = await node.receipts(block, side)
+  let index = 0
+  for (const [i, { tx_id, energy, logs }] of receipts.entries()) {
+    const { owner, succeeded } = block.transactions[i]!
+    if (energy > 0n) contents.energy_uses.push([tx_id, owner, energy.toString()])
+    for (const log of logs) {
+      if (succeeded && tokens.has(log.contract)) noteEvent(contents, { tx_id, index, log })
+      index += 1
+    }
+  }
+  return { ...block, contents }
+}
+
+function noteEvent(
+  contents: Contents,
+  { tx_id, index, log }: { tx_id: string; index: number; log: ContractLog },
+): void {
+  const transfer = transferOf(log)
+  const freeze = freezeOf(log)
+  const destruction = destructionOf(log)
+  const { contract } = log
+  if (transfer) {
+    contents.token_transfers.push([tx_id, index, contract, transfer.from, transfer.to, transfer.amount.toString()])
+  }
+  if (freeze) contents.freezes.push([tx_id, index, contract, freeze.address, freeze.frozen ? 'frozen' : 'unfrozen'])
+  if (destruction) contents.freezes.push([tx_id, index, contract, destruction.address, 'destroyed'])
 }
 
 /** Whether the solid chain has another block where ours is stored. */
@@ -141,25 +191,18 @@ async function takeBack(tx: Tx, keep: number): Promise<void> {
   await uncoverAttempts(tx, keep)
 }
 
-async function store(tx: Tx, block: Block): Promise<void> {
-  const transfers = JSON.stringify(
-    block.transfers.map(({ tx_id, from, to, amount_sun }) => [tx_id, from, to, amount_sun.toString()]),
-  )
+async function store(tx: Tx, block: ReadBlock): Promise<void> {
   await tx`
-    insert into block (number, id, parent_id, time, transfers)
-    values (${block.number}, ${block.id}, ${block.parent_id}, ${block.time}, ${transfers})`
+    insert into block (number, id, parent_id, time, contents)
+    values (${block.number}, ${block.id}, ${block.parent_id}, ${block.time}, ${JSON.stringify(block.contents)})`
   await includeAttempts(tx, block)
 }
 
-export type StoredBlock = {
-  number: number
-  time: Date
-  transfers: { tx_id: string; from: Address; to: Address; amount_sun: bigint }[]
-}
+export type StoredBlock = { number: number; id: string; time: Date; contents: Contents }
 
-/** Hands the solid blocks after the cursor to `work`, oldest first, and moves the cursor, all in the transaction given:
- *  a block is read exactly once, whatever crashes. Returns false when there is none. A cursor begins where the follower
- *  stands when it is first used. */
+/** Hands the blocks after the cursor to `work`, oldest first, and moves the cursor, all in the transaction given: a block
+ *  is read exactly once, whatever crashes. Returns false when there is none. A cursor begins where the follower stands
+ *  when it is first used. Only solid blocks are handed over: no fork can take them back. */
 export async function readSolidBlocks(
   tx: Tx,
   name: string,
@@ -170,19 +213,13 @@ export async function readSolidBlocks(
     on conflict (name) do nothing`
   const [cursor] = await tx<{ number: bigint }>`select number from cursor where name = ${name} for update`
   if (!cursor) return false
-  const rows = await tx<{ number: bigint; time: Date; transfers: [string, Address, Address, string][] }>`
-    select number, time, transfers from block
+  const rows = await tx<{ number: bigint } & Omit<StoredBlock, 'number'>>`
+    select number, id, time, contents from block
     where number > ${cursor.number} and number <= (select solid_number from chain)
     order by number limit ${PORTION}`
   const last = rows.at(-1)
   if (!last) return false
-  await work(
-    rows.map(({ number, time, transfers }) => ({
-      number: Number(number),
-      time,
-      transfers: transfers.map(([tx_id, from, to, sun]) => ({ tx_id, from, to, amount_sun: BigInt(sun) })),
-    })),
-  )
+  await work(rows.map((row) => ({ ...row, number: Number(row.number) })))
   await tx`update cursor set number = ${last.number} where name = ${name}`
   return true
 }

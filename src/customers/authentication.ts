@@ -36,7 +36,7 @@ export function authenticator({ sql, clock, seal }: Needs): Authenticate {
     const keys = new Map((await keysOfTokens(sql, token_hashes)).map((key) => [key.token_hash, key]))
     return token_hashes.map((token_hash) => keys.get(token_hash))
   })
-  const useNonce = batched(BATCH_MAX, (uses: NonceUse[]) => useNonces(sql, uses))
+  const useNonce = batched(BATCH_MAX, (uses: NonceUse[]) => useNonces(sql, uses, clock.now()))
   const nobody: SealedKey = {
     id: 'nobody',
     customer_id: 'nobody',
@@ -81,8 +81,8 @@ export function authenticator({ sql, clock, seal }: Needs): Authenticate {
     const key = fresh && passes(fresh, credentials, clock.now()) ? fresh : await admit(token_hash, credentials)
     const { signature, nonce } = credentials.v2
     if (signature !== undefined && nonce !== undefined) {
-      const use = { key_id: key.customer.key_id, nonce, seen_at: clock.now() }
-      if (!(await useNonce(use))) throw Unauthenticated()
+      const fresh_nonce = await useNonce({ key_id: key.customer.key_id, nonce })
+      if (!fresh_nonce) throw Unauthenticated()
     }
     return key.customer
   }

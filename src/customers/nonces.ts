@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Sql } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
 
-export type NonceUse = { key_id: string; nonce: string; seen_at: Date }
+export type NonceUse = { key_id: string; nonce: string }
 
 /** Ten minutes, and one for clocks that differ between processes. */
 export const KEPT_SECONDS = 660
@@ -13,13 +13,13 @@ export const KEPT_SECONDS = 660
 const PRUNED_AT_ONCE = 10_000
 
 /** Uses nonces up. For each says whether it was new; of twins in one call the first is. */
-export async function useNonces(sql: Sql, uses: readonly NonceUse[]): Promise<boolean[]> {
-  const rows = await sql<{ key_id: string; nonce: string }>`
+export async function useNonces(sql: Sql, uses: readonly NonceUse[], seen_at: Date): Promise<boolean[]> {
+  const rows = await sql<NonceUse>`
     insert into api_key_nonce (key_id, nonce, seen_at)
-    select * from unnest(${uses.map((use) => use.key_id)}::text[], ${uses.map((use) => use.nonce)}::text[],
-      ${uses.map((use) => use.seen_at)}::timestamptz[])
+    select key_id, nonce, ${seen_at}::timestamptz
+    from unnest(${uses.map((use) => use.key_id)}::text[], ${uses.map((use) => use.nonce)}::text[]) as used (key_id, nonce)
     on conflict do nothing returning key_id, nonce`
-  const name = (use: { key_id: string; nonce: string }) => `${use.key_id} ${use.nonce}`
+  const name = (use: NonceUse) => `${use.key_id} ${use.nonce}`
   const fresh = new Set(rows.map(name))
   return uses.map((use) => fresh.delete(name(use)))
 }

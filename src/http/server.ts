@@ -17,6 +17,13 @@ import { type Customer, type Endpoint, InternalError, Unauthenticated } from './
 import { type RateLimit, rateLimiter } from './rate_limit.ts'
 import { type Answer, type CheckReply, refusal, replyChecker, success, transportRefusal } from './replies.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** When the headers were there. Undefined when the path could not even be read. */
+    arrived_at_ms: number | undefined
+  }
+}
+
 /** What a signed request shows. */
 export type Credentials = {
   token: string | undefined
@@ -76,13 +83,19 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
     closing = true
     done()
   })
+  app.decorateRequest('arrived_at_ms')
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.arrived_at_ms = needs.clock.now().getTime()
+    done()
+  })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
 
   function send(request: FastifyRequest, reply: FastifyReply, answer: Answer, customer_id?: string): FastifyReply {
     const { status, code, body, headers } = answer
     const path = request.url.split('?', 1)[0]!.slice(0, 200)
-    const ms = Math.round(reply.elapsedTime * 10) / 10
+    const now_ms = needs.clock.now().getTime()
+    const ms = now_ms - (request.arrived_at_ms ?? now_ms)
     needs.log('request', { path, status, code, ms, request_id: request.id, customer_id })
     if (closing) reply.header('connection', 'close')
     if (headers) reply.headers(headers)

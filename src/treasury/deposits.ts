@@ -9,6 +9,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
 import type { Address } from '../tron/address.ts'
+import type { TrxTransfer } from '../tron/node.ts'
 
 export type Needs = { sql: Sql; clock: Clock; recharge_address: Address }
 
@@ -40,7 +41,9 @@ export function creditStep(needs: Needs): Step {
 }
 
 async function creditBlock(tx: Tx, needs: Needs, block: StoredBlock): Promise<void> {
-  const arrived = block.transfers.filter((transfer) => transfer.amount_sun > 0n)
+  const arrived = block.contents.transfers
+    .map(([tx_id, from, to, sun]) => ({ tx_id, from, to, amount_sun: BigInt(sun) }))
+    .filter((transfer) => transfer.amount_sun > 0n)
   if (arrived.length === 0) return
   const owners = await customersOfAddresses(
     tx,
@@ -53,7 +56,7 @@ async function creditBlock(tx: Tx, needs: Needs, block: StoredBlock): Promise<vo
   }
 }
 
-type Arrival = { block: StoredBlock; transfer: StoredBlock['transfers'][number] }
+type Arrival = { block: StoredBlock; transfer: TrxTransfer }
 
 async function credit(tx: Tx, { clock }: Needs, arrival: Arrival & { customer_id: string }): Promise<void> {
   const { block, transfer, customer_id } = arrival

@@ -42,9 +42,15 @@ export function hex(value: unknown, length: number, where: string): string {
 
 /** An integer that is not negative. */
 export function integer(value: unknown, where: string): number | bigint {
-  const whole = typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value))
-  if (!whole || value < 0) throw odd(where, 'an integer')
-  return value
+  const whole = signed(value, where)
+  if (whole < 0) throw odd(where, 'an integer from 0 on')
+  return whole
+}
+
+/** An integer of either sign. */
+export function signed(value: unknown, where: string): number | bigint {
+  if (typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value))) return value
+  throw odd(where, 'an integer')
 }
 
 function odd(where: string, wanted: string): Outage {

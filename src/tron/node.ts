@@ -6,7 +6,7 @@
 
 import { Outage } from '../lib/fault.ts'
 import { type Address, addressFromHex, isAddress } from './address.ts'
-import { fieldsOf, hex, integer, listOf, parseNodeJson, text } from './answers.ts'
+import { fieldsOf, hex, integer, listOf, parseNodeJson, signed, text } from './answers.ts'
 
 export type Resource = 'energy' | 'bandwidth'
 
@@ -20,8 +20,16 @@ export type Transport = (request: {
 
 export type BlockHead = { number: number; id: string; parent_id: string; time: Date }
 export type TrxTransfer = { tx_id: string; from: Address; to: Address; amount_sun: bigint }
+/** A transaction of a block, in short. `owner` is who signed for it. */
+export type BlockTransaction = { tx_id: string; owner: Address; contract_type: string; succeeded: boolean }
 /** A block: what every reader here needs of it. `transfers` are plain, successful transfers of TRX. */
-export type Block = BlockHead & { tx_ids: string[]; succeeded: string[]; transfers: TrxTransfer[] }
+export type Block = BlockHead & { transactions: BlockTransaction[]; transfers: TrxTransfer[] }
+/** An event that a contract emitted. Topics and data are hexadecimal. */
+export type ContractLog = { contract: Address; topics: string[]; data: string }
+/** What the execution of a transaction left: all energy it took, whoever paid, and its events. */
+export type Receipt = { tx_id: string; energy: bigint; logs: ContractLog[] }
+/** What a contract's function would do. `energy` includes the penalty of the dynamic energy model. */
+export type ConstantCall = { succeeded: boolean; energy: bigint; result: string; said: string }
 export type AccountState = { active: boolean; contract: boolean; balance_sun: bigint }
 /** A resource of an account. One TRX of stake gives `total_limit / total_weight` units a day. */
 export type ResourceState = { limit: bigint; used: bigint; total_limit: bigint; total_weight: bigint }
@@ -36,6 +44,12 @@ export type Node = {
   /** Blocks from `first` to `last`, both included, at most 100; of the solid chain when `side` says so. Fewer when the
    *  node has no more. */
   blocks(first: number, last: number, side: 'head' | 'solid'): Promise<Block[]>
+  /** The receipts of a block's transactions, in their order. Rejects while the node does not have all of them. */
+  receipts(block: Block, side: 'head' | 'solid'): Promise<Receipt[]>
+  /** Runs a function of a contract on the solid state and changes nothing. */
+  constantCall(call: { owner: Address; contract: Address; selector: string; parameter: string }): Promise<ConstantCall>
+  /** The chain parameters that have a value, by name. */
+  parameters(): Promise<Map<string, bigint>>
   /** The account as the head and its pending transactions have it. */
   account(address: Address): Promise<AccountState>
   resource(address: Address, resource: Resource): Promise<ResourceState>
@@ -121,6 +135,31 @@ export function tronNode(options: NodeOptions): Node {
         return listOf(block, path).map((one) => blockOf(one, path))
       })
     },
+    receipts(block, side) {
+      if (block.transactions.length === 0) return Promise.resolve([])
+      const path = `/${side === 'solid' ? 'walletsolidity' : 'wallet'}/gettransactioninfobyblocknum`
+      return read(path, { num: block.number }, (answer) => {
+        const found = new Map(receiptsOf(answer, path).map((receipt) => [receipt.tx_id, receipt]))
+        return block.transactions.map(({ tx_id }) => {
+          const receipt = found.get(tx_id)
+          if (!receipt) throw new Outage(`the node has no receipt for transaction ${tx_id} yet`)
+          return receipt
+        })
+      })
+    },
+    constantCall: ({ owner, contract, selector, parameter }) =>
+      read(
+        '/walletsolidity/triggerconstantcontract',
+        { owner_address: owner, contract_address: contract, function_selector: selector, parameter, visible: true },
+        constantCallOf,
+      ),
+    parameters: () =>
+      read('/wallet/getchainparameters', {}, (answer) => {
+        const { chainParameter } = fieldsOf(answer, 'getchainparameters')
+        const pairs = listOf(chainParameter, 'getchainparameters').map((one) => fieldsOf(one, 'getchainparameters'))
+        const set = pairs.filter(({ value }) => value !== undefined)
+        return new Map(set.map(({ key, value }) => [text(key, 'key'), BigInt(signed(value, 'value'))]))
+      }),
     account: (address) =>
       read('/wallet/getaccount', { address, visible: true }, (answer) => {
         const account = fieldsOf(answer, 'getaccount')
@@ -138,8 +177,8 @@ export function tronNode(options: NodeOptions): Node {
         { owner_address: owner, type: resource === 'energy' ? 1 : 0, visible: true },
         (answer) => BigInt(integer(fieldsOf(answer, 'getcandelegatedmaxsize').max_size ?? 0, 'max_size')),
       ),
-    broadcast(signed) {
-      const transaction = Buffer.from(signed).toString('hex')
+    broadcast(bytes) {
+      const transaction = Buffer.from(bytes).toString('hex')
       return Promise.all(nodes.map((node) => broadcastTo(node, transaction)))
     },
     solidTransaction: (tx_id) => Promise.all(nodes.map((node) => findSolid(node, tx_id))),
@@ -163,34 +202,54 @@ function headOf(answer: unknown, where: string): BlockHead {
 
 function blockOf(answer: unknown, where: string): Block {
   const head = headOf(answer, where)
-  const tx_ids: string[] = []
-  const succeeded: string[] = []
+  const transactions: BlockTransaction[] = []
   const transfers: TrxTransfer[] = []
   for (const one of listOf(fieldsOf(answer, where).transactions ?? [], where)) {
     const transaction = fieldsOf(one, where)
     const tx_id = hex(transaction.txID, 64, `${where}.txID`)
-    tx_ids.push(tx_id)
-    const [outcome] = listOf(transaction.ret ?? [], where)
-    if (fieldsOf(outcome ?? {}, where).contractRet !== 'SUCCESS') continue
-    succeeded.push(tx_id)
-    const transfer = transferOf(transaction, tx_id)
-    if (transfer) transfers.push(transfer)
+    const [contract] = listOf(fieldsOf(transaction.raw_data, tx_id).contract, tx_id)
+    const { type, parameter } = fieldsOf(contract, tx_id)
+    const value = fieldsOf(fieldsOf(parameter, tx_id).value, tx_id)
+    const [outcome] = listOf(transaction.ret ?? [], tx_id)
+    const succeeded = fieldsOf(outcome ?? {}, tx_id).contractRet === 'SUCCESS'
+    const owner = addressOf(value.owner_address, tx_id)
+    const contract_type = text(type, tx_id)
+    transactions.push({ tx_id, owner, contract_type, succeeded })
+    // A transfer of a token is another contract type.
+    if (succeeded && contract_type === 'TransferContract') {
+      const amount_sun = BigInt(integer(value.amount ?? 0, tx_id))
+      transfers.push({ tx_id, from: owner, to: addressOf(value.to_address, tx_id), amount_sun })
+    }
   }
-  return { ...head, tx_ids, succeeded, transfers }
+  return { ...head, transactions, transfers }
 }
 
-/** The transfer of TRX that a transaction is, if it is one. A transfer of a token is another contract type. */
-function transferOf(transaction: Record<string, unknown>, tx_id: string): TrxTransfer | undefined {
-  const where = `transaction ${tx_id}`
-  const [contract] = listOf(fieldsOf(transaction.raw_data, where).contract, where)
-  const { type, parameter } = fieldsOf(contract, where)
-  if (text(type, where) !== 'TransferContract') return undefined
-  const value = fieldsOf(fieldsOf(parameter, where).value, where)
+function receiptsOf(answer: unknown, where: string): Receipt[] {
+  return listOf(answer, where).map((one) => {
+    const given = fieldsOf(one, where)
+    const tx_id = hex(given.id, 64, `${where}.id`)
+    const logs = listOf(given.log ?? [], tx_id).map((one) => {
+      const log = fieldsOf(one, tx_id)
+      // Twenty bytes, without the version byte of the network's addresses.
+      const contract = addressFromHex(`41${hex(log.address, 40, tx_id)}`)
+      const topics = listOf(log.topics ?? [], tx_id).map((topic) => hex(topic, 64, tx_id))
+      return { contract, topics, data: text(log.data ?? '', tx_id) }
+    })
+    return { tx_id, energy: BigInt(integer(fieldsOf(given.receipt ?? {}, tx_id).energy_usage_total ?? 0, tx_id)), logs }
+  })
+}
+
+function constantCallOf(answer: unknown): ConstantCall {
+  const where = 'triggerconstantcontract'
+  const called = fieldsOf(answer, where)
+  const outcome = fieldsOf(called.result, where)
+  const message = typeof outcome.message === 'string' ? Buffer.from(outcome.message, 'hex').toString() : ''
+  const [result] = listOf(called.constant_result ?? [], where)
   return {
-    tx_id,
-    from: addressOf(value.owner_address, where),
-    to: addressOf(value.to_address, where),
-    amount_sun: BigInt(integer(value.amount ?? 0, where)),
+    succeeded: outcome.result === true && message === '',
+    energy: BigInt(integer(called.energy_used ?? 0, where)),
+    result: text(result ?? '', where),
+    said: message.slice(0, 200),
   }
 }
 

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { audit, person, Scene, TRX } from './scene.ts'
+
+const alice = person('alice')
+const bob = person('bob')
+
+const scene = () => new Scene({ alice: 10_000n * TRX, bob: 100n * TRX })
+const pay = (on: Scene) => on.send(alice, 'TransferContract', { to_address: bob.hex, amount: 1n })
+
+test('funding holds at once on the head, enters the chain with the next block, and is counted as issued', () => {
+  const on = scene()
+  const newcomer = person('newcomer')
+  const issued = audit(on.devchain).issued_sun
+  assert.deepEqual(on.post('/devchain/fund', { address: newcomer.address, sun: 5_000_000 }), {
+    address: newcomer.address,
+    balance_sun: 5_000_000,
+  })
+  assert.equal(on.balance(newcomer), 5n * TRX)
+  assert.equal(on.send(newcomer, 'TransferContract', { to_address: bob.hex, amount: 1n }).result, true)
+  on.mine()
+  assert.equal(audit(on.devchain).issued_sun - issued, 5n * TRX)
+  assert.deepEqual(on.post('/walletsolidity/getaccount', { address: newcomer.hex }), {})
+  on.mine(18)
+  assert.equal(on.post('/walletsolidity/getaccount', { address: newcomer.hex }).balance, 4_999_999)
+})
+
+test('what a reorganisation takes back of a funding, the next block gives again', () => {
+  const on = scene()
+  on.post('/devchain/fund', { address: bob.address, sun: 7 })
+  on.mine()
+  on.post('/devchain/reorg', { blocks: 1, drop_transactions: true })
+  assert.equal(on.balance(bob), 100n * TRX + 7n)
+  const { held_sun, burned_sun, issued_sun } = audit(on.devchain)
+  assert.equal(held_sun + burned_sun, issued_sun)
+})
+
+test('mining makes blocks 3 s apart, advancing makes one block after a pause', () => {
+  const on = scene()
+  const { number, timestamp } = on.devchain.head.header
+  on.post('/devchain/mine', { blocks: 4 })
+  assert.equal(on.devchain.head.header.number, number + 4)
+  assert.equal(on.devchain.head.header.timestamp, timestamp + 12_000)
+  on.post('/devchain/advance', { seconds: 3600 })
+  assert.equal(on.devchain.head.header.number, number + 5)
+  assert.equal(on.devchain.head.header.timestamp, timestamp + 12_000 + 3_600_000)
+})
+
+test('an empty block leaves what is pending for the next', () => {
+  const on = scene()
+  const { txid } = pay(on)
+  on.post('/devchain/mine', { empty: true })
+  assert.deepEqual(on.devchain.head.transactions, [])
+  on.mine()
+  assert.equal(on.devchain.head.transactions[0]!.transaction.id, txid)
+})
+
+test('a reorganisation replaces the newest blocks by one more, with other ids from the first on', () => {
+  const on = scene()
+  const { txid } = pay(on)
+  on.mine(3)
+  const ids = [0, 1, 2].map((back) => on.devchain.chain.blockId(on.devchain.head.header.number - back)!)
+  const { number } = on.devchain.head.header
+  on.post('/devchain/reorg', { blocks: 3 })
+  assert.equal(on.devchain.head.header.number, number + 1)
+  for (const [back, id] of ids.entries()) assert.notEqual(on.devchain.chain.blockId(number - back), id)
+  assert.equal(on.post('/wallet/gettransactioninfobyid', { value: txid }).id, txid)
+  for (const id of ids) assert.deepEqual(on.post('/wallet/getblockbyid', { value: id }), {})
+  on.post('/devchain/reorg', { blocks: 4, drop_transactions: true })
+  assert.deepEqual(on.post('/wallet/gettransactioninfobyid', { value: txid }), {})
+  assert.equal(on.post('/devchain/reorg', { blocks: 19 }).error, 'only 18 blocks are not solid')
+})
+
+test('the weights of the rest of the network set what a staked TRX yields', () => {
+  const on = scene()
+  on.do(alice, 'FreezeBalanceV2Contract', { frozen_balance: 1000n * TRX, resource: 'ENERGY' })
+  on.post('/devchain/set_weight', { energy_weight_trx: 179_999_000 })
+  assert.equal(on.resources(alice).EnergyLimit, 1_000_000)
+  on.mine()
+  assert.equal(on.resources(alice).EnergyLimit, 1_000_000)
+})
+
+test('the solid lag can be set, and the solid block never moves back', () => {
+  const on = scene()
+  on.post('/devchain/set_solid_lag', { blocks: 0 })
+  on.mine()
+  assert.equal(on.devchain.solid.id, on.devchain.head.id)
+  on.post('/devchain/set_solid_lag', { blocks: 30 })
+  const { number } = on.devchain.solid.header
+  on.mine(5)
+  assert.equal(on.devchain.solid.header.number, number)
+})
+
+test('the state says where the chain stands', () => {
+  const on = scene()
+  const state = on.get('/devchain/state') as { head: { id: string }; pending: number; faults: unknown[] }
+  assert.equal(state.head.id, on.devchain.head.id)
+  assert.equal(state.pending, 0)
+  assert.deepEqual(state.faults, [])
+})
+
+test('a control that makes no sense is refused with status 400 and one sentence', () => {
+  const on = scene()
+  const said = (name: string, body: string) => {
+    const answer = on.devchain.request('POST', `/devchain/${name}`, body)
+    assert.equal(answer.status, 400)
+    return (JSON.parse(answer.body) as { error: string }).error
+  }
+  assert.equal(said('fund', '{"address":"T","sun":1}'), 'address must be a TRON address')
+  assert.equal(said('fund', `{"address":"${bob.address}","sun":1.5}`), 'sun must be a whole number')
+  assert.match(said('fund', `{"address":"${bob.address}","sun":0}`), /^sun must be from 1 to \d+$/)
+  assert.equal(said('mine', '{"blocks":0}'), 'blocks must be from 1 to 100000')
+  assert.equal(said('mine', '[]'), 'the body must be a JSON object')
+  assert.equal(said('mine', '{'), 'the body is not JSON')
+  assert.match(said('fault', '{"kind":"flood"}'), /^kind must be one of lose_answer, drop, /)
+  assert.equal(on.devchain.request('POST', '/devchain/nosuch', '').status, 404)
+  assert.equal(on.devchain.request('GET', '/devchain/mine', '').status, 405)
+})
