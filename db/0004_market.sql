@@ -99,7 +99,8 @@ create table activation (
 create unique index activation_one_under_way on activation (address) where state in ('new', 'activating');
 create index activation_open on activation (made_at) where state in ('new', 'activating');
 
--- An order: new -> pending -> success | failed. Its hold in the ledger is 'order:' and its id.
+-- An order: new -> pending -> success | failed. Its hold in the ledger is 'order:' and its id; one that costs nothing (a
+-- subscription's top-up) has none.
 create table orders (
   id            text not null,
   customer_id   text not null,
@@ -125,7 +126,7 @@ create table orders (
   constraint orders_amounts_fit_service check (
     (energy > 0) = (service in ('energy', 'resource_bundle')) and
     (bandwidth > 0) = (service in ('bandwidth', 'resource_bundle'))),
-  constraint orders_prices check (amount_sun > 0 and fee_sun between 0 and amount_sun),
+  constraint orders_prices check (fee_sun between 0 and amount_sun),
   constraint orders_success_has_hash check (state <> 'success' or tx_id is not null),
   constraint orders_activation foreign key (activation_id) references activation (id)
 );

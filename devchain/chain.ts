@@ -37,6 +37,7 @@ export type ChainInput =
   | { readonly kind: 'decree'; readonly decree: Decree }
   | { readonly kind: 'block'; readonly block: Block }
   | { readonly kind: 'reorganize'; readonly blocks: number }
+  | { readonly kind: 'solid_lag'; readonly blocks: number }
 
 type Waiting = {
   readonly transaction: SignedTransaction
@@ -51,7 +52,7 @@ export class Chain implements ChainFacts {
   readonly genesis_time_ms: number
   readonly ground = new Ground()
   readonly pending_max: number
-  solid_lag_blocks: number
+  private solid_lag: number
   /** Told of every input after it has taken effect. */
   onInput: (input: ChainInput) => void = () => {}
   private readonly blocks: Block[] = []
@@ -66,7 +67,7 @@ export class Chain implements ChainFacts {
     this.parameters = { ...defaultParameters, ...options.parameters }
     this.witnesses = witnessesOf(options.seed)
     this.genesis_time_ms = Math.floor(options.genesis_time_ms / SLOT_MS) * SLOT_MS
-    this.solid_lag_blocks = options.solid_lag_blocks
+    this.solid_lag = options.solid_lag_blocks
     this.pending_max = options.pending_max
     const state = new Layer(this.ground)
     for (const { address } of this.witnesses) {
@@ -101,6 +102,17 @@ export class Chain implements ChainFacts {
 
   get solid_block(): Block {
     return this.blocks[this.solid]!
+  }
+
+  /** How many blocks the solid block is behind the head. */
+  get solid_lag_blocks(): number {
+    return this.solid_lag
+  }
+
+  /** Takes effect with the next block; the solid block never moves back. */
+  setSolidLag(blocks: number): void {
+    this.solid_lag = blocks
+    this.onInput({ kind: 'solid_lag', blocks })
   }
 
   /** The head's time in slots since genesis. */
@@ -307,7 +319,7 @@ export class Chain implements ChainFacts {
 
   /** Moves the solid block up. It never moves back. */
   private settle(): void {
-    const solid = Math.max(this.solid, this.head_number - this.solid_lag_blocks)
+    const solid = Math.max(this.solid, this.head_number - this.solid_lag)
     for (let number = this.solid + 1; number <= solid; number++) this.blocks[number]!.undo = undefined
     this.solid = solid
   }

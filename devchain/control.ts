@@ -129,7 +129,7 @@ const controls: Readonly<Record<string, (node: Node, request: Request) => Json>>
 
   /** Sets how many blocks the solid block is behind the head; it never moves back. */
   set_solid_lag(node, request) {
-    node.chain.solid_lag_blocks = Number(request.integer('blocks', 0n, BLOCKS_MAX))
+    node.chain.setSolidLag(Number(request.integer('blocks', 0n, BLOCKS_MAX)))
     return describeState(node)
   },
 

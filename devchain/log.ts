@@ -20,6 +20,7 @@ function replayLine(chain: Chain, line: string): void {
   const input = parseJson(line) as { kind: string; [name: string]: unknown }
   if (input.kind === 'decree') chain.decree(readDecree(input.decree as Record<string, unknown>))
   else if (input.kind === 'reorganize') chain.reorganize(Number(input.blocks), true)
+  else if (input.kind === 'solid_lag') chain.setSolidLag(Number(input.blocks))
   else if (input.kind === 'block') replayBlock(chain, input)
   else throw new Error(`the log has a line of unknown kind ${JSON.stringify(input.kind)}`)
 }

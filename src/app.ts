@@ -24,7 +24,8 @@ import { surveyStep } from './market/pool.ts'
 import { priceReader } from './market/prices.ts'
 import { receiverReader } from './market/receivers.ts'
 import { routes as marketRoutes } from './market/routes.ts'
-import { creditStep } from './treasury/deposits.ts'
+import { arriveStep, creditStep } from './treasury/deposits.ts'
+import { rechargedStep, rechargeStep, refundedStep, refundStep } from './treasury/recharges.ts'
 import { routes as treasuryRoutes } from './treasury/routes.ts'
 import type { Address } from './tron/address.ts'
 import type { Node } from './tron/node.ts'
@@ -40,6 +41,8 @@ export type World = {
   wallets: Wallets
   /** TRC20 contracts whose events are read. */
   tokens: ReadonlySet<Address>
+  /** When a direct recharge is acted on: when a block has it, or when that block is solid. */
+  recharge_at: 'inclusion' | 'solid'
   /** Seals the secrets of API keys. */
   sealing_key: Uint8Array
   /** Called when something was written that a step may take up. */
@@ -70,6 +73,8 @@ export function buildApp(world: World): App {
   const chain: SignerNeeds = { sql, clock, node, sign }
   const market = { sql, clock, new_id, permissions }
   const activations = { sql, clock, new_id, node, activation_wallet: wallets.activation }
+  const deposits = { sql, clock, recharge_address, recharge_at: world.recharge_at }
+  const recharges = { sql, clock, new_id, prices, placeOrder, refund_wallet: wallets.refund }
   return {
     endpoints: [
       ...marketRoutes({ sql, prices, receiver, placeOrder }),
@@ -88,7 +93,12 @@ export function buildApp(world: World): App {
       settleStep(market),
       reclaimStep(market),
       reclaimedStep(market),
-      creditStep({ sql, clock, recharge_address }),
+      creditStep(deposits),
+      arriveStep(deposits),
+      rechargeStep(recharges),
+      rechargedStep(recharges),
+      refundStep(recharges),
+      refundedStep(recharges),
       pruneStep({ sql }),
       pruneNonces({ sql, clock }),
     ],

@@ -29,6 +29,8 @@ export type Config = {
   secret_key: string | undefined
   /** Requests a second for each API key; 0: no limit. */
   requests_per_second: number | undefined
+  /** When a direct recharge is acted on. */
+  recharge_at: 'inclusion' | 'solid'
   json: boolean
 }
 
@@ -51,6 +53,7 @@ export const ENVIRONMENT = {
   PENSTOCK_NODE_API_KEY: 'sent to the node as TRON-PRO-API-KEY',
   PENSTOCK_WALLETS: 'file with the wallets that the service acts for',
   PENSTOCK_SECRET_KEY: '64 hexadecimal characters: seals the secrets of API keys',
+  PENSTOCK_RECHARGE_AT: 'serve: act on a direct recharge at inclusion, or when solid (solid)',
   PENSTOCK_REQUESTS_PER_SECOND: 'limit for each API key (300; 0: none)',
 } as const
 
@@ -90,6 +93,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     wallets_file: PENSTOCK_WALLETS || undefined,
     secret_key: PENSTOCK_SECRET_KEY || undefined,
     requests_per_second: PENSTOCK_REQUESTS_PER_SECOND ? countOf(PENSTOCK_REQUESTS_PER_SECOND) : undefined,
+    recharge_at: rechargeAtOf(env.PENSTOCK_RECHARGE_AT || 'solid'),
     json: given.json ?? false,
     help: given.help ?? false,
   }
@@ -135,6 +139,11 @@ function roleOf(text: string): Role {
 function countOf(text: string): number {
   if (!/^\d{1,7}$/.test(text)) throw new Misuse('PENSTOCK_REQUESTS_PER_SECOND is not a whole number.')
   return Number(text)
+}
+
+function rechargeAtOf(text: string): 'inclusion' | 'solid' {
+  if (text === 'inclusion' || text === 'solid') return text
+  throw new Misuse('PENSTOCK_RECHARGE_AT is inclusion or solid.')
 }
 
 /** The text of --help. */

@@ -83,7 +83,15 @@ async function build(
   const sandbox = deriveSandbox(await sandboxPhrase(config.data_dir))
   const node = tronNode({ nodes, transport: httpTransport })
   await prepareChain({ node, control, now: systemClock.now }, sandbox)
-  const setup = { config, database_url, nodes, wallets: sandbox.wallets, sealing_key: await sealingKey(config), log }
+  const setup = {
+    config,
+    database_url,
+    nodes,
+    wallets: sandbox.wallets,
+    sealing_key: await sealingKey(config),
+    log,
+    recharge_at: 'inclusion' as const,
+  }
   const serving = await serve({ ...setup, config: { ...config, role: 'all' } })
   closers.push(serving.close)
   const customer = await sandboxCustomer(config.data_dir, serving)

@@ -106,7 +106,15 @@ async function serveOnly(config: Config): Promise<void> {
   if (!wallets_file) throw new Misuse('serve needs the wallets it acts for: set PENSTOCK_WALLETS.')
   const wallets = await readWallets(wallets_file)
   const sealing_key = await sealingKey(config)
-  const serving = await serve({ config, database_url, nodes, wallets, sealing_key, log: processLog() })
+  const serving = await serve({
+    config,
+    database_url,
+    nodes,
+    wallets,
+    sealing_key,
+    log: processLog(),
+    recharge_at: config.recharge_at,
+  })
   if (config.ready_file !== undefined) {
     await writeReady(config.ready_file, `${JSON.stringify({ api_url: serving.api_url ?? null })}\n`)
   }

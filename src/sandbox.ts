@@ -30,12 +30,13 @@ const FUNDED_SUN = 1_000_000n * TRX
 /** The permission of a hot key, by the bits of the contract types that it may use. */
 const DELEGATE_AND_RECLAIM = '0000000000000006'.padEnd(64, '0')
 const CREATE_ACCOUNTS = '01'.padEnd(64, '0')
+const TRANSFER = '02'.padEnd(64, '0')
 
 type Key = { address: Address; private_key: PrivateKey }
 
 export type Sandbox = {
   wallets: Wallets
-  /** Owners of the pool wallets and of the activation wallet, in the order of `wallets`. */
+  /** Owners of the pool wallets, of the activation wallet and of the refund wallet. */
   owners: Key[]
   funded_accounts: Key[]
 }
@@ -74,16 +75,18 @@ export function deriveSandbox(phrase: string): Sandbox {
     return { address: addressOf(private_key), private_key }
   }
   const list = (account: number, length: number) => Array.from({ length }, (_, index) => keyAt(account, index))
-  const owners = list(1, POOL_WALLETS + 1)
-  const hot = list(2, POOL_WALLETS + 1)
+  const owners = list(1, POOL_WALLETS + 2)
+  const hot = list(2, POOL_WALLETS + 2)
   const wallets = owners.map((owner, i): Wallet => {
     return { address: owner.address, permission_id: 2, private_key: hot[i]!.private_key }
   })
+  const refund = wallets.pop()!
   const activation = wallets.pop()!
   return {
     wallets: {
       pool: wallets,
       activation,
+      refund,
       recharge_address: keyAt(4, 0).address,
       deposit_xpub: root.derive("m/0'").publicExtendedKey,
     },
@@ -105,14 +108,19 @@ export async function prepareChain(needs: ChainNeeds, sandbox: Sandbox): Promise
     await fund(control, owner.address, sun)
   }
   await control('mine', { blocks: 1 })
-  for (const [i, owner] of sandbox.owners.entries()) {
-    const is_pool = i < POOL_WALLETS
-    const hot = addressOf((is_pool ? sandbox.wallets.pool[i]! : sandbox.wallets.activation).private_key)
-    if (is_pool) {
+  const { pool, activation, refund } = sandbox.wallets
+  const roles = [
+    ...pool.map((wallet) => ({ wallet, operations: DELEGATE_AND_RECLAIM })),
+    { wallet: activation, operations: CREATE_ACCOUNTS },
+    ...(refund ? [{ wallet: refund, operations: TRANSFER }] : []),
+  ]
+  for (const [i, { wallet, operations }] of roles.entries()) {
+    const owner = sandbox.owners[i]!
+    if (operations === DELEGATE_AND_RECLAIM) {
       await transact(needs, owner, freezing(owner, 'ENERGY', ENERGY_STAKE_SUN))
       await transact(needs, owner, freezing(owner, 'BANDWIDTH', BANDWIDTH_STAKE_SUN))
     }
-    await transact(needs, owner, restricting(owner, hot, is_pool ? DELEGATE_AND_RECLAIM : CREATE_ACCOUNTS))
+    await transact(needs, owner, restricting(owner, addressOf(wallet.private_key), operations))
   }
   await control('mine', { blocks: 1 })
   for (const { address } of sandbox.funded_accounts) await fund(control, address, FUNDED_SUN)

@@ -33,6 +33,7 @@ export type Setup = {
   nodes: NonNullable<Config['nodes']>
   wallets: Wallets
   sealing_key: Uint8Array
+  recharge_at: 'inclusion' | 'solid'
   log: Log
 }
 
@@ -52,6 +53,7 @@ export async function serve(setup: Setup): Promise<Serving> {
       clock: systemClock,
       random: systemRandom,
       tokens: new Set([USDT]),
+      recharge_at: setup.recharge_at,
       wake: (step) => running?.wake(step),
     })
     const api = config.role === 'worker' ? undefined : await startApi(config, { sql, log, app })

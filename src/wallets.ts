@@ -13,6 +13,9 @@ export type Wallets = {
   pool: Wallet[]
   /** Pays for activations; the key's permission allows 0 (create an account). */
   activation: Wallet
+  /** Sends direct recharges back that cannot be delivered; a small float, and a key whose permission allows 1 (transfer).
+   *  Absent: they are held for the operator. */
+  refund?: Wallet
   /** The published address for direct recharge. */
   recharge_address: Address
   /** Account-level extended public key, m/44'/195'/0': customers' deposit addresses are derived from it. */
@@ -35,10 +38,10 @@ export function parseWallets(text: string, file: string): Wallets {
   } catch {
     throw bad('it is not JSON')
   }
-  const { pool, activation, recharge_address, deposit_xpub } = value
+  const { pool, activation, refund, recharge_address, deposit_xpub } = value
   if (!Array.isArray(pool) || pool.length === 0) throw bad('pool is not a list of wallets')
   if (!activation) throw bad('activation is missing')
-  for (const wallet of [...pool, activation]) {
+  for (const wallet of [...pool, activation, ...(refund ? [refund] : [])]) {
     if (!isAddress(wallet?.address)) throw bad('a wallet has no valid address')
     if (!Number.isInteger(wallet.permission_id)) throw bad(`permission_id of ${wallet.address} is not a whole number`)
     if (!canSign(wallet)) throw bad(`private_key of ${wallet.address} is not a key`)
@@ -47,7 +50,7 @@ export function parseWallets(text: string, file: string): Wallets {
   if (typeof deposit_xpub !== 'string' || !isPublicKey(deposit_xpub)) {
     throw bad('deposit_xpub is not an extended public key')
   }
-  return { pool, activation, recharge_address, deposit_xpub }
+  return { pool, activation, ...(refund && { refund }), recharge_address, deposit_xpub }
 }
 
 function canSign({ private_key }: Wallet): boolean {

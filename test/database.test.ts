@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import pg from 'pg'
+import { connect } from '../src/lib/sql.ts'
 import { createDatabase, dropDatabase, emptyTables, freshDatabase, testCluster } from './database.ts'
 
 /** The rows of every table, and what every sequence has reached. */
@@ -25,22 +26,59 @@ test('each test has a database of its own, and none of another test', async (t) 
   assert.deepEqual(await two.sql`select to_regclass('mine') as found`, [{ found: null }])
 })
 
-test('a database is gone when its test has passed, and kept when it has failed', async () => {
-  const left = async (name: string) => {
-    const client = new pg.Client({ connectionString: await testCluster() })
-    await client.connect()
-    const { rowCount } = await client.query('select from pg_database where datname = $1', [name])
-    await client.end()
-    return rowCount
-  }
-  for (const passed of [true, false]) {
-    const hooks: (() => Promise<void>)[] = []
-    const t = { passed, after: (hook: () => Promise<void>) => hooks.push(hook), diagnostic() {} }
-    const { name } = await freshDatabase(t as unknown as Parameters<typeof freshDatabase>[0])
+/** A test that is over when `end` is called. */
+function pretend(passed: boolean) {
+  const hooks: (() => Promise<void>)[] = []
+  const t = { passed, after: (hook: () => Promise<void>) => hooks.push(hook), diagnostic() {} }
+  const end = async () => {
     for (const hook of hooks) await hook()
-    assert.equal(await left(name), passed ? 0 : 1)
-    await dropDatabase(name)
   }
+  return { t: t as unknown as TestContext, end }
+}
+
+async function exists(name: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: await testCluster() })
+  await client.connect()
+  const { rowCount } = await client.query('select from pg_database where datname = $1', [name])
+  await client.end()
+  return rowCount === 1
+}
+
+test('the database of a test that has failed is kept as it is', async () => {
+  const { t, end } = pretend(false)
+  const { sql, name, url } = await freshDatabase(t)
+  await sql`insert into account (id, may_go_negative) values ('left', false)`
+  await end()
+  const look = connect({ url })
+  assert.deepEqual(await look`select id from account where id = 'left'`, [{ id: 'left' }])
+  await look.close()
+  await dropDatabase(name)
+})
+
+test('a test finds nothing of what one before it has done, even if that is still connected', async () => {
+  const first = pretend(true)
+  const database = await freshDatabase(first.t)
+  const before = await content(database.url)
+  const left = new pg.Client({ connectionString: database.url })
+  const ended = new Promise((resolve) => left.on('error', resolve))
+  await left.connect()
+  await left.query('begin')
+  await left.query(`insert into account (id, may_go_negative) values ('open', false)`)
+  await database.sql`insert into account (id, may_go_negative) values ('done', false)`
+  await first.end()
+  await ended
+  const second = pretend(true)
+  const { url } = await freshDatabase(second.t)
+  assert.deepEqual(await content(url), before)
+  await second.end()
+})
+
+test('a database whose schema a test has changed is not given to another', async () => {
+  const { t, end } = pretend(true)
+  const { sql, name } = await freshDatabase(t)
+  await sql`alter table account add column extra int`
+  await end()
+  assert.equal(await exists(name), false)
 })
 
 test('emptyTables restores what the migrations have left, rows and sequences', async (t) => {

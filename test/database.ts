@@ -1,6 +1,7 @@
 // A migrated database for each test: a clone of a template that is migrated once. The server is, in this order: the one in
 // TEST_DATABASE_URL (PostgreSQL 15 or later, a superuser), the one that `npm test` has started for the whole run, or a
-// throw-away cluster of this process. A database whose test fails is kept as long as the server is there.
+// throw-away cluster of this process. A database whose test fails is kept as long as the server is there; that of a test that
+// has passed is restored and given to a later test of the same file.
 
 import { createHash, randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
@@ -24,17 +25,36 @@ export function testCluster(): Promise<string> {
   return cluster
 }
 
-/** A freshly migrated database with connections to it, dropped when the test has passed. */
+/** A freshly migrated database with connections to it, for this test alone. */
 export async function freshDatabase(t: TestContext, options: { connections_max?: number } = {}): Promise<Database> {
-  const { url, name } = await createDatabase()
+  const database = spare.pop() ?? (await createDatabase())
+  const { url, name } = database
   const sql = connect({ url, ...options })
   t.after(async () => {
-    await sql.close()
     // Node's types lack `passed`.
-    if ((t as TestContext & { readonly passed: boolean }).passed) await dropDatabase(name)
-    else t.diagnostic(`kept: database ${name}`)
+    const { passed } = t as TestContext & { readonly passed: boolean }
+    const restored = passed && (await restore(sql))
+    await sql.close()
+    if (!passed) t.diagnostic(`kept: database ${name}`)
+    else if (restored && !process.env.TEST_DATABASE_URL) spare.push(database)
+    else await dropDatabase(name)
   })
   return { sql, url, name }
+}
+
+/** Databases of tests that have passed, as good as new: restoring one takes a tenth of what a clone takes. */
+const spare: { url: string; name: string }[] = []
+
+/** Ends what else is connected and restores the rows. False when the schema has been changed: that is not restored. */
+async function restore(sql: Sql): Promise<boolean> {
+  return sql.begin(async (tx) => {
+    await tx`
+      select pg_terminate_backend(pid, 5000) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`
+    const changed = await tx`select from test_harness.schema_change limit 1`
+    if (changed.length === 0) await tx`select test_harness.empty_tables()`
+    return changed.length === 0
+  })
 }
 
 /** A clone of the migrated template, for those who clean up themselves. */
@@ -101,7 +121,8 @@ export async function makeTemplate(): Promise<string> {
 
 const TEMPLATE_LOCK = 7_204_615_092
 
-/** Keeps the rows that the migrations have made, and a function that restores them. Small tables are emptied by delete,
+/** Keeps the rows that the migrations have made, and a function that restores them; notes when the schema is
+ *  changed. Small tables are emptied by delete,
  *  which touches few pages; a table that has grown is truncated, so that thousands of rounds leave no dead rows behind. */
 const HARNESS = `
 create schema test_harness;
@@ -143,4 +164,8 @@ begin
   execute format('create function test_harness.empty_tables() returns void language plpgsql '
                  'set session_replication_role = replica as %L', 'begin' || chr(10) || clear || fill || 'end');
 end $$;
+create table test_harness.schema_change (tag text);
+create function test_harness.note_schema_change() returns event_trigger language plpgsql as
+  $$ begin insert into test_harness.schema_change values (tg_tag); end $$;
+create event trigger test_harness_schema_change on ddl_command_end execute function test_harness.note_schema_change();
 analyze`

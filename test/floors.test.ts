@@ -147,7 +147,7 @@ function wrongNames(paths: readonly string[]): string[] {
   })
 }
 
-const sources = await readSources('src', 'devchain', 'test', 'bench')
+const sources = await readSources('src', 'devchain', 'sdk', 'dashboard', 'test', 'bench')
 const service = sources.filter(({ path }) => path.startsWith('src/') && !isTest(path))
 
 test('imports go down, never up, never sideways, never in a circle', () => {

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { totalsOf } from '../devchain/state.ts'
 import { stakeFor } from '../src/market/pool.ts'
 import type { Customer, World } from './world.ts'
 import { makeWorld } from './world.ts'
@@ -43,12 +44,12 @@ test('energy is bought with a deposit, delivered at inclusion, and taken back wh
 
   await world.solidify()
   const until_then_seconds = (included_ms + 3_600_000 - world.scene.devchain.head.header.timestamp) / 1_000
-  world.advance(until_then_seconds - 3)
+  await world.advance(until_then_seconds - 3)
   await world.settle()
   assert.equal((await anna.check(order.id)).delegations[0]?.reclaim_hash, undefined, 'the hour is not over')
   assert.ok((await world.energyLimit(bob.address)) >= 65_000)
 
-  world.advance(3)
+  await world.advance(3)
   await world.settle()
   const [over] = (await anna.check(order.id)).delegations
   assert.match(String(over?.reclaim_hash), /^[0-9a-f]{64}$/)
@@ -68,7 +69,7 @@ test('bandwidth is delivered and taken back like energy', async (t) => {
   assert.equal((await anna.check(order.id)).status, 'success')
   assert.ok((await world.bandwidthLimit(bob.address)) >= 345)
   await world.solidify()
-  world.advance(3_600)
+  await world.advance(3_600)
   await world.settle()
   assert.equal(await world.bandwidthLimit(bob.address), 0)
 })
@@ -102,13 +103,13 @@ test('two orders to one receiver are kept apart: each takes back exactly its own
   const zoe = await world.customer({ trx: 100 })
   const first = await anna.buyEnergy(bob.address, 65_000)
   await world.settle()
-  world.advance(1_800)
+  await world.advance(1_800)
   const second = await zoe.buyEnergy(bob.address, 131_000)
   await world.settle()
   assert.ok((await world.energyLimit(bob.address)) >= 196_000)
 
   world.mine(20)
-  world.advance(1_800)
+  await world.advance(1_800)
   await world.settle()
   assert.ok((await anna.check(first.id)).delegations[0]?.reclaim_hash)
   assert.equal((await zoe.check(second.id)).delegations[0]?.reclaim_hash, undefined)
@@ -118,7 +119,7 @@ test('two orders to one receiver are kept apart: each takes back exactly its own
   const [wallet] = world.wallets.pool
   assert.equal(world.delegated(wallet!.address, bob.address, 'energy'), stake?.stake_sun)
 
-  world.advance(1_800)
+  await world.advance(1_800)
   await world.settle()
   assert.equal(await world.energyLimit(bob.address), 0)
 })
@@ -140,7 +141,7 @@ test('an order that no single wallet can deliver is split over several', async (
   assert.equal(new Set(done.delegations.map((one) => one.hash)).size, 3)
   assert.ok((await world.energyLimit(bob.address)) >= 131_000)
   await world.solidify()
-  world.advance(3_600)
+  await world.advance(3_600)
   await world.settle()
   assert.equal(await world.energyLimit(bob.address), 0)
 })
@@ -159,7 +160,7 @@ test('what the pool cannot deliver is refused before money moves, and sold again
   assert.equal(await anna.balance(), 97.07)
 
   await world.solidify()
-  world.advance(3_600)
+  await world.advance(3_600)
   await world.settle()
   await world.solidify()
   const order = await anna.buy({ service: 'energy', params, external_id: 'second' })
@@ -190,14 +191,13 @@ test('customers who buy at the same moment never buy more than the pool has', as
 
 /** Lets the network's total stake grow, which makes every stake worth less. */
 function growNetwork(world: World, thousandths: bigint): void {
-  const { energy_weight_trx, net_weight_trx } = JSON.parse(
-    world.scene.devchain.request('POST', '/devchain/state', '').body,
-  ) as Record<string, number>
-  const grown = (weight = 0) => (BigInt(weight) * (1000n + thousandths)) / 1000n
-  world.scene.devchain.chain.decree({
+  const { chain } = world.scene.devchain
+  const { rest_energy_weight, rest_net_weight } = totalsOf(chain.headView())
+  const grown = (weight: bigint) => (weight * (1000n + thousandths)) / 1000n
+  chain.decree({
     kind: 'weights',
-    energy_weight_trx: grown(energy_weight_trx),
-    net_weight_trx: grown(net_weight_trx),
+    energy_weight_trx: grown(rest_energy_weight),
+    net_weight_trx: grown(rest_net_weight),
   })
 }
 

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { HDKey } from '@scure/bip32'
 import type { FastifyInstance } from 'fastify'
+import type { FaultKind } from '../devchain/faults.ts'
 import { type Person, person, Scene, TRX } from '../devchain/scene.ts'
 import { type App, buildApp } from '../src/app.ts'
 import { createCustomer } from '../src/customers/customers.ts'
@@ -159,7 +160,17 @@ export class World {
     const clock = { now: () => new Date(this.now_ms) }
     const node = tronNode({ nodes: [{ url: 'http://devchain' }], transport: this.transport })
     const { random, wallets } = this
-    const outside = { sql, clock, random, node, wallets, tokens: new Set<string>(), log: silentLog, wake: () => {} }
+    const outside = {
+      sql,
+      clock,
+      random,
+      node,
+      wallets,
+      tokens: new Set<string>(),
+      recharge_at: 'inclusion' as const,
+      log: silentLog,
+      wake: () => {},
+    }
     const app = buildApp({ ...outside, sealing_key: new Uint8Array(32).fill(7) })
     const needs = { sql, clock, random, log: silentLog, authenticate: app.authenticate }
     const api = await buildServer(needs, { endpoints: app.endpoints, check_replies: true })
@@ -178,7 +189,9 @@ export class World {
         return { status: 200, body: '{"result":true,"code":"SUCCESS"}' }
       }
     }
-    return this.scene.devchain.request('POST', path, body)
+    const answer = this.scene.devchain.request('POST', path, body)
+    if (answer.status === 0) throw new Error('the connection was broken')
+    return answer
   }
 
   /** The time by the service's clock: a second after the newest block was made. */
@@ -192,10 +205,22 @@ export class World {
     this.now_ms = this.scene.devchain.head.header.timestamp + 1_000
   }
 
-  /** Moves both clocks forward and makes one block there. */
-  advance(seconds: number): void {
+  /** Moves both clocks forward, makes one block there, and drains. */
+  async advance(seconds: number): Promise<void> {
     this.scene.wait(seconds)
     this.now_ms = this.scene.devchain.head.header.timestamp + 1_000
+    await this.drain()
+  }
+
+  /** Replaces the newest blocks by other ones and one more; with `drop` their transactions are lost altogether. */
+  fork(blocks: number, { drop = false } = {}): void {
+    this.scene.devchain.reorganize(blocks, drop)
+    this.now_ms = this.scene.devchain.head.header.timestamp + 1_000
+  }
+
+  /** Lets the node do something wrong for the next so many requests. */
+  fault(kind: FaultKind, { count = 1, seconds = 0 } = {}): void {
+    this.scene.devchain.faults.arm({ kind, count, seconds, probability: 1 })
   }
 
   /** Moves the service's clock alone: no block is made. */

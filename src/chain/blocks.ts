@@ -43,7 +43,7 @@ export function followStep(needs: Needs): Step {
   return {
     name: 'follow',
     rest_ms: 250,
-    wakes: ['settle', 'activated', 'reclaimed', 'reclaim', 'credit', 'survey', 'judge'],
+    wakes: ['settle', 'activated', 'reclaimed', 'reclaim', 'credit', 'arrive', 'refunded', 'survey', 'judge'],
     run: () => follow(needs),
   }
 }
@@ -188,6 +188,7 @@ async function takeBack(tx: Tx, keep: number): Promise<void> {
   if (!top || keep < Number(top.solid_number)) throw new Error(`the solid block below ${keep} is not the node's`)
   await tx`delete from block where number > ${keep}`
   await tx`update chain set head_number = ${keep}, head_id = ${top.id}, head_time = ${top.time}`
+  await tx`update cursor set number = ${keep} where number > ${keep}`
   await uncoverAttempts(tx, keep)
 }
 
@@ -200,14 +201,15 @@ async function store(tx: Tx, block: ReadBlock): Promise<void> {
 
 export type StoredBlock = { number: number; id: string; time: Date; contents: Contents }
 
-/** Hands the blocks after the cursor to `work`, oldest first, and moves the cursor, all in the transaction given: a block
- *  is read exactly once, whatever crashes. Returns false when there is none. A cursor begins where the follower stands
- *  when it is first used. Only solid blocks are handed over: no fork can take them back. */
-export async function readSolidBlocks(
+/** Hands the blocks after the cursor to `work`, oldest first, and moves the cursor, all in the transaction given, whatever
+ *  crashes. Returns false when there is none. A cursor begins where the follower stands when it is first used. A block of
+ *  the solid side is read exactly once; one of the head's side is read again, as it then is, when a fork takes it back. */
+export async function readBlocks(
   tx: Tx,
-  name: string,
+  reader: { name: string; side: 'head' | 'solid' },
   work: (blocks: StoredBlock[]) => Promise<void>,
 ): Promise<boolean> {
+  const { name, side } = reader
   await tx`
     insert into cursor (name, number) select ${name}, (select min(number) - 1 from block) from chain
     on conflict (name) do nothing`
@@ -215,13 +217,23 @@ export async function readSolidBlocks(
   if (!cursor) return false
   const rows = await tx<{ number: bigint } & Omit<StoredBlock, 'number'>>`
     select number, id, time, contents from block
-    where number > ${cursor.number} and number <= (select solid_number from chain)
+    where number > ${cursor.number}
+      and number <= (select case when ${side} = 'head' then head_number else solid_number end from chain)
     order by number limit ${PORTION}`
   const last = rows.at(-1)
   if (!last) return false
   await work(rows.map((row) => ({ ...row, number: Number(row.number) })))
   await tx`update cursor set number = ${last.number} where name = ${name}`
   return true
+}
+
+/** readBlocks() of the solid side. */
+export function readSolidBlocks(
+  tx: Tx,
+  name: string,
+  work: (blocks: StoredBlock[]) => Promise<void>,
+): Promise<boolean> {
+  return readBlocks(tx, { name, side: 'solid' }, work)
 }
 
 /** Forgets blocks that every reader has passed long ago. */

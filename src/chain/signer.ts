@@ -1,5 +1,5 @@
 // Signs transactions of the service's own wallets, and nothing else. It decodes the bytes that it is asked to sign and
-// checks them against what each key is for, so whoever calls it, with whatever intent, cannot move funds with it: a pool
+// checks them against what each key is for, so whoever calls it, with whatever intent, can do no more with it: a pool
 // key delegates and takes back, unlocked and within a limit; an activation key creates accounts.
 
 import { bytesToHex } from '@noble/hashes/utils.js'
@@ -14,8 +14,11 @@ export type Wallet = { address: Address; permission_id: number; private_key: Pri
 export type SignerOptions = {
   pool: readonly Wallet[]
   activation: Wallet
+  refund?: Wallet | undefined
   /** The most that one delegation may stake, in sun. */
   delegation_max_sun?: bigint
+  /** The most that one refund may send, in sun. */
+  refund_max_sun?: bigint
 }
 
 /** Signs the encoded raw data. Throws SigningRefused when the policy does not allow it. */
@@ -26,11 +29,14 @@ export class SigningRefused extends Error {
 }
 
 const DELEGATION_MAX_SUN = 1_000_000_000_000n
+const REFUND_MAX_SUN = 1_000_000_000n
 const EXPIRATION_MAX_MS = 24 * 3_600_000
 
 export function localSigner(options: SignerOptions): Signer {
-  const { pool, activation, delegation_max_sun = DELEGATION_MAX_SUN } = options
-  for (const wallet of [...pool, activation]) {
+  const { pool, activation, refund } = options
+  const { delegation_max_sun = DELEGATION_MAX_SUN, refund_max_sun = REFUND_MAX_SUN } = options
+  const policy = { pool, activation, refund, delegation_max_sun, refund_max_sun }
+  for (const wallet of refund ? [...pool, activation, refund] : [...pool, activation]) {
     if (!isAddress(wallet.address)) throw new TypeError(`${wallet.address} is not the address of a wallet`)
     addressOf(wallet.private_key)
   }
@@ -45,13 +51,15 @@ export function localSigner(options: SignerOptions): Signer {
     }
     const span_ms = Number(decoded.expiration) - Number(decoded.timestamp ?? 0)
     if (span_ms > EXPIRATION_MAX_MS) throw new SigningRefused('it is valid for more than a day')
-    const wallet = walletFor(contract, { pool, activation, delegation_max_sun })
+    const wallet = walletFor(contract, policy)
     const tx_id = transactionId(raw_data)
     return { tx_id, signature: sign(tx_id, wallet.private_key) }
   }
 }
 
-function walletFor(contract: Contract, policy: Required<SignerOptions>): Wallet {
+type Policy = Required<Omit<SignerOptions, 'refund'>> & Pick<SignerOptions, 'refund'>
+
+function walletFor(contract: Contract, policy: Policy): Wallet {
   const { value } = contract.parameter
   const wallets = walletsOfType(contract.type, value, policy)
   const owner = addressFromHex(String(value.owner_address))
@@ -61,8 +69,13 @@ function walletFor(contract: Contract, policy: Required<SignerOptions>): Wallet 
   return wallet
 }
 
-function walletsOfType(type: string, value: Message, policy: Required<SignerOptions>): readonly Wallet[] {
+function walletsOfType(type: string, value: Message, policy: Policy): readonly Wallet[] {
   if (type === 'AccountCreateContract') return [policy.activation]
+  if (type === 'TransferContract') {
+    const sun = BigInt(String(value.amount ?? 0))
+    if (sun <= 0n || sun > policy.refund_max_sun) throw new SigningRefused(`${sun} sun is too much for a refund`)
+    return policy.refund ? [policy.refund] : []
+  }
   if (type !== 'DelegateResourceContract' && type !== 'UnDelegateResourceContract') {
     throw new SigningRefused(`nothing here signs a ${type}`)
   }

@@ -46,7 +46,7 @@ export async function holdAll(tx: Tx, holds: readonly Transfer[]): Promise<void>
     )
     update account set held_sun = held_sun + asked.sun
     from (select debit, sum(amount_sun)::bigint as sun from hold group by debit) as asked
-    where account.id = asked.debit`
+    where account.id = asked.debit and not may_go_negative`
 }
 
 /** Takes held money. `amount_sun` may be less than was held: the rest is the customer's again. A hold is resolved once;
@@ -76,7 +76,7 @@ async function resolve(
   const posted_sun = kind === 'capture' ? amount_sun : 0n
   await tx`
     update account set held_sun = held_sun - ${hold.amount_sun}, posted_sun = posted_sun - ${posted_sun}
-    where id = ${hold.debit}`
+    where id = ${hold.debit} and not may_go_negative`
 }
 
 /** Moves money at once. Returns false, and changes nothing, when the very same transfer was made before; throws when its

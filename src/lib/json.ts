@@ -227,7 +227,7 @@ class Reader {
 
 declare global {
   interface JSON {
-    /** Text that JSON.stringify() prints as it stands (ECMAScript 2026; the compiler's library lacks it). */
+    /** Text that JSON.stringify() prints as it stands (the compiler's library lacks it). */
     rawJSON(text: string): { readonly rawJSON: string }
   }
 }

@@ -88,8 +88,7 @@ export function lockFolder(folder: string): { release(): void } | undefined {
   held.add(lock)
   return {
     release() {
-      held.delete(lock)
-      lock.close()
+      if (held.delete(lock)) lock.close()
     },
   }
 }

@@ -5,7 +5,7 @@
 import { execFile } from 'node:child_process'
 import { chmod, copyFile, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { basename, dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** A user of the machine. */
@@ -24,9 +24,9 @@ export function runProgram(
   args: string[],
   user: OsUser | undefined,
 ): Promise<{ ok: boolean; output: string }> {
-  return new Promise((resolve) => {
+  return new Promise((done) => {
     execFile(file, args, { cwd: '/', env: environment, ...user }, (failure, stdout, stderr) => {
-      resolve({ ok: failure === null, output: `${stdout}${stderr}`.trim() || (failure?.message ?? '') })
+      done({ ok: failure === null, output: `${stdout}${stderr}`.trim() || (failure?.message ?? '') })
     })
   })
 }
@@ -45,9 +45,9 @@ export async function serverUser(names: readonly string[]): Promise<OsUser | und
  *  that comes through npm. Throws one sentence when there is none that works. */
 export async function findPrograms(bin: string | undefined, user: OsUser | undefined): Promise<string> {
   if (bin !== undefined) {
-    const { ok, output } = await runProgram(join(bin, 'postgres'), ['--version'], user)
+    const { ok, output } = await runProgram(resolve(bin, 'postgres'), ['--version'], user)
     if (!ok) throw new Error(`PG_BIN does not lead to a PostgreSQL that runs: ${output}`)
-    return bin
+    return resolve(bin)
   }
   const native = packagedPrograms()
   if ((await makeLinks(native)) && (await runProgram(join(native, 'bin/postgres'), ['--version'], user)).ok)

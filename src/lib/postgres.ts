@@ -56,7 +56,9 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
     await endServerLeftRunning(place.folder)
     await initialise(cluster)
     const started = await startServer(cluster, options.settings ?? {})
-    return { ...started, ended: started.ended.then(lock.release) }
+    void started.ended.then(lock.release)
+    const stop = () => started.stop().then(lock.release)
+    return { ...started, stop }
   } catch (thrown) {
     lock.release()
     if (options.throw_away) await rm(place.folder, { recursive: true, force: true })
@@ -94,13 +96,15 @@ async function initialise(cluster: Cluster): Promise<void> {
   const args = ['-D', join(fresh, 'data'), '-U', 'penstock', '-A', 'scram-sha-256', '-E', 'UTF8', '--locale=C']
   args.push('--data-checksums', '--no-instructions', `--pwfile=${join(fresh, 'password')}`)
   if (cluster.throw_away) args.push('--no-sync')
-  const output = join(folder, 'initdb.log')
+  const output = join(fresh, 'initdb.log')
   const { exited } = await runWatched(cluster, 'initdb', args, output)
   if ((await exited) !== 0) throw new Error(`PostgreSQL's initdb failed:\n${await tail(output, 0)}`)
   await rename(join(fresh, 'password'), join(folder, 'password'))
   await rename(join(fresh, 'data'), join(folder, 'data'))
-  await Promise.all([rm(fresh, { recursive: true }), rm(output)])
-  for (const path of [folder, join(folder, '..')]) await syncFolder(path)
+  await rm(fresh, { recursive: true })
+  await syncFolder(folder)
+  // The folder above may be closed to us.
+  await syncFolder(join(folder, '..')).catch(() => {})
 }
 
 async function syncFolder(path: string): Promise<void> {
@@ -141,6 +145,8 @@ function serverSettings(port: number, settings: Record<string, string>): string[
     max_connections: '100',
     timezone: 'UTC',
     log_timezone: 'UTC',
+    // What a statement is refused for, its sender is told; the log would keep it for ever.
+    log_min_messages: 'log',
     log_checkpoints: 'off',
     ...settings,
     port: String(port),

@@ -47,7 +47,7 @@ export function activateStep(needs: Needs): Step {
           )
           const attempt_id = await enqueueAttempt(tx, needs, { subject: `activate:${id}`, contract: creation })
           await tx`update activation set state = 'activating', attempt_id = ${attempt_id} where id = ${id}`
-          await tx`update orders set state = 'pending' where activation_id = ${id} and fee_sun > 0 and state = 'new'`
+          await tx`update orders set state = 'pending' where activation_id = ${id} and activate and state = 'new'`
         })
       }
       return rows.length > 0

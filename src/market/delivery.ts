@@ -87,7 +87,7 @@ export function settleStep(needs: Needs): Step {
   return {
     name: 'settle',
     rest_ms: 1_000,
-    wakes: ['delegate', 'reclaim', 'survey'],
+    wakes: ['delegate', 'reclaim', 'survey', 'recharged'],
     async run() {
       const late = later(clock, -WAIT_MAX_MS)
       const due = await sql<{ id: string }>`
@@ -198,13 +198,13 @@ async function succeed(tx: Tx, outcome: { order: Order; tx_id: string; refund_su
   await tx`
     update orders set state = 'success', tx_id = ${tx_id}, amount_sun = ${amount_sun}, fee_sun = fee_sun - ${refund_sun}
     where id = ${order.id}`
-  await capture(tx, holdOf(order.id), now, amount_sun)
+  if (order.amount_sun > 0n) await capture(tx, holdOf(order.id), now, amount_sun)
   return true
 }
 
 async function fail(tx: Tx, order: Order, parts: readonly Tried[], now: Date): Promise<true> {
   await tx`update orders set state = 'failed', to_delegate = false where id = ${order.id}`
-  await release(tx, holdOf(order.id), now)
+  if (order.amount_sun > 0n) await release(tx, holdOf(order.id), now)
   // What was delivered of it is due at once.
   await tx`update delegation set expires_at = delegated_at where order_id = ${order.id} and state = 'active'`
   if (order.to_delegate) {

@@ -34,6 +34,9 @@ export type Purchase = {
   energy: number
   bandwidth: number
   activate: boolean
+  /** Placed by the service itself (a direct recharge, a subscription's top-up): the price is agreed, and whatever account
+   *  pays it is not looked at. */
+  house?: { agreed_sun: bigint }
 }
 
 export type Order = {
@@ -116,8 +119,11 @@ async function placeTogether(tx: Tx, needs: Needs, asked: Asked[]): Promise<(Pla
     const outcome = judge(purchase, situation, needs.new_id)
     if (outcome instanceof Fault || outcome.replayed) return outcome
     const { order } = outcome
-    if (order.fee_sun > 0n && order.activation_id !== null) {
-      activated.push({ id: order.activation_id, address: order.address })
+    const { address, activation_id } = order
+    const known = situation.activations.get(address)
+    if (activation_id !== null && known?.state === 'wanted') {
+      situation.activations.set(address, { id: activation_id, state: 'new' })
+      activated.push({ id: activation_id, address })
     }
     accepted.push(order)
     return outcome
@@ -182,32 +188,32 @@ function judge(asked: Asked, situation: Situation, new_id: NewId): Placed | Faul
     return ServiceUnavailable()
   }
   const free_sun = situation.free_sun.get(asked.customer_id)
-  if (free_sun === undefined) return WalletNotFound()
+  if (free_sun === undefined && !asked.house) return WalletNotFound()
   if (receiver === 'contract') return InvalidAddress(undefined, 'A contract cannot receive resources')
   const under_way = receiver === 'inactive' ? situation.activations.get(asked.address) : undefined
   const active = receiver === 'active' || under_way !== undefined
   if (service === 'activate_address' && active) return AddressAlreadyActivated()
   if (!active && !asked.activate) return AddressNotActivated()
-  const fee_sun = active ? 0n : prices.activation_sun
-  const amount_sun =
-    fee_sun +
-    (energy > 0 ? priceOf(prices, 'energy', energy) : 0n) +
-    (bandwidth > 0 ? priceOf(prices, 'bandwidth', bandwidth) : 0n)
-  if (free_sun < amount_sun) return InsufficientFunds()
-  const activation = active ? under_way : { id: new_id(), state: 'new' }
-  const order = newOrder(asked, {
-    id: new_id(),
-    activation_id: activation?.id ?? null,
-    amount_sun,
-    fee_sun,
-    now: situation.now,
-  })
+  const { amount_sun, fee_sun } = asked.house
+    ? { amount_sun: asked.house.agreed_sun, fee_sun: 0n }
+    : cost(asked, active)
+  if (!asked.house && free_sun! < amount_sun) return InsufficientFunds()
+  const activation = active ? under_way : { id: new_id(), state: 'wanted' }
+  const activation_id = activation?.id ?? null
+  const order = newOrder(asked, { id: new_id(), activation_id, amount_sun, fee_sun, now: situation.now })
   if (asked.external_id !== null) situation.by_external_id.set(externalKey(asked), order)
   if (activation) situation.activations.set(asked.address, activation)
-  situation.free_sun.set(asked.customer_id, free_sun - amount_sun)
+  if (!asked.house) situation.free_sun.set(asked.customer_id, free_sun! - amount_sun)
   situation.room.set('energy', (situation.room.get('energy') ?? 0) - energy)
   situation.room.set('bandwidth', (situation.room.get('bandwidth') ?? 0) - bandwidth)
   return { order, replayed: false }
+}
+
+function cost({ prices, energy, bandwidth }: Asked, active: boolean): { amount_sun: bigint; fee_sun: bigint } {
+  const fee_sun = active ? 0n : prices.activation_sun
+  const energy_sun = energy > 0 ? priceOf(prices, 'energy', energy) : 0n
+  const bandwidth_sun = bandwidth > 0 ? priceOf(prices, 'bandwidth', bandwidth) : 0n
+  return { amount_sun: fee_sun + energy_sun + bandwidth_sun, fee_sun }
 }
 
 function sameMeaning(earlier: Order, asked: Purchase): boolean {
@@ -257,9 +263,10 @@ async function write(tx: Tx, now: Date, orders: Order[], activations: { id: stri
                 ${column('to_delegate')}::boolean[], ${column('amount_sun')}::bigint[], ${column('fee_sun')}::bigint[])
       as o (id, customer_id, external_id, service, address, energy, bandwidth, activate, activation_id,
             to_delegate, amount_sun, fee_sun)`
+  const paid = orders.filter((order) => order.amount_sun > 0n)
   await holdAll(
     tx,
-    orders.map((order) => ({
+    paid.map((order) => ({
       id: holdOf(order.id),
       debit: customerAccount(order.customer_id),
       credit: REVENUE,

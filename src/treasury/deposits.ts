@@ -1,89 +1,148 @@
-// Deposits: TRX that arrives at an address of ours, read from solid blocks, each exactly once. What arrives at a
-// customer's deposit address is credited; what arrives at the published address is held for the operator. The ledger
-// entry, the deposit and the cursor are one transaction, and the deposit's id is the transaction's on the chain.
+// Deposits: what arrives at an address of ours, read from blocks. A customer's deposit is credited when it is solid, once,
+// whatever is restarted: the ledger entry, the deposit and the cursor are one transaction, and the deposit's key is the
+// transaction's on the chain. What arrives at the published address is a direct recharge (recharges.ts); a token that is
+// not TRX is held for the operator. Nothing that arrives is ignored.
 
-import { readSolidBlocks, type StoredBlock } from '../chain/blocks.ts'
+import { readBlocks, readSolidBlocks, type StoredBlock } from '../chain/blocks.ts'
 import { customersOfAddresses } from '../customers/customers.ts'
 import { customerAccount, move, WORLD } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
 import type { Address } from '../tron/address.ts'
-import type { TrxTransfer } from '../tron/node.ts'
 
-export type Needs = { sql: Sql; clock: Clock; recharge_address: Address }
+/** `recharge_at`: whether a direct recharge is acted on when a block has it, or when that block is solid. */
+export type Needs = { sql: Sql; clock: Clock; recharge_address: Address; recharge_at: 'inclusion' | 'solid' }
 
 export type Deposit = {
   tx_id: string
+  position: number
   from_address: Address
   to_address: Address
-  amount_sun: bigint
+  amount_sun: bigint | null
+  token: Address | null
+  token_amount: bigint | null
   block_number: bigint
   block_time: Date
   customer_id: string | null
-  state: 'credited' | 'held'
+  state: 'credited' | 'received' | 'delivering' | 'delivered' | 'returning' | 'refunding' | 'refunded' | 'held' | 'gone'
   reason: string | null
+  energy: bigint | null
+  order_id: string | null
+  refund_id: string | null
+  solid_at: Date | null
   seen_at: Date
 }
 
+/** Whom direct recharges belong to in the ledger and among the orders. */
+export const DIRECT_RECHARGE = 'direct_recharge'
+
+/** Reads solid blocks: credits customers, and books what arrived for direct recharge. */
 export function creditStep(needs: Needs): Step {
   const { sql } = needs
   return {
     name: 'credit',
     rest_ms: 3_000,
+    wakes: ['recharge', 'refund'],
     run: () =>
       sql.begin((tx) =>
         readSolidBlocks(tx, 'deposits', async (blocks) => {
-          for (const block of blocks) await creditBlock(tx, needs, block)
+          for (const block of blocks) await readBlock(tx, needs, { block, solid: true })
         }),
       ),
   }
 }
 
-async function creditBlock(tx: Tx, needs: Needs, block: StoredBlock): Promise<void> {
-  const arrived = block.contents.transfers
-    .map(([tx_id, from, to, sun]) => ({ tx_id, from, to, amount_sun: BigInt(sun) }))
-    .filter((transfer) => transfer.amount_sun > 0n)
-  if (arrived.length === 0) return
-  const owners = await customersOfAddresses(
-    tx,
-    arrived.map((transfer) => transfer.to),
-  )
-  for (const transfer of arrived) {
-    const customer_id = owners.get(transfer.to)
-    if (customer_id !== undefined) await credit(tx, needs, { block, transfer, customer_id })
-    else if (transfer.to === needs.recharge_address) await holdForOperator(tx, needs, { block, transfer })
+/** Reads blocks of the head for direct recharges, when they are acted on at inclusion. */
+export function arriveStep(needs: Needs): Step {
+  const { sql, recharge_at } = needs
+  return {
+    name: 'arrive',
+    rest_ms: 3_000,
+    wakes: ['recharge'],
+    run: async () =>
+      recharge_at === 'inclusion' &&
+      sql.begin((tx) =>
+        readBlocks(tx, { name: 'recharges', side: 'head' }, async (blocks) => {
+          for (const block of blocks) await readBlock(tx, needs, { block, solid: false })
+        }),
+      ),
   }
 }
 
-type Arrival = { block: StoredBlock; transfer: TrxTransfer }
-
-async function credit(tx: Tx, { clock }: Needs, arrival: Arrival & { customer_id: string }): Promise<void> {
-  const { block, transfer, customer_id } = arrival
-  const { tx_id, from, to, amount_sun } = transfer
-  const seen_at = clock.now()
-  await tx`
-    insert into deposit (tx_id, from_address, to_address, amount_sun, block_number, block_time, customer_id, state, seen_at)
-    values (${tx_id}, ${from}, ${to}, ${amount_sun}, ${block.number}, ${block.time}, ${customer_id}, 'credited', ${seen_at})`
-  await move(tx, {
-    id: `deposit:${tx_id}`,
-    debit: WORLD,
-    credit: customerAccount(customer_id),
-    amount_sun,
-    made_at: seen_at,
-  })
+type Arrival = {
+  tx_id: string
+  position: number
+  from: Address
+  to: Address
+  amount_sun: bigint | null
+  token: Address | null
+  token_amount: bigint | null
 }
 
-async function holdForOperator(tx: Tx, { clock }: Needs, { block, transfer }: Arrival): Promise<void> {
-  const { tx_id, from, to, amount_sun } = transfer
-  await tx`
-    insert into deposit (tx_id, from_address, to_address, amount_sun, block_number, block_time, state, reason, seen_at)
-    values (${tx_id}, ${from}, ${to}, ${amount_sun}, ${block.number}, ${block.time}, 'held',
-            'sent to the published address', ${clock.now()})`
+function arrivalsOf({ contents }: StoredBlock): Arrival[] {
+  const trx = contents.transfers.map(
+    ([tx_id, from, to, sun]): Arrival => ({
+      ...{ tx_id, from, to, position: 0, amount_sun: BigInt(sun) },
+      ...{ token: null, token_amount: null },
+    }),
+  )
+  const tokens = contents.token_transfers.map(
+    ([tx_id, index, token, from, to, amount]): Arrival => ({
+      ...{ tx_id, from, to, position: index + 1, amount_sun: null },
+      ...{ token, token_amount: BigInt(amount) },
+    }),
+  )
+  return [...trx, ...tokens].filter((one) => (one.amount_sun ?? one.token_amount ?? 0n) > 0n)
 }
 
-/** The deposit that a transaction on the chain was, if it was one. */
-export async function findDeposit(sql: Sql, tx_id: string): Promise<Deposit | undefined> {
-  const [deposit] = await sql<Deposit>`select * from deposit where tx_id = ${tx_id}`
-  return deposit
+async function readBlock(
+  tx: Tx,
+  needs: Needs,
+  { block, solid }: { block: StoredBlock; solid: boolean },
+): Promise<void> {
+  const arrivals = arrivalsOf(block)
+  if (arrivals.length === 0) return
+  const receivers = [...new Set(arrivals.map((one) => one.to))]
+  const owners = solid ? await customersOfAddresses(tx, receivers) : new Map<Address, string>()
+  for (const arrival of arrivals) {
+    const customer_id = owners.get(arrival.to)
+    const recharge = arrival.to === needs.recharge_address
+    if (customer_id === undefined && !recharge) continue
+    const is_trx = arrival.amount_sun !== null
+    const state = !is_trx ? 'held' : recharge ? 'received' : 'credited'
+    if (!solid && state !== 'received') continue
+    await note(tx, needs, { block, arrival, solid, state, customer_id: customer_id ?? null })
+    if (!solid || arrival.amount_sun === null) continue
+    await move(tx, {
+      id: `deposit:${arrival.tx_id}`,
+      debit: WORLD,
+      credit: customerAccount(customer_id ?? DIRECT_RECHARGE),
+      amount_sun: arrival.amount_sun,
+      made_at: needs.clock.now(),
+    })
+  }
+}
+
+type Noted = { block: StoredBlock; arrival: Arrival; solid: boolean; state: string; customer_id: string | null }
+
+/** Writes the deposit, or, when it was seen in a block of the head before, where it is now. */
+async function note(tx: Tx, { clock }: Needs, { block, arrival, solid, state, customer_id }: Noted): Promise<void> {
+  const { tx_id, position, from, to, amount_sun, token, token_amount } = arrival
+  const now = clock.now()
+  const reason = state === 'held' ? 'a token that is not TRX' : null
+  await tx`
+    insert into deposit (tx_id, position, from_address, to_address, amount_sun, token, token_amount, block_number, block_time,
+                         customer_id, state, reason, solid_at, due_at, seen_at)
+    values (${tx_id}, ${position}, ${from}, ${to}, ${amount_sun}, ${token}, ${token_amount}, ${block.number}, ${block.time},
+            ${customer_id}, ${state}, ${reason}, ${solid ? now : null}, ${now}, ${now})
+    on conflict (tx_id, position) do update
+      set block_number = excluded.block_number, block_time = excluded.block_time,
+          solid_at = coalesce(deposit.solid_at, excluded.solid_at),
+          state = case when deposit.state = 'gone' then 'received' else deposit.state end`
+}
+
+/** The deposits that a transaction on the chain made, if it made any. */
+export async function findDeposits(sql: Sql, tx_id: string): Promise<Deposit[]> {
+  return sql<Deposit>`select * from deposit where tx_id = ${tx_id} order by position`
 }

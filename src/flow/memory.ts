@@ -1,0 +1,230 @@
+// The index's memory: a slot of 64 bytes for each (asset, address), found by open addressing, and for each category that
+// the address ever had a cell of 56 bytes. A slot's cells lie together in the order of their categories; a mask of 28 bits
+// says which there are, so a cell is found by counting bits. Amounts are 64-bit, in two words: beyond is an error.
+
+/** Words (32 bits) of a slot and what they hold. ASSET is the asset, the capacity for cells << 8, and the label << 16. */
+export const SLOT = 16
+export const ASSET = 5
+export const BALANCE = 6
+export const CELLS = 8
+export const MASK = 9
+export const SENT = 10
+export const COUNT_IN = 12
+export const COUNT_OUT = 13
+export const FIRST_BLOCK = 14
+export const LAST_BLOCK = 15
+
+/** Words of a cell: 64-bit amounts held, received, received from terminals directly, sent to terminals directly; the
+ *  transfer that brought most of it; and two doubles: the sum of amount times hops, and what that transfer brought. */
+export const CELL = 14
+export const HELD = 0
+export const RECEIVED = 2
+export const DIRECT = 4
+export const DESTINATION = 6
+export const WITNESS = 8
+/** Places of the doubles, in units of eight bytes. */
+export const CELL_DOUBLES = 7
+export const HOPS = 5
+export const WITNESS_AMOUNT = 6
+
+/** The asset of slots that only carry an address's label. */
+export const LABEL_ASSET = 255
+
+const WORD = 2 ** 32
+
+/** How many bits of a 28-bit mask are set. */
+export function bitCount(mask: number): number {
+  let n = mask - ((mask >>> 1) & 0x55555555)
+  n = (n & 0x33333333) + ((n >>> 2) & 0x33333333)
+  return Math.imul((n + (n >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
+}
+
+/** Capacities that a slot's cells can have. */
+const CAPACITIES = [1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 28]
+
+function capacityFor(count: number): number {
+  for (const capacity of CAPACITIES) if (capacity >= count) return capacity
+  throw new RangeError('more cells than categories')
+}
+
+export class Memory {
+  slots: Uint32Array
+  slot_count = 0
+  cells: Uint32Array
+  doubles: Float64Array
+  private cell_end = 0
+  private readonly free: number[][] = Array.from({ length: 29 }, () => [])
+  private table: Uint32Array
+
+  constructor(slots_expected: number) {
+    this.slots = new Uint32Array(Math.max(16, slots_expected) * SLOT)
+    this.cells = new Uint32Array(Math.max(16, slots_expected) * CELL)
+    this.doubles = new Float64Array(this.cells.buffer)
+    this.table = new Uint32Array(2 ** Math.ceil(Math.log2(Math.max(16, slots_expected) * 2)))
+  }
+
+  /** Bytes in use by the slots, their cells and the table that finds them. */
+  get bytes(): number {
+    return this.slots.byteLength + this.cells.byteLength + this.table.byteLength
+  }
+
+  /** The slot of an address (20 bytes from `at`), or -1. */
+  find(asset: number, bytes: Uint8Array, at: number): number {
+    const place = this.place(asset, readWords(bytes, at))
+    return this.table[place]! - 1
+  }
+
+  /** The slot of an address; made, empty and without a label, when there is none. */
+  findOrMake(asset: number, bytes: Uint8Array, at: number): number {
+    const address = readWords(bytes, at)
+    const place = this.place(asset, address)
+    const found = this.table[place]!
+    return found > 0 ? found - 1 : this.make(asset, address, place)
+  }
+
+  private make(asset: number, address: Uint32Array, place: number): number {
+    const slot = this.slot_count
+    if ((slot + 1) * SLOT > this.slots.length) this.slots = grown(this.slots)
+    this.slots.set(address, slot * SLOT)
+    this.slots[slot * SLOT + ASSET] = asset
+    this.slot_count += 1
+    this.table[place] = slot + 1
+    if (this.slot_count * 2 > this.table.length) this.widenTable()
+    return slot
+  }
+
+  /** Where in the table the address is, or would be put. */
+  private place(asset: number, address: Uint32Array): number {
+    const { table, slots } = this
+    const last = table.length - 1
+    let place = hashOf(asset, address[0]!, address[1]!) & last
+    for (;;) {
+      const found = table[place]!
+      if (found === 0) return place
+      const base = (found - 1) * SLOT
+      if (
+        slots[base] === address[0] &&
+        slots[base + 1] === address[1] &&
+        slots[base + 2] === address[2] &&
+        slots[base + 3] === address[3] &&
+        slots[base + 4] === address[4] &&
+        (slots[base + ASSET]! & 255) === asset
+      )
+        return place
+      place = (place + 1) & last
+    }
+  }
+
+  private widenTable(): void {
+    const table = new Uint32Array(this.table.length * 2)
+    const last = table.length - 1
+    const { slots } = this
+    for (let slot = 0; slot < this.slot_count; slot++) {
+      const base = slot * SLOT
+      let place = hashOf(slots[base + ASSET]! & 255, slots[base]!, slots[base + 1]!) & last
+      while (table[place] !== 0) place = (place + 1) & last
+      table[place] = slot + 1
+    }
+    this.table = table
+  }
+
+  /** Makes sure that the slot has a cell for each category of the mask. New cells are zero. */
+  ensureCells(slot: number, wanted: number): void {
+    const base = slot * SLOT
+    const had = this.slots[base + MASK]!
+    const mask = (had | wanted) >>> 0
+    if (mask === had) return
+    const old_count = bitCount(had)
+    const count = bitCount(mask)
+    const capacity = (this.slots[base + ASSET]! >>> 8) & 255
+    let from = this.slots[base + CELLS]!
+    let to = from
+    if (count > capacity) {
+      const larger = capacityFor(count)
+      to = this.takeCells(larger)
+      if (capacity > 0) this.free[capacity]!.push(from)
+      this.slots[base + CELLS] = to
+      this.slots[base + ASSET] = (this.slots[base + ASSET]! & 0xffff00ff) | (larger << 8)
+    }
+    // From the last cell to the first, so that cells can move up within their own block.
+    from = (from + old_count) * CELL
+    let end = (to + count) * CELL
+    const { cells } = this
+    for (let rest = mask; rest !== 0; ) {
+      const bit = 2 ** (31 - Math.clz32(rest))
+      rest ^= bit
+      end -= CELL
+      if ((had & bit) === 0) cells.fill(0, end, end + CELL)
+      else {
+        from -= CELL
+        if (from !== end) cells.copyWithin(end, from, from + CELL)
+      }
+    }
+    this.slots[base + MASK] = mask
+  }
+
+  /** A block of cells, of undefined content. */
+  private takeCells(capacity: number): number {
+    const reused = this.free[capacity]!.pop()
+    if (reused !== undefined) return reused
+    const start = this.cell_end
+    this.cell_end += capacity
+    if (this.cell_end * CELL > this.cells.length) {
+      this.cells = grown(this.cells)
+      this.doubles = new Float64Array(this.cells.buffer)
+    }
+    return start
+  }
+
+  /** Adds to a 64-bit amount in the slots or the cells. Throws when it leaves 64 bits. */
+  static add(words: Uint32Array, at: number, low: number, high: number): void {
+    const sum = words[at]! + low
+    const sum_high = words[at + 1]! + high + (sum >= WORD ? 1 : 0)
+    if (sum_high >= WORD) throw new RangeError('an amount left 64 bits')
+    words[at] = sum
+    words[at + 1] = sum_high
+  }
+}
+
+/** A 64-bit amount, exact. */
+export function readBig(words: Uint32Array, at: number): bigint {
+  return (BigInt(words[at + 1]!) << 32n) | BigInt(words[at]!)
+}
+
+export function writeBig(words: Uint32Array, at: number, amount: bigint): void {
+  words[at] = Number(amount & 0xffffffffn)
+  words[at + 1] = Number(amount >> 32n)
+}
+
+/** A 64-bit amount as a double: exact below 2^53. */
+export function readNumber(words: Uint32Array, at: number): number {
+  return words[at]! + words[at + 1]! * WORD
+}
+
+const read_words = new Uint32Array(5)
+
+/** The five words of an address. The result is overwritten by the next call. */
+function readWords(bytes: Uint8Array, at: number): Uint32Array {
+  for (let i = 0; i < 5; i++, at += 4) {
+    read_words[i] = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
+  }
+  return read_words
+}
+
+/** Writes an address's 20 bytes from its slot. */
+export function writeAddress(slots: Uint32Array, slot: number, bytes: Uint8Array, at: number): void {
+  for (let i = 0; i < 20; i++) bytes[at + i] = slots[slot * SLOT + (i >>> 2)]! >>> ((i & 3) * 8)
+}
+
+function hashOf(asset: number, a: number, b: number): number {
+  const mixed = Math.imul(a ^ Math.imul(asset + 1, 0x9e3779b1), 0x85ebca6b) ^ Math.imul(b, 0xc2b2ae35)
+  return (mixed ^ (mixed >>> 15)) >>> 0
+}
+
+/** Twice as large while small; then by half, because both live while the old is copied. */
+function grown(words: Uint32Array): Uint32Array {
+  const larger = words.length < 2 ** 24 ? words.length * 2 : Math.ceil((words.length * 1.5) / 112) * 112
+  const copy = new Uint32Array(larger)
+  copy.set(words)
+  return copy
+}

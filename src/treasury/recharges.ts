@@ -1,0 +1,213 @@
+// Direct recharge: whoever sends TRX to the published address gets energy for an hour. Each deposit ends as delivered,
+// refunded or held with a reason; the drawing is in db/0005_treasury.sql.
+//
+// The delivery is an order like any other, placed by the house under the deposit's own id, so that a crash in between
+// finds it again. Money goes back only when the deposit is solid, and only to the address that sent it.
+
+import { enqueueAttempt } from '../chain/attempts.ts'
+import { customerAccount, move, REVENUE, WORLD } from '../ledger/ledger.ts'
+import type { Clock } from '../lib/clock.ts'
+import { Fault } from '../lib/fault.ts'
+import type { NewId } from '../lib/ids.ts'
+import type { Sql, Tx } from '../lib/sql.ts'
+import { eachRow, type Step } from '../lib/step.ts'
+import type { Placed, Purchase } from '../market/orders.ts'
+import type { Prices } from '../market/prices.ts'
+import { type Address, addressToHex } from '../tron/address.ts'
+import { contract } from '../tron/transaction.ts'
+import { type Deposit, DIRECT_RECHARGE } from './deposits.ts'
+
+export type RefundWallet = { address: Address; permission_id: number }
+
+export type Needs = {
+  sql: Sql
+  clock: Clock
+  new_id: NewId
+  prices: () => Promise<Prices>
+  placeOrder: (purchase: Purchase) => Promise<Placed>
+  refund_wallet: RefundWallet | undefined
+}
+
+/** What sending a refund costs, in sun: 267 bytes of bandwidth at 1000 sun, and the signature of a permission. */
+export const NETWORK_FEE_SUN = 300_000n
+/** A refund of less than this is not worth sending. */
+export const REFUND_MIN_SUN = 500_000n
+/** How long a recharge may wait for room in the pool before it goes back. */
+const WAIT_MAX_MS = 120_000
+const LOOK_AGAIN_MS = 3_000
+const AT_ONCE = 50
+
+const later = (clock: Clock, ms: number) => new Date(clock.now().getTime() + ms)
+
+/** The energy that an amount buys: at the price of the highest tier whose least amount it reaches. Undefined when it
+ *  reaches none, or more than that tier sells. */
+export function rechargeEnergy(prices: Prices, amount_sun: bigint): number | undefined {
+  const reached = prices.tiers
+    .filter((tier) => tier.resource === 'energy')
+    .map((tier) => ({ tier, energy: Number((amount_sun * 1000n) / tier.price_sun) }))
+    .filter(({ tier, energy }) => energy >= tier.min_amount)
+    .at(-1)
+  return reached && reached.energy <= reached.tier.max_amount ? reached.energy : undefined
+}
+
+/** received -> delivering | returning */
+export function rechargeStep(needs: Needs): Step {
+  const { sql, clock } = needs
+  return {
+    name: 'recharge',
+    rest_ms: 1_000,
+    wakes: ['delegate', 'refund'],
+    async run() {
+      const gone = await sql`
+        update deposit set state = 'gone', reason = 'taken back by a fork'
+        where state = 'received' and solid_at is null
+          and block_number <= (select number from cursor where name = 'deposits')
+        returning tx_id`
+      const due = await sql<Deposit>`
+        select * from deposit where state = 'received' and due_at <= ${clock.now()} order by due_at limit ${AT_ONCE}`
+      const moved = await eachRow(
+        due,
+        (deposit) => deliver(needs, deposit),
+        ({ tx_id }) => sql`update deposit set due_at = ${later(clock, LOOK_AGAIN_MS)} where tx_id = ${tx_id}`,
+      )
+      return moved || gone.length > 0
+    },
+  }
+}
+
+async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
+  const { sql, clock } = needs
+  const { tx_id, amount_sun, from_address } = deposit
+  const prices = await needs.prices()
+  const energy = amount_sun === null ? undefined : rechargeEnergy(prices, amount_sun)
+  if (amount_sun === null || energy === undefined) return giveBack(sql, deposit, 'the amount is in no tier')
+  if (!prices.on_sale.has(DIRECT_RECHARGE)) return giveBack(sql, deposit, 'direct recharge is off sale')
+  const purchase: Purchase = {
+    ...{ customer_id: DIRECT_RECHARGE, external_id: `deposit:${tx_id}`, service: 'energy', address: from_address },
+    ...{ energy, bandwidth: 0, activate: false, house: { agreed_sun: amount_sun } },
+  }
+  const placed = await needs.placeOrder(purchase).catch((thrown: unknown) => {
+    if (thrown instanceof Fault) return thrown
+    throw thrown
+  })
+  if (placed instanceof Fault) {
+    const waited_ms = clock.now().getTime() - deposit.seen_at.getTime()
+    if (placed.code !== 35) return giveBack(sql, deposit, placed.message)
+    if (waited_ms > WAIT_MAX_MS) return giveBack(sql, deposit, 'the pool could not deliver it')
+    await sql`update deposit set due_at = ${later(clock, LOOK_AGAIN_MS)} where tx_id = ${tx_id} and position = 0`
+    return false
+  }
+  await sql`
+    update deposit set state = 'delivering', order_id = ${placed.order.id}, energy = ${placed.order.energy}
+    where tx_id = ${tx_id} and position = 0 and state = 'received'`
+  return true
+}
+
+async function giveBack(sql: Sql, { tx_id, position }: Deposit, reason: string): Promise<true> {
+  await sql`
+    update deposit set state = 'returning', reason = ${reason}
+    where tx_id = ${tx_id} and position = ${position} and state in ('received', 'delivering')`
+  return true
+}
+
+/** delivering -> delivered | returning */
+export function rechargedStep({ sql }: Pick<Needs, 'sql'>): Step {
+  return {
+    name: 'recharged',
+    rest_ms: 3_000,
+    wakes: ['refund'],
+    async run() {
+      const delivered = await sql`
+        update deposit set state = 'delivered' from orders
+        where orders.id = order_id and deposit.state = 'delivering' and orders.state = 'success' returning deposit.tx_id`
+      const failed = await sql`
+        update deposit set state = 'returning', reason = 'it could not be delivered' from orders
+        where orders.id = order_id and deposit.state = 'delivering' and orders.state = 'failed' returning deposit.tx_id`
+      return delivered.length + failed.length > 0
+    },
+  }
+}
+
+/** returning -> refunding | held */
+export function refundStep(needs: Needs): Step {
+  const { sql, refund_wallet } = needs
+  return {
+    name: 'refund',
+    rest_ms: 3_000,
+    wakes: ['sign'],
+    async run() {
+      const due = await sql<Deposit>`
+        select * from deposit where state = 'returning' and solid_at is not null order by due_at limit ${AT_ONCE}`
+      return eachRow(
+        due,
+        (deposit) => sql.begin((tx) => refund(tx, { ...needs, refund_wallet }, deposit)),
+        async () => {},
+      )
+    },
+  }
+}
+
+async function refund(tx: Tx, needs: Needs, { tx_id, position }: Deposit): Promise<boolean> {
+  const [deposit] = await tx<Deposit>`
+    select * from deposit where tx_id = ${tx_id} and position = ${position} and state = 'returning'
+    for update skip locked`
+  if (!deposit || deposit.amount_sun === null) return false
+  const refund_sun = deposit.amount_sun - NETWORK_FEE_SUN
+  if (!needs.refund_wallet || refund_sun < REFUND_MIN_SUN) {
+    const why = needs.refund_wallet ? 'too little to send back' : 'no wallet for refunds is configured'
+    await tx`
+      update deposit set state = 'held', reason = reason || '; ' || ${why}::text where tx_id = ${tx_id} and position = ${position}`
+    return true
+  }
+  const { address, permission_id } = needs.refund_wallet
+  const payment = contract(
+    'TransferContract',
+    {
+      owner_address: addressToHex(address),
+      to_address: addressToHex(deposit.from_address),
+      amount: refund_sun,
+    },
+    permission_id,
+  )
+  const refund_id = await enqueueAttempt(tx, needs, { subject: `refund:${tx_id}`, contract: payment })
+  await tx`
+    update deposit set state = 'refunding', refund_id = ${refund_id} where tx_id = ${tx_id} and position = ${position}`
+  return true
+}
+
+/** refunding -> refunded when solid, or returning again when the attempt is dead */
+export function refundedStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step {
+  return {
+    name: 'refunded',
+    rest_ms: 3_000,
+    wakes: ['refund'],
+    async run() {
+      const dead = await sql`
+        update deposit set state = 'returning', refund_id = null from attempt
+        where attempt.id = refund_id and attempt.state = 'dead' and deposit.state = 'refunding' returning tx_id`
+      const due = await sql<Deposit>`
+        select d.* from deposit as d join attempt as a on a.id = d.refund_id
+        where d.state = 'refunding' and a.state = 'solid' limit ${AT_ONCE}`
+      const moved = await eachRow(
+        due,
+        (deposit) => sql.begin((tx) => book(tx, clock, deposit)),
+        async () => {},
+      )
+      return moved || dead.length > 0
+    },
+  }
+}
+
+async function book(tx: Tx, clock: Clock, { tx_id, position, amount_sun }: Deposit): Promise<boolean> {
+  const [mine] = await tx`
+    update deposit set state = 'refunded' where tx_id = ${tx_id} and position = ${position} and state = 'refunding'
+    returning 1`
+  if (!mine || amount_sun === null) return false
+  const debit = customerAccount(DIRECT_RECHARGE)
+  const made_at = clock.now()
+  const refund_sun = amount_sun - NETWORK_FEE_SUN
+  await move(tx, { id: `refund:${tx_id}`, debit, credit: WORLD, amount_sun: refund_sun, made_at })
+  // What the sender does not get back pays the network.
+  await move(tx, { id: `refund_fee:${tx_id}`, debit, credit: REVENUE, amount_sun: NETWORK_FEE_SUN, made_at })
+  return true
+}

@@ -1,0 +1,81 @@
+// One process of the service: an App with its memory, its steps and its front door. Killing it loses everything but what
+// is in the database and on the chain.
+
+import type { FastifyInstance } from 'fastify'
+import { type App, buildApp } from '../../src/app.ts'
+import { buildServer } from '../../src/http/server.ts'
+import type { Clock } from '../../src/lib/clock.ts'
+import { silentLog } from '../../src/lib/log.ts'
+import type { Sql } from '../../src/lib/sql.ts'
+import type { Step } from '../../src/lib/step.ts'
+import { tronNode } from '../../src/tron/node.ts'
+import type { Dice } from './dice.ts'
+import { type Gate, Life } from './gate.ts'
+import { heldSql } from './held_sql.ts'
+import type { Network } from './network.ts'
+import type { Town } from './town.ts'
+
+export type Surroundings = {
+  sql: Sql
+  gate: Gate
+  network: Network
+  town: Town
+  dice: Dice
+  clock: Clock
+  /** How many nodes the service knows; all of them are the one chain. */
+  nodes: number
+}
+
+const SEALING_KEY = new Uint8Array(32).fill(7)
+
+export class Instance {
+  readonly life: Life
+  readonly app: App
+  /** Steps that were woken since they last ran. */
+  readonly woken = new Set<string>()
+  /** Steps that are running. */
+  readonly running = new Set<Step>()
+  private readonly server: Promise<FastifyInstance>
+
+  static async start(name: string, around: Surroundings): Promise<Instance> {
+    const instance = new Instance(name, around)
+    await (await instance.server).ready()
+    return instance
+  }
+
+  private constructor(name: string, { sql, gate, network, town, dice, clock, nodes }: Surroundings) {
+    this.life = new Life(name)
+    const held = heldSql(sql, gate, this.life)
+    const node = tronNode({
+      nodes: Array.from({ length: nodes }, (_, i) => ({ url: `http://node${i}` })),
+      transport: network.transport(gate, this.life),
+    })
+    const random = { bytes: (length: number) => dice.bytes(length) }
+    this.app = buildApp({
+      ...{ sql: held, clock, random, node, log: silentLog, wallets: town.wallets, sealing_key: SEALING_KEY },
+      wake: (step) => this.woken.add(step),
+    })
+    const needs = { sql: held, clock, random, log: silentLog, authenticate: this.app.authenticate }
+    this.server = buildServer(needs, { endpoints: this.app.endpoints, check_replies: true })
+  }
+
+  /** A request at the front door. Never answered when the instance is killed meanwhile. */
+  async post(path: string, headers: Record<string, string>, body: string): Promise<{ status: number; body: string }> {
+    const server = await this.server
+    const answer = await server.inject({ method: 'POST', url: path, headers, payload: Buffer.from(body) })
+    return { status: answer.statusCode, body: answer.body }
+  }
+
+  /** Runs a step once, and notes what it wakes. True when it moved something. */
+  async run(step: Step): Promise<boolean> {
+    this.running.add(step)
+    this.woken.delete(step.name)
+    try {
+      const moved = await step.run()
+      if (moved) for (const name of [step.name, ...(step.wakes ?? [])]) this.woken.add(name)
+      return moved
+    } finally {
+      this.running.delete(step)
+    }
+  }
+}

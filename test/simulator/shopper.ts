@@ -1,0 +1,129 @@
+// The customers: what they ask for, how they ask again when an answer is lost, and what they hold against the service.
+// An answer that contradicts an earlier one, a wrong price or a refusal that was not due is a finding.
+
+import { signature } from '../../src/http/signature.ts'
+import type { Address } from '../../src/tron/address.ts'
+import type { Dice } from './dice.ts'
+import type { Instance } from './instance.ts'
+
+export type Access = { customer_id: string; token: string; secret: string; deposit_address: Address }
+
+type Params = {
+  address: Address
+  duration?: number
+  amounts?: { energy?: number; bandwidth?: number }
+  amount?: number
+  activate_address?: boolean
+}
+
+/** One thing that a customer wants. */
+export type Wish = {
+  who: Access
+  service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address'
+  params: Params
+  external_id: string | undefined
+  /** How often it was asked for. */
+  asked: number
+  /** The order's id, once it was told. */
+  id: string | undefined
+  status: string | undefined
+}
+
+export type Reply = { code: number; key?: string; error?: string; result?: Record<string, unknown> }
+
+const CODES_OF_A_PURCHASE = new Set([0, 6, 24, 25, 35])
+
+const energies = [32_000, 65_000, 65_000, 64_999, 131_000]
+const bandwidths = [300, 345, 1_000]
+
+/** Draws a wish: mostly energy, of every service some, to addresses that exist or not. */
+export function drawWish(
+  dice: Dice,
+  of: { who: Access; active: readonly Address[]; inactive: readonly Address[] },
+  number: number,
+): Wish {
+  const service = dice.weighted({ energy: 6, bandwidth: 2, resource_bundle: 3, activate_address: 1 })
+  const dormant = dice.chance(service === 'activate_address' ? 0.9 : 0.25)
+  const address = dice.pick(dormant ? of.inactive : of.active)
+  const activate_address = dice.chance(dormant ? 0.8 : 0.1)
+  return {
+    who: of.who,
+    service,
+    params: { address, ...drawAmounts(dice, service), ...(activate_address && { activate_address }) },
+    external_id: dice.chance(0.8) ? `wish ${number}` : undefined,
+    asked: 0,
+    id: undefined,
+    status: undefined,
+  }
+}
+
+function drawAmounts(dice: Dice, service: Wish['service']): Partial<Params> {
+  const energy = dice.pick(energies)
+  const bandwidth = dice.pick(bandwidths)
+  if (service === 'activate_address') return {}
+  if (service === 'resource_bundle') return { duration: 1, amounts: { energy, bandwidth } }
+  const amount = service === 'energy' ? energy : bandwidth
+  return dice.chance(0.5) ? { duration: 1, amount } : { duration: 1, amounts: { [service]: amount } }
+}
+
+/** Sends a signed call. */
+export async function call(instance: Instance, who: Access, path: string, body: object): Promise<Reply> {
+  const text = JSON.stringify(body)
+  const headers = {
+    authorization: `Bearer ${who.token}`,
+    'x-signature': signature(Buffer.from(text), who.secret),
+    'content-type': 'application/json',
+  }
+  return JSON.parse((await instance.post(path, headers, text)).body) as Reply
+}
+
+/** Asks for a wish. Returns what is wrong with the answer. */
+export async function ask(instance: Instance, wish: Wish): Promise<{ code: number; objection: string | undefined }> {
+  wish.asked += 1
+  const { service, params, external_id } = wish
+  const before = { ...wish }
+  const reply = await call(instance, wish.who, '/v1/transaction/new', { service, params, external_id })
+  return { code: reply.code, objection: judge(wish, before, reply) }
+}
+
+/** `before` is what was known when it was asked for: answers may overtake one another. */
+function judge(wish: Wish, before: Wish, reply: Reply): string | undefined {
+  const { code, result } = reply
+  if (code !== 0) {
+    if (code === 500) return undefined
+    if (before.id !== undefined) return `refused with ${code} what was sold as ${before.id}`
+    return CODES_OF_A_PURCHASE.has(code) ? undefined : `refused with ${code} ${reply.key}: ${reply.error}`
+  }
+  const id = String(result?.id)
+  if (wish.id !== undefined && id !== wish.id) return `sold twice: ${wish.id} and ${id}`
+  if (wish.external_id !== undefined && result?.external_id !== wish.external_id) return `answers for ${result?.external_id}`
+  wish.id = id
+  return judgePrice(wish, Number(result?.amount)) ?? judgeStatus(wish, before.status, String(result?.status))
+}
+
+/** The shipped prices, in TRX, by the rules as published; an activation may be on top. */
+function judgePrice({ params, service }: Wish, charged: number): string | undefined {
+  const { amount, amounts } = params
+  const energy = service === 'energy' ? (amount ?? amounts?.energy ?? 0) : (amounts?.energy ?? 0)
+  const bandwidth = service === 'bandwidth' ? (amount ?? amounts?.bandwidth ?? 0) : (amounts?.bandwidth ?? 0)
+  const cents = Math.round((energy * (energy >= 131_000 ? 42 : 45)) / 10_000) + Math.round((bandwidth * 1_000) / 10_000)
+  const paid = Math.round(charged * 100)
+  const fee = service === 'activate_address' ? [140] : params.activate_address ? [0, 140] : [0]
+  return fee.some((one) => cents + one === paid) ? undefined : `charged ${charged} TRX for ${JSON.stringify(params)}`
+}
+
+/** What is final stays. */
+function judgeStatus(wish: Wish, before: string | undefined, status: string): string | undefined {
+  wish.status = status
+  const final = before === 'success' || before === 'failed'
+  return final && status !== before ? `order ${wish.id} was ${before} and is ${status}` : undefined
+}
+
+/** Looks a purchase up. Returns what is wrong with the answer. */
+export async function look(instance: Instance, wish: Wish): Promise<string | undefined> {
+  const before = wish.status
+  const reply = await call(instance, wish.who, '/v1/transaction/check', { id: wish.id })
+  if (reply.code === 500) return undefined
+  if (reply.code !== 0) return `order ${wish.id} is not found: ${reply.code}`
+  return judgeStatus(wish, before, String(reply.result?.status))
+}

@@ -1,0 +1,74 @@
+// Where a run takes place: a chain with staked wallets, people with and without accounts, and the numbers that make one
+// run different from another. Keys are the same in all runs; everything else is drawn.
+
+import { HDKey } from '@scure/bip32'
+import { type Person, person, Scene, TRX } from '../../devchain/scene.ts'
+import { type Address, addressFromBytes, addressToHex } from '../../src/tron/address.ts'
+import type { Wallets } from '../../src/wallets.ts'
+import type { Dice } from './dice.ts'
+
+export type Town = {
+  scene: Scene
+  wallets: Wallets
+  /** Addresses that exist on the chain from the start, and some that do not. */
+  active: Address[]
+  inactive: Address[]
+  payers: Person[]
+}
+
+const XPUB = HDKey.fromMasterSeed(new Uint8Array(32).fill(1)).derive("m/44'/195'/0'").publicExtendedKey
+const PAYERS = ['payer 1', 'payer 2']
+const POOL_MAX = 3
+const pool_people = Array.from({ length: POOL_MAX }, (_, i) => person(`pool ${i}`))
+const activation_person = person('activation')
+const recharge_person = person('recharge')
+const payers = PAYERS.map(person)
+
+/** Stakes in whole TRX: enough for some orders, and in some runs for hardly one. A 32,000 energy order takes some 3,400. */
+function drawStakes(dice: Dice): { energy: number; bandwidth: number }[] {
+  const tight = dice.chance(0.3)
+  return Array.from({ length: dice.between(1, POOL_MAX) }, () => ({
+    energy: tight ? dice.between(2_000, 9_000) : dice.between(20_000, 90_000),
+    bandwidth: tight ? dice.between(600, 1_500) : dice.between(3_000, 9_000),
+  }))
+}
+
+const drawAddress = (dice: Dice): Address => addressFromBytes(Uint8Array.of(0x41, ...dice.bytes(20)))
+
+export function buildTown(dice: Dice): Town {
+  const stakes = drawStakes(dice)
+  const pool = pool_people.slice(0, stakes.length)
+  const funded = [...pool.map((_, i) => `pool ${i}`), 'activation', ...PAYERS]
+  const active = Array.from({ length: dice.between(1, 3) }, () => drawAddress(dice))
+  const balances = [
+    ...funded.map((name) => ({ address: person(name).address, sun: 10_000_000n * TRX })),
+    ...[...active, recharge_person.address].map((address) => ({ address, sun: TRX })),
+  ]
+  const scene = new Scene({}, { solid_lag_blocks: dice.pick([2, 3, 3, 5, 18]), genesis_balances: balances })
+  for (const [i, { energy, bandwidth }] of stakes.entries()) {
+    const freeze = (resource: string, trx: number) =>
+      scene.send(pool[i]!, 'FreezeBalanceV2Contract', { frozen_balance: BigInt(trx) * TRX, resource })
+    freeze('ENERGY', energy)
+    freeze('BANDWIDTH', bandwidth)
+  }
+  scene.mine()
+  const wallet = ({ address, key }: Person) => ({ address, permission_id: 0, private_key: key })
+  return {
+    scene,
+    wallets: {
+      pool: pool.map(wallet),
+      activation: wallet(activation_person),
+      recharge_address: recharge_person.address,
+      deposit_xpub: XPUB,
+    },
+    active,
+    inactive: Array.from({ length: dice.between(1, 2) }, () => drawAddress(dice)),
+    payers,
+  }
+}
+
+/** Sends TRX from somebody outside to an address, straight to the chain. Returns whether the chain took it. */
+export function pay(town: Town, from: Person, payment: { to: Address; sun: bigint }): boolean {
+  const { to, sun } = payment
+  return town.scene.send(from, 'TransferContract', { to_address: addressToHex(to), amount: sun }).result === true
+}

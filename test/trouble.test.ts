@@ -1,0 +1,301 @@
+// What goes wrong on the way to a delivery, and that it neither costs the customer twice nor delivers twice.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Customer, makeWorld, type World } from './world.ts'
+
+const DELEGATE = 'DelegateResourceContract'
+
+/** The states of every transaction that was made to delegate, the oldest first. */
+async function attempts(world: World, verb = 'delegate'): Promise<string[]> {
+  const rows = await world.sql<{ state: string }>`
+    select state from attempt where subject like ${`${verb}:%`} order by made_at, id`
+  return rows.map(({ state }) => state)
+}
+
+async function refunded(customer: Customer, order_id: string, trx: number): Promise<void> {
+  const failed = await customer.check(order_id)
+  assert.equal(failed.status, 'failed')
+  assert.equal(failed.hash, undefined)
+  assert.equal(await customer.balance(), trx)
+}
+
+test('a delegation that never gets into a block: the order fails, the money is back, nothing is on the chain', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10 })
+  world.weather.loses = (type) => type === DELEGATE
+  const order = await anna.buyEnergy(bob.address, 65_000)
+  await world.drain()
+  world.mine(30)
+  await world.drain()
+  assert.equal((await anna.check(order.id)).status, 'pending', 'no answer and no silence makes it dead')
+  assert.equal(await anna.balance(), 7.07)
+  await world.settle()
+  await refunded(anna, order.id, 10)
+  assert.deepEqual(await attempts(world), ['dead', 'dead', 'dead'])
+  assert.equal(await world.energyLimit(bob.address), 0)
+})
+
+test('a delegation that the node drops is made again when it is dead, and delivered once', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10 })
+  world.weather.loses = (type) => type === DELEGATE
+  const order = await anna.buyEnergy(bob.address, 65_000)
+  await world.drain()
+  world.mine(20)
+  await world.drain()
+  // The first one's time is over: it is not sent again, and must be dead before there is another.
+  world.weather.loses = () => false
+  await world.settle()
+  const done = await anna.check(order.id)
+  assert.equal(done.status, 'success')
+  assert.equal(done.delegations.length, 1)
+  assert.equal(await anna.balance(), 7.07)
+  assert.deepEqual(await attempts(world), ['dead', 'included'])
+  const limit = await world.energyLimit(bob.address)
+  assert.ok(limit >= 65_000 && limit < 67_000, `${limit}`)
+})
+
+test('an answer that is lost, a busy node and a false duplicate change nothing: the same bytes go out again', async (t) => {
+  for (const kind of ['lose_answer', 'busy', 'false_dup', 'timeout', 'rate_limit', 'overload'] as const) {
+    const world = await makeWorld(t)
+    const bob = world.person('bob', 1)
+    const anna = await world.customer({ trx: 10 })
+    const order = await anna.buyEnergy(bob.address, 65_000)
+    let armed = false
+    world.weather.onRequest = (path) => {
+      if (path === '/wallet/broadcasthex' && !armed) {
+        armed = true
+        world.fault(kind)
+      }
+    }
+    await world.settle()
+    assert.equal(armed, true)
+    assert.equal((await anna.check(order.id)).status, 'success', kind)
+    assert.equal((await attempts(world)).length, 1, kind)
+    const limit = await world.energyLimit(bob.address)
+    assert.ok(limit >= 65_000 && limit < 67_000, `${kind}: ${limit}`)
+  }
+})
+
+test('a delegation that waits in the pool for long is included late and delivered once', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10 })
+  world.fault('delay', { seconds: 45 })
+  const order = await anna.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  assert.equal((await anna.check(order.id)).status, 'success')
+  assert.deepEqual(await attempts(world), ['included'])
+})
+
+test('a reorganisation moves a delivered part to another block: nothing is charged or delivered again', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10 })
+  const order = await anna.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  const before = await anna.check(order.id)
+  world.mine(2)
+  await world.drain()
+  world.fork(3)
+  await world.settle()
+  const after = await anna.check(order.id)
+  assert.equal(after.status, 'success')
+  assert.equal(after.hash, before.hash)
+  assert.equal(after.delegations.length, 1)
+  const [row] = await world.sql<{ delegated_at: Date; block_time: Date }>`
+    select delegated_at, block_time from delegation join attempt on attempt.id = attempt_id`
+  assert.equal(row?.delegated_at.getTime(), row?.block_time.getTime(), 'the hour begins with the block that stays')
+  assert.equal(await anna.balance(), 7.07)
+})
+
+test('a reorganisation that loses a delivered part: it is delivered again, at our cost', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10 })
+  const order = await anna.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  world.weather.loses = () => true
+  world.fork(1, { drop: true })
+  await world.drain()
+  assert.equal(await world.energyLimit(bob.address), 0)
+  assert.equal((await anna.check(order.id)).status, 'success', 'a success stays one')
+  world.mine(30)
+  await world.drain()
+  world.weather.loses = () => false
+  await world.settle()
+  const after = await anna.check(order.id)
+  assert.equal(after.status, 'success')
+  assert.equal(after.delegations.length, 1)
+  assert.ok((await world.energyLimit(bob.address)) >= 65_000)
+  assert.equal(await anna.balance(), 7.07)
+})
+
+test('a delegation in a lost block is sent again as it is, while there is time', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10 })
+  const order = await anna.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  world.fork(1, { drop: true })
+  await world.drain()
+  world.wait(10)
+  await world.settle()
+  assert.equal((await anna.check(order.id)).status, 'success')
+  assert.deepEqual(await attempts(world), ['included'])
+  assert.ok((await world.energyLimit(bob.address)) >= 65_000)
+})
+
+test('the reclaim of a lost block is made again, and takes back no more than was delegated', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [10_000_000] })
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10 })
+  const first = await anna.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  await world.advance(1_800)
+  const second = await anna.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  await world.solidify()
+  await world.advance(1_800)
+  await world.settle()
+  assert.ok((await anna.check(first.id)).delegations[0]?.reclaimed_at)
+  world.weather.loses = () => true
+  world.fork(1, { drop: true })
+  await world.drain()
+  assert.equal((await anna.check(first.id)).delegations[0]?.reclaimed_at, undefined)
+  world.mine(45)
+  await world.drain()
+  world.weather.loses = () => false
+  await world.settle()
+  assert.ok((await anna.check(first.id)).delegations[0]?.reclaimed_at)
+  assert.equal((await anna.check(second.id)).delegations[0]?.reclaimed_at, undefined)
+  const limit = await world.energyLimit(bob.address)
+  assert.ok(limit >= 65_000 && limit < 67_000, `${limit}`)
+})
+
+test('part of an order cannot be delivered: the rest of it is taken back at once and all the money returned', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [5_000, 5_000, 5_000] })
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10 })
+  const order = await anna.buyEnergy(bob.address, 131_000)
+  let seen = 0
+  world.weather.loses = (type) => type === DELEGATE && ++seen > 1
+  await world.settle()
+  await refunded(anna, order.id, 10)
+  world.weather.loses = () => false
+  await world.solidify()
+  await world.settle()
+  assert.equal(await world.energyLimit(bob.address), 0)
+})
+
+test('while the node is down a purchase is refused with 35 and costs nothing', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10 })
+  const params = { address: bob.address, amount: 65_000, duration: 1 }
+  world.weather.down = true
+  const refused = await anna.call('/v1/transaction/new', { service: 'energy', params })
+  assert.equal(refused.code, 35)
+  assert.equal((await anna.call('/v1/calculate', params)).code, 35)
+  world.weather.down = false
+  assert.equal(await anna.balance(), 10)
+  await anna.buy({ service: 'energy', params })
+})
+
+test('a chain that was not heard of for half a minute sells nothing, though the receiver is known', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10 })
+  const params = { address: bob.address, amount: 65_000, duration: 1 }
+  await anna.buy({ service: 'energy', params })
+  await world.settle()
+  world.weather.down = true
+  world.wait(31)
+  assert.equal((await anna.call('/v1/transaction/new', { service: 'energy', params })).code, 35)
+  world.weather.down = false
+  await world.drain()
+  await anna.buy({ service: 'energy', params })
+})
+
+test('an order that was accepted before the node went down is delivered once when it is back', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10 })
+  const order = await anna.buyEnergy(bob.address, 65_000)
+  world.weather.down = true
+  for (const step of world.app.steps) await step.run().catch(() => {})
+  world.wait(120)
+  for (const step of world.app.steps) await step.run().catch(() => {})
+  world.weather.down = false
+  await world.settle()
+  assert.equal((await anna.check(order.id)).status, 'success')
+  const limit = await world.energyLimit(bob.address)
+  assert.ok(limit >= 65_000 && limit < 67_000, `${limit}`)
+})
+
+test('two processes that run the same steps deliver, settle and take back once', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const other = await world.startProcess()
+  const receivers = ['bob', 'ben', 'bea', 'bel'].map((name) => world.person(name, 1))
+  await world.drain()
+  await Promise.all(receivers.map(({ address }) => anna.buyEnergy(address, 65_000)))
+  const both = () => Promise.all(world.app.steps.flatMap((step, i) => [step.run(), other.app.steps[i]!.run()]))
+  for (let round = 0; round < 6; round++) {
+    for (let i = 0; i < 4; i++) await both()
+    world.mine()
+  }
+  await world.settle()
+  for (const { address } of receivers) {
+    const limit = await world.energyLimit(address)
+    assert.ok(limit >= 65_000 && limit < 67_000, `${limit}`)
+  }
+  await world.solidify()
+  await world.advance(3_600)
+  for (let round = 0; round < 6; round++) {
+    for (let i = 0; i < 4; i++) await both()
+    world.mine()
+  }
+  await world.settle()
+  for (const { address } of receivers) assert.equal(await world.energyLimit(address), 0)
+})
+
+test('an order waits while the pool has shrunk, is delivered when there is room again, and refunded after ten minutes', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [10_000] })
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10 })
+  const order = await anna.buyEnergy(bob.address, 65_000)
+  const [wallet] = world.wallets.pool
+  const drained = () => world.sql`update pool_wallet set room_sun = 0 where address = ${wallet!.address}`
+  const delegate = world.app.steps.find((step) => step.name === 'delegate')!
+  await drained()
+  await delegate.run()
+  assert.equal((await anna.check(order.id)).status, 'new')
+  await world.advance(3)
+  await world.settle()
+  assert.equal((await anna.check(order.id)).status, 'success')
+
+  const zoe = await world.customer({ trx: 10 })
+  await world.solidify()
+  await world.advance(3_600)
+  await world.settle()
+  await world.solidify()
+  const late = await zoe.buyEnergy(bob.address, 65_000)
+  // The operator takes the stake away for good.
+  world.scene.send(world.person('pool-0'), 'UnfreezeBalanceV2Contract', {
+    unfreeze_balance: 9_000_000_000n,
+    resource: 'ENERGY',
+  })
+  world.mine()
+  const survey = world.app.steps.find((step) => step.name === 'survey')!
+  await survey.run()
+  await world.drain()
+  assert.equal((await zoe.check(late.id)).status, 'new')
+  assert.equal(await zoe.balance(), 7.07)
+  await world.advance(603)
+  await world.settle()
+  await refunded(zoe, late.id, 10)
+})
