@@ -90,7 +90,7 @@ create table block (
   id text not null,
   parent_id text not null,
   "time" timestamptz not null,
-  transfers jsonb not null,
+  contents jsonb not null,
   constraint block_pkey primary key (number)
 );
 
@@ -159,22 +159,36 @@ create index delegation_to_reclaim on delegation (expires_at) where (state = 'ac
 
 create table deposit (
   tx_id text not null,
+  "position" integer not null,
   from_address text not null,
   to_address text not null,
-  amount_sun bigint not null,
+  amount_sun bigint,
+  token text,
+  token_amount numeric(78,0),
   block_number bigint not null,
   block_time timestamptz not null,
   customer_id text,
   state text not null,
   reason text,
+  energy bigint,
+  order_id text,
+  refund_id text,
+  solid_at timestamptz,
+  due_at timestamptz not null,
   seen_at timestamptz not null,
-  constraint deposit_pkey primary key (tx_id),
-  constraint deposit_amount_positive check (amount_sun > 0),
-  constraint deposit_credited_to_somebody check ((state = 'credited') = (customer_id is not null)),
-  constraint deposit_held_for_a_reason check ((state = 'held') = (reason is not null)),
-  constraint deposit_state check (state in ('credited', 'held'))
+  constraint deposit_pkey primary key (tx_id, "position"),
+  constraint deposit_order_once unique (order_id),
+  constraint deposit_refund_once unique (refund_id),
+  constraint deposit_order foreign key (order_id) references orders(id),
+  constraint deposit_refund foreign key (refund_id) references attempt(id),
+  constraint deposit_amount check ((amount_sun is null) = (token is not null) and (token is null) = (token_amount is null) and coalesce(amount_sun, 1::bigint) > 0),
+  constraint deposit_credited_to_somebody check (state <> 'credited' or customer_id is not null and solid_at is not null),
+  constraint deposit_delivered_by_an_order check ((state not in ('delivering', 'delivered')) or order_id is not null),
+  constraint deposit_held_for_a_reason check ((state not in ('returning', 'refunding', 'refunded', 'held')) or reason is not null),
+  constraint deposit_state check (state in ('credited', 'received', 'delivering', 'delivered', 'returning', 'refunding', 'refunded', 'held', 'gone'))
 );
 create index deposit_of_customer on deposit (customer_id, block_number);
+create index deposit_open on deposit (due_at) where (state in ('received', 'delivering', 'returning', 'refunding'));
 
 create table fee (
   id bigint generated always as identity not null,
@@ -196,6 +210,22 @@ create table migration (
   applied_at timestamptz default clock_timestamp() not null,
   constraint migration_pk primary key (number)
 );
+
+create table operator_action (
+  number bigint not null,
+  made_at timestamptz not null,
+  made_by text not null,
+  reason text,
+  action text not null,
+  subject text not null,
+  before jsonb,
+  after jsonb,
+  sha256 text not null,
+  constraint operator_action_pkey primary key (number),
+  constraint operator_action_made_by_length check (char_length(made_by) >= 1 and char_length(made_by) <= 100),
+  constraint operator_action_reason_length check (char_length(reason) >= 1 and char_length(reason) <= 500)
+);
+create index operator_action_of_subject on operator_action (subject, number);
 
 create table orders (
   id text not null,
@@ -219,7 +249,7 @@ create table orders (
   constraint orders_external_id_once unique (customer_id, external_id),
   constraint orders_activation foreign key (activation_id) references activation(id),
   constraint orders_amounts_fit_service check ((energy > 0) = (service in ('energy', 'resource_bundle')) and (bandwidth > 0) = (service in ('bandwidth', 'resource_bundle'))),
-  constraint orders_prices check (amount_sun > 0 and fee_sun >= 0 and fee_sun <= amount_sun),
+  constraint orders_prices check (fee_sun >= 0 and fee_sun <= amount_sun),
   constraint orders_service check (service in ('energy', 'bandwidth', 'resource_bundle', 'activate_address')),
   constraint orders_state check (state in ('new', 'pending', 'success', 'failed')),
   constraint orders_success_has_hash check (state <> 'success' or tx_id is not null)
@@ -227,6 +257,27 @@ create table orders (
 create index orders_of_customer on orders (customer_id, id desc);
 create index orders_open on orders (id) where (state in ('new', 'pending'));
 create index orders_to_delegate on orders (due_at, id) where to_delegate;
+
+create table plan (
+  id integer generated always as identity not null,
+  key text not null,
+  name text not null,
+  activation_fee_sun bigint not null,
+  initial_price_sun bigint not null,
+  price_sun bigint not null,
+  included integer not null,
+  transactions_limit integer not null,
+  duration_days integer not null,
+  energy_per_transaction integer default 65000 not null,
+  since timestamptz default now() not null,
+  until timestamptz,
+  changed_by text not null,
+  constraint plan_pkey primary key (id),
+  constraint plan_energy check (energy_per_transaction > 0),
+  constraint plan_limits check (least(included, transactions_limit, duration_days) >= 0),
+  constraint plan_prices check (least(activation_fee_sun, initial_price_sun, price_sun) >= 0)
+);
+create unique index plan_once on plan (key) where (until is null);
 
 create table pool (
   resource text not null,
@@ -274,6 +325,58 @@ create table service (
   constraint service_pkey primary key (name)
 );
 
+create table subscription (
+  id text not null,
+  customer_id text not null,
+  external_id text,
+  plan_id integer not null,
+  address text not null,
+  duration integer not null,
+  transactions_limit integer not null,
+  activate_address boolean not null,
+  state text default 'new' not null,
+  reason text,
+  transactions_used integer default 0 not null,
+  energy_used bigint default 0 not null,
+  total_sun bigint not null,
+  supplies integer default 0 not null,
+  order_id text,
+  look_at timestamptz not null,
+  created_at timestamptz not null,
+  started_at timestamptz,
+  renewed_at timestamptz,
+  stopped_at timestamptz,
+  expire_at timestamptz,
+  constraint subscription_pkey primary key (id),
+  constraint subscription_external_id_once unique (customer_id, external_id),
+  constraint subscription_order foreign key (order_id) references orders(id),
+  constraint subscription_plan foreign key (plan_id) references plan(id),
+  constraint subscription_asked check (least(duration, transactions_limit) >= 0),
+  constraint subscription_state check (state in ('new', 'pending', 'active', 'stopped', 'expired', 'error'))
+);
+create index subscription_of_customer on subscription (customer_id, id desc);
+create unique index subscription_one_per_address on subscription (address) where (state in ('new', 'pending', 'active'));
+create index subscription_to_look_at on subscription (look_at) where (state in ('new', 'pending', 'active'));
+
+create table subscription_supply (
+  subscription_id text not null,
+  order_id text not null,
+  constraint subscription_supply_pkey primary key (subscription_id, order_id),
+  constraint subscription_supply_order foreign key (order_id) references orders(id),
+  constraint subscription_supply_subscription foreign key (subscription_id) references subscription(id)
+);
+
+create table subscription_use (
+  subscription_id text not null,
+  tx_id text not null,
+  energy bigint not null,
+  transactions integer not null,
+  charged_sun bigint not null,
+  used_at timestamptz not null,
+  constraint subscription_use_pkey primary key (subscription_id, tx_id),
+  constraint subscription_use_subscription foreign key (subscription_id) references subscription(id)
+);
+
 create table transfer (
   id text not null,
   kind text not null,
@@ -293,6 +396,29 @@ create table transfer (
 create index transfer_of_credit on transfer (credit, made_at);
 create index transfer_of_debit on transfer (debit, made_at);
 
+CREATE OR REPLACE FUNCTION chain_operator_action()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  previous operator_action;
+begin
+  perform pg_advisory_xact_lock(7204615093);
+  select * into previous from operator_action order by number desc limit 1;
+  new.number := coalesce(previous.number, 0) + 1;
+  new.sha256 := operator_action_sum(coalesce(previous.sha256, ''), new);
+  return new;
+end $function$;
+
+CREATE OR REPLACE FUNCTION operator_action_sum(previous text, of operator_action)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select encode(sha256(convert_to(previous || jsonb_build_array(of.number, extract(epoch from of.made_at), of.made_by,
+    of.reason, of.action, of.subject, of.before, of.after)::text, 'UTF8')), 'hex')
+$function$;
+
 CREATE OR REPLACE FUNCTION refuse_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -300,6 +426,12 @@ AS $function$
 begin
   raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';
 end $function$;
+
+create trigger operator_action_is_append_only before delete or update on operator_action for each row execute function refuse_change();
+
+create trigger operator_action_is_chained before insert on operator_action for each row execute function chain_operator_action();
+
+create trigger operator_action_is_not_truncated before truncate on operator_action for each statement execute function refuse_change();
 
 create trigger transfer_is_append_only before delete or update on transfer for each row execute function refuse_change();
 

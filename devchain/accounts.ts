@@ -12,6 +12,12 @@ export const availableOperations = '7fff1fc0037efb0f0000000000000000000000000000
 /** The operations of the active permission that every account is born with: all but changing permissions. */
 const defaultOperations = '7fff1fc0033efb0f000000000000000000000000000000000000000000000000'
 
+// Shared by all accounts that have none: records are never modified, and there may be a million of them.
+const noStakes: Account['frozen'] = { BANDWIDTH: 0n, ENERGY: 0n, TRON_POWER: 0n }
+const noDelegations: Account['delegated'] = { BANDWIDTH: 0n, ENERGY: 0n }
+const noFreeUse: Account['free_net'] = { amount: 0, slot: 0 }
+const noUnfreezing: Account['unfreezing'] = []
+
 export function newAccount(address: string, now_ms: number): Account {
   return {
     address,
@@ -22,11 +28,11 @@ export function newAccount(address: string, now_ms: number): Account {
     is_witness: false,
     net: noUsage,
     energy: noUsage,
-    free_net: { amount: 0, slot: 0 },
-    frozen: { BANDWIDTH: 0n, ENERGY: 0n, TRON_POWER: 0n },
-    delegated: { BANDWIDTH: 0n, ENERGY: 0n },
-    acquired: { BANDWIDTH: 0n, ENERGY: 0n },
-    unfreezing: [],
+    free_net: noFreeUse,
+    frozen: noStakes,
+    delegated: noDelegations,
+    acquired: noDelegations,
+    unfreezing: noUnfreezing,
   }
 }
 

@@ -8,9 +8,10 @@ import { addressOf, type PrivateKey, sign } from '../src/tron/keys.ts'
 import { encode, message } from '../src/tron/protobuf.ts'
 import { encodeTransaction } from '../src/tron/transaction.ts'
 import type { Decree } from './decrees.ts'
+import type { Outcome } from './execution.ts'
 import { WITNESS_COUNT } from './parameters.ts'
 import type { Undo } from './state.ts'
-import type { Outcome, SignedTransaction } from './transactions.ts'
+import type { SignedTransaction } from './transactions.ts'
 
 const BLOCK_VERSION = 34
 

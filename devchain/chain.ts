@@ -5,26 +5,19 @@
 import { newAccount } from './accounts.ts'
 import { type Block, genesisParent, type Included, makeBlock, type Witness, witnessesOf } from './blocks.ts'
 import { applyDecree, type Decree } from './decrees.ts'
-import {
-  BLOCK_MAX_BYTES,
-  defaultParameters,
-  mainnetWeights,
-  type Parameters,
-  PENDING_MAX_MS,
-  SLOT_MS,
-} from './parameters.ts'
+import { type ChainFacts, executeTransaction, type Outcome } from './execution.ts'
+import { BLOCK_MAX_BYTES, defaultParameters, type Parameters, PENDING_MAX_MS, SLOT_MS } from './parameters.ts'
 import { Refusal } from './refusal.ts'
 import { Ground, Layer, PastView, type View } from './state.ts'
-import { type ChainFacts, executeTransaction, type Outcome, type SignedTransaction } from './transactions.ts'
+import type { SignedTransaction } from './transactions.ts'
 import type { World } from './world.ts'
 
 export type ChainOptions = {
   readonly genesis_time_ms: number
   readonly seed: string
   readonly solid_lag_blocks: number
-  /** Sun by address (hexadecimal) that exists from the start. */
-  readonly balances: readonly { readonly address: string; readonly sun: bigint }[]
-  readonly rest_of_network?: { readonly energy_weight_trx: bigint; readonly net_weight_trx: bigint } | undefined
+  /** What exists from the start. */
+  readonly decrees: readonly Decree[]
   readonly parameters?: Partial<Parameters> | undefined
   readonly pending_max: number
 }
@@ -53,15 +46,18 @@ export class Chain implements ChainFacts {
   readonly ground = new Ground()
   readonly pending_max: number
   private solid_lag: number
-  /** Told of every input after it has taken effect. */
+  /** Told of every input when all of its effect is there, so that it may put in the next. */
   onInput: (input: ChainInput) => void = () => {}
   private readonly blocks: Block[] = []
   private readonly places = new Map<string, Place>()
   private waiting = new Map<string, Waiting>()
   private decrees: Decree[] = []
   private pending = new Layer(this.ground)
+  private readonly impersonated = new Set<string>()
   private solid = 0
   private builds = 0
+  private lag = 0
+  private replaying = false
 
   constructor(options: ChainOptions) {
     this.parameters = { ...defaultParameters, ...options.parameters }
@@ -73,11 +69,7 @@ export class Chain implements ChainFacts {
     for (const { address } of this.witnesses) {
       state.write('account', address, { ...newAccount(address, this.genesis_time_ms), is_witness: true })
     }
-    const decrees: Decree[] = [
-      { kind: 'weights', ...(options.rest_of_network ?? mainnetWeights) },
-      ...options.balances.map(({ address, sun }) => ({ kind: 'fund' as const, address, sun })),
-    ]
-    for (const decree of decrees) applyDecree(state, decree, this.genesis_time_ms)
+    for (const decree of options.decrees) applyDecree(state, decree, this.genesis_time_ms)
     this.ground.absorb(state)
     const header = {
       number: 0,
@@ -85,7 +77,7 @@ export class Chain implements ChainFacts {
       parentHash: genesisParent(options.seed),
       witness_address: this.witnesses[0]!.address,
     }
-    this.blocks.push(makeBlock(header, { transactions: [], decrees, undo: undefined }))
+    this.blocks.push(makeBlock(header, { transactions: [], decrees: options.decrees, undo: undefined }))
   }
 
   get head(): Block {
@@ -133,6 +125,26 @@ export class Chain implements ChainFacts {
     return this.places.has(id) || this.waiting.has(id)
   }
 
+  trusts({ owner_address }: SignedTransaction): boolean {
+    return this.replaying || this.impersonated.has(owner_address)
+  }
+
+  /** Lets transactions of an account pass without its signature, or no longer. */
+  impersonate(address: string, allowed: boolean): void {
+    if (allowed) this.impersonated.add(address)
+    else this.impersonated.delete(address)
+  }
+
+  /** Makes readers see the chain some blocks behind its head, as on a node that lags. */
+  setLag(blocks: number): void {
+    this.lag = blocks
+  }
+
+  /** The newest block that readers see: the head, unless the node lags. */
+  get seen_head(): Block {
+    return this.blocks[Math.max(this.solid, this.head_number - this.lag)]!
+  }
+
   /** Where a transaction stands in the chain; undefined while it is pending and when it is unknown. */
   placeOf(id: string): Place | undefined {
     return this.places.get(id)
@@ -153,13 +165,19 @@ export class Chain implements ChainFacts {
 
   /** The state that `/wallet` reads: the head's, with everything pending done. */
   headView(): View {
-    return this.pending
+    return this.lag === 0 ? this.pending : this.viewAt(this.seen_head.header.number)
   }
 
   /** The state that `/walletsolidity` reads. */
   solidView(): View {
-    const undos = this.blocks.slice(this.solid + 1).map(({ undo }) => undo!)
-    return new PastView(undos, this.ground)
+    return this.viewAt(this.solid)
+  }
+
+  private viewAt(number: number): View {
+    return new PastView(
+      this.blocks.slice(number + 1).map(({ undo }) => undo!),
+      this.ground,
+    )
   }
 
   /** A world over a layer of its own, at the time of the head. Whatever is done in it is gone with it. */
@@ -170,6 +188,7 @@ export class Chain implements ChainFacts {
       now_ms: this.head_time_ms,
       slot: this.head_slot,
       building,
+      fee_limit_sun: 0n,
     }
   }
 
@@ -213,15 +232,19 @@ export class Chain implements ChainFacts {
     const block = this.append(time_ms, state, included)
     this.waiting = new Map(left.map((waiting) => [waiting.transaction.id, waiting]))
     this.renewPending()
+    this.onInput({ kind: 'block', block })
     return block
   }
 
-  /** Makes a block of exactly these transactions: for replaying a log. Throws a Refusal when one does not execute. */
+  /** Makes a block of exactly these transactions, whose signatures were checked when the block was first made. Throws a
+   *  Refusal when one does not execute. */
   replay(time_ms: number, transactions: readonly SignedTransaction[]): Block {
     const state = new Layer(this.ground)
     for (const decree of this.decrees) applyDecree(state, decree, this.head_time_ms)
     this.waiting.clear()
+    this.replaying = true
     const included = transactions.map((transaction) => this.include(state, transaction))
+    this.replaying = false
     const block = this.append(time_ms, state, included)
     this.renewPending()
     return block
@@ -313,7 +336,6 @@ export class Chain implements ChainFacts {
       this.places.set(transaction.id, { block: header.number, index })
     })
     this.settle()
-    this.onInput({ kind: 'block', block })
     return block
   }
 

@@ -1,6 +1,7 @@
 // The contract types that the chain executes. All others of the protocol are understood, and refused.
 
 import { ContractType } from '../src/tron/contracts.ts'
+import { triggerContract } from './calls.ts'
 import { delegate, undelegate } from './delegations.ts'
 import { updatePermissions } from './permissions.ts'
 import { invalid } from './refusal.ts'
@@ -27,6 +28,7 @@ const contracts: Readonly<Record<string, Contract>> = {
   DelegateResourceContract: delegate,
   UnDelegateResourceContract: undelegate,
   AccountPermissionUpdateContract: updatePermissions,
+  TriggerSmartContract: triggerContract,
   FreezeBalanceContract: refused('freeze v2 is open, old freeze is closed'),
   UnfreezeBalanceContract: refused('no frozenBalance(BANDWIDTH)'),
 }

@@ -91,6 +91,33 @@ test('the solid lag can be set, and the solid block never moves back', () => {
   assert.equal(on.devchain.solid.header.number, number)
 })
 
+test('a lagging node shows blocks and balances as they were, but takes transactions', () => {
+  const on = scene()
+  const { number } = on.devchain.head.header
+  on.do(alice, 'TransferContract', { to_address: bob.hex, amount: 5n })
+  on.mine()
+  on.post('/devchain/set_lag', { blocks: 2 })
+  const shown = on.post('/wallet/getnowblock') as { block_header: { raw_data: { number: number } } }
+  assert.equal(shown.block_header.raw_data.number, number)
+  assert.equal(on.balance(bob), 100n * TRX)
+  assert.deepEqual(on.post('/wallet/getblockbynum', { num: number + 1 }), {})
+  assert.equal(pay(on).result, true)
+  on.post('/devchain/set_lag', { blocks: 0 })
+  assert.equal(on.balance(bob), 100n * TRX + 6n)
+})
+
+test('an impersonated account needs no signature', () => {
+  const on = scene()
+  const unsigned = { to_address: bob.hex, amount: 1n }
+  const send = () => on.send(alice, 'TransferContract', unsigned, { keys: [] }).code
+  assert.equal(send(), 'SIGERROR')
+  on.post('/devchain/impersonate', { address: alice.address })
+  assert.equal(send(), 'SUCCESS')
+  assert.equal(on.mine().transactions.length, 1)
+  on.post('/devchain/impersonate', { address: alice.address, allowed: false })
+  assert.equal(send(), 'SIGERROR')
+})
+
 test('the state says where the chain stands', () => {
   const on = scene()
   const state = on.get('/devchain/state') as { head: { id: string }; pending: number; faults: unknown[] }

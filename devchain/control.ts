@@ -4,6 +4,7 @@
 import { addressToHex, isAddress } from '../src/tron/address.ts'
 import { addressText } from './accounts.ts'
 import type { Block } from './blocks.ts'
+import { HOT_FACTOR } from './decrees.ts'
 import { faultKinds, isFaultKind } from './faults.ts'
 import type { Answer, Exchange } from './http.ts'
 import { type Json, type JsonObject, parseJson, printJson } from './json.ts'
@@ -13,6 +14,9 @@ import { totalsOf } from './state.ts'
 const BLOCKS_MAX = 100_000n
 /** As much as there will ever be on a chain whose sums fit into 64 bits. */
 const SUN_MAX = 2n ** 62n
+
+/** USDT's address on the main network, where this chain has it too. */
+const USDT_HEX = '41a614f803b6fd780986a42c78ec9c7f77e6ded13c'
 
 class BadControl extends Error {
   override name = 'BadControl'
@@ -58,6 +62,11 @@ class Request {
     const value = this.members[name] ?? false
     if (typeof value !== 'boolean') throw new BadControl(`${name} must be true or false`)
     return value
+  }
+
+  /** The token that the request is about: USDT when it names none. */
+  token(): string {
+    return this.has('token') ? this.address('token') : USDT_HEX
   }
 
   /** An address, as text or as 42 hexadecimal characters. */
@@ -120,6 +129,42 @@ const controls: Readonly<Record<string, (node: Node, request: Request) => Json>>
     return describeState(node)
   },
 
+  /** Makes a TRC20 token at an address, like Tether's and without supply. */
+  token(node, request) {
+    const address = request.address('address')
+    const owner = request.address('owner')
+    const decimals = request.integer('decimals', 0n, 18n)
+    node.chain.decree({
+      kind: 'token',
+      address,
+      owner,
+      decimals,
+      name: request.text('name'),
+      symbol: request.text('symbol'),
+    })
+    return { address: addressText(address) }
+  },
+
+  /** Creates tokens for an address; USDT when no other token is named. */
+  mint(node, request) {
+    const amount = request.integer('amount', 1n, SUN_MAX)
+    node.chain.decree({ kind: 'mint', token: request.token(), address: request.address('address'), amount })
+    return describeState(node)
+  },
+
+  /** Puts an address onto a token's freeze list, or takes it off, without a transaction. */
+  blacklist(node, request) {
+    const listed = request.has('listed') ? request.flag('listed') : true
+    node.chain.decree({ kind: 'blacklist', token: request.token(), address: request.address('address'), listed })
+    return describeState(node)
+  },
+
+  /** Sets the factor of a token's energy penalty in ten-thousandths: 0 is cold, 34000 as hot as can be. */
+  set_factor(node, request) {
+    node.chain.decree({ kind: 'factor', token: request.token(), factor: request.integer('factor', 0n, HOT_FACTOR) })
+    return describeState(node)
+  },
+
   /** Sets the stakes of the rest of the network, in TRX: what one staked TRX yields follows from them. */
   set_weight(node, request) {
     const weight = (name: string) => (request.has(name) ? { [name]: request.integer(name, 0n, SUN_MAX) } : {})
@@ -130,6 +175,19 @@ const controls: Readonly<Record<string, (node: Node, request: Request) => Json>>
   /** Sets how many blocks the solid block is behind the head; it never moves back. */
   set_solid_lag(node, request) {
     node.chain.setSolidLag(Number(request.integer('blocks', 0n, BLOCKS_MAX)))
+    return describeState(node)
+  },
+
+  /** Lets readers see the chain some blocks behind its head (never behind the solid block), as a lagging node would. */
+  set_lag(node, request) {
+    node.chain.setLag(Number(request.integer('blocks', 0n, BLOCKS_MAX)))
+    return describeState(node)
+  },
+
+  /** Lets transactions of an account pass without its signature, until `allowed` is false. */
+  impersonate(node, request) {
+    const allowed = request.has('allowed') ? request.flag('allowed') : true
+    node.chain.impersonate(request.address('address'), allowed)
     return describeState(node)
   },
 

@@ -3,24 +3,79 @@
 // becomes solid like anything else, and a reorganisation makes it wait for the next block again.
 
 import { accountOf, adjustBalance, newAccount, writeAccount } from './accounts.ts'
+import type { Token } from './records.ts'
 import { addTotals, type Layer, totalsOf } from './state.ts'
+import { mint, tokenOf, writeSlot } from './tokens.ts'
 
 export type Decree =
   /** Sun out of nothing, for an account that is made if need be. */
   | { readonly kind: 'fund'; readonly address: string; readonly sun: bigint }
   /** The weights of the rest of the network, in TRX. */
+  | {
+      readonly kind: 'token'
+      readonly address: string
+      readonly name: string
+      readonly symbol: string
+      readonly decimals: bigint
+      readonly owner: string
+    }
+  /** Tokens out of nothing. */
+  | { readonly kind: 'mint'; readonly token: string; readonly address: string; readonly amount: bigint }
+  /** The factor of a contract's energy penalty, in ten-thousandths. */
+  | { readonly kind: 'factor'; readonly token: string; readonly factor: bigint }
+  /** Onto a token's freeze list, or off it, without a transaction of its owner. */
+  | { readonly kind: 'blacklist'; readonly token: string; readonly address: string; readonly listed: boolean }
   | { readonly kind: 'weights'; readonly energy_weight_trx?: bigint; readonly net_weight_trx?: bigint }
 
+/** What an energy penalty is at most, and what the most used contract of the main network has. */
+export const HOT_FACTOR = 34_000n
+
 export function applyDecree(state: Layer, decree: Decree, now_ms: number): void {
-  if (decree.kind === 'fund') {
-    if (!accountOf(state, decree.address)) writeAccount(state, newAccount(decree.address, now_ms))
-    adjustBalance(state, decree.address, decree.sun)
-    addTotals(state, { issued_sun: decree.sun })
-  } else {
-    const { rest_energy_weight, rest_net_weight } = totalsOf(state)
-    addTotals(state, {
-      rest_energy_weight: (decree.energy_weight_trx ?? rest_energy_weight) - rest_energy_weight,
-      rest_net_weight: (decree.net_weight_trx ?? rest_net_weight) - rest_net_weight,
-    })
+  switch (decree.kind) {
+    case 'fund':
+      fund(state, decree.address, decree.sun, now_ms)
+      break
+    case 'weights':
+      setWeights(state, decree)
+      break
+    case 'token':
+      foundToken(state, decree, now_ms)
+      break
+    case 'mint':
+      mint(state, requireToken(state, decree.token), decree.address, decree.amount)
+      break
+    case 'factor':
+      state.write('token', decree.token, { ...requireToken(state, decree.token), factor: Number(decree.factor) })
+      break
+    case 'blacklist':
+      writeSlot(state, requireToken(state, decree.token), decree.listed ? 1n : 0n, 'blacklisted', decree.address)
   }
+}
+
+function fund(state: Layer, address: string, sun: bigint, now_ms: number): void {
+  if (!accountOf(state, address)) writeAccount(state, newAccount(address, now_ms))
+  adjustBalance(state, address, sun)
+  addTotals(state, { issued_sun: sun })
+}
+
+function foundToken(state: Layer, decree: Extract<Decree, { kind: 'token' }>, now_ms: number): void {
+  const { kind: _, decimals, ...named } = decree
+  const account = accountOf(state, decree.address) ?? newAccount(decree.address, now_ms)
+  writeAccount(state, { ...account, type: 'Contract' })
+  const fresh = { total_supply: 0n, paused: false, factor: Number(HOT_FACTOR) }
+  state.write('token', decree.address, { ...named, decimals: Number(decimals), ...fresh })
+}
+
+function requireToken(state: Layer, address: string): Token {
+  const token = tokenOf(state, address)
+  if (!token) throw new RangeError('there is no token at this address')
+  return token
+}
+
+function setWeights(state: Layer, decree: Extract<Decree, { kind: 'weights' }>): void {
+  const { rest_energy_weight, rest_net_weight } = totalsOf(state)
+  addTotals(state, {
+    rest_energy_weight: (decree.energy_weight_trx ?? rest_energy_weight) - rest_energy_weight,
+    rest_net_weight: (decree.net_weight_trx ?? rest_net_weight) - rest_net_weight,
+  })
 }

@@ -1,13 +1,17 @@
 // A TRON development chain in a process of one's own: state, blocks and the node's HTTP interface as one synchronous
 // object. It has no clock, no timer and no randomness: the same calls give the same answers, byte for byte.
 
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { type Address, addressToHex } from '../src/tron/address.ts'
+import { addressOf, type PrivateKey } from '../src/tron/keys.ts'
 import type { Block } from './blocks.ts'
 import { Chain } from './chain.ts'
 import { answerControl } from './control.ts'
+import type { Decree } from './decrees.ts'
 import { Faults } from './faults.ts'
 import { type Answer, answerWallet } from './http.ts'
-import { type Parameters, PENDING_MAX, SLOT_MS } from './parameters.ts'
+import { mainnetWeights, type Parameters, PENDING_MAX, SLOT_MS } from './parameters.ts'
 
 export type DevchainOptions = {
   /** The time of the head at the start, in milliseconds since 1970; rounded down to a multiple of 3000. The chain begins
@@ -27,25 +31,39 @@ export type DevchainOptions = {
   pending_max?: number
 }
 
+/** Tether's token, at its address on the main network; it exists from the start, with no supply. */
+export const USDT: Address = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'
+
 export class Devchain {
   readonly chain: Chain
   readonly faults: Faults
+  /** The key of USDT's owner: who may use its freeze list and issue tokens. */
+  readonly usdt_owner_key: PrivateKey
 
   constructor(options: DevchainOptions) {
     const seed = options.seed ?? 'penstock'
+    this.usdt_owner_key = bytesToHex(sha256(utf8ToBytes(`${seed} usdt owner`)))
     const solid_lag_blocks = options.solid_lag_blocks ?? 18
     const founding_blocks = solid_lag_blocks + 1
     this.chain = new Chain({
       genesis_time_ms: Math.floor(options.genesis_time_ms / SLOT_MS) * SLOT_MS - founding_blocks * SLOT_MS,
       seed,
       solid_lag_blocks,
-      balances: (options.genesis_balances ?? []).map(({ address, sun }) => ({ address: addressToHex(address), sun })),
-      rest_of_network: options.rest_of_network,
+      decrees: this.foundingDecrees(options),
       parameters: options.parameters,
       pending_max: options.pending_max ?? PENDING_MAX,
     })
     this.faults = new Faults(seed)
     for (let made = 0; made < founding_blocks; made++) this.chain.mine()
+  }
+
+  private foundingDecrees({ genesis_balances = [], rest_of_network = mainnetWeights }: DevchainOptions): Decree[] {
+    const owner = addressToHex(addressOf(this.usdt_owner_key))
+    return [
+      { kind: 'weights', ...rest_of_network },
+      { kind: 'token', address: addressToHex(USDT), name: 'Tether USD', symbol: 'USDT', decimals: 6n, owner },
+      ...genesis_balances.map(({ address, sun }) => ({ kind: 'fund' as const, address: addressToHex(address), sun })),
+    ]
   }
 
   /** One HTTP exchange without a socket. `path` may carry a query; `body` is the raw text, '' when there is none. A

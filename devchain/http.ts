@@ -6,6 +6,7 @@
 import { accountRoutes } from './http_accounts.ts'
 import { blockRoutes } from './http_blocks.ts'
 import { builderRoutes } from './http_builders.ts'
+import { callRoutes } from './http_calls.ts'
 import { networkRoutes } from './http_network.ts'
 import { stakeRoutes } from './http_stakes.ts'
 import { transactionRoutes } from './http_transactions.ts'
@@ -27,6 +28,7 @@ const walletRoutes: Routes = {
   ...accountRoutes,
   ...builderRoutes,
   ...stakeRoutes,
+  ...callRoutes,
   ...networkRoutes,
 }
 
@@ -48,6 +50,8 @@ const solidityNames = [
   'getcandelegatedmaxsize',
   'getavailableunfreezecount',
   'getcanwithdrawunfreezeamount',
+  'triggerconstantcontract',
+  'estimateenergy',
   'getenergyprices',
   'getbandwidthprices',
   'getmemofee',

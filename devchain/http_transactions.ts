@@ -76,7 +76,7 @@ function printReceiptsOfBlock(call: Call): Json {
   const number = call.given.number('num')
   if (number <= 0) return {}
   const block = visibleBlock(call, number)
-  return block ? block.transactions.map((included) => printReceipt(included, placeOf(block))) : []
+  return block ? block.transactions.map((included) => printReceipt(included, placeOf(block), call.given.visible)) : []
 }
 
 function printPending({ chain, given }: Call): Json {
@@ -150,7 +150,7 @@ export const transactionRoutes: Routes = {
     answer(call) {
       const found = find(call, call.given.text('value'))
       if (found && call.faults.strike('hide_receipt')) return {}
-      return found ? printReceipt(found.included, placeOf(found.block)) : {}
+      return found ? printReceipt(found.included, placeOf(found.block), call.given.visible) : {}
     },
   },
   gettransactioninfobyblocknum: { answer: printReceiptsOfBlock },

@@ -1,14 +1,17 @@
 // The node's JSON of messages, transactions and addresses. `visible` false: addresses and bytes are hexadecimal. True:
 // addresses are text, and so are the few fields of bytes that hold text (the memo is not one of them).
 
-import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
+import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { addressToHex, isAddress } from '../src/tron/address.ts'
 import { contractSchemas } from '../src/tron/contracts.ts'
 import { type Field, MalformedMessage, type Message, type Schema } from '../src/tron/protobuf.ts'
 import { type Contract, encodeRawData, type RawData } from '../src/tron/transaction.ts'
 import { addressText } from './accounts.ts'
+import type { Included } from './blocks.ts'
+import { feeOf, type Outcome } from './execution.ts'
 import { type Json, type JsonObject, withoutDefaults } from './json.ts'
-import { type Outcome, type SignedTransaction, signedTransaction } from './transactions.ts'
+import { type SignedTransaction, signedTransaction } from './transactions.ts'
+import type { CallEffects } from './world.ts'
 
 /** An exception of the node that its HTTP interface reports by its Java class. */
 export class NodeException extends Error {
@@ -146,20 +149,50 @@ function readContract(given: Contract, visible: boolean): Contract {
 
 /** The receipt of a transaction (`gettransactioninfobyid`). */
 export function printReceipt(
-  { transaction, outcome }: { transaction: SignedTransaction; outcome: Outcome },
+  { transaction, outcome }: Included,
   block: { number: number; time_ms: number },
+  visible: boolean,
 ): JsonObject {
-  const { net_usage, net_fee_sun, withdrawn_sun, cancelled } = outcome
+  const { net_usage, net_fee_sun, withdrawn_sun, cancelled, call } = outcome
   return {
     id: transaction.id,
-    ...withoutDefaults({ fee: outcome.fee_sun + net_fee_sun + outcome.extras_sun }),
+    ...withoutDefaults({ fee: feeOf(outcome) }),
     blockNumber: block.number,
     blockTimeStamp: block.time_ms,
-    contractResult: [''],
-    receipt: withoutDefaults({ net_usage, net_fee: net_fee_sun }),
+    contractResult: [call?.output ?? ''],
+    ...(call ? { contract_address: printAddress(call.contract_address, visible) } : {}),
+    receipt: {
+      ...withoutDefaults({ net_usage, net_fee: net_fee_sun }),
+      ...(call ? printEnergyBill(call) : {}),
+    },
+    ...(call ? printCall(call, visible) : {}),
     ...withoutDefaults({ withdraw_expire_amount: withdrawn_sun }),
     ...(cancelled
       ? { cancel_unfreezeV2_amount: Object.entries(cancelled).map(([key, value]) => ({ key, value })) }
       : {}),
+  }
+}
+
+/** Only calls of contracts have a `result` in their receipt. */
+function printEnergyBill({ energy, contract_ret }: CallEffects): JsonObject {
+  return {
+    ...withoutDefaults({
+      energy_usage: energy.usage,
+      energy_fee: energy.fee_sun,
+      energy_usage_total: energy.total,
+      energy_penalty_total: energy.penalty,
+    }),
+    result: contract_ret,
+  }
+}
+
+function printCall({ logs, contract_ret, failure }: CallEffects, visible: boolean): JsonObject {
+  const printed = logs.map(({ address, topics, data }) => ({
+    address: visible ? addressText(`41${address}`) : address,
+    ...withoutDefaults({ topics, data }),
+  }))
+  return {
+    ...withoutDefaults({ log: printed }),
+    ...(contract_ret === 'SUCCESS' ? {} : { result: 'FAILED', resMessage: bytesToHex(utf8ToBytes(failure)) }),
   }
 }

@@ -71,10 +71,25 @@ export type Totals = {
   readonly issued_sun: bigint
 }
 
+/** A TRC20 token. Amounts are in its smallest unit, the factor of its energy penalty in ten-thousandths. */
+export type Token = {
+  readonly address: string
+  readonly name: string
+  readonly symbol: string
+  readonly decimals: number
+  readonly owner: string
+  readonly total_supply: bigint
+  readonly paused: boolean
+  readonly factor: number
+}
+
 /** The kinds of records, each under a text key: addresses are 42 hexadecimal characters. */
 export type Tables = {
   account: Account
   delegation: Delegation
   partners: Partners
   totals: Totals
+  token: Token
+  /** What tokens keep: balances, allowances, freeze lists; zero is not kept. */
+  slot: bigint
 }

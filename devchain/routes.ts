@@ -73,11 +73,18 @@ export type Routes = Readonly<Record<string, Route>>
 export const viewOf = ({ chain, solid }: Call): View => (solid ? chain.solidView() : chain.headView())
 
 /** The newest block that the call can see. */
-export const newestOf = ({ chain, solid }: Call) => (solid ? chain.solid_block : chain.head)
+export const newestOf = ({ chain, solid }: Call) => (solid ? chain.solid_block : chain.seen_head)
 
 /** The world at the newest block that the call can see. */
 export function worldOf(call: Call, building = false): Omit<World, 'state'> & { state: View } {
   const { parameters, genesis_time_ms } = call.chain
   const now_ms = newestOf(call).header.timestamp
-  return { state: viewOf(call), parameters, now_ms, slot: (now_ms - genesis_time_ms) / SLOT_MS, building }
+  return {
+    state: viewOf(call),
+    parameters,
+    now_ms,
+    slot: (now_ms - genesis_time_ms) / SLOT_MS,
+    building,
+    fee_limit_sun: 0n,
+  }
 }

@@ -8,7 +8,14 @@ import type { Tables, Totals } from './records.ts'
 
 type Changes = { readonly [Name in keyof Tables]: Map<string, Tables[Name] | undefined> }
 
-const noChanges = (): Changes => ({ account: new Map(), delegation: new Map(), partners: new Map(), totals: new Map() })
+const noChanges = (): Changes => ({
+  account: new Map(),
+  delegation: new Map(),
+  partners: new Map(),
+  totals: new Map(),
+  token: new Map(),
+  slot: new Map(),
+})
 const tableNames = Object.keys(noChanges()) as (keyof Tables)[]
 
 /** Something that can be read. */

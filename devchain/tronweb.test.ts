@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { TronWeb } from 'tronweb'
+import { USDT } from './devchain.ts'
 import { person, TRX } from './scene.ts'
 import { type Served, startDevchain } from './serve.ts'
 
@@ -171,6 +172,36 @@ test('a hot key may delegate and take back, and nothing else, once the owner has
   const sent = await signAndSend(marked, hot.key, permissionId)
   assert.equal(sent.code, 'SIGERROR')
   assert.equal(tronweb.toUtf8(sent.message!), 'Validate signature error: Permission denied')
+})
+
+test('a USDT transfer, its balance and its energy estimate work through tronweb contracts', async () => {
+  served.chain.request('POST', '/devchain/mint', JSON.stringify({ address: alice.address, amount: 50_000_000 }))
+  mine()
+  const transfer = [
+    { type: 'address', value: bob.address },
+    { type: 'uint256', value: 2_000_000 },
+  ]
+  const built = await tronweb.transactionBuilder.triggerSmartContract(
+    USDT,
+    'transfer(address,uint256)',
+    { feeLimit: 100_000_000 },
+    transfer,
+    alice.address,
+  )
+  const receipt = await settle(built.transaction)
+  assert.equal(receipt.receipt.result, 'SUCCESS')
+  assert.equal(receipt.receipt.energy_usage_total, 130_285)
+  const contract = await tronweb.contract().at(USDT)
+  assert.equal(String(await contract.balanceOf!(bob.address).call()), '2000000')
+  assert.equal(await contract.symbol!().call(), 'USDT')
+  const estimate = await tronweb.transactionBuilder.estimateEnergy(
+    USDT,
+    'transfer(address,uint256)',
+    {},
+    transfer,
+    alice.address,
+  )
+  assert.equal(estimate.energy_required, 64_285)
 })
 
 test('refusals come with the codes and hexadecimal messages that tronweb decodes', async () => {

@@ -15,6 +15,30 @@ export type World = {
   readonly slot: number
   /** The transaction is only being built: some limits are tighter then. */
   readonly building: boolean
+  /** The most that the transaction may pay for energy, rented energy included at its price. */
+  readonly fee_limit_sun: bigint
+}
+
+export type Log = { readonly address: string; readonly topics: readonly string[]; readonly data: string }
+
+/** What a call used, and who paid: staked energy, and TRX burned in place of energy. */
+export type EnergyBill = {
+  readonly usage: number
+  readonly fee_sun: bigint
+  readonly total: number
+  readonly penalty: number
+}
+
+/** What a call of a smart contract did. A failed one has an outcome too: its energy is paid. */
+export type CallEffects = {
+  readonly contract_address: string
+  readonly contract_ret: 'SUCCESS' | 'REVERT' | 'OUT_OF_ENERGY'
+  /** Hexadecimal words. */
+  readonly output: string
+  readonly logs: readonly Log[]
+  /** Why it failed; '' when it did not. */
+  readonly failure: string
+  readonly energy: EnergyBill
 }
 
 /** What a contract did, beyond its changes of state, for the transaction's receipt. */
@@ -22,6 +46,7 @@ export type Effects = {
   readonly fee_sun: bigint
   readonly withdrawn_sun?: bigint
   readonly cancelled?: { readonly [Type in StakeType]: bigint }
+  readonly call?: CallEffects
 }
 
 export type Contract = {

@@ -24,6 +24,8 @@ import { surveyStep } from './market/pool.ts'
 import { priceReader } from './market/prices.ts'
 import { receiverReader } from './market/receivers.ts'
 import { routes as marketRoutes } from './market/routes.ts'
+import { routes as subscriptionRoutes } from './subscriptions/routes.ts'
+import { supplyStep, useStep, withdrawSupplyStep } from './subscriptions/supply.ts'
 import { arriveStep, creditStep } from './treasury/deposits.ts'
 import { rechargedStep, rechargeStep, refundedStep, refundStep } from './treasury/recharges.ts'
 import { routes as treasuryRoutes } from './treasury/routes.ts'
@@ -77,7 +79,8 @@ export function buildApp(world: World): App {
   const recharges = { sql, clock, new_id, prices, placeOrder, refund_wallet: wallets.refund }
   return {
     endpoints: [
-      ...marketRoutes({ sql, prices, receiver, placeOrder }),
+      ...marketRoutes({ sql, prices, receiver, placeOrder, node }),
+      ...subscriptionRoutes({ sql, clock, new_id, receiver, wake: world.wake }),
       ...treasuryRoutes({ sql, prices, recharge_address }),
     ],
     // In the order in which an order meets them.
@@ -99,6 +102,9 @@ export function buildApp(world: World): App {
       rechargedStep(recharges),
       refundStep(recharges),
       refundedStep(recharges),
+      useStep({ sql, clock }),
+      supplyStep({ sql, clock, node, placeOrder }),
+      withdrawSupplyStep({ sql }),
       pruneStep({ sql }),
       pruneNonces({ sql, clock }),
     ],

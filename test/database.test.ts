@@ -66,18 +66,19 @@ test('a test finds nothing of what one before it has done, even if that is still
   await left.query(`insert into account (id, may_go_negative) values ('open', false)`)
   await database.sql`insert into account (id, may_go_negative) values ('done', false)`
   await first.end()
-  await ended
   const second = pretend(true)
   const { url } = await freshDatabase(second.t)
+  await ended
   assert.deepEqual(await content(url), before)
   await second.end()
 })
 
-test('a database whose schema a test has changed is not given to another', async () => {
-  const { t, end } = pretend(true)
-  const { sql, name } = await freshDatabase(t)
+test('a database whose schema a test has changed is not given to another', async (t) => {
+  const first = pretend(true)
+  const { sql, name } = await freshDatabase(first.t)
   await sql`alter table account add column extra int`
-  await end()
+  await first.end()
+  assert.notEqual((await freshDatabase(t)).name, name)
   assert.equal(await exists(name), false)
 })
 

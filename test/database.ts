@@ -27,23 +27,36 @@ export function testCluster(): Promise<string> {
 
 /** A freshly migrated database with connections to it, for this test alone. */
 export async function freshDatabase(t: TestContext, options: { connections_max?: number } = {}): Promise<Database> {
-  const database = spare.pop() ?? (await createDatabase())
-  const { url, name } = database
-  const sql = connect({ url, ...options })
+  const { url, name, sql } = (await reuse(options)) ?? (await create(options))
   t.after(async () => {
+    await sql.close()
     // Node's types lack `passed`.
     const { passed } = t as TestContext & { readonly passed: boolean }
-    const restored = passed && (await restore(sql))
-    await sql.close()
     if (!passed) t.diagnostic(`kept: database ${name}`)
-    else if (restored && !process.env.TEST_DATABASE_URL) spare.push(database)
-    else await dropDatabase(name)
+    else if (process.env.TEST_DATABASE_URL) await dropDatabase(name)
+    else spare.push({ name, url })
   })
   return { sql, url, name }
 }
 
-/** Databases of tests that have passed, as good as new: restoring one takes a tenth of what a clone takes. */
+/** Databases of tests that have passed. Restoring one takes a tenth of what a clone takes; it is restored when it is used
+ *  again, because by then the test before is over with all that it has to clean up. */
 const spare: { url: string; name: string }[] = []
+
+async function reuse(options: { connections_max?: number }): Promise<Database | undefined> {
+  for (let database = spare.pop(); database; database = spare.pop()) {
+    const sql = connect({ url: database.url, ...options })
+    if (await restore(sql)) return { ...database, sql }
+    await sql.close()
+    await dropDatabase(database.name)
+  }
+  return undefined
+}
+
+async function create(options: { connections_max?: number }): Promise<Database> {
+  const database = await createDatabase()
+  return { ...database, sql: connect({ url: database.url, ...options }) }
+}
 
 /** Ends what else is connected and restores the rows. False when the schema has been changed: that is not restored. */
 async function restore(sql: Sql): Promise<boolean> {

@@ -6,13 +6,13 @@
 import { spawn } from 'node:child_process'
 import { glob } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { run } from 'node:test'
 import { inspect, parseArgs } from 'node:util'
 import { startPostgres } from '../src/lib/postgres.ts'
 import { CLUSTER_VARIABLE, dropDatabase, makeTemplate } from './database.ts'
 
-const ROOT = `${import.meta.dirname}/..`
+const ROOT = join(import.meta.dirname, '..')
 const FILE_MS_MAX = 240_000
 const external = process.env.TEST_DATABASE_URL
 const { values: options } = parseArgs({ options: { only: { type: 'string' }, keep: { type: 'boolean' } } })
@@ -51,9 +51,11 @@ async function testFiles(): Promise<string[]> {
   return files.sort()
 }
 
-/** An assertion's message shows the difference already; of other errors all is shown. */
+/** What was thrown, and what that was thrown for. */
 function told(thrown: unknown): string {
-  return thrown instanceof Error && 'generatedMessage' in thrown ? (thrown.stack ?? thrown.message) : inspect(thrown)
+  if (!(thrown instanceof Error)) return inspect(thrown)
+  const cause = thrown.cause === undefined ? '' : `\n  because of ${told(thrown.cause)}`
+  return `${thrown.stack ?? thrown.message}${cause}`
 }
 
 type Count = { tests: number; failed: number }

@@ -29,11 +29,17 @@ export { TRX } from '../devchain/scene.ts'
 
 const BLOCKS_UNTIL_SOLID = 20
 
+const FAIR = { loses: () => false, onRequest: () => {}, answers: (_path: string, body: string) => body }
+
 export type WorldOptions = {
   /** Stakes for energy of the pool wallets, in whole TRX. */
   pool_trx?: readonly number[]
   /** Stakes for bandwidth of each pool wallet, in whole TRX. */
   pool_bandwidth_trx?: number
+  /** When direct recharges are acted on; at inclusion when left out. */
+  recharge_at?: 'inclusion' | 'solid'
+  /** Whether there is a wallet that sends recharges back; there is when left out. */
+  refunds?: boolean
   seed?: string
 }
 
@@ -45,6 +51,8 @@ export type Weather = {
   loses: (contract_type: string) => boolean
   /** Called with the path of every request before the chain sees it. */
   onRequest: (path: string) => void
+  /** Turns what the chain answers into what the node says. */
+  answers: (path: string, body: string) => string
 }
 
 /** An answer of the API. `result` is what the endpoint documents. */
@@ -110,26 +118,29 @@ export class World {
   readonly node: Node
   readonly wallets: Wallets
   readonly recharge: Person = person('recharge')
-  readonly weather: Weather = { down: false, loses: () => false, onRequest: () => {} }
+  readonly weather: Weather = { down: false, ...FAIR }
   app!: App
   api!: FastifyInstance
   private readonly url: string
+  private readonly recharge_at: 'inclusion' | 'solid'
   private readonly random: Random
   private readonly opened: { sql: Sql; api: FastifyInstance }[] = []
   private now_ms = 0
 
   constructor(url: string, options: WorldOptions) {
-    const { pool_trx = [10_000_000, 10_000_000], seed = 'world' } = options
+    const { pool_trx = [10_000_000, 10_000_000], seed = 'world', recharge_at = 'inclusion', refunds = true } = options
     this.url = url
+    this.recharge_at = recharge_at
     this.sql = connect({ url })
     this.random = repeatable(seed)
     const pool = pool_trx.map((_trx, i) => person(`pool-${i}`))
-    const funded = [...pool.map((_wallet, i) => `pool-${i}`), 'activation', 'payer']
+    const funded = [...pool.map((_wallet, i) => `pool-${i}`), 'activation', 'refund', 'payer']
     this.scene = new Scene(Object.fromEntries(funded.map((who) => [who, 100_000_000n * TRX])))
     const wallet = ({ address, key }: Person) => ({ address, permission_id: 0, private_key: key })
     this.wallets = {
       pool: pool.map(wallet),
       activation: wallet(person('activation')),
+      ...(refunds && { refund: wallet(person('refund')) }),
       recharge_address: this.recharge.address,
       deposit_xpub: HDKey.fromMasterSeed(this.random.bytes(32)).derive("m/44'/195'/0'").publicExtendedKey,
     }
@@ -167,7 +178,7 @@ export class World {
       node,
       wallets,
       tokens: new Set<string>(),
-      recharge_at: 'inclusion' as const,
+      recharge_at: this.recharge_at,
       log: silentLog,
       wake: () => {},
     }
@@ -191,7 +202,7 @@ export class World {
     }
     const answer = this.scene.devchain.request('POST', path, body)
     if (answer.status === 0) throw new Error('the connection was broken')
-    return answer
+    return { ...answer, body: this.weather.answers(path, answer.body) }
   }
 
   /** The time by the service's clock: a second after the newest block was made. */
@@ -326,7 +337,7 @@ export class World {
     const holds = await this.sql`
       select o.id, o.state, hold.id as hold, r.kind from orders as o
       left join transfer as hold on hold.id = 'order:' || o.id left join transfer as r on r.hold_id = hold.id
-      where hold.id is null or coalesce(r.kind, '') <>
+      where (hold.id is null) <> (o.amount_sun = 0) or hold.id is not null and coalesce(r.kind, '') <>
         case o.state when 'success' then 'capture' when 'failed' then 'release' else '' end`
     assert.deepEqual(holds, [], 'every order is paid for, given back, or still holds its money')
     const reserved = await this.sql<{ resource: string; reserved: bigint; wanted: bigint }>`

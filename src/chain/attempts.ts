@@ -15,7 +15,7 @@ import type { Sql, Tx } from '../lib/sql.ts'
 import { eachRow, type Step } from '../lib/step.ts'
 import type { Block, Node } from '../tron/node.ts'
 import { type Contract, encodeRawData, encodeTransaction } from '../tron/transaction.ts'
-import { type ChainState, chainState } from './blocks.ts'
+import { chainState, isStale } from './progress.ts'
 import type { Signer } from './signer.ts'
 
 export type Needs = { sql: Sql; clock: Clock; node: Node; sign: Signer }
@@ -24,8 +24,6 @@ export type Needs = { sql: Sql; clock: Clock; node: Node; sign: Signer }
 const LIFETIME_MS = 60_000
 /** The same bytes go out again after this long without a block that has them. */
 const RESEND_MS = 5_000
-/** A node that was not heard of for this long says nothing about now. */
-export const STALE_MS = 30_000
 /** What could not be signed is tried again after this long. */
 const REFUSED_MS = 30_000
 const AT_ONCE = 50
@@ -108,10 +106,6 @@ async function signOne({ sql, sign }: Needs, row: ToSign): Promise<boolean> {
 }
 
 const later = (clock: Clock, ms: number) => new Date(clock.now().getTime() + ms)
-
-export function isStale(chain: ChainState, clock: Clock): boolean {
-  return clock.now().getTime() - chain.seen_at.getTime() > STALE_MS
-}
 
 /** signed -> sent, and sent again until a block has it. No transaction is open while the nodes are asked. */
 export function sendStep({ sql, clock, node }: Needs): Step {

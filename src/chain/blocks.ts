@@ -12,18 +12,10 @@ import type { Address } from '../tron/address.ts'
 import type { Block, BlockHead, ContractLog, Node } from '../tron/node.ts'
 import { destructionOf, freezeOf, transferOf } from '../tron/tokens.ts'
 import { includeAttempts, settleAttempts, uncoverAttempts } from './attempts.ts'
+import { type ChainState, chainState } from './progress.ts'
 
 /** `tokens`: the TRC20 contracts whose events are kept. */
 export type Needs = { sql: Sql; clock: Clock; node: Node; tokens: ReadonlySet<Address> }
-
-/** How far the chain has been followed. Times are those of the blocks; `seen_at` is by our own clock. */
-export type ChainState = {
-  head_number: number
-  head_id: string
-  head_time: Date
-  solid_number: number
-  seen_at: Date
-}
 
 /** While the head stays the same, the solid side is asked, and the row written, no more often than this. */
 const QUIET_MS = 2_000
@@ -32,18 +24,11 @@ const PORTION = 20
 /** Blocks kept below the slowest reader, for looking things up and for forks. */
 const KEPT = 2_000
 
-export async function chainState(sql: Sql | Tx): Promise<ChainState | undefined> {
-  const [row] = await sql<Omit<ChainState, 'head_number' | 'solid_number'> & Record<string, bigint>>`
-    select head_number, head_id, head_time, solid_number, seen_at from chain`
-  if (!row) return undefined
-  return { ...row, head_number: Number(row.head_number), solid_number: Number(row.solid_number) } as ChainState
-}
-
 export function followStep(needs: Needs): Step {
   return {
     name: 'follow',
     rest_ms: 250,
-    wakes: ['settle', 'activated', 'reclaimed', 'reclaim', 'credit', 'arrive', 'refunded', 'survey', 'judge'],
+    wakes: ['settle', 'activated', 'reclaimed', 'reclaim', 'credit', 'arrive', 'refunded', 'use', 'survey', 'judge'],
     run: () => follow(needs),
   }
 }

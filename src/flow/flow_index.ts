@@ -7,6 +7,7 @@ import { CATEGORY_COUNT, ISSUER_FROZEN, UNIDENTIFIED } from './categories.ts'
 import { isTerminal, isValidAt, type Label, labelInForce } from './labels.ts'
 import {
   ASSET,
+  add,
   BALANCE,
   bitCount,
   CELL,
@@ -23,6 +24,7 @@ import {
   LAST_BLOCK,
   MASK,
   Memory,
+  OF_SLOT,
   RECEIVED,
   readBig,
   readNumber,
@@ -82,6 +84,8 @@ export class FlowIndex {
   /** The last block begun. */
   block_number = 0
   block_time_ms: number = Number.NEGATIVE_INFINITY
+  /** The number, in the log, of the last transfer applied. */
+  sequence = 0
   readonly freezes: FreezeSpell[] = []
   private readonly labels = new Map<string, Label[]>()
   /** Instants at which static labels begin or end, in order, and how many of them have passed. */
@@ -143,9 +147,10 @@ export class FlowIndex {
   }
 
   /** Restores the freeze lists and the time of a saved state, before any slot is. */
-  restore(block: { number: number; time_ms: number }, spells: readonly FreezeSpell[]): void {
-    for (const spell of spells) this.addSpell({ ...spell })
+  restore(block: { number: number; time_ms: number; sequence: number }, spells: readonly FreezeSpell[]): void {
+    for (const { token, address, from_ms, to_ms } of spells) this.addSpell({ token, address, from_ms, to_ms })
     this.beginBlock(block.number, block.time_ms)
+    this.sequence = block.sequence
     for (const { address } of spells) this.relabel(address)
   }
 
@@ -195,7 +200,6 @@ export class FlowIndex {
     const slot = memory.findOrMake(asset, bytes, at)
     if (memory.slot_count > count) {
       if (asset >= this.assets) this.assets = asset + 1
-      memory.slots[slot * SLOT + FIRST_BLOCK] = this.block_number
       const labelled = memory.find(LABEL_ASSET, bytes, at)
       if (labelled >= 0)
         memory.slots[slot * SLOT + ASSET]! |= (memory.slots[labelled * SLOT + ASSET]! & 0xffff0000) >>> 0
@@ -207,6 +211,7 @@ export class FlowIndex {
    *  the log. What it carried is in `carried`. Returns false, and does nothing, for a transfer of nothing or to itself. */
   transfer(from: number, to: number, amount: { low: number; high: number }, sequence: number): boolean {
     const { low, high } = amount
+    this.sequence = sequence
     if (from === to || (low === 0 && high === 0)) return false
     const { slots } = this.memory
     const sender = from * SLOT
@@ -250,8 +255,8 @@ export class FlowIndex {
       missing_low += WORD
       missing_high -= 1
     }
-    Memory.add(cells, cell + HELD, missing_low, missing_high)
-    Memory.add(cells, cell + RECEIVED, missing_low, missing_high)
+    add(cells, cell + HELD, missing_low, missing_high)
+    if (add(cells, cell + RECEIVED, missing_low, missing_high)) memory.carryOut(slot, UNIDENTIFIED, RECEIVED)
     slots[base + BALANCE] = low
     slots[base + BALANCE + 1] = high
   }
@@ -376,12 +381,13 @@ export class FlowIndex {
     if ((receiver_label & TERMINAL_BIT) !== 0) {
       const category = (receiver_label & 31) - 1
       memory.ensureCells(from, 1 << category)
-      Memory.add(memory.cells, this.cellOf(from, category) * CELL + DESTINATION, low, high)
+      const word = this.cellOf(from, category) * CELL
+      if (add(memory.cells, word + DESTINATION, low, high)) memory.carryOut(from, category, DESTINATION)
     }
     const { slots } = memory
-    Memory.add(slots, sender + SENT, low, high)
+    if (add(slots, sender + SENT, low, high)) memory.carryOut(from, OF_SLOT, SENT)
     slots[sender + COUNT_OUT]! += 1
-    slots[sender + LAST_BLOCK] = this.block_number
+    this.touch(sender)
   }
 
   /** Adds what is carried to the receiver. */
@@ -403,10 +409,10 @@ export class FlowIndex {
       const l = low[category]!
       const h = high[category]!
       const amount = l + h * WORD
-      Memory.add(cells, word + RECEIVED, l, h)
+      if (add(cells, word + RECEIVED, l, h)) memory.carryOut(to, category, RECEIVED)
       if (keeps) {
-        Memory.add(cells, word + HELD, l, h)
-        Memory.add(slots, base + BALANCE, l, h)
+        add(cells, word + HELD, l, h)
+        if (add(slots, base + BALANCE, l, h)) throw new RangeError('a balance left 64 bits')
       }
       const double = cell * CELL_DOUBLES
       doubles[double + HOPS]! += amount * hops[category]!
@@ -416,10 +422,17 @@ export class FlowIndex {
       }
     }
     slots[base + COUNT_IN]! += 1
+    this.touch(base)
+  }
+
+  private touch(base: number): void {
+    const { slots } = this.memory
+    if (slots[base + LAST_BLOCK] === 0) slots[base + FIRST_BLOCK] = this.block_number
     slots[base + LAST_BLOCK] = this.block_number
   }
 
   private noteDirect(to: number, category: number, low: number, high: number): void {
-    Memory.add(this.memory.cells, this.cellOf(to, category) * CELL + DIRECT, low, high)
+    const { memory } = this
+    if (add(memory.cells, this.cellOf(to, category) * CELL + DIRECT, low, high)) memory.carryOut(to, category, DIRECT)
   }
 }

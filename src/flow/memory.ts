@@ -52,6 +52,8 @@ export class Memory {
   slot_count = 0
   cells: Uint32Array
   doubles: Float64Array
+  /** How many 2^64 a sum of gross flow has beyond its two words. Nearly always empty. */
+  private readonly wide: Map<number, number> = new Map()
   private cell_end = 0
   private readonly free: number[][] = Array.from({ length: 29 }, () => [])
   private table: Uint32Array
@@ -151,7 +153,7 @@ export class Memory {
     let end = (to + count) * CELL
     const { cells } = this
     for (let rest = mask; rest !== 0; ) {
-      const bit = 2 ** (31 - Math.clz32(rest))
+      const bit = 0x80000000 >>> Math.clz32(rest)
       rest ^= bit
       end -= CELL
       if ((had & bit) === 0) cells.fill(0, end, end + CELL)
@@ -176,14 +178,40 @@ export class Memory {
     return start
   }
 
-  /** Adds to a 64-bit amount in the slots or the cells. Throws when it leaves 64 bits. */
-  static add(words: Uint32Array, at: number, low: number, high: number): void {
-    const sum = words[at]! + low
-    const sum_high = words[at + 1]! + high + (sum >= WORD ? 1 : 0)
-    if (sum_high >= WORD) throw new RangeError('an amount left 64 bits')
-    words[at] = sum
-    words[at + 1] = sum_high
+  /** Counts one more 2^64 of a sum; see `wide`. */
+  carryOut(slot: number, category: number, field: number): void {
+    const key = wideKey(slot, category, field)
+    this.wide.set(key, (this.wide.get(key) ?? 0) + 1)
   }
+
+  /** The sums that have left 64 bits, and how many 2^64 each has beyond. */
+  wideSums(): { slot: number; category: number; field: number; beyond: number }[] {
+    return [...this.wide].map(([key, beyond]) => ({
+      slot: Math.floor(key / 512),
+      category: Math.floor(key / 16) % 32,
+      field: key % 16,
+      beyond,
+    }))
+  }
+
+  /** A sum of gross flow: of a slot's cell (RECEIVED, DIRECT, DESTINATION) or of the slot (SENT). Exact. */
+  readWide(words: Uint32Array, at: number, of: { slot: number; category: number; field: number }): bigint {
+    const beyond = this.wide.size === 0 ? undefined : this.wide.get(wideKey(of.slot, of.category, of.field))
+    return readBig(words, at) + (beyond === undefined ? 0n : BigInt(beyond) << 64n)
+  }
+}
+
+/** In place of a category, for sums of the slot itself. */
+export const OF_SLOT = 31
+const wideKey = (slot: number, category: number, field: number) => (slot * 32 + category) * 16 + field
+
+/** Adds to a 64-bit amount. True when the sum left 64 bits. */
+export function add(words: Uint32Array, at: number, low: number, high: number): boolean {
+  const sum = words[at]! + low
+  const sum_high = words[at + 1]! + high + (sum >= WORD ? 1 : 0)
+  words[at] = sum
+  words[at + 1] = sum_high
+  return sum_high >= WORD
 }
 
 /** A 64-bit amount, exact. */

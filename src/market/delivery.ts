@@ -87,7 +87,7 @@ export function settleStep(needs: Needs): Step {
   return {
     name: 'settle',
     rest_ms: 1_000,
-    wakes: ['delegate', 'reclaim', 'survey', 'recharged'],
+    wakes: ['delegate', 'reclaim', 'survey', 'recharged', 'supply'],
     async run() {
       const late = later(clock, -WAIT_MAX_MS)
       const due = await sql<{ id: string }>`

@@ -6,8 +6,7 @@
 // order of arrival as if it were alone, and writes all that are accepted with one statement per table. A refusal, a
 // replay or a twin in the same batch leaves its neighbours alone. What happens to an order next is in delivery.ts.
 
-import { isStale } from '../chain/attempts.ts'
-import { chainState } from '../chain/blocks.ts'
+import { chainState, isStale } from '../chain/progress.ts'
 import { InvalidParams, ServiceUnavailable } from '../http/endpoint.ts'
 import { customerAccount, holdAll, InsufficientFunds, lockAccounts, REVENUE } from '../ledger/ledger.ts'
 import { batched } from '../lib/batch.ts'

@@ -16,9 +16,9 @@ export const InvalidDuration: FaultKind = fault(12, 'invalid_duration', 'Duratio
 /** `""` and `null` are what old clients send for a field they leave out. */
 export const isAbsent = (value: Json | undefined): boolean => value === undefined || value === null || value === ''
 
-/** An address of the network. Throws 10. */
-export function readAddress(value: Json | undefined): Address {
-  if (!isAddress(value)) throw InvalidAddress()
+/** An address of the network. Throws 10, with the field's name where there are several. */
+export function readAddress(value: Json | undefined, field?: string): Address {
+  if (!isAddress(value)) throw InvalidAddress(field)
   return value
 }
 
@@ -79,4 +79,22 @@ export function readAmount(resource: Resource, sources: readonly (Json | undefin
 function objectOf(value: Json | undefined): JsonObject | undefined {
   if (Array.isArray(value)) return value.length === 0 ? {} : undefined
   return typeof value === 'object' && value !== null && !(value instanceof OtherNumber) ? value : undefined
+}
+
+/** The header `Idempotency-Key`, for those who have no id of their own in the body. Throws 2. */
+export function keyOf(header: string | string[] | undefined): string | null {
+  if (header === undefined || header === '') return null
+  if (typeof header !== 'string' || header.length > 128) throw InvalidParams('external_id', 'Invalid Idempotency-Key')
+  return header
+}
+
+/** What names a thing bought: our id, the customer's own, or both. Throws 2 when it is neither. */
+export function readNames(id: Json | undefined, external_id: Json | undefined) {
+  if (isAbsent(id) && isAbsent(external_id)) throw InvalidParams('id', 'Either id or external_id is required')
+  const read = (value: Json | undefined, field: string): string | null => {
+    if (isAbsent(value)) return null
+    if (typeof value !== 'string') throw InvalidParams(field, `Invalid ${field}`)
+    return value
+  }
+  return { id: read(id, 'id'), external_id: read(external_id, 'external_id') }
 }

@@ -8,7 +8,10 @@ import { fault } from '../lib/fault.ts'
 import { money } from '../lib/json.ts'
 import type { Sql } from '../lib/sql.ts'
 import type { Address } from '../tron/address.ts'
+import type { Node } from '../tron/node.ts'
+import { USDT } from '../tron/tokens.ts'
 import { type Delegation, delegationsOf } from './delegations.ts'
+import { estimateTransfer, orUnavailable, tokenBalance } from './estimates.ts'
 import {
   AddressAlreadyActivated,
   AddressNotActivated,
@@ -23,11 +26,13 @@ import {
   InvalidAddress,
   InvalidDuration,
   isAbsent,
+  keyOf,
   readAddress,
   readAmount,
   readAmounts,
   readDuration,
   readFlag,
+  readNames,
 } from './purchases.ts'
 import type { Receiver } from './receivers.ts'
 
@@ -38,6 +43,7 @@ export type Needs = {
   prices: () => Promise<Prices>
   receiver: (address: Address) => Promise<Receiver>
   placeOrder: (purchase: Purchase) => Promise<Placed>
+  node: Node
 }
 
 const EnergyTier = Type.Object({
@@ -144,7 +150,7 @@ const ExternalId = Type.String({
 })
 
 export function routes(needs: Needs): Endpoint[] {
-  const { sql, prices, receiver, placeOrder } = needs
+  const { sql, prices, receiver, placeOrder, node } = needs
   return [
     endpoint({
       path: '/v1/services',
@@ -221,6 +227,79 @@ export function routes(needs: Needs): Endpoint[] {
     }),
 
     endpoint({
+      path: '/v1/estimate-energy',
+      auth: 'signature',
+      scope: 'read',
+      summary: 'The energy that a transfer of a token needs, and its price',
+      body: Type.Object({
+        from_address: unchecked(Type.String({ minLength: 34, maxLength: 34 })),
+        to_address: unchecked(Type.String({ minLength: 34, maxLength: 34 })),
+        contract_address: unchecked(Type.String({ description: `The token's contract; USDT (${USDT}) when left out` })),
+      }),
+      reply: Type.Object({
+        from_address: Type.String(),
+        to_address: Type.String(),
+        contract_address: Type.String(),
+        amount: Type.Integer(),
+        energy: Type.Integer({ deprecated: true, description: 'The same as amount' }),
+        duration: Type.Integer({ description: 'Hours' }),
+        price: Money({ description: 'TRX' }),
+        activation_fee: Money({ description: 'TRX; 0 when the sender is active' }),
+        total: Money({ description: 'TRX' }),
+        fee_limit: Type.Integer({ description: 'Sun: the least fee limit that lets the transfer run' }),
+        bandwidth: Type.Integer({ description: 'What the transfer takes beside the energy' }),
+      }),
+      faults: [InvalidAddress, ServiceUnavailable],
+      async handle({ body }) {
+        const { from_address, to_address, contract_address } = body
+        const from = readAddress(from_address, 'from_address')
+        const to = readAddress(to_address, 'to_address')
+        const contract = isAbsent(contract_address) ? USDT : readAddress(contract_address, 'contract_address')
+        const estimate = await estimateTransfer({ node, prices, receiver }, { from, to, contract })
+        const { amount, price_sun, activation_sun, fee_limit_sun, bandwidth } = estimate
+        return {
+          ...{ from_address: from, to_address: to, contract_address: contract, amount, energy: amount, duration: 1 },
+          price: money(price_sun),
+          activation_fee: money(activation_sun),
+          total: money(price_sun + activation_sun),
+          ...{ fee_limit: Number(fee_limit_sun), bandwidth },
+        }
+      },
+    }),
+
+    endpoint({
+      path: '/v1/address-info',
+      auth: 'signature',
+      scope: 'read',
+      summary: 'The resources and balances of an address',
+      body: Type.Object({ address: unchecked(Type.String({ minLength: 34, maxLength: 34 })) }),
+      reply: Type.Object({
+        resources: Type.Object({
+          energy: Type.Integer({ description: 'What can be used now' }),
+          bandwidth: Type.Integer({ description: 'What can be used now, the free part included' }),
+        }),
+        balances: Type.Object({ TRX: Money(), USDT: Money() }),
+      }),
+      faults: [InvalidAddress, ServiceUnavailable],
+      async handle({ body }) {
+        const address = readAddress(body.address)
+        const [account, energy, bandwidth, usdt] = await orUnavailable(
+          Promise.all([
+            node.account(address),
+            node.resource(address, 'energy'),
+            node.resource(address, 'bandwidth'),
+            tokenBalance(node, { owner: address, holder: address, contract: USDT }),
+          ]),
+        )
+        return {
+          resources: { energy: Number(energy.left), bandwidth: Number(bandwidth.left) },
+          // USDT has six decimals, as TRX has.
+          balances: { TRX: money(account.balance_sun), USDT: money(usdt) },
+        }
+      },
+    }),
+
+    endpoint({
       path: '/v1/transaction/new',
       auth: 'signature',
       scope: 'buy',
@@ -277,29 +356,12 @@ export function routes(needs: Needs): Endpoint[] {
       reply: CheckedTransaction,
       faults: [OrderNotFound],
       async handle({ body, customer }) {
-        const id = isAbsent(body.id) ? body.transaction_id : body.id
-        const { external_id } = body
-        if (isAbsent(id) && isAbsent(external_id)) throw InvalidParams('id', 'Either id or external_id is required')
-        if (!isAbsent(id) && typeof id !== 'string') throw InvalidParams('id', 'Invalid id')
-        if (!isAbsent(external_id) && typeof external_id !== 'string') {
-          throw InvalidParams('external_id', 'Invalid external_id')
-        }
-        const order = await findOrder(sql, {
-          customer_id: customer.customer_id,
-          id: typeof id === 'string' && id !== '' ? id : null,
-          external_id: typeof external_id === 'string' && external_id !== '' ? external_id : null,
-        })
+        const named = readNames(isAbsent(body.id) ? body.transaction_id : body.id, body.external_id)
+        const order = await findOrder(sql, { ...named, customer_id: customer.customer_id })
         if (!order) throw OrderNotFound('transaction')
         const delegations = await delegationsOf(sql, order.id)
         return { ...printOrder(order), delegations: delegations.map(printDelegation) }
       },
     }),
   ]
-}
-
-/** The header `Idempotency-Key`, for those who have no id of their own in the body. */
-function keyOf(header: string | string[] | undefined): string | null {
-  if (header === undefined || header === '') return null
-  if (typeof header !== 'string' || header.length > 128) throw InvalidParams('external_id', 'Invalid Idempotency-Key')
-  return header
 }

@@ -184,7 +184,8 @@ export function refundedStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step
     async run() {
       const dead = await sql`
         update deposit set state = 'returning', refund_id = null from attempt
-        where attempt.id = refund_id and attempt.state = 'dead' and deposit.state = 'refunding' returning tx_id`
+        where attempt.id = refund_id and attempt.state = 'dead' and deposit.state = 'refunding'
+        returning deposit.tx_id`
       const due = await sql<Deposit>`
         select d.* from deposit as d join attempt as a on a.id = d.refund_id
         where d.state = 'refunding' and a.state = 'solid' limit ${AT_ONCE}`

@@ -31,8 +31,9 @@ export type Receipt = { tx_id: string; energy: bigint; logs: ContractLog[] }
 /** What a contract's function would do. `energy` includes the penalty of the dynamic energy model. */
 export type ConstantCall = { succeeded: boolean; energy: bigint; result: string; said: string }
 export type AccountState = { active: boolean; contract: boolean; balance_sun: bigint }
-/** A resource of an account. One TRX of stake gives `total_limit / total_weight` units a day. */
-export type ResourceState = { limit: bigint; used: bigint; total_limit: bigint; total_weight: bigint }
+/** A resource of an account: what its stakes give, what of that is used, and what is left for use now, the free part of
+ *  bandwidth included. One TRX of stake gives `total_limit / total_weight` units a day. */
+export type ResourceState = { limit: bigint; used: bigint; left: bigint; total_limit: bigint; total_weight: bigint }
 /** What one node said to a broadcast. `accepted` is a hint: neither inclusion nor refusal follows from it. */
 export type BroadcastAnswer = { accepted: boolean; said: string }
 /** Whether a node's solid chain has a transaction, and how far that chain reached when it said so. */
@@ -257,9 +258,12 @@ function resourceOf(answer: unknown, resource: Resource): ResourceState {
   const account = fieldsOf(answer, 'getaccountresource')
   const [own, total] = resource === 'energy' ? ['Energy', 'TotalEnergy'] : ['Net', 'TotalNet']
   const read = (name: string) => BigInt(integer(account[name] ?? 0, name))
+  const above_zero = (value: bigint) => (value > 0n ? value : 0n)
+  const limit = read(`${own}Limit`)
+  const used = read(`${own}Used`)
+  const free = resource === 'bandwidth' ? above_zero(read('freeNetLimit') - read('freeNetUsed')) : 0n
   return {
-    limit: read(`${own}Limit`),
-    used: read(`${own}Used`),
+    ...{ limit, used, left: above_zero(limit - used) + free },
     total_limit: read(`${total}Limit`),
     total_weight: read(`${total}Weight`),
   }

@@ -25,23 +25,28 @@ export type Branch = {
   transactions: Map<string, ChainTransaction>
 }
 
-type Json = { readonly [name: string]: Json } & Json[] & string
-
 const AT_ONCE = 50
+
+/** What is at a place in a JSON value; undefined when there is no such place. */
+export function at(value: unknown, ...place: (string | number)[]): unknown {
+  let found = value
+  for (const name of place) found = (found as Record<string | number, unknown> | null | undefined)?.[name]
+  return found
+}
 
 /** Reads the branch from block 1, or goes on from an earlier reading as far as that still holds. */
 export async function readBranch(post: Post, earlier?: Branch): Promise<Branch> {
-  const head = (await post('/wallet/getblock', { detail: false })) as Json
-  const solid = (await post('/walletsolidity/getblock', { detail: false })) as Json
-  const head_number = Number(head.block_header?.raw_data?.number)
-  const solid_number = Number(solid.block_header?.raw_data?.number)
+  const numberOf = async (path: string) =>
+    Number(at(await post(path, { detail: false }), 'block_header', 'raw_data', 'number'))
+  const head_number = await numberOf('/wallet/getblock')
+  const solid_number = await numberOf('/walletsolidity/getblock')
   const blocks = [...(earlier?.blocks ?? [])]
   // What was solid stays; above that a fork may have changed everything.
   while (blocks.length > 0 && blocks.at(-1)!.number > Math.min(earlier?.solid_number ?? 0, head_number)) blocks.pop()
   for (let start = (blocks.at(-1)?.number ?? 0) + 1; start <= head_number; start += AT_ONCE) {
-    const end = Math.min(start + AT_ONCE, head_number + 1)
-    const answer = (await post('/wallet/getblockbylimitnext', { startNum: start, endNum: end, visible: true })) as Json
-    for (const one of (answer.block ?? []) as Json[]) blocks.push(blockOf(one))
+    const asked = { startNum: start, endNum: Math.min(start + AT_ONCE, head_number + 1), visible: true }
+    const list = at(await post('/wallet/getblockbylimitnext', asked), 'block') ?? []
+    for (const one of list as unknown[]) blocks.push(blockOf(one))
   }
   for (const [i, { parent_id, number }] of blocks.entries()) {
     const parent = blocks[i - 1]
@@ -51,30 +56,30 @@ export async function readBranch(post: Post, earlier?: Branch): Promise<Branch> 
   return { blocks, solid_number, transactions: new Map(all.map((one) => [one.tx_id, one])) }
 }
 
-function blockOf(block: Json): ChainBlock {
-  const raw = block.block_header!.raw_data!
-  const place = { block_number: Number(raw.number), block_time_ms: Number(raw.timestamp) }
-  const list = (block.transactions ?? []) as Json[]
+function blockOf(block: unknown): ChainBlock {
+  const raw = at(block, 'block_header', 'raw_data')
+  const place = { block_number: Number(at(raw, 'number')), block_time_ms: Number(at(raw, 'timestamp')) }
+  const list = (at(block, 'transactions') ?? []) as unknown[]
   return {
     number: place.block_number,
-    id: String(block.blockID),
-    parent_id: String(raw.parentHash),
+    id: String(at(block, 'blockID')),
+    parent_id: String(at(raw, 'parentHash')),
     transactions: list.map((one) => ({ ...transactionOf(one), ...place })),
   }
 }
 
-function transactionOf(one: Json): Omit<ChainTransaction, 'block_number' | 'block_time_ms'> {
-  const contract = one.raw_data!.contract![0 as never] as Json
-  const value = contract.parameter!.value as Json
-  const to = value.to_address ?? value.receiver_address ?? value.account_address
-  const sun = value.amount ?? value.balance ?? value.frozen_balance ?? 0
+function transactionOf(one: unknown): Omit<ChainTransaction, 'block_number' | 'block_time_ms'> {
+  const contract = at(one, 'raw_data', 'contract', 0)
+  const value = at(contract, 'parameter', 'value')
+  const to = at(value, 'to_address') ?? at(value, 'receiver_address') ?? at(value, 'account_address')
+  const sun = at(value, 'amount') ?? at(value, 'balance') ?? at(value, 'frozen_balance') ?? 0
   return {
-    tx_id: String(one.txID),
-    type: String(contract.type),
-    succeeded: (one.ret?.[0 as never] as Json | undefined)?.contractRet === ('SUCCESS' as never),
-    owner: String(value.owner_address),
+    tx_id: String(at(one, 'txID')),
+    type: String(at(contract, 'type')),
+    succeeded: at(one, 'ret', 0, 'contractRet') === 'SUCCESS',
+    owner: String(at(value, 'owner_address')),
     to: String(to ?? ''),
-    resource: String(value.resource) === 'ENERGY' ? 'energy' : 'bandwidth',
+    resource: at(value, 'resource') === 'ENERGY' ? 'energy' : 'bandwidth',
     sun: BigInt(String(sun)),
   }
 }

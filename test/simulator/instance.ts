@@ -24,6 +24,7 @@ export type Surroundings = {
   clock: Clock
   /** How many nodes the service knows; all of them are the one chain. */
   nodes: number
+  recharge_at: 'inclusion' | 'solid'
 }
 
 const SEALING_KEY = new Uint8Array(32).fill(7)
@@ -43,16 +44,17 @@ export class Instance {
     return instance
   }
 
-  private constructor(name: string, { sql, gate, network, town, dice, clock, nodes }: Surroundings) {
+  private constructor(name: string, { sql, gate, network, town, dice, clock, ...settings }: Surroundings) {
     this.life = new Life(name)
     const held = heldSql(sql, gate, this.life)
     const node = tronNode({
-      nodes: Array.from({ length: nodes }, (_, i) => ({ url: `http://node${i}` })),
+      nodes: Array.from({ length: settings.nodes }, (_, i) => ({ url: `http://node${i}` })),
       transport: network.transport(gate, this.life),
     })
     const random = { bytes: (length: number) => dice.bytes(length) }
     this.app = buildApp({
       ...{ sql: held, clock, random, node, log: silentLog, wallets: town.wallets, sealing_key: SEALING_KEY },
+      ...{ tokens: new Set(), recharge_at: settings.recharge_at },
       wake: (step) => this.woken.add(step),
     })
     const needs = { sql: held, clock, random, log: silentLog, authenticate: this.app.authenticate }

@@ -92,6 +92,11 @@ export class Network {
     return this.devchain.request('POST', '/wallet/broadcasthex', body)
   }
 
+  /** Whether a transaction is still held up somewhere. */
+  get isLate(): boolean {
+    return this.delayed.length > 0
+  }
+
   /** Transactions that were held up reach the chain now, if their time has come. */
   deliverLate(): void {
     const now_ms = this.devchain.chain.head_time_ms

@@ -1,0 +1,86 @@
+// Calls of smart contracts: in a transaction (TriggerSmartContract), and without one (constant calls and estimates). A
+// transaction whose call fails is in a block all the same: its energy is paid and nothing else of it remains.
+
+import type { Message } from '../src/tron/protobuf.ts'
+import { accountOf, isAddressHex, requireAccount } from './accounts.ts'
+import { chargeEnergy, energyLimit } from './energy.ts'
+import type { Token } from './records.ts'
+import { invalid } from './refusal.ts'
+import { Layer } from './state.ts'
+import { costOfRevert, energyOf, functionOf, Revert, tokenOf } from './tokens.ts'
+import { type CallEffects, type Contract, integerOf, type Log, textOf, type World } from './world.ts'
+
+type Run = Omit<CallEffects, 'contract_address' | 'energy'> & { readonly total: number; readonly penalty: number }
+
+/** Runs a call with no more than some energy. Its changes are in the state only if it succeeds. */
+export function runCall(state: Layer, token: Token, caller: string, message: Message, limit: number): Run {
+  const inner = new Layer(state)
+  const logs: Log[] = []
+  const data = textOf(message, 'data')
+  const call = { state: inner, token, caller, data, logs }
+  const wanted = functionOf(data)
+  const payable = integerOf(message, 'call_value') === 0n
+  const result = attempt(() => {
+    if (!wanted || !payable) throw new Revert('no such function')
+    const energy = energyOf(wanted.cost(call), token.factor)
+    return { output: wanted.run(call), energy }
+  })
+  const energy = result?.energy ?? energyOf(costOfRevert, token.factor)
+  if (energy.total > limit) return outOfEnergy(limit, energy)
+  if (!result) return { contract_ret: 'REVERT', output: '', logs: [], failure: 'REVERT opcode executed', ...energy }
+  state.merge(inner)
+  return { contract_ret: 'SUCCESS', output: result.output, logs, failure: '', ...energy }
+}
+
+function attempt<Result>(work: () => Result): Result | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof Revert) return undefined
+    throw error
+  }
+}
+
+/** All of the energy is gone, and the call with it. */
+function outOfEnergy(limit: number, energy: { total: number; penalty: number }): Run {
+  const penalty = energy.total === 0 ? 0 : Math.trunc((limit * energy.penalty) / energy.total)
+  const failure =
+    `Not enough energy for 'SSTORE' operation executing: curInvokeEnergyLimit[${limit}], ` +
+    `curOpEnergy[5000], penaltyEnergy[${penalty}], usedEnergy[${limit}]`
+  return { contract_ret: 'OUT_OF_ENERGY', output: '', logs: [], failure, total: limit, penalty }
+}
+
+export const triggerContract: Contract = {
+  validate({ state, parameters, fee_limit_sun }, message) {
+    const owner = textOf(message, 'owner_address')
+    const most = parameters.getMaxFeeLimit
+    if (!isAddressHex(owner)) throw invalid('Invalid ownerAddress')
+    if (fee_limit_sun < 0n || fee_limit_sun > BigInt(most)) throw invalid(`feeLimit must be >= 0 and <= ${most}`)
+    if (!tokenOf(state, textOf(message, 'contract_address'))) {
+      throw invalid('No contract or not a valid smart contract')
+    }
+    const value = integerOf(message, 'call_value')
+    if (value < 0n) throw invalid('callValue must be >= 0')
+    if ((accountOf(state, owner)?.balance ?? 0n) < value) throw invalid('balance is not sufficient')
+  },
+
+  execute(world, message) {
+    const owner = textOf(message, 'owner_address')
+    const contract_address = textOf(message, 'contract_address')
+    const limit = energyLimit(world, requireAccount(world.state, owner), integerOf(message, 'call_value'))
+    const token = tokenOf(world.state, contract_address)!
+    const { total, penalty, ...run } = runCall(world.state, token, owner, message, limit)
+    const energy = chargeEnergy(world, owner, total, penalty)
+    return { fee_sun: energy.fee_sun, call: { ...run, contract_address, energy } }
+  },
+}
+
+/** The energy that a constant call may use: the node's own bound. */
+const CONSTANT_ENERGY_MAX = 100_000_000
+
+/** Runs a call on a state of its own that is thrown away afterwards. Throws when there is no such contract. */
+export function runConstantCall(world: World, message: Message): Run {
+  const token = tokenOf(world.state, textOf(message, 'contract_address'))
+  if (!token) throw invalid('Smart contract is not exist.')
+  return runCall(world.state, token, textOf(message, 'owner_address'), message, CONSTANT_ENERGY_MAX)
+}

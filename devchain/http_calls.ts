@@ -1,0 +1,160 @@
+// Calls of smart contracts over HTTP. These endpoints never use `Error`: what is wrong is a code and a hexadecimal
+// message inside `result`.
+
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { contractSchemas } from '../src/tron/contracts.ts'
+import { decode, encode, type Message } from '../src/tron/protobuf.ts'
+import { contract, encodeRawData } from '../src/tron/transaction.ts'
+import { selectorOf } from './abi.ts'
+import { referenceTo } from './blocks.ts'
+import { runConstantCall, triggerContract } from './calls.ts'
+import { type Json, type JsonObject, withoutDefaults } from './json.ts'
+import { printTransaction, readHex, reading } from './messages.ts'
+import { SLOT_MS } from './parameters.ts'
+import type { Token } from './records.ts'
+import { Refusal } from './refusal.ts'
+import { type Call, type Routes, viewOf } from './routes.ts'
+import { Layer } from './state.ts'
+import { functionOf, tokenFunctions, tokenOf } from './tokens.ts'
+import { type SignedTransaction, signedTransaction } from './transactions.ts'
+import { textOf, type World } from './world.ts'
+
+const TRIGGER = 'TriggerSmartContract'
+
+/** The message of a call: its data are given, or a function's signature and its encoded arguments. */
+function readCall({ given }: Call): Message {
+  const selector = given.text('function_selector')
+  const data = selector === '' ? given.text('data') : selectorOf(selector) + given.text('parameter')
+  const message = {
+    owner_address: given.address('owner_address'),
+    contract_address: given.address('contract_address'),
+    data: readHex(data),
+    call_value: given.integer('call_value'),
+    call_token_value: given.integer('call_token_value'),
+    token_id: given.integer('token_id'),
+  }
+  const schema = contractSchemas[TRIGGER]!
+  return reading(() => decode(schema, encode(schema, message)))
+}
+
+/** A transaction of the call, unsigned. */
+function transactionOf({ chain, given }: Call, message: Message): SignedTransaction {
+  const fee_limit = given.integer('fee_limit')
+  const raw_data = {
+    ...referenceTo(chain.solid_block),
+    expiration: chain.head_time_ms + 60_000,
+    contract: [contract(TRIGGER, message, given.number('Permission_id'))],
+    timestamp: chain.head_time_ms + (chain.nextBuild() % SLOT_MS),
+    ...(fee_limit === 0n ? {} : { fee_limit }),
+  }
+  return signedTransaction(encodeRawData(raw_data), [])
+}
+
+function worldOfCall(call: Call): World {
+  const newest = call.chain.world(viewOf(call))
+  return { ...newest, state: new Layer(viewOf(call)), fee_limit_sun: call.given.integer('fee_limit') }
+}
+
+/** Refusals as these endpoints say them. */
+function refusing(call: Call, work: () => JsonObject): JsonObject {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return { result: { code: error.code, message: spoken(call, error.message) } }
+  }
+}
+
+const spoken = ({ given }: Call, text: string) => (given.visible ? text : bytesToHex(utf8ToBytes(text)))
+
+function constantCall(call: Call): JsonObject {
+  return refusing(call, () => {
+    const message = readCall(call)
+    const { visible } = call.given
+    const transaction = printTransaction(transactionOf(call, message), visible)
+    const { contract_ret, output, logs, failure, total, penalty } = runConstantCall(worldOfCall(call), message)
+    const failed = contract_ret !== 'SUCCESS'
+    return {
+      result: { result: true, ...(failed ? { message: spoken(call, failure) } : {}) },
+      energy_used: total,
+      ...withoutDefaults({ energy_penalty: penalty }),
+      constant_result: [output],
+      ...withoutDefaults({ logs: logs.map(({ address, topics, data }) => ({ address, topics, data })) }),
+      transaction: { ret: [failed ? { ret: 'FAILED' } : {}], visible, ...transaction },
+    }
+  })
+}
+
+function buildCall(call: Call): JsonObject {
+  return refusing(call, () => {
+    const message = readCall(call)
+    if (functionOf(textOf(message, 'data'))?.view) return constantCall(call)
+    triggerContract.validate(worldOfCall(call), message)
+    const { visible } = call.given
+    return {
+      result: { result: true },
+      transaction: { visible, ...printTransaction(transactionOf(call, message), visible) },
+    }
+  })
+}
+
+function estimateEnergy(call: Call): JsonObject {
+  return refusing(call, () => {
+    const { contract_ret, failure, total } = runConstantCall(worldOfCall(call), readCall(call))
+    if (contract_ret === 'SUCCESS') return { result: { result: true }, energy_required: total }
+    return { result: { code: 'CONTRACT_EXE_ERROR', message: spoken(call, failure) } }
+  })
+}
+
+function printAbi(): Json[] {
+  return tokenFunctions.map(({ signature, outputs, view }) => {
+    const [name = '', rest = ''] = signature.split('(', 2)
+    const types = rest.slice(0, -1).split(',').filter(Boolean)
+    return {
+      name,
+      type: 'Function',
+      stateMutability: view ? 'View' : 'Nonpayable',
+      ...withoutDefaults({
+        inputs: types.map((type, index) => ({ name: `argument${index}`, type })),
+        outputs: outputs.map((type) => ({ type })),
+      }),
+    }
+  })
+}
+
+function printContract({ given }: Call, token: Token): Json {
+  return {
+    contract_address: given.print(token.address),
+    origin_address: given.print(token.owner),
+    abi: { entrys: printAbi() },
+    name: token.symbol,
+    consume_user_resource_percent: 100,
+    origin_energy_limit: 10_000_000,
+  }
+}
+
+function findContract(call: Call): Token | undefined {
+  return tokenOf(viewOf(call), call.given.address('value'))
+}
+
+export const callRoutes: Routes = {
+  triggerconstantcontract: { post_only: true, answer: constantCall },
+  triggersmartcontract: { post_only: true, answer: buildCall },
+  estimateenergy: { post_only: true, answer: estimateEnergy },
+  getcontract: {
+    answer(call) {
+      const token = findContract(call)
+      return token ? printContract(call, token) : {}
+    },
+  },
+  getcontractinfo: {
+    answer(call) {
+      const token = findContract(call)
+      if (!token) return {}
+      return {
+        smart_contract: printContract(call, token),
+        contract_state: withoutDefaults({ energy_factor: token.factor }),
+      }
+    },
+  },
+}

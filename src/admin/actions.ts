@@ -1,0 +1,95 @@
+// The record of what operators have changed. A change and its record are one transaction; the database numbers the
+// records without gaps and chains their sums, so a record cannot be altered or taken out unseen. Nothing secret goes in.
+
+import type { Clock } from '../lib/clock.ts'
+import { brokenConstraint, type Sql, type Tx } from '../lib/sql.ts'
+
+/** Who changes something, and why. */
+export type Operator = { made_by: string; reason: string | null }
+
+/** What was changed: one subject, as it was and as it is. Either is null where there was or is nothing. */
+export type Action = { subject: string; before: object | null; after: object | null }
+
+/** What a change comes to, and what is to be recorded of it. No actions: everything was so already. */
+export type Change<Result> = { result: Result; actions: Action[] }
+
+/** Something that is not done, in one sentence for the operator. */
+export class Refused extends Error {
+  override name = 'Refused'
+  /** 1: it is not so, or not there. 2: it was asked wrongly. */
+  readonly exit_code: 1 | 2
+  constructor(sentence: string, exit_code: 1 | 2) {
+    super(sentence)
+    this.exit_code = exit_code
+  }
+}
+
+export const refusal = (sentence: string) => new Refused(sentence, 1)
+export const misuse = (sentence: string) => new Refused(sentence, 2)
+
+/** What the database itself refuses, in words. */
+const SENTENCES: Record<string, string> = {
+  customer_name_length: 'A name has 1 to 200 characters.',
+  api_key_name_length: 'The name of a key has 1 to 200 characters.',
+  api_key_of_customer: 'There is no such customer.',
+  price_range: 'A tier begins at 1 or above and ends where it begins or above.',
+  price_positive: 'A price is more than 0.',
+  price_energy_once: 'Two tiers of energy would reach the same amount.',
+  price_bandwidth_once: 'Two tiers of bandwidth would reach the same amount.',
+  fee_positive: 'A price is more than 0.',
+  operator_action_made_by_length: 'The name of who changes something has 1 to 100 characters.',
+  operator_action_reason_length: 'A reason has 1 to 500 characters.',
+}
+
+/** Makes a change and records it, in one transaction. Throws Refused for what the database does not allow. */
+export async function perform<Result>(
+  { sql, clock }: { sql: Sql; clock: Clock },
+  { operator, action }: { operator: Operator; action: string },
+  work: (tx: Tx) => Promise<Change<Result>>,
+): Promise<Result> {
+  try {
+    return await sql.begin(async (tx) => {
+      const { result, actions } = await work(tx)
+      for (const { subject, before, after } of actions) {
+        await tx`
+          insert into operator_action (made_at, made_by, reason, action, subject, before, after)
+          values (${clock.now()}, ${operator.made_by}, ${operator.reason}, ${action}, ${subject}, ${plain(before)},
+                  ${plain(after)})`
+      }
+      return result
+    })
+  } catch (thrown) {
+    const sentence = SENTENCES[brokenConstraint(thrown) ?? '']
+    throw sentence === undefined ? thrown : misuse(sentence)
+  }
+}
+
+/** As JSON, integers whole. */
+function plain(value: object | null): string | null {
+  if (value === null) return null
+  return JSON.stringify(value, (_key, one: unknown) => (typeof one === 'bigint' ? JSON.rawJSON(one.toString()) : one))
+}
+
+export type ActionRow = {
+  number: bigint
+  made_at: Date
+  made_by: string
+  reason: string | null
+  action: string
+  subject: string
+  before: unknown
+  after: unknown
+}
+
+/** Newest first. A subject also stands for those that begin with it and a colon: `price` for `price:energy`. */
+export async function listActions(
+  sql: Sql,
+  wanted: { subject?: string | undefined; made_by?: string | undefined; before?: number | undefined; limit: number },
+): Promise<ActionRow[]> {
+  const { subject = null, made_by = null, before = null, limit } = wanted
+  return sql<ActionRow>`
+    select number, made_at, made_by, reason, action, subject, before, after from operator_action
+    where (${subject}::text is null or subject = ${subject} or starts_with(subject, ${subject} || ':'))
+      and (${made_by}::text is null or made_by = ${made_by}) and (${before}::bigint is null or number < ${before})
+    order by number desc limit ${limit}`
+}

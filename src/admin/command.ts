@@ -1,0 +1,189 @@
+// Commands as data. A noun's file lists what operators may do with it by command() and change(); the command line finds,
+// explains and runs that list, and a console could do the same. A change() runs in one transaction together with the
+// record of who made it and why: no command can forget the record, because it never sees the difference.
+
+import type { DepositAddress } from '../customers/deposit_addresses.ts'
+import type { Seal } from '../customers/seal.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { NewId, Random } from '../lib/ids.ts'
+import type { Sql, Tx } from '../lib/sql.ts'
+import { type Address, isAddress } from '../tron/address.ts'
+import { type Change, misuse, type Operator, perform } from './actions.ts'
+import type { ChainView } from './chain_books.ts'
+
+/** What commands work on. What is made only when it is asked for may throw a sentence about what is missing. */
+export type Needs = {
+  sql: Sql
+  clock: Clock
+  random: Random
+  new_id: NewId
+  /** The database, for reading: host, port and name. */
+  database: string
+  seal(): Promise<Seal>
+  /** Of the operator's extended public key; throws when it is not the one that this database's addresses are from. */
+  depositAddress(): Promise<DepositAddress>
+  /** Undefined: no node was named. */
+  chain: ChainView | undefined
+  wait(ms: number): Promise<void>
+}
+
+/** What a command found or made. JSON is printed from `value`, and the text for reading too, unless `text` is given. */
+export type Answer = {
+  value: unknown
+  text?: string
+  /** A line for reading after the value. */
+  note?: string
+  /** False: the exit code says that something is wrong. */
+  ok?: boolean
+}
+
+/** An option or an operand: how it is named in the help, and how it is read. */
+export type Option<T> = {
+  /** What stands for its value in the help; empty: it has none. */
+  value: string
+  help: string
+  /** It may be given more than once; an operand of this kind takes all that are left. */
+  many: boolean
+  needed: boolean
+  /** Reads all that were given under the name. Throws misuse. */
+  read(given: readonly string[], name: string): T
+}
+
+type Options = Record<string, Option<unknown>>
+type Given<O extends Options> = { [K in keyof O]: O[K] extends Option<infer T> ? T : never }
+
+/** One command as the command line sees it. */
+export type Command = {
+  /** `customers create`. */
+  readonly words: string
+  readonly summary: string
+  readonly details: string | undefined
+  readonly operands: Options
+  readonly options: Options
+  readonly changes: boolean
+  run(needs: Needs, given: Record<string, unknown>, operator: Operator): Promise<Answer>
+}
+
+type Description<Operands extends Options, Others extends Options> = {
+  words: string
+  summary: string
+  details?: string
+  operands?: Operands
+  options?: Others
+}
+
+/** Declares a command that only looks. */
+export function command<Operands extends Options = Record<never, never>, Others extends Options = Record<never, never>>(
+  spec: Description<Operands, Others> & {
+    run(needs: Needs, given: Given<Operands> & Given<Others>): Promise<Answer>
+  },
+): Command {
+  const { words, summary, details, operands = {}, options = {} } = spec
+  // The command line calls run() with what the operands and options of this very command have read.
+  const run: Command['run'] = (needs, given) => spec.run(needs, given as Given<Operands> & Given<Others>)
+  return { words, summary, details, operands, options, changes: false, run }
+}
+
+/** Declares a command that changes something. It runs in a transaction, which also records what it says it has done. */
+export function change<Operands extends Options = Record<never, never>, Others extends Options = Record<never, never>>(
+  spec: Description<Operands, Others> & {
+    run(tx: Tx, needs: Needs, given: Given<Operands> & Given<Others> & { operator: Operator }): Promise<Change<Answer>>
+  },
+): Command {
+  const { words, summary, details, operands = {}, options = {} } = spec
+  return {
+    ...{ words, summary, details, operands, options, changes: true },
+    run: (needs, given, operator) =>
+      perform(needs, { operator, action: words }, (tx) =>
+        spec.run(tx, needs, { ...(given as Given<Operands> & Given<Others>), operator }),
+      ),
+  }
+}
+
+function single<T>(value: string, help: string, parse: (text: string, name: string) => T): Option<T | undefined> {
+  return {
+    ...{ value, help, many: false, needed: false },
+    read(given, name) {
+      if (given.length > 1) throw misuse(`${name} is given more than once.`)
+      return given[0] === undefined ? undefined : parse(given[0], name)
+    },
+  }
+}
+
+export const text = (value: string, help: string) => single(value, help, (given) => given)
+
+/** A whole number. */
+export const whole = (value: string, help: string, { min = 1, max = Number.MAX_SAFE_INTEGER } = {}) =>
+  single(value, help, (given, name) => {
+    const number = /^\d{1,16}$/.test(given) ? Number(given) : Number.NaN
+    if (number >= min && number <= max) return number
+    throw misuse(`${name} ${given}: it is a whole number from ${min} to ${max}.`)
+  })
+
+/** An amount of TRX, read as sun. */
+export const trx = (value: string, help: string) => single(value, help, readTrx)
+
+export function readTrx(given: string, name: string): bigint {
+  const [, trx, decimals = ''] = /^(\d{1,12})(?:\.(\d{1,6}))?$/.exec(given) ?? []
+  if (trx === undefined) throw misuse(`${name} ${given}: it is an amount of TRX with at most 6 decimals, like 12.5.`)
+  return BigInt(trx + decimals.padEnd(6, '0'))
+}
+
+/** A moment: a day (`2026-11-01`, its beginning in UTC) or a time (`2026-11-01T12:00:00Z`). */
+export const time = (help: string) =>
+  single('TIME', help, (given, name) => {
+    const at = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z)?$/.test(given)
+      ? new Date(given)
+      : new Date(Number.NaN)
+    if (!Number.isNaN(at.getTime())) return at
+    throw misuse(`${name} ${given}: it is a day or a time in UTC, like 2026-11-01 or 2026-11-01T12:00:00Z.`)
+  })
+
+export const oneOf = <const Word extends string>(words: readonly Word[], help: string) =>
+  single(words.join('|'), help, (given, name) => {
+    const word = words.find((one) => one === given)
+    if (word !== undefined) return word
+    throw misuse(`${name} ${given}: it is ${words.slice(0, -1).join(', ')} or ${words.at(-1)}.`)
+  })
+
+/** An address of the network. */
+export const address = (help: string) =>
+  single('ADDRESS', help, (given, name): Address => {
+    if (isAddress(given)) return given
+    throw misuse(`${name} ${given} is not an address of the TRON network.`)
+  })
+
+export const flag = (help: string): Option<boolean> => ({
+  ...{ value: '', help, many: false, needed: false },
+  read: (given) => given.length > 0,
+})
+
+/** It must be given. */
+export function needed<T>(option: Option<T | undefined>): Option<T> {
+  return {
+    ...option,
+    needed: true,
+    read(given, name) {
+      const value = option.read(given, name)
+      if (value === undefined) throw misuse(`${name} is missing: ${option.help}.`)
+      return value
+    },
+  }
+}
+
+/** It may be given any number of times. */
+export function many<T>(option: Option<T | undefined>): Option<T[]> {
+  return {
+    ...option,
+    many: true,
+    read: (given, name) => given.flatMap((one) => option.read([one], name) ?? []),
+  }
+}
+
+/** How many rows a list shows, newest first, and where it goes on. */
+export const paging = {
+  limit: whole('N', 'how many at most (50)', { max: 10_000 }),
+  before: text('ID', 'only those listed after this one: the next page'),
+}
+
+export const LIMIT = 50

@@ -1,0 +1,30 @@
+// How far the chain has been followed, as this database has it.
+
+import type { Clock } from '../lib/clock.ts'
+import type { Sql, Tx } from '../lib/sql.ts'
+
+/** Times are those of the blocks; `seen_at`, when a node last answered, is by our own clock. */
+export type ChainState = {
+  head_number: number
+  head_id: string
+  head_time: Date
+  solid_number: number
+  seen_at: Date
+}
+
+/** A node that was not heard of for this long says nothing about now. */
+const STALE_MS = 30_000
+
+/** Undefined before the first block is stored. */
+export async function chainState(sql: Sql | Tx): Promise<ChainState | undefined> {
+  const [row] = await sql<
+    Record<'head_number' | 'solid_number', bigint> & Omit<ChainState, 'head_number' | 'solid_number'>
+  >`
+    select head_number, head_id, head_time, solid_number, seen_at from chain`
+  if (!row) return undefined
+  return { ...row, head_number: Number(row.head_number), solid_number: Number(row.solid_number) }
+}
+
+export function isStale(chain: ChainState, clock: Clock): boolean {
+  return clock.now().getTime() - chain.seen_at.getTime() > STALE_MS
+}

@@ -1,0 +1,213 @@
+// A flow index as bytes, and as a hash. A checkpoint keeps everything but the labels, which the caller brings again; it is
+// written in chunks, so that a large index is saved without a second copy of it. The hash covers the whole numbers of
+// every address that ever moved anything, in the order of assets and addresses: equal histories and labels give equal
+// hashes, whatever portions they came in. Hops and witnesses are evidence and stay outside of it.
+
+import { createHash } from 'node:crypto'
+import { Input, Output } from './bytes.ts'
+import { FlowIndex, type FreezeSpell } from './flow_index.ts'
+import { readSlot } from './holdings.ts'
+import type { Label } from './labels.ts'
+import {
+  ASSET,
+  BALANCE,
+  bitCount,
+  CELL,
+  CELL_DOUBLES,
+  CELLS,
+  COUNT_IN,
+  HELD,
+  HOPS,
+  LABEL_ASSET,
+  LAST_BLOCK,
+  MASK,
+  SENT,
+  SLOT,
+  WITNESS,
+  WITNESS_AMOUNT,
+  writeAddress,
+} from './memory.ts'
+
+const FORMAT = 'penstock flow 1'
+const CHUNK_BYTES = 1 << 20
+/** More than any one slot takes: its own numbers, and 28 cells. */
+const SLOT_BYTES_MAX = 256 + 28 * 80
+
+type Header = {
+  format: string
+  number: number
+  time_ms: number | null
+  sequence: number
+  slots: number
+  freezes: [string, string, number, number | null][]
+  /** Sums beyond 64 bits: asset, address, and what Memory counts them by. */
+  wide: { asset: number; address: string; category: number; field: number; beyond: number }[]
+}
+
+/** The state of the index, in chunks of about a mebibyte; a slot never lies in two. The index must not change meanwhile. */
+export function* writeCheckpoint(index: FlowIndex): Generator<Uint8Array> {
+  const { memory } = index
+  const header = Buffer.from(JSON.stringify(headerOf(index)))
+  let out = new Output(CHUNK_BYTES + header.length + SLOT_BYTES_MAX)
+  out.number(header.length)
+  out.bytes(header)
+  for (let slot = 0; slot < memory.slot_count; slot++) {
+    if (!hasMoved(index, slot)) continue
+    writeSlot(out, index, slot)
+    if (out.length < CHUNK_BYTES) continue
+    yield out.written()
+    out = new Output(CHUNK_BYTES + SLOT_BYTES_MAX)
+  }
+  yield out.written()
+}
+
+function headerOf(index: FlowIndex): Header {
+  const { memory } = index
+  let slots = 0
+  for (let slot = 0; slot < memory.slot_count; slot++) if (hasMoved(index, slot)) slots += 1
+  return {
+    format: FORMAT,
+    number: index.block_number,
+    time_ms: Number.isFinite(index.block_time_ms) ? index.block_time_ms : null,
+    sequence: index.sequence,
+    slots,
+    freezes: index.freezes.map(({ token, address, from_ms, to_ms }) => [
+      token,
+      address,
+      from_ms,
+      Number.isFinite(to_ms) ? to_ms : null,
+    ]),
+    wide: memory.wideSums().map(({ slot, category, field, beyond }) => ({
+      asset: memory.slots[slot * SLOT + ASSET]! & 255,
+      address: addressOfSlot(index, slot).toString('hex'),
+      ...{ category, field, beyond },
+    })),
+  }
+}
+
+function addressOfSlot({ memory }: FlowIndex, slot: number): Buffer {
+  const bytes = Buffer.alloc(20)
+  writeAddress(memory.slots, slot, bytes, 0)
+  return bytes
+}
+
+/** Whether a slot is one of value, and ever was part of a transfer. */
+function hasMoved({ memory: { slots } }: FlowIndex, slot: number): boolean {
+  return (slots[slot * SLOT + ASSET]! & 255) !== LABEL_ASSET && slots[slot * SLOT + LAST_BLOCK] !== 0
+}
+
+function writeSlot(out: Output, { memory }: FlowIndex, slot: number): void {
+  const { slots, cells, doubles } = memory
+  const base = slot * SLOT
+  out.byte(slots[base + ASSET]! & 255)
+  out.address(slots, slot)
+  out.amount(slots, base + BALANCE)
+  out.amount(slots, base + SENT)
+  for (let word = base + COUNT_IN; word <= base + LAST_BLOCK; word++) out.number(slots[word]!)
+  const mask = slots[base + MASK]!
+  out.number(mask)
+  const first = slots[base + CELLS]!
+  for (let cell = first; cell < first + bitCount(mask); cell++) {
+    for (let word = cell * CELL + HELD; word < cell * CELL + WITNESS; word += 2) out.amount(cells, word)
+    out.number(cells[cell * CELL + WITNESS]!)
+    out.double(doubles[cell * CELL_DOUBLES + HOPS]!)
+    out.double(doubles[cell * CELL_DOUBLES + WITNESS_AMOUNT]!)
+  }
+}
+
+/** The index that was written. The labels must be those it was built with, or differ only in addresses that no slot of
+ *  it has. Throws when the bytes are not a whole checkpoint. */
+export async function readCheckpoint(
+  labels: readonly Label[],
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<FlowIndex> {
+  let index: FlowIndex | undefined
+  let header: Header | undefined
+  let slots = 0
+  for await (const chunk of chunks) {
+    const input = new Input(chunk)
+    if (!header || !index) {
+      header = JSON.parse(Buffer.from(input.bytes(input.number())).toString()) as Header
+      if (header.format !== FORMAT) throw new Error('these bytes are not a checkpoint of this version')
+      index = new FlowIndex(labels, header.slots)
+      index.restore({ ...header, time_ms: header.time_ms ?? Number.NEGATIVE_INFINITY }, spellsOf(header))
+    }
+    for (; !input.atEnd(); slots++) readInto(index, input)
+  }
+  if (!header || !index || slots !== header.slots) throw new Error('the checkpoint is not whole')
+  for (const { asset, address, category, field, beyond } of header.wide) {
+    const slot = index.memory.find(asset, Buffer.from(address, 'hex'), 0)
+    for (let i = 0; i < beyond; i++) index.memory.carryOut(slot, category, field)
+  }
+  return index
+}
+
+function spellsOf({ freezes }: Header): FreezeSpell[] {
+  return freezes.map(([token, address, from_ms, to_ms]) => ({
+    ...{ token, address, from_ms },
+    to_ms: to_ms ?? Number.POSITIVE_INFINITY,
+  }))
+}
+
+function readInto(index: FlowIndex, input: Input): void {
+  const { memory } = index
+  const asset = input.byte()
+  const slot = index.slot(asset, input.bytes(20))
+  const base = slot * SLOT
+  input.amount(memory.slots, base + BALANCE)
+  input.amount(memory.slots, base + SENT)
+  for (let word = base + COUNT_IN; word <= base + LAST_BLOCK; word++) memory.slots[word] = input.number()
+  const mask = input.number()
+  memory.ensureCells(slot, mask)
+  const { slots, cells, doubles } = memory
+  const first = slots[base + CELLS]!
+  for (let cell = first; cell < first + bitCount(mask); cell++) {
+    for (let word = cell * CELL + HELD; word < cell * CELL + WITNESS; word += 2) input.amount(cells, word)
+    cells[cell * CELL + WITNESS] = input.number()
+    doubles[cell * CELL_DOUBLES + HOPS] = input.double()
+    doubles[cell * CELL_DOUBLES + WITNESS_AMOUNT] = input.double()
+  }
+}
+
+/** What the hash is taken over, piece by piece; a caller that must not hold others up rests in between. */
+export function* canonicalState(index: FlowIndex): Generator<string> {
+  for (const slot of slotsInOrder(index)) {
+    const { sent, portions } = readSlot(index, slot)
+    const words = portions.map(
+      ({ category, held, received, direct, destination }) =>
+        ` ${category}:${held}:${received}:${direct}:${destination}`,
+    )
+    const asset = index.memory.slots[slot * SLOT + ASSET]! & 255
+    yield `${asset} ${addressOfSlot(index, slot).toString('hex')} ${sent}${words.join('')}\n`
+  }
+}
+
+/** SHA-256 over the whole numbers of the state, in hexadecimal. */
+export function stateHash(index: FlowIndex): string {
+  const hash = createHash('sha256')
+  for (const piece of canonicalState(index)) hash.update(piece)
+  return hash.digest('hex')
+}
+
+/** Slots of value in the order of assets, then of addresses, as bytes. */
+function slotsInOrder(index: FlowIndex): Uint32Array {
+  const { slots, slot_count } = index.memory
+  const moved = new Uint32Array(slot_count)
+  let count = 0
+  for (let slot = 0; slot < slot_count; slot++) if (hasMoved(index, slot)) moved[count++] = slot
+  return moved.subarray(0, count).sort((a, b) => {
+    const by_asset = (slots[a * SLOT + ASSET]! & 255) - (slots[b * SLOT + ASSET]! & 255)
+    if (by_asset !== 0) return by_asset
+    for (let word = 0; word < 5; word++) {
+      const x = slots[a * SLOT + word]!
+      const y = slots[b * SLOT + word]!
+      // The first byte of an address lies in the lowest bits of its word.
+      if (x !== y) return bytesBackwards(x) - bytesBackwards(y)
+    }
+    return 0
+  })
+}
+
+function bytesBackwards(word: number): number {
+  return ((word << 24) | ((word & 0xff00) << 8) | ((word >>> 8) & 0xff00) | (word >>> 24)) >>> 0
+}

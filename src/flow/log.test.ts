@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { UNIDENTIFIED } from './categories.ts'
+import { stateHash } from './checkpoint.ts'
+import { FlowIndex } from './flow_index.ts'
+import { applyBlock, CarriedWriter, type LoggedBlock, packTransfers, readCarried, unpackTransfers } from './log.ts'
+
+const person = (i: number) => Buffer.alloc(20, i)
+const transfer = fc.record({
+  asset: fc.nat(3),
+  from: fc.integer({ min: 1, max: 5 }).map(person),
+  to: fc.integer({ min: 1, max: 5 }).map(person),
+  amount: fc.bigInt(1n, 2n ** 60n),
+})
+const transfers = fc.array(transfer, { maxLength: 30 })
+
+test('packed transfers come back as they were', () => {
+  fc.assert(
+    fc.property(transfers, (all) => {
+      const unpacked = unpackTransfers(packTransfers(all))
+      assert.deepEqual(
+        unpacked.map((one) => ({ ...one, from: Buffer.from(one.from), to: Buffer.from(one.to) })),
+        all,
+      )
+    }),
+  )
+})
+
+test('what transfers carried sums to what they moved, and comes back as it was written', () => {
+  fc.assert(
+    fc.property(transfers, (all) => {
+      const index = new FlowIndex([])
+      const writer = new CarriedWriter(all.length)
+      applyBlock(index, blockOf(all), writer)
+      const carried = readCarried(writer.written())
+      assert.equal(carried.length, all.length)
+      for (const [i, { from, to, amount }] of all.entries()) {
+        const moved = from.equals(to) ? 0n : amount
+        assert.equal(
+          carried[i]!.reduce((sum, part) => sum + part.amount, 0n),
+          moved,
+        )
+      }
+    }),
+  )
+})
+
+test('the borders of portions leave no trace in the state', () => {
+  fc.assert(
+    fc.property(fc.array(transfers, { maxLength: 6 }), (blocks) => {
+      const logged = blocks.map((all, i) => ({ ...blockOf(all), number: i + 1, time_ms: i * 3_000 }))
+      const one_go = new FlowIndex([], 1)
+      for (const block of logged) applyBlock(one_go, block)
+      const noting = new FlowIndex([], 4096)
+      for (const block of logged) applyBlock(noting, block, new CarriedWriter(30))
+      assert.equal(stateHash(noting), stateHash(one_go))
+    }),
+  )
+})
+
+test('a witness leads back, transfer by transfer, to where the money came from', () => {
+  const [a, b, c] = [person(1), person(2), person(3)]
+  const index = new FlowIndex([
+    { address: a.toString('hex'), category: 7, confidence: 100, kind: 'curated', from_ms: -Infinity, to_ms: Infinity },
+  ])
+  const all = [
+    { asset: 0, from: a, to: b, amount: 100n },
+    { asset: 0, from: person(4), to: b, amount: 100n },
+    { asset: 0, from: b, to: c, amount: 50n },
+  ]
+  const writer = new CarriedWriter(all.length)
+  applyBlock(index, blockOf(all), writer)
+  assert.deepEqual(readCarried(writer.written()), [
+    [{ category: 7, amount: 100n, prior: 0 }],
+    [{ category: UNIDENTIFIED, amount: 100n, prior: 0 }],
+    [
+      { category: 7, amount: 25n, prior: 1 },
+      { category: UNIDENTIFIED, amount: 25n, prior: 2 },
+    ],
+  ])
+})
+
+function blockOf(all: Parameters<typeof packTransfers>[0]): LoggedBlock {
+  return { number: 1, time_ms: 0, freezes: [], first_sequence: 1, transfers: packTransfers(all) }
+}

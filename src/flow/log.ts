@@ -1,0 +1,119 @@
+// The log that the index is computed from: the transfers of a block, packed, and what each of them carried. A record is 49
+// bytes: asset, sender, receiver, amount. The log is all that a rebuild needs besides the labels.
+
+import { Input, Output } from './bytes.ts'
+import type { FlowIndex, Freeze } from './flow_index.ts'
+
+/** A transfer of an asset (0 to 254) between addresses of 20 bytes; 0 < amount < 2^64. */
+export type LoggedTransfer = { asset: number; from: Uint8Array; to: Uint8Array; amount: bigint }
+
+export type LoggedBlock = {
+  number: number
+  time_ms: number
+  freezes: readonly Freeze[]
+  /** The number of its first transfer in the whole log; the first of all is 1. */
+  first_sequence: number
+  transfers: Uint8Array
+}
+
+/** What a transfer carried of one category, and the transfer that had brought the sender most of that (0: none). */
+export type CarriedPart = { category: number; amount: bigint; prior: number }
+
+const RECORD = 49
+const FROM = 1
+const TO = 21
+const AMOUNT = 41
+
+export const countTransfers = (transfers: Uint8Array) => transfers.length / RECORD
+
+export function packTransfers(transfers: readonly LoggedTransfer[]): Uint8Array {
+  const bytes = new Uint8Array(transfers.length * RECORD)
+  const view = new DataView(bytes.buffer)
+  for (const [i, { asset, from, to, amount }] of transfers.entries()) {
+    const at = i * RECORD
+    bytes[at] = asset
+    bytes.set(from, at + FROM)
+    bytes.set(to, at + TO)
+    view.setBigUint64(at + AMOUNT, amount, true)
+  }
+  return bytes
+}
+
+export function unpackTransfers(bytes: Uint8Array): LoggedTransfer[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return Array.from({ length: countTransfers(bytes) }, (_, i) => {
+    const at = i * RECORD
+    return {
+      asset: bytes[at]!,
+      from: bytes.subarray(at + FROM, at + TO),
+      to: bytes.subarray(at + TO, at + AMOUNT),
+      amount: view.getBigUint64(at + AMOUNT, true),
+    }
+  })
+}
+
+/** Applies a block to the index. With a writer, notes what each transfer carried. */
+export function applyBlock(index: FlowIndex, block: LoggedBlock, writer?: CarriedWriter): void {
+  index.beginBlock(block.number, block.time_ms, block.freezes)
+  const { transfers, first_sequence } = block
+  const view = new DataView(transfers.buffer, transfers.byteOffset, transfers.byteLength)
+  const amount = { low: 0, high: 0 }
+  let sequence = first_sequence
+  for (let at = 0; at < transfers.length; at += RECORD, sequence++) {
+    amount.low = view.getUint32(at + AMOUNT, true)
+    amount.high = view.getUint32(at + AMOUNT + 4, true)
+    const asset = transfers[at]!
+    const from = index.slot(asset, transfers, at + FROM)
+    const to = index.slot(asset, transfers, at + TO)
+    const moved = index.transfer(from, to, amount, sequence)
+    writer?.note(index, moved)
+  }
+}
+
+/** What one transfer can take: a count, and 28 times category, amount and prior. */
+const CARRIED_BYTES_MAX = 1 + 28 * 16
+
+/** Writes what the transfers of a block carried. */
+export class CarriedWriter {
+  private readonly out: Output
+  constructor(transfers: number) {
+    this.out = new Output(transfers * CARRIED_BYTES_MAX)
+  }
+  note({ carried }: FlowIndex, moved: boolean): void {
+    const { out } = this
+    const count_at = out.length
+    out.byte(0)
+    if (!moved) return
+    let count = 0
+    for (let rest = carried.mask; rest !== 0; count++) {
+      const bit = rest & -rest
+      rest ^= bit
+      const category = 31 - Math.clz32(bit)
+      out.byte(category)
+      out.pair(carried.low[category]!, carried.high[category]!)
+      out.number(carried.prior[category]!)
+    }
+    out.setByte(count_at, count)
+  }
+  written(): Uint8Array {
+    return this.out.written()
+  }
+}
+
+/** What the transfers of a block carried, in their order: nothing for one that moved nothing. */
+export function readCarried(bytes: Uint8Array): CarriedPart[][] {
+  const input = new Input(bytes)
+  const all: CarriedPart[][] = []
+  const words = new Uint32Array(2)
+  while (!input.atEnd()) {
+    const parts: CarriedPart[] = []
+    for (let count = input.byte(); count > 0; count--) {
+      const category = input.byte()
+      input.amount(words, 0)
+      const amount = (BigInt(words[1]!) << 32n) | BigInt(words[0]!)
+      parts.push({ category, amount, prior: input.number() })
+    }
+    all.push(parts)
+  }
+  return all
+}

@@ -1,0 +1,274 @@
+// Subscriptions on the wire.
+
+import { type Static, Type } from 'typebox'
+import { type Endpoint, endpoint, InvalidParams, Money, ServiceUnavailable, unchecked } from '../http/endpoint.ts'
+import { InsufficientFunds } from '../ledger/ledger.ts'
+import { wireTime } from '../lib/clock.ts'
+import { type Json, money } from '../lib/json.ts'
+import { AddressNotActivated, WalletNotFound } from '../market/orders.ts'
+import {
+  InvalidAddress,
+  InvalidDuration,
+  isAbsent,
+  keyOf,
+  readAddress,
+  readFlag,
+  readNames,
+} from '../market/purchases.ts'
+import { listPlans } from './plans.ts'
+import {
+  CannotStop,
+  findSubscription,
+  listSubscriptions,
+  type Needs,
+  narrower,
+  STATES,
+  type Subscription,
+  SubscriptionNotFound,
+  startSubscription,
+  stopSubscription,
+} from './subscriptions.ts'
+
+const Params = Type.Object({
+  address: Type.String(),
+  duration: Type.Integer({ description: 'Days; 0: unlimited' }),
+  transactions_limit: Type.Integer({ description: '0: unlimited' }),
+  activate_address: Type.Boolean(),
+})
+
+const Time = Type.Union([Type.String(), Type.Null()])
+
+const Started = Type.Object({
+  id: Type.String(),
+  subscription_id: Type.String({ description: 'The key of the plan' }),
+  created_at: Type.String(),
+  expire_at: Time,
+  address: Type.String(),
+  status: Type.String({ description: STATES.join(', ') }),
+  external_id: Type.Union([Type.String(), Type.Null()]),
+  params: Params,
+})
+
+const Stopped = Type.Object({
+  id: Type.String(),
+  subscription_id: Type.String({ description: 'The key of the plan' }),
+  created_at: Type.String(),
+  stopped_at: Time,
+  status: Type.String(),
+  external_id: Type.Union([Type.String(), Type.Null()]),
+  params: Params,
+})
+
+const Listed = Type.Object({
+  id: Type.String(),
+  status: Type.String(),
+  subscription_id: Type.String({ description: 'The key of the plan' }),
+  address: Type.String(),
+  transactions_limit: Type.Integer(),
+  transactions_used: Type.Integer(),
+  energy_used: Type.Integer(),
+  total_price: Money({ description: 'TRX, all charges so far' }),
+  started_at: Time,
+  renewed_at: Time,
+  stopped_at: Time,
+  expire_at: Time,
+  created_at: Type.String(),
+})
+
+const Plan = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  activation_fee: Money({ description: 'TRX, once' }),
+  initial_price: Money({ description: 'TRX, at the start' }),
+  price: Money({ description: 'TRX for each transaction served beyond those that the initial price covers' }),
+  transactions_limit: Type.Integer({ description: '0: none' }),
+  duration_days: Type.Integer({ description: '0: none' }),
+})
+
+const timeOrNull = (at: Date | null) => (at === null ? null : wireTime(at))
+
+function common(subscription: Subscription) {
+  const { id, plan_key, created_at, state, external_id, address, duration, transactions_limit } = subscription
+  const params = { address, duration, transactions_limit, activate_address: subscription.activate_address }
+  return { id, subscription_id: plan_key, created_at: wireTime(created_at), status: state, external_id, params }
+}
+
+const printStarted = (subscription: Subscription): Static<typeof Started> => ({
+  ...common(subscription),
+  address: subscription.address,
+  expire_at: timeOrNull(subscription.expire_at),
+})
+
+const printStopped = (subscription: Subscription): Static<typeof Stopped> => ({
+  ...common(subscription),
+  stopped_at: timeOrNull(subscription.stopped_at),
+})
+
+function printListed(subscription: Subscription, plan_limit: number): Static<typeof Listed> {
+  const { id, state, plan_key, address, transactions_limit, transactions_used, energy_used } = subscription
+  return {
+    ...{ id, status: state, subscription_id: plan_key, address, transactions_used },
+    transactions_limit: narrower(transactions_limit, plan_limit),
+    energy_used: Number(energy_used),
+    total_price: money(subscription.total_sun),
+    started_at: timeOrNull(subscription.started_at),
+    renewed_at: timeOrNull(subscription.renewed_at),
+    stopped_at: timeOrNull(subscription.stopped_at),
+    expire_at: timeOrNull(subscription.expire_at),
+    created_at: wireTime(subscription.created_at),
+  }
+}
+
+/** A whole number from 0 on; absent is 0. */
+function readLimit(value: Json | undefined, refuse: () => Error): number {
+  if (isAbsent(value)) return 0
+  if (typeof value !== 'number' || value < 0 || value > 1_000_000) throw refuse()
+  return value
+}
+
+const Names = Type.Object({
+  id: unchecked(Type.String()),
+  subscription_id: unchecked(Type.String({ deprecated: true, description: 'The same as id' })),
+  external_id: unchecked(Type.String()),
+})
+
+export function routes(needs: Needs): Endpoint[] {
+  const { sql } = needs
+  return [
+    endpoint({
+      path: '/v1/subscriptions',
+      auth: 'signature',
+      scope: 'read',
+      summary: 'The plans on sale, by their keys',
+      body: Type.Object({}),
+      reply: Type.Record(Type.String(), Plan),
+      faults: [],
+      async handle() {
+        const plans = await listPlans(sql)
+        return Object.fromEntries(
+          plans.map(({ key, id, name, transactions_limit, duration_days, ...prices }) => [
+            key,
+            {
+              ...{ id, name, transactions_limit, duration_days },
+              activation_fee: money(prices.activation_fee_sun),
+              initial_price: money(prices.initial_price_sun),
+              price: money(prices.price_sun),
+            },
+          ]),
+        )
+      },
+    }),
+
+    endpoint({
+      path: '/v1/subscription/start',
+      auth: 'signature',
+      scope: 'buy',
+      mutating: true,
+      summary: 'Keep an address supplied with energy',
+      body: Type.Object({
+        subscription_id: Type.String({ minLength: 1, maxLength: 128, description: 'The key of the plan' }),
+        params: Type.Object({
+          address: unchecked(Type.String({ minLength: 34, maxLength: 34 })),
+          duration: unchecked(Type.Integer({ description: 'Days; 0: as the plan says' })),
+          transactions_limit: unchecked(Type.Integer({ description: '0: as the plan says' })),
+          activate_address: unchecked(Type.Boolean()),
+        }),
+        external_id: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 128,
+            fault: () => InvalidParams('external_id', 'Invalid external_id'),
+          }),
+        ),
+      }),
+      reply: Started,
+      faults: [
+        WalletNotFound,
+        InsufficientFunds,
+        InvalidAddress,
+        InvalidDuration,
+        SubscriptionNotFound,
+        AddressNotActivated,
+        ServiceUnavailable,
+      ],
+      async handle({ body, customer, headers, reply_headers }) {
+        const { params, subscription_id: plan_key } = body
+        const activate_address = readFlag(params.activate_address)
+        const address = readAddress(params.address)
+        const duration = readLimit(params.duration, () => InvalidDuration(undefined, 'Invalid duration'))
+        const transactions_limit = readLimit(params.transactions_limit, InvalidParams)
+        const external_id = body.external_id ?? keyOf(headers['idempotency-key'])
+        const { customer_id } = customer
+        const wanted = { customer_id, external_id, plan_key, address, duration, transactions_limit, activate_address }
+        const { subscription, replayed } = await startSubscription(needs, wanted)
+        if (replayed) reply_headers['idempotency-replayed'] = 'true'
+        return printStarted(subscription)
+      },
+    }),
+
+    endpoint({
+      path: '/v1/subscription/check',
+      auth: 'signature',
+      scope: 'read',
+      summary: 'The state of a subscription',
+      body: Names,
+      reply: Started,
+      faults: [SubscriptionNotFound],
+      async handle({ body, customer }) {
+        const named = readNames(isAbsent(body.id) ? body.subscription_id : body.id, body.external_id)
+        return printStarted(await findSubscription(sql, { ...named, customer_id: customer.customer_id }))
+      },
+    }),
+
+    endpoint({
+      path: '/v1/subscription/stop',
+      auth: 'signature',
+      scope: 'buy',
+      mutating: true,
+      summary: 'Stop a subscription that has no limit of transactions',
+      body: Names,
+      reply: Stopped,
+      faults: [SubscriptionNotFound, CannotStop],
+      async handle({ body, customer }) {
+        const named = readNames(isAbsent(body.id) ? body.subscription_id : body.id, body.external_id)
+        return printStopped(await stopSubscription(needs, { ...named, customer_id: customer.customer_id }))
+      },
+    }),
+
+    endpoint({
+      path: '/v1/subscriptions/history',
+      auth: 'signature',
+      scope: 'read',
+      summary: "The customer's subscriptions, newest first",
+      body: Type.Object({
+        page: Type.Optional(
+          Type.Integer({ minimum: 1, maximum: 1_000_000_000, fault: () => InvalidParams('page', 'Invalid page') }),
+        ),
+        per_page: Type.Optional(
+          Type.Integer({ minimum: 1, maximum: 50, fault: () => InvalidParams('per_page', 'Invalid per_page') }),
+        ),
+        status: Type.Optional(Type.Enum([...STATES], { fault: () => InvalidParams('status', 'Invalid status') })),
+      }),
+      reply: Type.Object({
+        page: Type.Integer(),
+        per_page: Type.Integer(),
+        total: Type.Integer(),
+        items: Type.Array(Listed),
+      }),
+      faults: [],
+      async handle({ body, customer }) {
+        const { page = 1, per_page = 10, status = null } = body
+        const { customer_id } = customer
+        const { total, items } = await listSubscriptions(sql, { customer_id, state: status, page, per_page })
+        const limits = new Map(
+          (
+            await sql<{ id: number; transactions_limit: number }>`
+          select id, transactions_limit from plan where id = any(${items.map((item) => item.plan_id)})`
+          ).map((plan) => [plan.id, plan.transactions_limit]),
+        )
+        const printed = items.map((item) => printListed(item, limits.get(item.plan_id) ?? 0))
+        return { page, per_page, total, items: printed }
+      },
+    }),
+  ]
+}

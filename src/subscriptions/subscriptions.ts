@@ -1,0 +1,218 @@
+// Subscriptions: starting, stopping, looking up.
+//
+//   new -> pending -> active -> stopped (by the customer, or by us with a reason) | expired
+//     \-------\-> error (refunded)
+//
+// The start is paid as an order is: held at once, captured when the address has its first energy, released when it
+// cannot be given. What happens in between is in supply.ts.
+
+import { chainState, isStale } from '../chain/progress.ts'
+import { InvalidParams, ServiceUnavailable } from '../http/endpoint.ts'
+import { customerAccount, holdAll, InsufficientFunds, lockAccounts, REVENUE } from '../ledger/ledger.ts'
+import type { Clock } from '../lib/clock.ts'
+import { type FaultKind, fault } from '../lib/fault.ts'
+import type { NewId } from '../lib/ids.ts'
+import type { Sql, Tx } from '../lib/sql.ts'
+import { AddressNotActivated, WalletNotFound } from '../market/orders.ts'
+import { InvalidAddress, InvalidDuration } from '../market/purchases.ts'
+import type { Receiver } from '../market/receivers.ts'
+import type { Address } from '../tron/address.ts'
+import { findPlan, type Plan } from './plans.ts'
+
+export const SubscriptionNotFound: FaultKind = fault(20, 'subscription_not_found', 'Subscription not found')
+export const CannotStop: FaultKind = fault(21, 'cannot_stop_subscription', 'This subscription cannot be stopped')
+
+export const STATES = ['new', 'pending', 'error', 'active', 'stopped', 'expired'] as const
+
+export type Subscription = {
+  id: string
+  customer_id: string
+  external_id: string | null
+  plan_id: number
+  plan_key: string
+  address: Address
+  duration: number
+  transactions_limit: number
+  activate_address: boolean
+  state: (typeof STATES)[number]
+  reason: string | null
+  transactions_used: number
+  energy_used: bigint
+  total_sun: bigint
+  supplies: number
+  order_id: string | null
+  created_at: Date
+  started_at: Date | null
+  renewed_at: Date | null
+  stopped_at: Date | null
+  expire_at: Date | null
+}
+
+export type Wanted = {
+  customer_id: string
+  external_id: string | null
+  plan_key: string
+  address: Address
+  duration: number
+  transactions_limit: number
+  activate_address: boolean
+}
+
+export type Needs = {
+  sql: Sql
+  clock: Clock
+  new_id: NewId
+  receiver: (address: Address) => Promise<Receiver>
+  wake: (step: string) => void
+}
+
+export const holdOf = (subscription_id: string) => `subscription:${subscription_id}`
+
+const DAY_MS = 24 * 3_600_000
+
+/** The lesser of what was asked and what the plan has, where 0 is none. */
+export const narrower = (asked: number, plan: number): number => (asked === 0 ? plan : asked)
+
+/** Starts a subscription; the same external id with the same meaning returns the one that is there. */
+export async function startSubscription(
+  needs: Needs,
+  wanted: Wanted,
+): Promise<{ subscription: Subscription; replayed: boolean }> {
+  const { sql, wake } = needs
+  const plan = await findPlan(sql, wanted.plan_key)
+  if (!plan) throw InvalidParams(undefined, 'Unknown subscription plan')
+  if (!fits(wanted.duration, plan.duration_days)) throw InvalidDuration(undefined, 'Invalid duration')
+  if (!fits(wanted.transactions_limit, plan.transactions_limit)) throw InvalidParams()
+  const receiver = await needs.receiver(wanted.address)
+  const started = await sql.begin((tx) => start(tx, needs, { wanted, plan, receiver }))
+  if (!started.replayed) wake('supply')
+  return started
+}
+
+/** A limit may narrow that of the plan, and not widen it. */
+const fits = (asked: number, plan: number) => asked === 0 || plan === 0 || asked <= plan
+
+async function start(
+  tx: Tx,
+  { clock, new_id }: Needs,
+  { wanted, plan, receiver }: { wanted: Wanted; plan: Plan; receiver: Receiver },
+) {
+  const account = customerAccount(wanted.customer_id)
+  // Twins of one external id come one after the other.
+  const free_sun = (await lockAccounts(tx, [account])).get(account)
+  const earlier = wanted.external_id === null ? undefined : await findByExternalId(tx, wanted)
+  if (earlier) {
+    if (!sameMeaning(earlier, wanted)) throw InvalidParams('external_id', 'Invalid external_id')
+    return { subscription: earlier, replayed: true }
+  }
+  if (!(await canSupply(tx, clock, plan)) || receiver === 'unknown') throw ServiceUnavailable()
+  if (free_sun === undefined) throw WalletNotFound()
+  if (receiver === 'contract') throw InvalidAddress(undefined, 'A contract cannot receive resources')
+  await refuseSecond(tx, wanted)
+  if (receiver === 'inactive' && !wanted.activate_address) throw AddressNotActivated('subscription')
+  const total_sun = plan.activation_fee_sun + plan.initial_price_sun
+  if (free_sun < total_sun) throw InsufficientFunds()
+  const id = new_id()
+  const now = clock.now()
+  const days = narrower(wanted.duration, plan.duration_days)
+  const expire_at = days === 0 ? null : new Date(now.getTime() + days * DAY_MS)
+  const { customer_id, external_id, address, duration, transactions_limit, activate_address } = wanted
+  await tx`
+    insert into subscription (id, customer_id, external_id, plan_id, address, duration, transactions_limit,
+                              activate_address, total_sun, look_at, created_at, expire_at)
+    values (${id}, ${customer_id}, ${external_id}, ${plan.id}, ${address}, ${duration}, ${transactions_limit},
+            ${activate_address}, ${total_sun}, ${now}, ${now}, ${expire_at})`
+  if (total_sun > 0n) {
+    await holdAll(tx, [{ id: holdOf(id), debit: account, credit: REVENUE, amount_sun: total_sun, made_at: now }])
+  }
+  const subscription = await findById(tx, customer_id, id)
+  if (!subscription) throw new Error(`subscription ${id} is gone`)
+  return { subscription, replayed: false }
+}
+
+/** Whether the first energy could be given now: on sale, the chain answers, and the pool has room. */
+async function canSupply(tx: Tx, clock: Clock, plan: Plan): Promise<boolean> {
+  const on_sale = await tx`select 1 from service where name = 'subscription' and on_sale`
+  const room = await tx`
+    select 1 from pool where resource = 'energy' and room - reserved >= ${plan.energy_per_transaction}`
+  const chain = await chainState(tx)
+  return on_sale.length > 0 && room.length > 0 && chain !== undefined && !isStale(chain, clock)
+}
+
+async function refuseSecond(tx: Tx, { address, customer_id }: Wanted): Promise<void> {
+  const [running] = await tx<{ customer_id: string }>`
+    select customer_id from subscription where address = ${address} and state in ('new', 'pending', 'active')`
+  if (running?.customer_id === customer_id) {
+    throw InvalidAddress('already_subscribed', 'The address already has an active subscription')
+  }
+  if (running) throw InvalidParams('address_owner', 'Address belongs to another user')
+}
+
+function sameMeaning(earlier: Subscription, wanted: Wanted): boolean {
+  return (
+    earlier.plan_key === wanted.plan_key &&
+    earlier.address === wanted.address &&
+    earlier.duration === wanted.duration &&
+    earlier.transactions_limit === wanted.transactions_limit &&
+    earlier.activate_address === wanted.activate_address
+  )
+}
+
+async function findById(sql: Sql | Tx, customer_id: string, id: string): Promise<Subscription | undefined> {
+  const [found] = await sql<Subscription>`
+    select s.*, plan.key as plan_key from subscription as s join plan on plan.id = plan_id
+    where s.id = ${id} and customer_id = ${customer_id}`
+  return found
+}
+
+async function findByExternalId(
+  sql: Sql | Tx,
+  { customer_id, external_id }: { customer_id: string; external_id: string | null },
+): Promise<Subscription | undefined> {
+  const [found] = await sql<Subscription>`
+    select s.*, plan.key as plan_key from subscription as s join plan on plan.id = plan_id
+    where customer_id = ${customer_id} and external_id = ${external_id}`
+  return found
+}
+
+export type Named = { customer_id: string; id: string | null; external_id: string | null }
+
+/** The customer's subscription by its id, by the customer's own id for it, or by both, which then must name the same. */
+export async function findSubscription(sql: Sql | Tx, { customer_id, id, external_id }: Named): Promise<Subscription> {
+  const found =
+    id === null ? await findByExternalId(sql, { customer_id, external_id }) : await findById(sql, customer_id, id)
+  if (!found || (external_id !== null && found.external_id !== external_id)) throw SubscriptionNotFound()
+  return found
+}
+
+/** Stops a running subscription without a limit of transactions. Throws 20 and 21. */
+export async function stopSubscription({ sql, clock, wake }: Needs, named: Named): Promise<Subscription> {
+  const found = await findSubscription(sql, named)
+  const stopped = await sql`
+    update subscription set state = 'stopped', stopped_at = ${clock.now()} from plan
+    where subscription.id = ${found.id} and subscription.state = 'active' and plan.id = plan_id
+      and plan.transactions_limit = 0 and subscription.transactions_limit = 0
+    returning subscription.id`
+  if (stopped.length === 0) throw CannotStop()
+  wake('withdraw_supply')
+  return findSubscription(sql, named)
+}
+
+/** One page of the customer's subscriptions, newest first, and how many there are. */
+export async function listSubscriptions(
+  sql: Sql,
+  asked: { customer_id: string; state: string | null; page: number; per_page: number },
+): Promise<{ total: number; items: Subscription[] }> {
+  const { customer_id, state, page, per_page } = asked
+  return sql.begin(async (tx) => {
+    await tx`set transaction isolation level repeatable read`
+    const [count] = await tx<{ total: bigint }>`
+      select count(*) as total from subscription
+      where customer_id = ${customer_id} and (${state}::text is null or state = ${state})`
+    const items = await tx<Subscription>`
+      select s.*, plan.key as plan_key from subscription as s join plan on plan.id = plan_id
+      where customer_id = ${customer_id} and (${state}::text is null or state = ${state})
+      order by s.id desc limit ${per_page} offset ${(page - 1) * per_page}`
+    return { total: Number(count?.total ?? 0n), items }
+  })
+}

@@ -1,0 +1,266 @@
+// Keeps the addresses of subscriptions supplied.
+//
+//   supply            tops an address up to the energy of one transaction: new -> pending -> active, and while active
+//   use               reads blocks: a transaction of the address used energy, so it is counted, charged, and supplied anew
+//   withdraw_supply   takes back what a stopped or expired subscription still has
+//
+// A supply is an order of the house for an hour like any other, so nothing new has to be right about it. It is renewed
+// some minutes before its hour is over. A block is read at the head, so that the next energy comes within a block; a fork
+// makes it be read again, and each transaction is counted once for a subscription whatever is read.
+
+import { readBlocks } from '../chain/blocks.ts'
+import { capture, customerAccount, lockAccounts, move, REVENUE, release } from '../ledger/ledger.ts'
+import type { Clock } from '../lib/clock.ts'
+import { Fault } from '../lib/fault.ts'
+import type { Sql, Tx } from '../lib/sql.ts'
+import { eachRow, type Step } from '../lib/step.ts'
+import type { Placed, Purchase } from '../market/orders.ts'
+import type { Address } from '../tron/address.ts'
+import type { Node } from '../tron/node.ts'
+import { holdOf, narrower, type Subscription } from './subscriptions.ts'
+
+export type Needs = {
+  sql: Sql
+  clock: Clock
+  node: Pick<Node, 'resource'>
+  placeOrder: (purchase: Purchase) => Promise<Placed>
+}
+
+/** Whom the orders that supply subscriptions belong to. */
+const HOUSE = 'subscriptions'
+/** Energy that ends within this time does not count: its successor is delegated before. */
+const RENEW_SECONDS = 300
+/** How often an address is looked at when nothing happens. */
+const LOOK_MS = 60_000
+const LOOK_AGAIN_MS = 3_000
+/** How long the first energy may take before the subscription is an error and paid back. */
+const START_MS_MAX = 600_000
+const AT_ONCE = 50
+
+const later = (clock: Clock, ms: number) => new Date(clock.now().getTime() + ms)
+
+type Running = Subscription & {
+  energy_per_transaction: number
+  order_state: string | null
+  plan_transactions_limit: number
+  included: number
+  price_sun: bigint
+}
+
+export function supplyStep(needs: Needs): Step {
+  const { sql, clock } = needs
+  return {
+    name: 'supply',
+    rest_ms: 1_000,
+    wakes: ['delegate', 'activate', 'withdraw_supply'],
+    async run() {
+      const due = await sql<{ id: string }>`
+        select s.id from subscription as s left join orders as o on o.id = s.order_id
+        where s.state in ('new', 'pending', 'active')
+          and (look_at <= ${clock.now()} or (s.state = 'pending' and o.state in ('success', 'failed')))
+        order by look_at limit ${AT_ONCE}`
+      return eachRow(
+        due,
+        ({ id }) => supply(needs, id),
+        ({ id }) => sql`update subscription set look_at = ${later(clock, LOOK_AGAIN_MS)} where id = ${id}`,
+      )
+    },
+  }
+}
+
+async function supply(needs: Needs, id: string): Promise<boolean> {
+  const { sql, clock } = needs
+  const running = await findRunning(sql, id)
+  if (!running) return false
+  const now = clock.now()
+  if (running.state === 'pending' && running.order_state === 'success') return activate(needs, running)
+  const starting = running.state !== 'active'
+  const waited_ms = now.getTime() - running.created_at.getTime()
+  if (starting && (running.order_state === 'failed' || waited_ms > START_MS_MAX)) return giveUp(needs, running)
+  if (running.expire_at !== null && running.expire_at <= now) return expire(sql, running, now)
+  if (running.order_state === 'new' || running.order_state === 'pending') return lookAgain(needs, id, LOOK_AGAIN_MS)
+  const missing = running.energy_per_transaction - (await lasting(needs, running))
+  if (missing <= 0) return lookAgain(needs, id, LOOK_MS)
+  return topUp(needs, running, missing)
+}
+
+async function findRunning(sql: Sql | Tx, id: string): Promise<Running | undefined> {
+  const [running] = await sql<Running>`
+    select s.*, plan.key as plan_key, plan.energy_per_transaction, plan.transactions_limit as plan_transactions_limit,
+           plan.included, plan.price_sun, o.state as order_state
+    from subscription as s join plan on plan.id = plan_id left join orders as o on o.id = order_id
+    where s.id = ${id} and s.state in ('new', 'pending', 'active')`
+  return running
+}
+
+async function lookAgain({ sql, clock }: Needs, id: string, ms: number): Promise<false> {
+  await sql`update subscription set look_at = ${later(clock, ms)} where id = ${id}`
+  return false
+}
+
+/** The energy that the address has now and will still have when its oldest supply is over. */
+async function lasting({ sql, node }: Needs, { id, address }: Running): Promise<number> {
+  const energy = await node.resource(address, 'energy')
+  const [ending] = await sql<{ amount: bigint }>`
+    select coalesce(sum(d.amount), 0)::bigint as amount from delegation as d
+    join subscription_supply as s on s.order_id = d.order_id
+    where s.subscription_id = ${id} and d.state = 'active'
+      and d.expires_at <= (select head_time from chain) + ${RENEW_SECONDS} * interval '1 second'`
+  return Math.max(0, Number(energy.left - (ending?.amount ?? 0n)))
+}
+
+async function topUp(needs: Needs, running: Running, missing: number): Promise<boolean> {
+  const { sql, clock } = needs
+  const { id, address, supplies, activate_address } = running
+  const placed = await needs
+    .placeOrder({
+      ...{ customer_id: HOUSE, external_id: `${id}/${supplies + 1}`, service: 'energy', address },
+      ...{ energy: missing, bandwidth: 0, activate: activate_address, house: { agreed_sun: 0n } },
+    })
+    .catch((thrown: unknown) => {
+      if (thrown instanceof Fault) return thrown
+      throw thrown
+    })
+  // The pool is empty, or the order of before a crash asked for another amount: the next look settles it.
+  if (placed instanceof Fault && placed.code === 2) return skipSupply(sql, running)
+  if (placed instanceof Fault) return lookAgain(needs, id, LOOK_AGAIN_MS)
+  const now = clock.now()
+  return sql.begin(async (tx) => {
+    const counted = await tx`
+      update subscription set supplies = supplies + 1, order_id = ${placed.order.id}, renewed_at = ${now},
+        look_at = ${later(clock, LOOK_AGAIN_MS)}, state = case state when 'new' then 'pending' else state end
+      where id = ${id} and supplies = ${supplies} returning 1`
+    if (counted.length === 0) return false
+    await tx`
+      insert into subscription_supply (subscription_id, order_id) values (${id}, ${placed.order.id})
+      on conflict do nothing`
+    return true
+  })
+}
+
+/** Takes over the order that was placed before a crash under this number. */
+async function skipSupply(sql: Sql, { id, supplies }: Running): Promise<boolean> {
+  const external_id = `${id}/${supplies + 1}`
+  return sql.begin(async (tx) => {
+    const [order] = await tx<{ id: string }>`
+      select id from orders where customer_id = ${HOUSE} and external_id = ${external_id}`
+    if (!order) return false
+    await tx`
+      update subscription set supplies = supplies + 1, order_id = ${order.id},
+        state = case state when 'new' then 'pending' else state end
+      where id = ${id} and supplies = ${supplies}`
+    await tx`
+      insert into subscription_supply (subscription_id, order_id) values (${id}, ${order.id}) on conflict do nothing`
+    return true
+  })
+}
+
+async function activate({ sql, clock }: Needs, { id, customer_id, total_sun }: Running): Promise<boolean> {
+  const now = clock.now()
+  return sql.begin(async (tx) => {
+    await lockAccounts(tx, [customerAccount(customer_id)])
+    const [mine] = await tx`
+      update subscription set state = 'active', started_at = ${now}, look_at = ${now}
+      where id = ${id} and state = 'pending' returning 1`
+    if (!mine) return false
+    if (total_sun > 0n) await capture(tx, holdOf(id), now)
+    return true
+  })
+}
+
+async function giveUp({ sql, clock }: Needs, { id, customer_id, total_sun }: Running): Promise<boolean> {
+  const now = clock.now()
+  return sql.begin(async (tx) => {
+    await lockAccounts(tx, [customerAccount(customer_id)])
+    const [mine] = await tx`
+      update subscription set state = 'error', reason = 'the address could not be supplied', total_sun = 0
+      where id = ${id} and state in ('new', 'pending') returning 1`
+    if (!mine) return false
+    if (total_sun > 0n) await release(tx, holdOf(id), now)
+    return true
+  })
+}
+
+async function expire(sql: Sql, { id, state }: Running, now: Date): Promise<boolean> {
+  if (state !== 'active') return false
+  const ended = await sql`
+    update subscription set state = 'expired', stopped_at = ${now}, reason = 'its days are used up'
+    where id = ${id} and state = 'active' returning 1`
+  return ended.length > 0
+}
+
+/** Reads the blocks of the head for uses of energy by subscribed addresses. */
+export function useStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step {
+  return {
+    name: 'use',
+    rest_ms: 3_000,
+    wakes: ['supply', 'withdraw_supply'],
+    run: () =>
+      sql.begin((tx) =>
+        readBlocks(tx, { name: 'subscriptions', side: 'head' }, async (blocks) => {
+          for (const { contents } of blocks) {
+            for (const [tx_id, owner, energy] of contents.energy_uses) {
+              await noteUse(tx, clock, { tx_id, owner, energy: BigInt(energy) })
+            }
+          }
+        }),
+      ),
+  }
+}
+
+type Use = { tx_id: string; owner: Address; energy: bigint }
+
+/** Counts and charges one transaction, once. */
+async function noteUse(tx: Tx, clock: Clock, { tx_id, owner, energy }: Use): Promise<void> {
+  const [found] = await tx<{ id: string; customer_id: string }>`
+    select id, customer_id from subscription where address = ${owner} and state = 'active'`
+  if (!found) return
+  const account = customerAccount(found.customer_id)
+  const free_sun = (await lockAccounts(tx, [account])).get(account) ?? 0n
+  await tx`select 1 from subscription where id = ${found.id} for update`
+  const running = await findRunning(tx, found.id)
+  if (running?.state !== 'active') return
+  const transactions = Number(
+    (energy + BigInt(running.energy_per_transaction) - 1n) / BigInt(running.energy_per_transaction),
+  )
+  const used = running.transactions_used + transactions
+  const beyond = Math.max(0, used - running.included) - Math.max(0, running.transactions_used - running.included)
+  const charged_sun = BigInt(beyond) * running.price_sun
+  const now = clock.now()
+  const paid = charged_sun <= free_sun
+  const counted = await tx`
+    insert into subscription_use (subscription_id, tx_id, energy, transactions, charged_sun, used_at)
+    values (${running.id}, ${tx_id}, ${energy}, ${transactions}, ${paid ? charged_sun : 0n}, ${now})
+    on conflict do nothing returning 1`
+  if (counted.length === 0) return
+  if (paid && charged_sun > 0n) {
+    const id = `subscription:${running.id}/${tx_id}`
+    await move(tx, { id, debit: account, credit: REVENUE, amount_sun: charged_sun, made_at: now })
+  }
+  const limit = narrower(running.transactions_limit, running.plan_transactions_limit)
+  const ended = !paid ? 'stopped' : limit > 0 && used >= limit ? 'expired' : null
+  const reason = ended === null ? null : paid ? 'its transactions are used up' : 'a transaction could not be paid'
+  await tx`
+    update subscription set transactions_used = ${used}, energy_used = energy_used + ${energy},
+      total_sun = total_sun + ${paid ? charged_sun : 0n}, look_at = ${now}, state = coalesce(${ended}::text, state),
+      reason = coalesce(${reason}::text, reason), stopped_at = ${ended === null ? null : now}
+    where id = ${running.id}`
+}
+
+/** What a subscription that has ended still has is due at once. */
+export function withdrawSupplyStep({ sql }: Pick<Needs, 'sql'>): Step {
+  return {
+    name: 'withdraw_supply',
+    rest_ms: 3_000,
+    wakes: ['reclaim'],
+    async run() {
+      const due = await sql`
+        update delegation set expires_at = delegated_at
+        from subscription_supply as supply join subscription as s on s.id = supply.subscription_id
+        where delegation.order_id = supply.order_id and delegation.state = 'active'
+          and delegation.expires_at > delegation.delegated_at and s.state in ('stopped', 'expired', 'error')
+        returning delegation.id`
+      return due.length > 0
+    },
+  }
+}

@@ -1,0 +1,71 @@
+// The outsider's check: reads the rows and the chain by ways of its own and holds them against each other. It shares no
+// code with the service, so that a mistake there is not made here again.
+
+import type pg from 'pg'
+import { at, type Branch, type Post, readBranch } from './branch.ts'
+import { AT_REST, depositsAreCredited } from './rest.ts'
+import { type Rows, readRows } from './rows.ts'
+import { ALWAYS, type Books } from './rules.ts'
+
+export class Auditor {
+  private readonly client: pg.Client
+  private readonly post: Post
+  private readonly wallets: readonly string[]
+  private branch: Branch | undefined
+  private rows: Rows | undefined
+
+  constructor({ client, post, wallets }: { client: pg.Client; post: Post; wallets: readonly string[] }) {
+    this.client = client
+    this.post = post
+    this.wallets = wallets
+  }
+
+  /** What is wrong now. The chain is read after the rows: rows speak only of blocks that the chain had already, or has
+   *  taken back. */
+  async look(): Promise<string[]> {
+    const books = await this.read()
+    return ALWAYS.flatMap((rule) => rule(books))
+  }
+
+  /** What is wrong when nothing should be left to do. `first_block` is the one that the service began to follow at. */
+  async lookAtRest(first_block: number): Promise<string[]> {
+    const books = await this.read()
+    const findings = [...ALWAYS, ...AT_REST].flatMap((rule) => rule(books))
+    return [...findings, ...depositsAreCredited(books, first_block), ...(await this.fundsAreThere(books))]
+  }
+
+  /** How many of each thing there are by state, as last read: what a run has come through. */
+  outcomes(): Record<string, number> {
+    const counts: Record<string, number> = {}
+    const { orders = [], delegations = [], attempts = [], activations = [], deposits = [] } = this.rows ?? {}
+    for (const [what, list] of Object.entries({ orders, delegations, attempts, activations, deposits })) {
+      for (const { state } of list) counts[`${what} ${state}`] = (counts[`${what} ${state}`] ?? 0) + 1
+    }
+    return counts
+  }
+
+  private async read(): Promise<Books> {
+    const rows = await readRows(this.client)
+    this.rows = rows
+    this.branch = await readBranch(this.post, this.branch)
+    const state = await this.post('/wallet/getaccountresource', { address: this.wallets[0], visible: true })
+    const units = (resource: string) =>
+      Number(at(state, `Total${resource}Limit`)) / Number(at(state, `Total${resource}Weight`))
+    const units_per_trx = { energy: units('Energy'), bandwidth: units('Net') }
+    return { rows, branch: this.branch, wallets: this.wallets, units_per_trx }
+  }
+
+  /** C7: what lies on the deposit addresses is what customers have and what was earned, to the sun. */
+  private async fundsAreThere({ rows }: Books): Promise<string[]> {
+    let on_chain = 0n
+    for (const { deposit_address } of rows.customers) {
+      const account = await this.post('/wallet/getaccount', { address: deposit_address, visible: true })
+      on_chain += BigInt(String(at(account, 'balance') ?? 0))
+    }
+    const customers = rows.accounts.reduce((sum, { posted_sun }) => sum + posted_sun, 0n)
+    const earned = rows.transfers
+      .filter(({ kind, credit }) => kind === 'capture' && credit === 'revenue')
+      .reduce((sum, { amount_sun }) => sum + amount_sun, 0n)
+    return on_chain === customers + earned ? [] : [`C7 ${on_chain} sun on the chain, ${customers} + ${earned} in the books`]
+  }
+}

@@ -1,0 +1,72 @@
+// What must hold when everything has come to rest: the network is well, time has passed, and nothing is left to do.
+
+import type { ChainTransaction } from './branch.ts'
+import type { Books } from './rules.ts'
+
+const isPast = (block: number) => (one: ChainTransaction) => one.block_number > block
+
+/** Nothing is under way: orders and delegations have ended, attempts are solid or dead, no money or room is set aside. */
+export function nothingIsLeft({ rows }: Books): string[] {
+  const findings: string[] = []
+  const left = (what: string, rows: readonly { id: string; state: string }[], final: readonly string[]) => {
+    for (const { id, state } of rows) if (!final.includes(state)) findings.push(`C9 ${what} ${id} is still ${state}`)
+  }
+  left('order', rows.orders, ['success', 'failed'])
+  left('delegation', rows.delegations, ['ended', 'failed'])
+  left('attempt', rows.attempts, ['solid', 'dead'])
+  left('activation', rows.activations, ['active', 'failed'])
+  for (const { id, to_delegate } of rows.orders) if (to_delegate) findings.push(`order ${id} is still to be delegated`)
+  for (const { id, held_sun } of rows.accounts) if (held_sun !== 0n) findings.push(`C4 ${id} still holds ${held_sun}`)
+  for (const { resource, reserved } of rows.pool) {
+    if (reserved !== 0n) findings.push(`${reserved} ${resource} are still reserved`)
+  }
+  return findings
+}
+
+/** Every successful order was delivered in full on the solid chain, and its hash leads there. */
+export function successIsOnTheChain({ rows, branch }: Books): string[] {
+  const findings: string[] = []
+  const attempts = new Map(rows.attempts.map((one) => [one.id, one]))
+  for (const order of rows.orders) {
+    if (order.state !== 'success') continue
+    const hash = branch.transactions.get(order.tx_id ?? '')
+    if (!hash || hash.block_number > branch.solid_number) {
+      findings.push(`C5 order ${order.id} is a success and its hash ${order.tx_id} is not on the chain`)
+    }
+    if (order.service === 'activate_address') continue
+    for (const resource of ['energy', 'bandwidth'] as const) {
+      const given = rows.delegations.filter((one) => {
+        const tx_id = attempts.get(one.attempt_id)?.tx_id
+        return one.order_id === order.id && one.resource === resource && branch.transactions.has(tx_id ?? '')
+      })
+      const units = given.reduce((sum, { amount }) => sum + amount, 0n)
+      if (units !== order[resource]) findings.push(`C5 order ${order.id} got ${units} of ${order[resource]} ${resource}`)
+    }
+  }
+  return findings
+}
+
+/** C8: nothing of ours is delegated any more. */
+export function stakesAreBack({ branch, wallets }: Books): string[] {
+  const stakes = new Map<string, bigint>()
+  for (const { type, owner, to, resource, sun } of branch.transactions.values()) {
+    const sign = type === 'DelegateResourceContract' ? 1n : type === 'UnDelegateResourceContract' ? -1n : 0n
+    const key = `${owner} ${to} ${resource}`
+    if (wallets.includes(owner)) stakes.set(key, (stakes.get(key) ?? 0n) + sign * sun)
+  }
+  return [...stakes].flatMap(([key, sun]) => (sun === 0n ? [] : [`C8 ${sun} sun are still delegated: ${key}`]))
+}
+
+/** C6, C7: every transfer to a deposit address since the service began to read is credited. */
+export function depositsAreCredited({ rows, branch }: Books, first_block: number): string[] {
+  const customers = new Set(rows.customers.map(({ deposit_address }) => deposit_address))
+  const credited = new Set(rows.deposits.filter(({ state }) => state === 'credited').map(({ tx_id }) => tx_id))
+  return [...branch.transactions.values()]
+    .filter(isPast(first_block))
+    .filter((one) => one.type === 'TransferContract' && one.succeeded && customers.has(one.to))
+    .filter((one) => one.block_number <= branch.solid_number && !credited.has(one.tx_id))
+    .map(({ tx_id, sun }) => `C6 deposit ${tx_id} of ${sun} sun was not credited`)
+}
+
+/** Rules that hold at rest, beside those that always do. */
+export const AT_REST: readonly ((books: Books) => string[])[] = [nothingIsLeft, successIsOnTheChain, stakesAreBack]

@@ -1,0 +1,92 @@
+// The service's rows as an outsider reads them: whole tables, in one snapshot, with statements of its own.
+
+import pg from 'pg'
+
+export type Account = { id: string; may_go_negative: boolean; posted_sun: bigint; held_sun: bigint }
+export type Transfer = {
+  id: string
+  kind: 'move' | 'hold' | 'capture' | 'release'
+  hold_id: string | null
+  debit: string
+  credit: string
+  amount_sun: bigint
+}
+export type Order = {
+  id: string
+  customer_id: string
+  external_id: string | null
+  service: string
+  address: string
+  energy: bigint
+  bandwidth: bigint
+  activation_id: string | null
+  state: 'new' | 'pending' | 'success' | 'failed'
+  to_delegate: boolean
+  amount_sun: bigint
+  fee_sun: bigint
+  tx_id: string | null
+}
+export type Delegation = {
+  id: string
+  order_id: string
+  wallet: string
+  receiver: string
+  resource: 'energy' | 'bandwidth'
+  amount: bigint
+  stake_sun: bigint
+  state: 'delegating' | 'active' | 'reclaiming' | 'ended' | 'failed'
+  attempt_id: string
+  reclaim_id: string | null
+  delegated_at: Date | null
+  expires_at: Date | null
+}
+export type Attempt = {
+  id: string
+  subject: string
+  state: 'new' | 'signed' | 'sent' | 'included' | 'solid' | 'dead'
+  tx_id: string | null
+  block_number: bigint | null
+}
+export type Activation = { id: string; address: string; state: string; attempt_id: string | null }
+export type Deposit = { tx_id: string; to_address: string; amount_sun: bigint; customer_id: string | null; state: string }
+export type Customer = { id: string; deposit_address: string }
+export type Pool = { resource: 'energy' | 'bandwidth'; room: bigint; reserved: bigint }
+export type Cursor = { name: string; number: bigint }
+
+export type Rows = {
+  accounts: Account[]
+  transfers: Transfer[]
+  orders: Order[]
+  delegations: Delegation[]
+  attempts: Attempt[]
+  activations: Activation[]
+  deposits: Deposit[]
+  customers: Customer[]
+  pool: Pool[]
+  cursors: Cursor[]
+}
+
+/** Reads everything as it is committed at one moment. The connection is one that nobody else uses. */
+export async function readRows(client: pg.Client): Promise<Rows> {
+  const read = async <Row>(text: string): Promise<Row[]> => (await client.query({ text, types })).rows as Row[]
+  await client.query('begin isolation level repeatable read read only')
+  try {
+    return {
+      accounts: await read('select id, may_go_negative, posted_sun, held_sun from account'),
+      transfers: await read('select id, kind, hold_id, debit, credit, amount_sun from transfer'),
+      orders: await read('select * from orders'),
+      delegations: await read('select * from delegation'),
+      attempts: await read('select id, subject, state, tx_id, block_number from attempt'),
+      activations: await read('select * from activation'),
+      deposits: await read('select * from deposit'),
+      customers: await read('select id, deposit_address from customer'),
+      pool: await read('select resource, room, reserved from pool'),
+      cursors: await read('select name, number from cursor'),
+    }
+  } finally {
+    await client.query('commit')
+  }
+}
+
+const types = new pg.TypeOverrides()
+types.setTypeParser(pg.types.builtins.INT8, (text: string) => BigInt(text))

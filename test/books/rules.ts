@@ -1,0 +1,265 @@
+// What must always hold between the rows and the chain, whatever has crashed. Every rule gives a line for each thing that
+// is wrong, and nothing when all is well. Marks C1 to C9 are those of the conservation set in the documentation.
+
+import type { Branch, ChainTransaction } from './branch.ts'
+import type { Attempt, Delegation, Order, Rows, Transfer } from './rows.ts'
+
+export type Books = {
+  rows: Rows
+  branch: Branch
+  /** Accounts that only the service acts for: whatever they do must be known to it. */
+  wallets: readonly string[]
+  /** Units of a resource that one TRX of stake gives, by the chain. */
+  units_per_trx: Record<'energy' | 'bandwidth', number>
+}
+
+const HOUR_MS = 3_600_000
+const sumOf = (numbers: readonly bigint[]) => numbers.reduce((sum, one) => sum + one, 0n)
+const isOpen = ({ state }: Order) => state === 'new' || state === 'pending'
+
+/** C1, C2, C3: what an account has is what its transfers say, and never less than nothing. */
+export function accountsAddUp({ rows }: Books): string[] {
+  const posted = new Map<string, bigint>()
+  const held = new Map<string, bigint>()
+  const add = (to: Map<string, bigint>, id: string, sun: bigint) => to.set(id, (to.get(id) ?? 0n) + sun)
+  for (const { kind, debit, credit, amount_sun } of rows.transfers) {
+    if (kind === 'hold') add(held, debit, amount_sun)
+    if (kind === 'hold' || kind === 'release') continue
+    add(posted, debit, -amount_sun)
+    add(posted, credit, amount_sun)
+  }
+  const by_id = new Map(rows.transfers.map((one) => [one.id, one]))
+  for (const { hold_id } of rows.transfers) {
+    const hold = hold_id === null ? undefined : by_id.get(hold_id)
+    if (hold) add(held, hold.debit, -hold.amount_sun)
+  }
+  const findings: string[] = []
+  if (sumOf([...posted.values()]) !== 0n) findings.push('C1 the entries do not add up to 0')
+  for (const { id, may_go_negative, posted_sun, held_sun } of rows.accounts) {
+    if (may_go_negative) continue
+    const [is, holds] = [posted.get(id) ?? 0n, held.get(id) ?? 0n]
+    if (posted_sun !== is || held_sun !== holds) {
+      findings.push(`C2 ${id} keeps ${posted_sun}, held ${held_sun}; its transfers say ${is} and ${holds}`)
+    }
+    if (posted_sun - held_sun < 0n || held_sun < 0n) findings.push(`C3 ${id} has ${posted_sun} and holds ${held_sun}`)
+  }
+  return findings
+}
+
+/** C4: every open order holds its money, and no other; a success took it, a failure gave it back. */
+export function holdsAreOrders({ rows }: Books): string[] {
+  const resolutions = new Map<string, Transfer[]>()
+  for (const one of rows.transfers) {
+    if (one.hold_id !== null) resolutions.set(one.hold_id, [...(resolutions.get(one.hold_id) ?? []), one])
+  }
+  const holds = new Map(rows.transfers.filter(({ kind }) => kind === 'hold').map((one) => [one.id, one]))
+  const findings: string[] = []
+  for (const order of rows.orders) {
+    const hold = holds.get(`order:${order.id}`)
+    holds.delete(`order:${order.id}`)
+    if (!hold || hold.debit !== `customer:${order.customer_id}`) {
+      findings.push(`C4 order ${order.id} has no hold`)
+      continue
+    }
+    const ends = resolutions.get(hold.id) ?? []
+    const said = ends.map(({ kind, amount_sun }) => `${kind} ${amount_sun}`).join(', ')
+    const expected = isOpen(order) ? '' : order.state === 'success' ? `capture ${order.amount_sun}` : `release ${hold.amount_sun}`
+    if (said !== expected) findings.push(`C4 order ${order.id} is ${order.state} and its hold: ${said || 'open'}`)
+    const more = hold.amount_sun - order.amount_sun
+    if (more !== 0n && (order.state !== 'success' || more < 0n)) {
+      findings.push(`C4 order ${order.id} costs ${order.amount_sun} and held ${hold.amount_sun}`)
+    }
+  }
+  for (const id of holds.keys()) if (id.startsWith('order:')) findings.push(`C4 hold ${id} is of no order`)
+  const captured = rows.transfers.filter(({ kind, id }) => kind === 'capture' && id.startsWith('order:'))
+  const sold = rows.orders.filter(({ state }) => state === 'success')
+  if (sumOf(captured.map((one) => one.amount_sun)) !== sumOf(sold.map((one) => one.amount_sun))) {
+    findings.push('C4 what was captured is not what successful orders cost')
+  }
+  return findings
+}
+
+/** What orders still need is reserved, to the unit. */
+export function reservesAreNeeded({ rows }: Books): string[] {
+  return rows.pool.flatMap(({ resource, reserved }) => {
+    const needed = rows.orders
+      .filter(({ to_delegate }) => to_delegate)
+      .map((order) => order[resource] - plannedOf(rows, order, resource))
+    return sumOf(needed) === reserved ? [] : [`reserved ${resource} is ${reserved}, orders need ${sumOf(needed)}`]
+  })
+}
+
+function plannedOf(rows: Rows, { id }: Order, resource: 'energy' | 'bandwidth'): bigint {
+  const of = rows.delegations.filter((one) => one.order_id === id && one.resource === resource)
+  return sumOf(of.filter(({ state }) => state !== 'failed').map(({ amount }) => amount))
+}
+
+/** Every order is at any time either delivered, on its way, or waiting for it, in full and never more. */
+export function ordersAreWhole({ rows }: Books): string[] {
+  const findings: string[] = []
+  const names = new Set<string>()
+  for (const order of rows.orders) {
+    const name = `${order.customer_id} ${order.external_id}`
+    if (order.external_id !== null && names.has(name)) findings.push(`two orders of ${name}`)
+    names.add(name)
+    if (order.service === 'activate_address') continue
+    for (const resource of ['energy', 'bandwidth'] as const) {
+      const planned = plannedOf(rows, order, resource)
+      const short = order.state !== 'failed' && !order.to_delegate && planned < order[resource]
+      if (planned > order[resource] || short) {
+        findings.push(`order ${order.id} (${order.state}) bought ${order[resource]} ${resource} and has ${planned}`)
+      }
+    }
+  }
+  return findings
+}
+
+/** C6: what was credited is on the solid chain, once, with that amount, to that customer. */
+export function depositsExist({ rows, branch }: Books): string[] {
+  const findings: string[] = []
+  const customers = new Map(rows.customers.map(({ id, deposit_address }) => [deposit_address, id]))
+  const moves = rows.transfers.filter(({ id }) => id.startsWith('deposit:'))
+  const deposits = new Map(rows.deposits.map((one) => [one.tx_id, one]))
+  for (const { tx_id, to_address, amount_sun, customer_id } of rows.deposits) {
+    const found = branch.transactions.get(tx_id)
+    const real = found?.succeeded && found.type === 'TransferContract' && found.block_number <= branch.solid_number
+    if (!real || found.to !== to_address || found.sun !== amount_sun) findings.push(`C6 deposit ${tx_id} is not on the chain`)
+    if (customer_id !== null && customers.get(to_address) !== customer_id) findings.push(`C6 deposit ${tx_id} is another's`)
+  }
+  for (const { id, debit, credit, amount_sun } of moves) {
+    const deposit = deposits.get(id.slice('deposit:'.length))
+    const fits = deposit?.amount_sun === amount_sun && credit === `customer:${deposit.customer_id}` && debit === 'world'
+    if (!fits) findings.push(`C6 ${id} credits ${amount_sun} to ${credit}`)
+  }
+  const from_outside = sumOf(rows.transfers.filter(({ debit }) => debit === 'world').map((one) => one.amount_sun))
+  const credited = rows.deposits.filter(({ state }) => state === 'credited')
+  if (from_outside !== sumOf(credited.map((one) => one.amount_sun))) findings.push('C6 more came in than was deposited')
+  return findings
+}
+
+/** C5: the chain has nothing of our wallets that was not written down before, and what is dead stays off it. */
+export function chainIsKnown({ rows, branch, wallets }: Books): string[] {
+  const findings: string[] = []
+  const attempts = new Map(rows.attempts.map((one) => [one.tx_id, one]))
+  const alive = new Set<string>()
+  const on_chain = new Map<string, string>()
+  for (const { subject, state, tx_id } of rows.attempts) {
+    if (state === 'dead') continue
+    if (alive.has(subject)) findings.push(`C5 ${subject} has two attempts that are alive, one is ${tx_id}`)
+    alive.add(subject)
+  }
+  for (const one of branch.transactions.values()) {
+    const ours = wallets.includes(one.owner) && /^(Un)?DelegateResource|^AccountCreate/.test(one.type)
+    if (!ours) continue
+    const attempt = attempts.get(one.tx_id)
+    if (!attempt) findings.push(`C5 ${one.type} ${one.tx_id} is on the chain and nobody knows of it`)
+    else if (attempt.state === 'dead') findings.push(`C5 ${attempt.subject} ${one.tx_id} is dead and on the chain`)
+    else if (on_chain.has(attempt.subject)) findings.push(`C5 ${attempt.subject} is on the chain twice`)
+    if (attempt) on_chain.set(attempt.subject, one.tx_id)
+  }
+  for (const { state, tx_id, block_number, subject } of rows.attempts) {
+    if (state !== 'solid') continue
+    const found = branch.transactions.get(tx_id ?? '')
+    if (!found || BigInt(found.block_number) !== block_number) findings.push(`C5 ${subject} is solid and not on the chain`)
+  }
+  return findings
+}
+
+type Placed = { delegation: Delegation; order: Order; given: ChainTransaction; taken: ChainTransaction | undefined }
+
+/** The delegations that are on the branch, with what the branch says of them. */
+function placedDelegations({ rows, branch }: Books): Placed[] {
+  const orders = new Map(rows.orders.map((one) => [one.id, one]))
+  const transactionsOf = (subject: string, of: readonly Attempt[]) =>
+    of.filter((one) => one.subject === subject).flatMap(({ tx_id }) => branch.transactions.get(tx_id ?? '') ?? [])
+  return rows.delegations.flatMap((delegation) => {
+    const [given] = transactionsOf(`delegate:${delegation.id}`, rows.attempts)
+    const [taken] = transactionsOf(`reclaim:${delegation.id}`, rows.attempts)
+    const order = orders.get(delegation.order_id)
+    return given && order ? [{ delegation, order, given, taken }] : []
+  })
+}
+
+/** C5, C8: what the chain was given for an order is what was bought: to whom, by whom, enough, and not twice. */
+export function deliveriesAreExact(books: Books): string[] {
+  const findings: string[] = []
+  const delivered = new Map<string, bigint>()
+  for (const { delegation, order, given } of placedDelegations(books)) {
+    const { id, wallet, receiver, resource, amount, stake_sun } = delegation
+    const same = given.owner === wallet && given.to === receiver && given.resource === resource && given.sun === stake_sun
+    if (!same || receiver !== order.address) findings.push(`C8 delegation ${id} is another on the chain: ${given.tx_id}`)
+    const units = Math.trunc((Number(given.sun) / 1e6) * books.units_per_trx[resource])
+    if (units < Number(amount)) findings.push(`C5 delegation ${id} gives ${units} ${resource}, sold were ${amount}`)
+    const stake_max = (Number(amount) * 1.03) / books.units_per_trx[resource] + 2
+    if (Number(given.sun) / 1e6 > stake_max) findings.push(`C8 delegation ${id} gives ${units}, sold were ${amount}`)
+    const key = `${order.id} ${resource}`
+    delivered.set(key, (delivered.get(key) ?? 0n) + amount)
+    if (delivered.get(key)! > order[resource]) findings.push(`C5 order ${key} is delivered twice`)
+  }
+  return findings
+}
+
+/** What was given is taken back once, exactly, and from a customer who paid not before the hour is over. */
+export function reclaimsAreExact(books: Books): string[] {
+  return placedDelegations(books).flatMap(({ delegation, order, given, taken }) => {
+    if (!taken) return []
+    const findings: string[] = []
+    const same =
+      taken.owner === given.owner && taken.to === given.to && taken.resource === given.resource && taken.sun === given.sun
+    if (!same || taken.type !== 'UnDelegateResourceContract') {
+      findings.push(`C9 ${delegation.id} was given ${given.sun} and ${taken.sun} were taken back`)
+    }
+    const lasted_ms = taken.block_time_ms - given.block_time_ms
+    if (order.state !== 'failed' && lasted_ms < HOUR_MS) {
+      findings.push(`C9 ${delegation.id} of order ${order.id} (${order.state}) lasted ${lasted_ms / 1000} s`)
+    }
+    return findings
+  })
+}
+
+/** C8: as the blocks have it, no wallet takes back more than it gave, for no receiver, at no time. */
+export function stakesStayPositive({ branch, wallets }: Books): string[] {
+  const stakes = new Map<string, bigint>()
+  return [...branch.transactions.values()].flatMap(({ type, owner, to, resource, sun, tx_id }) => {
+    if (!wallets.includes(owner)) return []
+    const sign = type === 'DelegateResourceContract' ? 1n : type === 'UnDelegateResourceContract' ? -1n : 0n
+    const key = `${owner} ${to} ${resource}`
+    stakes.set(key, (stakes.get(key) ?? 0n) + sign * sun)
+    return stakes.get(key)! < 0n ? [`C8 ${tx_id} takes more from ${key} than was given`] : []
+  })
+}
+
+/** An activation is paid for once, and only when it is ours. */
+export function activationsArePaidOnce({ rows, branch }: Books): string[] {
+  const findings: string[] = []
+  const attempts = new Map(rows.attempts.map((one) => [one.id, one]))
+  const payers = new Map<string, string>()
+  for (const order of rows.orders) {
+    if (order.fee_sun === 0n || order.state === 'failed' || order.activation_id === null) continue
+    const before = payers.get(order.activation_id)
+    if (before !== undefined) findings.push(`orders ${before} and ${order.id} pay for one activation`)
+    payers.set(order.activation_id, order.id)
+    if (order.state !== 'success') continue
+    const activation = rows.activations.find(({ id }) => id === order.activation_id)
+    const attempt = attempts.get(activation?.attempt_id ?? '')
+    const settled = attempt?.state === 'solid' && branch.transactions.has(attempt.tx_id ?? '')
+    if (attempt?.state !== 'included' && attempt?.state !== 'sent' && !settled) {
+      findings.push(`order ${order.id} paid for an activation that was not ours: ${attempt?.state}`)
+    }
+  }
+  return findings
+}
+
+/** Rules that hold at every moment. */
+export const ALWAYS: readonly ((books: Books) => string[])[] = [
+  accountsAddUp,
+  holdsAreOrders,
+  reservesAreNeeded,
+  ordersAreWhole,
+  depositsExist,
+  chainIsKnown,
+  deliveriesAreExact,
+  reclaimsAreExact,
+  stakesStayPositive,
+  activationsArePaidOnce,
+]

@@ -1,0 +1,40 @@
+// The database that runs share: one of the test cluster, with its statistics and its vacuum out of the way, so that the
+// same statements find the same rows in the same order in every run.
+
+import pg from 'pg'
+import { connect } from '../../src/lib/sql.ts'
+import { createDatabase, dropDatabase } from '../database.ts'
+import type { Ground } from './run.ts'
+
+const CONNECTIONS = 20
+
+export async function openGround(): Promise<Ground & { close(): Promise<void> }> {
+  const { url, name } = await createDatabase()
+  const fast = `${url}?options=${encodeURIComponent('-c synchronous_commit=off -c deadlock_timeout=20ms')}`
+  const sql = connect({ url: fast, connections_max: CONNECTIONS })
+  const auditor = new pg.Client({ connectionString: fast })
+  const warden = new pg.Client({ connectionString: fast })
+  await Promise.all([auditor.connect(), warden.connect()])
+  const tables = await warden.query(`select format('%I', relname) as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind = 'r'`)
+  for (const { name } of tables.rows as { name: string }[]) {
+    await warden.query(`alter table ${name} set (autovacuum_enabled = off)`)
+  }
+  const countBlocked = async () => {
+    const { rows } = await warden.query({
+      name: 'blocked',
+      text: `select count(*)::int as blocked from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and cardinality(pg_blocking_pids(pid)) > 0`,
+    })
+    return (rows[0] as { blocked: number }).blocked
+  }
+  return {
+    sql,
+    auditor,
+    countBlocked,
+    async close() {
+      await Promise.all([sql.close(), auditor.end(), warden.end()])
+      await dropDatabase(name)
+    },
+  }
+}

@@ -1,0 +1,82 @@
+// What a seed is about: how many instances and customers, which troubles and how often. Drawn first, so that a seed has a
+// character; most are short, and each kind of trouble is rare in most and frequent in some.
+
+import type { Dice } from './dice.ts'
+import type { Troubles } from './network.ts'
+
+export type Events = {
+  deposit: number
+  fork: number
+  node_down: number
+  solid_lag: number
+  wall_jump: number
+  chain_jump: number
+  hour: number
+  blocks: number
+  outsider_activates: number
+  crash: number
+}
+
+export type Plan = {
+  name: string
+  instances: number
+  nodes: number
+  recharge_at: 'inclusion' | 'solid'
+  customers: number
+  wishes: number
+  /** How many things happen before the troubles end. */
+  moments: number
+  skew_ms: number
+  wish_rate: number
+  event_rate: number
+  audits: number
+  /** For each thing that passes the gate. */
+  crashes: number
+  outages: number
+  troubles: Troubles
+  events: Events
+}
+
+export function drawPlan(dice: Dice): Plan {
+  const level = dice.weighted({ calm: 1, rough: 4, storm: 2 })
+  const rate = { calm: 0, rough: 1, storm: 4 }[level]
+  const instances = dice.weighted({ '1': 1, '2': 1 }) === '1' ? 1 : 2
+  const often = (probability: number) => (dice.chance(0.5) ? rate * probability : 0)
+  return {
+    name: `${level}, ${instances} instances`,
+    instances,
+    nodes: dice.between(1, 2),
+    recharge_at: dice.pick(['inclusion', 'solid'] as const),
+    customers: dice.between(1, 3),
+    wishes: dice.between(2, 6),
+    moments: dice.between(150, 450),
+    skew_ms: dice.pick([0, 0, 500, 3_000]),
+    wish_rate: dice.pick([0.3, 0.6, 1.5]),
+    event_rate: dice.pick([0.2, 0.4, 0.8]),
+    audits: 0.008,
+    crashes: often(0.006),
+    outages: often(0.01),
+    troubles: {
+      lost_request: often(0.02),
+      lost_answer: often(0.03),
+      busy: often(0.05),
+      false_duplicate: often(0.05),
+      dropped: often(0.1),
+      delayed: often(0.1),
+      doubled: often(0.05),
+      behind: often(0.05),
+    },
+    events: {
+      deposit: 2,
+      fork: often(1.5),
+      node_down: often(0.5),
+      solid_lag: often(0.5),
+      wall_jump: often(0.7),
+      chain_jump: often(0.7),
+      hour: often(0.4) + 0.2,
+      blocks: 3,
+      outsider_activates: often(0.2),
+      crash: often(0.3),
+    },
+  }
+}

@@ -1,0 +1,384 @@
+// One run of one seed. First anything may happen, in an order and at moments that the seed decides: steps, purchases,
+// blocks, forks, lost answers, outages, crashes, a second instance. Then all troubles end, time goes on, and everything must
+// come to rest. The outsider's check looks in between and at the end.
+
+import type pg from 'pg'
+import { createCustomer } from '../../src/customers/customers.ts'
+import { issueKey } from '../../src/customers/keys.ts'
+import type { Sql } from '../../src/lib/sql.ts'
+import type { Step } from '../../src/lib/step.ts'
+import { Outage } from '../../src/lib/fault.ts'
+import { Auditor } from '../books/audit.ts'
+import { emptyTables } from '../database.ts'
+import { Dice } from './dice.ts'
+import { type CountBlocked, Gate, type Op, type Passage } from './gate.ts'
+import { Instance, type Surroundings } from './instance.ts'
+import { Network, NO_TROUBLES } from './network.ts'
+import { type Access, ask, drawWish, look, type Wish } from './shopper.ts'
+import { Trace } from './trace.ts'
+import { buildTown, pay, type Town } from './town.ts'
+import { drawPlan, type Plan } from './plan.ts'
+
+/** The database that runs share, one after the other. */
+export type Ground = { sql: Sql; auditor: pg.Client; countBlocked: CountBlocked }
+
+export type Verdict = {
+  seed: string
+  findings: string[]
+  trace: Trace
+  counts: Record<string, number>
+}
+
+const TASKS_MAX = 7
+
+export async function runSeed(ground: Ground, seed: string): Promise<Verdict> {
+  await emptyTables(ground.sql)
+  const run = new Run(ground, seed)
+  try {
+    await run.begin()
+    await run.letAnythingHappen()
+    await run.comeToRest()
+  } catch (thrown) {
+    run.findings.push(thrown instanceof Error ? `${thrown.stack}` : String(thrown))
+  }
+  return { seed, findings: run.findings, trace: run.trace, counts: run.trace.counts }
+}
+
+type Task = { instance: Instance; name: string }
+
+class Run {
+  readonly findings: string[] = []
+  readonly trace: Trace
+  private readonly ground: Ground
+  private readonly dice: Dice
+  private readonly plan: Plan
+  private readonly gate: Gate
+  private readonly town: Town
+  private readonly network: Network
+  private readonly auditor: Auditor
+  private readonly tasks = new Set<Task>()
+  private readonly wishes: Wish[] = []
+  private customers: Access[] = []
+  private instances: Instance[] = []
+  private born = 0
+  private now_ms: number
+  private first_block = 0
+
+  constructor(ground: Ground, seed: string) {
+    this.ground = ground
+    this.dice = new Dice(seed)
+    this.plan = drawPlan(this.dice.fork('plan'))
+    this.trace = new Trace(this.plan.name)
+    this.gate = new Gate(ground.countBlocked)
+    this.town = buildTown(this.dice.fork('town'))
+    this.network = new Network(this.town.scene.devchain, this.dice.fork('network'))
+    this.network.onTrouble = (what) => this.trace.note('trouble', what)
+    this.auditor = new Auditor({
+      client: ground.auditor,
+      post: async (path, body) => this.town.scene.post(path, body as Record<string, never>),
+      wallets: [...this.town.wallets.pool, this.town.wallets.activation].map(({ address }) => address),
+    })
+    this.now_ms = this.chain.head_time_ms + 1_000
+  }
+
+  private get chain() {
+    return this.town.scene.devchain.chain
+  }
+
+  // How it begins: the service follows the chain, the customers exist and most have money.
+
+  async begin(): Promise<void> {
+    for (let i = 0; i < this.plan.instances; i++) await this.bear()
+    const { app } = this.instances[0]!
+    this.town.scene.mine(this.chain.solid_lag_blocks + 2)
+    this.now_ms = this.chain.head_time_ms + 1_000
+    this.customers = await this.ground.sql.begin(async (tx) => {
+      const needs = { clock: this.clock, random: { bytes: (n: number) => this.dice.bytes(n) }, ...app }
+      const made: Access[] = []
+      for (let i = 0; i < this.plan.customers; i++) {
+        const { id, deposit_address } = await createCustomer(tx, needs, { name: `customer ${i}` })
+        const { token, secret } = await issueKey(tx, needs, { customer_id: id, name: 'key' })
+        made.push({ customer_id: id, token, secret, deposit_address })
+      }
+      return made
+    })
+    await this.everyStep()
+    const [row] = await this.ground.sql<{ number: bigint }>`select min(number) as number from block`
+    this.first_block = Number(row!.number)
+    for (const customer of this.customers) if (this.dice.chance(0.85)) this.deposit(customer)
+    this.town.scene.mine(this.chain.solid_lag_blocks + 2)
+    this.now_ms = this.chain.head_time_ms + 1_000
+    await this.everyStep()
+    await this.everyStep()
+  }
+
+  private readonly clock = { now: () => new Date(this.now_ms) }
+
+  private async bear(): Promise<void> {
+    const skew_ms = this.dice.between(-this.plan.skew_ms, this.plan.skew_ms)
+    const { sql } = this.ground
+    const around: Surroundings = {
+      ...{ sql, gate: this.gate, network: this.network, town: this.town, nodes: this.plan.nodes },
+      recharge_at: this.plan.recharge_at,
+      dice: this.dice.fork(`instance ${this.born}`),
+      clock: { now: () => new Date(this.now_ms + skew_ms) },
+    }
+    this.instances.push(await Instance.start(`P${this.born++}`, around))
+  }
+
+  // The time of troubles.
+
+  async letAnythingHappen(): Promise<void> {
+    this.gate.open = false
+    this.network.troubles = this.plan.troubles
+    for (let moment = 0; moment < this.plan.moments; moment++) {
+      this.trace.moment = moment
+      this.now_ms += this.dice.between(0, 150)
+      await this.gate.quiet()
+      await this.something()
+      if (this.findings.length > 0) return
+      if (this.dice.chance(this.plan.audits)) await this.audit()
+    }
+  }
+
+  private async something(): Promise<void> {
+    const { plan, dice } = this
+    const kind = dice.weighted({
+      release: this.gate.held.length > 0 ? 10 : 0,
+      step: this.tasks.size < TASKS_MAX ? 4 : 0,
+      wish: this.tasks.size < TASKS_MAX ? plan.wish_rate : 0,
+      block: this.chain.head_time_ms + 3_000 <= this.now_ms ? 3 : 0.02,
+      event: plan.event_rate,
+    })
+    if (kind === 'release') await this.release()
+    else if (kind === 'step') this.startStep()
+    else if (kind === 'wish') this.startWish()
+    else if (kind === 'block') this.mine()
+    else await this.event()
+  }
+
+  private async release(): Promise<void> {
+    const op = this.dice.pick(this.gate.held)
+    const passage = this.drawPassage(op)
+    this.trace.note(passage === 'through' ? 'release' : passage, `${op.life.name} ${op.kind} ${op.label}`)
+    await this.gate.release(op, passage)
+    await this.buryTheDead()
+  }
+
+  private drawPassage(op: Op): Passage {
+    const { plan, dice } = this
+    if (dice.chance(plan.crashes)) return dice.pick(['killed_before', 'killed_after'] as const)
+    // The network has troubles of its own, and a rollback that fails is a rollback.
+    if (op.kind === 'node' || op.kind === 'rollback') return 'through'
+    return dice.chance(plan.outages) ? dice.pick(['refused', 'unanswered'] as const) : 'through'
+  }
+
+  /** A new instance for each that was killed: what it was doing is lost. */
+  private async buryTheDead(): Promise<void> {
+    for (const instance of this.instances.filter(({ life }) => life.dead)) {
+      this.gate.forget(instance.life)
+      for (const task of this.tasks) if (task.instance === instance) this.tasks.delete(task)
+      this.instances = this.instances.filter((one) => one !== instance)
+      this.gate.open = true
+      await this.bear()
+      this.gate.open = false
+      await this.gate.quiet()
+    }
+  }
+
+  private startStep(): void {
+    const instance = this.dice.pick(this.instances)
+    const idle = instance.app.steps.filter((step) => !instance.running.has(step))
+    const woken = idle.filter((step) => instance.woken.has(step.name))
+    const step = this.dice.pick(woken.length > 0 && this.dice.chance(0.7) ? woken : idle)
+    this.trace.note('step', `${instance.life.name} ${step.name}`)
+    this.start({ instance, name: step.name }, () => this.runStep(instance, step))
+  }
+
+  private async runStep(instance: Instance, step: Step): Promise<void> {
+    try {
+      await instance.run(step)
+    } catch (thrown) {
+      this.trace.note('step failed', `${instance.life.name} ${step.name}: ${String(thrown)}`)
+      if (thrown instanceof Outage) return
+      this.findings.push(`step ${step.name} threw ${thrown instanceof Error ? thrown.stack : String(thrown)}`)
+    }
+  }
+
+  private start(task: Task, work: () => Promise<void>): void {
+    this.tasks.add(task)
+    work()
+      .catch((thrown: unknown) => this.findings.push(`${task.name} threw ${String(thrown)}`))
+      .finally(() => {
+        this.tasks.delete(task)
+        this.gate.activity += 1
+      })
+  }
+
+  /** A new wish, or an old one again: a twin, a retry after a lost answer, or a look at it. */
+  private startWish(): void {
+    const { dice, town } = this
+    const instance = dice.pick(this.instances)
+    const again = this.wishes.filter((wish) => wish.external_id !== undefined)
+    const sold = this.wishes.filter((wish) => wish.id !== undefined)
+    const kinds = { fresh: this.wishes.length < this.plan.wishes ? 3 : 0, again: again.length > 0 ? 2 : 0 }
+    const kind = dice.weighted({ ...kinds, look: sold.length > 0 ? 1 : 0, nothing: 0.001 })
+    if (kind === 'nothing') return
+    if (kind === 'look') {
+      const wish = dice.pick(sold)
+      this.start({ instance, name: 'look' }, async () => this.note(await look(instance, wish)))
+      return
+    }
+    const who = dice.pick(this.customers)
+    const wish = kind === 'again' ? dice.pick(again) : drawWish(dice, { who, ...town }, this.wishes.length)
+    if (kind === 'fresh') this.wishes.push(wish)
+    this.buy(instance, wish)
+    if (wish.external_id !== undefined && dice.chance(0.2)) this.buy(dice.pick(this.instances), wish)
+  }
+
+  private buy(instance: Instance, wish: Wish): void {
+    const of = `${wish.external_id ?? 'unnamed'} ${wish.service} ${JSON.stringify(wish.params)}`
+    this.trace.note('ask', `${instance.life.name} ${of}`)
+    this.start({ instance, name: 'purchase' }, async () => {
+      const { code, objection } = await ask(instance, wish)
+      this.trace.note('told', `${wish.external_id ?? 'unnamed'}: ${code === 0 ? wish.id : `code ${code}`}`)
+      this.trace.add(`told ${code}`, 1)
+      this.note(objection)
+    })
+  }
+
+  private note(finding: string | undefined): void {
+    if (finding !== undefined) this.findings.push(finding)
+  }
+
+  // What the world does.
+
+  private mine(): void {
+    this.network.deliverLate()
+    const block = this.town.scene.devchain.mine(this.dice.chance(0.9) ? undefined : this.now_ms)
+    this.trace.note('block', `${block.header.number} with ${block.transactions.length}`)
+  }
+
+  private async event(): Promise<void> {
+    const { dice, plan } = this
+    const kind = dice.weighted(plan.events)
+    if (kind === 'deposit') this.deposit(dice.pick(this.customers))
+    else if (kind === 'fork') this.fork()
+    else if (kind === 'node_down') this.network.down = !this.network.down
+    else if (kind === 'solid_lag') this.chain.setSolidLag(dice.between(2, 18))
+    else if (kind === 'wall_jump') this.now_ms += dice.pick([-4_000, 10_000, 61_000, 700_000])
+    else if (kind === 'chain_jump') this.jump(dice.pick([30, 61, 90]))
+    else if (kind === 'hour') this.jump(dice.pick([3_590, 3_600, 3_601]))
+    else if (kind === 'blocks') for (let i = 0; i < dice.between(2, 8); i++) this.mine()
+    else if (kind === 'outsider_activates') this.activateFromOutside()
+    else await this.crash()
+    this.trace.note('event', kind)
+  }
+
+  private async crash(): Promise<void> {
+    this.dice.pick(this.instances).life.kill()
+    await this.gate.quiet()
+    await this.buryTheDead()
+  }
+
+  private jump(seconds: number): void {
+    this.now_ms = Math.max(this.now_ms, this.chain.head_time_ms) + seconds * 1_000
+    this.network.deliverLate()
+    this.town.scene.devchain.mine(this.now_ms)
+  }
+
+  private fork(): void {
+    const { chain, dice } = this
+    const deep = chain.head_number - chain.solid_block.header.number
+    if (deep < 1) return
+    const blocks = dice.between(1, deep)
+    chain.reorganize(blocks, dice.chance(0.5))
+    // Another producer's slot: the new blocks are not those that were taken back.
+    this.town.scene.devchain.mine(chain.head_time_ms + dice.pick([6_000, 9_000]))
+    for (let made = 1; made < blocks + dice.between(0, 2); made++) this.mine()
+    this.trace.note('fork', `${blocks} blocks, head is ${chain.head_number}`)
+  }
+
+  private deposit(customer: Access): void {
+    const sun = BigInt(this.dice.pick([1_000_001, 3_000_000, 5_900_000, 20_000_000, 50_000_000]))
+    const taken = pay(this.town, this.dice.pick(this.town.payers), { to: customer.deposit_address, sun })
+    this.trace.note('deposit', `${sun} ${taken ? 'sent' : 'refused'}`)
+  }
+
+  private activateFromOutside(): void {
+    pay(this.town, this.dice.pick(this.town.payers), { to: this.dice.pick(this.town.inactive), sun: 1n })
+  }
+
+  private async audit(): Promise<void> {
+    this.trace.note('audit', '')
+    this.findings.push(...(await this.auditor.look()))
+  }
+
+  // How it ends.
+
+  async comeToRest(): Promise<void> {
+    if (this.findings.length > 0) return
+    this.trace.note('phase', 'rest')
+    this.network.troubles = NO_TROUBLES
+    this.network.down = false
+    this.chain.setSolidLag(Math.min(this.chain.solid_lag_blocks, 3))
+    await this.finishTasks()
+    this.gate.open = true
+    this.findings.push(...(await this.auditor.look()))
+    for (let round = 0; round < 40 && this.findings.length === 0; round++) {
+      if (round > 0 && !this.network.isLate && (await this.isAtRest())) {
+        this.findings.push(...(await this.auditor.lookAtRest(this.first_block)))
+        for (const [what, count] of Object.entries(this.auditor.outcomes())) this.trace.add(what, count)
+        return
+      }
+      this.jump((await this.hasOpenOrders()) ? (round % 3 === 2 ? 70 : 3) : 3_600)
+      for (let i = 0; i < this.chain.solid_lag_blocks + 2; i++) this.mine()
+      this.now_ms = Math.max(this.now_ms, this.chain.head_time_ms) + 1_000
+      await this.everyStep()
+    }
+    if (this.findings.length > 0) return
+    this.findings.push('it does not come to rest', ...(await this.auditor.lookAtRest(this.first_block)))
+  }
+
+  /** Lets everything under way end, without troubles. */
+  private async finishTasks(): Promise<void> {
+    for (let turns = 0; ; turns++) {
+      await this.gate.quiet()
+      if (this.gate.held.length === 0) break
+      await this.gate.release(this.dice.pick(this.gate.held), 'through')
+      if (turns > 5_000) throw new Error('what is under way does not end')
+    }
+    if (this.gate.blocked > 0) throw new Error('statements wait for locks that nobody holds')
+    if (this.tasks.size > 0) throw new Error(`still under way: ${[...this.tasks].map(({ name }) => name).join(', ')}`)
+  }
+
+  /** Runs every step of every instance, in the order in which an order meets them, and again those that were woken. */
+  private async everyStep(): Promise<void> {
+    for (const instance of this.instances) {
+      for (const step of instance.app.steps) await instance.run(step)
+      for (let again = 0; ; again++) {
+        const woken = instance.app.steps.filter(({ name }) => instance.woken.has(name))
+        if (woken.length === 0) break
+        for (const step of woken) await instance.run(step)
+        if (again > 50) throw new Error(`steps move on and on: ${woken.map(({ name }) => name).join(', ')}`)
+      }
+    }
+  }
+
+  private async hasOpenOrders(): Promise<boolean> {
+    const [row] = await this.ground.sql`
+      select 1 from orders where state in ('new', 'pending') or to_delegate
+      union all select 1 from attempt where state in ('new', 'signed', 'sent') limit 1`
+    return row !== undefined
+  }
+
+  private async isAtRest(): Promise<boolean> {
+    const [row] = await this.ground.sql`
+      select 1 from orders where state in ('new', 'pending') or to_delegate
+      union all select 1 from attempt where state not in ('solid', 'dead')
+      union all select 1 from activation where state in ('new', 'activating')
+      union all select 1 from delegation where state not in ('ended', 'failed')
+      union all select 1 from cursor, chain where cursor.number < solid_number limit 1`
+    return row === undefined
+  }
+}
