@@ -388,12 +388,13 @@ export class Customer implements Access {
     this.secret = secret
   }
 
-  /** A signed call. A body that is text is sent as it is. */
+  /** A signed call. A body that is text or bytes is sent as it is. */
   async call(path: string, body: unknown = {}, headers: Record<string, string> = {}, api = this.world.api) {
-    const text = typeof body === 'string' ? body : JSON.stringify(body)
-    return post(api, path, text, {
+    const bytes =
+      body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+    return post(api, path, bytes, {
       authorization: `Bearer ${this.token}`,
-      'x-signature': signature(Buffer.from(text), this.secret),
+      'x-signature': signature(bytes, this.secret),
       'content-type': 'application/json',
       ...headers,
     })
@@ -428,7 +429,7 @@ export class Customer implements Access {
 export async function post(
   api: FastifyInstance,
   path: string,
-  body: string | undefined,
+  body: string | Uint8Array | undefined,
   headers: Record<string, string> = {},
 ): Promise<Reply> {
   const payload = body === undefined ? {} : { payload: Buffer.from(body) }

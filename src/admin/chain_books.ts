@@ -45,8 +45,10 @@ export async function missingOnChain(
   for (;;) {
     const noted = await sql<Noted>`
       with noted as (
-        select block_number, tx_id, json_build_object('from', from_address, 'to', to_address, 'amount_sun', amount_sun::text) as deposit
-        from deposit where ${since}::timestamptz is null or block_time >= ${since}
+        select block_number, tx_id,
+               json_build_object('from', from_address, 'to', to_address, 'amount_sun', amount_sun::text) as deposit
+        from deposit
+        where solid_at is not null and amount_sun is not null and (${since}::timestamptz is null or block_time >= ${since})
         union all
         select block_number, tx_id, null from attempt
         where state = 'solid' and (${since}::timestamptz is null or block_time >= ${since})
@@ -73,7 +75,8 @@ export async function missingOnChain(
 type SolidBlock = Awaited<ReturnType<Node['blocks']>>[number]
 
 function difference({ tx_id, deposit }: Noted, block: SolidBlock): string | undefined {
-  if (!block.succeeded.includes(tx_id)) return `it is not in the solid block ${block.number}`
+  const succeeded = block.transactions.some((one) => one.tx_id === tx_id && one.succeeded)
+  if (!succeeded) return `it is not in the solid block ${block.number}`
   if (deposit === null) return undefined
   const transfer = block.transfers.find((one) => one.tx_id === tx_id)
   if (!transfer) return `in the block ${block.number} it is not a transfer of TRX`

@@ -4,7 +4,7 @@
 import type { Sql } from '../lib/sql.ts'
 import type { Delegation } from '../market/delegations.ts'
 import type { Order } from '../market/orders.ts'
-import { type Deposit, findDeposit } from '../treasury/deposits.ts'
+import { type Deposit, findDeposits } from '../treasury/deposits.ts'
 import { refusal } from './actions.ts'
 import { address, command, flag, LIMIT, needed, oneOf, paging, text, time } from './command.ts'
 
@@ -95,7 +95,17 @@ export async function listDelegations(sql: Sql, wanted: DelegationsWanted): Prom
     order by id desc limit ${limit}`
 }
 
-const DEPOSIT_STATES = ['credited', 'held'] as const
+const DEPOSIT_STATES = [
+  'credited',
+  'received',
+  'delivering',
+  'delivered',
+  'returning',
+  'refunding',
+  'refunded',
+  'held',
+  'gone',
+] as const satisfies readonly Deposit['state'][]
 
 type DepositsWanted = {
   customer?: string | undefined
@@ -106,24 +116,29 @@ type DepositsWanted = {
   limit?: number | undefined
 }
 
-export async function listDeposits(sql: Sql, wanted: DepositsWanted): Promise<Omit<Deposit, 'seen_at'>[]> {
+export async function listDeposits(sql: Sql, wanted: DepositsWanted): Promise<Partial<Deposit>[]> {
   const { customer = null, state = null, from = null, since = null, until = null, limit = LIMIT } = wanted
-  return sql<Omit<Deposit, 'seen_at'>>`
-    select block_time, state, amount_sun, from_address, to_address, customer_id, reason, block_number, tx_id from deposit
+  return sql<Partial<Deposit>>`
+    select block_time, state, amount_sun, token, token_amount, from_address, to_address, customer_id, reason, block_number, tx_id
+    from deposit
     where (${customer}::text is null or customer_id = ${customer}) and (${state}::text is null or state = ${state})
       and (${from}::text is null or from_address = ${from})
       and (${since}::timestamptz is null or block_time >= ${since})
       and (${until}::timestamptz is null or block_time < ${until})
-    order by block_number desc, tx_id limit ${limit}`
+    order by block_number desc, tx_id, position limit ${limit}`
 }
 
-/** A deposit by the id of its transaction, with its entries in the ledger. */
-export async function showDeposit(sql: Sql, tx_id: string) {
-  const deposit = await findDeposit(sql, tx_id)
-  if (!deposit) throw refusal(`No deposit came with the transaction ${tx_id}.`)
+/** What a transaction brought: mostly one deposit, with its order, its refund and its entries in the ledger. */
+export async function showDeposits(sql: Sql, tx_id: string) {
+  const deposits = await findDeposits(sql, tx_id)
+  if (deposits.length === 0) throw refusal(`No deposit came with the transaction ${tx_id}.`)
+  const [refund] = await sql`
+    select a.id, a.state, a.tx_id, a.answer from deposit join attempt as a on a.id = refund_id where deposit.tx_id = ${tx_id}`
   const entries = await sql`
-    select made_at, id, kind, debit, credit, amount_sun from transfer where id = 'deposit:' || ${tx_id}::text`
-  return { ...deposit, entries }
+    select made_at, id, kind, debit, credit, amount_sun from transfer
+    where id in ('deposit:' || ${tx_id}::text, 'refund:' || ${tx_id}::text, 'refund_fee:' || ${tx_id}::text)
+    order by made_at, id`
+  return { ...deposits[0], further: deposits.slice(1), refund: refund ?? null, entries }
 }
 
 const period = { since: time('only from this moment on'), until: time('only before this moment') }
@@ -175,8 +190,8 @@ export const orderCommands = [
   }),
   command({
     words: 'deposits show',
-    summary: 'one deposit and its entries in the ledger',
+    summary: 'one deposit: what became of it, its entries in the ledger',
     operands: { tx_id: needed(text('TX_ID', 'the id of the transaction on the chain')) },
-    run: async ({ sql }, { tx_id }) => ({ value: await showDeposit(sql, tx_id) }),
+    run: async ({ sql }, { tx_id }) => ({ value: await showDeposits(sql, tx_id) }),
   }),
 ]

@@ -99,34 +99,55 @@ async function nextPortion(needs: Needs, at: ChainState, solid: BlockHead, head:
   return Promise.all(linked.map((block) => contentsOf(needs, block, side)))
 }
 
-/** What is kept of a block. 64-bit integers are text: this is how it lies in the database. */
-export type Contents = {
-  /** [transaction, from, to, sun] */
-  transfers: [string, Address, Address, string][]
-  /** [transaction, index of the event in the block, contract, from, to, amount] */
-  token_transfers: [string, number, Address, Address, Address, string][]
-  /** [transaction, index of the event, contract, address, 'frozen' | 'unfrozen' | 'destroyed'] */
-  freezes: [string, number, Address, Address, 'frozen' | 'unfrozen' | 'destroyed'][]
-  /** [transaction, who called, energy it took] */
-  energy_uses: [string, Address, string][]
+/** A movement of value, in the order of execution: what a transaction itself transfers or sends along to a contract, then
+ *  the events of followed tokens, then what contracts sent on. `index` is that of the event in its block, from 1. */
+export type Move = {
+  tx_id: string
+  kind: 'transfer' | 'call_value' | 'event' | 'internal'
+  index: number
+  /** TRX in sun, or a token's contract and its smallest unit. */
+  asset: 'TRX' | Address
+  from: Address
+  to: Address
+  amount: bigint
 }
+
+/** A change of a followed token's freeze list, or the destruction of what a frozen address held. */
+export type FreezeEvent = {
+  tx_id: string
+  index: number
+  token: Address
+  kind: 'added' | 'removed' | 'destroyed'
+  address: Address
+}
+
+export type EnergyUse = { tx_id: string; owner: Address; energy: bigint }
+
+/** What is kept of a block. */
+export type Contents = { moves: Move[]; freezes: FreezeEvent[]; energy_uses: EnergyUse[] }
 
 type ReadBlock = Block & { contents: Contents }
 
 async function contentsOf({ node, tokens }: Needs, block: Block, side: 'head' | 'solid'): Promise<ReadBlock> {
-  const contents: Contents = { transfers: [], token_transfers: [], freezes: [], energy_uses: [] }
-  for (const { tx_id, from, to, amount_sun } of block.transfers) {
-    contents.transfers.push([tx_id, from, to, amount_sun.toString()])
-  }
+  const contents: Contents = { moves: [], freezes: [], energy_uses: [] }
+  const transfers = new Map(block.transfers.map((transfer) => [transfer.tx_id, transfer]))
   const receipts = await node.receipts(block, side)
   let index = 0
-  for (const [i, { tx_id, energy, logs }] of receipts.entries()) {
-    const { owner, succeeded } = block.transactions[i]!
-    if (energy > 0n) contents.energy_uses.push([tx_id, owner, energy.toString()])
-    for (const log of logs) {
-      if (succeeded && tokens.has(log.contract)) noteEvent(contents, { tx_id, index, log })
-      index += 1
+  for (const [i, { tx_id, energy, logs, internal }] of receipts.entries()) {
+    const { owner, succeeded, call } = block.transactions[i]!
+    if (energy > 0n) contents.energy_uses.push({ tx_id, owner, energy })
+    if (!succeeded) continue
+    const trx = (kind: Move['kind'], from: Address, to: Address, amount: bigint) => {
+      if (amount > 0n) contents.moves.push({ tx_id, kind, index: 0, asset: 'TRX', from, to, amount })
     }
+    const transfer = transfers.get(tx_id)
+    if (transfer) trx('transfer', transfer.from, transfer.to, transfer.amount_sun)
+    if (call) trx('call_value', owner, call.contract, call.value_sun)
+    for (const log of logs) {
+      index += 1
+      if (tokens.has(log.contract)) noteEvent(contents, { tx_id, index, log })
+    }
+    for (const { from, to, amount_sun } of internal) trx('internal', from, to, amount_sun)
   }
   return { ...block, contents }
 }
@@ -135,15 +156,47 @@ function noteEvent(
   contents: Contents,
   { tx_id, index, log }: { tx_id: string; index: number; log: ContractLog },
 ): void {
+  const { contract } = log
   const transfer = transferOf(log)
   const freeze = freezeOf(log)
   const destruction = destructionOf(log)
-  const { contract } = log
   if (transfer) {
-    contents.token_transfers.push([tx_id, index, contract, transfer.from, transfer.to, transfer.amount.toString()])
+    const { from, to, amount } = transfer
+    contents.moves.push({ tx_id, kind: 'event', index, asset: contract, from, to, amount })
   }
-  if (freeze) contents.freezes.push([tx_id, index, contract, freeze.address, freeze.frozen ? 'frozen' : 'unfrozen'])
-  if (destruction) contents.freezes.push([tx_id, index, contract, destruction.address, 'destroyed'])
+  if (freeze) {
+    const kind = freeze.frozen ? 'added' : 'removed'
+    contents.freezes.push({ tx_id, index, token: contract, kind, address: freeze.address })
+  }
+  if (destruction) {
+    contents.freezes.push({ tx_id, index, token: contract, kind: 'destroyed', address: destruction.address })
+  }
+}
+
+/** How contents lie in the database: as lists, without names, amounts as text. */
+type Packed = {
+  m: [tx_id: string, kind: Move['kind'], index: number, asset: string, from: Address, to: Address, amount: string][]
+  f: [tx_id: string, index: number, token: Address, kind: FreezeEvent['kind'], address: Address][]
+  e: [tx_id: string, owner: Address, energy: string][]
+}
+
+function pack({ moves, freezes, energy_uses }: Contents): string {
+  const packed: Packed = {
+    m: moves.map((one) => [one.tx_id, one.kind, one.index, one.asset, one.from, one.to, one.amount.toString()]),
+    f: freezes.map((one) => [one.tx_id, one.index, one.token, one.kind, one.address]),
+    e: energy_uses.map((one) => [one.tx_id, one.owner, one.energy.toString()]),
+  }
+  return JSON.stringify(packed)
+}
+
+function unpack({ m, f, e }: Packed): Contents {
+  return {
+    moves: m.map(([tx_id, kind, index, asset, from, to, amount]) => ({
+      ...{ tx_id, kind, index, asset, from, to, amount: BigInt(amount) },
+    })),
+    freezes: f.map(([tx_id, index, token, kind, address]) => ({ tx_id, index, token, kind, address })),
+    energy_uses: e.map(([tx_id, owner, energy]) => ({ tx_id, owner, energy: BigInt(energy) })),
+  }
 }
 
 /** Whether the solid chain has another block where ours is stored. */
@@ -180,7 +233,7 @@ async function takeBack(tx: Tx, keep: number): Promise<void> {
 async function store(tx: Tx, block: ReadBlock): Promise<void> {
   await tx`
     insert into block (number, id, parent_id, time, contents)
-    values (${block.number}, ${block.id}, ${block.parent_id}, ${block.time}, ${JSON.stringify(block.contents)})`
+    values (${block.number}, ${block.id}, ${block.parent_id}, ${block.time}, ${pack(block.contents)})`
   await includeAttempts(tx, block)
 }
 
@@ -200,14 +253,14 @@ export async function readBlocks(
     on conflict (name) do nothing`
   const [cursor] = await tx<{ number: bigint }>`select number from cursor where name = ${name} for update`
   if (!cursor) return false
-  const rows = await tx<{ number: bigint } & Omit<StoredBlock, 'number'>>`
+  const rows = await tx<{ number: bigint; id: string; time: Date; contents: Packed }>`
     select number, id, time, contents from block
     where number > ${cursor.number}
       and number <= (select case when ${side} = 'head' then head_number else solid_number end from chain)
     order by number limit ${PORTION}`
   const last = rows.at(-1)
   if (!last) return false
-  await work(rows.map((row) => ({ ...row, number: Number(row.number) })))
+  await work(rows.map((row) => ({ ...row, number: Number(row.number), contents: unpack(row.contents) })))
   await tx`update cursor set number = ${last.number} where name = ${name}`
   return true
 }

@@ -21,7 +21,7 @@ test('packed transfers come back as they were', () => {
       const unpacked = unpackTransfers(packTransfers(all))
       assert.deepEqual(
         unpacked.map((one) => ({ ...one, from: Buffer.from(one.from), to: Buffer.from(one.to) })),
-        all,
+        all.map((one) => ({ ...one })),
       )
     }),
   )

@@ -65,9 +65,9 @@ export class Memory {
     this.table = new Uint32Array(2 ** Math.ceil(Math.log2(Math.max(16, slots_expected) * 2)))
   }
 
-  /** Bytes in use by the slots, their cells and the table that finds them. */
-  get bytes(): number {
-    return this.slots.byteLength + this.cells.byteLength + this.table.byteLength
+  /** Bytes in use by the slots, their cells (freed blocks included) and the table that finds them. */
+  get bytes_used(): number {
+    return (this.slot_count * SLOT + this.cell_end * CELL) * 4 + this.table.byteLength
   }
 
   /** The slot of an address (20 bytes from `at`), or -1. */

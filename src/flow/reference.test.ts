@@ -283,6 +283,7 @@ test('dust changes the share of a category by no more than its own share of what
         },
       ]
       const index = applyAll(new FlowIndex(marked), blocks)
+      index.beginBlock(blocks.length + 1, blocks.length * 3)
       const received = () => {
         const holding = readHolding(index, 0, bytesOf(victim))
         return holding ? vector(holding, 'received') : zeros()

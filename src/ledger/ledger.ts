@@ -7,6 +7,8 @@ import type { Sql, Tx } from '../lib/sql.ts'
 
 export const InsufficientFunds: FaultKind = fault(6, 'insufficient_funds', 'Insufficient funds')
 
+export const WalletNotFound: FaultKind = fault(5, 'wallet_not_found', 'Wallet not found')
+
 /** Where money comes from and goes to outside of this ledger: the chain. */
 export const WORLD = 'world'
 /** What has been earned. */

@@ -8,7 +8,7 @@
 
 import { chainState, isStale } from '../chain/progress.ts'
 import { InvalidParams, ServiceUnavailable } from '../http/endpoint.ts'
-import { customerAccount, holdAll, InsufficientFunds, lockAccounts, REVENUE } from '../ledger/ledger.ts'
+import { customerAccount, holdAll, InsufficientFunds, lockAccounts, REVENUE, WalletNotFound } from '../ledger/ledger.ts'
 import { batched } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Fault, type FaultKind, fault } from '../lib/fault.ts'
@@ -20,7 +20,6 @@ import { priceOf } from './prices.ts'
 import { InvalidAddress, type Service } from './purchases.ts'
 import type { Receiver } from './receivers.ts'
 
-export const WalletNotFound: FaultKind = fault(5, 'wallet_not_found', 'Wallet not found')
 export const AddressNotActivated: FaultKind = fault(24, 'address_not_activated', 'Address is not activated')
 export const AddressAlreadyActivated: FaultKind = fault(25, 'address_already_activated', 'Address is already activated')
 

@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox'
 import { type Endpoint, endpoint, InvalidParams, Money, ServiceUnavailable, unchecked } from '../http/endpoint.ts'
-import { InsufficientFunds } from '../ledger/ledger.ts'
+import { InsufficientFunds, WalletNotFound } from '../ledger/ledger.ts'
 import { wireTime } from '../lib/clock.ts'
 import { fault } from '../lib/fault.ts'
 import { money } from '../lib/json.ts'
@@ -19,7 +19,6 @@ import {
   type Order,
   type Placed,
   type Purchase,
-  WalletNotFound,
 } from './orders.ts'
 import { charge, InvalidBandwidthAmount, InvalidEnergyAmount, type Prices, priceOf, type Tier } from './prices.ts'
 import {

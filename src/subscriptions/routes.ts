@@ -2,10 +2,10 @@
 
 import { type Static, Type } from 'typebox'
 import { type Endpoint, endpoint, InvalidParams, Money, ServiceUnavailable, unchecked } from '../http/endpoint.ts'
-import { InsufficientFunds } from '../ledger/ledger.ts'
+import { InsufficientFunds, WalletNotFound } from '../ledger/ledger.ts'
 import { wireTime } from '../lib/clock.ts'
 import { type Json, money } from '../lib/json.ts'
-import { AddressNotActivated, WalletNotFound } from '../market/orders.ts'
+import { AddressNotActivated } from '../market/orders.ts'
 import {
   InvalidAddress,
   InvalidDuration,

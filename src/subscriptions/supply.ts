@@ -8,14 +8,13 @@
 // some minutes before its hour is over. A block is read at the head, so that the next energy comes within a block; a fork
 // makes it be read again, and each transaction is counted once for a subscription whatever is read.
 
-import { readBlocks } from '../chain/blocks.ts'
+import { type EnergyUse, readBlocks } from '../chain/blocks.ts'
 import { capture, customerAccount, lockAccounts, move, REVENUE, release } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import { eachRow, type Step } from '../lib/step.ts'
 import type { Placed, Purchase } from '../market/orders.ts'
-import type { Address } from '../tron/address.ts'
 import type { Node } from '../tron/node.ts'
 import { holdOf, narrower, type Subscription } from './subscriptions.ts'
 
@@ -199,19 +198,15 @@ export function useStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step {
       sql.begin((tx) =>
         readBlocks(tx, { name: 'subscriptions', side: 'head' }, async (blocks) => {
           for (const { contents } of blocks) {
-            for (const [tx_id, owner, energy] of contents.energy_uses) {
-              await noteUse(tx, clock, { tx_id, owner, energy: BigInt(energy) })
-            }
+            for (const use of contents.energy_uses) await noteUse(tx, clock, use)
           }
         }),
       ),
   }
 }
 
-type Use = { tx_id: string; owner: Address; energy: bigint }
-
 /** Counts and charges one transaction, once. */
-async function noteUse(tx: Tx, clock: Clock, { tx_id, owner, energy }: Use): Promise<void> {
+async function noteUse(tx: Tx, clock: Clock, { tx_id, owner, energy }: EnergyUse): Promise<void> {
   const [found] = await tx<{ id: string; customer_id: string }>`
     select id, customer_id from subscription where address = ${owner} and state = 'active'`
   if (!found) return

@@ -80,20 +80,16 @@ type Arrival = {
   token_amount: bigint | null
 }
 
+/** Plain transfers of TRX, and transfers of followed tokens. What a contract sends on is neither. */
 function arrivalsOf({ contents }: StoredBlock): Arrival[] {
-  const trx = contents.transfers.map(
-    ([tx_id, from, to, sun]): Arrival => ({
-      ...{ tx_id, from, to, position: 0, amount_sun: BigInt(sun) },
-      ...{ token: null, token_amount: null },
-    }),
-  )
-  const tokens = contents.token_transfers.map(
-    ([tx_id, index, token, from, to, amount]): Arrival => ({
-      ...{ tx_id, from, to, position: index + 1, amount_sun: null },
-      ...{ token, token_amount: BigInt(amount) },
-    }),
-  )
-  return [...trx, ...tokens].filter((one) => (one.amount_sun ?? one.token_amount ?? 0n) > 0n)
+  return contents.moves
+    .filter(({ kind, amount }) => (kind === 'transfer' || kind === 'event') && amount > 0n)
+    .map(({ tx_id, index, asset, from, to, amount }) => ({
+      ...{ tx_id, position: index, from, to },
+      amount_sun: asset === 'TRX' ? amount : null,
+      token: asset === 'TRX' ? null : asset,
+      token_amount: asset === 'TRX' ? null : amount,
+    }))
 }
 
 async function readBlock(

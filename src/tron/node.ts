@@ -20,14 +20,24 @@ export type Transport = (request: {
 
 export type BlockHead = { number: number; id: string; parent_id: string; time: Date }
 export type TrxTransfer = { tx_id: string; from: Address; to: Address; amount_sun: bigint }
-/** A transaction of a block, in short. `owner` is who signed for it. */
-export type BlockTransaction = { tx_id: string; owner: Address; contract_type: string; succeeded: boolean }
+/** A transaction of a block, in short. `owner` is who signed for it; `call`, what it sent along to a contract. */
+export type BlockTransaction = {
+  tx_id: string
+  owner: Address
+  contract_type: string
+  succeeded: boolean
+  call: { contract: Address; value_sun: bigint } | undefined
+}
 /** A block: what every reader here needs of it. `transfers` are plain, successful transfers of TRX. */
 export type Block = BlockHead & { transactions: BlockTransaction[]; transfers: TrxTransfer[] }
 /** An event that a contract emitted. Topics and data are hexadecimal. */
 export type ContractLog = { contract: Address; topics: string[]; data: string }
-/** What the execution of a transaction left: all energy it took, whoever paid, and its events. */
-export type Receipt = { tx_id: string; energy: bigint; logs: ContractLog[] }
+/** TRX that a contract sent on. */
+export type InternalTransfer = { from: Address; to: Address; amount_sun: bigint }
+/** What the execution of a transaction left: all energy it took, whoever paid, its events, and what contracts sent. */
+export type Receipt = { tx_id: string; energy: bigint; logs: ContractLog[]; internal: InternalTransfer[] }
+/** Where a transaction is: in a solid block, only in one of the head (or pending), or nowhere that any node knows. */
+export type Whereabouts = { found: 'solid'; block_number: number } | { found: 'head' } | { found: 'nowhere' }
 /** What a contract's function would do. `energy` includes the penalty of the dynamic energy model. */
 export type ConstantCall = { succeeded: boolean; energy: bigint; result: string; said: string }
 export type AccountState = { active: boolean; contract: boolean; balance_sun: bigint }
@@ -49,6 +59,8 @@ export type Node = {
   receipts(block: Block, side: 'head' | 'solid'): Promise<Receipt[]>
   /** Runs a function of a contract on the solid state and changes nothing. */
   constantCall(call: { owner: Address; contract: Address; selector: string; parameter: string }): Promise<ConstantCall>
+  /** Asks every node. Rejects when one of them does not answer and none has the transaction. */
+  whereabouts(tx_id: string): Promise<Whereabouts>
   /** The chain parameters that have a value, by name. */
   parameters(): Promise<Map<string, bigint>>
   /** The account as the head and its pending transactions have it. */
@@ -125,6 +137,13 @@ export function tronNode(options: NodeOptions): Node {
     return { found: 'raw_data' in found || 'txID' in found, solid_number: reached.number }
   }
 
+  async function findAnywhere(node: One, tx_id: string): Promise<Whereabouts> {
+    const solid = fieldsOf(await ask(node, '/walletsolidity/gettransactioninfobyid', { value: tx_id }), 'transaction')
+    if ('id' in solid) return { found: 'solid', block_number: Number(integer(solid.blockNumber, 'blockNumber')) }
+    const head = fieldsOf(await ask(node, '/wallet/gettransactionbyid', { value: tx_id }), 'gettransactionbyid')
+    return 'txID' in head ? { found: 'head' } : { found: 'nowhere' }
+  }
+
   return {
     head: () => read('/wallet/getblock', { detail: false }, (answer) => headOf(answer, 'getblock')),
     solidHead: () => read('/walletsolidity/getblock', { detail: false }, (answer) => headOf(answer, 'getblock')),
@@ -182,6 +201,15 @@ export function tronNode(options: NodeOptions): Node {
       const transaction = Buffer.from(bytes).toString('hex')
       return Promise.all(nodes.map((node) => broadcastTo(node, transaction)))
     },
+    async whereabouts(tx_id) {
+      const asked = await Promise.allSettled(nodes.map((node) => findAnywhere(node, tx_id)))
+      const found = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+      const best = found.find((one) => one.found === 'solid') ?? found.find((one) => one.found === 'head')
+      if (best) return best
+      const [lost] = asked.filter((one) => one.status === 'rejected')
+      if (lost) throw lost.reason
+      return { found: 'nowhere' }
+    },
     solidTransaction: (tx_id) => Promise.all(nodes.map((node) => findSolid(node, tx_id))),
   }
 }
@@ -215,7 +243,14 @@ function blockOf(answer: unknown, where: string): Block {
     const succeeded = fieldsOf(outcome ?? {}, tx_id).contractRet === 'SUCCESS'
     const owner = addressOf(value.owner_address, tx_id)
     const contract_type = text(type, tx_id)
-    transactions.push({ tx_id, owner, contract_type, succeeded })
+    const call =
+      contract_type === 'TriggerSmartContract'
+        ? {
+            contract: addressOf(value.contract_address, tx_id),
+            value_sun: BigInt(integer(value.call_value ?? 0, tx_id)),
+          }
+        : undefined
+    transactions.push({ tx_id, owner, contract_type, succeeded, call })
     // A transfer of a token is another contract type.
     if (succeeded && contract_type === 'TransferContract') {
       const amount_sun = BigInt(integer(value.amount ?? 0, tx_id))
@@ -236,7 +271,24 @@ function receiptsOf(answer: unknown, where: string): Receipt[] {
       const topics = listOf(log.topics ?? [], tx_id).map((topic) => hex(topic, 64, tx_id))
       return { contract, topics, data: text(log.data ?? '', tx_id) }
     })
-    return { tx_id, energy: BigInt(integer(fieldsOf(given.receipt ?? {}, tx_id).energy_usage_total ?? 0, tx_id)), logs }
+    const energy = BigInt(integer(fieldsOf(given.receipt ?? {}, tx_id).energy_usage_total ?? 0, tx_id))
+    return { tx_id, energy, logs, internal: internalOf(given.internal_transactions ?? [], tx_id) }
+  })
+}
+
+function internalOf(given: unknown, tx_id: string): InternalTransfer[] {
+  return listOf(given, tx_id).flatMap((one) => {
+    const { caller_address, transferTo_address, callValueInfo, rejected } = fieldsOf(one, tx_id)
+    if (rejected === true) return []
+    const values = listOf(callValueInfo ?? [], tx_id).map((value) => fieldsOf(value, tx_id))
+    // An entry with a token id is one of TRC10.
+    return values
+      .filter((value) => value.tokenId === undefined && value.callValue !== undefined)
+      .map((value) => ({
+        from: addressOf(caller_address, tx_id),
+        to: addressOf(transferTo_address, tx_id),
+        amount_sun: BigInt(integer(value.callValue, tx_id)),
+      }))
   })
 }
 

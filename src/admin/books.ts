@@ -1,0 +1,223 @@
+// The books' check: everything that rows say of money, orders and delegations is worked out again from other rows and,
+// where a node is named, from the chain, and compared. It only reads. Rules about rows are one snapshot each look. What
+// steps are about to put right (a fork, a block that has just come) may look wrong for a moment, so what seems broken is
+// looked at again: only what is found both times counts.
+
+import { checkBooks } from '../ledger/books.ts'
+import { Outage } from '../lib/fault.ts'
+import type { Sql, Tx } from '../lib/sql.ts'
+import { type ChainView, type Finding, missingOnChain, wrongStakes } from './chain_books.ts'
+import { command, type Needs, time } from './command.ts'
+
+export type RuleReport = {
+  rule: string
+  says: string
+  state: 'holds' | 'broken' | 'not checked'
+  /** Why it was not checked, or how much was looked at. */
+  note: string | null
+  findings: Finding[]
+}
+
+/** A finding of a statement is told by the thing and by what is wrong with it; no more than this many of one rule. */
+const FINDINGS_MAX = 1_000
+/** Between the two looks: longer than the steps that put things right rest. */
+const LOOK_AGAIN_MS = 10_000
+
+type Look = { sql: Sql; tx: Tx }
+type RowRule = { rule: string; says: string; find(look: Look): Promise<Finding[]> }
+
+const ROW_RULES: readonly RowRule[] = [
+  {
+    rule: 'C1',
+    says: 'entries add up to nothing: what one account has, another gave',
+    find: ({ tx }) => tx<Finding>`
+      with side as (
+        select credit as id, amount_sun from transfer where kind in ('move', 'capture')
+        union all select debit, -amount_sun from transfer where kind in ('move', 'capture')
+      )
+      select 'all accounts' as subject, format('together they have %s sun', sum(amount_sun)) as found
+      from side join account using (id) having sum(amount_sun) <> 0`,
+  },
+  {
+    rule: 'C2',
+    says: 'kept balances are what the entries say, and every hold was resolved as it was made',
+    find: async ({ sql }) =>
+      (await checkBooks(sql)).map(({ rule, subject, found }) => ({ subject, found: `${rule}: ${found}` })),
+  },
+  {
+    rule: 'C3',
+    says: 'no customer has spent or set aside more than there was',
+    find: ({ tx }) => tx<Finding>`
+      with side as (
+        select credit as id, amount_sun from transfer where kind in ('move', 'capture')
+        union all select debit, -amount_sun from transfer where kind in ('move', 'capture')
+        union all select debit, -amount_sun from transfer as hold
+        where kind = 'hold' and not exists (select 1 from transfer as r where r.hold_id = hold.id)
+      )
+      select id as subject, format('%s sun', sum(amount_sun)) as found from side join account using (id)
+      where not may_go_negative group by id having sum(amount_sun) < 0 order by id limit ${FINDINGS_MAX}`,
+  },
+  {
+    rule: 'C4',
+    says: 'holds are those of open orders and subscriptions; what ended was charged or given back',
+    // `due`: the end that the hold must have come to. A new kind of purchase adds its holds here.
+    find: ({ tx }) => tx<Finding>`
+      with wanted as (
+        select 'order:' || id as id, 'customer:' || customer_id as debit, amount_sun, amount_sun > 0 as needed,
+               case state when 'success' then 'capture' when 'failed' then 'release' else 'open' end as due
+        from orders
+        union all
+        select 'subscription:' || id, 'customer:' || customer_id,
+               total_sun - coalesce((select sum(charged_sun) from subscription_use where subscription_id = s.id), 0),
+               total_sun > 0 and state <> 'error',
+               case when state = 'error' then 'release' when state in ('new', 'pending') then 'open' else 'capture' end
+        from subscription as s
+      ), held as (
+        select hold.id, hold.debit, hold.amount_sun, coalesce(r.kind, 'open') as kind, coalesce(r.amount_sun, hold.amount_sun) as end_sun
+        from transfer as hold left join transfer as r on r.hold_id = hold.id where hold.kind = 'hold'
+      )
+      select coalesce(held.id, wanted.id) as subject,
+             case when wanted.id is null then format('%s of %s sun, and nothing that it is for', held.kind, held.amount_sun)
+                  when held.id is null then format('there is no hold of %s sun', wanted.amount_sun)
+                  else format('%s of %s sun from %s, expected %s of %s sun from %s', held.kind, end_sun, held.debit,
+                              due, wanted.amount_sun, wanted.debit) end as found
+      from wanted full join held using (id)
+      where (held.id is null and wanted.needed) or (held.id is not null and (
+        wanted.id is null or held.kind <> wanted.due or held.debit <> wanted.debit
+        or (held.kind <> 'release' and held.end_sun <> wanted.amount_sun)))
+      order by 1 limit ${FINDINGS_MAX}`,
+  },
+  {
+    rule: 'C5',
+    says: 'what was charged was delivered, in full, by transactions that serve nothing else',
+    find: ({ tx }) => tx<Finding>`
+      with part as (
+        select d.order_id, d.resource, sum(d.amount) as amount from delegation as d
+        where d.state <> 'failed' group by d.order_id, d.resource
+      ), short as (
+        select o.id as subject, format('%s of %s %s', coalesce(part.amount, 0), r.amount, r.resource) as found
+        from orders as o cross join lateral (values ('energy', o.energy), ('bandwidth', o.bandwidth)) as r (resource, amount)
+        left join part on part.order_id = o.id and part.resource = r.resource
+        where coalesce(part.amount, 0) > r.amount
+           or (o.state in ('pending', 'success') and not o.to_delegate and o.service <> 'activate_address'
+               and coalesce(part.amount, 0) <> r.amount)
+      ), twice as (
+        select tx_id as subject, format('%s orders', count(*)) as found from orders where tx_id is not null
+        group by tx_id having count(*) > 1
+      ), strange as (
+        select o.id as subject, format('its transaction %s is none of its own', o.tx_id) as found from orders as o
+        where o.state = 'success'
+          and not exists (select 1 from delegation as d join attempt as a on a.id = d.attempt_id
+                          where d.order_id = o.id and a.tx_id = o.tx_id)
+          and not exists (select 1 from activation as v join attempt as a on a.subject = 'activate:' || v.id
+                          where v.id = o.activation_id and a.tx_id = o.tx_id)
+      ), unlike as (
+        select d.id as subject, format('%s while its transaction is %s', d.state, a.state) as found
+        from delegation as d join attempt as a on a.id = d.attempt_id
+        where (d.state = 'active' and a.state not in ('included', 'solid'))
+           or (d.state in ('reclaiming', 'ended') and a.state <> 'solid')
+           or (d.state = 'failed' and a.state <> 'dead') or (d.state = 'delegating' and a.state in ('solid', 'dead'))
+      )
+      select * from short union all select * from twice union all select * from strange union all select * from unlike
+      order by 1 limit ${FINDINGS_MAX}`,
+  },
+  {
+    rule: 'C6',
+    says: 'every deposit that is solid was booked once, in full; nothing else came in or went out',
+    find: ({ tx }) => tx<Finding>`
+      with wanted as (
+        select 'deposit:' || tx_id as id, 'world' as debit, 'customer:' || coalesce(customer_id, 'direct_recharge') as credit, amount_sun
+        from deposit where solid_at is not null and amount_sun is not null
+      ), border as (
+        select * from transfer where debit = 'world' or (credit = 'world' and id not like 'refund:%')
+      )
+      select coalesce(wanted.id, border.id) as subject,
+             case when border.id is null then format('%s sun are not booked', wanted.amount_sun)
+                  when wanted.id is null then format('%s sun from %s to %s, and no deposit', border.amount_sun, border.debit, border.credit)
+                  else format('%s sun to %s, booked %s sun to %s', wanted.amount_sun, wanted.credit, border.amount_sun, border.credit) end as found
+      from wanted full join border using (id)
+      where wanted.id is null or border.id is null or border.kind <> 'move' or border.amount_sun <> wanted.amount_sun
+         or border.credit <> wanted.credit or border.debit <> wanted.debit
+      union all
+      select 'deposit ' || tx_id, format('%s, and %s sun of %s are booked as sent back', state, coalesce(sum(amount_sun), 0), deposited)
+      from (select d.tx_id, d.state, d.amount_sun as deposited, t.amount_sun from deposit as d
+            left join transfer as t on t.id in ('refund:' || d.tx_id, 'refund_fee:' || d.tx_id)
+            where d.position = 0 and d.amount_sun is not null) as refund
+      group by tx_id, state, deposited
+      having coalesce(sum(amount_sun), 0) <> case state when 'refunded' then deposited else 0 end
+      order by 1 limit ${FINDINGS_MAX}`,
+  },
+  {
+    rule: 'C7',
+    says: 'deposits less refunds are what customers have and what was earned, to the sun',
+    find: ({ tx }) => tx<Finding>`
+      with came as (
+        select coalesce(sum(amount_sun), 0) as sun from deposit where solid_at is not null and amount_sun is not null
+      ), went as (
+        select coalesce(sum(amount_sun), 0) as sun from transfer where credit = 'world' and kind = 'move'
+      ), kept as (
+        select coalesce(sum(posted_sun), 0) as sun from account where not may_go_negative
+      ), own as (
+        select coalesce(sum(case when side.credit = any(array['revenue', 'customer:direct_recharge']) then amount_sun else 0 end)
+                 - sum(case when side.debit = any(array['revenue', 'customer:direct_recharge']) then amount_sun else 0 end), 0) as sun
+        from transfer as side where kind in ('move', 'capture')
+      )
+      select 'all deposits' as subject,
+             format('%s came, %s went, customers have %s, %s was earned', came.sun, went.sun, kept.sun, own.sun) as found
+      from came, went, kept, own where came.sun - went.sun <> kept.sun + own.sun`,
+  },
+  {
+    rule: 'C9',
+    says: 'what has run out is taken back: not too early, not left out, and exactly what was delegated',
+    find: ({ tx }) => tx<Finding>`
+      select d.id as subject, format('over since %s and still %s', d.expires_at, d.state) as found
+      from delegation as d, chain where d.state in ('active', 'reclaiming') and d.expires_at < chain.head_time - interval '10 minutes'
+      union all
+      select d.id, format('taken back at %s, due at %s', d.reclaimed_at, d.expires_at) from delegation as d
+      where d.reclaimed_at < d.expires_at
+      union all
+      select d.id, format('paid for an hour, and its time was %s', d.expires_at - d.delegated_at)
+      from delegation as d join orders as o on o.id = d.order_id
+      where o.state = 'success' and o.amount_sun > 0 and d.expires_at <> d.delegated_at + interval '1 hour'
+      union all
+      select d.id, format('the transaction %s is about %s sun, the delegation about %s', a.tx_id,
+                          a.contract #>> '{parameter,value,balance,int64}', d.stake_sun)
+      from delegation as d join attempt as a on a.id in (d.attempt_id, d.reclaim_id)
+      where a.contract #>> '{parameter,value,balance,int64}' is distinct from d.stake_sun::text
+         or a.contract #>> '{parameter,value,resource}' is distinct from upper(d.resource)
+         or a.contract ->> 'type' is distinct from
+            case when a.id = d.attempt_id then 'DelegateResourceContract' else 'UnDelegateResourceContract' end
+      order by 1 limit ${FINDINGS_MAX}`,
+  },
+  {
+    rule: 'C10',
+    says: "operators' changes are recorded, and no record was altered or taken out",
+    find: ({ tx }) => tx<Finding>`
+      select 'record ' || number as subject, 'it is not the one that was written' as found
+      from (select a.*, lag(sha256, 1, '') over (order by number) as previous, row_number() over (order by number) as place
+            from operator_action as a) as r
+      where number <> place
+         or sha256 <> operator_action_sum(previous, row(number, made_at, made_by, reason, action, subject, before, after, sha256)::operator_action)
+      union all
+      select 'price:' || resource, format('the row since %s has no record', since) from price
+      where changed_by <> 'shipped' and not exists (
+        select 1 from operator_action as a where a.subject = 'price:' || resource and a.made_at = since)
+      union all
+      select 'fee:' || name, format('the row since %s has no record', since) from fee
+      where changed_by <> 'shipped' and not exists (
+        select 1 from operator_action as a where a.subject = 'fee:' || name and a.made_at = since)
+      order by 1 limit ${FINDINGS_MAX}`,
+  },
+  {
+    rule: 'C11',
+    says: 'of the pool exactly that is reserved which open orders still need',
+    find: ({ tx }) => tx<Finding>`
+      select p.resource as subject, format('%s are reserved, %s are needed', p.reserved, coalesce(sum(needed.amount), 0)) as found
+      from pool as p left join lateral (
+        select case p.resource when 'energy' then o.energy else o.bandwidth end - coalesce((
+          select sum(d.amount) from delegation as d
+          where d.order_id = o.id and d.resource = p.resource and d.state <> 'failed'), 0) as amount
+        from orders as o where o.to_delegate) as needed on true
+      group by p.resource, p.reserved having p.reserved <> coalesce(sum(needed.amount), 0)`,
+  },
+]
