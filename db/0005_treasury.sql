@@ -5,7 +5,7 @@
 --          \             \
 --           `-------------`-> returning -> refunding -> refunded
 --                                     \-> held (with a reason, for the operator)
---   received -> gone                           a fork took it back before anything was done about it
+--   received, returning -> gone                a fork took it back before anything was done about it
 
 create table deposit (
   tx_id         text not null,
@@ -41,6 +41,7 @@ create table deposit (
 );
 
 create index deposit_of_customer on deposit (customer_id, block_number);
+create index deposit_not_solid on deposit (block_number) where solid_at is null;
 create index deposit_open on deposit (due_at) where state in ('received', 'delivering', 'returning', 'refunding');
 
 -- Pays for the orders of direct recharge: what arrived goes in when it is solid, what is delivered goes out to revenue. It

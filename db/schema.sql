@@ -187,6 +187,7 @@ create table deposit (
   constraint deposit_held_for_a_reason check ((state not in ('returning', 'refunding', 'refunded', 'held')) or reason is not null),
   constraint deposit_state check (state in ('credited', 'received', 'delivering', 'delivered', 'returning', 'refunding', 'refunded', 'held', 'gone'))
 );
+create index deposit_not_solid on deposit (block_number) where (solid_at is null);
 create index deposit_of_customer on deposit (customer_id, block_number);
 create index deposit_open on deposit (due_at) where (state in ('received', 'delivering', 'returning', 'refunding'));
 

@@ -31,12 +31,23 @@ export type ChainInput =
   | { readonly kind: 'block'; readonly block: Block }
   | { readonly kind: 'reorganize'; readonly blocks: number }
   | { readonly kind: 'solid_lag'; readonly blocks: number }
+  | { readonly kind: 'snapshot' }
+  | { readonly kind: 'restore'; readonly snapshot: number }
 
 type Waiting = {
   readonly transaction: SignedTransaction
   readonly since_ms: number
   /** No block before this time takes it: a fault. */
   readonly held_until_ms: number
+}
+
+/** Where a chain stood: what restoring it goes back to. */
+type Snapshot = {
+  readonly block: Block
+  readonly solid: number
+  readonly solid_lag: number
+  readonly waiting: ReadonlyMap<string, Waiting>
+  readonly decrees: readonly Decree[]
 }
 
 export class Chain implements ChainFacts {
@@ -54,6 +65,9 @@ export class Chain implements ChainFacts {
   private decrees: Decree[] = []
   private pending = new Layer(this.ground)
   private readonly impersonated = new Set<string>()
+  private snapshots: Snapshot[] = []
+  /** Blocks up to this one have no undo any more. */
+  private settled = 0
   private solid = 0
   private builds = 0
   private lag = 0
@@ -257,11 +271,9 @@ export class Chain implements ChainFacts {
       throw new RangeError(`only ${this.head_number - this.solid} blocks are not solid`)
     const returned: SignedTransaction[] = []
     for (let taken = 0; taken < count; taken++) {
-      const block = this.blocks.pop()!
-      this.ground.restore(block.undo!)
+      const block = this.takeBack()
       this.decrees.unshift(...block.decrees)
       returned.unshift(...block.transactions.map(({ transaction }) => transaction))
-      for (const { transaction } of block.transactions) this.places.delete(transaction.id)
     }
     if (!drop_transactions) {
       const back = returned.map((transaction) => ({ transaction, since_ms: this.head_time_ms, held_until_ms: 0 }))
@@ -269,6 +281,39 @@ export class Chain implements ChainFacts {
     }
     this.renewPending()
     this.onInput({ kind: 'reorganize', blocks: count })
+  }
+
+  private takeBack(): Block {
+    const block = this.blocks.pop()!
+    this.ground.restore(block.undo!)
+    for (const { transaction } of block.transactions) this.places.delete(transaction.id)
+    return block
+  }
+
+  /** Remembers where the chain stands. Returns the number to restore it by. */
+  snapshot(): number {
+    const { head: block, solid, solid_lag } = this
+    this.snapshots.push({ block, solid, solid_lag, waiting: new Map(this.waiting), decrees: [...this.decrees] })
+    this.onInput({ kind: 'snapshot' })
+    return this.snapshots.length
+  }
+
+  /** Goes back to a snapshot, solid blocks and all; it and the later ones are used up. Throws a RangeError when there is
+   *  no such snapshot, or when a fork has replaced its block. */
+  restore(snapshot: number): void {
+    const found = this.snapshots[snapshot - 1]
+    if (!found) throw new RangeError(`there is no snapshot ${snapshot}`)
+    const { number } = found.block.header
+    if (this.block(number) !== found.block)
+      throw new RangeError(`a fork has replaced the block of snapshot ${snapshot}`)
+    while (this.head_number > number) this.takeBack()
+    this.solid = found.solid
+    this.solid_lag = found.solid_lag
+    this.waiting = new Map(found.waiting)
+    this.decrees = [...found.decrees]
+    this.snapshots = this.snapshots.slice(0, snapshot - 1)
+    this.renewPending()
+    this.onInput({ kind: 'restore', snapshot })
   }
 
   /** Replaces the newest blocks by one more of another branch, the first a slot later than the first that is lost: what
@@ -339,11 +384,11 @@ export class Chain implements ChainFacts {
     return block
   }
 
-  /** Moves the solid block up. It never moves back. */
+  /** Moves the solid block up; it never moves back. What no fork and no snapshot can take back needs no undo. */
   private settle(): void {
-    const solid = Math.max(this.solid, this.head_number - this.solid_lag)
-    for (let number = this.solid + 1; number <= solid; number++) this.blocks[number]!.undo = undefined
-    this.solid = solid
+    this.solid = Math.max(this.solid, this.head_number - this.solid_lag)
+    const final = Math.min(this.solid, ...this.snapshots.map(({ block }) => block.header.number))
+    for (; this.settled < final; this.settled++) this.blocks[this.settled + 1]!.undo = undefined
   }
 
   /** Executes what still waits on the new head. */

@@ -91,6 +91,29 @@ test('the solid lag can be set, and the solid block never moves back', () => {
   assert.equal(on.devchain.solid.header.number, number)
 })
 
+test('a snapshot is gone back to: blocks, solid block, pending transactions and fundings', () => {
+  const on = scene()
+  const { txid } = pay(on)
+  on.post('/devchain/fund', { address: bob.address, sun: 3 })
+  const before = { head: on.devchain.head.id, solid: on.devchain.solid.id, audit: audit(on.devchain) }
+  assert.deepEqual(on.post('/devchain/snapshot'), { snapshot: 1 })
+  on.mine(40)
+  on.do(alice, 'TransferContract', { to_address: bob.hex, amount: 5n * TRX })
+  on.post('/devchain/restore', { snapshot: 1 })
+  assert.deepEqual({ head: on.devchain.head.id, solid: on.devchain.solid.id, audit: audit(on.devchain) }, before)
+  assert.equal(on.balance(bob), 100n * TRX + 4n)
+  assert.equal(on.mine().transactions[0]!.transaction.id, txid)
+  assert.match(String(on.post('/devchain/restore', { snapshot: 1 }).error), /there is no snapshot 1/)
+})
+
+test('a snapshot whose block a fork has replaced cannot be gone back to', () => {
+  const on = scene()
+  on.mine()
+  on.post('/devchain/snapshot')
+  on.post('/devchain/reorg', { blocks: 2 })
+  assert.match(String(on.post('/devchain/restore', { snapshot: 1 }).error), /a fork has replaced/)
+})
+
 test('a lagging node shows blocks and balances as they were, but takes transactions', () => {
   const on = scene()
   const { number } = on.devchain.head.header

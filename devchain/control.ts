@@ -178,6 +178,17 @@ const controls: Readonly<Record<string, (node: Node, request: Request) => Json>>
     return describeState(node)
   },
 
+  /** Remembers where the chain stands. */
+  snapshot(node) {
+    return { snapshot: node.chain.snapshot() }
+  },
+
+  /** Goes back to a snapshot, which is used up with all later ones. */
+  restore(node, request) {
+    node.chain.restore(Number(request.integer('snapshot', 1n, BLOCKS_MAX)))
+    return describeState(node)
+  },
+
   /** Lets readers see the chain some blocks behind its head (never behind the solid block), as a lagging node would. */
   set_lag(node, request) {
     node.chain.setLag(Number(request.integer('blocks', 0n, BLOCKS_MAX)))

@@ -21,6 +21,8 @@ function replayLine(chain: Chain, line: string): void {
   if (input.kind === 'decree') chain.decree(readDecree(input.decree as Record<string, unknown>))
   else if (input.kind === 'reorganize') chain.reorganize(Number(input.blocks), true)
   else if (input.kind === 'solid_lag') chain.setSolidLag(Number(input.blocks))
+  else if (input.kind === 'snapshot') chain.snapshot()
+  else if (input.kind === 'restore') chain.restore(Number(input.snapshot))
   else if (input.kind === 'block') replayBlock(chain, input)
   else throw new Error(`the log has a line of unknown kind ${JSON.stringify(input.kind)}`)
 }

@@ -7,9 +7,18 @@ import fc from 'fast-check'
 import type { Endpoint } from '../src/http/endpoint.ts'
 import { makeWorld, post, type World } from './world.ts'
 
-const BODIES = 2_500
+const BODIES = 2_000
 const SEED = 7
 const AT_ONCE = 25
+
+/** Where a good part of what is generated must be right, or little is tried. */
+const SUCCEEDS = new Set([
+  '/v1/services',
+  '/v1/balance',
+  '/v1/calculate',
+  '/v1/transaction/new',
+  '/v1/direct-recharge-info',
+])
 
 /** Values that have broken somebody's server before, as JSON text. */
 const ODD = [
@@ -65,7 +74,7 @@ function rightFor(world: World): Record<string, fc.Arbitrary<string>> {
   const text = (...values: string[]) => fc.constantFrom(...values.map((value) => JSON.stringify(value)))
   return {
     service: text('energy', 'bandwidth', 'resource_bundle', 'activate_address'),
-    type: text('energy', 'bandwidth', 'address', 'hash'),
+    type: text('energy', 'energy', 'bandwidth', 'address', 'hash'),
     address: text(world.person('bob').address, world.person('nina').address),
     duration: fc.constant('1'),
     amount: fc.constantFrom('65000', '345', '131000'),
@@ -75,6 +84,16 @@ function rightFor(world: World): Record<string, fc.Arbitrary<string>> {
     activate_address: fc.constantFrom('true', 'false'),
     external_id: text('a', 'b', 'c'),
     id: text('a', '01jq7h6bvf6p5t1amnz6y3n8c4'),
+    from_address: text(world.person('bob').address),
+    to_address: text(world.person('nina').address),
+    subscription_id: text('unlimited_energy', 'energy_pack_100'),
+    transactions_limit: fc.constant('0'),
+    network: text('TRX', 'ETH'),
+    hash: text('ab'.repeat(32)),
+    direction: text('deposit', 'withdrawal'),
+    page: fc.constantFrom('1', '2'),
+    per_page: fc.constantFrom('1', '50'),
+    status: text('new', 'active', 'pending', 'completed'),
   }
 }
 
@@ -84,9 +103,9 @@ type Shape = { properties?: Record<string, Shape> }
 function near(shape: Shape, right: Record<string, fc.Arbitrary<string>>): fc.Arbitrary<string> {
   const members = Object.entries(shape.properties ?? {}).map(([name, field]) => {
     const good = field.properties ? near(field, right) : (right[name] ?? odd)
-    const value = fc.oneof({ weight: 8, arbitrary: good }, { weight: 2, arbitrary: odd })
+    const value = fc.oneof({ weight: 7, arbitrary: good }, { weight: 1, arbitrary: odd })
     const member = value.map((text) => `${JSON.stringify(name)}:${text}`)
-    return fc.oneof({ weight: 9, arbitrary: member }, { weight: 1, arbitrary: fc.constant('') })
+    return fc.oneof({ weight: 12, arbitrary: member }, { weight: 1, arbitrary: fc.constant('') })
   })
   const extra = odd.map((text) => `"more":${text}`)
   return fc
@@ -130,7 +149,7 @@ test('no body that is signed makes an endpoint fail, and every refusal is a docu
       )
     }
     fields.push({ path: endpoint.path, codes: [...seen].sort(([a], [b]) => a - b).join(' ') })
-    assert.ok((seen.get(0) ?? 0) > 0 || endpoint.path === '/v1/transaction/check', `${endpoint.path} never succeeded`)
+    if (SUCCEEDS.has(endpoint.path)) assert.ok((seen.get(0) ?? 0) > BODIES / 40, `${endpoint.path} hardly succeeds`)
   }
   t.diagnostic(JSON.stringify(fields))
 })

@@ -41,19 +41,20 @@ const SENTENCES: Record<string, string> = {
   operator_action_reason_length: 'A reason has 1 to 500 characters.',
 }
 
-/** Makes a change and records it, in one transaction. Throws Refused for what the database does not allow. */
+/** Makes a change and records it, in one transaction and as of one time. Throws Refused for what the database does not allow. */
 export async function perform<Result>(
   { sql, clock }: { sql: Sql; clock: Clock },
   { operator, action }: { operator: Operator; action: string },
-  work: (tx: Tx) => Promise<Change<Result>>,
+  work: (tx: Tx, made_at: Date) => Promise<Change<Result>>,
 ): Promise<Result> {
+  const made_at = clock.now()
   try {
     return await sql.begin(async (tx) => {
-      const { result, actions } = await work(tx)
+      const { result, actions } = await work(tx, made_at)
       for (const { subject, before, after } of actions) {
         await tx`
           insert into operator_action (made_at, made_by, reason, action, subject, before, after)
-          values (${clock.now()}, ${operator.made_by}, ${operator.reason}, ${action}, ${subject}, ${plain(before)},
+          values (${made_at}, ${operator.made_by}, ${operator.reason}, ${action}, ${subject}, ${plain(before)},
                   ${plain(after)})`
       }
       return result

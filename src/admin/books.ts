@@ -158,9 +158,10 @@ const ROW_RULES: readonly RowRule[] = [
       ), kept as (
         select coalesce(sum(posted_sun), 0) as sun from account where not may_go_negative
       ), own as (
-        select coalesce(sum(case when side.credit = any(array['revenue', 'customer:direct_recharge']) then amount_sun else 0 end)
-                 - sum(case when side.debit = any(array['revenue', 'customer:direct_recharge']) then amount_sun else 0 end), 0) as sun
-        from transfer as side where kind in ('move', 'capture')
+        select coalesce(sum(amount_sun), 0) as sun from (
+          select credit as id, amount_sun from transfer where kind in ('move', 'capture')
+          union all select debit, -amount_sun from transfer where kind in ('move', 'capture')
+        ) as side join account using (id) where may_go_negative and id <> 'world'
       )
       select 'all deposits' as subject,
              format('%s came, %s went, customers have %s, %s was earned', came.sun, went.sun, kept.sun, own.sun) as found
@@ -220,4 +221,106 @@ const ROW_RULES: readonly RowRule[] = [
         from orders as o where o.to_delegate) as needed on true
       group by p.resource, p.reserved having p.reserved <> coalesce(sum(needed.amount), 0)`,
   },
+]
+
+const NODE_RULES = [
+  { rule: 'C5', says: 'our solid transactions are in the solid blocks that we noted' },
+  { rule: 'C6', says: 'solid deposits are in the solid blocks that we noted, with sender, receiver and amount' },
+  { rule: 'C8', says: 'what our wallets delegate on the solid chain is what live delegations add up to' },
+] as const
+
+/** The rules about rows, in one snapshot. */
+async function lookAtRows(sql: Sql): Promise<RuleReport[]> {
+  return sql.begin(async (tx) => {
+    await tx`set transaction isolation level repeatable read, read only`
+    const reports: RuleReport[] = []
+    for (const { rule, says, find } of ROW_RULES) reports.push(report({ rule, says }, await find({ sql, tx }), null))
+    return reports
+  })
+}
+
+function report({ rule, says }: { rule: string; says: string }, findings: Finding[], note: string | null): RuleReport {
+  return { rule, says, state: findings.length === 0 ? 'holds' : 'broken', note, findings }
+}
+
+/** The rules about the chain, by a node. What it does not answer is not checked. */
+async function lookAtChain(sql: Sql, chain: ChainView, since: Date | undefined): Promise<RuleReport[]> {
+  const [c5, c6, c8] = NODE_RULES
+  const unknown = (rules: readonly { rule: string; says: string }[]) => (thrown: unknown) => {
+    if (!(thrown instanceof Outage)) throw thrown
+    return rules.map((rule): RuleReport => ({ ...rule, state: 'not checked', note: thrown.message, findings: [] }))
+  }
+  const in_blocks = missingOnChain(sql, chain, since ?? null).then(
+    ({ deposits, attempts, blocks }) => {
+      const note = `${blocks} blocks read`
+      return [report(c5, attempts, note), report(c6, deposits, note)]
+    },
+    unknown([c5, c6]),
+  )
+  const stakes = wrongStakes(sql, chain).then((findings) => [report(c8, findings, null)], unknown([c8]))
+  return [...(await in_blocks), ...(await stakes)]
+}
+
+/** Checks everything. Without a node the rules about the chain are not checked. `since`: only blocks from then on are
+ *  read from the node. */
+export async function checkAllBooks(
+  { sql, chain, wait }: Pick<Needs, 'sql' | 'chain' | 'wait'>,
+  since?: Date,
+): Promise<RuleReport[]> {
+  const look = async () => {
+    const rows = await lookAtRows(sql)
+    return chain ? [...rows, ...(await lookAtChain(sql, chain, since))] : rows
+  }
+  const first = await look()
+  const again = first.some(({ state }) => state !== 'holds') && (await wait(LOOK_AGAIN_MS).then(look))
+  const reports = again ? again.map((one, i) => foundTwice(first[i]!, one)) : first
+  const node_wanted = { state: 'not checked', note: 'give --node-url', findings: [] } as const
+  return chain ? reports : [...reports, ...NODE_RULES.map((rule) => ({ ...rule, ...node_wanted, findings: [] }))]
+}
+
+/** What was found at both looks, in the words of the second. */
+function foundTwice(first: RuleReport, second: RuleReport): RuleReport {
+  if (second.state === 'not checked') return second
+  const before = new Set(first.findings.map(({ subject }) => subject))
+  return report(
+    second,
+    second.findings.filter(({ subject }) => before.has(subject)),
+    second.note,
+  )
+}
+
+/** One line for each rule, and the findings below those that are broken. */
+function reportText(reports: readonly RuleReport[]): string {
+  const lines = reports.flatMap(({ rule, says, state, note, findings }) => [
+    `${rule.padEnd(4)} ${state.padEnd(11)} ${says}${note === null ? '' : ` (${note})`}`,
+    ...findings.map(({ subject, found }) => `       ${subject}: ${found}`),
+  ])
+  const broken = reports.filter(({ state }) => state === 'broken').length
+  const summary =
+    broken === 0 ? 'Everything that was checked holds.' : `${broken} of ${reports.length} rules are broken.`
+  return `${[...lines, '', summary].join('\n')}\n`
+}
+
+export const bookCommands = [
+  command({
+    words: 'books check',
+    summary:
+      'work everything out again and compare: ledger, orders, delegations, deposits, and the chain with --node-url',
+    details:
+      'What seems broken is looked at again ten seconds later, and only what is found both times counts. The exit code is 1 when a rule is broken, or when a node was named and could not be asked.',
+    options: { since: time('read only blocks from then on from the node; the rest is always checked whole') },
+    async run(needs, { since }) {
+      const rules = await checkAllBooks(needs, since)
+      const [last] = await needs.sql<{ sha256: string }>`
+        select sha256 from operator_action order by number desc limit 1`
+      const ok = rules.every(({ state }) => state === 'holds' || (state === 'not checked' && !needs.chain))
+      const value = {
+        books_balanced: !rules.some(({ state }) => state === 'broken'),
+        rules,
+        record_sha256: last?.sha256 ?? null,
+      }
+      const note = last ? `Records of changes end with ${last.sha256}.` : undefined
+      return { value, text: reportText(rules), ok, ...(note !== undefined && { note }) }
+    },
+  }),
 ]

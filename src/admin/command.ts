@@ -72,6 +72,9 @@ type Description<Operands extends Options, Others extends Options> = {
   options?: Others
 }
 
+/** Who changes something and when: the same as in the record. */
+type Changing = { changed_by: string; at: Date }
+
 /** Declares a command that only looks. */
 export function command<Operands extends Options = Record<never, never>, Others extends Options = Record<never, never>>(
   spec: Description<Operands, Others> & {
@@ -87,15 +90,15 @@ export function command<Operands extends Options = Record<never, never>, Others 
 /** Declares a command that changes something. It runs in a transaction, which also records what it says it has done. */
 export function change<Operands extends Options = Record<never, never>, Others extends Options = Record<never, never>>(
   spec: Description<Operands, Others> & {
-    run(tx: Tx, needs: Needs, given: Given<Operands> & Given<Others> & { operator: Operator }): Promise<Change<Answer>>
+    run(tx: Tx, needs: Needs, given: Given<Operands> & Given<Others> & Changing): Promise<Change<Answer>>
   },
 ): Command {
   const { words, summary, details, operands = {}, options = {} } = spec
   return {
     ...{ words, summary, details, operands, options, changes: true },
     run: (needs, given, operator) =>
-      perform(needs, { operator, action: words }, (tx) =>
-        spec.run(tx, needs, { ...(given as Given<Operands> & Given<Others>), operator }),
+      perform(needs, { operator, action: words }, (tx, at) =>
+        spec.run(tx, needs, { ...(given as Given<Operands> & Given<Others>), changed_by: operator.made_by, at }),
       ),
   }
 }

@@ -203,8 +203,8 @@ export const keyCommands = [
     words: 'keys revoke',
     summary: 'end a key for good; servers refuse it within a second',
     operands: { key: needed(text('KEY', 'the id of the key')) },
-    async run(tx, { clock }, { key }) {
-      const { result, actions } = await takeKey(tx, { key_id: key, at: clock.now() })
+    async run(tx, _needs, { key, at }) {
+      const { result, actions } = await takeKey(tx, { key_id: key, at })
       const note = actions.length > 0 ? 'Revoked.' : 'It was revoked before.'
       return { result: { value: result, note }, actions }
     },

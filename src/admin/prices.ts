@@ -245,9 +245,9 @@ export const priceCommands = [
       'A tier is FROM-TO=PRICE, the price in TRX for 1000 units. It ends the tier of the same range. Ranges never overlap: to move their bounds, give all tiers of the resource with --replace.',
     operands: { resource: needed(resource), tiers: many(text('FROM-TO=PRICE', 'such as 32000-130999=0.045')) },
     options: { replace: flag('end every other tier of the resource') },
-    async run(tx, { clock }, { resource, tiers, replace, operator }) {
+    async run(tx, _needs, { resource, tiers, replace, changed_by, at }) {
       if (tiers.length === 0) throw misuse('prices set: no tier was given, such as 32000-130999=0.045.')
-      const wanted = { resource, tiers: tiers.map(readTier), replace, at: clock.now(), changed_by: operator.made_by }
+      const wanted = { resource, tiers: tiers.map(readTier), replace, at, changed_by }
       const made = await setPrices(tx, wanted)
       return changed(made, asTable(made.result))
     },
@@ -256,8 +256,8 @@ export const priceCommands = [
     words: 'prices remove',
     summary: 'end a tier: amounts in its range are no longer sold',
     operands: { resource: needed(resource), range: needed(text('FROM-TO', 'the range of the tier')) },
-    async run(tx, { clock }, { resource, range }) {
-      const made = await removePrice(tx, { resource, ...readRange(range), at: clock.now() })
+    async run(tx, _needs, { resource, range, at }) {
+      const made = await removePrice(tx, { resource, ...readRange(range), at })
       return changed(made, asTable(made.result))
     },
   }),
@@ -277,8 +277,8 @@ export const priceCommands = [
     words: 'fees set',
     summary: 'change a flat price',
     operands: { name: needed(text('NAME', 'which one')), price: needed(trx('TRX', 'the price')) },
-    run: async (tx, { clock }, { name, price, operator }) =>
-      changed(await setFee(tx, { name, price_sun: price, at: clock.now(), changed_by: operator.made_by })),
+    run: async (tx, _needs, { name, price: price_sun, changed_by, at }) =>
+      changed(await setFee(tx, { name, price_sun, at, changed_by })),
   }),
   command({
     words: 'fees history',
@@ -296,10 +296,10 @@ const switching = (word: 'on' | 'off', summary: string) =>
     summary,
     operands: { names: many(text('SERVICE', 'one or more')) },
     options: { all: flag('all of them') },
-    async run(tx, _needs, { names, all, operator }) {
+    async run(tx, _needs, { names, all, changed_by }) {
       if (all === names.length > 0) throw misuse(`services ${word}: give the services, or --all.`)
       const meant = all ? (await switches(tx)).map(({ name }) => name) : names
-      return changed(await setSwitches(tx, { names: meant, on_sale: word === 'on', changed_by: operator.made_by }))
+      return changed(await setSwitches(tx, { names: meant, on_sale: word === 'on', changed_by }))
     },
   })
 

@@ -91,8 +91,10 @@ async function placeAll(needs: Needs, asked: Asked[]): Promise<(Placed | Fault)[
   try {
     return await needs.sql.begin((tx) => placeTogether(tx, needs, asked))
   } catch (thrown) {
-    // Another process began to activate the same address in between: now it is seen, so look again.
-    if (brokenConstraint(thrown) === 'activation_one_under_way') return placeAll(needs, asked)
+    // Another process began to activate the same address, or placed the same order of the house (whose account is not
+    // locked), in between: now that is seen, so look again.
+    const raced = ['activation_one_under_way', 'orders_external_id_once'].includes(brokenConstraint(thrown) ?? '')
+    if (raced) return placeAll(needs, asked)
     throw thrown
   }
 }

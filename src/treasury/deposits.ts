@@ -98,6 +98,7 @@ async function readBlock(
   { block, solid }: { block: StoredBlock; solid: boolean },
 ): Promise<void> {
   const arrivals = arrivalsOf(block)
+  if (!solid) await forgetOthers(tx, block.number, arrivals)
   if (arrivals.length === 0) return
   const receivers = [...new Set(arrivals.map((one) => one.to))]
   const owners = solid ? await customersOfAddresses(tx, receivers) : new Map<Address, string>()
@@ -118,6 +119,14 @@ async function readBlock(
       made_at: needs.clock.now(),
     })
   }
+}
+
+/** What was seen in a block of this number before, and is not in the one that is there now, was taken back by a fork. */
+async function forgetOthers(tx: Tx, block_number: number, arrivals: Arrival[]): Promise<void> {
+  await tx`
+    update deposit set state = 'gone', reason = 'taken back by a fork'
+    where block_number = ${block_number} and solid_at is null and state in ('received', 'returning')
+      and not tx_id = any(${arrivals.map((one) => one.tx_id)})`
 }
 
 type Noted = { block: StoredBlock; arrival: Arrival; solid: boolean; state: string; customer_id: string | null }

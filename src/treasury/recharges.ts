@@ -60,11 +60,13 @@ export function rechargeStep(needs: Needs): Step {
     async run() {
       const gone = await sql`
         update deposit set state = 'gone', reason = 'taken back by a fork'
-        where state = 'received' and solid_at is null
+        where state in ('received', 'returning') and solid_at is null
           and block_number <= (select number from cursor where name = 'deposits')
         returning tx_id`
       const due = await sql<Deposit>`
-        select * from deposit where state = 'received' and due_at <= ${clock.now()} order by due_at limit ${AT_ONCE}`
+        select * from deposit where state = 'received' and due_at <= ${clock.now()}
+          and (solid_at is not null or block_number <= (select number from cursor where name = 'recharges'))
+        order by due_at limit ${AT_ONCE}`
       const moved = await eachRow(
         due,
         (deposit) => deliver(needs, deposit),

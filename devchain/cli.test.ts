@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const cli = fileURLToPath(new URL('./cli.ts', import.meta.url))
+
+function run(...options: string[]): Promise<{ code: number | null; out: string; err: string }> {
+  const child = spawn(process.execPath, [cli, ...options], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const said = { out: '', err: '' }
+  child.stderr.on('data', (chunk: Buffer) => {
+    said.err += chunk.toString()
+  })
+  child.stdout.on('data', (chunk: Buffer) => {
+    said.out += chunk.toString()
+    // The first line of a block is all there is to see.
+    if (/^block \d+ /m.test(said.out)) child.kill('SIGTERM')
+  })
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, ...said })))
+}
+
+test('the command prints where it listens, its accounts with their keys, and a line for each block', async () => {
+  const { code, out, err } = await run('--port', '0', '--accounts', '2', '--block-time', '0.1', '--traffic', '3')
+  assert.equal(err, '')
+  assert.equal(code, 0)
+  assert.match(out, /^listening on http:\/\/127\.0\.0\.1:\d+$/m)
+  assert.equal(out.match(/^T\w{33} [0-9a-f]{64}$/gm)?.length, 2)
+  assert.match(out, /^TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6 /m)
+  assert.match(out, /^block 20 \S+Z [0-9a-f]{24}… 3$/m)
+})
+
+test('an option that makes no sense ends it with one line', async () => {
+  const { code, err } = await run('--accounts', 'many')
+  assert.equal(code, 1)
+  assert.equal(err, '--accounts must be a number of 0 or more\n')
+})

@@ -1,0 +1,107 @@
+// How the service is doing, at a glance: what waits, how far the chain has been followed, what can be delivered, and
+// alerts. An alert is something that a person should look at; docs/operating.md says for each what it means.
+
+import type { Sql } from '../lib/sql.ts'
+import { listActions } from './actions.ts'
+import { poolRows, showChain } from './chain.ts'
+import { command, LIMIT, paging, text, whole } from './command.ts'
+
+export type Alert = { alert: string; since: Date | null; what: string }
+
+type Look = { sql: Sql; now: Date }
+
+/** What is looked for, by the name of the alert. Each finds one line or none. */
+export const ALERTS: Record<string, (look: Look) => Promise<{ since: Date | null; what: string }[]>> = {
+  chain_unknown: ({ sql }) => sql`
+    select null as since, 'no block has been followed yet' as what where not exists (select 1 from chain)`,
+  chain_silent: ({ sql, now }) => sql`
+    select seen_at as since, 'no node has answered since' as what from chain
+    where seen_at < ${now}::timestamptz - interval '30 seconds'`,
+  chain_behind: ({ sql, now }) => sql`
+    select head_time as since, format('block %s is the newest that was followed', head_number) as what from chain
+    where head_time < ${now}::timestamptz - interval '2 minutes'`,
+  solid_behind: ({ sql }) => sql`
+    select null as since, format('%s blocks are not solid yet', head_number - solid_number) as what from chain
+    where head_number - solid_number > 60`,
+  reader_behind: ({ sql }) => sql`
+    select null as since, format('%s has %s solid blocks to read', name, solid_number - number) as what from cursor, chain
+    where solid_number - number > 200 order by number limit 1`,
+  order_waits: ({ sql, now }) => sql`
+    select min(created_at) as since, format('%s orders are open for more than 5 minutes', count(*)) as what from orders
+    where state in ('new', 'pending') and created_at < ${now}::timestamptz - interval '5 minutes' having count(*) > 0`,
+  attempt_unsigned: ({ sql, now }) => sql`
+    select min(made_at) as since, format('%s transactions wait for a signature', count(*)) as what from attempt
+    where state = 'new' and made_at < ${now}::timestamptz - interval '1 minute' having count(*) > 0`,
+  attempt_unknown: ({ sql }) => sql`
+    select min(expires_at) as since, format('of %s transactions it is not known whether a block has them', count(*)) as what
+    from attempt, chain where state in ('signed', 'sent') and expires_at < head_time - interval '5 minutes' having count(*) > 0`,
+  delegation_overdue: ({ sql }) => sql`
+    select min(d.expires_at) as since, format('%s delegations should have been taken back', count(*)) as what
+    from delegation as d, chain
+    where d.state in ('active', 'reclaiming') and d.expires_at < head_time - interval '10 minutes' having count(*) > 0`,
+  deposit_held: ({ sql }) => sql`
+    select min(block_time) as since, format('%s deposits wait for your decision', count(*)) as what from deposit
+    where state = 'held' having count(*) > 0`,
+  deposit_waits: ({ sql, now }) => sql`
+    select min(seen_at) as since, format('%s deposits are on their way for more than 10 minutes', count(*)) as what from deposit
+    where state in ('received', 'delivering', 'returning', 'refunding')
+      and seen_at < ${now}::timestamptz - interval '10 minutes' having count(*) > 0`,
+  pool_low: ({ sql }) => sql`
+    select null as since, format('the pool can deliver %s %s, the smallest sold amount is %s', room - reserved, resource, least_sold) as what
+    from pool join (select resource, min(min_amount) as least_sold from price where until is null group by resource) as p using (resource)
+    where room - reserved < least_sold order by resource`,
+  off_sale: ({ sql }) => sql`
+    select null as since, format('off sale: %s', string_agg(name, ', ' order by name)) as what from service
+    where not on_sale having count(*) > 0`,
+}
+
+export async function alerts(look: Look): Promise<Alert[]> {
+  const found: Alert[] = []
+  for (const [alert, find] of Object.entries(ALERTS)) {
+    for (const { since, what } of await find(look)) found.push({ alert, since, what })
+  }
+  return found
+}
+
+async function counts(sql: Sql) {
+  const [row] = await sql<Record<string, bigint>>`
+    select (select count(*) from orders where state in ('new', 'pending')) as orders_open,
+           (select count(*) from attempt where state in ('new', 'signed', 'sent')) as attempts_open,
+           (select count(*) from delegation where state in ('active', 'reclaiming')) as delegations_live,
+           (select count(*) from deposit where state = 'held') as deposits_held,
+           (select count(*) from customer) as customers`
+  return row!
+}
+
+export const statusCommands = [
+  command({
+    words: 'status',
+    summary: 'how the service is doing, and what a person should look at',
+    details: 'The exit code is 1 when there is an alert.',
+    async run({ sql, clock, database }) {
+      const now = clock.now()
+      const chain = await showChain(sql, now)
+      const found = await alerts({ sql, now })
+      const { head_number, solid_number, silent_seconds, behind_seconds } = chain ?? {}
+      const value = {
+        database,
+        ...(await counts(sql)),
+        chain: chain ? { head_number, solid_number, silent_seconds, behind_seconds } : null,
+        pool: await poolRows(sql),
+        alerts: found,
+      }
+      return { value, ok: found.length === 0, ...(found.length === 0 && { note: 'No alerts.' }) }
+    },
+  }),
+  command({
+    words: 'actions list',
+    summary: 'what operators have changed, and why, newest first',
+    options: {
+      subject: text('SUBJECT', 'only about this: price, fee, service, customer, key, or one with a colon and its name'),
+      made_by: text('NAME', 'only by this operator'),
+      before: whole('NUMBER', 'only those before this one: the next page'),
+      limit: paging.limit,
+    },
+    run: async ({ sql }, { limit = LIMIT, ...wanted }) => ({ value: await listActions(sql, { ...wanted, limit }) }),
+  }),
+]
