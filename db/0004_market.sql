@@ -105,6 +105,7 @@ create table orders (
   id            text not null,
   customer_id   text not null,
   external_id   text,
+  key_id        text,                              -- the API key that placed it, when that has a daily cap
   service       text not null,
   address       text not null,
   energy        bigint not null default 0,
@@ -132,6 +133,7 @@ create table orders (
 );
 
 create index orders_of_customer on orders (customer_id, id desc);
+create index orders_of_capped_key on orders (key_id, created_at) where key_id is not null;
 create index orders_to_delegate on orders (due_at, id) where to_delegate;
 create index orders_open on orders (id) where state in ('new', 'pending');
 

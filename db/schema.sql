@@ -232,6 +232,7 @@ create table orders (
   id text not null,
   customer_id text not null,
   external_id text,
+  key_id text,
   service text not null,
   address text not null,
   energy bigint default 0 not null,
@@ -255,6 +256,7 @@ create table orders (
   constraint orders_state check (state in ('new', 'pending', 'success', 'failed')),
   constraint orders_success_has_hash check (state <> 'success' or tx_id is not null)
 );
+create index orders_of_capped_key on orders (key_id, created_at) where (key_id is not null);
 create index orders_of_customer on orders (customer_id, id desc);
 create index orders_open on orders (id) where (state in ('new', 'pending'));
 create index orders_to_delegate on orders (due_at, id) where to_delegate;

@@ -387,7 +387,7 @@ export class Chain implements ChainFacts {
   /** Moves the solid block up; it never moves back. What no fork and no snapshot can take back needs no undo. */
   private settle(): void {
     this.solid = Math.max(this.solid, this.head_number - this.solid_lag)
-    const final = Math.min(this.solid, ...this.snapshots.map(({ block }) => block.header.number))
+    const final = Math.min(this.solid, ...this.snapshots.map(({ solid }) => solid))
     for (; this.settled < final; this.settled++) this.blocks[this.settled + 1]!.undo = undefined
   }
 

@@ -93,6 +93,7 @@ test('the solid lag can be set, and the solid block never moves back', () => {
 
 test('a snapshot is gone back to: blocks, solid block, pending transactions and fundings', () => {
   const on = scene()
+  on.do(alice, 'TransferContract', { to_address: bob.hex, amount: 2n * TRX })
   const { txid } = pay(on)
   on.post('/devchain/fund', { address: bob.address, sun: 3 })
   const before = { head: on.devchain.head.id, solid: on.devchain.solid.id, audit: audit(on.devchain) }
@@ -101,7 +102,8 @@ test('a snapshot is gone back to: blocks, solid block, pending transactions and 
   on.do(alice, 'TransferContract', { to_address: bob.hex, amount: 5n * TRX })
   on.post('/devchain/restore', { snapshot: 1 })
   assert.deepEqual({ head: on.devchain.head.id, solid: on.devchain.solid.id, audit: audit(on.devchain) }, before)
-  assert.equal(on.balance(bob), 100n * TRX + 4n)
+  assert.equal(on.balance(bob), 102n * TRX + 4n)
+  assert.equal(on.post('/walletsolidity/getaccount', { address: bob.hex }).balance, 100_000_000)
   assert.equal(on.mine().transactions[0]!.transaction.id, txid)
   assert.match(String(on.post('/devchain/restore', { snapshot: 1 }).error), /there is no snapshot 1/)
 })

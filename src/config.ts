@@ -31,6 +31,8 @@ export type Config = {
   requests_per_second: number | undefined
   /** When a direct recharge is acted on. */
   recharge_at: 'inclusion' | 'solid'
+  /** Start although a hot key can do more than it needs, or cannot do what it is for. */
+  allow_wide_keys: boolean
   json: boolean
 }
 
@@ -53,6 +55,7 @@ export const ENVIRONMENT = {
   PENSTOCK_NODE_API_KEY: 'sent to the node as TRON-PRO-API-KEY',
   PENSTOCK_WALLETS: 'file with the wallets that the service acts for',
   PENSTOCK_SECRET_KEY: '64 hexadecimal characters: seals the secrets of API keys',
+  PENSTOCK_ALLOW_WIDE_KEYS: 'yes: start although a hot key can do more than it needs',
   PENSTOCK_RECHARGE_AT: 'serve: act on a direct recharge at inclusion, or when solid (solid)',
   PENSTOCK_REQUESTS_PER_SECOND: 'limit for each API key (300; 0: none)',
 } as const
@@ -94,6 +97,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     secret_key: PENSTOCK_SECRET_KEY || undefined,
     requests_per_second: PENSTOCK_REQUESTS_PER_SECOND ? countOf(PENSTOCK_REQUESTS_PER_SECOND) : undefined,
     recharge_at: rechargeAtOf(env.PENSTOCK_RECHARGE_AT || 'solid'),
+    allow_wide_keys: env.PENSTOCK_ALLOW_WIDE_KEYS === 'yes',
     json: given.json ?? false,
     help: given.help ?? false,
   }

@@ -14,9 +14,10 @@ import { migrate } from './lib/migrate.ts'
 import { requireDurable } from './lib/postgres.ts'
 import { connect, type Sql } from './lib/sql.ts'
 import { type Running, startSteps } from './lib/step.ts'
+import { listenForWakes, wakeOthers } from './lib/wake.ts'
 import { httpTransport, type Node, tronNode } from './tron/node.ts'
 import { USDT } from './tron/tokens.ts'
-import type { Wallets } from './wallets.ts'
+import { checkWallets, type Wallets } from './wallets.ts'
 
 export type Serving = {
   /** Undefined when this process has no API. */
@@ -45,23 +46,34 @@ export async function serve(setup: Setup): Promise<Serving> {
   const node = tronNode({ nodes: setup.nodes, transport: httpTransport })
   const sql = connect({ url: setup.database_url, connections_max: CONNECTIONS })
   let running: Running | undefined
+  let listening_for: { stop(): Promise<void> } | undefined
+  const tellOthers = wakeOthers(sql)
   try {
     await requireDurable(sql)
     await migrate(setup.database_url)
+    const complaints = await checkWallets(node, setup.wallets)
+    if (complaints.length > 0 && !config.allow_wide_keys) {
+      throw new Misuse(`${complaints.join('\n')}\nPENSTOCK_ALLOW_WIDE_KEYS=yes starts all the same.`)
+    }
     const app = buildApp({
       ...{ sql, node, log, wallets: setup.wallets, sealing_key: setup.sealing_key },
       clock: systemClock,
       random: systemRandom,
       tokens: new Set([USDT]),
       recharge_at: setup.recharge_at,
-      wake: (step) => running?.wake(step),
+      wake: (step) => (running ? running.wake(step) : tellOthers(step)),
     })
     const api = config.role === 'worker' ? undefined : await startApi(config, { sql, log, app })
-    if (config.role !== 'api') running = startSteps(app.steps, log)
+    if (config.role !== 'api') {
+      const started = startSteps(app.steps, log)
+      running = started
+      listening_for = listenForWakes(setup.database_url, started.wake)
+    }
     return {
       ...{ app, sql, node, api_url: api?.url },
       async close() {
         await api?.close()
+        await listening_for?.stop()
         await running?.stop()
         await sql.close()
       },

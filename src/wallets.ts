@@ -7,6 +7,7 @@ import type { Wallet } from './chain/signer.ts'
 import { Misuse } from './config.ts'
 import { type Address, isAddress } from './tron/address.ts'
 import { addressOf } from './tron/keys.ts'
+import type { Node } from './tron/node.ts'
 
 export type Wallets = {
   /** Staked accounts; the keys' permission allows 57 (delegate) and 58 (take back). */
@@ -67,4 +68,44 @@ function isPublicKey(xpub: string): boolean {
   } catch {
     return false
   }
+}
+
+/** The contract types that each kind of hot key needs, by their numbers. */
+const NEEDED = { pool: [57, 58], activation: [0], refund: [1] } as const
+
+/** Asks the chain whether each hot key can do what it is for, and nothing else. Returns a sentence for each that cannot or
+ *  can do more: a key that could move funds or change permissions is not one to keep on a server. */
+export async function checkWallets(node: Pick<Node, 'account'>, wallets: Wallets): Promise<string[]> {
+  const complaints: string[] = []
+  const check = async (kind: keyof typeof NEEDED, wallet: Wallet) => {
+    const { address, permission_id } = wallet
+    if (permission_id === 0) {
+      complaints.push(`The key for ${address} (${kind}) is one of the owner: it can do everything.`)
+      return
+    }
+    const { permissions } = await node.account(address)
+    const permission = permissions.find((one) => one.id === permission_id)
+    const key = permission?.keys.find((one) => one.address === addressOf(wallet.private_key))
+    if (!permission || !key || key.weight < permission.threshold) {
+      complaints.push(`The key for ${address} (${kind}) cannot act alone with permission ${permission_id}.`)
+      return
+    }
+    const allowed = allowedTypes(permission.operations)
+    const missing = NEEDED[kind].filter((type) => !allowed.includes(type))
+    const more = allowed.filter((type) => !(NEEDED[kind] as readonly number[]).includes(type))
+    if (missing.length > 0)
+      complaints.push(`The key for ${address} (${kind}) lacks contract type ${missing.join(', ')}.`)
+    if (more.length > 0)
+      complaints.push(`The key for ${address} (${kind}) may also use contract type ${more.join(', ')}.`)
+  }
+  for (const wallet of wallets.pool) await check('pool', wallet)
+  await check('activation', wallets.activation)
+  if (wallets.refund) await check('refund', wallets.refund)
+  return complaints
+}
+
+/** The numbers of the contract types that a bitmap allows: bit i%8 of byte i/8. */
+function allowedTypes(operations: string): number[] {
+  const bytes = Buffer.from(operations, 'hex')
+  return Array.from({ length: 256 }, (_, type) => type).filter((type) => (bytes[type >> 3]! >> (type & 7)) & 1)
 }

@@ -30,16 +30,19 @@ const EDGES: Record<string, string> = {
   'src/lib/clock.ts': 'is the clock',
   'src/lib/ids.ts': 'is the source of randomness',
   'src/lib/step.ts': 'waits between the runs of a step',
+  'src/lib/wake.ts': 'waits before it connects again',
   'src/lib/postgres.ts': 'starts a server: chooses its password, waits for it',
   'src/local.ts': 'waits for the parts it has started',
   'src/serve.ts': 'makes the secret key on the first start',
   'src/sandbox.ts': 'makes the wallets of a development chain',
   'src/demo.ts': 'is a script that waits and measures',
+  'src/cli.ts': 'waits between two looks at the books',
 }
 
 /** Who may read the environment, and why. */
 const ENVIRONMENT_READERS: Record<string, string> = {
   'src/main.ts': 'hands it to the configuration',
+  'src/cli.ts': 'hands it to the configuration',
   'src/lib/postgres-programs.ts': 'hands PATH on to the programs it starts',
 }
 

@@ -82,7 +82,10 @@ function rightFor(world: World): Record<string, fc.Arbitrary<string>> {
     bandwidth: fc.constantFrom('345', '65000'),
     energy_amount: fc.constant('65000'),
     activate_address: fc.constantFrom('true', 'false'),
-    external_id: text('a', 'b', 'c'),
+    external_id: fc.oneof(
+      text('a'),
+      fc.nat(1_000_000).map((n) => `"${n}"`),
+    ),
     id: text('a', '01jq7h6bvf6p5t1amnz6y3n8c4'),
     from_address: text(world.person('bob').address),
     to_address: text(world.person('nina').address),
@@ -97,6 +100,9 @@ function rightFor(world: World): Record<string, fc.Arbitrary<string>> {
   }
 }
 
+/** Fields that exclude each other are left out more often than one in twelve. */
+const LEFT_OUT: Record<string, number> = { amounts: 12, energy: 6, bandwidth: 6, external_id: 12 }
+
 type Shape = { properties?: Record<string, Shape> }
 
 /** Objects with the fields of a schema, each right, odd, or left out. */
@@ -105,7 +111,7 @@ function near(shape: Shape, right: Record<string, fc.Arbitrary<string>>): fc.Arb
     const good = field.properties ? near(field, right) : (right[name] ?? odd)
     const value = fc.oneof({ weight: 7, arbitrary: good }, { weight: 1, arbitrary: odd })
     const member = value.map((text) => `${JSON.stringify(name)}:${text}`)
-    return fc.oneof({ weight: 12, arbitrary: member }, { weight: 1, arbitrary: fc.constant('') })
+    return fc.oneof({ weight: 12, arbitrary: member }, { weight: LEFT_OUT[name] ?? 1, arbitrary: fc.constant('') })
   })
   const extra = odd.map((text) => `"more":${text}`)
   return fc
@@ -149,7 +155,8 @@ test('no body that is signed makes an endpoint fail, and every refusal is a docu
       )
     }
     fields.push({ path: endpoint.path, codes: [...seen].sort(([a], [b]) => a - b).join(' ') })
-    if (SUCCEEDS.has(endpoint.path)) assert.ok((seen.get(0) ?? 0) > BODIES / 40, `${endpoint.path} hardly succeeds`)
+    if (SUCCEEDS.has(endpoint.path))
+      assert.ok((seen.get(0) ?? 0) > BODIES / 40, `${endpoint.path} hardly succeeds: ${[...seen].join(' ')}`)
   }
   t.diagnostic(JSON.stringify(fields))
 })

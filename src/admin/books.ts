@@ -7,7 +7,7 @@ import { checkBooks } from '../ledger/books.ts'
 import { Outage } from '../lib/fault.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import { type ChainView, type Finding, missingOnChain, wrongStakes } from './chain_books.ts'
-import { command, type Needs, time } from './command.ts'
+import { command, many, type Needs, text, time } from './command.ts'
 
 export type RuleReport = {
   rule: string
@@ -264,7 +264,7 @@ async function lookAtChain(sql: Sql, chain: ChainView, since: Date | undefined):
 /** Checks everything. Without a node the rules about the chain are not checked. `since`: only blocks from then on are
  *  read from the node. */
 export async function checkAllBooks(
-  { sql, chain, wait }: Pick<Needs, 'sql' | 'chain' | 'wait'>,
+  { sql, chain, wait }: Pick<Needs, 'sql' | 'wait'> & { chain: ChainView | undefined },
   since?: Date,
 ): Promise<RuleReport[]> {
   const look = async () => {
@@ -308,12 +308,17 @@ export const bookCommands = [
       'work everything out again and compare: ledger, orders, delegations, deposits, and the chain with --node-url',
     details:
       'What seems broken is looked at again ten seconds later, and only what is found both times counts. The exit code is 1 when a rule is broken, or when a node was named and could not be asked.',
-    options: { since: time('read only blocks from then on from the node; the rest is always checked whole') },
-    async run(needs, { since }) {
-      const rules = await checkAllBooks(needs, since)
-      const [last] = await needs.sql<{ sha256: string }>`
+    options: {
+      node_url: many(text('URL', 'a node to compare with')),
+      solid_node_url: many(text('URL', 'its solidity side, where that has an address of its own')),
+      since: time('read only blocks from then on from the node; the rest is always checked whole'),
+    },
+    async run({ sql, wait, chainAt }, { since, node_url, solid_node_url }) {
+      const chain = chainAt(node_url, solid_node_url)
+      const rules = await checkAllBooks({ sql, wait, chain }, since)
+      const [last] = await sql<{ sha256: string }>`
         select sha256 from operator_action order by number desc limit 1`
-      const ok = rules.every(({ state }) => state === 'holds' || (state === 'not checked' && !needs.chain))
+      const ok = rules.every(({ state }) => state === 'holds' || (state === 'not checked' && !chain))
       const value = {
         books_balanced: !rules.some(({ state }) => state === 'broken'),
         rules,

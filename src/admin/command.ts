@@ -22,8 +22,8 @@ export type Needs = {
   seal(): Promise<Seal>
   /** Of the operator's extended public key; throws when it is not the one that this database's addresses are from. */
   depositAddress(): Promise<DepositAddress>
-  /** Undefined: no node was named. */
-  chain: ChainView | undefined
+  /** A node to compare with; undefined when none is named. */
+  chainAt(node_urls: readonly string[], solid_urls: readonly string[]): ChainView | undefined
   wait(ms: number): Promise<void>
 }
 

@@ -5,6 +5,7 @@ import type { Sql } from '../lib/sql.ts'
 import { listActions } from './actions.ts'
 import { poolRows, showChain } from './chain.ts'
 import { command, LIMIT, paging, text, whole } from './command.ts'
+import { switches } from './prices.ts'
 
 export type Alert = { alert: string; since: Date | null; what: string }
 
@@ -50,9 +51,6 @@ export const ALERTS: Record<string, (look: Look) => Promise<{ since: Date | null
     select null as since, format('the pool can deliver %s %s, the smallest sold amount is %s', room - reserved, resource, least_sold) as what
     from pool join (select resource, min(min_amount) as least_sold from price where until is null group by resource) as p using (resource)
     where room - reserved < least_sold order by resource`,
-  off_sale: ({ sql }) => sql`
-    select null as since, format('off sale: %s', string_agg(name, ', ' order by name)) as what from service
-    where not on_sale having count(*) > 0`,
 }
 
 export async function alerts(look: Look): Promise<Alert[]> {
@@ -87,6 +85,7 @@ export const statusCommands = [
         database,
         ...(await counts(sql)),
         chain: chain ? { head_number, solid_number, silent_seconds, behind_seconds } : null,
+        off_sale: (await switches(sql)).filter((one) => !one.on_sale).map(({ name }) => name),
         pool: await poolRows(sql),
         alerts: found,
       }

@@ -32,6 +32,8 @@ export type Purchase = {
   energy: number
   bandwidth: number
   activate: boolean
+  /** The API key, when it may only spend so much in a day. */
+  key?: { key_id: string; daily_cap_sun: bigint } | undefined
   /** Placed by the service itself (a direct recharge, a subscription's top-up): the price is agreed, and whatever account
    *  pays it is not looked at. */
   house?: { agreed_sun: bigint }
@@ -46,6 +48,7 @@ export type Order = {
   energy: bigint
   bandwidth: bigint
   activate: boolean
+  key_id: string | null
   activation_id: string | null
   state: 'new' | 'pending' | 'success' | 'failed'
   to_delegate: boolean
@@ -71,6 +74,7 @@ export type Needs = {
 export const holdOf = (order_id: string) => `order:${order_id}`
 
 const BATCH_MAX = 256
+const DAY_MS = 24 * 3_600_000
 
 /** Places one purchase; concurrent calls share a transaction. Throws the refusals of the wire, in its order. */
 export function orderPlacer(needs: Needs): (purchase: Purchase) => Promise<Placed> {
@@ -104,6 +108,8 @@ type Situation = {
   now: Date
   chain_answers: boolean
   free_sun: Map<string, bigint>
+  /** What keys with a daily cap have spent since midnight (UTC), in orders that did not fail. */
+  spent_sun: Map<string, bigint>
   by_external_id: Map<string, Order>
   /** Room left in the pool, by resource. */
   room: Map<string, number>
@@ -156,8 +162,10 @@ async function readSituation(tx: Tx, { clock }: Needs, asked: Asked[]): Promise<
   const chain = await chainState(tx)
   const room = await tx<{ resource: string; free: bigint }>`
     select resource, room - reserved as free from pool order by resource for update`
+  const capped = asked.flatMap(({ key }) => (key ? [key.key_id] : []))
   return {
     now,
+    spent_sun: capped.length === 0 ? new Map() : await readSpent(tx, capped, now),
     chain_answers: chain !== undefined && !isStale(chain, clock),
     free_sun: new Map(
       customers.flatMap((id) => {
@@ -169,6 +177,14 @@ async function readSituation(tx: Tx, { clock }: Needs, asked: Asked[]): Promise<
     room: new Map(room.map(({ resource, free }) => [resource, Number(free)])),
     activations: new Map(activations.map((one) => [one.address, one])),
   }
+}
+
+async function readSpent(tx: Tx, key_ids: string[], now: Date): Promise<Map<string, bigint>> {
+  const midnight = new Date(Math.floor(now.getTime() / DAY_MS) * DAY_MS)
+  const rows = await tx<{ key_id: string; spent_sun: bigint }>`
+    select key_id, sum(amount_sun)::bigint as spent_sun from orders
+    where key_id = any(${key_ids}) and created_at >= ${midnight} and state <> 'failed' group by key_id`
+  return new Map(rows.map(({ key_id, spent_sun }) => [key_id, spent_sun]))
 }
 
 const externalKey = (one: { customer_id: string; external_id: string | null }) =>
@@ -198,11 +214,16 @@ function judge(asked: Asked, situation: Situation, new_id: NewId): Placed | Faul
     ? { amount_sun: asked.house.agreed_sun, fee_sun: 0n }
     : cost(asked, active)
   if (!asked.house && free_sun! < amount_sun) return InsufficientFunds()
+  const spent_sun = (asked.key && situation.spent_sun.get(asked.key.key_id)) ?? 0n
+  if (asked.key && spent_sun + amount_sun > asked.key.daily_cap_sun) {
+    return InsufficientFunds('daily_cap', 'The daily cap of this key is reached')
+  }
   const activation = active ? under_way : { id: new_id(), state: 'wanted' }
   const activation_id = activation?.id ?? null
   const order = newOrder(asked, { id: new_id(), activation_id, amount_sun, fee_sun, now: situation.now })
   if (asked.external_id !== null) situation.by_external_id.set(externalKey(asked), order)
   if (activation) situation.activations.set(asked.address, activation)
+  if (asked.key) situation.spent_sun.set(asked.key.key_id, spent_sun + amount_sun)
   if (!asked.house) situation.free_sun.set(asked.customer_id, free_sun! - amount_sun)
   situation.room.set('energy', (situation.room.get('energy') ?? 0) - energy)
   situation.room.set('bandwidth', (situation.room.get('bandwidth') ?? 0) - bandwidth)
@@ -233,6 +254,7 @@ function newOrder(asked: Asked, { now, ...fields }: NewOrder): Order {
   return {
     ...fields,
     ...{ customer_id, external_id, service, address, activate },
+    key_id: asked.key?.key_id ?? null,
     energy: BigInt(asked.energy),
     bandwidth: BigInt(asked.bandwidth),
     state: 'new',
@@ -253,15 +275,15 @@ async function write(tx: Tx, now: Date, orders: Order[], activations: { id: stri
   }
   const column = <K extends keyof Order>(name: K) => orders.map((order) => order[name])
   await tx`
-    insert into orders (id, customer_id, external_id, service, address, energy, bandwidth, activate, activation_id,
+    insert into orders (id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate, activation_id,
                         to_delegate, amount_sun, fee_sun, due_at, created_at)
-    select id, customer_id, external_id, service, address, energy, bandwidth, activate, activation_id,
+    select id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate, activation_id,
            to_delegate, amount_sun, fee_sun, ${now}, ${now}
     from unnest(${column('id')}::text[], ${column('customer_id')}::text[], ${column('external_id')}::text[],
-                ${column('service')}::text[], ${column('address')}::text[], ${column('energy')}::bigint[],
+                ${column('key_id')}::text[], ${column('service')}::text[], ${column('address')}::text[], ${column('energy')}::bigint[],
                 ${column('bandwidth')}::bigint[], ${column('activate')}::boolean[], ${column('activation_id')}::text[],
                 ${column('to_delegate')}::boolean[], ${column('amount_sun')}::bigint[], ${column('fee_sun')}::bigint[])
-      as o (id, customer_id, external_id, service, address, energy, bandwidth, activate, activation_id,
+      as o (id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate, activation_id,
             to_delegate, amount_sun, fee_sun)`
   const paid = orders.filter((order) => order.amount_sun > 0n)
   await holdAll(

@@ -335,8 +335,9 @@ export function routes(needs: Needs): Endpoint[] {
         if (service !== 'activate_address') readDuration(params.duration)
         const amounts = readAmounts(service, params, await prices())
         const external_id = body.external_id ?? keyOf(headers['idempotency-key'])
-        const { customer_id } = customer
-        const placed = await placeOrder({ customer_id, external_id, service, address, activate, ...amounts })
+        const { customer_id, key_id, daily_cap_sun } = customer
+        const key = daily_cap_sun === undefined ? undefined : { key_id, daily_cap_sun }
+        const placed = await placeOrder({ customer_id, key, external_id, service, address, activate, ...amounts })
         if (placed.replayed) reply_headers['idempotency-replayed'] = 'true'
         return printOrder(placed.order)
       },

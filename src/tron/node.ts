@@ -40,7 +40,13 @@ export type Receipt = { tx_id: string; energy: bigint; logs: ContractLog[]; inte
 export type Whereabouts = { found: 'solid'; block_number: number } | { found: 'head' } | { found: 'nowhere' }
 /** What a contract's function would do. `energy` includes the penalty of the dynamic energy model. */
 export type ConstantCall = { succeeded: boolean; energy: bigint; result: string; said: string }
-export type AccountState = { active: boolean; contract: boolean; balance_sun: bigint }
+export type AccountState = {
+  active: boolean
+  contract: boolean
+  balance_sun: bigint
+  /** The active permissions: `operations` are the bits of the contract types they may use. */
+  permissions: { id: number; threshold: bigint; operations: string; keys: { address: Address; weight: bigint }[] }[]
+}
 /** A resource of an account: what its stakes give, what of that is used, and what is left for use now, the free part of
  *  bandwidth included. One TRX of stake gives `total_limit / total_weight` units a day. */
 export type ResourceState = { limit: bigint; used: bigint; left: bigint; total_limit: bigint; total_weight: bigint }
@@ -187,6 +193,7 @@ export function tronNode(options: NodeOptions): Node {
           active: 'address' in account,
           contract: account.type === 'Contract',
           balance_sun: BigInt(integer(account.balance ?? 0, 'balance')),
+          permissions: listOf(account.active_permission ?? [], 'active_permission').map(permissionOf),
         }
       }),
     resource: (address, resource) =>
@@ -303,6 +310,20 @@ function constantCallOf(answer: unknown): ConstantCall {
     energy: BigInt(integer(called.energy_used ?? 0, where)),
     result: text(result ?? '', where),
     said: message.slice(0, 200),
+  }
+}
+
+function permissionOf(given: unknown): AccountState['permissions'][number] {
+  const where = 'active_permission'
+  const permission = fieldsOf(given, where)
+  return {
+    id: Number(integer(permission.id ?? 0, where)),
+    threshold: BigInt(integer(permission.threshold ?? 0, where)),
+    operations: hex(permission.operations, 64, where),
+    keys: listOf(permission.keys ?? [], where).map((one) => {
+      const { address, weight } = fieldsOf(one, where)
+      return { address: addressOf(address, where), weight: BigInt(integer(weight ?? 0, where)) }
+    }),
   }
 }
 

@@ -66,6 +66,8 @@ export class Auditor {
     const earned = rows.transfers
       .filter(({ kind, credit }) => kind === 'capture' && credit === 'revenue')
       .reduce((sum, { amount_sun }) => sum + amount_sun, 0n)
-    return on_chain === customers + earned ? [] : [`C7 ${on_chain} sun on the chain, ${customers} + ${earned} in the books`]
+    return on_chain === customers + earned
+      ? []
+      : [`C7 ${on_chain} sun on the chain, ${customers} + ${earned} in the books`]
   }
 }

@@ -40,7 +40,8 @@ export function successIsOnTheChain({ rows, branch }: Books): string[] {
         return one.order_id === order.id && one.resource === resource && branch.transactions.has(tx_id ?? '')
       })
       const units = given.reduce((sum, { amount }) => sum + amount, 0n)
-      if (units !== order[resource]) findings.push(`C5 order ${order.id} got ${units} of ${order[resource]} ${resource}`)
+      if (units !== order[resource])
+        findings.push(`C5 order ${order.id} got ${units} of ${order[resource]} ${resource}`)
     }
   }
   return findings

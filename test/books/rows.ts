@@ -48,7 +48,13 @@ export type Attempt = {
   block_number: bigint | null
 }
 export type Activation = { id: string; address: string; state: string; attempt_id: string | null }
-export type Deposit = { tx_id: string; to_address: string; amount_sun: bigint; customer_id: string | null; state: string }
+export type Deposit = {
+  tx_id: string
+  to_address: string
+  amount_sun: bigint
+  customer_id: string | null
+  state: string
+}
 export type Customer = { id: string; deposit_address: string }
 export type Pool = { resource: 'energy' | 'bandwidth'; room: bigint; reserved: bigint }
 export type Cursor = { name: string; number: bigint }

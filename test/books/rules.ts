@@ -63,7 +63,11 @@ export function holdsAreOrders({ rows }: Books): string[] {
     }
     const ends = resolutions.get(hold.id) ?? []
     const said = ends.map(({ kind, amount_sun }) => `${kind} ${amount_sun}`).join(', ')
-    const expected = isOpen(order) ? '' : order.state === 'success' ? `capture ${order.amount_sun}` : `release ${hold.amount_sun}`
+    const expected = isOpen(order)
+      ? ''
+      : order.state === 'success'
+        ? `capture ${order.amount_sun}`
+        : `release ${hold.amount_sun}`
     if (said !== expected) findings.push(`C4 order ${order.id} is ${order.state} and its hold: ${said || 'open'}`)
     const more = hold.amount_sun - order.amount_sun
     if (more !== 0n && (order.state !== 'success' || more < 0n)) {
@@ -123,8 +127,10 @@ export function depositsExist({ rows, branch }: Books): string[] {
   for (const { tx_id, to_address, amount_sun, customer_id } of rows.deposits) {
     const found = branch.transactions.get(tx_id)
     const real = found?.succeeded && found.type === 'TransferContract' && found.block_number <= branch.solid_number
-    if (!real || found.to !== to_address || found.sun !== amount_sun) findings.push(`C6 deposit ${tx_id} is not on the chain`)
-    if (customer_id !== null && customers.get(to_address) !== customer_id) findings.push(`C6 deposit ${tx_id} is another's`)
+    if (!real || found.to !== to_address || found.sun !== amount_sun)
+      findings.push(`C6 deposit ${tx_id} is not on the chain`)
+    if (customer_id !== null && customers.get(to_address) !== customer_id)
+      findings.push(`C6 deposit ${tx_id} is another's`)
   }
   for (const { id, debit, credit, amount_sun } of moves) {
     const deposit = deposits.get(id.slice('deposit:'.length))
@@ -160,7 +166,8 @@ export function chainIsKnown({ rows, branch, wallets }: Books): string[] {
   for (const { state, tx_id, block_number, subject } of rows.attempts) {
     if (state !== 'solid') continue
     const found = branch.transactions.get(tx_id ?? '')
-    if (!found || BigInt(found.block_number) !== block_number) findings.push(`C5 ${subject} is solid and not on the chain`)
+    if (!found || BigInt(found.block_number) !== block_number)
+      findings.push(`C5 ${subject} is solid and not on the chain`)
   }
   return findings
 }
@@ -186,8 +193,10 @@ export function deliveriesAreExact(books: Books): string[] {
   const delivered = new Map<string, bigint>()
   for (const { delegation, order, given } of placedDelegations(books)) {
     const { id, wallet, receiver, resource, amount, stake_sun } = delegation
-    const same = given.owner === wallet && given.to === receiver && given.resource === resource && given.sun === stake_sun
-    if (!same || receiver !== order.address) findings.push(`C8 delegation ${id} is another on the chain: ${given.tx_id}`)
+    const same =
+      given.owner === wallet && given.to === receiver && given.resource === resource && given.sun === stake_sun
+    if (!same || receiver !== order.address)
+      findings.push(`C8 delegation ${id} is another on the chain: ${given.tx_id}`)
     const units = Math.trunc((Number(given.sun) / 1e6) * books.units_per_trx[resource])
     if (units < Number(amount)) findings.push(`C5 delegation ${id} gives ${units} ${resource}, sold were ${amount}`)
     const stake_max = (Number(amount) * 1.03) / books.units_per_trx[resource] + 2
@@ -205,7 +214,10 @@ export function reclaimsAreExact(books: Books): string[] {
     if (!taken) return []
     const findings: string[] = []
     const same =
-      taken.owner === given.owner && taken.to === given.to && taken.resource === given.resource && taken.sun === given.sun
+      taken.owner === given.owner &&
+      taken.to === given.to &&
+      taken.resource === given.resource &&
+      taken.sun === given.sun
     if (!same || taken.type !== 'UnDelegateResourceContract') {
       findings.push(`C9 ${delegation.id} was given ${given.sun} and ${taken.sun} were taken back`)
     }

@@ -36,15 +36,10 @@ export class Instance {
   readonly woken = new Set<string>()
   /** Steps that are running. */
   readonly running = new Set<Step>()
-  private readonly server: Promise<FastifyInstance>
+  private readonly build: () => Promise<FastifyInstance>
+  private server: Promise<FastifyInstance> | undefined
 
-  static async start(name: string, around: Surroundings): Promise<Instance> {
-    const instance = new Instance(name, around)
-    await (await instance.server).ready()
-    return instance
-  }
-
-  private constructor(name: string, { sql, gate, network, town, dice, clock, ...settings }: Surroundings) {
+  constructor(name: string, { sql, gate, network, town, dice, clock, ...settings }: Surroundings) {
     this.life = new Life(name)
     const held = heldSql(sql, gate, this.life)
     const node = tronNode({
@@ -58,11 +53,12 @@ export class Instance {
       wake: (step) => this.woken.add(step),
     })
     const needs = { sql: held, clock, random, log: silentLog, authenticate: this.app.authenticate }
-    this.server = buildServer(needs, { endpoints: this.app.endpoints, check_replies: true })
+    this.build = () => buildServer(needs, { endpoints: this.app.endpoints, check_replies: true })
   }
 
   /** A request at the front door. Never answered when the instance is killed meanwhile. */
   async post(path: string, headers: Record<string, string>, body: string): Promise<{ status: number; body: string }> {
+    this.server ??= this.build()
     const server = await this.server
     const answer = await server.inject({ method: 'POST', url: path, headers, payload: Buffer.from(body) })
     return { status: answer.statusCode, body: answer.body }

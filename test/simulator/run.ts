@@ -5,19 +5,19 @@
 import type pg from 'pg'
 import { createCustomer } from '../../src/customers/customers.ts'
 import { issueKey } from '../../src/customers/keys.ts'
+import { Outage } from '../../src/lib/fault.ts'
 import type { Sql } from '../../src/lib/sql.ts'
 import type { Step } from '../../src/lib/step.ts'
-import { Outage } from '../../src/lib/fault.ts'
 import { Auditor } from '../books/audit.ts'
 import { emptyTables } from '../database.ts'
 import { Dice } from './dice.ts'
 import { type CountBlocked, Gate, type Op, type Passage } from './gate.ts'
 import { Instance, type Surroundings } from './instance.ts'
 import { Network, NO_TROUBLES } from './network.ts'
-import { type Access, ask, drawWish, look, type Wish } from './shopper.ts'
-import { Trace } from './trace.ts'
-import { buildTown, pay, type Town } from './town.ts'
 import { drawPlan, type Plan } from './plan.ts'
+import { type Access, ask, drawWish, look, type Wish } from './shopper.ts'
+import { buildTown, pay, type Town } from './town.ts'
+import { Trace } from './trace.ts'
 
 /** The database that runs share, one after the other. */
 export type Ground = { sql: Sql; auditor: pg.Client; countBlocked: CountBlocked }
@@ -30,6 +30,8 @@ export type Verdict = {
 }
 
 const TASKS_MAX = 7
+/** Steps that production runs most often. */
+const BUSY_STEPS = new Set(['follow', 'sign', 'send', 'settle', 'delegate'])
 
 export async function runSeed(ground: Ground, seed: string): Promise<Verdict> {
   await emptyTables(ground.sql)
@@ -88,10 +90,9 @@ class Run {
   // How it begins: the service follows the chain, the customers exist and most have money.
 
   async begin(): Promise<void> {
-    for (let i = 0; i < this.plan.instances; i++) await this.bear()
-    const { app } = this.instances[0]!
-    this.town.scene.mine(this.chain.solid_lag_blocks + 2)
-    this.now_ms = this.chain.head_time_ms + 1_000
+    for (let i = 0; i < this.plan.instances; i++) this.bear()
+    const [instance] = this.instances
+    const { app } = instance!
     this.customers = await this.ground.sql.begin(async (tx) => {
       const needs = { clock: this.clock, random: { bytes: (n: number) => this.dice.bytes(n) }, ...app }
       const made: Access[] = []
@@ -103,18 +104,16 @@ class Run {
       return made
     })
     await this.everyStep()
-    const [row] = await this.ground.sql<{ number: bigint }>`select min(number) as number from block`
-    this.first_block = Number(row!.number)
-    for (const customer of this.customers) if (this.dice.chance(0.85)) this.deposit(customer)
+    this.first_block = this.chain.solid_block.header.number
+    for (const customer of this.customers) if (this.dice.chance(0.9)) this.deposit(customer)
     this.town.scene.mine(this.chain.solid_lag_blocks + 2)
     this.now_ms = this.chain.head_time_ms + 1_000
-    await this.everyStep()
     await this.everyStep()
   }
 
   private readonly clock = { now: () => new Date(this.now_ms) }
 
-  private async bear(): Promise<void> {
+  private bear(): void {
     const skew_ms = this.dice.between(-this.plan.skew_ms, this.plan.skew_ms)
     const { sql } = this.ground
     const around: Surroundings = {
@@ -123,7 +122,7 @@ class Run {
       dice: this.dice.fork(`instance ${this.born}`),
       clock: { now: () => new Date(this.now_ms + skew_ms) },
     }
-    this.instances.push(await Instance.start(`P${this.born++}`, around))
+    this.instances.push(new Instance(`P${this.born++}`, around))
   }
 
   // The time of troubles.
@@ -162,7 +161,7 @@ class Run {
     const passage = this.drawPassage(op)
     this.trace.note(passage === 'through' ? 'release' : passage, `${op.life.name} ${op.kind} ${op.label}`)
     await this.gate.release(op, passage)
-    await this.buryTheDead()
+    this.buryTheDead()
   }
 
   private drawPassage(op: Op): Passage {
@@ -174,15 +173,12 @@ class Run {
   }
 
   /** A new instance for each that was killed: what it was doing is lost. */
-  private async buryTheDead(): Promise<void> {
+  private buryTheDead(): void {
     for (const instance of this.instances.filter(({ life }) => life.dead)) {
       this.gate.forget(instance.life)
       for (const task of this.tasks) if (task.instance === instance) this.tasks.delete(task)
       this.instances = this.instances.filter((one) => one !== instance)
-      this.gate.open = true
-      await this.bear()
-      this.gate.open = false
-      await this.gate.quiet()
+      this.bear()
     }
   }
 
@@ -190,7 +186,10 @@ class Run {
     const instance = this.dice.pick(this.instances)
     const idle = instance.app.steps.filter((step) => !instance.running.has(step))
     const woken = idle.filter((step) => instance.woken.has(step.name))
-    const step = this.dice.pick(woken.length > 0 && this.dice.chance(0.7) ? woken : idle)
+    const busy = idle.filter((step) => BUSY_STEPS.has(step.name))
+    const step = this.dice.pick(
+      woken.length > 0 && this.dice.chance(0.6) ? woken : busy.length > 0 && this.dice.chance(0.6) ? busy : idle,
+    )
     this.trace.note('step', `${instance.life.name} ${step.name}`)
     this.start({ instance, name: step.name }, () => this.runStep(instance, step))
   }
@@ -278,7 +277,7 @@ class Run {
   private async crash(): Promise<void> {
     this.dice.pick(this.instances).life.kill()
     await this.gate.quiet()
-    await this.buryTheDead()
+    this.buryTheDead()
   }
 
   private jump(seconds: number): void {
@@ -300,7 +299,7 @@ class Run {
   }
 
   private deposit(customer: Access): void {
-    const sun = BigInt(this.dice.pick([1_000_001, 3_000_000, 5_900_000, 20_000_000, 50_000_000]))
+    const sun = BigInt(this.dice.pick([1_000_001, 3_000_000, 5_900_000, 30_000_000, 50_000_000, 70_000_000]))
     const taken = pay(this.town, this.dice.pick(this.town.payers), { to: customer.deposit_address, sun })
     this.trace.note('deposit', `${sun} ${taken ? 'sent' : 'refused'}`)
   }
@@ -352,16 +351,15 @@ class Run {
     if (this.tasks.size > 0) throw new Error(`still under way: ${[...this.tasks].map(({ name }) => name).join(', ')}`)
   }
 
-  /** Runs every step of every instance, in the order in which an order meets them, and again those that were woken. */
+  /** Runs every step of one instance, in the order in which an order meets them, and again those that were woken. */
   private async everyStep(): Promise<void> {
-    for (const instance of this.instances) {
-      for (const step of instance.app.steps) await instance.run(step)
-      for (let again = 0; ; again++) {
-        const woken = instance.app.steps.filter(({ name }) => instance.woken.has(name))
-        if (woken.length === 0) break
-        for (const step of woken) await instance.run(step)
-        if (again > 50) throw new Error(`steps move on and on: ${woken.map(({ name }) => name).join(', ')}`)
-      }
+    const instance = this.instances[0]!
+    for (const step of instance.app.steps) await instance.run(step)
+    for (let again = 0; ; again++) {
+      const woken = instance.app.steps.filter(({ name }) => instance.woken.has(name))
+      if (woken.length === 0) break
+      for (const step of woken) await instance.run(step)
+      if (again > 50) throw new Error(`steps move on and on: ${woken.map(({ name }) => name).join(', ')}`)
     }
   }
 

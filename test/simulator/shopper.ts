@@ -96,7 +96,8 @@ function judge(wish: Wish, before: Wish, reply: Reply): string | undefined {
   }
   const id = String(result?.id)
   if (wish.id !== undefined && id !== wish.id) return `sold twice: ${wish.id} and ${id}`
-  if (wish.external_id !== undefined && result?.external_id !== wish.external_id) return `answers for ${result?.external_id}`
+  if (wish.external_id !== undefined && result?.external_id !== wish.external_id)
+    return `answers for ${result?.external_id}`
   wish.id = id
   return judgePrice(wish, Number(result?.amount)) ?? judgeStatus(wish, before.status, String(result?.status))
 }

@@ -1,0 +1,193 @@
+// The operator's commands: finds the command, reads what was given, connects, and prints what it answers, as text for
+// reading or as JSON. Exit codes: 0 done, 1 not so or not there or broken, 2 asked wrongly. No secret comes in by an
+// argument; the one that goes out, a new key's, goes out once.
+
+import { realpathSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { misuse, Refused, refusal } from './admin/actions.ts'
+import { bookCommands } from './admin/books.ts'
+import { chainCommands } from './admin/chain.ts'
+import { type Answer, type Command, flag, type Needs, type Option, text } from './admin/command.ts'
+import { customerCommands, keyCommands, sealingKeys } from './admin/customers.ts'
+import { orderCommands } from './admin/orders.ts'
+import { priceCommands, switchCommands } from './admin/prices.ts'
+import { statementCommands } from './admin/statements.ts'
+import { statusCommands } from './admin/status.ts'
+import { type Config, Misuse, readConfig } from './config.ts'
+import { depositAddresses } from './customers/deposit_addresses.ts'
+import { sealWith } from './customers/seal.ts'
+import { type Clock, systemClock, wireTime } from './lib/clock.ts'
+import { Outage } from './lib/fault.ts'
+import { idMaker, type Random, systemRandom } from './lib/ids.ts'
+import { trxText } from './lib/json.ts'
+import { readMigrations } from './lib/migrate.ts'
+import { connect, type Sql } from './lib/sql.ts'
+import { deriveSandbox } from './sandbox.ts'
+import { fieldsOf, parseNodeJson } from './tron/answers.ts'
+import { httpTransport, type Transport, tronNode } from './tron/node.ts'
+import { readWallets } from './wallets.ts'
+
+/** What the command line has of the world around it. */
+export type Io = {
+  env: NodeJS.ProcessEnv
+  /** Who runs it, for the record when --by is not given. */
+  user: string
+  out(text: string): void
+  err(text: string): void
+  clock: Clock
+  random: Random
+  transport: Transport
+  wait(ms: number): Promise<void>
+}
+
+export const COMMANDS: readonly Command[] = [
+  ...statusCommands,
+  ...customerCommands,
+  ...statementCommands,
+  ...keyCommands,
+  ...priceCommands,
+  ...switchCommands,
+  ...orderCommands,
+  ...chainCommands,
+  ...bookCommands,
+]
+
+/** Other words for a command. */
+const ALIASES: Record<string, string[]> = { 'check-books': ['books', 'check'] }
+
+/** A books' check of millions of rows takes its time. */
+const STATEMENT_MS_MAX = 3_600_000
+
+/** Runs one command. Returns the exit code. */
+export async function runCommand(args: readonly string[], io: Io): Promise<number> {
+  try {
+    const [first = ''] = args
+    if (first === '' || first === '--help' || first === '-h') {
+      io.out(overview())
+      return 0
+    }
+    const { command, rest } = findCommand(Object.hasOwn(ALIASES, first) ? [...ALIASES[first]!, ...args.slice(1)] : args)
+    const given = readGiven(command, rest)
+    if (given.help) {
+      io.out(helpOf(command))
+      return 0
+    }
+    const answer = await answerOf(command, given, io)
+    io.out(given.json ? jsonText(answer.value) : answerText(answer))
+    return answer.ok === false ? 1 : 0
+  } catch (thrown) {
+    const [sentence, exit_code] = excuse(thrown)
+    io.err(`${sentence}\n`)
+    return exit_code
+  }
+}
+
+/** What was thrown as a sentence and an exit code. A bug is shown with its stack. */
+function excuse(thrown: unknown): [string, number] {
+  if (thrown instanceof Refused) return [thrown.message, thrown.exit_code]
+  if (thrown instanceof Misuse) return [thrown.message, 2]
+  if (thrown instanceof Outage) {
+    const cause = thrown.cause instanceof Error ? ` (${thrown.cause.message})` : ''
+    return [`It does not answer: ${thrown.message}${cause}.`, 1]
+  }
+  return [thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown), 1]
+}
+
+async function answerOf(
+  command: Command,
+  given: GivenOptions & { values: Record<string, unknown> },
+  io: Io,
+): Promise<Answer> {
+  const { values, data_dir, by = io.user, reason = null } = given
+  // The sealing key is read when it is needed: it may be a list here.
+  const { PENSTOCK_SECRET_KEY: sealing, ...env } = io.env
+  const config = readConfig(data_dir === undefined ? [] : ['--data-dir', data_dir], env)
+  const url = config.database_url ?? (await privateDatabase(config.data_dir))
+  const sql = connect({ url, connections_max: 3, statement_timeout_ms: STATEMENT_MS_MAX })
+  try {
+    await requireSchema(sql).catch((thrown) => {
+      throw config.database_url === undefined && isUnreachable(thrown) ? nothingRuns(config.data_dir) : thrown
+    })
+    return await command.run(needsOf({ sql, config, url, sealing, io }), values, { made_by: by, reason })
+  } finally {
+    await sql.close()
+  }
+}
+
+const nothingRuns = (data_dir: string) =>
+  refusal(`Nothing runs on ${data_dir}: start it (npm start), name its folder (--data-dir), or set DATABASE_URL.`)
+
+/** The address of the private PostgreSQL that `npm start` runs on a folder: the server itself notes its port there. */
+async function privateDatabase(data_dir: string): Promise<string> {
+  const read = (name: string) =>
+    readFile(join(data_dir, 'pg', name), 'utf8').catch((thrown: NodeJS.ErrnoException) => {
+      if (thrown.code === 'EACCES')
+        throw refusal(`${data_dir} belongs to another user: run this as the one who started it.`)
+      throw nothingRuns(data_dir)
+    })
+  const password = await read('password')
+  const port = (await read(join('data', 'postmaster.pid'))).split('\n')[3]
+  return `postgres://penstock:${password}@127.0.0.1:${port}/penstock`
+}
+
+/** No server, or another one that has got the port since. */
+function isUnreachable(thrown: unknown): boolean {
+  const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
+  return thrown instanceof Outage || code.startsWith('28') || code === '3D000'
+}
+
+/** Throws Refused unless the database has the tables of this very version. */
+async function requireSchema(sql: Sql): Promise<void> {
+  const [table] = await sql<{ there: boolean }>`select to_regclass('migration') is not null as there`
+  if (!table?.there) throw refusal('This database has no Penstock yet: the service makes it when it starts.')
+  const [applied] = await sql<{ number: number }>`select max(number) as number from migration`
+  const newest = (await readMigrations()).at(-1)!.number
+  const is = applied?.number ?? 0
+  if (is < newest)
+    throw refusal(`The database is at version ${is} and this Penstock at ${newest}: start the service once.`)
+  if (is > newest) throw refusal(`The database is at version ${is} and this Penstock at ${newest}: use the newer one.`)
+}
+
+type Setting = { sql: Sql; config: Config; url: string; sealing: string | undefined; io: Io }
+
+function needsOf({ sql, config, url, sealing, io }: Setting): Needs {
+  const { clock, random, transport, wait } = io
+  const { hostname, port, pathname } = new URL(url)
+  return {
+    ...{ sql, clock, random, wait, new_id: idMaker(clock, random) },
+    database: `${hostname}:${port || 5432}${pathname}`,
+    async seal() {
+      const file = join(config.data_dir, 'secret.key')
+      const configured = sealing || (await readFile(file, 'utf8').catch(() => undefined))?.trim()
+      if (configured) return sealWith(sealingKeys(configured), random)
+      throw refusal(`There is no sealing key: set PENSTOCK_SECRET_KEY, or --data-dir to the folder that has ${file}.`)
+    },
+    depositAddress: async () => depositAddresses(await depositKey(sql, config)),
+    chainAt(node_urls, solid_urls) {
+      const named = [
+        ...node_urls.map((one) => ['--node-url', one]),
+        ...solid_urls.map((one) => ['--solid-node-url', one]),
+      ]
+      const { nodes } = readConfig(named.flat(), io.env)
+      return nodes && chainView(nodes, transport)
+    },
+  }
+}
+
+/** The extended public key that deposit addresses are derived from: the operator's, or that of the sandbox. */
+async function depositKey(sql: Sql, { wallets_file, data_dir, database_url }: Config): Promise<string> {
+  if (wallets_file) return (await readWallets(wallets_file)).deposit_xpub
+  const kept = await readFile(join(data_dir, 'sandbox.json'), 'utf8').catch(() => undefined)
+  // A sandbox has a customer from the beginning, and with it an address to compare with.
+  const [customer] = await sql`select 1 from customer limit 1`
+  if (kept === undefined || (database_url !== undefined && !customer)) {
+    throw refusal('Deposit addresses need the public key of the wallets: set PENSTOCK_WALLETS.')
+  }
+  return deriveSandbox((JSON.parse(kept) as { phrase: string }).phrase).wallets.deposit_xpub
+}
+
