@@ -1,5 +1,5 @@
-// The operator's commands: finds the command, reads what was given, connects, and prints what it answers, as text for
-// reading or as JSON. Exit codes: 0 done, 1 not so or not there or broken, 2 asked wrongly. No secret comes in by an
+// The operator's commands, on the database of DATABASE_URL or on the private one of a running `npm start`: connects, runs
+// the command, and prints what it answers, as text for reading or as JSON. Exit codes: 0 done, 1 not so or not there or broken, 2 asked wrongly. No secret comes in by an
 // argument; the one that goes out, a new key's, goes out once.
 
 import { realpathSync } from 'node:fs'
@@ -8,11 +8,20 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import { misuse, Refused, refusal } from './admin/actions.ts'
+import { Refused, refusal } from './admin/actions.ts'
 import { bookCommands } from './admin/books.ts'
 import { chainCommands } from './admin/chain.ts'
-import { type Answer, type Command, flag, type Needs, type Option, text } from './admin/command.ts'
+import { chainView } from './admin/chain_books.ts'
+import {
+  type Answer,
+  type Command,
+  findCommand,
+  helpOf,
+  type Needs,
+  overview,
+  type Reading,
+  readArguments,
+} from './admin/command.ts'
 import { customerCommands, keyCommands, sealingKeys } from './admin/customers.ts'
 import { orderCommands } from './admin/orders.ts'
 import { priceCommands, switchCommands } from './admin/prices.ts'
@@ -28,8 +37,7 @@ import { trxText } from './lib/json.ts'
 import { readMigrations } from './lib/migrate.ts'
 import { connect, type Sql } from './lib/sql.ts'
 import { deriveSandbox } from './sandbox.ts'
-import { fieldsOf, parseNodeJson } from './tron/answers.ts'
-import { httpTransport, type Transport, tronNode } from './tron/node.ts'
+import { httpTransport, type Transport } from './tron/node.ts'
 import { readWallets } from './wallets.ts'
 
 /** What the command line has of the world around it. */
@@ -68,11 +76,12 @@ export async function runCommand(args: readonly string[], io: Io): Promise<numbe
   try {
     const [first = ''] = args
     if (first === '' || first === '--help' || first === '-h') {
-      io.out(overview())
+      io.out(overview(COMMANDS))
       return 0
     }
-    const { command, rest } = findCommand(Object.hasOwn(ALIASES, first) ? [...ALIASES[first]!, ...args.slice(1)] : args)
-    const given = readGiven(command, rest)
+    const meant = Object.hasOwn(ALIASES, first) ? [...ALIASES[first]!, ...args.slice(1)] : args
+    const { command, rest } = findCommand(COMMANDS, meant)
+    const given = readArguments(command, rest)
     if (given.help) {
       io.out(helpOf(command))
       return 0
@@ -98,11 +107,7 @@ function excuse(thrown: unknown): [string, number] {
   return [thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown), 1]
 }
 
-async function answerOf(
-  command: Command,
-  given: GivenOptions & { values: Record<string, unknown> },
-  io: Io,
-): Promise<Answer> {
+async function answerOf(command: Command, given: Reading, io: Io): Promise<Answer> {
   const { values, data_dir, by = io.user, reason = null } = given
   // The sealing key is read when it is needed: it may be a list here.
   const { PENSTOCK_SECRET_KEY: sealing, ...env } = io.env
@@ -191,3 +196,83 @@ async function depositKey(sql: Sql, { wallets_file, data_dir, database_url }: Co
   return deriveSandbox((JSON.parse(kept) as { phrase: string }).phrase).wallets.deposit_xpub
 }
 
+/** JSON with whole integers and times as text. Control characters that JSON lets through are written as escapes. */
+function jsonText(value: unknown): string {
+  const text = JSON.stringify(
+    value,
+    (_key, one: unknown) => (typeof one === 'bigint' ? JSON.rawJSON(one.toString()) : one),
+    2,
+  )
+  return `${text.replace(/[\x7f-\x9f]/g, (one) => `\\u00${one.charCodeAt(0).toString(16)}`)}\n`
+}
+
+function answerText({ value, text, note }: Answer): string {
+  return `${text ?? `${shown(value).join('\n').trimStart()}\n`}${note === undefined ? '' : `\n${note}\n`}`
+}
+
+type Row = Record<string, unknown>
+
+const isRow = (value: unknown): value is Row =>
+  typeof value === 'object' && value !== null && !(value instanceof Date) && !Array.isArray(value)
+const isTable = (value: unknown): value is Row[] => Array.isArray(value) && (value.length === 0 || value.every(isRow))
+
+/** A list as a table; one thing as its fields, with what it holds below. */
+function shown(value: unknown): string[] {
+  if (isTable(value)) return table(value)
+  if (!isRow(value)) return [cell('', value)]
+  const parts = Object.entries(value).filter(([, one]) => isRow(one) || isTable(one))
+  const fields = Object.entries(value).filter((field) => !parts.some(([key]) => key === field[0]))
+  const width = Math.max(0, ...fields.map(([key]) => heading(key).length)) + 2
+  const lines = fields.map(([key, one]) => `${heading(key).padEnd(width)}${cell(key, one) || '-'}`)
+  return [...lines, ...parts.flatMap(([key, one]) => ['', heading(key), ...shown(one).map((line) => `  ${line}`)])]
+}
+
+/** `amount_sun` is read in TRX. */
+const heading = (key: string) => key.replace(/_sun$/, ' TRX').replaceAll('_', ' ')
+
+function table(rows: readonly Row[]): string[] {
+  const [first] = rows
+  if (!first) return ['none']
+  const keys = Object.keys(first)
+  const lines = [keys.map(heading), ...rows.map((row) => keys.map((key) => cell(key, row[key])))]
+  const widths = keys.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)))
+  const right = keys.map((key) => rows.every((row) => row[key] === null || /^(bigint|number)$/.test(typeof row[key])))
+  const pad = (text: string, i: number) => (right[i] ? text.padStart(widths[i]!) : text.padEnd(widths[i]!))
+  return lines.map((line) => line.map(pad).join('  ').trimEnd())
+}
+
+/** One value on one line. What customers have written must not steer a terminal. */
+function cell(key: string, value: unknown): string {
+  if (value === null || value === undefined) return ''
+  if (value instanceof Date) return wireTime(value)
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (typeof value === 'bigint') return key.endsWith('_sun') ? trxText(value) : value.toString()
+  if (Array.isArray(value)) return value.map((one) => cell('', one)).join(', ')
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return text.replace(/\p{Cc}|\p{Cf}/gu, '\u00b7')
+}
+
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A container may run as a number that has no name.
+    return `user ${process.getuid?.() ?? ''}`.trim()
+  }
+}
+
+const [, script] = process.argv
+if (script !== undefined && realpathSync(script) === fileURLToPath(import.meta.url)) {
+  // A reader that has seen enough, like `head`, is no failure.
+  process.stdout.on('error', () => process.exit(0))
+  process.exitCode = await runCommand(process.argv.slice(2), {
+    env: process.env,
+    user: userName(),
+    out: (text) => process.stdout.write(text),
+    err: (text) => process.stderr.write(text),
+    clock: systemClock,
+    random: systemRandom,
+    transport: httpTransport,
+    wait: (ms) => delay(ms),
+  })
+}

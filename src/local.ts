@@ -26,6 +26,7 @@ import {
 } from './sandbox.ts'
 import { listening, type Serving, sealingKey, serve } from './serve.ts'
 import { httpTransport, tronNode } from './tron/node.ts'
+import { USDT } from './tron/tokens.ts'
 
 export type CustomerAccess = { customer_id: string; token: string; secret: string; deposit_address: string }
 
@@ -36,8 +37,12 @@ export type Local = Serving & {
   sandbox: Sandbox
   customer: CustomerAccess
   database_url: string
+  /** The sample token, when the chain is the bundled one. */
+  token: Token | undefined
   close(): Promise<void>
 }
+
+export type Token = { address: string; owner_private_key: string }
 
 export type LocalOptions = {
   config: Config
@@ -74,7 +79,8 @@ async function build(
 ): Promise<Local> {
   const { config, log } = options
   const database_url = config.database_url ?? (await startDatabase(options, closers))
-  const nodes = config.nodes ?? [{ url: await startChain(options, closers) }]
+  const chain = config.nodes ? undefined : await startChain(options, closers)
+  const nodes = config.nodes ?? [{ url: chain!.url }]
   const node_url = nodes[0]!.url
   const control = devchainControl(node_url, httpTransport)
   await control('state').catch(() => {
@@ -97,7 +103,8 @@ async function build(
   const customer = await sandboxCustomer(config.data_dir, serving)
   await fundFirst({ serving, control, sandbox, customer })
   await untilReady(serving, customer)
-  return { ...serving, api_url: serving.api_url!, node_url, control, sandbox, customer, database_url, close }
+  const reached = { api_url: serving.api_url!, node_url, database_url, token: chain?.token }
+  return { ...serving, ...reached, control, sandbox, customer, close }
 }
 
 async function startDatabase({ config, log, throw_away }: LocalOptions, closers: (() => Promise<unknown>)[]) {
@@ -108,7 +115,10 @@ async function startDatabase({ config, log, throw_away }: LocalOptions, closers:
   return postgres.url
 }
 
-async function startChain(options: LocalOptions, closers: (() => Promise<unknown>)[]): Promise<string> {
+async function startChain(
+  options: LocalOptions,
+  closers: (() => Promise<unknown>)[],
+): Promise<{ url: string; token: Token }> {
   const { config, block_time_seconds = 3, throw_away = false } = options
   const start = (port: number) =>
     startDevchain({
@@ -125,7 +135,7 @@ async function startChain(options: LocalOptions, closers: (() => Promise<unknown
         })
       : await listening(() => start(chain_port), chain_port)
   closers.push(devchain.close)
-  return devchain.url
+  return { url: devchain.url, token: { address: USDT, owner_private_key: devchain.chain.usdt_owner_key } }
 }
 
 /** The sandbox's customer: its token and secret are kept beside the data, for this customer alone. */

@@ -56,12 +56,13 @@ function announce({ api_url, node_url, customer, sandbox, database_url }: Local)
 }
 
 /** What a program needs to use what was started. */
-function readyText({ api_url, node_url, customer, sandbox, database_url }: Local): string {
+function readyText({ api_url, node_url, customer, sandbox, database_url, token: sample }: Local): string {
   const { token, secret, deposit_address, customer_id } = customer
   const ready = {
     ...{ api_url, node_url, customer: { token, secret, deposit_address, customer_id } },
     admin: { database_url },
     funded_accounts: sandbox.funded_accounts,
+    ...(sample && { token: sample }),
   }
   return `${JSON.stringify(ready, null, 2)}\n`
 }

@@ -26,6 +26,7 @@ const ENERGY_STAKE_SUN = 30_000_000n * TRX
 const BANDWIDTH_STAKE_SUN = 5_000_000n * TRX
 const FLOAT_SUN = 100_000n * TRX
 const FUNDED_SUN = 1_000_000n * TRX
+const FUNDED_USDT = 100_000n * 1_000_000n
 
 /** The permission of a hot key, by the bits of the contract types that it may use. */
 const DELEGATE_AND_RECLAIM = '0000000000000006'.padEnd(64, '0')
@@ -42,7 +43,10 @@ export type Sandbox = {
 }
 
 /** A devchain that is driven over HTTP. */
-export type Control = (path: 'fund' | 'mine' | 'advance' | 'state', body?: object) => Promise<Record<string, unknown>>
+export type Control = (
+  path: 'fund' | 'mint' | 'mine' | 'advance' | 'state',
+  body?: object,
+) => Promise<Record<string, unknown>>
 
 export function devchainControl(url: string, transport: Transport): Control {
   return async (path, body = {}) => {
@@ -123,7 +127,10 @@ export async function prepareChain(needs: ChainNeeds, sandbox: Sandbox): Promise
     await transact(needs, owner, restricting(owner, addressOf(wallet.private_key), operations))
   }
   await control('mine', { blocks: 1 })
-  for (const { address } of sandbox.funded_accounts) await fund(control, address, FUNDED_SUN)
+  for (const { address } of sandbox.funded_accounts) {
+    await control('mint', { address, amount: Number(FUNDED_USDT) })
+    await fund(control, address, FUNDED_SUN)
+  }
   await control('mine', { blocks: 1 })
 }
 

@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import type { Endpoint } from '../src/http/endpoint.ts'
 import { makeWorld, post, type World } from './world.ts'
 
+/** For an endpoint without parameters a tenth of them. */
 const BODIES = 2_000
 const SEED = 7
 const AT_ONCE = 25
@@ -128,7 +129,8 @@ const nonsense = fc.oneof(
 function bodiesFor(endpoint: Endpoint, world: World): string[] {
   const close = near(endpoint.body as Shape, rightFor(world))
   const body = fc.oneof({ weight: 9, arbitrary: close }, { weight: 1, arbitrary: nonsense })
-  return fc.sample(body, { seed: SEED, numRuns: BODIES })
+  const has_fields = Object.keys(endpoint.body.properties).length > 0
+  return fc.sample(body, { seed: SEED, numRuns: has_fields ? BODIES : BODIES / 10 })
 }
 
 test('no body that is signed makes an endpoint fail, and every refusal is a documented one', async (t) => {
@@ -156,7 +158,7 @@ test('no body that is signed makes an endpoint fail, and every refusal is a docu
     }
     fields.push({ path: endpoint.path, codes: [...seen].sort(([a], [b]) => a - b).join(' ') })
     if (SUCCEEDS.has(endpoint.path))
-      assert.ok((seen.get(0) ?? 0) > BODIES / 40, `${endpoint.path} hardly succeeds: ${[...seen].join(' ')}`)
+      assert.ok((seen.get(0) ?? 0) > bodies.length / 40, `${endpoint.path} hardly succeeds: ${[...seen].join(' ')}`)
   }
   t.diagnostic(JSON.stringify(fields))
 })

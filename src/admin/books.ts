@@ -274,8 +274,11 @@ export async function checkAllBooks(
   const first = await look()
   const again = first.some(({ state }) => state !== 'holds') && (await wait(LOOK_AGAIN_MS).then(look))
   const reports = again ? again.map((one, i) => foundTwice(first[i]!, one)) : first
-  const node_wanted = { state: 'not checked', note: 'give --node-url', findings: [] } as const
-  return chain ? reports : [...reports, ...NODE_RULES.map((rule) => ({ ...rule, ...node_wanted, findings: [] }))]
+  const unasked = NODE_RULES.map(
+    (rule): RuleReport => ({ ...rule, state: 'not checked', note: 'give --node-url', findings: [] }),
+  )
+  const number = ({ rule }: RuleReport) => Number(rule.slice(1))
+  return (chain ? reports : [...reports, ...unasked]).sort((a, b) => number(a) - number(b))
 }
 
 /** What was found at both looks, in the words of the second. */

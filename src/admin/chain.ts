@@ -95,14 +95,14 @@ export type PoolRow = {
   out: bigint
   out_sun: bigint
   /** What a stake of 1000 TRX gives. */
-  units_of_1000_trx: bigint | null
+  units_per_1000_trx: bigint | null
 }
 
 export async function poolRows(sql: Sql): Promise<PoolRow[]> {
   return sql<PoolRow>`
     select p.resource, room, reserved, room - reserved as free, coalesce(sum(d.amount), 0)::bigint as out,
            coalesce(sum(d.stake_sun), 0)::bigint as out_sun,
-           1000 * total_limit / nullif(total_weight, 0) as units_of_1000_trx
+           1000 * total_limit / nullif(total_weight, 0) as units_per_1000_trx
     from pool as p left join delegation as d on d.resource = p.resource and d.state in ('delegating', 'active', 'reclaiming')
     group by p.resource order by p.resource desc`
 }

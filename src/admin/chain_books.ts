@@ -5,8 +5,8 @@
 import { Outage } from '../lib/fault.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import type { Address } from '../tron/address.ts'
-import { fieldsOf, integer, listOf, text } from '../tron/answers.ts'
-import type { Node, Resource } from '../tron/node.ts'
+import { fieldsOf, integer, listOf, parseNodeJson, text } from '../tron/answers.ts'
+import { type Node, type NodeOptions, type Resource, type Transport, tronNode } from '../tron/node.ts'
 
 /** A node to compare with. */
 export type ChainView = {
@@ -14,6 +14,27 @@ export type ChainView = {
   /** One request to it; answers what the node's JSON says. Throws Outage. */
   ask(path: string, body: object): Promise<unknown>
 }
+
+/** Reads go to the first of the nodes that answers, what only is asked here to the first. */
+export function chainView(nodes: NodeOptions['nodes'], transport: Transport): ChainView {
+  const { url = '', solid_url = url, headers = {} } = nodes[0] ?? {}
+  return {
+    node: tronNode({ nodes, transport }),
+    async ask(path, body) {
+      const side = (path.startsWith('/walletsolidity/') ? solid_url : url).replace(/\/+$/, '')
+      const request = { url: side + path, body: JSON.stringify(body), headers, timeout_ms: TIMEOUT_MS }
+      const answer = await transport(request).catch((cause: unknown) => {
+        throw new Outage(`node ${side}`, { cause })
+      })
+      if (answer.status !== 200) throw new Outage(`node ${side} answers ${path} with HTTP ${answer.status}`)
+      const value = fieldsOf(parseNodeJson(answer.body, path), path)
+      if (value.Error !== undefined) throw new Outage(`node ${side} answers ${path} with ${String(value.Error)}`)
+      return value
+    },
+  }
+}
+
+const TIMEOUT_MS = 30_000
 
 export type Finding = { subject: string; found: string }
 

@@ -1,7 +1,8 @@
-// Commands as data. A noun's file lists what operators may do with it by command() and change(); the command line finds,
-// explains and runs that list, and a console could do the same. A change() runs in one transaction together with the
-// record of who made it and why: no command can forget the record, because it never sees the difference.
+// Commands as data. A noun's file lists what operators may do with it by command() and change(); here what was typed is
+// found in that list, read and explained. A change() runs in one transaction together with the record of who made it and
+// why: no command can forget the record, because it is not the one that makes it.
 
+import { parseArgs } from 'node:util'
 import type { DepositAddress } from '../customers/deposit_addresses.ts'
 import type { Seal } from '../customers/seal.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -190,3 +191,144 @@ export const paging = {
 }
 
 export const LIMIT = 50
+
+/** What every command takes, and what every change takes. */
+export const COMMON = {
+  data_dir: text('DIR', 'where `npm start` keeps everything (./data); DATABASE_URL goes before it'),
+  json: flag('print JSON'),
+  help: flag('print this'),
+}
+export const CHANGING = {
+  by: text('NAME', 'who makes the change (the user of this machine)'),
+  reason: text('TEXT', 'why, for the record'),
+}
+
+export const optionName = (key: string) => `--${key.replaceAll('_', '-')}`
+
+/** What was given to a command: its own operands and options, and those that are common. */
+export type Reading = Given<typeof COMMON> & Given<typeof CHANGING> & { values: Record<string, unknown> }
+
+/** Finds the command that the first words name. Throws misuse, with the nearest words there are. */
+export function findCommand(
+  commands: readonly Command[],
+  args: readonly string[],
+): { command: Command; rest: string[] } {
+  const [noun = '', verb = ''] = args
+  for (const words of [`${noun} ${verb}`, noun]) {
+    const command = commands.find((one) => one.words === words)
+    if (command) return { command, rest: args.slice(words.split(' ').length) }
+  }
+  const all = commands.map(({ words }) => words.split(' '))
+  const verbs = all.flatMap(([first, second]) => (first === noun && second !== undefined ? [second] : []))
+  const choice = `${verbs.slice(0, -1).join(', ')} or ${verbs.at(-1)}`
+  if (verbs.length > 0 && (verb === '' || verb.startsWith('-'))) throw misuse(`${noun} what: ${choice}?`)
+  if (verbs.length > 0) throw misuse(`There is no ${noun} ${verb}${nearest(verb, verbs)}: it is ${choice}.`)
+  const nouns = [...new Set(all.map(([first]) => first!))]
+  throw misuse(`There is no command ${noun}${nearest(noun, nouns)}. --help lists them all.`)
+}
+
+/** Reads what follows the words of a command. With --help nothing else is looked at. Throws misuse. */
+export function readArguments(command: Command, args: readonly string[]): Reading {
+  const { options, operands, words } = command
+  const known: Options = { ...options, ...(command.changes && CHANGING), ...COMMON }
+  const { given, left } = sortTokens(words, known, args)
+  const read = (key: string, option: Option<unknown>) => option.read(given.get(key) ?? [], optionName(key))
+  const readAll = (wanted: Options) =>
+    Object.fromEntries(Object.entries(wanted).map(([key, one]) => [key, read(key, one)]))
+  // Their own readers have read them, so the types are theirs.
+  const common = readAll({ ...CHANGING, ...COMMON }) as Given<typeof COMMON> & Given<typeof CHANGING>
+  if (common.help) return { ...common, values: {} }
+  const values = readAll(options)
+  for (const [key, option] of Object.entries(operands)) {
+    const mine = left.splice(0, option.many ? left.length : 1)
+    values[key] = option.read(mine, `${words}: ${option.value}`)
+  }
+  if (left.length > 0) throw misuse(`${words} does not take ${JSON.stringify(left[0])}.`)
+  return { ...common, values }
+}
+
+function sortTokens(words: string, known: Options, args: readonly string[]) {
+  const keys = new Map(Object.keys(known).map((key) => [optionName(key), key]))
+  const types = Object.entries(known).map(([key, { value }]) => [
+    optionName(key).slice(2),
+    { type: value === '' ? ('boolean' as const) : ('string' as const), ...(key === 'help' && { short: 'h' }) },
+  ])
+  const { tokens } = parseArgs({ args: [...args], strict: false, tokens: true, options: Object.fromEntries(types) })
+  const given = new Map<string, string[]>()
+  const left: string[] = []
+  for (const token of tokens) {
+    if (token.kind === 'positional') left.push(token.value)
+    if (token.kind !== 'option') continue
+    const { rawName: name, value, inlineValue } = token
+    const key = keys.get(`--${token.name}`)
+    if (key === undefined) throw misuse(`${words} has no option ${name}${nearest(name, [...keys.keys()])}.`)
+    const { value: wanted } = known[key]!
+    if (wanted === '' && value !== undefined) throw misuse(`${name} takes no value.`)
+    // An option's name where its value should be: the value was forgotten.
+    const forgotten = wanted !== '' && (value === undefined || (!inlineValue && value.startsWith('--')))
+    if (forgotten) throw misuse(`${name} has no value: ${name} ${wanted}.`)
+    given.set(key, [...(given.get(key) ?? []), value ?? ''])
+  }
+  return { given, left }
+}
+
+/** ` (do you mean orders?)`, or nothing when no known word is near. */
+function nearest(word: string, known: readonly string[]): string {
+  const near = known.filter((one) => distance(word, one) <= 2 || (word.length > 1 && one.startsWith(word)))
+  return near.length === 0 ? '' : ` (do you mean ${near.join(' or ')}?)`
+}
+
+/** How many characters must be changed, put in or taken out to make one word of the other. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const above = row
+    row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1] ? 0 : 1
+      row.push(Math.min(above[j]! + 1, row[j - 1]! + 1, above[j - 1]! + same))
+    }
+  }
+  return row.at(-1)!
+}
+
+const columns = (rows: readonly (readonly [string, string])[]) => {
+  const width = Math.max(...rows.map(([left]) => left.length)) + 2
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}${right}`)
+}
+
+/** The help of one command. */
+export function helpOf({ words, summary, details, operands, options, changes }: Command): string {
+  const shown = Object.values(operands).map(({ value, needed, many }) => {
+    const one = many ? `${value}...` : value
+    return needed ? one : `[${one}]`
+  })
+  const line = ([key, { value, help, many }]: [string, Option<unknown>]): [string, string] => [
+    `${optionName(key)} ${value}`.trim(),
+    many ? `${help}; may be repeated` : help,
+  ]
+  return [
+    `penstock ${[words, ...shown].join(' ')} [options]`,
+    '',
+    `${summary}.`,
+    ...(details === undefined ? [] : ['', details]),
+    ...(shown.length === 0 ? [] : ['', ...columns(Object.values(operands).map(({ value, help }) => [value, help]))]),
+    '',
+    ...columns(Object.entries({ ...options, ...(changes && CHANGING), ...COMMON }).map(line)),
+    '',
+  ].join('\n')
+}
+
+/** All commands with what they are for. */
+export function overview(commands: readonly Command[]): string {
+  return [
+    'penstock NOUN VERB [options]      npm run -s penstock -- NOUN VERB [options]',
+    '',
+    ...columns(commands.map(({ words, summary }) => [words, summary])),
+    '',
+    'Each has --help and --json. They work on the database of DATABASE_URL or, without it, on the one that npm start',
+    'runs in ./data (--data-dir DIR). Every change is recorded with its author (--by) and reason (--reason).',
+    'Exit codes: 0 done; 1 not so, not there, or broken; 2 asked wrongly.',
+    '',
+  ].join('\n')
+}

@@ -10,6 +10,7 @@ import { readSlot } from './holdings.ts'
 import type { Label } from './labels.ts'
 import {
   ASSET,
+  addressWords,
   BALANCE,
   bitCount,
   CELL,
@@ -136,7 +137,7 @@ export async function readCheckpoint(
   }
   if (!header || !index || slots !== header.slots) throw new Error('the checkpoint is not whole')
   for (const { asset, address, category, field, beyond } of header.wide) {
-    const slot = index.memory.find(asset, Buffer.from(address, 'hex'), 0)
+    const slot = index.memory.find(asset, addressWords(Buffer.from(address, 'hex')), 0)
     for (let i = 0; i < beyond; i++) index.memory.carryOut(slot, category, field)
   }
   return index
@@ -152,7 +153,7 @@ function spellsOf({ freezes }: Header): FreezeSpell[] {
 function readInto(index: FlowIndex, input: Input): void {
   const { memory } = index
   const asset = input.byte()
-  const slot = index.slot(asset, input.bytes(20))
+  const slot = index.slot(asset, addressWords(input.bytes(20)))
   const base = slot * SLOT
   input.amount(memory.slots, base + BALANCE)
   input.amount(memory.slots, base + SENT)

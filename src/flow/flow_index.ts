@@ -8,6 +8,7 @@ import { isTerminal, isValidAt, type Label, labelInForce } from './labels.ts'
 import {
   ASSET,
   add,
+  addressWords,
   BALANCE,
   bitCount,
   CELL,
@@ -84,6 +85,8 @@ export class FlowIndex {
   /** The last block begun. */
   block_number = 0
   block_time_ms: number = Number.NEGATIVE_INFINITY
+  /** The result of reading ahead, which only has to go somewhere. */
+  fetched = 0
   /** The number, in the log, of the last transfer applied. */
   sequence = 0
   readonly freezes: FreezeSpell[] = []
@@ -171,11 +174,11 @@ export class FlowIndex {
   /** Puts the label in force into the address's slots. A terminal holds nothing: its customers' money is not its own. */
   private relabel(address: string): void {
     const { memory } = this
-    const bytes = Buffer.from(address, 'hex')
+    const words = addressWords(Buffer.from(address, 'hex'))
     const packed = packLabel(this.labelOf(address))
-    const slots = [memory.findOrMake(LABEL_ASSET, bytes, 0)]
+    const slots = [memory.findOrMake(LABEL_ASSET, words, 0)]
     for (let asset = 0; asset < this.assets; asset++) {
-      const slot = memory.find(asset, bytes, 0)
+      const slot = memory.find(asset, words, 0)
       if (slot >= 0) slots.push(slot)
     }
     for (const slot of slots) {
@@ -193,14 +196,14 @@ export class FlowIndex {
     slots.fill(0, base + BALANCE, base + BALANCE + 2)
   }
 
-  /** The slot of an address (20 bytes from `at`) for an asset (0 to 254), made when there is none. */
-  slot(asset: number, bytes: Uint8Array, at = 0): number {
+  /** The slot of an address (five words from `at`) for an asset (0 to 254), made when there is none. */
+  slot(asset: number, words: Uint32Array, at = 0): number {
     const { memory } = this
     const count = memory.slot_count
-    const slot = memory.findOrMake(asset, bytes, at)
+    const slot = memory.findOrMake(asset, words, at)
     if (memory.slot_count > count) {
       if (asset >= this.assets) this.assets = asset + 1
-      const labelled = memory.find(LABEL_ASSET, bytes, at)
+      const labelled = memory.find(LABEL_ASSET, words, at)
       if (labelled >= 0)
         memory.slots[slot * SLOT + ASSET]! |= (memory.slots[labelled * SLOT + ASSET]! & 0xffff0000) >>> 0
     }

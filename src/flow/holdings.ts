@@ -3,6 +3,7 @@
 import { CATEGORY_COUNT } from './categories.ts'
 import type { FlowIndex } from './flow_index.ts'
 import {
+  addressWords,
   BALANCE,
   CELL,
   CELL_DOUBLES,
@@ -51,9 +52,9 @@ export type Holding = {
   portions: Portion[]
 }
 
-/** What an address (20 bytes from `at`) has of an asset; undefined when it never took part in a transfer of it. */
-export function readHolding(index: FlowIndex, asset: number, bytes: Uint8Array, at = 0): Holding | undefined {
-  const slot = index.memory.find(asset, bytes, at)
+/** What an address (20 bytes) has of an asset; undefined when it never took part in a transfer of it. */
+export function readHolding(index: FlowIndex, asset: number, address: Uint8Array): Holding | undefined {
+  const slot = index.memory.find(asset, addressWords(address), 0)
   return slot < 0 || index.memory.slots[slot * SLOT + LAST_BLOCK] === 0 ? undefined : readSlot(index, slot)
 }
 

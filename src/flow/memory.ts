@@ -59,7 +59,7 @@ export class Memory {
   private table: Uint32Array
 
   constructor(slots_expected: number) {
-    this.slots = new Uint32Array(Math.max(16, slots_expected) * SLOT)
+    this.slots = onLines(Math.max(16, slots_expected) * SLOT)
     this.cells = new Uint32Array(Math.max(16, slots_expected) * CELL)
     this.doubles = new Float64Array(this.cells.buffer)
     this.table = new Uint32Array(2 ** Math.ceil(Math.log2(Math.max(16, slots_expected) * 2)))
@@ -70,46 +70,67 @@ export class Memory {
     return (this.slot_count * SLOT + this.cell_end * CELL) * 4 + this.table.byteLength
   }
 
-  /** The slot of an address (20 bytes from `at`), or -1. */
-  find(asset: number, bytes: Uint8Array, at: number): number {
-    const place = this.place(asset, readWords(bytes, at))
-    return this.table[place]! - 1
+  /** The slot of an address (five words from `at`), or -1. */
+  find(asset: number, words: Uint32Array, at: number): number {
+    return this.table[this.place(asset, words, at)]! - 1
+  }
+
+  /** Fetches what the table has for an address, without comparing: 0, or one more than the slot that it may be. */
+  guess(asset: number, words: Uint32Array, at: number): number {
+    const { table } = this
+    return table[hashOf(asset, words[at]!, words[at + 1]!) & (table.length - 1)]!
+  }
+
+  /** Fetches slots that were guessed, and the first of their cells. The result says nothing: it keeps the reads alive. */
+  fetch(guesses: Uint32Array, count: number): number {
+    const { slots, cells } = this
+    let read = 0
+    for (let i = 0; i < count; i++) if (guesses[i]! > 0) read ^= slots[(guesses[i]! - 1) * SLOT + MASK]!
+    for (let i = 0; i < count; i++) {
+      if (guesses[i] === 0) continue
+      const base = (guesses[i]! - 1) * SLOT
+      const first = slots[base + CELLS]!
+      const last = first + ((slots[base + ASSET]! >>> 8) & 31)
+      for (let word = first * CELL; word < last * CELL; word += 16) read ^= cells[word]!
+    }
+    return read
   }
 
   /** The slot of an address; made, empty and without a label, when there is none. */
-  findOrMake(asset: number, bytes: Uint8Array, at: number): number {
-    const address = readWords(bytes, at)
-    const place = this.place(asset, address)
+  findOrMake(asset: number, words: Uint32Array, at: number): number {
+    const place = this.place(asset, words, at)
     const found = this.table[place]!
-    return found > 0 ? found - 1 : this.make(asset, address, place)
+    return found > 0 ? found - 1 : this.make(asset, words, { at, place })
   }
 
-  private make(asset: number, address: Uint32Array, place: number): number {
+  private make(asset: number, words: Uint32Array, where: { at: number; place: number }): number {
     const slot = this.slot_count
-    if ((slot + 1) * SLOT > this.slots.length) this.slots = grown(this.slots)
-    this.slots.set(address, slot * SLOT)
+    if ((slot + 1) * SLOT > this.slots.length) this.slots = grown(this.slots, onLines)
+    for (let i = 0; i < 5; i++) this.slots[slot * SLOT + i] = words[where.at + i]!
     this.slots[slot * SLOT + ASSET] = asset
     this.slot_count += 1
-    this.table[place] = slot + 1
+    this.table[where.place] = slot + 1
     if (this.slot_count * 2 > this.table.length) this.widenTable()
     return slot
   }
 
   /** Where in the table the address is, or would be put. */
-  private place(asset: number, address: Uint32Array): number {
+  private place(asset: number, words: Uint32Array, at: number): number {
     const { table, slots } = this
+    const a = words[at]!
+    const b = words[at + 1]!
     const last = table.length - 1
-    let place = hashOf(asset, address[0]!, address[1]!) & last
+    let place = hashOf(asset, a, b) & last
     for (;;) {
       const found = table[place]!
       if (found === 0) return place
       const base = (found - 1) * SLOT
       if (
-        slots[base] === address[0] &&
-        slots[base + 1] === address[1] &&
-        slots[base + 2] === address[2] &&
-        slots[base + 3] === address[3] &&
-        slots[base + 4] === address[4] &&
+        slots[base] === a &&
+        slots[base + 1] === b &&
+        slots[base + 2] === words[at + 2] &&
+        slots[base + 3] === words[at + 3] &&
+        slots[base + 4] === words[at + 4] &&
         (slots[base + ASSET]! & 255) === asset
       )
         return place
@@ -148,7 +169,8 @@ export class Memory {
       this.slots[base + CELLS] = to
       this.slots[base + ASSET] = (this.slots[base + ASSET]! & 0xffff00ff) | (larger << 8)
     }
-    // From the last cell to the first, so that cells can move up within their own block.
+    // From the last cell to the first, so that cells can move up within their own block. Word by word: for so few words
+    // the array's own copy and fill are several times slower.
     from = (from + old_count) * CELL
     let end = (to + count) * CELL
     const { cells } = this
@@ -156,10 +178,11 @@ export class Memory {
       const bit = 0x80000000 >>> Math.clz32(rest)
       rest ^= bit
       end -= CELL
-      if ((had & bit) === 0) cells.fill(0, end, end + CELL)
+      if ((had & bit) === 0) for (let i = 0; i < CELL; i++) cells[end + i] = 0
       else {
         from -= CELL
-        if (from !== end) cells.copyWithin(end, from, from + CELL)
+        if (from === end) break
+        for (let i = 0; i < CELL; i++) cells[end + i] = cells[from + i]!
       }
     }
     this.slots[base + MASK] = mask
@@ -172,7 +195,7 @@ export class Memory {
     const start = this.cell_end
     this.cell_end += capacity
     if (this.cell_end * CELL > this.cells.length) {
-      this.cells = grown(this.cells)
+      this.cells = grown(this.cells, (length) => new Uint32Array(length))
       this.doubles = new Float64Array(this.cells.buffer)
     }
     return start
@@ -229,14 +252,11 @@ export function readNumber(words: Uint32Array, at: number): number {
   return words[at]! + words[at + 1]! * WORD
 }
 
-const read_words = new Uint32Array(5)
-
-/** The five words of an address. The result is overwritten by the next call. */
-function readWords(bytes: Uint8Array, at: number): Uint32Array {
-  for (let i = 0; i < 5; i++, at += 4) {
-    read_words[i] = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)
-  }
-  return read_words
+/** An address's 20 bytes as five words, the form in which slots keep it. */
+export function addressWords(bytes: Uint8Array): Uint32Array {
+  const words = new Uint32Array(5)
+  for (let i = 0; i < 20; i++) words[i >>> 2]! |= bytes[i]! << ((i & 3) * 8)
+  return words
 }
 
 /** Writes an address's 20 bytes from its slot. */
@@ -245,14 +265,20 @@ export function writeAddress(slots: Uint32Array, slot: number, bytes: Uint8Array
 }
 
 function hashOf(asset: number, a: number, b: number): number {
-  const mixed = Math.imul(a ^ Math.imul(asset + 1, 0x9e3779b1), 0x85ebca6b) ^ Math.imul(b, 0xc2b2ae35)
-  return (mixed ^ (mixed >>> 15)) >>> 0
+  let mixed = Math.imul(a ^ (asset << 24), 0x85ebca6b)
+  mixed = Math.imul(mixed ^ (mixed >>> 15) ^ b, 0xc2b2ae35)
+  return mixed ^ (mixed >>> 16)
+}
+
+/** Large buffers begin 16 bytes into a cache line. Beginning 48 bytes later, no slot lies on two lines. */
+function onLines(length: number): Uint32Array {
+  return new Uint32Array(new ArrayBuffer(48 + length * 4), 48, length)
 }
 
 /** Twice as large while small; then by half, because both live while the old is copied. */
-function grown(words: Uint32Array): Uint32Array {
-  const larger = words.length < 2 ** 24 ? words.length * 2 : Math.ceil((words.length * 1.5) / 112) * 112
-  const copy = new Uint32Array(larger)
+function grown(words: Uint32Array, make: (length: number) => Uint32Array): Uint32Array {
+  const larger = words.length < 2 ** 28 ? words.length * 2 : Math.ceil((words.length * 1.5) / 112) * 112
+  const copy = make(larger)
   copy.set(words)
   return copy
 }

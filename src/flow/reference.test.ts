@@ -8,6 +8,7 @@ import { readCheckpoint, stateHash, writeCheckpoint } from './checkpoint.ts'
 import { FlowIndex, type Freeze } from './flow_index.ts'
 import { type Holding, readHolding } from './holdings.ts'
 import { KINDS, type Label } from './labels.ts'
+import { addressWords } from './memory.ts'
 
 const PEOPLE = Array.from({ length: 7 }, (_, i) => `${i}`.repeat(2).padEnd(40, 'abcdef0123456789'))
 
@@ -148,8 +149,8 @@ const history: fc.Arbitrary<History> = fc.record({
 const bytesOf = (person: string) => Buffer.from(person, 'hex')
 
 function applyMove(index: FlowIndex, { asset, from, to, amount: q }: Move, sequence: number): boolean {
-  const sender = index.slot(asset, bytesOf(from))
-  const receiver = index.slot(asset, bytesOf(to))
+  const sender = index.slot(asset, addressWords(bytesOf(from)))
+  const receiver = index.slot(asset, addressWords(bytesOf(to)))
   const words = { low: Number(q & 0xffffffffn), high: Number(q >> 32n) }
   return index.transfer(sender, receiver, words, sequence)
 }

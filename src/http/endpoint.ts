@@ -14,6 +14,17 @@ export const Unauthenticated: FaultKind = fault(1, 'auth', 'Incorrect token or s
 export const ServiceUnavailable: FaultKind = fault(35, 'service_unavailable', 'Service unavailable')
 export const InternalError: FaultKind = fault(500, 'internal_server_error', 'Internal server error')
 
+/** One line of an endpoint's error matrix: what is answered, and when. */
+export type Refusal = { readonly code: number; readonly key: string; readonly when: string }
+
+/** A line of an error matrix: a kind of refusal with its sub-key, if it has one, and what leads to it. */
+export function refuses(kind: FaultKind, when: string, sub?: string): Refusal {
+  return { code: kind.code, key: sub === undefined ? kind.key : `${kind.key}.${sub}`, when }
+}
+
+/** A body to try an endpoint with. A test sends it; the reference shows it with the answer. */
+export type Example = { readonly summary: string; readonly body: Readonly<Record<string, unknown>> }
+
 /** What an API key may be limited to: looking, spending on the market, screening. */
 export type Scope = 'read' | 'buy' | 'aml'
 
@@ -46,8 +57,10 @@ type Description<Body extends TObject, Reply extends TSchema> = {
   body: Body
   /** Schema of `result`. */
   reply: Reply
-  /** The refusals of this endpoint beside the ones that are common to all. */
-  faults: readonly FaultKind[]
+  /** The refusals of this endpoint beside the ones that are common to all, in the order in which it checks. */
+  faults: readonly (FaultKind | Refusal)[]
+  /** Left out: `{}` is one. */
+  examples?: readonly Example[]
 }
 
 type Signed<Body, Result> = {
@@ -72,8 +85,9 @@ export type Endpoint = {
   readonly description: string | undefined
   readonly body: TObject
   readonly reply: TSchema
-  /** All refusals, those common to all endpoints included, in the order of their codes. */
-  readonly faults: readonly FaultKind[]
+  /** The error matrix: all refusals, those common to all endpoints included, in the order of the checks. */
+  readonly faults: readonly Refusal[]
+  readonly examples: readonly Example[]
   /** Reads the parsed body, or throws what is wrong with it. Undefined: a public endpoint without parameters, whose body
    *  nobody looks at. */
   readonly read: Read | undefined
@@ -85,15 +99,28 @@ export function endpoint<Body extends TObject, Reply extends TSchema>(
   spec: Description<Body, Reply> & (Signed<Static<Body>, Static<Reply>> | Public<Static<Body>, Static<Reply>>),
 ): Endpoint {
   const { path, auth, summary, description, body, reply, mutating = false } = spec
-  const reads = auth === 'signature' || Object.keys(body.properties).length > 0
-  const common = [auth === 'signature' && Unauthenticated, reads && InvalidParams, InternalError].filter(
-    (kind) => !!kind,
-  )
-  const faults = [...new Set([...common, ...spec.faults])].sort((a, b) => a.code - b.code)
+  const has_parameters = Object.keys(body.properties).length > 0
+  const reads = auth === 'signature' || has_parameters
   const scope = spec.auth === 'signature' ? spec.scope : undefined
+  const faults = [
+    ...(scope ? authRefusals(scope) : []),
+    ...(reads ? [refuses(InvalidParams, has_parameters ? PARAMS_REFUSED : BODY_REFUSED)] : []),
+    ...spec.faults.map((one) => (typeof one === 'function' ? refuses(one, one.sentence) : one)),
+    refuses(InternalError, 'A failure of the service'),
+  ]
   const read = reads ? bodyReader(body) : undefined
-  return { path, auth, scope, mutating, summary, description, body, reply, faults, read, handle: handler(spec) }
+  const examples = spec.examples ?? [{ summary: 'Without parameters', body: {} }]
+  const described = { path, auth, scope, mutating, summary, description, body, reply, faults, examples }
+  return { ...described, read, handle: handler(spec) }
 }
+
+const BODY_REFUSED = 'The body is neither empty nor a JSON object'
+const PARAMS_REFUSED = 'The body is not a JSON object, or a field of it is missing or not of its type'
+
+const authRefusals = (scope: Scope): Refusal[] => [
+  refuses(Unauthenticated, 'The token is not known, or the signature is not that of this body'),
+  refuses(Unauthenticated, `The key lacks the scope \`${scope}\``, 'scope'),
+]
 
 function handler<Body, Result>(spec: Signed<Body, Result> | Public<Body, Result>): Endpoint['handle'] {
   // The server calls a signed endpoint with a customer and with a body that its own reader made.

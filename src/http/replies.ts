@@ -12,7 +12,9 @@ export type Answer = {
   status: number
   /** The code in the body, for the log. */
   code: number
-  body: string
+  body: string | Uint8Array
+  /** JSON when left out. */
+  content_type?: string
   headers?: Readonly<Record<string, string>>
 }
 
@@ -29,6 +31,11 @@ export function refusal(request_id: string, { code, key, message }: Fault): Answ
 export function transportRefusal(request_id: string, status: number, headers: Record<string, string> = {}): Answer {
   const error = status === 404 ? 'Method not found' : (STATUS_CODES[status] ?? 'Bad Request')
   return { status, code: status, body: printJson({ code: status, error, request_id }), headers }
+}
+
+/** What a page refuses: the code is the HTTP status, as it is for what the transport refuses. */
+export function pageRefusal(request_id: string, status: number, error: string): Answer {
+  return { status, code: status, body: printJson({ code: status, error, request_id }) }
 }
 
 /** Throws when the text is not what the endpoint documents. */

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type onRequestHookHandler } from 'fastify'
 import type { Clock } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import type { Random } from '../lib/ids.ts'
@@ -14,6 +14,7 @@ import { type Log, thrownFields } from '../lib/log.ts'
 import type { Sql } from '../lib/sql.ts'
 import { parseBody } from './body.ts'
 import { type Customer, type Endpoint, InternalError, Unauthenticated } from './endpoint.ts'
+import type { Page } from './pages.ts'
 import { type RateLimit, rateLimiter } from './rate_limit.ts'
 import { type Answer, type CheckReply, refusal, replyChecker, success, transportRefusal } from './replies.ts'
 
@@ -43,6 +44,7 @@ export type Needs = { sql: Sql; clock: Clock; random: Random; log: Log; authenti
 
 export type Options = {
   endpoints: readonly Endpoint[]
+  pages?: readonly Page[]
   /** For each token, or for each address of those who show none. Undefined: no limit. */
   rate_limit?: RateLimit | undefined
   /** Addresses or networks of proxies whose X-Forwarded-For is believed. */
@@ -92,7 +94,7 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
 
   function send(request: FastifyRequest, reply: FastifyReply, answer: Answer, customer_id?: string): FastifyReply {
-    const { status, code, body, headers } = answer
+    const { status, code, body, headers, content_type = 'application/json; charset=utf-8' } = answer
     const path = request.url.split('?', 1)[0]!.slice(0, 200)
     const now_ms = needs.clock.now().getTime()
     const ms = now_ms - (request.arrived_at_ms ?? now_ms)
@@ -101,7 +103,7 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
     if (headers) reply.headers(headers)
     return reply
       .code(status)
-      .header('content-type', 'application/json; charset=utf-8')
+      .header('content-type', content_type)
       .header('x-request-id', request.id)
       .send(body)
   }
@@ -133,18 +135,24 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
 
   const check = options.check_replies ? await replyChecker() : undefined
   const refused = gate(needs, options)
+  const onRequest: onRequestHookHandler = (request, reply, done) => {
+    const answer = refused(request, reply)
+    if (answer) send(request, reply, answer)
+    else done()
+  }
   for (const endpoint of options.endpoints) {
     app.post(endpoint.path, {
-      onRequest: (request, reply, done) => {
-        const answer = refused(request, reply)
-        if (answer) send(request, reply, answer)
-        else done()
-      },
+      onRequest,
       handler: async (request, reply) => {
         const { answer, customer_id } = await serve(needs, { endpoint, request, check })
         return send(request, reply, answer, customer_id)
       },
     })
+  }
+  for (const page of options.pages ?? []) {
+    app.get<{ Params: Record<string, string> }>(page.path, { onRequest }, async (request, reply) =>
+      send(request, reply, await page.handle({ params: request.params, request_id: request.id })),
+    )
   }
   return app
 }

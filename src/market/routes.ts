@@ -1,26 +1,39 @@
 // The market on the wire: prices, purchases, and what became of them.
 
-import { type Static, Type } from 'typebox'
-import { type Endpoint, endpoint, InvalidParams, Money, ServiceUnavailable, unchecked } from '../http/endpoint.ts'
+import { Type } from 'typebox'
+import {
+  type Endpoint,
+  type Example,
+  endpoint,
+  InvalidParams,
+  Money,
+  refuses,
+  ServiceUnavailable,
+  unchecked,
+} from '../http/endpoint.ts'
+import { EXAMPLE } from '../http/examples.ts'
 import { InsufficientFunds, WalletNotFound } from '../ledger/ledger.ts'
-import { wireTime } from '../lib/clock.ts'
 import { fault } from '../lib/fault.ts'
 import { money } from '../lib/json.ts'
 import type { Sql } from '../lib/sql.ts'
 import type { Address } from '../tron/address.ts'
 import type { Node } from '../tron/node.ts'
 import { USDT } from '../tron/tokens.ts'
-import { type Delegation, delegationsOf } from './delegations.ts'
+import { delegationsOf } from './delegations.ts'
 import { estimateTransfer, orUnavailable, tokenBalance } from './estimates.ts'
 import {
-  AddressAlreadyActivated,
-  AddressNotActivated,
-  findOrder,
-  type Order,
-  type Placed,
-  type Purchase,
-} from './orders.ts'
-import { charge, InvalidBandwidthAmount, InvalidEnergyAmount, type Prices, priceOf, type Tier } from './prices.ts'
+  AddressText,
+  BandwidthTier,
+  CheckedTransaction,
+  EnergyTier,
+  ExternalId,
+  printDelegation,
+  printEnergyTier,
+  printOrder,
+  Transaction,
+} from './forms.ts'
+import { AddressAlreadyActivated, AddressNotActivated, findOrder, type Placed, type Purchase } from './orders.ts'
+import { InvalidBandwidthAmount, InvalidEnergyAmount, type Prices, priceOf } from './prices.ts'
 import {
   InvalidAddress,
   InvalidDuration,
@@ -37,6 +50,44 @@ import type { Receiver } from './receivers.ts'
 
 export const OrderNotFound = fault(20, 'subscription_not_found', 'Transaction not found')
 
+const NOT_AN_ADDRESS = 'Not an address of the network: 34 characters, base58check, beginning with T'
+const NOT_ONE_HOUR = '`duration` is not the integer 1'
+const OFF_SALE = 'The service is off sale, or the chain cannot be reached'
+const A_CONTRACT = 'The address is a contract, which cannot receive resources'
+const NO_ENERGY_AMOUNT = 'The energy amount is absent, not an integer, or in no tier'
+const NO_BANDWIDTH_AMOUNT = 'The bandwidth amount is absent, not an integer, or in no tier'
+
+const NEW_EXAMPLES: readonly Example[] = [
+  {
+    summary: 'Energy',
+    body: {
+      service: 'energy',
+      params: { address: EXAMPLE.address, amount: 65_000, duration: 1 },
+      external_id: 'order-42',
+    },
+  },
+  {
+    summary: 'Energy and bandwidth, for an address that may have to be activated first',
+    body: {
+      service: 'resource_bundle',
+      params: {
+        address: EXAMPLE.new_address,
+        amounts: { energy: 65_000, bandwidth: 345 },
+        duration: 1,
+        activate_address: true,
+      },
+    },
+  },
+  {
+    summary: 'As old clients ask for energy',
+    body: { service: 'energy', params: { address: EXAMPLE.address, energy_amount: 65_000, duration: 1 } },
+  },
+  {
+    summary: 'An activation',
+    body: { service: 'activate_address', params: { address: EXAMPLE.other_address } },
+  },
+]
+
 export type Needs = {
   sql: Sql
   prices: () => Promise<Prices>
@@ -44,109 +95,6 @@ export type Needs = {
   placeOrder: (purchase: Purchase) => Promise<Placed>
   node: Node
 }
-
-const EnergyTier = Type.Object({
-  duration: Type.Integer({ description: 'Hours' }),
-  min_amount: Type.Integer(),
-  max_amount: Type.Integer(),
-  min_energy: Type.Integer({ deprecated: true, description: 'The same as min_amount' }),
-  max_energy: Type.Integer({ deprecated: true, description: 'The same as max_amount' }),
-  price: Money({ description: 'TRX for 1000 energy' }),
-  price_32k: Money({ description: 'TRX for 32,000 energy at the price of this tier' }),
-  price_65k: Money({ description: 'TRX for 65,000 energy at the price of this tier' }),
-  price_131k: Money({ description: 'TRX for 131,000 energy at the price of this tier' }),
-})
-
-const BandwidthTier = Type.Object({
-  duration: Type.Integer({ description: 'Hours' }),
-  min_amount: Type.Integer(),
-  max_amount: Type.Integer(),
-  price: Money({ description: 'TRX for 1000 bandwidth' }),
-})
-
-/** An energy tier in the form of the services list; direct recharge shows the same figures under the old names. */
-export function printEnergyTier(tier: Tier): Static<typeof EnergyTier> {
-  const { duration_hours, min_amount, max_amount, price_sun } = tier
-  return {
-    duration: duration_hours,
-    ...{ min_amount, max_amount, min_energy: min_amount, max_energy: max_amount },
-    price: money(price_sun),
-    price_32k: money(charge(price_sun, 32_000)),
-    price_65k: money(charge(price_sun, 65_000)),
-    price_131k: money(charge(price_sun, 131_000)),
-  }
-}
-
-const Params = Type.Object({
-  address: Type.String({ minLength: 34, maxLength: 34 }),
-  amounts: Type.Optional(
-    Type.Object({ energy: Type.Optional(Type.Integer()), bandwidth: Type.Optional(Type.Integer()) }),
-  ),
-  duration: Type.Optional(Type.Integer({ description: 'Hours' })),
-  activate_address: Type.Boolean(),
-})
-
-const Transaction = Type.Object({
-  id: Type.String(),
-  external_id: Type.Union([Type.String(), Type.Null()]),
-  service: Type.String(),
-  params: Params,
-  status: Type.String({ description: 'new, pending, success or failed (then the whole amount is given back)' }),
-  amount: Money({ description: 'TRX' }),
-  created_at: Type.String(),
-  hash: Type.Optional(Type.String({ description: 'When completed: the transaction on the chain' })),
-})
-
-const CheckedTransaction = Type.Object({
-  ...Transaction.properties,
-  delegations: Type.Array(
-    Type.Object({
-      resource: Type.String(),
-      amount: Type.Integer(),
-      hash: Type.String(),
-      expires_at: Type.String(),
-      reclaim_hash: Type.Optional(Type.String()),
-      reclaimed_at: Type.Optional(Type.String()),
-    }),
-  ),
-})
-
-/** An order in the wire's form. */
-export function printOrder(order: Order): Static<typeof Transaction> {
-  const { id, external_id, service, address, energy, bandwidth, activate, state, tx_id } = order
-  const amounts = {
-    ...(energy > 0n && { energy: Number(energy) }),
-    ...(bandwidth > 0n && { bandwidth: Number(bandwidth) }),
-  }
-  const params =
-    service === 'activate_address'
-      ? { address, activate_address: true }
-      : { address, amounts, duration: 1, activate_address: activate }
-  return {
-    ...{ id, external_id, service, params, status: state },
-    amount: money(order.amount_sun),
-    created_at: wireTime(order.created_at),
-    ...(state === 'success' && tx_id !== null && { hash: tx_id }),
-  }
-}
-
-function printDelegation(one: Delegation & { tx_id: string; reclaim_tx_id: string | null }) {
-  return {
-    resource: one.resource,
-    amount: Number(one.amount),
-    hash: one.tx_id,
-    expires_at: wireTime(one.expires_at!),
-    ...(one.reclaim_tx_id !== null && { reclaim_hash: one.reclaim_tx_id }),
-    ...(one.reclaimed_at !== null && { reclaimed_at: wireTime(one.reclaimed_at) }),
-  }
-}
-
-const ExternalId = Type.String({
-  minLength: 1,
-  maxLength: 128,
-  description: "The caller's own id: the same id again, with the same meaning, returns the same transaction",
-  fault: () => InvalidParams('external_id', 'Invalid external_id'),
-})
 
 export function routes(needs: Needs): Endpoint[] {
   const { sql, prices, receiver, placeOrder, node } = needs
@@ -186,11 +134,11 @@ export function routes(needs: Needs): Endpoint[] {
       scope: 'read',
       summary: 'What a purchase would cost',
       body: Type.Object({
-        type: Type.Optional(Type.Enum(['energy', 'bandwidth'])),
-        address: unchecked(Type.String({ minLength: 34, maxLength: 34 })),
+        type: Type.Optional(Type.Enum(['energy', 'bandwidth'], { description: '`energy` when left out' })),
+        address: unchecked(AddressText('Who would receive it')),
         duration: unchecked(Type.Integer({ description: 'Hours; only 1' })),
-        amount: unchecked(Type.Integer()),
-        energy: unchecked(Type.Integer({ deprecated: true, description: 'The same as amount' })),
+        amount: Type.Optional(unchecked(Type.Integer({ description: 'How much energy or bandwidth; required' }))),
+        energy: Type.Optional(unchecked(Type.Integer({ deprecated: true, description: 'The same as amount' }))),
       }),
       reply: Type.Object({
         address: Type.String(),
@@ -202,7 +150,21 @@ export function routes(needs: Needs): Endpoint[] {
         activation_fee: Money({ description: 'TRX; 0 when the address is active' }),
         total: Money({ description: 'TRX' }),
       }),
-      faults: [InvalidAddress, InvalidEnergyAmount, InvalidDuration, ServiceUnavailable, InvalidBandwidthAmount],
+      faults: [
+        refuses(InvalidAddress, NOT_AN_ADDRESS),
+        refuses(InvalidDuration, NOT_ONE_HOUR),
+        refuses(InvalidEnergyAmount, NO_ENERGY_AMOUNT),
+        refuses(InvalidBandwidthAmount, NO_BANDWIDTH_AMOUNT),
+        refuses(ServiceUnavailable, OFF_SALE),
+        refuses(InvalidAddress, A_CONTRACT),
+      ],
+      examples: [
+        { summary: 'Energy for one transfer', body: { address: EXAMPLE.address, amount: 65_000, duration: 1 } },
+        {
+          summary: 'Bandwidth',
+          body: { type: 'bandwidth', address: EXAMPLE.address, amount: 345, duration: 1 },
+        },
+      ],
       async handle({ body }) {
         const type = body.type ?? 'energy'
         const address = readAddress(body.address)
@@ -231,9 +193,9 @@ export function routes(needs: Needs): Endpoint[] {
       scope: 'read',
       summary: 'The energy that a transfer of a token needs, and its price',
       body: Type.Object({
-        from_address: unchecked(Type.String({ minLength: 34, maxLength: 34 })),
-        to_address: unchecked(Type.String({ minLength: 34, maxLength: 34 })),
-        contract_address: unchecked(Type.String({ description: `The token's contract; USDT (${USDT}) when left out` })),
+        from_address: unchecked(AddressText('Who sends the tokens')),
+        to_address: unchecked(AddressText('Who receives them')),
+        contract_address: Type.Optional(unchecked(AddressText(`The token's contract; USDT (${USDT}) when left out`))),
       }),
       reply: Type.Object({
         from_address: Type.String(),
@@ -248,7 +210,19 @@ export function routes(needs: Needs): Endpoint[] {
         fee_limit: Type.Integer({ description: 'Sun: the least fee limit that lets the transfer run' }),
         bandwidth: Type.Integer({ description: 'What the transfer takes beside the energy' }),
       }),
-      faults: [InvalidAddress, ServiceUnavailable],
+      faults: [
+        refuses(InvalidAddress, `\`from_address\`: ${NOT_AN_ADDRESS}`, 'from_address'),
+        refuses(InvalidAddress, `\`to_address\`: ${NOT_AN_ADDRESS}`, 'to_address'),
+        refuses(InvalidAddress, `\`contract_address\`: ${NOT_AN_ADDRESS}`, 'contract_address'),
+        refuses(ServiceUnavailable, 'The chain cannot be reached'),
+        refuses(InvalidAddress, 'There is no contract at `contract_address`', 'contract_address'),
+      ],
+      examples: [
+        {
+          summary: 'A transfer of USDT',
+          body: { from_address: EXAMPLE.address, to_address: EXAMPLE.other_address },
+        },
+      ],
       async handle({ body }) {
         const { from_address, to_address, contract_address } = body
         const from = readAddress(from_address, 'from_address')
@@ -271,7 +245,7 @@ export function routes(needs: Needs): Endpoint[] {
       auth: 'signature',
       scope: 'read',
       summary: 'The resources and balances of an address',
-      body: Type.Object({ address: unchecked(Type.String({ minLength: 34, maxLength: 34 })) }),
+      body: Type.Object({ address: unchecked(AddressText()) }),
       reply: Type.Object({
         resources: Type.Object({
           energy: Type.Integer({ description: 'What can be used now' }),
@@ -279,7 +253,8 @@ export function routes(needs: Needs): Endpoint[] {
         }),
         balances: Type.Object({ TRX: Money(), USDT: Money() }),
       }),
-      faults: [InvalidAddress, ServiceUnavailable],
+      faults: [refuses(InvalidAddress, NOT_AN_ADDRESS), refuses(ServiceUnavailable, 'The chain cannot be reached')],
+      examples: [{ summary: 'An address', body: { address: EXAMPLE.address } }],
       async handle({ body }) {
         const address = readAddress(body.address)
         const [account, energy, bandwidth, usdt] = await orUnavailable(
@@ -307,27 +282,49 @@ export function routes(needs: Needs): Endpoint[] {
       body: Type.Object({
         service: Type.Enum(['energy', 'bandwidth', 'resource_bundle', 'activate_address']),
         params: Type.Object({
-          address: unchecked(Type.String({ minLength: 34, maxLength: 34 })),
-          duration: unchecked(Type.Integer({ description: 'Hours; only 1. Not for activate_address' })),
-          amounts: unchecked(Type.Object({ energy: Type.Integer(), bandwidth: Type.Integer() })),
-          amount: unchecked(Type.Integer()),
-          energy_amount: unchecked(Type.Integer({ deprecated: true, description: 'The same as amount' })),
-          activate_address: unchecked(Type.Boolean({ description: 'Activate the address too, if it is not active' })),
+          address: unchecked(AddressText('Who receives it')),
+          duration: Type.Optional(
+            unchecked(Type.Integer({ description: 'Hours; only 1. Required except for activate_address' })),
+          ),
+          amounts: Type.Optional(
+            unchecked(
+              Type.Object(
+                { energy: Type.Optional(Type.Integer()), bandwidth: Type.Optional(Type.Integer()) },
+                { description: 'Required, with both, for resource_bundle' },
+              ),
+            ),
+          ),
+          amount: Type.Optional(
+            unchecked(Type.Integer({ description: 'For energy and bandwidth, instead of amounts' })),
+          ),
+          energy_amount: Type.Optional(
+            unchecked(Type.Integer({ deprecated: true, description: 'Energy, when neither of the others names it' })),
+          ),
+          activate_address: Type.Optional(
+            unchecked(Type.Boolean({ description: 'Activate the address too, if it is not active' })),
+          ),
         }),
         external_id: Type.Optional(ExternalId),
       }),
       reply: Transaction,
       faults: [
-        WalletNotFound,
-        InsufficientFunds,
-        InvalidAddress,
-        InvalidEnergyAmount,
-        InvalidDuration,
-        AddressNotActivated,
-        AddressAlreadyActivated,
-        ServiceUnavailable,
-        InvalidBandwidthAmount,
+        refuses(InvalidParams, '`external_id` is not text of 1 to 128 characters', 'external_id'),
+        refuses(InvalidAddress, NOT_AN_ADDRESS),
+        refuses(InvalidDuration, `${NOT_ONE_HOUR} (not looked at for activate_address)`),
+        refuses(InvalidParams, '`amounts` names a resource that the service does not sell, or a bundle has none'),
+        refuses(InvalidEnergyAmount, NO_ENERGY_AMOUNT),
+        refuses(InvalidBandwidthAmount, NO_BANDWIDTH_AMOUNT),
+        refuses(InvalidParams, 'The header Idempotency-Key is longer than 128 characters', 'external_id'),
+        refuses(InvalidParams, 'The same `external_id` was used with another meaning', 'external_id'),
+        refuses(ServiceUnavailable, `${OFF_SALE}, or the pool cannot deliver the amount now`),
+        refuses(WalletNotFound, 'The customer has no wallet'),
+        refuses(InvalidAddress, A_CONTRACT),
+        refuses(AddressAlreadyActivated, 'activate_address for an address that is active, or is being activated'),
+        refuses(AddressNotActivated, 'The address is not active, and `activate_address` is not true'),
+        refuses(InsufficientFunds, 'The balance is below the price'),
+        refuses(InsufficientFunds, 'The daily cap of the key would be passed', 'daily_cap'),
       ],
+      examples: NEW_EXAMPLES,
       async handle({ body, customer, headers, reply_headers }) {
         const { service, params } = body
         const activate = readFlag(params.activate_address) || service === 'activate_address'
@@ -349,12 +346,19 @@ export function routes(needs: Needs): Endpoint[] {
       scope: 'read',
       summary: 'The state of a purchase',
       body: Type.Object({
-        id: unchecked(Type.String()),
-        transaction_id: unchecked(Type.String({ deprecated: true, description: 'The same as id' })),
-        external_id: unchecked(Type.String()),
+        id: Type.Optional(unchecked(Type.String())),
+        transaction_id: Type.Optional(unchecked(Type.String({ deprecated: true, description: 'The same as id' }))),
+        external_id: Type.Optional(
+          unchecked(Type.String({ description: 'Beside id, or instead of it; when both are given, both must match' })),
+        ),
       }),
       reply: CheckedTransaction,
-      faults: [OrderNotFound],
+      faults: [
+        refuses(InvalidParams, 'Neither `id` nor `external_id` is given, or `id` is not text', 'id'),
+        refuses(InvalidParams, '`external_id` is not text', 'external_id'),
+        refuses(OrderNotFound, 'The customer has no such transaction', 'transaction'),
+      ],
+      examples: [{ summary: "By the caller's own id", body: { external_id: 'order-42' } }],
       async handle({ body, customer }) {
         const named = readNames(isAbsent(body.id) ? body.transaction_id : body.id, body.external_id)
         const order = await findOrder(sql, { ...named, customer_id: customer.customer_id })

@@ -1,10 +1,20 @@
 // Subscriptions on the wire.
 
 import { type Static, Type } from 'typebox'
-import { type Endpoint, endpoint, InvalidParams, Money, ServiceUnavailable, unchecked } from '../http/endpoint.ts'
+import {
+  type Endpoint,
+  endpoint,
+  InvalidParams,
+  Money,
+  refuses,
+  ServiceUnavailable,
+  unchecked,
+} from '../http/endpoint.ts'
+import { EXAMPLE } from '../http/examples.ts'
 import { InsufficientFunds, WalletNotFound } from '../ledger/ledger.ts'
 import { wireTime } from '../lib/clock.ts'
 import { type Json, money } from '../lib/json.ts'
+import { AddressText } from '../market/forms.ts'
 import { AddressNotActivated } from '../market/orders.ts'
 import {
   InvalidAddress,
@@ -119,18 +129,29 @@ function printListed(subscription: Subscription, plan_limit: number): Static<typ
   }
 }
 
+const LIMIT_MAX = 1_000_000
+
 /** A whole number from 0 on; absent is 0. */
 function readLimit(value: Json | undefined, refuse: () => Error): number {
   if (isAbsent(value)) return 0
-  if (typeof value !== 'number' || value < 0 || value > 1_000_000) throw refuse()
+  if (typeof value !== 'number' || value < 0 || value > LIMIT_MAX) throw refuse()
   return value
 }
 
 const Names = Type.Object({
-  id: unchecked(Type.String()),
-  subscription_id: unchecked(Type.String({ deprecated: true, description: 'The same as id' })),
-  external_id: unchecked(Type.String()),
+  id: Type.Optional(unchecked(Type.String())),
+  subscription_id: Type.Optional(unchecked(Type.String({ deprecated: true, description: 'The same as id' }))),
+  external_id: Type.Optional(
+    unchecked(Type.String({ description: 'Beside id, or instead of it; when both are given, both must match' })),
+  ),
 })
+
+const NOT_NAMED = [
+  refuses(InvalidParams, 'Neither `id` nor `external_id` is given, or `id` is not text', 'id'),
+  refuses(InvalidParams, '`external_id` is not text', 'external_id'),
+  refuses(SubscriptionNotFound, 'The customer has no such subscription'),
+]
+const BY_EXTERNAL_ID = [{ summary: "By the caller's own id", body: { external_id: 'sub-7' } }]
 
 export function routes(needs: Needs): Endpoint[] {
   const { sql } = needs
@@ -168,10 +189,16 @@ export function routes(needs: Needs): Endpoint[] {
       body: Type.Object({
         subscription_id: Type.String({ minLength: 1, maxLength: 128, description: 'The key of the plan' }),
         params: Type.Object({
-          address: unchecked(Type.String({ minLength: 34, maxLength: 34 })),
-          duration: unchecked(Type.Integer({ description: 'Days; 0: as the plan says' })),
-          transactions_limit: unchecked(Type.Integer({ description: '0: as the plan says' })),
-          activate_address: unchecked(Type.Boolean()),
+          address: unchecked(AddressText('Who is kept supplied')),
+          duration: Type.Optional(
+            unchecked(Type.Integer({ minimum: 0, maximum: LIMIT_MAX, description: 'Days; 0: as the plan says' })),
+          ),
+          transactions_limit: Type.Optional(
+            unchecked(Type.Integer({ minimum: 0, maximum: LIMIT_MAX, description: '0: as the plan says' })),
+          ),
+          activate_address: Type.Optional(
+            unchecked(Type.Boolean({ description: 'Activate the address too, if it is not active' })),
+          ),
         }),
         external_id: Type.Optional(
           Type.String({
@@ -183,13 +210,32 @@ export function routes(needs: Needs): Endpoint[] {
       }),
       reply: Started,
       faults: [
-        WalletNotFound,
-        InsufficientFunds,
-        InvalidAddress,
-        InvalidDuration,
-        SubscriptionNotFound,
-        AddressNotActivated,
-        ServiceUnavailable,
+        refuses(InvalidParams, '`external_id` is not text of 1 to 128 characters', 'external_id'),
+        refuses(InvalidAddress, 'Not an address of the network: 34 characters, base58check, beginning with T'),
+        refuses(InvalidDuration, '`duration` is not a number of days'),
+        refuses(InvalidParams, '`transactions_limit` is not a number of transactions'),
+        refuses(InvalidParams, 'The header Idempotency-Key is longer than 128 characters', 'external_id'),
+        refuses(InvalidParams, 'There is no such plan'),
+        refuses(InvalidDuration, '`duration` is longer than the plan'),
+        refuses(InvalidParams, '`transactions_limit` is more than the plan has'),
+        refuses(InvalidParams, 'The same `external_id` was used with another meaning', 'external_id'),
+        refuses(ServiceUnavailable, 'Off sale, or no energy can be delivered now, or the chain cannot be reached'),
+        refuses(WalletNotFound, 'The customer has no wallet'),
+        refuses(InvalidAddress, 'The address is a contract, which cannot receive resources'),
+        refuses(InvalidAddress, 'The customer has a subscription for this address', 'already_subscribed'),
+        refuses(InvalidParams, 'Another customer has a subscription for this address', 'address_owner'),
+        refuses(AddressNotActivated, 'The address is not active, and `activate_address` is not true', 'subscription'),
+        refuses(InsufficientFunds, 'The balance is below the activation fee and the initial price'),
+      ],
+      examples: [
+        {
+          summary: 'Until it is stopped, for 30 days at most',
+          body: {
+            subscription_id: 'unlimited_energy',
+            params: { address: EXAMPLE.address, duration: 30, transactions_limit: 0 },
+            external_id: 'sub-7',
+          },
+        },
       ],
       async handle({ body, customer, headers, reply_headers }) {
         const { params, subscription_id: plan_key } = body
@@ -213,7 +259,8 @@ export function routes(needs: Needs): Endpoint[] {
       summary: 'The state of a subscription',
       body: Names,
       reply: Started,
-      faults: [SubscriptionNotFound],
+      faults: NOT_NAMED,
+      examples: BY_EXTERNAL_ID,
       async handle({ body, customer }) {
         const named = readNames(isAbsent(body.id) ? body.subscription_id : body.id, body.external_id)
         return printStarted(await findSubscription(sql, { ...named, customer_id: customer.customer_id }))
@@ -228,7 +275,8 @@ export function routes(needs: Needs): Endpoint[] {
       summary: 'Stop a subscription that has no limit of transactions',
       body: Names,
       reply: Stopped,
-      faults: [SubscriptionNotFound, CannotStop],
+      faults: [...NOT_NAMED, refuses(CannotStop, 'It is not active, or has a limit of transactions')],
+      examples: BY_EXTERNAL_ID,
       async handle({ body, customer }) {
         const named = readNames(isAbsent(body.id) ? body.subscription_id : body.id, body.external_id)
         return printStopped(await stopSubscription(needs, { ...named, customer_id: customer.customer_id }))
@@ -255,7 +303,15 @@ export function routes(needs: Needs): Endpoint[] {
         total: Type.Integer(),
         items: Type.Array(Listed),
       }),
-      faults: [],
+      faults: [
+        refuses(InvalidParams, '`page` is not an integer from 1', 'page'),
+        refuses(InvalidParams, '`per_page` is not an integer from 1 to 50', 'per_page'),
+        refuses(InvalidParams, '`status` is none of the states', 'status'),
+      ],
+      examples: [
+        { summary: 'The newest ten', body: {} },
+        { summary: 'Those that are running', body: { status: 'active', page: 1, per_page: 50 } },
+      ],
       async handle({ body, customer }) {
         const { page = 1, per_page = 10, status = null } = body
         const { customer_id } = customer

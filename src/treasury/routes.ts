@@ -2,12 +2,12 @@
 
 import { Type } from 'typebox'
 import { findCustomer } from '../customers/customers.ts'
-import { type Endpoint, endpoint, Money, ServiceUnavailable } from '../http/endpoint.ts'
+import { type Endpoint, endpoint, Money, refuses, ServiceUnavailable } from '../http/endpoint.ts'
 import { customerAccount, spendable, WalletNotFound } from '../ledger/ledger.ts'
 import { money } from '../lib/json.ts'
 import type { Sql } from '../lib/sql.ts'
+import { printEnergyTier } from '../market/forms.ts'
 import type { Prices } from '../market/prices.ts'
-import { printEnergyTier } from '../market/routes.ts'
 import type { Address } from '../tron/address.ts'
 
 export type Needs = { sql: Sql; prices: () => Promise<Prices>; recharge_address: Address }
@@ -24,7 +24,7 @@ export function routes({ sql, prices, recharge_address }: Needs): Endpoint[] {
         balance: Money({ description: 'TRX that can be spent: what open purchases hold is already taken off' }),
         address: Type.String({ description: 'TRX sent here is added to the balance' }),
       }),
-      faults: [WalletNotFound],
+      faults: [refuses(WalletNotFound, 'The customer has no wallet')],
       async handle({ customer }) {
         const owner = await findCustomer(sql, customer.customer_id)
         const free_sun = await spendable(sql, customerAccount(customer.customer_id))
@@ -54,7 +54,7 @@ export function routes({ sql, prices, recharge_address }: Needs): Endpoint[] {
           }),
         ),
       }),
-      faults: [ServiceUnavailable],
+      faults: [refuses(ServiceUnavailable, 'Direct recharge is off sale')],
       async handle() {
         const { tiers, on_sale } = await prices()
         const rates = tiers.filter((tier) => tier.resource === 'energy').map(printEnergyTier)

@@ -3,7 +3,7 @@
 
 import type pg from 'pg'
 import { at, type Branch, type Post, readBranch } from './branch.ts'
-import { AT_REST, depositsAreCredited } from './rest.ts'
+import { AT_REST, depositsAreKnown, fundsAreThere, type Place } from './rest.ts'
 import { type Rows, readRows } from './rows.ts'
 import { ALWAYS, type Books } from './rules.ts'
 
@@ -27,11 +27,11 @@ export class Auditor {
     return ALWAYS.flatMap((rule) => rule(books))
   }
 
-  /** What is wrong when nothing should be left to do. `first_block` is the one that the service began to follow at. */
-  async lookAtRest(first_block: number): Promise<string[]> {
+  /** What is wrong when nothing should be left to do. */
+  async lookAtRest(place: Place): Promise<string[]> {
     const books = await this.read()
     const findings = [...ALWAYS, ...AT_REST].flatMap((rule) => rule(books))
-    return [...findings, ...depositsAreCredited(books, first_block), ...(await this.fundsAreThere(books))]
+    return [...findings, ...depositsAreKnown(books, place), ...fundsAreThere(books, place)]
   }
 
   /** How many of each thing there are by state, as last read: what a run has come through. */
@@ -53,21 +53,5 @@ export class Auditor {
       Number(at(state, `Total${resource}Limit`)) / Number(at(state, `Total${resource}Weight`))
     const units_per_trx = { energy: units('Energy'), bandwidth: units('Net') }
     return { rows, branch: this.branch, wallets: this.wallets, units_per_trx }
-  }
-
-  /** C7: what lies on the deposit addresses is what customers have and what was earned, to the sun. */
-  private async fundsAreThere({ rows }: Books): Promise<string[]> {
-    let on_chain = 0n
-    for (const { deposit_address } of rows.customers) {
-      const account = await this.post('/wallet/getaccount', { address: deposit_address, visible: true })
-      on_chain += BigInt(String(at(account, 'balance') ?? 0))
-    }
-    const customers = rows.accounts.reduce((sum, { posted_sun }) => sum + posted_sun, 0n)
-    const earned = rows.transfers
-      .filter(({ kind, credit }) => kind === 'capture' && credit === 'revenue')
-      .reduce((sum, { amount_sun }) => sum + amount_sun, 0n)
-    return on_chain === customers + earned
-      ? []
-      : [`C7 ${on_chain} sun on the chain, ${customers} + ${earned} in the books`]
   }
 }

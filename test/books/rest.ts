@@ -15,6 +15,11 @@ export function nothingIsLeft({ rows }: Books): string[] {
   left('delegation', rows.delegations, ['ended', 'failed'])
   left('attempt', rows.attempts, ['solid', 'dead'])
   left('activation', rows.activations, ['active', 'failed'])
+  left(
+    'deposit',
+    rows.deposits.map(({ tx_id, state }) => ({ id: tx_id, state })),
+    ['credited', 'delivered', 'refunded', 'held', 'gone'],
+  )
   for (const { id, to_delegate } of rows.orders) if (to_delegate) findings.push(`order ${id} is still to be delegated`)
   for (const { id, held_sun } of rows.accounts) if (held_sun !== 0n) findings.push(`C4 ${id} still holds ${held_sun}`)
   for (const { resource, reserved } of rows.pool) {
@@ -58,16 +63,62 @@ export function stakesAreBack({ branch, wallets }: Books): string[] {
   return [...stakes].flatMap(([key, sun]) => (sun === 0n ? [] : [`C8 ${sun} sun are still delegated: ${key}`]))
 }
 
-/** C6, C7: every transfer to a deposit address since the service began to read is credited. */
-export function depositsAreCredited({ rows, branch }: Books, first_block: number): string[] {
-  const customers = new Set(rows.customers.map(({ deposit_address }) => deposit_address))
-  const credited = new Set(rows.deposits.filter(({ state }) => state === 'credited').map(({ tx_id }) => tx_id))
+export type Place = { first_block: number; recharge_address: string; refund_address: string | undefined }
+
+/** C6: every transfer to an address of ours since the service began to read has its end in the rows. */
+export function depositsAreKnown({ rows, branch }: Books, { first_block, recharge_address }: Place): string[] {
+  const ours = new Set([recharge_address, ...rows.customers.map(({ deposit_address }) => deposit_address)])
+  const solid = new Set(rows.deposits.filter(({ solid_at }) => solid_at !== null).map(({ tx_id }) => tx_id))
   return [...branch.transactions.values()]
     .filter(isPast(first_block))
-    .filter((one) => one.type === 'TransferContract' && one.succeeded && customers.has(one.to))
-    .filter((one) => one.block_number <= branch.solid_number && !credited.has(one.tx_id))
-    .map(({ tx_id, sun }) => `C6 deposit ${tx_id} of ${sun} sun was not credited`)
+    .filter((one) => one.type === 'TransferContract' && one.succeeded && ours.has(one.to) && !solid.has(one.tx_id))
+    .map(({ tx_id, sun }) => `C6 deposit ${tx_id} of ${sun} sun is not known`)
+}
+
+/** What the states of direct recharges say is so. */
+export function rechargesAreDone({ rows, branch }: Books): string[] {
+  const attempts = new Map(rows.attempts.map((one) => [one.id, one]))
+  const orders = new Map(rows.orders.map((one) => [one.id, one]))
+  return rows.deposits.flatMap(({ tx_id, state, solid_at, order_id, refund_id }) => {
+    const refund = branch.transactions.get(attempts.get(refund_id ?? '')?.tx_id ?? '')
+    const on_chain = branch.transactions.has(tx_id)
+    const fits =
+      state === 'delivered'
+        ? orders.get(order_id ?? '')?.state === 'success'
+        : state === 'refunded'
+          ? on_chain && refund !== undefined
+          : state === 'gone'
+            ? !on_chain
+            : solid_at !== null
+    return fits
+      ? []
+      : [`deposit ${tx_id} is ${state}, on the chain: ${on_chain}, order ${order_id}, refund ${refund_id}`]
+  })
+}
+
+/** C7: what lies on the chain for us is what customers have, what was earned and what recharges owe, to the sun. */
+export function fundsAreThere({ rows, branch }: Books, place: Place): string[] {
+  const { first_block, recharge_address, refund_address } = place
+  const ours = new Set([recharge_address, ...rows.customers.map(({ deposit_address }) => deposit_address)])
+  let on_chain = 0n
+  for (const one of branch.transactions.values()) {
+    if (one.type !== 'TransferContract' || !one.succeeded || !isPast(first_block)(one)) continue
+    if (ours.has(one.to)) on_chain += one.sun
+    if (one.owner === refund_address) on_chain -= one.sun
+  }
+  let in_books = 0n
+  for (const { kind, debit, credit, amount_sun } of rows.transfers) {
+    if (kind !== 'move' && kind !== 'capture') continue
+    if (debit !== 'world') in_books -= amount_sun
+    if (credit !== 'world') in_books += amount_sun
+  }
+  return on_chain === in_books ? [] : [`C7 ${on_chain} sun on the chain, ${in_books} in the books`]
 }
 
 /** Rules that hold at rest, beside those that always do. */
-export const AT_REST: readonly ((books: Books) => string[])[] = [nothingIsLeft, successIsOnTheChain, stakesAreBack]
+export const AT_REST: readonly ((books: Books) => string[])[] = [
+  nothingIsLeft,
+  successIsOnTheChain,
+  stakesAreBack,
+  rechargesAreDone,
+]

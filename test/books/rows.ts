@@ -50,10 +50,16 @@ export type Attempt = {
 export type Activation = { id: string; address: string; state: string; attempt_id: string | null }
 export type Deposit = {
   tx_id: string
+  from_address: string
   to_address: string
-  amount_sun: bigint
+  /** Of TRX; null for another token. */
+  amount_sun: bigint | null
   customer_id: string | null
   state: string
+  energy: bigint | null
+  order_id: string | null
+  refund_id: string | null
+  solid_at: Date | null
 }
 export type Customer = { id: string; deposit_address: string }
 export type Pool = { resource: 'energy' | 'bandwidth'; room: bigint; reserved: bigint }

@@ -118,29 +118,55 @@ export function ordersAreWhole({ rows }: Books): string[] {
   return findings
 }
 
-/** C6: what was credited is on the solid chain, once, with that amount, to that customer. */
+/** C6: what came in is on the solid chain, once, with that amount, and was booked to whom it is for. */
 export function depositsExist({ rows, branch }: Books): string[] {
   const findings: string[] = []
   const customers = new Map(rows.customers.map(({ id, deposit_address }) => [deposit_address, id]))
-  const moves = rows.transfers.filter(({ id }) => id.startsWith('deposit:'))
-  const deposits = new Map(rows.deposits.map((one) => [one.tx_id, one]))
-  for (const { tx_id, to_address, amount_sun, customer_id } of rows.deposits) {
+  const moves = new Map(rows.transfers.filter(({ id }) => id.startsWith('deposit:')).map((one) => [one.id, one]))
+  for (const { tx_id, to_address, amount_sun, customer_id, solid_at } of rows.deposits) {
+    if (solid_at === null || amount_sun === null) continue
     const found = branch.transactions.get(tx_id)
     const real = found?.succeeded && found.type === 'TransferContract' && found.block_number <= branch.solid_number
-    if (!real || found.to !== to_address || found.sun !== amount_sun)
+    if (!real || found.to !== to_address || found.sun !== amount_sun) {
       findings.push(`C6 deposit ${tx_id} is not on the chain`)
-    if (customer_id !== null && customers.get(to_address) !== customer_id)
-      findings.push(`C6 deposit ${tx_id} is another's`)
+    }
+    if (customers.get(to_address) !== (customer_id ?? undefined)) findings.push(`C6 deposit ${tx_id} is another's`)
+    const move = moves.get(`deposit:${tx_id}`)
+    moves.delete(`deposit:${tx_id}`)
+    const credit = `customer:${customer_id ?? 'direct_recharge'}`
+    if (move?.amount_sun !== amount_sun || move.credit !== credit || move.debit !== 'world') {
+      findings.push(`C6 deposit ${tx_id} of ${amount_sun} booked ${move?.amount_sun} to ${move?.credit}`)
+    }
   }
-  for (const { id, debit, credit, amount_sun } of moves) {
-    const deposit = deposits.get(id.slice('deposit:'.length))
-    const fits = deposit?.amount_sun === amount_sun && credit === `customer:${deposit.customer_id}` && debit === 'world'
-    if (!fits) findings.push(`C6 ${id} credits ${amount_sun} to ${credit}`)
-  }
-  const from_outside = sumOf(rows.transfers.filter(({ debit }) => debit === 'world').map((one) => one.amount_sun))
-  const credited = rows.deposits.filter(({ state }) => state === 'credited')
-  if (from_outside !== sumOf(credited.map((one) => one.amount_sun))) findings.push('C6 more came in than was deposited')
-  return findings
+  for (const id of moves.keys()) findings.push(`C6 ${id} was booked and is no deposit`)
+  const from_outside = rows.transfers.filter(({ debit, id }) => debit === 'world' && !id.startsWith('deposit:'))
+  return [...findings, ...from_outside.map(({ id }) => `C6 ${id} came out of nothing`)]
+}
+
+/** A direct recharge is delivered, or goes back once and to its sender, or neither; never both. */
+export function rechargesEndOnce({ rows, branch }: Books): string[] {
+  const orders = new Map(rows.orders.map((one) => [one.id, one]))
+  return rows.deposits.flatMap((deposit) => {
+    const { tx_id, order_id, from_address, amount_sun } = deposit
+    const findings: string[] = []
+    const sent = rows.attempts.filter((one) => one.subject === `refund:${tx_id}`)
+    const refunds = sent.flatMap((one) => branch.transactions.get(one.tx_id ?? '') ?? [])
+    const order = orders.get(order_id ?? '')
+    if (refunds.length > 1) findings.push(`deposit ${tx_id} went back ${refunds.length} times`)
+    if (sent.length > 0 && order && order.state !== 'failed') findings.push(`deposit ${tx_id} is sold and sent back`)
+    for (const { to, sun } of refunds) {
+      const fits = to === from_address && amount_sun !== null && sun > 0n && sun <= amount_sun
+      if (!fits) findings.push(`deposit ${tx_id} of ${amount_sun} from ${from_address} went back as ${sun} to ${to}`)
+    }
+    if (order && (order.address !== from_address || order.external_id !== `deposit:${tx_id}`)) {
+      findings.push(`deposit ${tx_id} was delivered by ${order.id} to ${order.address}`)
+    }
+    // The shipped prices of energy, in sun for each unit.
+    if (order && ![45n, 42n].some((price_sun) => order.energy === (amount_sun ?? 0n) / price_sun)) {
+      findings.push(`deposit ${tx_id} of ${amount_sun} bought ${order.energy}`)
+    }
+    return findings
+  })
 }
 
 /** C5: the chain has nothing of our wallets that was not written down before, and what is dead stays off it. */
@@ -155,7 +181,7 @@ export function chainIsKnown({ rows, branch, wallets }: Books): string[] {
     alive.add(subject)
   }
   for (const one of branch.transactions.values()) {
-    const ours = wallets.includes(one.owner) && /^(Un)?DelegateResource|^AccountCreate/.test(one.type)
+    const ours = wallets.includes(one.owner) && /^(Un)?DelegateResource|^AccountCreate|^Transfer/.test(one.type)
     if (!ours) continue
     const attempt = attempts.get(one.tx_id)
     if (!attempt) findings.push(`C5 ${one.type} ${one.tx_id} is on the chain and nobody knows of it`)
@@ -269,6 +295,7 @@ export const ALWAYS: readonly ((books: Books) => string[])[] = [
   reservesAreNeeded,
   ordersAreWhole,
   depositsExist,
+  rechargesEndOnce,
   chainIsKnown,
   deliveriesAreExact,
   reclaimsAreExact,

@@ -6,6 +6,7 @@ import type { Troubles } from './network.ts'
 
 export type Events = {
   deposit: number
+  recharge: number
   fork: number
   node_down: number
   solid_lag: number
@@ -67,7 +68,8 @@ export function drawPlan(dice: Dice): Plan {
       behind: often(0.05),
     },
     events: {
-      deposit: 2,
+      deposit: 1,
+      recharge: dice.chance(0.4) ? 2 : 0,
       fork: often(1.5),
       node_down: often(0.5),
       solid_lag: often(0.5),

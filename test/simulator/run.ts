@@ -46,6 +46,8 @@ export async function runSeed(ground: Ground, seed: string): Promise<Verdict> {
   return { seed, findings: run.findings, trace: run.trace, counts: run.trace.counts }
 }
 
+const walletsOf = ({ pool, activation, refund }: Town['wallets']) => [...pool, activation, ...(refund ? [refund] : [])]
+
 type Task = { instance: Instance; name: string }
 
 class Run {
@@ -78,7 +80,7 @@ class Run {
     this.auditor = new Auditor({
       client: ground.auditor,
       post: async (path, body) => this.town.scene.post(path, body as Record<string, never>),
-      wallets: [...this.town.wallets.pool, this.town.wallets.activation].map(({ address }) => address),
+      wallets: walletsOf(this.town.wallets).map(({ address }) => address),
     })
     this.now_ms = this.chain.head_time_ms + 1_000
   }
@@ -262,6 +264,7 @@ class Run {
     const { dice, plan } = this
     const kind = dice.weighted(plan.events)
     if (kind === 'deposit') this.deposit(dice.pick(this.customers))
+    else if (kind === 'recharge') this.recharge()
     else if (kind === 'fork') this.fork()
     else if (kind === 'node_down') this.network.down = !this.network.down
     else if (kind === 'solid_lag') this.chain.setSolidLag(dice.between(2, 18))
@@ -304,6 +307,13 @@ class Run {
     this.trace.note('deposit', `${sun} ${taken ? 'sent' : 'refused'}`)
   }
 
+  /** Below the least, above the most, and what buys something. */
+  private recharge(): void {
+    const sun = BigInt(this.dice.pick([100_000, 900_000, 1_440_000, 1_500_000, 3_000_001, 5_600_000, 200_000_000]))
+    const taken = pay(this.town, this.dice.pick(this.town.payers), { to: this.town.wallets.recharge_address, sun })
+    this.trace.note('recharge', `${sun} ${taken ? 'sent' : 'refused'}`)
+  }
+
   private activateFromOutside(): void {
     pay(this.town, this.dice.pick(this.town.payers), { to: this.dice.pick(this.town.inactive), sun: 1n })
   }
@@ -326,7 +336,7 @@ class Run {
     this.findings.push(...(await this.auditor.look()))
     for (let round = 0; round < 40 && this.findings.length === 0; round++) {
       if (round > 0 && !this.network.isLate && (await this.isAtRest())) {
-        this.findings.push(...(await this.auditor.lookAtRest(this.first_block)))
+        this.findings.push(...(await this.auditor.lookAtRest(this.place)))
         for (const [what, count] of Object.entries(this.auditor.outcomes())) this.trace.add(what, count)
         return
       }
@@ -336,7 +346,7 @@ class Run {
       await this.everyStep()
     }
     if (this.findings.length > 0) return
-    this.findings.push('it does not come to rest', ...(await this.auditor.lookAtRest(this.first_block)))
+    this.findings.push('it does not come to rest', ...(await this.auditor.lookAtRest(this.place)))
   }
 
   /** Lets everything under way end, without troubles. */
@@ -361,6 +371,11 @@ class Run {
       for (const step of woken) await instance.run(step)
       if (again > 50) throw new Error(`steps move on and on: ${woken.map(({ name }) => name).join(', ')}`)
     }
+  }
+
+  private get place() {
+    const { recharge_address, refund } = this.town.wallets
+    return { first_block: this.first_block, recharge_address, refund_address: refund?.address }
   }
 
   private async hasOpenOrders(): Promise<boolean> {

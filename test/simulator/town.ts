@@ -22,6 +22,7 @@ const POOL_MAX = 3
 const pool_people = Array.from({ length: POOL_MAX }, (_, i) => person(`pool ${i}`))
 const activation_person = person('activation')
 const recharge_person = person('recharge')
+const refund_person = person('refund')
 const payers = PAYERS.map(person)
 
 /** Stakes in whole TRX: enough for some orders, and in some runs for hardly one. A 32,000 energy order takes some 3,400. */
@@ -38,7 +39,7 @@ const drawAddress = (dice: Dice): Address => addressFromBytes(Uint8Array.of(0x41
 export function buildTown(dice: Dice): Town {
   const stakes = drawStakes(dice)
   const pool = pool_people.slice(0, stakes.length)
-  const funded = [...pool.map((_, i) => `pool ${i}`), 'activation', ...PAYERS]
+  const funded = [...pool.map((_, i) => `pool ${i}`), 'activation', 'refund', ...PAYERS]
   const active = Array.from({ length: dice.between(1, 3) }, () => drawAddress(dice))
   const balances = [
     ...funded.map((name) => ({ address: person(name).address, sun: 10_000_000n * TRX })),
@@ -58,6 +59,7 @@ export function buildTown(dice: Dice): Town {
     wallets: {
       pool: pool.map(wallet),
       activation: wallet(activation_person),
+      ...(dice.chance(0.7) && { refund: wallet(refund_person) }),
       recharge_address: recharge_person.address,
       deposit_xpub: XPUB,
     },

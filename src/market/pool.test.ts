@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { choose, type Ratio, type Room, STAKE_MIN_SUN, sellable, stakeFor, unitsOf } from './pool.ts'
+
+const MAINNET: Ratio = { total_limit: 180_000_000_000n, total_weight: 18_755_883_722n }
+
+/** Ratios from a few thousandths of a unit to many units for each staked TRX. */
+const ratio: fc.Arbitrary<Ratio> = fc.record({
+  total_limit: fc.bigInt(1_000_000_000n, 500_000_000_000n),
+  total_weight: fc.bigInt(1_000_000_000n, 100_000_000_000n),
+})
+const amount = fc.integer({ min: 1, max: 5_000_000 })
+
+test('a stake gives the units that the network says, and no stake gives none', () => {
+  assert.equal(unitsOf(1_000_000n, MAINNET), 9)
+  assert.equal(unitsOf(1_000_000_000_000n, MAINNET), 9_596_988)
+  assert.equal(unitsOf(1_000_000n, { total_limit: 0n, total_weight: 0n }), 0)
+})
+
+test('the stake for an amount gives the amount with its margin, and a thousandth of a TRX less does not', () => {
+  fc.assert(
+    fc.property(amount, ratio, (units, at) => {
+      const stake_sun = stakeFor(units, at)
+      const wanted = Math.ceil((units * 101) / 100)
+      assert.ok(unitsOf(stake_sun, at) >= wanted)
+      if (stake_sun > STAKE_MIN_SUN) {
+        // The doubles of the node may need a few sun more than exact arithmetic, never many.
+        assert.ok(unitsOf(stake_sun - 1_000n, at) < wanted || stake_sun - 1_000n < STAKE_MIN_SUN, `${stake_sun}`)
+      }
+    }),
+  )
+})
+
+test('a stake covers its amount still when every stake is worth almost a hundredth less', () => {
+  fc.assert(
+    fc.property(amount, ratio, (units, at) => {
+      const grown = { ...at, total_weight: (at.total_weight * 1_009n) / 1_000n }
+      assert.ok(unitsOf(stakeFor(units, at), grown) >= units)
+    }),
+  )
+})
+
+test('what is sellable of a stake can be delegated from it, and nearly all of it is', () => {
+  fc.assert(
+    fc.property(fc.bigInt(0n, 10n ** 14n), ratio, (stake_sun, at) => {
+      const units = sellable(stake_sun, at)
+      assert.ok(units >= 0)
+      if (units > 0) assert.ok(stakeFor(units, at) <= stake_sun, `${stakeFor(units, at)} of ${stake_sun}`)
+      assert.ok(units >= Math.floor((unitsOf(stake_sun, at) * 100) / 101) - 2 || stake_sun < STAKE_MIN_SUN)
+    }),
+  )
+})
+
+const rooms = fc
+  .array(fc.bigInt(-1_000_000n, 2_000_000_000_000n), { maxLength: 8 })
+  .map((all) => all.map((room_sun, i): Room => ({ wallet: `wallet-${i}`, room_sun })))
+
+test('the chosen parts add up to the amount, and no wallet is asked for more than it has', () => {
+  fc.assert(
+    fc.property(amount, rooms, ratio, (units, all, at) => {
+      const parts = choose(units, all, at)
+      if (!parts) return
+      const room = new Map(all.map(({ wallet, room_sun }) => [wallet, room_sun]))
+      assert.equal(
+        parts.reduce((sum, part) => sum + part.amount, 0),
+        units,
+      )
+      assert.equal(new Set(parts.map(({ wallet }) => wallet)).size, parts.length, 'each wallet once')
+      for (const part of parts) {
+        assert.ok(part.amount > 0)
+        assert.ok(part.stake_sun >= STAKE_MIN_SUN)
+        assert.ok(part.stake_sun <= room.get(part.wallet)!, `${part.stake_sun} of ${room.get(part.wallet)}`)
+        assert.ok(unitsOf(part.stake_sun, at) >= part.amount)
+      }
+    }),
+  )
+})
+
+test('whatever the pool says it can sell, it can deliver', () => {
+  fc.assert(
+    fc.property(rooms, ratio, fc.integer({ min: 0, max: 100 }), (all, at, percent) => {
+      const room = all.reduce((sum, one) => sum + sellable(one.room_sun, at), 0)
+      const units = Math.floor((room * percent) / 100)
+      if (units > 0) assert.ok(choose(units, all, at), `${units} of ${room}`)
+    }),
+  )
+})
+
+test('one wallet that has just enough goes before a fuller one, and before any split', () => {
+  const stakes = (...trx: bigint[]) => trx.map((one, i): Room => ({ wallet: `w${i}`, room_sun: one * 1_000_000n }))
+  const wallets = (units: number, all: Room[]) => choose(units, all, MAINNET)?.map(({ wallet }) => wallet)
+  assert.deepEqual(wallets(65_000, stakes(100_000n, 7_000n, 20_000n)), ['w1'])
+  assert.deepEqual(wallets(65_000, stakes(3_000n, 4_000n, 5_000n)), ['w2', 'w1'], 'fullest first, as few as possible')
+  assert.equal(wallets(65_000, stakes(1_000n, 1_000n)), undefined)
+  assert.equal(choose(65_000, stakes(1_000_000n), { total_limit: 0n, total_weight: 0n }), undefined)
+})
