@@ -1,17 +1,19 @@
 // The flow index by itself: time for each transfer and memory for each address, with four million addresses in one
-// process. The traffic is skewed as on a real chain: most transfers are between people who rarely appear, many go to and
-// come from exchanges, some are mixed further. Two figures, because the dense one is the worst that can happen: there,
-// everybody pays everybody until every address holds nearly every category.
+// process. The traffic is skewed as on a real chain: most transfers go into or come out of services, and some people appear
+// far more often than others. A second figure is for uniform traffic, where no address is likelier than another and the
+// processor's caches help least.
 
 import { categoryNumber } from '../src/flow/categories.ts'
 import { stateHash, writeCheckpoint } from '../src/flow/checkpoint.ts'
 import { FlowIndex } from '../src/flow/flow_index.ts'
 import type { Label } from '../src/flow/labels.ts'
-import { applyBlock, CarriedWriter } from '../src/flow/log.ts'
+import { applyBlock, CarriedWriter, type LoggedBlock } from '../src/flow/log.ts'
 import { bitCount, MASK, SLOT } from '../src/flow/memory.ts'
 
-const ADDRESSES = 4_000_000
+const ADDRESSES = 20_000
 const SERVICES = 300
+/** Before the clock runs for the figure; the time of these, from an empty index on, is printed apart. */
+const EARLIER=2_000_000
 const TRANSFERS = 4_000_000
 const BLOCK = 200
 
@@ -83,7 +85,7 @@ const skewed: Traffic = (draw) => {
 }
 
 /** Everybody pays everybody. */
-const dense: Traffic = (draw) => ({
+const uniform: Traffic = (draw) => ({
   from: draw() < 0.05 ? Math.floor(SERVICES * draw()) : Math.floor(ADDRESSES * draw()),
   to: Math.floor(ADDRESSES * draw()),
 })
@@ -105,54 +107,58 @@ type Figures = {
   /** Processor time: what others do on the machine does not count. */
   us_per_transfer: number
   wall_us_per_transfer: number
+  /** The same from an empty index on, while nearly every transfer makes addresses or categories that were not there. */
+  filling_us_per_transfer: number
   addresses: number
   cells_per_address: number
   bytes_per_address: number
 }
 
-function measure(traffic: Traffic, transfers: number): Figures & { index: FlowIndex } {
-  const draw = drawer(7)
-  const index = new FlowIndex(labels)
-  // Every address is there before the clock runs: growing is paid once in the life of an index.
-  const seen = new Uint32Array(5)
-  for (let n = 0; n < ADDRESSES; n++) {
-    writeAddress(seen, 0, n)
-    index.slot(0, seen)
-  }
-  let wall_ms = 0
+/** Applies transfers and says how long it took. They are made outside of the measured time, a hundred blocks at once,
+ *  and applied block by block. */
+function apply(index: FlowIndex, traffic: Traffic, how: { draw: Draw; transfers: number }) {
+  let wall_us = 0
   let cpu_us = 0
-  let sequence = 1
-  const portion = 100 * BLOCK
-  for (let number = 1; sequence <= transfers; number += 100) {
-    // Made outside of the measured time, a hundred blocks at once, and applied block by block.
-    const bytes = blockOf(draw, traffic, portion)
+  const end = index.sequence + how.transfers
+  while (index.sequence < end) {
+    const bytes = blockOf(how.draw, traffic, 100 * BLOCK)
     const start = performance.now()
     const cpu = process.cpuUsage()
-    for (let i = 0; i < 100; i++) {
-      const part = bytes.subarray(i * BLOCK * 52, (i + 1) * BLOCK * 52)
-      applyBlock(index, {
-        number: number + i,
-        time_ms: (number + i) * 3_000,
-        freezes: [],
-        first_sequence: sequence,
-        transfers: part,
-      })
-      sequence += BLOCK
-    }
-    wall_ms += performance.now() - start
+    for (let i = 0; i < 100; i++)
+      applyBlock(index, nextBlock(index, bytes.subarray(i * BLOCK * 52, (i + 1) * BLOCK * 52)))
+    wall_us += (performance.now() - start) * 1_000
     const used = process.cpuUsage(cpu)
     cpu_us += used.user + used.system
   }
+  return { us: round(cpu_us / how.transfers), wall_us: round(wall_us / how.transfers) }
+}
+
+function nextBlock(index: FlowIndex, transfers: Uint8Array): LoggedBlock {
+  const number = index.block_number + 1
+  return { number, time_ms: number * 3_000, freezes: [], first_sequence: index.sequence + 1, transfers }
+}
+
+function measure(traffic: Traffic): { figures: Figures; index: FlowIndex } {
+  const draw = drawer(7)
+  const index = new FlowIndex(labels)
+  const words = new Uint32Array(5)
+  for (let n = 0; n < ADDRESSES; n++) {
+    writeAddress(words, 0, n)
+    index.slot(0, words)
+  }
+  const filling = apply(index, traffic, { draw, transfers: EARLIER })
+  const steady = apply(index, traffic, { draw, transfers: TRANSFERS })
   let cells = 0
   for (let slot = 0; slot < index.memory.slot_count; slot++) cells += bitCount(index.memory.slots[slot * SLOT + MASK]!)
-  return {
-    us_per_transfer: round(cpu_us / (sequence - 1)),
-    wall_us_per_transfer: round((wall_ms * 1_000) / (sequence - 1)),
+  const figures = {
+    us_per_transfer: steady.us,
+    wall_us_per_transfer: steady.wall_us,
+    filling_us_per_transfer: filling.us,
     addresses: ADDRESSES,
     cells_per_address: round(cells / ADDRESSES),
     bytes_per_address: Math.round(index.memory.bytes_used / ADDRESSES),
-    index,
   }
+  return { figures, index }
 }
 
 const round = (value: number) => Math.round(value * 1_000) / 1_000
@@ -161,54 +167,53 @@ const round = (value: number) => Math.round(value * 1_000) / 1_000
 function blockMs(index: FlowIndex): number {
   const draw = drawer(9)
   const times: number[] = []
-  let sequence = index.sequence + 1
-  for (let i = 1; i <= 200; i++, sequence += BLOCK) {
-    const transfers = blockOf(draw, skewed, BLOCK)
-    const number = index.block_number + 1
+  for (let i = 0; i < 200; i++) {
+    const block = nextBlock(index, blockOf(draw, skewed, BLOCK))
     const start = performance.now()
     const writer = new CarriedWriter(BLOCK)
-    applyBlock(index, { number, time_ms: number * 3_000, freezes: [], first_sequence: sequence, transfers }, writer)
+    applyBlock(index, block, writer)
     writer.written()
     times.push(performance.now() - start)
   }
   return round(times.sort((a, b) => a - b)[100]!)
 }
 
+function timed<T>(work: () => T): { ms: number; result: T } {
+  const start = performance.now()
+  const result = work()
+  return { ms: Math.round(performance.now() - start), result }
+}
+
+export { measure, skewed, uniform }
 export async function run(options: { json: boolean }): Promise<void> {
-  const sparse = measure(skewed, TRANSFERS)
-  const block_ms = blockMs(sparse.index)
-  let started = performance.now()
-  let checkpoint_bytes = 0
-  for (const chunk of writeCheckpoint(sparse.index)) checkpoint_bytes += chunk.length
-  const checkpoint_ms = Math.round(performance.now() - started)
-  started = performance.now()
-  const state_sha256 = stateHash(sparse.index)
-  const hash_ms = Math.round(performance.now() - started)
-  const { index: _, ...figures } = sparse
-  const { index: __, ...dense_figures } = measure(dense, TRANSFERS)
-  const result = {
-    ...figures,
-    block_of_200_ms: block_ms,
-    checkpoint_bytes,
-    checkpoint_ms,
-    hash_ms,
-    state_sha256,
-    dense: dense_figures,
+  const { figures, index } = measure(skewed)
+  const block_of_200_ms = blockMs(index)
+  const saved = timed(() => {
+    let bytes = 0
+    for (const chunk of writeCheckpoint(index)) bytes += chunk.length
+    return bytes
+  })
+  const hashed = timed(() => stateHash(index))
+  const checkpoint = {
+    checkpoint_bytes: saved.result,
+    checkpoint_ms: saved.ms,
+    hash_ms: hashed.ms,
+    state_sha256: hashed.result,
   }
-  if (options.json) console.log(JSON.stringify(result))
-  else {
-    console.log(
-      `skewed traffic: ${figures.us_per_transfer} µs for a transfer, ${figures.bytes_per_address} bytes for an address`,
-    )
-    console.log(
-      `  (${figures.addresses} addresses, ${figures.cells_per_address} categories each, ${TRANSFERS} transfers)`,
-    )
-    console.log(
-      `dense traffic:  ${dense_figures.us_per_transfer} µs, ${dense_figures.bytes_per_address} bytes, ${dense_figures.cells_per_address} categories each`,
-    )
-    console.log(`a block of ${BLOCK} transfers with what each carried: ${block_ms} ms`)
-    console.log(
-      `checkpoint: ${Math.round(checkpoint_bytes / 1e6)} MB in ${checkpoint_ms} ms; state hash in ${hash_ms} ms: ${state_sha256}`,
-    )
+  const uniform_figures = measure(uniform).figures
+  if (options.json) {
+    console.log(JSON.stringify({ ...figures, block_of_200_ms, ...checkpoint, uniform: uniform_figures }))
+    return
   }
+  print('skewed traffic', figures)
+  print('uniform traffic', uniform_figures)
+  console.log(`a block of ${BLOCK} transfers with what each carried: ${block_of_200_ms} ms`)
+  console.log(`checkpoint: ${Math.round(saved.result / 1e6)} MB in ${saved.ms} ms; state hash in ${hashed.ms} ms`)
+}
+
+function print(title: string, figures: Figures): void {
+  const { us_per_transfer, wall_us_per_transfer, filling_us_per_transfer, bytes_per_address } = figures
+  console.log(`${title}: ${us_per_transfer} µs for a transfer (${wall_us_per_transfer} by the clock on the wall)`)
+  console.log(`  while the index fills: ${filling_us_per_transfer} µs`)
+  console.log(`  ${bytes_per_address} bytes for an address, ${figures.cells_per_address} categories each`)
 }

@@ -54,3 +54,12 @@ create table api_key_nonce (
 );
 
 create index api_key_nonce_by_age on api_key_nonce (seen_at);
+
+-- What a key with a daily cap has spent on a day (UTC), refunds taken off.
+create table api_key_spending (
+  key_id        text not null,
+  day           date not null,
+  spent_sun     bigint not null,
+  constraint api_key_spending_pkey primary key (key_id, day),
+  constraint api_key_spending_key foreign key (key_id) references api_key (id)
+);

@@ -133,7 +133,6 @@ create table orders (
 );
 
 create index orders_of_customer on orders (customer_id, id desc);
-create index orders_of_capped_key on orders (key_id, created_at) where key_id is not null;
 create index orders_to_delegate on orders (due_at, id) where to_delegate;
 create index orders_open on orders (id) where state in ('new', 'pending');
 

@@ -33,6 +33,7 @@ create table subscription (
   id            text not null,
   customer_id   text not null,
   external_id   text,
+  key_id        text,                              -- the API key that started it, when that has a daily cap
   plan_id       integer not null,
   address       text not null,
   duration      integer not null,                  -- days, as asked; 0: the plan's

@@ -58,6 +58,14 @@ create table api_key_nonce (
 );
 create index api_key_nonce_by_age on api_key_nonce (seen_at);
 
+create table api_key_spending (
+  key_id text not null,
+  day date not null,
+  spent_sun bigint not null,
+  constraint api_key_spending_pkey primary key (key_id, day),
+  constraint api_key_spending_key foreign key (key_id) references api_key(id)
+);
+
 create table attempt (
   id text not null,
   subject text not null,
@@ -256,7 +264,6 @@ create table orders (
   constraint orders_state check (state in ('new', 'pending', 'success', 'failed')),
   constraint orders_success_has_hash check (state <> 'success' or tx_id is not null)
 );
-create index orders_of_capped_key on orders (key_id, created_at) where (key_id is not null);
 create index orders_of_customer on orders (customer_id, id desc);
 create index orders_open on orders (id) where (state in ('new', 'pending'));
 create index orders_to_delegate on orders (due_at, id) where to_delegate;
@@ -332,6 +339,7 @@ create table subscription (
   id text not null,
   customer_id text not null,
   external_id text,
+  key_id text,
   plan_id integer not null,
   address text not null,
   duration integer not null,

@@ -8,8 +8,9 @@ import { localSigner, type Signer } from './chain/signer.ts'
 import { authenticator } from './customers/authentication.ts'
 import { type DepositAddress, depositAddresses } from './customers/deposit_addresses.ts'
 import { pruneNonces } from './customers/nonces.ts'
-import { type Seal, sealWith } from './customers/seal.ts'
+import { type Seal, type SealingKeys, sealWith } from './customers/seal.ts'
 import type { Endpoint } from './http/endpoint.ts'
+import { type Page, referencePages } from './http/pages.ts'
 import type { Authenticate } from './http/server.ts'
 import type { Clock } from './lib/clock.ts'
 import { idMaker, type NewId, type Random } from './lib/ids.ts'
@@ -27,6 +28,7 @@ import { routes as marketRoutes } from './market/routes.ts'
 import { routes as subscriptionRoutes } from './subscriptions/routes.ts'
 import { supplyStep, useStep, withdrawSupplyStep } from './subscriptions/supply.ts'
 import { arriveStep, creditStep } from './treasury/deposits.ts'
+import { pages as treasuryPages } from './treasury/pages.ts'
 import { rechargedStep, rechargeStep, refundedStep, refundStep } from './treasury/recharges.ts'
 import { routes as treasuryRoutes } from './treasury/routes.ts'
 import type { Address } from './tron/address.ts'
@@ -46,13 +48,14 @@ export type World = {
   /** When a direct recharge is acted on: when a block has it, or when that block is solid. */
   recharge_at: 'inclusion' | 'solid'
   /** Seals the secrets of API keys. */
-  sealing_key: Uint8Array
+  sealing: SealingKeys
   /** Called when something was written that a step may take up. */
   wake: (step: string) => void
 }
 
 export type App = {
   endpoints: Endpoint[]
+  pages: Page[]
   steps: Step[]
   authenticate: Authenticate
   new_id: NewId
@@ -64,7 +67,7 @@ export type App = {
 export function buildApp(world: World): App {
   const { sql, clock, random, node, wallets } = world
   const new_id = idMaker(clock, random)
-  const seal = sealWith({ current: 'k1', keys: { k1: world.sealing_key } }, random)
+  const seal = sealWith(world.sealing, random)
   const sign = localSigner(wallets)
   const prices = priceReader({ sql, clock })
   const receiver = receiverReader({ node })
@@ -83,6 +86,7 @@ export function buildApp(world: World): App {
       ...subscriptionRoutes({ sql, clock, new_id, receiver, wake: world.wake }),
       ...treasuryRoutes({ sql, prices, recharge_address }),
     ],
+    pages: [...treasuryPages({ sql }), ...referencePages()],
     // In the order in which an order meets them.
     steps: [
       followStep({ sql, clock, node, tokens: world.tokens }),

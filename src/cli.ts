@@ -22,14 +22,14 @@ import {
   type Reading,
   readArguments,
 } from './admin/command.ts'
-import { customerCommands, keyCommands, sealingKeys } from './admin/customers.ts'
+import { customerCommands, keyCommands } from './admin/customers.ts'
 import { orderCommands } from './admin/orders.ts'
 import { priceCommands, switchCommands } from './admin/prices.ts'
 import { statementCommands } from './admin/statements.ts'
 import { statusCommands } from './admin/status.ts'
 import { type Config, Misuse, readConfig } from './config.ts'
 import { depositAddresses } from './customers/deposit_addresses.ts'
-import { sealWith } from './customers/seal.ts'
+import { readSealingKeys, type SealingKeys, sealWith } from './customers/seal.ts'
 import { type Clock, systemClock, wireTime } from './lib/clock.ts'
 import { Outage } from './lib/fault.ts'
 import { idMaker, type Random, systemRandom } from './lib/ids.ts'
@@ -109,16 +109,14 @@ function excuse(thrown: unknown): [string, number] {
 
 async function answerOf(command: Command, given: Reading, io: Io): Promise<Answer> {
   const { values, data_dir, by = io.user, reason = null } = given
-  // The sealing key is read when it is needed: it may be a list here.
-  const { PENSTOCK_SECRET_KEY: sealing, ...env } = io.env
-  const config = readConfig(data_dir === undefined ? [] : ['--data-dir', data_dir], env)
+  const config = readConfig(data_dir === undefined ? [] : ['--data-dir', data_dir], io.env)
   const url = config.database_url ?? (await privateDatabase(config.data_dir))
   const sql = connect({ url, connections_max: 3, statement_timeout_ms: STATEMENT_MS_MAX })
   try {
     await requireSchema(sql).catch((thrown) => {
       throw config.database_url === undefined && isUnreachable(thrown) ? nothingRuns(config.data_dir) : thrown
     })
-    return await command.run(needsOf({ sql, config, url, sealing, io }), values, { made_by: by, reason })
+    return await command.run(needsOf({ sql, config, url, io }), values, { made_by: by, reason })
   } finally {
     await sql.close()
   }
@@ -158,9 +156,9 @@ async function requireSchema(sql: Sql): Promise<void> {
   if (is > newest) throw refusal(`The database is at version ${is} and this Penstock at ${newest}: use the newer one.`)
 }
 
-type Setting = { sql: Sql; config: Config; url: string; sealing: string | undefined; io: Io }
+type Setting = { sql: Sql; config: Config; url: string; io: Io }
 
-function needsOf({ sql, config, url, sealing, io }: Setting): Needs {
+function needsOf({ sql, config, url, io }: Setting): Needs {
   const { clock, random, transport, wait } = io
   const { hostname, port, pathname } = new URL(url)
   return {
@@ -168,8 +166,9 @@ function needsOf({ sql, config, url, sealing, io }: Setting): Needs {
     database: `${hostname}:${port || 5432}${pathname}`,
     async seal() {
       const file = join(config.data_dir, 'secret.key')
-      const configured = sealing || (await readFile(file, 'utf8').catch(() => undefined))?.trim()
-      if (configured) return sealWith(sealingKeys(configured), random)
+      const configured = config.secret_key ?? (await readFile(file, 'utf8').catch(() => undefined))?.trim()
+      const keys = configured === undefined ? undefined : readSealingKeys(configured)
+      if (keys) return sealWith(keys, random)
       throw refusal(`There is no sealing key: set PENSTOCK_SECRET_KEY, or --data-dir to the folder that has ${file}.`)
     },
     depositAddress: async () => depositAddresses(await depositKey(sql, config)),
@@ -275,4 +274,10 @@ if (script !== undefined && realpathSync(script) === fileURLToPath(import.meta.u
     transport: httpTransport,
     wait: (ms) => delay(ms),
   })
+}
+
+function configuredKeys(text: string): SealingKeys {
+  const keys = readSealingKeys(text)
+  if (!keys) throw refusal('The sealing key is not 64 hexadecimal characters, or a list of id:hex.')
+  return keys
 }

@@ -2,6 +2,7 @@
 // machine; what is given and makes no sense is one sentence, before anything is started.
 
 import { parseArgs } from 'node:util'
+import { readSealingKeys } from './customers/seal.ts'
 
 /** A mistake of whoever started the program. The message is all they need. */
 export class Misuse extends Error {
@@ -25,7 +26,7 @@ export type Config = {
   ready_file: string | undefined
   /** The file with the wallets that the service acts for; made by `start` on a devchain. */
   wallets_file: string | undefined
-  /** 32 bytes, hexadecimal: seals the secrets of API keys. Undefined: kept in a file under data_dir. */
+  /** 32 bytes, hexadecimal, or a list of id:hex during a rotation: seals the secrets of API keys. Undefined: kept in a file under data_dir. */
   secret_key: string | undefined
   /** Requests a second for each API key; 0: no limit. */
   requests_per_second: number | undefined
@@ -80,8 +81,8 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
   if (DATABASE_URL && !/^postgres(ql)?:\/\//.test(DATABASE_URL)) {
     throw new Misuse('DATABASE_URL does not begin with postgres://.')
   }
-  if (PENSTOCK_SECRET_KEY && !/^[0-9a-fA-F]{64}$/.test(PENSTOCK_SECRET_KEY)) {
-    throw new Misuse('PENSTOCK_SECRET_KEY is not 64 hexadecimal characters.')
+  if (PENSTOCK_SECRET_KEY && !readSealingKeys(PENSTOCK_SECRET_KEY)) {
+    throw new Misuse('PENSTOCK_SECRET_KEY is not 64 hexadecimal characters, or a list of id:hex with commas.')
   }
   return {
     host: given.host ?? '127.0.0.1',
@@ -118,7 +119,7 @@ function readOptions(args: readonly string[]) {
     return values
   } catch (thrown) {
     // The first sentence of parseArgs names the option; the rest is advice about positional arguments.
-    const [sentence] = (thrown as Error).message.split('. ')
+    const [sentence] = (thrown as Error).message.split(/\.\s/)
     throw new Misuse(`${sentence}. --help lists the options.`)
   }
 }

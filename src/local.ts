@@ -24,7 +24,7 @@ import {
   sandboxPhrase,
   transact,
 } from './sandbox.ts'
-import { listening, type Serving, sealingKey, serve } from './serve.ts'
+import { listening, type Serving, sealingKeys, serve } from './serve.ts'
 import { httpTransport, tronNode } from './tron/node.ts'
 import { USDT } from './tron/tokens.ts'
 
@@ -49,6 +49,7 @@ export type LocalOptions = {
   log: Log
   /** Seconds between blocks; 0: on demand only. */
   block_time_seconds?: number
+  pool_wallets?: number
   /** Everything is in temporary places and gone at the end. */
   throw_away?: boolean
 }
@@ -86,7 +87,7 @@ async function build(
   await control('state').catch(() => {
     throw new Misuse(`${node_url} is not a devchain. On another chain: npm run serve, with wallets of your own.`)
   })
-  const sandbox = deriveSandbox(await sandboxPhrase(config.data_dir))
+  const sandbox = deriveSandbox(await sandboxPhrase(config.data_dir), options.pool_wallets)
   const node = tronNode({ nodes, transport: httpTransport })
   await prepareChain({ node, control, now: systemClock.now }, sandbox)
   const setup = {
@@ -94,7 +95,7 @@ async function build(
     database_url,
     nodes,
     wallets: sandbox.wallets,
-    sealing_key: await sealingKey(config),
+    sealing: await sealingKeys(config),
     log,
     recharge_at: 'inclusion' as const,
   }

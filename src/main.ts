@@ -7,7 +7,7 @@ import { demo } from './demo.ts'
 import { systemClock } from './lib/clock.ts'
 import { jsonLog, type Log } from './lib/log.ts'
 import { type Local, startLocal } from './local.ts'
-import { sealingKey, serve } from './serve.ts'
+import { sealingKeys, serve } from './serve.ts'
 import { readWallets } from './wallets.ts'
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
@@ -106,13 +106,13 @@ async function serveOnly(config: Config): Promise<void> {
   if (!nodes) throw new Misuse('serve needs a chain: --node-url URL.')
   if (!wallets_file) throw new Misuse('serve needs the wallets it acts for: set PENSTOCK_WALLETS.')
   const wallets = await readWallets(wallets_file)
-  const sealing_key = await sealingKey(config)
+  const sealing = await sealingKeys(config)
   const serving = await serve({
     config,
     database_url,
     nodes,
     wallets,
-    sealing_key,
+    sealing,
     log: processLog(),
     recharge_at: config.recharge_at,
   })

@@ -70,7 +70,7 @@ export async function sandboxPhrase(data_dir: string): Promise<string> {
 }
 
 /** All keys of a sandbox. Accounts of the tree: 0' customers' deposits, 1' owners, 2' hot keys, 3' accounts to try. */
-export function deriveSandbox(phrase: string): Sandbox {
+export function deriveSandbox(phrase: string, pool_wallets = POOL_WALLETS): Sandbox {
   const root = HDKey.fromMasterSeed(mnemonicToSeedSync(phrase)).derive("m/44'/195'")
   const keyAt = (account: number, index: number): Key => {
     const { privateKey } = root.derive(`m/${account}'/0/${index}`)
@@ -79,8 +79,8 @@ export function deriveSandbox(phrase: string): Sandbox {
     return { address: addressOf(private_key), private_key }
   }
   const list = (account: number, length: number) => Array.from({ length }, (_, index) => keyAt(account, index))
-  const owners = list(1, POOL_WALLETS + 2)
-  const hot = list(2, POOL_WALLETS + 2)
+  const owners = list(1, pool_wallets + 2)
+  const hot = list(2, pool_wallets + 2)
   const wallets = owners.map((owner, i): Wallet => {
     return { address: owner.address, permission_id: 2, private_key: hot[i]!.private_key }
   })
@@ -108,7 +108,7 @@ export async function prepareChain(needs: ChainNeeds, sandbox: Sandbox): Promise
   if ((await node.account(last.address)).active) return
   for (const [i, owner] of sandbox.owners.entries()) {
     if ((await node.account(owner.address)).active) continue
-    const sun = i < POOL_WALLETS ? ENERGY_STAKE_SUN + BANDWIDTH_STAKE_SUN + FLOAT_SUN : FLOAT_SUN
+    const sun = i < sandbox.wallets.pool.length ? ENERGY_STAKE_SUN + BANDWIDTH_STAKE_SUN + FLOAT_SUN : FLOAT_SUN
     await fund(control, owner.address, sun)
   }
   await control('mine', { blocks: 1 })

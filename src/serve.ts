@@ -3,9 +3,10 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type App, buildApp } from './app.ts'
 import { type Config, Misuse } from './config.ts'
+import { readSealingKeys, type SealingKeys } from './customers/seal.ts'
 import { buildServer, DEFAULT_RATE_LIMIT } from './http/server.ts'
 import { systemClock } from './lib/clock.ts'
 import { systemRandom } from './lib/ids.ts'
@@ -33,7 +34,7 @@ export type Setup = {
   database_url: string
   nodes: NonNullable<Config['nodes']>
   wallets: Wallets
-  sealing_key: Uint8Array
+  sealing: SealingKeys
   recharge_at: 'inclusion' | 'solid'
   log: Log
 }
@@ -56,7 +57,7 @@ export async function serve(setup: Setup): Promise<Serving> {
       throw new Misuse(`${complaints.join('\n')}\nPENSTOCK_ALLOW_WIDE_KEYS=yes starts all the same.`)
     }
     const app = buildApp({
-      ...{ sql, node, log, wallets: setup.wallets, sealing_key: setup.sealing_key },
+      ...{ sql, node, log, wallets: setup.wallets, sealing: setup.sealing },
       clock: systemClock,
       random: systemRandom,
       tokens: new Set([USDT]),
@@ -89,6 +90,7 @@ async function startApi(config: Config, { sql, log, app }: { sql: Sql; log: Log;
   const needs = { sql, log, clock: systemClock, random: systemRandom, authenticate: app.authenticate }
   const server = await buildServer(needs, {
     endpoints: app.endpoints,
+    pages: app.pages,
     rate_limit: per_second === 0 ? undefined : { per_second, burst: 2 * per_second },
   })
   await listening(() => server.listen({ port: config.port, host: config.host }), config.port)
@@ -111,13 +113,20 @@ export async function listening<T>(listen: () => Promise<T>, port: number | unde
   }
 }
 
-/** The key that seals secrets: from the configuration, else from a file that is made on first use. */
-export async function sealingKey(config: Config): Promise<Uint8Array> {
-  if (config.secret_key) return Buffer.from(config.secret_key, 'hex')
+/** The keys that seal secrets: from the configuration, else one from a file that is made on first use. */
+export async function sealingKeys(config: Config): Promise<SealingKeys> {
   const file = join(config.data_dir, 'secret.key')
-  await mkdir(config.data_dir, { recursive: true })
-  await writeFile(file, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flag: 'wx' }).catch(() => {})
-  const text = (await readFile(file, 'utf8')).trim()
-  if (!/^[0-9a-f]{64}$/.test(text)) throw new Misuse(`${file} is damaged: it is not 64 hexadecimal characters.`)
-  return Buffer.from(text, 'hex')
+  const text = config.secret_key ?? (await keptKey(file))
+  const keys = readSealingKeys(text)
+  if (!keys) throw new Misuse(`${file} is damaged: it is not 64 hexadecimal characters.`)
+  return keys
+}
+
+async function keptKey(file: string): Promise<string> {
+  await mkdir(dirname(file), { recursive: true })
+  const fresh = `${randomBytes(32).toString('hex')}\n`
+  await writeFile(file, fresh, { mode: 0o600, flag: 'wx' }).catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code !== 'EEXIST') throw thrown
+  })
+  return (await readFile(file, 'utf8')).trim()
 }

@@ -1,13 +1,31 @@
-// `npm run print`: prints what is kept in the repository for reading and made from something else. Here db/schema.sql, the sum
-// of the migrations, as the catalogs of a migrated database show it: one statement each, in an order that does not depend on the
+// `npm run print`: prints what is kept in the repository for reading and made from something else. openapi.json and
+// docs/reference.md are made of the endpoints and of what they answer to their examples. db/schema.sql is the sum of the
+// migrations, as the catalogs of a migrated database show it: one statement each, in an order that does not depend on the
 // order of the migrations.
 
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { printOpenapi } from '../src/http/openapi.ts'
+import { OPENAPI_FILE } from '../src/http/pages.ts'
+import { printReference } from '../src/http/reference.ts'
 import { createDatabase, dropDatabase } from './database.ts'
+import { type Story, tryExamples } from './examples.ts'
 
 export const SCHEMA_FILE = fileURLToPath(new URL('../db/schema.sql', import.meta.url))
+
+const REFERENCE_FILE = fileURLToPath(new URL('../docs/reference.md', import.meta.url))
+
+/** The files of the reference and what they should hold. */
+export async function printFreshReference(story: Story): Promise<[file: string, text: string][]> {
+  const package_file = fileURLToPath(new URL('../package.json', import.meta.url))
+  const { version } = JSON.parse(await readFile(package_file, 'utf8')) as { version: string }
+  const reference = { ...story, version }
+  return [
+    [OPENAPI_FILE, printOpenapi(reference)],
+    [REFERENCE_FILE, printReference(reference)],
+  ]
+}
 
 /** The whole schema `public` of the database as text. */
 export async function printSchema(url: string): Promise<string> {
@@ -127,4 +145,7 @@ from pg_trigger t join pg_class c on c.oid = t.tgrelid
 where c.relnamespace = 'public'::regnamespace and not t.tgisinternal and t.tgparentid = 0
 order by c.relname, t.tgname`
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await writeFile(SCHEMA_FILE, await printFreshSchema())
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await writeFile(SCHEMA_FILE, await printFreshSchema())
+  for (const [file, text] of await printFreshReference(await tryExamples())) await writeFile(file, text)
+}

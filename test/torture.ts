@@ -1,30 +1,96 @@
-// `npm run torture -- sim --runs N --seed S --json`
+// `npm run torture`: the long tests.
+//
+//   sim      [--runs N] [--seed S] [--json] [--trace LINES]    runs of the simulator, one seed after the other
+//   mutants  [--runs N] [--only TEXT]                          every known mistake must be found within N seeds
+
+import { spawn } from 'node:child_process'
 import { parseArgs } from 'node:util'
-import { openGround } from './simulator/ground.ts'
-import { runSeed } from './simulator/run.ts'
+import { infect, MUTANTS, staleEdits } from './simulator/mutants.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { runs: { type: 'string' }, seed: { type: 'string' }, json: { type: 'boolean' }, trace: { type: 'string' } },
+  options: {
+    runs: { type: 'string' },
+    seed: { type: 'string' },
+    trace: { type: 'string' },
+    only: { type: 'string' },
+    mutant: { type: 'string' },
+    json: { type: 'boolean' },
+  },
 })
-const ground = await openGround()
-const runs = Number(values.runs ?? 1)
-const first = Number(values.seed ?? 1)
-const start = performance.now()
-const totals: Record<string, number> = {}
-let bad = 0
-for (let i = 0; i < runs; i++) {
-  const t = performance.now()
-  const v = await runSeed(ground, String(first + i))
-  for (const [k, n] of Object.entries(v.counts)) totals[k] = (totals[k] ?? 0) + n
-  const ms = performance.now() - t
-  if (v.findings.length > 0) {
-    bad++
-    console.log(`seed ${v.seed} FAILED (${v.trace.digest})`)
-    console.log(v.trace.last(Number(values.trace ?? 25)))
-    console.log(v.findings.slice(0, 5).join('\n'))
-  } else if (runs < 20) console.log(`seed ${v.seed} ok ${ms.toFixed(0)} ms ${v.trace.digest} ${v.trace.title}`)
+
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
+/** Runs seeds until `runs` are done; with `stop`, until one fails. */
+async function simulate(stop: boolean): Promise<boolean> {
+  const { openGround } = await import('./simulator/ground.ts')
+  const { runSeed } = await import('./simulator/run.ts')
+  const mutant = MUTANTS.find(({ name }) => name === values.mutant)
+  const ground = await openGround(mutant?.sql)
+  const runs = Number(values.runs ?? 100)
+  const first = Number(values.seed ?? 1)
+  const counts: Record<string, number> = {}
+  const started_at = performance.now()
+  let done = 0
+  let failed = 0
+  for (; done < runs && !(stop && failed > 0); done++) {
+    const seed = String(first + done)
+    const { findings, trace } = await runSeed(ground, seed)
+    for (const [what, count] of Object.entries(trace.counts)) counts[what] = (counts[what] ?? 0) + count
+    if (findings.length === 0) continue
+    failed += 1
+    if (values.json) say(JSON.stringify({ seed, findings, digest: trace.digest }))
+    else
+      say(
+        `seed ${seed} ${trace.digest}\n${trace.last(Number(values.trace ?? 40))}\n${findings.slice(0, 8).join('\n')}\n`,
+      )
+  }
+  const ms = performance.now() - started_at
+  const summary = {
+    runs: done,
+    failed,
+    ms_per_run: Math.round(ms / done),
+    runs_per_minute: Math.round((done / ms) * 60_000),
+  }
+  say(values.json ? JSON.stringify({ ...summary, counts }) : `${JSON.stringify(summary)}\n${JSON.stringify(counts)}`)
+  await ground.close()
+  return failed === 0
 }
-console.log(positionals, runs, 'runs', bad, 'bad', ((performance.now() - start) / runs).toFixed(0), 'ms/run', totals)
-await ground.close()
-process.exit(0)
+
+/** Runs each mutant in a process of its own. */
+async function hunt(): Promise<boolean> {
+  let survivors = 0
+  for (const mutant of MUTANTS.filter(({ name }) => name.includes(values.only ?? ''))) {
+    const stale = await staleEdits(mutant)
+    const args = [import.meta.filename, 'sim', '--mutant', mutant.name, '--json', '--runs', values.runs ?? '200']
+    const output = stale.length > 0 ? stale.join('; ') : await run([...args, '--seed', values.seed ?? '1'])
+    const [first = ''] = output.split('\n')
+    const killed = first.startsWith('{"seed"')
+    if (!killed) survivors += 1
+    const { seed, findings } = killed ? (JSON.parse(first) as { seed: string; findings: string[] }) : {}
+    say(
+      killed
+        ? `killed by seed ${seed}: ${mutant.name}\n    ${findings?.[0]?.split('\n')[0]}`
+        : `ALIVE: ${mutant.name}\n    ${first.slice(0, 300)}`,
+    )
+  }
+  return survivors === 0
+}
+
+function run(args: string[]): Promise<string> {
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString('utf8')
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    output += chunk.toString('utf8')
+  })
+  return new Promise((resolve) => child.once('close', () => resolve(output)))
+}
+
+const [command = 'sim'] = positionals
+const infected = MUTANTS.find(({ name }) => name === values.mutant)
+if (infected) infect(infected)
+const passed = command === 'mutants' ? await hunt() : await simulate(infected !== undefined)
+process.exit(passed ? 0 : 1)

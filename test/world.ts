@@ -182,9 +182,9 @@ export class World {
       log: silentLog,
       wake: () => {},
     }
-    const app = buildApp({ ...outside, sealing_key: new Uint8Array(32).fill(7) })
+    const app = buildApp({ ...outside, sealing: { current: 'k1', keys: { k1: new Uint8Array(32).fill(7) } } })
     const needs = { sql, clock, random, log: silentLog, authenticate: app.authenticate }
-    const api = await buildServer(needs, { endpoints: app.endpoints, check_replies: true })
+    const api = await buildServer(needs, { endpoints: app.endpoints, pages: app.pages, check_replies: true })
     this.opened.push({ sql, api })
     return { app, api }
   }

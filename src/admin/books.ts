@@ -23,14 +23,13 @@ const FINDINGS_MAX = 1_000
 /** Between the two looks: longer than the steps that put things right rest. */
 const LOOK_AGAIN_MS = 10_000
 
-type Look = { sql: Sql; tx: Tx }
-type RowRule = { rule: string; says: string; find(look: Look): Promise<Finding[]> }
+type RowRule = { rule: string; says: string; find(tx: Tx): Promise<Finding[]> }
 
 const ROW_RULES: readonly RowRule[] = [
   {
     rule: 'C1',
     says: 'entries add up to nothing: what one account has, another gave',
-    find: ({ tx }) => tx<Finding>`
+    find: (tx) => tx<Finding>`
       with side as (
         select credit as id, amount_sun from transfer where kind in ('move', 'capture')
         union all select debit, -amount_sun from transfer where kind in ('move', 'capture')
@@ -41,13 +40,13 @@ const ROW_RULES: readonly RowRule[] = [
   {
     rule: 'C2',
     says: 'kept balances are what the entries say, and every hold was resolved as it was made',
-    find: async ({ sql }) =>
-      (await checkBooks(sql)).map(({ rule, subject, found }) => ({ subject, found: `${rule}: ${found}` })),
+    find: async (tx) =>
+      (await checkBooks(tx)).map(({ rule, subject, found }) => ({ subject, found: `${rule}: ${found}` })),
   },
   {
     rule: 'C3',
     says: 'no customer has spent or set aside more than there was',
-    find: ({ tx }) => tx<Finding>`
+    find: (tx) => tx<Finding>`
       with side as (
         select credit as id, amount_sun from transfer where kind in ('move', 'capture')
         union all select debit, -amount_sun from transfer where kind in ('move', 'capture')
@@ -61,7 +60,7 @@ const ROW_RULES: readonly RowRule[] = [
     rule: 'C4',
     says: 'holds are those of open orders and subscriptions; what ended was charged or given back',
     // `due`: the end that the hold must have come to. A new kind of purchase adds its holds here.
-    find: ({ tx }) => tx<Finding>`
+    find: (tx) => tx<Finding>`
       with wanted as (
         select 'order:' || id as id, 'customer:' || customer_id as debit, amount_sun, amount_sun > 0 as needed,
                case state when 'success' then 'capture' when 'failed' then 'release' else 'open' end as due
@@ -90,7 +89,7 @@ const ROW_RULES: readonly RowRule[] = [
   {
     rule: 'C5',
     says: 'what was charged was delivered, in full, by transactions that serve nothing else',
-    find: ({ tx }) => tx<Finding>`
+    find: (tx) => tx<Finding>`
       with part as (
         select d.order_id, d.resource, sum(d.amount) as amount from delegation as d
         where d.state <> 'failed' group by d.order_id, d.resource
@@ -124,7 +123,7 @@ const ROW_RULES: readonly RowRule[] = [
   {
     rule: 'C6',
     says: 'every deposit that is solid was booked once, in full; nothing else came in or went out',
-    find: ({ tx }) => tx<Finding>`
+    find: (tx) => tx<Finding>`
       with wanted as (
         select 'deposit:' || tx_id as id, 'world' as debit, 'customer:' || coalesce(customer_id, 'direct_recharge') as credit, amount_sun
         from deposit where solid_at is not null and amount_sun is not null
@@ -150,7 +149,7 @@ const ROW_RULES: readonly RowRule[] = [
   {
     rule: 'C7',
     says: 'deposits less refunds are what customers have and what was earned, to the sun',
-    find: ({ tx }) => tx<Finding>`
+    find: (tx) => tx<Finding>`
       with came as (
         select coalesce(sum(amount_sun), 0) as sun from deposit where solid_at is not null and amount_sun is not null
       ), went as (
@@ -170,7 +169,7 @@ const ROW_RULES: readonly RowRule[] = [
   {
     rule: 'C9',
     says: 'what has run out is taken back: not too early, not left out, and exactly what was delegated',
-    find: ({ tx }) => tx<Finding>`
+    find: (tx) => tx<Finding>`
       select d.id as subject, format('over since %s and still %s', d.expires_at, d.state) as found
       from delegation as d, chain where d.state in ('active', 'reclaiming') and d.expires_at < chain.head_time - interval '10 minutes'
       union all
@@ -193,7 +192,7 @@ const ROW_RULES: readonly RowRule[] = [
   {
     rule: 'C10',
     says: "operators' changes are recorded, and no record was altered or taken out",
-    find: ({ tx }) => tx<Finding>`
+    find: (tx) => tx<Finding>`
       select 'record ' || number as subject, 'it is not the one that was written' as found
       from (select a.*, lag(sha256, 1, '') over (order by number) as previous, row_number() over (order by number) as place
             from operator_action as a) as r
@@ -212,7 +211,7 @@ const ROW_RULES: readonly RowRule[] = [
   {
     rule: 'C11',
     says: 'of the pool exactly that is reserved which open orders still need',
-    find: ({ tx }) => tx<Finding>`
+    find: (tx) => tx<Finding>`
       select p.resource as subject, format('%s are reserved, %s are needed', p.reserved, coalesce(sum(needed.amount), 0)) as found
       from pool as p left join lateral (
         select case p.resource when 'energy' then o.energy else o.bandwidth end - coalesce((
@@ -234,7 +233,7 @@ async function lookAtRows(sql: Sql): Promise<RuleReport[]> {
   return sql.begin(async (tx) => {
     await tx`set transaction isolation level repeatable read, read only`
     const reports: RuleReport[] = []
-    for (const { rule, says, find } of ROW_RULES) reports.push(report({ rule, says }, await find({ sql, tx }), null))
+    for (const { rule, says, find } of ROW_RULES) reports.push(report({ rule, says }, await find(tx), null))
     return reports
   })
 }

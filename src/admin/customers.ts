@@ -11,7 +11,7 @@ import {
 } from '../customers/customers.ts'
 import type { DepositAddress } from '../customers/deposit_addresses.ts'
 import { issueKey, type KeyRow, listKeys, resealSecrets, revokeKey, sealContext } from '../customers/keys.ts'
-import type { Seal, SealingKeys } from '../customers/seal.ts'
+import type { Seal } from '../customers/seal.ts'
 import type { Scope } from '../http/endpoint.ts'
 import { customerAccount } from '../ledger/ledger.ts'
 import { Fault } from '../lib/fault.ts'
@@ -46,17 +46,6 @@ export async function requireSameSeal(tx: Sql | Tx, seal: Seal): Promise<void> {
   } catch {
     throw refusal('The secrets in this database are not sealed with the key that is configured here.')
   }
-}
-
-/** Sealing keys as they are configured: `id:hex` of each, with commas between them; the first seals, all open. One that
- *  is hexadecimal alone has the id k1. Throws Refused. */
-export function sealingKeys(configured: string): SealingKeys {
-  const keys = configured.split(',').map((one): [string, Uint8Array] => {
-    const [, id = 'k1', hex] = /^(?:([\w-]{1,32}):)?([0-9a-fA-F]{64})$/.exec(one.trim()) ?? []
-    if (hex === undefined) throw misuse('The sealing key is not 64 hexadecimal characters, or a list of id:hex.')
-    return [id, Buffer.from(hex, 'hex')]
-  })
-  return { current: keys[0]![0], keys: Object.fromEntries(keys) }
 }
 
 /** Creates a customer. */

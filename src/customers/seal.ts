@@ -20,6 +20,18 @@ export type SealingKeys = {
   keys: Readonly<Record<string, Uint8Array>>
 }
 
+/** Sealing keys as they are configured: `id:hex` of each, with commas between them; the first seals, all open. One that is
+ *  hexadecimal alone has the id k1. Undefined when it is not of that form. */
+export function readSealingKeys(configured: string): SealingKeys | undefined {
+  const keys: [string, Uint8Array][] = []
+  for (const one of configured.split(',')) {
+    const [, id = 'k1', hex] = /^(?:([\w-]{1,32}):)?([0-9a-fA-F]{64})$/.exec(one.trim()) ?? []
+    if (hex === undefined) return undefined
+    keys.push([id, Buffer.from(hex, 'hex')])
+  }
+  return { current: keys[0]![0], keys: Object.fromEntries(keys) }
+}
+
 const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16

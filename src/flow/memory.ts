@@ -81,17 +81,21 @@ export class Memory {
     return table[hashOf(asset, words[at]!, words[at + 1]!) & (table.length - 1)]!
   }
 
-  /** Fetches slots that were guessed, and the first of their cells. The result says nothing: it keeps the reads alive. */
+  /** Fetches slots that were guessed, and the first of their cells. Without branches, so that no read waits for another.
+   *  The result says nothing: it keeps the reads alive. */
   fetch(guesses: Uint32Array, count: number): number {
     const { slots, cells } = this
     let read = 0
-    for (let i = 0; i < count; i++) if (guesses[i]! > 0) read ^= slots[(guesses[i]! - 1) * SLOT + MASK]!
     for (let i = 0; i < count; i++) {
-      if (guesses[i] === 0) continue
-      const base = (guesses[i]! - 1) * SLOT
-      const first = slots[base + CELLS]!
-      const last = first + ((slots[base + ASSET]! >>> 8) & 31)
-      for (let word = first * CELL; word < last * CELL; word += 16) read ^= cells[word]!
+      const base = (Math.max(guesses[i]!, 1) - 1) * SLOT
+      read ^= slots[base]!
+      guesses[i] = base
+    }
+    for (let i = 0; i < count; i++) guesses[i] = slots[guesses[i]! + CELLS]! * CELL
+    for (let i = 0; i < count; i++) {
+      const word = guesses[i]!
+      read ^=
+        cells[word]! ^ cells[Math.min(word + 16, cells.length - 1)]! ^ cells[Math.min(word + 32, cells.length - 1)]!
     }
     return read
   }

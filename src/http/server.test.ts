@@ -439,9 +439,10 @@ test('no two requests have the same id', async () => {
   assert.equal(ids.size, 600)
 })
 
-test('the refusals common to all endpoints are listed with each of them', () => {
-  const codes = ({ faults }: { faults: readonly { code: number }[] }) => faults.map(({ code }) => code)
-  assert.deepEqual(codes(balance), [1, 2, 500])
-  assert.deepEqual(codes(prices), [35, 500])
-  assert.deepEqual(codes(trouble), [2, 35, 500])
+test('the refusals common to all endpoints are listed with each of them, in the order of the checks', () => {
+  const keys = ({ faults }: { faults: readonly { key: string }[] }) => faults.map(({ key }) => key)
+  const [form, failure] = ['invalid_service_or_params', 'internal_server_error']
+  assert.deepEqual(keys(balance), ['auth', 'auth.scope', form, failure])
+  assert.deepEqual(keys(prices), ['service_unavailable', failure])
+  assert.deepEqual(keys(trouble), [form, 'service_unavailable', failure])
 })

@@ -5,7 +5,13 @@
 import { hash } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type onRequestHookHandler } from 'fastify'
+import {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  type onRequestHookHandler,
+} from 'fastify'
 import type { Clock } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import type { Random } from '../lib/ids.ts'
@@ -68,6 +74,7 @@ const NO_BYTES = new Uint8Array()
  *  answers what is under way and returns when that is done. */
 export async function buildServer(needs: Needs, options: Options): Promise<FastifyInstance> {
   const newRequestId = uuidMaker(needs.random)
+  const { pages = [] } = options
   const app = fastify({
     logger: false,
     bodyLimit: BODY_BYTES_MAX,
@@ -101,15 +108,12 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
     needs.log('request', { path, status, code, ms, request_id: request.id, customer_id })
     if (closing) reply.header('connection', 'close')
     if (headers) reply.headers(headers)
-    return reply
-      .code(status)
-      .header('content-type', content_type)
-      .header('x-request-id', request.id)
-      .send(body)
+    return reply.code(status).header('content-type', content_type).header('x-request-id', request.id).send(body)
   }
 
   app.setNotFoundHandler((request, reply) => {
-    const url = request.url.split('?', 1)[0]!
+    const path = request.url.split('?', 1)[0]!
+    const url = pages.find((page) => matches(page, path))?.path ?? path
     const allow = ['GET', 'HEAD', 'POST'].filter((method) => app.hasRoute({ method, url })).join(', ')
     const answer = transportRefusal(request.id, allow ? 405 : 404, allow ? { allow } : {})
     return send(request, reply, answer)
@@ -149,7 +153,7 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
       },
     })
   }
-  for (const page of options.pages ?? []) {
+  for (const page of pages) {
     app.get<{ Params: Record<string, string> }>(page.path, { onRequest }, async (request, reply) =>
       send(request, reply, await page.handle({ params: request.params, request_id: request.id })),
     )
@@ -180,6 +184,11 @@ function gate(
       ? undefined
       : transportRefusal(request.id, 429, { 'retry-after': String(Math.max(1, retry_after_seconds)) })
   }
+}
+
+/** Whether a path without its query is that of the page. */
+function matches({ path: pattern }: Page, path: string): boolean {
+  return new RegExp(`^${pattern.replace(/:\w+/g, '[^/]+')}$`).test(path)
 }
 
 type Call = { endpoint: Endpoint; request: FastifyRequest; check: CheckReply | undefined }

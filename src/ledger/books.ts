@@ -1,12 +1,12 @@
 // The books' check: everything that the ledger keeps is computed again from its rows and compared. It only reads.
 
-import type { Sql } from '../lib/sql.ts'
+import type { Sql, Tx } from '../lib/sql.ts'
 
 export type Finding = { rule: string; subject: string; found: string }
 
 /** What does not hold, empty when all does. Rules: every kept sum equals the sum of its rows; every capture and release
  *  resolves a hold between the same accounts for no more than it set aside; every account that a transfer names exists. */
-export async function checkBooks(sql: Sql): Promise<Finding[]> {
+export async function checkBooks(sql: Sql | Tx): Promise<Finding[]> {
   return sql<Finding>`
     with effect as (
       select debit as id, -amount_sun as posted, 0 as held from transfer where kind in ('move', 'capture')

@@ -7,6 +7,7 @@
 // that makes it a failure. A success stays one: if a fork takes a delivered part back and its transaction then dies, the
 // part is delegated again at our cost.
 
+import { addSpending } from '../customers/spending.ts'
 import { capture, customerAccount, lockAccounts, release } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
@@ -199,12 +200,19 @@ async function succeed(tx: Tx, outcome: { order: Order; tx_id: string; refund_su
     update orders set state = 'success', tx_id = ${tx_id}, amount_sun = ${amount_sun}, fee_sun = fee_sun - ${refund_sun}
     where id = ${order.id}`
   if (order.amount_sun > 0n) await capture(tx, holdOf(order.id), now, amount_sun)
+  await giveBack(tx, order, refund_sun)
   return true
+}
+
+/** What is not charged after all does not count against the cap of the key either. */
+async function giveBack(tx: Tx, { key_id, created_at }: Order, sun: bigint): Promise<void> {
+  if (key_id !== null && sun > 0n) await addSpending(tx, key_id, { sun: -sun, at: created_at })
 }
 
 async function fail(tx: Tx, order: Order, parts: readonly Tried[], now: Date): Promise<true> {
   await tx`update orders set state = 'failed', to_delegate = false where id = ${order.id}`
   if (order.amount_sun > 0n) await release(tx, holdOf(order.id), now)
+  await giveBack(tx, order, order.amount_sun)
   // What was delivered of it is due at once.
   await tx`update delegation set expires_at = delegated_at where order_id = ${order.id} and state = 'active'`
   if (order.to_delegate) {

@@ -7,6 +7,7 @@
 // replay or a twin in the same batch leaves its neighbours alone. What happens to an order next is in delivery.ts.
 
 import { chainState, isStale } from '../chain/progress.ts'
+import { addSpending, type CappedKey, spentOn } from '../customers/spending.ts'
 import { InvalidParams, ServiceUnavailable } from '../http/endpoint.ts'
 import { customerAccount, holdAll, InsufficientFunds, lockAccounts, REVENUE, WalletNotFound } from '../ledger/ledger.ts'
 import { batched } from '../lib/batch.ts'
@@ -33,7 +34,7 @@ export type Purchase = {
   bandwidth: number
   activate: boolean
   /** The API key, when it may only spend so much in a day. */
-  key?: { key_id: string; daily_cap_sun: bigint } | undefined
+  key?: CappedKey | undefined
   /** Placed by the service itself (a direct recharge, a subscription's top-up): the price is agreed, and whatever account
    *  pays it is not looked at. */
   house?: { agreed_sun: bigint }
@@ -74,7 +75,6 @@ export type Needs = {
 export const holdOf = (order_id: string) => `order:${order_id}`
 
 const BATCH_MAX = 256
-const DAY_MS = 24 * 3_600_000
 
 /** Places one purchase; concurrent calls share a transaction. Throws the refusals of the wire, in its order. */
 export function orderPlacer(needs: Needs): (purchase: Purchase) => Promise<Placed> {
@@ -108,7 +108,7 @@ type Situation = {
   now: Date
   chain_answers: boolean
   free_sun: Map<string, bigint>
-  /** What keys with a daily cap have spent since midnight (UTC), in orders that did not fail. */
+  /** What keys with a daily cap have spent today. */
   spent_sun: Map<string, bigint>
   by_external_id: Map<string, Order>
   /** Room left in the pool, by resource. */
@@ -165,7 +165,7 @@ async function readSituation(tx: Tx, { clock }: Needs, asked: Asked[]): Promise<
   const capped = asked.flatMap(({ key }) => (key ? [key.key_id] : []))
   return {
     now,
-    spent_sun: capped.length === 0 ? new Map() : await readSpent(tx, capped, now),
+    spent_sun: await spentOn(tx, capped, now),
     chain_answers: chain !== undefined && !isStale(chain, clock),
     free_sun: new Map(
       customers.flatMap((id) => {
@@ -177,14 +177,6 @@ async function readSituation(tx: Tx, { clock }: Needs, asked: Asked[]): Promise<
     room: new Map(room.map(({ resource, free }) => [resource, Number(free)])),
     activations: new Map(activations.map((one) => [one.address, one])),
   }
-}
-
-async function readSpent(tx: Tx, key_ids: string[], now: Date): Promise<Map<string, bigint>> {
-  const midnight = new Date(Math.floor(now.getTime() / DAY_MS) * DAY_MS)
-  const rows = await tx<{ key_id: string; spent_sun: bigint }>`
-    select key_id, sum(amount_sun)::bigint as spent_sun from orders
-    where key_id = any(${key_ids}) and created_at >= ${midnight} and state <> 'failed' group by key_id`
-  return new Map(rows.map(({ key_id, spent_sun }) => [key_id, spent_sun]))
 }
 
 const externalKey = (one: { customer_id: string; external_id: string | null }) =>
@@ -285,6 +277,9 @@ async function write(tx: Tx, now: Date, orders: Order[], activations: { id: stri
                 ${column('to_delegate')}::boolean[], ${column('amount_sun')}::bigint[], ${column('fee_sun')}::bigint[])
       as o (id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate, activation_id,
             to_delegate, amount_sun, fee_sun)`
+  for (const { key_id, amount_sun } of orders) {
+    if (key_id !== null) await addSpending(tx, key_id, { sun: amount_sun, at: now })
+  }
   const paid = orders.filter((order) => order.amount_sun > 0n)
   await holdAll(
     tx,

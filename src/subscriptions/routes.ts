@@ -232,7 +232,7 @@ export function routes(needs: Needs): Endpoint[] {
           summary: 'Until it is stopped, for 30 days at most',
           body: {
             subscription_id: 'unlimited_energy',
-            params: { address: EXAMPLE.address, duration: 30, transactions_limit: 0 },
+            params: { address: EXAMPLE.other_address, duration: 30, transactions_limit: 0 },
             external_id: 'sub-7',
           },
         },
@@ -244,8 +244,18 @@ export function routes(needs: Needs): Endpoint[] {
         const duration = readLimit(params.duration, () => InvalidDuration(undefined, 'Invalid duration'))
         const transactions_limit = readLimit(params.transactions_limit, InvalidParams)
         const external_id = body.external_id ?? keyOf(headers['idempotency-key'])
-        const { customer_id } = customer
-        const wanted = { customer_id, external_id, plan_key, address, duration, transactions_limit, activate_address }
+        const { customer_id, key_id, daily_cap_sun } = customer
+        const key = daily_cap_sun === undefined ? undefined : { key_id, daily_cap_sun }
+        const wanted = {
+          customer_id,
+          key,
+          external_id,
+          plan_key,
+          address,
+          duration,
+          transactions_limit,
+          activate_address,
+        }
         const { subscription, replayed } = await startSubscription(needs, wanted)
         if (replayed) reply_headers['idempotency-replayed'] = 'true'
         return printStarted(subscription)

@@ -7,6 +7,7 @@
 // cannot be given. What happens in between is in supply.ts.
 
 import { chainState, isStale } from '../chain/progress.ts'
+import { addSpending, type CappedKey, spentOn } from '../customers/spending.ts'
 import { InvalidParams, ServiceUnavailable } from '../http/endpoint.ts'
 import { customerAccount, holdAll, InsufficientFunds, lockAccounts, REVENUE, WalletNotFound } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -28,6 +29,7 @@ export type Subscription = {
   id: string
   customer_id: string
   external_id: string | null
+  key_id: string | null
   plan_id: number
   plan_key: string
   address: Address
@@ -56,6 +58,7 @@ export type Wanted = {
   duration: number
   transactions_limit: number
   activate_address: boolean
+  key?: CappedKey | undefined
 }
 
 export type Needs = {
@@ -112,15 +115,16 @@ async function start(
   if (receiver === 'inactive' && !wanted.activate_address) throw AddressNotActivated('subscription')
   const total_sun = plan.activation_fee_sun + plan.initial_price_sun
   if (free_sun < total_sun) throw InsufficientFunds()
+  if (wanted.key) await spend(tx, wanted.key, { sun: total_sun, at: clock.now() })
   const id = new_id()
   const now = clock.now()
   const days = narrower(wanted.duration, plan.duration_days)
   const expire_at = days === 0 ? null : new Date(now.getTime() + days * DAY_MS)
   const { customer_id, external_id, address, duration, transactions_limit, activate_address } = wanted
   await tx`
-    insert into subscription (id, customer_id, external_id, plan_id, address, duration, transactions_limit,
+    insert into subscription (id, customer_id, external_id, key_id, plan_id, address, duration, transactions_limit,
                               activate_address, total_sun, look_at, created_at, expire_at)
-    values (${id}, ${customer_id}, ${external_id}, ${plan.id}, ${address}, ${duration}, ${transactions_limit},
+    values (${id}, ${customer_id}, ${external_id}, ${wanted.key?.key_id ?? null}, ${plan.id}, ${address}, ${duration}, ${transactions_limit},
             ${activate_address}, ${total_sun}, ${now}, ${now}, ${expire_at})`
   if (total_sun > 0n) {
     await holdAll(tx, [{ id: holdOf(id), debit: account, credit: REVENUE, amount_sun: total_sun, made_at: now }])
@@ -128,6 +132,14 @@ async function start(
   const subscription = await findById(tx, customer_id, id)
   if (!subscription) throw new Error(`subscription ${id} is gone`)
   return { subscription, replayed: false }
+}
+
+async function spend(tx: Tx, { key_id, daily_cap_sun }: CappedKey, { sun, at }: { sun: bigint; at: Date }) {
+  const spent_sun = (await spentOn(tx, [key_id], at)).get(key_id) ?? 0n
+  if (spent_sun + sun > daily_cap_sun) {
+    throw InsufficientFunds('daily_cap', 'The daily cap of this key is reached')
+  }
+  await addSpending(tx, key_id, { sun, at })
 }
 
 /** Whether the first energy could be given now: on sale, the chain answers, and the pool has room. */

@@ -9,6 +9,7 @@
 // makes it be read again, and each transaction is counted once for a subscription whatever is read.
 
 import { type EnergyUse, readBlocks } from '../chain/blocks.ts'
+import { addSpending } from '../customers/spending.ts'
 import { capture, customerAccount, lockAccounts, move, REVENUE, release } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
@@ -78,7 +79,9 @@ async function supply(needs: Needs, id: string): Promise<boolean> {
   if (starting && (running.order_state === 'failed' || waited_ms > START_MS_MAX)) return giveUp(needs, running)
   if (running.expire_at !== null && running.expire_at <= now) return expire(sql, running, now)
   if (running.order_state === 'new' || running.order_state === 'pending') return lookAgain(needs, id, LOOK_AGAIN_MS)
-  const missing = running.energy_per_transaction - (await lasting(needs, running))
+  // At the start the whole is given, whatever the address has from elsewhere.
+  const has = starting ? 0 : await lasting(needs, running)
+  const missing = running.energy_per_transaction - has
   if (missing <= 0) return lookAgain(needs, id, LOOK_MS)
   return topUp(needs, running, missing)
 }
@@ -167,7 +170,10 @@ async function activate({ sql, clock }: Needs, { id, customer_id, total_sun }: R
   })
 }
 
-async function giveUp({ sql, clock }: Needs, { id, customer_id, total_sun }: Running): Promise<boolean> {
+async function giveUp(
+  { sql, clock }: Needs,
+  { id, customer_id, key_id, created_at, total_sun }: Running,
+): Promise<boolean> {
   const now = clock.now()
   return sql.begin(async (tx) => {
     await lockAccounts(tx, [customerAccount(customer_id)])
@@ -176,6 +182,7 @@ async function giveUp({ sql, clock }: Needs, { id, customer_id, total_sun }: Run
       where id = ${id} and state in ('new', 'pending') returning 1`
     if (!mine) return false
     if (total_sun > 0n) await release(tx, holdOf(id), now)
+    if (key_id !== null) await addSpending(tx, key_id, { sun: -total_sun, at: created_at })
     return true
   })
 }

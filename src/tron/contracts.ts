@@ -85,6 +85,41 @@ export const Permission = message({
 
 const Vote = message({ vote_address: [1, 'address'], vote_count: [2, 'int64'] })
 
+const FrozenSupply = message({ frozen_amount: [1, 'int64'], frozen_days: [2, 'int64'] })
+
+const AbiParameter = message({ indexed: [1, 'bool'], name: [2, 'string'], type: [3, 'string'] })
+
+const AbiEntry = message({
+  anonymous: [1, 'bool'],
+  constant: [2, 'bool'],
+  name: [3, 'string'],
+  inputs: [4, AbiParameter, 'repeated'],
+  outputs: [5, AbiParameter, 'repeated'],
+  type: [
+    6,
+    enumeration({ UnknownEntryType: 0, Constructor: 1, Function: 2, Event: 3, Fallback: 4, Receive: 5, Error: 6 }),
+  ],
+  payable: [7, 'bool'],
+  stateMutability: [8, enumeration({ UnknownMutabilityType: 0, Pure: 1, View: 2, Nonpayable: 3, Payable: 4 })],
+})
+
+const SmartContract = message({
+  origin_address: [1, 'address'],
+  contract_address: [2, 'address'],
+  abi: [3, message({ entrys: [1, AbiEntry, 'repeated'] })],
+  bytecode: [4, 'bytes'],
+  call_value: [5, 'int64'],
+  consume_user_resource_percent: [6, 'int64'],
+  name: [7, 'string'],
+  origin_energy_limit: [8, 'int64'],
+  code_hash: [9, 'bytes'],
+  trx_hash: [10, 'bytes'],
+  version: [11, 'int32'],
+})
+
+/** An entry of a map of the protocol, which is a repeated message of key and value on the wire. */
+const Int64Entry = message({ key: [1, 'int64'], value: [2, 'int64'] })
+
 /** The message of each contract type that this code can read and write. */
 export const contractSchemas: Readonly<Record<string, Schema>> = {
   AccountCreateContract: message({
@@ -122,7 +157,48 @@ export const contractSchemas: Readonly<Record<string, Schema>> = {
     resource: [10, ResourceCode],
     receiver_address: [15, 'address'],
   }),
+  AssetIssueContract: message({
+    owner_address: [1, 'address'],
+    name: [2, 'text_bytes'],
+    abbr: [3, 'text_bytes'],
+    total_supply: [4, 'int64'],
+    frozen_supply: [5, FrozenSupply, 'repeated'],
+    trx_num: [6, 'int32'],
+    precision: [7, 'int32'],
+    num: [8, 'int32'],
+    start_time: [9, 'int64'],
+    end_time: [10, 'int64'],
+    order: [11, 'int64'],
+    vote_score: [16, 'int32'],
+    description: [20, 'text_bytes'],
+    url: [21, 'text_bytes'],
+    free_asset_net_limit: [22, 'int64'],
+    public_free_asset_net_limit: [23, 'int64'],
+    public_free_asset_net_usage: [24, 'int64'],
+    public_latest_free_net_time: [25, 'int64'],
+    id: [41, 'string'],
+  }),
+  ParticipateAssetIssueContract: message({
+    owner_address: [1, 'address'],
+    to_address: [2, 'address'],
+    asset_name: [3, 'text_bytes'],
+    amount: [4, 'int64'],
+  }),
   UnfreezeAssetContract: message({ owner_address: [1, 'address'] }),
+  UpdateAssetContract: message({
+    owner_address: [1, 'address'],
+    description: [2, 'text_bytes'],
+    url: [3, 'text_bytes'],
+    new_limit: [4, 'int64'],
+    new_public_limit: [5, 'int64'],
+  }),
+  ProposalCreateContract: message({ owner_address: [1, 'address'], parameters: [2, Int64Entry, 'repeated'] }),
+  ProposalApproveContract: message({
+    owner_address: [1, 'address'],
+    proposal_id: [2, 'int64'],
+    is_add_approval: [3, 'bool'],
+  }),
+  ProposalDeleteContract: message({ owner_address: [1, 'address'], proposal_id: [2, 'int64'] }),
   WithdrawBalanceContract: message({ owner_address: [1, 'address'] }),
   TriggerSmartContract: message({
     owner_address: [1, 'address'],
@@ -132,6 +208,57 @@ export const contractSchemas: Readonly<Record<string, Schema>> = {
     call_token_value: [5, 'int64'],
     token_id: [6, 'int64'],
   }),
+  CreateSmartContract: message({
+    owner_address: [1, 'address'],
+    new_contract: [2, SmartContract],
+    call_token_value: [3, 'int64'],
+    token_id: [4, 'int64'],
+  }),
+  UpdateSettingContract: message({
+    owner_address: [1, 'address'],
+    contract_address: [2, 'address'],
+    consume_user_resource_percent: [3, 'int64'],
+  }),
+  UpdateEnergyLimitContract: message({
+    owner_address: [1, 'address'],
+    contract_address: [2, 'address'],
+    origin_energy_limit: [3, 'int64'],
+  }),
+  ClearABIContract: message({ owner_address: [1, 'address'], contract_address: [2, 'address'] }),
+  ExchangeCreateContract: message({
+    owner_address: [1, 'address'],
+    first_token_id: [2, 'text_bytes'],
+    first_token_balance: [3, 'int64'],
+    second_token_id: [4, 'text_bytes'],
+    second_token_balance: [5, 'int64'],
+  }),
+  ExchangeInjectContract: message({
+    owner_address: [1, 'address'],
+    exchange_id: [2, 'int64'],
+    token_id: [3, 'text_bytes'],
+    quant: [4, 'int64'],
+  }),
+  ExchangeWithdrawContract: message({
+    owner_address: [1, 'address'],
+    exchange_id: [2, 'int64'],
+    token_id: [3, 'text_bytes'],
+    quant: [4, 'int64'],
+  }),
+  ExchangeTransactionContract: message({
+    owner_address: [1, 'address'],
+    exchange_id: [2, 'int64'],
+    token_id: [3, 'text_bytes'],
+    quant: [4, 'int64'],
+    expected: [5, 'int64'],
+  }),
+  MarketSellAssetContract: message({
+    owner_address: [1, 'address'],
+    sell_token_id: [2, 'text_bytes'],
+    sell_token_quantity: [3, 'int64'],
+    buy_token_id: [4, 'text_bytes'],
+    buy_token_quantity: [5, 'int64'],
+  }),
+  MarketCancelOrderContract: message({ owner_address: [1, 'address'], order_id: [2, 'bytes'] }),
   AccountPermissionUpdateContract: message({
     owner_address: [1, 'address'],
     owner: [2, Permission],

@@ -303,14 +303,23 @@ function constantCallOf(answer: unknown): ConstantCall {
   const where = 'triggerconstantcontract'
   const called = fieldsOf(answer, where)
   const outcome = fieldsOf(called.result, where)
-  const message = typeof outcome.message === 'string' ? Buffer.from(outcome.message, 'hex').toString() : ''
+  const message = typeof outcome.message === 'string' ? outcome.message : ''
+  const { transaction } = called
+  const [ret] = transaction === undefined ? [] : listOf(fieldsOf(transaction, where).ret ?? [], where)
+  const failed = fieldsOf(ret ?? {}, where).ret === 'FAILED'
   const [result] = listOf(called.constant_result ?? [], where)
   return {
-    succeeded: outcome.result === true && message === '',
+    succeeded: outcome.result === true && message === '' && !failed,
     energy: BigInt(integer(called.energy_used ?? 0, where)),
     result: text(result ?? '', where),
-    said: message.slice(0, 200),
+    said: plain(message).slice(0, 200),
   }
+}
+
+/** A message as a node prints it: plain, or in hexadecimal, depending on the node and on `visible`. */
+function plain(message: string): string {
+  const is_hex = /^(?:[0-9a-f]{2})+$/.test(message)
+  return is_hex ? Buffer.from(message, 'hex').toString() : message
 }
 
 function permissionOf(given: unknown): AccountState['permissions'][number] {

@@ -8,7 +8,7 @@ import type { Ground } from './run.ts'
 
 const CONNECTIONS = 20
 
-export async function openGround(): Promise<Ground & { close(): Promise<void> }> {
+export async function openGround(more_sql?: string): Promise<Ground & { close(): Promise<void> }> {
   const { url, name } = await createDatabase()
   const fast = `${url}?options=${encodeURIComponent('-c synchronous_commit=off -c deadlock_timeout=20ms')}`
   const sql = connect({ url: fast, connections_max: CONNECTIONS })
@@ -20,6 +20,7 @@ export async function openGround(): Promise<Ground & { close(): Promise<void> }>
   for (const { name } of tables.rows as { name: string }[]) {
     await warden.query(`alter table ${name} set (autovacuum_enabled = off)`)
   }
+  if (more_sql !== undefined) await warden.query(more_sql)
   const countBlocked = async () => {
     const { rows } = await warden.query({
       name: 'blocked',

@@ -48,7 +48,7 @@ export class Instance {
     })
     const random = { bytes: (length: number) => dice.bytes(length) }
     this.app = buildApp({
-      ...{ sql: held, clock, random, node, log: silentLog, wallets: town.wallets, sealing_key: SEALING_KEY },
+      ...{ sql: held, clock, random, node, log: silentLog, wallets: town.wallets, sealing: { current: 'k1', keys: { k1: SEALING_KEY } } },
       ...{ tokens: new Set(), recharge_at: settings.recharge_at },
       wake: (step) => this.woken.add(step),
     })

@@ -1,0 +1,128 @@
+// From orders accepted to delegations included, sustained: a backlog of paid orders is placed over HTTP, and each block of
+// the chain is looked at for how many of our delegations it has. The chain runs in a process of its own with 3-second
+// blocks, as a node would; the block itself would hold some 5,000. Beside it, how fast the follower reads blocks as large
+// as the main network's.
+
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { readConfig } from '../src/config.ts'
+import { silentLog } from '../src/lib/log.ts'
+import { type Local, startLocal } from '../src/local.ts'
+import { signedCall } from './load.ts'
+
+const ORDERS = 5_000
+const CLIENTS = 64
+const POOL_WALLETS = 20
+
+export async function run({ json }: { json: boolean }): Promise<void> {
+  const data_dir = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
+  const chain = await startChain()
+  const { help: _, ...config } = readConfig(['--port', '0', '--data-dir', data_dir, '--node-url', chain.url], {
+    PENSTOCK_REQUESTS_PER_SECOND: '0',
+  })
+  const local = await startLocal({ config, log: silentLog, throw_away: true, pool_wallets: POOL_WALLETS })
+  try {
+    await enrich(local)
+    const placing_ms = await placeOrders(local)
+    const blocks = await untilDelivered(local, json)
+    report(json, placing_ms, blocks, await stages(local))
+  } finally {
+    await local.close()
+    chain.stop()
+    await rm(data_dir, { recursive: true, force: true })
+  }
+}
+
+async function startChain(): Promise<{ url: string; stop(): void }> {
+  const file = join(import.meta.dirname, '../devchain/cli.ts')
+  const child = spawn(process.execPath, [file, '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const url = await new Promise<string>((resolve, reject) => {
+    let text = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      text += String(chunk)
+      const [found] = text.slice(0, 10_000).match(/http:\/\/[\d.]+:\d+/) ?? []
+      if (found !== undefined) resolve(found)
+    })
+    child.on('exit', () => reject(new Error(`the devchain ended: ${text}`)))
+  })
+  return { url, stop: () => child.kill() }
+}
+
+/** Money for all of it. */
+async function enrich({ sql, customer }: Local): Promise<void> {
+  const account = `customer:${customer.customer_id}`
+  await sql`
+    insert into transfer (id, kind, debit, credit, amount_sun, made_at)
+    values ('bench', 'move', 'world', ${account}, 1000000000000, now())`
+  await sql`update account set posted_sun = posted_sun + 1000000000000 where id = ${account}`
+}
+
+async function placeOrders({ api_url, customer, sandbox }: Local): Promise<number> {
+  const receivers = sandbox.funded_accounts.map((one) => one.address)
+  const call = signedCall(api_url, customer)
+  let placed = 0
+  const began_ms = performance.now()
+  async function client() {
+    while (placed < ORDERS) {
+      const address = receivers[placed % receivers.length]!
+      placed += 1
+      const { code } = await call('/v1/transaction/new', {
+        service: 'energy',
+        params: { address, amount: 32_000, duration: 1 },
+      })
+      if (code !== 0) throw new Error(`a purchase was refused with code ${code}`)
+    }
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, client))
+  return performance.now() - began_ms
+}
+
+type InBlock = { number: bigint; delegations: number }
+
+async function untilDelivered({ sql }: Local, json: boolean): Promise<InBlock[]> {
+  for (;;) {
+    const [open] = await sql<{ open: bigint }>`select count(*) as open from orders where state in ('new', 'pending')`
+    if (!json && process.stderr.isTTY) process.stderr.write(`\r${open!.open} orders open `)
+    if (open!.open === 0n) break
+    await delay(500)
+  }
+  return sql<InBlock>`
+    select block_number as number, count(*)::int as delegations from attempt
+    where subject like 'delegate:%' and block_number is not null group by block_number order by block_number`
+}
+
+/** Where the time of an order goes, in the middle of the run. */
+async function stages({ sql }: Local): Promise<Record<string, number>> {
+  const [row] = await sql<Record<string, number>>`
+    select percentile_cont(0.5) within group (order by extract(epoch from a.made_at - o.created_at))::float8 as to_delegate_s,
+           percentile_cont(0.5) within group (order by extract(epoch from a.sent_at - a.made_at))::float8 as to_send_s,
+           percentile_cont(0.5) within group (order by extract(epoch from d.delegated_at - a.sent_at))::float8 as to_block_s
+    from orders as o join delegation as d on d.order_id = o.id join attempt as a on a.id = d.attempt_id`
+  return row!
+}
+
+function report(json: boolean, placing_ms: number, blocks: InBlock[], times: Record<string, number>): void {
+  // The first and the last block are only partly ours.
+  const full = blocks.slice(1, -1).map((one) => one.delegations)
+  const sustained = full.length === 0 ? 0 : Math.round(full.reduce((sum, one) => sum + one, 0) / full.length)
+  const figures = {
+    delegations_per_block: sustained,
+    delegations_per_block_max: Math.max(...blocks.map((one) => one.delegations)),
+    blocks: blocks.length,
+    orders: ORDERS,
+    orders_placed_per_second: Math.round((1_000 * ORDERS) / placing_ms),
+    ...Object.fromEntries(Object.entries(times).map(([name, value]) => [name, Math.round(value * 100) / 100])),
+  }
+  if (json) process.stdout.write(`${JSON.stringify(figures)}\n`)
+  else {
+    process.stdout.write(
+      `\ndelegations in a block   ${sustained} sustained, ${figures.delegations_per_block_max} at most (${blocks.map((one) => one.delegations).join(' ')})\n`,
+    )
+    process.stdout.write(`a block would hold       some 5000\n`)
+    process.stdout.write(`orders placed            ${figures.orders_placed_per_second} a second\n`)
+    process.stdout.write(`median of an order       ${JSON.stringify(times)}\n`)
+  }
+}

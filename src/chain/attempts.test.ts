@@ -1,0 +1,232 @@
+// One transaction of ours, from the wish for it to its end, on a development chain.
+
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type Person, person } from '../../devchain/scene.ts'
+import { makeWorld, type World } from '../../test/world.ts'
+import { Outage } from '../lib/fault.ts'
+import { brokenConstraint } from '../lib/sql.ts'
+import type { Step } from '../lib/step.ts'
+import { tronNode } from '../tron/node.ts'
+import { contract } from '../tron/transaction.ts'
+import { enqueueAttempt, judgeStep } from './attempts.ts'
+
+type Row = {
+  id: string
+  state: string
+  tx_id: string | null
+  signed: Buffer | null
+  expires_at: Date | null
+  sends: number
+  answer: string | null
+  block_number: bigint | null
+}
+
+function step(world: World, name: string): Step {
+  const found = world.app.steps.find((one) => one.name === name)
+  assert.ok(found)
+  return found
+}
+
+/** Asks for the activation of somebody. */
+function wish(world: World, somebody: Person, subject = `activate:${somebody.address}`): Promise<string> {
+  const value = { owner_address: person('activation').hex, account_address: somebody.hex }
+  const needs = { clock: { now: () => world.now }, new_id: world.app.new_id }
+  return world.sql.begin((tx) =>
+    enqueueAttempt(tx, needs, { subject, contract: contract('AccountCreateContract', value) }),
+  )
+}
+
+async function look(world: World, id: string): Promise<Row> {
+  const [row] = await world.sql<Row>`select * from attempt where id = ${id}`
+  return row!
+}
+
+async function withWish(t: TestContext): Promise<{ world: World; id: string }> {
+  const world = await makeWorld(t)
+  return { world, id: await wish(world, person('nina')) }
+}
+
+test('it is signed and stored before it is sent, and sent as it was stored', async (t) => {
+  const { world, id } = await withWish(t)
+  const paths: string[] = []
+  world.weather.onRequest = (path) => paths.push(path)
+  await step(world, 'sign').run()
+  const signed = await look(world, id)
+  assert.equal(signed.state, 'signed')
+  assert.equal(signed.sends, 0)
+  assert.deepEqual(paths, [], 'signing asks nobody')
+  await step(world, 'send').run()
+  const sent = await look(world, id)
+  assert.deepEqual([sent.state, sent.sends, sent.answer], ['sent', 1, 'SUCCESS'])
+  assert.deepEqual(sent.signed, signed.signed)
+  assert.equal(world.scene.devchain.chain.pendingTransactions()[0]?.id, sent.tx_id)
+  world.mine()
+  await world.drain()
+  assert.equal((await look(world, id)).state, 'included')
+  await world.solidify()
+  assert.equal((await look(world, id)).state, 'solid')
+})
+
+test('the same bytes go out again every five seconds while its time lasts, and not after', async (t) => {
+  const { world, id } = await withWish(t)
+  const sent: string[] = []
+  world.weather.loses = () => true
+  world.weather.onRequest = (path) => path.endsWith('broadcasthex') && sent.push(path)
+  await world.drain()
+  assert.equal(sent.length, 1)
+  world.wait(4)
+  await world.drain()
+  assert.equal(sent.length, 1)
+  world.wait(1)
+  await world.drain()
+  assert.equal(sent.length, 2)
+  world.mine(19)
+  await world.drain()
+  assert.equal(sent.length, 3)
+  assert.equal((await look(world, id)).state, 'sent')
+  world.mine(1)
+  world.wait(10)
+  await world.drain()
+  assert.equal(sent.length, 3, 'the chain would not take it any more')
+})
+
+test('it is dead when a solid block is past its time, and not one block sooner', async (t) => {
+  const { world, id } = await withWish(t)
+  world.weather.loses = () => true
+  await world.drain()
+  const { expires_at } = await look(world, id)
+  for (let blocks = 0; (await look(world, id)).state !== 'dead'; blocks++) {
+    assert.ok(blocks < 60)
+    const parent = world.scene.devchain.chain.block(world.scene.devchain.solid.header.number - 1)!
+    assert.ok(parent.header.timestamp < expires_at!.getTime(), 'it should be dead by now')
+    world.mine()
+    await world.drain()
+  }
+  const parent = world.scene.devchain.chain.block(world.scene.devchain.solid.header.number - 1)!
+  assert.ok(parent.header.timestamp >= expires_at!.getTime())
+})
+
+test('its subject has one that is alive; another only when the first is dead', async (t) => {
+  const { world, id } = await withWish(t)
+  const again = () => wish(world, person('nina'))
+  await assert.rejects(again(), (thrown) => brokenConstraint(thrown) === 'attempt_one_alive')
+  world.weather.loses = () => true
+  await world.drain()
+  await assert.rejects(again(), (thrown) => brokenConstraint(thrown) === 'attempt_one_alive')
+  world.mine(45)
+  await world.drain()
+  assert.equal((await look(world, id)).state, 'dead')
+  world.weather.loses = () => false
+  const second = await again()
+  await world.settle()
+  assert.equal((await look(world, second)).state, 'included')
+})
+
+test('a node that is behind, or has it, or is silent, keeps it alive', async (t) => {
+  const { world, id } = await withWish(t)
+  await step(world, 'sign').run()
+  const { tx_id } = await look(world, id)
+  // Everything but the judge runs, so that it is late and not yet judged.
+  world.mine(45)
+  for (let i = 0; i < 5; i++) await step(world, 'follow').run()
+  const solid_number = world.scene.devchain.solid.header.number
+  const nodeWith = (number: number, has_it: boolean) => (path: string) => {
+    if (path.endsWith('gettransactionbyid')) return has_it ? { txID: tx_id } : {}
+    const blockID = number.toString(16).padStart(16, '0') + 'a'.repeat(48)
+    return { blockID, block_header: { raw_data: { number, parentHash: 'b'.repeat(64), timestamp: 1 } } }
+  }
+  const judge = (...answers: ((path: string) => object)[]) => {
+    const node = tronNode({
+      nodes: answers.map((_, i) => ({ url: `http://${i}` })),
+      transport: async ({ url }) => {
+        const { hostname, pathname } = new URL(url)
+        return { status: 200, body: JSON.stringify(answers[Number(hostname.split('.').at(-1))]!(pathname)) }
+      },
+    })
+    return judgeStep({ sql: world.sql, node }).run()
+  }
+  const agreeing = nodeWith(solid_number, false)
+  assert.equal(await judge(agreeing, nodeWith(solid_number - 1, false)), false, 'one is behind')
+  assert.equal(await judge(nodeWith(solid_number + 5, true), agreeing), false, 'one has it')
+  await assert.rejects(
+    judge(agreeing, () => ({ Error: 'no' })),
+    Outage,
+  )
+  assert.equal((await look(world, id)).state, 'signed')
+  assert.equal(await judge(agreeing, nodeWith(solid_number + 5, false)), true)
+  assert.equal((await look(world, id)).state, 'dead')
+})
+
+test('two equal operations at the same moment are two transactions', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const value = {
+    ...{ owner_address: person('pool-0').hex, receiver_address: bob.hex, balance: 1_000_000_000n, resource: 'ENERGY' },
+  }
+  const needs = { clock: { now: () => world.now }, new_id: world.app.new_id }
+  const ids: string[] = []
+  await world.sql.begin(async (tx) => {
+    for (const subject of ['a', 'b', 'c']) {
+      ids.push(await enqueueAttempt(tx, needs, { subject, contract: contract('DelegateResourceContract', value) }))
+    }
+  })
+  await step(world, 'sign').run()
+  const tx_ids = new Set((await Promise.all(ids.map((id) => look(world, id)))).map(({ tx_id }) => tx_id))
+  assert.equal(tx_ids.size, 3)
+})
+
+test('of two processes that sign it, one has signed it: what is sent is what is stored', async (t) => {
+  const { world, id } = await withWish(t)
+  const other = await world.startProcess()
+  const other_sign = other.app.steps.find(({ name }) => name === 'sign')!
+  await Promise.all([step(world, 'sign').run(), other_sign.run(), step(world, 'sign').run()])
+  await Promise.all([step(world, 'send').run(), other.app.steps.find(({ name }) => name === 'send')!.run()])
+  const { tx_id } = await look(world, id)
+  assert.deepEqual(
+    world.scene.devchain.chain.pendingTransactions().map((one) => one.id),
+    [tx_id],
+  )
+})
+
+test('what the signer refuses is left for later, and its neighbours are signed', async (t) => {
+  const world = await makeWorld(t)
+  const needs = { clock: { now: () => world.now }, new_id: world.app.new_id }
+  const theft = contract('TransferContract', {
+    ...{ owner_address: person('pool-0').hex, to_address: person('thief').hex, amount: 5n },
+  })
+  const refused = await world.sql.begin((tx) => enqueueAttempt(tx, needs, { subject: 'theft', contract: theft }))
+  const good = await wish(world, person('nina'))
+  await assert.rejects(step(world, 'sign').run(), /no key here/)
+  assert.equal((await look(world, refused)).state, 'new')
+  assert.equal((await look(world, good)).state, 'signed')
+  assert.equal(await step(world, 'sign').run(), false, 'it is not tried at every run')
+  await world.sql`delete from attempt where id = ${refused}`
+})
+
+test('nothing is signed on a chain that was not heard of for half a minute', async (t) => {
+  const { world, id } = await withWish(t)
+  world.wait(31)
+  assert.equal(await step(world, 'sign').run(), false)
+  assert.equal((await look(world, id)).state, 'new')
+  await world.drain()
+  assert.equal((await look(world, id)).state, 'sent')
+})
+
+test('64-bit sums survive the way through the database', async (t) => {
+  const world = await makeWorld(t)
+  const needs = { clock: { now: () => world.now }, new_id: world.app.new_id }
+  const balance = 2n ** 53n + 1n
+  const value = {
+    owner_address: person('pool-0').hex,
+    receiver_address: person('bob').hex,
+    balance,
+    resource: 'ENERGY',
+  }
+  const id = await world.sql.begin((tx) =>
+    enqueueAttempt(tx, needs, { subject: 'x', contract: contract('DelegateResourceContract', value) }),
+  )
+  // The policy of the signer names the sum that it was shown.
+  await assert.rejects(step(world, 'sign').run(), new RegExp(`${balance} sun is too much`))
+  await world.sql`delete from attempt where id = ${id}`
+})

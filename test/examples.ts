@@ -1,0 +1,40 @@
+// Sends every example of every endpoint to a whole service, in the order of the endpoints, and keeps the answers: they are
+// what the reference shows. A seed and the chain's own clock make them the same each time.
+
+import { TRX } from '../devchain/scene.ts'
+import type { Endpoint } from '../src/http/endpoint.ts'
+import { EXAMPLE } from '../src/http/examples.ts'
+import type { Tried } from '../src/http/openapi.ts'
+import type { Page } from '../src/http/pages.ts'
+import { createDatabase, dropDatabase } from './database.ts'
+import { World } from './world.ts'
+
+export type Story = { endpoints: readonly Endpoint[]; pages: readonly Page[]; tried: Tried[] }
+
+/** Tries the examples on a database of their own. */
+export async function tryExamples(): Promise<Story> {
+  const { url, name } = await createDatabase()
+  const options = { seed: 'examples' }
+  const world = new World(url, options)
+  try {
+    await world.build(options)
+    world.scene.devchain.fund(EXAMPLE.address, 10n * TRX)
+    world.mine()
+    const customer = await world.customer({ trx: 1_000 })
+    const tried: Tried[] = []
+    for (const endpoint of world.app.endpoints) {
+      for (const { summary, body } of endpoint.examples) {
+        const { code, key, request_id, error, result } = await customer.call(endpoint.path, body)
+        const answer = code === 0 ? { code, request_id, result } : { code, key, request_id, error }
+        tried.push({ path: endpoint.path, summary, body, answer })
+        await world.settle()
+        world.mine()
+        await world.drain()
+      }
+    }
+    return { endpoints: world.app.endpoints, pages: world.app.pages, tried }
+  } finally {
+    await world.close()
+    await dropDatabase(name)
+  }
+}

@@ -1,0 +1,72 @@
+// The reference is fresh, valid, complete and true: it is what the endpoints print now, a public validator accepts it,
+// it names every path the server knows, and every answer it shows was given to the body it shows.
+
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { relative } from 'node:path'
+import { test } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { templated } from '../src/http/openapi.ts'
+import { OPENAPI_FILE } from '../src/http/pages.ts'
+import { tryExamples } from './examples.ts'
+import { printFreshReference } from './print.ts'
+import { ROOT } from './source.ts'
+import { makeWorld } from './world.ts'
+
+type Operation = {
+  operationId: string
+  responses: Record<string, unknown>
+  requestBody: { content: { 'application/json': { examples: Record<string, { value: unknown }> } } }
+}
+type Document = { openapi: string; paths: Record<string, { post?: Operation; get?: Operation }> }
+
+const story = tryExamples()
+const kept = async () => JSON.parse(await readFile(OPENAPI_FILE, 'utf8')) as Document
+
+test('openapi.json and docs/reference.md are what the endpoints print (if not: npm run print)', async () => {
+  for (const [file, text] of await printFreshReference(await story)) {
+    const [old, made] = [await readFile(file, 'utf8'), text].map((all) => all.split('\n'))
+    const line = made!.findIndex((text, i) => text !== old![i])
+    assert.equal(old![line], made![line], `${relative(ROOT, file)}:${line + 1} is not fresh`)
+    assert.equal(old!.length, made!.length)
+  }
+})
+
+test('a public validator accepts openapi.json as OpenAPI 3.1, and every reference in it leads somewhere', async () => {
+  const validator = new Validator()
+  const document = await kept()
+  const { valid, errors } = await validator.validate(document)
+  assert.ok(valid, JSON.stringify(errors))
+  assert.equal(validator.version, '3.1')
+  assert.doesNotMatch(JSON.stringify(validator.resolveRefs()), /"\$ref"/)
+  const wrong = structuredClone(document)
+  Object.assign(wrong.paths['/v1/balance']!.post!, { responses: { ok: {} } })
+  assert.equal((await new Validator().validate(wrong)).valid, false, 'and it would say so if it were not')
+})
+
+test('what the server answers and what the reference names are the same paths', async (t) => {
+  const world = await makeWorld(t)
+  const { paths } = await kept()
+  const { endpoints, pages } = world.app
+  const readable = pages.filter(({ reply }) => reply).map(({ path }) => templated(path))
+  assert.deepEqual(Object.keys(paths), [...endpoints.map(({ path }) => path), ...readable])
+  for (const [path, { post, get }] of Object.entries(paths)) {
+    const status = async (method: 'GET' | 'POST') => (await world.api.inject({ method, url: path })).statusCode
+    assert.equal((await status('POST')) !== 405, post !== undefined, path)
+    assert.equal((await status('GET')) !== 405, get !== undefined, path)
+  }
+})
+
+test('every example is accepted, but for those that show a refusal on purpose', async () => {
+  const { endpoints, tried } = await story
+  for (const { path } of endpoints)
+    assert.ok(
+      tried.some((call) => call.path === path),
+      path,
+    )
+  const refused = tried.filter(({ answer }) => (answer as { code: number }).code !== 0)
+  assert.deepEqual(
+    refused.map(({ path, answer }) => [path, (answer as { code: number }).code]),
+    [],
+  )
+})
