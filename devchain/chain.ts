@@ -4,12 +4,21 @@
 
 import { newAccount } from './accounts.ts'
 import { type Block, genesisParent, type Included, makeBlock, type Witness, witnessesOf } from './blocks.ts'
+import { Calendar } from './calendar.ts'
 import { applyDecree, type Decree } from './decrees.ts'
 import { type ChainFacts, executeTransaction, type Outcome } from './execution.ts'
-import { BLOCK_MAX_BYTES, defaultParameters, type Parameters, PENDING_MAX_MS, SLOT_MS } from './parameters.ts'
+import {
+  BLOCK_MAX_BYTES,
+  DAY_MS,
+  defaultParameters,
+  type Parameters,
+  PENDING_MAX_MS,
+  SLOT_MS,
+} from './parameters.ts'
 import { Refusal } from './refusal.ts'
 import { Ground, Layer, PastView, type View } from './state.ts'
 import type { SignedTransaction } from './transactions.ts'
+import { addCandidate, countVotes } from './witnesses.ts'
 import type { World } from './world.ts'
 
 export type ChainOptions = {
@@ -20,7 +29,14 @@ export type ChainOptions = {
   readonly decrees: readonly Decree[]
   readonly parameters?: Partial<Parameters> | undefined
   readonly pending_max: number
+  /** Absent: as many days as the parameter says. */
+  readonly unfreeze_delay_ms?: number | undefined
+  /** Absent: a hash of the seed. */
+  readonly genesis_parent_hash?: string | undefined
 }
+
+/** The votes of the first witness; each has one less than the one before. */
+const VOTES_AT_GENESIS = 1_000_000_000n
 
 /** Where a transaction stands in the chain. */
 export type Place = { readonly block: number; readonly index: number }
@@ -53,9 +69,10 @@ type Snapshot = {
 export class Chain implements ChainFacts {
   readonly parameters: Parameters
   readonly witnesses: readonly Witness[]
-  readonly genesis_time_ms: number
+  readonly calendar: Calendar
   readonly ground = new Ground()
   readonly pending_max: number
+  readonly unfreeze_delay_ms: number
   private solid_lag: number
   /** Told of every input when all of its effect is there, so that it may put in the next. */
   onInput: (input: ChainInput) => void = () => {}
@@ -76,22 +93,27 @@ export class Chain implements ChainFacts {
   constructor(options: ChainOptions) {
     this.parameters = { ...defaultParameters, ...options.parameters }
     this.witnesses = witnessesOf(options.seed)
-    this.genesis_time_ms = Math.floor(options.genesis_time_ms / SLOT_MS) * SLOT_MS
+    this.calendar = new Calendar(options.genesis_time_ms, this.parameters.getMaintenanceTimeInterval)
+    const genesis_ms = this.calendar.genesis_ms
     this.solid_lag = options.solid_lag_blocks
     this.pending_max = options.pending_max
+    this.unfreeze_delay_ms = options.unfreeze_delay_ms ?? this.parameters.getUnfreezeDelayDays * DAY_MS
     const state = new Layer(this.ground)
     for (const { address } of this.witnesses) {
-      state.write('account', address, { ...newAccount(address, this.genesis_time_ms), is_witness: true })
+      state.write('account', address, { ...newAccount(address, genesis_ms), is_witness: true })
     }
-    for (const decree of options.decrees) applyDecree(state, decree, this.genesis_time_ms)
+    for (const [rank, { name, address }] of this.witnesses.entries()) {
+      addCandidate(state, address, `http://${name.replace(' ', '-')}.invalid`, VOTES_AT_GENESIS - BigInt(rank))
+    }
+    for (const decree of options.decrees) applyDecree(state, decree, genesis_ms)
     this.ground.absorb(state)
     const header = {
       number: 0,
-      timestamp: this.genesis_time_ms,
-      parentHash: genesisParent(options.seed),
+      timestamp: genesis_ms,
+      parentHash: options.genesis_parent_hash ?? genesisParent(options.seed),
       witness_address: this.witnesses[0]!.address,
     }
-    this.blocks.push(makeBlock(header, { transactions: [], decrees: options.decrees, undo: undefined }))
+    this.blocks.push(makeBlock(header, { transactions: [], decrees: [], undo: undefined }))
   }
 
   get head(): Block {
@@ -119,11 +141,6 @@ export class Chain implements ChainFacts {
   setSolidLag(blocks: number): void {
     this.solid_lag = blocks
     this.onInput({ kind: 'solid_lag', blocks })
-  }
-
-  /** The head's time in slots since genesis. */
-  get head_slot(): number {
-    return (this.head_time_ms - this.genesis_time_ms) / SLOT_MS
   }
 
   blockId(number: number): string | undefined {
@@ -196,14 +213,19 @@ export class Chain implements ChainFacts {
 
   /** A world over a layer of its own, at the time of the head. Whatever is done in it is gone with it. */
   world(view: View, building = false): World {
-    return {
-      state: new Layer(view),
-      parameters: this.parameters,
-      now_ms: this.head_time_ms,
-      slot: this.head_slot,
-      building,
-      fee_limit_sun: 0n,
-    }
+    return { ...this.rulesAt(this.head_time_ms, building), state: new Layer(view) }
+  }
+
+  /** What holds at the time of a block, but for the state. */
+  rulesAt(now_ms: number, building: boolean): Omit<World, 'state'> {
+    const { parameters, unfreeze_delay_ms } = this
+    const slot = this.calendar.slotOf(now_ms)
+    const cycle = this.calendar.cycleOf(now_ms)
+    return { parameters, unfreeze_delay_ms, now_ms, slot, cycle, building, fee_limit_sun: 0n }
+  }
+
+  get next_slot_time_ms(): number {
+    return this.slotAt(0)
   }
 
   /** Counts the transactions that were built here. */
@@ -233,8 +255,9 @@ export class Chain implements ChainFacts {
 
   /** The time of the slot at or before a time, but after the head. */
   slotAt(time_ms: number): number {
-    const slot = Math.floor((time_ms - this.genesis_time_ms) / SLOT_MS)
-    return this.genesis_time_ms + Math.max(slot, this.head_slot + 1) * SLOT_MS
+    const { calendar, head_time_ms, head_number } = this
+    const next = calendar.slotAfter(head_time_ms, this.block(head_number - 1)?.header.timestamp)
+    return calendar.timeOf(Math.max(calendar.slotOf(time_ms), next))
   }
 
   /** Makes a block of what is pending. Pending transactions that have become invalid, or too old, are dropped without
@@ -367,13 +390,14 @@ export class Chain implements ChainFacts {
 
   private append(time_ms: number, state: Layer, transactions: Included[]): Block {
     const timestamp = this.slotAt(time_ms)
-    const slot = (timestamp - this.genesis_time_ms) / SLOT_MS
+    const slot = this.calendar.slotOf(timestamp)
     const header = {
       number: this.head_number + 1,
       timestamp,
       parentHash: this.head.id,
       witness_address: this.witnesses[slot % this.witnesses.length]!.address,
     }
+    if (this.calendar.maintains(this.head_time_ms, timestamp)) countVotes(state)
     const block = makeBlock(header, { transactions, decrees: this.decrees, undo: this.ground.absorb(state) })
     this.decrees = []
     this.blocks.push(block)

@@ -3,11 +3,13 @@
 import { ContractType } from '../src/tron/contracts.ts'
 import { triggerContract } from './calls.ts'
 import { delegate, undelegate } from './delegations.ts'
+import { setAccountId, updateAccount } from './names.ts'
 import { updatePermissions } from './permissions.ts'
 import { invalid } from './refusal.ts'
 import { cancelAllUnfreeze, freeze, unfreeze, withdrawExpired } from './staking.ts'
 import { createAccount, transfer } from './transfers.ts'
-import type { Contract } from './world.ts'
+import { createWitness, updateBrokerage, updateWitness, vote, withdrawReward } from './witnesses.ts'
+import { type Contract, resourceOf } from './world.ts'
 
 const refused = (message: string): Contract => ({
   validate() {
@@ -17,6 +19,17 @@ const refused = (message: string): Contract => ({
     throw invalid(message)
   },
 })
+
+/** Nobody has a stake of the old kind. */
+const noOldStake: Contract = {
+  ...refused('no frozenBalance(BANDWIDTH)'),
+  validate(_world, message) {
+    const resource = resourceOf(message)
+    if (resource === 'BANDWIDTH') throw invalid('no frozenBalance(BANDWIDTH)')
+    if (resource === 'ENERGY') throw invalid('no frozenBalance(Energy)')
+    throw invalid('ResourceCode error.valid ResourceCode[BANDWIDTH、Energy]')
+  },
+}
 
 const contracts: Readonly<Record<string, Contract>> = {
   AccountCreateContract: createAccount,
@@ -29,8 +42,15 @@ const contracts: Readonly<Record<string, Contract>> = {
   UnDelegateResourceContract: undelegate,
   AccountPermissionUpdateContract: updatePermissions,
   TriggerSmartContract: triggerContract,
+  AccountUpdateContract: updateAccount,
+  SetAccountIdContract: setAccountId,
+  WitnessCreateContract: createWitness,
+  WitnessUpdateContract: updateWitness,
+  VoteWitnessContract: vote,
+  WithdrawBalanceContract: withdrawReward,
+  UpdateBrokerageContract: updateBrokerage,
   FreezeBalanceContract: refused('freeze v2 is open, old freeze is closed'),
-  UnfreezeBalanceContract: refused('no frozenBalance(BANDWIDTH)'),
+  UnfreezeBalanceContract: noOldStake,
 }
 
 /** The contract of a type. A type of the protocol that this chain does not execute refuses every transaction. */

@@ -3,7 +3,7 @@
 
 import { chargeBandwidth, chargeExtras, type NetBill } from './bandwidth.ts'
 import { contractOf } from './contracts.ts'
-import { EXPIRATION_MAX_MS, SLOT_MS, TRANSACTION_MAX_BYTES } from './parameters.ts'
+import { EXPIRATION_MAX_MS, TRANSACTION_MAX_BYTES } from './parameters.ts'
 import { checkSignatures } from './permissions.ts'
 import { Refusal } from './refusal.ts'
 import type { SignedTransaction } from './transactions.ts'
@@ -13,6 +13,8 @@ import type { Effects, World } from './world.ts'
 export type ChainFacts = {
   readonly head_number: number
   readonly head_time_ms: number
+  /** When the next block is due at the earliest. */
+  readonly next_slot_time_ms: number
   /** The id of the block of a number, if the chain has it. */
   blockId(number: number): string | undefined
   /** Whether a transaction is in the chain or waiting for it. */
@@ -43,15 +45,14 @@ export function executeTransaction(world: World, chain: ChainFacts, transaction:
   return { ...effects, ...bill, extras_sun, contract_ret: effects.call?.contract_ret ?? 'SUCCESS' }
 }
 
-function checkEnvelope({ head_time_ms }: ChainFacts, transaction: SignedTransaction): void {
+function checkEnvelope({ next_slot_time_ms }: ChainFacts, transaction: SignedTransaction): void {
   if (transaction.raw_data.contract.length !== 1) {
     throw new Refusal('CONTRACT_VALIDATE_ERROR', 'act size should be exactly 1, this is extend feature')
   }
-  const next_slot_ms = head_time_ms + SLOT_MS
-  if (transaction.expires_at_ms < next_slot_ms) {
+  if (transaction.expires_at_ms < next_slot_time_ms) {
     throw new Refusal(
       'TRANSACTION_EXPIRATION_ERROR',
-      `Transaction expiration time is ${transaction.expires_at_ms}, but next slot time is ${next_slot_ms}`,
+      `Transaction expiration time is ${transaction.expires_at_ms}, but next slot time is ${next_slot_time_ms}`,
     )
   }
 }

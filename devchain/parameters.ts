@@ -4,6 +4,9 @@
 export const SLOT_MS = 3000
 export const SUN_PER_TRX = 1_000_000n
 export const WITNESS_COUNT = 27
+/** Slots that stay empty after the block that does maintenance. */
+export const MAINTENANCE_SKIPPED_SLOTS = 2
+export const VOTES_MAX = 30
 export const DAY_MS = 86_400_000
 /** The longest time ahead of the head block at which a transaction may expire. */
 export const EXPIRATION_MAX_MS = DAY_MS

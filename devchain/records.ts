@@ -31,9 +31,16 @@ export type Permissions = {
 
 export type Unfreezing = { readonly resource: StakeType; readonly sun: bigint; readonly expires_at_ms: number }
 
+/** Votes of an account for a witness, each of 1 TRX of stake. */
+export type Vote = { readonly address: string; readonly count: bigint }
+
 export type Account = {
   /** 42 hexadecimal characters. */
   readonly address: string
+  /** Bytes of text in hexadecimal; both are set once. */
+  readonly name?: string
+  readonly id?: string
+  readonly votes?: readonly Vote[]
   readonly type: 'Normal' | 'Contract'
   readonly balance: bigint
   readonly created_at_ms: number
@@ -56,6 +63,17 @@ export type Delegation = {
   readonly to: string
   readonly sun: { readonly BANDWIDTH: bigint; readonly ENERGY: bigint }
   readonly expires_at_ms: { readonly BANDWIDTH: number; readonly ENERGY: number }
+}
+
+/** Somebody who may be voted for. Votes count at the next maintenance. */
+export type Candidate = {
+  readonly address: string
+  readonly url: string
+  readonly votes: bigint
+  /** What `votes` will be then. */
+  readonly next_votes: bigint
+  /** The share of the rewards that the candidate keeps, in per cent. */
+  readonly brokerage: number
 }
 
 /** With whom an account has delegations, in the order in which they began. */
@@ -81,6 +99,11 @@ export type Token = {
   readonly total_supply: bigint
   readonly paused: boolean
   readonly factor: number
+  /** The factor stays as it is, as if the rest of the network kept the contract busy. */
+  readonly held: boolean
+  /** Energy used in `cycle`, without penalty; cycles are the times between maintenances, counted from 1. */
+  readonly energy_used: number
+  readonly cycle: number
 }
 
 /** The kinds of records, each under a text key: addresses are 42 hexadecimal characters. */
@@ -90,6 +113,9 @@ export type Tables = {
   partners: Partners
   totals: Totals
   token: Token
+  candidate: Candidate
+  /** Addresses: of all candidates (under ''), of who has a name or an id (under "name:" or "id:" and its bytes). */
+  register: readonly string[]
   /** What tokens keep: balances, allowances, freeze lists; zero is not kept. */
   slot: bigint
 }

@@ -4,7 +4,6 @@ import type { Chain } from './chain.ts'
 import type { Faults } from './faults.ts'
 import type { Json } from './json.ts'
 import { NodeException, printAddress, readAddress } from './messages.ts'
-import { SLOT_MS } from './parameters.ts'
 import type { View } from './state.ts'
 import type { World } from './world.ts'
 
@@ -77,14 +76,5 @@ export const newestOf = ({ chain, solid }: Call) => (solid ? chain.solid_block :
 
 /** The world at the newest block that the call can see. */
 export function worldOf(call: Call, building = false): Omit<World, 'state'> & { state: View } {
-  const { parameters, genesis_time_ms } = call.chain
-  const now_ms = newestOf(call).header.timestamp
-  return {
-    state: viewOf(call),
-    parameters,
-    now_ms,
-    slot: (now_ms - genesis_time_ms) / SLOT_MS,
-    building,
-    fee_limit_sun: 0n,
-  }
+  return { ...call.chain.rulesAt(newestOf(call).header.timestamp, building), state: viewOf(call) }
 }

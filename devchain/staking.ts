@@ -2,10 +2,11 @@
 // stakes in whole TRX, account by account, is the weight that everybody's limits depend on.
 
 import { accountOf, addressText, isAddressHex, requireAccount, writeAccount } from './accounts.ts'
-import { DAY_MS, SUN_PER_TRX, UNFREEZING_MAX } from './parameters.ts'
+import { SUN_PER_TRX, UNFREEZING_MAX } from './parameters.ts'
 import type { Account, StakeType } from './records.ts'
 import { invalid } from './refusal.ts'
 import { addTotals } from './state.ts'
+import { withVotesOfStake } from './witnesses.ts'
 import { type Contract, integerOf, resourceOf, textOf, type World } from './world.ts'
 
 const isStakeType = (name: string): name is 'BANDWIDTH' | 'ENERGY' => name === 'BANDWIDTH' || name === 'ENERGY'
@@ -84,12 +85,12 @@ export const unfreeze: Contract = {
   },
 
   execute(world, message) {
-    const { state, now_ms, parameters } = world
+    const { state, now_ms, unfreeze_delay_ms } = world
     const resource = resourceOf(message) as StakeType
     const sun = integerOf(message, 'unfreeze_balance')
     const { account, withdrawn_sun } = payExpired(requireAccount(state, textOf(message, 'owner_address')), now_ms)
-    const expires_at_ms = now_ms + parameters.getUnfreezeDelayDays * DAY_MS
-    const reduced = addFrozen(world, account, resource, -sun)
+    const expires_at_ms = now_ms + unfreeze_delay_ms
+    const reduced = withVotesOfStake(state, addFrozen(world, account, resource, -sun))
     writeAccount(state, { ...reduced, unfreezing: [...reduced.unfreezing, { resource, sun, expires_at_ms }] })
     return { fee_sun: 0n, withdrawn_sun }
   },

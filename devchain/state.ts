@@ -14,6 +14,8 @@ const noChanges = (): Changes => ({
   partners: new Map(),
   totals: new Map(),
   token: new Map(),
+  candidate: new Map(),
+  register: new Map(),
   slot: new Map(),
 })
 const tableNames = Object.keys(noChanges()) as (keyof Tables)[]

@@ -13,6 +13,9 @@ export type World = {
   readonly now_ms: number
   /** now_ms in slots since genesis. */
   readonly slot: number
+  /** The number of the present time between two maintenances, from 1. */
+  readonly cycle: number
+  readonly unfreeze_delay_ms: number
   /** The transaction is only being built: some limits are tighter then. */
   readonly building: boolean
   /** The most that the transaction may pay for energy, rented energy included at its price. */

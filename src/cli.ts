@@ -29,7 +29,7 @@ import { statementCommands } from './admin/statements.ts'
 import { statusCommands } from './admin/status.ts'
 import { type Config, Misuse, readConfig } from './config.ts'
 import { depositAddresses } from './customers/deposit_addresses.ts'
-import { readSealingKeys, type SealingKeys, sealWith } from './customers/seal.ts'
+import { readSealingKeys, sealWith } from './customers/seal.ts'
 import { type Clock, systemClock, wireTime } from './lib/clock.ts'
 import { Outage } from './lib/fault.ts'
 import { idMaker, type Random, systemRandom } from './lib/ids.ts'
@@ -274,10 +274,4 @@ if (script !== undefined && realpathSync(script) === fileURLToPath(import.meta.u
     transport: httpTransport,
     wait: (ms) => delay(ms),
   })
-}
-
-function configuredKeys(text: string): SealingKeys {
-  const keys = readSealingKeys(text)
-  if (!keys) throw refusal('The sealing key is not 64 hexadecimal characters, or a list of id:hex.')
-  return keys
 }

@@ -153,7 +153,8 @@ const ROW_RULES: readonly RowRule[] = [
       with came as (
         select coalesce(sum(amount_sun), 0) as sun from deposit where solid_at is not null and amount_sun is not null
       ), went as (
-        select coalesce(sum(amount_sun), 0) as sun from transfer where credit = 'world' and kind = 'move'
+        select coalesce(sum((a.contract #>> '{parameter,value,amount,int64}')::bigint), 0) as sun
+        from deposit as d join attempt as a on a.id = d.refund_id where d.state = 'refunded'
       ), kept as (
         select coalesce(sum(posted_sun), 0) as sun from account where not may_go_negative
       ), own as (

@@ -12,7 +12,7 @@
 import type { Clock } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
-import { eachRow, type Step } from '../lib/step.ts'
+import { allOrEach, type Step } from '../lib/step.ts'
 import type { Block, Node } from '../tron/node.ts'
 import { type Contract, encodeRawData, encodeTransaction } from '../tron/transaction.ts'
 import { chainState, isStale } from './progress.ts'
@@ -29,17 +29,24 @@ const REFUSED_MS = 30_000
 const AT_ONCE = 50
 
 /** Asks for a transaction. The subject may have no other that is alive: `attempt_one_alive` is the judge. */
-export async function enqueueAttempt(
-  tx: Tx,
-  needs: { clock: Clock; new_id: NewId },
-  { subject, contract }: { subject: string; contract: Contract },
-): Promise<string> {
-  const id = needs.new_id()
+export async function enqueueAttempt(tx: Tx, needs: EnqueueNeeds, wanted: Wanted): Promise<string> {
+  const [id] = await enqueueAttempts(tx, needs, [wanted])
+  return id!
+}
+
+export type EnqueueNeeds = { clock: Clock; new_id: NewId }
+export type Wanted = { subject: string; contract: Contract }
+
+/** enqueueAttempt() for any number at once: the ids come back in their order. */
+export async function enqueueAttempts(tx: Tx, needs: EnqueueNeeds, wanted: readonly Wanted[]): Promise<string[]> {
+  const ids = wanted.map(() => needs.new_id())
   const now = needs.clock.now()
   await tx`
     insert into attempt (id, subject, contract, send_at, made_at)
-    values (${id}, ${subject}, ${toText(contract)}, ${now}, ${now})`
-  return id
+    select id, subject, contract, ${now}, ${now}
+    from unnest(${ids}::text[], ${wanted.map((one) => one.subject)}::text[],
+                ${wanted.map((one) => toText(one.contract))}::jsonb[]) as t (id, subject, contract)`
+  return ids
 }
 
 /** JSON has no 64-bit integers: they are kept as text and made whole again by fromRow(). */
@@ -75,33 +82,43 @@ export function signStep(needs: Needs): Step {
         select attempt.id, contract, block.id as reference from attempt, block
         where attempt.state = 'new' and send_at <= ${clock.now()} and number = ${chain.solid_number}
         order by send_at, attempt.id limit ${AT_ONCE}`
-      return eachRow(
+      return allOrEach(
         rows,
-        (row) => signOne(needs, { ...row, head_time: chain.head_time, timestamp: stamp() }),
+        (some) =>
+          signAll(
+            needs,
+            chain.head_time,
+            some.map((row) => ({ ...row, timestamp: stamp() })),
+          ),
         ({ id }) => sql`update attempt set send_at = ${later(clock, REFUSED_MS)} where id = ${id} and state = 'new'`,
       )
     },
   }
 }
 
-type ToSign = { id: string; contract: Contract; reference: string; head_time: Date; timestamp: number }
+type ToSign = { id: string; contract: Contract; reference: string; timestamp: number }
 
-async function signOne({ sql, sign }: Needs, row: ToSign): Promise<boolean> {
-  const expires_at = new Date(row.head_time.getTime() + LIFETIME_MS)
-  const raw_data = encodeRawData({
-    // The solid block, so that no small fork makes the transaction invalid.
-    ref_block_bytes: row.reference.slice(12, 16),
-    ref_block_hash: row.reference.slice(16, 32),
-    expiration: expires_at.getTime(),
-    timestamp: row.timestamp,
-    contract: [fromRow(row.contract)],
-  })
-  const { tx_id, signature } = await sign(raw_data)
-  const signed = Buffer.from(encodeTransaction(raw_data, [signature]))
-  // Another process may have signed it meanwhile: then its bytes are the attempt, and these are never sent.
+async function signAll({ sql, sign }: Needs, head_time: Date, rows: readonly ToSign[]): Promise<boolean> {
+  const expires_at = new Date(head_time.getTime() + LIFETIME_MS)
+  const signed: { id: string; tx_id: string; bytes: string }[] = []
+  for (const { id, contract, reference, timestamp } of rows) {
+    const raw_data = encodeRawData({
+      // The solid block, so that no small fork makes the transaction invalid.
+      ref_block_bytes: reference.slice(12, 16),
+      ref_block_hash: reference.slice(16, 32),
+      expiration: expires_at.getTime(),
+      timestamp,
+      contract: [fromRow(contract)],
+    })
+    const { tx_id, signature } = await sign(raw_data)
+    signed.push({ id, tx_id, bytes: Buffer.from(encodeTransaction(raw_data, [signature])).toString('hex') })
+  }
+  // Another process may have signed one meanwhile: then its bytes are the attempt, and these are never sent.
   await sql`
-    update attempt set state = 'signed', tx_id = ${tx_id}, signed = ${signed}, expires_at = ${expires_at}
-    where id = ${row.id} and state = 'new'`
+    update attempt set state = 'signed', tx_id = t.tx_id, signed = decode(t.bytes, 'hex'), expires_at = ${expires_at}
+    from unnest(${signed.map((one) => one.id)}::text[], ${signed.map((one) => one.tx_id)}::text[],
+                ${signed.map((one) => one.bytes)}::text[]) as t (id, tx_id, bytes)
+    where attempt.id = t.id and attempt.state = 'new'`
   return true
 }
 

@@ -99,6 +99,7 @@ export class FlowIndex {
   private readonly parts = new Float64Array(CATEGORY_COUNT)
   private readonly soft_parts = new Float64Array(CATEGORY_COUNT)
   private readonly categories = new Uint8Array(CATEGORY_COUNT)
+  private readonly words = new Uint32Array(CATEGORY_COUNT)
 
   constructor(labels: readonly Label[], slots_expected = 1_024) {
     this.memory = new Memory(slots_expected)
@@ -288,23 +289,24 @@ export class FlowIndex {
       carried.hops[category] = 1 + doubles[cell * CELL_DOUBLES + HOPS]! / received
       carried.prior[category] = cells[word + WITNESS]!
       categories[count] = category
+      this.words[count] = word
       held[count] = h
       count += 1
     }
     split(held, count, { q, balance }, this.parts)
-    this.takeFast(slot, count)
+    this.takeFast(count)
     const left = balance - q
     slots[base + BALANCE + 1] = Math.floor(left / WORD)
     slots[base + BALANCE] = left
     this.carryParts(count, q, label)
   }
 
-  private takeFast(slot: number, count: number): void {
-    const { held, parts, categories } = this
+  private takeFast(count: number): void {
+    const { held, parts, words } = this
     const { cells } = this.memory
     for (let i = 0; i < count; i++) {
       const left = held[i]! - parts[i]!
-      const word = this.cellOf(slot, categories[i]!) * CELL
+      const word = words[i]!
       cells[word + HELD] = left
       cells[word + HELD + 1] = Math.floor(left / WORD)
     }

@@ -57,6 +57,34 @@ export async function capture(tx: Tx, hold_id: string, made_at: Date, amount_sun
   await resolve(tx, { kind: 'capture', hold_id, made_at, amount_sun })
 }
 
+/** Takes held money of any number of holds, each with what is to be taken of it. The caller has locked the accounts. */
+export async function captureAll(
+  tx: Tx,
+  captures: readonly { hold_id: string; amount_sun: bigint }[],
+  made_at: Date,
+): Promise<void> {
+  const hold_ids = captures.map((one) => one.hold_id)
+  const made = await tx`
+    with asked as (
+      select hold_id, amount_sun from unnest(${hold_ids}::text[], ${captures.map((one) => one.amount_sun)}::bigint[])
+        as t (hold_id, amount_sun)
+    ), captured as (
+      insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
+      select hold.id || '/capture', 'capture', hold.id, hold.debit, hold.credit, asked.amount_sun, ${made_at}
+      from asked join transfer as hold on hold.id = asked.hold_id and hold.kind = 'hold'
+      where asked.amount_sun <= hold.amount_sun
+      returning hold_id, debit, amount_sun
+    ), resolved as (
+      update account set held_sun = held_sun - sums.held, posted_sun = posted_sun - sums.captured
+      from (select captured.debit, sum(hold.amount_sun)::bigint as held, sum(captured.amount_sun)::bigint as captured
+            from captured join transfer as hold on hold.id = captured.hold_id group by captured.debit) as sums
+      where account.id = sums.debit and not may_go_negative
+      returning 1
+    )
+    select hold_id from captured`
+  if (made.length !== captures.length) throw new Error('a capture names no hold, or takes more than it set aside')
+}
+
 /** Gives held money back. */
 export async function release(tx: Tx, hold_id: string, made_at: Date): Promise<void> {
   await resolve(tx, { kind: 'release', hold_id, made_at, amount_sun: undefined })

@@ -84,6 +84,22 @@ export async function drain(steps: readonly Step[], rounds_max = 1_000): Promise
   throw new Error(`steps still move after ${rounds_max} rounds`)
 }
 
+/** Does the work for all rows at once; when that throws, for each row by itself, so that one that cannot be done now does
+ *  not stop the others: it is postponed, and the first of what was thrown is thrown again at the end, for the runner to
+ *  log. True when anything moved. */
+export async function allOrEach<Row>(
+  rows: readonly Row[],
+  work: (rows: readonly Row[]) => Promise<boolean>,
+  postpone: (row: Row) => Promise<unknown>,
+): Promise<boolean> {
+  if (rows.length === 0) return false
+  if (rows.length > 1) {
+    const moved = await work(rows).catch(() => undefined)
+    if (moved !== undefined) return moved
+  }
+  return eachRow(rows, (row) => work([row]), postpone)
+}
+
 /** Does the work for each row by itself, so that one that cannot be done now does not stop the others: it is postponed,
  *  and the first of what was thrown is thrown again at the end, for the runner to log. True when any row moved. */
 export async function eachRow<Row>(

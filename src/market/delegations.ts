@@ -8,11 +8,11 @@
 // from: keeping each order's own stake here is what keeps them apart. So nothing is taken back before the delegation
 // itself is solid, or a fork could make one order's reclaim take another's stake. Until then a fork can take it back.
 
-import { enqueueAttempt } from '../chain/attempts.ts'
+import { enqueueAttempts } from '../chain/attempts.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
-import { eachRow, type Step } from '../lib/step.ts'
+import { allOrEach, type Step } from '../lib/step.ts'
 import { type Address, addressToHex } from '../tron/address.ts'
 import type { Resource } from '../tron/node.ts'
 import { contract } from '../tron/transaction.ts'
@@ -39,7 +39,7 @@ export type Delegation = {
   reclaimed_at: Date | null
 }
 
-const AT_ONCE = 50
+const AT_ONCE = 200
 
 function operation(
   type: 'DelegateResourceContract' | 'UnDelegateResourceContract',
@@ -56,21 +56,22 @@ function operation(
   return contract(type, value, permissions.get(wallet) ?? 0)
 }
 
-/** Plans one part of an order and asks for its transaction, in the caller's. */
-export async function delegatePart(
-  tx: Tx,
-  needs: Needs,
-  { order_id, receiver, resource, part }: { order_id: string; receiver: Address; resource: Resource; part: Part },
-): Promise<void> {
-  const id = needs.new_id()
-  const { wallet, amount, stake_sun } = part
-  const attempt_id = await enqueueAttempt(tx, needs, {
+export type Planned = { order_id: string; receiver: Address; resource: Resource; part: Part }
+
+/** Plans parts of orders and asks for their transactions, in the caller's. */
+export async function delegateParts(tx: Tx, needs: Needs, planned: readonly Planned[]): Promise<void> {
+  const rows = planned.map(({ part, ...of }) => ({ ...of, ...part, id: needs.new_id() }))
+  const attempts = rows.map(({ id, ...of }) => ({
     subject: `delegate:${id}`,
-    contract: operation('DelegateResourceContract', { wallet, receiver, resource, stake_sun }, needs.permissions),
-  })
+    contract: operation('DelegateResourceContract', of, needs.permissions),
+  }))
+  const attempt_ids = await enqueueAttempts(tx, needs, attempts)
+  const column = <K extends keyof (typeof rows)[number]>(name: K) => rows.map((row) => row[name])
   await tx`
     insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun, attempt_id)
-    values (${id}, ${order_id}, ${wallet}, ${receiver}, ${resource}, ${amount}, ${stake_sun}, ${attempt_id})`
+    select * from unnest(${column('id')}::text[], ${column('order_id')}::text[], ${column('wallet')}::text[],
+                         ${column('receiver')}::text[], ${column('resource')}::text[], ${column('amount')}::bigint[],
+                         ${column('stake_sun')}::bigint[], ${attempt_ids}::text[])`
 }
 
 /** active -> reclaiming, when a block says that the hour is over. */
@@ -85,26 +86,31 @@ export function reclaimStep(needs: Needs): Step {
         select d.id from delegation as d join attempt as a on a.id = d.attempt_id
         where d.state = 'active' and a.state = 'solid' and d.expires_at <= (select head_time from chain)
         order by d.expires_at limit ${AT_ONCE}`
-      return eachRow(
-        due,
-        ({ id }) => sql.begin((tx) => reclaim(tx, needs, id)),
+      return allOrEach(
+        due.map((row) => row.id),
+        (ids) => sql.begin((tx) => reclaim(tx, needs, ids)),
         async () => {},
       )
     },
   }
 }
 
-async function reclaim(tx: Tx, needs: Needs, id: string): Promise<boolean> {
-  const [delegation] = await tx<Delegation>`
+async function reclaim(tx: Tx, needs: Needs, ids: readonly string[]): Promise<boolean> {
+  const due = await tx<Delegation>`
     select d.* from delegation as d join attempt as a on a.id = d.attempt_id
-    where d.id = ${id} and d.state = 'active' and a.state = 'solid' and d.expires_at <= (select head_time from chain)
-    for update of d skip locked`
-  if (!delegation) return false
-  const attempt_id = await enqueueAttempt(tx, needs, {
-    subject: `reclaim:${id}`,
+    where d.id = any(${ids}) and d.state = 'active' and a.state = 'solid'
+      and d.expires_at <= (select head_time from chain)
+    order by d.id for update of d skip locked`
+  if (due.length === 0) return false
+  const wanted = due.map((delegation) => ({
+    subject: `reclaim:${delegation.id}`,
     contract: operation('UnDelegateResourceContract', delegation, needs.permissions),
-  })
-  await tx`update delegation set state = 'reclaiming', reclaim_id = ${attempt_id} where id = ${id}`
+  }))
+  const attempt_ids = await enqueueAttempts(tx, needs, wanted)
+  await tx`
+    update delegation set state = 'reclaiming', reclaim_id = t.attempt_id
+    from unnest(${due.map((one) => one.id)}::text[], ${attempt_ids}::text[]) as t (id, attempt_id)
+    where delegation.id = t.id`
   return true
 }
 

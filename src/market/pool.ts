@@ -49,6 +49,8 @@ export function sellable(stake_sun: bigint, ratio: Ratio): number {
 
 export type Room = { wallet: Address; room_sun: bigint }
 
+export type Pool = { rooms: Room[]; ratio: Ratio }
+
 /** Which wallets deliver an amount: one that has just enough, else as few as possible, fullest first. Undefined when all
  *  together have not enough. */
 export function choose(amount: number, rooms: readonly Room[], ratio: Ratio): Part[] | undefined {
@@ -72,7 +74,7 @@ export function choose(amount: number, rooms: readonly Room[], ratio: Ratio): Pa
 }
 
 /** Locks the wallets of a resource and the resource itself, and says what room they have. */
-export async function lockRooms(tx: Tx, resource: Resource): Promise<{ rooms: Room[]; ratio: Ratio }> {
+export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
   await tx`select 1 from pool_wallet where resource = ${resource} order by address for update`
   const rooms = await tx<Room>`
     select address as wallet, room_sun - coalesce((

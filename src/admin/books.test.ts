@@ -1,0 +1,272 @@
+// The books' check finds what is wrong. One service is led through everything it sells; then its database is copied, one
+// thing is made wrong in each copy, and exactly the rules that speak of it must be broken.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import pg from 'pg'
+import { createDatabase, dropDatabase, testCluster } from '../../test/database.ts'
+import { makeWorld, TRX, World } from '../../test/world.ts'
+import { connect, type Sql } from '../lib/sql.ts'
+import type { Transport } from '../tron/node.ts'
+import { perform } from './actions.ts'
+import { checkAllBooks, type RuleReport } from './books.ts'
+import { chainView } from './chain_books.ts'
+import { setFee } from './prices.ts'
+
+/** Deposit, energy that has ended, energy that lives, a bundle, a new address, a failure, and direct recharges. */
+async function everything(world: World): Promise<void> {
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 1_000 })
+  await anna.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  await world.solidify()
+  await world.advance(3_600)
+  await world.settle()
+  await world.solidify()
+  await anna.buy({
+    service: 'resource_bundle',
+    params: { address: bob.address, amounts: { energy: 65_000, bandwidth: 1_000 }, duration: 1 },
+  })
+  await anna.buy({ service: 'activate_address', params: { address: world.person('carl').address } })
+  world.pay(world.recharge.address, 3n * TRX)
+  world.pay(world.recharge.address, 1n * TRX)
+  await world.settle()
+  await world.solidify()
+  world.weather.loses = (type) => type === 'DelegateResourceContract'
+  await anna.buyEnergy(bob.address, 131_000)
+  await world.settle()
+  world.weather.loses = () => false
+  await world.solidify()
+  await world.settle()
+  await world.solidify()
+  const clock = { now: () => world.now }
+  const operator = { made_by: 'anna', reason: 'dearer' }
+  for (const price_sun of [1_500_000n, 1_600_000n]) {
+    await perform({ sql: world.sql, clock }, { operator, action: 'fees set' }, (tx, at) =>
+      setFee(tx, { name: 'activate_address', price_sun, at, changed_by: 'anna' }),
+    )
+  }
+}
+
+const broken = (reports: readonly RuleReport[]): string[] =>
+  reports.filter(({ state }) => state === 'broken').map(({ rule }) => rule)
+
+const transportOf =
+  (world: World): Transport =>
+  async ({ url, body }) =>
+    world.scene.devchain.request('POST', new URL(url).pathname, body)
+
+const look = (sql: Sql, transport: Transport) =>
+  checkAllBooks({ sql, wait: async () => {}, chain: chainView([{ url: 'http://devchain' }], transport) })
+
+/** What is made wrong, how, and which rules must say so. */
+const WRONGS: [what: string, statement: string, rules: string[]][] = [
+  [
+    'money that nobody gave',
+    `insert into transfer values ('gift', 'move', null, 'nobody', 'revenue', 5, now())`,
+    ['C1', 'C2', 'C7'],
+  ],
+  [
+    'a balance that is kept wrongly',
+    `update account set posted_sun = posted_sun + 1 where id like 'customer:01%'`,
+    ['C2', 'C7'],
+  ],
+  [
+    'a capture of more than was held',
+    `update transfer set amount_sun = amount_sun + 10000 where kind = 'capture' and debit like 'customer:01%' and id < 'order:' || (
+       select max(id) from orders where state = 'success' and customer_id like '01%')`,
+    ['C2', 'C4', 'C7'],
+  ],
+  [
+    'a customer who spent more than there was',
+    `insert into transfer select 'gone', 'move', null, id, 'revenue', 5000000000, now() from account where id like 'customer:01%'`,
+    ['C2', 'C3', 'C7'],
+  ],
+  [
+    'an order that was paid and given back',
+    `update orders set state = 'failed' where state = 'success' and service = 'activate_address'`,
+    ['C4'],
+  ],
+  [
+    'a hold that is for nothing',
+    `insert into transfer select 'order:nothing', 'hold', null, id, 'revenue', 5, now() from account where id like 'customer:01%';
+     update account set held_sun = held_sun + 5 where id like 'customer:01%'`,
+    ['C4'],
+  ],
+  [
+    'an order that is a success and was not charged',
+    `delete from transfer where kind = 'capture' and id like 'order:' || (
+       select id from orders where service = 'resource_bundle') || '%'`,
+    ['C2', 'C4', 'C7'],
+  ],
+  [
+    'a part that was never delivered',
+    `delete from delegation where resource = 'bandwidth' and state = 'active'`,
+    ['C5', 'C8'],
+  ],
+  [
+    'a part that was delivered twice',
+    `update delegation set amount = amount * 2 where resource = 'bandwidth' and state = 'active'`,
+    ['C5'],
+  ],
+  [
+    'one transaction for two orders',
+    `update orders set tx_id = (select tx_id from orders where service = 'resource_bundle') where service = 'activate_address'`,
+    ['C5'],
+  ],
+  [
+    "a hash that is none of the order's",
+    `update orders set tx_id = repeat('0', 64) where service = 'resource_bundle'`,
+    ['C5'],
+  ],
+  [
+    'a delegation that is live and whose transaction is dead',
+    `update attempt set state = 'dead', block_number = null, block_time = null where id in (
+       select attempt_id from delegation where resource = 'bandwidth' and state = 'active')`,
+    ['C5', 'C8'],
+  ],
+  [
+    'a solid transaction that the chain does not have',
+    `update attempt set tx_id = repeat('0', 64) where subject like 'reclaim:%' and state = 'solid'`,
+    ['C5'],
+  ],
+  [
+    'a deposit that was credited twice',
+    `insert into transfer select 'deposit:again', 'move', null, 'world', id, 5, now() from account where id like 'customer:01%';
+     update account set posted_sun = posted_sun + 5 where id like 'customer:01%'`,
+    ['C6', 'C7'],
+  ],
+  [
+    'a deposit that was not booked',
+    `delete from transfer where id like 'deposit:%' and amount_sun = 3000000`,
+    ['C6', 'C7'],
+  ],
+  [
+    'a deposit of another amount than on the chain',
+    `update deposit set amount_sun = amount_sun + 1 where state = 'credited';
+     update transfer set amount_sun = amount_sun + 1 where id like 'deposit:%' and credit like 'customer:01%';
+     update account set posted_sun = posted_sun + 1 where id like 'customer:01%'`,
+    ['C6'],
+  ],
+  ['a refund that was not booked', `delete from transfer where id like 'refund:%'`, ['C6', 'C7']],
+  [
+    'a delegation that was taken back too early',
+    `update delegation set expires_at = reclaimed_at + interval '1 second' where state = 'ended'`,
+    ['C9'],
+  ],
+  [
+    'a delegation that was forgotten',
+    `update delegation set delegated_at = delegated_at - interval '2 hours', expires_at = expires_at - interval '2 hours'
+     where state = 'active'`,
+    ['C9'],
+  ],
+  [
+    'an hour that was shorter',
+    `update delegation set expires_at = expires_at - interval '1 minute' where state = 'active' and resource = 'bandwidth'`,
+    ['C9'],
+  ],
+  [
+    'a reclaim of another stake',
+    `update attempt set contract = jsonb_set(contract, '{parameter,value,balance,int64}', '"1000000"')
+     where subject like 'reclaim:%' and state = 'solid'`,
+    ['C9'],
+  ],
+  [
+    'stake that is delegated and not known',
+    `update delegation set stake_sun = stake_sun + 1 where state = 'active' and resource = 'bandwidth';
+     update attempt set contract = jsonb_set(contract, '{parameter,value,balance,int64}', to_jsonb(stake_sun::text))
+     from delegation as d where d.attempt_id = attempt.id`,
+    ['C8'],
+  ],
+  ['a record that was changed', `update operator_action set reason = 'cheaper' where number = 1`, ['C10']],
+  ['a record that was taken out', `delete from operator_action where number = 1`, ['C10']],
+  ['a price without a record', `update price set changed_by = 'mallory' where resource = 'bandwidth'`, ['C10']],
+  ['room that is reserved for nothing', `update pool set reserved = reserved + 1 where resource = 'energy'`, ['C11']],
+]
+
+test('each thing that can be wrong is found by the rules that speak of it, and by no other', async (t) => {
+  const { url, name } = await createDatabase()
+  const world = new World(url, {})
+  await world.build({})
+  await everything(world)
+  assert.deepEqual(broken(await look(world.sql, transportOf(world))), [])
+  const transport = transportOf(world)
+  await world.close()
+
+  const admin = new pg.Client({ connectionString: await testCluster() })
+  await admin.connect()
+  t.after(async () => {
+    await admin.end()
+    await dropDatabase(name)
+  })
+  for (const [what, statement, rules] of WRONGS) {
+    const copy = `${name}_wrong`
+    await admin.query(`create database ${copy} template ${name}`)
+    const copy_url = new URL(await testCluster())
+    copy_url.pathname = `/${copy}`
+    const hand = new pg.Client({ connectionString: copy_url.toString() })
+    await hand.connect()
+    // Without triggers and foreign keys: this is the hand of somebody who may do anything.
+    await hand.query('set session_replication_role = replica')
+    await hand.query('alter table account drop constraint account_not_overdrawn')
+    const results = [await hand.query(statement)].flat()
+    await hand.end()
+    assert.ok(
+      results.every(({ rowCount }) => (rowCount ?? 0) > 0),
+      `${what}: nothing was made wrong`,
+    )
+    const sql = connect({ url: copy_url.toString() })
+    const reports = await look(sql, transport)
+    await sql.close()
+    await dropDatabase(copy)
+    assert.deepEqual(
+      [...new Set(broken(reports))],
+      rules,
+      `${what}: ${JSON.stringify(reports.flatMap((one) => one.findings))}`,
+    )
+  }
+})
+
+test('what is right again at the second look was never broken', async (t) => {
+  const world = await makeWorld(t)
+  const { sql } = world
+  await sql`update pool set reserved = reserved + 1 where resource = 'energy'`
+  let looks = 0
+  const wait = async () => {
+    looks += 1
+    await sql`update pool set reserved = reserved - 1 where resource = 'energy'`
+  }
+  assert.deepEqual(broken(await checkAllBooks({ sql, wait, chain: undefined })), [])
+  assert.equal(looks, 1)
+})
+
+test('a wallet that delegates what nobody bought is found on the chain', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const [wallet] = world.wallets.pool
+  const stake = { receiver_address: bob.hex, balance: 5n * TRX, resource: 'ENERGY' }
+  world.scene.do(world.person('pool-0'), 'DelegateResourceContract', stake)
+  await world.solidify()
+  const reports = await look(world.sql, transportOf(world))
+  assert.deepEqual(broken(reports), ['C8'])
+  assert.deepEqual(reports.find(({ state }) => state === 'broken')?.findings, [
+    {
+      subject: `${wallet!.address} ${bob.address} energy`,
+      found: 'the chain has 5000000 sun delegated, our delegations add up to 0',
+    },
+  ])
+  world.scene.do(world.person('pool-0'), 'UnDelegateResourceContract', stake)
+})
+
+test('rules about the chain are not checked without a node, while it is away, and while we are behind it', async (t) => {
+  const world = await makeWorld(t)
+  const states = (reports: RuleReport[]) => reports.map(({ rule, state }) => `${rule} ${state}`)
+  const unchecked = (reports: RuleReport[]) => states(reports).filter((one) => one.endsWith('not checked'))
+  const { sql } = world
+  const without = await checkAllBooks({ sql, wait: async () => {}, chain: undefined })
+  assert.deepEqual(unchecked(without), ['C5 not checked', 'C6 not checked', 'C8 not checked'])
+  const away = await look(sql, () => Promise.reject(new Error('ECONNREFUSED')))
+  assert.ok(unchecked(away).includes('C8 not checked'))
+  world.mine(40)
+  assert.deepEqual(unchecked(await look(sql, transportOf(world))), ['C8 not checked'])
+})

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { batched } from './batch.ts'
+
+/** A run that is held open until it is let go, so that a test decides what arrives meanwhile. */
+function held() {
+  const batches: number[][] = []
+  const gates: (() => void)[] = []
+  const run = async (items: number[]) => {
+    batches.push(items)
+    await new Promise<void>((resolve) => gates.push(resolve))
+    return items.map((item) => item * 10)
+  }
+  const letGo = async () => {
+    while (gates.length === 0) await turn()
+    gates.shift()!()
+  }
+  return { batches, run, letGo }
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+test('what arrives while a batch is under way is the next one, in the order of arrival', async () => {
+  const { batches, run, letGo } = held()
+  const call = batched(10, run)
+  const first = call(1)
+  await turn()
+  const rest = [2, 3, 4].map(call)
+  await letGo()
+  assert.equal(await first, 10)
+  await letGo()
+  assert.deepEqual(await Promise.all(rest), [20, 30, 40])
+  assert.deepEqual(batches, [[1], [2, 3, 4]])
+})
+
+test('calls of one turn belong together', async () => {
+  const { batches, run, letGo } = held()
+  const call = batched(10, run)
+  const all = [1, 2, 3].map(call)
+  await letGo()
+  assert.deepEqual(await Promise.all(all), [10, 20, 30])
+  assert.deepEqual(batches, [[1, 2, 3]])
+})
+
+test('no batch is larger than allowed, and only one is under way', async () => {
+  let under_way = 0
+  const sizes: number[] = []
+  const call = batched(3, async (items: number[]) => {
+    under_way += 1
+    assert.equal(under_way, 1)
+    sizes.push(items.length)
+    await turn()
+    under_way -= 1
+    return items
+  })
+  const items = Array.from({ length: 8 }, (_, i) => i)
+  assert.deepEqual(await Promise.all(items.map(call)), items)
+  assert.deepEqual(sizes, [3, 3, 2])
+})
+
+test('a batch that throws fails its own calls, and the next one is run', async () => {
+  let first = true
+  const call = batched(2, async (items: number[]) => {
+    if (!first) return items
+    first = false
+    throw new Error('the database')
+  })
+  const outcomes = await Promise.allSettled([1, 2, 3].map(call))
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['rejected', 'rejected', 'fulfilled'],
+  )
+  assert.equal(await call(4), 4)
+})
+
+test('whatever arrives whenever, each call gets the result of its own item', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.record({ item: fc.nat(), turns: fc.nat(3) }), { maxLength: 40 }), async (calls) => {
+      const call = batched(4, async (items: number[]) => {
+        await turn()
+        if (items.some((item) => item % 11 === 5)) throw new Error(`of ${items.join(',')}`)
+        return items.map((item) => item + 1)
+      })
+      const waiting: Promise<void>[] = []
+      for (const { item, turns } of calls) {
+        for (let i = 0; i < turns; i++) await turn()
+        waiting.push(
+          call(item).then(
+            (result) => assert.equal(result, item + 1),
+            (thrown: Error) => assert.match(thrown.message, new RegExp(`\\b${item}\\b`)),
+          ),
+        )
+      }
+      await Promise.all(waiting)
+    }),
+  )
+})
