@@ -4,16 +4,25 @@
 import type { Message } from '../src/tron/protobuf.ts'
 import { accountOf, isAddressHex, requireAccount } from './accounts.ts'
 import { chargeEnergy, energyLimit } from './energy.ts'
+import { heatAt } from './heat.ts'
 import type { Token } from './records.ts'
 import { invalid } from './refusal.ts'
-import { Layer } from './state.ts'
+import { Layer, type View } from './state.ts'
 import { costOfRevert, energyOf, functionOf, Revert, tokenOf } from './tokens.ts'
 import { type CallEffects, type Contract, integerOf, type Log, textOf, type World } from './world.ts'
 
+type CallWorld = Pick<World, 'cycle' | 'parameters'> & { readonly state: View }
 type Run = Omit<CallEffects, 'contract_address' | 'energy'> & { readonly total: number; readonly penalty: number }
 
+/** The token at an address, its penalty brought up to the present cycle. */
+export function calledToken({ state, cycle, parameters }: CallWorld, address: string): Token | undefined {
+  const token = tokenOf(state, address)
+  return token && { ...token, ...heatAt(token, cycle, parameters) }
+}
+
 /** Runs a call with no more than some energy. Its changes are in the state only if it succeeds. */
-export function runCall(state: Layer, token: Token, caller: string, message: Message, limit: number): Run {
+function runCall(state: Layer, token: Token, message: Message, limit: number): Run {
+  const caller = textOf(message, 'owner_address')
   const inner = new Layer(state)
   const logs: Log[] = []
   const data = textOf(message, 'data')
@@ -29,7 +38,13 @@ export function runCall(state: Layer, token: Token, caller: string, message: Mes
   if (energy.total > limit) return outOfEnergy(limit, energy)
   if (!result) return { contract_ret: 'REVERT', output: '', logs: [], failure: 'REVERT opcode executed', ...energy }
   state.merge(inner)
+  noteUse(state, token, energy.total - energy.penalty)
   return { contract_ret: 'SUCCESS', output: result.output, logs, failure: '', ...energy }
+}
+
+/** Adds to what the contract used since the last maintenance. Only calls that succeed count. */
+function noteUse(state: Layer, { address, factor, cycle, energy_used }: Token, energy: number): void {
+  state.write('token', address, { ...tokenOf(state, address)!, factor, cycle, energy_used: energy_used + energy })
 }
 
 function attempt<Result>(work: () => Result): Result | undefined {
@@ -68,19 +83,21 @@ export const triggerContract: Contract = {
     const owner = textOf(message, 'owner_address')
     const contract_address = textOf(message, 'contract_address')
     const limit = energyLimit(world, requireAccount(world.state, owner), integerOf(message, 'call_value'))
-    const token = tokenOf(world.state, contract_address)!
-    const { total, penalty, ...run } = runCall(world.state, token, owner, message, limit)
+    const token = calledToken(world, contract_address)!
+    const { total, penalty, ...run } = runCall(world.state, token, message, limit)
     const energy = chargeEnergy(world, owner, total, penalty)
     return { fee_sun: energy.fee_sun, call: { ...run, contract_address, energy } }
   },
 }
 
-/** The energy that a constant call may use: the node's own bound. */
+/** The energy that a constant call may use: the node's own bound. A fee limit of the request lowers it. */
 const CONSTANT_ENERGY_MAX = 100_000_000
 
 /** Runs a call on a state of its own that is thrown away afterwards. Throws when there is no such contract. */
 export function runConstantCall(world: World, message: Message): Run {
-  const token = tokenOf(world.state, textOf(message, 'contract_address'))
+  const token = calledToken(world, textOf(message, 'contract_address'))
   if (!token) throw invalid('Smart contract is not exist.')
-  return runCall(world.state, token, textOf(message, 'owner_address'), message, CONSTANT_ENERGY_MAX)
+  const limit = world.fee_limit_sun / BigInt(world.parameters.getEnergyFee)
+  const capped = limit > 0n && limit < CONSTANT_ENERGY_MAX ? Number(limit) : CONSTANT_ENERGY_MAX
+  return runCall(world.state, token, message, capped)
 }

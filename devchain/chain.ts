@@ -7,14 +7,7 @@ import { type Block, genesisParent, type Included, makeBlock, type Witness, witn
 import { Calendar } from './calendar.ts'
 import { applyDecree, type Decree } from './decrees.ts'
 import { type ChainFacts, executeTransaction, type Outcome } from './execution.ts'
-import {
-  BLOCK_MAX_BYTES,
-  DAY_MS,
-  defaultParameters,
-  type Parameters,
-  PENDING_MAX_MS,
-  SLOT_MS,
-} from './parameters.ts'
+import { BLOCK_MAX_BYTES, DAY_MS, defaultParameters, type Parameters, PENDING_MAX_MS, SLOT_MS } from './parameters.ts'
 import { Refusal } from './refusal.ts'
 import { Ground, Layer, PastView, type View } from './state.ts'
 import type { SignedTransaction } from './transactions.ts'
@@ -105,7 +98,7 @@ export class Chain implements ChainFacts {
     for (const [rank, { name, address }] of this.witnesses.entries()) {
       addCandidate(state, address, `http://${name.replace(' ', '-')}.invalid`, VOTES_AT_GENESIS - BigInt(rank))
     }
-    for (const decree of options.decrees) applyDecree(state, decree, genesis_ms)
+    for (const decree of options.decrees) applyDecree(state, decree, this.rulesAt(genesis_ms))
     this.ground.absorb(state)
     const header = {
       number: 0,
@@ -217,7 +210,7 @@ export class Chain implements ChainFacts {
   }
 
   /** What holds at the time of a block, but for the state. */
-  rulesAt(now_ms: number, building: boolean): Omit<World, 'state'> {
+  rulesAt(now_ms: number, building = false): Omit<World, 'state'> {
     const { parameters, unfreeze_delay_ms } = this
     const slot = this.calendar.slotOf(now_ms)
     const cycle = this.calendar.cycleOf(now_ms)
@@ -248,7 +241,7 @@ export class Chain implements ChainFacts {
 
   /** Lets a decree hold at once; the next block takes it in. */
   decree(decree: Decree): void {
-    applyDecree(this.pending, decree, this.head_time_ms)
+    applyDecree(this.pending, decree, this.rulesAt(this.head_time_ms))
     this.decrees.push(decree)
     this.onInput({ kind: 'decree', decree })
   }
@@ -264,7 +257,7 @@ export class Chain implements ChainFacts {
    *  a word; those that do not fit wait on, and all of them do when the block is to be empty. */
   mine(time_ms: number = this.head_time_ms + SLOT_MS, empty = false): Block {
     const state = new Layer(this.ground)
-    for (const decree of this.decrees) applyDecree(state, decree, this.head_time_ms)
+    this.applyDecrees(state)
     const { included, left } = this.fill(state, empty ? 0 : BLOCK_MAX_BYTES, this.slotAt(time_ms))
     const block = this.append(time_ms, state, included)
     this.waiting = new Map(left.map((waiting) => [waiting.transaction.id, waiting]))
@@ -277,7 +270,7 @@ export class Chain implements ChainFacts {
    *  Refusal when one does not execute. */
   replay(time_ms: number, transactions: readonly SignedTransaction[]): Block {
     const state = new Layer(this.ground)
-    for (const decree of this.decrees) applyDecree(state, decree, this.head_time_ms)
+    this.applyDecrees(state)
     this.waiting.clear()
     this.replaying = true
     const included = transactions.map((transaction) => this.include(state, transaction))
@@ -415,10 +408,16 @@ export class Chain implements ChainFacts {
     for (; this.settled < final; this.settled++) this.blocks[this.settled + 1]!.undo = undefined
   }
 
+  /** Applies the decrees that no block has yet. */
+  private applyDecrees(state: Layer): void {
+    const moment = this.rulesAt(this.head_time_ms)
+    for (const decree of this.decrees) applyDecree(state, decree, moment)
+  }
+
   /** Executes what still waits on the new head. */
   private renewPending(): void {
     this.pending = new Layer(this.ground)
-    for (const decree of this.decrees) applyDecree(this.pending, decree, this.head_time_ms)
+    this.applyDecrees(this.pending)
     const candidates = [...this.waiting.values()]
     this.waiting = new Map()
     for (const waiting of candidates) {

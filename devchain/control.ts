@@ -85,7 +85,7 @@ function describeState({ chain, faults }: Node): JsonObject {
   return {
     head: describeBlock(chain.head),
     solid: describeBlock(chain.solid_block),
-    genesis_time_ms: chain.genesis_time_ms,
+    genesis_time_ms: chain.calendar.genesis_ms,
     solid_lag_blocks: chain.solid_lag_blocks,
     energy_weight_trx: totals.energy_weight + totals.rest_energy_weight,
     net_weight_trx: totals.net_weight + totals.rest_net_weight,

@@ -2,7 +2,7 @@
 // head (it is applied to the pending state) and enters the chain with the next block, before its transactions. So it
 // becomes solid like anything else, and a reorganisation makes it wait for the next block again.
 
-import { accountOf, adjustBalance, newAccount, writeAccount } from './accounts.ts'
+import { accountOf, newAccount, writeAccount } from './accounts.ts'
 import type { Token } from './records.ts'
 import { addTotals, type Layer, totalsOf } from './state.ts'
 import { mint, tokenOf, writeSlot } from './tokens.ts'
@@ -10,7 +10,7 @@ import { mint, tokenOf, writeSlot } from './tokens.ts'
 export type Decree =
   /** Sun out of nothing, for an account that is made if need be. */
   | { readonly kind: 'fund'; readonly address: string; readonly sun: bigint }
-  /** The weights of the rest of the network, in TRX. */
+  /** A TRC20 token without supply. */
   | {
       readonly kind: 'token'
       readonly address: string
@@ -21,16 +21,20 @@ export type Decree =
     }
   /** Tokens out of nothing. */
   | { readonly kind: 'mint'; readonly token: string; readonly address: string; readonly amount: bigint }
-  /** The factor of a contract's energy penalty, in ten-thousandths. */
-  | { readonly kind: 'factor'; readonly token: string; readonly factor: bigint }
+  /** The factor of a contract's energy penalty, in ten-thousandths; held, it stays whatever the contract's use. */
+  | { readonly kind: 'factor'; readonly token: string; readonly factor: bigint; readonly held?: boolean }
   /** Onto a token's freeze list, or off it, without a transaction of its owner. */
   | { readonly kind: 'blacklist'; readonly token: string; readonly address: string; readonly listed: boolean }
+  /** The weights of the rest of the network, in TRX. */
   | { readonly kind: 'weights'; readonly energy_weight_trx?: bigint; readonly net_weight_trx?: bigint }
 
 /** What an energy penalty is at most, and what the most used contract of the main network has. */
 export const HOT_FACTOR = 34_000n
 
-export function applyDecree(state: Layer, decree: Decree, now_ms: number): void {
+/** When a decree is applied, as a World has it. */
+type Moment = { readonly now_ms: number; readonly cycle: number }
+
+export function applyDecree(state: Layer, decree: Decree, { now_ms, cycle }: Moment): void {
   switch (decree.kind) {
     case 'fund':
       fund(state, decree.address, decree.sun, now_ms)
@@ -39,13 +43,13 @@ export function applyDecree(state: Layer, decree: Decree, now_ms: number): void 
       setWeights(state, decree)
       break
     case 'token':
-      foundToken(state, decree, now_ms)
+      foundToken(state, decree, { now_ms, cycle })
       break
     case 'mint':
       mint(state, requireToken(state, decree.token), decree.address, decree.amount)
       break
     case 'factor':
-      state.write('token', decree.token, { ...requireToken(state, decree.token), factor: Number(decree.factor) })
+      setFactor(state, decree, cycle)
       break
     case 'blacklist':
       writeSlot(state, requireToken(state, decree.token), decree.listed ? 1n : 0n, 'blacklisted', decree.address)
@@ -53,17 +57,22 @@ export function applyDecree(state: Layer, decree: Decree, now_ms: number): void 
 }
 
 function fund(state: Layer, address: string, sun: bigint, now_ms: number): void {
-  if (!accountOf(state, address)) writeAccount(state, newAccount(address, now_ms))
-  adjustBalance(state, address, sun)
+  const account = accountOf(state, address) ?? newAccount(address, now_ms)
+  writeAccount(state, { ...account, balance: account.balance + sun })
   addTotals(state, { issued_sun: sun })
 }
 
-function foundToken(state: Layer, decree: Extract<Decree, { kind: 'token' }>, now_ms: number): void {
+function foundToken(state: Layer, decree: Extract<Decree, { kind: 'token' }>, { now_ms, cycle }: Moment): void {
   const { kind: _, decimals, ...named } = decree
   const account = accountOf(state, decree.address) ?? newAccount(decree.address, now_ms)
   writeAccount(state, { ...account, type: 'Contract' })
-  const fresh = { total_supply: 0n, paused: false, factor: Number(HOT_FACTOR) }
+  const fresh = { total_supply: 0n, paused: false, factor: Number(HOT_FACTOR), held: true, energy_used: 0, cycle }
   state.write('token', decree.address, { ...named, decimals: Number(decimals), ...fresh })
+}
+
+function setFactor(state: Layer, decree: Extract<Decree, { kind: 'factor' }>, cycle: number): void {
+  const { token, factor, held = true } = decree
+  state.write('token', token, { ...requireToken(state, token), factor: Number(factor), held, energy_used: 0, cycle })
 }
 
 function requireToken(state: Layer, address: string): Token {

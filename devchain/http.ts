@@ -10,7 +10,7 @@ import { callRoutes } from './http_calls.ts'
 import { networkRoutes } from './http_network.ts'
 import { stakeRoutes } from './http_stakes.ts'
 import { transactionRoutes } from './http_transactions.ts'
-import { type Json, parseJson, printJson } from './json.ts'
+import { int64AsText, type Json, parseJson, printJson } from './json.ts'
 import { NodeException } from './messages.ts'
 import { Refusal } from './refusal.ts'
 import { Arguments, type Node, type Routes } from './routes.ts'
@@ -18,7 +18,12 @@ import { Arguments, type Node, type Routes } from './routes.ts'
 export type Exchange = { readonly method: string; readonly path: string; readonly body: string }
 
 /** Status 0 stands for a connection that ends without an answer. */
-export type Answer = { readonly status: number; readonly body: string }
+export type Answer = {
+  readonly status: number
+  readonly body: string
+  /** JSON, when absent. */
+  readonly content_type?: string
+}
 
 const BODY_MAX_BYTES = 4 * 1024 * 1024
 
@@ -60,6 +65,22 @@ const solidityNames = [
   'getBrokerage',
   'listwitnesses',
   'getpaginatednowwitnesslist',
+  'getaccountbyid',
+  'getburntrx',
+  'getdelegatedresource',
+  'getdelegatedresourceaccountindex',
+  'getassetissuelist',
+  'getpaginatedassetissuelist',
+  'getassetissuebyname',
+  'getassetissuelistbyname',
+  'getassetissuebyid',
+  'getexchangebyid',
+  'listexchanges',
+  'getmarketorderbyaccount',
+  'getmarketorderbyid',
+  'getmarketpricebypair',
+  'getmarketorderlistbypair',
+  'getmarketpairlist',
 ]
 
 const RATE_LIMITED = 'The key exceeds the frequency limit(15), and the query server is suspended for 30s'
@@ -68,21 +89,42 @@ const OVERLOADED = 'class java.lang.IllegalAccessException : lack of computing r
 const noAnswer: Answer = { status: 0, body: '' }
 const isBroadcast = (name: string) => name === 'broadcasttransaction' || name === 'broadcasthex'
 
+/** Endpoints that a node has under other paths too. */
+const otherPlaces: Readonly<Record<string, string>> = {
+  '/net/listnodes': '/wallet/listnodes',
+  '/monitor/getnodeinfo': '/wallet/getnodeinfo',
+}
+
+/** The page of the node's web server. */
+function notFound(path: string): Answer {
+  const shown = path.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
+  const rows = [`<tr><th>URI:</th><td>${shown}</td></tr>`, '<tr><th>STATUS:</th><td>404</td></tr>']
+  return {
+    status: 404,
+    body: `<html><head><title>Error 404 Not Found</title></head><body><h2>HTTP ERROR 404 Not Found</h2><table>${rows.join('')}</table></body></html>`,
+    content_type: 'text/html;charset=utf-8',
+  }
+}
+
 /** Answers a request for `/wallet/...`, `/walletsolidity/...` or `/healthcheck`. Anything else is 404. */
 export function answerWallet(node: Node, { method, path, body }: Exchange): Answer {
   const [route_path = '', query = ''] = path.split('?', 2)
   if (route_path === '/healthcheck') return { status: 200, body: printJson({ ok: true }) }
-  const [, root, name = '', ...rest] = route_path.split('/')
+  const [, root, name = '', ...rest] = (otherPlaces[route_path] ?? route_path).split('/')
   const solid = root === 'walletsolidity'
   const route = Object.hasOwn(walletRoutes, name) ? walletRoutes[name] : undefined
   const exists = rest.length === 0 && (root === 'wallet' || (solid && solidityNames.includes(name)))
-  if (!route || !exists) return { status: 404, body: printJson({ Error: 'Not Found' }) }
+  if (!route || !exists) return notFound(route_path)
   if (method !== 'GET' && method !== 'POST') return { status: 405, body: printJson({ Error: 'Method Not Allowed' }) }
   if (route.post_only && method === 'GET') return { status: 200, body: '' }
   if (Buffer.byteLength(body) > BODY_MAX_BYTES) return { status: 413, body: printJson({ Error: 'Payload Too Large' }) }
   const failed = failAtOnce(node)
   if (failed) return failed
-  const answer = attempt(() => route.answer({ ...node, given: readArguments(method, query, body), solid }))
+  const answer = attempt(() => {
+    const given = readArguments(method, query, body)
+    const json = route.answer({ ...node, given, solid })
+    return method === 'GET' && given.flag('int64_as_string') && !route.int64_as_number ? int64AsText(json) : json
+  })
   return isBroadcast(name) && node.faults.strike('lose_answer') ? noAnswer : answer
 }
 

@@ -3,12 +3,14 @@
 import { isAddress } from '../src/tron/address.ts'
 import { accountOf, permissionsOf } from './accounts.ts'
 import { type Json, type JsonObject, withoutDefaults } from './json.ts'
-import { printAddress } from './messages.ts'
-import { SLOT_MS, SUN_PER_TRX } from './parameters.ts'
+import { printAddress, printText, readHex, readText } from './messages.ts'
+import { accountById } from './names.ts'
+import { SUN_PER_TRX } from './parameters.ts'
 import type { Account, Permission } from './records.ts'
 import { fadedFreeUsage, fadedUsage, increaseUsage, limitOfAccount, supplyOf } from './resources.ts'
 import { type Call, type Routes, viewOf, worldOf } from './routes.ts'
 import { totalsOf } from './state.ts'
+import { tronPower, votesCast } from './witnesses.ts'
 
 export function printPermission(permission: Permission, visible: boolean): JsonObject {
   const { type, id, name, threshold, operations, keys } = permission
@@ -50,15 +52,19 @@ function printStakes({ frozen, unfreezing }: Account): JsonObject {
 
 function printAccount(call: Call, account: Account): Json {
   const { slot } = worldOf(call)
+  const { given } = call
   const { delegated, acquired, free_net } = account
-  const timeOf = (used_at_slot: number) => call.chain.genesis_time_ms + used_at_slot * SLOT_MS
+  const text = (hex = '') => printText(hex, given.visible)
+  const timeOf = (used_at_slot: number) => call.chain.calendar.timeOf(used_at_slot)
   const net = increaseUsage(account.net, 0, slot)
   const energy = increaseUsage(account.energy, 0, slot)
   return {
-    address: call.given.print(account.address),
+    address: given.print(account.address),
     ...withoutDefaults({
+      account_name: text(account.name),
       type: account.type === 'Normal' ? undefined : account.type,
       balance: account.balance,
+      votes: account.votes?.map(({ address, count }) => ({ vote_address: given.print(address), vote_count: count })),
       create_time: account.created_at_ms,
       latest_opration_time: account.operated_at_ms,
       is_witness: account.is_witness,
@@ -66,6 +72,7 @@ function printAccount(call: Call, account: Account): Json {
       free_net_usage: fadedFreeUsage(free_net.amount, free_net.slot, slot),
       latest_consume_time: timeOf(account.net.slot),
       latest_consume_free_time: timeOf(free_net.slot),
+      account_id: text(account.id),
       net_window_size: net.window,
       net_window_optimized: net.optimized,
       delegated_frozenV2_balance_for_bandwidth: delegated.BANDWIDTH,
@@ -99,13 +106,12 @@ function printBandwidth(call: Call, account: Account): JsonObject {
 
 function printResources(call: Call, account: Account): JsonObject {
   const { state, parameters, slot } = worldOf(call)
-  const { frozen, delegated } = account
   const energy = supplyOf('ENERGY', totalsOf(state), parameters)
-  const power = frozen.BANDWIDTH + frozen.ENERGY + frozen.TRON_POWER + delegated.BANDWIDTH + delegated.ENERGY
   return {
     ...printBandwidth(call, account),
     ...withoutDefaults({
-      tronPowerLimit: power / SUN_PER_TRX,
+      tronPowerUsed: votesCast(account),
+      tronPowerLimit: tronPower(account) / SUN_PER_TRX,
       EnergyUsed: fadedUsage(account.energy, slot),
       EnergyLimit: limitOfAccount(state, account, 'ENERGY', parameters),
       TotalEnergyLimit: energy.limit,
@@ -137,7 +143,15 @@ function validateAddress({ given }: Call): Json {
   return { result: false, message: 'Length error' }
 }
 
+function findById(call: Call): Json {
+  const { given } = call
+  const id = given.text('account_id')
+  const account = accountById(viewOf(call), given.visible ? readText(id) : readHex(id))
+  return account ? printAccount(call, account) : {}
+}
+
 export const accountRoutes: Routes = {
+  getaccountbyid: { answer: findById },
   getaccount: ofAccount(printAccount),
   getaccountresource: ofAccount(printResources),
   getaccountnet: ofAccount(printBandwidth),

@@ -65,7 +65,7 @@ function printRange(call: Call, start: number, end: number): Json {
 }
 
 export const blockRoutes: Routes = {
-  getnowblock: { answer: (call) => printBlock(call, newestOf(call)) },
+  getnowblock: { int64_as_number: true, answer: (call) => printBlock(call, newestOf(call)) },
   getblock: { answer: (call) => printFound(call, blockByIdOrNumber(call), call.given.flag('detail')) },
   getblockbynum: { answer: (call) => printFound(call, visibleBlock(call, call.given.number('num'))) },
   getblockbyid: { answer: (call) => printFound(call, blockOfId(call, call.given.text('value'))) },

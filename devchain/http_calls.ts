@@ -7,15 +7,15 @@ import { decode, encode, type Message } from '../src/tron/protobuf.ts'
 import { contract, encodeRawData } from '../src/tron/transaction.ts'
 import { selectorOf } from './abi.ts'
 import { referenceTo } from './blocks.ts'
-import { runConstantCall, triggerContract } from './calls.ts'
+import { calledToken, runConstantCall, triggerContract } from './calls.ts'
 import { type Json, type JsonObject, withoutDefaults } from './json.ts'
 import { printTransaction, readHex, reading } from './messages.ts'
 import { SLOT_MS } from './parameters.ts'
 import type { Token } from './records.ts'
 import { Refusal } from './refusal.ts'
-import { type Call, type Routes, viewOf } from './routes.ts'
+import { type Call, type Routes, viewOf, worldOf } from './routes.ts'
 import { Layer } from './state.ts'
-import { functionOf, tokenFunctions, tokenOf } from './tokens.ts'
+import { functionOf, tokenFunctions } from './tokens.ts'
 import { type SignedTransaction, signedTransaction } from './transactions.ts'
 import { textOf, type World } from './world.ts'
 
@@ -51,8 +51,8 @@ function transactionOf({ chain, given }: Call, message: Message): SignedTransact
 }
 
 function worldOfCall(call: Call): World {
-  const newest = call.chain.world(viewOf(call))
-  return { ...newest, state: new Layer(viewOf(call)), fee_limit_sun: call.given.integer('fee_limit') }
+  const newest = { ...worldOf(call), state: new Layer(viewOf(call)) }
+  return { ...newest, fee_limit_sun: call.given.integer('fee_limit') }
 }
 
 /** Refusals as these endpoints say them. */
@@ -134,7 +134,7 @@ function printContract({ given }: Call, token: Token): Json {
 }
 
 function findContract(call: Call): Token | undefined {
-  return tokenOf(viewOf(call), call.given.address('value'))
+  return calledToken(worldOf(call), call.given.address('value'))
 }
 
 export const callRoutes: Routes = {
@@ -153,7 +153,11 @@ export const callRoutes: Routes = {
       if (!token) return {}
       return {
         smart_contract: printContract(call, token),
-        contract_state: withoutDefaults({ energy_factor: token.factor }),
+        contract_state: withoutDefaults({
+          energy_usage: token.energy_used,
+          energy_factor: token.factor,
+          update_cycle: token.cycle,
+        }),
       }
     },
   },

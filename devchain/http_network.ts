@@ -1,48 +1,73 @@
-// What the network says of itself over HTTP: parameters, prices, witnesses, the node.
+// What the network says of itself over HTTP: parameters, prices, witnesses, the node; and the lists that are always
+// empty here, because the chain has no TRC10 tokens, proposals, exchanges or orders.
 
+import { addressToHex, isAddress } from '../src/tron/address.ts'
 import type { Block } from './blocks.ts'
 import type { Chain } from './chain.ts'
 import { type Json, withoutDefaults } from './json.ts'
-import { type Call, newestOf, type Routes } from './routes.ts'
+import { readHex } from './messages.ts'
+import type { Candidate } from './records.ts'
+import { type Call, newestOf, type Route, type Routes, viewOf } from './routes.ts'
+import { totalsOf } from './state.ts'
+import { brokerageOf, candidatesOf } from './witnesses.ts'
 
-const VOTES_OF_A_WITNESS = 1_000_000_000
+const PAGE_MAX = 1000
 
 function chainParameters({ chain }: Call): Json {
   const list = Object.entries(chain.parameters).map(([key, value]) => ({ key, ...withoutDefaults({ value }) }))
   return { chainParameter: list }
 }
 
-function witnesses(call: Call): Json[] {
+/** What a witness has made of the blocks that the call can see. */
+type Work = { readonly blocks: number; readonly latest: Block }
+
+function workOf(call: Call): Map<string, Work> {
+  const work = new Map<string, Work>()
+  const newest = newestOf(call).header.number
+  for (let number = 1; number <= newest; number++) {
+    const block = call.chain.block(number)!
+    const { witness_address } = block.header
+    work.set(witness_address, { blocks: (work.get(witness_address)?.blocks ?? 0) + 1, latest: block })
+  }
+  return work
+}
+
+/** Witnesses with the votes that `votesOf` says. */
+function printWitnesses(call: Call, list: readonly Candidate[], votesOf: (one: Candidate) => bigint): Json[] {
   const { chain, given } = call
-  return chain.witnesses.map(({ name, address }, index) => {
-    const newest = newestBlockOf(chain, index, newestOf(call))
+  const work = workOf(call)
+  return list.map((candidate) => {
+    const { address, url } = candidate
+    const { blocks = 0, latest } = work.get(address) ?? {}
     return {
       address: given.print(address),
-      voteCount: VOTES_OF_A_WITNESS - index,
-      url: `http://${name.replace(' ', '-')}.invalid`,
       ...withoutDefaults({
-        totalProduced: newest ? Math.ceil((newest.header.number + 1) / chain.witnesses.length) : 0,
-        latestBlockNum: newest?.header.number,
-        latestSlotNum: newest ? Math.floor(newest.header.timestamp / 3000) : 0,
+        voteCount: votesOf(candidate),
+        url,
+        totalProduced: blocks,
+        latestBlockNum: latest?.header.number,
+        latestSlotNum: latest ? chain.calendar.slotOf(latest.header.timestamp) : 0,
+        isJobs: chain.witnesses.some((witness) => witness.address === address),
       }),
-      isJobs: true,
     }
   })
 }
 
-/** The newest block that a witness made, if it is among the last hundred. */
-function newestBlockOf(chain: Chain, witness: number, newest: Block): Block | undefined {
-  for (let number = newest.header.number; number >= 0 && number > newest.header.number - 100; number--) {
-    const block = chain.block(number)
-    if (block?.header.witness_address === chain.witnesses[witness]!.address) return block
-  }
-  return undefined
+function listWitnesses(call: Call): Json {
+  return { witnesses: printWitnesses(call, candidatesOf(viewOf(call)), ({ votes }) => votes) }
 }
 
+/** Witnesses by the votes that they would have if they were counted now. */
 function pageOfWitnesses(call: Call): Json {
   const offset = call.given.number('offset')
-  const limit = call.given.number('limit')
-  return withoutDefaults({ witnesses: witnesses(call).slice(offset, offset + limit) })
+  const limit = Math.min(call.given.number('limit'), PAGE_MAX)
+  const ranked = candidatesOf(viewOf(call)).sort(
+    (a, b) => Number(b.next_votes - a.next_votes) || (a.address < b.address ? 1 : -1),
+  )
+  if (limit <= 0 || offset < 0 || offset >= ranked.length) return {}
+  return {
+    witnesses: printWitnesses(call, ranked.slice(offset, offset + limit), ({ next_votes }) => next_votes),
+  }
 }
 
 function nodeFacts({ chain }: Call): Json {
@@ -61,30 +86,60 @@ function nodeFacts({ chain }: Call): Json {
   }
 }
 
-const price = (of: (chain: Chain) => number) => ({
-  answer: ({ chain }: Call): Json => ({ prices: `0:${of(chain)}` }),
+const price = (of: (chain: Chain) => number): Route => ({
+  answer: ({ chain }): Json => ({ prices: `0:${of(chain)}` }),
 })
 
-function nextMaintenance({ chain }: Call): Json {
-  const interval = chain.parameters.getMaintenanceTimeInterval
-  return { num: chain.head_time_ms - ((chain.head_time_ms - chain.genesis_time_ms) % interval) + interval }
+/** An address in either form, whatever `visible` says: these endpoints look at the address itself. */
+function anyAddress({ given }: Call): string {
+  const text = given.text('address')
+  return isAddress(text) ? addressToHex(text) : readHex(text)
 }
 
-const empty = { answer: (): Json => ({}) }
+const empty: Route = { answer: () => ({}) }
+const emptyNames = [
+  // A node that knows no other nodes.
+  'listnodes',
+  'listproposals',
+  'getpaginatedproposallist',
+  'getproposalbyid',
+  'listexchanges',
+  'getpaginatedexchangelist',
+  'getexchangebyid',
+  'getassetissuelist',
+  'getpaginatedassetissuelist',
+  'getassetissuelistbyname',
+  'getassetissuebyname',
+  'getassetissuebyid',
+  'getassetissuebyaccount',
+  'getmarketorderbyaccount',
+  'getmarketorderbyid',
+  'getmarketpricebypair',
+  'getmarketorderlistbypair',
+  'getmarketpairlist',
+  // Stakes of the old kind.
+  'getdelegatedresource',
+  'getdelegatedresourceaccountindex',
+]
 
 export const networkRoutes: Routes = {
   getchainparameters: { answer: chainParameters },
   getenergyprices: price(({ parameters }) => parameters.getEnergyFee),
   getbandwidthprices: price(({ parameters }) => parameters.getTransactionFee),
   getmemofee: price(({ parameters }) => parameters.getMemoFee),
-  getnodeinfo: { answer: nodeFacts },
-  getnextmaintenancetime: { answer: nextMaintenance },
-  listwitnesses: { answer: (call) => ({ witnesses: witnesses(call) }) },
+  getnodeinfo: { int64_as_number: true, answer: nodeFacts },
+  getnextmaintenancetime: {
+    answer: ({ chain }) => ({ num: chain.calendar.nextMaintenance(chain.head_time_ms) }),
+  },
+  getburntrx: { answer: (call) => ({ burnTrxAmount: totalsOf(viewOf(call)).burned_sun }) },
+  listwitnesses: { answer: listWitnesses },
   getpaginatednowwitnesslist: { answer: pageOfWitnesses },
-  getBrokerage: { answer: () => ({ brokerage: 20 }) },
-  getReward: { answer: () => ({ reward: 0 }) },
-  listnodes: empty,
-  listproposals: empty,
-  listexchanges: empty,
-  getassetissuelist: empty,
+  getBrokerage: { answer: (call) => ({ brokerage: brokerageOf(viewOf(call), anyAddress(call)) }) },
+  getReward: {
+    answer(call) {
+      anyAddress(call)
+      return { reward: 0 }
+    },
+  },
+  ...Object.fromEntries(emptyNames.map((name) => [name, empty])),
 }

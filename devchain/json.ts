@@ -34,6 +34,17 @@ export function printJson(value: Json): string {
   return `{${members.join(',')}}`
 }
 
+/** Members of 32 bits: they stay numbers when 64-bit integers are asked for as text. */
+const smallNames = new Set(['version', 'id', 'Permission_id', 'brokerage'])
+
+/** The same with every 64-bit integer as text, for readers that know doubles only. */
+export function int64AsText(value: Json, name = ''): Json {
+  if (typeof value === 'bigint' || typeof value === 'number') return smallNames.has(name) ? value : String(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (isList(value)) return value.map((item) => int64AsText(item, name))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, item && int64AsText(item, key)]))
+}
+
 const isList = (value: readonly Json[] | JsonObject): value is readonly Json[] => Array.isArray(value)
 
 /** The members that do not have the default of their kind: what the node prints of a message. */

@@ -43,11 +43,20 @@ export function readAddress(text: string, visible: boolean): string {
   return readHex(text)
 }
 
+/** Bytes that hold text. */
+export function printText(hex: string, visible: boolean): string {
+  return visible ? new TextDecoder().decode(hexToBytes(hex)) : hex
+}
+
+export const readText = (text: string): string => bytesToHex(utf8ToBytes(text))
+
 export function readHex(text: string): string {
   if (!/^([0-9a-fA-F]{2})*$/.test(text)) throw parseException('1:1: INVALID hex String')
   return text.toLowerCase()
 }
 
+const isObject = (value: unknown): value is Message =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 const isSchema = (type: Field['type']): type is Schema => typeof type === 'object' && 'fields' in type
 
 /** A message with its addresses and text made visible; the codec's own form is the one that is not visible. */
@@ -57,20 +66,26 @@ export function printMessage(schema: Schema, value: Message, visible: boolean): 
 
 function printScalar(type: Field['type'], value: unknown): Json {
   if (type === 'address') return printAddress(value as string, true)
-  if (type === 'text_bytes') return new TextDecoder().decode(hexToBytes(value as string))
+  if (type === 'text_bytes') return printText(value as string, true)
   return value as Json
 }
 
 /** A message of a request in the codec's form. Fields that it does not have are left out. */
 export function readMessage(schema: Schema, value: unknown, visible: boolean): Message {
-  if (typeof value !== 'object' || value === null) throw parseException('1:1: Expected "{".')
-  return visible ? mapMessage(schema, value as Message, readScalar) : (value as Message)
+  if (!isObject(value)) throw parseException('1:1: Expected "{".')
+  return mapMessage(schema, value, visible ? readVisible : readScalar)
 }
 
-function readScalar(type: Field['type'], value: unknown): Json {
+function readVisible(type: Field['type'], value: unknown): Json {
   if (type === 'address' && typeof value === 'string') return readAddress(value, true)
-  if (type === 'text_bytes' && typeof value === 'string') return bytesToHex(new TextEncoder().encode(value))
-  return value as Json
+  if (type === 'text_bytes' && typeof value === 'string') return readText(value)
+  return readScalar(type, value)
+}
+
+/** The node takes names of enums in lower case too, as compilers write them into an ABI. */
+function readScalar(type: Field['type'], value: unknown): Json {
+  const lower = typeof type === 'object' && typeof value === 'string' && /^[a-z]+$/.test(value)
+  return (lower ? value[0]!.toUpperCase() + value.slice(1) : value) as Json
 }
 
 function mapMessage(
@@ -83,7 +98,7 @@ function mapMessage(
     const given = value[name]
     if (given === undefined || given === null) continue
     const one = (item: unknown): Json =>
-      isSchema(type) ? mapMessage(type, item as Message, mapScalar) : mapScalar(type, item)
+      isSchema(type) && isObject(item) ? mapMessage(type, item, mapScalar) : mapScalar(type, item)
     result[name] = Array.isArray(given) ? given.map(one) : one(given)
   }
   return result

@@ -1,6 +1,6 @@
 // The name and the id that an account may give itself, each once. Both are bytes; ids are found whatever their case.
 
-import { hexToBytes, utf8ToBytes, bytesToHex } from '@noble/hashes/utils.js'
+import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { accountOf, isAddressHex, requireAccount, writeAccount } from './accounts.ts'
 import type { Account } from './records.ts'
 import { invalid } from './refusal.ts'

@@ -63,6 +63,8 @@ export type Call = Node & { readonly given: Arguments; readonly solid: boolean }
 export type Route = {
   /** Endpoints that change something, or build it, answer a GET with nothing. */
   readonly post_only?: boolean
+  /** Prints numbers as numbers even when the request asks for 64-bit integers as text. */
+  readonly int64_as_number?: boolean
   answer(call: Call): Json
 }
 

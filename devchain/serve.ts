@@ -121,7 +121,8 @@ function exchange(devchain: Devchain, request: IncomingMessage, response: Server
     const body = Buffer.concat(chunks).toString('utf8')
     const answer = devchain.request(request.method ?? 'GET', request.url ?? '/', body)
     if (answer.status === 0) return void request.socket.destroy()
-    response.writeHead(answer.status, { 'content-type': 'application/json;charset=utf-8' }).end(answer.body)
+    const type = answer.content_type ?? 'application/json;charset=utf-8'
+    response.writeHead(answer.status, { 'content-type': type }).end(answer.body)
   })
 }
 

@@ -160,9 +160,7 @@ export const withdrawReward: Contract = {
     if (!account) throw invalid(`Account[${addressText(owner)}] not exists`)
     const rank = state.read('register', '')!.indexOf(owner)
     if (rank >= 0 && rank < WITNESS_COUNT) {
-      throw invalid(
-        `Account[${addressText(owner)}] is a guard representative and is not allowed to withdraw Balance`,
-      )
+      throw invalid(`Account[${addressText(owner)}] is a guard representative and is not allowed to withdraw Balance`)
     }
     throw invalid('witnessAccount does not have any reward')
   },

@@ -24,7 +24,7 @@ import {
 } from './admin/command.ts'
 import { customerCommands, keyCommands } from './admin/customers.ts'
 import { orderCommands } from './admin/orders.ts'
-import { priceCommands, switchCommands } from './admin/prices.ts'
+import { planCommands, priceCommands, switchCommands } from './admin/prices.ts'
 import { statementCommands } from './admin/statements.ts'
 import { statusCommands } from './admin/status.ts'
 import { type Config, Misuse, readConfig } from './config.ts'
@@ -59,6 +59,7 @@ export const COMMANDS: readonly Command[] = [
   ...statementCommands,
   ...keyCommands,
   ...priceCommands,
+  ...planCommands,
   ...switchCommands,
   ...orderCommands,
   ...chainCommands,

@@ -112,6 +112,44 @@ test('a flat price and a switch are changed with their history', async (t) => {
   )
 })
 
+test('a plan is a row with versions: changed by a new one, taken off sale, and made from nothing with its prices', async (t) => {
+  const { json, type } = await quietDesk(t)
+  type Row = { key: string; price_sun: number; included: number; until: string | null; changed_by: string }
+  const changed = await json<Row[]>('plans', 'set', 'unlimited_energy', '--price', '3')
+  assert.deepEqual(
+    changed.map(({ key, price_sun, included }) => [key, price_sun, included]),
+    [
+      ['unlimited_energy', 3_000_000, 2],
+      ['energy_pack_100', 0, 100],
+    ],
+  )
+  const again = await type('plans', 'set', 'unlimited_energy', '--price', '3')
+  assert.match(again.out, /It was so already\.\n$/)
+  const bare = await type('plans', 'set', 'small', '--price', '3')
+  assert.deepEqual(
+    [bare.code, bare.err],
+    [2, 'There is no plan small: a new one needs --name, --initial-price and --price.\n'],
+  )
+  await json('plans', 'set', 'small', '--name', 'Small', '--initial-price', '5', '--price', '0', '--duration-days', '7')
+  await json('plans', 'remove', 'energy_pack_100')
+  const gone = await type('plans', 'remove', 'energy_pack_100')
+  assert.equal(gone.err, 'There is no plan energy_pack_100; there are: unlimited_energy, small.\n')
+  const versions = await json<Row[]>('plans', 'history', 'unlimited_energy')
+  assert.deepEqual(
+    versions.map(({ price_sun, until, changed_by }) => [price_sun, until === null, changed_by]),
+    [
+      [3_000_000, true, 'ops'],
+      [2_800_000, false, 'shipped'],
+    ],
+  )
+  const actions = await json<{ subject: string }[]>('actions', 'list', '--subject', 'plan')
+  assert.deepEqual(
+    actions.map(({ subject }) => subject),
+    ['plan:energy_pack_100', 'plan:small', 'plan:unlimited_energy'],
+  )
+  assert.equal((await type('books', 'check')).code, 0)
+})
+
 test('one of the services that does not exist leaves the others as they were', async (t) => {
   const { type, json } = await quietDesk(t)
   const { code, err } = await type('services', 'off', 'energy', 'lunch')

@@ -121,8 +121,13 @@ export async function prepareChain(needs: ChainNeeds, sandbox: Sandbox): Promise
   for (const [i, { wallet, operations }] of roles.entries()) {
     const owner = sandbox.owners[i]!
     if (operations === DELEGATE_AND_RECLAIM) {
-      await transact(needs, owner, freezing(owner, 'ENERGY', ENERGY_STAKE_SUN))
-      await transact(needs, owner, freezing(owner, 'BANDWIDTH', BANDWIDTH_STAKE_SUN))
+      // A start that was interrupted may have staked already.
+      const staked = await Promise.all([
+        node.delegable(owner.address, 'energy'),
+        node.delegable(owner.address, 'bandwidth'),
+      ])
+      if (staked[0] === 0n) await transact(needs, owner, freezing(owner, 'ENERGY', ENERGY_STAKE_SUN))
+      if (staked[1] === 0n) await transact(needs, owner, freezing(owner, 'BANDWIDTH', BANDWIDTH_STAKE_SUN))
     }
     await transact(needs, owner, restricting(owner, addressOf(wallet.private_key), operations))
   }

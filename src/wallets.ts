@@ -39,6 +39,7 @@ export function parseWallets(text: string, file: string): Wallets {
   } catch {
     throw bad('it is not JSON')
   }
+  if (typeof value !== 'object' || value === null) throw bad('it is not an object')
   const { pool, activation, refund, recharge_address, deposit_xpub } = value
   if (!Array.isArray(pool) || pool.length === 0) throw bad('pool is not a list of wallets')
   if (!activation) throw bad('activation is missing')

@@ -207,6 +207,10 @@ const ROW_RULES: readonly RowRule[] = [
       select 'fee:' || name, format('the row since %s has no record', since) from fee
       where changed_by <> 'shipped' and not exists (
         select 1 from operator_action as a where a.subject = 'fee:' || name and a.made_at = since)
+      union all
+      select 'plan:' || key, format('the version since %s has no record', since) from plan
+      where changed_by <> 'shipped' and not exists (
+        select 1 from operator_action as a where a.subject = 'plan:' || key and a.made_at = since)
       order by 1 limit ${FINDINGS_MAX}`,
   },
   {

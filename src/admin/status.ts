@@ -96,7 +96,10 @@ export const statusCommands = [
     words: 'actions list',
     summary: 'what operators have changed, and why, newest first',
     options: {
-      subject: text('SUBJECT', 'only about this: price, fee, service, customer, key, or one with a colon and its name'),
+      subject: text(
+        'SUBJECT',
+        'only about this: price, fee, plan, service, customer, key, or one of them with a colon and its name',
+      ),
       made_by: text('NAME', 'only by this operator'),
       before: whole('NUMBER', 'only those before this one: the next page'),
       limit: paging.limit,

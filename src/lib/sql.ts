@@ -31,6 +31,16 @@ export type SqlOptions = {
 const types = new pg.TypeOverrides()
 types.setTypeParser(pg.types.builtins.INT8, (text: string) => BigInt(text))
 types.setTypeParser(pg.types.builtins.NUMERIC, (text: string) => BigInt(text))
+/** int8[], which the driver has no name for; one dimension. */
+const INT8_ARRAY = 1016
+types.setTypeParser(INT8_ARRAY, (text: string) =>
+  text === '{}'
+    ? []
+    : text
+        .slice(1, -1)
+        .split(',')
+        .map((item) => (item === 'NULL' ? null : BigInt(item))),
+)
 
 const statements = new WeakMap<TemplateStringsArray, { name: string; text: string }>()
 
@@ -59,6 +69,8 @@ export function connect(options: SqlOptions): Sql {
   })
   // An idle connection that the server closes is not an event: the pool drops it and opens another.
   pool.on('error', () => {})
+  // One that is lost while it is handed out is seen by whoever uses it; without a listener it would end the process.
+  pool.on('connect', (client) => client.on('error', () => {}))
 
   const query: Query = async <R extends object>(strings: TemplateStringsArray, ...values: unknown[]) => {
     const client = await pool.connect().catch(asOutage)

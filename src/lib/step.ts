@@ -58,8 +58,9 @@ export function startSteps(steps: readonly Step[], log: Log): Running {
         },
       )
       if (moved) step.wakes?.forEach(wake)
+      if (stopping) break
       if (failures > 0) await rest(step.name, Math.min(BACK_OFF_MS_MAX, 50 * 2 ** failures))
-      else if (!moved && !pending.has(step.name) && !stopping) await rest(step.name, step.rest_ms)
+      else if (!moved && !pending.has(step.name)) await rest(step.name, step.rest_ms)
     }
   }
 

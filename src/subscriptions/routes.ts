@@ -226,6 +226,7 @@ export function routes(needs: Needs): Endpoint[] {
         refuses(InvalidParams, 'Another customer has a subscription for this address', 'address_owner'),
         refuses(AddressNotActivated, 'The address is not active, and `activate_address` is not true', 'subscription'),
         refuses(InsufficientFunds, 'The balance is below the activation fee and the initial price'),
+        refuses(InsufficientFunds, 'The daily cap of the key would be passed', 'daily_cap'),
       ],
       examples: [
         {

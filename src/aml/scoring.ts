@@ -1,0 +1,191 @@
+// From exposure to a score: pure and exact. The score is the weighted mean of the shares, raised to the highest floor that
+// acts. Shares are ratios of whole numbers until they are published: four decimals that sum to exactly 1.0000, and a score
+// with one decimal, half to even. A blacklist match is about the address itself and makes the score 100.
+
+import { CATEGORIES, CATEGORY_COUNT, categoryNumber, UNIDENTIFIED } from '../flow/categories.ts'
+import { isTerminal } from '../flow/labels.ts'
+import { splitBig } from '../flow/split.ts'
+import { type Floor, type Group, groupOf, type Policy } from './policy.ts'
+
+/** Value in units of 10^-24 dollars: a unit of an asset with up to 18 decimals, times a price in micro-dollars, is whole. */
+export const VALUE_PER_USD = 10n ** 24n
+
+/** Units of an asset as value. */
+export function valueOf(units: bigint, asset: { decimals: number; micro_usd: number }): bigint {
+  return units * BigInt(asset.micro_usd) * 10n ** BigInt(18 - asset.decimals)
+}
+
+/** Value by category, and how much of it came from terminals directly. */
+export type Exposure = { amounts: bigint[]; direct: bigint[] }
+
+export const noExposure = (): Exposure => ({
+  amounts: Array<bigint>(CATEGORY_COUNT).fill(0n),
+  direct: Array<bigint>(CATEGORY_COUNT).fill(0n),
+})
+
+export type Subject = {
+  exposure: Exposure
+  /** The label in force of the screened address. */
+  own: { category: number; confidence: number } | undefined
+  /** The address is the sender of a transfer whose money is judged: its own label does not replace the exposure. */
+  by_transfer: boolean
+  /** For withdrawals: value sent to terminals by category, and everything sent. */
+  destinations: { amounts: bigint[]; sent: bigint } | undefined
+  /** Why the address is blacklisted; empty: it is not. */
+  blacklisted_by: string[]
+  /** The customer has allowed the address: floors do not act. */
+  allowed: boolean
+}
+
+export type Factor = { name: string; label: string; group: Group; score: number }
+/** A floor that acts, in hundredths of a point. */
+export type ActingFloor = { rule: string; category: string | null; points: number }
+
+export type Outcome = {
+  factors: Factor[]
+  /** The weighted mean alone. */
+  base_score: string
+  /** What the score would be if nothing were allowed. */
+  raw_score: string
+  score: string
+  level: Group
+  blacklist: boolean
+  floors: ActingFloor[]
+}
+
+/** A ratio of whole numbers; the divisor is positive. */
+type Ratio = { over: bigint; under: bigint }
+
+const isMore = (a: Ratio, b: Ratio) => a.over * b.under > b.over * a.under
+
+export function scoreOf(policy: Policy, subject: Subject): Outcome {
+  const { own, by_transfer, blacklisted_by, allowed } = subject
+  const replaced = own !== undefined && isTerminal(own) && !by_transfer
+  const exposure = replaced ? wholly(own.category) : orUnidentified(subject.exposure)
+  const weights = CATEGORIES.map(({ name }) => BigInt(policy.weights[name]!))
+  const total = sum(exposure.amounts)
+  const base = { over: sum(exposure.amounts.map((amount, k) => amount * weights[k]!)), under: total }
+  const floors = [
+    ...ownFloor(policy, own),
+    ...(replaced ? [] : exposureFloors(policy, exposure, total)),
+    ...(replaced ? [] : destinationFloors(policy, subject.destinations)),
+  ]
+  const highest = floors.reduce((best, { points }) => larger(best, { over: BigInt(points), under: 100n }), base)
+  const blacklist = blacklisted_by.length > 0
+  const score = blacklist ? { over: 100n, under: 1n } : allowed ? base : highest
+  const tenths = roundHalfEven(score.over * 10n, score.under)
+  return {
+    factors: factorsOf(policy, exposure.amounts),
+    base_score: printTenths(roundHalfEven(base.over * 10n, base.under)),
+    raw_score: printTenths(blacklist ? 1000n : roundHalfEven(highest.over * 10n, highest.under)),
+    score: printTenths(tenths),
+    level: levelOf(policy, tenths, blacklist),
+    blacklist,
+    floors,
+  }
+}
+
+const larger = (a: Ratio, b: Ratio) => (isMore(b, a) ? b : a)
+const sum = (amounts: readonly bigint[]) => amounts.reduce((a, b) => a + b, 0n)
+
+function wholly(category: number): Exposure {
+  const exposure = noExposure()
+  exposure.amounts[category] = 1n
+  return exposure
+}
+
+/** An address without history is one of which nothing is known. */
+function orUnidentified(exposure: Exposure): Exposure {
+  return sum(exposure.amounts) > 0n ? exposure : wholly(UNIDENTIFIED)
+}
+
+function ownFloor(policy: Policy, own: Subject['own']): ActingFloor[] {
+  if (!own) return []
+  const { name } = CATEGORIES[own.category]!
+  const weight = policy.weights[name]!
+  if (groupOf(weight) !== 'high') return []
+  const confidence = Math.min(own.confidence, policy.full_confidence)
+  // Hundredths of a point, rounded down: 10^-2 of what is published.
+  return [
+    { rule: 'own_label', category: name, points: Math.floor((weight * 100 * confidence) / policy.full_confidence) },
+  ]
+}
+
+const severeOf = (policy: Policy) => policy.severe.map((name) => ({ name, k: categoryNumber(name)! }))
+
+function acts(floor: Floor, amount: bigint, total: bigint): boolean {
+  return (
+    amount * 10_000n >= BigInt(floor.share_bp) * total && amount >= BigInt(floor.usd) * VALUE_PER_USD && amount > 0n
+  )
+}
+
+const raised = (rule: string, category: string | null, { points }: Floor): ActingFloor => ({
+  ...{ rule, category },
+  points: points * 100,
+})
+
+function exposureFloors(policy: Policy, { amounts, direct }: Exposure, total: bigint): ActingFloor[] {
+  const severe = severeOf(policy)
+  const each = severe.flatMap(({ name, k }) => {
+    const indirect = amounts[k]! - direct[k]!
+    const of = (rule: string, floors: Floor[], amount: bigint) =>
+      floors.filter((floor) => acts(floor, amount, total)).map((floor) => raised(rule, name, floor))
+    return [
+      ...of('direct', policy.direct, direct[k]!),
+      ...of('indirect', policy.indirect, indirect),
+      ...of('direct_amount', policy.direct_amount, direct[k]!),
+    ]
+  })
+  const together = sum(severe.map(({ k }) => amounts[k]!))
+  const combined = policy.combined.filter((floor) => acts(floor, together, total))
+  return [...each, ...combined.map((floor) => raised('combined', null, floor))]
+}
+
+function destinationFloors(policy: Policy, destinations: Subject['destinations']): ActingFloor[] {
+  if (!destinations) return []
+  const { amounts, sent } = destinations
+  return severeOf(policy).flatMap(({ name, k }) =>
+    policy.destination
+      .filter((floor) => acts(floor, amounts[k]!, sent))
+      .map((floor) => raised('destination', name, floor)),
+  )
+}
+
+function levelOf(policy: Policy, tenths: bigint, blacklist: boolean): Group {
+  if (blacklist || tenths >= BigInt(policy.high_from) * 10n) return 'high'
+  return tenths >= BigInt(policy.medium_from) * 10n ? 'medium' : 'low'
+}
+
+/** The published shares, in ten-thousandths of the whole; they sum to exactly 10,000. */
+export function publishedShares(amounts: readonly bigint[]): number[] {
+  return splitBigger(amounts, 10_000n).map(Number)
+}
+
+/** Like splitBig(), also for holdings smaller than what is split. */
+function splitBigger(amounts: readonly bigint[], q: bigint): bigint[] {
+  const total = sum(amounts)
+  return splitBig(
+    amounts.map((amount) => amount * q),
+    q,
+    total * q,
+  )
+}
+
+function factorsOf(policy: Policy, amounts: readonly bigint[]): Factor[] {
+  return publishedShares(amounts)
+    .map((share, k) => {
+      const { name, label } = CATEGORIES[k]!
+      return { name, label, group: groupOf(policy.weights[name]!), score: share / 10_000 }
+    })
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score || (a.name < b.name ? -1 : 1))
+}
+
+/** over / under as a whole number, a half to the even one. */
+export function roundHalfEven(over: bigint, under: bigint): bigint {
+  const floor = over / under
+  const twice = (over % under) * 2n
+  return twice > under || (twice === under && floor % 2n === 1n) ? floor + 1n : floor
+}
+
+const printTenths = (tenths: bigint) => `${tenths / 10n}.${tenths % 10n}`

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ENVIRONMENT, Misuse, OPTIONS, readConfig, usage } from './config.ts'
+
+test('nothing given is a start on a bare machine', () => {
+  const { host, port, data_dir, database_url, nodes, chain_port, role, secret_key, json, help } = readConfig([], {})
+  assert.deepEqual(
+    { host, port, data_dir, database_url, nodes, chain_port, role, secret_key, json, help },
+    {
+      ...{ host: '127.0.0.1', port: 8080, data_dir: 'data', database_url: undefined, nodes: undefined },
+      ...{ chain_port: undefined, role: 'all', secret_key: undefined, json: false, help: false },
+    },
+  )
+})
+
+test('options and variables are read; an empty variable is none', () => {
+  const args = ['--port', '0', '--host=::1', '--data-dir', '/d', '--chain-port', '9000', '--role', 'worker', '--json']
+  const read = readConfig([...args, '--ready-file', '/r'], {
+    DATABASE_URL: 'postgresql://db/penstock',
+    PG_BIN: '/pg',
+    PENSTOCK_WALLETS: '/w.json',
+    PENSTOCK_SECRET_KEY: 'aB'.repeat(32),
+    PENSTOCK_REQUESTS_PER_SECOND: '0',
+  })
+  assert.deepEqual(
+    [read.port, read.host, read.data_dir, read.chain_port, read.role, read.json, read.ready_file],
+    [...[0, '::1', '/d', 9_000, 'worker', true, '/r']],
+  )
+  assert.deepEqual(
+    [read.database_url, read.pg_bin, read.wallets_file, read.requests_per_second],
+    [...['postgresql://db/penstock', '/pg', '/w.json', 0]],
+  )
+  const names = Object.keys(ENVIRONMENT)
+  const empty = readConfig([], Object.fromEntries(names.map((name) => [name, ''])))
+  assert.deepEqual(empty, readConfig([], {}))
+})
+
+test('nodes are paired with their solid sides and carry the key of the provider', () => {
+  const two = ['--node-url', 'http://a', '--node-url', 'https://b/path']
+  assert.deepEqual(readConfig(two, {}).nodes, [{ url: 'http://a' }, { url: 'https://b/path' }])
+  const solid = ['--solid-node-url', 'http://a:1', '--solid-node-url', 'http://b:1']
+  assert.deepEqual(readConfig([...two, ...solid], { PENSTOCK_NODE_API_KEY: 'k' }).nodes, [
+    { url: 'http://a', solid_url: 'http://a:1', headers: { 'TRON-PRO-API-KEY': 'k' } },
+    { url: 'https://b/path', solid_url: 'http://b:1', headers: { 'TRON-PRO-API-KEY': 'k' } },
+  ])
+})
+
+test('what makes no sense is one sentence', () => {
+  const wrong: [args: string[], env?: NodeJS.ProcessEnv][] = [
+    [['--port', '']],
+    [['--port', '65536']],
+    [['--port', '080800']],
+    [['--port', '1e3']],
+    [['--port', ' 80']],
+    [['--port', '-1']],
+    [['--chain-port', 'x']],
+    [['--node-url', 'localhost:8090']],
+    [['--node-url', 'file:///etc/passwd']],
+    [['--solid-node-url', 'http://a']],
+    [['--node-url', 'http://a', '--node-url', 'http://b', '--solid-node-url', 'http://a']],
+    [['--role', 'API']],
+    [['--json=yes']],
+    [['--unknown']],
+    [['-p', '1']],
+    [['positional']],
+    [[], { DATABASE_URL: 'localhost' }],
+    [[], { PENSTOCK_SECRET_KEY: 'f'.repeat(63) }],
+    [[], { PENSTOCK_SECRET_KEY: 'g'.repeat(64) }],
+    [[], { PENSTOCK_REQUESTS_PER_SECOND: '-1' }],
+    [[], { PENSTOCK_REQUESTS_PER_SECOND: '1.5' }],
+    [[], { PENSTOCK_RECHARGE_AT: 'never' }],
+  ]
+  for (const [args, env = {}] of wrong) {
+    assert.throws(
+      () => readConfig(args, env),
+      (thrown) => {
+        assert.ok(thrown instanceof Misuse, String(thrown))
+        assert.match(thrown.message, /^[^\n]+\.$/, `${args.join(' ')}: ${thrown.message}`)
+        return true
+      },
+      `${args.join(' ')} ${JSON.stringify(env)}`,
+    )
+  }
+})
+
+test('a secret is not repeated in the sentence about it', () => {
+  const secret = `${'a1'.repeat(31)}zz`
+  assert.throws(
+    () => readConfig([], { PENSTOCK_SECRET_KEY: secret }),
+    (thrown) => thrown instanceof Misuse && !thrown.message.includes(secret),
+  )
+})
+
+test('the help names every option and every variable', () => {
+  for (const name of Object.keys(OPTIONS)) assert.ok(usage().includes(`--${name}`), name)
+  for (const name of Object.keys(ENVIRONMENT)) assert.ok(usage().includes(name), name)
+})
