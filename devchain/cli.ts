@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // `penstock-devchain`: a development chain in a terminal. Prints the accounts it has funded, then a line for each block.
 
 import { parseArgs } from 'node:util'
@@ -7,19 +8,27 @@ import { mnemonicToSeedSync, validateMnemonic } from '@scure/bip39'
 import { wordlist } from '@scure/bip39/wordlists/english.js'
 import { addressOf, type PrivateKey } from '../src/tron/keys.ts'
 import { USDT } from './devchain.ts'
-import { startDevchain } from './serve.ts'
-import { startTraffic } from './traffic.ts'
+import { mainnetWeights } from './parameters.ts'
+import { type ServeOptions, startDevchain } from './serve.ts'
+import { Traffic } from './traffic.ts'
 
 const USAGE = `penstock-devchain: a TRON development chain that speaks the node's HTTP API
 
-  --port <n>          port to listen on (default 8090; 0 for a free one)
-  --host <address>    address to listen on (default 127.0.0.1)
-  --block-time <s>    seconds between blocks (default 3; 0: only on demand, by POST /devchain/mine)
-  --accounts <n>      how many accounts to fund with 1,000,000 TRX each (default 10)
-  --mnemonic <words>  where their keys come from, m/44'/195'/0'/0/i
-  --seed <text>       what everything else derives from (default: penstock)
-  --data-dir <path>   where to keep the chain across restarts (default: in memory)
-  --traffic <n>       transfers between the accounts in each block (default 0)
+  --port <n>               port to listen on (default 8090; 0 for a free one)
+  --host <address>         address to listen on (default 127.0.0.1)
+  --block-time <s>         seconds between blocks (default 3; 0: only on demand, by POST /devchain/mine)
+  --instant                a block for every transaction, at once (with --block-time 0 for no other blocks)
+  --accounts <n>           how many accounts to fund with 1,000,000 TRX each (default 10)
+  --mnemonic <words>       where their keys come from, m/44'/195'/0'/0/i
+  --seed <text>            what everything else derives from (default: penstock)
+  --data-dir <path>        where to keep the chain across restarts (default: in memory)
+  --solid-lag <blocks>     how far the solid block is behind the head (default 18)
+  --energy-weight <trx>    TRX that the rest of the network has staked for energy (default: the main network's)
+  --net-weight <trx>       the same for bandwidth; 0 for both gives all resources to your stakes
+  --unfreeze-delay <s>     seconds until unfrozen TRX can be withdrawn (default: 14 days)
+  --genesis-parent <hash>  the parent that the first block names, 64 hexadecimal characters
+  --traffic <n>            transfers among a town of people and labelled services in each block (default 0)
+  --help                   this text
 `
 
 /** Known to everybody: never send real money to its accounts. */
@@ -31,58 +40,83 @@ function keysOf(mnemonic: string, count: number): PrivateKey[] {
   return Array.from({ length: count }, (_, index) => bytesToHex(root.derive(`m/44'/195'/0'/0/${index}`).privateKey!))
 }
 
-function readOptions() {
-  const { values } = parseArgs({
-    options: {
-      port: { type: 'string', default: '8090' },
-      host: { type: 'string', default: '127.0.0.1' },
-      'block-time': { type: 'string', default: '3' },
-      accounts: { type: 'string', default: '10' },
-      mnemonic: { type: 'string', default: PUBLIC_MNEMONIC },
-      seed: { type: 'string', default: 'penstock' },
-      'data-dir': { type: 'string' },
-      traffic: { type: 'string', default: '0' },
-      help: { type: 'boolean', default: false },
-    },
-  })
-  const number = (name: 'port' | 'block-time' | 'accounts' | 'traffic') => {
-    const value = Number(values[name])
-    if (!Number.isFinite(value) || value < 0) throw new TypeError(`--${name} must be a number of 0 or more`)
-    return value
-  }
-  if (!validateMnemonic(values.mnemonic, wordlist)) throw new TypeError('--mnemonic is not a BIP-39 phrase')
-  return {
-    help: values.help,
-    host: values.host,
-    seed: values.seed,
-    mnemonic: values.mnemonic,
-    data_dir: values['data-dir'],
-    port: number('port'),
-    block_time_seconds: number('block-time'),
-    accounts: number('accounts'),
-    traffic: number('traffic'),
-  }
+const options = {
+  port: { type: 'string', default: '8090' },
+  host: { type: 'string', default: '127.0.0.1' },
+  'block-time': { type: 'string', default: '3' },
+  instant: { type: 'boolean', default: false },
+  accounts: { type: 'string', default: '10' },
+  mnemonic: { type: 'string', default: PUBLIC_MNEMONIC },
+  seed: { type: 'string', default: 'penstock' },
+  'data-dir': { type: 'string' },
+  'solid-lag': { type: 'string', default: '18' },
+  'energy-weight': { type: 'string', default: String(mainnetWeights.energy_weight_trx) },
+  'net-weight': { type: 'string', default: String(mainnetWeights.net_weight_trx) },
+  'unfreeze-delay': { type: 'string' },
+  'genesis-parent': { type: 'string' },
+  traffic: { type: 'string', default: '0' },
+  help: { type: 'boolean', default: false },
+} as const
+
+function numberOf(name: string, text: string, whole: boolean): number {
+  const value = Number(text)
+  const fits = text.trim() !== '' && Number.isFinite(value) && value >= 0 && (!whole || Number.isSafeInteger(value))
+  if (!fits) throw new TypeError(`--${name} must be a ${whole ? 'whole ' : ''}number of 0 or more`)
+  return value
 }
 
-async function main(): Promise<void> {
-  const options = readOptions()
-  if (options.help) return void process.stdout.write(USAGE)
-  const keys = keysOf(options.mnemonic, options.accounts)
-  const served = await startDevchain({
-    port: options.port,
-    host: options.host,
-    block_time_seconds: options.block_time_seconds,
-    seed: options.seed,
+type Settings = { serve: ServeOptions; keys: PrivateKey[]; seed: string; traffic: number }
+
+/** Reads the command line; undefined when only help is wanted. Throws a TypeError in one sentence. */
+function readSettings(): Settings | undefined {
+  const { values } = parseArgs({ options })
+  if (values.help) return undefined
+  const count = (name: 'port' | 'accounts' | 'solid-lag' | 'energy-weight' | 'net-weight' | 'traffic') =>
+    numberOf(name, values[name], true)
+  if (!validateMnemonic(values.mnemonic, wordlist)) throw new TypeError('--mnemonic is not a BIP-39 phrase')
+  const parent = values['genesis-parent']
+  if (parent !== undefined && !/^[0-9a-f]{64}$/.test(parent)) {
+    throw new TypeError('--genesis-parent must be 64 hexadecimal characters')
+  }
+  const keys = keysOf(values.mnemonic, count('accounts'))
+  const serve: ServeOptions = {
+    port: count('port'),
+    host: values.host,
+    seed: values.seed,
+    instant: values.instant,
+    block_time_seconds: numberOf('block-time', values['block-time'], false),
+    solid_lag_blocks: count('solid-lag'),
+    rest_of_network: {
+      energy_weight_trx: BigInt(count('energy-weight')),
+      net_weight_trx: BigInt(count('net-weight')),
+    },
     genesis_balances: keys.map((key) => ({ address: addressOf(key), sun: FUNDING_SUN })),
-    ...(options.data_dir === undefined ? {} : { data_dir: options.data_dir }),
+    ...(values['data-dir'] === undefined ? {} : { data_dir: values['data-dir'] }),
+    ...(parent === undefined ? {} : { genesis_parent_hash: parent }),
+    ...(values['unfreeze-delay'] === undefined
+      ? {}
+      : { unfreeze_delay_seconds: numberOf('unfreeze-delay', values['unfreeze-delay'], true) }),
+  }
+  return { serve, keys, seed: values.seed, traffic: count('traffic') }
+}
+
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
+async function main(): Promise<void> {
+  const settings = readSettings()
+  if (!settings) return void say(USAGE.trimEnd())
+  const served = await startDevchain({
+    ...settings.serve,
     onBlock({ number, id, time_ms, transactions }) {
-      process.stdout.write(`block ${number} ${new Date(time_ms).toISOString()} ${id.slice(0, 24)}… ${transactions}\n`)
-      traffic?.next()
+      say(`block ${number} ${new Date(time_ms).toISOString()} ${id.slice(0, 24)}… ${transactions}`)
+      traffic?.next(settings.traffic)
     },
   })
-  const traffic = options.traffic > 0 ? startTraffic(served.chain, keys, options.traffic) : undefined
-  process.stdout.write(`listening on ${served.url}\nUSDT ${USDT}, owner key ${served.chain.usdt_owner_key}\n`)
-  for (const key of keys) process.stdout.write(`${addressOf(key)} ${key}\n`)
+  const traffic = settings.traffic > 0 ? new Traffic(served.chain, settings.seed) : undefined
+  say(`listening on ${served.url}`)
+  say(`USDT ${USDT}, owner key ${served.chain.usdt_owner_key}`)
+  for (const key of settings.keys) say(`${addressOf(key)} ${key}`)
+  for (const { address, name, category } of traffic?.labels ?? []) say(`${address} ${category}: ${name}`)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void served.close())
 }
 

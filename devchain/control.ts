@@ -34,7 +34,7 @@ class Request {
   integer(name: string, least: bigint, most: bigint): bigint {
     const value = this.members[name]
     const whole = typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value))
-    const text = typeof value === 'string' && /^\d{1,19}$/.test(value)
+    const text = typeof value === 'string' && /^-?\d{1,19}$/.test(value)
     if (!whole && !text) throw new BadControl(`${name} must be a whole number`)
     const integer = BigInt(value as string | number | bigint)
     if (integer < least || integer > most) throw new BadControl(`${name} must be from ${least} to ${most}`)
@@ -111,14 +111,14 @@ const controls: Readonly<Record<string, (node: Node, request: Request) => Json>>
   mine(node, request) {
     const blocks = request.has('blocks') ? Number(request.integer('blocks', 1n, BLOCKS_MAX)) : 1
     const empty = request.flag('empty')
-    for (let made = 0; made < blocks; made++) node.chain.mine(undefined, empty)
+    for (let made = 0; made < blocks; made++) node.makeBlock(undefined, empty)
     return describeState(node)
   },
 
   /** Moves the chain's clock forward and makes one block there; the slots between stay empty. */
   advance(node, request) {
     const seconds = Number(request.integer('seconds', 1n, 100_000_000n))
-    node.chain.mine(node.chain.head_time_ms + seconds * 1000)
+    node.makeBlock(node.chain.head_time_ms + seconds * 1000)
     return describeState(node)
   },
 
@@ -159,9 +159,12 @@ const controls: Readonly<Record<string, (node: Node, request: Request) => Json>>
     return describeState(node)
   },
 
-  /** Sets the factor of a token's energy penalty in ten-thousandths: 0 is cold, 34000 as hot as can be. */
+  /** Sets the factor of a token's energy penalty in ten-thousandths: 0 is cold, 34000 as hot as can be. It stays so,
+   *  unless `held` is false: then it follows the use of the contract from here on. */
   set_factor(node, request) {
-    node.chain.decree({ kind: 'factor', token: request.token(), factor: request.integer('factor', 0n, HOT_FACTOR) })
+    const factor = request.integer('factor', 0n, HOT_FACTOR)
+    const held = request.has('held') ? request.flag('held') : true
+    node.chain.decree({ kind: 'factor', token: request.token(), factor, held })
     return describeState(node)
   },
 
@@ -169,6 +172,13 @@ const controls: Readonly<Record<string, (node: Node, request: Request) => Json>>
   set_weight(node, request) {
     const weight = (name: string) => (request.has(name) ? { [name]: request.integer(name, 0n, SUN_MAX) } : {})
     node.chain.decree({ kind: 'weights', ...weight('energy_weight_trx'), ...weight('net_weight_trx') })
+    return describeState(node)
+  },
+
+  /** Makes every block add to the stakes of the rest of the network (or take away), in TRX. */
+  set_drift(node, request) {
+    const trx = (name: string) => (request.has(name) ? request.integer(name, -SUN_MAX, SUN_MAX) : 0n)
+    node.drift = { energy_trx: trx('energy_trx'), net_trx: trx('net_trx') }
     return describeState(node)
   },
 

@@ -12,6 +12,8 @@ import type { Decree } from './decrees.ts'
 import { Faults } from './faults.ts'
 import { type Answer, answerWallet } from './http.ts'
 import { mainnetWeights, type Parameters, PENDING_MAX, SLOT_MS } from './parameters.ts'
+import type { Drift, Node } from './routes.ts'
+import { totalsOf } from './state.ts'
 
 export type DevchainOptions = {
   /** The time of the head at the start, in milliseconds since 1970; rounded down to a multiple of 3000. The chain begins
@@ -27,6 +29,12 @@ export type DevchainOptions = {
   rest_of_network?: { energy_weight_trx: bigint; net_weight_trx: bigint }
   /** Chain parameters that differ from the main network's, by their names in `getchainparameters`. */
   parameters?: Partial<Parameters>
+  /** Makes a block for every transaction that is taken. Default: false. */
+  instant?: boolean
+  /** How long TRX are unfreezing. Default: as many days as the chain parameter says, 14. */
+  unfreeze_delay_seconds?: number
+  /** 64 hexadecimal characters; all that it does is make other block ids. Default: a hash of the seed. */
+  genesis_parent_hash?: string
   /** With more transactions waiting than this, the node is busy. Default: 2000. */
   pending_max?: number
 }
@@ -34,9 +42,15 @@ export type DevchainOptions = {
 /** Tether's token, at its address on the main network; it exists from the start, with no supply. */
 export const USDT: Address = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'
 
-export class Devchain {
+const noLess = (weight: bigint) => (weight > 0n ? weight : 0n)
+
+export class Devchain implements Node {
   readonly chain: Chain
   readonly faults: Faults
+  readonly instant: boolean
+  drift: Drift = { energy_trx: 0n, net_trx: 0n }
+  /** The present time in milliseconds, where there is a clock: the time of blocks that are made for a transaction. */
+  clock: () => number = () => 0
   /** The key of USDT's owner: who may use its freeze list and issue tokens. */
   readonly usdt_owner_key: PrivateKey
 
@@ -52,7 +66,11 @@ export class Devchain {
       decrees: this.foundingDecrees(options),
       parameters: options.parameters,
       pending_max: options.pending_max ?? PENDING_MAX,
+      unfreeze_delay_ms:
+        options.unfreeze_delay_seconds === undefined ? undefined : options.unfreeze_delay_seconds * 1000,
+      genesis_parent_hash: options.genesis_parent_hash,
     })
+    this.instant = options.instant ?? false
     this.faults = new Faults(seed)
     for (let made = 0; made < founding_blocks; made++) this.chain.mine()
   }
@@ -75,8 +93,25 @@ export class Devchain {
 
   /** Makes a block of what is pending, at the slot of `time_ms` (at the next one when absent or past). */
   mine(time_ms?: number): Block {
-    return this.chain.mine(time_ms)
+    return this.makeBlock(time_ms)
   }
+
+  makeBlock = (time_ms = 0, empty = false): Block => {
+    const { energy_trx, net_trx } = this.drift
+    if (energy_trx !== 0n || net_trx !== 0n) {
+      const { rest_energy_weight, rest_net_weight } = totalsOf(this.chain.headView())
+      this.chain.decree({
+        kind: 'weights',
+        energy_weight_trx: noLess(rest_energy_weight + energy_trx),
+        net_weight_trx: noLess(rest_net_weight + net_trx),
+      })
+    }
+    const late_ms = (this.faults.strike('slow_block')?.seconds ?? 0) * 1000
+    const blank = this.faults.strike('empty_block') !== undefined
+    return this.chain.mine(Math.max(time_ms, this.chain.next_slot_time_ms) + late_ms, empty || blank)
+  }
+
+  makeBlockNow = (): Block => this.makeBlock(this.clock())
 
   /** Takes the newest blocks back and builds one more of other ones in their place, the first a slot later than it was.
    *  The transactions of the lost blocks are in the new ones, or lost altogether. Throws a RangeError when that would

@@ -15,6 +15,9 @@ export const faultKinds = {
   rate_limit: 'any request: nothing is done, status 429',
   overload: 'any request: the node says that it lacks computing resources',
   hide_receipt: 'gettransactioninfobyid answers {} though the receipt exists',
+  late_receipt: 'until it is cleared: the receipts of a block are missing until it is `seconds` of the chain old',
+  slow_block: 'the next block is `seconds` late; the slots before it stay empty',
+  empty_block: 'the next block is empty, and what is pending waits on',
 } as const
 
 export type FaultKind = keyof typeof faultKinds
@@ -31,12 +34,28 @@ export type Fault = {
 export const isFaultKind = (name: unknown): name is FaultKind =>
   typeof name === 'string' && Object.hasOwn(faultKinds, name)
 
+/** A series of numbers from 0 up to 1 that follows from its name (mulberry32). */
+export class RandomSeries {
+  private state: number
+
+  constructor(name: string) {
+    this.state = new DataView(sha256(utf8ToBytes(name)).buffer).getUint32(0)
+  }
+
+  next(): number {
+    this.state = (this.state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
 export class Faults {
   private armed: Fault[] = []
-  private random: number
+  private readonly random: RandomSeries
 
   constructor(seed: string) {
-    this.random = new DataView(sha256(utf8ToBytes(`${seed} faults`)).buffer).getUint32(0)
+    this.random = new RandomSeries(`${seed} faults`)
   }
 
   arm(fault: Fault): void {
@@ -52,23 +71,20 @@ export class Faults {
     return this.armed
   }
 
+  /** A fault that stands until it is cleared. */
+  standing(kind: FaultKind): Fault | undefined {
+    return this.armed.find((fault) => fault.kind === kind)
+  }
+
   /** Whether a fault of one of these kinds strikes the present request; using it up, if so. */
   strike(...kinds: readonly FaultKind[]): Fault | undefined {
     for (const [index, fault] of this.armed.entries()) {
       if (!kinds.includes(fault.kind)) continue
-      if (fault.probability < 1 && this.next() >= fault.probability) continue
+      if (fault.probability < 1 && this.random.next() >= fault.probability) continue
       if (fault.count > 1) this.armed[index] = { ...fault, count: fault.count - 1 }
       else this.armed.splice(index, 1)
       return fault
     }
     return undefined
-  }
-
-  /** The next number of the seeded series, from 0 up to 1 (mulberry32). */
-  private next(): number {
-    this.random = (this.random + 0x6d2b79f5) | 0
-    let mixed = Math.imul(this.random ^ (this.random >>> 15), 1 | this.random)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 }

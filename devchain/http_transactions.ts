@@ -9,6 +9,7 @@ import { type Json, type JsonObject, printJson, withoutDefaults } from './json.t
 import { printReceipt, printTransaction, readHex, reading, readTransaction } from './messages.ts'
 import { SIGNATURES_MAX } from './parameters.ts'
 import { allows, permissionById, weightOfSignatures } from './permissions.ts'
+import type { Permission } from './records.ts'
 import { invalid, Refusal } from './refusal.ts'
 import { type Call, type Routes, viewOf } from './routes.ts'
 import { parseTransaction, type SignedTransaction } from './transactions.ts'
@@ -16,7 +17,8 @@ import { parseTransaction, type SignedTransaction } from './transactions.ts'
 const textHex = (text: string) => bytesToHex(new TextEncoder().encode(text))
 
 /** Broadcasts a transaction; undefined stands for success. */
-function tryBroadcast({ chain, faults }: Call, transaction: SignedTransaction | undefined): Refusal | undefined {
+function tryBroadcast(call: Call, transaction: SignedTransaction | undefined): Refusal | undefined {
+  const { chain, faults } = call
   try {
     if (!transaction) throw invalid('No contract!')
     const refused = faults.strike('busy', 'false_dup')
@@ -25,6 +27,7 @@ function tryBroadcast({ chain, faults }: Call, transaction: SignedTransaction | 
     const held = faults.strike('drop', 'delay')
     const wait_ms = held?.kind === 'drop' ? Number.POSITIVE_INFINITY : (held?.seconds ?? 0) * 1000
     chain.broadcast(transaction, wait_ms)
+    if (call.instant) call.makeBlockNow()
     return undefined
   } catch (error) {
     if (error instanceof Refusal) return error
@@ -70,13 +73,21 @@ function printById(call: Call): Json {
   return pending ? printTransaction(pending, call.given.visible) : {}
 }
 
+/** Whether the node shows what became of a block's transactions: a fault makes it late. */
+function hasReceipts({ chain, faults }: Call, { header }: Block): boolean {
+  const late = faults.standing('late_receipt')
+  return late === undefined || chain.head_time_ms - header.timestamp >= late.seconds * 1000
+}
+
 const placeOf = ({ header }: Block) => ({ number: header.number, time_ms: header.timestamp })
 
 function printReceiptsOfBlock(call: Call): Json {
   const number = call.given.number('num')
   if (number <= 0) return {}
   const block = visibleBlock(call, number)
-  return block ? block.transactions.map((included) => printReceipt(included, placeOf(block), call.given.visible)) : []
+  return block && hasReceipts(call, block)
+    ? block.transactions.map((included) => printReceipt(included, placeOf(block), call.given.visible))
+    : []
 }
 
 function printPending({ chain, given }: Call): Json {
@@ -94,52 +105,76 @@ function signatureCode(refusal: Refusal): string {
   return refusal.message.startsWith('Could not recover') ? 'COMPUTE_ADDRESS_ERROR' : 'PERMISSION_ERROR'
 }
 
-function signWeight(call: Call): Json {
-  const { visible } = call.given
-  const transaction = readTransaction(call.given.members, visible)
-  if (!transaction) return { result: { code: 'OTHER_ERROR', message: 'Invalid transaction: no valid contract' } }
-  if (transaction.signatures.length > SIGNATURES_MAX)
-    return { result: { code: 'OTHER_ERROR', message: 'too many signatures' } }
-  const echo = printEcho(transaction, visible)
+/** What can be said of a posted transaction's signatures before looking at them; undefined when nothing is wrong. */
+function unfit(transaction: SignedTransaction | undefined): Json | undefined {
+  const refuse = (message: string) => ({ result: { code: 'OTHER_ERROR', message } })
+  if (!transaction) return refuse('Invalid transaction: no valid contract')
+  return transaction.signatures.length > SIGNATURES_MAX ? refuse('too many signatures') : undefined
+}
+
+/** The permission that a transaction claims, or why it cannot have it. */
+function claimedPermission(call: Call, transaction: SignedTransaction): Permission | string {
   const account = accountOf(viewOf(call), transaction.owner_address)
-  const refuse = (message: string) => ({ result: { code: 'PERMISSION_ERROR', message }, transaction: echo })
-  if (!account) return refuse('Account does not exist!')
+  if (!account) return 'Account does not exist!'
   const permission = permissionById(account, transaction.permission_id)
-  if (!permission) return refuse('Permission for this, does not exist!')
-  if (transaction.permission_id !== 0) {
-    if (permission.type !== 'Active') return refuse('Permission type is wrong!')
-    if (!allows(permission.operations, transaction.contract_type)) return refuse('Permission denied!')
-  }
-  const printed = printPermission(permission, visible)
+  if (!permission) return 'Permission for this, does not exist!'
+  if (transaction.permission_id === 0) return permission
+  if (permission.type !== 'Active') return 'Permission type is wrong!'
+  return allows(permission.operations, transaction.contract_type) ? permission : 'Permission denied!'
+}
+
+/** Looks at the signatures; what is wrong with them is the text of a refusal. */
+function weigh(permission: Permission, transaction: SignedTransaction): bigint | Refusal {
   try {
-    const current_weight = weightOfSignatures(permission, transaction)
-    return {
-      result: current_weight >= permission.threshold ? {} : { code: 'NOT_ENOUGH_PERMISSION' },
-      permission: printed,
-      ...withoutDefaults({
-        approved_list: transaction.signers().map((signer) => call.given.print(signer)),
-        current_weight,
-      }),
-      transaction: echo,
-    }
+    return weightOfSignatures(permission, transaction)
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    const result = { code: signatureCode(error), message: error.message }
-    return { result, permission: printed, transaction: echo }
+    if (error instanceof Refusal) return error
+    throw error
   }
 }
 
+function signWeight(call: Call): Json {
+  const { visible } = call.given
+  const transaction = readTransaction(call.given.members, visible)
+  const wrong = unfit(transaction)
+  if (!transaction || wrong) return wrong!
+  const echo = printEcho(transaction, visible)
+  const permission = claimedPermission(call, transaction)
+  if (typeof permission === 'string') {
+    return { result: { code: 'PERMISSION_ERROR', message: permission }, transaction: echo }
+  }
+  const printed = printPermission(permission, visible)
+  const weight = weigh(permission, transaction)
+  if (weight instanceof Refusal) {
+    return { result: { code: signatureCode(weight), message: weight.message }, permission: printed, transaction: echo }
+  }
+  return {
+    result: weight >= permission.threshold ? {} : { code: 'NOT_ENOUGH_PERMISSION' },
+    permission: printed,
+    ...withoutDefaults({ approved_list: printSigners(call, transaction), current_weight: weight }),
+    transaction: echo,
+  }
+}
+
+const printSigners = ({ given }: Call, { signers }: SignedTransaction) => signers().map((signer) => given.print(signer))
+
+/** Here a missing permission is an exception like any other, told with its class. */
 function approvedList(call: Call): Json {
   const transaction = readTransaction(call.given.members, call.given.visible)
-  if (!transaction) return { result: { code: 'OTHER_ERROR', message: 'Invalid transaction: no valid contract' } }
+  const wrong = unfit(transaction)
+  if (!transaction || wrong) return wrong!
   const echo = printEcho(transaction, call.given.visible)
-  try {
-    const approved_list = transaction.signers().map((signer) => call.given.print(signer))
-    return { result: {}, ...withoutDefaults({ approved_list }), transaction: echo }
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    return { result: { code: signatureCode(error), message: error.message }, transaction: echo }
+  const refuse = (code: string, message: string) => ({ result: { code, message }, transaction: echo })
+  const exception = (message: string) =>
+    refuse('OTHER_ERROR', `class org.tron.core.exception.PermissionException : ${message}`)
+  const permission = claimedPermission(call, transaction)
+  if (typeof permission === 'string') return exception(permission)
+  const weight = weigh(permission, transaction)
+  if (weight instanceof Refusal) {
+    const code = signatureCode(weight)
+    return code === 'PERMISSION_ERROR' ? exception(weight.message) : refuse(code, weight.message)
   }
+  return { result: {}, ...withoutDefaults({ approved_list: printSigners(call, transaction) }), transaction: echo }
 }
 
 export const transactionRoutes: Routes = {
@@ -149,8 +184,8 @@ export const transactionRoutes: Routes = {
   gettransactioninfobyid: {
     answer(call) {
       const found = find(call, call.given.text('value'))
-      if (found && call.faults.strike('hide_receipt')) return {}
-      return found ? printReceipt(found.included, placeOf(found.block), call.given.visible) : {}
+      if (!found || !hasReceipts(call, found.block) || call.faults.strike('hide_receipt')) return {}
+      return printReceipt(found.included, placeOf(found.block), call.given.visible)
     },
   },
   gettransactioninfobyblocknum: { answer: printReceiptsOfBlock },

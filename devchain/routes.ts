@@ -1,5 +1,6 @@
 // What an endpoint of the node is made of: a name, a chain to ask, and arguments from a body or a query.
 
+import type { Block } from './blocks.ts'
 import type { Chain } from './chain.ts'
 import type { Faults } from './faults.ts'
 import type { Json } from './json.ts'
@@ -55,8 +56,21 @@ export class Arguments {
   }
 }
 
-/** A node: its chain, and what goes wrong with it. */
-export type Node = { readonly chain: Chain; readonly faults: Faults }
+/** A node: its chain, what goes wrong with it, and how it makes blocks. */
+export type Node = {
+  readonly chain: Chain
+  readonly faults: Faults
+  /** A block is made for every transaction that is taken. */
+  readonly instant: boolean
+  /** What every block adds to the stakes of the rest of the network, in TRX. */
+  drift: Drift
+  /** Makes a block of what is pending at the slot of a time, or at the next one: as its faults have it. */
+  makeBlock(time_ms?: number, empty?: boolean): Block
+  /** Makes a block at the present time, where there is a clock. */
+  makeBlockNow(): Block
+}
+
+export type Drift = { readonly energy_trx: bigint; readonly net_trx: bigint }
 
 export type Call = Node & { readonly given: Arguments; readonly solid: boolean }
 

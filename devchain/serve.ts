@@ -30,7 +30,9 @@ const BODY_MAX_BYTES = 5 * 1024 * 1024
 /** Starts a chain and its HTTP interface. Throws when the port is taken or another process has the data folder. */
 export async function startDevchain(options: ServeOptions = {}): Promise<Served> {
   const log = options.data_dir === undefined ? undefined : new ChainLog(options.data_dir)
-  const devchain = new Devchain(foundingOf(options, log))
+  const { instant = false, pending_max } = options
+  const unrecorded = pending_max === undefined ? { instant } : { instant, pending_max }
+  const devchain = new Devchain({ ...foundingOf(options, log), ...unrecorded })
   log?.attach(devchain.chain)
   const server = createServer((request, response) => exchange(devchain, request, response))
   const clock = startClock(devchain, options)
@@ -67,6 +69,8 @@ function foundingOf(options: ServeOptions, log: ChainLog | undefined): DevchainO
   if (options.solid_lag_blocks !== undefined) founding.solid_lag_blocks = options.solid_lag_blocks
   if (options.rest_of_network) founding.rest_of_network = options.rest_of_network
   if (options.parameters) founding.parameters = options.parameters
+  if (options.unfreeze_delay_seconds !== undefined) founding.unfreeze_delay_seconds = options.unfreeze_delay_seconds
+  if (options.genesis_parent_hash !== undefined) founding.genesis_parent_hash = options.genesis_parent_hash
   log?.found(founding as Json)
   return founding
 }
@@ -101,11 +105,18 @@ const noticeOf = ({ id, header, transactions }: Block): BlockNotice => ({
 /** Makes blocks by the wall clock. */
 function startClock(devchain: Devchain, options: ServeOptions): { stop(): void } {
   const interval_ms = (options.block_time_seconds ?? 3) * 1000
+  devchain.clock = () => Date.now()
   if (interval_ms === 0) return { stop() {} }
   let ahead_ms = 0
-  const timer = setInterval(() => {
+  let paused_until_ms = 0
+  devchain.clock = () => {
     ahead_ms = Math.max(ahead_ms, devchain.head.header.timestamp - Date.now())
-    devchain.mine(Date.now() + ahead_ms)
+    return Date.now() + ahead_ms
+  }
+  const timer = setInterval(() => {
+    const late = devchain.faults.strike('slow_block')
+    if (late) paused_until_ms = Date.now() + late.seconds * 1000
+    if (Date.now() >= paused_until_ms) devchain.makeBlockNow()
   }, interval_ms)
   return { stop: () => clearInterval(timer) }
 }

@@ -11,7 +11,7 @@ import { type Floor, type Group, groupOf, type Policy } from './policy.ts'
 export const VALUE_PER_USD = 10n ** 24n
 
 /** Units of an asset as value. */
-export function valueOf(units: bigint, asset: { decimals: number; micro_usd: number }): bigint {
+export function worth(units: bigint, asset: { decimals: number; micro_usd: number }): bigint {
   return units * BigInt(asset.micro_usd) * 10n ** BigInt(18 - asset.decimals)
 }
 
@@ -38,8 +38,8 @@ export type Subject = {
 }
 
 export type Factor = { name: string; label: string; group: Group; score: number }
-/** A floor that acts, in hundredths of a point. */
-export type ActingFloor = { rule: string; category: string | null; points: number }
+/** A floor that acts: which, for which category (null: all severe ones together), and the points it raises to. */
+export type ActingFloor = { rule: string; category: string | null; points: Ratio }
 
 export type Outcome = {
   factors: Factor[]
@@ -54,7 +54,7 @@ export type Outcome = {
 }
 
 /** A ratio of whole numbers; the divisor is positive. */
-type Ratio = { over: bigint; under: bigint }
+export type Ratio = { over: bigint; under: bigint }
 
 const isMore = (a: Ratio, b: Ratio) => a.over * b.under > b.over * a.under
 
@@ -70,14 +70,14 @@ export function scoreOf(policy: Policy, subject: Subject): Outcome {
     ...(replaced ? [] : exposureFloors(policy, exposure, total)),
     ...(replaced ? [] : destinationFloors(policy, subject.destinations)),
   ]
-  const highest = floors.reduce((best, { points }) => larger(best, { over: BigInt(points), under: 100n }), base)
+  const highest = floors.reduce((best, { points }) => (isMore(points, best) ? points : best), base)
   const blacklist = blacklisted_by.length > 0
   const score = blacklist ? { over: 100n, under: 1n } : allowed ? base : highest
   const tenths = roundHalfEven(score.over * 10n, score.under)
   return {
     factors: factorsOf(policy, exposure.amounts),
-    base_score: printTenths(roundHalfEven(base.over * 10n, base.under)),
-    raw_score: printTenths(blacklist ? 1000n : roundHalfEven(highest.over * 10n, highest.under)),
+    base_score: printPoints(base),
+    raw_score: blacklist ? '100.0' : printPoints(highest),
     score: printTenths(tenths),
     level: levelOf(policy, tenths, blacklist),
     blacklist,
@@ -85,7 +85,6 @@ export function scoreOf(policy: Policy, subject: Subject): Outcome {
   }
 }
 
-const larger = (a: Ratio, b: Ratio) => (isMore(b, a) ? b : a)
 const sum = (amounts: readonly bigint[]) => amounts.reduce((a, b) => a + b, 0n)
 
 function wholly(category: number): Exposure {
@@ -105,10 +104,8 @@ function ownFloor(policy: Policy, own: Subject['own']): ActingFloor[] {
   const weight = policy.weights[name]!
   if (groupOf(weight) !== 'high') return []
   const confidence = Math.min(own.confidence, policy.full_confidence)
-  // Hundredths of a point, rounded down: 10^-2 of what is published.
-  return [
-    { rule: 'own_label', category: name, points: Math.floor((weight * 100 * confidence) / policy.full_confidence) },
-  ]
+  const points = { over: BigInt(weight * confidence), under: BigInt(policy.full_confidence) }
+  return [{ rule: 'own_label', category: name, points }]
 }
 
 const severeOf = (policy: Policy) => policy.severe.map((name) => ({ name, k: categoryNumber(name)! }))
@@ -121,7 +118,7 @@ function acts(floor: Floor, amount: bigint, total: bigint): boolean {
 
 const raised = (rule: string, category: string | null, { points }: Floor): ActingFloor => ({
   ...{ rule, category },
-  points: points * 100,
+  points: { over: BigInt(points), under: 1n },
 })
 
 function exposureFloors(policy: Policy, { amounts, direct }: Exposure, total: bigint): ActingFloor[] {
@@ -187,5 +184,8 @@ export function roundHalfEven(over: bigint, under: bigint): bigint {
   const twice = (over % under) * 2n
   return twice > under || (twice === under && floor % 2n === 1n) ? floor + 1n : floor
 }
+
+/** Points with one decimal, half to even. */
+export const printPoints = ({ over, under }: Ratio) => printTenths(roundHalfEven(over * 10n, under))
 
 const printTenths = (tenths: bigint) => `${tenths / 10n}.${tenths % 10n}`

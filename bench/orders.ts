@@ -1,0 +1,210 @@
+// Orders per second through HTTP, signed, each durable before its answer, beside what PostgreSQL itself reaches with the
+// same statements on the same database (pgbench): batched as ours are, and one order a transaction. Spread over many
+// customers, and all from one. The load, the service and the database share the machine's cores, and each measurement
+// runs alone, in turns.
+
+import { execFile, spawn } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { startDevchain } from '../devchain/serve.ts'
+import { readConfig } from '../src/config.ts'
+import { createCustomer } from '../src/customers/customers.ts'
+import { issueKey } from '../src/customers/keys.ts'
+import { systemClock } from '../src/lib/clock.ts'
+import { systemRandom } from '../src/lib/ids.ts'
+import { silentLog } from '../src/lib/log.ts'
+import { startPostgres } from '../src/lib/postgres.ts'
+import { deriveSandbox, devchainControl, prepareChain, sandboxPhrase } from '../src/sandbox.ts'
+import { type Serving, serve } from '../src/serve.ts'
+import { httpTransport, tronNode } from '../src/tron/node.ts'
+import type { Seen, Task } from './order_load.ts'
+
+const CUSTOMERS = 500
+const BATCH = 256
+const ROUNDS = 3
+const SECONDS = 4
+
+type Setting = { serving: Serving; url: string; folder: string; address: string; keys: Task['keys'] }
+
+export async function run({ json }: { json: boolean }): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
+  const postgres = await startPostgres({ throw_away: true, settings: { shared_buffers: '512MB', max_wal_size: '8GB' } })
+  const devchain = await startDevchain({ genesis_time_ms: Date.now() - 180_000, block_time_seconds: 0 })
+  const setting = await prepare(folder, postgres.url, devchain.url)
+  try {
+    const figures = await measure(setting, (line) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${line}`))
+    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
+    print(json, figures)
+  } finally {
+    await setting.serving.close()
+    await devchain.close()
+    await postgres.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function prepare(folder: string, url: string, node_url: string): Promise<Setting> {
+  const nodes = [{ url: node_url }]
+  const sandbox = deriveSandbox(await sandboxPhrase(folder))
+  const node = tronNode({ nodes, transport: httpTransport })
+  const control = devchainControl(node_url, httpTransport)
+  await prepareChain({ node, control, now: systemClock.now }, sandbox)
+  const { help: _, ...config } = readConfig(['--port', '0', '--data-dir', folder, '--role', 'api'], {
+    PENSTOCK_REQUESTS_PER_SECOND: '0',
+  })
+  const sealing = { current: 'k1', keys: { k1: systemRandom.bytes(32) } }
+  const outside = { config, database_url: url, nodes, wallets: sandbox.wallets, log: silentLog, sealing }
+  const serving = await serve({ ...outside, recharge_at: 'solid' })
+  const { sql, app } = serving
+  // Only placing is measured: no steps run, so what they would keep up to date is set once.
+  await app.steps.find((step) => step.name === 'follow')!.run()
+  await sql`update chain set seen_at = now() + interval '1 day'`
+  await sql`update pool set room = 1000000000000000, total_limit = 1, total_weight = 1`
+  const keys: Task['keys'] = []
+  const needs = { ...app, clock: systemClock, random: systemRandom }
+  for (let i = 0; i < CUSTOMERS; i++) {
+    await sql.begin(async (tx) => {
+      const { id } = await createCustomer(tx, needs, { name: `bench ${i}` })
+      await tx`update account set posted_sun = 1000000000000000 where id = ${`customer:${id}`}`
+      keys.push(await issueKey(tx, needs, { customer_id: id, name: 'bench' }))
+    })
+  }
+  await sql`create table bench_customer as select row_number() over (order by deposit_index) - 1 as n, id from customer`
+  return { serving, url, folder, address: sandbox.funded_accounts[0]!.address, keys }
+}
+
+type Figures = {
+  ours_spread: number
+  ours_hot: number
+  ours_64_p99_ms: number
+  pgbench_spread: number | null
+  pgbench_hot: number | null
+  one_call_hot: number | null
+}
+
+async function measure(setting: Setting, say: (line: string) => void): Promise<Figures> {
+  const pgbench = findPgbench()
+  const ours = { spread: [] as number[], hot: [] as number[], p99: [] as number[] }
+  const theirs = { spread: [] as number[], hot: [] as number[], one: [] as number[] }
+  for (let round = 1; round <= ROUNDS; round++) {
+    say(`round ${round} of ${ROUNDS}`)
+    ours.spread.push((await load(setting, { clients: BATCH, hot: false })).per_second)
+    if (pgbench) theirs.spread.push(BATCH * (await pgbenchRun(setting, pgbench, { hot: false, batch: BATCH })))
+    ours.hot.push((await load(setting, { clients: BATCH, hot: true })).per_second)
+    if (pgbench) theirs.hot.push(BATCH * (await pgbenchRun(setting, pgbench, { hot: true, batch: BATCH })))
+    ours.p99.push((await load(setting, { clients: 64, hot: false })).p99_ms)
+    if (pgbench) theirs.one.push(await pgbenchRun(setting, pgbench, { hot: true, batch: 1 }))
+  }
+  return {
+    ours_spread: median(ours.spread),
+    ours_hot: median(ours.hot),
+    ours_64_p99_ms: median(ours.p99),
+    pgbench_spread: pgbench ? median(theirs.spread) : null,
+    pgbench_hot: pgbench ? median(theirs.hot) : null,
+    one_call_hot: pgbench ? median(theirs.one) : null,
+  }
+}
+
+const median = (values: number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
+
+async function load(setting: Setting, { clients, hot }: { clients: number; hot: boolean }): Promise<Seen> {
+  const { serving, folder, address, keys } = setting
+  const port = Number(new URL(serving.api_url!).port)
+  const task: Task = {
+    port,
+    clients,
+    address,
+    warm_up_ms: 1_000,
+    measure_ms: 1_000 * SECONDS,
+    keys: hot ? keys.slice(0, 1) : keys,
+  }
+  const file = join(folder, 'task.json')
+  await writeFile(file, JSON.stringify(task))
+  const { stdout } = await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'order_load.ts'), file])
+  const seen = JSON.parse(stdout) as Seen
+  if (seen.refused > 0) throw new Error(`${seen.refused} purchases were refused`)
+  return seen
+}
+
+function findPgbench(): string | undefined {
+  const debian = '/usr/lib/postgresql'
+  const versions = existsSync(debian) ? readdirSync(debian).sort().reverse() : []
+  const folders = [process.env.PG_BIN ?? '', ...versions.map((version) => `${debian}/${version}/bin`)]
+  folders.push(...(process.env.PATH ?? '').split(':'))
+  return folders.map((folder) => join(folder, 'pgbench')).find((file) => existsSync(file))
+}
+
+/** The statements of placeTogether() in src/market/orders.ts, their rows made by the server. Transactions a second. */
+async function pgbenchRun(
+  { url, folder }: Setting,
+  program: string,
+  { hot, batch }: { hot: boolean; batch: number },
+): Promise<number> {
+  const script = join(folder, 'place.sql')
+  await writeFile(script, placing(hot ? 1 : CUSTOMERS, batch))
+  // One batch is under way at a time in each process; a single call has as many connections as the service has.
+  const clients = batch > 1 ? 2 : 16
+  const args = ['-n', '-M', 'prepared', '-f', script, '-c', `${clients}`, '-j', '2', '-T', `${SECONDS}`, url]
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += String(chunk)))
+  await new Promise((resolve) => child.on('close', resolve))
+  const [, per_second] = /tps = ([\d.]+)/.exec(text) ?? []
+  if (per_second === undefined) throw new Error(`pgbench failed: ${text}`)
+  return Math.round(Number(per_second) * 10) / 10
+}
+
+function placing(customers: number, batch: number): string {
+  const chosen = `(select 'r' || :run::bigint || '-' || g as id, c.id as customer_id from generate_series(1, ${batch}) as g
+    join bench_customer as c on c.n = (:run::bigint + g * 7919) % ${customers}) as chosen`
+  return `
+\\set run random(1, 1000000000000)
+begin;
+select id, posted_sun - held_sun as free_sun from account
+  where id = any(array(select distinct 'customer:' || customer_id from ${chosen})) and not may_go_negative
+  order by id for update;
+select o.* from orders as o join ${chosen} on o.customer_id = chosen.customer_id and o.external_id = chosen.id;
+select head_number, head_id, head_time, solid_number, seen_at from chain;
+select resource, room - reserved as free from pool order by resource for update;
+insert into orders (id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate, activation_id,
+                    to_delegate, amount_sun, fee_sun, due_at, created_at)
+  select id, customer_id, id, null, 'energy', 'TCNkawTmcQgYSU8nP8cHswT1QPjharxJr7', 32000, 0, false, null, true,
+         1440000, 0, now(), now() from ${chosen};
+with hold as (
+  insert into transfer (id, kind, debit, credit, amount_sun, made_at)
+  select 'order:' || id, 'hold', 'customer:' || customer_id, 'revenue', 1440000, now() from ${chosen}
+  returning debit, amount_sun
+)
+update account set held_sun = held_sun + asked.sun
+from (select debit, sum(amount_sun)::bigint as sun from hold group by debit) as asked
+where account.id = asked.debit and not may_go_negative;
+update pool set reserved = reserved + 32000 * ${batch} where resource = 'energy';
+commit;
+`
+}
+
+function print(json: boolean, figures: Figures): void {
+  const ratio = (ours: number, theirs: number | null) =>
+    theirs === null ? null : Math.round((100 * ours) / theirs) / 100
+  const all = {
+    ...figures,
+    ratio_spread: ratio(figures.ours_spread, figures.pgbench_spread),
+    ratio_hot: ratio(figures.ours_hot, figures.pgbench_hot),
+    hot_over_one_call: ratio(figures.ours_hot, figures.one_call_hot),
+  }
+  if (json) process.stdout.write(`${JSON.stringify(all)}\n`)
+  else {
+    const missing = 'not run: no pgbench on this machine (PG_BIN)'
+    const lines = [
+      `orders a second, ${BATCH} clients     ours      pgbench, batches of ${BATCH}`,
+      `  ${CUSTOMERS} customers                ${figures.ours_spread}     ${figures.pgbench_spread ?? missing}   ratio ${all.ratio_spread ?? '-'}`,
+      `  one customer                 ${figures.ours_hot}     ${figures.pgbench_hot ?? missing}   ratio ${all.ratio_hot ?? '-'}`,
+      `one customer, an order a call  ${figures.one_call_hot ?? missing}   ours is ${all.hot_over_one_call ?? '-'} times that`,
+      `64 clients                     p99 ${figures.ours_64_p99_ms} ms`,
+    ]
+    process.stdout.write(`${lines.join('\n')}\n`)
+  }
+}

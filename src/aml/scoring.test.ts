@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { CATEGORIES, CATEGORY_COUNT, categoryNumber } from '../flow/categories.ts'
+import { groupOf, requirePolicy, SHIPPED_POLICY } from './policy.ts'
+import { noExposure, publishedShares, roundHalfEven, type Subject, scoreOf, VALUE_PER_USD, worth } from './scoring.ts'
+
+const k = (name: string) => categoryNumber(name)!
+const usd = (dollars: number) => (BigInt(Math.round(dollars * 100)) * VALUE_PER_USD) / 100n
+
+function subject(
+  amounts: Record<string, number>,
+  more: Partial<Subject> & { directly?: Record<string, number> } = {},
+): Subject {
+  const { directly = {}, ...rest } = more
+  const exposure = noExposure()
+  for (const [name, dollars] of Object.entries(amounts)) exposure.amounts[k(name)] = usd(dollars)
+  for (const [name, dollars] of Object.entries(directly)) exposure.direct[k(name)] = usd(dollars)
+  return {
+    exposure,
+    own: undefined,
+    by_transfer: false,
+    destinations: undefined,
+    blacklisted_by: [],
+    allowed: false,
+    ...rest,
+  }
+}
+const score = (given: Subject) => scoreOf(SHIPPED_POLICY, given)
+
+test('an address without history is unidentified, 25.0 and low', () => {
+  const { factors, score: points, level, blacklist } = score(subject({}))
+  assert.deepEqual(factors, [{ name: 'unidentified', label: 'Unidentified', group: 'low', score: 1 }])
+  assert.deepEqual([points, level, blacklist], ['25.0', 'low', false])
+})
+
+test('the score is the mean of the weights by share', () => {
+  const { factors, score: points } = score(subject({ exchange_licensed: 60, exchange_unlicensed: 30, payment: 10 }))
+  assert.equal(points, '24.0')
+  assert.deepEqual(
+    factors.map(({ name, group, score }) => [name, group, score]),
+    [
+      ['exchange_licensed', 'low', 0.6],
+      ['exchange_unlicensed', 'medium', 0.3],
+      ['payment', 'low', 0.1],
+    ],
+  )
+})
+
+test('equal factors are listed by name', () => {
+  const { factors } = score(subject({ wallet: 1, bridge: 1, atm: 1, miner: 1 }))
+  assert.deepEqual(
+    factors.map(({ name }) => name),
+    ['atm', 'bridge', 'miner', 'wallet'],
+  )
+})
+
+test('published shares sum to exactly one, whatever the amounts', () => {
+  const amounts = fc.array(fc.bigInt(0n, 2n ** 90n), { minLength: CATEGORY_COUNT, maxLength: CATEGORY_COUNT })
+  fc.assert(
+    fc.property(amounts, (all) => {
+      fc.pre(all.some((amount) => amount > 0n))
+      const shares = publishedShares(all)
+      assert.equal(
+        shares.reduce((a, b) => a + b, 0),
+        10_000,
+      )
+      const total = all.reduce((a, b) => a + b, 0n)
+      for (const [i, share] of shares.entries()) {
+        const exact = Number((all[i]! * 10n ** 12n) / total) / 1e8
+        assert.ok(Math.abs(share - exact) < 1.0001, `${share} for ${exact}`)
+      }
+    }),
+  )
+})
+
+test('thirds are published as 0.3334 for the first category and 0.3333 for the others', () => {
+  assert.deepEqual(publishedShares([1n, 1n, 1n, ...Array<bigint>(25).fill(0n)]).slice(0, 3), [3334, 3333, 3333])
+})
+
+test('a share below a ten-thousandth is not listed, and still counts in the mean', () => {
+  const { factors } = score(subject({ payment: 1_000_000, gambling: 1 }))
+  assert.deepEqual(
+    factors.map(({ name, score }) => [name, score]),
+    [['payment', 1]],
+  )
+})
+
+test('a half is rounded to the even tenth', () => {
+  assert.deepEqual(
+    [5n, 15n, 25n, 26n, 24n].map((n) => roundHalfEven(n, 10n)),
+    [0n, 2n, 2n, 3n, 2n],
+  )
+  // 0.25 * 10 + 0.75 * 0.6 ... : 12.25 is printed as 12.2, 12.35 as 12.4.
+  assert.equal(score(subject({ wallet: 49, payment: 51 })).score, '12.2')
+  assert.equal(score(subject({ wallet: 49.4, payment: 50.6 })).score, '12.4')
+})
+
+test('direct money of a severe category raises the score to 75 from half a percent and 100 dollars on', () => {
+  const at = (dollars: number, of: number) =>
+    score(subject({ mixer: dollars, payment: of - dollars }, { directly: { mixer: dollars } })).score
+  assert.equal(at(100, 20_000), '75.0')
+  assert.equal(at(99.99, 19_000), '0.5')
+  assert.equal(at(100, 20_000.01), '0.5')
+})
+
+test('indirect money of a severe category raises it to 70 or to 31', () => {
+  const at = (dollars: number, of: number) => score(subject({ scam: dollars, payment: of - dollars })).score
+  assert.equal(at(1_000, 20_000), '70.0')
+  assert.equal(at(999, 19_980), '31.0')
+  assert.equal(at(1_000, 20_001), '31.0')
+  assert.equal(at(100, 10_000), '31.0')
+  assert.equal(at(99, 9_900), '1.0')
+})
+
+test('severe categories that are small one by one count together', () => {
+  const { score: points, floors } = score(subject({ scam: 400, ransom: 400, mixer: 400, payment: 18_800 }))
+  assert.equal(points, '70.0')
+  assert.deepEqual(floors.at(-1), { rule: 'combined', category: null, points: { over: 70n, under: 1n } })
+})
+
+test('ten thousand dollars straight from a severe category count, however small their share', () => {
+  const given = { mixer: 10_000, payment: 90_000_000 }
+  assert.equal(score(subject(given, { directly: { mixer: 10_000 } })).score, '31.0')
+  assert.equal(score(subject(given)).score, '0.0')
+})
+
+test('a terminal address is its own category, and no exposure acts', () => {
+  const own = { category: k('exchange_licensed'), confidence: 50 }
+  const { factors, score: points, level } = score(subject({ mixer: 5_000 }, { own }))
+  assert.deepEqual(
+    [factors.map(({ name, score }) => [name, score]), points, level],
+    [[['exchange_licensed', 1]], '10.0', 'low'],
+  )
+})
+
+test('a soft label leaves the shares and raises the score by its confidence', () => {
+  const own = (name: string, confidence: number) => ({ own: { category: k(name), confidence } })
+  assert.equal(score(subject({ payment: 10 }, own('scam', 30))).score, '50.0')
+  assert.equal(score(subject({ payment: 10 }, own('gambling', 49))).score, '61.2')
+  assert.equal(score(subject({ payment: 10 }, own('exchange_unlicensed', 49))).score, '0.0')
+})
+
+test('the sender of a judged transfer keeps the exposure of that transfer, and its own floor', () => {
+  const own = { category: k('gambling'), confidence: 100 }
+  const given = subject({ gambling: 100 }, { own, by_transfer: true, directly: { gambling: 100 } })
+  assert.deepEqual([score(given).score, score(given).level], ['75.0', 'high'])
+})
+
+test('what a recipient sent to severe services acts for withdrawals only', () => {
+  const amounts = noExposure().amounts
+  amounts[k('mixer')] = usd(100)
+  assert.equal(score(subject({ payment: 10 }, { destinations: { amounts, sent: usd(20_000) } })).score, '75.0')
+  assert.equal(score(subject({ payment: 10 }, { destinations: { amounts, sent: usd(20_001) } })).score, '0.0')
+  assert.equal(score(subject({ payment: 10 })).score, '0.0')
+})
+
+test('a blacklist match is 100 and high, and cannot be allowed away', () => {
+  const given = subject({ payment: 10 }, { blacklisted_by: ['ofac_sdn'], allowed: true })
+  const { score: points, level, blacklist } = score(given)
+  assert.deepEqual([points, level, blacklist], ['100.0', 'high', true])
+})
+
+test('an allowed address keeps the weighted mean; the score that it would have is told', () => {
+  const given = subject({ mixer: 200, payment: 9_800 }, { directly: { mixer: 200 }, allowed: true })
+  const { score: points, raw_score, level } = score(given)
+  assert.deepEqual([points, raw_score, level], ['2.0', '75.0', 'low'])
+})
+
+test('the level follows the rounded score', () => {
+  const at = (dollars: number) => score(subject({ exchange_fraudulent: dollars, payment: 10_000 - dollars }))
+  assert.deepEqual([at(6_994).score, at(6_994).level], ['69.9', 'medium'])
+  assert.deepEqual([at(6_996).score, at(6_996).level], ['70.0', 'high'])
+  assert.deepEqual([at(2_994).level, at(2_996).level], ['low', 'medium'])
+})
+
+test('more of a category of weight 1 never lowers the score', () => {
+  const dollars = fc.integer({ min: 0, max: 1_000_000 })
+  const worst = fc.constantFrom(...CATEGORIES.filter(({ weight }) => weight === 100).map(({ name }) => name))
+  fc.assert(
+    fc.property(
+      fc.dictionary(fc.constantFrom(...CATEGORIES.map(({ name }) => name)), dollars),
+      worst,
+      dollars,
+      (given, name, more) => {
+        fc.pre(Object.values(given).some((amount) => amount > 0))
+        const before = Number(score(subject(given)).base_score)
+        const after = Number(score(subject({ ...given, [name]: (given[name] ?? 0) + more })).base_score)
+        assert.ok(after >= before, `${before} -> ${after}`)
+      },
+    ),
+  )
+})
+
+test('the unit in which an asset counts makes no difference', () => {
+  const six = worth(1_500_000n, { decimals: 6, micro_usd: 300_000 })
+  const eighteen = worth(1_500_000_000_000_000_000n, { decimals: 18, micro_usd: 300_000 })
+  assert.equal(six, eighteen)
+  assert.equal(six, usd(0.45))
+})
+
+test('groups follow the weights', () => {
+  assert.deepEqual([0, 25, 26, 74, 75, 100].map(groupOf), ['low', 'low', 'medium', 'medium', 'high', 'high'])
+})
+
+test('a policy that lacks something or is out of range is refused with a sentence', () => {
+  assert.equal(requirePolicy(SHIPPED_POLICY, 5).version, 5)
+  const { direct: _, ...lacking } = SHIPPED_POLICY
+  assert.throws(() => requirePolicy(lacking, 2), /no proper direct/)
+  assert.throws(() => requirePolicy({ ...SHIPPED_POLICY, high_from: 101 }, 2), /high_from/)
+  assert.throws(() => requirePolicy({ ...SHIPPED_POLICY, severe: ['fun'] }, 2), /no category fun/)
+  assert.throws(() => requirePolicy({ ...SHIPPED_POLICY, weights: { sanctions: 100 } }, 2), /weight of/)
+})
