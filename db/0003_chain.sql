@@ -34,10 +34,11 @@ create table cursor (
 -- One transaction of ours. Its states:
 --
 --   new -> signed -> sent -> included -> solid
---             \        \ <----/ (a fork took the block back)
---              `--------`-> dead
+--     \       \        \ <----/ (a fork took the block back)
+--      `-------`--------`-> dead
 --
--- It is dead when a solid block is too late for it and no solid block has it. Only then may its subject have another.
+-- It is dead when a solid block is too late for it and no solid block has it, or when it could not be signed for minutes.
+-- Only then may its subject have another.
 create table attempt (
   id            text not null,
   subject       text not null,                     -- what it is for: 'delegate:…', 'reclaim:…', 'activate:…'
@@ -56,8 +57,9 @@ create table attempt (
   constraint attempt_pkey primary key (id),
   constraint attempt_state check (state in ('new', 'signed', 'sent', 'included', 'solid', 'dead')),
   constraint attempt_tx_id_unique unique (tx_id),
-  constraint attempt_signed_has_bytes check
-    ((state = 'new') = (tx_id is null) and (tx_id is null) = (signed is null) and (tx_id is null) = (expires_at is null)),
+  constraint attempt_signed_has_bytes check (
+    (tx_id is null) = (signed is null) and (tx_id is null) = (expires_at is null)
+    and (state <> 'new' or tx_id is null) and (state in ('new', 'dead') or tx_id is not null)),
   constraint attempt_in_a_block check
     ((state in ('included', 'solid')) = (block_number is not null) and (block_number is null) = (block_time is null))
 );

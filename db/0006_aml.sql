@@ -210,6 +210,7 @@ create table aml_check (
   direction     text,                              -- as asked
   state         text not null default 'pending',
   price_sun     bigint not null,
+  key_id        text,                              -- the API key, when it may only spend so much in a day
   solid_number  bigint not null,                   -- the index reaches at least this block before it is answered
   due_at        timestamptz not null,              -- when to look at it again
   tries         integer not null default 0,

@@ -27,6 +27,138 @@ create table activation (
 create unique index activation_one_under_way on activation (address) where (state in ('new', 'activating'));
 create index activation_open on activation (made_at) where (state in ('new', 'activating'));
 
+create table aml_answer (
+  id bigint generated always as identity not null,
+  check_id text not null,
+  provider text not null,
+  outcome text not null,
+  body bytea not null,
+  sha256 text not null,
+  received_at timestamptz not null,
+  constraint aml_answer_pkey primary key (id),
+  constraint aml_answer_of_check foreign key (check_id) references aml_check(id)
+);
+create index aml_answer_of_check on aml_answer (check_id);
+
+create table aml_check (
+  id text not null,
+  customer_id text not null,
+  idempotency_key text,
+  type text not null,
+  network text not null,
+  address text not null,
+  hash text,
+  direction text,
+  state text default 'pending' not null,
+  price_sun bigint not null,
+  key_id text,
+  solid_number bigint not null,
+  due_at timestamptz not null,
+  tries integer default 0 not null,
+  created_at timestamptz not null,
+  ended_at timestamptz,
+  risk_score text,
+  risk_level text,
+  blacklist boolean default false not null,
+  risk_factors jsonb default '[]'::jsonb not null,
+  error text,
+  provider text,
+  policy integer,
+  label_set integer,
+  generation integer,
+  index_number bigint,
+  evidence_sha256 text,
+  supersedes text,
+  constraint aml_check_pkey primary key (id),
+  constraint aml_check_idempotency_once unique (customer_id, idempotency_key),
+  constraint aml_check_supersedes foreign key (supersedes) references aml_check(id),
+  constraint aml_check_completed_has_result check ((state = 'completed') = (risk_score is not null) and (risk_score is null) = (risk_level is null) and (state = 'completed' or not blacklist and risk_factors = '[]'::jsonb)),
+  constraint aml_check_direction check (direction in ('deposit', 'withdrawal')),
+  constraint aml_check_ended check ((state in ('completed', 'failed')) = (ended_at is not null)),
+  constraint aml_check_failed_says_why check ((state = 'failed') = (error is not null)),
+  constraint aml_check_hash_has_hash check ((type = 'hash') = (hash is not null)),
+  constraint aml_check_level check (risk_level in ('low', 'medium', 'high')),
+  constraint aml_check_price_not_negative check (price_sun >= 0),
+  constraint aml_check_state check (state in ('pending', 'processing', 'completed', 'failed')),
+  constraint aml_check_type check (type in ('address', 'hash'))
+);
+create index aml_check_of_customer on aml_check (customer_id, created_at desc, id desc);
+create index aml_check_of_customer_by_state on aml_check (customer_id, state, created_at desc, id desc);
+create index aml_check_open on aml_check (due_at, id) where (state in ('pending', 'processing'));
+
+create table aml_count (
+  customer_id text not null,
+  state text not null,
+  n bigint not null,
+  constraint aml_count_pkey primary key (customer_id, state)
+);
+
+create table aml_count_delta (
+  id bigint generated always as identity not null,
+  customer_id text not null,
+  state text not null,
+  d bigint not null,
+  constraint aml_count_delta_pkey primary key (id)
+);
+create index aml_count_delta_of_customer on aml_count_delta (customer_id);
+
+create table aml_entry (
+  id text not null,
+  customer_id text,
+  address text not null,
+  kind text not null,
+  reason text not null,
+  made_by text not null,
+  made_at timestamptz not null,
+  expires_at timestamptz,
+  withdrawn_at timestamptz,
+  constraint aml_entry_pkey primary key (id),
+  constraint aml_entry_kind check (kind in ('allow', 'deny')),
+  constraint aml_entry_reason_given check (char_length(reason) >= 1 and char_length(reason) <= 1000)
+);
+create index aml_entry_of_address on aml_entry (address);
+
+create table aml_evidence (
+  check_id text not null,
+  canonical text not null,
+  sha256 text not null,
+  constraint aml_evidence_pkey primary key (check_id),
+  constraint aml_evidence_of_check foreign key (check_id) references aml_check(id),
+  constraint aml_evidence_hash_is_true check (encode(sha256(convert_to(canonical, 'UTF8'::name)), 'hex') = sha256)
+);
+
+create table aml_price (
+  id bigint generated always as identity not null,
+  type text not null,
+  price_sun bigint not null,
+  since timestamptz default now() not null,
+  until timestamptz,
+  changed_by text not null,
+  constraint aml_price_pkey primary key (id),
+  constraint aml_price_positive check (price_sun > 0),
+  constraint aml_price_type check (type in ('address', 'hash'))
+);
+create unique index aml_price_once on aml_price (type) where (until is null);
+
+create table aml_service (
+  type text not null,
+  on_sale boolean not null,
+  changed_by text not null,
+  constraint aml_service_pkey primary key (type),
+  constraint aml_service_type check (type in ('address', 'hash'))
+);
+
+create table aml_watch (
+  customer_id text not null,
+  address text not null,
+  made_at timestamptz not null,
+  label_set integer not null,
+  check_id text,
+  constraint aml_watch_pkey primary key (customer_id, address),
+  constraint aml_watch_check foreign key (check_id) references aml_check(id)
+);
+create index aml_watch_by_set on aml_watch (label_set);
+
 create table api_key (
   id text not null,
   customer_id text not null,
@@ -84,7 +216,7 @@ create table attempt (
   constraint attempt_pkey primary key (id),
   constraint attempt_tx_id_unique unique (tx_id),
   constraint attempt_in_a_block check ((state in ('included', 'solid')) = (block_number is not null) and (block_number is null) = (block_time is null)),
-  constraint attempt_signed_has_bytes check ((state = 'new') = (tx_id is null) and (tx_id is null) = (signed is null) and (tx_id is null) = (expires_at is null)),
+  constraint attempt_signed_has_bytes check ((tx_id is null) = (signed is null) and (tx_id is null) = (expires_at is null) and (state <> 'new' or tx_id is null) and ((state in ('new', 'dead')) or tx_id is not null)),
   constraint attempt_state check (state in ('new', 'signed', 'sent', 'included', 'solid', 'dead'))
 );
 create index attempt_dead on attempt (id) where (state = 'dead');
@@ -212,6 +344,128 @@ create table fee (
 );
 create unique index fee_once on fee (name) where (until is null);
 
+create table flow_asset (
+  number smallint not null,
+  contract text not null,
+  symbol text not null,
+  decimals smallint not null,
+  constraint flow_asset_pkey primary key (number),
+  constraint flow_asset_contract_once unique (contract),
+  constraint flow_asset_decimals check (decimals >= 0 and decimals <= 18),
+  constraint flow_asset_number check (number >= 0 and number <= 254)
+);
+
+create table flow_block (
+  number bigint not null,
+  id text not null,
+  "time" timestamptz not null,
+  first_sequence bigint not null,
+  transfers bytea not null,
+  tx_ids bytea not null,
+  freezes jsonb not null,
+  constraint flow_block_pkey primary key (number),
+  constraint flow_block_first_sequence check (first_sequence > 0),
+  constraint flow_block_tx_id_each check ((octet_length(transfers) / 52) = (octet_length(tx_ids) / 32))
+);
+create index flow_block_by_sequence on flow_block (first_sequence);
+
+create table flow_carried (
+  generation integer not null,
+  number bigint not null,
+  carried bytea not null,
+  constraint flow_carried_pkey primary key (generation, number),
+  constraint flow_carried_of_generation foreign key (generation) references flow_generation(number)
+);
+
+create table flow_checkpoint (
+  generation integer not null,
+  number bigint not null,
+  parts integer not null,
+  made_at timestamptz not null,
+  constraint flow_checkpoint_pkey primary key (generation, number),
+  constraint flow_checkpoint_of_generation foreign key (generation) references flow_generation(number)
+);
+
+create table flow_checkpoint_part (
+  generation integer not null,
+  number bigint not null,
+  part integer not null,
+  bytes bytea not null,
+  constraint flow_checkpoint_part_pkey primary key (generation, number, part)
+);
+
+create table flow_generation (
+  number integer generated always as identity not null,
+  label_set integer not null,
+  begun_at timestamptz not null,
+  active_at timestamptz,
+  constraint flow_generation_pkey primary key (number),
+  constraint flow_generation_once unique (label_set),
+  constraint flow_generation_of_set foreign key (label_set) references label_set(number)
+);
+
+create table label_set (
+  number integer not null,
+  sha256 text not null,
+  note text not null,
+  published_at timestamptz not null,
+  published_by text not null,
+  constraint label_set_pkey primary key (number),
+  constraint label_set_number_positive check (number >= 0)
+);
+
+create table label_set_version (
+  label_set integer not null,
+  version_id bigint not null,
+  constraint label_set_version_pkey primary key (label_set, version_id),
+  constraint label_set_version_of_set foreign key (label_set) references label_set(number),
+  constraint label_set_version_of_version foreign key (version_id) references list_version(id)
+);
+
+create table list (
+  code text not null,
+  title text not null,
+  url text,
+  licence text not null,
+  refresh_hours integer,
+  constraint list_pkey primary key (code),
+  constraint list_refresh_positive check (refresh_hours > 0)
+);
+
+create table list_entry (
+  version_id bigint not null,
+  n integer not null,
+  address text not null,
+  category text not null,
+  entity text not null,
+  kind text not null,
+  confidence smallint not null,
+  reference text not null,
+  valid_from timestamptz,
+  valid_to timestamptz,
+  constraint list_entry_pkey primary key (version_id, n),
+  constraint list_entry_of_version foreign key (version_id) references list_version(id),
+  constraint list_entry_address_length check (char_length(address) = 34),
+  constraint list_entry_confidence check (confidence >= 0 and confidence <= 100),
+  constraint list_entry_kind check (kind in ('authority', 'ledger', 'exchange', 'curated', 'heuristic', 'tenant'))
+);
+create index list_entry_of_address on list_entry (address);
+
+create table list_version (
+  id bigint generated always as identity not null,
+  list text not null,
+  origin text not null,
+  sha256 text not null,
+  entries integer not null,
+  passed_over integer not null,
+  loaded_at timestamptz not null,
+  loaded_by text not null,
+  constraint list_version_pkey primary key (id),
+  constraint list_version_of_list foreign key (list) references list(code),
+  constraint list_version_counts check (entries >= 0 and passed_over >= 0),
+  constraint list_version_sha256_form check (sha256 ~ '^[0-9a-f]{64}$')
+);
+
 create table migration (
   number integer not null,
   name text not null,
@@ -288,6 +542,15 @@ create table plan (
   constraint plan_prices check (least(activation_fee_sun, initial_price_sun, price_sun) >= 0)
 );
 create unique index plan_once on plan (key) where (until is null);
+
+create table policy (
+  version integer not null,
+  body jsonb not null,
+  published_at timestamptz not null,
+  published_by text not null,
+  constraint policy_pkey primary key (version),
+  constraint policy_after_the_shipped check (version > 1)
+);
 
 create table pool (
   resource text not null,
@@ -438,11 +701,23 @@ begin
   raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';
 end $function$;
 
+create trigger aml_evidence_never_changes before update on aml_evidence for each row execute function refuse_change();
+
+create trigger label_set_is_append_only before delete or update on label_set for each row execute function refuse_change();
+
+create trigger label_set_version_is_append_only before delete or update on label_set_version for each row execute function refuse_change();
+
+create trigger list_entry_is_append_only before delete or update on list_entry for each row execute function refuse_change();
+
+create trigger list_version_is_append_only before delete or update on list_version for each row execute function refuse_change();
+
 create trigger operator_action_is_append_only before delete or update on operator_action for each row execute function refuse_change();
 
 create trigger operator_action_is_chained before insert on operator_action for each row execute function chain_operator_action();
 
 create trigger operator_action_is_not_truncated before truncate on operator_action for each statement execute function refuse_change();
+
+create trigger policy_is_append_only before delete or update on policy for each row execute function refuse_change();
 
 create trigger transfer_is_append_only before delete or update on transfer for each row execute function refuse_change();
 

@@ -26,11 +26,30 @@ test('the command prints where it listens, its accounts with their keys, and a l
   assert.match(out, /^listening on http:\/\/127\.0\.0\.1:\d+$/m)
   assert.equal(out.match(/^T\w{33} [0-9a-f]{64}$/gm)?.length, 2)
   assert.match(out, /^TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6 /m)
-  assert.match(out, /^block 20 \S+Z [0-9a-f]{24}… 3$/m)
+  assert.match(out, /^block 20 \S+Z [0-9a-f]{24}… \d+$/m)
+  assert.match(out, /^T\w{33} exchange: Harbour Exchange$/m)
 })
 
 test('an option that makes no sense ends it with one line', async () => {
-  const { code, err } = await run('--accounts', 'many')
-  assert.equal(code, 1)
-  assert.equal(err, '--accounts must be a number of 0 or more\n')
+  const wrong: [string[], string][] = [
+    [['--accounts', 'many'], '--accounts must be a whole number of 0 or more'],
+    [['--block-time=-1'], '--block-time must be a number of 0 or more'],
+    [['--genesis-parent', 'ab'], '--genesis-parent must be 64 hexadecimal characters'],
+    [['--mnemonic', 'one two'], '--mnemonic is not a BIP-39 phrase'],
+    [['--instant', '--traffic', '1'], '--traffic does not go with --instant'],
+  ]
+  for (const [given, sentence] of wrong) {
+    const { code, err } = await run(...given)
+    assert.equal(code, 1)
+    assert.equal(err, `${sentence}\n`)
+  }
+  assert.match((await run('--nonsense')).err, /^Unknown option '--nonsense'/)
+})
+
+test('help names every option', async () => {
+  const { code, out } = await run('--help')
+  assert.equal(code, 0)
+  for (const option of ['port', 'instant', 'data-dir', 'solid-lag', 'unfreeze-delay', 'traffic']) {
+    assert.ok(out.includes(`--${option}`), option)
+  }
 })

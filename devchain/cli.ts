@@ -97,6 +97,7 @@ function readSettings(): Settings | undefined {
       ? {}
       : { unfreeze_delay_seconds: numberOf('unfreeze-delay', values['unfreeze-delay'], true) }),
   }
+  if (values.instant && count('traffic') > 0) throw new TypeError('--traffic does not go with --instant')
   return { serve, keys, seed: values.seed, traffic: count('traffic') }
 }
 
@@ -105,6 +106,7 @@ const say = (line: string) => process.stdout.write(`${line}\n`)
 async function main(): Promise<void> {
   const settings = readSettings()
   if (!settings) return void say(USAGE.trimEnd())
+  let traffic: Traffic | undefined
   const served = await startDevchain({
     ...settings.serve,
     onBlock({ number, id, time_ms, transactions }) {
@@ -112,7 +114,7 @@ async function main(): Promise<void> {
       traffic?.next(settings.traffic)
     },
   })
-  const traffic = settings.traffic > 0 ? new Traffic(served.chain, settings.seed) : undefined
+  if (settings.traffic > 0) traffic = new Traffic(served.chain, settings.seed)
   say(`listening on ${served.url}`)
   say(`USDT ${USDT}, owner key ${served.chain.usdt_owner_key}`)
   for (const key of settings.keys) say(`${addressOf(key)} ${key}`)
@@ -121,6 +123,7 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  const [sentence] = (error instanceof Error ? error.message : String(error)).split('\n')
+  process.stderr.write(`${sentence}\n`)
   process.exitCode = 1
 })

@@ -80,6 +80,18 @@ test('the weights of the rest of the network set what a staked TRX yields', () =
   assert.equal(on.resources(alice).EnergyLimit, 1_000_000)
 })
 
+test('the weights of the rest of the network can drift, up and down to nothing', () => {
+  const on = scene()
+  on.post('/devchain/set_weight', { energy_weight_trx: 1000, net_weight_trx: 1000 })
+  on.post('/devchain/set_drift', { energy_trx: 10, net_trx: -600 })
+  on.mine(2)
+  const { TotalEnergyWeight, TotalNetWeight } = on.resources(alice)
+  assert.deepEqual([TotalEnergyWeight, TotalNetWeight], [1020, undefined])
+  on.post('/devchain/set_drift')
+  on.mine()
+  assert.equal(on.resources(alice).TotalEnergyWeight, 1020)
+})
+
 test('the solid lag can be set, and the solid block never moves back', () => {
   const on = scene()
   on.post('/devchain/set_solid_lag', { blocks: 0 })

@@ -11,6 +11,7 @@ import { answerControl } from './control.ts'
 import type { Decree } from './decrees.ts'
 import { Faults } from './faults.ts'
 import { type Answer, answerWallet } from './http.ts'
+import { answerEvents } from './http_events.ts'
 import { mainnetWeights, type Parameters, PENDING_MAX, SLOT_MS } from './parameters.ts'
 import type { Drift, Node } from './routes.ts'
 import { totalsOf } from './state.ts'
@@ -88,7 +89,8 @@ export class Devchain implements Node {
    *  status of 0 stands for a connection that ended without an answer. */
   request(method: string, path: string, body: string): Answer {
     const exchange = { method, path, body }
-    return path.startsWith('/devchain/') ? answerControl(this, exchange) : answerWallet(this, exchange)
+    if (path.startsWith('/devchain/')) return answerControl(this, exchange)
+    return path.startsWith('/v1/') ? answerEvents(this, exchange) : answerWallet(this, exchange)
   }
 
   /** Makes a block of what is pending, at the slot of `time_ms` (at the next one when absent or past). */

@@ -79,6 +79,42 @@ test('a receipt can be missing for a while', () => {
   assert.equal(receipt(on, id).id, id)
 })
 
+test('the receipts of young blocks can be missing, until the fault is cleared', () => {
+  const on = scene()
+  on.post('/devchain/fault', { kind: 'late_receipt', seconds: 6 })
+  const { hex, id } = signed(on)
+  broadcast(on, hex)
+  const number = on.mine().header.number
+  assert.deepEqual(receipt(on, id), {})
+  assert.deepEqual(on.post('/wallet/gettransactioninfobyblocknum', { num: number }), [])
+  on.mine()
+  assert.deepEqual(receipt(on, id), {})
+  on.mine()
+  assert.equal(receipt(on, id).id, id)
+  on.post('/devchain/clear_faults')
+  const next = signed(on)
+  broadcast(on, next.hex)
+  on.mine()
+  assert.equal(receipt(on, next.id).id, next.id)
+})
+
+test('blocks can come late, and come empty', () => {
+  const on = scene()
+  on.post('/devchain/fault', { kind: 'slow_block', seconds: 30 })
+  on.post('/devchain/fault', { kind: 'empty_block', count: 2 })
+  broadcast(on, signed(on).hex)
+  const before = on.devchain.head.header.timestamp
+  const blocks = [on.mine(), on.mine(), on.mine()]
+  assert.deepEqual(
+    blocks.map(({ header }) => header.timestamp - before),
+    [33_000, 36_000, 39_000],
+  )
+  assert.deepEqual(
+    blocks.map(({ transactions }) => transactions.length),
+    [0, 0, 1],
+  )
+})
+
 test('faults can be disarmed, one kind or all', () => {
   const on = scene()
   for (const kind of ['busy', 'drop', 'timeout']) on.post('/devchain/fault', { kind, count: 5 })

@@ -180,7 +180,7 @@ test('a built transaction refers to the solid block, expires a minute after the 
 })
 
 test('every builder gives a transaction of its contract, with numbers or names for enums', () => {
-  const on = scene()
+  const on = scene(20_000n * TRX)
   on.do(alice, 'FreezeBalanceV2Contract', { frozen_balance: 100n * TRX, resource: 'ENERGY' })
   on.do(alice, 'UnfreezeBalanceV2Contract', { unfreeze_balance: 1n, resource: 'ENERGY' })
   on.do(alice, 'DelegateResourceContract', { receiver_address: bob.hex, balance: 5n * TRX, resource: 'ENERGY' })
@@ -194,6 +194,10 @@ test('every builder gives a transaction of its contract, with numbers or names f
     cancelallunfreezev2: {},
     delegateresource: { receiver_address: bob.hex, balance: 1_000_000, resource: 'ENERGY', lock: true, lock_period: 5 },
     undelegateresource: { receiver_address: bob.hex, balance: 1, resource: 1 },
+    updateaccount: { account_name: 'cafe' },
+    setaccountid: { account_id: '6162636465666768' },
+    createwitness: { url: 'cafe' },
+    votewitnessaccount: { votes: [{ vote_address: on.devchain.chain.witnesses[0]!.address, vote_count: 1 }] },
     accountpermissionupdate: {
       owner: { type: 0, permission_name: 'owner', threshold: 1, keys },
       actives: [{ type: 2, permission_name: 'a', threshold: 1, operations: `02${'00'.repeat(31)}`, keys }],
@@ -205,6 +209,51 @@ test('every builder gives a transaction of its contract, with numbers or names f
     assert.equal(built.visible, false)
   }
   assert.match(String(on.post('/wallet/withdrawexpireunfreeze', { owner_address }).Error), /no unFreeze balance/)
+})
+
+test('what the chain does not execute is refused where it is built and where it is broadcast, each in its own shape', () => {
+  const on = scene()
+  const transferAsset = { asset_name: '31303030303031', to_address: bob.hex, amount: 1n }
+  assert.equal(
+    on.post('/wallet/transferasset', { owner_address: alice.hex, ...transferAsset }).Error,
+    'class org.tron.core.exception.ContractValidateException : TransferAssetContract is not executed by this chain',
+  )
+  const sent = on.send(alice, 'TransferAssetContract', transferAsset)
+  assert.equal(sent.code, 'CONTRACT_VALIDATE_ERROR')
+  assert.equal(sent.message, 'Contract validate error : TransferAssetContract is not executed by this chain')
+  const old = on.send(alice, 'UnfreezeBalanceContract', { resource: 'ENERGY' })
+  assert.equal(old.message, 'Contract validate error : no frozenBalance(Energy)')
+  const built = { raw_data: { contract: [{ type: 'NoSuchContract', parameter: { value: {} } }] }, signature: ['00'] }
+  const answer = on.post('/wallet/broadcasttransaction', built)
+  assert.equal(answer.code, 'CONTRACT_VALIDATE_ERROR')
+  assert.equal(Buffer.from(String(answer.message), 'hex').toString(), 'Contract validate error : No contract!')
+})
+
+test('lists of what the chain does not have are empty objects', () => {
+  const on = scene()
+  const names = ['listproposals', 'listexchanges', 'listnodes', 'getassetissuelist', 'getassetissuebyid']
+  for (const name of [...names, 'getproposalbyid', 'getexchangebyid', 'getmarketpairlist', 'getdelegatedresource']) {
+    assert.deepEqual(on.post(`/wallet/${name}`, { id: 1, value: '1000001' }), {}, name)
+    assert.deepEqual(on.get(`/wallet/${name}`), {}, name)
+  }
+  assert.deepEqual(on.get('/net/listnodes'), {})
+  assert.equal(on.get('/monitor/getnodeinfo').block, on.get('/wallet/getnodeinfo').block)
+  assert.equal(on.get('/wallet/getburntrx').burnTrxAmount, 0)
+})
+
+test('a GET with int64_as_string=true prints 64-bit integers as text and leaves 32-bit ones', () => {
+  const on = scene(9_007_199_254_740_993n)
+  const account = on.get(`/wallet/getaccount?address=${alice.hex}&int64_as_string=true`)
+  assert.equal(account.balance, '9007199254740993')
+  const [permission] = account.active_permission as { id: number; threshold: string }[]
+  assert.deepEqual([permission!.id, permission!.threshold], [2, '1'])
+  const block = on.get('/wallet/getblock?detail=true&int64_as_string=true').block_header as { raw_data: object }
+  const { number, version } = block.raw_data as { number: string; version: number }
+  assert.deepEqual([number, version], [String(on.devchain.head.header.number), 34])
+  const numbers = on.get('/wallet/getnowblock?int64_as_string=true').block_header as { raw_data: { number: number } }
+  assert.equal(numbers.raw_data.number, on.devchain.head.header.number)
+  const posted = on.post('/wallet/getaccount', { address: bob.hex, int64_as_string: true })
+  assert.equal(posted.balance, 100_000_000)
 })
 
 test('validateaddress knows the three forms and names what is wrong', () => {
@@ -231,4 +280,7 @@ test('prices, witnesses, the node and the next maintenance are there for clients
   assert.ok(Number(on.get('/wallet/getnextmaintenancetime').num) > on.devchain.head.header.timestamp)
   assert.deepEqual(on.get('/wallet/listproposals'), {})
   assert.deepEqual(on.get('/wallet/getBrokerage'), { brokerage: 20 })
+  const page404 = on.devchain.request('GET', '/wallet/<x>', '')
+  assert.match(page404.content_type!, /^text\/html/)
+  assert.match(page404.body, /HTTP ERROR 404 Not Found.*&#60;x&#62;/)
 })

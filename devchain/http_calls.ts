@@ -15,7 +15,8 @@ import type { Token } from './records.ts'
 import { Refusal } from './refusal.ts'
 import { type Call, type Routes, viewOf, worldOf } from './routes.ts'
 import { Layer } from './state.ts'
-import { functionOf, tokenFunctions } from './tokens.ts'
+import { printAbi } from './token_abi.ts'
+import { functionOf } from './tokens.ts'
 import { type SignedTransaction, signedTransaction } from './transactions.ts'
 import { textOf, type World } from './world.ts'
 
@@ -103,22 +104,6 @@ function estimateEnergy(call: Call): JsonObject {
     const { contract_ret, failure, total } = runConstantCall(worldOfCall(call), readCall(call))
     if (contract_ret === 'SUCCESS') return { result: { result: true }, energy_required: total }
     return { result: { code: 'CONTRACT_EXE_ERROR', message: spoken(call, failure) } }
-  })
-}
-
-function printAbi(): Json[] {
-  return tokenFunctions.map(({ signature, outputs, view }) => {
-    const [name = '', rest = ''] = signature.split('(', 2)
-    const types = rest.slice(0, -1).split(',').filter(Boolean)
-    return {
-      name,
-      type: 'Function',
-      stateMutability: view ? 'View' : 'Nonpayable',
-      ...withoutDefaults({
-        inputs: types.map((type, index) => ({ name: `argument${index}`, type })),
-        outputs: outputs.map((type) => ({ type })),
-      }),
-    }
   })
 }
 

@@ -4,7 +4,8 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { audit, person, TRX } from './scene.ts'
+import { referenceTo } from './blocks.ts'
+import { audit, person, Scene, TRX } from './scene.ts'
 import { type ServeOptions, startDevchain } from './serve.ts'
 
 const alice = person('alice')
@@ -125,6 +126,43 @@ test('a chain survives kill -9, and while it runs no other process gets its fold
   const served = await start({ data_dir })
   assert.equal(served.chain.head.id, id)
   await served.close()
+})
+
+test('an instant chain makes a block for every transaction it takes, near the time of the wall clock', async () => {
+  const on = new Scene({ alice: 100n * TRX }, { instant: true })
+  const { number } = on.devchain.head.header
+  const sent = on.send(alice, 'TransferContract', { to_address: person('bob').hex, amount: TRX })
+  assert.equal(on.post('/wallet/gettransactioninfobyid', { value: sent.txid }).blockNumber, number + 1)
+  assert.equal(on.send(alice, 'TransferContract', { to_address: alice.hex, amount: TRX }).result, false)
+  assert.equal(on.devchain.head.header.number, number + 1)
+
+  const served = await start({ instant: true, genesis_balances: [{ address: alice.address, sun: 100n * TRX }] })
+  const { hex } = on.signed(
+    alice,
+    'TransferContract',
+    { to_address: person('bob').hex, amount: 1n },
+    {
+      ...referenceTo(served.chain.head),
+      expiration: Date.now() + 60_000,
+    },
+  )
+  await fetch(`${served.url}/wallet/broadcasthex`, { method: 'POST', body: JSON.stringify({ transaction: hex }) })
+  assert.equal(served.chain.head.transactions.length, 1)
+  assert.ok(Math.abs(served.chain.head.header.timestamp - Date.now()) < 10_000)
+  await served.close()
+})
+
+test('a chain can be given another unfreezing delay and another parent of its first block, and keeps both', async () => {
+  const data_dir = folder()
+  const genesis_parent_hash = 'ab'.repeat(32)
+  const first = await start({ data_dir, genesis_parent_hash, unfreeze_delay_seconds: 60 })
+  const { id } = first.chain.head
+  await first.close()
+  const second = await start({ data_dir })
+  assert.equal(second.chain.chain.block(0)!.header.parentHash, genesis_parent_hash)
+  assert.equal(second.chain.chain.unfreeze_delay_ms, 60_000)
+  assert.equal(second.chain.head.id, id)
+  await second.close()
 })
 
 test('with an interval, blocks come by themselves, at the time of the wall clock', async () => {

@@ -2,13 +2,14 @@
 // blocks has something to read. Who sends what to whom follows from the seed. The services are labelled: what a list of
 // known addresses would say of them.
 
-import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { type Address, addressToHex } from '../src/tron/address.ts'
 import { addressOf, type PrivateKey, sign } from '../src/tron/keys.ts'
 import type { Message } from '../src/tron/protobuf.ts'
 import { contract, encodeRawData, encodeTransaction, transactionId } from '../src/tron/transaction.ts'
 import { selectorOf, wordOfAddress, wordOfInteger } from './abi.ts'
+import { accountOf } from './accounts.ts'
 import { referenceTo } from './blocks.ts'
 import { type Devchain, USDT } from './devchain.ts'
 import { RandomSeries } from './faults.ts'
@@ -50,7 +51,7 @@ export class Traffic {
   private readonly random: RandomSeries
   private sent = 0
 
-  /** Founds the town: everybody gets TRX and USDT. Founding it again on the same chain gives them more. */
+  /** Founds the town: whoever is not on the chain yet gets TRX, USDT and a stake. */
   constructor(devchain: Devchain, seed: string) {
     this.devchain = devchain
     this.random = new RandomSeries(`${seed} traffic`)
@@ -63,11 +64,13 @@ export class Traffic {
     this.labels = services.map(([name, category], index) => {
       return { address: addressOf(this.shops[index]!.key), name, category }
     })
-    for (const { hex } of [...this.people, ...this.shops]) {
+    const everybody = [...this.people, ...this.shops]
+    const newcomers = everybody.filter(({ hex }) => !accountOf(devchain.chain.headView(), hex))
+    for (const { hex } of newcomers) {
       devchain.chain.decree({ kind: 'fund', address: hex, sun: PURSE_SUN })
       devchain.chain.decree({ kind: 'mint', token: usdt, address: hex, amount: PURSE_USDT })
     }
-    for (const one of [...this.people, ...this.shops]) {
+    for (const one of newcomers) {
       this.send(one, 'FreezeBalanceV2Contract', { frozen_balance: STAKE_SUN, resource: 'ENERGY' })
     }
   }

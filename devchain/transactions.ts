@@ -59,9 +59,24 @@ export function parseTransaction(bytes: Uint8Array): SignedTransaction {
   return signedTransaction(raw_data, signatures)
 }
 
+/** Who signed what, of the newest signatures: recovering a signer takes some 2 ms, and the same transaction comes again
+ *  whenever a client repeats itself, asks for weights, or several chains of one process are told of it. */
+const recovered_signers = new Map<string, string>()
+const REMEMBERED_MAX = 20_000
+
 function recoverSigner(id: string, signature: string): string {
   const bytes = signature.length / 2
   if (bytes < 65 || bytes > 68) throw new Refusal('SIGERROR', `Signature size is ${bytes}`)
+  const key = id + signature
+  const known = recovered_signers.get(key)
+  if (known !== undefined) return known
+  const signer = recover(id, signature)
+  if (recovered_signers.size >= REMEMBERED_MAX) recovered_signers.delete(recovered_signers.keys().next().value!)
+  recovered_signers.set(key, signer)
+  return signer
+}
+
+function recover(id: string, signature: string): string {
   try {
     return addressToHex(recoverAddress(id, signature))
   } catch {

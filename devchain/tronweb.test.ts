@@ -204,6 +204,124 @@ test('a USDT transfer, its balance and its energy estimate work through tronweb 
   assert.equal(estimate.energy_required, 64_285)
 })
 
+test('events of a token are found by contract, transaction and block, and decode with its names', async () => {
+  const sent = await settle(
+    (
+      await tronweb.transactionBuilder.triggerSmartContract(
+        USDT,
+        'transfer(address,uint256)',
+        { feeLimit: 100_000_000 },
+        [
+          { type: 'address', value: bob.address },
+          { type: 'uint256', value: 5 },
+        ],
+        alice.address,
+      )
+    ).transaction,
+  )
+  const expected = { from: `0x${alice.hex.slice(2)}`, to: `0x${bob.hex.slice(2)}`, value: '5' }
+  const byId = await tronweb.event.getEventsByTransactionID(sent.id)
+  assert.deepEqual(byId.data![0]!.result, { 0: expected.from, 1: expected.to, 2: '5', ...expected })
+  assert.equal(byId.data![0]!.event, 'Transfer(address indexed from, address indexed to, uint256 value)')
+  const byContract = await tronweb.event.getEventsByContractAddress(USDT, { eventName: 'Transfer', limit: 1 })
+  assert.equal(byContract.data!.length, 1)
+  assert.equal(byContract.data![0]!.transaction_id, sent.id)
+  assert.ok(byContract.meta!.fingerprint)
+  const next = await tronweb.event.getEventsByContractAddress(USDT, {
+    limit: 1,
+    fingerprint: byContract.meta!.fingerprint!,
+  })
+  assert.notEqual(next.data![0]!.transaction_id, sent.id)
+  assert.equal((await tronweb.event.getEventsByBlockNumber(sent.blockNumber)).data!.length, 1)
+  assert.equal((await tronweb.event.getEventsOfLatestBlock()).data!.length, 1)
+  assert.deepEqual((await tronweb.event.getEventsByTransactionID(sent.id, { only_confirmed: true })).data, [])
+  await assert.rejects(tronweb.event.getEventsByBlockNumber('zz'))
+})
+
+test('witnesses, votes, names and ids work as tronweb sends them', async () => {
+  const carol = person('carol')
+  served.chain.fund(carol.address, 50_000n * TRX)
+  mine()
+  const { transactionBuilder: build, trx } = tronweb
+  await settle(await build.updateAccount('Carol', carol.address), carol.key)
+  await settle(await build.setAccountId(Buffer.from('carol-000001').toString('hex'), carol.address), carol.key)
+  await settle(await build.applyForSR(carol.address, 'https://carol.example'), carol.key)
+  await settle(await build.freezeBalanceV2(100_000_000, 'ENERGY', carol.address), carol.key)
+  await settle(await build.vote({ [carol.address]: 60 }, carol.address), carol.key)
+  await settle(await build.updateBrokerage(10, carol.address), carol.key)
+  const id = Buffer.from('carol-000001').toString('hex')
+  const account = await trx.getUnconfirmedAccountById(id)
+  assert.equal(account.address, carol.hex)
+  assert.deepEqual(account.votes, [{ vote_address: carol.hex, vote_count: 60 }])
+  assert.equal(await trx.getUnconfirmedBrokerage(carol.address), 10)
+  assert.equal(await trx.getUnconfirmedReward(carol.address), 0)
+  const ranked = await trx.getNowWitnessList({ confirmed: false, limit: 100 })
+  assert.equal(ranked.find(({ address }) => address === carol.hex)!.voteCount, 60)
+  assert.equal((await trx.listSuperRepresentatives()).length, 28)
+  assert.ok((await trx.timeUntilNextVoteCycle()) > 0)
+  mine(19)
+  assert.equal((await trx.getAccountById(id)).address, carol.hex)
+  const refused = await signAndSend(await build.withdrawBlockRewards(carol.address), carol.key)
+  assert.equal(tronweb.toUtf8(refused.message!), 'Contract validate error : witnessAccount does not have any reward')
+})
+
+test('reads with 64-bit integers as text, and lists that are empty here, come as tronweb expects them', async () => {
+  const { raw } = tronweb.trx
+  assert.equal(
+    (await raw.getUnconfirmedAccount(bob.address)).balance,
+    String(await tronweb.trx.getUnconfirmedBalance(bob.address)),
+  )
+  assert.equal(typeof (await raw.getCurrentBlock()).block_header.raw_data.number, 'string')
+  assert.equal(typeof (await raw.getAccountResources(alice.address)).TotalEnergyWeight, 'string')
+  assert.match(String(await raw.timeUntilNextVoteCycle()), /^\d+$/)
+  const { trx } = tronweb
+  assert.deepEqual(await trx.listProposals(), [])
+  assert.deepEqual(await trx.listExchanges(), [])
+  assert.deepEqual(await trx.listNodes(), [])
+  assert.deepEqual(await trx.listTokens(), [])
+  assert.deepEqual(await trx.getTokensIssuedByAddress(alice.address), {})
+  await assert.rejects(trx.getTokenByID('1000001'), /Token does not exist/)
+  await assert.rejects(trx.getBlock(99_999_999), /Block not found/)
+  assert.equal((await trx.getBlockRange(1, 5)).length, 5)
+  assert.match(await trx.getEnergyPrices(), /^\d+:100$/)
+  assert.ok((await trx.getNodeInfo()).block)
+})
+
+test('a transaction of three signers gathers its weight, and says who has signed', async () => {
+  const [one, two, three] = [person('one'), person('two'), person('three')]
+  served.chain.fund(one.address, 1000n * TRX)
+  mine()
+  const keys = [one, two, three].map(({ hex }) => ({ address: hex, weight: 1 }))
+  const owner = { type: 0, permission_name: 'owner', threshold: 2, keys }
+  const active = { type: 2, permission_name: 'all', threshold: 2, operations: `02${'00'.repeat(31)}`, keys }
+  const { transactionBuilder: build, trx } = tronweb
+  await settle(await build.updateAccountPermissions(one.address, owner, undefined, [active]), one.key)
+  const unsigned = await build.sendTrx(bob.address, 1_000_000, one.address, { permissionId: 2 })
+  const once = await trx.multiSign(unsigned, two.key, 2)
+  const half = await trx.getSignWeight(once, 2)
+  assert.equal(half.result.code, 'NOT_ENOUGH_PERMISSION')
+  assert.equal(half.current_weight, 1)
+  const twice = await trx.multiSign(once, three.key, 2)
+  assert.deepEqual((await trx.getApprovedList(twice)).approved_list, [two.hex, three.hex])
+  assert.equal((await trx.getSignWeight(twice, 2)).result.code, undefined)
+  const sent = (await trx.sendRawTransaction(twice)) as Sent
+  assert.equal(sent.result, true)
+  mine()
+  assert.equal((await trx.getUnconfirmedTransactionInfo(sent.txid!)).fee, 1_000_000)
+  await assert.rejects(trx.multiSign(unsigned, person('four').key, 2), /has no permission to sign/)
+})
+
+test('a changed transaction gets the id that the node computes for it', async () => {
+  const { transactionBuilder: build } = tronweb
+  const sent = await build.sendTrx(bob.address, 1, alice.address)
+  const longer = await build.extendExpiration(sent, 30)
+  assert.notEqual(longer.txID, sent.txID)
+  assert.equal(longer.raw_data.expiration, sent.raw_data.expiration + 30_000)
+  const noted = await build.addUpdateData(sent, 'a note', 'utf8')
+  const receipt = await settle(noted)
+  assert.equal(receipt.fee, 1_000_000)
+})
+
 test('refusals come with the codes and hexadecimal messages that tronweb decodes', async () => {
   const poor = person('poor')
   const overspent = await signAndSend(

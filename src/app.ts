@@ -71,7 +71,7 @@ export function buildApp(world: World): App {
   const seal = sealWith(world.sealing, random)
   const sign = localSigner(wallets)
   const prices = priceReader({ sql, clock })
-  const receiver = receiverReader({ node })
+  const receiver = receiverReader({ clock, node })
   const placeOrder = orderPlacer({ sql, clock, new_id, prices, receiver, wake: world.wake })
   const pool = wallets.pool.map((wallet) => wallet.address)
   const permissions = new Map(wallets.pool.map((wallet) => [wallet.address, wallet.permission_id]))

@@ -2,14 +2,17 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { person } from '../devchain/scene.ts'
 import { freshDatabase, testCluster } from '../test/database.ts'
 import { quietDesk, type Said, SEALING_KEY, walletsFile, worldDesk } from '../test/desk.ts'
 import { makeWorld } from '../test/world.ts'
+import { findCommand, readArguments } from './admin/command.ts'
+import { ALERTS } from './admin/status.ts'
 import { COMMANDS } from './cli.ts'
 
 const CLI = `${import.meta.dirname}/cli.ts`
@@ -99,6 +102,22 @@ test('every list of an empty service is empty, as text and as JSON', async (t) =
     assert.deepEqual(await json(noun, 'list'), [])
     assert.deepEqual(await type(noun, 'list'), { code: 0, out: 'none\n', err: '' })
   }
+})
+
+test("the operator's guide has commands that exist, every alert and every rule", async () => {
+  const guide = await readFile(`${import.meta.dirname}/../docs/operating.md`, 'utf8')
+  const typed = [...guide.matchAll(/^ {4}penstock (.+)$|`penstock ([a-z]+ [a-z].*?)`/gm)].map(
+    ([, line, inline]) => line ?? inline!,
+  )
+  assert.ok(typed.length > 30)
+  const examples: Record<string, string> = { ADDRESS: person('bob').address, TX_ID: '0'.repeat(64) }
+  for (const line of typed) {
+    const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? examples[word!] ?? word!)
+    const { command, rest } = findCommand(COMMANDS, words)
+    readArguments(command, rest)
+  }
+  for (const alert of Object.keys(ALERTS)) assert.ok(guide.includes(`| \`${alert}\` |`), alert)
+  assert.equal(guide.match(/^\| C\d+ \|/gm)?.length, 11)
 })
 
 type Statement = {

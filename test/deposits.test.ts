@@ -87,7 +87,13 @@ test('tokens, transfers of nothing and failed transfers are not deposits', async
   told((body) => body.replace(',"amount":5000000', ''))
   told((body) => body.replace('"contractRet":"SUCCESS"', '"contractRet":"REVERT"'))
   told((body) => body.replace('"ret":[{"contractRet":"SUCCESS"}],', ''))
-  told((body) => body.replace('"type":"TransferContract"', '"type":"TriggerSmartContract"'))
+  // TRX that goes along with a call of a contract.
+  told((body) =>
+    body
+      .replace('"type":"TransferContract"', '"type":"TriggerSmartContract"')
+      .replace('"to_address"', '"contract_address"')
+      .replace('"amount"', '"call_value"'),
+  )
   const good = world.pay(anna.deposit_address, 3n * TRX)
   let changed = 0
   world.weather.answers = (_path, body) => {

@@ -49,28 +49,28 @@ test('every method of the SDK works against a served instance', async (t) => {
   assert.deepEqual(Object.keys(services), ['energy', 'bandwidth', 'activate_address'])
   assert.deepEqual(await client.getBalance(), { balance: 100, address: customer.deposit_address })
 
-  const estimate = (await client.estimateEnergy(bob, nina)) as unknown as Record<string, unknown>
+  const estimate = await client.estimateEnergy(bob, nina)
   assert.equal(estimate.energy, estimate.amount)
   assert.equal(estimate.total, estimate.price)
-  const calculated = (await client.calculate(bob, 65_000)) as unknown as Record<string, unknown>
+  const calculated = await client.calculate(bob, 65_000)
   assert.deepEqual([calculated.energy, calculated.total], [65_000, 2.93])
 
-  const bought = (await client.createEnergyTransaction(bob, 65_000, 1, 'order-1')) as unknown as Bought
+  const bought: Bought = await client.createEnergyTransaction(bob, 65_000, 1, 'order-1')
   assert.deepEqual([bought.status, bought.amount, bought.external_id], ['new', 2.93, 'order-1'])
-  const again = (await client.createEnergyTransaction(bob, 65_000, 1, 'order-1')) as unknown as Bought
+  const again: Bought = await client.createEnergyTransaction(bob, 65_000, 1, 'order-1')
   assert.equal(again.id, bought.id, 'a repeated request buys nothing')
-  const activated = (await client.createEnergyTransaction(nina, 65_000, 1, undefined, true)) as unknown as Bought
+  const activated: Bought = await client.createEnergyTransaction(nina, 65_000, 1, undefined, true)
   assert.equal(activated.amount, 4.33)
-  const activation = (await client.createAddressActivationTransaction(olga, 'order-2')) as unknown as Bought
+  const activation: Bought = await client.createAddressActivationTransaction(olga, 'order-2')
   for (const { id } of [bought, activated, activation]) assert.equal(await settled(world, customer, id), 'success')
 
-  const checked = (await client.checkTransaction(bought.id)) as unknown as Bought
+  const checked: Bought = await client.checkTransaction(bought.id)
   assert.deepEqual([checked.status, checked.amount], ['success', 2.93])
   assert.match(checked.hash ?? '', /^[0-9a-f]{64}$/)
   assert.deepEqual(await client.checkTransaction(undefined, 'order-1'), checked)
   assert.deepEqual(await client.checkTransaction(bought.id, 'order-1'), checked)
 
-  const recharge = (await client.getDirectRechargeInfo()) as unknown as { address: string; rates: unknown[] }
+  const recharge = await client.getDirectRechargeInfo()
   assert.deepEqual([recharge.address, recharge.rates.length], [world.recharge.address, 2])
   assert.equal((await client.getBalance()).balance, 91.34)
 
@@ -98,10 +98,7 @@ test('the SDK sees a refusal as its own error with the code', async (t) => {
   await assert.rejects(client.estimateEnergy(bob, 'T123'), refusedWith(ErrorCode.INVALID_TRON_ADDRESS))
   const stranger = new TronZapClient({ apiToken: customer.token, apiSecret: 'another', baseUrl })
   await assert.rejects(stranger.getBalance(), refusedWith(ErrorCode.AUTH_ERROR))
-  assert.equal(
-    ((await stranger.getDirectRechargeInfo()) as unknown as { address: string }).address,
-    world.recharge.address,
-  )
+  assert.equal((await stranger.getDirectRechargeInfo()).address, world.recharge.address)
   const lost = new TronZapClient({
     apiToken: customer.token,
     apiSecret: customer.secret,

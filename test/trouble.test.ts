@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { totalsOf } from '../devchain/state.ts'
+import { Outage } from '../src/lib/fault.ts'
 import { type Customer, makeWorld, type World } from './world.ts'
 
 const DELEGATE = 'DelegateResourceContract'
@@ -298,4 +300,109 @@ test('an order waits while the pool has shrunk, is delivered when there is room 
   await world.advance(603)
   await world.settle()
   await refunded(zoe, late.id, 10)
+})
+
+/** Lets the network's total stake grow, which makes every stake worth less. */
+function growNetwork(world: World, times: bigint): void {
+  const { chain } = world.scene.devchain
+  const { rest_energy_weight } = totalsOf(chain.headView())
+  chain.decree({ kind: 'weights', energy_weight_trx: rest_energy_weight * times })
+  world.mine()
+}
+
+test('an order whose transaction the signer refuses for good is refunded, and holds no money for ever', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 200 })
+  // A stake that large is beyond what the signer allows for one delegation.
+  growNetwork(world, 5n)
+  await world.drain()
+  const order = await anna.buyEnergy(bob.address, 3_000_000)
+  for (let minute = 0; minute < 15; minute++) {
+    for (const step of world.app.steps) await step.run().catch(() => {})
+    world.wait(40)
+    world.mine(7)
+  }
+  for (const step of world.app.steps) await step.run().catch(() => {})
+  await refunded(anna, order.id, 200)
+})
+
+test('a fork that takes activation and delegation: both are done again, and paid once', async (t) => {
+  const world = await makeWorld(t)
+  const nina = world.person('nina')
+  const anna = await world.customer({ trx: 10 })
+  const order = await anna.buyEnergy(nina.address, 65_000, { activate_address: true })
+  await world.settle()
+  world.weather.loses = () => true
+  world.fork(4, { drop: true })
+  await world.drain()
+  assert.equal((await world.node.account(nina.address)).active, false)
+  world.mine(45)
+  await world.drain()
+  world.weather.loses = () => false
+  await world.settle()
+  await world.settle()
+  const done = await anna.check(order.id)
+  assert.equal(done.status, 'success')
+  assert.ok((await world.energyLimit(nina.address)) >= 65_000)
+  assert.equal(await anna.balance(), 5.67)
+})
+
+test('an address that seemed active while a payment to it was waiting is not taken for active for ever', async (t) => {
+  const world = await makeWorld(t)
+  const nina = world.person('nina')
+  const anna = await world.customer({ trx: 10 })
+  world.fault('drop')
+  world.pay(nina.address, 1_000_000n)
+  assert.equal((await world.node.account(nina.address)).active, true, 'so the head has it')
+  const params = { address: nina.address, amount: 65_000, duration: 1 }
+  const first = await anna.call('/v1/transaction/new', { service: 'energy', params })
+  world.mine(25)
+  await world.settle()
+  assert.equal((await world.node.account(nina.address)).active, false)
+  if (first.code === 0) await refunded(anna, String(first.result.id), 10)
+  const second = await anna.call('/v1/transaction/new', { service: 'energy', params })
+  assert.equal(second.code, 24)
+})
+
+test('a database that drops its connections again and again: every order is placed, paid and delivered once', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const names = Array.from({ length: 12 }, (_, i) => `bob-${i}`)
+  const receivers = names.map((name) => world.person(name, 1).address)
+  await world.drain()
+  let bought = 0
+  const buy = async (address: string) => {
+    const body = { service: 'energy', params: { address, amount: 65_000, duration: 1 }, external_id: address }
+    for (;;) {
+      const { code } = await anna.call('/v1/transaction/new', body)
+      if (code === 0) break
+      assert.equal(code, 500, 'it is our failure, and asking again is safe')
+    }
+    bought += 1
+  }
+  const tolerant = async (work: () => Promise<unknown>) => {
+    await work().catch((thrown) => assert.ok(thrown instanceof Outage, String(thrown)))
+  }
+  const buying = Promise.all(receivers.map(buy))
+  while (bought < receivers.length) {
+    await world.dropConnections()
+    for (const step of world.app.steps) await tolerant(() => step.run())
+  }
+  await buying
+  for (let round = 0; round < 6; round++) {
+    const running = Promise.all(world.app.steps.map((step) => tolerant(() => step.run())))
+    await world.dropConnections()
+    await running
+    world.mine()
+  }
+  // Until every connection that was closed has been noticed.
+  for (let i = 0; i < 20; i++) await tolerant(() => world.sql`select 1`)
+  for (let i = 0; i < 20; i++) await tolerant(() => world.drain())
+  await world.settle()
+  for (const address of receivers) {
+    const limit = await world.energyLimit(address)
+    assert.ok(limit >= 65_000 && limit < 67_000, `${limit}`)
+  }
+  assert.equal(await anna.balance(), Math.round((100 - 12 * 2.93) * 100) / 100)
 })

@@ -269,6 +269,15 @@ export class World {
     await this.drain()
   }
 
+  /** Ends every connection to the database but one of its own, as a fail-over does. */
+  async dropConnections(): Promise<void> {
+    const killer = connect({ url: this.url, connections_max: 1 })
+    await killer`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`
+    await killer.close()
+  }
+
   /** Somebody with an account on the chain, or without one when `trx` is left out. */
   person(name: string, trx?: number): Person {
     if (trx !== undefined) {

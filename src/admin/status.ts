@@ -22,29 +22,29 @@ export const ALERTS: Record<string, (look: Look) => Promise<{ since: Date | null
     select head_time as since, format('block %s is the newest that was followed', head_number) as what from chain
     where head_time < ${now}::timestamptz - interval '2 minutes'`,
   solid_behind: ({ sql }) => sql`
-    select null as since, format('%s blocks are not solid yet', head_number - solid_number) as what from chain
+    select null as since, format('blocks that are not solid yet: %s', head_number - solid_number) as what from chain
     where head_number - solid_number > 60`,
   reader_behind: ({ sql }) => sql`
     select null as since, format('%s has %s solid blocks to read', name, solid_number - number) as what from cursor, chain
     where solid_number - number > 200 order by number limit 1`,
   order_waits: ({ sql, now }) => sql`
-    select min(created_at) as since, format('%s orders are open for more than 5 minutes', count(*)) as what from orders
+    select min(created_at) as since, format('orders open for more than 5 minutes: %s', count(*)) as what from orders
     where state in ('new', 'pending') and created_at < ${now}::timestamptz - interval '5 minutes' having count(*) > 0`,
   attempt_unsigned: ({ sql, now }) => sql`
-    select min(made_at) as since, format('%s transactions wait for a signature', count(*)) as what from attempt
+    select min(made_at) as since, format('transactions that wait for a signature: %s', count(*)) as what from attempt
     where state = 'new' and made_at < ${now}::timestamptz - interval '1 minute' having count(*) > 0`,
   attempt_unknown: ({ sql }) => sql`
-    select min(expires_at) as since, format('of %s transactions it is not known whether a block has them', count(*)) as what
+    select min(expires_at) as since, format('transactions of which it is not known whether a block has them: %s', count(*)) as what
     from attempt, chain where state in ('signed', 'sent') and expires_at < head_time - interval '5 minutes' having count(*) > 0`,
   delegation_overdue: ({ sql }) => sql`
-    select min(d.expires_at) as since, format('%s delegations should have been taken back', count(*)) as what
+    select min(d.expires_at) as since, format('delegations that should have been taken back: %s', count(*)) as what
     from delegation as d, chain
     where d.state in ('active', 'reclaiming') and d.expires_at < head_time - interval '10 minutes' having count(*) > 0`,
   deposit_held: ({ sql }) => sql`
-    select min(block_time) as since, format('%s deposits wait for your decision', count(*)) as what from deposit
+    select min(block_time) as since, format('deposits that wait for your decision: %s', count(*)) as what from deposit
     where state = 'held' having count(*) > 0`,
   deposit_waits: ({ sql, now }) => sql`
-    select min(seen_at) as since, format('%s deposits are on their way for more than 10 minutes', count(*)) as what from deposit
+    select min(seen_at) as since, format('deposits on their way for more than 10 minutes: %s', count(*)) as what from deposit
     where state in ('received', 'delivering', 'returning', 'refunding')
       and seen_at < ${now}::timestamptz - interval '10 minutes' having count(*) > 0`,
   pool_low: ({ sql }) => sql`

@@ -246,22 +246,23 @@ async function* readParts(sql: Sql, generation: number, number: number): AsyncGe
 
 const CHECKPOINTS_KEPT = 2
 
-/** Saves the state. A checkpoint is there when its row is, which is written last. */
+/** Saves the state, whole or not at all. Does nothing while another process saves one: its bytes can be in another order. */
 export async function saveCheckpoint({ sql, clock }: Needs, { number: generation, index }: Generation): Promise<void> {
   const number = index.block_number
-  await sql`delete from flow_checkpoint_part as p where generation = ${generation} and not exists (
-    select 1 from flow_checkpoint as c where c.generation = p.generation and c.number = p.number)`
-  let parts = 0
-  for (const bytes of writeCheckpoint(index)) {
-    await sql`
-      insert into flow_checkpoint_part (generation, number, part, bytes)
-      values (${generation}, ${number}, ${parts}, ${Buffer.from(bytes)}) on conflict do nothing`
-    parts += 1
-  }
-  await sql`
-    insert into flow_checkpoint (generation, number, parts, made_at)
-    values (${generation}, ${number}, ${parts}, ${clock.now()}) on conflict do nothing`
   await sql.begin(async (tx) => {
+    const [lock] = await tx<{ taken: boolean }>`select pg_try_advisory_xact_lock(7204615101) as taken`
+    const [same] = await tx`select 1 from flow_checkpoint where generation = ${generation} and number = ${number}`
+    if (!lock?.taken || same) return
+    let parts = 0
+    for (const bytes of writeCheckpoint(index)) {
+      await tx`
+        insert into flow_checkpoint_part (generation, number, part, bytes)
+        values (${generation}, ${number}, ${parts}, ${Buffer.from(bytes)})`
+      parts += 1
+    }
+    await tx`
+      insert into flow_checkpoint (generation, number, parts, made_at)
+      values (${generation}, ${number}, ${parts}, ${clock.now()})`
     const old = await tx<{ number: bigint }>`
       delete from flow_checkpoint where generation = ${generation} and number not in (
         select number from flow_checkpoint where generation = ${generation}
@@ -270,6 +271,29 @@ export async function saveCheckpoint({ sql, clock }: Needs, { number: generation
     await tx`
       delete from flow_checkpoint_part where generation = ${generation} and number = any(${old.map((one) => one.number)})`
   })
+}
+
+/** Forgets what only generations out of use have, and what was carried long before the window that screenings look at. */
+export function pruneIndexStep({ sql, carried_blocks }: Needs): Step {
+  return {
+    name: 'prune_index',
+    rest_ms: 60_000,
+    async run() {
+      const [used] = await sql<{ number: number }>`
+        select number from flow_generation where active_at is not null order by number desc limit 1`
+      const [newest] = await sql<{ number: bigint }>`select number from flow_block order by number desc limit 1`
+      if (!used || !newest) return false
+      // The generation before stays, for processes that have not changed over yet.
+      const gone = await sql`
+        delete from flow_carried where (generation, number) in (
+          select generation, number from flow_carried
+          where generation < ${used.number} - 1 or number < ${Number(newest.number) - 2 * carried_blocks} limit 2000)
+        returning 1`
+      await sql`delete from flow_checkpoint_part where generation < ${used.number} - 1`
+      await sql`delete from flow_checkpoint where generation < ${used.number} - 1`
+      return gone.length > 0
+    },
+  }
 }
 
 /** What an address has of every asset, in the order of the assets. */

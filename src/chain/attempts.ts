@@ -1,13 +1,14 @@
 // One transaction of ours on the chain.
 //
 //   new -> signed -> sent -> included -> solid
-//             \        \ <----/ (a fork took the block back)
-//              `--------`-> dead
+//     \       \        \ <----/ (a fork took the block back)
+//      `-------`--------`-> dead
 //
 // It is signed and stored before it is sent; the same bytes are sent to every node, again and again, until it is seen in
 // a block or its time is over. No answer to a broadcast decides anything. It is dead only when a solid block exists
 // whose parent's time is at or past its expiration, we have followed the chain that far without meeting it, and every
 // configured node says that its solid chain, reaching as far, does not have it. Only then may its subject have another.
+// One that was never signed has no bytes that could be anywhere: it is dead when signing fails for minutes.
 
 import type { Clock } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
@@ -24,6 +25,8 @@ export type Needs = { sql: Sql; clock: Clock; node: Node; sign: Signer }
 const LIFETIME_MS = 60_000
 /** The same bytes go out again after this long without a block that has them. */
 const RESEND_MS = 5_000
+/** What could not be signed in this time is given up. */
+const UNSIGNED_MS_MAX = 300_000
 /** What could not be signed is tried again after this long. */
 const REFUSED_MS = 30_000
 const AT_ONCE = 50
@@ -156,18 +159,18 @@ export function sendStep({ sql, clock, node }: Needs): Step {
   }
 }
 
-/** signed, sent -> dead: see the top of this file. */
-export function judgeStep({ sql, node }: Pick<Needs, 'sql' | 'node'>): Step {
+/** new, signed, sent -> dead: see the top of this file. */
+export function judgeStep({ sql, clock, node }: Omit<Needs, 'sign'>): Step {
   return {
     name: 'judge',
     rest_ms: 3_000,
-    wakes: ['settle'],
+    wakes: ['settle', 'activated', 'reclaimed'],
     async run() {
       const late = await sql<{ id: string; tx_id: string; solid_number: bigint }>`
         select attempt.id, tx_id, solid_number from attempt, chain
         where state in ('signed', 'sent') and expires_at <= (select time from block where number = solid_number - 1)
         order by expires_at limit ${AT_ONCE}`
-      let moved = false
+      let moved = await giveUpUnsigned(sql, clock)
       for (const { id, tx_id, solid_number } of late) {
         const findings = await node.solidTransaction(tx_id)
         if (findings.some((one) => one.found || one.solid_number < Number(solid_number))) continue
@@ -178,6 +181,16 @@ export function judgeStep({ sql, node }: Pick<Needs, 'sql' | 'node'>): Step {
       return moved
     },
   }
+}
+
+async function giveUpUnsigned(sql: Sql, clock: Clock): Promise<boolean> {
+  const chain = await chainState(sql)
+  // While no node answers nothing is signed, and that is nobody's fault.
+  if (!chain || isStale(chain, clock)) return false
+  const dead = await sql`
+    update attempt set state = 'dead', answer = 'it could not be signed'
+    where state = 'new' and made_at < ${later(clock, -UNSIGNED_MS_MAX)} returning id`
+  return dead.length > 0
 }
 
 /** A block of the branch has them. */

@@ -28,7 +28,8 @@ export class SigningRefused extends Error {
   override name = 'SigningRefused'
 }
 
-const DELEGATION_MAX_SUN = 1_000_000_000_000n
+/** The most that one delegation stakes: what needs more is delegated in several. */
+export const DELEGATION_MAX_SUN = 1_000_000_000_000n
 const REFUND_MAX_SUN = 1_000_000_000n
 const EXPIRATION_MAX_MS = 24 * 3_600_000
 

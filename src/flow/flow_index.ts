@@ -165,7 +165,12 @@ export class FlowIndex {
 
   /** The label in force for an address as of the last block. */
   labelOf(address: string): Label | undefined {
-    return labelInForce(this.labelsOf(address), this.block_time_ms)
+    return this.labelAt(address, this.block_time_ms)
+  }
+
+  /** The label that was in force at an instant that is not later than the last block. */
+  labelAt(address: string, at_ms: number): Label | undefined {
+    return labelInForce(this.labelsOf(address), at_ms)
   }
 
   validLabelsOf(address: string): Label[] {

@@ -40,17 +40,15 @@ export function packTransfers(transfers: readonly LoggedTransfer[]): Uint8Array 
   return bytes
 }
 
-export function unpackTransfers(bytes: Uint8Array): LoggedTransfer[] {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return Array.from({ length: countTransfers(bytes) }, (_, i) => {
-    const at = i * BYTES
-    return {
-      asset: bytes[at]!,
-      from: bytes.subarray(at + FROM * 4, at + TO * 4),
-      to: bytes.subarray(at + TO * 4, at + AMOUNT * 4),
-      amount: view.getBigUint64(at + AMOUNT * 4, true),
-    }
-  })
+/** One transfer of a block. */
+export function transferAt(bytes: Uint8Array, i: number): LoggedTransfer {
+  const at = i * BYTES
+  return {
+    asset: bytes[at]!,
+    from: bytes.subarray(at + FROM * 4, at + TO * 4),
+    to: bytes.subarray(at + TO * 4, at + AMOUNT * 4),
+    amount: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(at + AMOUNT * 4, true),
+  }
 }
 
 /** The bytes as words. Words of this machine are those of the log: every platform that runs this has the lower byte first. */

@@ -54,8 +54,10 @@ function openapi({ endpoints, pages, tried, version }: Reference): Part {
       description: INTRODUCTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/' }],
-    tags: TAGS.map(([name, , description]) => ({ name, description })),
+    tags: TAGS.filter(([name]) => endpoints.some(({ path }) => tagOf(path) === name)).map(([name, , description]) => ({
+      name,
+      description,
+    })),
     paths: Object.fromEntries([...operations, ...readable]),
     components: COMPONENTS,
   }

@@ -274,6 +274,8 @@ test('a body of exactly 64 KiB and the encoding identity are accepted', async ()
 
 test('too many requests of one caller are 429 and say when to come again', async () => {
   const { signed, post } = await server({ rate_limit: { per_second: 0.001, burst: 2 } })
+  // The first one counts for the address: until then nobody knows that the token is right.
+  await signed('/v1/balance', '{}')
   const first = await signed('/v1/balance', '{}')
   assert.equal(first.headers['ratelimit-limit'], '2')
   assert.equal(first.headers['ratelimit-remaining'], '1')
@@ -286,7 +288,18 @@ test('too many requests of one caller are 429 and say when to come again', async
   assert.equal(third.headers['ratelimit-remaining'], '0')
   assert.ok(Number(third.headers['retry-after']) > 0)
   assert.equal((await post('/v1/prices')).statusCode, 200)
-  assert.equal((await post('/v1/balance', '{}', { authorization: 'Bearer other' })).statusCode, 200)
+})
+
+test('made-up tokens use up the allowance of the address and not that of a customer', async () => {
+  const { signed, post } = await server({ rate_limit: { per_second: 0.001, burst: 3 } })
+  await signed('/v1/balance', '{}')
+  const made_up = async (name: string) => (await post('/v1/balance', '{}', { authorization: name })).statusCode
+  assert.deepEqual(
+    [await made_up('Bearer a'), await made_up('Bearer b'), await made_up('Bearer c'), await made_up('Basic d')],
+    [200, 200, 429, 429],
+  )
+  assert.equal((await post('/v1/prices')).statusCode, 429)
+  assert.equal((await signed('/v1/balance', '{}')).json().code, 0)
 })
 
 test('every request leaves one line in the log, and no line has a token, signature or body', async () => {

@@ -51,7 +51,7 @@ export type Needs = { sql: Sql; clock: Clock; random: Random; log: Log; authenti
 export type Options = {
   endpoints: readonly Endpoint[]
   pages?: readonly Page[]
-  /** For each token, or for each address of those who show none. Undefined: no limit. */
+  /** For each token that is known, and for each address of those who show none. Undefined: no limit. */
   rate_limit?: RateLimit | undefined
   /** Addresses or networks of proxies whose X-Forwarded-For is believed. */
   trusted_proxies?: readonly string[]
@@ -138,45 +138,49 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
   })
 
   const check = options.check_replies ? await replyChecker() : undefined
-  const refused = gate(needs, options)
-  const onRequest: onRequestHookHandler = (request, reply, done) => {
-    const answer = refused(request, reply)
-    if (answer) send(request, reply, answer)
-    else done()
-  }
+  const known_tokens = new Set<string>()
+  const refused = gate(needs, options, known_tokens)
+  const passGate =
+    (by: 'token' | 'address'): onRequestHookHandler =>
+    (request, reply, done) => {
+      const answer = refused(request, reply, by)
+      if (answer) send(request, reply, answer)
+      else done()
+    }
   for (const endpoint of options.endpoints) {
     app.post(endpoint.path, {
-      onRequest,
+      onRequest: passGate('token'),
       handler: async (request, reply) => {
-        const { answer, customer_id } = await serve(needs, { endpoint, request, check })
+        const { answer, customer_id } = await serve(needs, { endpoint, request, check, known_tokens })
         return send(request, reply, answer, customer_id)
       },
     })
   }
   for (const page of pages) {
-    app.get<{ Params: Record<string, string> }>(page.path, { onRequest }, async (request, reply) =>
+    app.get<{ Params: Record<string, string> }>(page.path, { onRequest: passGate('address') }, async (request, reply) =>
       send(request, reply, await page.handle({ params: request.params, request_id: request.id })),
     )
   }
   return app
 }
 
-/** What is refused before the body is read: encodings, and callers that come too often. */
+/** What is refused before the body is read: encodings, and callers that come too often. A token that was right once has
+ *  an allowance of its own; whoever shows another uses up that of the address, so that made-up tokens gain nothing. */
 function gate(
   needs: Needs,
   { rate_limit }: Options,
-): (request: FastifyRequest, reply: FastifyReply) => Answer | undefined {
+  known_tokens: ReadonlySet<string>,
+): (request: FastifyRequest, reply: FastifyReply, by: 'token' | 'address') => Answer | undefined {
   const take = rate_limit && rateLimiter(rate_limit, needs.clock)
-  return (request, reply) => {
+  return (request, reply, by) => {
     const encoding = request.headers['content-encoding']
     if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return transportRefusal(request.id, 415)
     // Fastify reads no body with a content type it cannot parse; without one it takes any.
     request.raw.headers['content-type'] = undefined
     if (!take || !rate_limit) return undefined
-    const token = bearer(request)
-    const { allowed, remaining, retry_after_seconds, full_after_seconds } = take(
-      token === undefined ? request.ip : hash('sha256', token),
-    )
+    const token = by === 'token' ? tokenOf(request) : undefined
+    const caller = token !== undefined && known_tokens.has(token) ? token : request.ip
+    const { allowed, remaining, retry_after_seconds, full_after_seconds } = take(caller)
     reply.header('ratelimit-limit', rate_limit.burst)
     reply.header('ratelimit-remaining', remaining)
     reply.header('ratelimit-reset', full_after_seconds)
@@ -191,7 +195,12 @@ function matches({ path: pattern }: Page, path: string): boolean {
   return new RegExp(`^${pattern.replace(/:\w+/g, '[^/]+')}$`).test(path)
 }
 
-type Call = { endpoint: Endpoint; request: FastifyRequest; check: CheckReply | undefined }
+type Call = {
+  endpoint: Endpoint
+  request: FastifyRequest
+  check: CheckReply | undefined
+  known_tokens: Set<string>
+}
 
 async function serve(needs: Needs, call: Call): Promise<{ answer: Answer; customer_id?: string }> {
   const { endpoint, request, check } = call
@@ -214,7 +223,7 @@ async function serve(needs: Needs, call: Call): Promise<{ answer: Answer; custom
   }
 }
 
-async function admit(needs: Needs, { endpoint, request }: Call, body: Uint8Array): Promise<Customer> {
+async function admit(needs: Needs, { endpoint, request, known_tokens }: Call, body: Uint8Array): Promise<Customer> {
   const customer = await needs.authenticate({
     token: bearer(request),
     signature: one(request.headers['x-signature']),
@@ -228,6 +237,7 @@ async function admit(needs: Needs, { endpoint, request }: Call, body: Uint8Array
     body,
     ip: request.ip,
   })
+  known_tokens.add(tokenOf(request)!)
   if (endpoint.scope && customer.scopes && !customer.scopes.includes(endpoint.scope))
     throw Unauthenticated('scope', `This key lacks the scope ${endpoint.scope}`)
   return customer
@@ -243,6 +253,12 @@ function asFault(log: Log, { endpoint, request, check }: Call, thrown: unknown):
 
 function bearer(request: FastifyRequest): string | undefined {
   return /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+}
+
+/** What stands for the token in memory. */
+function tokenOf(request: FastifyRequest): string | undefined {
+  const token = bearer(request)
+  return token === undefined ? undefined : hash('sha256', token)
 }
 
 function one(header: string | string[] | undefined): string | undefined {

@@ -8,6 +8,7 @@
 // drifts while an order lives, so the stake is rounded up and a margin is added: the receiver's limit rises by at least
 // what was bought. Locks are taken in the order: order, account, wallet, pool.
 
+import { DELEGATION_MAX_SUN } from '../chain/signer.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
 import type { Address } from '../tron/address.ts'
@@ -51,12 +52,12 @@ export type Room = { wallet: Address; room_sun: bigint }
 
 export type Pool = { rooms: Room[]; ratio: Ratio }
 
-/** Which wallets deliver an amount: one that has just enough, else as few as possible, fullest first. Undefined when all
- *  together have not enough. */
+/** Which wallets deliver an amount: one that has just enough, else as few as possible, fullest first. No part is larger
+ *  than the signer signs. Undefined when all together have not enough. */
 export function choose(amount: number, rooms: readonly Room[], ratio: Ratio): Part[] | undefined {
   if (ratio.total_limit === 0n || ratio.total_weight === 0n) return undefined
   const stake_sun = stakeFor(amount, ratio)
-  const fitting = rooms.filter((room) => room.room_sun >= stake_sun)
+  const fitting = stake_sun > DELEGATION_MAX_SUN ? [] : rooms.filter((room) => room.room_sun >= stake_sun)
   if (fitting.length > 0) {
     const best = fitting.reduce((a, b) => (b.room_sun < a.room_sun ? b : a))
     return [{ wallet: best.wallet, amount, stake_sun }]
@@ -64,10 +65,16 @@ export function choose(amount: number, rooms: readonly Room[], ratio: Ratio): Pa
   const parts: Part[] = []
   let missing = amount
   for (const room of [...rooms].sort((a, b) => (a.room_sun < b.room_sun ? 1 : -1))) {
-    const part = Math.min(missing, sellable(room.room_sun, ratio))
-    if (part <= 0) break
-    parts.push({ wallet: room.wallet, amount: part, stake_sun: stakeFor(part, ratio) })
-    missing -= part
+    let room_sun = room.room_sun
+    while (missing > 0) {
+      const one_sun = room_sun < DELEGATION_MAX_SUN ? room_sun : DELEGATION_MAX_SUN
+      const part = Math.min(missing, sellable(one_sun, ratio))
+      if (part <= 0) break
+      const stake = { wallet: room.wallet, amount: part, stake_sun: stakeFor(part, ratio) }
+      parts.push(stake)
+      room_sun -= stake.stake_sun
+      missing -= part
+    }
     if (missing === 0) return parts
   }
   return undefined

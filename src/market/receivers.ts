@@ -1,6 +1,8 @@
-// What the chain says of an address that is to receive something. An address that is active stays active and one that is
-// a contract stays one, so both are remembered; anything else is asked again each time.
+// What the chain says of an address that is to receive something. An address that is active, or a contract, is remembered
+// for a minute; anything else is asked again each time. Not for longer, because the answer includes what is only pending:
+// a payment that seems to activate an address may never get into a block.
 
+import type { Clock } from '../lib/clock.ts'
 import { Outage } from '../lib/fault.ts'
 import type { Address } from '../tron/address.ts'
 import type { Node } from '../tron/node.ts'
@@ -8,19 +10,27 @@ import type { Node } from '../tron/node.ts'
 export type Receiver = 'active' | 'inactive' | 'contract' | 'unknown'
 
 const REMEMBERED_MAX = 200_000
+const REMEMBERED_MS = 60_000
 
 /** Looks an address up. 'unknown' when the chain cannot be reached. */
-export function receiverReader({ node }: { node: Pick<Node, 'account'> }): (address: Address) => Promise<Receiver> {
-  const remembered = new Map<Address, Receiver>()
+export function receiverReader({
+  clock,
+  node,
+}: {
+  clock: Clock
+  node: Pick<Node, 'account'>
+}): (address: Address) => Promise<Receiver> {
+  const remembered = new Map<Address, { receiver: Receiver; until_ms: number }>()
   return async (address) => {
+    const now_ms = clock.now().getTime()
     const known = remembered.get(address)
-    if (known) return known
+    if (known && known.until_ms > now_ms) return known.receiver
     try {
       const account = await node.account(address)
       const receiver = account.contract ? 'contract' : account.active ? 'active' : 'inactive'
       if (receiver !== 'inactive') {
         if (remembered.size >= REMEMBERED_MAX) remembered.clear()
-        remembered.set(address, receiver)
+        remembered.set(address, { receiver, until_ms: now_ms + REMEMBERED_MS })
       }
       return receiver
     } catch (thrown) {

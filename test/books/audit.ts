@@ -13,6 +13,7 @@ export class Auditor {
   private readonly wallets: readonly string[]
   private branch: Branch | undefined
   private rows: Rows | undefined
+  private units_per_trx = { energy: 0, bandwidth: 0 }
 
   constructor({ client, post, wallets }: { client: pg.Client; post: Post; wallets: readonly string[] }) {
     this.client = client
@@ -51,7 +52,12 @@ export class Auditor {
     const state = await this.post('/wallet/getaccountresource', { address: this.wallets[0], visible: true })
     const units = (resource: string) =>
       Number(at(state, `Total${resource}Limit`)) / Number(at(state, `Total${resource}Weight`))
-    const units_per_trx = { energy: units('Energy'), bandwidth: units('Net') }
-    return { rows, branch: this.branch, wallets: this.wallets, units_per_trx }
+    // The network's weights drift; what was delegated earlier was measured by what held then.
+    const best = this.units_per_trx
+    this.units_per_trx = {
+      energy: Math.max(best.energy, units('Energy')),
+      bandwidth: Math.max(best.bandwidth, units('Net')),
+    }
+    return { rows, branch: this.branch, wallets: this.wallets, units_per_trx: this.units_per_trx }
   }
 }

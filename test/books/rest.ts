@@ -52,6 +52,16 @@ export function successIsOnTheChain({ rows, branch }: Books): string[] {
   return findings
 }
 
+/** An hour begins with the block that has the delegation, on the branch that stayed. */
+export function hoursBeginOnTheChain({ rows, branch }: Books): string[] {
+  const attempts = new Map(rows.attempts.map((one) => [one.id, one]))
+  return rows.delegations.flatMap(({ id, attempt_id, delegated_at }) => {
+    const given = branch.transactions.get(attempts.get(attempt_id)?.tx_id ?? '')
+    const late_ms = given && delegated_at ? given.block_time_ms - delegated_at.getTime() : 0
+    return late_ms === 0 ? [] : [`C9 the hour of ${id} was counted from ${late_ms / 1000} s before its block`]
+  })
+}
+
 /** C8: nothing of ours is delegated any more. */
 export function stakesAreBack({ branch, wallets }: Books): string[] {
   const stakes = new Map<string, bigint>()

@@ -57,6 +57,8 @@ export function holdsAreOrders({ rows }: Books): string[] {
   for (const order of rows.orders) {
     const hold = holds.get(`order:${order.id}`)
     holds.delete(`order:${order.id}`)
+    // What costs nothing holds nothing.
+    if (!hold && order.amount_sun === 0n) continue
     if (!hold || hold.debit !== `customer:${order.customer_id}`) {
       findings.push(`C4 order ${order.id} has no hold`)
       continue
@@ -255,6 +257,14 @@ export function reclaimsAreExact(books: Books): string[] {
   })
 }
 
+/** Nothing is taken back before what was given is solid: a fork could make it another order's. */
+export function reclaimsWaitForSolid({ rows }: Books): string[] {
+  const attempts = new Map(rows.attempts.map((one) => [one.id, one]))
+  return rows.delegations.flatMap(({ id, attempt_id, reclaim_id }) =>
+    reclaim_id !== null && attempts.get(attempt_id)?.state !== 'solid' ? [`C9 ${id} is taken back and not solid`] : [],
+  )
+}
+
 /** C8: as the blocks have it, no wallet takes back more than it gave, for no receiver, at no time. */
 export function stakesStayPositive({ branch, wallets }: Books): string[] {
   const stakes = new Map<string, bigint>()
@@ -299,6 +309,7 @@ export const ALWAYS: readonly ((books: Books) => string[])[] = [
   chainIsKnown,
   deliveriesAreExact,
   reclaimsAreExact,
+  reclaimsWaitForSolid,
   stakesStayPositive,
   activationsArePaidOnce,
 ]

@@ -27,7 +27,7 @@ export type Surroundings = {
   recharge_at: 'inclusion' | 'solid'
 }
 
-const SEALING_KEY = new Uint8Array(32).fill(7)
+const SEALING = { current: 'k1', keys: { k1: new Uint8Array(32).fill(7) } }
 
 export class Instance {
   readonly life: Life
@@ -48,7 +48,15 @@ export class Instance {
     })
     const random = { bytes: (length: number) => dice.bytes(length) }
     this.app = buildApp({
-      ...{ sql: held, clock, random, node, log: silentLog, wallets: town.wallets, sealing: { current: 'k1', keys: { k1: SEALING_KEY } } },
+      ...{
+        sql: held,
+        clock,
+        random,
+        node,
+        log: silentLog,
+        wallets: town.wallets,
+        sealing: SEALING,
+      },
       ...{ tokens: new Set(), recharge_at: settings.recharge_at },
       wake: (step) => this.woken.add(step),
     })

@@ -39,11 +39,14 @@ const answer = (value: object): Answer => ({ status: 200, body: JSON.stringify(v
 export class Network {
   readonly devchain: Devchain
   troubles: Troubles = NO_TROUBLES
-  down = false
+  /** So many calls more are not answered. */
+  down_for = 0
   /** Told of every fault. */
   onTrouble: (what: string) => void = () => {}
   private readonly dice: Dice
   private delayed: Delayed[] = []
+  /** Transactions that a node took and never sent on. */
+  private strays: string[] = []
 
   constructor(devchain: Devchain, dice: Dice) {
     this.devchain = devchain
@@ -63,7 +66,10 @@ export class Network {
 
   private call(path: string, body: string): Answer {
     const { troubles, dice } = this
-    if (this.down) return this.lose('down')
+    if (this.down_for > 0) {
+      this.down_for -= 1
+      return this.lose('down')
+    }
     if (dice.chance(troubles.lost_request)) return this.lose('request lost')
     const answered = path === '/wallet/broadcasthex' ? this.broadcast(body) : this.read(path, body)
     if (dice.chance(troubles.lost_answer)) return this.lose('answer lost')
@@ -83,7 +89,10 @@ export class Network {
     }
     if (dice.chance(troubles.busy)) return said('SERVER_BUSY', 'busy')
     if (dice.chance(troubles.false_duplicate)) return said('DUP_TRANSACTION_ERROR', 'false duplicate')
-    if (dice.chance(troubles.dropped)) return said('SUCCESS', 'dropped')
+    if (dice.chance(troubles.dropped)) {
+      this.strays.push(body)
+      return said('SUCCESS', 'dropped')
+    }
     if (dice.chance(troubles.delayed)) {
       this.delayed.push({ body, at_ms: this.devchain.chain.head_time_ms + dice.between(1, LATE_MS_MAX) })
       return said('SUCCESS', 'delayed')
@@ -103,6 +112,13 @@ export class Network {
     const due = this.delayed.filter(({ at_ms }) => at_ms <= now_ms)
     this.delayed = this.delayed.filter(({ at_ms }) => at_ms > now_ms)
     for (const { body } of due) this.devchain.request('POST', '/wallet/broadcasthex', body)
+  }
+
+  /** On another branch they may have arrived. */
+  deliverStrays(): void {
+    for (const body of [...this.strays, ...this.delayed.map((one) => one.body)]) {
+      if (this.dice.chance(0.6)) this.devchain.request('POST', '/wallet/broadcasthex', body)
+    }
   }
 
   /** A read; at times from a node that is some blocks behind, as behind a provider's balancer. */

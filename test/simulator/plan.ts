@@ -8,6 +8,7 @@ export type Events = {
   deposit: number
   recharge: number
   fork: number
+  detour: number
   node_down: number
   solid_lag: number
   wall_jump: number
@@ -15,6 +16,8 @@ export type Events = {
   hour: number
   blocks: number
   outsider_activates: number
+  drift: number
+  stake_leaves: number
   crash: number
 }
 
@@ -27,6 +30,8 @@ export type Plan = {
   wishes: number
   /** How many things happen before the troubles end. */
   moments: number
+  /** How likely the next thing that passes is what follows from the last. */
+  momentum: number
   skew_ms: number
   wish_rate: number
   event_rate: number
@@ -49,12 +54,13 @@ export function drawPlan(dice: Dice): Plan {
     nodes: dice.between(1, 2),
     recharge_at: dice.pick(['inclusion', 'solid'] as const),
     customers: dice.between(1, 3),
-    wishes: dice.between(2, 6),
-    moments: dice.between(150, 450),
+    wishes: dice.between(2, 8),
+    moments: dice.between(100, 300),
+    momentum: dice.pick([0.3, 0.8, 0.9, 0.97]),
     skew_ms: dice.pick([0, 0, 500, 3_000]),
-    wish_rate: dice.pick([0.3, 0.6, 1.5]),
-    event_rate: dice.pick([0.2, 0.4, 0.8]),
-    audits: 0.008,
+    wish_rate: dice.pick([0.3, 0.6, 1]),
+    event_rate: dice.pick([0.2, 0.4, 0.7]),
+    audits: 0.015,
     crashes: often(0.006),
     outages: often(0.01),
     troubles: {
@@ -70,14 +76,17 @@ export function drawPlan(dice: Dice): Plan {
     events: {
       deposit: 1,
       recharge: dice.chance(0.4) ? 2 : 0,
-      fork: often(1.5),
+      fork: often(2),
+      detour: often(0.5),
       node_down: often(0.5),
       solid_lag: often(0.5),
       wall_jump: often(0.7),
       chain_jump: often(0.7),
       hour: often(0.4) + 0.2,
       blocks: 3,
-      outsider_activates: often(0.2),
+      outsider_activates: often(0.5),
+      drift: often(0.3),
+      stake_leaves: often(0.2),
       crash: often(0.3),
     },
   }

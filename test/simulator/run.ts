@@ -14,9 +14,10 @@ import { Dice } from './dice.ts'
 import { type CountBlocked, Gate, type Op, type Passage } from './gate.ts'
 import { Instance, type Surroundings } from './instance.ts'
 import { Network, NO_TROUBLES } from './network.ts'
+import { Outside } from './outside.ts'
 import { drawPlan, type Plan } from './plan.ts'
 import { type Access, ask, drawWish, look, type Wish } from './shopper.ts'
-import { buildTown, pay, type Town } from './town.ts'
+import { buildTown, type Town } from './town.ts'
 import { Trace } from './trace.ts'
 
 /** The database that runs share, one after the other. */
@@ -65,8 +66,8 @@ class Run {
   private customers: Access[] = []
   private instances: Instance[] = []
   private born = 0
-  private now_ms: number
   private first_block = 0
+  private readonly outside: Outside
 
   constructor(ground: Ground, seed: string) {
     this.ground = ground
@@ -82,7 +83,7 @@ class Run {
       post: async (path, body) => this.town.scene.post(path, body as Record<string, never>),
       wallets: walletsOf(this.town.wallets).map(({ address }) => address),
     })
-    this.now_ms = this.chain.head_time_ms + 1_000
+    this.outside = new Outside({ ...this, dice: this.dice.fork('outside') })
   }
 
   private get chain() {
@@ -107,13 +108,12 @@ class Run {
     })
     await this.everyStep()
     this.first_block = this.chain.solid_block.header.number
-    for (const customer of this.customers) if (this.dice.chance(0.9)) this.deposit(customer)
-    this.town.scene.mine(this.chain.solid_lag_blocks + 2)
-    this.now_ms = this.chain.head_time_ms + 1_000
+    for (const { deposit_address } of this.customers) if (this.dice.chance(0.9)) this.outside.deposit(deposit_address)
+    this.outside.solidify()
     await this.everyStep()
   }
 
-  private readonly clock = { now: () => new Date(this.now_ms) }
+  private readonly clock = { now: () => new Date(this.outside.now_ms) }
 
   private bear(): void {
     const skew_ms = this.dice.between(-this.plan.skew_ms, this.plan.skew_ms)
@@ -122,7 +122,7 @@ class Run {
       ...{ sql, gate: this.gate, network: this.network, town: this.town, nodes: this.plan.nodes },
       recharge_at: this.plan.recharge_at,
       dice: this.dice.fork(`instance ${this.born}`),
-      clock: { now: () => new Date(this.now_ms + skew_ms) },
+      clock: { now: () => new Date(this.outside.now_ms + skew_ms) },
     }
     this.instances.push(new Instance(`P${this.born++}`, around))
   }
@@ -134,7 +134,7 @@ class Run {
     this.network.troubles = this.plan.troubles
     for (let moment = 0; moment < this.plan.moments; moment++) {
       this.trace.moment = moment
-      this.now_ms += this.dice.between(0, 150)
+      this.outside.now_ms += this.dice.between(0, 150)
       await this.gate.quiet()
       await this.something()
       if (this.findings.length > 0) return
@@ -148,22 +148,28 @@ class Run {
       release: this.gate.held.length > 0 ? 10 : 0,
       step: this.tasks.size < TASKS_MAX ? 4 : 0,
       wish: this.tasks.size < TASKS_MAX ? plan.wish_rate : 0,
-      block: this.chain.head_time_ms + 3_000 <= this.now_ms ? 3 : 0.02,
+      block: this.outside.isBlockDue ? 3 : 0.02,
       event: plan.event_rate,
     })
     if (kind === 'release') await this.release()
     else if (kind === 'step') this.startStep()
     else if (kind === 'wish') this.startWish()
-    else if (kind === 'block') this.mine()
+    else if (kind === 'block') this.outside.mine(this.dice.chance(0.9) ? undefined : this.outside.now_ms)
     else await this.event()
   }
 
+  /** Lets something pass, and mostly what follows from it too: how soon another comes in between is the seed's matter. */
   private async release(): Promise<void> {
-    const op = this.dice.pick(this.gate.held)
-    const passage = this.drawPassage(op)
-    this.trace.note(passage === 'through' ? 'release' : passage, `${op.life.name} ${op.kind} ${op.label}`)
-    await this.gate.release(op, passage)
-    this.buryTheDead()
+    let op: Op | undefined = this.dice.pick(this.gate.held)
+    while (op) {
+      const passage = this.drawPassage(op)
+      this.trace.note(passage === 'through' ? 'release' : passage, `${op.life.name} ${op.kind} ${op.label}`)
+      const newest = op.number
+      await this.gate.release(op, passage)
+      this.buryTheDead()
+      const next: Op[] = this.gate.held.filter((one) => one.number > newest)
+      op = next.length > 0 && this.dice.chance(this.plan.momentum) ? next.at(-1) : undefined
+    }
   }
 
   private drawPassage(op: Op): Passage {
@@ -189,9 +195,8 @@ class Run {
     const idle = instance.app.steps.filter((step) => !instance.running.has(step))
     const woken = idle.filter((step) => instance.woken.has(step.name))
     const busy = idle.filter((step) => BUSY_STEPS.has(step.name))
-    const step = this.dice.pick(
-      woken.length > 0 && this.dice.chance(0.6) ? woken : busy.length > 0 && this.dice.chance(0.6) ? busy : idle,
-    )
+    const choice = this.dice.weighted({ woken: woken.length > 0 ? 6 : 0, busy: busy.length > 0 ? 3 : 0, any: 1 })
+    const step = this.dice.pick({ woken, busy, any: idle }[choice])
     this.trace.note('step', `${instance.life.name} ${step.name}`)
     this.start({ instance, name: step.name }, () => this.runStep(instance, step))
   }
@@ -252,70 +257,16 @@ class Run {
     if (finding !== undefined) this.findings.push(finding)
   }
 
-  // What the world does.
-
-  private mine(): void {
-    this.network.deliverLate()
-    const block = this.town.scene.devchain.mine(this.dice.chance(0.9) ? undefined : this.now_ms)
-    this.trace.note('block', `${block.header.number} with ${block.transactions.length}`)
-  }
-
   private async event(): Promise<void> {
-    const { dice, plan } = this
-    const kind = dice.weighted(plan.events)
-    if (kind === 'deposit') this.deposit(dice.pick(this.customers))
-    else if (kind === 'recharge') this.recharge()
-    else if (kind === 'fork') this.fork()
-    else if (kind === 'node_down') this.network.down = !this.network.down
-    else if (kind === 'solid_lag') this.chain.setSolidLag(dice.between(2, 18))
-    else if (kind === 'wall_jump') this.now_ms += dice.pick([-4_000, 10_000, 61_000, 700_000])
-    else if (kind === 'chain_jump') this.jump(dice.pick([30, 61, 90]))
-    else if (kind === 'hour') this.jump(dice.pick([3_590, 3_600, 3_601]))
-    else if (kind === 'blocks') for (let i = 0; i < dice.between(2, 8); i++) this.mine()
-    else if (kind === 'outsider_activates') this.activateFromOutside()
-    else await this.crash()
-    this.trace.note('event', kind)
+    const kind = this.outside.event(this.customers.map(({ deposit_address }) => deposit_address))
+    if (kind === 'crash') await this.crash()
+    if (kind === 'fork' && this.dice.chance(0.3)) await this.audit()
   }
 
   private async crash(): Promise<void> {
     this.dice.pick(this.instances).life.kill()
     await this.gate.quiet()
     this.buryTheDead()
-  }
-
-  private jump(seconds: number): void {
-    this.now_ms = Math.max(this.now_ms, this.chain.head_time_ms) + seconds * 1_000
-    this.network.deliverLate()
-    this.town.scene.devchain.mine(this.now_ms)
-  }
-
-  private fork(): void {
-    const { chain, dice } = this
-    const deep = chain.head_number - chain.solid_block.header.number
-    if (deep < 1) return
-    const blocks = dice.between(1, deep)
-    chain.reorganize(blocks, dice.chance(0.5))
-    // Another producer's slot: the new blocks are not those that were taken back.
-    this.town.scene.devchain.mine(chain.head_time_ms + dice.pick([6_000, 9_000]))
-    for (let made = 1; made < blocks + dice.between(0, 2); made++) this.mine()
-    this.trace.note('fork', `${blocks} blocks, head is ${chain.head_number}`)
-  }
-
-  private deposit(customer: Access): void {
-    const sun = BigInt(this.dice.pick([1_000_001, 3_000_000, 5_900_000, 30_000_000, 50_000_000, 70_000_000]))
-    const taken = pay(this.town, this.dice.pick(this.town.payers), { to: customer.deposit_address, sun })
-    this.trace.note('deposit', `${sun} ${taken ? 'sent' : 'refused'}`)
-  }
-
-  /** Below the least, above the most, and what buys something. */
-  private recharge(): void {
-    const sun = BigInt(this.dice.pick([100_000, 900_000, 1_440_000, 1_500_000, 3_000_001, 5_600_000, 200_000_000]))
-    const taken = pay(this.town, this.dice.pick(this.town.payers), { to: this.town.wallets.recharge_address, sun })
-    this.trace.note('recharge', `${sun} ${taken ? 'sent' : 'refused'}`)
-  }
-
-  private activateFromOutside(): void {
-    pay(this.town, this.dice.pick(this.town.payers), { to: this.dice.pick(this.town.inactive), sun: 1n })
   }
 
   private async audit(): Promise<void> {
@@ -329,7 +280,7 @@ class Run {
     if (this.findings.length > 0) return
     this.trace.note('phase', 'rest')
     this.network.troubles = NO_TROUBLES
-    this.network.down = false
+    this.network.down_for = 0
     this.chain.setSolidLag(Math.min(this.chain.solid_lag_blocks, 3))
     await this.finishTasks()
     this.gate.open = true
@@ -340,9 +291,9 @@ class Run {
         for (const [what, count] of Object.entries(this.auditor.outcomes())) this.trace.add(what, count)
         return
       }
-      this.jump((await this.hasOpenOrders()) ? (round % 3 === 2 ? 70 : 3) : 3_600)
-      for (let i = 0; i < this.chain.solid_lag_blocks + 2; i++) this.mine()
-      this.now_ms = Math.max(this.now_ms, this.chain.head_time_ms) + 1_000
+      const open = await this.hasOpenOrders()
+      this.outside.jump(open ? (round % 3 === 2 ? 70 : 3) : this.dice.pick([3_000, 3_500, 3_600]))
+      this.outside.solidify()
       await this.everyStep()
     }
     if (this.findings.length > 0) return

@@ -2,6 +2,7 @@
 // run different from another. Keys are the same in all runs; everything else is drawn.
 
 import { HDKey } from '@scure/bip32'
+import { mainnetWeights } from '../../devchain/parameters.ts'
 import { type Person, person, Scene, TRX } from '../../devchain/scene.ts'
 import { type Address, addressFromBytes, addressToHex } from '../../src/tron/address.ts'
 import type { Wallets } from '../../src/wallets.ts'
@@ -14,6 +15,9 @@ export type Town = {
   active: Address[]
   inactive: Address[]
   payers: Person[]
+  /** Owners of the pool wallets. */
+  pool: Person[]
+  rest_of_network: { energy_weight_trx: bigint; net_weight_trx: bigint }
 }
 
 const XPUB = HDKey.fromMasterSeed(new Uint8Array(32).fill(1)).derive("m/44'/195'/0'").publicExtendedKey
@@ -39,10 +43,11 @@ const drawAddress = (dice: Dice): Address => addressFromBytes(Uint8Array.of(0x41
 export function buildTown(dice: Dice): Town {
   const stakes = drawStakes(dice)
   const pool = pool_people.slice(0, stakes.length)
-  const funded = [...pool.map((_, i) => `pool ${i}`), 'activation', 'refund', ...PAYERS]
+  const funded = [...pool.map((_, i) => `pool ${i}`), 'refund', ...PAYERS]
   const active = Array.from({ length: dice.between(1, 3) }, () => drawAddress(dice))
   const balances = [
     ...funded.map((name) => ({ address: person(name).address, sun: 10_000_000n * TRX })),
+    { address: activation_person.address, sun: dice.chance(0.1) ? TRX : 1_000n * TRX },
     ...[...active, recharge_person.address].map((address) => ({ address, sun: TRX })),
   ]
   const scene = new Scene({}, { solid_lag_blocks: dice.pick([2, 3, 3, 5, 18]), genesis_balances: balances })
@@ -66,6 +71,8 @@ export function buildTown(dice: Dice): Town {
     active,
     inactive: Array.from({ length: dice.between(1, 2) }, () => drawAddress(dice)),
     payers,
+    pool,
+    rest_of_network: mainnetWeights,
   }
 }
 

@@ -1,0 +1,82 @@
+// What a token's contract says of itself: the names in its functions and events, as Tether's contract has them, and how
+// an event's topics and data read with them.
+
+import { addressOfWord, integerOfWord, topicOf } from './abi.ts'
+import { type Json, withoutDefaults } from './json.ts'
+import { tokenFunctions } from './tokens.ts'
+import type { Log } from './world.ts'
+
+/** The names of a function's arguments; those of functions that have none here are ''. */
+const argumentNames: Readonly<Record<string, readonly string[]>> = {
+  'balanceOf(address)': ['who'],
+  'allowance(address,address)': ['_owner', '_spender'],
+  'getBlackListStatus(address)': ['_maker'],
+  'transfer(address,uint256)': ['_to', '_value'],
+  'transferFrom(address,address,uint256)': ['_from', '_to', '_value'],
+  'approve(address,uint256)': ['_spender', '_value'],
+  'addBlackList(address)': ['_evilUser'],
+  'removeBlackList(address)': ['_clearedUser'],
+  'destroyBlackFunds(address)': ['_blackListedUser'],
+  'issue(uint256)': ['amount'],
+}
+
+type Parameter = { readonly name: string; readonly type: 'address' | 'uint256'; readonly indexed: boolean }
+export type TokenEvent = { readonly name: string; readonly parameters: readonly Parameter[] }
+
+const indexed = (name: string): Parameter => ({ name, type: 'address', indexed: true })
+const address = (name: string): Parameter => ({ name, type: 'address', indexed: false })
+const amount = (name: string): Parameter => ({ name, type: 'uint256', indexed: false })
+
+export const tokenEvents: readonly TokenEvent[] = [
+  { name: 'Transfer', parameters: [indexed('from'), indexed('to'), amount('value')] },
+  { name: 'Approval', parameters: [indexed('owner'), indexed('spender'), amount('value')] },
+  { name: 'Issue', parameters: [amount('amount')] },
+  { name: 'AddedBlackList', parameters: [address('_user')] },
+  { name: 'RemovedBlackList', parameters: [address('_user')] },
+  { name: 'DestroyedBlackFunds', parameters: [address('_blackListedUser'), amount('_balance')] },
+]
+
+const signatureOf = ({ name, parameters }: TokenEvent) => `${name}(${parameters.map(({ type }) => type).join(',')})`
+const byTopic = new Map(tokenEvents.map((event) => [topicOf(signatureOf(event)), event]))
+
+/** An event with its arguments: addresses as 42 hexadecimal characters, numbers in decimal. */
+export type ReadEvent = { readonly event: TokenEvent; readonly values: readonly string[] }
+
+/** Reads a log; undefined when it is no event of a token. */
+export function readLog({ topics, data }: Log): ReadEvent | undefined {
+  const event = byTopic.get(topics[0] ?? '')
+  if (!event) return undefined
+  let topic = 1
+  let word = 0
+  const values = event.parameters.map(({ type, indexed }) => {
+    const text = indexed ? topics[topic++]! : data.slice(word * 64, ++word * 64)
+    return type === 'address' ? addressOfWord(text) : integerOfWord(text).toString()
+  })
+  return { event, values }
+}
+
+/** An event as its source code declares it. */
+export function declarationOf({ name, parameters }: TokenEvent): string {
+  const list = parameters.map((one) => `${one.type} ${one.indexed ? 'indexed ' : ''}${one.name}`)
+  return `${name}(${list.join(', ')})`
+}
+
+export function printAbi(): Json[] {
+  const functions = tokenFunctions.map(({ signature, outputs, view }) => {
+    const [name = '', rest = ''] = signature.split('(', 2)
+    const types = rest.slice(0, -1).split(',').filter(Boolean)
+    return {
+      name,
+      type: 'Function',
+      stateMutability: view ? 'View' : 'Nonpayable',
+      ...withoutDefaults({
+        inputs: types.map((type, index) => withoutDefaults({ name: argumentNames[signature]?.[index], type })),
+        outputs: outputs.map((type) => ({ type })),
+      }),
+    }
+  })
+  const events = tokenEvents.map(({ name, parameters }) => {
+    return { name, type: 'Event', inputs: parameters.map((one) => withoutDefaults(one)) }
+  })
+  return [...functions, ...events]
+}

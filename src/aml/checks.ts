@@ -1,0 +1,347 @@
+// Checks: asking for them, looking them up, counting them.
+//
+//   pending -> processing -> completed (charged) | failed (nothing charged)
+//
+// Concurrent requests are placed together, like orders: one transaction, each judged as if it were alone. How many checks
+// a customer has is kept as sums and changes to them, so that a total is exact at once, and costs the same for ten checks
+// as for ten million. How a check is answered is in answering.ts.
+
+import { chainState } from '../chain/progress.ts'
+import { addSpending, type CappedKey, spentOn } from '../customers/spending.ts'
+import { InvalidParams, ServiceUnavailable } from '../http/endpoint.ts'
+import { customerAccount, holdAll, InsufficientFunds, lockAccounts, REVENUE, WalletNotFound } from '../ledger/ledger.ts'
+import { batched } from '../lib/batch.ts'
+import type { Clock } from '../lib/clock.ts'
+import { Fault } from '../lib/fault.ts'
+import type { NewId } from '../lib/ids.ts'
+import type { Sql, Tx } from '../lib/sql.ts'
+import type { Step } from '../lib/step.ts'
+import type { Address } from '../tron/address.ts'
+import type { Factor } from './scoring.ts'
+
+export type CheckType = 'address' | 'hash'
+export type CheckState = 'pending' | 'processing' | 'completed' | 'failed'
+export const CHECK_STATES: readonly CheckState[] = ['pending', 'processing', 'completed', 'failed']
+
+export type Check = {
+  id: string
+  customer_id: string
+  idempotency_key: string | null
+  type: CheckType
+  network: string
+  address: Address
+  hash: string | null
+  direction: 'deposit' | 'withdrawal' | null
+  state: CheckState
+  price_sun: bigint
+  /** The API key, when it may only spend so much in a day. */
+  key_id: string | null
+  solid_number: bigint
+  due_at: Date
+  tries: number
+  created_at: Date
+  ended_at: Date | null
+  risk_score: string | null
+  risk_level: 'low' | 'medium' | 'high' | null
+  blacklist: boolean
+  risk_factors: Factor[]
+  error: string | null
+  provider: string | null
+  policy: number | null
+  label_set: number | null
+  generation: number | null
+  index_number: bigint | null
+  evidence_sha256: string | null
+  supersedes: string | null
+}
+
+/** What a customer asks for. */
+export type CheckWanted = Pick<
+  Check,
+  'customer_id' | 'idempotency_key' | 'type' | 'network' | 'address' | 'hash' | 'direction'
+> & {
+  capped_key: CappedKey | undefined
+}
+
+export type CheckPlaced = { check: Check; replayed: boolean }
+
+export type Needs = { sql: Sql; clock: Clock; new_id: NewId; wake: (step: string) => void }
+
+/** The hold that pays for a check. */
+export const holdOfCheck = (check_id: string) => `aml:${check_id}`
+
+export type CheckPrices = ReadonlyMap<CheckType, { price_sun: bigint; on_sale: boolean }>
+
+/** What each type of check costs now. */
+export async function checkPrices(sql: Sql | Tx): Promise<CheckPrices> {
+  const rows = await sql<{ type: CheckType; price_sun: bigint; on_sale: boolean }>`
+    select type, price_sun, on_sale from aml_price join aml_service using (type) where until is null order by type`
+  return new Map(rows.map(({ type, ...price }) => [type, price]))
+}
+
+const BATCH_MAX = 256
+
+/** Places one check; concurrent calls share a transaction. Throws 2 when the idempotency key was used for another one, 35
+ *  when the type is off sale, 5 and 6. */
+export function checkPlacer(needs: Needs): (wanted: CheckWanted) => Promise<CheckPlaced> {
+  const place = batched<CheckWanted, CheckPlaced | Fault>(BATCH_MAX, (wanted) =>
+    needs.sql.begin((tx) => placeTogether(tx, needs, wanted)),
+  )
+  return async (wanted) => {
+    const outcome = await place(wanted)
+    if (outcome instanceof Fault) throw outcome
+    if (!outcome.replayed) needs.wake('screen')
+    return outcome
+  }
+}
+
+/** What the checks of a batch are judged by; it changes as they are accepted. */
+type Situation = {
+  now: Date
+  solid_number: bigint
+  prices: CheckPrices
+  free_sun: Map<string, bigint>
+  spent_sun: Map<string, bigint>
+  by_key: Map<string, Check>
+}
+
+const keyOf = (one: { customer_id: string; idempotency_key: string | null }) =>
+  `${one.customer_id} ${one.idempotency_key}`
+
+async function placeTogether(tx: Tx, needs: Needs, wanted: CheckWanted[]): Promise<(CheckPlaced | Fault)[]> {
+  const situation = await readSituation(tx, needs, wanted)
+  const accepted: Check[] = []
+  const outcomes = wanted.map((one) => {
+    const outcome = judge(one, situation, needs.new_id)
+    if (!(outcome instanceof Fault) && !outcome.replayed) accepted.push(outcome.check)
+    return outcome
+  })
+  await write(tx, situation.now, accepted)
+  return outcomes
+}
+
+async function readSituation(tx: Tx, { clock }: Needs, wanted: CheckWanted[]): Promise<Situation> {
+  const now = clock.now()
+  // The lock also makes twins of one idempotency key, in whatever process, come one after the other.
+  const free = await lockAccounts(tx, [...new Set(wanted.map((one) => customerAccount(one.customer_id)))])
+  const keyed = wanted.filter((one) => one.idempotency_key !== null)
+  const earlier =
+    keyed.length === 0
+      ? []
+      : await tx<Check>`
+          select c.* from aml_check as c
+          join unnest(${keyed.map((one) => one.customer_id)}::text[], ${keyed.map((one) => one.idempotency_key)}::text[])
+            as asked (customer_id, idempotency_key)
+          on c.customer_id = asked.customer_id and c.idempotency_key = asked.idempotency_key`
+  const capped = [...new Set(wanted.flatMap(({ capped_key }) => capped_key?.key_id ?? []))]
+  const chain = await chainState(tx)
+  return {
+    now,
+    solid_number: BigInt(chain?.solid_number ?? 0),
+    prices: await checkPrices(tx),
+    free_sun: free,
+    spent_sun: await spentOn(tx, capped, now),
+    by_key: new Map(earlier.map((check) => [keyOf(check), check])),
+  }
+}
+
+/** Judges one check, and books it in the situation when it is accepted. */
+function judge(wanted: CheckWanted, situation: Situation, new_id: NewId): CheckPlaced | Fault {
+  const earlier = wanted.idempotency_key === null ? undefined : situation.by_key.get(keyOf(wanted))
+  if (earlier) {
+    if (!sameMeaning(earlier, wanted)) return InvalidParams('external_id', 'Invalid Idempotency-Key')
+    return { check: earlier, replayed: true }
+  }
+  const price = situation.prices.get(wanted.type)
+  if (!price?.on_sale) return ServiceUnavailable()
+  const account = customerAccount(wanted.customer_id)
+  const free_sun = situation.free_sun.get(account)
+  if (free_sun === undefined) return WalletNotFound()
+  const { price_sun } = price
+  const { capped_key } = wanted
+  const spent_sun = capped_key ? (situation.spent_sun.get(capped_key.key_id) ?? 0n) : 0n
+  if (free_sun < price_sun || (capped_key && spent_sun + price_sun > capped_key.daily_cap_sun))
+    return InsufficientFunds()
+  const check = newCheck(wanted, { id: new_id(), price_sun, situation })
+  situation.free_sun.set(account, free_sun - price_sun)
+  if (capped_key) situation.spent_sun.set(capped_key.key_id, spent_sun + price_sun)
+  if (wanted.idempotency_key !== null) situation.by_key.set(keyOf(wanted), check)
+  return { check, replayed: false }
+}
+
+function sameMeaning(earlier: Check, wanted: CheckWanted): boolean {
+  const parts = ['type', 'network', 'address', 'hash', 'direction'] as const
+  return parts.every((part) => earlier[part] === wanted[part])
+}
+
+function newCheck(
+  wanted: Omit<CheckWanted, 'capped_key'> & { capped_key?: CappedKey | undefined },
+  made: { id: string; price_sun: bigint; situation: Pick<Situation, 'now' | 'solid_number'> },
+): Check {
+  const { capped_key, ...asked } = wanted
+  const { now, solid_number } = made.situation
+  return {
+    ...asked,
+    ...{ id: made.id, state: 'pending', price_sun: made.price_sun, key_id: capped_key?.key_id ?? null, solid_number },
+    ...{ due_at: now, tries: 0, created_at: now, ended_at: null, risk_score: null, risk_level: null, blacklist: false },
+    ...{ risk_factors: [], error: null, provider: null, policy: null, label_set: null, generation: null },
+    ...{ index_number: null, evidence_sha256: null, supersedes: null },
+  }
+}
+
+async function write(tx: Tx, now: Date, checks: readonly Check[]): Promise<void> {
+  if (checks.length === 0) return
+  await insertChecks(tx, checks)
+  await holdAll(
+    tx,
+    checks.map((check) => ({
+      id: holdOfCheck(check.id),
+      debit: customerAccount(check.customer_id),
+      credit: REVENUE,
+      amount_sun: check.price_sun,
+      made_at: now,
+    })),
+  )
+  for (const { key_id, price_sun } of checks) {
+    if (key_id !== null) await addSpending(tx, key_id, { sun: price_sun, at: now })
+  }
+}
+
+async function insertChecks(tx: Tx, checks: readonly Check[]): Promise<void> {
+  const column = <K extends keyof Check>(name: K) => checks.map((check) => check[name])
+  await tx`
+    insert into aml_check (id, customer_id, idempotency_key, type, network, address, hash, direction, price_sun, key_id,
+                           solid_number, due_at, created_at, supersedes)
+    select * from unnest(${column('id')}::text[], ${column('customer_id')}::text[], ${column('idempotency_key')}::text[],
+      ${column('type')}::text[], ${column('network')}::text[], ${column('address')}::text[], ${column('hash')}::text[],
+      ${column('direction')}::text[], ${column('price_sun')}::bigint[], ${column('key_id')}::text[],
+      ${column('solid_number')}::bigint[], ${column('due_at')}::timestamptz[], ${column('created_at')}::timestamptz[],
+      ${column('supersedes')}::text[])`
+  await countChanges(
+    tx,
+    checks.map(({ customer_id }) => ({ customer_id, to: 'pending' })),
+  )
+}
+
+/** Asks again about an address, at no price: the answer stands beside the one it supersedes. */
+export async function placeAgain(
+  tx: Tx,
+  needs: Omit<Needs, 'sql' | 'wake'>,
+  again: { customer_id: string; address: Address; supersedes: string | null },
+): Promise<Check> {
+  const chain = await chainState(tx)
+  const situation = { now: needs.clock.now(), solid_number: BigInt(chain?.solid_number ?? 0) }
+  const { customer_id, address, supersedes } = again
+  const asked = { customer_id, address, type: 'address', network: 'TRX', hash: null, direction: null } as const
+  const check = newCheck({ ...asked, idempotency_key: null }, { id: needs.new_id(), price_sun: 0n, situation })
+  await insertChecks(tx, [{ ...check, supersedes }])
+  return { ...check, supersedes }
+}
+
+/** Notes that checks have come into a state, out of another one or out of nothing. */
+export async function countChanges(
+  tx: Tx,
+  changes: readonly { customer_id: string; from?: CheckState; to: CheckState }[],
+): Promise<void> {
+  const sums = new Map<string, { customer_id: string; state: CheckState; d: number }>()
+  const add = (customer_id: string, state: CheckState, d: number) => {
+    const key = `${customer_id} ${state}`
+    const sum = sums.get(key) ?? { customer_id, state, d: 0 }
+    sum.d += d
+    sums.set(key, sum)
+  }
+  for (const { customer_id, from, to } of changes) {
+    if (from) add(customer_id, from, -1)
+    add(customer_id, to, 1)
+  }
+  const rows = [...sums.values()].filter(({ d }) => d !== 0)
+  if (rows.length === 0) return
+  await tx`
+    insert into aml_count_delta (customer_id, state, d)
+    select * from unnest(${rows.map((row) => row.customer_id)}::text[], ${rows.map((row) => row.state)}::text[],
+                         ${rows.map((row) => row.d)}::bigint[])`
+}
+
+/** Adds the changes to the sums. */
+export function foldCountsStep({ sql }: Pick<Needs, 'sql'>): Step {
+  return {
+    name: 'fold_counts',
+    rest_ms: 1_000,
+    async run() {
+      const folded = await sql`
+        with taken as (
+          delete from aml_count_delta where id in (
+            select id from aml_count_delta order by id limit 5000 for update skip locked)
+          returning customer_id, state, d
+        ), sums as (
+          select customer_id, state, sum(d)::bigint as d from taken group by customer_id, state
+        )
+        insert into aml_count (customer_id, state, n) select customer_id, state, d from sums order by customer_id, state
+        on conflict (customer_id, state) do update set n = aml_count.n + excluded.n
+        returning 1`
+      return folded.length > 0
+    },
+  }
+}
+
+/** The customer's check by its id. */
+export async function findCheck(sql: Sql | Tx, by: { id: string; customer_id: string }): Promise<Check | undefined> {
+  const [check] = await sql<Check>`select * from aml_check where id = ${by.id} and customer_id = ${by.customer_id}`
+  return check
+}
+
+export type HistoryWanted = { customer_id: string; page: number; per_page: number; state: CheckState | undefined }
+
+/** One page of a customer's checks, newest first, and how many there are; both as of one instant. */
+export async function checkHistory(sql: Sql, wanted: HistoryWanted): Promise<{ total: number; checks: Check[] }> {
+  const { customer_id, page, per_page, state } = wanted
+  return sql.begin(async (tx) => {
+    await tx`set transaction isolation level repeatable read, read only`
+    const states = state === undefined ? CHECK_STATES : [state]
+    const [row] = await tx<{ total: bigint }>`
+      select (coalesce((select sum(n) from aml_count where customer_id = ${customer_id} and state = any(${states})), 0)
+        + coalesce((select sum(d) from aml_count_delta where customer_id = ${customer_id} and state = any(${states})), 0)
+        )::bigint as total`
+    const total = Number(row!.total)
+    const offset = (page - 1) * per_page
+    if (offset >= total) return { total, checks: [] }
+    const count = Math.min(per_page, total - offset)
+    // A page near the end is read from there: skipping costs by how much is skipped.
+    const from_end = total - offset - count
+    const ids =
+      offset <= from_end
+        ? await newestIds(tx, { customer_id, state, offset, count })
+        : (await oldestIds(tx, { customer_id, state, offset: from_end, count })).reverse()
+    const checks = await tx<Check>`select * from aml_check where id = any(${ids})`
+    const by_id = new Map(checks.map((check) => [check.id, check]))
+    return { total, checks: ids.map((id) => by_id.get(id)!) }
+  })
+}
+
+type Page = { customer_id: string; state: CheckState | undefined; offset: number; count: number }
+
+// Only ids are skipped over, out of the index; the rows are fetched for the page alone.
+
+async function newestIds(tx: Tx, { customer_id, state, offset, count }: Page): Promise<string[]> {
+  const rows =
+    state === undefined
+      ? await tx<{ id: string }>`
+          select id from aml_check where customer_id = ${customer_id}
+          order by created_at desc, id desc limit ${count} offset ${offset}`
+      : await tx<{ id: string }>`
+          select id from aml_check where customer_id = ${customer_id} and state = ${state}
+          order by created_at desc, id desc limit ${count} offset ${offset}`
+  return rows.map(({ id }) => id)
+}
+
+async function oldestIds(tx: Tx, { customer_id, state, offset, count }: Page): Promise<string[]> {
+  const rows =
+    state === undefined
+      ? await tx<{ id: string }>`
+          select id from aml_check where customer_id = ${customer_id}
+          order by created_at, id limit ${count} offset ${offset}`
+      : await tx<{ id: string }>`
+          select id from aml_check where customer_id = ${customer_id} and state = ${state}
+          order by created_at, id limit ${count} offset ${offset}`
+  return rows.map(({ id }) => id)
+}

@@ -1,0 +1,144 @@
+// What is read with GET: deposits by their transaction, and the reference, which asks nobody else for anything.
+
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { TRX } from '../devchain/scene.ts'
+import { buildServer } from '../src/http/server.ts'
+import { signature } from '../src/http/signature.ts'
+import { systemClock } from '../src/lib/clock.ts'
+import { systemRandom } from '../src/lib/ids.ts'
+import { silentLog } from '../src/lib/log.ts'
+import { makeWorld, type World } from './world.ts'
+
+const UNKNOWN = 'ab'.repeat(32)
+
+async function look(world: World, tx_id: string) {
+  const answer = await world.api.inject({ method: 'GET', url: `/deposits/${tx_id}` })
+  return { status: answer.statusCode, headers: answer.headers, ...answer.json() }
+}
+
+test('a deposit is found by its transaction: what the chain shows, its state, and never whose it is', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer()
+  const payer = world.person('payer')
+  const tx_id = world.pay(anna.deposit_address, 12_500_000n)
+  await world.solidify()
+  const { status, code, request_id, result, headers } = await look(world, tx_id)
+  assert.deepEqual([status, code, headers['x-request-id']], [200, 0, request_id])
+  assert.equal(headers['cache-control'], 'no-store')
+  const { block_number, block_time, ...deposit } = result.deposits[0]
+  assert.equal(result.tx_id, tx_id)
+  assert.deepEqual(deposit, {
+    state: 'credited',
+    reason: null,
+    from_address: payer.address,
+    to_address: anna.deposit_address,
+    amount: 12.5,
+    solid: true,
+  })
+  assert.ok(Number.isInteger(block_number))
+  assert.match(block_time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+  assert.equal((await look(world, tx_id.toUpperCase())).result.tx_id, tx_id)
+})
+
+test('a direct recharge is found with the energy that it bought', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 10)
+  const tx_id = world.pay(world.recharge.address, 3n * TRX, bob)
+  world.mine()
+  await world.settle()
+  const { result } = await look(world, tx_id)
+  const [{ state, amount, energy, solid }] = result.deposits
+  assert.deepEqual([state, amount, energy, solid], ['delivered', 3, 66_666, false])
+})
+
+test('a token that arrives is found with its contract and its amount', async (t) => {
+  const world = await makeWorld(t)
+  const token = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'
+  const [from, to] = [world.person('payer').address, world.recharge.address]
+  const at = world.now
+  // As the follower would write it; in this world it reads no tokens.
+  await world.sql`
+    insert into deposit (tx_id, position, from_address, to_address, token, token_amount, block_number, block_time, state,
+                         reason, due_at, seen_at)
+    values (${UNKNOWN}, 1, ${from}, ${to}, ${token}, ${2n ** 63n}::numeric, 7, ${at}, 'held', 'a token that is not TRX', ${at}, ${at})`
+  const { result } = await look(world, UNKNOWN)
+  const [{ state, reason, amount, token: contract, token_amount }] = result.deposits
+  assert.deepEqual([state, amount, contract, token_amount], ['held', undefined, token, '9223372036854775808'])
+  assert.equal(reason, 'a token that is not TRX')
+})
+
+test('what is no transaction id is 400, a transaction that brought nothing is 404, and another method 405', async (t) => {
+  const world = await makeWorld(t)
+  for (const wrong of ['1', 'ab'.repeat(31), `${UNKNOWN}a`, 'zz'.repeat(32), '%27%3B--', `${UNKNOWN}%00`]) {
+    const { status, code, error, request_id } = await look(world, wrong)
+    assert.deepEqual([status, code, error], [400, 400, 'Not a transaction id'], wrong)
+    assert.match(request_id, /^[0-9a-f-]{36}$/)
+  }
+  const { status, code, error } = await look(world, UNKNOWN)
+  assert.deepEqual([status, code, error], [404, 404, 'No deposit is known of this transaction'])
+  const posted = await world.api.inject({ method: 'POST', url: `/deposits/${UNKNOWN}` })
+  assert.deepEqual([posted.statusCode, posted.headers.allow], [405, 'GET, HEAD'])
+})
+
+test('the reference is read offline: a policy lets nothing in or out, and no file of it names another host', async (t) => {
+  const world = await makeWorld(t)
+  const files = world.app.pages.filter(({ reply }) => !reply)
+  assert.deepEqual(
+    files.map(({ path }) => path),
+    [
+      '/openapi.json',
+      '/docs',
+      '/docs/docs.css',
+      '/docs/docs.js',
+      '/docs/sign.js',
+      '/docs/reader.js',
+      '/docs/reader.css',
+    ],
+  )
+  for (const { path } of files) {
+    const answer = await world.api.inject({ method: 'GET', url: path })
+    assert.equal(answer.statusCode, 200, path)
+    const policy = String(answer.headers['content-security-policy'])
+    assert.match(policy, /^default-src 'none'; script-src 'self'; /)
+    assert.doesNotMatch(policy, /https?:|\*|script-src[^;]*unsafe/, path)
+    assert.equal(answer.headers['x-content-type-options'], 'nosniff')
+    if (path.startsWith('/docs') && !path.includes('reader')) assert.doesNotMatch(answer.body, /\/\/[a-z]+\./, path)
+    const head = await world.api.inject({ method: 'HEAD', url: path })
+    assert.deepEqual([head.statusCode, head.body], [200, ''], path)
+  }
+  const page = (await world.api.inject({ method: 'GET', url: '/docs' })).body
+  for (const [, link] of page.matchAll(/(?:src|href)="([^"]+)"/g)) {
+    assert.ok(link === 'data:,' || files.some(({ path }) => path === `/${link}`), link)
+  }
+})
+
+test('the page signs as the service checks', async () => {
+  const url = new URL('../src/http/sign.js', import.meta.url).href
+  const { sign } = (await import(url)) as { sign: (body: string, secret: string) => Promise<string> }
+  for (const body of ['', '{}', '[]', '{"id": "tx-1"}', '{"note":"ü 🙂"}']) {
+    assert.equal(await sign(body, 'secret'), signature(Buffer.from(body), 'secret'))
+  }
+})
+
+test('pages count against the rate of an address, whatever token is shown', async (t) => {
+  const world = await makeWorld(t)
+  const { app, sql } = world
+  const needs = { sql, clock: systemClock, random: systemRandom, log: silentLog, authenticate: app.authenticate }
+  const server = await buildServer(needs, {
+    endpoints: app.endpoints,
+    pages: app.pages,
+    rate_limit: { per_second: 0.001, burst: 2 },
+  })
+  const status = async (authorization: string) =>
+    (await server.inject({ method: 'GET', url: '/docs', headers: { authorization } })).statusCode
+  assert.deepEqual([await status('Bearer a'), await status('Bearer b'), await status('Bearer c')], [200, 200, 429])
+  await server.close()
+})
+
+test('the document that is served is the one that is kept', async (t) => {
+  const world = await makeWorld(t)
+  const served = (await world.api.inject({ method: 'GET', url: '/openapi.json' })).body
+  assert.equal(served, await readFile(new URL('../openapi.json', import.meta.url), 'utf8'))
+})

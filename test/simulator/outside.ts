@@ -1,0 +1,155 @@
+// What the world does to the service: blocks, forks, jumps of the clocks, people who pay, lost and late transactions, and a
+// network whose numbers drift. Nothing here knows the service.
+
+import type { Address } from '../../src/tron/address.ts'
+import type { Dice } from './dice.ts'
+import type { Network } from './network.ts'
+import type { Events, Plan } from './plan.ts'
+import { pay, type Town } from './town.ts'
+import type { Trace } from './trace.ts'
+
+const DEPOSITS_SUN = [1_000_001, 3_000_000, 5_900_000, 30_000_000, 50_000_000, 70_000_000]
+/** Below the least, what buys something, and above the most. */
+const RECHARGES_SUN = [100_000, 900_000, 1_440_000, 1_500_000, 3_000_001, 5_600_000, 200_000_000]
+/** Together less than the margin that the service adds to a stake. */
+const DRIFT_MAX = 0.004
+
+type Setting = { town: Town; network: Network; dice: Dice; trace: Trace; plan: Plan }
+
+export class Outside {
+  now_ms: number
+  private readonly town: Town
+  private readonly network: Network
+  private readonly dice: Dice
+  private readonly trace: Trace
+  private readonly plan: Plan
+  /** A branch that will be given up, and when. */
+  private detour: { from_block: number; left: number } | undefined
+  private drift = 0
+
+  constructor({ town, network, dice, trace, plan }: Setting) {
+    this.town = town
+    this.network = network
+    this.dice = dice
+    this.trace = trace
+    this.plan = plan
+    this.now_ms = this.chain.head_time_ms + 1_000
+  }
+
+  private get chain() {
+    return this.town.scene.devchain.chain
+  }
+
+  /** Whether the next block is due by the clock on the wall. */
+  get isBlockDue(): boolean {
+    return this.chain.head_time_ms + 3_000 <= this.now_ms
+  }
+
+  mine(time_ms?: number): void {
+    this.network.deliverLate()
+    const block = this.town.scene.devchain.mine(time_ms)
+    this.trace.note('block', `${block.header.number} with ${block.transactions.length}`)
+  }
+
+  /** So many blocks that all before them is solid. */
+  solidify(): void {
+    for (let i = 0; i < this.chain.solid_lag_blocks + 2; i++) this.mine()
+    this.now_ms = Math.max(this.now_ms, this.chain.head_time_ms) + 1_000
+  }
+
+  /** Both clocks, with one block at the end. */
+  jump(seconds: number): void {
+    this.now_ms = Math.max(this.now_ms, this.chain.head_time_ms) + seconds * 1_000
+    this.mine(this.now_ms)
+  }
+
+  /** One thing that happens; 'crash' is for the caller. */
+  event(deposit_addresses: readonly Address[]): keyof Events {
+    const { dice } = this
+    if (this.detour && this.detour.left-- <= 0) this.comeBack()
+    const kind = dice.weighted(this.plan.events)
+    if (kind !== 'fork' && kind !== 'deposit' && kind !== 'recharge') this.trace.note('event', kind)
+    if (kind === 'deposit') this.deposit(dice.pick(deposit_addresses))
+    else if (kind === 'recharge') this.send('recharge', this.town.wallets.recharge_address, dice.pick(RECHARGES_SUN))
+    else if (kind === 'fork') this.fork(this.drawDepth())
+    else if (kind === 'detour') this.wander()
+    else if (kind === 'node_down') this.network.down_for = dice.between(2, 20)
+    else if (kind === 'solid_lag') this.chain.setSolidLag(dice.between(2, 18))
+    else if (kind === 'wall_jump') this.now_ms += dice.pick([-4_000, 10_000, 61_000, 700_000])
+    else if (kind === 'chain_jump') this.jump(dice.pick([30, 61, 90]))
+    else if (kind === 'hour') this.jump(dice.pick([3_000, 3_590, 3_600, 3_601]))
+    else if (kind === 'blocks') for (let i = 0; i < dice.between(2, 8); i++) this.mine()
+    else if (kind === 'outsider_activates') this.send('activate', dice.pick(this.town.inactive), 1)
+    else if (kind === 'drift') this.driftOn()
+    else if (kind === 'stake_leaves') this.unstake()
+    return kind
+  }
+
+  deposit(to: Address): void {
+    this.send('deposit', to, this.dice.pick(DEPOSITS_SUN))
+  }
+
+  private send(what: string, to: Address, sun: number): void {
+    const taken = pay(this.town, this.dice.pick(this.town.payers), { to, sun: BigInt(sun) })
+    this.trace.note(what, `${sun} sun to ${to} ${taken ? 'sent' : 'refused'}`)
+  }
+
+  /** Deep enough for the newest block with transactions, or any depth that is possible. */
+  private drawDepth(): number {
+    const { chain, dice } = this
+    const deep = chain.head_number - chain.solid_block.header.number
+    if (deep < 1) return 0
+    for (let depth = 1; depth <= deep && dice.chance(0.8); depth++) {
+      if (chain.block(chain.head_number - depth + 1)!.transactions.length > 0) return depth
+    }
+    return dice.between(1, deep)
+  }
+
+  /** The newest blocks give way to others: their transactions come again, later or never, and some that had reached
+   *  nobody here are known on the other branch. */
+  private fork(depth: number): void {
+    if (depth < 1) return
+    const { chain, dice } = this
+    chain.reorganize(depth, dice.chance(0.5))
+    this.network.deliverStrays()
+    // Another producer's slot: the new blocks are not those that were taken back.
+    this.mine(chain.head_time_ms + dice.pick([6_000, 9_000]))
+    for (let made = dice.between(0, 1); made < depth; made++) this.mine()
+    this.trace.note('fork', `${depth} blocks, head is ${chain.head_number}`)
+  }
+
+  /** A branch of slow blocks that will be given up: what expires on it has not expired elsewhere. */
+  private wander(): void {
+    if (this.detour) return
+    const { chain, dice } = this
+    const possible = chain.solid_lag_blocks - (chain.head_number - chain.solid_block.header.number) + 1
+    this.detour = { from_block: chain.head_number, left: dice.between(2, 12) }
+    for (let made = 0; made < Math.min(2, Math.max(1, possible)); made++) this.jump(dice.between(30, 70))
+  }
+
+  private comeBack(): void {
+    const depth = this.chain.head_number - (this.detour?.from_block ?? 0)
+    this.detour = undefined
+    if (depth <= this.chain.head_number - this.chain.solid_block.header.number) this.fork(depth)
+  }
+
+  /** Others stake: the same stake yields a little less. */
+  private driftOn(): void {
+    if (this.drift >= DRIFT_MAX) return
+    this.drift += 0.001
+    const grown = (trx: bigint) => trx + (trx * BigInt(Math.round(this.drift * 10_000))) / 10_000n
+    const { energy_weight_trx, net_weight_trx } = this.town.rest_of_network
+    this.chain.decree({
+      kind: 'weights',
+      energy_weight_trx: grown(energy_weight_trx),
+      net_weight_trx: grown(net_weight_trx),
+    })
+  }
+
+  /** The operator takes some stake out of a wallet. */
+  private unstake(): void {
+    const owner = this.dice.pick(this.town.pool)
+    const unfreeze_balance = BigInt(this.dice.between(500, 3_000)) * 1_000_000n
+    this.town.scene.send(owner, 'UnfreezeBalanceV2Contract', { unfreeze_balance, resource: 'ENERGY' })
+  }
+}
