@@ -17,15 +17,24 @@ function reader(...answers: (Partial<AccountState> | Error)[]) {
       return { active: false, contract: false, balance_sun: 0n, permissions: [], ...answer } as AccountState
     },
   }
-  return { receiver: receiverReader({ node }), asked: () => asked }
+  let now_ms = 0
+  const clock = { now: () => new Date(now_ms) }
+  const later = (ms: number) => {
+    now_ms += ms
+  }
+  return { receiver: receiverReader({ clock, node }), asked: () => asked, later }
 }
 
-test('an active address and a contract are remembered; an inactive one is asked again each time', async () => {
+test('an active address and a contract are remembered for a minute; an inactive one is asked again each time', async () => {
   const active = reader({ active: true })
   assert.deepEqual(
     [await active.receiver(ADDRESS), await active.receiver(ADDRESS), active.asked()],
     ['active', 'active', 1],
   )
+  const forgotten = reader({ active: true }, {})
+  const first = await forgotten.receiver(ADDRESS)
+  forgotten.later(60_000)
+  assert.deepEqual([first, await forgotten.receiver(ADDRESS)], ['active', 'inactive'])
   const contract = reader({ active: true, contract: true })
   assert.deepEqual([await contract.receiver(ADDRESS), await contract.receiver(ADDRESS)], ['contract', 'contract'])
   const inactive = reader({}, {}, { active: true })
