@@ -113,6 +113,10 @@ class Round {
   /** Sends all requests for one endpoint. Returns how often each code came back. */
   async attack(endpoint: Endpoint, findings: string[]): Promise<Record<string, number>> {
     const codes: Record<string, number> = {}
+    // What was begun before becomes something that can be asked for, or stopped.
+    await this.world.settle()
+    this.world.mine()
+    await this.world.drain()
     for (let left = this.options.requests_per_endpoint; left > 0; left -= AT_ONCE) {
       const bodies = Array.from({ length: Math.min(left, AT_ONCE) }, () =>
         bodyFor(this.draw, endpoint, this.right as Right),

@@ -173,7 +173,7 @@ function mutated(draw: Draw, good: string, other: string): Buffer {
 export function bodyFor(draw: Draw, endpoint: Endpoint, right: Right): Buffer {
   const shape = endpoint.body as Shape
   const kind = draw()
-  if (kind < 0.6) return Buffer.from(near(draw, shape, right))
+  if (kind < 0.7) return Buffer.from(near(draw, shape, right))
   if (kind < 0.95)
     return mutated(
       draw,

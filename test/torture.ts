@@ -2,10 +2,16 @@
 //
 //   sim      [--runs N] [--seed S] [--json] [--trace LINES]    runs of the simulator, one seed after the other
 //   mutants  [--runs N] [--only TEXT]                          every known mistake must be found within N seeds
+//   fuzz     [--requests-per-endpoint N] [--seed S] [--json]   signed requests, from nearly right to nonsense
 
 import { spawn } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { infect, MUTANTS, staleEdits } from './simulator/mutants.ts'
+
+if (process.argv[2] === 'fuzz') {
+  const { run } = await import('./fuzz.ts')
+  process.exit((await run(process.argv.slice(3))) ? 0 : 1)
+}
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

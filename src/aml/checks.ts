@@ -160,8 +160,10 @@ function judge(wanted: CheckWanted, situation: Situation, new_id: NewId): CheckP
   const { price_sun } = price
   const { capped_key } = wanted
   const spent_sun = capped_key ? (situation.spent_sun.get(capped_key.key_id) ?? 0n) : 0n
-  if (free_sun < price_sun || (capped_key && spent_sun + price_sun > capped_key.daily_cap_sun))
-    return InsufficientFunds()
+  if (free_sun < price_sun) return InsufficientFunds()
+  if (capped_key && spent_sun + price_sun > capped_key.daily_cap_sun) {
+    return InsufficientFunds('daily_cap', 'The daily cap of this key is reached')
+  }
   const check = newCheck(wanted, { id: new_id(), price_sun, situation })
   situation.free_sun.set(account, free_sun - price_sun)
   if (capped_key) situation.spent_sun.set(capped_key.key_id, spent_sun + price_sun)

@@ -11,7 +11,7 @@ import { type Entry, entriesFor } from './entries.ts'
 import { canonical, type Fact } from './evidence.ts'
 import { type Asset, bareHex } from './flow_log.ts'
 import { type Generation, holdingsOf } from './generations.ts'
-import { type LabelEntry, type LoadedList, listsOfSet, namedLabels } from './label_sets.ts'
+import { type LabelEntry, type LoadedList, namedLabels } from './label_sets.ts'
 import { type PathStep, pathsBack, type Transfer, type TransferReader } from './paths.ts'
 import type { Policy } from './policy.ts'
 import {
@@ -43,11 +43,14 @@ export type Bench = {
   sql: Sql
   generation: Generation
   policy: Policy
+  /** The lists of the generation's label set. */
+  lists: readonly LoadedList[]
   reader: TransferReader
   carried_blocks: number
 }
 
-export type Screened = { outcome: Outcome; evidence: string }
+/** `index_number`: the last block that the answer knows. */
+export type Screened = { outcome: Outcome; evidence: string; index_number: number }
 
 /** Factors whose money is followed back. */
 const WAYS_MAX = 6
@@ -219,7 +222,7 @@ type Findings = {
 
 /** Scores what was found, and writes down why. */
 async function conclude(bench: Bench, question: Question, findings: Findings): Promise<Screened> {
-  const { sql, generation, policy, reader, carried_blocks } = bench
+  const { sql, generation, policy, lists, reader, carried_blocks } = bench
   const { screened, source, by_transfer, destinations } = findings
   // Taken now, before anything is awaited: a block may arrive meanwhile.
   const at = {
@@ -239,7 +242,6 @@ async function conclude(bench: Bench, question: Question, findings: Findings): P
   const ways = await pathsBack(reader, followed, since)
   const ends = ways.flatMap((steps) => steps.at(-1)?.transfer.from ?? [])
   const named = await namedLabels(sql, generation.label_set, [screened.address, ...ends])
-  const lists = await listsOfSet(sql, generation.label_set)
   const facts: Fact = {
     engine: ENGINE,
     asked: askedFact(question),
@@ -270,7 +272,7 @@ async function conclude(bench: Bench, question: Question, findings: Findings): P
       risk_factors: outcome.factors.map(({ score, ...factor }) => ({ ...factor, score: score.toFixed(4) })),
     },
   }
-  return { outcome, evidence: canonical(facts) }
+  return { outcome, evidence: canonical(facts), index_number: at.number }
 }
 
 /** Who says, with authority, that the address itself is barred: official lists, the issuer's freeze list, and the

@@ -144,7 +144,7 @@ test('a node that is behind, or has it, or is silent, keeps it alive', async (t)
         return { status: 200, body: JSON.stringify(answers[Number(hostname.split('.').at(-1))]!(pathname)) }
       },
     })
-    return judgeStep({ sql: world.sql, clock: { now: () => new Date(world.now_ms) }, node }).run()
+    return judgeStep({ sql: world.sql, clock: { now: () => world.now }, node }).run()
   }
   const agreeing = nodeWith(solid_number, false)
   assert.equal(await judge(agreeing, nodeWith(solid_number - 1, false)), false, 'one is behind')

@@ -41,8 +41,15 @@ export function stakeFor(amount: number, ratio: Ratio): bigint {
   return stake_sun > STAKE_MIN_SUN ? stake_sun : STAKE_MIN_SUN
 }
 
-/** What can surely be sold of a stake, in units: the inverse of stakeFor(), rounded down. */
-export function sellable(stake_sun: bigint, ratio: Ratio): number {
+/** What can surely be sold of a wallet's room, in units: the inverse of stakeFor(), rounded down, in as many delegations
+ *  as it takes. */
+export function sellable(room_sun: bigint, ratio: Ratio): number {
+  const full = room_sun / DELEGATION_MAX_SUN
+  const rest_sun = room_sun % DELEGATION_MAX_SUN
+  return Number(full) * sellableAtOnce(DELEGATION_MAX_SUN, ratio) + sellableAtOnce(rest_sun, ratio)
+}
+
+function sellableAtOnce(stake_sun: bigint, ratio: Ratio): number {
   if (stake_sun < STAKE_MIN_SUN || ratio.total_weight === 0n) return 0
   const units = (unitsOf(stake_sun, ratio) * 100) / Number(100n + MARGIN_PERCENT)
   return Math.max(0, Math.floor(units) - 1)
@@ -68,7 +75,7 @@ export function choose(amount: number, rooms: readonly Room[], ratio: Ratio): Pa
     let room_sun = room.room_sun
     while (missing > 0) {
       const one_sun = room_sun < DELEGATION_MAX_SUN ? room_sun : DELEGATION_MAX_SUN
-      const part = Math.min(missing, sellable(one_sun, ratio))
+      const part = Math.min(missing, sellableAtOnce(one_sun, ratio))
       if (part <= 0) break
       const stake = { wallet: room.wallet, amount: part, stake_sun: stakeFor(part, ratio) }
       parts.push(stake)

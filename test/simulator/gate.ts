@@ -65,12 +65,15 @@ export class Gate {
   open = true
   /** Counts whatever happens: while it stands still for two turns of the event loop, the service waits for the gate. */
   activity = 0
+  /** How many instances are opening their front door, which takes its turns without passing here. */
+  preparing = 0
   /** Transactions that are open on the server. */
   transactions = 0
   private readonly flying = new Map<Op, Outcome | undefined>()
   private readonly trailing = new Set<Promise<unknown>>()
   private readonly countBlocked: CountBlocked
-  private count = 0
+  /** How many ops have been asked for. */
+  asked = 0
   private bell: () => void = () => {}
 
   constructor(countBlocked: CountBlocked) {
@@ -88,7 +91,7 @@ export class Gate {
         if ('value' in outcome) resolve(outcome.value as T)
         else reject(outcome.thrown)
       }
-      this.held.push({ ...what, number: this.count++, life, act, deliver })
+      this.held.push({ ...what, number: this.asked++, life, act, deliver })
     })
   }
 
@@ -153,7 +156,7 @@ export class Gate {
       before = this.activity
       await turn()
       await turn()
-    } while (before !== this.activity)
+    } while (before !== this.activity || this.preparing > 0)
   }
 
   private unlanded(): number {

@@ -34,13 +34,17 @@ export class Instance {
   readonly app: App
   /** Steps that were woken since they last ran. */
   readonly woken = new Set<string>()
+  /** When it last began to follow the chain. */
+  followed_at_ms = 0
   /** Steps that are running. */
   readonly running = new Set<Step>()
+  private readonly gate: Gate
   private readonly build: () => Promise<FastifyInstance>
   private server: Promise<FastifyInstance> | undefined
 
   constructor(name: string, { sql, gate, network, town, dice, clock, ...settings }: Surroundings) {
     this.life = new Life(name)
+    this.gate = gate
     const held = heldSql(sql, gate, this.life)
     const node = tronNode({
       nodes: Array.from({ length: settings.nodes }, (_, i) => ({ url: `http://node${i}` })),
@@ -66,10 +70,18 @@ export class Instance {
 
   /** A request at the front door. Never answered when the instance is killed meanwhile. */
   async post(path: string, headers: Record<string, string>, body: string): Promise<{ status: number; body: string }> {
-    this.server ??= this.build()
+    this.server ??= this.openDoor()
     const server = await this.server
     const answer = await server.inject({ method: 'POST', url: path, headers, payload: Buffer.from(body) })
     return { status: answer.statusCode, body: answer.body }
+  }
+
+  private async openDoor(): Promise<FastifyInstance> {
+    this.gate.preparing += 1
+    const server = await this.build()
+    await server.ready()
+    this.gate.preparing -= 1
+    return server
   }
 
   /** Runs a step once, and notes what it wakes. True when it moved something. */

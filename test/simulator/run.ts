@@ -31,6 +31,8 @@ export type Verdict = {
 }
 
 const TASKS_MAX = 7
+/** How often blocks are followed, at least, when no trouble keeps them from it. */
+const FOLLOW_MS = 2_000
 /** Steps that production runs most often. */
 const BUSY_STEPS = new Set(['follow', 'sign', 'send', 'settle', 'delegate'])
 
@@ -164,10 +166,10 @@ class Run {
     while (op) {
       const passage = this.drawPassage(op)
       this.trace.note(passage === 'through' ? 'release' : passage, `${op.life.name} ${op.kind} ${op.label}`)
-      const newest = op.number
+      const { asked } = this.gate
       await this.gate.release(op, passage)
       this.buryTheDead()
-      const next: Op[] = this.gate.held.filter((one) => one.number > newest)
+      const next: Op[] = this.gate.held.filter((one) => one.number >= asked)
       op = next.length > 0 && this.dice.chance(this.plan.momentum) ? next.at(-1) : undefined
     }
   }
@@ -193,11 +195,14 @@ class Run {
   private startStep(): void {
     const instance = this.dice.pick(this.instances)
     const idle = instance.app.steps.filter((step) => !instance.running.has(step))
+    // Its timer would have gone off.
+    if (this.outside.now_ms - instance.followed_at_ms > FOLLOW_MS) instance.woken.add('follow')
     const woken = idle.filter((step) => instance.woken.has(step.name))
     const busy = idle.filter((step) => BUSY_STEPS.has(step.name))
     const choice = this.dice.weighted({ woken: woken.length > 0 ? 6 : 0, busy: busy.length > 0 ? 3 : 0, any: 1 })
     const step = this.dice.pick({ woken, busy, any: idle }[choice])
     this.trace.note('step', `${instance.life.name} ${step.name}`)
+    if (step.name === 'follow') instance.followed_at_ms = this.outside.now_ms
     this.start({ instance, name: step.name }, () => this.runStep(instance, step))
   }
 

@@ -1,0 +1,252 @@
+// Screening on the wire.
+
+import { type Static, Type } from 'typebox'
+import {
+  type Customer,
+  type Endpoint,
+  endpoint,
+  InvalidParams,
+  Money,
+  refuses,
+  ServiceUnavailable,
+  unchecked,
+} from '../http/endpoint.ts'
+import { EXAMPLE } from '../http/examples.ts'
+import { InsufficientFunds, WalletNotFound } from '../ledger/ledger.ts'
+import { wireTime } from '../lib/clock.ts'
+import { type FaultKind, fault } from '../lib/fault.ts'
+import { type Json, money } from '../lib/json.ts'
+import type { Sql } from '../lib/sql.ts'
+import { type Address, isAddress } from '../tron/address.ts'
+import {
+  CHECK_STATES,
+  type Check,
+  type CheckPlaced,
+  type CheckWanted,
+  checkHistory,
+  checkPrices,
+  findCheck,
+} from './checks.ts'
+
+export const CheckNotFound: FaultKind = fault(30, 'aml_check_not_found', 'AML check not found')
+
+export type Needs = {
+  sql: Sql
+  placeCheck: (wanted: CheckWanted) => Promise<CheckPlaced>
+}
+
+/** Networks that can be screened. */
+const NETWORKS = ['TRX'] as const
+
+const Factor = Type.Object({
+  name: Type.String({ description: 'Category' }),
+  label: Type.String(),
+  group: Type.String({ description: 'low, medium, high' }),
+  score: Type.Number({ description: 'Share of the money, 0 to 1; the shares sum to 1' }),
+})
+
+const CheckForm = Type.Object({
+  id: Type.String(),
+  type: Type.String({ description: 'address, hash' }),
+  address: Type.String(),
+  hash: Type.Optional(Type.String({ description: 'Of hash checks' })),
+  direction: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], {
+      description: 'Of hash checks: deposit, withdrawal, or null if not given',
+    }),
+  ),
+  network: Type.String(),
+  status: Type.String({ description: CHECK_STATES.join(', ') }),
+  risk_score: Type.Union([Type.String(), Type.Null()], { description: '0.0 to 100.0; null until completed' }),
+  risk_level: Type.Union([Type.String(), Type.Null()], { description: 'low, medium, high; null until completed' }),
+  blacklist: Type.Boolean({ description: 'The address itself is barred by an authority, its issuer, or you' }),
+  risk_factors: Type.Array(Factor, { description: 'The largest first' }),
+  checked_at: Type.String({ description: 'When the check was created' }),
+})
+
+/** A check in the wire's form. */
+export function printCheck(check: Check): Static<typeof CheckForm> {
+  const { id, type, address, hash, direction, network, state, risk_score, risk_level, blacklist, risk_factors } = check
+  return {
+    ...{ id, type, address },
+    ...(hash !== null && { hash, direction }),
+    ...{ network, status: state, risk_score, risk_level, blacklist },
+    // The database keeps an object's keys in an order of its own.
+    risk_factors: risk_factors.map(({ name, label, group, score }) => ({ name, label, group, score })),
+    checked_at: wireTime(check.created_at),
+  }
+}
+
+function readAddress(value: Json | undefined): Address {
+  if (!isAddress(value)) throw InvalidParams('address', 'Invalid address provided')
+  return value
+}
+
+const isAbsent = (value: Json | undefined): value is undefined | null | '' =>
+  value === undefined || value === null || value === ''
+
+function readHash(value: Json | undefined): string {
+  if (isAbsent(value)) throw InvalidParams('hash', 'Hash is required for hash checks')
+  if (typeof value !== 'string' || !/^[0-9a-fA-F]{64}$/.test(value)) throw InvalidParams('hash', 'Invalid hash')
+  return value.toLowerCase()
+}
+
+function readDirection(value: Json | undefined): 'deposit' | 'withdrawal' | null {
+  if (isAbsent(value)) return null
+  if (value !== 'deposit' && value !== 'withdrawal') throw InvalidParams('direction', 'Invalid direction value')
+  return value
+}
+
+/** The header `Idempotency-Key`. */
+function readKey(header: string | string[] | undefined): string | null {
+  if (header === undefined || header === '') return null
+  if (typeof header !== 'string' || header.length > 128) throw InvalidParams('external_id', 'Invalid Idempotency-Key')
+  return header
+}
+
+const cappedKey = ({ key_id, daily_cap_sun }: Customer) =>
+  daily_cap_sun === undefined ? undefined : { key_id, daily_cap_sun }
+
+export function routes({ sql, placeCheck }: Needs): Endpoint[] {
+  return [
+    endpoint({
+      path: '/v1/aml-checks',
+      auth: 'signature',
+      scope: 'aml',
+      summary: 'Types of checks on sale and their prices',
+      body: Type.Object({}),
+      reply: Type.Array(
+        Type.Object({
+          id: Type.String(),
+          type: Type.String({ description: 'address, hash' }),
+          price: Money({ description: 'TRX for one check' }),
+        }),
+      ),
+      faults: [],
+      examples: [{ summary: 'All of them', body: {} }],
+      async handle() {
+        return [...(await checkPrices(sql))].flatMap(([type, { price_sun, on_sale }]) =>
+          on_sale ? [{ id: type, type, price: money(price_sun) }] : [],
+        )
+      },
+    }),
+
+    endpoint({
+      path: '/v1/aml-checks/new',
+      auth: 'signature',
+      scope: 'aml',
+      mutating: true,
+      summary: 'Screen an address, or the other side of a transaction',
+      description:
+        'The price is set aside at once, charged when the check is completed, and given back when it fails. The header `Idempotency-Key` makes a repeated call return the same check. A check never needs a connection to a wallet.',
+      body: Type.Object({
+        type: Type.Enum(['address', 'hash']),
+        network: Type.Enum([...NETWORKS], { fault: () => InvalidParams('network', 'Unsupported network') }),
+        address: unchecked(
+          Type.String({ description: 'What to screen; for a hash check, the recipient in the transaction' }),
+        ),
+        hash: Type.Optional(
+          unchecked(Type.String({ description: 'Needed for a hash check: 64 hexadecimal characters' })),
+        ),
+        direction: Type.Optional(
+          unchecked(
+            Type.String({
+              description:
+                'For a hash check: deposit (the sender is judged by the money it sent; also when absent) or withdrawal (the recipient is)',
+            }),
+          ),
+        ),
+      }),
+      reply: CheckForm,
+      faults: [
+        refuses(InvalidParams, '`network` is not one that is screened', 'network'),
+        refuses(InvalidParams, '`address` is not an address of the network', 'address'),
+        refuses(InvalidParams, '`hash` is missing from a hash check, or is not one', 'hash'),
+        refuses(InvalidParams, '`direction` is neither deposit nor withdrawal', 'direction'),
+        refuses(InvalidParams, 'The Idempotency-Key was used for another check', 'external_id'),
+        refuses(ServiceUnavailable, 'This type of check is off sale'),
+        refuses(WalletNotFound, 'The customer has no wallet'),
+        refuses(InsufficientFunds, 'The balance is below the price'),
+        refuses(InsufficientFunds, 'The daily cap of the key would be passed', 'daily_cap'),
+      ],
+      examples: [
+        { summary: 'An address', body: { type: 'address', network: 'TRX', address: EXAMPLE.address } },
+        {
+          summary: 'A network that is not screened',
+          body: { type: 'address', network: 'BTC', address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq' },
+        },
+      ],
+      async handle({ body, customer, headers, reply_headers }) {
+        const { type, network } = body
+        const address = readAddress(body.address)
+        const hash = type === 'hash' ? readHash(body.hash) : null
+        const direction = type === 'hash' ? readDirection(body.direction) : null
+        const idempotency_key = readKey(headers['idempotency-key'])
+        const { customer_id } = customer
+        const capped_key = cappedKey(customer)
+        const asked = { customer_id, idempotency_key, type, network, address, hash, direction }
+        const { check, replayed } = await placeCheck({ ...asked, capped_key })
+        if (replayed) reply_headers['idempotency-replayed'] = 'true'
+        return printCheck(check)
+      },
+    }),
+
+    endpoint({
+      path: '/v1/aml-checks/check',
+      auth: 'signature',
+      scope: 'aml',
+      summary: 'The state and the result of a check',
+      body: Type.Object({
+        id: Type.String({ minLength: 1, maxLength: 64, fault: () => InvalidParams('id', 'Invalid id') }),
+      }),
+      reply: CheckForm,
+      faults: [
+        refuses(InvalidParams, '`id` is missing or is not text', 'id'),
+        refuses(CheckNotFound, 'The customer has no such check'),
+      ],
+      examples: [{ summary: 'One that is not there', body: { id: '01jq7h6bvf6p5t1amnz6y3n8c4' } }],
+      async handle({ body, customer }) {
+        const check = await findCheck(sql, { id: body.id, customer_id: customer.customer_id })
+        if (!check) throw CheckNotFound()
+        return printCheck(check)
+      },
+    }),
+
+    endpoint({
+      path: '/v1/aml-checks/history',
+      auth: 'signature',
+      scope: 'aml',
+      summary: "The customer's checks, newest first",
+      body: Type.Object({
+        page: Type.Optional(
+          Type.Integer({ minimum: 1, maximum: 1_000_000_000, fault: () => InvalidParams('page', 'Invalid page') }),
+        ),
+        per_page: Type.Optional(
+          Type.Integer({ minimum: 1, maximum: 50, fault: () => InvalidParams('per_page', 'Invalid per_page') }),
+        ),
+        status: Type.Optional(Type.Enum([...CHECK_STATES], { fault: () => InvalidParams('status', 'Invalid status') })),
+      }),
+      reply: Type.Object({
+        page: Type.Integer(),
+        per_page: Type.Integer(),
+        total: Type.Integer({ description: 'Of all checks that pass the filter' }),
+        items: Type.Array(CheckForm),
+      }),
+      faults: [
+        refuses(InvalidParams, '`page` is not an integer from 1', 'page'),
+        refuses(InvalidParams, '`per_page` is not an integer from 1 to 50', 'per_page'),
+        refuses(InvalidParams, '`status` is none of the states', 'status'),
+      ],
+      examples: [
+        { summary: 'The newest ten', body: {} },
+        { summary: 'Those that are completed', body: { status: 'completed', page: 1, per_page: 50 } },
+      ],
+      async handle({ body, customer }) {
+        const { page = 1, per_page = 10, status } = body
+        const { customer_id } = customer
+        const { total, checks } = await checkHistory(sql, { customer_id, page, per_page, state: status })
+        return { page, per_page, total, items: checks.map(printCheck) }
+      },
+    }),
+  ]
+}

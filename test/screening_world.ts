@@ -1,0 +1,228 @@
+// The part of Penstock that screens, on a database and the development chain: blocks are followed, recorded and indexed by
+// the real steps. A test moves money, makes it solid, drains, and asks.
+
+import type { TestContext } from 'node:test'
+import { selectorOf, wordOfAddress, wordOfInteger } from '../devchain/abi.ts'
+import { USDT } from '../devchain/devchain.ts'
+import { type Person, person, Scene, TRX } from '../devchain/scene.ts'
+import { type Needs as AnsweringNeeds, screenStep } from '../src/aml/answering.ts'
+import { type Check, type CheckPlaced, type CheckWanted, checkPlacer, foldCountsStep } from '../src/aml/checks.ts'
+import { recordStep } from '../src/aml/flow_log.ts'
+import { flowGenerations, type Generations, pruneIndexStep } from '../src/aml/generations.ts'
+import { type ListEntry, publishList } from '../src/aml/label_sets.ts'
+import { followStep } from '../src/chain/blocks.ts'
+import { customerAccount, move, openAccount, WORLD } from '../src/ledger/ledger.ts'
+import { idMaker, type NewId } from '../src/lib/ids.ts'
+import { connect, type Sql } from '../src/lib/sql.ts'
+import { drain, type Step } from '../src/lib/step.ts'
+import { addressToHex } from '../src/tron/address.ts'
+import { type Node, tronNode } from '../src/tron/node.ts'
+import { freshDatabase } from './database.ts'
+
+export { USDT } from '../devchain/devchain.ts'
+export { type Person, person, TRX } from '../devchain/scene.ts'
+
+const SOLID = 20
+
+export type ScreeningOptions = { carried_blocks?: number; checkpoint_transfers?: number }
+
+/** One process: its own index in memory. */
+export type ScreeningProcess = { generations: Generations; steps: Step[]; place: (wanted: CheckWanted) => Promise<CheckPlaced> }
+
+export async function makeScreeningWorld(t: TestContext, options: ScreeningOptions = {}): Promise<ScreeningWorld> {
+  const { sql, url } = await freshDatabase(t)
+  const world = new ScreeningWorld(sql, url, options)
+  await world.begin()
+  return world
+}
+
+export class ScreeningWorld {
+  readonly sql: Sql
+  readonly url: string
+  readonly scene: Scene
+  readonly node: Node
+  readonly new_id: NewId
+  readonly clock = { now: () => new Date(this.now_ms) }
+  readonly options: Required<ScreeningOptions>
+  /** The node does not answer. */
+  down = false
+  process!: ScreeningProcess
+  now_ms: number
+  private people = 0
+
+  constructor(sql: Sql, url: string, options: ScreeningOptions) {
+    this.sql = sql
+    this.url = url
+    this.options = { carried_blocks: 10_000, checkpoint_transfers: 1_000_000, ...options }
+    this.scene = new Scene({ bank: 1_000_000_000n * TRX })
+    this.now_ms = this.scene.devchain.head.header.timestamp + 1_000
+    let seed = 1
+    const bytes = (length: number) => Uint8Array.from({ length }, () => (seed = (seed * 48271) % 2147483647) & 255)
+    this.new_id = idMaker(this.clock, { bytes })
+    this.node = tronNode({
+      nodes: [{ url: 'http://devchain' }],
+      transport: async ({ url, body }) => {
+        if (this.down) throw new Error('ECONNREFUSED')
+        return this.scene.devchain.request('POST', new URL(url).pathname, body)
+      },
+    })
+  }
+
+  async begin(): Promise<void> {
+    this.process = this.startProcess()
+    await this.drain()
+  }
+
+  startProcess(sql: Sql = this.sql): ScreeningProcess {
+    const { clock, node, new_id, options } = this
+    const flow = { sql, clock, ...options }
+    const generations = flowGenerations(flow)
+    const tokens = new Set([USDT])
+    const answering: AnsweringNeeds = { sql, clock, node, generations, carried_blocks: options.carried_blocks }
+    const steps = [
+      followStep({ sql, clock, node, tokens }),
+      recordStep({ sql, node, tokens }),
+      generations.step,
+      screenStep(answering),
+      foldCountsStep({ sql }),
+      pruneIndexStep(flow),
+    ]
+    return { generations, steps, place: checkPlacer({ sql, clock, new_id, wake: () => {} }) }
+  }
+
+  connect(): Sql {
+    return connect({ url: this.url })
+  }
+
+  async drain(process = this.process): Promise<void> {
+    await drain(process.steps)
+  }
+
+  mine(blocks = 1): void {
+    this.scene.mine(blocks)
+    this.now_ms = this.scene.devchain.head.header.timestamp + 1_000
+  }
+
+  /** Makes what has happened solid, and lets it be indexed. */
+  async settle(): Promise<void> {
+    this.mine(SOLID)
+    await this.drain()
+  }
+
+  /** Somebody with an account; the money that it begins with is made by decree and is not a transfer. */
+  person(name = `person-${++this.people}`): Person {
+    const one = person(name)
+    this.scene.devchain.fund(one.address, 1_000_000n * TRX)
+    this.scene.post('/devchain/mint', { address: one.address, amount: 1_000_000_000_000n })
+    return one
+  }
+
+  /** Sends TRX, in sun. Returns the transaction's id. */
+  send(from: Person, to: Person, sun: bigint): string {
+    return this.broadcast(from, 'TransferContract', { to_address: to.hex, amount: sun })
+  }
+
+  /** Sends the token, in its smallest unit. */
+  sendToken(from: Person, to: Person, units: bigint): string {
+    const data = selectorOf('transfer(address,uint256)') + wordOfAddress(to.hex) + wordOfInteger(units)
+    return this.call(from, data)
+  }
+
+  /** Puts an address onto the token's freeze list, or takes it off, by a transaction of its owner. */
+  freeze(who: Person, frozen: boolean): string {
+    const name = frozen ? 'addBlackList(address)' : 'removeBlackList(address)'
+    const owner = this.tokenOwner()
+    this.scene.devchain.fund(owner.address, 10_000n * TRX)
+    return this.call(owner, selectorOf(name) + wordOfAddress(who.hex))
+  }
+
+  private tokenOwner(): Person {
+    const key = this.scene.devchain.token_owner_key
+    return { ...person('token owner'), ...personOf(key) }
+  }
+
+  private call(from: Person, data: string): string {
+    const message = { contract_address: addressToHex(USDT), data }
+    return this.broadcast(from, 'TriggerSmartContract', message, 1_000n * TRX)
+  }
+
+  private broadcast(from: Person, type: string, message: Record<string, string | bigint>, fee_limit = 0n): string {
+    const answer = this.scene.send(from, type, message, fee_limit > 0n ? { fee_limit } : {})
+    if (answer.result !== true) throw new Error(`${answer.code}: ${answer.message}`)
+    this.mine()
+    return String(answer.txid)
+  }
+
+  /** Publishes what a list says. */
+  async publish(list: string, entries: readonly (Partial<ListEntry> & Pick<ListEntry, 'address' | 'category'>)[]) {
+    const loading = { list, origin: 'test', passed_over: 0, loaded_at: this.clock.now(), loaded_by: 'test' }
+    const whole = entries.map((entry): ListEntry => ({ ...PLAIN, ...entry }))
+    return this.sql.begin((tx) => publishList(tx, loading, whole))
+  }
+
+  /** A customer with an account and so much TRX. */
+  async customer(trx = 1_000): Promise<string> {
+    const id = this.new_id()
+    await this.sql.begin(async (tx) => {
+      await openAccount(tx, customerAccount(id))
+      const amount_sun = BigInt(trx) * TRX
+      if (trx > 0) await move(tx, { id: `gift:${id}`, debit: WORLD, credit: customerAccount(id), amount_sun, made_at: this.clock.now() })
+    })
+    return id
+  }
+
+  /** Asks, drains, and returns the check as it then stands. */
+  async ask(wanted: Partial<CheckWanted> & Pick<CheckWanted, 'customer_id' | 'address'>, process = this.process): Promise<Check> {
+    const { check } = await process.place({ ...ADDRESS_CHECK, ...wanted })
+    await this.drain(process)
+    return this.check(check.id)
+  }
+
+  async check(id: string): Promise<Check> {
+    const [check] = await this.sql<Check>`select * from aml_check where id = ${id}`
+    return check!
+  }
+
+  async evidence(id: string): Promise<Facts> {
+    const [row] = await this.sql<{ canonical: string }>`select canonical from aml_evidence where check_id = ${id}`
+    return JSON.parse(row!.canonical) as Facts
+  }
+}
+
+/** Evidence, as far as tests look into it. */
+export type Facts = {
+  notes: string[]
+  blacklisted_by: string[]
+  index: Record<string, string>
+  screened: { address: string; in_force: Record<string, unknown> | null; labels: Record<string, string>[] }
+  factors: {
+    category: string
+    share: string
+    usd: string
+    direct_usd: string
+    mean_hops: string | null
+    units: Record<string, string>
+    origins: Record<string, string>[]
+    path: { tx_id: string; from: string; to: string; amount: string; carried: string | null }[]
+  }[]
+  floors: { rule: string; category: string | null; points: string }[]
+  result: Record<string, unknown>
+}
+
+const PLAIN = {
+  entity: 'Somebody',
+  kind: 'curated',
+  confidence: 100,
+  reference: 'test',
+  valid_from: undefined,
+  valid_to: undefined,
+} as const
+
+const ADDRESS_CHECK = {
+  idempotency_key: null,
+  type: 'address',
+  network: 'TRX',
+  hash: null,
+  direction: null,
+  capped_key: undefined,
+} as const
