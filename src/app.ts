@@ -2,6 +2,16 @@
 // and every step. Nothing runs here: main.ts serves the endpoints and starts the steps, tests drain them, the simulator
 // runs them one by one.
 
+import { screenStep } from './aml/answering.ts'
+import { checkPlacer, foldCountsStep } from './aml/checks.ts'
+import { recordStep } from './aml/flow_log.ts'
+import {
+  DEFAULT_CARRIED_BLOCKS,
+  DEFAULT_CHECKPOINT_TRANSFERS,
+  flowGenerations,
+  pruneIndexStep,
+} from './aml/generations.ts'
+import { routes as amlRoutes } from './aml/routes.ts'
 import { judgeStep, type Needs as SignerNeeds, sendStep, signStep } from './chain/attempts.ts'
 import { followStep, pruneStep } from './chain/blocks.ts'
 import { localSigner, type Signer } from './chain/signer.ts'
@@ -81,10 +91,16 @@ export function buildApp(world: World): App {
   const activations = { sql, clock, new_id, node, activation_wallet: wallets.activation }
   const deposits = { sql, clock, recharge_address, recharge_at: world.recharge_at }
   const recharges = { sql, clock, new_id, prices, placeOrder, refund_wallet: wallets.refund }
+  const flow = {
+    ...{ sql, clock, carried_blocks: DEFAULT_CARRIED_BLOCKS },
+    checkpoint_transfers: DEFAULT_CHECKPOINT_TRANSFERS,
+  }
+  const generations = flowGenerations(flow)
   return {
     endpoints: [
       ...marketRoutes({ sql, prices, receiver, placeOrder, node }),
       ...subscriptionRoutes({ sql, clock, new_id, receiver, wake: world.wake }),
+      ...amlRoutes({ sql, placeCheck: checkPlacer({ sql, clock, new_id, wake: world.wake }) }),
       ...treasuryRoutes({ sql, prices, recharge_address }),
     ],
     pages: [...treasuryPages({ sql }), ...referencePages()],
@@ -110,6 +126,11 @@ export function buildApp(world: World): App {
       useStep({ sql, clock }),
       supplyStep({ sql, clock, node, placeOrder }),
       withdrawSupplyStep({ sql }),
+      recordStep({ sql, node, tokens: world.tokens }),
+      generations.step,
+      screenStep({ sql, clock, node, generations, carried_blocks: DEFAULT_CARRIED_BLOCKS }),
+      foldCountsStep({ sql }),
+      pruneIndexStep(flow),
       pruneStep({ sql }),
       pruneNonces({ sql, clock }),
     ],

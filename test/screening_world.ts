@@ -16,6 +16,7 @@ import { idMaker, type NewId } from '../src/lib/ids.ts'
 import { connect, type Sql } from '../src/lib/sql.ts'
 import { drain, type Step } from '../src/lib/step.ts'
 import { addressToHex } from '../src/tron/address.ts'
+import { addressOf } from '../src/tron/keys.ts'
 import { type Node, tronNode } from '../src/tron/node.ts'
 import { freshDatabase } from './database.ts'
 
@@ -27,7 +28,11 @@ const SOLID = 20
 export type ScreeningOptions = { carried_blocks?: number; checkpoint_transfers?: number }
 
 /** One process: its own index in memory. */
-export type ScreeningProcess = { generations: Generations; steps: Step[]; place: (wanted: CheckWanted) => Promise<CheckPlaced> }
+export type ScreeningProcess = {
+  generations: Generations
+  steps: Step[]
+  place: (wanted: CheckWanted) => Promise<CheckPlaced>
+}
 
 export async function makeScreeningWorld(t: TestContext, options: ScreeningOptions = {}): Promise<ScreeningWorld> {
   const { sql, url } = await freshDatabase(t)
@@ -57,7 +62,11 @@ export class ScreeningWorld {
     this.scene = new Scene({ bank: 1_000_000_000n * TRX })
     this.now_ms = this.scene.devchain.head.header.timestamp + 1_000
     let seed = 1
-    const bytes = (length: number) => Uint8Array.from({ length }, () => (seed = (seed * 48271) % 2147483647) & 255)
+    const bytes = (length: number) =>
+      Uint8Array.from({ length }, () => {
+        seed = (seed * 48271) % 2147483647
+        return seed & 255
+      })
     this.new_id = idMaker(this.clock, { bytes })
     this.node = tronNode({
       nodes: [{ url: 'http://devchain' }],
@@ -137,8 +146,9 @@ export class ScreeningWorld {
   }
 
   private tokenOwner(): Person {
-    const key = this.scene.devchain.token_owner_key
-    return { ...person('token owner'), ...personOf(key) }
+    const key = this.scene.devchain.usdt_owner_key
+    const address = addressOf(key)
+    return { key, address, hex: addressToHex(address) }
   }
 
   private call(from: Person, data: string): string {
@@ -166,13 +176,23 @@ export class ScreeningWorld {
     await this.sql.begin(async (tx) => {
       await openAccount(tx, customerAccount(id))
       const amount_sun = BigInt(trx) * TRX
-      if (trx > 0) await move(tx, { id: `gift:${id}`, debit: WORLD, credit: customerAccount(id), amount_sun, made_at: this.clock.now() })
+      if (trx > 0)
+        await move(tx, {
+          id: `gift:${id}`,
+          debit: WORLD,
+          credit: customerAccount(id),
+          amount_sun,
+          made_at: this.clock.now(),
+        })
     })
     return id
   }
 
   /** Asks, drains, and returns the check as it then stands. */
-  async ask(wanted: Partial<CheckWanted> & Pick<CheckWanted, 'customer_id' | 'address'>, process = this.process): Promise<Check> {
+  async ask(
+    wanted: Partial<CheckWanted> & Pick<CheckWanted, 'customer_id' | 'address'>,
+    process = this.process,
+  ): Promise<Check> {
     const { check } = await process.place({ ...ADDRESS_CHECK, ...wanted })
     await this.drain(process)
     return this.check(check.id)

@@ -28,7 +28,7 @@ export function followStep(needs: Needs): Step {
   return {
     name: 'follow',
     rest_ms: 250,
-    wakes: ['settle', 'activated', 'reclaimed', 'reclaim', 'credit', 'arrive', 'refunded', 'use', 'survey', 'judge'],
+    wakes: ['settle', 'activated', 'reclaimed', 'reclaim', 'credit', 'arrive', 'refunded', 'use', 'record', 'survey', 'judge'],
     run: () => follow(needs),
   }
 }
