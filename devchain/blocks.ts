@@ -71,10 +71,17 @@ export function makeBlock(
   return { id: number + bytesToHex(sha256(headerBytes(header))).slice(16), header, ...content }
 }
 
-/** The signature of the block's producer. Made when asked for: nothing in the chain depends on it. */
-export function witnessSignature({ header }: Block, witnesses: readonly Witness[]): string {
-  const witness = witnesses.find(({ address }) => address === header.witness_address)
-  return witness ? sign(bytesToHex(sha256(headerBytes(header))), witness.private_key) : ''
+const signatures = new WeakMap<Block, string>()
+
+/** The signature of the block's producer. Made when first asked for: nothing in the chain depends on it. */
+export function witnessSignature(block: Block, witnesses: readonly Witness[]): string {
+  const known = signatures.get(block)
+  if (known !== undefined) return known
+  const { header } = block
+  const witness = witnesses.find(({ address }) => address === header.witness_address)!
+  const signature = sign(bytesToHex(sha256(headerBytes(header))), witness.private_key)
+  signatures.set(block, signature)
+  return signature
 }
 
 /** The root of the tree over the transactions' hashes; a leaf without a neighbour moves up as it is. */

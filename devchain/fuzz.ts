@@ -16,10 +16,12 @@ import { referenceTo } from './blocks.ts'
 import { USDT } from './devchain.ts'
 import { RandomSeries } from './faults.ts'
 import type { Answer, Exchange } from './http.ts'
-import { parseJson } from './json.ts'
+import { parseJson, printJson } from './json.ts'
+import { printTransaction } from './messages.ts'
 import { Mutator } from './mutation.ts'
 import { audit, type Person, person, Scene, TRX } from './scene.ts'
 import { Layer } from './state.ts'
+import { signedTransaction } from './transactions.ts'
 
 export type FuzzOptions = { readonly seed: string; readonly requests: number; readonly requests_per_block: number }
 
@@ -185,29 +187,25 @@ class Fuzz {
 
   private broadcast(): Exchange {
     const how = this.random.next()
-    if (how < 0.7) return post('/wallet/broadcasthex', { transaction: this.transactionHex(how < 0.35) })
-    const json = this.transactionJson()
-    return { ...post('/wallet/broadcasttransaction', json), body: this.mutate.text(JSON.stringify(json)) }
+    if (how < 0.5) return post('/wallet/broadcasthex', { transaction: bytesToHex(encode(this.transaction(true))) })
+    if (how < 0.7) return post('/wallet/broadcasthex', { transaction: this.brokenHex() })
+    const { raw, signatures } = this.transaction(how < 0.85)
+    const printed = JSON.parse(printJson(printTransaction(signedTransaction(raw, signatures), false)))
+    const body = JSON.stringify(this.random.next() < 0.7 ? this.mutate.object(printed) : printed)
+    const path = this.pick(['broadcasttransaction', 'broadcasttransaction', 'getsignweight', 'getapprovedlist'])
+    return { method: 'POST', path: `/wallet/${path}`, body: this.random.next() < 0.1 ? this.mutate.text(body) : body }
   }
 
-  /** A transaction whose message was changed, or whose bytes were. */
-  private transactionHex(by_bytes: boolean): string {
-    const { raw, signatures } = this.transaction(!by_bytes)
-    const bytes = encodeTransaction(raw, signatures)
-    return bytesToHex(by_bytes ? this.mutate.bytes(bytes) : bytes)
-  }
-
-  private transactionJson(): object {
+  /** The bytes of a transaction with some changed, in the whole or within its raw data. */
+  private brokenHex(): string {
     const { raw, signatures } = this.transaction(false)
-    const hex = bytesToHex(encodeTransaction(raw, signatures))
-    const echo = this.on.post('/wallet/getsignweight', {})
-    const printed = JSON.parse(
-      String(this.on.post('/wallet/broadcasthex', { transaction: hex.slice(0, -2) }).transaction ?? '{}'),
-    )
-    return this.mutate.object({ ...(printed as object), ...(this.random.next() < 0.1 ? echo : {}) }) as object
+    const bytes =
+      this.random.next() < 0.5 ? encode({ raw: this.mutate.bytes(raw), signatures }) : encode({ raw, signatures })
+    return bytesToHex(this.random.next() < 0.5 ? bytes : this.mutate.bytes(bytes))
   }
 
-  private transaction(changed: boolean): { raw: Uint8Array; signatures: string[] } {
+  /** A transaction that makes sense, or one whose message was changed. */
+  private transaction(changed: boolean): Transaction {
     const [type, message] = this.pick(sensibleMessages(this.on))
     const head = this.on.devchain.head
     const owner = this.pick(people)
@@ -235,7 +233,7 @@ class Fuzz {
     const path = `/${this.pick(['wallet', 'wallet', 'walletsolidity'])}/${name}`
     const members = this.mutate.object(sensibleMembers(this.on))
     if (this.random.next() < 0.2) {
-      const pairs = Object.entries(members).map(([key, value]): [string, string] => [key, String(value)])
+      const pairs = Object.entries(members).map(([key, value]): [string, string] => [key, textOf(value)])
       return { method: 'GET', path: `${path}?${this.mutate.text(new URLSearchParams(pairs).toString())}`, body: '' }
     }
     const body = JSON.stringify(members)
@@ -289,15 +287,15 @@ class Fuzz {
   private records(): Map<string, unknown> {
     const view = this.on.devchain.chain.headView()
     if (!(view instanceof Layer)) throw new Error('the head is read through a layer')
-    const tables = Object.entries(view.changes)
-    const found = tables.flatMap(([table, records]) =>
-      Array.from(records, ([key, record]) => [`${table} ${key}`, record] as const),
-    )
-    return new Map<string, unknown>([
-      ...found,
-      ['head', this.on.devchain.head],
-      ['pending', this.on.devchain.chain.pendingSize()],
+    const { head, chain } = this.on.devchain
+    const records = new Map<string, unknown>([
+      ['head', head],
+      ['pending', chain.pendingSize()],
     ])
+    for (const [table, changed] of Object.entries(view.changes)) {
+      for (const [key, record] of changed) records.set(`${table} ${key}`, record)
+    }
+    return records
   }
 
   private block(): void {
@@ -326,6 +324,12 @@ class Fuzz {
     }
   }
 }
+
+const textOf = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : String(value))
+
+type Transaction = { raw: Uint8Array; signatures: string[] }
+
+const encode = ({ raw, signatures }: Transaction) => encodeTransaction(raw, signatures)
 
 const post = (path: string, body: object): Exchange => ({ method: 'POST', path, body: JSON.stringify(body) })
 

@@ -3,6 +3,7 @@
 //
 // The node answers 200 nearly always and puts its exceptions into the body; so does this.
 
+import { MalformedMessage } from '../src/tron/protobuf.ts'
 import { accountRoutes } from './http_accounts.ts'
 import { blockRoutes } from './http_blocks.ts'
 import { builderRoutes } from './http_builders.ts'
@@ -11,7 +12,7 @@ import { networkRoutes } from './http_network.ts'
 import { stakeRoutes } from './http_stakes.ts'
 import { transactionRoutes } from './http_transactions.ts'
 import { int64AsText, type Json, parseJson, printJson } from './json.ts'
-import { NodeException } from './messages.ts'
+import { NodeException, parseException } from './messages.ts'
 import { Refusal } from './refusal.ts'
 import { Arguments, type Node, type Routes } from './routes.ts'
 
@@ -163,6 +164,7 @@ function readArguments(method: string, query: string, body: string): Arguments {
 function describe(error: unknown): string {
   if (error instanceof NodeException) return `class ${error.java_class} : ${error.message}`
   if (error instanceof Refusal) return `class org.tron.core.exception.ContractValidateException : ${error.message}`
+  if (error instanceof MalformedMessage) return describe(parseException(`1:1: ${error.message}`))
   if (error instanceof SyntaxError) return `class com.alibaba.fastjson.JSONException : ${error.message}`
   throw error
 }

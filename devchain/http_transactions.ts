@@ -1,12 +1,13 @@
 // Transactions over HTTP: broadcasting them, finding them, and asking who has signed.
 
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
+import { MalformedMessage } from '../src/tron/protobuf.ts'
 import { accountOf } from './accounts.ts'
 import type { Block, Included } from './blocks.ts'
 import { printPermission } from './http_accounts.ts'
 import { visibleBlock } from './http_blocks.ts'
 import { type Json, type JsonObject, printJson, withoutDefaults } from './json.ts'
-import { printReceipt, printTransaction, readHex, reading, readTransaction } from './messages.ts'
+import { NodeException, printReceipt, printTransaction, readHex, readTransaction } from './messages.ts'
 import { SIGNATURES_MAX } from './parameters.ts'
 import { allows, permissionById, weightOfSignatures } from './permissions.ts'
 import type { Permission } from './records.ts'
@@ -44,9 +45,19 @@ function broadcastTransaction(call: Call): Json {
   return { code: refusal.code, txid, message: given.visible ? refusal.spoken : textHex(refusal.spoken) }
 }
 
+/** Throws the exception of the node's own decoder. */
+function readEncoded(hex: string): SignedTransaction {
+  try {
+    return parseTransaction(hexToBytes(hex))
+  } catch (error) {
+    if (!(error instanceof MalformedMessage)) throw error
+    throw new NodeException('com.google.protobuf.InvalidProtocolBufferException', `Protocol message ${error.message}`)
+  }
+}
+
 function broadcastHex(call: Call): Json {
   const { given } = call
-  const transaction = reading(() => parseTransaction(hexToBytes(readHex(given.text('transaction')))))
+  const transaction = readEncoded(readHex(given.text('transaction')))
   const refusal = tryBroadcast(call, transaction)
   return {
     result: !refusal,

@@ -46,14 +46,14 @@ export class Mutator {
     const bytes = [...given]
     for (let changes = 1 + this.below(4); changes > 0; changes--) {
       const at = this.below(bytes.length + 1)
-      const how = this.below(5)
+      const how = this.below(9)
       if (how === 0) bytes[at] = this.below(256)
       else if (how === 1) bytes.splice(at, 1 + this.below(8))
       else if (how === 2) bytes.splice(at, 0, ...bytes.slice(at, at + 1 + this.below(8)))
       else if (how === 3) bytes.splice(at, 0, this.below(256))
       else bytes[at] = (bytes[at] ?? 0) ^ (1 << this.below(8))
     }
-    return Uint8Array.from(this.below(20) === 0 ? bytes.slice(0, this.below(bytes.length + 1)) : bytes)
+    return Uint8Array.from(this.below(30) === 0 ? bytes.slice(0, this.below(bytes.length + 1)) : bytes)
   }
 
   /** Text with its bytes changed. */

@@ -28,7 +28,8 @@ export class Arguments {
 
   text(name: string): string {
     const value = this.members[name]
-    return value === undefined || value === null ? '' : String(value)
+    if (value === undefined || value === null) return ''
+    return typeof value === 'object' ? JSON.stringify(value) : String(value)
   }
 
   /** An integer, 0 when absent. Throws the exception of a Java parser for other text. */

@@ -6,7 +6,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import type { Block } from './blocks.ts'
 import { Devchain, type DevchainOptions } from './devchain.ts'
-import type { Json } from './json.ts'
+import type { Answer } from './http.ts'
+import { type Json, printJson } from './json.ts'
 import { ChainLog } from './log.ts'
 
 export type BlockNotice = { number: number; id: string; time_ms: number; transactions: number }
@@ -130,11 +131,21 @@ function exchange(devchain: Devchain, request: IncomingMessage, response: Server
   })
   request.on('end', () => {
     const body = Buffer.concat(chunks).toString('utf8')
-    const answer = devchain.request(request.method ?? 'GET', request.url ?? '/', body)
+    const answer = answerOf(devchain, request, body)
     if (answer.status === 0) return void request.socket.destroy()
     const type = answer.content_type ?? 'application/json;charset=utf-8'
     response.writeHead(answer.status, { 'content-type': type }).end(answer.body)
   })
+}
+
+/** What throws is a bug of this program; it must not take the chain away from everybody else. */
+function answerOf(devchain: Devchain, { method = 'GET', url = '/' }: IncomingMessage, body: string): Answer {
+  try {
+    return devchain.request(method, url, body)
+  } catch (error) {
+    process.stderr.write(`${method} ${url} failed: ${error instanceof Error ? error.stack : String(error)}\n`)
+    return { status: 500, body: printJson({ Error: 'the development chain failed; its terminal says how' }) }
+  }
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {

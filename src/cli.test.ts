@@ -85,7 +85,7 @@ const ABSENT: [typed: string, sentence: string][] = [
   ['deposits show 01x', 'No deposit came with the transaction 01x.'],
   ['attempts show 01x', 'There is no attempt 01x.'],
   ['prices remove energy 1-2', 'No tier of energy goes from 1 to 2; in force: 32000-130999, 131000-3000000.'],
-  ['fees set lunch 2', 'There is no flat price lunch; there are: activate_address.'],
+  ['fees set lunch 2', 'There is no flat price lunch; there are: activate_address, aml_address, aml_hash.'],
   ['chain show', 'No block has been followed yet: is a worker running?'],
 ]
 

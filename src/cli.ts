@@ -24,8 +24,8 @@ import {
 } from './admin/command.ts'
 import { customerCommands, keyCommands } from './admin/customers.ts'
 import { orderCommands } from './admin/orders.ts'
-import { planCommands, priceCommands, switchCommands } from './admin/prices.ts'
-import { statementCommands } from './admin/statements.ts'
+import { planCommands } from './admin/plans.ts'
+import { priceCommands, switchCommands } from './admin/prices.ts'
 import { statusCommands } from './admin/status.ts'
 import { type Config, Misuse, readConfig } from './config.ts'
 import { depositAddresses } from './customers/deposit_addresses.ts'
@@ -56,7 +56,6 @@ export type Io = {
 export const COMMANDS: readonly Command[] = [
   ...statusCommands,
   ...customerCommands,
-  ...statementCommands,
   ...keyCommands,
   ...priceCommands,
   ...planCommands,

@@ -96,7 +96,13 @@ test('a flat price and a switch are changed with their history', async (t) => {
     fees.map(({ price_sun }) => price_sun),
     [1_500_000, 1_400_000],
   )
-  await json('services', 'off', 'energy', 'bandwidth', '--reason', 'maintenance')
+  await json('fees', 'set', 'aml_hash', '1.6')
+  const checks = await json<{ price_sun: number }[]>('fees', 'history', 'aml_hash')
+  assert.deepEqual(
+    checks.map(({ price_sun }) => price_sun),
+    [1_600_000, 1_500_000],
+  )
+  await json('services', 'off', 'energy', 'aml_hash', '--reason', 'maintenance')
   await json('services', 'on', '--all')
   const history = await json<{ name: string; on_sale: boolean; made_by: string; reason: string | null }[]>(
     'services',
@@ -154,7 +160,7 @@ test('one of the services that does not exist leaves the others as they were', a
   const { type, json } = await quietDesk(t)
   const { code, err } = await type('services', 'off', 'energy', 'lunch')
   assert.equal(code, 1)
-  assert.match(err, /^There is no service lunch; there are: activate_address, bandwidth, /)
+  assert.match(err, /^There is no service lunch; there are: activate_address, aml_address, aml_hash, bandwidth, /)
   const services = await json<{ on_sale: boolean }[]>('services', 'list')
   assert.ok(services.every(({ on_sale }) => on_sale))
 })

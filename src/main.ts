@@ -1,7 +1,7 @@
 // The process. `start` brings up everything for trying out, `serve` the service alone, `demo` makes one purchase.
 
 import { hash } from 'node:crypto'
-import { rename, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { type Config, Misuse, readConfig, usage } from './config.ts'
 import { demo } from './demo.ts'
 import { systemClock } from './lib/clock.ts'
@@ -89,13 +89,15 @@ function askedToStop(): Promise<void> {
 async function start(config: Config): Promise<void> {
   const stop = askedToStop()
   if (config.role !== 'all') throw new Misuse('start runs everything; roles are for serve.')
-  const starting = startLocal({ config, log: processLog() })
-  const local = await starting
+  // A file of an earlier start would tell whoever waits for it that this one is ready.
+  if (config.ready_file !== undefined) await rm(config.ready_file, { force: true })
+  const local = await startLocal({ config, log: processLog() })
   if (config.ready_file !== undefined) await writeReady(config.ready_file, readyText(local))
   if (config.json) print(readyText(local).trimEnd())
   else announce(local)
   await stop
   if (!config.json) print('Stopping.')
+  if (config.ready_file !== undefined) await rm(config.ready_file, { force: true })
   await local.close()
 }
 

@@ -6,18 +6,17 @@ import { readFile } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { Errors } from 'typebox/schema'
 import { templated } from '../src/http/openapi.ts'
 import { OPENAPI_FILE } from '../src/http/pages.ts'
 import { tryExamples } from './examples.ts'
 import { printFreshReference } from './print.ts'
 import { ROOT } from './source.ts'
+import { checkStrictly } from './strict.ts'
 import { makeWorld } from './world.ts'
 
-type Operation = {
-  operationId: string
-  responses: Record<string, unknown>
-  requestBody: { content: { 'application/json': { examples: Record<string, { value: unknown }> } } }
-}
+type Content = { content: { 'application/json': { schema: object; examples: Record<string, { value: unknown }> } } }
+type Operation = { operationId: string; responses: Record<string, Content>; requestBody: Content }
 type Document = { openapi: string; paths: Record<string, { post?: Operation; get?: Operation }> }
 
 const story = tryExamples()
@@ -57,8 +56,32 @@ test('what the server answers and what the reference names are the same paths', 
   }
 })
 
-test('every example is accepted, but for those that show a refusal on purpose', async () => {
+test('every example fits the schema that stands beside it', async () => {
+  const validator = new Validator()
+  await validator.validate(await kept())
+  const resolved = validator.resolveRefs() as unknown as Document
+  let looked_at = 0
+  for (const { post } of Object.values(resolved.paths)) {
+    if (!post) continue
+    for (const { schema, examples } of [
+      post.requestBody.content['application/json'],
+      post.responses['200']!.content['application/json'],
+    ]) {
+      for (const [name, { value }] of Object.entries(examples)) {
+        // It shows what is answered to a network that is not in the schema.
+        if (post.operationId === 'aml_checks_new' && name === 'example_2') continue
+        const [fits, errors] = Errors(schema, value)
+        assert.ok(fits, `${post.operationId} ${name} ${JSON.stringify(errors)}`)
+        looked_at += 1
+      }
+    }
+  }
+  assert.ok(looked_at > 40)
+})
+
+test('every example is accepted, but for those that show a refusal on purpose, and the strictest client can decode it', async () => {
   const { endpoints, tried } = await story
+  for (const { path, answer } of tried) checkStrictly(path, JSON.stringify(answer))
   for (const { path } of endpoints)
     assert.ok(
       tried.some((call) => call.path === path),
@@ -67,6 +90,9 @@ test('every example is accepted, but for those that show a refusal on purpose', 
   const refused = tried.filter(({ answer }) => (answer as { code: number }).code !== 0)
   assert.deepEqual(
     refused.map(({ path, answer }) => [path, (answer as { code: number }).code]),
-    [],
+    [
+      ['/v1/aml-checks/new', 2],
+      ['/v1/aml-checks/check', 30],
+    ],
   )
 })

@@ -122,6 +122,41 @@ test('the page signs as the service checks', async () => {
   }
 })
 
+test('the page signs calls with what was typed, and nothing else that it sends', async (t) => {
+  type Sent = { method: string; body?: string; loadSpec?: boolean; headers: Record<string, string> }
+  type Started = { url: string; validatorUrl: null; requestInterceptor: (request: Sent) => Promise<Sent> }
+  const fields: Record<string, { value: string }> = { token: { value: '' }, secret: { value: '' } }
+  let started: Started | undefined
+  const browser = {
+    document: { getElementById: (id: string) => fields[id] },
+    SwaggerUIBundle: (given: Started) => {
+      started = given
+    },
+  }
+  Object.assign(globalThis, browser)
+  t.after(() => {
+    for (const name of Object.keys(browser)) Reflect.deleteProperty(globalThis, name)
+  })
+  await import(new URL('../src/http/docs.js', import.meta.url).href)
+  assert.ok(started)
+  assert.deepEqual([started.url, started.validatorUrl], ['openapi.json', null], 'nobody else is asked')
+  const { requestInterceptor: send } = started
+  const headersOf = async (request: Partial<Sent>) =>
+    (await send({ method: 'POST', body: '{"a":1}', headers: {}, ...request })).headers
+  assert.deepEqual(await headersOf({}), {})
+  fields.token!.value = ' pst_1 '
+  fields.secret!.value = 'pss_1'
+  const signed = (body: string) => ({
+    Authorization: 'Bearer pst_1',
+    'X-Signature': signature(Buffer.from(body), 'pss_1'),
+  })
+  assert.deepEqual(await headersOf({}), signed('{"a":1}'))
+  const { body: _none, ...bare } = { method: 'POST', body: '', headers: {} }
+  assert.deepEqual((await send(bare)).headers, signed(''))
+  assert.deepEqual(await headersOf({ method: 'GET' }), {})
+  assert.deepEqual(await headersOf({ loadSpec: true }), {})
+})
+
 test('pages count against the rate of an address, whatever token is shown', async (t) => {
   const world = await makeWorld(t)
   const { app, sql } = world

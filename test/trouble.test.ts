@@ -310,21 +310,36 @@ function growNetwork(world: World, times: bigint): void {
   world.mine()
 }
 
-test('an order whose transaction the signer refuses for good is refunded, and holds no money for ever', async (t) => {
+test('an order beyond what one delegation may stake is split, not refused by the signer', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 200 })
-  // A stake that large is beyond what the signer allows for one delegation.
   growNetwork(world, 5n)
   await world.drain()
   const order = await anna.buyEnergy(bob.address, 3_000_000)
-  for (let minute = 0; minute < 15; minute++) {
-    for (const step of world.app.steps) await step.run().catch(() => {})
-    world.wait(40)
-    world.mine(7)
+  await world.settle()
+  const done = await anna.check(order.id)
+  assert.equal(done.status, 'success')
+  assert.equal(done.delegations.length, 2)
+  assert.ok((await world.energyLimit(bob.address)) >= 3_000_000)
+})
+
+test('an order whose transactions the signer refuses is refunded, and holds no money for ever', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10 })
+  const order = await anna.buyEnergy(bob.address, 65_000)
+  for (let minute = 0; minute < 30; minute++) {
+    for (const step of world.app.steps) {
+      // Somebody spoils what is to be signed: a locked delegation could not be taken back.
+      await world.sql`
+        update attempt set contract = jsonb_set(contract, '{parameter,value,lock}', 'true') where state = 'new'`
+      await step.run().catch(() => {})
+    }
+    world.mine(20)
   }
-  for (const step of world.app.steps) await step.run().catch(() => {})
-  await refunded(anna, order.id, 200)
+  assert.deepEqual(await attempts(world), ['dead', 'dead', 'dead'])
+  await refunded(anna, order.id, 10)
 })
 
 test('a fork that takes activation and delegation: both are done again, and paid once', async (t) => {

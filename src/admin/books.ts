@@ -58,7 +58,7 @@ const ROW_RULES: readonly RowRule[] = [
   },
   {
     rule: 'C4',
-    says: 'holds are those of open orders and subscriptions; what ended was charged or given back',
+    says: 'holds are those of open orders, subscriptions and checks; what ended was charged or given back',
     // `due`: the end that the hold must have come to. A new kind of purchase adds its holds here.
     find: (tx) => tx<Finding>`
       with wanted as (
@@ -71,6 +71,10 @@ const ROW_RULES: readonly RowRule[] = [
                total_sun > 0 and state <> 'error',
                case when state = 'error' then 'release' when state in ('new', 'pending') then 'open' else 'capture' end
         from subscription as s
+        union all
+        select 'aml:' || id, 'customer:' || customer_id, price_sun, price_sun > 0,
+               case state when 'completed' then 'capture' when 'failed' then 'release' else 'open' end
+        from aml_check
       ), held as (
         select hold.id, hold.debit, hold.amount_sun, coalesce(r.kind, 'open') as kind, coalesce(r.amount_sun, hold.amount_sun) as end_sun
         from transfer as hold left join transfer as r on r.hold_id = hold.id where hold.kind = 'hold'
@@ -207,6 +211,10 @@ const ROW_RULES: readonly RowRule[] = [
       select 'fee:' || name, format('the row since %s has no record', since) from fee
       where changed_by <> 'shipped' and not exists (
         select 1 from operator_action as a where a.subject = 'fee:' || name and a.made_at = since)
+      union all
+      select 'fee:aml_' || type, format('the row since %s has no record', since) from aml_price
+      where changed_by <> 'shipped' and not exists (
+        select 1 from operator_action as a where a.subject = 'fee:aml_' || type and a.made_at = since)
       union all
       select 'plan:' || key, format('the version since %s has no record', since) from plan
       where changed_by <> 'shipped' and not exists (

@@ -1,11 +1,10 @@
-// What is sold and for how much: tiers, flat prices, plans, switches. A price is a row that is never changed: a new one begins
+// What is sold and for how much: tiers, flat prices, switches. A price is a row that is never changed: a new one begins
 // when the old one ends, to the instant, and what was in force at any time can be read back. Every process takes a change
 // up within a second; an order keeps the price it was placed at.
 
 import { trxText } from '../lib/json.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import { charge } from '../market/prices.ts'
-import { listPlans, type Plan } from '../subscriptions/plans.ts'
 import type { Resource } from '../tron/node.ts'
 import { type Action, type Change, listActions, misuse, refusal } from './actions.ts'
 import {
@@ -21,7 +20,6 @@ import {
   readTrx,
   text,
   trx,
-  whole,
 } from './command.ts'
 
 const RESOURCES: readonly Resource[] = ['energy', 'bandwidth']
@@ -149,9 +147,11 @@ export async function priceHistory(sql: Sql, wanted: { resource?: Resource | und
 
 export type FeeRow = { name: string; price_sun: bigint; since: Date; until: Date | null; changed_by: string }
 
+/** The flat price of an activation, and those of checks: `aml_` and their type. */
 export async function feesInForce(sql: Sql | Tx): Promise<Omit<FeeRow, 'until'>[]> {
   return sql<Omit<FeeRow, 'until'>>`
-    select name, price_sun, since, changed_by from fee where until is null order by name`
+    select name, price_sun, since, changed_by from fee where until is null
+    union all select 'aml_' || type, price_sun, since, changed_by from aml_price where until is null order by name`
 }
 
 /** Puts a flat price in force and ends the one before. */
@@ -160,32 +160,43 @@ export async function setFee(
   wanted: { name: string; price_sun: bigint; at: Date; changed_by: string },
 ): Promise<Change<Omit<FeeRow, 'until'>[]>> {
   const { name, price_sun, at, changed_by } = wanted
-  await tx`lock table fee in share row exclusive mode`
+  await tx`lock table fee, aml_price in share row exclusive mode`
   const fees = await feesInForce(tx)
   const old = fees.find((fee) => fee.name === name)
   if (!old) throw refusal(`There is no flat price ${name}; there are: ${fees.map((fee) => fee.name).join(', ')}.`)
   if (old.price_sun === price_sun) return { result: fees, actions: [] }
-  await tx`update fee set until = greatest(${at}::timestamptz, since) where name = ${name} and until is null`
-  await tx`insert into fee (name, price_sun, since, changed_by) values (${name}, ${price_sun}, ${at}, ${changed_by})`
-  const action = {
-    subject: `fee:${name}`,
-    before: { price_trx: trxText(old.price_sun) },
-    after: { price_trx: trxText(price_sun) },
+  const type = checkType(name)
+  if (type === undefined) {
+    await tx`update fee set until = greatest(${at}::timestamptz, since) where name = ${name} and until is null`
+    await tx`insert into fee (name, price_sun, since, changed_by) values (${name}, ${price_sun}, ${at}, ${changed_by})`
+  } else {
+    await tx`update aml_price set until = greatest(${at}::timestamptz, since) where type = ${type} and until is null`
+    await tx`
+      insert into aml_price (type, price_sun, since, changed_by) values (${type}, ${price_sun}, ${at}, ${changed_by})`
   }
-  return { result: await feesInForce(tx), actions: [action] }
+  const [before, after] = [old.price_sun, price_sun].map((sun) => ({ price_trx: trxText(sun) }))
+  return { result: await feesInForce(tx), actions: [{ subject: `fee:${name}`, before: before!, after: after! }] }
 }
+
+/** The type of check that a name stands for. */
+const checkType = (name: string): string | undefined => /^aml_(.+)$/.exec(name)?.[1]
 
 export async function feeHistory(sql: Sql, wanted: { name?: string | undefined; limit: number }): Promise<FeeRow[]> {
   const { name = null, limit } = wanted
   return sql<FeeRow>`
-    select name, price_sun, since, until, changed_by from fee
+    select * from (
+      select name, price_sun, since, until, changed_by from fee
+      union all select 'aml_' || type, price_sun, since, until, changed_by from aml_price) as fees
     where ${name}::text is null or name = ${name} order by since desc, name limit ${limit}`
 }
 
 export type SwitchRow = { name: string; on_sale: boolean; changed_by: string }
 
+/** What can be on sale or off, checks included: `aml_` and their type. */
 export async function switches(sql: Sql | Tx): Promise<SwitchRow[]> {
-  return sql<SwitchRow>`select name, on_sale, changed_by from service order by name`
+  return sql<SwitchRow>`
+    select name, on_sale, changed_by from service
+    union all select 'aml_' || type, on_sale, changed_by from aml_service order by name`
 }
 
 /** Puts services on sale or takes them off. Names that stand so already are left alone. */
@@ -194,86 +205,21 @@ export async function setSwitches(
   wanted: { names: readonly string[]; on_sale: boolean; changed_by: string },
 ): Promise<Change<SwitchRow[]>> {
   const { names, on_sale, changed_by } = wanted
-  const before = await tx<SwitchRow>`select name, on_sale, changed_by from service order by name for update`
+  await tx`lock table service, aml_service in share row exclusive mode`
+  const before = await switches(tx)
   for (const name of names) {
     if (before.some((one) => one.name === name)) continue
     throw refusal(`There is no service ${name}; there are: ${before.map((one) => one.name).join(', ')}.`)
   }
   const turned = before.filter((one) => names.includes(one.name) && one.on_sale !== on_sale).map(({ name }) => name)
   await tx`update service set on_sale = ${on_sale}, changed_by = ${changed_by} where name = any(${turned})`
+  await tx`
+    update aml_service set on_sale = ${on_sale}, changed_by = ${changed_by}
+    where 'aml_' || type = any(${turned})`
   const actions = turned.map((name) => ({
-    subject: `service:${name}`,
-    before: { on_sale: !on_sale },
-    after: { on_sale },
+    ...{ subject: `service:${name}`, before: { on_sale: !on_sale }, after: { on_sale } },
   }))
   return { result: await switches(tx), actions }
-}
-
-type PlanRow = Plan & { since: Date; until: Date | null; changed_by: string }
-
-/** What of a plan can be changed. */
-export type PlanTerms = Omit<Plan, 'id' | 'key'>
-
-const TERMS = [
-  ...(['name', 'activation_fee_sun', 'initial_price_sun', 'price_sun', 'included'] as const),
-  ...(['transactions_limit', 'duration_days', 'energy_per_transaction'] as const),
-]
-/** What a plan that was never sold has when nothing is said. */
-const NEW_PLAN = {
-  activation_fee_sun: 0n,
-  included: 0,
-  transactions_limit: 0,
-  duration_days: 0,
-  energy_per_transaction: 65_000,
-}
-
-const termsOf = (plan: Partial<PlanTerms>) => Object.fromEntries(TERMS.map((term) => [term, plan[term]])) as PlanTerms
-
-/** Puts a new version of a plan on sale, with the terms given and, for the rest, those of the version before, which ends.
- *  A plan that was never sold needs a name and its prices. Running subscriptions keep the version they began with. */
-export async function setPlan(
-  tx: Tx,
-  wanted: { key: string; terms: Partial<PlanTerms>; at: Date; changed_by: string },
-): Promise<Change<Plan[]>> {
-  const { key, terms, at, changed_by } = wanted
-  await tx`lock table plan in share row exclusive mode`
-  const [old] = await tx<PlanRow>`select * from plan where key = ${key} and until is null`
-  const after = termsOf({ ...NEW_PLAN, ...old, ...terms })
-  if (TERMS.some((term) => after[term] === undefined)) {
-    throw misuse(`There is no plan ${key}: a new one needs --name, --initial-price and --price.`)
-  }
-  const before = old ? termsOf(old) : null
-  if (before && TERMS.every((term) => before[term] === after[term])) return { result: await listPlans(tx), actions: [] }
-  await endPlan(tx, key, at)
-  await tx`
-    insert into plan (key, name, activation_fee_sun, initial_price_sun, price_sun, included, transactions_limit,
-                      duration_days, energy_per_transaction, since, changed_by)
-    values (${key}, ${after.name}, ${after.activation_fee_sun}, ${after.initial_price_sun}, ${after.price_sun},
-            ${after.included}, ${after.transactions_limit}, ${after.duration_days}, ${after.energy_per_transaction}, ${at},
-            ${changed_by})`
-  return { result: await listPlans(tx), actions: [{ subject: `plan:${key}`, before, after }] }
-}
-
-/** Takes a plan off sale. Running subscriptions go on. */
-export async function removePlan(tx: Tx, { key, at }: { key: string; at: Date }): Promise<Change<Plan[]>> {
-  const [ended] = await endPlan(tx, key, at)
-  if (!ended)
-    throw refusal(`There is no plan ${key}; there are: ${(await listPlans(tx)).map((plan) => plan.key).join(', ')}.`)
-  return {
-    result: await listPlans(tx),
-    actions: [{ subject: `plan:${key}`, before: { name: ended.name }, after: null }],
-  }
-}
-
-const endPlan = (tx: Tx, key: string, at: Date) =>
-  tx<PlanRow>`update plan set until = greatest(${at}::timestamptz, since) where key = ${key} and until is null returning *`
-
-export async function planHistory(
-  sql: Sql,
-  { key = null, limit }: { key?: string | null; limit: number },
-): Promise<PlanRow[]> {
-  return sql<PlanRow>`
-    select * from plan where ${key}::text is null or key = ${key} order by since desc, id desc limit ${limit}`
 }
 
 /** `32000-130999=0.045` */
@@ -294,7 +240,7 @@ function readRange(given: string): Range {
 const asTable = (rows: readonly PriceRow[]) => rows.map(({ until: _, ...row }) => ({ ...row, ...examples(row) }))
 
 /** What a change leads to; its note says whether there was anything to change. */
-function changed<Row>({ result, actions }: Change<Row[]>, value: unknown = result): Change<Answer> {
+export function changed<Row>({ result, actions }: Change<Row[]>, value: unknown = result): Change<Answer> {
   const note = actions.length > 0 ? 'Changed: in force in every process within a second.' : 'It was so already.'
   return { result: { value, note }, actions }
 }
@@ -395,54 +341,5 @@ export const switchCommands = [
         })),
       }
     },
-  }),
-]
-
-const plan = needed(text('PLAN', 'the key of the plan'))
-
-export const planCommands = [
-  command({
-    words: 'plans list',
-    summary: 'the plans that customers can subscribe to',
-    run: async ({ sql }) => ({ value: await listPlans(sql) }),
-  }),
-  change({
-    words: 'plans set',
-    summary: 'put a plan on sale, or change its terms for new subscriptions',
-    details: 'What is not given stays as it is. Running subscriptions keep the terms they began with.',
-    operands: { plan },
-    options: {
-      name: text('NAME', 'what customers read'),
-      activation_fee: trx('TRX', 'charged once'),
-      initial_price: trx('TRX', 'charged at the start'),
-      price: trx('TRX', 'for each transaction served beyond those included'),
-      included: whole('N', 'transactions that the initial price covers', { min: 0, max: 1_000_000 }),
-      transactions_limit: whole('N', 'ends after so many; 0: never', { min: 0, max: 1_000_000 }),
-      duration_days: whole('DAYS', 'ends after so many; 0: never', { min: 0, max: 10_000 }),
-      energy: whole('N', 'energy that an address is kept supplied with (65000)', { max: 10_000_000 }),
-    },
-    async run(tx, _needs, { plan: key, changed_by, at, ...given }) {
-      if (!/^[\w-]{1,64}$/.test(key)) throw misuse('The key of a plan is 1 to 64 letters, digits, - and _.')
-      const wanted = {
-        ...{ name: given.name, activation_fee_sun: given.activation_fee, initial_price_sun: given.initial_price },
-        ...{ price_sun: given.price, included: given.included, transactions_limit: given.transactions_limit },
-        ...{ duration_days: given.duration_days, energy_per_transaction: given.energy },
-      }
-      const terms = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined))
-      return changed(await setPlan(tx, { key, terms, at, changed_by }))
-    },
-  }),
-  change({
-    words: 'plans remove',
-    summary: 'take a plan off sale; running subscriptions go on',
-    operands: { plan },
-    run: async (tx, _needs, { plan: key, at }) => changed(await removePlan(tx, { key, at })),
-  }),
-  command({
-    words: 'plans history',
-    summary: 'every version of the plans, newest first',
-    operands: { plan: text('PLAN', 'only this one') },
-    options: { limit: paging.limit },
-    run: async ({ sql }, { plan: key = null, limit = LIMIT }) => ({ value: await planHistory(sql, { key, limit }) }),
   }),
 ]

@@ -3,26 +3,9 @@
 
 import { createHash } from 'node:crypto'
 import { categoryNumber } from '../flow/categories.ts'
-import type { Kind } from '../flow/labels.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
+import type { ListEntry } from '../lists/entries.ts'
 import type { Address } from '../tron/address.ts'
-
-/** What a list says about one address. */
-export type ListEntry = {
-  address: Address
-  /** Name of a category. */
-  category: string
-  entity: string
-  kind: Kind
-  /** 0 to 100. */
-  confidence: number
-  /** Where the publisher says so. */
-  reference: string
-  /** Undefined: since ever. */
-  valid_from: Date | undefined
-  /** Undefined: still. Not valid at this instant itself. */
-  valid_to: Date | undefined
-}
 
 export type LabelEntry = Omit<ListEntry, 'valid_from' | 'valid_to'> & {
   list: string

@@ -91,7 +91,7 @@ function operation(endpoint: Endpoint, calls: readonly Tried[]): Part {
     security: auth === 'signature' ? [{ token: [], signature: [] }] : [],
     parameters: [
       ...(auth === 'signature' ? ['Timestamp', 'Nonce', 'SignatureV2'] : []),
-      ...(mutating && 'external_id' in body.properties && faults.some(isReused) ? ['IdempotencyKey'] : []),
+      ...(mutating && faults.some(isReused) ? ['IdempotencyKey'] : []),
     ].map((name) => ref('parameters', name)),
     requestBody: {
       required: has_parameters,

@@ -86,6 +86,11 @@ export function activatedStep({ sql, node }: Pick<Needs, 'sql' | 'node'>): Step 
   async function conclude({ id, address, attempt }: Tried): Promise<boolean> {
     if (attempt !== 'dead') {
       await sql`update activation set state = 'active' where id = ${id} and state = 'activating'`
+      // After a fork it may be another transaction than the one that was shown.
+      await sql`
+        update orders set tx_id = t.tx_id from activation as a join attempt as t on t.id = a.attempt_id
+        where a.id = ${id} and orders.activation_id = a.id and orders.service = 'activate_address'
+          and orders.state = 'success' and orders.tx_id <> t.tx_id`
       return true
     }
     const { active } = await node.account(address)

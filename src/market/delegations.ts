@@ -96,12 +96,19 @@ export function reclaimStep(needs: Needs): Step {
 }
 
 async function reclaim(tx: Tx, needs: Needs, ids: readonly string[]): Promise<boolean> {
+  // A fork may have moved a delegation to another block since its hour was counted; now that it is solid, that is final.
+  const moved = await tx`
+    update delegation set delegated_at = a.block_time, expires_at = a.block_time + (expires_at - delegated_at)
+    from attempt as a
+    where a.id = attempt_id and delegation.id = any(${ids}) and delegation.state = 'active' and a.state = 'solid'
+      and delegated_at <> a.block_time
+    returning delegation.id`
   const due = await tx<Delegation>`
     select d.* from delegation as d join attempt as a on a.id = d.attempt_id
     where d.id = any(${ids}) and d.state = 'active' and a.state = 'solid'
       and d.expires_at <= (select head_time from chain)
     order by d.id for update of d skip locked`
-  if (due.length === 0) return false
+  if (due.length === 0) return moved.length > 0
   const wanted = due.map((delegation) => ({
     subject: `reclaim:${delegation.id}`,
     contract: operation('UnDelegateResourceContract', delegation, needs.permissions),

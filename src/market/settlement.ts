@@ -128,6 +128,7 @@ async function settleOrder(tx: Tx, needs: Needs, id: string): Promise<boolean> {
     select a.state, t.state as attempt, t.tx_id from activation as a left join attempt as t on t.id = a.attempt_id
     where a.id = ${order.activation_id}`
   const moved = before.some((part, i) => part.state !== parts[i]?.state)
+  if (order.state === 'success') await showDelivered(tx, order, parts)
   if (order.state === 'success' || order.state === 'failed') return moved
   const concluded = await conclude(tx, needs, { order: await reread(tx, id), parts, activation })
   return moved || concluded
@@ -169,6 +170,18 @@ async function settlePart(tx: Tx, order: Order, part: Tried): Promise<void> {
   }
 }
 
+/** The transaction that an order shows: energy's, where there are several. */
+function shownOf(parts: readonly Tried[]): string | null | undefined {
+  const delivered = parts.filter((part) => part.state !== 'failed')
+  return (delivered.find((part) => part.resource === 'energy') ?? delivered[0])?.attempt_tx_id
+}
+
+/** A success whose part was delegated again shows the transaction that is on the chain. */
+async function showDelivered(tx: Tx, order: Order, parts: readonly Tried[]): Promise<void> {
+  const tx_id = shownOf(parts)
+  if (tx_id && tx_id !== order.tx_id) await tx`update orders set tx_id = ${tx_id} where id = ${order.id}`
+}
+
 type Situation = { order: Order; parts: Tried[]; activation: Activation | undefined }
 
 /** Makes an open order a success or a failure when nothing more has to be waited for. */
@@ -185,8 +198,7 @@ async function conclude(tx: Tx, { clock }: Needs, { order, parts, activation }: 
       : fail(tx, order, parts, now)
   }
   if (order.to_delegate) return waits_too_long ? fail(tx, order, parts, now) : false
-  const delivered = parts.filter((part) => part.state !== 'failed')
-  const tx_id = (delivered.find((part) => part.resource === 'energy') ?? delivered[0])?.attempt_tx_id
+  const tx_id = shownOf(parts)
   if (!tx_id) return false
   const refund_sun = activation !== undefined && activation.tx_id === null ? order.fee_sun : 0n
   return succeed(tx, { order, tx_id, refund_sun, now })

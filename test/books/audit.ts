@@ -7,15 +7,26 @@ import { AT_REST, depositsAreKnown, fundsAreThere, type Place } from './rest.ts'
 import { type Rows, readRows } from './rows.ts'
 import { ALWAYS, type Books } from './rules.ts'
 
+export type Sources = {
+  client: pg.Client
+  post: Post
+  /** Accounts that only the service acts for. */
+  wallets: readonly string[]
+  /** Where the service began, or earlier. */
+  from_block: number
+}
+
 export class Auditor {
   private readonly client: pg.Client
   private readonly post: Post
   private readonly wallets: readonly string[]
+  private readonly from_block: number
   private branch: Branch | undefined
   private rows: Rows | undefined
   private units_per_trx = { energy: 0, bandwidth: 0 }
 
-  constructor({ client, post, wallets }: { client: pg.Client; post: Post; wallets: readonly string[] }) {
+  constructor({ client, post, wallets, from_block }: Sources) {
+    this.from_block = from_block
     this.client = client
     this.post = post
     this.wallets = wallets
@@ -48,7 +59,7 @@ export class Auditor {
   private async read(): Promise<Books> {
     const rows = await readRows(this.client)
     this.rows = rows
-    this.branch = await readBranch(this.post, this.branch)
+    this.branch = await readBranch(this.post, this.from_block, this.branch)
     const state = await this.post('/wallet/getaccountresource', { address: this.wallets[0], visible: true })
     const units = (resource: string) =>
       Number(at(state, `Total${resource}Limit`)) / Number(at(state, `Total${resource}Weight`))

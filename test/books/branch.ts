@@ -34,8 +34,8 @@ export function at(value: unknown, ...place: (string | number)[]): unknown {
   return found
 }
 
-/** Reads the branch from block 1, or goes on from an earlier reading as far as that still holds. */
-export async function readBranch(post: Post, earlier?: Branch): Promise<Branch> {
+/** Reads the branch from a block on, or goes on from an earlier reading as far as that still holds. */
+export async function readBranch(post: Post, from_block: number, earlier?: Branch): Promise<Branch> {
   const numberOf = async (path: string) =>
     Number(at(await post(path, { detail: false }), 'block_header', 'raw_data', 'number'))
   const head_number = await numberOf('/wallet/getblock')
@@ -43,7 +43,7 @@ export async function readBranch(post: Post, earlier?: Branch): Promise<Branch> 
   const blocks = [...(earlier?.blocks ?? [])]
   // What was solid stays; above that a fork may have changed everything.
   while (blocks.length > 0 && blocks.at(-1)!.number > Math.min(earlier?.solid_number ?? 0, head_number)) blocks.pop()
-  for (let start = (blocks.at(-1)?.number ?? 0) + 1; start <= head_number; start += AT_ONCE) {
+  for (let start = blocks.at(-1) ? blocks.at(-1)!.number + 1 : from_block; start <= head_number; start += AT_ONCE) {
     const asked = { startNum: start, endNum: Math.min(start + AT_ONCE, head_number + 1), visible: true }
     const list = at(await post('/wallet/getblockbylimitnext', asked), 'block') ?? []
     for (const one of list as unknown[]) blocks.push(blockOf(one))

@@ -55,6 +55,8 @@ export type CountBlocked = () => Promise<number>
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
+/** The longest that anything takes from one thing to the next without passing here: a request through the server. */
+const STILL_TURNS = 6
 /** Wait for this long before the server is asked whether somebody is blocked; it is asked again and again. */
 const PATIENCE_MS = 1
 const STUCK_MS = 30_000
@@ -63,7 +65,7 @@ export class Gate {
   readonly held: Op[] = []
   /** When open, everything passes at once, and unseen. */
   open = true
-  /** Counts whatever happens: while it stands still for two turns of the event loop, the service waits for the gate. */
+  /** Counts whatever happens: while it stands still for some turns of the event loop, the service waits for the gate. */
   activity = 0
   /** How many instances are opening their front door, which takes its turns without passing here. */
   preparing = 0
@@ -154,8 +156,7 @@ export class Gate {
     let before: number
     do {
       before = this.activity
-      await turn()
-      await turn()
+      for (let turns = 0; turns < STILL_TURNS; turns++) await turn()
     } while (before !== this.activity || this.preparing > 0)
   }
 

@@ -84,6 +84,7 @@ class Run {
       client: ground.auditor,
       post: async (path, body) => this.town.scene.post(path, body as Record<string, never>),
       wallets: walletsOf(this.town.wallets).map(({ address }) => address),
+      from_block: this.chain.solid_block.header.number,
     })
     this.outside = new Outside({ ...this, dice: this.dice.fork('outside') })
   }
@@ -347,6 +348,7 @@ class Run {
       union all select 1 from attempt where state not in ('solid', 'dead')
       union all select 1 from activation where state in ('new', 'activating')
       union all select 1 from delegation where state not in ('ended', 'failed')
+      union all select 1 from deposit where state in ('received', 'delivering', 'returning', 'refunding')
       union all select 1 from cursor, chain where cursor.number < solid_number limit 1`
     return row === undefined
   }

@@ -23,11 +23,18 @@ export type Town = {
 const XPUB = HDKey.fromMasterSeed(new Uint8Array(32).fill(1)).derive("m/44'/195'/0'").publicExtendedKey
 const PAYERS = ['payer 1', 'payer 2']
 const POOL_MAX = 3
-const pool_people = Array.from({ length: POOL_MAX }, (_, i) => person(`pool ${i}`))
-const activation_person = person('activation')
-const recharge_person = person('recharge')
-const refund_person = person('refund')
-const payers = PAYERS.map(person)
+const people = new Map<string, Person>()
+/** Keys cost a millisecond each, and are the same in all runs. */
+function personOf(name: string): Person {
+  const known = people.get(name) ?? person(name)
+  people.set(name, known)
+  return known
+}
+const pool_people = Array.from({ length: POOL_MAX }, (_, i) => personOf(`pool ${i}`))
+const activation_person = personOf('activation')
+const recharge_person = personOf('recharge')
+const refund_person = personOf('refund')
+const payers = PAYERS.map(personOf)
 
 /** Stakes in whole TRX: enough for some orders, and in some runs for hardly one. A 32,000 energy order takes some 3,400. */
 function drawStakes(dice: Dice): { energy: number; bandwidth: number }[] {
@@ -46,7 +53,7 @@ export function buildTown(dice: Dice): Town {
   const funded = [...pool.map((_, i) => `pool ${i}`), 'refund', ...PAYERS]
   const active = Array.from({ length: dice.between(1, 3) }, () => drawAddress(dice))
   const balances = [
-    ...funded.map((name) => ({ address: person(name).address, sun: 10_000_000n * TRX })),
+    ...funded.map((name) => ({ address: personOf(name).address, sun: 10_000_000n * TRX })),
     { address: activation_person.address, sun: dice.chance(0.1) ? TRX : 1_000n * TRX },
     ...[...active, recharge_person.address].map((address) => ({ address, sun: TRX })),
   ]

@@ -1,0 +1,225 @@
+// How fast and how large the development chain is: transactions through its HTTP interface with real signatures, beside
+// the recovery of signers alone, which bounds it; blocks on demand; a block of 5,000; a million accounts; and how long
+// after its start it answers.
+
+import { spawn } from 'node:child_process'
+import { hash } from 'node:crypto'
+import { Agent, request } from 'node:http'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { bytesToHex } from '@noble/hashes/utils.js'
+import { referenceTo } from '../devchain/blocks.ts'
+import { Devchain } from '../devchain/devchain.ts'
+import { addressToHex } from '../src/tron/address.ts'
+import { addressOf, recoverAddress, sign } from '../src/tron/keys.ts'
+import { contract, encodeRawData, encodeTransaction, transactionId } from '../src/tron/transaction.ts'
+
+const SENDERS = 50
+const SENT = 1500
+const CONNECTIONS = 16
+const LARGE_BLOCK = 5000
+const EMPTY_BLOCKS = 20_000
+const ACCOUNTS = 1_000_000
+const STARTS = 5
+const RECOVERIES = 300
+const FUNDING_SUN = 1_000_000_000_000n
+const LARGE_BLOCK_MS_MAX = 1000
+const ACCOUNTS_MIB_MAX = 1024
+const FIRST_ANSWER_MS_MAX = 1000
+
+const keys = Array.from({ length: SENDERS }, (_, index) => hash('sha256', `bench sender ${index}`))
+const cli = fileURLToPath(new URL('../devchain/cli.ts', import.meta.url))
+
+type Signed = { readonly id: string; readonly hex: string; readonly signature: string }
+
+/** Signed transfers of one sun, each of another id. */
+function transfers(devchain: Pick<Devchain, 'head'>, count: number): Signed[] {
+  const { header } = devchain.head
+  const addresses = keys.map((key) => addressToHex(addressOf(key)))
+  return Array.from({ length: count }, (_, index) => {
+    const from = index % SENDERS
+    const message = { owner_address: addresses[from]!, to_address: addresses[(from + 1) % SENDERS]!, amount: 1n }
+    const raw = encodeRawData({
+      ...referenceTo(devchain.head),
+      expiration: header.timestamp + 3_600_000,
+      timestamp: header.timestamp + index,
+      contract: [contract('TransferContract', message)],
+    })
+    const id = transactionId(raw)
+    const signature = sign(id, keys[from]!)
+    return { id, signature, hex: bytesToHex(encodeTransaction(raw, [signature])) }
+  })
+}
+
+function chain(): Devchain {
+  const genesis_balances = keys.map((key) => ({ address: addressOf(key), sun: FUNDING_SUN }))
+  return new Devchain({ genesis_time_ms: 1_780_000_000_000, genesis_balances, pending_max: 2 * LARGE_BLOCK })
+}
+
+/** Time to make a block of many transactions that wait for it, with their signatures already checked. */
+function blockOfMany(): number {
+  const devchain = chain()
+  for (const { hex } of transfers(devchain, LARGE_BLOCK)) {
+    devchain.request('POST', '/wallet/broadcasthex', JSON.stringify({ transaction: hex }))
+  }
+  const started_ms = performance.now()
+  const { transactions } = devchain.mine()
+  const taken_ms = performance.now() - started_ms
+  if (transactions.length !== LARGE_BLOCK) throw new Error(`the block has ${transactions.length} transactions`)
+  return taken_ms
+}
+
+function emptyBlocksPerSecond(): number {
+  const devchain = chain()
+  const started_ms = performance.now()
+  for (let made = 0; made < EMPTY_BLOCKS; made++) devchain.mine()
+  return (EMPTY_BLOCKS * 1000) / (performance.now() - started_ms)
+}
+
+type Started = { readonly url: string; readonly first_answer_ms: number; stop(): Promise<void> }
+
+/** The command in a process of its own, up to its first answer. */
+async function start(...options: string[]): Promise<Started> {
+  const started_ms = performance.now()
+  const child = spawn(process.execPath, [cli, '--port', '0', '--block-time', '0', ...options])
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const url = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (line.startsWith('listening on ')) resolve(line.slice('listening on '.length))
+    })
+    child.once('close', () => reject(new Error('the development chain ended before it listened')))
+  })
+  await ask(url, '/wallet/getnowblock', '{}')
+  const first_answer_ms = performance.now() - started_ms
+  return {
+    url,
+    first_answer_ms,
+    async stop() {
+      child.kill('SIGTERM')
+      await closed
+    },
+  }
+}
+
+/** Without an agent every question has a connection of its own. */
+function ask(url: string, path: string, body: string, agent: Agent | false = false): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const asked = request(`${url}${path}`, { method: 'POST', agent }, (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('data', (chunk: string) => {
+        text += chunk
+      })
+      response.on('end', () => resolve(text))
+    })
+    asked.on('error', reject)
+    asked.end(body)
+  })
+}
+
+/** Transactions that the command's HTTP interface takes in a second, over several connections. */
+async function broadcastsPerSecond(): Promise<number> {
+  const served = await start()
+  for (const key of keys) {
+    await ask(served.url, '/devchain/fund', JSON.stringify({ address: addressOf(key), sun: 1_000_000_000_000 }))
+  }
+  const { head } = JSON.parse(await ask(served.url, '/devchain/mine', '{}')) as { head: Head }
+  const waiting = transfers({ head: blockOf(head) }, SENT)
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
+  const started_ms = performance.now()
+  await Promise.all(
+    Array.from({ length: CONNECTIONS }, async () => {
+      for (let next = waiting.pop(); next; next = waiting.pop()) {
+        const answer = await ask(served.url, '/wallet/broadcasthex', JSON.stringify({ transaction: next.hex }), agent)
+        if (!answer.includes('"result":true')) throw new Error(answer)
+      }
+    }),
+  )
+  const taken_ms = performance.now() - started_ms
+  agent.destroy()
+  await served.stop()
+  return (SENT * 1000) / taken_ms
+}
+
+type Head = { readonly id: string; readonly time_ms: number }
+
+/** As much of a block as referring to it takes. */
+const blockOf = ({ id, time_ms }: Head) => ({ id, header: { timestamp: time_ms } }) as Devchain['head']
+
+/** Signers recovered in a second and nothing else, in this process. */
+function recoveriesPerSecond(): number {
+  const signed = transfers(chain(), RECOVERIES)
+  const started_ms = performance.now()
+  for (const { id, signature } of signed) recoverAddress(id, signature)
+  return (RECOVERIES * 1000) / (performance.now() - started_ms)
+}
+
+const manyAccounts = `
+  const { Devchain } = await import(${JSON.stringify(new URL('../devchain/devchain.ts', import.meta.url).href)})
+  gc()
+  const before = process.memoryUsage()
+  const devchain = new Devchain({ genesis_time_ms: 1_780_000_000_000 })
+  for (let made = 0; made < ${ACCOUNTS}; made++) {
+    const address = '41' + made.toString(16).padStart(40, '0')
+    devchain.chain.decree({ kind: 'fund', address, sun: 1_000_000_000n + BigInt(made) })
+    if (made % 20_000 === 0) devchain.mine()
+  }
+  for (let made = 0; made < 20; made++) devchain.mine()
+  gc()
+  const { heapUsed, rss } = process.memoryUsage()
+  if (devchain.chain.ground.count('account') < ${ACCOUNTS}) throw new Error('accounts are missing')
+  console.log(JSON.stringify({ heap: heapUsed - before.heapUsed, rss }))
+`
+
+/** What a process with a million accounts takes, and what of it the accounts are, in MiB. */
+async function memoryOfAccounts(): Promise<{ process_mib: number; accounts_mib: number }> {
+  const child = spawn(process.execPath, ['--expose-gc', '--input-type=module', '-e', manyAccounts], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let text = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    text += chunk.toString()
+  })
+  await new Promise((resolve) => child.once('close', resolve))
+  const { heap, rss } = JSON.parse(text) as { heap: number; rss: number }
+  return { accounts_mib: Math.round(heap / 2 ** 20), process_mib: Math.round(rss / 2 ** 20) }
+}
+
+async function firstAnswer(): Promise<number> {
+  const times: number[] = []
+  for (let tried = 0; tried < STARTS; tried++) {
+    const served = await start()
+    times.push(served.first_answer_ms)
+    await served.stop()
+  }
+  return times.sort((a, b) => a - b)[Math.floor(STARTS / 2)]!
+}
+
+export async function run({ json }: { json: boolean }): Promise<void> {
+  const first_answer_ms = Math.round(await firstAnswer())
+  const broadcasts_per_second = Math.round(await broadcastsPerSecond())
+  const recoveries_per_second = Math.round(recoveriesPerSecond())
+  const blocks_per_second = Math.round(emptyBlocksPerSecond())
+  const block_of_5000_ms = Math.round(blockOfMany())
+  const memory = await memoryOfAccounts()
+  const figures = {
+    broadcasts_per_second,
+    recoveries_per_second,
+    blocks_per_second,
+    block_of_5000_ms,
+    million_accounts_mib: memory.accounts_mib,
+    million_accounts_process_mib: memory.process_mib,
+    first_answer_ms,
+  }
+  if (json) return void process.stdout.write(`${JSON.stringify(figures)}\n`)
+  process.stdout.write(
+    [
+      `transactions over HTTP      ${broadcasts_per_second} a second, signatures checked (recovering signers alone: ${recoveries_per_second})`,
+      `blocks on demand            ${blocks_per_second} a second, empty`,
+      `a block of 5,000            ${block_of_5000_ms} ms (limit ${LARGE_BLOCK_MS_MAX} ms)`,
+      `a million accounts          ${memory.accounts_mib} MiB, the process ${memory.process_mib} MiB (limit ${ACCOUNTS_MIB_MAX} MiB)`,
+      `start to the first answer   ${first_answer_ms} ms, the median of ${STARTS} (limit ${FIRST_ANSWER_MS_MAX} ms)`,
+      '',
+    ].join('\n'),
+  )
+}

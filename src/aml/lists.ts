@@ -1,0 +1,111 @@
+// Loading lists: from a file that an operator has, or from the publisher. Whatever was loaded stays; a list that says what
+// it said before makes no new version. A file that cannot be read as its list changes nothing.
+
+import type { Clock } from '../lib/clock.ts'
+import { Outage } from '../lib/fault.ts'
+import type { Sql } from '../lib/sql.ts'
+import { eachRow, type Step } from '../lib/step.ts'
+import { counted, type ListReader } from '../lists/entries.ts'
+import { readSdn } from '../lists/ofac.ts'
+import { readOpenSanctions } from '../lists/opensanctions.ts'
+import { readOperatorTable, readSeizureOrders } from '../lists/tables.ts'
+import { readTagPack } from '../lists/tagpacks.ts'
+import { type Published, publishList } from './label_sets.ts'
+
+const READERS: Readonly<Record<string, ListReader>> = {
+  ofac_sdn: readSdn,
+  nbctf: readSeizureOrders,
+  opensanctions: readOpenSanctions,
+  tagpacks: readTagPack,
+  operator: readOperatorTable,
+}
+
+export const LISTS = Object.keys(READERS)
+
+/** Opens a publisher's file. Rejects with an Outage when it is not to be had. `bytes_expected`: undefined when not said. */
+export type Download = (
+  url: string,
+) => Promise<{ bytes: AsyncIterable<Uint8Array>; bytes_expected: number | undefined }>
+
+export type Needs = { sql: Sql; clock: Clock; download: Download }
+
+export type Loaded = Published & { entries: number; passed_over: number }
+
+/** Called as bytes are read. */
+export type Progress = (bytes_read: number, bytes_expected: number | undefined) => void
+
+/** Reads a list and publishes it. Throws a sentence when there is no such list or it cannot be read. */
+export async function importList(
+  { sql, clock }: Pick<Needs, 'sql' | 'clock'>,
+  from: {
+    list: string
+    origin: string
+    bytes: AsyncIterable<Uint8Array>
+    bytes_expected?: number | undefined
+    loaded_by: string
+  },
+  progress: Progress = () => {},
+): Promise<Loaded> {
+  const { list, origin, loaded_by } = from
+  const reader = READERS[list]
+  if (!reader) throw new Error(`There is no list ${list}; there are ${LISTS.join(', ')}.`)
+  const { entries, passed_over } = await reader(counted(from.bytes, (read) => progress(read, from.bytes_expected)))
+  const loading = { list, origin, passed_over, loaded_at: clock.now(), loaded_by }
+  const published = await sql.begin((tx) => publishList(tx, loading, entries))
+  return { ...published, entries: entries.length, passed_over }
+}
+
+/** Loads the newest version of a list from its publisher. Throws a sentence when the list has no address to load it from. */
+export async function updateList(
+  needs: Needs,
+  from: { list: string; loaded_by: string },
+  progress?: Progress,
+): Promise<Loaded> {
+  const { list, loaded_by } = from
+  const [row] = await needs.sql<{ url: string | null }>`select url from list where code = ${list}`
+  if (!row) throw new Error(`There is no list ${list}; there are ${LISTS.join(', ')}.`)
+  if (row.url === null) throw new Error(`The list ${list} has no address to load it from: import a file.`)
+  const { bytes, bytes_expected } = await needs.download(row.url)
+  return importList(needs, { list, origin: row.url, bytes, bytes_expected, loaded_by }, progress)
+}
+
+/** Loads lists from their publishers when their time has come. */
+export function refreshStep(needs: Needs): Step {
+  const { sql, clock } = needs
+  /** When a list was last tried in this process: one that has not changed has no newer version to tell. */
+  const tried = new Map<string, number>()
+  return {
+    name: 'refresh_lists',
+    rest_ms: 60_000,
+    wakes: ['index'],
+    async run() {
+      const now_ms = clock.now().getTime()
+      const rows = await sql<{ code: string; refresh_hours: number; loaded_at: Date | null }>`
+        select code, refresh_hours, (select max(loaded_at) from list_version where list = code) as loaded_at
+        from list where refresh_hours is not null and url is not null order by code`
+      const due = rows.filter(({ code, refresh_hours, loaded_at }) => {
+        const last_ms = Math.max(tried.get(code) ?? 0, loaded_at?.getTime() ?? 0)
+        return now_ms - last_ms >= refresh_hours * 3_600_000
+      })
+      return eachRow(
+        due,
+        async ({ code }) => (await updateList(needs, { list: code, loaded_by: 'schedule' })).changed,
+        async () => {},
+      ).finally(() => {
+        for (const { code } of due) tried.set(code, now_ms)
+      })
+    },
+  }
+}
+
+const DOWNLOAD_MS_MAX = 600_000
+
+/** The transport of production: HTTP, redirects followed. */
+export const httpDownload: Download = async (url) => {
+  const response = await fetch(url, { signal: AbortSignal.timeout(DOWNLOAD_MS_MAX) }).catch((cause: unknown) => {
+    throw new Outage(`${url} does not answer`, { cause })
+  })
+  if (!response.ok || response.body === null) throw new Outage(`${url} answers with HTTP ${response.status}`)
+  const length = Number(response.headers.get('content-length') ?? Number.NaN)
+  return { bytes: response.body, bytes_expected: Number.isFinite(length) ? length : undefined }
+}

@@ -1,0 +1,66 @@
+// The simulator in the normal test: seeds that once failed, then so many others, then some known mistakes that it must find.
+// `npm run torture -- sim` and `npm run torture -- mutants` go on from there.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { after, before, test } from 'node:test'
+import { openGround } from './simulator/ground.ts'
+import { MUTANTS, staleEdits } from './simulator/mutants.ts'
+import { type Ground, runSeed } from './simulator/run.ts'
+
+/** Seeds that have found something. */
+const ONCE_FAILED = ['117']
+const SEEDS = 200
+/** Killed by one of the first seeds: quick enough to be shown each time. */
+const SHOWN = ['an external id is not looked up', 'too little is staked', 'more is taken back than was given']
+
+let ground: Ground & { close(): Promise<void> }
+before(async () => {
+  ground = await openGround()
+})
+after(() => ground.close())
+
+async function holds(seed: string): Promise<void> {
+  const { findings, trace } = await runSeed(ground, seed)
+  assert.equal(findings.length, 0, `seed ${seed}\n${trace.last(60)}\n${findings.join('\n')}`)
+}
+
+test('seeds that once found something find nothing', async () => {
+  for (const seed of ONCE_FAILED) await holds(seed)
+})
+
+test('whatever crashes, forks and is lost: books and chain agree, and everything comes to rest', async () => {
+  for (let seed = 1; seed <= SEEDS; seed++) await holds(String(seed))
+})
+
+test('a seed does the same things in the same order each time, also with two processes', async () => {
+  for (const seed of ['4', '5', '11']) {
+    const first = await runSeed(ground, seed)
+    const second = await runSeed(ground, seed)
+    assert.equal(first.trace.digest, second.trace.digest, `seed ${seed}`)
+  }
+})
+
+test('the mistakes that the simulator must find are still in the source where they would be made', async () => {
+  const stale = await Promise.all(MUTANTS.map(staleEdits))
+  assert.deepEqual(stale.flat(), [])
+})
+
+test('the simulator finds known mistakes', async () => {
+  for (const name of SHOWN) {
+    const found = await torture('sim', '--mutant', name, '--runs', '10')
+    assert.notEqual(found.code, 0, `${name}: not found\n${found.output}`)
+    assert.match(found.output, /^\{"seed"/, found.output)
+  }
+})
+
+function torture(...args: string[]): Promise<{ code: number | null; output: string }> {
+  const child = spawn(process.execPath, [`${import.meta.dirname}/torture.ts`, ...args, '--json'])
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString('utf8')
+    })
+  }
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, output })))
+}
