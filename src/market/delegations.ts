@@ -98,7 +98,7 @@ export function reclaimStep(needs: Needs): Step {
 async function reclaim(tx: Tx, needs: Needs, ids: readonly string[]): Promise<boolean> {
   // A fork may have moved a delegation to another block since its hour was counted; now that it is solid, that is final.
   const moved = await tx`
-    update delegation set delegated_at = a.block_time, expires_at = a.block_time + (expires_at - delegated_at)
+    update delegation set delegated_at = a.block_time, expires_at = a.block_time + (delegation.expires_at - delegated_at)
     from attempt as a
     where a.id = attempt_id and delegation.id = any(${ids}) and delegation.state = 'active' and a.state = 'solid'
       and delegated_at <> a.block_time
