@@ -1,10 +1,10 @@
-#!/usr/bin/env node
 // `penstock-devchain`: a development chain in a terminal. Prints the accounts it has funded, then a line for each block.
 
+import { pbkdf2Sync } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { HDKey } from '@scure/bip32'
-import { mnemonicToSeedSync, validateMnemonic } from '@scure/bip39'
+import { validateMnemonic } from '@scure/bip39'
 import { wordlist } from '@scure/bip39/wordlists/english.js'
 import { addressOf, type PrivateKey } from '../src/tron/keys.ts'
 import { USDT } from './devchain.ts'
@@ -35,9 +35,12 @@ const USAGE = `penstock-devchain: a TRON development chain that speaks the node'
 const PUBLIC_MNEMONIC = 'test test test test test test test test test test test junk'
 const FUNDING_SUN = 1_000_000_000_000n
 
+/** The seed of a BIP-39 phrase. Node's own PBKDF2: the start of the command is waited for. */
+const seedOf = (mnemonic: string) => pbkdf2Sync(mnemonic.normalize('NFKD'), 'mnemonic', 2048, 64, 'sha512')
+
 function keysOf(mnemonic: string, count: number): PrivateKey[] {
-  const root = HDKey.fromMasterSeed(mnemonicToSeedSync(mnemonic))
-  return Array.from({ length: count }, (_, index) => bytesToHex(root.derive(`m/44'/195'/0'/0/${index}`).privateKey!))
+  const account = HDKey.fromMasterSeed(seedOf(mnemonic)).derive("m/44'/195'/0'/0")
+  return Array.from({ length: count }, (_, index) => bytesToHex(account.deriveChild(index).privateKey!))
 }
 
 const options = {

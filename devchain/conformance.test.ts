@@ -46,7 +46,7 @@ test('a node that is wrong fails, and what cannot be asked is not run', async ()
 })
 
 test('where nothing answers, the command says not run, and ends with its own code', async () => {
-  const file = fileURLToPath(new URL('./conformance.ts', import.meta.url))
+  const file = fileURLToPath(new URL('./penstock-conformance.js', import.meta.url))
   const child = spawn(process.execPath, [file, '--url', 'http://127.0.0.1:9', '--key', alice.key])
   let out = ''
   child.stdout.on('data', (chunk: Buffer) => {

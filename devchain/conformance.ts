@@ -1,10 +1,7 @@
-#!/usr/bin/env node
 // Whether a node behaves as a TRON node does, from outside: `conformance --url U --key K`. The same checks run on the
 // development chain, on a test network and on an operator's own node, and say of each what holds, what does not, and
 // what could not be asked. Exit code 0: everything that was run holds; 1: something does not; 2: nothing was run.
 
-import { realpathSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { isAddress } from '../src/tron/address.ts'
 import { type Check, readChecks } from './conformance_reads.ts'
@@ -83,7 +80,18 @@ function readSuite(): { suite: Suite; json: boolean } | undefined {
 const say = (line: string) => process.stdout.write(`${line}\n`)
 const signs = { holds: '✔', fails: '✖', 'not run': '–' }
 
-async function main(): Promise<void> {
+/** The command; `process.exitCode` says how it ended. */
+export async function main(): Promise<void> {
+  try {
+    await command()
+  } catch (error) {
+    const [sentence] = (error instanceof Error ? error.message : String(error)).split('\n')
+    process.stderr.write(`${sentence}\n`)
+    process.exitCode = 1
+  }
+}
+
+async function command(): Promise<void> {
   const read = readSuite()
   if (!read) return void say(USAGE.trimEnd())
   const outcomes = await runConformance(read.suite, ({ title, outcome, why }) => {
@@ -94,12 +102,4 @@ async function main(): Promise<void> {
   if (read.json) say(JSON.stringify({ url: read.suite.url, ...sums, checks: outcomes }))
   else say(`${read.suite.url}: ${sums.holds} hold, ${sums.fails} fail, ${sums.not_run} not run`)
   process.exitCode = sums.fails > 0 ? 1 : sums.holds === 0 ? 2 : 0
-}
-
-const started = process.argv[1]
-if (started !== undefined && realpathSync(started) === fileURLToPath(import.meta.url)) {
-  main().catch((error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-    process.exitCode = 1
-  })
 }

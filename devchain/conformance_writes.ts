@@ -2,8 +2,9 @@
 // staked or sent to addresses that nobody has the key of; changing permissions costs 100 TRX more.
 
 import assert from 'node:assert/strict'
+import { sign } from '../src/tron/keys.ts'
 import type { Check } from './conformance_reads.ts'
-import { type Json, numberOf, type Probe, partyOf, stranger, timeOf, utf8Of } from './probe.ts'
+import { type Json, numberOf, type Probe, stranger, timeOf, utf8Of } from './probe.ts'
 
 const TRX = 1_000_000n
 const RESULT_BYTES = 64
@@ -77,7 +78,6 @@ export const writeChecks: readonly WriteCheck[] = [
       assert.equal(unsigned.result, undefined)
       assert.equal(unsigned.txid, built.txID)
       assert.match(utf8Of(unsigned.message), /^Validate signature error: /i)
-      const { sign } = await import('../src/tron/keys.ts')
       const signed = { ...built, signature: [sign(String(built.txID), me.key)] }
       const taken = (await probe.post('/wallet/broadcasttransaction', signed)).json
       assert.deepEqual(taken, { result: true, txid: built.txID })
@@ -241,6 +241,5 @@ export const permissionCheck: WriteCheck = {
     const built = (await probe.post('/wallet/createtransaction', { ...theft, amount: 1, Permission_id: 2 })).json
     const judged = (await probe.post('/wallet/getsignweight', built)).json.result as Json
     assert.deepEqual(judged, { code: 'PERMISSION_ERROR', message: 'Permission denied!' })
-    assert.notEqual(partyOf(owner.key).address, partyOf(hot.key).address)
   },
 }

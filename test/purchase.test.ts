@@ -189,6 +189,24 @@ test('customers who buy at the same moment never buy more than the pool has', as
   assert.ok((await world.energyLimit(bob.address)) >= 5 * 65_000)
 })
 
+test('a customer who buys everything at once is not overdrawn: as many are accepted as can be paid', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 9 })
+  const { api } = await world.startProcess()
+  const params = { address: bob.address, amount: 65_000, duration: 1 }
+  const replies = await Promise.all(
+    Array.from({ length: 10 }, (_, i) =>
+      anna.call('/v1/transaction/new', { service: 'energy', params }, {}, i % 2 === 0 ? api : world.api),
+    ),
+  )
+  const codes = replies.map(({ code }) => code).toSorted()
+  assert.deepEqual(codes, [0, 0, 0, 6, 6, 6, 6, 6, 6, 6])
+  assert.equal(await anna.balance(), 0.21)
+  await world.settle()
+  assert.equal(await anna.balance(), 0.21)
+})
+
 /** Lets the network's total stake grow, which makes every stake worth less. */
 function growNetwork(world: World, thousandths: bigint): void {
   const { chain } = world.scene.devchain

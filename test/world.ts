@@ -255,6 +255,13 @@ export class World {
     throw new Error('it does not settle')
   }
 
+  /** The states of every transaction that was made for something ('delegate', 'reclaim' ...), the oldest first. */
+  async attempts(purpose: string): Promise<string[]> {
+    const rows = await this.sql<{ state: string }>`
+      select state from attempt where subject like ${`${purpose}:%`} order by made_at, id`
+    return rows.map(({ state }) => state)
+  }
+
   private async isBusy(): Promise<boolean> {
     const [busy] = await this.sql`
       select 1 from orders where state in ('new', 'pending')

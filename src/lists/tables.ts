@@ -2,9 +2,9 @@
 // file is refused as a whole at its first mistake, with the line: half of a list is worse than the one before it.
 
 import { type Options, parse } from 'csv-parse'
+import { categoryNamed } from '../flow/category_names.ts'
 import { isAddress } from '../tron/address.ts'
 import { Collected, type ListReader, readInstant } from './entries.ts'
-import { categoryNamed } from './names.ts'
 
 type TableRow = { line: number; fields: Record<string, string> }
 

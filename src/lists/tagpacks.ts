@@ -2,8 +2,8 @@
 // before what it says about the kind of service. A tag without a category that is known here is passed over.
 
 import { parse } from 'yaml'
+import { categoryNamed } from '../flow/category_names.ts'
 import { Collected, type ListReader, readInstant } from './entries.ts'
-import { categoryNamed } from './names.ts'
 
 /** How sure the ways of finding out are, in percent. */
 const CONFIDENCES: Readonly<Record<string, number>> = {

@@ -1,6 +1,6 @@
 // Names of categories as others write them. One name of theirs is one category here; what says nothing about risk has none.
 
-import { categoryNumber } from '../flow/categories.ts'
+import { categoryNumber } from './categories.ts'
 
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   // Names and keys in use among screening services.
