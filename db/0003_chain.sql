@@ -7,6 +7,7 @@ create table chain (
   head_id       text not null,
   head_time     timestamptz not null,
   solid_number  bigint not null,
+  behind        integer not null default 0,        -- blocks that the node had and we had not, when it last answered
   seen_at       timestamptz not null,              -- when a node last answered, by our clock
   constraint chain_pkey primary key (one),
   constraint chain_has_one_row check (one),

@@ -97,6 +97,8 @@ create table activation (
 );
 
 create unique index activation_one_under_way on activation (address) where state in ('new', 'activating');
+create index activation_of_address on activation (address) where state <> 'failed';
+create index activation_of_attempt on activation (attempt_id);
 create index activation_open on activation (made_at) where state in ('new', 'activating');
 
 -- An order: new -> pending -> success | failed. Its hold in the ledger is 'order:' and its id; one that costs nothing (a
@@ -133,6 +135,7 @@ create table orders (
 );
 
 create index orders_of_customer on orders (customer_id, id desc);
+create index orders_of_activation on orders (activation_id) where activation_id is not null;
 create index orders_to_delegate on orders (due_at, id) where to_delegate;
 create index orders_open on orders (id) where state in ('new', 'pending');
 

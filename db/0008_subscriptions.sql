@@ -73,6 +73,8 @@ create table subscription_supply (
   constraint subscription_supply_order foreign key (order_id) references orders (id)
 );
 
+create index subscription_supply_of_order on subscription_supply (order_id);
+
 create table subscription_use (
   subscription_id text not null,
   tx_id         text not null,

@@ -24,6 +24,8 @@ create table activation (
   constraint activation_attempt foreign key (attempt_id) references attempt(id),
   constraint activation_state check (state in ('new', 'activating', 'active', 'failed'))
 );
+create index activation_of_address on activation (address) where (state <> 'failed');
+create index activation_of_attempt on activation (attempt_id);
 create unique index activation_one_under_way on activation (address) where (state in ('new', 'activating'));
 create index activation_open on activation (made_at) where (state in ('new', 'activating'));
 
@@ -240,6 +242,7 @@ create table chain (
   head_id text not null,
   head_time timestamptz not null,
   solid_number bigint not null,
+  behind integer default 0 not null,
   seen_at timestamptz not null,
   constraint chain_pkey primary key (one),
   constraint chain_has_one_row check (one),
@@ -518,6 +521,7 @@ create table orders (
   constraint orders_state check (state in ('new', 'pending', 'success', 'failed')),
   constraint orders_success_has_hash check (state <> 'success' or tx_id is not null)
 );
+create index orders_of_activation on orders (activation_id) where (activation_id is not null);
 create index orders_of_customer on orders (customer_id, id desc);
 create index orders_open on orders (id) where (state in ('new', 'pending'));
 create index orders_to_delegate on orders (due_at, id) where to_delegate;
@@ -639,6 +643,7 @@ create table subscription_supply (
   constraint subscription_supply_order foreign key (order_id) references orders(id),
   constraint subscription_supply_subscription foreign key (subscription_id) references subscription(id)
 );
+create index subscription_supply_of_order on subscription_supply (order_id);
 
 create table subscription_use (
   subscription_id text not null,

@@ -1,5 +1,6 @@
 // Compiles the package into dist/ before it is packed: the development chain and the parts of the repository that it
-// uses, in a few files without dependencies, with types and the licences of what is bundled.
+// uses, in a few files without dependencies, with types and the licences of what is bundled. An argument names another
+// package folder to put dist/ into.
 
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,7 +9,7 @@ import { build } from 'esbuild'
 
 const here = import.meta.dirname
 const root = join(here, '..')
-const dist = join(here, 'dist')
+const dist = join(process.argv[2] ?? here, 'dist')
 
 rmSync(dist, { recursive: true, force: true })
 
@@ -37,17 +38,11 @@ const declarations = [
   '--rewriteRelativeImportExtensions',
 ]
 const project = join(dist, 'tsconfig.json')
-writeFileSync(project, JSON.stringify({ extends: '../../tsconfig.json', include: ['../api.ts'], exclude: [] }))
-execFileSync(process.execPath, [
-  compiler,
-  '-p',
-  project,
-  ...declarations,
-  '--rootDir',
-  root,
-  '--outDir',
-  join(dist, 'types'),
-])
+const compilerOptions = { typeRoots: [join(root, 'node_modules/@types')] }
+const settings = { extends: join(root, 'tsconfig.json'), compilerOptions, files: [join(here, 'api.ts')], include: [] }
+writeFileSync(project, JSON.stringify(settings))
+const places = ['--rootDir', root, '--outDir', join(dist, 'types')]
+execFileSync(process.execPath, [compiler, '-p', project, ...declarations, ...places], { stdio: 'inherit' })
 rmSync(project)
 
 /** The packages whose code is in the bundle. */

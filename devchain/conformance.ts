@@ -43,10 +43,10 @@ const skipped = ({ title }: Check, why: string): Outcome => ({ title, outcome: '
 async function runOne(probe: Probe, check: Check | WriteCheck, permissions: boolean): Promise<Outcome> {
   if (check.needs_token && probe.token === undefined) return skipped(check, 'no --token is given')
   if (check === permissionCheck && !permissions) return skipped(check, 'it costs 130 TRX: --permissions')
-  if ('needs_sun' in check && (await probe.balance(probe.me)) < check.needs_sun) {
-    return skipped(check, `${probe.me.address} has less than ${check.needs_sun / 1_000_000n} TRX`)
-  }
   try {
+    if ('needs_sun' in check && (await probe.balance(probe.me)) < check.needs_sun) {
+      return skipped(check, `${probe.me.address} has less than ${check.needs_sun / 1_000_000n} TRX`)
+    }
     await check.run(probe)
     return { title: check.title, outcome: 'holds' }
   } catch (error) {

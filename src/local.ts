@@ -2,7 +2,7 @@
 // chain, the sandbox's wallets and its customer, and the service on top. Whatever of it is given (DATABASE_URL,
 // --node-url) is used instead. Stopping and starting again, by whatever means, finds everything as it was.
 
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startDevchain } from '../devchain/serve.ts'
@@ -11,6 +11,7 @@ import { createCustomer } from './customers/customers.ts'
 import { issueKey, keysOfTokens, tokenHash } from './customers/keys.ts'
 import { customerAccount, spendable } from './ledger/ledger.ts'
 import { systemClock } from './lib/clock.ts'
+import { writeWhole } from './lib/files.ts'
 import { systemRandom } from './lib/ids.ts'
 import type { Log } from './lib/log.ts'
 import { startPostgres } from './lib/postgres.ts'
@@ -155,8 +156,7 @@ async function sandboxCustomer(data_dir: string, { sql, app }: Serving): Promise
     const { token, secret } = await issueKey(tx, needs, { customer_id: customer.id, name: 'sandbox' })
     return { customer_id: customer.id, token, secret, deposit_address: customer.deposit_address }
   })
-  await writeFile(`${file}.new`, `${JSON.stringify(access, null, 2)}\n`, { mode: 0o600 })
-  await rename(`${file}.new`, file)
+  await writeWhole(file, `${JSON.stringify(access, null, 2)}\n`)
   return access
 }
 

@@ -1,10 +1,11 @@
 // The process. `start` brings up everything for trying out, `serve` the service alone, `demo` makes one purchase.
 
 import { hash } from 'node:crypto'
-import { rename, rm, writeFile } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { type Config, Misuse, readConfig, usage } from './config.ts'
 import { demo } from './demo.ts'
 import { systemClock } from './lib/clock.ts'
+import { writeWhole } from './lib/files.ts'
 import { jsonLog, type Log } from './lib/log.ts'
 import { type Local, startLocal } from './local.ts'
 import { sealingKeys, serve } from './serve.ts'
@@ -67,11 +68,6 @@ function readyText({ api_url, node_url, customer, sandbox, database_url, token: 
   return `${JSON.stringify(ready, null, 2)}\n`
 }
 
-async function writeReady(file: string, text: string): Promise<void> {
-  await writeFile(`${file}.new`, text, { mode: 0o600 })
-  await rename(`${file}.new`, file)
-}
-
 /** Resolves at the first request to stop; a second one ends the process at once. */
 function askedToStop(): Promise<void> {
   return new Promise((resolve) => {
@@ -92,7 +88,7 @@ async function start(config: Config): Promise<void> {
   // A file of an earlier start would tell whoever waits for it that this one is ready.
   if (config.ready_file !== undefined) await rm(config.ready_file, { force: true })
   const local = await startLocal({ config, log: processLog() })
-  if (config.ready_file !== undefined) await writeReady(config.ready_file, readyText(local))
+  if (config.ready_file !== undefined) await writeWhole(config.ready_file, readyText(local))
   if (config.json) print(readyText(local).trimEnd())
   else announce(local)
   await stop
@@ -119,7 +115,7 @@ async function serveOnly(config: Config): Promise<void> {
     recharge_at: config.recharge_at,
   })
   if (config.ready_file !== undefined) {
-    await writeReady(config.ready_file, `${JSON.stringify({ api_url: serving.api_url ?? null })}\n`)
+    await writeWhole(config.ready_file, `${JSON.stringify({ api_url: serving.api_url ?? null })}\n`)
   }
   print(serving.api_url ? `Penstock serves ${serving.api_url}/v1` : 'Penstock works')
   await stop

@@ -3,7 +3,7 @@
 // from one phrase in <data-dir>/sandbox.json; making it again on the same chain and database changes nothing.
 
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { HDKey } from '@scure/bip32'
@@ -11,6 +11,7 @@ import { entropyToMnemonic, mnemonicToSeedSync } from '@scure/bip39'
 import { wordlist } from '@scure/bip39/wordlists/english.js'
 import type { Wallet } from './chain/signer.ts'
 import { Outage } from './lib/fault.ts'
+import { writeWhole } from './lib/files.ts'
 import { type Address, addressToHex } from './tron/address.ts'
 import { addressOf, type PrivateKey, sign } from './tron/keys.ts'
 import type { Node, Transport } from './tron/node.ts'
@@ -57,15 +58,14 @@ export function devchainControl(url: string, transport: Transport): Control {
   }
 }
 
-/** The phrase of this data folder, made on first use. The file is written whole or not at all. */
+/** The phrase of this data folder, made on first use. */
 export async function sandboxPhrase(data_dir: string): Promise<string> {
   const file = join(data_dir, 'sandbox.json')
   const found = await readFile(file, 'utf8').catch(() => undefined)
   if (found !== undefined) return (JSON.parse(found) as { phrase: string }).phrase
   await mkdir(data_dir, { recursive: true })
   const phrase = entropyToMnemonic(randomBytes(16), wordlist)
-  await writeFile(`${file}.new`, `${JSON.stringify({ phrase }, null, 2)}\n`, { mode: 0o600 })
-  await rename(`${file}.new`, file)
+  await writeWhole(file, `${JSON.stringify({ phrase }, null, 2)}\n`)
   return phrase
 }
 

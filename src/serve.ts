@@ -1,7 +1,7 @@
 // One process of the service: the API, the steps, or both, on a database, nodes and wallets that are given.
 
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { type App, buildApp } from './app.ts'
@@ -9,6 +9,7 @@ import { type Config, Misuse } from './config.ts'
 import { readSealingKeys, type SealingKeys } from './customers/seal.ts'
 import { buildServer, DEFAULT_RATE_LIMIT } from './http/server.ts'
 import { systemClock } from './lib/clock.ts'
+import { writeOnce } from './lib/files.ts'
 import { systemRandom } from './lib/ids.ts'
 import type { Log } from './lib/log.ts'
 import { migrate } from './lib/migrate.ts'
@@ -125,8 +126,6 @@ export async function sealingKeys(config: Config): Promise<SealingKeys> {
 async function keptKey(file: string): Promise<string> {
   await mkdir(dirname(file), { recursive: true })
   const fresh = `${randomBytes(32).toString('hex')}\n`
-  await writeFile(file, fresh, { mode: 0o600, flag: 'wx' }).catch((thrown: NodeJS.ErrnoException) => {
-    if (thrown.code !== 'EEXIST') throw thrown
-  })
+  await writeOnce(file, fresh)
   return (await readFile(file, 'utf8')).trim()
 }

@@ -48,6 +48,7 @@ export function parseWallets(text: string, file: string): Wallets {
     if (!Number.isInteger(wallet.permission_id)) throw bad(`permission_id of ${wallet.address} is not a whole number`)
     if (!canSign(wallet)) throw bad(`private_key of ${wallet.address} is not a key`)
   }
+  if (new Set(pool.map((wallet) => wallet.address)).size < pool.length) throw bad('a wallet is in the pool twice')
   if (!isAddress(recharge_address)) throw bad('recharge_address is not an address')
   if (typeof deposit_xpub !== 'string' || !isPublicKey(deposit_xpub)) {
     throw bad('deposit_xpub is not an extended public key')

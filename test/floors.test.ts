@@ -31,6 +31,7 @@ const EDGES: Record<string, string> = {
   'src/lib/clock.ts': 'is the clock',
   'src/lib/ids.ts': 'is the source of randomness',
   'src/lib/step.ts': 'waits between the runs of a step',
+  'src/lib/files.ts': 'names a file that nobody else writes',
   'src/lib/wake.ts': 'waits before it connects again',
   'src/lib/postgres.ts': 'starts a server: chooses its password, waits for it',
   'src/local.ts': 'waits for the parts it has started',

@@ -130,7 +130,7 @@ class Round {
               `${endpoint.path}: ${complaint}: ${JSON.stringify(body.toString('latin1'))} was answered ${text}`,
             )
           }
-          const { code, result } = JSON.parse(text) as { code: number; result?: { id?: string; external_id?: string } }
+          const { code, result } = JSON.parse(text) as { code: number; result?: { id?: string } }
           codes[code] = (codes[code] ?? 0) + 1
           if (endpoint.mutating) this.remember(result)
         }),
@@ -153,14 +153,10 @@ class Round {
   }
 
   /** Ids that exist are worth asking for. */
-  private remember(result: { id?: string; external_id?: string | null } | undefined): void {
-    const note = (name: 'id' | 'external_id', value: string | null | undefined) => {
-      const known = this.right[name]!
-      if (typeof value === 'string')
-        known[known.length < KNOWN_MAX ? known.length : this.sent % KNOWN_MAX] = `"${value}"`
-    }
-    note('id', result?.id)
-    if (result?.external_id && /^\w+$/.test(result.external_id)) note('external_id', result.external_id)
+  private remember(result: { id?: string } | undefined): void {
+    if (typeof result?.id !== 'string') return
+    const known = this.right.id!
+    known[known.length < KNOWN_MAX ? known.length : this.sent % KNOWN_MAX] = `"${result.id}"`
   }
 
   private async goOn(requests: number): Promise<void> {
@@ -189,17 +185,17 @@ function rightFor(world: World): { [name: string]: string[] } {
     contract_address: quoted(['TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t', active[0]!]),
     service: quoted(['energy', 'energy', 'bandwidth', 'resource_bundle', 'activate_address']),
     type: quoted(['energy', 'bandwidth', 'address', 'hash']),
-    duration: ['1', '1', '1', '0', '30'],
+    duration: ['1', '1', '1', '1', '0', '30'],
     amount: amounts,
     energy: ['65000', '131000'],
     bandwidth: ['345', '1000'],
     energy_amount: amounts,
     activate_address: ['true', 'false'],
-    external_id: quoted(['a', '0', ...Array.from({ length: 50 }, (_one, i) => `own_${i}`)]),
+    external_id: quoted(['a', '0', ...Array.from({ length: 2_000 }, (_one, i) => `own_${i}`)]),
     id: quoted(['01jq7h6bvf6p5t1amnz6y3n8c4']),
     transaction_id: quoted(['01jq7h6bvf6p5t1amnz6y3n8c4']),
     subscription_id: quoted(['unlimited_energy', 'energy_pack_100']),
-    transactions_limit: ['0', '0', '10', '100'],
+    transactions_limit: ['0', '0', '0', '0', '100'],
     network: quoted(['TRX', 'TRX', 'ETH', 'BTC']),
     hash: quoted(['ab'.repeat(32), '00'.repeat(32)]),
     direction: quoted(['deposit', 'withdrawal']),

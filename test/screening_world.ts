@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 import { selectorOf, wordOfAddress, wordOfInteger } from '../devchain/abi.ts'
 import { USDT } from '../devchain/devchain.ts'
 import { type Person, person, Scene, TRX } from '../devchain/scene.ts'
-import { type Needs as AnsweringNeeds, screenStep } from '../src/aml/answering.ts'
+import { type Needs as AnsweringNeeds, askProvidersStep, screenStep } from '../src/aml/answering.ts'
 import { type Check, type CheckPlaced, type CheckWanted, checkPlacer, foldCountsStep } from '../src/aml/checks.ts'
 import { recordStep } from '../src/aml/flow_log.ts'
 import { flowGenerations, type Generations, pruneIndexStep } from '../src/aml/generations.ts'
@@ -16,6 +16,7 @@ import { idMaker, type NewId } from '../src/lib/ids.ts'
 import { connect, type Sql } from '../src/lib/sql.ts'
 import { drain, type Step } from '../src/lib/step.ts'
 import type { ListEntry } from '../src/lists/entries.ts'
+import type { Provider } from '../src/providers/provider.ts'
 import { addressToHex } from '../src/tron/address.ts'
 import { addressOf } from '../src/tron/keys.ts'
 import { type Node, tronNode } from '../src/tron/node.ts'
@@ -50,6 +51,8 @@ export class ScreeningWorld {
   readonly new_id: NewId
   readonly clock = { now: () => new Date(this.now_ms) }
   readonly options: Required<ScreeningOptions>
+  /** Outside services. */
+  readonly providers: Provider[] = []
   /** The node does not answer. */
   down = false
   process!: ScreeningProcess
@@ -88,12 +91,20 @@ export class ScreeningWorld {
     const flow = { sql, clock, ...options }
     const generations = flowGenerations(flow)
     const tokens = new Set([USDT])
-    const answering: AnsweringNeeds = { sql, clock, node, generations, carried_blocks: options.carried_blocks }
+    const answering: AnsweringNeeds = {
+      sql,
+      clock,
+      node,
+      generations,
+      carried_blocks: options.carried_blocks,
+      providers: this.providers,
+    }
     const steps = [
       followStep({ sql, clock, node, tokens }),
       recordStep({ sql, node, tokens }),
       generations.step,
       screenStep(answering),
+      askProvidersStep(answering),
       foldCountsStep({ sql }),
       pruneIndexStep(flow),
     ]

@@ -1,21 +1,24 @@
-// Answers checks: takes those that are due, screens them, and settles them together. The charge, the result and the evidence
-// are one transaction. Nothing is ever answered from an index that lags behind what was solid when the check was asked
-// for: such a check waits, and after ten minutes fails and costs nothing.
+// Answers checks: takes those that are due, has them screened, and settles them together. Two steps do it, so that checks
+// that our own engine answers never wait for those that an outside provider is asked about. Nothing is ever answered from
+// an index that lags behind what was solid when the check was asked for, or while the chain is not heard of: such a check
+// waits, and after ten minutes fails and costs nothing.
 
-import { addSpending } from '../customers/spending.ts'
-import { captureAll, customerAccount, lockAccounts, release } from '../ledger/ledger.ts'
+import { chainState, isStale } from '../chain/progress.ts'
+import { customerAccount, lockAccounts } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Sql, Tx } from '../lib/sql.ts'
+import { Outage } from '../lib/fault.ts'
+import type { Sql } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
+import type { Provider } from '../providers/provider.ts'
 import type { Node } from '../tron/node.ts'
-import { type Check, type CheckState, countChanges, holdOfCheck } from './checks.ts'
-import { sha256Of, storeEvidence } from './evidence.ts'
+import type { Check } from './checks.ts'
 import type { Generation, Generations } from './generations.ts'
 import { listsOfSet } from './label_sets.ts'
+import { askAll } from './outside.ts'
 import { storedCarried, type TransferReader, transferReader } from './paths.ts'
-import { currentPolicy } from './policy.ts'
-import type { Outcome } from './scoring.ts'
+import { currentPolicy, EMBEDDED, type Policy } from './policy.ts'
 import { type Bench, type Screened, screenAddress, screenTransfers } from './screening.ts'
+import { type Answered, fail, type Settled, settle } from './settling.ts'
 
 export type Needs = {
   sql: Sql
@@ -23,17 +26,15 @@ export type Needs = {
   node: Pick<Node, 'whereabouts'>
   generations: Pick<Generations, 'current'>
   carried_blocks: number
+  /** Outside services that a policy can name. */
+  providers: readonly Provider[]
 }
 
-/** What became of a check: answered, failed for good, or to be looked at again. */
-export type Answered =
-  | { state: 'completed'; provider: string; screened: Screened }
-  | { state: 'failed'; error: string }
-  | { state: 'wait'; ms: number }
-
 const AT_ONCE = 100
+/** Each of these may take up to the budget of its providers. */
+const OUTSIDE_AT_ONCE = 16
 /** How long a check that is being answered is left alone before somebody else takes it up. */
-const LEASE_MS = 60_000
+const LEASE_MS = 90_000
 /** After this a check fails, whatever it waits for. */
 const WAIT_MAX_MS = 600_000
 /** A transaction that no node knows may have been sent a moment ago. */
@@ -42,50 +43,105 @@ const LOOK_AGAIN_MS = 1_000
 
 const later = (clock: Clock, ms: number) => new Date(clock.now().getTime() + ms)
 
+const isInner = (policy: Policy, key: string) => policy.routes[key]!.use.every((name) => name === EMBEDDED)
+
+/** Answers what the policy leaves to our own engine alone. */
 export function screenStep(needs: Needs): Step {
-  let reading: { generation: number; reader: TransferReader } | undefined
-  function readerFor({ number }: Generation): TransferReader {
-    if (reading?.generation !== number) {
-      reading = { generation: number, reader: transferReader(needs.sql, storedCarried(needs.sql, number)) }
-    }
-    return reading.reader
-  }
+  const benchOf = benchMaker(needs)
   return {
     name: 'screen',
     rest_ms: 1_000,
-    wakes: ['fold_counts', 'watched'],
+    wakes: ['fold_counts'],
     async run() {
       const late = await failLate(needs)
-      const generation = needs.generations.current()
-      if (!generation) return late
-      const checks = await claim(needs, generation.index.block_number)
-      if (checks.length === 0) return late
-      const { sql, carried_blocks } = needs
-      const [policy, lists] = await Promise.all([currentPolicy(sql), listsOfSet(sql, generation.label_set)])
-      const bench = { sql, generation, policy, lists, reader: readerFor(generation), carried_blocks }
-      const outcomes = await Promise.allSettled(checks.map((check) => answer(needs, bench, check)))
-      const answers = outcomes.map(
-        (one): Answered => (one.status === 'fulfilled' ? one.value : { state: 'wait', ms: LOOK_AGAIN_MS }),
-      )
-      await settle(
-        needs,
-        bench,
-        checks.map((check, i) => ({ check, answered: answers[i]! })),
-      )
-      const broken = outcomes.find((one) => one.status === 'rejected')
-      if (broken) throw broken.reason
-      return true
+      const policy = await currentPolicy(needs.sql)
+      const bench = await benchOf(policy)
+      if (!bench) return late
+      const keys = Object.keys(policy.routes).filter((key) => isInner(policy, key))
+      const checks = await claim(needs, { keys, index_number: bench.generation.index.block_number, at_once: AT_ONCE })
+      return (await answerAll(needs, checks, (check) => answerInside(needs, bench, check))) || late
     },
   }
 }
 
-/** Takes up checks that are due and that the index can answer. */
-async function claim({ sql, clock }: Needs, index_number: number): Promise<Check[]> {
+/** Answers what the policy has outside providers asked about. */
+export function askProvidersStep(needs: Needs): Step {
+  const benchOf = benchMaker(needs)
+  return {
+    name: 'ask_providers',
+    rest_ms: 1_000,
+    wakes: ['fold_counts'],
+    async run() {
+      const policy = await currentPolicy(needs.sql)
+      const keys = Object.keys(policy.routes).filter((key) => !isInner(policy, key))
+      if (keys.length === 0) return false
+      const bench = await benchOf(policy)
+      const index_number = bench?.generation.index.block_number ?? Number.MAX_SAFE_INTEGER
+      const checks = await claim(needs, { keys, index_number, at_once: OUTSIDE_AT_ONCE })
+      const inside = (check: Check) => (bench ? answerInside(needs, bench, check) : undefined)
+      return answerAll(needs, checks, (check) =>
+        askAll({ providers: needs.providers, policy, inside }, policy.routes[`${check.network}/${check.type}`]!, check),
+      )
+    },
+  }
+}
+
+async function answerAll(
+  needs: Needs,
+  checks: readonly Check[],
+  answer: (check: Check) => Promise<Answered>,
+): Promise<boolean> {
+  if (checks.length === 0) return false
+  const outcomes = await Promise.allSettled(checks.map(answer))
+  const settled = checks.map((check, i): Settled => {
+    const outcome = outcomes[i]!
+    return { check, answered: outcome.status === 'fulfilled' ? outcome.value : { state: 'wait', ms: LOOK_AGAIN_MS } }
+  })
+  await settle(needs, settled)
+  // Whoever runs the step should hear of it.
+  const broken = outcomes.find((one) => one.status === 'rejected')
+  if (broken) throw broken.reason
+  const ours = settled
+    .flatMap(({ answered }) => answered.answers ?? [])
+    .find(({ outcome }) => /^(auth|quota)$/.test(outcome))
+  if (ours) throw new Outage(`the provider ${ours.provider} refuses us: ${ours.outcome}`)
+  return true
+}
+
+/** Makes what a screening works on; undefined while there is no index, or nothing is heard of the chain. */
+function benchMaker({
+  sql,
+  clock,
+  generations,
+  carried_blocks,
+}: Needs): (policy: Policy) => Promise<Bench | undefined> {
+  let reading: { generation: number; reader: TransferReader } | undefined
+  function readerFor({ number }: Generation): TransferReader {
+    if (reading?.generation !== number) {
+      reading = { generation: number, reader: transferReader(sql, storedCarried(sql, number)) }
+    }
+    return reading.reader
+  }
+  return async (policy) => {
+    const chain = await chainState(sql)
+    const generation = generations.current()
+    if (!chain || isStale(chain, clock) || generation?.first_block === undefined) return undefined
+    const lists = await listsOfSet(sql, generation.label_set)
+    return { sql, generation, policy, lists, reader: readerFor(generation), carried_blocks }
+  }
+}
+
+/** Takes up checks of these routes that are due and that the index can answer. */
+async function claim(
+  { sql, clock }: Needs,
+  what: { keys: readonly string[]; index_number: number; at_once: number },
+): Promise<Check[]> {
   return sql<Check>`
     with due as (
       select id, customer_id, state from aml_check
-      where state in ('pending', 'processing') and due_at <= ${clock.now()} and solid_number <= ${index_number}
-      order by due_at, id limit ${AT_ONCE} for update skip locked
+      where state in ('pending', 'processing') and due_at <= ${clock.now()} and solid_number <= ${what.index_number}
+        and network || '/' || type = any(${what.keys})
+      order by due_at, id limit ${what.at_once} for update skip locked
     ), claimed as (
       update aml_check as c set state = 'processing', due_at = ${later(clock, LEASE_MS)}, tries = tries + 1
       from due where c.id = due.id returning c.*
@@ -98,8 +154,9 @@ async function claim({ sql, clock }: Needs, index_number: number): Promise<Check
     select * from claimed order by created_at, id`
 }
 
-async function answer({ clock, node }: Needs, bench: Bench, check: Check): Promise<Answered> {
-  if (check.hash === null) return completed(await screenAddress(bench, check))
+/** Answers a check from our own index. */
+async function answerInside({ clock, node }: Needs, bench: Bench, check: Check): Promise<Answered> {
+  if (check.hash === null) return completed(bench, await screenAddress(bench, check))
   const age_ms = clock.now().getTime() - check.created_at.getTime()
   const where = await node.whereabouts(check.hash)
   if (where.found === 'nowhere') {
@@ -110,108 +167,19 @@ async function answer({ clock, node }: Needs, bench: Bench, check: Check): Promi
     return { state: 'wait', ms: LOOK_AGAIN_MS }
   }
   const transfers = await bench.reader.ofTransaction(where.block_number, check.hash)
-  if (transfers.length > 0) return completed(await screenTransfers(bench, check, transfers))
+  if (transfers.length > 0) return completed(bench, await screenTransfers(bench, check, transfers))
   const covered = generation.first_block !== undefined && where.block_number >= generation.first_block
   return { state: 'failed', error: covered ? 'no_transfer' : 'not_covered' }
 }
 
-const completed = (screened: Screened): Answered => ({ state: 'completed', provider: 'embedded', screened })
-
-type Settled = { check: Check; answered: Answered }
-
-async function settle({ sql, clock }: Needs, bench: Bench, all: readonly Settled[]): Promise<void> {
-  const now = clock.now()
-  const customers = [...new Set(all.map(({ check }) => customerAccount(check.customer_id)))]
-  await sql.begin(async (tx) => {
-    await lockAccounts(tx, customers)
-    await complete(tx, now, {
-      bench,
-      done: all.flatMap(({ check, answered }) => (answered.state === 'completed' ? [{ check, ...answered }] : [])),
-    })
-    await fail(
-      tx,
-      now,
-      all.flatMap(({ check, answered }) => (answered.state === 'failed' ? [{ check, error: answered.error }] : [])),
-    )
-    const waiting = all.flatMap(({ check, answered }) =>
-      answered.state === 'wait' ? [{ check, ms: answered.ms }] : [],
-    )
-    if (waiting.length > 0) {
-      await tx`
-        update aml_check as c set due_at = w.due_at
-        from unnest(${waiting.map(({ check }) => check.id)}::text[], ${waiting.map(({ ms }) => later(clock, ms))}::timestamptz[])
-          as w (id, due_at)
-        where c.id = w.id and c.state = 'processing'`
-    }
-  })
+function completed({ generation, policy }: Bench, { outcome, evidence, index_number }: Screened): Answered {
+  const { label_set, number } = generation
+  const index = { label_set, generation: number, number: index_number }
+  return { state: 'completed', result: { outcome, evidence, provider: EMBEDDED, policy: policy.version, index } }
 }
-
-type Done = { check: Check; provider: string; screened: Screened }
-
-async function complete(tx: Tx, now: Date, { bench, done }: { bench: Bench; done: readonly Done[] }): Promise<void> {
-  if (done.length === 0) return
-  const { generation, policy } = bench
-  const outcomes: Outcome[] = done.map(({ screened }) => screened.outcome)
-  const evidence = done.map(({ check, screened }) => ({
-    check_id: check.id,
-    canonical: screened.evidence,
-    sha256: sha256Of(screened.evidence),
-  }))
-  const ended = await tx<Check>`
-    update aml_check as c set state = 'completed', ended_at = ${now}, risk_score = a.score, risk_level = a.level,
-      blacklist = a.blacklist, risk_factors = a.factors, provider = a.provider, policy = ${policy.version},
-      label_set = ${generation.label_set}, generation = ${generation.number}, index_number = a.index_number,
-      evidence_sha256 = a.sha256
-    from unnest(${done.map(({ check }) => check.id)}::text[], ${outcomes.map((one) => one.score)}::text[],
-                ${outcomes.map((one) => one.level)}::text[], ${outcomes.map((one) => one.blacklist)}::boolean[],
-                ${outcomes.map((one) => JSON.stringify(one.factors))}::jsonb[],
-                ${done.map((one) => one.provider)}::text[], ${done.map((one) => one.screened.index_number)}::bigint[],
-                ${evidence.map((one) => one.sha256)}::text[])
-      as a (id, score, level, blacklist, factors, provider, index_number, sha256)
-    where c.id = a.id and c.state = 'processing'
-    returning c.*`
-  const ended_ids = new Set(ended.map(({ id }) => id))
-  await storeEvidence(
-    tx,
-    evidence.filter(({ check_id }) => ended_ids.has(check_id)),
-  )
-  const charged = ended.filter(({ price_sun }) => price_sun > 0n)
-  if (charged.length > 0) {
-    await captureAll(
-      tx,
-      charged.map(({ id, price_sun }) => ({ hold_id: holdOfCheck(id), amount_sun: price_sun })),
-      now,
-    )
-  }
-  await count(tx, ended, 'completed')
-}
-
-async function fail(tx: Tx, now: Date, failed: readonly { check: Check; error: string }[]): Promise<void> {
-  if (failed.length === 0) return
-  const before = new Map(failed.map(({ check }) => [check.id, check.state]))
-  const ended = await tx<Check>`
-    update aml_check as c set state = 'failed', ended_at = ${now}, error = f.error
-    from unnest(${failed.map(({ check }) => check.id)}::text[], ${failed.map(({ error }) => error)}::text[]) as f (id, error)
-    where c.id = f.id and c.state in ('pending', 'processing')
-    returning c.*`
-  for (const { id, price_sun, key_id, created_at } of ended) {
-    if (price_sun > 0n) await release(tx, holdOfCheck(id), now)
-    if (key_id !== null) await addSpending(tx, key_id, { sun: -price_sun, at: created_at })
-  }
-  await countChanges(
-    tx,
-    ended.map(({ id, customer_id }) => ({ customer_id, from: before.get(id)!, to: 'failed' })),
-  )
-}
-
-const count = (tx: Tx, ended: readonly Check[], to: CheckState) =>
-  countChanges(
-    tx,
-    ended.map(({ customer_id }) => ({ customer_id, from: 'processing', to })),
-  )
 
 /** Fails what has waited too long: for the index, for a transaction to become solid, or for a fault to pass. */
-async function failLate({ sql, clock }: Needs): Promise<boolean> {
+async function failLate({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Promise<boolean> {
   const before = later(clock, -WAIT_MAX_MS)
   const late = await sql<{ id: string }>`
     select id from aml_check where state in ('pending', 'processing') and created_at < ${before} and due_at <= ${clock.now()}

@@ -16,7 +16,7 @@ export function canonical(fact: Fact): string {
 
 const isList = (fact: Fact): fact is readonly Fact[] => Array.isArray(fact)
 
-export const sha256Of = (text: string) => createHash('sha256').update(text).digest('hex')
+export const sha256Of = (text: string | Uint8Array) => createHash('sha256').update(text).digest('hex')
 
 export type Evidence = { check_id: string; canonical: string; sha256: string }
 

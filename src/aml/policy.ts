@@ -8,9 +8,17 @@ import type { Sql, Tx } from '../lib/sql.ts'
 /** A floor acts when a share reaches `share_bp` (hundredths of a percent) and an amount `usd`; it is points, 0 to 100. */
 export type Floor = { share_bp: number; usd: number; points: number }
 
+/** Who answers checks of a type on a network: names of providers, 'embedded' being our own engine. `first`: in this order,
+ *  the next one when one fails. `maximum`: all of them, and the worst answer counts. */
+export type Route = { use: string[]; mode: 'first' | 'maximum' }
+
+export const EMBEDDED = 'embedded'
+
 export type Policy = {
   version: number
   name: string
+  /** By `network/type`; what is not here is not screened. */
+  routes: Record<string, Route>
   /** By category, in hundredths: 100 is the worst. */
   weights: Record<string, number>
   /** Categories in which a share alone raises the score. */
@@ -36,6 +44,10 @@ export type Policy = {
 export const SHIPPED_POLICY: Policy = {
   version: 1,
   name: 'p1',
+  routes: {
+    'TRX/address': { use: [EMBEDDED], mode: 'first' },
+    'TRX/hash': { use: [EMBEDDED], mode: 'first' },
+  },
   weights: Object.fromEntries(CATEGORIES.map(({ name, weight }) => [name, weight])),
   severe: [
     'sanctions',
@@ -76,6 +88,11 @@ export function requirePolicy(body: unknown, version: number): Policy {
   const policy = { ...(body as Policy), version }
   for (const name of Object.keys(SHIPPED_POLICY) as (keyof Policy)[]) {
     if (typeof policy[name] !== typeof SHIPPED_POLICY[name]) throw new Error(`The policy has no proper ${name}.`)
+  }
+  for (const [key, { use, mode }] of Object.entries(policy.routes)) {
+    const known = /^[A-Z0-9]+\/(address|hash)$/.test(key) && (mode === 'first' || mode === 'maximum')
+    if (!known || !Array.isArray(use) || use.length === 0)
+      throw new Error(`The route ${key} of the policy is not sound.`)
   }
   for (const { name } of CATEGORIES) requireWhole(policy.weights[name], 100, `the weight of ${name}`)
   for (const name of policy.severe) {

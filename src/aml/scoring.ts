@@ -148,7 +148,8 @@ function destinationFloors(policy: Policy, destinations: Subject['destinations']
   )
 }
 
-function levelOf(policy: Policy, tenths: bigint, blacklist: boolean): Group {
+/** The level of a score in tenths. */
+export function levelOf(policy: Policy, tenths: bigint, blacklist: boolean): Group {
   if (blacklist || tenths >= BigInt(policy.high_from) * 10n) return 'high'
   return tenths >= BigInt(policy.medium_from) * 10n ? 'medium' : 'low'
 }
@@ -168,7 +169,8 @@ function splitBigger(amounts: readonly bigint[], q: bigint): bigint[] {
   )
 }
 
-function factorsOf(policy: Policy, amounts: readonly bigint[]): Factor[] {
+/** The factors as they are published. */
+export function factorsOf(policy: Policy, amounts: readonly bigint[]): Factor[] {
   return publishedShares(amounts)
     .map((share, k) => {
       const { name, label } = CATEGORIES[k]!

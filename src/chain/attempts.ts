@@ -185,11 +185,11 @@ export function judgeStep({ sql, clock, node }: Omit<Needs, 'sign'>): Step {
 
 async function giveUpUnsigned(sql: Sql, clock: Clock): Promise<boolean> {
   const chain = await chainState(sql)
-  // While no node answers nothing is signed, and that is nobody's fault.
+  // While no node answers nothing is signed, and that is nobody's fault; what signing has refused was postponed.
   if (!chain || isStale(chain, clock)) return false
   const dead = await sql`
     update attempt set state = 'dead', answer = 'it could not be signed'
-    where state = 'new' and made_at < ${later(clock, -UNSIGNED_MS_MAX)} returning id`
+    where state = 'new' and send_at > made_at and made_at < ${later(clock, -UNSIGNED_MS_MAX)} returning id`
   return dead.length > 0
 }
 

@@ -28,7 +28,20 @@ export function followStep(needs: Needs): Step {
   return {
     name: 'follow',
     rest_ms: 250,
-    wakes: ['settle', 'activated', 'reclaimed', 'reclaim', 'credit', 'arrive', 'refunded', 'use', 'record', 'survey', 'judge'],
+    wakes: [
+      'settle',
+      'activated',
+      'reclaimed',
+      'reclaim',
+      'credit',
+      'arrive',
+      'refunded',
+      'use',
+      'record',
+      'sign',
+      'survey',
+      'judge',
+    ],
     run: () => follow(needs),
   }
 }
@@ -40,7 +53,7 @@ export async function follow(needs: Needs): Promise<boolean> {
   const head = await node.head()
   if (before?.head_id === head.id && clock.now().getTime() - before.seen_at.getTime() < QUIET_MS) return false
   const solid = await node.solidHead()
-  if (!before) return begin(needs, solid)
+  if (!before) return begin(needs, solid, head)
   const portion = await nextPortion(needs, before, solid, head)
   const forked = portion[0] !== undefined && portion[0].parent_id !== before.head_id
   const disagreeing = await disagrees(sql, before, solid)
@@ -58,26 +71,29 @@ export async function follow(needs: Needs): Promise<boolean> {
     for (const block of portion) await store(tx, block)
     const last = portion.at(-1)
     const head_number = last?.number ?? before.head_number
-    const solid_number = Math.max(before.solid_number, Math.min(solid.number, head_number))
+    // A head that the solid side has passed, and has not shown to be its own, stays unproven.
+    const unproven = solid.number > before.head_number && last === undefined
+    const reached = unproven ? before.solid_number : Math.min(solid.number, head_number)
+    const solid_number = Math.max(before.solid_number, reached)
     await tx`
       update chain set head_number = ${head_number}, head_id = ${last?.id ?? before.head_id},
         head_time = ${last?.time ?? before.head_time}, solid_number = greatest(solid_number, ${solid_number}::bigint),
-        seen_at = ${clock.now()}`
+        behind = ${Math.max(0, head.number - head_number)}, seen_at = ${clock.now()}`
     if (solid_number > before.solid_number) await settleAttempts(tx, solid_number)
     return portion.length > 0 || solid_number > before.solid_number
   })
 }
 
 /** The first run starts at the solid block: what happened before is not this service's business. */
-async function begin(needs: Needs, solid: BlockHead): Promise<boolean> {
+async function begin(needs: Needs, solid: BlockHead, head: BlockHead): Promise<boolean> {
   const { sql, clock, node } = needs
   const [block] = await node.blocks(solid.number, solid.number, 'solid')
   if (!block) return false
   const first = await contentsOf(needs, block, 'solid')
   await sql.begin(async (tx) => {
     const made = await tx`
-      insert into chain (head_number, head_id, head_time, solid_number, seen_at)
-      values (${first.number}, ${first.id}, ${first.time}, ${first.number}, ${clock.now()})
+      insert into chain (head_number, head_id, head_time, solid_number, behind, seen_at)
+      values (${first.number}, ${first.id}, ${first.time}, ${first.number}, ${head.number - first.number}, ${clock.now()})
       on conflict (one) do nothing returning 1`
     if (made.length > 0) await store(tx, first)
   })

@@ -9,22 +9,27 @@ export type ChainState = {
   head_id: string
   head_time: Date
   solid_number: number
+  /** Blocks that the node had beyond ours when it last answered. */
+  behind: number
   seen_at: Date
 }
 
 /** A node that was not heard of for this long says nothing about now. */
 const STALE_MS = 30_000
+/** Further behind than this, what we have followed says nothing about now either. */
+const BEHIND_MAX = 5
 
 /** Undefined before the first block is stored. */
 export async function chainState(sql: Sql | Tx): Promise<ChainState | undefined> {
   const [row] = await sql<
     Record<'head_number' | 'solid_number', bigint> & Omit<ChainState, 'head_number' | 'solid_number'>
   >`
-    select head_number, head_id, head_time, solid_number, seen_at from chain`
+    select head_number, head_id, head_time, solid_number, behind, seen_at from chain`
   if (!row) return undefined
   return { ...row, head_number: Number(row.head_number), solid_number: Number(row.solid_number) }
 }
 
+/** Whether nothing may be sold or signed on the strength of it. */
 export function isStale(chain: ChainState, clock: Clock): boolean {
-  return clock.now().getTime() - chain.seen_at.getTime() > STALE_MS
+  return chain.behind > BEHIND_MAX || clock.now().getTime() - chain.seen_at.getTime() > STALE_MS
 }

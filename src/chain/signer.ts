@@ -81,7 +81,8 @@ function walletsOfType(type: string, value: Message, policy: Policy): readonly W
     throw new SigningRefused(`nothing here signs a ${type}`)
   }
   const stake_sun = BigInt(String(value.balance ?? 0))
-  if (stake_sun <= 0n || stake_sun > policy.delegation_max_sun) throw new SigningRefused(`${stake_sun} sun is too much`)
+  const most_sun = type === 'DelegateResourceContract' ? policy.delegation_max_sun : stake_sun
+  if (stake_sun <= 0n || stake_sun > most_sun) throw new SigningRefused(`${stake_sun} sun is too much`)
   if (value.lock) throw new SigningRefused('a locked delegation could not be taken back')
   return policy.pool
 }

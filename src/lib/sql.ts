@@ -79,8 +79,8 @@ export function connect(options: SqlOptions): Sql {
       client.release()
       return rows
     } catch (thrown) {
-      client.release(!(thrown instanceof pg.DatabaseError))
-      return asOutage(thrown)
+      client.release(thrown instanceof Outage)
+      throw thrown
     }
   }
 
@@ -92,9 +92,9 @@ export function connect(options: SqlOptions): Sql {
       return run(client, strings, values)
     }
     try {
-      await client.query('begin')
+      await client.query('begin').catch(asOutage)
       const result = await work(tx)
-      await client.query('commit')
+      await client.query('commit').catch(asOutage)
       client.release()
       return result
     } catch (thrown) {
@@ -102,7 +102,7 @@ export function connect(options: SqlOptions): Sql {
         () => client.release(),
         () => client.release(true),
       )
-      return asOutage(thrown)
+      throw thrown
     } finally {
       open = false
     }
@@ -113,7 +113,7 @@ export function connect(options: SqlOptions): Sql {
 
 async function run<R>(client: pg.PoolClient, strings: TemplateStringsArray, values: unknown[]): Promise<R[]> {
   const { name, text } = statement(strings)
-  const result = await client.query({ name, text, values })
+  const result = await client.query({ name, text, values }).catch(asOutage)
   return result.rows as R[]
 }
 
@@ -121,15 +121,13 @@ async function run<R>(client: pg.PoolClient, strings: TemplateStringsArray, valu
  *  a deadlock or a failed serialization. The statement did not happen and may succeed later. */
 const OUTAGE_CLASSES = new Set(['08', '40', '53', '55', '57', '58'])
 
+/** What the driver throws is the server's refusal, a value that it cannot send (a bug), or a connection that is gone. */
 function asOutage(thrown: unknown): never {
-  if (thrown instanceof pg.DatabaseError) {
-    if (OUTAGE_CLASSES.has(thrown.code?.slice(0, 2) ?? '')) throw new Outage('the database', { cause: thrown })
-    throw thrown
-  }
-  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
-  const lost = thrown instanceof Error && /connection|timeout|Client has encountered|ECONN/i.test(thrown.message)
-  if (typeof code === 'string' || lost) throw new Outage('the database', { cause: thrown })
-  throw thrown
+  const refused = thrown instanceof pg.DatabaseError
+  const passing = refused && OUTAGE_CLASSES.has(thrown.code?.slice(0, 2) ?? '')
+  const bug = refused ? !passing : thrown instanceof TypeError || thrown instanceof RangeError
+  if (bug) throw thrown
+  throw new Outage('the database', { cause: thrown })
 }
 
 /** The name of the constraint that a statement would have broken, if that is why it was refused. */

@@ -94,11 +94,17 @@ export async function allOrEach<Row>(
   postpone: (row: Row) => Promise<unknown>,
 ): Promise<boolean> {
   if (rows.length === 0) return false
+  let together: unknown
   if (rows.length > 1) {
-    const moved = await work(rows).catch(() => undefined)
+    const moved = await work(rows).catch((thrown: unknown) => {
+      together = thrown
+    })
     if (moved !== undefined) return moved
   }
-  return eachRow(rows, (row) => work([row]), postpone)
+  const moved = await eachRow(rows, (row) => work([row]), postpone)
+  // Each went alone, but not all together: nothing is lost, and somebody should know.
+  if (together !== undefined) throw together
+  return moved
 }
 
 /** Does the work for each row by itself, so that one that cannot be done now does not stop the others: it is postponed,

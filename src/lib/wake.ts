@@ -33,7 +33,12 @@ export function listenForWakes(url: string, wake: (step: string) => void): { sto
     }
   }
   function listen() {
-    const fresh = new pg.Client({ connectionString: url, keepAlive: true, application_name: 'penstock wake' })
+    const fresh = new pg.Client({
+      connectionString: url,
+      keepAlive: true,
+      connectionTimeoutMillis: 10_000,
+      application_name: 'penstock wake',
+    })
     client = fresh
     fresh.on('notification', ({ payload }) => payload && wake(payload))
     fresh.on('error', again)
@@ -41,7 +46,10 @@ export function listenForWakes(url: string, wake: (step: string) => void): { sto
     fresh
       .connect()
       .then(() => fresh.query(`listen ${CHANNEL}`))
-      .catch(again)
+      .catch(() => {
+        fresh.end().catch(() => {})
+        again()
+      })
   }
   listen()
   return {

@@ -36,10 +36,12 @@ export function activateStep(needs: Needs): Step {
     async run() {
       const rows = await sql<{ id: string; address: Address }>`
         select id, address from activation where state = 'new' order by made_at, id limit ${AT_ONCE}`
+      let moved = false
       for (const { id, address } of rows) {
         await sql.begin(async (tx) => {
           const [mine] = await tx`select 1 from activation where id = ${id} and state = 'new' for update skip locked`
           if (!mine) return
+          moved = true
           const creation = contract(
             'AccountCreateContract',
             { owner_address: addressToHex(activation_wallet.address), account_address: addressToHex(address) },
@@ -50,7 +52,7 @@ export function activateStep(needs: Needs): Step {
           await tx`update orders set state = 'pending' where activation_id = ${id} and activate and state = 'new'`
         })
       }
-      return rows.length > 0
+      return moved
     },
   }
 }

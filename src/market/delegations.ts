@@ -53,7 +53,9 @@ function operation(
     balance: stake_sun,
     receiver_address: addressToHex(receiver),
   }
-  return contract(type, value, permissions.get(wallet) ?? 0)
+  const permission_id = permissions.get(wallet)
+  if (permission_id === undefined) throw new Error(`no key is configured for the wallet ${wallet}`)
+  return contract(type, value, permission_id)
 }
 
 export type Planned = { order_id: string; receiver: Address; resource: Resource; part: Part }

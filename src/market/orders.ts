@@ -16,8 +16,7 @@ import { Fault, type FaultKind, fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
 import { brokenConstraint, type Sql, type Tx } from '../lib/sql.ts'
 import type { Address } from '../tron/address.ts'
-import type { Prices } from './prices.ts'
-import { priceOf } from './prices.ts'
+import { InvalidBandwidthAmount, InvalidEnergyAmount, type Prices, priceOf, tierFor } from './prices.ts'
 import { InvalidAddress, type Service } from './purchases.ts'
 import type { Receiver } from './receivers.ts'
 
@@ -202,9 +201,9 @@ function judge(asked: Asked, situation: Situation, new_id: NewId): Placed | Faul
   const active = receiver === 'active' || under_way !== undefined
   if (service === 'activate_address' && active) return AddressAlreadyActivated()
   if (!active && !asked.activate) return AddressNotActivated()
-  const { amount_sun, fee_sun } = asked.house
-    ? { amount_sun: asked.house.agreed_sun, fee_sun: 0n }
-    : cost(asked, active)
+  const costs = asked.house ? { amount_sun: asked.house.agreed_sun, fee_sun: 0n } : cost(asked, active)
+  if (costs instanceof Fault) return costs
+  const { amount_sun, fee_sun } = costs
   if (!asked.house && free_sun! < amount_sun) return InsufficientFunds()
   const spent_sun = (asked.key && situation.spent_sun.get(asked.key.key_id)) ?? 0n
   if (asked.key && spent_sun + amount_sun > asked.key.daily_cap_sun) {
@@ -222,8 +221,11 @@ function judge(asked: Asked, situation: Situation, new_id: NewId): Placed | Faul
   return { order, replayed: false }
 }
 
-function cost({ prices, energy, bandwidth }: Asked, active: boolean): { amount_sun: bigint; fee_sun: bigint } {
+/** What it costs; a refusal when the price that it was asked at is gone. It must not throw: it has neighbours. */
+function cost({ prices, energy, bandwidth }: Asked, active: boolean): { amount_sun: bigint; fee_sun: bigint } | Fault {
   const fee_sun = active ? 0n : prices.activation_sun
+  if (energy > 0 && !tierFor(prices, 'energy', energy)) return InvalidEnergyAmount()
+  if (bandwidth > 0 && !tierFor(prices, 'bandwidth', bandwidth)) return InvalidBandwidthAmount()
   const energy_sun = energy > 0 ? priceOf(prices, 'energy', energy) : 0n
   const bandwidth_sun = bandwidth > 0 ? priceOf(prices, 'bandwidth', bandwidth) : 0n
   return { amount_sun: fee_sun + energy_sun + bandwidth_sun, fee_sun }

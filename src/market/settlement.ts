@@ -23,6 +23,7 @@ export type Needs = { sql: Sql; clock: Clock }
 const WAIT_MAX_MS = 600_000
 /** How many of its delegations may die before it is given up. */
 const TRIES_MAX = 3
+const LOOK_AGAIN_MS = 3_000
 const AT_ONCE = 200
 
 const later = (clock: Clock, ms: number) => new Date(clock.now().getTime() + ms)
@@ -33,17 +34,23 @@ export function settleStep(needs: Needs): Step {
     rest_ms: 1_000,
     wakes: ['delegate', 'reclaim', 'survey', 'recharged', 'supply'],
     async run() {
-      return (await settleDelivered(needs)) || settleOthers(needs)
+      // One half that cannot be done now does not stop the other.
+      return eachRow(
+        [settleDelivered, settleOthers],
+        (half) => half(needs),
+        async () => {},
+      )
     },
   }
 }
 
 /** Orders of which every part is in a block and nothing else is to be waited for. */
-async function settleDelivered({ sql, clock }: Needs): Promise<boolean> {
+async function settleDelivered(needs: Needs): Promise<boolean> {
+  const { sql, clock } = needs
   const due = await sql<{ id: string }>`
     select distinct o.id from delegation as d join attempt as a on a.id = d.attempt_id join orders as o on o.id = d.order_id
     where d.state = 'delegating' and a.state in ('included', 'solid')
-      and o.state = 'pending' and not o.to_delegate and o.activation_id is null
+      and o.state = 'pending' and not o.to_delegate and o.activation_id is null and o.due_at <= ${clock.now()}
       and not exists (
         select 1 from delegation as other join attempt as b on b.id = other.attempt_id
         where other.order_id = o.id and (other.state <> 'delegating' or b.state not in ('included', 'solid')))
@@ -51,7 +58,7 @@ async function settleDelivered({ sql, clock }: Needs): Promise<boolean> {
   return allOrEach(
     due.map((row) => row.id),
     (ids) => sql.begin((tx) => settleTogether(tx, ids, clock.now())),
-    async () => {},
+    (id) => postpone(needs, id),
   )
 }
 
@@ -92,26 +99,31 @@ async function settleTogether(tx: Tx, ids: readonly string[], now: Date): Promis
 async function settleOthers(needs: Needs): Promise<boolean> {
   const { sql, clock } = needs
   const late = later(clock, -WAIT_MAX_MS)
+  const now = clock.now()
   const due = await sql<{ id: string }>`
-        select order_id as id from delegation as d join attempt as a on a.id = d.attempt_id
-        where d.state = 'delegating' and a.state in ('included', 'solid', 'dead')
-        union
-        select order_id from delegation as d join attempt as a on a.id = d.attempt_id
-        where d.state = 'active' and a.state in ('signed', 'sent', 'dead')
-        union
-        select o.id from orders as o join activation as a on a.id = o.activation_id
-        where o.state in ('new', 'pending')
-          and (a.state = 'failed' or (a.state = 'active' and o.service = 'activate_address'))
-        union
-        select o.id from orders as o left join activation as a on a.id = o.activation_id
-        where o.to_delegate and o.state in ('new', 'pending') and (o.created_at < ${late} or o.tries >= ${TRIES_MAX})
-          and (a.id is null or a.state = 'active')
-        limit ${AT_ONCE}`
+    select o.id from delegation as d join attempt as a on a.id = d.attempt_id join orders as o on o.id = d.order_id
+    where d.state = 'delegating' and a.state in ('included', 'solid', 'dead') and o.due_at <= ${now}
+    union
+    select o.id from delegation as d join attempt as a on a.id = d.attempt_id join orders as o on o.id = d.order_id
+    where d.state = 'active' and a.state in ('signed', 'sent', 'dead') and o.due_at <= ${now}
+    union
+    select o.id from orders as o join activation as a on a.id = o.activation_id
+    where o.state in ('new', 'pending') and o.due_at <= ${now}
+      and (a.state = 'failed' or (a.state = 'active' and o.service = 'activate_address'))
+    union
+    select o.id from orders as o left join activation as a on a.id = o.activation_id
+    where o.to_delegate and o.state in ('new', 'pending') and (o.created_at < ${late} or o.tries >= ${TRIES_MAX})
+      and (a.id is null or a.state = 'active') and o.due_at <= ${now}
+    limit ${AT_ONCE}`
   return eachRow(
     due,
     ({ id }) => sql.begin((tx) => settleOrder(tx, needs, id)),
-    async () => {},
+    ({ id }) => postpone(needs, id),
   )
+}
+
+async function postpone({ sql, clock }: Needs, id: string): Promise<void> {
+  await sql`update orders set due_at = ${later(clock, LOOK_AGAIN_MS)} where id = ${id}`
 }
 
 type Tried = Delegation & { attempt: string; block_time: Date | null; attempt_tx_id: string | null }

@@ -13,7 +13,7 @@ import { customerAccount, holdAll, InsufficientFunds, lockAccounts, REVENUE, Wal
 import type { Clock } from '../lib/clock.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
-import type { Sql, Tx } from '../lib/sql.ts'
+import { brokenConstraint, type Sql, type Tx } from '../lib/sql.ts'
 import { AddressNotActivated } from '../market/orders.ts'
 import { InvalidAddress, InvalidDuration } from '../market/purchases.ts'
 import type { Receiver } from '../market/receivers.ts'
@@ -73,7 +73,7 @@ export const holdOf = (subscription_id: string) => `subscription:${subscription_
 
 const DAY_MS = 24 * 3_600_000
 
-/** The lesser of what was asked and what the plan has, where 0 is none. */
+/** What was asked, or what the plan has when nothing was; 0 is none. What was asked is never more than the plan has. */
 export const narrower = (asked: number, plan: number): number => (asked === 0 ? plan : asked)
 
 /** Starts a subscription; the same external id with the same meaning returns the one that is there. */
@@ -82,12 +82,13 @@ export async function startSubscription(
   wanted: Wanted,
 ): Promise<{ subscription: Subscription; replayed: boolean }> {
   const { sql, wake } = needs
-  const plan = await findPlan(sql, wanted.plan_key)
-  if (!plan) throw InvalidParams(undefined, 'Unknown subscription plan')
-  if (!fits(wanted.duration, plan.duration_days)) throw InvalidDuration(undefined, 'Invalid duration')
-  if (!fits(wanted.transactions_limit, plan.transactions_limit)) throw InvalidParams()
-  const receiver = await needs.receiver(wanted.address)
-  const started = await sql.begin((tx) => start(tx, needs, { wanted, plan, receiver }))
+  const [plan, receiver] = await Promise.all([findPlan(sql, wanted.plan_key), needs.receiver(wanted.address)])
+  const place = () => sql.begin((tx) => start(tx, needs, { wanted, plan, receiver }))
+  const started = await place().catch((thrown: unknown) => {
+    // Somebody else subscribed the same address in between: now that is seen, so look again.
+    if (brokenConstraint(thrown) === 'subscription_one_per_address') return place()
+    throw thrown
+  })
   if (!started.replayed) wake('supply')
   return started
 }
@@ -98,7 +99,7 @@ const fits = (asked: number, plan: number) => asked === 0 || plan === 0 || asked
 async function start(
   tx: Tx,
   { clock, new_id }: Needs,
-  { wanted, plan, receiver }: { wanted: Wanted; plan: Plan; receiver: Receiver },
+  { wanted, plan, receiver }: { wanted: Wanted; plan: Plan | undefined; receiver: Receiver },
 ) {
   const account = customerAccount(wanted.customer_id)
   // Twins of one external id come one after the other.
@@ -108,6 +109,9 @@ async function start(
     if (!sameMeaning(earlier, wanted)) throw InvalidParams('external_id', 'Invalid external_id')
     return { subscription: earlier, replayed: true }
   }
+  if (!plan) throw InvalidParams(undefined, 'Unknown subscription plan')
+  if (!fits(wanted.duration, plan.duration_days)) throw InvalidDuration(undefined, 'Invalid duration')
+  if (!fits(wanted.transactions_limit, plan.transactions_limit)) throw InvalidParams()
   if (!(await canSupply(tx, clock, plan)) || receiver === 'unknown') throw ServiceUnavailable()
   if (free_sun === undefined) throw WalletNotFound()
   if (receiver === 'contract') throw InvalidAddress(undefined, 'A contract cannot receive resources')

@@ -10,7 +10,7 @@
 
 import { type EnergyUse, readBlocks } from '../chain/blocks.ts'
 import { addSpending } from '../customers/spending.ts'
-import { capture, customerAccount, lockAccounts, move, REVENUE, release } from '../ledger/ledger.ts'
+import { capture, customerAccount, lockAccounts, move, REVENUE, release, spendable } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
@@ -204,8 +204,17 @@ export function useStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step {
     run: () =>
       sql.begin((tx) =>
         readBlocks(tx, { name: 'subscriptions', side: 'head' }, async (blocks) => {
-          for (const { contents } of blocks) {
-            for (const use of contents.energy_uses) await noteUse(tx, clock, use)
+          const uses = blocks.flatMap(({ contents }) => contents.energy_uses)
+          const subscribed = await tx<{ id: string; customer_id: string; address: string }>`
+            select id, customer_id, address from subscription
+            where address = any(${[...new Set(uses.map((use) => use.owner))]}) and state = 'active'`
+          if (subscribed.length === 0) return
+          // All accounts at once, in the order of their ids: one by one could deadlock with a purchase.
+          await lockAccounts(tx, [...new Set(subscribed.map((one) => customerAccount(one.customer_id)))])
+          const ids = new Map(subscribed.map((one) => [one.address, one.id]))
+          for (const use of uses) {
+            const id = ids.get(use.owner)
+            if (id !== undefined) await noteUse(tx, clock, id, use)
           }
         }),
       ),
@@ -213,15 +222,12 @@ export function useStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step {
 }
 
 /** Counts and charges one transaction, once. */
-async function noteUse(tx: Tx, clock: Clock, { tx_id, owner, energy }: EnergyUse): Promise<void> {
-  const [found] = await tx<{ id: string; customer_id: string }>`
-    select id, customer_id from subscription where address = ${owner} and state = 'active'`
-  if (!found) return
-  const account = customerAccount(found.customer_id)
-  const free_sun = (await lockAccounts(tx, [account])).get(account) ?? 0n
-  await tx`select 1 from subscription where id = ${found.id} for update`
-  const running = await findRunning(tx, found.id)
+async function noteUse(tx: Tx, clock: Clock, id: string, { tx_id, energy }: EnergyUse): Promise<void> {
+  await tx`select 1 from subscription where id = ${id} for update`
+  const running = await findRunning(tx, id)
   if (running?.state !== 'active') return
+  const account = customerAccount(running.customer_id)
+  const free_sun = (await spendable(tx, account)) ?? 0n
   const transactions = Number(
     (energy + BigInt(running.energy_per_transaction) - 1n) / BigInt(running.energy_per_transaction),
   )

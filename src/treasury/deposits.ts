@@ -5,7 +5,7 @@
 
 import { readBlocks, readSolidBlocks, type StoredBlock } from '../chain/blocks.ts'
 import { customersOfAddresses } from '../customers/customers.ts'
-import { customerAccount, move, WORLD } from '../ledger/ledger.ts'
+import { customerAccount, lockAccounts, move, WORLD } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
@@ -47,6 +47,10 @@ export function creditStep(needs: Needs): Step {
     run: () =>
       sql.begin((tx) =>
         readSolidBlocks(tx, 'deposits', async (blocks) => {
+          // All accounts of the portion at once, in the order of their ids: one by one could deadlock with a purchase.
+          const receivers = blocks.flatMap((block) => arrivalsOf(block).map((one) => one.to))
+          const owners = await customersOfAddresses(tx, [...new Set(receivers)])
+          await lockAccounts(tx, [...new Set(owners.values())].map(customerAccount))
           for (const block of blocks) await readBlock(tx, needs, { block, solid: true })
         }),
       ),
@@ -60,13 +64,18 @@ export function arriveStep(needs: Needs): Step {
     name: 'arrive',
     rest_ms: 3_000,
     wakes: ['recharge'],
-    run: async () =>
-      recharge_at === 'inclusion' &&
-      sql.begin((tx) =>
+    async run() {
+      if (recharge_at === 'solid') {
+        // A cursor that nobody moves would keep every block.
+        await sql`delete from cursor where name = 'recharges'`
+        return false
+      }
+      return sql.begin((tx) =>
         readBlocks(tx, { name: 'recharges', side: 'head' }, async (blocks) => {
           for (const block of blocks) await readBlock(tx, needs, { block, solid: false })
         }),
-      ),
+      )
+    },
   }
 }
 

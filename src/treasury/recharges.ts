@@ -35,6 +35,7 @@ export const REFUND_MIN_SUN = 500_000n
 /** How long a recharge may wait for room in the pool before it goes back. */
 const WAIT_MAX_MS = 120_000
 const LOOK_AGAIN_MS = 3_000
+const ALONE_MS = 30_000
 const AT_ONCE = 50
 
 const later = (clock: Clock, ms: number) => new Date(clock.now().getTime() + ms)
@@ -63,10 +64,14 @@ export function rechargeStep(needs: Needs): Step {
         where state in ('received', 'returning') and solid_at is null
           and block_number <= (select number from cursor where name = 'deposits')
         returning tx_id`
+      // Whoever takes one up has it alone for a while: two that decide about the same deposit could decide differently.
       const due = await sql<Deposit>`
-        select * from deposit where state = 'received' and due_at <= ${clock.now()}
-          and (solid_at is not null or block_number <= (select number from cursor where name = 'recharges'))
-        order by due_at limit ${AT_ONCE}`
+        update deposit set due_at = ${later(clock, ALONE_MS)}
+        where (tx_id, position) in (
+          select tx_id, position from deposit where state = 'received' and due_at <= ${clock.now()}
+            and (solid_at is not null or block_number <= (select number from cursor where name = 'recharges'))
+          order by due_at limit ${AT_ONCE} for update skip locked)
+        returning *`
       const moved = await eachRow(
         due,
         (deposit) => deliver(needs, deposit),
@@ -80,12 +85,13 @@ export function rechargeStep(needs: Needs): Step {
 async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
   const { sql, clock } = needs
   const { tx_id, amount_sun, from_address } = deposit
+  if (await takeOver(sql, deposit)) return true
   const prices = await needs.prices()
   const energy = amount_sun === null ? undefined : rechargeEnergy(prices, amount_sun)
   if (amount_sun === null || energy === undefined) return giveBack(sql, deposit, 'the amount is in no tier')
   if (!prices.on_sale.has(DIRECT_RECHARGE)) return giveBack(sql, deposit, 'direct recharge is off sale')
   const purchase: Purchase = {
-    ...{ customer_id: DIRECT_RECHARGE, external_id: `deposit:${tx_id}`, service: 'energy', address: from_address },
+    ...{ customer_id: DIRECT_RECHARGE, external_id: orderName(tx_id), service: 'energy', address: from_address },
     ...{ energy, bandwidth: 0, activate: false, house: { agreed_sun: amount_sun } },
   }
   const placed = await needs.placeOrder(purchase).catch((thrown: unknown) => {
@@ -105,10 +111,23 @@ async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
   return true
 }
 
+/** The order that was placed for it before a crash, whatever the prices are now. */
+async function takeOver(sql: Sql, { tx_id }: Deposit): Promise<boolean> {
+  const taken = await sql`
+    update deposit set state = 'delivering', order_id = orders.id, energy = orders.energy from orders
+    where deposit.tx_id = ${tx_id} and position = 0 and deposit.state = 'received'
+      and orders.customer_id = ${DIRECT_RECHARGE} and orders.external_id = ${orderName(tx_id)}
+    returning deposit.tx_id`
+  return taken.length > 0
+}
+
+const orderName = (tx_id: string) => `deposit:${tx_id}`
+
 async function giveBack(sql: Sql, { tx_id, position }: Deposit, reason: string): Promise<true> {
   await sql`
     update deposit set state = 'returning', reason = ${reason}
-    where tx_id = ${tx_id} and position = ${position} and state in ('received', 'delivering')`
+    where tx_id = ${tx_id} and position = ${position} and state = 'received'
+      and not exists (select 1 from orders where customer_id = ${DIRECT_RECHARGE} and external_id = ${orderName(tx_id)})`
   return true
 }
 
@@ -154,6 +173,9 @@ async function refund(tx: Tx, needs: Needs, { tx_id, position }: Deposit): Promi
     select * from deposit where tx_id = ${tx_id} and position = ${position} and state = 'returning'
     for update skip locked`
   if (!deposit || deposit.amount_sun === null) return false
+  const [delivered] = await tx`
+    select 1 from orders where customer_id = ${DIRECT_RECHARGE} and external_id = ${orderName(tx_id)} and state <> 'failed'`
+  if (delivered) throw new Error(`deposit ${tx_id} was delivered and cannot go back`)
   const refund_sun = deposit.amount_sun - NETWORK_FEE_SUN
   if (!needs.refund_wallet || refund_sun < REFUND_MIN_SUN) {
     const why = needs.refund_wallet ? 'too little to send back' : 'no wallet for refunds is configured'

@@ -90,7 +90,7 @@ export type NodeOptions = {
 const BLOCKS_MAX = 100
 
 export function tronNode(options: NodeOptions): Node {
-  const { nodes, transport, timeout_ms = 10_000 } = options
+  const { nodes, transport, timeout_ms = 5_000 } = options
   if (nodes.length === 0) throw new TypeError('at least one node is needed')
 
   type One = (typeof nodes)[number]
@@ -107,12 +107,16 @@ export function tronNode(options: NodeOptions): Node {
     if (refusal !== undefined) throw new Outage(`node ${side} answers ${path} with ${String(refusal)}`)
     return value
   }
+  /** The node that answered last: one that hangs costs its time limit once, and not for every read. */
+  let preferred = 0
   /** The first node that gives a sensible answer gives the answer. */
   async function read<T>(path: string, body: object, parse: (answer: unknown) => T): Promise<T> {
     let last: unknown
-    for (const node of nodes) {
+    for (const i of [...nodes.keys()].map((i) => (preferred + i) % nodes.length)) {
       try {
-        return parse(await ask(node, path, body))
+        const value = parse(await ask(nodes[i]!, path, body))
+        preferred = i
+        return value
       } catch (thrown) {
         if (!(thrown instanceof Outage)) throw thrown
         last = thrown
@@ -370,5 +374,19 @@ export const httpTransport: Transport = async ({ url, body, headers, timeout_ms 
     redirect: 'error',
     signal: AbortSignal.timeout(timeout_ms),
   })
-  return { status: response.status, body: await response.text() }
+  return { status: response.status, body: await readText(response) }
+}
+
+/** Far above a full block of the network. */
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024
+
+async function readText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length
+    if (length > ANSWER_BYTES_MAX) throw new Error(`the answer has more than ${ANSWER_BYTES_MAX} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
 }

@@ -114,10 +114,15 @@ export class Network {
     for (const { body } of due) this.devchain.request('POST', '/wallet/broadcasthex', body)
   }
 
+  /** What reached no producer of this branch. */
+  stray(transactions: readonly string[]): void {
+    this.strays.push(...transactions.map((transaction) => JSON.stringify({ transaction })))
+  }
+
   /** On another branch they may have arrived. */
   deliverStrays(): void {
     for (const body of [...this.strays, ...this.delayed.map((one) => one.body)]) {
-      if (this.dice.chance(0.6)) this.devchain.request('POST', '/wallet/broadcasthex', body)
+      if (this.dice.chance(0.8)) this.devchain.request('POST', '/wallet/broadcasthex', body)
     }
   }
 

@@ -1,6 +1,7 @@
 // What the world does to the service: blocks, forks, jumps of the clocks, people who pay, lost and late transactions, and a
 // network whose numbers drift. Nothing here knows the service.
 
+import { transactionHex } from '../../devchain/transactions.ts'
 import type { Address } from '../../src/tron/address.ts'
 import type { Dice } from './dice.ts'
 import type { Network } from './network.ts'
@@ -25,6 +26,8 @@ export class Outside {
   private readonly plan: Plan
   /** A branch that will be given up, and when. */
   private detour: { from_block: number; left: number } | undefined
+  /** A detour begins when a transaction waits for a block. */
+  private wants_detour = false
   private drift = 0
 
   constructor({ town, network, dice, trace, plan }: Setting) {
@@ -67,12 +70,13 @@ export class Outside {
   event(deposit_addresses: readonly Address[]): keyof Events {
     const { dice } = this
     if (this.detour && this.detour.left-- <= 0) this.comeBack()
+    if (this.wants_detour && !this.detour && this.chain.pendingSize() > 0) this.wander()
     const kind = dice.weighted(this.plan.events)
-    if (kind !== 'fork' && kind !== 'deposit' && kind !== 'recharge') this.trace.note('event', kind)
+    if (!['fork', 'detour', 'deposit', 'recharge'].includes(kind)) this.trace.note('event', kind)
     if (kind === 'deposit') this.deposit(dice.pick(deposit_addresses))
     else if (kind === 'recharge') this.send('recharge', this.town.wallets.recharge_address, dice.pick(RECHARGES_SUN))
     else if (kind === 'fork') this.fork(this.drawDepth())
-    else if (kind === 'detour') this.wander()
+    else if (kind === 'detour') this.wants_detour = true
     else if (kind === 'node_down') this.network.down_for = dice.between(2, 20)
     else if (kind === 'solid_lag') this.chain.setSolidLag(dice.between(2, 18))
     else if (kind === 'wall_jump') this.now_ms += dice.pick([-4_000, 10_000, 61_000, 700_000])
@@ -118,13 +122,19 @@ export class Outside {
     this.trace.note('fork', `${depth} blocks, head is ${chain.head_number}`)
   }
 
-  /** A branch of slow blocks that will be given up: what expires on it has not expired elsewhere. */
+  /** A branch of slow blocks that will be given up: what waited for a block reaches only the other branch, and what
+   *  expires on this one has not expired there. */
   private wander(): void {
-    if (this.detour) return
     const { chain, dice } = this
-    const possible = chain.solid_lag_blocks - (chain.head_number - chain.solid_block.header.number) + 1
-    this.detour = { from_block: chain.head_number, left: dice.between(2, 12) }
+    this.wants_detour = false
+    const waiting = chain.pendingTransactions().map(transactionHex)
+    this.mine()
+    chain.reorganize(1, true)
+    this.network.stray(waiting)
+    const possible = chain.solid_lag_blocks - (chain.head_number - chain.solid_block.header.number)
+    this.detour = { from_block: chain.head_number, left: dice.between(2, 8) }
     for (let made = 0; made < Math.min(2, Math.max(1, possible)); made++) this.jump(dice.between(30, 70))
+    this.trace.note('detour', `${waiting.length} transactions, head is ${chain.head_number}`)
   }
 
   private comeBack(): void {

@@ -59,7 +59,7 @@ export function drawPlan(dice: Dice): Plan {
     momentum: dice.pick([0.3, 0.8, 0.9, 0.97]),
     skew_ms: dice.pick([0, 0, 500, 3_000]),
     wish_rate: dice.pick([0.3, 0.6, 1]),
-    event_rate: dice.pick([0.2, 0.4, 0.7]),
+    event_rate: dice.pick([0.4, 1, 2]),
     audits: 0.015,
     crashes: often(0.006),
     outages: often(0.01),

@@ -1,0 +1,146 @@
+// Settles checks: the result, its evidence, the charge and the counts are one transaction. A check that has ended meanwhile,
+// because somebody else was faster or it was given up, is left as it is; what a provider answered is kept all the same.
+
+import { addSpending } from '../customers/spending.ts'
+import { captureAll, customerAccount, lockAccounts, release } from '../ledger/ledger.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Sql, Tx } from '../lib/sql.ts'
+import { type Check, countChanges, holdOfCheck } from './checks.ts'
+import { sha256Of, storeEvidence } from './evidence.ts'
+import type { Outcome } from './scoring.ts'
+
+export type Needs = { sql: Sql; clock: Clock }
+
+/** What a check is answered with. */
+export type Result = {
+  outcome: Outcome
+  /** Canonical JSON. */
+  evidence: string
+  /** Who answered. */
+  provider: string
+  policy: number
+  /** Of the embedded engine, if it had a part in it: the label set, the generation and the last block that it knew. */
+  index: { label_set: number; generation: number; number: number } | undefined
+}
+
+/** What an outside provider said, byte for byte. */
+export type OutsideAnswer = { provider: string; outcome: string; body: Uint8Array }
+
+/** What became of a check: answered, failed for good, or to be looked at again. */
+export type Answered = (
+  | { state: 'completed'; result: Result }
+  | { state: 'failed'; error: string }
+  | { state: 'wait'; ms: number }
+) & { answers?: OutsideAnswer[] }
+
+export type Settled = { check: Check; answered: Answered }
+
+const later = (clock: Clock, ms: number) => new Date(clock.now().getTime() + ms)
+
+export async function settle({ sql, clock }: Needs, all: readonly Settled[]): Promise<void> {
+  const now = clock.now()
+  const customers = [...new Set(all.map(({ check }) => customerAccount(check.customer_id)))]
+  await sql.begin(async (tx) => {
+    await lockAccounts(tx, customers)
+    await storeAnswers(tx, now, all)
+    await complete(
+      tx,
+      now,
+      all.flatMap(({ check, answered }) =>
+        answered.state === 'completed' ? [{ check, result: answered.result }] : [],
+      ),
+    )
+    await fail(
+      tx,
+      now,
+      all.flatMap(({ check, answered }) => (answered.state === 'failed' ? [{ check, error: answered.error }] : [])),
+    )
+    const waiting = all.flatMap(({ check, answered }) =>
+      answered.state === 'wait' ? [{ id: check.id, due_at: later(clock, answered.ms) }] : [],
+    )
+    await postpone(tx, waiting)
+  })
+}
+
+async function storeAnswers(tx: Tx, now: Date, all: readonly Settled[]): Promise<void> {
+  const rows = all.flatMap(({ check, answered }) =>
+    (answered.answers ?? []).map((one) => ({ check_id: check.id, ...one })),
+  )
+  if (rows.length === 0) return
+  await tx`
+    insert into aml_answer (check_id, provider, outcome, body, sha256, received_at)
+    select check_id, provider, outcome, body, encode(sha256(body), 'hex'), ${now}
+    from unnest(${rows.map((row) => row.check_id)}::text[], ${rows.map((row) => row.provider)}::text[],
+                ${rows.map((row) => row.outcome)}::text[], ${rows.map((row) => Buffer.from(row.body))}::bytea[])
+      as a (check_id, provider, outcome, body)`
+}
+
+async function postpone(tx: Tx, waiting: readonly { id: string; due_at: Date }[]): Promise<void> {
+  if (waiting.length === 0) return
+  await tx`
+    update aml_check as c set due_at = w.due_at
+    from unnest(${waiting.map((one) => one.id)}::text[], ${waiting.map((one) => one.due_at)}::timestamptz[])
+      as w (id, due_at)
+    where c.id = w.id and c.state = 'processing'`
+}
+
+async function complete(tx: Tx, now: Date, done: readonly { check: Check; result: Result }[]): Promise<void> {
+  if (done.length === 0) return
+  const results = done.map(({ result }) => result)
+  const outcomes = results.map(({ outcome }) => outcome)
+  const evidence = done.map(({ check, result }) => ({
+    check_id: check.id,
+    canonical: result.evidence,
+    sha256: sha256Of(result.evidence),
+  }))
+  const ended = await tx<Check>`
+    update aml_check as c set state = 'completed', ended_at = ${now}, risk_score = a.score, risk_level = a.level,
+      blacklist = a.blacklist, risk_factors = a.factors, provider = a.provider, policy = a.policy,
+      label_set = a.label_set, generation = a.generation, index_number = a.index_number, evidence_sha256 = a.sha256
+    from unnest(${done.map(({ check }) => check.id)}::text[], ${outcomes.map((one) => one.score)}::text[],
+                ${outcomes.map((one) => one.level)}::text[], ${outcomes.map((one) => one.blacklist)}::boolean[],
+                ${outcomes.map((one) => JSON.stringify(one.factors))}::jsonb[],
+                ${results.map((one) => one.provider)}::text[], ${results.map((one) => one.policy)}::integer[],
+                ${results.map((one) => one.index?.label_set ?? null)}::integer[],
+                ${results.map((one) => one.index?.generation ?? null)}::integer[],
+                ${results.map((one) => one.index?.number ?? null)}::bigint[], ${evidence.map((one) => one.sha256)}::text[])
+      as a (id, score, level, blacklist, factors, provider, policy, label_set, generation, index_number, sha256)
+    where c.id = a.id and c.state = 'processing'
+    returning c.*`
+  const ended_ids = new Set(ended.map(({ id }) => id))
+  await storeEvidence(
+    tx,
+    evidence.filter(({ check_id }) => ended_ids.has(check_id)),
+  )
+  const charged = ended.filter(({ price_sun }) => price_sun > 0n)
+  if (charged.length > 0) {
+    await captureAll(
+      tx,
+      charged.map(({ id, price_sun }) => ({ hold_id: holdOfCheck(id), amount_sun: price_sun })),
+      now,
+    )
+  }
+  await countChanges(
+    tx,
+    ended.map(({ customer_id }) => ({ customer_id, from: 'processing', to: 'completed' })),
+  )
+}
+
+/** Fails checks and gives their money back. The caller has locked the accounts. */
+export async function fail(tx: Tx, now: Date, failed: readonly { check: Check; error: string }[]): Promise<void> {
+  if (failed.length === 0) return
+  const before = new Map(failed.map(({ check }) => [check.id, check.state]))
+  const ended = await tx<Check>`
+    update aml_check as c set state = 'failed', ended_at = ${now}, error = f.error
+    from unnest(${failed.map(({ check }) => check.id)}::text[], ${failed.map(({ error }) => error)}::text[]) as f (id, error)
+    where c.id = f.id and c.state in ('pending', 'processing')
+    returning c.*`
+  for (const { id, price_sun, key_id, created_at } of ended) {
+    if (price_sun > 0n) await release(tx, holdOfCheck(id), now)
+    if (key_id !== null) await addSpending(tx, key_id, { sun: -price_sun, at: created_at })
+  }
+  await countChanges(
+    tx,
+    ended.map(({ id, customer_id }) => ({ customer_id, from: before.get(id)!, to: 'failed' })),
+  )
+}
