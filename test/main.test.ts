@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -60,6 +60,10 @@ function run(t: TestContext, args: readonly string[], env: Record<string, string
 function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   process.kill(-child.pid!, signal)
 }
+
+/** What is on stderr beside the lines of the log. */
+const sentences = ({ stderr }: Pick<Ended, 'stderr'>) =>
+  stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'))
 
 async function freshFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-main-'))
@@ -190,6 +194,10 @@ test('start, buy as printed, Ctrl-C, start again, kill, start again: everything 
   assert.equal((done.delegations as object[]).length, 1)
   const limit = await energyLimit(third.ready, two!)
   assert.ok(limit >= 65_000 && limit < 67_000, `${limit}`)
+  // A second one on the same folder gives way, and says so.
+  const beside = await run(t, ['start', '--port', '0', '--chain-port', '0', '--data-dir', folder]).ended
+  assert.equal(beside.code, 2, beside.stderr)
+  assert.deepEqual(sentences(beside), [`Another Penstock is running on ${join(folder, 'pg')}.`])
   await stop(third, folder)
 })
 
@@ -240,8 +248,33 @@ test('a port that is taken is said in one sentence, and nothing is left running'
   const options = ['--data-dir', folder, '--port', String(port), '--chain-port', '0']
   const { code, stderr } = await run(t, ['start', ...options]).ended
   assert.equal(code, 2, stderr)
-  const sentences = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'))
-  assert.deepEqual(sentences, [`Port ${port} is in use; choose another, or 0 for any free one.`])
+  assert.deepEqual(sentences({ stderr }), [`Port ${port} is in use; choose another, or 0 for any free one.`])
+  assert.deepEqual(await processesOf(folder), [])
+})
+
+test('what it needs and does not find is said in one sentence too', async (t) => {
+  const folder = await freshFolder(t)
+  const file = join(folder, 'file')
+  await writeFile(file, '')
+  await mkdir(join(folder, 'broken'))
+  await writeFile(join(folder, 'broken', 'sandbox.json'), '{"phrase"')
+  const ports = ['--port', '0', '--chain-port', '0']
+  const missing: [args: string[], names: RegExp, env?: Record<string, string>][] = [
+    [['start', ...ports, '--data-dir', file], /file/],
+    [['start', ...ports, '--data-dir', join(folder, 'broken')], /sandbox\.json/],
+    [
+      ['start', ...ports, '--data-dir', folder],
+      /127\.0\.0\.1:1\b/,
+      { DATABASE_URL: 'postgres://127.0.0.1:1/penstock' },
+    ],
+    [['start', '--port', '0', '--node-url', 'http://127.0.0.1:1', '--data-dir', folder], /127\.0\.0\.1:1\b/],
+  ]
+  for (const [args, names, env] of missing) {
+    const ended = await run(t, args, env).ended
+    const said = sentences(ended)
+    assert.deepEqual([ended.code, said.length], [2, 1], `${args.join(' ')}: ${ended.stderr}`)
+    assert.match(said[0]!, names)
+  }
   assert.deepEqual(await processesOf(folder), [])
 })
 

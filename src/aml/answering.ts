@@ -26,8 +26,8 @@ export type Needs = {
   node: Pick<Node, 'whereabouts'>
   generations: Pick<Generations, 'current'>
   carried_blocks: number
-  /** Outside services that a policy can name. */
-  providers: readonly Provider[]
+  /** Outside services that a policy can name; none when left out. */
+  providers?: readonly Provider[]
 }
 
 const AT_ONCE = 100
@@ -80,7 +80,11 @@ export function askProvidersStep(needs: Needs): Step {
       const checks = await claim(needs, { keys, index_number, at_once: OUTSIDE_AT_ONCE })
       const inside = (check: Check) => (bench ? answerInside(needs, bench, check) : undefined)
       return answerAll(needs, checks, (check) =>
-        askAll({ providers: needs.providers, policy, inside }, policy.routes[`${check.network}/${check.type}`]!, check),
+        askAll(
+          { providers: needs.providers ?? [], policy, inside },
+          policy.routes[`${check.network}/${check.type}`]!,
+          check,
+        ),
       )
     },
   }

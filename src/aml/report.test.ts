@@ -42,7 +42,7 @@ test('the report of an address without history says that nothing is known', asyn
   const customer_id = await world.customer()
   const { id } = await world.ask({ customer_id, address: world.person().address })
   const page = reportPage((await readEvidence(world.sql, id))!)
-  assert.match(page, /Nothing is known of where money/)
+  assert.match(page, /Nothing is known here of where money/)
   assert.match(page, /No list is loaded/)
   assert.match(page, /25\.0/)
 })

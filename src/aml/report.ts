@@ -29,6 +29,7 @@ type FactorFact = {
 
 type Facts = {
   engine: string
+  answers: Answer[]
   asked: { type: string; network: string; address: string; hash: string | null; direction: string | null; at: string }
   index: { first_block: string; last_block: string; last_block_time: string | null }
   label_set: string
@@ -40,7 +41,7 @@ type Facts = {
   floors: { rule: string; category: string | null; points: string }[]
   blacklisted_by: string[]
   result: {
-    base_score: string
+    base_score?: string
     risk_score: string
     risk_level: string
     blacklist: boolean
@@ -53,9 +54,10 @@ export function reportJson({ check_id, canonical, sha256 }: Evidence): string {
   return `{"check_id":${JSON.stringify(check_id)},"evidence_sha256":"${sha256}","evidence":${canonical}}`
 }
 
-/** The report as a page of HTML. */
+/** The report as a page of HTML. Where providers were asked too, it is about what our own engine found, with their answers
+ *  beside it; where it was not asked at all, about the answer that counts. */
 export function reportPage({ check_id, canonical, sha256 }: Evidence): string {
-  const facts = JSON.parse(canonical) as Facts
+  const facts = factsOf(canonical)
   const { asked, result, index } = facts
   const title = `Screening of ${asked.type === 'hash' ? asked.hash : asked.address}`
   return `<!doctype html>
@@ -77,9 +79,9 @@ ${asked.hash ? `<p class="hash">${text(asked.hash)}</p>` : ''}
 <section class="score ${text(result.risk_level)}">
 <p class="number">${text(result.risk_score)}</p>
 <p><strong>${text(result.risk_level)} risk</strong>${result.blacklist ? ' &middot; <strong>blacklisted</strong>' : ''}<br>
-Weighted mean ${text(result.base_score)}${facts.floors.length > 0 ? ', raised by the rules below' : ''}.<br>
-Found in what is held as of block ${text(index.last_block)}${index.last_block_time ? ` (${text(index.last_block_time)})` : ''}.</p>
+${meanLine(facts)}${index.last_block === '' ? '' : `Found in what is held as of block ${text(index.last_block)}${index.last_block_time ? ` (${text(index.last_block_time)})` : ''}.`}</p>
 </section>
+${answerPart(facts)}
 ${blacklistPart(facts)}
 <section>
 <h2>Where the money is from</h2>
@@ -91,13 +93,35 @@ ${pathPart(facts.factors)}
 ${labelPart(facts)}
 ${sourcePart(facts)}
 <footer>
-<p>Engine ${text(facts.engine)}, policy ${text(facts.policy.name)} (version ${text(facts.policy.version)}), label set ${text(facts.label_set)}.
+<p>Engine ${text(facts.engine)}, policy ${text(facts.policy.name)} (version ${text(facts.policy.version)})${facts.label_set === '' ? '' : `, label set ${text(facts.label_set)}`}.
 Evidence SHA-256: <span class="hash">${text(sha256)}</span></p>
 </footer>
 </main>
 </body>
 </html>
 `
+}
+
+type Answer = { name: string; score: string | null; level: string | null; blacklist: boolean; facts: unknown }
+
+/** The facts of an answer, whoever gave it. */
+function factsOf(evidence: string): Facts {
+  const given = JSON.parse(evidence) as Partial<Facts> & { answers?: Answer[] }
+  const embedded = given.answers?.find(({ name }) => name === 'embedded')?.facts as Partial<Facts> | undefined
+  const asked = given.asked!
+  return {
+    ...NOTHING_FOUND,
+    screened: { address: asked.address, labels: [], frozen_by_issuer: false },
+    ...embedded,
+    ...given,
+    answers: given.answers ?? [],
+  } as Facts
+}
+
+/** What a provider's answer does not have. */
+const NOTHING_FOUND = {
+  index: { first_block: '', last_block: '', last_block_time: null },
+  ...{ label_set: '', lists: [], notes: [], factors: [], floors: [], blacklisted_by: [] },
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -121,6 +145,20 @@ const REASONS: Readonly<Record<string, string>> = {
   denied: 'a deny entry names this address',
 }
 
+function meanLine({ result, floors }: Facts): string {
+  if (result.base_score === undefined) return ''
+  return `Weighted mean ${text(result.base_score)}${floors.length > 0 ? ', raised by the rules below' : ''}.<br>`
+}
+
+function answerPart({ answers }: Facts): string {
+  if (answers.length === 0) return ''
+  const rows = answers.map(
+    ({ name, score, level, blacklist }) =>
+      `<li>${text(name)}: ${score === null ? 'no score' : text(score)}${level ? `, ${text(level)}` : ''}${blacklist ? ', blacklisted' : ''}</li>`,
+  )
+  return `<section><h2>Who answered</h2><ul>${rows.join('')}</ul></section>`
+}
+
 function blacklistPart({ blacklisted_by }: Facts): string {
   if (blacklisted_by.length === 0) return ''
   const reasons = blacklisted_by.map((reason) => `<li>${text(REASONS[reason] ?? reason)}</li>`).join('')
@@ -141,7 +179,7 @@ function bars({ result }: Facts): string {
 }
 
 function factorTable(factors: readonly FactorFact[]): string {
-  if (factors.length === 0) return '<p>Nothing is known of where money of this address came from.</p>'
+  if (factors.length === 0) return '<p>Nothing is known here of where money of this address came from.</p>'
   const rows = factors.map(({ category, share, usd, direct_usd, mean_hops, units }) => {
     const amounts = Object.entries(units).map(([asset, amount]) => `${amount} ${asset}`)
     return `<tr><td>${text(category)}</td><td>${percent(share)}</td><td>${text(usd)}</td><td>${text(direct_usd)}</td><td>${mean_hops ? text(mean_hops) : ''}</td><td>${text(amounts.join(', '))}</td></tr>`
@@ -217,6 +255,7 @@ function labelPart({ screened }: Facts): string {
 }
 
 function sourcePart({ lists, notes, index }: Facts): string {
+  if (index.last_block === '') return ''
   const rows = lists.map(
     ({ title, entries, loaded_at, sha256 }) =>
       `<li>${text(title)}: ${text(entries)} addresses, loaded ${text(loaded_at)} <span class="hash">${text(short(sha256))}</span></li>`,

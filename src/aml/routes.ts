@@ -17,7 +17,6 @@ import { wireTime } from '../lib/clock.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
 import { type Json, money } from '../lib/json.ts'
 import type { Sql } from '../lib/sql.ts'
-import { type Address, isAddress } from '../tron/address.ts'
 import {
   CHECK_STATES,
   type Check,
@@ -27,6 +26,8 @@ import {
   checkPrices,
   findCheck,
 } from './checks.ts'
+import { NETWORKS } from './networks.ts'
+import { currentPolicy } from './policy.ts'
 
 export const CheckNotFound: FaultKind = fault(30, 'aml_check_not_found', 'AML check not found')
 
@@ -34,9 +35,6 @@ export type Needs = {
   sql: Sql
   placeCheck: (wanted: CheckWanted) => Promise<CheckPlaced>
 }
-
-/** Networks that can be screened. */
-const NETWORKS = ['TRX'] as const
 
 const Factor = Type.Object({
   name: Type.String({ description: 'Category' }),
@@ -77,17 +75,20 @@ export function printCheck(check: Check): Static<typeof CheckForm> {
   }
 }
 
-function readAddress(value: Json | undefined): Address {
-  if (!isAddress(value)) throw InvalidParams('address', 'Invalid address provided')
-  return value
+/** The network of a check, if the policy has somebody who screens it. */
+async function readNetwork(sql: Sql, network: string, type: string): Promise<(typeof NETWORKS)[string]> {
+  const known = Object.hasOwn(NETWORKS, network) ? NETWORKS[network] : undefined
+  const { routes } = await currentPolicy(sql)
+  if (!known || !routes[`${network}/${type}`]) throw InvalidParams('network', 'Unsupported network')
+  return known
 }
 
 const isAbsent = (value: Json | undefined): value is undefined | null | '' =>
   value === undefined || value === null || value === ''
 
-function readHash(value: Json | undefined): string {
+function readHash(value: Json | undefined, pattern: RegExp): string {
   if (isAbsent(value)) throw InvalidParams('hash', 'Hash is required for hash checks')
-  if (typeof value !== 'string' || !/^[0-9a-fA-F]{64}$/.test(value)) throw InvalidParams('hash', 'Invalid hash')
+  if (typeof value !== 'string' || !pattern.test(value)) throw InvalidParams('hash', 'Invalid hash')
   return value.toLowerCase()
 }
 
@@ -141,7 +142,11 @@ export function routes({ sql, placeCheck }: Needs): Endpoint[] {
         'The price is set aside at once, charged when the check is completed, and given back when it fails. The header `Idempotency-Key` makes a repeated call return the same check. A check never needs a connection to a wallet.',
       body: Type.Object({
         type: Type.Enum(['address', 'hash']),
-        network: Type.Enum([...NETWORKS], { fault: () => InvalidParams('network', 'Unsupported network') }),
+        network: Type.String({
+          maxLength: 16,
+          description: 'TRX; others when the operator has a provider for them',
+          fault: () => InvalidParams('network', 'Unsupported network'),
+        }),
         address: unchecked(
           Type.String({ description: 'What to screen; for a hash check, the recipient in the transaction' }),
         ),
@@ -178,8 +183,12 @@ export function routes({ sql, placeCheck }: Needs): Endpoint[] {
       ],
       async handle({ body, customer, headers, reply_headers }) {
         const { type, network } = body
-        const address = readAddress(body.address)
-        const hash = type === 'hash' ? readHash(body.hash) : null
+        const { isAddress, hash: pattern } = await readNetwork(sql, network, type)
+        const { address } = body
+        if (typeof address !== 'string' || !isAddress(address)) {
+          throw InvalidParams('address', 'Invalid address provided')
+        }
+        const hash = type === 'hash' ? readHash(body.hash, pattern) : null
         const direction = type === 'hash' ? readDirection(body.direction) : null
         const idempotency_key = readKey(headers['idempotency-key'])
         const { customer_id } = customer

@@ -2,7 +2,8 @@
 // back when a fork shows that the branch was another. What is at or below the solid block is read from the solid side
 // and never taken back; if it would have to be, the follower stops, because then the node is lying or another chain.
 //
-// Readers of blocks (deposits, …) are not known here. Each keeps a cursor of its own and reads with `readBlocks`.
+// Readers of blocks (deposits, …) keep cursors of their own and read with `readBlocks`; here only their steps are woken,
+// by name, as a hint.
 
 import type { Clock } from '../lib/clock.ts'
 import { Outage } from '../lib/fault.ts'
@@ -256,7 +257,7 @@ async function store(tx: Tx, block: ReadBlock): Promise<void> {
 export type StoredBlock = { number: number; id: string; time: Date; contents: Contents }
 
 /** Hands the blocks after the cursor to `work`, oldest first, and moves the cursor, all in the transaction given, whatever
- *  crashes. Returns false when there is none. A cursor begins where the follower stands when it is first used. A block of
+ *  crashes. Returns false when there is none. A cursor begins at the oldest block that is kept when it is first used. A block of
  *  the solid side is read exactly once; one of the head's side is read again, as it then is, when a fork takes it back. */
 export async function readBlocks(
   tx: Tx,

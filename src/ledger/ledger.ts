@@ -51,7 +51,7 @@ export async function holdAll(tx: Tx, holds: readonly Transfer[]): Promise<void>
     where account.id = asked.debit and not may_go_negative`
 }
 
-/** Takes held money. `amount_sun` may be less than was held: the rest is the customer's again. A hold is resolved once;
+/** Takes held money. The caller has locked the debited account. Throws when there is no such hold. `amount_sun` may be less than was held: the rest is the customer's again. A hold is resolved once;
  *  resolving it a second time breaks `transfer_hold_resolved_once`. */
 export async function capture(tx: Tx, hold_id: string, made_at: Date, amount_sun?: bigint): Promise<void> {
   await resolve(tx, { kind: 'capture', hold_id, made_at, amount_sun })
@@ -85,7 +85,7 @@ export async function captureAll(
   if (made.length !== captures.length) throw new Error('a capture names no hold, or takes more than it set aside')
 }
 
-/** Gives held money back. */
+/** Gives held money back. The caller has locked the debited account. Throws when there is no such hold. */
 export async function release(tx: Tx, hold_id: string, made_at: Date): Promise<void> {
   await resolve(tx, { kind: 'release', hold_id, made_at, amount_sun: undefined })
 }
@@ -140,7 +140,7 @@ export async function spendable(sql: Sql | Tx, account_id: string): Promise<bigi
 
 export type Entry = { id: string; kind: string; debit: string; credit: string; amount_sun: bigint; made_at: Date }
 
-/** The account's transfers, oldest first. */
+/** The account's transfers, oldest first, the first `limit` of them. */
 export async function entries(sql: Sql | Tx, account_id: string, limit = 1_000): Promise<Entry[]> {
   return sql<Entry>`
     select id, kind, debit, credit, amount_sun, made_at from transfer

@@ -1,6 +1,6 @@
 // What can go wrong, in three kinds. A Fault is a refusal: the caller may mend it, and it has a code and a key that go
-// out on the wire. An Outage is something outside that time may mend: a step runs again, an endpoint answers that the
-// service is not available. Everything else that is thrown is a bug: code 500, and somebody is told.
+// out on the wire. An Outage is something outside that time may mend: a step runs again; a domain that knows what it
+// means for its endpoint says 35, elsewhere it is code 500. Everything else that is thrown is a bug: code 500, and somebody is told.
 
 /** A refusal, as a client sees it: `{ code, key, error }`. */
 export class Fault extends Error {

@@ -3,7 +3,7 @@
 //   new -> pending (a transaction for it is on its way) -> success | failed (refunded, in the same transaction)
 //
 // Concurrent purchases are placed together: one transaction locks the customers' accounts, looks at each purchase in the
-// order of arrival as if it were alone, and writes all that are accepted with one statement per table. A refusal, a
+// order of arrival as if it were alone, and writes all that are accepted together. A refusal, a
 // replay or a twin in the same batch leaves its neighbours alone. What happens to an order next is in delivery.ts.
 
 import { chainState, isStale } from '../chain/progress.ts'

@@ -15,6 +15,8 @@ const RECHARGES_SUN = [100_000, 900_000, 1_440_000, 1_500_000, 3_000_001, 5_600_
 /** Together less than the margin that the service adds to a stake. */
 const DRIFT_MAX = 0.004
 
+const SOLID_LAG_MAX = 18
+
 type Setting = { town: Town; network: Network; dice: Dice; trace: Trace; plan: Plan }
 
 export class Outside {
@@ -25,7 +27,7 @@ export class Outside {
   private readonly trace: Trace
   private readonly plan: Plan
   /** A branch that will be given up, and when. */
-  private detour: { from_block: number; left: number } | undefined
+  private detour: { from_block: number; left: number; solid_lag: number } | undefined
   /** A detour begins when a transaction waits for a block. */
   private wants_detour = false
   private drift = 0
@@ -78,7 +80,7 @@ export class Outside {
     else if (kind === 'fork') this.fork(this.drawDepth())
     else if (kind === 'detour') this.wants_detour = true
     else if (kind === 'node_down') this.network.down_for = dice.between(2, 20)
-    else if (kind === 'solid_lag') this.chain.setSolidLag(dice.between(2, 18))
+    else if (kind === 'solid_lag') this.chain.setSolidLag(dice.between(2, SOLID_LAG_MAX))
     else if (kind === 'wall_jump') this.now_ms += dice.pick([-4_000, 10_000, 61_000, 700_000])
     else if (kind === 'chain_jump') this.jump(dice.pick([30, 61, 90]))
     else if (kind === 'hour') this.jump(dice.pick([3_000, 3_590, 3_600, 3_601]))
@@ -131,16 +133,20 @@ export class Outside {
     this.mine()
     chain.reorganize(1, true)
     this.network.stray(waiting)
-    const possible = chain.solid_lag_blocks - (chain.head_number - chain.solid_block.header.number)
-    this.detour = { from_block: chain.head_number, left: dice.between(2, 8) }
-    for (let made = 0; made < Math.min(2, Math.max(1, possible)); made++) this.jump(dice.between(30, 70))
+    this.detour = { from_block: chain.head_number, left: dice.between(2, 8), solid_lag: chain.solid_lag_blocks }
+    // While the producers disagree nothing becomes solid.
+    chain.setSolidLag(SOLID_LAG_MAX)
+    this.jump(dice.between(62, 90))
     this.trace.note('detour', `${waiting.length} transactions, head is ${chain.head_number}`)
   }
 
   private comeBack(): void {
-    const depth = this.chain.head_number - (this.detour?.from_block ?? 0)
+    const { chain } = this
+    if (!this.detour) return
+    const depth = chain.head_number - this.detour.from_block
+    chain.setSolidLag(this.detour.solid_lag)
     this.detour = undefined
-    if (depth <= this.chain.head_number - this.chain.solid_block.header.number) this.fork(depth)
+    if (depth <= chain.head_number - chain.solid_block.header.number) this.fork(depth)
   }
 
   /** Others stake: the same stake yields a little less. */
