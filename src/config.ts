@@ -3,11 +3,9 @@
 
 import { parseArgs } from 'node:util'
 import { readSealingKeys } from './customers/seal.ts'
+import { Misuse } from './lib/fault.ts'
 
-/** A mistake of whoever started the program. The message is all they need. */
-export class Misuse extends Error {
-  override name = 'Misuse'
-}
+export { Misuse }
 
 export type Role = 'api' | 'worker' | 'all'
 
@@ -64,6 +62,8 @@ export const ENVIRONMENT = {
 /** Reads both. Throws Misuse. */
 export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Config & { help: boolean } {
   const given = readOptions(args)
+  for (const [name, value] of Object.entries(given))
+    if (value === '') throw new Misuse(`--${name} is given without a value.`)
   const number = (name: 'port' | 'chain-port') => (given[name] === undefined ? undefined : portOf(given[name], name))
   const node_urls = given['node-url'] ?? []
   const solid_urls = given['solid-node-url'] ?? []

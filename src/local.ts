@@ -11,7 +11,7 @@ import { createCustomer } from './customers/customers.ts'
 import { issueKey, keysOfTokens, tokenHash } from './customers/keys.ts'
 import { customerAccount, spendable } from './ledger/ledger.ts'
 import { systemClock } from './lib/clock.ts'
-import { writeWhole } from './lib/files.ts'
+import { requireWritable, writeWhole } from './lib/files.ts'
 import { systemRandom } from './lib/ids.ts'
 import type { Log } from './lib/log.ts'
 import { startPostgres } from './lib/postgres.ts'
@@ -80,6 +80,7 @@ async function build(
   close: () => Promise<void>,
 ): Promise<Local> {
   const { config, log } = options
+  await requireWritable(config.data_dir)
   const database_url = config.database_url ?? (await startDatabase(options, closers))
   const chain = config.nodes ? undefined : await startChain(options, closers)
   const nodes = config.nodes ?? [{ url: chain!.url }]

@@ -2,10 +2,11 @@
 
 import { hash } from 'node:crypto'
 import { rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { type Config, Misuse, readConfig, usage } from './config.ts'
 import { demo } from './demo.ts'
 import { systemClock } from './lib/clock.ts'
-import { writeWhole } from './lib/files.ts'
+import { requireWritable, writeWhole } from './lib/files.ts'
 import { jsonLog, type Log } from './lib/log.ts'
 import { type Local, startLocal } from './local.ts'
 import { sealingKeys, serve } from './serve.ts'
@@ -68,33 +69,52 @@ function readyText({ api_url, node_url, customer, sandbox, database_url, token: 
   return `${JSON.stringify(ready, null, 2)}\n`
 }
 
-/** Resolves at the first request to stop; a second one ends the process at once. */
-function askedToStop(): Promise<void> {
-  return new Promise((resolve) => {
-    let asked = false
+/** Resolves at the first request to stop. A request while nothing is ready yet, and a second one, end the process at
+ *  once: nothing here needs a farewell to be right when it is started again. */
+function askedToStop(): { asked: Promise<void>; ready(): void } {
+  let ready = false
+  const asked = new Promise<void>((resolve) => {
     const ask = () => {
-      if (asked) process.exit(130)
-      asked = true
+      if (!ready) process.exit(130)
+      ready = false
       resolve()
     }
     process.on('SIGINT', ask)
     process.on('SIGTERM', ask)
+  })
+  return {
+    asked,
+    ready() {
+      ready = true
+    },
+  }
+}
+
+/** A file of an earlier start would tell whoever waits for it that this one is ready. */
+async function clearReady({ ready_file }: Config): Promise<void> {
+  if (ready_file === undefined) return
+  await requireWritable(dirname(ready_file))
+  await rm(ready_file, { force: true }).catch((thrown: NodeJS.ErrnoException) => {
+    throw new Misuse(`--ready-file ${ready_file} cannot be written: ${thrown.code}.`)
   })
 }
 
 async function start(config: Config): Promise<void> {
   const stop = askedToStop()
   if (config.role !== 'all') throw new Misuse('start runs everything; roles are for serve.')
-  // A file of an earlier start would tell whoever waits for it that this one is ready.
-  if (config.ready_file !== undefined) await rm(config.ready_file, { force: true })
+  await clearReady(config)
   const local = await startLocal({ config, log: processLog() })
-  if (config.ready_file !== undefined) await writeWhole(config.ready_file, readyText(local))
-  if (config.json) print(readyText(local).trimEnd())
-  else announce(local)
-  await stop
-  if (!config.json) print('Stopping.')
-  if (config.ready_file !== undefined) await rm(config.ready_file, { force: true })
-  await local.close()
+  try {
+    if (config.ready_file !== undefined) await writeWhole(config.ready_file, readyText(local))
+    if (config.json) print(readyText(local).trimEnd())
+    else announce(local)
+    stop.ready()
+    await stop.asked
+    if (!config.json) print('Stopping.')
+    await clearReady(config)
+  } finally {
+    await local.close()
+  }
 }
 
 async function serveOnly(config: Config): Promise<void> {
@@ -103,6 +123,7 @@ async function serveOnly(config: Config): Promise<void> {
   if (!database_url) throw new Misuse('serve needs a database: set DATABASE_URL.')
   if (!nodes) throw new Misuse('serve needs a chain: --node-url URL.')
   if (!wallets_file) throw new Misuse('serve needs the wallets it acts for: set PENSTOCK_WALLETS.')
+  await clearReady(config)
   const wallets = await readWallets(wallets_file)
   const sealing = await sealingKeys(config)
   const serving = await serve({
@@ -114,12 +135,16 @@ async function serveOnly(config: Config): Promise<void> {
     log: processLog(),
     recharge_at: config.recharge_at,
   })
-  if (config.ready_file !== undefined) {
-    await writeWhole(config.ready_file, `${JSON.stringify({ api_url: serving.api_url ?? null })}\n`)
+  try {
+    const ready = `${JSON.stringify({ api_url: serving.api_url ?? null })}\n`
+    if (config.ready_file !== undefined) await writeWhole(config.ready_file, ready)
+    print(serving.api_url ? `Penstock serves ${serving.api_url}/v1` : 'Penstock works')
+    stop.ready()
+    await stop.asked
+    await clearReady(config)
+  } finally {
+    await serving.close()
   }
-  print(serving.api_url ? `Penstock serves ${serving.api_url}/v1` : 'Penstock works')
-  await stop
-  await serving.close()
 }
 
 const COMMANDS: Record<string, (config: Config) => Promise<void>> = { start, serve: serveOnly, demo }
@@ -136,5 +161,5 @@ async function main(args: string[]): Promise<void> {
 main(process.argv.slice(2)).catch((thrown: unknown) => {
   if (thrown instanceof Misuse) process.stderr.write(`${thrown.message}\n`)
   else process.stderr.write(`${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}\n`)
-  process.exitCode = thrown instanceof Misuse ? 2 : 1
+  process.exit(thrown instanceof Misuse ? 2 : 1)
 })

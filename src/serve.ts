@@ -9,6 +9,7 @@ import { type Config, Misuse } from './config.ts'
 import { readSealingKeys, type SealingKeys } from './customers/seal.ts'
 import { buildServer, DEFAULT_RATE_LIMIT } from './http/server.ts'
 import { systemClock } from './lib/clock.ts'
+import { Outage } from './lib/fault.ts'
 import { writeOnce } from './lib/files.ts'
 import { systemRandom } from './lib/ids.ts'
 import type { Log } from './lib/log.ts'
@@ -51,7 +52,10 @@ export async function serve(setup: Setup): Promise<Serving> {
   let listening_for: { stop(): Promise<void> } | undefined
   const tellOthers = wakeOthers(sql)
   try {
-    await requireDurable(sql)
+    await requireDurable(sql).catch((thrown: unknown) => {
+      const cause = thrown instanceof Outage && thrown.cause instanceof Error ? thrown.cause : undefined
+      throw cause ? new Misuse(`The database does not answer: ${cause.message || String(cause)}.`) : thrown
+    })
     await migrate(setup.database_url)
     const complaints = await checkWallets(node, setup.wallets)
     if (complaints.length > 0 && !config.allow_wide_keys) {

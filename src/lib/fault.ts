@@ -28,6 +28,11 @@ export function fault(code: number, key: string, sentence: string): FaultKind {
   return Object.assign(make, { code, key, sentence })
 }
 
+/** A mistake of whoever starts or runs the program. The message is all they need. */
+export class Misuse extends Error {
+  override name = 'Misuse'
+}
+
 /** Something outside this process does not answer, or not sensibly: the database, a node, a provider. */
 export class Outage extends Error {
   override name = 'Outage'

@@ -1,10 +1,33 @@
 // Files that are there whole or not at all, whatever stops this process or the machine.
 
 import { randomBytes } from 'node:crypto'
-import { link, open, rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { access, constants, link, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { Misuse } from './fault.ts'
 
 const OWNER_ONLY = 0o600
+
+/** Makes the folder and those above it. Throws Misuse when that cannot be. */
+async function makeFolder(folder: string): Promise<void> {
+  const path = resolve(folder)
+  const found = await stat(path).catch(() => undefined)
+  if (found && !found.isDirectory()) throw new Misuse(`${folder} is not a folder.`)
+  // Step by step: a recursive mkdir never ends where a folder cannot be made (/proc).
+  if (!found) {
+    if (dirname(path) !== path) await makeFolder(dirname(path))
+    await mkdir(path).catch((thrown: NodeJS.ErrnoException) => {
+      if (thrown.code !== 'EEXIST') throw new Misuse(`${folder} cannot be made: ${thrown.code}.`)
+    })
+  }
+}
+
+/** Makes the folder, and throws Misuse when files cannot be made in it. */
+export async function requireWritable(folder: string): Promise<void> {
+  await makeFolder(folder)
+  await access(folder, constants.W_OK | constants.X_OK).catch(() => {
+    throw new Misuse(`${folder} cannot be written to.`)
+  })
+}
 
 /** Writes the file, readable by its owner only, in place of what was there. */
 export async function writeWhole(file: string, text: string): Promise<void> {

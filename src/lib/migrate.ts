@@ -7,6 +7,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { Misuse } from './fault.ts'
 
 export type Migration = { number: number; name: string; sha256: string; text: string }
 
@@ -85,8 +86,8 @@ function requireBelong(applied: readonly Applied[], known: readonly Migration[])
   for (const { number, name, sha256 } of applied) {
     const file = known.find((migration) => migration.number === number)
     if (!file)
-      throw new Error(`The database has migration ${number} (${name}): it needs a newer Penstock than this one.`)
-    if (file.sha256 !== sha256) throw new Error(`Migration ${number} (${name}) has changed since it was applied.`)
+      throw new Misuse(`The database has migration ${number} (${name}): it needs a newer Penstock than this one.`)
+    if (file.sha256 !== sha256) throw new Misuse(`Migration ${number} (${name}) has changed since it was applied.`)
   }
   const newest = applied.at(-1)?.number ?? 0
   const late = known.find(({ number }) => number < newest && !applied.some((other) => other.number === number))

@@ -6,6 +6,7 @@ import { chmod, chown, lstat, mkdir, mkdtemp, readdir, realpath, rmdir, stat, sy
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { Misuse } from './fault.ts'
 import { type OsUser, ownFolder, runProgram } from './postgres-programs.ts'
 
 /** Where a cluster lies and whose it is; `user` is undefined when it is ours. */
@@ -32,11 +33,11 @@ export async function placeCluster(
 /** A folder that exists. Root runs the server as the folder's owner, so that what one user made stays usable to it. */
 async function adopt(path: string, user: OsUser | undefined, relocated: (folder: string) => void): Promise<Place> {
   const folder = await realpath(path).catch(() => {
-    throw new Error(`${path} is a link to a folder that does not exist.`)
+    throw new Misuse(`${path} is a link to a folder that does not exist.`)
   })
   const { uid, gid } = await stat(folder)
   if (user === undefined) {
-    if (uid !== process.getuid?.()) throw new Error(`${path} belongs to another user of this machine.`)
+    if (uid !== process.getuid?.()) throw new Misuse(`${path} belongs to another user of this machine.`)
     return { folder, user }
   }
   const owner = uid === 0 ? user : { uid, gid }
@@ -45,7 +46,7 @@ async function adopt(path: string, user: OsUser | undefined, relocated: (folder:
   if (empty) await chmod(folder, 0o700)
   if (await canUse(folder, owner)) return { folder, user: owner }
   if (!empty)
-    throw new Error(`The user ${owner.uid}, whose ${path} is, cannot reach it: move it or open the way to it.`)
+    throw new Misuse(`The user ${owner.uid}, whose ${path} is, cannot reach it: move it or open the way to it.`)
   await rmdir(path)
   return relocate(path, user, relocated)
 }
@@ -67,7 +68,7 @@ export async function placeThrowAway(user: OsUser | undefined): Promise<Place> {
     if (await canUse(folder, user)) return { folder, user }
     await rmdir(folder)
   }
-  throw new Error('The user that PostgreSQL runs as can reach no temporary directory.')
+  throw new Misuse('The user that PostgreSQL runs as can reach no temporary directory.')
 }
 
 async function canUse(folder: string, user: OsUser): Promise<boolean> {

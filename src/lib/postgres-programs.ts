@@ -7,6 +7,7 @@ import { chmod, copyFile, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, 
 import { homedir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Misuse } from './fault.ts'
 
 /** A user of the machine. */
 export type OsUser = { uid: number; gid: number }
@@ -38,7 +39,7 @@ export async function serverUser(names: readonly string[]): Promise<OsUser | und
     const [uid, gid] = await Promise.all(['-u', '-g'].map((flag) => runProgram('id', [flag, name], undefined)))
     if (uid?.ok && gid?.ok && Number(uid.output) > 0) return { uid: Number(uid.output), gid: Number(gid.output) }
   }
-  throw new Error(`PostgreSQL does not run as root, and this machine has none of the users ${names.join(', ')}.`)
+  throw new Misuse(`PostgreSQL does not run as root, and this machine has none of the users ${names.join(', ')}.`)
 }
 
 /** The folder with `postgres` and `initdb`, made to work for the given user. `bin` names one to use instead of the one
@@ -46,7 +47,7 @@ export async function serverUser(names: readonly string[]): Promise<OsUser | und
 export async function findPrograms(bin: string | undefined, user: OsUser | undefined): Promise<string> {
   if (bin !== undefined) {
     const { ok, output } = await runProgram(resolve(bin, 'postgres'), ['--version'], user)
-    if (!ok) throw new Error(`PG_BIN does not lead to a PostgreSQL that runs: ${output}`)
+    if (!ok) throw new Misuse(`PG_BIN does not lead to a PostgreSQL that runs: ${output}`)
     return resolve(bin)
   }
   const native = packagedPrograms()
@@ -54,7 +55,7 @@ export async function findPrograms(bin: string | undefined, user: OsUser | undef
     return join(native, 'bin')
   const copy = await copyPrograms(native)
   const { ok, output } = await runProgram(join(copy, 'bin/postgres'), ['--version'], user)
-  if (!ok) throw new Error(`The PostgreSQL that comes through npm does not run on this machine: ${output}`)
+  if (!ok) throw new Misuse(`The PostgreSQL that comes through npm does not run on this machine: ${output}`)
   return join(copy, 'bin')
 }
 
@@ -63,7 +64,7 @@ function packagedPrograms(): string {
   try {
     return join(dirname(fileURLToPath(import.meta.resolve(name))), '..', 'native')
   } catch {
-    throw new Error(`${name} is not installed: set DATABASE_URL, or PG_BIN to the programs of PostgreSQL 15 or later.`)
+    throw new Misuse(`${name} is not installed: set DATABASE_URL, or PG_BIN to the programs of PostgreSQL 15 or later.`)
   }
 }
 
@@ -92,7 +93,7 @@ async function copyPrograms(native: string): Promise<string> {
   await chmod(fresh, 0o755)
   await runProgram('sync', [], undefined)
   await rename(fresh, copy).catch(() => rm(fresh, { recursive: true }))
-  if (!(await isOurs(copy))) throw new Error(`${copy} does not belong to us: remove it.`)
+  if (!(await isOurs(copy))) throw new Misuse(`${copy} does not belong to us: remove it.`)
   return copy
 }
 
@@ -121,7 +122,7 @@ export async function ownFolder(): Promise<string> {
     if (made !== undefined) await chmod(folder, 0o755)
     if (await isOurs(folder)) return folder
   }
-  throw new Error(`Neither ${candidates.join(' nor ')} is a folder that belongs to us and that others cannot write.`)
+  throw new Misuse(`Neither ${candidates.join(' nor ')} is a folder that belongs to us and that others cannot write.`)
 }
 
 async function isOurs(folder: string): Promise<boolean> {

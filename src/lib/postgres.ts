@@ -10,6 +10,7 @@ import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { Misuse } from './fault.ts'
 import { type Log, silentLog } from './log.ts'
 import { lockFolder, type Place, placeCluster, placeThrowAway } from './postgres-folder.ts'
 import { environment, findPrograms, runProgram, serverUser } from './postgres-programs.ts'
@@ -49,7 +50,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
         log('postgres_relocated', { wanted: options.folder, folder }),
       )
   const lock = lockFolder(place.folder)
-  if (!lock) throw new Error(`Another Penstock is running on ${options.throw_away ? place.folder : options.folder}.`)
+  if (!lock) throw new Misuse(`Another Penstock is running on ${options.throw_away ? place.folder : options.folder}.`)
   try {
     const bin = await findPrograms(options.bin, place.user)
     const cluster = { ...place, bin, throw_away: options.throw_away ?? false }
@@ -76,12 +77,12 @@ export async function requireDurable(sql: Sql): Promise<void> {
   }
   const [version] = await sql<{ version: string; number: number }>`
     select current_setting('server_version') as version, current_setting('server_version_num')::int as number`
-  if (version!.number < 150_000) throw new Error(`PostgreSQL 15 or later is needed; this one is ${version!.version}.`)
+  if (version!.number < 150_000) throw new Misuse(`PostgreSQL 15 or later is needed; this one is ${version!.version}.`)
   const settings = await sql<{ name: string; value: string }>`
     select name, current_setting(name) as value from unnest(${Object.keys(wanted)}::text[]) as name`
   for (const { name, value } of settings)
     if (!wanted[name]?.includes(value))
-      throw new Error(`The PostgreSQL server has ${name} = ${value}; Penstock needs ${wanted[name]?.join(' or ')}.`)
+      throw new Misuse(`The PostgreSQL server has ${name} = ${value}; Penstock needs ${wanted[name]?.join(' or ')}.`)
 }
 
 /** Makes the cluster, unless it is there. It gets its name when it is complete: an interrupted attempt leaves no cluster. */
@@ -98,7 +99,7 @@ async function initialise(cluster: Cluster): Promise<void> {
   if (cluster.throw_away) args.push('--no-sync')
   const output = join(fresh, 'initdb.log')
   const { exited } = await runWatched(cluster, 'initdb', args, output)
-  if ((await exited) !== 0) throw new Error(`PostgreSQL's initdb failed:\n${await tail(output, 0)}`)
+  if ((await exited) !== 0) throw new Misuse(`PostgreSQL's initdb failed:\n${await tail(output, 0)}`)
   await rename(join(fresh, 'password'), join(folder, 'password'))
   await rename(join(fresh, 'data'), join(folder, 'data'))
   await rm(fresh, { recursive: true })
@@ -130,7 +131,7 @@ async function startServer(cluster: Cluster, settings: Record<string, string>): 
     const said = await tail(output, from)
     // Between the choice of a port and its use another process may have taken it.
     if (tried >= PORTS_TRIED_MAX || !said.includes('could not create any TCP/IP sockets'))
-      throw new Error(`PostgreSQL did not start:\n${said}`)
+      throw new Misuse(`PostgreSQL did not start:\n${said}`)
   }
 }
 
