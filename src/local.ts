@@ -40,6 +40,8 @@ export type Local = Serving & {
   database_url: string
   /** The sample token, when the chain is the bundled one. */
   token: Token | undefined
+  /** Rejects when the private PostgreSQL ends before it is told to. */
+  broken: Promise<never>
   close(): Promise<void>
 }
 
@@ -81,7 +83,8 @@ async function build(
 ): Promise<Local> {
   const { config, log } = options
   await requireWritable(config.data_dir)
-  const database_url = config.database_url ?? (await startDatabase(options, closers))
+  const database = config.database_url === undefined ? await startDatabase(options, closers) : undefined
+  const database_url = config.database_url ?? database!.url
   const chain = config.nodes ? undefined : await startChain(options, closers)
   const nodes = config.nodes ?? [{ url: chain!.url }]
   const node_url = nodes[0]!.url
@@ -106,7 +109,13 @@ async function build(
   const customer = await sandboxCustomer(config.data_dir, serving)
   await fundFirst({ serving, control, sandbox, customer })
   await untilReady(serving, customer)
-  const reached = { api_url: serving.api_url!, node_url, database_url, token: chain?.token }
+  const reached = {
+    api_url: serving.api_url!,
+    node_url,
+    database_url,
+    token: chain?.token,
+    broken: database?.broken ?? new Promise<never>(() => {}),
+  }
   return { ...serving, ...reached, control, sandbox, customer, close }
 }
 
@@ -114,8 +123,17 @@ async function startDatabase({ config, log, throw_away }: LocalOptions, closers:
   const bin = config.pg_bin === undefined ? {} : { bin: config.pg_bin }
   const place = throw_away ? { throw_away: true as const } : { folder: join(config.data_dir, 'pg') }
   const postgres = await startPostgres({ ...bin, log, ...place })
-  closers.push(postgres.stop)
-  return postgres.url
+  let told = false
+  closers.push(() => {
+    told = true
+    return postgres.stop()
+  })
+  const broken = postgres.ended.then(() => {
+    if (!told) throw new Error('PostgreSQL has ended. Starting again finds everything as it was.')
+    return new Promise<never>(() => {})
+  })
+  broken.catch(() => {})
+  return { url: postgres.url, broken }
 }
 
 async function startChain(

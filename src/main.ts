@@ -109,7 +109,7 @@ async function start(config: Config): Promise<void> {
     if (config.json) print(readyText(local).trimEnd())
     else announce(local)
     stop.ready()
-    await stop.asked
+    await Promise.race([stop.asked, local.broken])
     if (!config.json) print('Stopping.')
     await clearReady(config)
   } finally {
