@@ -13,7 +13,7 @@ import { bitCount, MASK, SLOT } from '../src/flow/memory.ts'
 const ADDRESSES = 4_000_000
 const SERVICES = 300
 /** Before the clock runs for the figure; the time of these, from an empty index on, is printed apart. */
-const EARLIER = 8_000_000
+const EARLIER = 4_000_000
 const TRANSFERS = 4_000_000
 const BLOCK = 200
 
@@ -74,9 +74,10 @@ const labels: Label[] = Array.from({ length: SERVICES }, (_, n) => ({
 
 type Traffic = (draw: Draw) => { from: number; to: number }
 
-const person = (draw: Draw) => SERVICES + Math.floor((ADDRESSES - SERVICES) * draw() ** 3)
+/** People come up by a curve; who came up as often as a service would be one, and labelled. */
+const person = (draw: Draw) => SERVICES + Math.floor((ADDRESSES - SERVICES) * draw() ** 1.5)
 
-/** 30 % out of services, 30 % into them, the rest between people, who come up by a steep curve. */
+/** 30 % out of services, 30 % into them, the rest between people. */
 const skewed: Traffic = (draw) => {
   const kind = draw()
   const service = Math.floor(SERVICES * draw())

@@ -54,8 +54,9 @@ function useStaked(world: World, account: Account, bytes: number): boolean {
 
 function useFree({ state, parameters, slot, now_ms }: World, account: Account, bytes: number): boolean {
   const { amount, slot: used_at } = account.free_net
-  if (bytes > parameters.getFreeNetLimit - fadedFreeUsage(amount, used_at, slot)) return false
-  const free_net = { amount: fadedFreeUsage(amount, used_at, slot, bytes), slot }
+  const left = fadedFreeUsage(amount, used_at, slot)
+  if (bytes > parameters.getFreeNetLimit - left) return false
+  const free_net = { amount: fadedFreeUsage(left, slot, slot, bytes), slot }
   writeAccount(state, { ...account, free_net, operated_at_ms: now_ms })
   return true
 }

@@ -85,7 +85,8 @@ export const triggerContract: Contract = {
     const limit = energyLimit(world, requireAccount(world.state, owner), integerOf(message, 'call_value'))
     const token = calledToken(world, contract_address)!
     const { total, penalty, ...run } = runCall(world.state, token, message, limit)
-    const energy = chargeEnergy(world, owner, total, penalty)
+    const succeeded = run.contract_ret === 'SUCCESS'
+    const energy = chargeEnergy(world, owner, { total, penalty, succeeded })
     return { fee_sun: energy.fee_sun, call: { ...run, contract_address, energy } }
   },
 }

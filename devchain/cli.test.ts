@@ -26,7 +26,7 @@ test('the command prints where it listens, its accounts with their keys, and a l
   assert.match(out, /^listening on http:\/\/127\.0\.0\.1:\d+$/m)
   assert.equal(out.match(/^T\w{33} [0-9a-f]{64}$/gm)?.length, 2)
   assert.match(out, /^TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6 /m)
-  assert.match(out, /^block 20 \S+Z [0-9a-f]{24}… \d+$/m)
+  assert.match(out, /^block 47 \S+Z [0-9a-f]{24}… \d+$/m)
   assert.match(out, /^T\w{33} exchange: Harbour Exchange$/m)
 })
 

@@ -65,6 +65,15 @@ test('delegating moves stake from the lender to the receiver, and the weight of 
   })
 })
 
+test('partners come in the order of the last delegation to each', () => {
+  const on = scene()
+  const partners = () => on.post('/wallet/getdelegatedresourceaccountindexv2', { value: lender.hex }).toAccounts
+  for (const { hex } of [buyer, other]) delegate(on, TRX, { receiver_address: hex })
+  assert.deepEqual(partners(), [buyer.hex, other.hex])
+  delegate(on, TRX)
+  assert.deepEqual(partners(), [other.hex, buyer.hex])
+})
+
 test('taking everything back leaves no row, no partners and no energy', () => {
   const on = scene()
   delegate(on, 100n * TRX)

@@ -36,19 +36,21 @@ const noPartners: Partners = { from: [], to: [] }
 
 export const partnersOf = (view: View, address: string): Partners => view.read('partners', address) ?? noPartners
 
+const without = (list: readonly string[], address: string) => list.filter((one) => one !== address)
+
+/** A pair that is linked already becomes its newest: the node sorts partners by the time of the last delegation. */
 function link(state: Layer, from: string, to: string): void {
   const owner = partnersOf(state, from)
-  if (owner.to.includes(to)) return
-  state.write('partners', from, { ...owner, to: [...owner.to, to] })
+  state.write('partners', from, { ...owner, to: [...without(owner.to, to), to] })
   const receiver = partnersOf(state, to)
-  state.write('partners', to, { ...receiver, from: [...receiver.from, from] })
+  state.write('partners', to, { ...receiver, from: [...without(receiver.from, from), from] })
 }
 
 function unlink(state: Layer, from: string, to: string): void {
   const owner = partnersOf(state, from)
-  state.write('partners', from, { ...owner, to: owner.to.filter((address) => address !== to) })
+  state.write('partners', from, { ...owner, to: without(owner.to, to) })
   const receiver = partnersOf(state, to)
-  state.write('partners', to, { ...receiver, from: receiver.from.filter((address) => address !== from) })
+  state.write('partners', to, { ...receiver, from: without(receiver.from, from) })
 }
 
 const emptyRow = (from: string, to: string): Delegation => ({

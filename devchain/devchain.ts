@@ -12,20 +12,22 @@ import type { Decree } from './decrees.ts'
 import { Faults } from './faults.ts'
 import { type Answer, answerWallet } from './http.ts'
 import { answerEvents } from './http_events.ts'
-import { mainnetWeights, type Parameters, PENDING_MAX, SLOT_MS } from './parameters.ts'
+import { mainnetWeights, type Parameters, PENDING_MAX, SLOT_MS, WITNESS_COUNT } from './parameters.ts'
 import type { Drift, Node } from './routes.ts'
 import { totalsOf } from './state.ts'
 
 export type DevchainOptions = {
   /** The time of the head at the start, in milliseconds since 1970; rounded down to a multiple of 3000. The chain begins
-   *  with so many empty blocks before it that the solid block is not the genesis block: no client of a real network
-   *  ever meets a block number of 0, which the node's JSON leaves out. */
+   *  with some empty blocks before it: no client of a real network ever meets a block number of 0, which the node's JSON
+   *  leaves out, or a witness without a block. */
   genesis_time_ms: number
   /** Derives the witnesses and everything else that looks random. Default: penstock. */
   seed?: string
   genesis_balances?: { address: Address; sun: bigint }[]
   /** How many blocks the solid block is behind the head. Default: 18, as on the main network. */
   solid_lag_blocks?: number
+  /** How many empty blocks the chain begins with. Default: so many that each witness has made one that is solid. */
+  blocks_before_start?: number
   /** Stakes of accounts that this chain does not have. Default: those of the main network. */
   rest_of_network?: { energy_weight_trx: bigint; net_weight_trx: bigint }
   /** Chain parameters that differ from the main network's, by their names in `getchainparameters`. */
@@ -43,6 +45,11 @@ export type DevchainOptions = {
 /** Tether's token, at its address on the main network; it exists from the start, with no supply. */
 export const USDT: Address = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'
 
+const SOLID_LAG = 18
+
+/** How many empty blocks a chain begins with when it is not said. */
+export const blocksBeforeStart = (solid_lag_blocks = SOLID_LAG): number => solid_lag_blocks + 1 + WITNESS_COUNT
+
 const noLess = (weight: bigint) => (weight > 0n ? weight : 0n)
 
 export class Devchain implements Node {
@@ -58,8 +65,8 @@ export class Devchain implements Node {
   constructor(options: DevchainOptions) {
     const seed = options.seed ?? 'penstock'
     this.usdt_owner_key = bytesToHex(sha256(utf8ToBytes(`${seed} usdt owner`)))
-    const solid_lag_blocks = options.solid_lag_blocks ?? 18
-    const founding_blocks = solid_lag_blocks + 1
+    const solid_lag_blocks = options.solid_lag_blocks ?? SOLID_LAG
+    const founding_blocks = options.blocks_before_start ?? blocksBeforeStart(solid_lag_blocks)
     this.chain = new Chain({
       genesis_time_ms: Math.floor(options.genesis_time_ms / SLOT_MS) * SLOT_MS - founding_blocks * SLOT_MS,
       seed,

@@ -8,6 +8,7 @@ import { fadedUsage, increaseUsage, limitOfAccount } from './resources.ts'
 import type { View } from './state.ts'
 import type { EnergyBill, World } from './world.ts'
 
+type CallEnergy = { readonly total: number; readonly penalty: number; readonly succeeded: boolean }
 type Reading = { readonly state: View; readonly parameters: Parameters; readonly slot: number }
 
 /** What is left of the energy that an account's stakes yield. */
@@ -24,12 +25,15 @@ export function energyLimit(world: World, account: Account, call_value_sun: bigi
   return Number(available < capped ? available : capped)
 }
 
-/** Charges energy to an account. */
-export function chargeEnergy(world: World, address: string, total: number, penalty: number): EnergyBill {
+/** Charges the energy of a call to an account. The node brings the account's usage up to date before it runs a call, and
+ *  forgets that when the call fails: the rounding differs by a unit now and then. */
+export function chargeEnergy(world: World, address: string, used: CallEnergy): EnergyBill {
   const { state, slot, parameters } = world
+  const { total, penalty, succeeded } = used
   const account = requireAccount(state, address)
   const usage = Math.min(total, leftEnergy(world, account))
-  if (usage > 0) writeAccount(state, { ...account, energy: increaseUsage(account.energy, usage, slot) })
+  const before = succeeded ? increaseUsage(account.energy, 0, slot) : account.energy
+  if (total > 0) writeAccount(state, { ...account, energy: increaseUsage(before, usage, slot) })
   const fee_sun = BigInt(total - usage) * BigInt(parameters.getEnergyFee)
   if (fee_sun > 0n) burn(state, address, fee_sun)
   return { usage, fee_sun, total, penalty }

@@ -187,7 +187,10 @@ class Fuzz {
 
   private broadcast(): Exchange {
     const how = this.random.next()
-    if (how < 0.5) return post('/wallet/broadcasthex', { transaction: bytesToHex(encode(this.transaction(true))) })
+    if (how < 0.5)
+      return post('/wallet/broadcasthex', {
+        transaction: bytesToHex(encode(this.transaction(this.random.next() < 0.6))),
+      })
     if (how < 0.7) return post('/wallet/broadcasthex', { transaction: this.brokenHex() })
     const { raw, signatures } = this.transaction(how < 0.85)
     const printed = JSON.parse(printJson(printTransaction(signedTransaction(raw, signatures), false)))

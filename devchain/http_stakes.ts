@@ -1,6 +1,6 @@
 // Stakes and delegations over HTTP.
 
-import { accountOf } from './accounts.ts'
+import { accountOf, isAddressHex } from './accounts.ts'
 import { delegatable, delegationOf, partnersOf } from './delegations.ts'
 import { type Json, withoutDefaults } from './json.ts'
 import { SUN_PER_TRX } from './parameters.ts'
@@ -30,6 +30,7 @@ function delegatedResource(call: Call): Json {
 function delegationPartners(call: Call): Json {
   const { given } = call
   const address = given.address('value')
+  if (!isAddressHex(address)) return {}
   const { from, to } = partnersOf(viewOf(call), address)
   return {
     account: given.print(address),

@@ -45,7 +45,7 @@ test('the packed package works in an empty folder: the command, and the programm
   const empty = await installed()
   const out = await firstLines(join(empty, 'node_modules/.bin/penstock-devchain'))
   assert.match(out, /^listening on http:\/\/127\.0\.0\.1:\d+$/m)
-  assert.match(out, /^block 20 /m)
+  assert.match(out, /^block 47 /m)
   const script = `
     import { Devchain, startDevchain, USDT } from 'penstock-devchain'
     const chain = new Devchain({ genesis_time_ms: 0, genesis_balances: [{ address: USDT, sun: 5n }] })
@@ -54,7 +54,7 @@ test('the packed package works in an empty folder: the command, and the programm
     await served.close()
   `
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: empty })
-  assert.deepEqual(JSON.parse(stdout), { head: 20, ok: true })
+  assert.deepEqual(JSON.parse(stdout), { head: 47, ok: true })
   const dist = join(empty, 'node_modules/penstock-devchain/dist')
   assert.ok(existsSync(join(dist, 'types/devchain/api.d.ts')))
   assert.match(readFileSync(join(dist, 'THIRD_PARTY_LICENSES.txt'), 'utf8'), /noble\/curves[\s\S]*Permission is hereby/)

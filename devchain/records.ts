@@ -76,7 +76,7 @@ export type Candidate = {
   readonly brokerage: number
 }
 
-/** With whom an account has delegations, in the order in which they began. */
+/** With whom an account has delegations, in the order of the last delegation of each pair. */
 export type Partners = { readonly from: readonly string[]; readonly to: readonly string[] }
 
 /** Sums over all accounts. Weights are TRX; `rest_*` stand for stakes of accounts that this chain does not have. */

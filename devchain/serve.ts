@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Block } from './blocks.ts'
-import { Devchain, type DevchainOptions } from './devchain.ts'
+import { blocksBeforeStart, Devchain, type DevchainOptions } from './devchain.ts'
 import type { Answer } from './http.ts'
 import { type Json, printJson } from './json.ts'
 import { ChainLog } from './log.ts'
@@ -64,7 +64,10 @@ export async function startDevchain(options: ServeOptions = {}): Promise<Served>
 /** The options of a new chain, or those that the folder's chain was founded on. */
 function foundingOf(options: ServeOptions, log: ChainLog | undefined): DevchainOptions {
   if (log?.founding !== undefined) return readFounding(log.founding)
-  const founding: DevchainOptions = { genesis_time_ms: options.genesis_time_ms ?? Date.now() }
+  const founding: DevchainOptions = {
+    genesis_time_ms: options.genesis_time_ms ?? Date.now(),
+    blocks_before_start: options.blocks_before_start ?? blocksBeforeStart(options.solid_lag_blocks),
+  }
   if (options.seed !== undefined) founding.seed = options.seed
   if (options.genesis_balances) founding.genesis_balances = options.genesis_balances
   if (options.solid_lag_blocks !== undefined) founding.solid_lag_blocks = options.solid_lag_blocks

@@ -22,6 +22,7 @@ export const transfer: Contract = {
     const fee = receiver ? 0n : BigInt(parameters.getCreateNewAccountFeeInSystemContract)
     if (amount + fee > INT64_MAX) throw invalid('long overflow')
     if (sender.balance < amount + fee) throw invalid('Validate TransferContract error, balance is not sufficient.')
+    if (receiver && receiver.balance + amount > INT64_MAX) throw invalid('long overflow')
   },
 
   execute({ state, parameters, now_ms }, message) {

@@ -309,7 +309,8 @@ test('a transaction of three signers gathers its weight, and says who has signed
   mine()
   const { fee, receipt } = await trx.getUnconfirmedTransactionInfo(sent.txid!)
   assert.equal(fee! - (receipt.net_fee ?? 0), 1_000_000)
-  await assert.rejects(trx.multiSign(unsigned, person('four').key, 2), /has no permission to sign/)
+  const unmarked = await build.sendTrx(bob.address, 1_000_000, one.address)
+  await assert.rejects(trx.multiSign(unmarked, person('four').key, 2), /has no permission to sign/)
 })
 
 test('a changed transaction gets the id that the node computes for it', async () => {

@@ -12,6 +12,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { signature } from '../src/http/signature.ts'
+import { connect } from '../src/lib/sql.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const READY_MS_MAX = 90_000
@@ -276,6 +277,27 @@ test('what it needs and does not find is said in one sentence too', async (t) =>
     assert.match(said[0]!, names)
   }
   assert.deepEqual(await processesOf(folder), [])
+})
+
+test('when its private database is killed it ends and says so, and starting again finds everything', async (t) => {
+  const folder = await freshFolder(t)
+  const first = await start(t, folder)
+  const { customer, admin, funded_accounts } = first.ready
+  const params = { address: funded_accounts[0]!.address, amount: 65_000, duration: 1 }
+  const order = await call(first.ready, '/v1/transaction/new', { service: 'energy', params })
+  const sql = connect({ url: admin.database_url! })
+  const [row] = await sql<{ pid: string }>`select split_part(pg_read_file('postmaster.pid'), chr(10), 1) as pid`
+  await sql.close()
+  process.kill(Number(row!.pid), 'SIGKILL')
+  const ended = await first.ended
+  assert.notEqual(ended.code, 0)
+  assert.match(ended.stderr, /PostgreSQL has ended/)
+  assert.deepEqual(await processesOf(folder), [])
+
+  const second = await start(t, folder)
+  assert.deepEqual(second.ready.customer, customer)
+  assert.equal((await settled(second.ready, order.id)).status, 'success')
+  await stop(second, folder)
 })
 
 test('--help names every option and every variable, and starts nothing', async (t) => {

@@ -1,12 +1,12 @@
 // `npm run torture`: the long tests.
 //
-//   sim      [--runs N] [--seed S] [--json] [--trace LINES]    runs of the simulator, one seed after the other
+//   sim      [--runs N] [--seed S] [--json] [--trace LINES] [--lanes N]    runs of the simulator, N seeds at a time
 //   mutants  [--runs N] [--only TEXT]                          every known mistake must be found within N seeds
 //   fuzz     [--requests-per-endpoint N] [--seed S] [--json]   signed requests, from nearly right to nonsense
 
 import { spawn } from 'node:child_process'
 import { parseArgs } from 'node:util'
-import { infect, MUTANTS, staleEdits } from './simulator/mutants.ts'
+import { infect, MUTANTS, type Mutant, staleEdits } from './simulator/mutants.ts'
 
 if (process.argv[2] === 'fuzz') {
   const { run } = await import('./fuzz.ts')
@@ -21,45 +21,39 @@ const { values, positionals } = parseArgs({
     trace: { type: 'string' },
     only: { type: 'string' },
     mutant: { type: 'string' },
+    lanes: { type: 'string' },
     json: { type: 'boolean' },
   },
 })
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
-/** Runs seeds until `runs` are done; with `stop`, until one fails. */
-async function simulate(stop: boolean): Promise<boolean> {
-  const { openGround } = await import('./simulator/ground.ts')
-  const { runSeed } = await import('./simulator/run.ts')
-  const mutant = MUTANTS.find(({ name }) => name === values.mutant)
-  const ground = await openGround(mutant?.sql)
+/** Runs seeds until `runs` are done; a mutant's until one fails. */
+async function simulate(mutant: Mutant | undefined): Promise<boolean> {
+  const { runSeeds } = await import('./simulator/lanes.ts')
   const runs = Number(values.runs ?? 100)
-  const first = Number(values.seed ?? 1)
+  const seeds = Array.from({ length: runs }, (_, i) => String(Number(values.seed ?? 1) + i))
   const counts: Record<string, number> = {}
   const started_at = performance.now()
   let done = 0
   let failed = 0
-  for (; done < runs && !(stop && failed > 0); done++) {
-    const seed = String(first + done)
-    const { findings, trace } = await runSeed(ground, seed)
+  await runSeeds({ seeds, lanes: mutant ? 1 : Number(values.lanes ?? 2), sql: mutant?.sql }, (verdict) => {
+    const { seed, findings, trace } = verdict
+    done += 1
     for (const [what, count] of Object.entries(trace.counts)) counts[what] = (counts[what] ?? 0) + count
-    if (findings.length === 0) continue
+    if (findings.length === 0) return 'go on'
     failed += 1
     if (values.json) say(JSON.stringify({ seed, findings, digest: trace.digest }))
     else
       say(
         `seed ${seed} ${trace.digest}\n${trace.last(Number(values.trace ?? 40))}\n${findings.slice(0, 8).join('\n')}\n`,
       )
-  }
+    return mutant ? 'stop' : 'go on'
+  })
   const ms = performance.now() - started_at
-  const summary = {
-    runs: done,
-    failed,
-    ms_per_run: Math.round(ms / done),
-    runs_per_minute: Math.round((done / ms) * 60_000),
-  }
+  const per_run = { ms_per_run: Math.round(ms / done), runs_per_minute: Math.round((done / ms) * 60_000) }
+  const summary = { runs: done, failed, ...per_run }
   say(values.json ? JSON.stringify({ ...summary, counts }) : `${JSON.stringify(summary)}\n${JSON.stringify(counts)}`)
-  await ground.close()
   return failed === 0
 }
 
@@ -98,5 +92,5 @@ function run(args: string[]): Promise<string> {
 const [command = 'sim'] = positionals
 const infected = MUTANTS.find(({ name }) => name === values.mutant)
 if (infected) infect(infected)
-const passed = command === 'mutants' ? await hunt() : await simulate(infected !== undefined)
+const passed = command === 'mutants' ? await hunt() : await simulate(infected)
 process.exit(passed ? 0 : 1)

@@ -13,10 +13,10 @@ import type { Provider } from '../providers/provider.ts'
 import type { Node } from '../tron/node.ts'
 import type { Check } from './checks.ts'
 import type { Generation, Generations } from './generations.ts'
-import { listsOfSet } from './label_sets.ts'
+import { type LoadedList, listsOfSet } from './label_sets.ts'
 import { askAll } from './outside.ts'
 import { storedCarried, type TransferReader, transferReader } from './paths.ts'
-import { currentPolicy, EMBEDDED, type Policy } from './policy.ts'
+import { EMBEDDED, type Policy, policyReader } from './policy.ts'
 import { type Bench, type Screened, screenAddress, screenTransfers } from './screening.ts'
 import { type Answered, fail, type Settled, settle } from './settling.ts'
 
@@ -40,6 +40,7 @@ const WAIT_MAX_MS = 600_000
 /** A transaction that no node knows may have been sent a moment ago. */
 const UNKNOWN_MAX_MS = 6_000
 const LOOK_AGAIN_MS = 1_000
+const LOOK_FOR_LATE_MS = 5_000
 
 const later = (clock: Clock, ms: number) => new Date(clock.now().getTime() + ms)
 
@@ -48,13 +49,18 @@ const isInner = (policy: Policy, key: string) => policy.routes[key]!.use.every((
 /** Answers what the policy leaves to our own engine alone. */
 export function screenStep(needs: Needs): Step {
   const benchOf = benchMaker(needs)
+  const readPolicy = policyReader(needs)
+  let looked_ms = Number.NEGATIVE_INFINITY
   return {
     name: 'screen',
     rest_ms: 1_000,
     wakes: ['fold_counts'],
     async run() {
-      const late = await failLate(needs)
-      const policy = await currentPolicy(needs.sql)
+      const now_ms = needs.clock.now().getTime()
+      const look = Math.abs(now_ms - looked_ms) >= LOOK_FOR_LATE_MS
+      if (look) looked_ms = now_ms
+      const late = look && (await failLate(needs))
+      const policy = await readPolicy()
       const bench = await benchOf(policy)
       if (!bench) return late
       const keys = Object.keys(policy.routes).filter((key) => isInner(policy, key))
@@ -67,12 +73,13 @@ export function screenStep(needs: Needs): Step {
 /** Answers what the policy has outside providers asked about. */
 export function askProvidersStep(needs: Needs): Step {
   const benchOf = benchMaker(needs)
+  const readPolicy = policyReader(needs)
   return {
     name: 'ask_providers',
     rest_ms: 1_000,
     wakes: ['fold_counts'],
     async run() {
-      const policy = await currentPolicy(needs.sql)
+      const policy = await readPolicy()
       const keys = Object.keys(policy.routes).filter((key) => !isInner(policy, key))
       if (keys.length === 0) return false
       const bench = await benchOf(policy)
@@ -119,29 +126,34 @@ function benchMaker({
   generations,
   carried_blocks,
 }: Needs): (policy: Policy) => Promise<Bench | undefined> {
-  let reading: { generation: number; reader: TransferReader } | undefined
-  function readerFor({ number }: Generation): TransferReader {
-    if (reading?.generation !== number) {
-      reading = { generation: number, reader: transferReader(sql, storedCarried(sql, number)) }
-    }
-    return reading.reader
+  type Reading = { generation: number; reader: TransferReader; lists: LoadedList[] }
+  let reading: Reading | undefined
+  /** What of a generation never changes, and what of the log was read for it. */
+  async function readingOf({ number, label_set }: Generation): Promise<Reading> {
+    if (reading?.generation === number) return reading
+    const lists = await listsOfSet(sql, label_set)
+    reading = { generation: number, reader: transferReader(sql, storedCarried(sql, number)), lists }
+    return reading
   }
   return async (policy) => {
     const chain = await chainState(sql)
     const generation = generations.current()
     if (!chain || isStale(chain, clock) || generation?.first_block === undefined) return undefined
-    const lists = await listsOfSet(sql, generation.label_set)
-    return { sql, generation, policy, lists, reader: readerFor(generation), carried_blocks }
+    const { lists, reader } = await readingOf(generation)
+    return { sql, generation, policy, lists, reader, carried_blocks }
   }
 }
 
-/** Takes up checks of these routes that are due and that the index can answer. */
+/** Takes up checks of these routes that are due and that the index can answer. Nothing waits for this to be on disk: what
+ *  is lost in a crash is taken up again. */
 async function claim(
   { sql, clock }: Needs,
   what: { keys: readonly string[]; index_number: number; at_once: number },
 ): Promise<Check[]> {
   return sql<Check>`
-    with due as (
+    with unhurried as materialized (
+      select set_config('synchronous_commit', 'off', true)
+    ), due as (
       select id, customer_id, state from aml_check
       where state in ('pending', 'processing') and due_at <= ${clock.now()} and solid_number <= ${what.index_number}
         and network || '/' || type = any(${what.keys})
@@ -155,7 +167,7 @@ async function claim(
       from due cross join (values ('pending', -1), ('processing', 1)) as s (state, sign)
       where due.state = 'pending' group by customer_id, s.state, s.sign
     )
-    select * from claimed order by created_at, id`
+    select claimed.* from claimed, unhurried order by created_at, id`
 }
 
 /** Answers a check from our own index. */

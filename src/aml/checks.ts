@@ -212,17 +212,17 @@ async function write(tx: Tx, now: Date, checks: readonly Check[]): Promise<void>
 async function insertChecks(tx: Tx, checks: readonly Check[]): Promise<void> {
   const column = <K extends keyof Check>(name: K) => checks.map((check) => check[name])
   await tx`
+    with made as (
     insert into aml_check (id, customer_id, idempotency_key, type, network, address, hash, direction, price_sun, key_id,
                            solid_number, due_at, created_at, supersedes)
     select * from unnest(${column('id')}::text[], ${column('customer_id')}::text[], ${column('idempotency_key')}::text[],
       ${column('type')}::text[], ${column('network')}::text[], ${column('address')}::text[], ${column('hash')}::text[],
       ${column('direction')}::text[], ${column('price_sun')}::bigint[], ${column('key_id')}::text[],
       ${column('solid_number')}::bigint[], ${column('due_at')}::timestamptz[], ${column('created_at')}::timestamptz[],
-      ${column('supersedes')}::text[])`
-  await countChanges(
-    tx,
-    checks.map(({ customer_id }) => ({ customer_id, to: 'pending' })),
-  )
+      ${column('supersedes')}::text[])
+    returning customer_id)
+    insert into aml_count_delta (customer_id, state, d)
+    select customer_id, 'pending', count(*) from made group by customer_id`
 }
 
 /** Asks again about an address, at no price: the answer stands beside the one it supersedes. */

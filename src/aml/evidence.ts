@@ -2,7 +2,7 @@
 // bytes, so a hash of them is enough to show later that a screening said this and nothing else.
 
 import { createHash } from 'node:crypto'
-import type { Tx } from '../lib/sql.ts'
+import type { Sql, Tx } from '../lib/sql.ts'
 
 /** Facts: text, truth, lists and records of them. Numbers are text, so that no reader can round them. */
 export type Fact = string | boolean | null | readonly Fact[] | { readonly [key: string]: Fact }
@@ -20,15 +20,7 @@ export const sha256Of = (text: string | Uint8Array) => createHash('sha256').upda
 
 export type Evidence = { check_id: string; canonical: string; sha256: string }
 
-export async function storeEvidence(tx: Tx, evidence: readonly Evidence[]): Promise<void> {
-  if (evidence.length === 0) return
-  await tx`
-    insert into aml_evidence (check_id, canonical, sha256)
-    select * from unnest(${evidence.map((one) => one.check_id)}::text[], ${evidence.map((one) => one.canonical)}::text[],
-                         ${evidence.map((one) => one.sha256)}::text[])`
-}
-
-export async function readEvidence(sql: Tx, check_id: string): Promise<Evidence | undefined> {
+export async function readEvidence(sql: Sql | Tx, check_id: string): Promise<Evidence | undefined> {
   const [row] = await sql<Evidence>`select check_id, canonical, sha256 from aml_evidence where check_id = ${check_id}`
   return row
 }

@@ -137,6 +137,7 @@ test('one that only says what is barred adds a blacklist match, and otherwise no
   const found = await world.ask(asked)
   assert.deepEqual([found.risk_score, found.blacklist, found.risk_level], ['100.0', true, 'high'])
   await route(world, 'TRX/address', { use: ['sanctions'], mode: 'first' })
+  world.now_ms += 1_000
   barred = false
   const alone = await world.ask(asked)
   assert.deepEqual([alone.state, alone.error], ['failed', 'provider_no_score'])

@@ -3,6 +3,7 @@
 // basis points, prices and amounts whole micro-dollars and dollars: no fraction is ever rounded before the score is.
 
 import { CATEGORIES, categoryNumber } from '../flow/categories.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 
 /** A floor acts when a share reaches `share_bp` (hundredths of a percent) and an amount `usd`; it is points, 0 to 100. */
@@ -131,6 +132,23 @@ export async function currentPolicy(sql: Sql | Tx): Promise<Policy> {
   const [row] = await sql<{ version: number; body: unknown }>`
     select version, body from policy order by version desc limit 1`
   return row ? requirePolicy(row.body, row.version) : SHIPPED_POLICY
+}
+
+/** How long a new policy may take to be followed in every process. */
+const FRESH_MS = 1_000
+
+/** Reads the newest policy at most once a second. */
+export function policyReader({ sql, clock }: { sql: Sql; clock: Clock }): () => Promise<Policy> {
+  let read_at_ms = Number.NEGATIVE_INFINITY
+  let policy: Policy | undefined
+  return async () => {
+    const now_ms = clock.now().getTime()
+    if (policy === undefined || Math.abs(now_ms - read_at_ms) >= FRESH_MS) {
+      policy = await currentPolicy(sql)
+      read_at_ms = now_ms
+    }
+    return policy
+  }
 }
 
 /** Publishes a policy: checks made from now on follow it. Returns its version. Throws one sentence when it is not whole. */

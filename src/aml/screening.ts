@@ -231,17 +231,19 @@ async function conclude(bench: Bench, question: Question, findings: Findings): P
     id: generation.block_id ?? null,
     first: generation.first_block ?? generation.index.block_number,
   }
-  const entries = await entriesFor(sql, { ...question, address: screened.address })
+  const since = at.number - carried_blocks
+  const followed = mostImportant(source.exposure.amounts, source.starts)
+  const [entries, ways] = await Promise.all([
+    entriesFor(sql, { ...question, address: screened.address }),
+    pathsBack(reader, followed, since),
+  ])
   const blacklisted_by = blacklistReasons(screened, entries)
   const allowed = entries.some(({ kind }) => kind === 'allow')
   const own = screened.in_force
   const subject = { exposure: source.exposure, own, by_transfer, destinations, blacklisted_by, allowed }
   const outcome = scoreOf(policy, subject)
-  const followed = mostImportant(source.exposure.amounts, source.starts)
-  const since = at.number - carried_blocks
-  const ways = await pathsBack(reader, followed, since)
   const ends = ways.flatMap((steps) => steps.at(-1)?.transfer.from ?? [])
-  const named = await namedLabels(sql, generation.label_set, [screened.address, ...ends])
+  const named = lists.length === 0 ? [] : await namedLabels(sql, generation.label_set, [screened.address, ...ends])
   const facts: Fact = {
     engine: ENGINE,
     asked: askedFact(question),

@@ -6,7 +6,7 @@ import { captureAll, customerAccount, lockAccounts, release } from '../ledger/le
 import type { Clock } from '../lib/clock.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import { type Check, countChanges, holdOfCheck } from './checks.ts'
-import { sha256Of, storeEvidence } from './evidence.ts'
+import { sha256Of } from './evidence.ts'
 import type { Outcome } from './scoring.ts'
 
 export type Needs = { sql: Sql; clock: Clock }
@@ -88,30 +88,33 @@ async function complete(tx: Tx, now: Date, done: readonly { check: Check; result
   if (done.length === 0) return
   const results = done.map(({ result }) => result)
   const outcomes = results.map(({ outcome }) => outcome)
-  const evidence = done.map(({ check, result }) => ({
-    check_id: check.id,
-    canonical: result.evidence,
-    sha256: sha256Of(result.evidence),
-  }))
   const ended = await tx<Check>`
-    update aml_check as c set state = 'completed', ended_at = ${now}, risk_score = a.score, risk_level = a.level,
-      blacklist = a.blacklist, risk_factors = a.factors, provider = a.provider, policy = a.policy,
-      label_set = a.label_set, generation = a.generation, index_number = a.index_number, evidence_sha256 = a.sha256
-    from unnest(${done.map(({ check }) => check.id)}::text[], ${outcomes.map((one) => one.score)}::text[],
-                ${outcomes.map((one) => one.level)}::text[], ${outcomes.map((one) => one.blacklist)}::boolean[],
-                ${outcomes.map((one) => JSON.stringify(one.factors))}::jsonb[],
-                ${results.map((one) => one.provider)}::text[], ${results.map((one) => one.policy)}::integer[],
-                ${results.map((one) => one.index?.label_set ?? null)}::integer[],
-                ${results.map((one) => one.index?.generation ?? null)}::integer[],
-                ${results.map((one) => one.index?.number ?? null)}::bigint[], ${evidence.map((one) => one.sha256)}::text[])
-      as a (id, score, level, blacklist, factors, provider, policy, label_set, generation, index_number, sha256)
-    where c.id = a.id and c.state = 'processing'
-    returning c.*`
-  const ended_ids = new Set(ended.map(({ id }) => id))
-  await storeEvidence(
-    tx,
-    evidence.filter(({ check_id }) => ended_ids.has(check_id)),
-  )
+    with result as (
+      select * from unnest(
+        ${done.map(({ check }) => check.id)}::text[], ${outcomes.map((one) => one.score)}::text[],
+        ${outcomes.map((one) => one.level)}::text[], ${outcomes.map((one) => one.blacklist)}::boolean[],
+        ${outcomes.map((one) => JSON.stringify(one.factors))}::jsonb[], ${results.map((one) => one.provider)}::text[],
+        ${results.map((one) => one.policy)}::integer[], ${results.map((one) => one.index?.label_set ?? null)}::integer[],
+        ${results.map((one) => one.index?.generation ?? null)}::integer[],
+        ${results.map((one) => one.index?.number ?? null)}::bigint[], ${results.map((one) => one.evidence)}::text[],
+        ${results.map((one) => sha256Of(one.evidence))}::text[])
+        as r (id, score, level, blacklist, factors, provider, policy, label_set, generation, number, evidence, sha256)
+    ), ended as (
+      update aml_check as c set state = 'completed', ended_at = ${now}, risk_score = r.score, risk_level = r.level,
+        blacklist = r.blacklist, risk_factors = r.factors, provider = r.provider, policy = r.policy,
+        label_set = r.label_set, generation = r.generation, index_number = r.number, evidence_sha256 = r.sha256
+      from result as r where c.id = r.id and c.state = 'processing'
+      returning c.*
+    ), stored as (
+      insert into aml_evidence (check_id, canonical, sha256)
+      select r.id, r.evidence, r.sha256 from result as r join ended using (id)
+    ), counted as (
+      insert into aml_count_delta (customer_id, state, d)
+      select customer_id, s.state, s.sign * count(*)
+      from ended cross join (values ('processing', -1), ('completed', 1)) as s (state, sign)
+      group by customer_id, s.state, s.sign
+    )
+    select * from ended`
   const charged = ended.filter(({ price_sun }) => price_sun > 0n)
   if (charged.length > 0) {
     await captureAll(
@@ -120,10 +123,6 @@ async function complete(tx: Tx, now: Date, done: readonly { check: Check; result
       now,
     )
   }
-  await countChanges(
-    tx,
-    ended.map(({ customer_id }) => ({ customer_id, from: 'processing', to: 'completed' })),
-  )
 }
 
 /** Fails checks and gives their money back. The caller has locked the accounts. */

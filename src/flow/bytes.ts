@@ -3,8 +3,6 @@
 
 import { writeAddress } from './memory.ts'
 
-const WORD = 2 ** 32
-
 /** Writes into a buffer of the given size; writing past its end loses bytes. */
 export class Output {
   length = 0
@@ -32,17 +30,10 @@ export class Output {
     for (; value > 127; value = Math.floor(value / 128)) this.byte((value % 128) | 128)
     this.byte(value)
   }
-  /** A 64-bit amount of two words. */
-  amount(words: Uint32Array, at: number): void {
-    this.pair(words[at]!, words[at + 1]!)
-  }
-  /** The amount low + high * 2^32. */
-  pair(low: number, high: number): void {
-    for (; high > 0; high = Math.floor(high / 128)) {
-      this.byte((low & 127) | 128)
-      low = ((low >>> 7) | ((high & 127) << 25)) >>> 0
-    }
-    this.number(low)
+  /** Any whole number below 2^64. */
+  big(value: bigint): void {
+    for (; value > 127n; value >>= 7n) this.byte(Number(value & 127n) | 128)
+    this.byte(Number(value))
   }
   double(value: number): void {
     this.view.setFloat64(this.length, value, true)
@@ -84,18 +75,13 @@ export class Input {
       if (byte < 128) return value
     }
   }
-  amount(words: Uint32Array, at: number): void {
-    let low = 0
-    let high = 0
-    for (let shift = 0; ; shift += 7) {
+  big(): bigint {
+    let value = 0n
+    for (let shift = 0n; ; shift += 7n) {
       const byte = this.byte()
-      const bits = byte & 127
-      if (shift < 32) low += (bits * 2 ** shift) % WORD
-      if (shift > 24) high += Math.floor(bits * 2 ** (shift - 32))
-      if (byte < 128) break
+      value |= BigInt(byte & 127) << shift
+      if (byte < 128) return value
     }
-    words[at] = low
-    words[at + 1] = high
   }
   double(): number {
     const value = this.view.getFloat64(this.at, true)

@@ -14,22 +14,25 @@ import {
   BALANCE,
   bitCount,
   CELL,
-  CELL_DOUBLES,
   CELLS,
   COUNT_IN,
+  DESTINATION,
   HELD,
   HOPS,
   LABEL_ASSET,
   LAST_BLOCK,
   MASK,
+  PAGE_BITS,
+  placeOf,
   SENT,
   SLOT,
+  SLOT_DOUBLES,
   WITNESS,
   WITNESS_AMOUNT,
   writeAddress,
 } from './memory.ts'
 
-const FORMAT = 'penstock flow 1'
+const FORMAT = 'penstock flow 2'
 const CHUNK_BYTES = 1 << 20
 /** More than any one slot takes: its own numbers, and 28 cells. */
 const SLOT_BYTES_MAX = 256 + 28 * 80
@@ -41,8 +44,9 @@ type Header = {
   sequence: number
   slots: number
   freezes: [string, string, number, number | null][]
-  /** Sums beyond 64 bits: asset, address, and what Memory counts them by. */
+  /** Sums that have given 2^53s away, and holdings kept in bigint: asset, address, and what Memory keeps them by. */
   wide: { asset: number; address: string; category: number; field: number; beyond: number }[]
+  big: { asset: number; address: string; held: string[] }[]
 }
 
 /** The state of the index, in chunks of about a mebibyte; a slot never lies in two. The index must not change meanwhile. */
@@ -78,13 +82,15 @@ function headerOf(index: FlowIndex): Header {
       from_ms,
       Number.isFinite(to_ms) ? to_ms : null,
     ]),
-    wide: memory.wideSums().map(({ slot, category, field, beyond }) => ({
-      asset: memory.slots[slot * SLOT + ASSET]! & 255,
-      address: addressOfSlot(index, slot).toString('hex'),
-      ...{ category, field, beyond },
-    })),
+    wide: memory.wideSums().map(({ slot, ...wide }) => ({ ...named(index, slot), ...wide })),
+    big: [...memory.big].map(([slot, held]) => ({ ...named(index, slot), held: held.map(String) })),
   }
 }
+
+const named = (index: FlowIndex, slot: number) => ({
+  asset: index.memory.slots[slot * SLOT + ASSET]! & 255,
+  address: addressOfSlot(index, slot).toString('hex'),
+})
 
 function addressOfSlot({ memory }: FlowIndex, slot: number): Buffer {
   const bytes = Buffer.alloc(20)
@@ -98,21 +104,24 @@ function hasMoved({ memory: { slots } }: FlowIndex, slot: number): boolean {
 }
 
 function writeSlot(out: Output, { memory }: FlowIndex, slot: number): void {
-  const { slots, cells, doubles } = memory
+  const { slots, slot_doubles, pages } = memory
   const base = slot * SLOT
   out.byte(slots[base + ASSET]! & 255)
   out.address(slots, slot)
-  out.amount(slots, base + BALANCE)
-  out.amount(slots, base + SENT)
+  const balance = slot_doubles[slot * SLOT_DOUBLES + BALANCE]!
+  out.number(Number.isFinite(balance) ? balance : 0)
+  out.number(slot_doubles[slot * SLOT_DOUBLES + SENT]!)
   for (let word = base + COUNT_IN; word <= base + LAST_BLOCK; word++) out.number(slots[word]!)
   const mask = slots[base + MASK]!
   out.number(mask)
   const first = slots[base + CELLS]!
-  for (let cell = first; cell < first + bitCount(mask); cell++) {
-    for (let word = cell * CELL + HELD; word < cell * CELL + WITNESS; word += 2) out.amount(cells, word)
-    out.number(cells[cell * CELL + WITNESS]!)
-    out.double(doubles[cell * CELL_DOUBLES + HOPS]!)
-    out.double(doubles[cell * CELL_DOUBLES + WITNESS_AMOUNT]!)
+  const { words, doubles } = pages[first >>> PAGE_BITS]!
+  const end = placeOf(first) + bitCount(mask) * CELL
+  for (let place = placeOf(first); place < end; place += CELL) {
+    for (let field = HELD; field <= DESTINATION; field++) out.number(doubles[place + field]!)
+    out.number(words[2 * place + WITNESS]!)
+    out.double(doubles[place + HOPS]!)
+    out.double(doubles[place + WITNESS_AMOUNT]!)
   }
 }
 
@@ -136,10 +145,13 @@ export async function readCheckpoint(
     for (; !input.atEnd(); slots++) readInto(index, input)
   }
   if (!header || !index || slots !== header.slots) throw new Error('the checkpoint is not whole')
-  for (const { asset, address, category, field, beyond } of header.wide) {
-    const slot = index.memory.find(asset, addressWords(Buffer.from(address, 'hex')), 0)
-    for (let i = 0; i < beyond; i++) index.memory.carryOut(slot, category, field)
+  const { memory } = index
+  const slotOf = (one: { asset: number; address: string }) =>
+    memory.find(one.asset, addressWords(Buffer.from(one.address, 'hex')), 0)
+  for (const { category, field, beyond, ...one } of header.wide) {
+    for (let i = 0; i < beyond; i++) memory.giveAway(slotOf(one), category, field)
   }
+  for (const { held, ...one } of header.big) index.setHeld(slotOf(one), held.map(BigInt))
   return index
 }
 
@@ -155,18 +167,19 @@ function readInto(index: FlowIndex, input: Input): void {
   const asset = input.byte()
   const slot = index.slot(asset, addressWords(input.bytes(20)))
   const base = slot * SLOT
-  input.amount(memory.slots, base + BALANCE)
-  input.amount(memory.slots, base + SENT)
+  memory.slot_doubles[slot * SLOT_DOUBLES + BALANCE] = input.number()
+  memory.slot_doubles[slot * SLOT_DOUBLES + SENT] = input.number()
   for (let word = base + COUNT_IN; word <= base + LAST_BLOCK; word++) memory.slots[word] = input.number()
   const mask = input.number()
   memory.ensureCells(slot, mask)
-  const { slots, cells, doubles } = memory
-  const first = slots[base + CELLS]!
-  for (let cell = first; cell < first + bitCount(mask); cell++) {
-    for (let word = cell * CELL + HELD; word < cell * CELL + WITNESS; word += 2) input.amount(cells, word)
-    cells[cell * CELL + WITNESS] = input.number()
-    doubles[cell * CELL_DOUBLES + HOPS] = input.double()
-    doubles[cell * CELL_DOUBLES + WITNESS_AMOUNT] = input.double()
+  const first = memory.slots[base + CELLS]!
+  const { words, doubles } = memory.pages[first >>> PAGE_BITS]!
+  const end = placeOf(first) + bitCount(mask) * CELL
+  for (let place = placeOf(first); place < end; place += CELL) {
+    for (let field = HELD; field <= DESTINATION; field++) doubles[place + field] = input.number()
+    words[2 * place + WITNESS] = input.number()
+    doubles[place + HOPS] = input.double()
+    doubles[place + WITNESS_AMOUNT] = input.double()
   }
 }
 

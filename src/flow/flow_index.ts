@@ -3,16 +3,17 @@
 // received to all that arrived. Labels begin and end with the time of blocks, so the same blocks and labels give the same
 // state, however they are cut into portions.
 
+import { Carried } from './carried.ts'
 import { CATEGORY_COUNT, ISSUER_FROZEN, UNIDENTIFIED } from './categories.ts'
 import { isTerminal, isValidAt, type Label, labelInForce } from './labels.ts'
 import {
   ASSET,
-  add,
   addressWords,
+  addSum,
   BALANCE,
+  BIG,
   bitCount,
   CELL,
-  CELL_DOUBLES,
   CELLS,
   COUNT_IN,
   COUNT_OUT,
@@ -25,17 +26,17 @@ import {
   LAST_BLOCK,
   MASK,
   Memory,
-  OF_SLOT,
+  PAGE_BITS,
+  placeOf,
   RECEIVED,
-  readBig,
-  readNumber,
   SENT,
+  SENT_SUM,
   SLOT,
+  SLOT_DOUBLES,
   WITNESS,
   WITNESS_AMOUNT,
-  writeBig,
 } from './memory.ts'
-import { FAST_BELOW, percentOf, split, splitBig } from './split.ts'
+import { percentOf, split, splitBig } from './split.ts'
 
 /** A change of a token issuer's freeze list. */
 export type Freeze = { readonly token: string; readonly address: string; readonly frozen: boolean }
@@ -44,40 +45,17 @@ export type Freeze = { readonly token: string; readonly address: string; readonl
 export type FreezeSpell = { token: string; address: string; from_ms: number; to_ms: number }
 
 const WORD = 2 ** 32
+/** Amounts of this many words times 2^32 and more are bigint. */
+const BIG_WORDS = BIG / WORD
 const TERMINAL_BIT = 1 << 13
 
 /** A label in 16 bits: 0 is none. */
 const packLabel = (label: Label | undefined) =>
   label === undefined ? 0 : (label.category + 1) | (label.confidence << 5) | (isTerminal(label) ? TERMINAL_BIT : 0)
 
-/** What a transfer carried, by category: valid until the next one is applied. */
-export class Carried {
-  mask = 0
-  readonly low: Uint32Array = new Uint32Array(CATEGORY_COUNT)
-  readonly high: Uint32Array = new Uint32Array(CATEGORY_COUNT)
-  /** One more than the mean number of hops that this money had behind it at the sender. */
-  readonly hops: Float64Array = new Float64Array(CATEGORY_COUNT)
-  /** The transfer that had brought the sender most of this category; 0: none, the money begins there. */
-  readonly prior: Uint32Array = new Uint32Array(CATEGORY_COUNT)
-
-  /** The amount of a category, exact. */
-  amount(category: number): bigint {
-    return (this.mask >>> category) & 1 ? (BigInt(this.high[category]!) << 32n) | BigInt(this.low[category]!) : 0n
-  }
-
-  put(category: number, amount: number): void {
-    const high = Math.floor(amount / WORD)
-    this.high[category] = high
-    this.low[category] = amount - high * WORD
-    this.mask |= 1 << category
-  }
-
-  putBig(category: number, amount: bigint): void {
-    this.low[category] = Number(amount & 0xffffffffn)
-    this.high[category] = Number(amount >> 32n)
-    this.mask |= 1 << category
-  }
-}
+const categoryOf = (packed: number) => (packed & 31) - 1
+/** Of a label that is not a terminal's. */
+const percentIn = (packed: number) => packed >>> 5
 
 export class FlowIndex {
   readonly memory: Memory
@@ -99,7 +77,7 @@ export class FlowIndex {
   private readonly parts = new Float64Array(CATEGORY_COUNT)
   private readonly soft_parts = new Float64Array(CATEGORY_COUNT)
   private readonly categories = new Uint8Array(CATEGORY_COUNT)
-  private readonly words = new Uint32Array(CATEGORY_COUNT)
+  private readonly places = new Uint32Array(CATEGORY_COUNT)
 
   constructor(labels: readonly Label[], slots_expected = 1_024) {
     this.memory = new Memory(slots_expected)
@@ -195,11 +173,13 @@ export class FlowIndex {
   }
 
   private empty(slot: number): void {
-    const { slots, cells } = this.memory
-    const base = slot * SLOT
-    const end = slots[base + CELLS]! + bitCount(slots[base + MASK]!)
-    for (let cell = slots[base + CELLS]!; cell < end; cell++) cells.fill(0, cell * CELL + HELD, cell * CELL + HELD + 2)
-    slots.fill(0, base + BALANCE, base + BALANCE + 2)
+    const { slots, slot_doubles, pages, big } = this.memory
+    const first = slots[slot * SLOT + CELLS]!
+    const { doubles } = pages[first >>> PAGE_BITS]!
+    const end = placeOf(first) + bitCount(slots[slot * SLOT + MASK]!) * CELL
+    for (let place = placeOf(first); place < end; place += CELL) doubles[place + HELD] = 0
+    slot_doubles[slot * SLOT_DOUBLES + BALANCE] = 0
+    big.delete(slot)
   }
 
   /** The slot of an address (five words from `at`) for an asset (0 to 254), made when there is none. */
@@ -222,52 +202,58 @@ export class FlowIndex {
     const { low, high } = amount
     this.sequence = sequence
     if (from === to || (low === 0 && high === 0)) return false
-    const { slots } = this.memory
-    const sender = from * SLOT
-    const label = slots[sender + ASSET]! >>> 16
-    this.carried.mask = 0
-    if ((label & TERMINAL_BIT) !== 0) this.carryFromTerminal((label & 31) - 1, low, high)
-    else {
-      this.topUp(from, low, high)
-      if (readNumber(slots, sender + BALANCE) < FAST_BELOW) this.carryFast(from, low + high * WORD, label)
-      else this.carryBig(from, (BigInt(high) << 32n) | BigInt(low), label)
-    }
-    this.countOut(from, to, low, high)
-    this.deliver(to, sequence)
-    if ((label & TERMINAL_BIT) !== 0) this.noteDirect(to, (label & 31) - 1, low, high)
+    if (high >= BIG_WORDS) this.transferBig(from, to, (BigInt(high) << 32n) | BigInt(low))
+    else this.transferFast(from, to, low + high * WORD)
+    this.touch(from, COUNT_OUT)
+    this.touch(to, COUNT_IN)
     return true
   }
 
-  private carryFromTerminal(category: number, low: number, high: number): void {
-    const { carried } = this
-    carried.mask = 1 << category
-    carried.low[category] = low
-    carried.high[category] = high
-    carried.hops[category] = 1
-    carried.prior[category] = 0
+  private touch(slot: number, count: number): void {
+    const { slots } = this.memory
+    const base = slot * SLOT
+    slots[base + count]! += 1
+    if (slots[base + LAST_BLOCK] === 0) slots[base + FIRST_BLOCK] = this.block_number
+    slots[base + LAST_BLOCK] = this.block_number
   }
 
-  /** What an address spends beyond what it was seen to receive was there before the index began. */
-  private topUp(slot: number, low: number, high: number): void {
-    const { memory } = this
-    const base = slot * SLOT
-    const lacks =
-      memory.slots[base + BALANCE + 1]! < high ||
-      (memory.slots[base + BALANCE + 1]! === high && memory.slots[base + BALANCE]! < low)
-    if (!lacks) return
-    memory.ensureCells(slot, 1 << UNIDENTIFIED)
-    const { slots, cells } = memory
-    const cell = this.cellOf(slot, UNIDENTIFIED) * CELL
-    let missing_low = low - slots[base + BALANCE]!
-    let missing_high = high - slots[base + BALANCE + 1]!
-    if (missing_low < 0) {
-      missing_low += WORD
-      missing_high -= 1
+  private transferFast(from: number, to: number, q: number): void {
+    const { memory, carried } = this
+    const { slots, slot_doubles } = memory
+    const label = slots[from * SLOT + ASSET]! >>> 16
+    const terminal = (label & TERMINAL_BIT) !== 0
+    carried.begin()
+    this.noteDestination(from, to, q)
+    if (terminal) carried.putOrigin(categoryOf(label), q)
+    else {
+      const balance = slot_doubles[from * SLOT_DOUBLES + BALANCE]!
+      if (balance === Number.POSITIVE_INFINITY) this.carryBig(from, BigInt(q), label)
+      else {
+        if (balance < q) this.topUp(from, q - balance)
+        this.carryFast(from, q, label)
+      }
     }
-    add(cells, cell + HELD, missing_low, missing_high)
-    if (add(cells, cell + RECEIVED, missing_low, missing_high)) memory.carryOut(slot, UNIDENTIFIED, RECEIVED)
-    slots[base + BALANCE] = low
-    slots[base + BALANCE + 1] = high
+    if (addSum(slot_doubles, from * SLOT_DOUBLES + SENT, q)) memory.giveAway(from, 0, SENT_SUM)
+    if (carried.big) this.deliverBig(to)
+    else this.deliver(to, q)
+    if (terminal) this.addTo(to, categoryOf(label), DIRECT, q)
+  }
+
+  /** Notes at the sender to which kind of terminal it sends. */
+  private noteDestination(from: number, to: number, q: number): void {
+    const { memory } = this
+    const label = memory.slots[to * SLOT + ASSET]! >>> 16
+    if ((label & TERMINAL_BIT) === 0) return
+    memory.ensureCells(from, 1 << categoryOf(label))
+    this.addTo(from, categoryOf(label), DESTINATION, q)
+  }
+
+  /** Adds to a sum of gross flow of a cell that is there. */
+  private addTo(slot: number, category: number, field: number, q: number): void {
+    const { memory } = this
+    const cell = this.cellOf(slot, category)
+    const { doubles } = memory.pages[cell >>> PAGE_BITS]!
+    if (addSum(doubles, placeOf(cell) + field, q)) memory.giveAway(slot, category, field)
   }
 
   private cellOf(slot: number, category: number): number {
@@ -275,174 +261,204 @@ export class FlowIndex {
     return slots[slot * SLOT + CELLS]! + bitCount(slots[slot * SLOT + MASK]! & ((1 << category) - 1))
   }
 
-  /** Takes q from the slot's holding, in doubles: for balances below FAST_BELOW. */
+  /** What an address spends beyond what it was seen to receive was there before the index began. */
+  private topUp(slot: number, missing: number): void {
+    const { memory } = this
+    memory.ensureCells(slot, 1 << UNIDENTIFIED)
+    const cell = this.cellOf(slot, UNIDENTIFIED)
+    const { doubles } = memory.pages[cell >>> PAGE_BITS]!
+    doubles[placeOf(cell) + HELD]! += missing
+    memory.slot_doubles[slot * SLOT_DOUBLES + BALANCE]! += missing
+    this.addTo(slot, UNIDENTIFIED, RECEIVED, missing)
+  }
+
+  /** Takes q from the slot's holding. */
   private carryFast(slot: number, q: number, label: number): void {
-    const { carried, held, categories } = this
-    const { slots, cells, doubles } = this.memory
-    const base = slot * SLOT
-    const balance = readNumber(slots, base + BALANCE)
+    const { carried, held, categories, places, parts } = this
+    const { slots, slot_doubles, pages } = this.memory
+    const first = slots[slot * SLOT + CELLS]!
+    const { words, doubles } = pages[first >>> PAGE_BITS]!
+    const balance = slot_doubles[slot * SLOT_DOUBLES + BALANCE]!
     let count = 0
-    let cell = slots[base + CELLS]!
-    for (let rest = slots[base + MASK]!; rest !== 0; cell++) {
+    let place = placeOf(first)
+    for (let rest = slots[slot * SLOT + MASK]!; rest !== 0; place += CELL) {
       const bit = rest & -rest
       rest ^= bit
-      const word = cell * CELL
-      const h = readNumber(cells, word + HELD)
+      const h = doubles[place + HELD]!
       if (h === 0) continue
-      const category = 31 - Math.clz32(bit)
-      const received = readNumber(cells, word + RECEIVED)
-      carried.hops[category] = 1 + doubles[cell * CELL_DOUBLES + HOPS]! / received
-      carried.prior[category] = cells[word + WITNESS]!
-      categories[count] = category
-      this.words[count] = word
+      categories[count] = 31 - Math.clz32(bit)
+      places[count] = place
       held[count] = h
       count += 1
     }
-    split(held, count, { q, balance }, this.parts)
-    this.takeFast(count)
-    const left = balance - q
-    slots[base + BALANCE + 1] = Math.floor(left / WORD)
-    slots[base + BALANCE] = left
-    this.carryParts(count, q, label)
-  }
-
-  private takeFast(count: number): void {
-    const { held, parts, words } = this
-    const { cells } = this.memory
-    for (let i = 0; i < count; i++) {
-      const left = held[i]! - parts[i]!
-      const word = words[i]!
-      cells[word + HELD] = left
-      cells[word + HELD + 1] = Math.floor(left / WORD)
-    }
-  }
-
-  /** Puts what was taken into `carried`; a soft label turns its percentage into the label's category first. */
-  private carryParts(count: number, q: number, label: number): void {
-    const { carried, categories } = this
-    let parts = this.parts
-    const percent = label >>> 5
-    const turned = label === 0 ? 0 : percentOf(q, percent)
+    split(held, count, { q, balance }, parts)
+    slot_doubles[slot * SLOT_DOUBLES + BALANCE] = balance - q
+    const turned = label === 0 ? 0 : percentOf(q, percentIn(label))
+    let carrying = parts
     if (turned > 0) {
-      split(this.parts, count, { q: q - turned, balance: q }, this.soft_parts)
-      parts = this.soft_parts
+      carrying = this.soft_parts
+      split(parts, count, { q: q - turned, balance: q }, carrying)
     }
-    for (let i = 0; i < count; i++) if (parts[i]! > 0) carried.put(categories[i]!, parts[i]!)
-    if (turned > 0) this.turn((label & 31) - 1, turned)
-  }
-
-  /** Adds what a soft label turns into its category: money that begins at the sender. */
-  private turn(category: number, turned: number): void {
-    const { carried } = this
-    const bit = 1 << category
-    if ((carried.mask & bit) === 0) {
-      carried.hops[category] = 1
-      carried.prior[category] = 0
-      carried.put(category, turned)
-      return
+    for (let i = 0; i < count; i++) {
+      const at = places[i]!
+      doubles[at + HELD] = held[i]! - parts[i]!
+      const part = carrying[i]!
+      if (part === 0) continue
+      const category = categories[i]!
+      carried.mask |= 1 << category
+      carried.amounts[category] = part
+      carried.hops[category] = 1 + doubles[at + HOPS]! / doubles[at + RECEIVED]!
+      carried.prior[category] = words[2 * at + WITNESS]!
     }
-    const own = carried.low[category]! + carried.high[category]! * WORD
-    carried.hops[category] = (carried.hops[category]! * own + turned) / (own + turned)
-    if (turned > own) carried.prior[category] = 0
-    carried.put(category, own + turned)
-  }
-
-  /** The same as carryFast, in bigint. */
-  private carryBig(slot: number, q: bigint, label: number): void {
-    const { carried } = this
-    const { slots, cells, doubles } = this.memory
-    const base = slot * SLOT
-    const present: { category: number; word: number; held: bigint }[] = []
-    for (let category = 0; category < CATEGORY_COUNT; category++) {
-      if (((slots[base + MASK]! >>> category) & 1) === 0) continue
-      const cell = this.cellOf(slot, category)
-      const word = cell * CELL
-      const held = readBig(cells, word + HELD)
-      if (held === 0n) continue
-      carried.hops[category] = 1 + doubles[cell * CELL_DOUBLES + HOPS]! / readNumber(cells, word + RECEIVED)
-      carried.prior[category] = cells[word + WITNESS]!
-      present.push({ category, word, held })
-    }
-    const balance = readBig(slots, base + BALANCE)
-    const held = present.map((one) => one.held)
-    const taken = splitBig(held, q, balance)
-    for (const [i, { word }] of present.entries()) writeBig(cells, word + HELD, held[i]! - taken[i]!)
-    writeBig(slots, base + BALANCE, balance - q)
-    const turned = label === 0 ? 0n : (q * BigInt(label >>> 5)) / 100n
-    const parts = turned > 0n ? splitBig(taken, q - turned, q) : taken
-    for (const [i, { category }] of present.entries()) if (parts[i]! > 0n) carried.putBig(category, parts[i]!)
-    if (turned > 0n) this.turnBig((label & 31) - 1, turned)
-  }
-
-  private turnBig(category: number, turned: bigint): void {
-    const { carried } = this
-    const own = carried.amount(category)
-    const share = Number(own) / Number(own + turned)
-    carried.hops[category] = own === 0n ? 1 : carried.hops[category]! * share + 1 - share
-    if (turned > own) carried.prior[category] = 0
-    carried.putBig(category, own + turned)
-  }
-
-  /** Notes at the sender that it sent, and to which kind of terminal. */
-  private countOut(from: number, to: number, low: number, high: number): void {
-    const { memory } = this
-    const sender = from * SLOT
-    const receiver_label = memory.slots[to * SLOT + ASSET]! >>> 16
-    if ((receiver_label & TERMINAL_BIT) !== 0) {
-      const category = (receiver_label & 31) - 1
-      memory.ensureCells(from, 1 << category)
-      const word = this.cellOf(from, category) * CELL
-      if (add(memory.cells, word + DESTINATION, low, high)) memory.carryOut(from, category, DESTINATION)
-    }
-    const { slots } = memory
-    if (add(slots, sender + SENT, low, high)) memory.carryOut(from, OF_SLOT, SENT)
-    slots[sender + COUNT_OUT]! += 1
-    this.touch(sender)
+    if (turned > 0) carried.addOrigin(categoryOf(label), turned)
   }
 
   /** Adds what is carried to the receiver. */
-  private deliver(to: number, sequence: number): void {
-    const { memory, carried } = this
-    const { low, high, hops } = carried
+  private deliver(to: number, q: number): void {
+    const { memory, carried, sequence } = this
+    const { amounts, hops } = carried
     memory.ensureCells(to, carried.mask)
-    const { slots, cells, doubles } = memory
+    const { slots, slot_doubles } = memory
     const base = to * SLOT
     const keeps = ((slots[base + ASSET]! >>> 16) & TERMINAL_BIT) === 0
+    const balance = slot_doubles[to * SLOT_DOUBLES + BALANCE]! + q
+    if (keeps && balance >= BIG) {
+      this.deliverBig(to)
+      return
+    }
+    if (keeps) slot_doubles[to * SLOT_DOUBLES + BALANCE] = balance
     const mask = slots[base + MASK]!
     const first = slots[base + CELLS]!
+    const first_place = placeOf(first)
+    const { words, doubles } = memory.pages[first >>> PAGE_BITS]!
     for (let rest = carried.mask; rest !== 0; ) {
       const bit = rest & -rest
       rest ^= bit
       const category = 31 - Math.clz32(bit)
-      const cell = first + bitCount(mask & (bit - 1))
-      const word = cell * CELL
-      const l = low[category]!
-      const h = high[category]!
-      const amount = l + h * WORD
-      if (add(cells, word + RECEIVED, l, h)) memory.carryOut(to, category, RECEIVED)
-      if (keeps) {
-        add(cells, word + HELD, l, h)
-        if (add(slots, base + BALANCE, l, h)) throw new RangeError('a balance left 64 bits')
-      }
-      const double = cell * CELL_DOUBLES
-      doubles[double + HOPS]! += amount * hops[category]!
-      if (amount > doubles[double + WITNESS_AMOUNT]!) {
-        doubles[double + WITNESS_AMOUNT] = amount
-        cells[word + WITNESS] = sequence
+      const place = first_place + bitCount(mask & (bit - 1)) * CELL
+      const amount = amounts[category]!
+      if (keeps) doubles[place + HELD]! += amount
+      if (addSum(doubles, place + RECEIVED, amount)) memory.giveAway(to, category, RECEIVED)
+      doubles[place + HOPS]! += amount * hops[category]!
+      if (amount > doubles[place + WITNESS_AMOUNT]!) {
+        doubles[place + WITNESS_AMOUNT] = amount
+        words[2 * place + WITNESS] = sequence
       }
     }
-    slots[base + COUNT_IN]! += 1
-    this.touch(base)
   }
 
-  private touch(base: number): void {
-    const { slots } = this.memory
-    if (slots[base + LAST_BLOCK] === 0) slots[base + FIRST_BLOCK] = this.block_number
-    slots[base + LAST_BLOCK] = this.block_number
+  // The same for transfers and holdings that doubles would not hold exactly. Nothing here has to be fast.
+
+  private transferBig(from: number, to: number, q: bigint): void {
+    const { memory, carried } = this
+    const label = memory.slots[from * SLOT + ASSET]! >>> 16
+    const terminal = (label & TERMINAL_BIT) !== 0
+    const receiver_label = memory.slots[to * SLOT + ASSET]! >>> 16
+    carried.begin()
+    if ((receiver_label & TERMINAL_BIT) !== 0) {
+      memory.ensureCells(from, 1 << categoryOf(receiver_label))
+      this.addBig(from, categoryOf(receiver_label), DESTINATION, q)
+    }
+    if (terminal) carried.putOrigin(categoryOf(label), q)
+    else this.carryBig(from, q, label)
+    this.addBig(from, 0, SENT_SUM, q)
+    this.deliverBig(to)
+    if (terminal) this.addBig(to, categoryOf(label), DIRECT, q)
   }
 
-  private noteDirect(to: number, category: number, low: number, high: number): void {
+  /** Adds any amount to a sum of gross flow, in portions that doubles hold. */
+  private addBig(slot: number, category: number, field: number, q: bigint): void {
+    const portion = BigInt(BIG)
     const { memory } = this
-    if (add(memory.cells, this.cellOf(to, category) * CELL + DIRECT, low, high)) memory.carryOut(to, category, DIRECT)
+    for (let left = q; left > 0n; left -= portion) {
+      const part = Number(left < portion ? left : portion)
+      if (field !== SENT_SUM) this.addTo(slot, category, field, part)
+      else if (addSum(memory.slot_doubles, slot * SLOT_DOUBLES + SENT, part)) memory.giveAway(slot, category, field)
+    }
+  }
+
+  /** What a slot holds by category. */
+  heldOf(slot: number): bigint[] {
+    const { slots, pages, big } = this.memory
+    const known = big.get(slot)
+    if (known) return known.slice()
+    const held = Array<bigint>(CATEGORY_COUNT).fill(0n)
+    const first = slots[slot * SLOT + CELLS]!
+    const { doubles } = pages[first >>> PAGE_BITS]!
+    let place = placeOf(first)
+    for (let category = 0; category < CATEGORY_COUNT; category++) {
+      if (((slots[slot * SLOT + MASK]! >>> category) & 1) === 0) continue
+      held[category] = BigInt(doubles[place + HELD]!)
+      place += CELL
+    }
+    return held
+  }
+
+  /** Writes what a slot holds, in doubles if they can. Cells for its categories are there. */
+  setHeld(slot: number, held: readonly bigint[]): void {
+    const { memory } = this
+    const balance = held.reduce((sum, one) => sum + one, 0n)
+    const is_big = balance >= BigInt(BIG)
+    if (is_big) memory.big.set(slot, held.slice())
+    else memory.big.delete(slot)
+    memory.slot_doubles[slot * SLOT_DOUBLES + BALANCE] = is_big ? Number.POSITIVE_INFINITY : Number(balance)
+    for (const [category, amount] of held.entries()) {
+      if (((memory.slots[slot * SLOT + MASK]! >>> category) & 1) === 0) continue
+      const cell = this.cellOf(slot, category)
+      memory.pages[cell >>> PAGE_BITS]!.doubles[placeOf(cell) + HELD] = is_big ? 0 : Number(amount)
+    }
+  }
+
+  private carryBig(slot: number, q: bigint, label: number): void {
+    const { carried, memory } = this
+    const held = this.heldOf(slot)
+    const balance = held.reduce((sum, one) => sum + one, 0n)
+    if (balance < q) {
+      memory.ensureCells(slot, 1 << UNIDENTIFIED)
+      held[UNIDENTIFIED]! += q - balance
+      this.addBig(slot, UNIDENTIFIED, RECEIVED, q - balance)
+    }
+    const taken = splitBig(held, q, balance < q ? q : balance)
+    this.setHeld(
+      slot,
+      held.map((one, category) => one - taken[category]!),
+    )
+    const turned = label === 0 ? 0n : (q * BigInt(percentIn(label))) / 100n
+    const parts = turned > 0n ? splitBig(taken, q - turned, q) : taken
+    carried.big = []
+    for (const [category, part] of parts.entries()) {
+      if (part === 0n) continue
+      const cell = this.cellOf(slot, category)
+      const { words, doubles } = memory.pages[cell >>> PAGE_BITS]!
+      const place = placeOf(cell)
+      const received = memory.wholeSum(doubles[place + RECEIVED]!, { slot, category, field: RECEIVED })
+      carried.mask |= 1 << category
+      carried.big[category] = part
+      carried.hops[category] = 1 + doubles[place + HOPS]! / Number(received)
+      carried.prior[category] = words[2 * place + WITNESS]!
+    }
+    if (turned > 0n) carried.addOriginBig(categoryOf(label), turned)
+  }
+
+  private deliverBig(to: number): void {
+    const { memory, carried, sequence } = this
+    memory.ensureCells(to, carried.mask)
+    const keeps = ((memory.slots[to * SLOT + ASSET]! >>> 16) & TERMINAL_BIT) === 0
+    const held = this.heldOf(to)
+    for (let category = 0; category < CATEGORY_COUNT; category++) {
+      const amount = carried.amount(category)
+      if (amount === 0n) continue
+      held[category]! += amount
+      this.addBig(to, category, RECEIVED, amount)
+      const cell = this.cellOf(to, category)
+      const { words, doubles } = memory.pages[cell >>> PAGE_BITS]!
+      const place = placeOf(cell)
+      doubles[place + HOPS]! += Number(amount) * carried.hops[category]!
+      if (Number(amount) > doubles[place + WITNESS_AMOUNT]!) {
+        doubles[place + WITNESS_AMOUNT] = Number(amount)
+        words[2 * place + WITNESS] = sequence
+      }
+    }
+    if (keeps) this.setHeld(to, held)
   }
 }

@@ -4,25 +4,23 @@ import { CATEGORY_COUNT } from './categories.ts'
 import type { FlowIndex } from './flow_index.ts'
 import {
   addressWords,
-  BALANCE,
   CELL,
-  CELL_DOUBLES,
   CELLS,
   COUNT_IN,
   COUNT_OUT,
   DESTINATION,
   DIRECT,
   FIRST_BLOCK,
-  HELD,
   HOPS,
   LAST_BLOCK,
   MASK,
-  OF_SLOT,
+  PAGE_BITS,
+  placeOf,
   RECEIVED,
-  readBig,
-  readNumber,
   SENT,
+  SENT_SUM,
   SLOT,
+  SLOT_DOUBLES,
   WITNESS,
 } from './memory.ts'
 
@@ -60,30 +58,31 @@ export function readHolding(index: FlowIndex, asset: number, address: Uint8Array
 
 export function readSlot(index: FlowIndex, slot: number): Holding {
   const { memory } = index
-  const { slots, cells, doubles } = memory
+  const { slots, slot_doubles, pages } = memory
   const base = slot * SLOT
   const mask = slots[base + MASK]!
+  const held = index.heldOf(slot)
   const portions: Portion[] = []
-  let cell = slots[base + CELLS]!
+  const first = slots[base + CELLS]!
+  const { words, doubles } = pages[first >>> PAGE_BITS]!
+  let place = placeOf(first)
   for (let category = 0; category < CATEGORY_COUNT; category++) {
     if (((mask >>> category) & 1) === 0) continue
-    const word = cell * CELL
-    const received = readNumber(cells, word + RECEIVED)
-    const wide = (field: number) => memory.readWide(cells, word + field, { slot, category, field })
+    const at = place
+    const sum = (field: number) => memory.wholeSum(doubles[at + field]!, { slot, category, field })
+    const received = sum(RECEIVED)
     portions.push({
-      category,
-      held: readBig(cells, word + HELD),
-      received: wide(RECEIVED),
-      direct: wide(DIRECT),
-      destination: wide(DESTINATION),
-      hops: received === 0 ? 0 : doubles[cell * CELL_DOUBLES + HOPS]! / received,
-      witness: cells[word + WITNESS]!,
+      ...{ category, held: held[category]!, received },
+      direct: sum(DIRECT),
+      destination: sum(DESTINATION),
+      hops: received === 0n ? 0 : doubles[at + HOPS]! / Number(received),
+      witness: words[2 * at + WITNESS]!,
     })
-    cell += 1
+    place += CELL
   }
   return {
-    balance: readBig(slots, base + BALANCE),
-    sent: memory.readWide(slots, base + SENT, { slot, category: OF_SLOT, field: SENT }),
+    balance: held.reduce((total, one) => total + one, 0n),
+    sent: memory.wholeSum(slot_doubles[slot * SLOT_DOUBLES + SENT]!, { slot, category: 0, field: SENT_SUM }),
     count_in: slots[base + COUNT_IN]!,
     count_out: slots[base + COUNT_OUT]!,
     first_block: slots[base + FIRST_BLOCK]!,

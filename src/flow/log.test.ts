@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { UNIDENTIFIED } from './categories.ts'
-import { stateHash } from './checkpoint.ts'
+import { readCheckpoint, stateHash, writeCheckpoint } from './checkpoint.ts'
 import { FlowIndex } from './flow_index.ts'
+import { readHolding } from './holdings.ts'
 import {
   applyBlock,
   CarriedWriter,
@@ -93,3 +94,47 @@ test('a witness leads back, transfer by transfer, to where the money came from',
 function blockOf(all: Parameters<typeof packTransfers>[0]): LoggedBlock {
   return { number: 1, time_ms: 0, freezes: [], first_sequence: 1, transfers: packTransfers(all) }
 }
+
+test('an index with more cells than a page holds is whole, saved and restored', async () => {
+  const count = 300_000
+  const address = (n: number) => {
+    const bytes = Buffer.alloc(20, 9)
+    bytes.writeUInt32LE(n, 0)
+    return bytes
+  }
+  const mixer = address(count)
+  const labelled = new FlowIndex([
+    {
+      address: mixer.toString('hex'),
+      category: 7,
+      confidence: 100,
+      kind: 'curated',
+      from_ms: -Infinity,
+      to_ms: Infinity,
+    },
+  ])
+  for (let from = 0, number = 1; from < count; from += 1_000, number++) {
+    const transfers = Array.from({ length: 1_000 }, (_, i) => [
+      { asset: 0, from: mixer, to: address(from + i), amount: 1_000n },
+      { asset: 0, from: address(from + i), to: address(from + i + 1), amount: 1_500n },
+    ]).flat()
+    applyBlock(labelled, {
+      number,
+      time_ms: number,
+      freezes: [],
+      first_sequence: 2 * from + 1,
+      transfers: packTransfers(transfers),
+    })
+  }
+  for (const n of [0, 1, 150_000, 262_143, 262_144, 262_145, count - 2]) {
+    const holding = readHolding(labelled, 0, address(n))!
+    const sum = holding.portions.reduce((total, { held }) => total + held, 0n)
+    assert.equal(sum, holding.balance)
+    assert.equal(holding.portions.find(({ category }) => category === 7)!.direct, 1_000n)
+  }
+  const label = labelled.labelsOf(mixer.toString('hex'))
+  const restored = await readCheckpoint(label, writeCheckpoint(labelled))
+  for (const n of [0, 262_144, count - 1]) {
+    assert.deepEqual(readHolding(restored, 0, address(n)), readHolding(labelled, 0, address(n)))
+  }
+})

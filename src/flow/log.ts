@@ -3,6 +3,7 @@
 
 import { Input, Output } from './bytes.ts'
 import type { FlowIndex, Freeze } from './flow_index.ts'
+import { FETCH_MAX } from './memory.ts'
 
 /** A transfer of an asset (0 to 254) between addresses of 20 bytes; 0 < amount < 2^64. */
 export type LoggedTransfer = { asset: number; from: Uint8Array; to: Uint8Array; amount: bigint }
@@ -68,8 +69,8 @@ export function applyBlock(index: FlowIndex, block: LoggedBlock, writer?: Carrie
 }
 
 /** Transfers looked up together. */
-const AHEAD = 256
-const found = new Uint32Array(2 * AHEAD)
+const AHEAD = FETCH_MAX / 2
+const found = new Uint32Array(FETCH_MAX)
 
 /** Memory answers far more slowly than it is asked: with millions of addresses, nearly every look-up waits for it. So all
  *  addresses of a portion are asked for before the first one is needed, and the waits overlap (a third of the time). */
@@ -91,11 +92,17 @@ function applyPortion(
     const at = i * RECORD
     amount.low = words[at + AMOUNT]!
     amount.high = words[at + AMOUNT + 1]!
-    const from = index.slot(words[at]!, words, at + FROM)
-    const to = index.slot(words[at]!, words, at + TO)
+    const from = slotOf(index, words, { guess: found[2 * i]!, asset: words[at]!, at: at + FROM })
+    const to = slotOf(index, words, { guess: found[2 * i + 1]!, asset: words[at]!, at: at + TO })
     const moved = index.transfer(from, to, amount, how.first_sequence + i)
     how.writer?.note(index, moved)
   }
+}
+
+/** The slot of an address: the one that was guessed, if it is that. */
+function slotOf(index: FlowIndex, words: Uint32Array, is: { guess: number; asset: number; at: number }): number {
+  const { guess, asset, at } = is
+  return guess > 0 && index.memory.isAt(guess - 1, asset, words, at) ? guess - 1 : index.slot(asset, words, at)
 }
 
 /** What one transfer can take: a count, and 28 times category, amount and prior. */
@@ -118,7 +125,8 @@ export class CarriedWriter {
       rest ^= bit
       const category = 31 - Math.clz32(bit)
       out.byte(category)
-      out.pair(carried.low[category]!, carried.high[category]!)
+      if (carried.big) out.big(carried.big[category]!)
+      else out.number(carried.amounts[category]!)
       out.number(carried.prior[category]!)
     }
     out.setByte(count_at, count)
@@ -132,13 +140,11 @@ export class CarriedWriter {
 export function readCarried(bytes: Uint8Array): CarriedPart[][] {
   const input = new Input(bytes)
   const all: CarriedPart[][] = []
-  const words = new Uint32Array(2)
   while (!input.atEnd()) {
     const parts: CarriedPart[] = []
     for (let count = input.byte(); count > 0; count--) {
       const category = input.byte()
-      input.amount(words, 0)
-      const amount = (BigInt(words[1]!) << 32n) | BigInt(words[0]!)
+      const amount = input.big()
       parts.push({ category, amount, prior: input.number() })
     }
     all.push(parts)

@@ -1,36 +1,62 @@
 // The index's memory: a slot of 64 bytes for each (asset, address), found by open addressing, and for each category that
-// the address ever had a cell of 56 bytes. A slot's cells lie together in the order of their categories; a mask of 28 bits
-// says which there are, so a cell is found by counting bits. Amounts are 64-bit, in two words: beyond is an error.
+// the address ever had, a cell of 56 bytes. A slot's cells lie together in the order of their categories; a mask of 28
+// bits says which there are, so a cell is found by counting bits. Cells are kept in pages, so that there is never a moment
+// in which all of them are copied.
+//
+// Amounts are doubles and always whole and exact. A sum of gross flow that would reach 2^53 gives a 2^53 away, counted
+// apart; a holding that would reach 2^52 is kept in bigint from then on. Nearly no address ever gets there.
 
 /** Words (32 bits) of a slot and what they hold. ASSET is the asset, the capacity for cells << 8, and the label << 16. */
 export const SLOT = 16
 export const ASSET = 5
-export const BALANCE = 6
 export const CELLS = 8
 export const MASK = 9
-export const SENT = 10
 export const COUNT_IN = 12
 export const COUNT_OUT = 13
 export const FIRST_BLOCK = 14
 export const LAST_BLOCK = 15
+/** Its doubles, in units of eight bytes. A balance of infinity is one that is kept in bigint. */
+export const SLOT_DOUBLES = 8
+export const BALANCE = 3
+export const SENT = 5
 
-/** Words of a cell: 64-bit amounts held, received, received from terminals directly, sent to terminals directly; the
- *  transfer that brought most of it; and two doubles: the sum of amount times hops, and what that transfer brought. */
-export const CELL = 14
+/** Doubles of a cell: held, received, received from terminals directly, sent to terminals directly, the sum of amount
+ *  times hops, and what its witness brought. WITNESS, a word, is the transfer that brought most. */
+export const CELL = 7
 export const HELD = 0
-export const RECEIVED = 2
-export const DIRECT = 4
-export const DESTINATION = 6
-export const WITNESS = 8
-/** Places of the doubles, in units of eight bytes. */
-export const CELL_DOUBLES = 7
+export const RECEIVED = 1
+export const DIRECT = 2
+export const DESTINATION = 3
 export const HOPS = 5
 export const WITNESS_AMOUNT = 6
+export const WITNESS = 8
+/** In place of a field of a cell: what the slot has sent. */
+export const SENT_SUM = 7
+
+/** A cell's number is its page and, in these bits, its place there. */
+export const PAGE_BITS = 19
+const PAGE_CELLS = 2 ** PAGE_BITS
+
+/** Cells. Both arrays are of the same bytes. */
+export type Page = { words: Uint32Array; doubles: Float64Array }
+
+/** Doubles beyond a page's last cell, so that reading ahead of it stays inside. */
+const PAGE_MARGIN = 24
+
+function makePage(cells: number): Page {
+  const doubles = new Float64Array(cells * CELL + PAGE_MARGIN)
+  return { words: new Uint32Array(doubles.buffer), doubles }
+}
+
+/** Where in its page's doubles a cell begins; its words begin at twice that. */
+export const placeOf = (cell: number) => (cell & (PAGE_CELLS - 1)) * CELL
 
 /** The asset of slots that only carry an address's label. */
 export const LABEL_ASSET = 255
 
-const WORD = 2 ** 32
+/** Holdings from here on are kept in bigint. */
+export const BIG = 2 ** 52
+const SUM_MAX = 2 ** 53
 
 /** How many bits of a 28-bit mask are set. */
 export function bitCount(mask: number): number {
@@ -49,53 +75,64 @@ function capacityFor(count: number): number {
 
 export class Memory {
   slots: Uint32Array
+  slot_doubles: Float64Array
   slot_count = 0
-  cells: Uint32Array
-  doubles: Float64Array
-  /** How many 2^64 a sum of gross flow has beyond its two words. Nearly always empty. */
+  readonly pages: Page[]
+  /** What slots hold by category whose holding is kept in bigint. */
+  readonly big: Map<number, bigint[]> = new Map()
+  /** How many 2^53 sums have given away. */
   private readonly wide: Map<number, number> = new Map()
+  /** The first cell that was never given out, and how many are in use. */
   private cell_end = 0
+  private cells_given = 0
   private readonly free: number[][] = Array.from({ length: 29 }, () => [])
+  /** Pairs of a hash and one more than the slot; 0: none. With the hash beside it, nearly no slot is looked at in vain. */
   private table: Uint32Array
 
   constructor(slots_expected: number) {
-    this.slots = onLines(Math.max(16, slots_expected) * SLOT)
-    this.cells = new Uint32Array(Math.max(16, slots_expected) * CELL)
-    this.doubles = new Float64Array(this.cells.buffer)
-    this.table = new Uint32Array(2 ** Math.ceil(Math.log2(Math.max(16, slots_expected) * 2)))
+    const count = Math.max(16, slots_expected)
+    this.slots = slotWords(count)
+    this.slot_doubles = doublesOf(this.slots)
+    this.pages = [makePage(Math.min(PAGE_CELLS, count))]
+    this.table = new Uint32Array(2 * 2 ** Math.ceil(Math.log2(count * 1.5)))
   }
 
-  /** Bytes in use by the slots, their cells (freed blocks included) and the table that finds them. */
+  /** Bytes in use by the slots, their cells and the table that finds them. */
   get bytes_used(): number {
-    return (this.slot_count * SLOT + this.cell_end * CELL) * 4 + this.table.byteLength
+    return this.slot_count * SLOT * 4 + this.cells_given * CELL * 8 + this.table.byteLength
   }
 
   /** The slot of an address (five words from `at`), or -1. */
   find(asset: number, words: Uint32Array, at: number): number {
-    return this.table[this.place(asset, words, at)]! - 1
+    return this.table[this.place(asset, words, at) + 1]! - 1
   }
 
-  /** Fetches what the table has for an address, without comparing: 0, or one more than the slot that it may be. */
+  /** What the table has for an address, by the hash alone: 0, or one more than the slot that it nearly surely is. */
   guess(asset: number, words: Uint32Array, at: number): number {
     const { table } = this
-    return table[hashOf(asset, words[at]!, words[at + 1]!) & (table.length - 1)]!
+    const hash = hashOf(asset, words[at]!, words[at + 1]!)
+    const last = table.length - 1
+    for (let place = (hash << 1) & last; ; place = (place + 2) & last) {
+      if (table[place] === hash || table[place + 1] === 0) return table[place + 1]!
+    }
   }
 
-  /** Fetches slots that were guessed, and the first of their cells. Without branches, so that no read waits for another.
+  /** Fetches up to FETCH_MAX slots that were guessed, and the first of their cells. Without branches, so that no read waits for another.
    *  The result says nothing: it keeps the reads alive. */
   fetch(guesses: Uint32Array, count: number): number {
-    const { slots, cells } = this
+    const { slots, pages } = this
     let read = 0
     for (let i = 0; i < count; i++) {
       const base = (Math.max(guesses[i]!, 1) - 1) * SLOT
       read ^= slots[base]!
-      guesses[i] = base
+      ahead[i] = base
     }
-    for (let i = 0; i < count; i++) guesses[i] = slots[guesses[i]! + CELLS]! * CELL
+    for (let i = 0; i < count; i++) ahead[i] = slots[ahead[i]! + CELLS]!
     for (let i = 0; i < count; i++) {
-      const word = guesses[i]!
-      read ^=
-        cells[word]! ^ cells[Math.min(word + 16, cells.length - 1)]! ^ cells[Math.min(word + 32, cells.length - 1)]!
+      const cell = ahead[i]!
+      const { words } = pages[cell >>> PAGE_BITS]!
+      const word = placeOf(cell) * 2
+      read ^= words[word]! ^ words[word + 16]! ^ words[word + 32]!
     }
     return read
   }
@@ -103,54 +140,68 @@ export class Memory {
   /** The slot of an address; made, empty and without a label, when there is none. */
   findOrMake(asset: number, words: Uint32Array, at: number): number {
     const place = this.place(asset, words, at)
-    const found = this.table[place]!
+    const found = this.table[place + 1]!
     return found > 0 ? found - 1 : this.make(asset, words, { at, place })
   }
 
   private make(asset: number, words: Uint32Array, where: { at: number; place: number }): number {
     const slot = this.slot_count
-    if ((slot + 1) * SLOT > this.slots.length) this.slots = grown(this.slots, onLines)
+    if ((slot + 1) * SLOT > this.slots.length) this.widenSlots()
     for (let i = 0; i < 5; i++) this.slots[slot * SLOT + i] = words[where.at + i]!
     this.slots[slot * SLOT + ASSET] = asset
     this.slot_count += 1
-    this.table[where.place] = slot + 1
-    if (this.slot_count * 2 > this.table.length) this.widenTable()
+    this.table[where.place] = hashOf(asset, words[where.at]!, words[where.at + 1]!)
+    this.table[where.place + 1] = slot + 1
+    if (this.slot_count * 3 > this.table.length) this.widenTable()
     return slot
   }
 
   /** Where in the table the address is, or would be put. */
   private place(asset: number, words: Uint32Array, at: number): number {
-    const { table, slots } = this
-    const a = words[at]!
-    const b = words[at + 1]!
+    const { table } = this
+    const hash = hashOf(asset, words[at]!, words[at + 1]!)
     const last = table.length - 1
-    let place = hashOf(asset, a, b) & last
+    let place = (hash << 1) & last
     for (;;) {
-      const found = table[place]!
-      if (found === 0) return place
-      const base = (found - 1) * SLOT
-      if (
-        slots[base] === a &&
-        slots[base + 1] === b &&
-        slots[base + 2] === words[at + 2] &&
-        slots[base + 3] === words[at + 3] &&
-        slots[base + 4] === words[at + 4] &&
-        (slots[base + ASSET]! & 255) === asset
-      )
-        return place
-      place = (place + 1) & last
+      const found = table[place + 1]!
+      if (found === 0 || (table[place] === hash && this.isAt(found - 1, asset, words, at))) return place
+      place = (place + 2) & last
     }
   }
 
-  private widenTable(): void {
-    const table = new Uint32Array(this.table.length * 2)
-    const last = table.length - 1
+  /** Whether a slot is that of an address. */
+  isAt(slot: number, asset: number, words: Uint32Array, at: number): boolean {
     const { slots } = this
-    for (let slot = 0; slot < this.slot_count; slot++) {
-      const base = slot * SLOT
-      let place = hashOf(slots[base + ASSET]! & 255, slots[base]!, slots[base + 1]!) & last
-      while (table[place] !== 0) place = (place + 1) & last
-      table[place] = slot + 1
+    const base = slot * SLOT
+    return (
+      slots[base] === words[at] &&
+      slots[base + 1] === words[at + 1] &&
+      slots[base + 2] === words[at + 2] &&
+      slots[base + 3] === words[at + 3] &&
+      slots[base + 4] === words[at + 4] &&
+      (slots[base + ASSET]! & 255) === asset
+    )
+  }
+
+  /** Twice as many; beyond a gibibyte by half, because both live while the old is copied. */
+  private widenSlots(): void {
+    const count = this.slots.length / SLOT
+    const larger = slotWords(Math.ceil(this.slots.length < 2 ** 28 ? count * 2 : count * 1.5))
+    larger.set(this.slots)
+    this.slots = larger
+    this.slot_doubles = doublesOf(larger)
+  }
+
+  private widenTable(): void {
+    const before = this.table
+    const table = new Uint32Array(before.length * 2)
+    const last = table.length - 1
+    for (let at = 0; at < before.length; at += 2) {
+      if (before[at + 1] === 0) continue
+      let place = (before[at]! << 1) & last
+      while (table[place + 1] !== 0) place = (place + 2) & last
+      table[place] = before[at]!
+      table[place + 1] = before[at + 1]!
     }
     this.table = table
   }
@@ -164,96 +215,104 @@ export class Memory {
     const old_count = bitCount(had)
     const count = bitCount(mask)
     const capacity = (this.slots[base + ASSET]! >>> 8) & 255
-    let from = this.slots[base + CELLS]!
+    const from = this.slots[base + CELLS]!
     let to = from
     if (count > capacity) {
       const larger = capacityFor(count)
       to = this.takeCells(larger)
-      if (capacity > 0) this.free[capacity]!.push(from)
+      if (capacity > 0) this.giveBack(from, capacity)
       this.slots[base + CELLS] = to
       this.slots[base + ASSET] = (this.slots[base + ASSET]! & 0xffff00ff) | (larger << 8)
     }
-    // From the last cell to the first, so that cells can move up within their own block. Word by word: for so few words
-    // the array's own copy and fill are several times slower.
-    from = (from + old_count) * CELL
-    let end = (to + count) * CELL
-    const { cells } = this
+    // From the last cell to the first, so that cells can move up within their own block. Word by word: for so few the
+    // array's own copy and fill are several times slower, and doubles would not carry every pattern of bits unchanged.
+    const source = this.pages[from >>> PAGE_BITS]!.words
+    const target = this.pages[to >>> PAGE_BITS]!.words
+    let read = (placeOf(from) + old_count * CELL) * 2
+    let end = (placeOf(to) + count * CELL) * 2
     for (let rest = mask; rest !== 0; ) {
       const bit = 0x80000000 >>> Math.clz32(rest)
       rest ^= bit
-      end -= CELL
-      if ((had & bit) === 0) for (let i = 0; i < CELL; i++) cells[end + i] = 0
+      end -= CELL * 2
+      if ((had & bit) === 0) for (let i = 0; i < CELL * 2; i++) target[end + i] = 0
       else {
-        from -= CELL
-        if (from === end) break
-        for (let i = 0; i < CELL; i++) cells[end + i] = cells[from + i]!
+        read -= CELL * 2
+        if (from === to && read === end) break
+        for (let i = 0; i < CELL * 2; i++) target[end + i] = source[read + i]!
       }
     }
     this.slots[base + MASK] = mask
   }
 
-  /** A block of cells, of undefined content. */
+  private giveBack(cell: number, capacity: number): void {
+    this.free[capacity]!.push(cell)
+    this.cells_given -= capacity
+  }
+
+  /** A block of cells, of undefined content, all in one page. */
   private takeCells(capacity: number): number {
+    this.cells_given += capacity
     const reused = this.free[capacity]!.pop()
     if (reused !== undefined) return reused
+    const number = this.pages.length - 1
+    const place = this.cell_end & (PAGE_CELLS - 1)
+    if (this.cell_end >>> PAGE_BITS > number || place + capacity > PAGE_CELLS) {
+      this.pages.push(makePage(PAGE_CELLS))
+      this.cell_end = (number + 1) * PAGE_CELLS
+    } else if ((place + capacity) * CELL > this.pages[number]!.doubles.length - PAGE_MARGIN)
+      this.widenFirstPage(place + capacity)
     const start = this.cell_end
     this.cell_end += capacity
-    if (this.cell_end * CELL > this.cells.length) {
-      this.cells = grown(this.cells, (length) => new Uint32Array(length))
-      this.doubles = new Float64Array(this.cells.buffer)
-    }
     return start
   }
 
-  /** Counts one more 2^64 of a sum; see `wide`. */
-  carryOut(slot: number, category: number, field: number): void {
+  /** Only the first page begins small. */
+  private widenFirstPage(cells: number): void {
+    const page = makePage(Math.min(PAGE_CELLS, Math.max(cells, (2 * this.pages[0]!.doubles.length) / CELL)))
+    page.words.set(this.pages[0]!.words)
+    this.pages[0] = page
+  }
+
+  /** Counts one more 2^53 that a sum has given away. */
+  giveAway(slot: number, category: number, field: number): void {
     const key = wideKey(slot, category, field)
     this.wide.set(key, (this.wide.get(key) ?? 0) + 1)
   }
 
-  /** The sums that have left 64 bits, and how many 2^64 each has beyond. */
+  /** The sums that have given something away, and how many 2^53. */
   wideSums(): { slot: number; category: number; field: number; beyond: number }[] {
     return [...this.wide].map(([key, beyond]) => ({
-      slot: Math.floor(key / 512),
-      category: Math.floor(key / 16) % 32,
-      field: key % 16,
+      slot: Math.floor(key / 256),
+      category: Math.floor(key / 8) % 32,
+      field: key % 8,
       beyond,
     }))
   }
 
-  /** A sum of gross flow: of a slot's cell (RECEIVED, DIRECT, DESTINATION) or of the slot (SENT). Exact. */
-  readWide(words: Uint32Array, at: number, of: { slot: number; category: number; field: number }): bigint {
+  /** A sum of gross flow, whole: of a slot's cell, or SENT_SUM. `kept` is what is in the double. */
+  wholeSum(kept: number, of: { slot: number; category: number; field: number }): bigint {
     const beyond = this.wide.size === 0 ? undefined : this.wide.get(wideKey(of.slot, of.category, of.field))
-    return readBig(words, at) + (beyond === undefined ? 0n : BigInt(beyond) << 64n)
+    return BigInt(kept) + (beyond === undefined ? 0n : BigInt(beyond) << 53n)
   }
 }
 
-/** In place of a category, for sums of the slot itself. */
-export const OF_SLOT = 31
-const wideKey = (slot: number, category: number, field: number) => (slot * 32 + category) * 16 + field
+const wideKey = (slot: number, category: number, field: number) => (slot * 32 + category) * 8 + field
 
-/** Adds to a 64-bit amount. True when the sum left 64 bits. */
-export function add(words: Uint32Array, at: number, low: number, high: number): boolean {
-  const sum = words[at]! + low
-  const sum_high = words[at + 1]! + high + (sum >= WORD ? 1 : 0)
-  words[at] = sum
-  words[at + 1] = sum_high
-  return sum_high >= WORD
-}
+/** How many slots can be fetched at once. */
+export const FETCH_MAX = 512
+const ahead = new Uint32Array(FETCH_MAX)
 
-/** A 64-bit amount, exact. */
-export function readBig(words: Uint32Array, at: number): bigint {
-  return (BigInt(words[at + 1]!) << 32n) | BigInt(words[at]!)
-}
-
-export function writeBig(words: Uint32Array, at: number, amount: bigint): void {
-  words[at] = Number(amount & 0xffffffffn)
-  words[at + 1] = Number(amount >> 32n)
-}
-
-/** A 64-bit amount as a double: exact below 2^53. */
-export function readNumber(words: Uint32Array, at: number): number {
-  return words[at]! + words[at + 1]! * WORD
+/** Adds to a sum of gross flow. True when it gave a 2^53 away. */
+export function addSum(doubles: Float64Array, at: number, amount: number): boolean {
+  const before = doubles[at]!
+  const sum = before + amount
+  if (sum < SUM_MAX) {
+    doubles[at] = sum
+    return false
+  }
+  // In this order nothing is rounded.
+  doubles[at] = before - SUM_MAX + amount
+  return true
 }
 
 /** An address's 20 bytes as five words, the form in which slots keep it. */
@@ -271,18 +330,13 @@ export function writeAddress(slots: Uint32Array, slot: number, bytes: Uint8Array
 function hashOf(asset: number, a: number, b: number): number {
   let mixed = Math.imul(a ^ (asset << 24), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 15) ^ b, 0xc2b2ae35)
-  return mixed ^ (mixed >>> 16)
+  return (mixed ^ (mixed >>> 16)) >>> 0
 }
 
-/** Large buffers begin 16 bytes into a cache line. Beginning 48 bytes later, no slot lies on two lines. */
-function onLines(length: number): Uint32Array {
+/** Words for so many slots. Large buffers begin 16 bytes into a cache line: beginning 48 bytes later, no slot lies on two. */
+function slotWords(count: number): Uint32Array {
+  const length = count * SLOT
   return new Uint32Array(new ArrayBuffer(48 + length * 4), 48, length)
 }
 
-/** Twice as large while small; then by half, because both live while the old is copied. */
-function grown(words: Uint32Array, make: (length: number) => Uint32Array): Uint32Array {
-  const larger = words.length < 2 ** 28 ? words.length * 2 : Math.ceil((words.length * 1.5) / 112) * 112
-  const copy = make(larger)
-  copy.set(words)
-  return copy
-}
+const doublesOf = (words: Uint32Array) => new Float64Array(words.buffer, words.byteOffset, words.length / 2)

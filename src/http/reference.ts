@@ -28,7 +28,8 @@ Printed by \`npm run print\` from the endpoints themselves; a test says that it 
 like and what the limits are: [api.md](api.md).
 
 Every endpoint is a POST. An endpoint checks in the order of its table, and the first check that fails answers; a refusal
-is HTTP 200, like a result. The answers shown are real ones, of a service on a development chain.
+is HTTP 200, like a result. The answers shown are real ones, of a service on a development chain, but for the hashes of
+transactions.
 `
 
 /** The page as text. */

@@ -1,0 +1,58 @@
+// What a transfer carries, by category. It is valid until the next one is applied. Amounts are doubles while they are small
+// enough to be exact; a transfer beyond that has them in bigint.
+
+import { CATEGORY_COUNT } from './categories.ts'
+
+export class Carried {
+  mask = 0
+  readonly amounts: Float64Array = new Float64Array(CATEGORY_COUNT)
+  /** By category, in place of `amounts`; undefined when the doubles are exact. */
+  big: bigint[] | undefined
+  /** One more than the mean number of hops that this money had behind it at the sender. */
+  readonly hops: Float64Array = new Float64Array(CATEGORY_COUNT)
+  /** The transfer that had brought the sender most of this category; 0: none, the money begins there. */
+  readonly prior: Uint32Array = new Uint32Array(CATEGORY_COUNT)
+
+  begin(): void {
+    this.mask = 0
+    this.big = undefined
+  }
+
+  /** The amount of a category, exact. */
+  amount(category: number): bigint {
+    if (((this.mask >>> category) & 1) === 0) return 0n
+    return this.big ? this.big[category]! : BigInt(this.amounts[category]!)
+  }
+
+  /** All of it is of one category and begins at the sender. */
+  putOrigin(category: number, amount: number | bigint): void {
+    this.mask = 1 << category
+    this.hops[category] = 1
+    this.prior[category] = 0
+    if (typeof amount === 'number') this.amounts[category] = amount
+    else {
+      this.big = []
+      this.big[category] = amount
+    }
+  }
+
+  /** Adds money of a category that begins at the sender to what is carried of it. */
+  addOrigin(category: number, amount: number): void {
+    const bit = 1 << category
+    const own = (this.mask & bit) === 0 ? 0 : this.amounts[category]!
+    this.hops[category] = own === 0 ? 1 : (this.hops[category]! * own + amount) / (own + amount)
+    if (amount > own) this.prior[category] = 0
+    this.amounts[category] = own + amount
+    this.mask |= bit
+  }
+
+  /** The same in bigint. */
+  addOriginBig(category: number, amount: bigint): void {
+    const own = this.amount(category)
+    const share = Number(own) / Number(own + amount)
+    this.hops[category] = own === 0n ? 1 : this.hops[category]! * share + 1 - share
+    if (amount > own) this.prior[category] = 0
+    this.big![category] = own + amount
+    this.mask |= 1 << category
+  }
+}
