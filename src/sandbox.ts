@@ -7,10 +7,10 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { HDKey } from '@scure/bip32'
-import { entropyToMnemonic, mnemonicToSeedSync } from '@scure/bip39'
+import { entropyToMnemonic, mnemonicToSeedSync, validateMnemonic } from '@scure/bip39'
 import { wordlist } from '@scure/bip39/wordlists/english.js'
 import type { Wallet } from './chain/signer.ts'
-import { Outage } from './lib/fault.ts'
+import { Misuse, Outage } from './lib/fault.ts'
 import { writeWhole } from './lib/files.ts'
 import { type Address, addressToHex } from './tron/address.ts'
 import { addressOf, type PrivateKey, sign } from './tron/keys.ts'
@@ -62,10 +62,20 @@ export function devchainControl(url: string, transport: Transport): Control {
 export async function sandboxPhrase(data_dir: string): Promise<string> {
   const file = join(data_dir, 'sandbox.json')
   const found = await readFile(file, 'utf8').catch(() => undefined)
-  if (found !== undefined) return (JSON.parse(found) as { phrase: string }).phrase
+  if (found !== undefined) return phraseOf(found, file)
   await mkdir(data_dir, { recursive: true })
   const phrase = entropyToMnemonic(randomBytes(16), wordlist)
   await writeWhole(file, `${JSON.stringify({ phrase }, null, 2)}\n`)
+  return phrase
+}
+
+function phraseOf(text: string, file: string): string {
+  const phrase = /^\{\s*"phrase":\s*"([a-z ]+)"\s*\}\s*$/.exec(text)?.[1]
+  if (phrase === undefined || !validateMnemonic(phrase, wordlist)) {
+    throw new Misuse(
+      `${file} does not hold the phrase of a sandbox: bring it back from a backup, or remove it for new keys.`,
+    )
+  }
   return phrase
 }
 

@@ -3,7 +3,8 @@
 //   order new -> pending, delegation -> delegating        (what becomes of them: settlement.ts)
 //
 // Orders that are due are planned together, in the order in which they were placed; one that the pool cannot deliver
-// whole waits and does not stop the others.
+// whole waits and does not stop the others. One that has waited for too long is left to settlement, which gives the money
+// back; a success of which a fork took a part back is delivered however long it takes.
 
 import type { Clock } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
@@ -16,6 +17,10 @@ import { choose, lockRooms, type Pool, RESOURCES } from './pool.ts'
 
 export type Needs = { sql: Sql; clock: Clock; new_id: NewId; permissions: Permissions }
 
+/** How long an order may wait for room in the pool before its money is given back. */
+export const WAIT_MAX_MS = 600_000
+/** How many of its delegations may die before it is given up. */
+export const TRIES_MAX = 3
 const LOOK_AGAIN_MS = 3_000
 const AT_ONCE = 200
 
@@ -28,9 +33,11 @@ export function delegateStep(needs: Needs): Step {
     rest_ms: 1_000,
     wakes: ['sign', 'settle'],
     async run() {
+      const late = later(clock, -WAIT_MAX_MS)
       const due = await sql<{ id: string }>`
         select o.id from orders as o left join activation as a on a.id = o.activation_id
         where o.to_delegate and o.due_at <= ${clock.now()} and (a.id is null or a.state = 'active')
+          and (o.state = 'success' or (o.created_at >= ${late} and o.tries < ${TRIES_MAX}))
         order by o.due_at, o.id limit ${AT_ONCE}`
       return allOrEach(
         due.map((row) => row.id),

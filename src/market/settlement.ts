@@ -13,16 +13,12 @@ import type { Clock } from '../lib/clock.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import { allOrEach, eachRow, type Step } from '../lib/step.ts'
 import type { Delegation } from './delegations.ts'
-import { missingOf } from './delivery.ts'
+import { missingOf, TRIES_MAX, WAIT_MAX_MS } from './delivery.ts'
 import { holdOf, type Order } from './orders.ts'
 import { RESOURCES } from './pool.ts'
 
 export type Needs = { sql: Sql; clock: Clock }
 
-/** How long an order may wait for room in the pool before its money is given back. */
-const WAIT_MAX_MS = 600_000
-/** How many of its delegations may die before it is given up. */
-const TRIES_MAX = 3
 const LOOK_AGAIN_MS = 3_000
 const AT_ONCE = 200
 
