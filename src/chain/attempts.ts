@@ -166,21 +166,29 @@ export function judgeStep({ sql, clock, node }: Omit<Needs, 'sign'>): Step {
     rest_ms: 3_000,
     wakes: ['settle', 'activated', 'reclaimed'],
     async run() {
-      const late = await sql<{ id: string; tx_id: string; solid_number: bigint }>`
+      const late = await sql<Late>`
         select attempt.id, tx_id, solid_number from attempt, chain
-        where state in ('signed', 'sent') and expires_at <= (select time from block where number = solid_number - 1)
+        where state in ('signed', 'sent') and send_at <= ${clock.now()}
+          and expires_at <= (select time from block where number = solid_number - 1)
         order by expires_at limit ${AT_ONCE}`
-      let moved = await giveUpUnsigned(sql, clock)
-      for (const { id, tx_id, solid_number } of late) {
-        const findings = await node.solidTransaction(tx_id)
-        if (findings.some((one) => one.found || one.solid_number < Number(solid_number))) continue
-        const dead = await sql`
-          update attempt set state = 'dead' where id = ${id} and state in ('signed', 'sent') returning id`
-        moved = moved || dead.length > 0
-      }
-      return moved
+      const verdicts = await Promise.all(late.map(async (one) => ({ ...one, dead: await isDead(node, one) })))
+      const dead = verdicts.filter((one) => one.dead).map((one) => one.id)
+      const undecided = verdicts.filter((one) => !one.dead).map((one) => one.id)
+      // What cannot be decided yet lets the next ones through.
+      await sql`update attempt set send_at = ${later(clock, RESEND_MS)} where id = any(${undecided})`
+      const moved = await sql`
+        update attempt set state = 'dead' where id = any(${dead}) and state in ('signed', 'sent') returning id`
+      return (await giveUpUnsigned(sql, clock)) || moved.length > 0
     },
   }
+}
+
+type Late = { id: string; tx_id: string; solid_number: bigint }
+
+/** Whether every node says that its solid chain, having come as far as ours, does not have it. */
+async function isDead(node: Node, { tx_id, solid_number }: Late): Promise<boolean> {
+  const findings = await node.solidTransaction(tx_id)
+  return findings.every((one) => !one.found && one.solid_number >= Number(solid_number))
 }
 
 async function giveUpUnsigned(sql: Sql, clock: Clock): Promise<boolean> {

@@ -102,8 +102,10 @@ async function reclaim(tx: Tx, needs: Needs, ids: readonly string[]): Promise<bo
   const moved = await tx`
     update delegation set delegated_at = a.block_time, expires_at = a.block_time + (delegation.expires_at - delegated_at)
     from attempt as a
-    where a.id = attempt_id and delegation.id = any(${ids}) and delegation.state = 'active' and a.state = 'solid'
-      and delegated_at <> a.block_time
+    where a.id = attempt_id and delegated_at <> a.block_time and delegation.id in (
+      select d.id from delegation as d join attempt as solid on solid.id = d.attempt_id
+      where d.id = any(${ids}) and d.state = 'active' and solid.state = 'solid' and d.delegated_at <> solid.block_time
+      order by d.id for update of d skip locked)
     returning delegation.id`
   const due = await tx<Delegation>`
     select d.* from delegation as d join attempt as a on a.id = d.attempt_id

@@ -12,7 +12,7 @@ import { DELEGATION_MAX_SUN } from '../chain/signer.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
 import type { Address } from '../tron/address.ts'
-import type { Node, Resource } from '../tron/node.ts'
+import type { BlockHead, Node, Resource } from '../tron/node.ts'
 
 /** In the order in which their rows are locked. */
 export const RESOURCES: readonly Resource[] = ['bandwidth', 'energy']
@@ -90,11 +90,22 @@ export function choose(amount: number, rooms: readonly Room[], ratio: Ratio): Pa
 /** Locks the wallets of a resource and the resource itself, and says what room they have. */
 export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
   await tx`select 1 from pool_wallet where resource = ${resource} order by address for update`
+  // Counted three ways, each by an index: what waits for a block, what is in a block after the survey's, and what a fork
+  // has taken out of its block but is still called active.
   const rooms = await tx<Room>`
-    select address as wallet, room_sun - coalesce((
-      select sum(stake_sun) from delegation as d left join attempt as a on a.id = d.attempt_id
-      where d.wallet = w.address and d.resource = w.resource and d.state in ('delegating', 'active')
-        and (a.block_number is null or a.block_number > w.block_number)), 0)::bigint as room_sun
+    select address as wallet, (room_sun
+      - coalesce((
+          select sum(stake_sun) from delegation as d join attempt as a on a.id = d.attempt_id
+          where d.wallet = w.address and d.resource = w.resource and d.state = 'delegating' and d.delegated_at is null
+            and (a.block_number is null or a.block_number > w.block_number)), 0)
+      - coalesce((
+          select sum(stake_sun) from delegation as d
+          where d.wallet = w.address and d.resource = w.resource and d.state = 'active'
+            and d.delegated_at > w.block_time), 0)
+      - coalesce((
+          select sum(stake_sun) from attempt as a join delegation as d on d.attempt_id = a.id
+          where a.state in ('signed', 'sent') and d.wallet = w.address and d.resource = w.resource
+            and d.state = 'active' and d.delegated_at <= w.block_time), 0))::bigint as room_sun
     from pool_wallet as w where resource = ${resource} order by address`
   const [ratio] = await tx<Ratio>`
     select total_limit, total_weight from pool where resource = ${resource} for update`
@@ -113,22 +124,23 @@ export function surveyStep({ sql, node, pool }: { sql: Sql; node: Node; pool: re
       for (const resource of RESOURCES) {
         const found = await Promise.all(pool.map((wallet) => node.delegable(wallet, resource)))
         const [ratio] = await Promise.all(pool.slice(0, 1).map((wallet) => node.resource(wallet, resource)))
-        if (ratio) await sql.begin((tx) => noteSurvey(tx, { resource, pool, found, ratio, head: head.number }))
+        if (ratio) await sql.begin((tx) => noteSurvey(tx, { resource, pool, found, ratio, head }))
       }
       return false
     },
   }
 }
 
-type Survey = { resource: Resource; pool: readonly Address[]; found: bigint[]; ratio: Ratio; head: number }
+type Survey = { resource: Resource; pool: readonly Address[]; found: bigint[]; ratio: Ratio; head: BlockHead }
 
 async function noteSurvey(tx: Tx, { resource, pool, found, ratio, head }: Survey): Promise<void> {
   await tx`delete from pool_wallet where resource = ${resource} and not address = any(${pool})`
   await tx`
-    insert into pool_wallet (address, resource, room_sun, block_number)
-    select address, ${resource}, room_sun, ${head} from unnest(${pool}::text[], ${found}::bigint[]) as w (address, room_sun)
+    insert into pool_wallet (address, resource, room_sun, block_number, block_time)
+    select address, ${resource}, room_sun, ${head.number}, ${head.time} from unnest(${pool}::text[], ${found}::bigint[]) as w (address, room_sun)
     order by address
-    on conflict (address, resource) do update set room_sun = excluded.room_sun, block_number = excluded.block_number`
+    on conflict (address, resource) do update set room_sun = excluded.room_sun, block_number = excluded.block_number,
+      block_time = excluded.block_time`
   const { rooms } = await lockRooms(tx, resource)
   const room = rooms.reduce((sum, one) => sum + sellable(one.room_sun, ratio), 0)
   await tx`

@@ -1,0 +1,7 @@
+-- What a survey may not have seen yet is found by the time of its block, so that looking at a wallet's room does not read
+-- every delegation that is on the chain.
+alter table pool_wallet add column block_time timestamptz not null default '-infinity';
+alter table pool_wallet alter column block_time drop default;
+
+drop index delegation_of_wallet;
+create index delegation_of_wallet on delegation (wallet, resource, delegated_at) where state in ('delegating', 'active');
