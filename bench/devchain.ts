@@ -1,5 +1,5 @@
 // How fast and how large the development chain is: transactions through its HTTP interface with real signatures, beside
-// the recovery of signers alone, which bounds it; blocks on demand; a block of 5,000; a million accounts; and how long
+// the recovery of signers alone, which would bound it if keys were not recognized; what a delegation costs; blocks on demand; a block of 5,000; a million accounts; and how long
 // after its start it answers.
 
 import { spawn } from 'node:child_process'
@@ -11,13 +11,16 @@ import { bytesToHex } from '@noble/hashes/utils.js'
 import { referenceTo } from '../devchain/blocks.ts'
 import { Devchain } from '../devchain/devchain.ts'
 import { addressToHex } from '../src/tron/address.ts'
-import { addressOf, recoverAddress, sign } from '../src/tron/keys.ts'
+import { addressOf, type PrivateKey, recoverAddress, sign } from '../src/tron/keys.ts'
+import type { Message } from '../src/tron/protobuf.ts'
 import { contract, encodeRawData, encodeTransaction, transactionId } from '../src/tron/transaction.ts'
 
 const SENDERS = 50
-const SENT = 1500
+const SENT = 5000
 const CONNECTIONS = 16
 const LARGE_BLOCK = 5000
+const WALLETS = 4
+const DELEGATIONS = 2000
 const EMPTY_BLOCKS = 20_000
 const ACCOUNTS = 1_000_000
 const STARTS = 5
@@ -32,22 +35,29 @@ const cli = fileURLToPath(new URL('../devchain/cli.ts', import.meta.url))
 
 type Signed = { readonly id: string; readonly hex: string; readonly signature: string }
 
+type Wanted = { readonly type: string; readonly message: Message; readonly key: PrivateKey; readonly serial: number }
+
+/** A signed transaction; serials make equal ones different. */
+function signed({ head }: Pick<Devchain, 'head'>, { type, message, key, serial }: Wanted): Signed {
+  const { timestamp } = head.header
+  const raw = encodeRawData({
+    ...referenceTo(head),
+    expiration: timestamp + 3_600_000,
+    timestamp: timestamp + serial,
+    contract: [contract(type, message)],
+  })
+  const id = transactionId(raw)
+  const signature = sign(id, key)
+  return { id, signature, hex: bytesToHex(encodeTransaction(raw, [signature])) }
+}
+
 /** Signed transfers of one sun, each of another id. */
 function transfers(devchain: Pick<Devchain, 'head'>, count: number): Signed[] {
-  const { header } = devchain.head
   const addresses = keys.map((key) => addressToHex(addressOf(key)))
-  return Array.from({ length: count }, (_, index) => {
-    const from = index % SENDERS
+  return Array.from({ length: count }, (_, serial) => {
+    const from = serial % SENDERS
     const message = { owner_address: addresses[from]!, to_address: addresses[(from + 1) % SENDERS]!, amount: 1n }
-    const raw = encodeRawData({
-      ...referenceTo(devchain.head),
-      expiration: header.timestamp + 3_600_000,
-      timestamp: header.timestamp + index,
-      contract: [contract('TransferContract', message)],
-    })
-    const id = transactionId(raw)
-    const signature = sign(id, keys[from]!)
-    return { id, signature, hex: bytesToHex(encodeTransaction(raw, [signature])) }
+    return signed(devchain, { type: 'TransferContract', message, key: keys[from]!, serial })
   })
 }
 
@@ -67,6 +77,41 @@ function blockOfMany(): number {
   const taken_ms = performance.now() - started_ms
   if (transactions.length !== LARGE_BLOCK) throw new Error(`the block has ${transactions.length} transactions`)
   return taken_ms
+}
+
+/** Microseconds that one delegation takes when it is broadcast, and when a block takes it in: a few wallets sign all of
+ *  them, as those of a pool do. */
+function delegationCosts(): { broadcast_us: number; include_us: number } {
+  const receivers = Array.from({ length: DELEGATIONS }, (_, index) => addressOf(hash('sha256', `receiver ${index}`)))
+  const owners = keys.slice(0, WALLETS)
+  const devchain = new Devchain({
+    genesis_time_ms: 1_780_000_000_000,
+    pending_max: DELEGATIONS,
+    genesis_balances: [...owners.map(addressOf), ...receivers].map((address) => ({ address, sun: 10n ** 15n })),
+  })
+  const send = (hex: string) => {
+    const { body } = devchain.request('POST', '/wallet/broadcasthex', JSON.stringify({ transaction: hex }))
+    if (!body.includes('"result":true')) throw new Error(body)
+  }
+  const owner_address = (index: number) => addressToHex(addressOf(owners[index % WALLETS]!))
+  const common = { resource: 'ENERGY' }
+  for (const [index, key] of owners.entries()) {
+    const stake = { ...common, owner_address: owner_address(index), frozen_balance: 9n * 10n ** 14n }
+    send(signed(devchain, { type: 'FreezeBalanceV2Contract', message: stake, key, serial: index }).hex)
+  }
+  devchain.mine()
+  const waiting = receivers.map((receiver, serial) => {
+    const to = { ...common, receiver_address: addressToHex(receiver), balance: 6_772_958_011n }
+    const message = { ...to, owner_address: owner_address(serial) }
+    return signed(devchain, { type: 'DelegateResourceContract', message, key: owners[serial % WALLETS]!, serial })
+  })
+  const started_ms = performance.now()
+  for (const { hex } of waiting) send(hex)
+  const broadcast_ms = performance.now() - started_ms
+  const { transactions } = devchain.mine()
+  if (transactions.length !== DELEGATIONS) throw new Error(`the block has ${transactions.length} delegations`)
+  const include_ms = performance.now() - started_ms - broadcast_ms
+  return { broadcast_us: (broadcast_ms * 1000) / DELEGATIONS, include_us: (include_ms * 1000) / DELEGATIONS }
 }
 
 function emptyBlocksPerSecond(): number {
@@ -148,9 +193,9 @@ const blockOf = ({ id, time_ms }: Head) => ({ id, header: { timestamp: time_ms }
 
 /** Signers recovered in a second and nothing else, in this process. */
 function recoveriesPerSecond(): number {
-  const signed = transfers(chain(), RECOVERIES)
+  const list = transfers(chain(), RECOVERIES)
   const started_ms = performance.now()
-  for (const { id, signature } of signed) recoverAddress(id, signature)
+  for (const { id, signature } of list) recoverAddress(id, signature)
   return (RECOVERIES * 1000) / (performance.now() - started_ms)
 }
 
@@ -201,12 +246,15 @@ export async function run({ json }: { json: boolean }): Promise<void> {
   const recoveries_per_second = Math.round(recoveriesPerSecond())
   const blocks_per_second = Math.round(emptyBlocksPerSecond())
   const block_of_5000_ms = Math.round(blockOfMany())
+  const delegation = delegationCosts()
   const memory = await memoryOfAccounts()
   const figures = {
     broadcasts_per_second,
     recoveries_per_second,
     blocks_per_second,
     block_of_5000_ms,
+    delegation_broadcast_us: Math.round(delegation.broadcast_us),
+    delegation_include_us: Math.round(delegation.include_us),
     million_accounts_mib: memory.accounts_mib,
     million_accounts_process_mib: memory.process_mib,
     first_answer_ms,
@@ -217,6 +265,7 @@ export async function run({ json }: { json: boolean }): Promise<void> {
       `transactions over HTTP      ${broadcasts_per_second} a second, signatures checked (recovering signers alone: ${recoveries_per_second})`,
       `blocks on demand            ${blocks_per_second} a second, empty`,
       `a block of 5,000            ${block_of_5000_ms} ms (limit ${LARGE_BLOCK_MS_MAX} ms)`,
+      `a delegation                ${figures.delegation_broadcast_us} us when broadcast, ${figures.delegation_include_us} us when a block takes it in`,
       `a million accounts          ${memory.accounts_mib} MiB, the process ${memory.process_mib} MiB (limit ${ACCOUNTS_MIB_MAX} MiB)`,
       `start to the first answer   ${first_answer_ms} ms, the median of ${STARTS} (limit ${FIRST_ANSWER_MS_MAX} ms)`,
       '',

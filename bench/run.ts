@@ -1,22 +1,46 @@
-// npm run bench -- <name> [--json]: runs one benchmark. Each is a file here that exports `run` and prints what it
-// measured beside its reference or its limit, measured in the same run.
+// npm run bench -- <name> [--json]: runs one benchmark. Each is a file here that exports `run`, and `OPTIONS` when it takes
+// more than --json, and prints what it measured beside its reference or its limit, measured in the same run.
 
 import { readdirSync } from 'node:fs'
+import { parseArgs } from 'node:util'
 
-export type Bench = { run(options: { json: boolean }): Promise<void> }
+export type Bench = {
+  /** Numbers that may be given, with their defaults. */
+  OPTIONS?: Readonly<Record<string, { readonly type: 'string'; readonly default: string }>>
+  run(options: { json: boolean; numbers: Readonly<Record<string, number>> }): Promise<void>
+}
 
 const names = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith('.ts') && !['run.ts', 'load.ts', 'order_load.ts'].includes(file))
   .map((file) => file.slice(0, -'.ts'.length))
 
 const [name, ...flags] = process.argv.slice(2)
-const unknown = flags.find((flag) => flag !== '--json')
 
-if (name === undefined || !names.includes(name) || unknown !== undefined) {
-  const complaint = unknown === undefined ? '' : `There is no option ${unknown}. `
+function refuse(complaint: string): void {
   process.stderr.write(`${complaint}npm run bench -- ${names.join('|')} [--json]\n`)
   process.exitCode = 2
-} else {
+}
+
+/** What was given, or a sentence about it. */
+function read({ OPTIONS = {} }: Bench): { json: boolean; numbers: Record<string, number> } | string {
+  try {
+    const { values } = parseArgs({
+      args: flags,
+      options: { ...OPTIONS, json: { type: 'boolean', default: false } },
+    })
+    const { json, ...given } = values as Record<string, string | boolean>
+    const numbers = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, Number(value)]))
+    const wrong = Object.entries(numbers).find(([, value]) => !Number.isInteger(value) || value < 1)
+    return wrong ? `--${wrong[0]} takes a whole number from 1. ` : { json: json === true, numbers }
+  } catch (thrown) {
+    return `${(thrown as Error).message.split(/\.\s/)[0]}. `
+  }
+}
+
+if (name === undefined || !names.includes(name)) refuse('')
+else {
   const bench = (await import(`./${name}.ts`)) as Bench
-  await bench.run({ json: flags.includes('--json') })
+  const options = read(bench)
+  if (typeof options === 'string') refuse(options)
+  else await bench.run(options)
 }

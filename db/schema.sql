@@ -236,6 +236,22 @@ create table block (
   constraint block_pkey primary key (number)
 );
 
+create table books_check (
+  one boolean default true not null,
+  checked_at timestamptz not null,
+  due_at timestamptz not null,
+  constraint books_check_pkey primary key (one),
+  constraint books_check_has_one_row check (one)
+);
+
+create table books_finding (
+  rule text not null,
+  subject text not null,
+  found text not null,
+  found_at timestamptz not null,
+  constraint books_finding_pkey primary key (rule, subject, found)
+);
+
 create table chain (
   one boolean default true not null,
   head_number bigint not null,
@@ -295,7 +311,7 @@ create table delegation (
   constraint delegation_state check (state in ('delegating', 'active', 'reclaiming', 'ended', 'failed'))
 );
 create index delegation_of_order on delegation (order_id);
-create index delegation_of_wallet on delegation (wallet, resource) where (state in ('delegating', 'active'));
+create index delegation_of_wallet on delegation (wallet, resource, delegated_at) where (state in ('delegating', 'active'));
 create index delegation_open on delegation (attempt_id) where (state = 'delegating');
 create index delegation_reclaiming on delegation (reclaim_id) where (state = 'reclaiming');
 create index delegation_to_reclaim on delegation (expires_at) where (state = 'active');
@@ -367,7 +383,6 @@ create table flow_block (
   tx_ids bytea not null,
   freezes jsonb not null,
   constraint flow_block_pkey primary key (number),
-  constraint flow_block_first_sequence check (first_sequence > 0),
   constraint flow_block_tx_id_each check ((octet_length(transfers) / 52) = (octet_length(tx_ids) / 32))
 );
 create index flow_block_by_sequence on flow_block (first_sequence);
@@ -397,14 +412,53 @@ create table flow_checkpoint_part (
   constraint flow_checkpoint_part_pkey primary key (generation, number, part)
 );
 
+create table flow_freeze (
+  token text not null,
+  address text not null,
+  frozen boolean not null,
+  number bigint not null,
+  constraint flow_freeze_pkey primary key (address, token)
+);
+
 create table flow_generation (
   number integer generated always as identity not null,
   label_set integer not null,
   begun_at timestamptz not null,
   active_at timestamptz,
+  reach integer default 0 not null,
+  first_number bigint not null,
   constraint flow_generation_pkey primary key (number),
-  constraint flow_generation_once unique (label_set),
+  constraint flow_generation_once unique (label_set, reach),
   constraint flow_generation_of_set foreign key (label_set) references label_set(number)
+);
+
+create table flow_hub (
+  generation integer not null,
+  address text not null,
+  counterparties integer not null,
+  constraint flow_hub_pkey primary key (generation, address),
+  constraint flow_hub_of_generation foreign key (generation) references flow_generation(number)
+);
+
+create table flow_reach (
+  number integer generated always as identity not null,
+  first_number bigint not null,
+  made_at timestamptz not null,
+  made_by text not null,
+  reason text not null,
+  constraint flow_reach_pkey primary key (number)
+);
+
+create table journal (
+  number bigint not null,
+  first_entry bigint not null,
+  last_entry bigint not null,
+  entries bigint not null,
+  actions bigint not null,
+  sealed_at timestamptz not null,
+  sha256 text not null,
+  constraint journal_pkey primary key (number),
+  constraint journal_range check (number > 0 and first_entry <= last_entry and entries >= 0 and entries <= (last_entry - first_entry + 1))
 );
 
 create table label_set (
@@ -572,6 +626,7 @@ create table pool_wallet (
   resource text not null,
   room_sun bigint not null,
   block_number bigint not null,
+  block_time timestamptz not null,
   constraint pool_wallet_pkey primary key (address, resource),
   constraint pool_wallet_resource foreign key (resource) references pool(resource)
 );
@@ -632,6 +687,7 @@ create table subscription (
   constraint subscription_asked check (least(duration, transactions_limit) >= 0),
   constraint subscription_state check (state in ('new', 'pending', 'active', 'stopped', 'expired', 'error'))
 );
+create index subscription_ended on subscription (address, stopped_at) where (state in ('stopped', 'expired'));
 create index subscription_of_customer on subscription (customer_id, id desc);
 create unique index subscription_one_per_address on subscription (address) where (state in ('new', 'pending', 'active'));
 create index subscription_to_look_at on subscription (look_at) where (state in ('new', 'pending', 'active'));
@@ -652,9 +708,12 @@ create table subscription_use (
   transactions integer not null,
   charged_sun bigint not null,
   used_at timestamptz not null,
+  block_number bigint not null,
+  solid boolean default false not null,
   constraint subscription_use_pkey primary key (subscription_id, tx_id),
   constraint subscription_use_subscription foreign key (subscription_id) references subscription(id)
 );
+create index subscription_use_not_solid on subscription_use (block_number) where (not solid);
 
 create table transfer (
   id text not null,
@@ -664,6 +723,7 @@ create table transfer (
   credit text not null,
   amount_sun bigint not null,
   made_at timestamptz not null,
+  number bigint generated always as identity not null,
   constraint transfer_pkey primary key (id),
   constraint transfer_hold_resolved_once unique (hold_id),
   constraint transfer_hold_exists foreign key (hold_id) references transfer(id),
@@ -672,6 +732,7 @@ create table transfer (
   constraint transfer_kind check (kind in ('move', 'hold', 'capture', 'release')),
   constraint transfer_resolves_a_hold check ((kind in ('capture', 'release')) = (hold_id is not null))
 );
+create index transfer_by_number on transfer using brin (number) with (pages_per_range='16', autosummarize='on');
 create index transfer_of_credit on transfer (credit, made_at);
 create index transfer_of_debit on transfer (debit, made_at);
 
@@ -688,6 +749,24 @@ begin
   new.sha256 := operator_action_sum(coalesce(previous.sha256, ''), new);
   return new;
 end $function$;
+
+CREATE OR REPLACE FUNCTION entry_text(of transfer)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select concat_ws(' ', of.number, of.kind, of.amount_sun, encode(timestamptz_send(of.made_at), 'hex'), length(of.id),
+                   length(of.debit), length(of.credit), coalesce(length(of.hold_id), -1), of.id, of.debit, of.credit, of.hold_id)
+$function$;
+
+CREATE OR REPLACE FUNCTION journal_sum(of journal, previous text, record text, entries text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select encode(sha256(convert_to(row(previous, of.number, of.first_entry, of.last_entry, of.entries, of.actions,
+    encode(timestamptz_send(of.sealed_at), 'hex'), record, entries)::text, 'UTF8')), 'hex')
+$function$;
 
 CREATE OR REPLACE FUNCTION operator_action_sum(previous text, of operator_action)
  RETURNS text
@@ -706,7 +785,30 @@ begin
   raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';
 end $function$;
 
+create view journal_root as
+ select distinct on (day) day,
+    number,
+    last_entry,
+    sealed_at,
+    sha256
+   from ( select (journal.sealed_at at time zone 'UTC')::date as day,
+            journal.number,
+            journal.first_entry,
+            journal.last_entry,
+            journal.entries,
+            journal.actions,
+            journal.sealed_at,
+            journal.sha256
+           from journal) seal
+  order by day, number desc;
+
 create trigger aml_evidence_never_changes before update on aml_evidence for each row execute function refuse_change();
+
+create trigger flow_reach_is_append_only before delete or update on flow_reach for each row execute function refuse_change();
+
+create trigger journal_is_append_only before delete or update on journal for each row execute function refuse_change();
+
+create trigger journal_is_not_truncated before truncate on journal for each statement execute function refuse_change();
 
 create trigger label_set_is_append_only before delete or update on label_set for each row execute function refuse_change();
 

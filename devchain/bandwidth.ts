@@ -26,7 +26,8 @@ export function chargeBandwidth(world: World, transaction: SignedTransaction): N
 
 function createsAccount({ state }: World, { contract_name, message }: SignedTransaction): boolean {
   if (contract_name === 'AccountCreateContract') return true
-  return contract_name === 'TransferContract' && !accountOf(state, textOf(message, 'to_address'))
+  const sends = contract_name === 'TransferContract' || contract_name === 'TransferAssetContract'
+  return sends && !accountOf(state, textOf(message, 'to_address'))
 }
 
 /** A birth is paid from staked bandwidth or by a flat fee; free bandwidth is not for it. */

@@ -117,6 +117,7 @@ async function main(): Promise<void> {
       traffic?.next(settings.traffic)
     },
   })
+  served.chain.known_keys.given.push(...settings.keys)
   if (settings.traffic > 0) traffic = new Traffic(served.chain, settings.seed)
   say(`listening on ${served.url}`)
   say(`USDT ${USDT}, owner key ${served.chain.usdt_owner_key}`)

@@ -1,6 +1,7 @@
 // The contract types that the chain executes. All others of the protocol are understood, and refused.
 
 import { ContractType } from '../src/tron/contracts.ts'
+import { issueAsset, participate, transferAsset, unfreezeAsset, updateAsset } from './assets.ts'
 import { triggerContract } from './calls.ts'
 import { delegate, undelegate } from './delegations.ts'
 import { setAccountId, updateAccount } from './names.ts'
@@ -42,6 +43,11 @@ const contracts: Readonly<Record<string, Contract>> = {
   UnDelegateResourceContract: undelegate,
   AccountPermissionUpdateContract: updatePermissions,
   TriggerSmartContract: triggerContract,
+  AssetIssueContract: issueAsset,
+  TransferAssetContract: transferAsset,
+  ParticipateAssetIssueContract: participate,
+  UpdateAssetContract: updateAsset,
+  UnfreezeAssetContract: unfreezeAsset,
   AccountUpdateContract: updateAccount,
   SetAccountIdContract: setAccountId,
   WitnessCreateContract: createWitness,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { audit, person, Scene, TRX } from './scene.ts'
+import { addressOf } from '../src/tron/keys.ts'
+import { audit, keyOf, person, Scene, TRX } from './scene.ts'
 
 const alice = person('alice')
 const bob = person('bob')
@@ -153,6 +154,31 @@ test('an impersonated account needs no signature', () => {
   assert.equal(on.mine().transactions.length, 1)
   on.post('/devchain/impersonate', { address: alice.address, allowed: false })
   assert.equal(send(), 'SIGERROR')
+})
+
+test('the interface of the official image gives keys of funded accounts, blocks on demand, and unlocks accounts', () => {
+  const on = new Scene({ alice: 100n * TRX })
+  const made = on.devchain.request('GET', '/admin/temporary-accounts-generation?accounts=3&defaultBalance=7', '')
+  assert.match(made.body, /\(2\) T\w{33} \(7 TRX\)/)
+  const { privateKeys, more } = on.get('/admin/accounts-json') as { privateKeys: []; more: { privateKeys: string[] }[] }
+  assert.deepEqual([privateKeys, more.length, more[0]!.privateKeys.length], [[], 1, 3])
+  const [key] = more[0]!.privateKeys
+  assert.equal(on.get(`/wallet/getaccount?address=${addressOf(key!)}&visible=true`).balance, 7_000_000)
+  const before = on.devchain.head.header.number
+  assert.deepEqual(on.post('/tre', { jsonrpc: '2.0', id: 5, method: 'tre_mine', params: [{ blocks: 2 }] }), {
+    jsonrpc: '2.0',
+    id: 5,
+    result: '0x0',
+  })
+  assert.equal(on.devchain.head.header.number, before + 2)
+  const send = () => on.send(alice, 'TransferContract', { to_address: bob.hex, amount: 1n }, { keys: [keyOf('bob')] })
+  assert.equal(send().code, 'SIGERROR')
+  on.post('/tre', { method: 'tre_unlockedAccounts', params: [[alice.address]] })
+  assert.equal(send().result, true)
+  const wrong = (body: object) => (on.post('/tre', { ...body }).error as { message: string }).message
+  assert.match(wrong({ method: 'eth_call' }), /does not exist here/)
+  assert.match(wrong({ method: 'tre_mine', params: [{ blocks: -1 }] }), /whole number/)
+  assert.match(wrong({ method: 'tre_unlockedAccounts', params: ['x'] }), /not an address/)
 })
 
 test('the state says where the chain stands', () => {

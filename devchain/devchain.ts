@@ -13,6 +13,7 @@ import { Faults } from './faults.ts'
 import { type Answer, answerWallet } from './http.ts'
 import { answerEvents } from './http_events.ts'
 import { mainnetWeights, type Parameters, PENDING_MAX, SLOT_MS, WITNESS_COUNT } from './parameters.ts'
+import { answerAdmin, answerRpc, KnownKeys } from './quickstart.ts'
 import type { Drift, Node } from './routes.ts'
 import { totalsOf } from './state.ts'
 
@@ -61,9 +62,12 @@ export class Devchain implements Node {
   clock: () => number = () => 0
   /** The key of USDT's owner: who may use its freeze list and issue tokens. */
   readonly usdt_owner_key: PrivateKey
+  /** What `/admin/accounts-json` tells: keys to play with. */
+  readonly known_keys: KnownKeys
 
   constructor(options: DevchainOptions) {
     const seed = options.seed ?? 'penstock'
+    this.known_keys = new KnownKeys(seed)
     this.usdt_owner_key = bytesToHex(sha256(utf8ToBytes(`${seed} usdt owner`)))
     const solid_lag_blocks = options.solid_lag_blocks ?? SOLID_LAG
     const founding_blocks = options.blocks_before_start ?? blocksBeforeStart(solid_lag_blocks)
@@ -97,6 +101,8 @@ export class Devchain implements Node {
   request(method: string, path: string, body: string): Answer {
     const exchange = { method, path, body }
     if (path.startsWith('/devchain/')) return answerControl(this, exchange)
+    if (path.startsWith('/admin/')) return answerAdmin(this, exchange)
+    if (path === '/tre') return answerRpc(this, exchange)
     return path.startsWith('/v1/') ? answerEvents(this, exchange) : answerWallet(this, exchange)
   }
 

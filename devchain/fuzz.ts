@@ -22,6 +22,7 @@ import { Mutator } from './mutation.ts'
 import { audit, type Person, person, Scene, TRX } from './scene.ts'
 import { Layer } from './state.ts'
 import { signedTransaction } from './transactions.ts'
+import { integerOf } from './world.ts'
 
 export type FuzzOptions = { readonly seed: string; readonly requests: number; readonly requests_per_block: number }
 
@@ -43,6 +44,8 @@ export class FuzzFailure extends Error {
 const people = ['ann', 'ben', 'cid', 'dot'].map(person)
 const [ann, ben, cid, dot] = people as [Person, Person, Person, Person]
 const usdt = addressToHex(USDT)
+/** The id of the first TRC10 token, as its digits' bytes. */
+const FIRST_ASSET = '31303030303031'
 
 /** A small society: stakes, a locked and an open delegation, something unfreezing, tokens, permissions of two. */
 function society(seed: string): Scene {
@@ -84,6 +87,23 @@ function sensibleMessages(on: Scene): [string, Message][] {
     ],
     ['UnDelegateResourceContract', { receiver_address: ben.hex, balance: TRX, resource: 'ENERGY' }],
     ['TriggerSmartContract', { contract_address: usdt, data: transfer, call_value: 0n }],
+    [
+      'AssetIssueContract',
+      {
+        name: '41',
+        url: '42',
+        total_supply: 1000n,
+        trx_num: 1,
+        num: 2,
+        start_time: BigInt(on.devchain.head.header.timestamp) + 3000n,
+        end_time: BigInt(on.devchain.head.header.timestamp) + 10_000_000n,
+        frozen_supply: [{ frozen_amount: 5n, frozen_days: 1n }],
+      },
+    ],
+    ['TransferAssetContract', { asset_name: FIRST_ASSET, to_address: ben.hex, amount: 3n }],
+    ['ParticipateAssetIssueContract', { asset_name: FIRST_ASSET, to_address: ann.hex, amount: 3n }],
+    ['UpdateAssetContract', { url: '43', new_limit: 1n, new_public_limit: 2n }],
+    ['UnfreezeAssetContract', {}],
     ['AccountUpdateContract', { account_name: 'cafe' }],
     ['SetAccountIdContract', { account_id: '6162636465666768' }],
     ['WitnessCreateContract', { url: 'cafe' }],
@@ -106,7 +126,7 @@ const endpoints = [
   'triggerconstantcontract triggersmartcontract estimateenergy getcontract getcontractinfo getpaginatednowwitnesslist',
   'getBrokerage getReward getsignweight getapprovedlist broadcasttransaction broadcasthex createtransaction',
   'createaccount freezebalancev2 unfreezebalancev2 delegateresource undelegateresource accountpermissionupdate',
-  'votewitnessaccount updateaccount deploycontract transferasset nosuch',
+  'votewitnessaccount updateaccount deploycontract transferasset createassetissue getassetissuebyname nosuch',
 ].flatMap((line) => line.split(' '))
 const controls = ['fund', 'mint', 'blacklist', 'set_weight', 'set_drift', 'set_factor', 'token', 'impersonate', 'state']
 
@@ -309,6 +329,7 @@ class Fuzz {
     if (held_sun + burned_sun !== issued_sun)
       throw new FuzzFailure(`${held_sun} held and ${burned_sun} burned of ${issued_sun}`)
     this.checkTokens()
+    this.checkAssets()
     // Permissions may have gone to keys that nobody has, and purses may be empty.
     if (this.blocks % 20 === 0) for (const { address } of people) this.on.devchain.fund(address, 20_000n * TRX)
   }
@@ -325,6 +346,18 @@ class Fuzz {
       if (sum !== token!.total_supply)
         throw new FuzzFailure(`holders of ${address} have ${sum} of ${token!.total_supply}`)
     }
+  }
+
+  private checkAssets(): void {
+    const { ground } = this.on.devchain.chain
+    const left = new Map(Array.from(ground.entries('asset'), ([id, asset]) => [id, integerOf(asset!, 'total_supply')]))
+    const take = (id: string, amount: bigint) => left.set(id, left.get(id)! - amount)
+    for (const [, account] of ground.entries('account')) {
+      const { assets = {}, asset_issued, frozen_supply = [] } = account!
+      for (const [id, amount] of Object.entries(assets)) take(id, amount)
+      for (const { amount } of frozen_supply) take(asset_issued!, amount)
+    }
+    for (const [id, rest] of left) if (rest !== 0n) throw new FuzzFailure(`${rest} of token ${id} are nobody's`)
   }
 }
 

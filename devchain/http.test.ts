@@ -213,14 +213,14 @@ test('every builder gives a transaction of its contract, with numbers or names f
 
 test('what the chain does not execute is refused where it is built and where it is broadcast, each in its own shape', () => {
   const on = scene()
-  const transferAsset = { asset_name: '31303030303031', to_address: bob.hex, amount: 1n }
+  const inject = { exchange_id: 1n, token_id: '5f', quant: 1n }
   assert.equal(
-    on.post('/wallet/transferasset', { owner_address: alice.hex, ...transferAsset }).Error,
-    'class org.tron.core.exception.ContractValidateException : TransferAssetContract is not executed by this chain',
+    on.post('/wallet/exchangeinject', { owner_address: alice.hex, ...inject }).Error,
+    'class org.tron.core.exception.ContractValidateException : ExchangeInjectContract is not executed by this chain',
   )
-  const sent = on.send(alice, 'TransferAssetContract', transferAsset)
+  const sent = on.send(alice, 'ExchangeInjectContract', inject)
   assert.equal(sent.code, 'CONTRACT_VALIDATE_ERROR')
-  assert.equal(sent.message, 'Contract validate error : TransferAssetContract is not executed by this chain')
+  assert.equal(sent.message, 'Contract validate error : ExchangeInjectContract is not executed by this chain')
   const old = on.send(alice, 'UnfreezeBalanceContract', { resource: 'ENERGY' })
   assert.equal(old.message, 'Contract validate error : no frozenBalance(Energy)')
   const built = { raw_data: { contract: [{ type: 'NoSuchContract', parameter: { value: {} } }] }, signature: ['00'] }

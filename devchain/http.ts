@@ -5,6 +5,7 @@
 
 import { MalformedMessage } from '../src/tron/protobuf.ts'
 import { accountRoutes } from './http_accounts.ts'
+import { assetRoutes } from './http_assets.ts'
 import { blockRoutes } from './http_blocks.ts'
 import { builderRoutes } from './http_builders.ts'
 import { callRoutes } from './http_calls.ts'
@@ -34,6 +35,7 @@ const walletRoutes: Routes = {
   ...accountRoutes,
   ...builderRoutes,
   ...stakeRoutes,
+  ...assetRoutes,
   ...callRoutes,
   ...networkRoutes,
 }

@@ -2,6 +2,7 @@
 
 import { isAddress } from '../src/tron/address.ts'
 import { accountOf, permissionsOf } from './accounts.ts'
+import { assetOf } from './assets.ts'
 import { type Json, type JsonObject, withoutDefaults } from './json.ts'
 import { printAddress, printText, readHex, readText } from './messages.ts'
 import { accountById } from './names.ts'
@@ -50,6 +51,21 @@ function printStakes({ frozen, unfreezing }: Account): JsonObject {
   }
 }
 
+/** The TRC10 tokens that an account holds, and the one that it issued. */
+function printAssets(call: Call, { assets = {}, asset_issued, frozen_supply = [] }: Account): JsonObject {
+  const { visible } = call.given
+  const issued = asset_issued === undefined ? undefined : assetOf(viewOf(call), asset_issued)
+  return {
+    assetV2: Object.entries(assets).map(([key, value]) => ({ key, value })),
+    frozen_supply: frozen_supply.map(({ amount, expires_at_ms }) => ({
+      frozen_balance: amount,
+      expire_time: expires_at_ms,
+    })),
+    asset_issued_name: issued && printText(String(issued.name), visible),
+    asset_issued_ID: issued && printText(readText(issued.id), visible),
+  }
+}
+
 function printAccount(call: Call, account: Account): Json {
   const { slot } = worldOf(call)
   const { given } = call
@@ -65,6 +81,7 @@ function printAccount(call: Call, account: Account): Json {
       type: account.type === 'Normal' ? undefined : account.type,
       balance: account.balance,
       votes: account.votes?.map(({ address, count }) => ({ vote_address: given.print(address), vote_count: count })),
+      ...printAssets(call, account),
       create_time: account.created_at_ms,
       latest_opration_time: account.operated_at_ms,
       is_witness: account.is_witness,

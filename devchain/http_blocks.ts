@@ -3,7 +3,7 @@
 import { type Block, witnessSignature } from './blocks.ts'
 import type { Json, JsonObject } from './json.ts'
 import { withoutDefaults } from './json.ts'
-import { printAddress, printTransaction } from './messages.ts'
+import { printAddress, printTransaction, readId } from './messages.ts'
 import { type Call, newestOf, type Routes } from './routes.ts'
 
 const LIST_MAX = 100
@@ -41,7 +41,7 @@ export function visibleBlock(call: Call, number: number): Block | undefined {
 /** The block of an id: its number is in its first 16 characters. */
 function blockOfId(call: Call, id: string): Block | undefined {
   const block = visibleBlock(call, Number.parseInt(id.slice(0, 16), 16))
-  return block?.id === id.toLowerCase() ? block : undefined
+  return block?.id === id ? block : undefined
 }
 
 function printFound(call: Call, block: Block | undefined, detail = true): Json {
@@ -51,7 +51,7 @@ function printFound(call: Call, block: Block | undefined, detail = true): Json {
 function blockByIdOrNumber(call: Call): Block | undefined {
   const asked = call.given.text('id_or_num')
   if (asked === '') return newestOf(call)
-  return /^\d+$/.test(asked) && asked.length < 64 ? visibleBlock(call, Number(asked)) : blockOfId(call, asked)
+  return /^\d+$/.test(asked) && asked.length < 64 ? visibleBlock(call, Number(asked)) : blockOfId(call, readId(asked))
 }
 
 /** Blocks from a number up to, and without, another. */
@@ -68,7 +68,7 @@ export const blockRoutes: Routes = {
   getnowblock: { int64_as_number: true, answer: (call) => printBlock(call, newestOf(call)) },
   getblock: { answer: (call) => printFound(call, blockByIdOrNumber(call), call.given.flag('detail')) },
   getblockbynum: { answer: (call) => printFound(call, visibleBlock(call, call.given.number('num'))) },
-  getblockbyid: { answer: (call) => printFound(call, blockOfId(call, call.given.text('value'))) },
+  getblockbyid: { answer: (call) => printFound(call, blockOfId(call, readId(call.given.text('value')))) },
   getblockbylimitnext: {
     answer(call) {
       const start = call.given.number('startNum')

@@ -32,14 +32,14 @@ const built = {
   votewitnessaccount: 'VoteWitnessContract',
   withdrawbalance: 'WithdrawBalanceContract',
   updateBrokerage: 'UpdateBrokerageContract',
-  // What follows is refused, whatever it says.
-  freezebalance: 'FreezeBalanceContract',
-  unfreezebalance: 'UnfreezeBalanceContract',
   createassetissue: 'AssetIssueContract',
   updateasset: 'UpdateAssetContract',
   transferasset: 'TransferAssetContract',
   participateassetissue: 'ParticipateAssetIssueContract',
   unfreezeasset: 'UnfreezeAssetContract',
+  // What follows is refused, whatever it says.
+  freezebalance: 'FreezeBalanceContract',
+  unfreezebalance: 'UnfreezeBalanceContract',
   proposalcreate: 'ProposalCreateContract',
   proposalapprove: 'ProposalApproveContract',
   proposaldelete: 'ProposalDeleteContract',

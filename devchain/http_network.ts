@@ -1,5 +1,5 @@
 // What the network says of itself over HTTP: parameters, prices, witnesses, the node; and the lists that are always
-// empty here, because the chain has no TRC10 tokens, proposals, exchanges or orders.
+// empty here, because the chain has no proposals, exchanges or orders.
 
 import { addressToHex, isAddress } from '../src/tron/address.ts'
 import type { Block } from './blocks.ts'
@@ -106,12 +106,6 @@ const emptyNames = [
   'listexchanges',
   'getpaginatedexchangelist',
   'getexchangebyid',
-  'getassetissuelist',
-  'getpaginatedassetissuelist',
-  'getassetissuelistbyname',
-  'getassetissuebyname',
-  'getassetissuebyid',
-  'getassetissuebyaccount',
   'getmarketorderbyaccount',
   'getmarketorderbyid',
   'getmarketpricebypair',

@@ -7,7 +7,7 @@ import type { Block, Included } from './blocks.ts'
 import { printPermission } from './http_accounts.ts'
 import { visibleBlock } from './http_blocks.ts'
 import { type Json, type JsonObject, printJson, withoutDefaults } from './json.ts'
-import { NodeException, printReceipt, printTransaction, readHex, readTransaction } from './messages.ts'
+import { NodeException, printReceipt, printTransaction, readHex, readId, readTransaction } from './messages.ts'
 import { SIGNATURES_MAX } from './parameters.ts'
 import { allows, permissionById, weightOfSignatures } from './permissions.ts'
 import type { Permission } from './records.ts'
@@ -70,13 +70,13 @@ function broadcastHex(call: Call): Json {
 
 /** A transaction in a block that the call can see. */
 function find(call: Call, id: string): { block: Block; included: Included } | undefined {
-  const place = call.chain.placeOf(id.toLowerCase())
+  const place = call.chain.placeOf(id)
   const block = place && visibleBlock(call, place.block)
   return block && { block, included: block.transactions[place.index]! }
 }
 
 function printById(call: Call): Json {
-  const id = call.given.text('value').toLowerCase()
+  const id = readId(call.given.text('value'))
   const found = find(call, id)
   if (found) return printTransaction(found.included.transaction, call.given.visible, found.included.outcome)
   // The head's interface reads the pending state, and that has the pending transactions too: without `ret`.
@@ -102,7 +102,7 @@ function printReceiptsOfBlock(call: Call): Json {
 }
 
 function printPending({ chain, given }: Call): Json {
-  const transaction = chain.pendingTransaction(given.text('value').toLowerCase())
+  const transaction = chain.pendingTransaction(readId(given.text('value')))
   return transaction ? printTransaction(transaction, given.visible) : {}
 }
 
@@ -194,7 +194,7 @@ export const transactionRoutes: Routes = {
   gettransactionbyid: { answer: printById },
   gettransactioninfobyid: {
     answer(call) {
-      const found = find(call, call.given.text('value'))
+      const found = find(call, readId(call.given.text('value')))
       if (!found || !hasReceipts(call, found.block) || call.faults.strike('hide_receipt')) return {}
       return printReceipt(found.included, placeOf(found.block), call.given.visible)
     },

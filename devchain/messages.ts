@@ -50,10 +50,15 @@ export function printText(hex: string, visible: boolean): string {
 
 export const readText = (text: string): string => bytesToHex(utf8ToBytes(text))
 
+/** Bytes in hexadecimal; as in the node, 0x may stand in front and an odd digit has a 0 before it. */
 export function readHex(text: string): string {
-  if (!/^([0-9a-fA-F]{2})*$/.test(text)) throw parseException('1:1: INVALID hex String')
-  return text.toLowerCase()
+  if (!/^(0x)?[0-9a-fA-F]*$/.test(text)) throw parseException('1:1: INVALID hex String')
+  const digits = (text.startsWith('0x') ? text.slice(2) : text).toLowerCase()
+  return digits.length % 2 === 0 ? digits : `0${digits}`
 }
+
+/** The id of a transaction or block that a request names; text that is none names nothing. */
+export const readId = (text: string): string => (text.startsWith('0x') ? text.slice(2) : text).toLowerCase()
 
 const isObject = (value: unknown): value is Message =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -168,7 +173,7 @@ export function printReceipt(
   block: { number: number; time_ms: number },
   visible: boolean,
 ): JsonObject {
-  const { net_usage, net_fee_sun, withdrawn_sun, cancelled, call } = outcome
+  const { net_usage, net_fee_sun, withdrawn_sun, asset_id, cancelled, call } = outcome
   return {
     id: transaction.id,
     ...withoutDefaults({ fee: feeOf(outcome) }),
@@ -181,7 +186,7 @@ export function printReceipt(
       ...(call ? printEnergyBill(call) : {}),
     },
     ...(call ? printCall(call, visible) : {}),
-    ...withoutDefaults({ withdraw_expire_amount: withdrawn_sun }),
+    ...withoutDefaults({ assetIssueID: asset_id, withdraw_expire_amount: withdrawn_sun }),
     ...(cancelled
       ? { cancel_unfreezeV2_amount: Object.entries(cancelled).map(([key, value]) => ({ key, value })) }
       : {}),

@@ -1,6 +1,8 @@
 // The records that the state is made of. None is ever modified: a change writes a new one. Addresses are 42 hexadecimal
 // characters, sums are sun, weights whole TRX.
 
+import type { Message } from '../src/tron/protobuf.ts'
+
 export type Resource = 'BANDWIDTH' | 'ENERGY'
 
 /** Units used as of a slot, and the window over which they fade: slots, or thousandths of one when optimized. */
@@ -53,6 +55,11 @@ export type Account = {
   readonly delegated: { readonly [Type in Resource]: bigint }
   readonly acquired: { readonly [Type in Resource]: bigint }
   readonly unfreezing: readonly Unfreezing[]
+  /** What it holds of TRC10 tokens, by their ids; absent: it never held any. */
+  readonly assets?: { readonly [id: string]: bigint }
+  /** The id of the TRC10 token that it issued, and what it holds back of its supply. */
+  readonly asset_issued?: string
+  readonly frozen_supply?: readonly { readonly amount: bigint; readonly expires_at_ms: number }[]
   /** Absent: the default ones, of the account's own key alone. */
   readonly permissions?: Permissions
 }
@@ -106,6 +113,9 @@ export type Token = {
   readonly cycle: number
 }
 
+/** A TRC10 token: the message that issued it, brought up to date, and its id in digits. */
+export type Asset = Message & { readonly id: string }
+
 /** The kinds of records, each under a text key: addresses are 42 hexadecimal characters. */
 export type Tables = {
   account: Account
@@ -113,8 +123,10 @@ export type Tables = {
   partners: Partners
   totals: Totals
   token: Token
+  asset: Asset
   candidate: Candidate
-  /** Addresses: of all candidates (under ''), of who has a name or an id (under "name:" or "id:" and its bytes). */
+  /** Addresses: of all candidates (under ''), of who has a name or an id (under "name:" or "id:" and its bytes). Under "assets":
+   *  the ids of all TRC10 tokens. */
   register: readonly string[]
   /** What tokens keep: balances, allowances, freeze lists; zero is not kept. */
   slot: bigint

@@ -1,9 +1,7 @@
 // Signed transactions as the chain holds them.
 
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { addressToHex } from '../src/tron/address.ts'
 import { ContractType } from '../src/tron/contracts.ts'
-import { recoverAddress } from '../src/tron/keys.ts'
 import { MalformedMessage, type Message } from '../src/tron/protobuf.ts'
 import {
   decodeRawData,
@@ -13,7 +11,7 @@ import {
   transactionId,
 } from '../src/tron/transaction.ts'
 import type { Signed } from './permissions.ts'
-import { Refusal } from './refusal.ts'
+import { signerOf } from './signers.ts'
 
 export type SignedTransaction = Signed & {
   /** 64 hexadecimal characters. */
@@ -33,6 +31,7 @@ export function signedTransaction(raw_bytes: Uint8Array, signatures: readonly st
   const contract = raw_data.contract[0]
   if (!contract) throw new MalformedMessage('contract count is 0')
   const id = transactionId(raw_bytes)
+  const owner_address = String(contract.parameter.value.owner_address ?? '')
   let recovered: readonly string[] | undefined
   return {
     id,
@@ -45,9 +44,9 @@ export function signedTransaction(raw_bytes: Uint8Array, signatures: readonly st
     contract_type: ContractType.values[contract.type]!,
     permission_id: contract.Permission_id ?? 0,
     message: contract.parameter.value,
-    owner_address: String(contract.parameter.value.owner_address ?? ''),
+    owner_address,
     signers() {
-      recovered ??= signatures.map((signature) => recoverSigner(id, signature))
+      recovered ??= signatures.map((signature) => signerOf(id, signature, owner_address))
       return recovered
     },
   }
@@ -57,31 +56,6 @@ export function signedTransaction(raw_bytes: Uint8Array, signatures: readonly st
 export function parseTransaction(bytes: Uint8Array): SignedTransaction {
   const { raw_data, signatures } = decodeTransaction(bytes)
   return signedTransaction(raw_data, signatures)
-}
-
-/** Who signed what, of the newest signatures: recovering a signer takes some 2 ms, and the same transaction comes again
- *  whenever a client repeats itself, asks for weights, or several chains of one process are told of it. */
-const recovered_signers = new Map<string, string>()
-const REMEMBERED_MAX = 20_000
-
-function recoverSigner(id: string, signature: string): string {
-  const bytes = signature.length / 2
-  if (bytes < 65 || bytes > 68) throw new Refusal('SIGERROR', `Signature size is ${bytes}`)
-  const key = id + signature
-  const known = recovered_signers.get(key)
-  if (known !== undefined) return known
-  const signer = recover(id, signature)
-  if (recovered_signers.size >= REMEMBERED_MAX) recovered_signers.delete(recovered_signers.keys().next().value!)
-  recovered_signers.set(key, signer)
-  return signer
-}
-
-function recover(id: string, signature: string): string {
-  try {
-    return addressToHex(recoverAddress(id, signature))
-  } catch {
-    throw new Refusal('SIGERROR', 'Could not recover public key from signature')
-  }
 }
 
 /** The bytes of a transaction as text, for logs and for `broadcasthex`. */

@@ -2,7 +2,10 @@
 // and every step. Nothing runs here: main.ts serves the endpoints and starts the steps, tests drain them, the simulator
 // runs them one by one.
 
-import { screenStep } from './aml/answering.ts'
+import type { Looking } from './admin/books.ts'
+import { watchBooksStep } from './admin/books_watch.ts'
+import { askProvidersStep, screenStep } from './aml/answering.ts'
+import { barredReader } from './aml/barred.ts'
 import { checkPlacer, foldCountsStep } from './aml/checks.ts'
 import { recordStep } from './aml/flow_log.ts'
 import {
@@ -11,7 +14,9 @@ import {
   flowGenerations,
   pruneIndexStep,
 } from './aml/generations.ts'
+import { type Download, refreshStep } from './aml/lists.ts'
 import { routes as amlRoutes } from './aml/routes.ts'
+import { DEFAULT_RETENTION_DAYS, rescreenStep, retainStep } from './aml/watches.ts'
 import { judgeStep, type Needs as SignerNeeds, sendStep, signStep } from './chain/attempts.ts'
 import { followStep, pruneStep } from './chain/blocks.ts'
 import { localSigner, type Signer } from './chain/signer.ts'
@@ -22,6 +27,7 @@ import { type Seal, type SealingKeys, sealWith } from './customers/seal.ts'
 import type { Endpoint } from './http/endpoint.ts'
 import { type Page, referencePages } from './http/pages.ts'
 import type { Authenticate } from './http/server.ts'
+import { sealStep } from './ledger/journal.ts'
 import type { Clock } from './lib/clock.ts'
 import { idMaker, type NewId, type Random } from './lib/ids.ts'
 import type { Log } from './lib/log.ts'
@@ -36,8 +42,10 @@ import { priceReader } from './market/prices.ts'
 import { receiverReader } from './market/receivers.ts'
 import { routes as marketRoutes } from './market/routes.ts'
 import { settleStep } from './market/settlement.ts'
+import type { Provider } from './providers/provider.ts'
 import { routes as subscriptionRoutes } from './subscriptions/routes.ts'
-import { supplyStep, useStep, withdrawSupplyStep } from './subscriptions/supply.ts'
+import { supplyStep, withdrawSupplyStep } from './subscriptions/supply.ts'
+import { useStep } from './subscriptions/uses.ts'
 import { arriveStep, creditStep } from './treasury/deposits.ts'
 import { pages as treasuryPages } from './treasury/pages.ts'
 import { rechargedStep, rechargeStep, refundedStep, refundStep } from './treasury/recharges.ts'
@@ -58,8 +66,16 @@ export type World = {
   tokens: ReadonlySet<Address>
   /** When a direct recharge is acted on: when a block has it, or when that block is solid. */
   recharge_at: 'inclusion' | 'solid'
+  /** Outside screening services that a policy can name; none when left out. */
+  providers?: readonly Provider[]
+  /** Opens publishers' lists; without it none is refreshed. */
+  download?: Download
+  /** For how long the evidence of checks is kept. */
+  retention_days?: number | undefined
   /** Seals the secrets of API keys. */
   sealing: SealingKeys
+  /** What the books' check looks at; undefined: the rows alone, by the same connections. */
+  books?: Looking
   /** Called when something was written that a step may take up. */
   wake: (step: string) => void
 }
@@ -81,7 +97,7 @@ export function buildApp(world: World): App {
   const seal = sealWith(world.sealing, random)
   const sign = localSigner(wallets)
   const prices = priceReader({ sql, clock })
-  const receiver = receiverReader({ clock, node })
+  const receiver = receiverReader({ clock, node, is_barred: barredReader({ sql, clock }) })
   const placeOrder = orderPlacer({ sql, clock, new_id, prices, receiver, wake: world.wake })
   const pool = wallets.pool.map((wallet) => wallet.address)
   const permissions = new Map(wallets.pool.map((wallet) => [wallet.address, wallet.permission_id]))
@@ -96,6 +112,8 @@ export function buildApp(world: World): App {
     checkpoint_transfers: DEFAULT_CHECKPOINT_TRANSFERS,
   }
   const generations = flowGenerations(flow)
+  const answering = { sql, clock, node, generations, carried_blocks: DEFAULT_CARRIED_BLOCKS }
+  const { providers = [], download, retention_days = DEFAULT_RETENTION_DAYS } = world
   return {
     endpoints: [
       ...marketRoutes({ sql, prices, receiver, placeOrder, node }),
@@ -128,9 +146,15 @@ export function buildApp(world: World): App {
       withdrawSupplyStep({ sql }),
       recordStep({ sql, node, tokens: world.tokens }),
       generations.step,
-      screenStep({ sql, clock, node, generations, carried_blocks: DEFAULT_CARRIED_BLOCKS }),
+      screenStep({ ...answering, providers }),
+      askProvidersStep({ ...answering, providers }),
+      rescreenStep({ sql, clock, new_id, generations }),
       foldCountsStep({ sql }),
       pruneIndexStep(flow),
+      ...(download ? [refreshStep({ sql, clock, download })] : []),
+      retainStep({ sql, clock }, retention_days),
+      sealStep({ sql, clock }),
+      watchBooksStep({ clock, ...(world.books ?? { sql, chain: undefined }) }),
       pruneStep({ sql }),
       pruneNonces({ sql, clock }),
     ],

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Refused, refusal } from './admin/actions.ts'
+import { amlCommands } from './admin/aml.ts'
 import { bookCommands } from './admin/books.ts'
 import { chainCommands } from './admin/chain.ts'
 import { chainView } from './admin/chain_books.ts'
@@ -23,10 +24,12 @@ import {
   readArguments,
 } from './admin/command.ts'
 import { customerCommands, keyCommands } from './admin/customers.ts'
+import { listCommands } from './admin/lists.ts'
 import { orderCommands } from './admin/orders.ts'
 import { planCommands } from './admin/plans.ts'
 import { priceCommands, switchCommands } from './admin/prices.ts'
 import { statusCommands } from './admin/status.ts'
+import { httpDownload } from './aml/lists.ts'
 import { type Config, Misuse, readConfig } from './config.ts'
 import { depositAddresses } from './customers/deposit_addresses.ts'
 import { readSealingKeys, sealWith } from './customers/seal.ts'
@@ -51,6 +54,8 @@ export type Io = {
   random: Random
   transport: Transport
   wait(ms: number): Promise<void>
+  /** Left out: nobody watches. */
+  progress?(line: string): void
 }
 
 export const COMMANDS: readonly Command[] = [
@@ -62,6 +67,8 @@ export const COMMANDS: readonly Command[] = [
   ...switchCommands,
   ...orderCommands,
   ...chainCommands,
+  ...listCommands,
+  ...amlCommands,
   ...bookCommands,
 ]
 
@@ -162,7 +169,8 @@ function needsOf({ sql, config, url, io }: Setting): Needs {
   const { clock, random, transport, wait } = io
   const { hostname, port, pathname } = new URL(url)
   return {
-    ...{ sql, clock, random, wait, new_id: idMaker(clock, random) },
+    ...{ sql, clock, random, wait, new_id: idMaker(clock, random), download: httpDownload },
+    progress: (line) => io.progress?.(line),
     database: `${hostname}:${port || 5432}${pathname}`,
     async seal() {
       const file = join(config.data_dir, 'secret.key')
@@ -273,5 +281,6 @@ if (script !== undefined && realpathSync(script) === fileURLToPath(import.meta.u
     random: systemRandom,
     transport: httpTransport,
     wait: (ms) => delay(ms),
+    ...(process.stderr.isTTY && { progress: (line) => process.stderr.write(`\r\x1b[K${line}`) }),
   })
 }

@@ -4,6 +4,7 @@
 import { parseArgs } from 'node:util'
 import { readSealingKeys } from './customers/seal.ts'
 import { Misuse } from './lib/fault.ts'
+import type { ProviderKeys } from './providers/configured.ts'
 
 export { Misuse }
 
@@ -32,6 +33,9 @@ export type Config = {
   recharge_at: 'inclusion' | 'solid'
   /** Start although a hot key can do more than it needs, or cannot do what it is for. */
   allow_wide_keys: boolean
+  providers: ProviderKeys
+  /** For how long the evidence of checks is kept; undefined: five years. */
+  retention_days: number | undefined
   json: boolean
 }
 
@@ -57,6 +61,10 @@ export const ENVIRONMENT = {
   PENSTOCK_ALLOW_WIDE_KEYS: 'yes: start although a hot key can do more than it needs',
   PENSTOCK_RECHARGE_AT: 'serve: act on a direct recharge at inclusion, or when solid (solid)',
   PENSTOCK_REQUESTS_PER_SECOND: 'limit for each API key (300; 0: none)',
+  PENSTOCK_AMLBOT: 'ACCESS_ID:ACCESS_KEY for AMLBot, if a screening policy names it',
+  PENSTOCK_MISTTRACK: 'API key for MistTrack, likewise',
+  PENSTOCK_CHAINALYSIS: "API key for Chainalysis' sanctions service, likewise",
+  PENSTOCK_AML_RETENTION_DAYS: 'for how long the evidence of checks is kept (1830)',
 } as const
 
 /** Reads both. Throws Misuse. */
@@ -99,6 +107,8 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     requests_per_second: PENSTOCK_REQUESTS_PER_SECOND ? countOf(PENSTOCK_REQUESTS_PER_SECOND) : undefined,
     recharge_at: rechargeAtOf(env.PENSTOCK_RECHARGE_AT || 'solid'),
     allow_wide_keys: env.PENSTOCK_ALLOW_WIDE_KEYS === 'yes',
+    providers: providersOf(env),
+    retention_days: daysOf(env.PENSTOCK_AML_RETENTION_DAYS || undefined),
     json: given.json ?? false,
     help: given.help ?? false,
   }
@@ -144,6 +154,24 @@ function roleOf(text: string): Role {
 function countOf(text: string): number {
   if (!/^\d{1,7}$/.test(text)) throw new Misuse('PENSTOCK_REQUESTS_PER_SECOND is not a whole number.')
   return Number(text)
+}
+
+function providersOf(env: NodeJS.ProcessEnv): ProviderKeys {
+  const { PENSTOCK_AMLBOT, PENSTOCK_MISTTRACK, PENSTOCK_CHAINALYSIS } = env
+  const [access_id, access_key, ...more] = (PENSTOCK_AMLBOT || undefined)?.split(':') ?? []
+  if (PENSTOCK_AMLBOT && (!access_id || !access_key || more.length > 0))
+    throw new Misuse('PENSTOCK_AMLBOT is not ACCESS_ID:ACCESS_KEY.')
+  return {
+    amlbot: access_id && access_key ? { access_id, access_key } : undefined,
+    misttrack: PENSTOCK_MISTTRACK || undefined,
+    chainalysis: PENSTOCK_CHAINALYSIS || undefined,
+  }
+}
+
+function daysOf(text: string | undefined): number | undefined {
+  if (text !== undefined && !/^[1-9]\d{0,4}$/.test(text))
+    throw new Misuse('PENSTOCK_AML_RETENTION_DAYS is not a whole number of days.')
+  return text === undefined ? undefined : Number(text)
 }
 
 function rechargeAtOf(text: string): 'inclusion' | 'solid' {

@@ -1,9 +1,12 @@
 // One process of the service: the API, the steps, or both, on a database, nodes and wallets that are given.
 
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { chainView } from './admin/chain_books.ts'
+import { httpDownload } from './aml/lists.ts'
 import { type App, buildApp } from './app.ts'
 import { type Config, Misuse } from './config.ts'
 import { readSealingKeys, type SealingKeys } from './customers/seal.ts'
@@ -18,6 +21,8 @@ import { requireDurable } from './lib/postgres.ts'
 import { connect, type Sql } from './lib/sql.ts'
 import { type Running, startSteps } from './lib/step.ts'
 import { listenForWakes, wakeOthers } from './lib/wake.ts'
+import { configuredProviders } from './providers/configured.ts'
+import { httpExchange } from './providers/guard.ts'
 import { httpTransport, type Node, tronNode } from './tron/node.ts'
 import { USDT } from './tron/tokens.ts'
 import { checkWallets, type Wallets } from './wallets.ts'
@@ -43,11 +48,14 @@ export type Setup = {
 
 /** Connections of one process; group commit needs few. */
 const CONNECTIONS = 16
+/** A check of the books has connections of its own, and its statements take as long as they take. */
+const BOOKS = { connections_max: 2, statement_timeout_ms: 3_600_000 }
 
 export async function serve(setup: Setup): Promise<Serving> {
   const { config, log } = setup
   const node = tronNode({ nodes: setup.nodes, transport: httpTransport })
   const sql = connect({ url: setup.database_url, connections_max: CONNECTIONS })
+  const books = connect({ url: setup.database_url, ...BOOKS })
   let running: Running | undefined
   let listening_for: { stop(): Promise<void> } | undefined
   const tellOthers = wakeOthers(sql)
@@ -67,6 +75,13 @@ export async function serve(setup: Setup): Promise<Serving> {
       random: systemRandom,
       tokens: new Set([USDT]),
       recharge_at: setup.recharge_at,
+      providers: configuredProviders(config.providers, {
+        ...{ http: httpExchange, clock: systemClock, chance: () => randomInt(1_000_000) / 1_000_000 },
+        wait: (ms, signal) => delay(ms, undefined, { signal }),
+      }),
+      download: httpDownload,
+      retention_days: config.retention_days,
+      books: { sql: books, chain: chainView(setup.nodes, httpTransport) },
       wake: (step) => (running ? running.wake(step) : tellOthers(step)),
     })
     const api = config.role === 'worker' ? undefined : await startApi(config, { sql, log, app })
@@ -81,11 +96,11 @@ export async function serve(setup: Setup): Promise<Serving> {
         await api?.close()
         await listening_for?.stop()
         await running?.stop()
-        await sql.close()
+        await Promise.all([sql.close(), books.close()])
       },
     }
   } catch (thrown) {
-    await sql.close()
+    await Promise.all([sql.close(), books.close()])
     throw thrown
   }
 }

@@ -27,7 +27,7 @@ export { type Person, person, TRX } from '../devchain/scene.ts'
 
 const SOLID = 20
 
-export type ScreeningOptions = { carried_blocks?: number; checkpoint_transfers?: number }
+export type ScreeningOptions = { carried_blocks?: number; checkpoint_transfers?: number; hub_counterparties?: number }
 
 /** One process: its own index in memory. */
 export type ScreeningProcess = {
@@ -37,8 +37,7 @@ export type ScreeningProcess = {
 }
 
 export async function makeScreeningWorld(t: TestContext, options: ScreeningOptions = {}): Promise<ScreeningWorld> {
-  const { sql, url } = await freshDatabase(t)
-  const world = new ScreeningWorld(sql, url, options)
+  const world = new ScreeningWorld(t, await freshDatabase(t), options)
   await world.begin()
   return world
 }
@@ -47,6 +46,7 @@ export class ScreeningWorld {
   readonly sql: Sql
   readonly url: string
   readonly scene: Scene
+  private readonly test: TestContext
   readonly node: Node
   readonly new_id: NewId
   readonly clock = { now: () => new Date(this.now_ms) }
@@ -59,11 +59,12 @@ export class ScreeningWorld {
   now_ms: number
   private people = 0
 
-  constructor(sql: Sql, url: string, options: ScreeningOptions) {
+  constructor(t: TestContext, { sql, url }: { sql: Sql; url: string }, options: ScreeningOptions, scene?: Scene) {
+    this.test = t
     this.sql = sql
     this.url = url
-    this.options = { carried_blocks: 10_000, checkpoint_transfers: 1_000_000, ...options }
-    this.scene = new Scene({ bank: 1_000_000_000n * TRX })
+    this.options = { carried_blocks: 10_000, checkpoint_transfers: 1_000_000, hub_counterparties: 5_000, ...options }
+    this.scene = scene ?? new Scene({ bank: 1_000_000_000n * TRX })
     this.now_ms = this.scene.devchain.head.header.timestamp + 1_000
     let seed = 1
     const bytes = (length: number) =>
@@ -79,6 +80,13 @@ export class ScreeningWorld {
         return this.scene.devchain.request('POST', new URL(url).pathname, body)
       },
     })
+  }
+
+  /** A second service, with a database of its own, that begins to follow the same chain now. */
+  async another(): Promise<ScreeningWorld> {
+    const world = new ScreeningWorld(this.test, await freshDatabase(this.test), this.options, this.scene)
+    await world.begin()
+    return world
   }
 
   async begin(): Promise<void> {
@@ -177,7 +185,14 @@ export class ScreeningWorld {
 
   /** Publishes what a list says. */
   async publish(list: string, entries: readonly (Partial<ListEntry> & Pick<ListEntry, 'address' | 'category'>)[]) {
-    const loading = { list, origin: 'test', passed_over: 0, loaded_at: this.clock.now(), loaded_by: 'test' }
+    const loading = {
+      list,
+      origin: 'test',
+      passed_over: 0,
+      loaded_at: this.clock.now(),
+      loaded_by: 'test',
+      may_shrink: true,
+    }
     const whole = entries.map((entry): ListEntry => ({ ...PLAIN, ...entry }))
     return this.sql.begin((tx) => publishList(tx, loading, whole))
   }

@@ -19,6 +19,7 @@ import type { Random } from '../src/lib/ids.ts'
 import { silentLog } from '../src/lib/log.ts'
 import { connect, type Sql } from '../src/lib/sql.ts'
 import { drain } from '../src/lib/step.ts'
+import type { Provider } from '../src/providers/provider.ts'
 import { type Address, addressFromHex, addressToHex } from '../src/tron/address.ts'
 import { type Node, type Resource, type Transport, tronNode } from '../src/tron/node.ts'
 import { decodeRawData, decodeTransaction } from '../src/tron/transaction.ts'
@@ -40,6 +41,10 @@ export type WorldOptions = {
   recharge_at?: 'inclusion' | 'solid'
   /** Whether there is a wallet that sends recharges back; there is when left out. */
   refunds?: boolean
+  /** Token contracts that are followed; none when left out. */
+  tokens?: readonly string[]
+  /** Outside screening services. */
+  providers?: readonly Provider[]
   seed?: string
 }
 
@@ -124,6 +129,8 @@ export class World {
   private readonly url: string
   private readonly recharge_at: 'inclusion' | 'solid'
   private readonly random: Random
+  private readonly tokens: ReadonlySet<string>
+  private readonly providers: readonly Provider[]
   private readonly opened: { sql: Sql; api: FastifyInstance }[] = []
   private now_ms = 0
 
@@ -131,6 +138,8 @@ export class World {
     const { pool_trx = [10_000_000, 10_000_000], seed = 'world', recharge_at = 'inclusion', refunds = true } = options
     this.url = url
     this.recharge_at = recharge_at
+    this.tokens = new Set(options.tokens)
+    this.providers = options.providers ?? []
     this.sql = connect({ url })
     this.random = repeatable(seed)
     const pool = pool_trx.map((_trx, i) => person(`pool-${i}`))
@@ -177,7 +186,8 @@ export class World {
       random,
       node,
       wallets,
-      tokens: new Set<string>(),
+      tokens: this.tokens,
+      providers: this.providers,
       recharge_at: this.recharge_at,
       log: silentLog,
       wake: () => {},

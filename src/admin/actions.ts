@@ -27,6 +27,16 @@ export class Refused extends Error {
 export const refusal = (sentence: string) => new Refused(sentence, 1)
 export const misuse = (sentence: string) => new Refused(sentence, 2)
 
+/** Work that throws a plain Error with one sentence about what it cannot do: that becomes a refusal. */
+export async function sentence<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (thrown) {
+    if (thrown instanceof Error && thrown.constructor === Error && !('code' in thrown)) throw refusal(thrown.message)
+    throw thrown
+  }
+}
+
 /** What the database itself refuses, in words. */
 const SENTENCES: Record<string, string> = {
   customer_name_length: 'A name has 1 to 200 characters.',

@@ -3,6 +3,7 @@
 // why: no command can forget the record, because it is not the one that makes it.
 
 import { parseArgs } from 'node:util'
+import type { Download } from '../aml/lists.ts'
 import type { DepositAddress } from '../customers/deposit_addresses.ts'
 import type { Seal } from '../customers/seal.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -26,6 +27,10 @@ export type Needs = {
   /** A node to compare with; undefined when none is named. */
   chainAt(node_urls: readonly string[], solid_urls: readonly string[]): ChainView | undefined
   wait(ms: number): Promise<void>
+  /** Opens a publisher's list. */
+  download: Download
+  /** Shows how far a long work is, in place of what was shown before; empty: it is over. */
+  progress(line: string): void
 }
 
 /** What a command found or made. JSON is printed from `value`, and the text for reading too, unless `text` is given. */
@@ -102,6 +107,21 @@ export function change<Operands extends Options = Record<never, never>, Others e
         spec.run(tx, needs, { ...(given as Given<Operands> & Given<Others>), changed_by: operator.made_by, at }),
       ),
   }
+}
+
+/** Declares a command that changes something after work that no transaction should wait for: it calls perform() itself. */
+export function undertaking<
+  Operands extends Options = Record<never, never>,
+  Others extends Options = Record<never, never>,
+>(
+  spec: Description<Operands, Others> & {
+    run(needs: Needs, given: Given<Operands> & Given<Others>, operator: Operator): Promise<Answer>
+  },
+): Command {
+  const { words, summary, details, operands = {}, options = {} } = spec
+  const run: Command['run'] = (needs, given, operator) =>
+    spec.run(needs, given as Given<Operands> & Given<Others>, operator)
+  return { words, summary, details, operands, options, changes: true, run }
 }
 
 function single<T>(value: string, help: string, parse: (text: string, name: string) => T): Option<T | undefined> {

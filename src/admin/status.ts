@@ -3,6 +3,7 @@
 
 import type { Sql } from '../lib/sql.ts'
 import { listActions } from './actions.ts'
+import { screeningState } from './aml.ts'
 import { poolRows, showChain } from './chain.ts'
 import { command, LIMIT, paging, text, whole } from './command.ts'
 import { switches } from './prices.ts'
@@ -40,6 +41,16 @@ export const ALERTS: Record<string, (look: Look) => Promise<{ since: Date | null
     select min(d.expires_at) as since, format('delegations that should have been taken back: %s', count(*)) as what
     from delegation as d, chain
     where d.state in ('active', 'reclaiming') and d.expires_at < head_time - interval '10 minutes' having count(*) > 0`,
+  books_broken: ({ sql }) => sql`
+    select min(found_at) as since, format('findings of the last check of the books: %s, the first about %s', count(*), min(rule || ' ' || subject)) as what
+    from books_finding having count(*) > 0`,
+  books_unchecked: ({ sql, now }) => sql`
+    select checked_at as since, 'the books were not checked since' as what from books_check
+    where due_at < ${now}::timestamptz - interval '30 minutes'`,
+  journal_behind: ({ sql, now }) => sql`
+    select min(made_at) as since, 'entries of the ledger are not sealed' as what from transfer
+    where number > coalesce((select max(last_entry) from journal), 0) and made_at < ${now}::timestamptz - interval '1 hour'
+    having count(*) > 0`,
   deposit_held: ({ sql }) => sql`
     select min(block_time) as since, format('deposits that wait for your decision: %s', count(*)) as what from deposit
     where state = 'held' having count(*) > 0`,
@@ -87,6 +98,7 @@ export const statusCommands = [
         chain: chain ? { head_number, solid_number, silent_seconds, behind_seconds } : null,
         off_sale: (await switches(sql)).filter((one) => !one.on_sale).map(({ name }) => name),
         pool: await poolRows(sql),
+        screening: await screeningState(sql),
         alerts: found,
       }
       return { value, ok: found.length === 0, ...(found.length === 0 && { note: 'No alerts.' }) }

@@ -129,16 +129,17 @@ function benchMaker({
   type Reading = { generation: number; reader: TransferReader; lists: LoadedList[] }
   let reading: Reading | undefined
   /** What of a generation never changes, and what of the log was read for it. */
-  async function readingOf({ number, label_set }: Generation): Promise<Reading> {
+  async function readingOf(generation: Generation): Promise<Reading> {
+    const { number, label_set, base } = generation
     if (reading?.generation === number) return reading
     const lists = await listsOfSet(sql, label_set)
-    reading = { generation: number, reader: transferReader(sql, storedCarried(sql, number)), lists }
+    reading = { generation: number, reader: transferReader(sql, storedCarried(sql, generation), base), lists }
     return reading
   }
   return async (policy) => {
     const chain = await chainState(sql)
     const generation = generations.current()
-    if (!chain || isStale(chain, clock) || generation?.first_block === undefined) return undefined
+    if (!chain || isStale(chain, clock) || generation?.block_id === undefined) return undefined
     const { lists, reader } = await readingOf(generation)
     return { sql, generation, policy, lists, reader, carried_blocks }
   }
@@ -184,7 +185,7 @@ async function answerInside({ clock, node }: Needs, bench: Bench, check: Check):
   }
   const transfers = await bench.reader.ofTransaction(where.block_number, check.hash)
   if (transfers.length > 0) return completed(bench, await screenTransfers(bench, check, transfers))
-  const covered = generation.first_block !== undefined && where.block_number >= generation.first_block
+  const covered = where.block_number >= generation.first_block
   return { state: 'failed', error: covered ? 'no_transfer' : 'not_covered' }
 }
 

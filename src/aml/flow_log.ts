@@ -62,7 +62,7 @@ export function recordStep(needs: Needs): Step {
   }
 }
 
-type Judging = {
+export type Judging = {
   assets: ReadonlyMap<string, Asset>
   supplies: ReadonlyMap<Address, bigint>
   /** Collects tokens of which more moved than is known to be there, and nothing is recorded; undefined: that is dropped. */
@@ -72,29 +72,79 @@ type Judging = {
 async function recordBlocks(tx: Tx, blocks: readonly StoredBlock[], judging: Judging): Promise<void> {
   const [last] = await tx<{ next: bigint }>`
     select first_sequence + octet_length(transfers) / 52 as next from flow_block order by number desc limit 1`
-  let sequence = last?.next ?? 1n
-  const rows = blocks.map((block) => {
-    const { transfers, tx_ids } = realTransfers(block, judging)
-    const first_sequence = sequence
-    sequence += BigInt(transfers.length)
-    const freezes = block.contents.freezes
-      .filter(({ kind, token }) => kind !== 'destroyed' && judging.assets.has(token))
-      .map(({ token, address, kind }) => [token, address, kind === 'added'])
-    return {
-      ...{ number: block.number, id: block.id, time: block.time, first_sequence },
-      transfers: Buffer.from(packTransfers(transfers)),
-      tx_ids: Buffer.from(tx_ids.join(''), 'hex'),
-      freezes: JSON.stringify(freezes),
-    }
-  })
+  const rows = blocks.map((block) => rowOf(block, judging))
   if (judging.doubtful !== undefined && judging.doubtful.size > 0)
     throw new Outage('more of a token moved than there is')
+  let sequence = last?.next ?? 1n
+  for (const row of rows) {
+    row.first_sequence = sequence
+    sequence += BigInt(row.transfers.length / 52)
+  }
+  await insertRows(tx, rows)
+  const changes = latestFreezes(rows)
+  await tx`
+    insert into flow_freeze (token, address, frozen, number)
+    select * from unnest(${changes.map((one) => one.token)}::text[], ${changes.map((one) => one.address)}::text[],
+      ${changes.map((one) => one.frozen)}::boolean[], ${changes.map((one) => one.number)}::bigint[])
+    on conflict (address, token) do update set frozen = excluded.frozen, number = excluded.number`
+}
+
+/** Puts blocks that are older than all of the log before them, in the order of the chain. */
+export async function recordEarlier(
+  tx: Tx,
+  blocks: readonly StoredBlock[],
+  judging: Omit<Judging, 'doubtful'>,
+): Promise<void> {
+  const [first] = await tx<{ first_sequence: bigint }>`
+    select first_sequence from flow_block order by number limit 1`
+  const rows = blocks.map((block) => rowOf(block, { ...judging, doubtful: undefined }))
+  let sequence = first!.first_sequence
+  for (const row of rows.toReversed()) {
+    sequence -= BigInt(row.transfers.length / 52)
+    row.first_sequence = sequence
+  }
+  await insertRows(tx, rows)
+  const changes = latestFreezes(rows)
+  // What later blocks said is known already.
+  await tx`
+    insert into flow_freeze (token, address, frozen, number)
+    select * from unnest(${changes.map((one) => one.token)}::text[], ${changes.map((one) => one.address)}::text[],
+      ${changes.map((one) => one.frozen)}::boolean[], ${changes.map((one) => one.number)}::bigint[])
+    on conflict do nothing`
+}
+
+type NewRow = Omit<Row, 'number' | 'id'> & { number: number; id: string }
+
+function rowOf(block: StoredBlock, judging: Judging): NewRow {
+  const { transfers, tx_ids } = realTransfers(block, judging)
+  const freezes = block.contents.freezes
+    .filter(({ kind, token }) => kind !== 'destroyed' && judging.assets.has(token))
+    .map(({ token, address, kind }): Row['freezes'][number] => [token, address, kind === 'added'])
+  return {
+    ...{ number: block.number, id: block.id, time: block.time, first_sequence: 0n, freezes },
+    transfers: packTransfers(transfers),
+    tx_ids: Buffer.from(tx_ids.join(''), 'hex'),
+  }
+}
+
+async function insertRows(tx: Tx, rows: readonly NewRow[]): Promise<void> {
   await tx`
     insert into flow_block (number, id, time, first_sequence, transfers, tx_ids, freezes)
     select * from unnest(${rows.map((row) => row.number)}::bigint[], ${rows.map((row) => row.id)}::text[],
       ${rows.map((row) => row.time)}::timestamptz[], ${rows.map((row) => row.first_sequence)}::bigint[],
-      ${rows.map((row) => row.transfers)}::bytea[], ${rows.map((row) => row.tx_ids)}::bytea[],
-      ${rows.map((row) => row.freezes)}::jsonb[])`
+      ${rows.map((row) => Buffer.from(row.transfers))}::bytea[], ${rows.map((row) => Buffer.from(row.tx_ids))}::bytea[],
+      ${rows.map((row) => JSON.stringify(row.freezes))}::jsonb[])`
+}
+
+/** The last change of each token's list about each address. */
+function latestFreezes(rows: readonly NewRow[]) {
+  const latest = new Map<string, { token: string; address: Address; frozen: boolean; number: number }>()
+  for (const { number, freezes } of rows) {
+    for (const [token, address, frozen] of freezes) {
+      latest.set(`${token} ${address}`, { token, address, frozen, number })
+    }
+  }
+  return [...latest.values()]
 }
 
 function realTransfers(block: StoredBlock, { assets, supplies, doubtful }: Judging) {
@@ -115,7 +165,7 @@ function realTransfers(block: StoredBlock, { assets, supplies, doubtful }: Judgi
 }
 
 /** The assets by contract; followed tokens that are new get the next numbers. */
-async function assetsOf({ sql, node, tokens }: Needs): Promise<ReadonlyMap<string, Asset>> {
+export async function assetsOf({ sql, node, tokens }: Needs): Promise<ReadonlyMap<string, Asset>> {
   const known = new Map((await readAssets(sql)).map((asset) => [asset.contract, asset]))
   for (const contract of [...tokens].sort()) {
     if (known.has(contract)) continue
@@ -133,7 +183,8 @@ export async function readAssets(sql: Sql | Tx): Promise<Asset[]> {
   return sql<Asset>`select number, contract, symbol, decimals from flow_asset order by number`
 }
 
-const supplyOf = (node: Node, token: Address) => uintOf(node, token, 'totalSupply()')
+/** How much of a token there is now. */
+export const supplyOf = (node: Node, token: Address): Promise<bigint> => uintOf(node, token, 'totalSupply()')
 
 async function uintOf(node: Node, contract: Address, selector: string): Promise<bigint> {
   const { succeeded, result } = await node.constantCall({ owner: NOBODY, contract, selector, parameter: '' })
@@ -168,13 +219,14 @@ type Row = {
   freezes: [token: string, address: Address, frozen: boolean][]
 }
 
-function recordedOf(row: Row): RecordedBlock {
+/** Transfers are numbered from `base`: the first of all that an index is computed from is 1 for it. */
+function recordedOf(row: Row, base: bigint): RecordedBlock {
   const freezes = row.freezes.map(([token, address, frozen]): Freeze => ({ token, address: bareHex(address), frozen }))
   return {
     ...{ id: row.id, transfers: row.transfers, tx_ids: row.tx_ids, freezes },
     number: Number(row.number),
     time_ms: row.time.getTime(),
-    first_sequence: Number(row.first_sequence),
+    first_sequence: Number(row.first_sequence - base),
   }
 }
 
@@ -182,34 +234,38 @@ function recordedOf(row: Row): RecordedBlock {
 export async function blocksAfter(
   sql: Sql,
   after: number,
-  options: { limit: number; until?: number },
+  options: { limit: number; until?: number; base: bigint },
 ): Promise<RecordedBlock[]> {
   const rows = await sql<Row>`
     select number, id, time, first_sequence, transfers, tx_ids, freezes from flow_block
     where number > ${after} and number <= ${options.until ?? Number.MAX_SAFE_INTEGER} order by number limit ${options.limit}`
-  return rows.map(recordedOf)
+  return rows.map((row) => recordedOf(row, options.base))
 }
 
-/** The blocks that have the given transfers, by the transfers' numbers. */
-export async function blocksOfTransfers(sql: Sql, sequences: readonly number[]): Promise<RecordedBlock[]> {
+/** The blocks that have the given transfers, by the transfers' numbers from `base`. */
+export async function blocksOfTransfers(
+  sql: Sql,
+  sequences: readonly number[],
+  base: bigint,
+): Promise<RecordedBlock[]> {
+  const wanted = sequences.map((sequence) => BigInt(sequence) + base)
   const rows = await sql<Row>`
     select distinct b.number, b.id, b.time, b.first_sequence, b.transfers, b.tx_ids, b.freezes
-    from unnest(${sequences}::bigint[]) as wanted (sequence)
+    from unnest(${wanted}::bigint[]) as wanted (sequence)
     cross join lateral (
       select * from flow_block where first_sequence <= wanted.sequence and octet_length(transfers) > 0
       order by first_sequence desc limit 1) as b`
-  return rows.map(recordedOf)
+  return rows.map((row) => recordedOf(row, base))
 }
 
-export async function recordedBlock(sql: Sql, number: number): Promise<RecordedBlock | undefined> {
-  const [block] = await blocksAfter(sql, number - 1, { limit: 1, until: number })
+export async function recordedBlock(sql: Sql, number: number, base: bigint): Promise<RecordedBlock | undefined> {
+  const [block] = await blocksAfter(sql, number - 1, { limit: 1, until: number, base })
   return block
 }
 
-/** The first and the last block of the log. */
-export async function logSpan(sql: Sql): Promise<{ first: number; last: number } | undefined> {
-  const [row] = await sql<{ first: bigint | null; last: bigint | null }>`
-    select (select number from flow_block order by number limit 1) as first,
-           (select number from flow_block order by number desc limit 1) as last`
-  return row?.first == null || row.last == null ? undefined : { first: Number(row.first), last: Number(row.last) }
+/** What transfers are numbered from when the first of a block is 1. */
+export async function baseOf(sql: Sql | Tx, first_number: number): Promise<bigint> {
+  const [row] = await sql<{ first_sequence: bigint }>`
+    select first_sequence from flow_block where number = ${first_number}`
+  return (row?.first_sequence ?? 1n) - 1n
 }

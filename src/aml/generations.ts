@@ -13,7 +13,8 @@ import { applyBlock, CarriedWriter, countTransfers } from '../flow/log.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Sql } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
-import { type Asset, bareAddress, bareHex, blocksAfter, type RecordedBlock, readAssets } from './flow_log.ts'
+import { type Asset, bareAddress, bareHex, baseOf, blocksAfter, type RecordedBlock, readAssets } from './flow_log.ts'
+import { findHubs, HUB_COUNTERPARTIES, hubLabels, hubsOf, storeHubs } from './hubs.ts'
 
 export type Needs = {
   sql: Sql
@@ -22,6 +23,8 @@ export type Needs = {
   carried_blocks: number
   /** After how many transfers the state is saved anew. */
   checkpoint_transfers: number
+  /** From how many counterparties on an address without a label counts as a service. */
+  hub_counterparties?: number
 }
 
 export const DEFAULT_CARRIED_BLOCKS = 30 * 28_800
@@ -32,11 +35,19 @@ export type Generation = {
   number: number
   label_set: number
   index: FlowIndex
+  /** Of the lists, and of the hubs. */
   labels: readonly Label[]
+  hubs: number
   /** The id of the last block applied; undefined before the first. */
   block_id: string | undefined
-  first_block: number | undefined
+  /** The block it is computed from on, and what its transfers are numbered from. */
+  first_block: number
+  base: bigint
   assets: readonly Asset[]
+  /** What the transfers of blocks carried, until it is written down: whoever sees a block in the index finds it here or there. */
+  unsaved: Map<number, Uint8Array>
+  /** The last transfer that a checkpoint of this generation knows. */
+  saved_sequence: number
 }
 
 export type Generations = {
@@ -52,29 +63,29 @@ export function flowGenerations(needs: Needs): Generations {
   const { sql } = needs
   let current: Generation | undefined
   let next: Generation | undefined
-  let saved_sequence = 0
 
   async function run(): Promise<boolean> {
-    const label_set = await newestSet(sql)
-    if ((next ?? current)?.label_set !== label_set) {
-      next = await beginGeneration(needs, label_set, current)
+    const input = await newestInput(sql)
+    if (!input) return false
+    if ((next ?? current)?.number !== input.generation) {
+      const number = input.generation ?? (await makeGeneration(needs, input, current))
+      next = await beginGeneration(needs, number, current)
       return true
     }
     if (next) {
-      if (await advance(needs, next)) return true
+      if (await advance(needs, next)) {
+        await saveWhenDue(needs, next, { behind: true })
+        return true
+      }
       await sql`
         update flow_generation set active_at = ${needs.clock.now()} where number = ${next.number} and active_at is null`
       current = next
       next = undefined
-      saved_sequence = current.index.sequence
       return true
     }
     if (!current) return false
     const moved = await advance(needs, current)
-    if (!moved && current.index.sequence - saved_sequence >= needs.checkpoint_transfers) {
-      await saveCheckpoint(needs, current)
-      saved_sequence = current.index.sequence
-    }
+    await saveWhenDue(needs, current, { behind: moved })
     return moved
   }
 
@@ -84,38 +95,86 @@ export function flowGenerations(needs: Needs): Generations {
   }
 }
 
-async function newestSet(sql: Sql): Promise<number> {
-  const [row] = await sql<{ number: number }>`select number from label_set order by number desc limit 1`
-  return row!.number
+/** A checkpoint of a large index takes seconds: while there is more to apply, only every tenth is made. */
+const CHECKPOINTS_SKIPPED = 10
+
+async function saveWhenDue(needs: Needs, generation: Generation, { behind }: { behind: boolean }): Promise<void> {
+  const { index, saved_sequence } = generation
+  const due = needs.checkpoint_transfers * (behind ? CHECKPOINTS_SKIPPED : 1)
+  if (index.sequence - saved_sequence < due) return
+  await saveCheckpoint(needs, generation)
+  generation.saved_sequence = index.sequence
+}
+
+/** What an index is computed from: labels, and the log from a block on. `generation`: the one that there is of it already. */
+type Input = { label_set: number; reach: number; first_number: number; generation: number | null }
+
+/** The newest; undefined while there is no block. */
+async function newestInput(sql: Sql): Promise<Input | undefined> {
+  const [row] = await sql<Omit<Input, 'first_number'> & { first_number: bigint | null }>`
+    with wanted as (
+      select (select number from label_set order by number desc limit 1) as label_set,
+        coalesce((select number from flow_reach order by number desc limit 1), 0) as reach,
+        coalesce((select first_number from flow_reach order by number desc limit 1),
+                 (select first_number from flow_generation order by number desc limit 1),
+                 (select number from flow_block order by number limit 1)) as first_number
+    )
+    select w.*, g.number as generation
+    from wanted as w left join flow_generation as g on g.label_set = w.label_set and g.reach = w.reach`
+  return row?.first_number == null ? undefined : { ...row, first_number: Number(row.first_number) }
+}
+
+/** Writes a generation down with its hubs, those that the one in use shows; whoever is first does. Returns its number. */
+async function makeGeneration(needs: Needs, input: Input, used: Generation | undefined): Promise<number> {
+  const { sql, clock, hub_counterparties = HUB_COUNTERPARTIES } = needs
+  const { label_set, reach, first_number } = input
+  const found = used ? await findHubs(sql, used, hub_counterparties) : []
+  return sql.begin(async (tx) => {
+    const [made] = await tx<{ number: number }>`
+      insert into flow_generation (label_set, reach, first_number, begun_at)
+      values (${label_set}, ${reach}, ${first_number}, ${clock.now()}) on conflict do nothing returning number`
+    if (made) await storeHubs(tx, made.number, found)
+    const [row] = await tx<{ number: number }>`
+      select number from flow_generation where label_set = ${label_set} and reach = ${reach}`
+    return row!.number
+  })
 }
 
 /** Applies the next portion of the log. False when there is none. */
 async function advance({ sql, carried_blocks }: Needs, generation: Generation): Promise<boolean> {
-  const { index, number } = generation
-  const blocks = await blocksAfter(sql, index.block_number, { limit: PORTION })
+  const { index, first_block, base, unsaved } = generation
+  const left = await saveCarried(sql, generation)
+  const after = Math.max(index.block_number, first_block - 1)
+  const blocks = await blocksAfter(sql, after, { limit: PORTION, base })
   const last = blocks.at(-1)
-  if (!last) return false
+  if (!last) return left
   const newest = await sql<{ number: bigint }>`select number from flow_block order by number desc limit 1`
   const kept_from = Number(newest[0]!.number) - carried_blocks
-  const notes: { number: number; carried: Buffer }[] = []
   for (const block of blocks) {
     const writer =
       block.number > kept_from && block.transfers.length > 0
         ? new CarriedWriter(countTransfers(block.transfers))
         : undefined
     applyBlock(index, block, writer)
-    if (writer) notes.push({ number: block.number, carried: Buffer.from(writer.written()) })
+    if (writer) unsaved.set(block.number, writer.written())
   }
   generation.block_id = last.id
-  generation.first_block ??= blocks[0]!.number
   // An asset is in the table before any block that has it.
   if (generation.assets.length === 0 || hasNewAsset(generation, blocks)) generation.assets = await readAssets(sql)
-  if (notes.length > 0) {
-    await sql`
-      insert into flow_carried (generation, number, carried)
-      select ${number}, * from unnest(${notes.map((note) => note.number)}::bigint[], ${notes.map((note) => note.carried)}::bytea[])
-      on conflict do nothing`
-  }
+  await saveCarried(sql, generation)
+  return true
+}
+
+/** Writes down what was carried and is not yet; what a broken connection left over is written the next time. */
+async function saveCarried(sql: Sql, { number, unsaved }: Generation): Promise<boolean> {
+  if (unsaved.size === 0) return false
+  const notes = [...unsaved]
+  await sql`
+    insert into flow_carried (generation, number, carried)
+    select ${number}, * from unnest(${notes.map(([block]) => block)}::bigint[],
+                                    ${notes.map(([, carried]) => Buffer.from(carried))}::bytea[])
+    on conflict do nothing`
+  for (const [block] of notes) unsaved.delete(block)
   return true
 }
 
@@ -127,35 +186,50 @@ function hasNewAsset({ assets }: Generation, blocks: readonly RecordedBlock[]): 
   })
 }
 
-/** Begins the generation of a label set: from its own newest checkpoint, or from what the generation in use and this one
- *  have in common, or from the beginning of the log. */
-async function beginGeneration(needs: Needs, label_set: number, used: Generation | undefined): Promise<Generation> {
-  const { sql, clock } = needs
-  await sql`
-    insert into flow_generation (label_set, begun_at) values (${label_set}, ${clock.now()}) on conflict do nothing`
-  const [row] = await sql<{ number: number }>`select number from flow_generation where label_set = ${label_set}`
-  const number = row!.number
-  const labels = await labelsOfSet(sql, label_set)
-  const begun = { number, label_set, labels, assets: await readAssets(sql) }
+/** Begins a generation: from its own newest checkpoint, or from what the generation in use and this one have in common, or
+ *  from its first block. */
+async function beginGeneration(needs: Needs, number: number, used: Generation | undefined): Promise<Generation> {
+  const { sql } = needs
+  const begun = await describeGeneration(sql, number)
+  const { labels } = begun
   const own = await newestCheckpoint(sql, number)
-  if (own) return { ...begun, ...(await restore(sql, { generation: number, number: own }, labels)) }
-  const common = used && (await inCommon(needs, used, { number, labels }))
-  return { ...begun, ...(common ?? { index: new FlowIndex(labels), block_id: undefined, first_block: undefined }) }
+  if (own !== undefined) {
+    const position = await restore(sql, { generation: number, number: own }, labels)
+    return { ...begun, ...position, saved_sequence: position.index.sequence }
+  }
+  const common = used && used.first_block === begun.first_block && (await inCommon(needs, used, begun))
+  return common ? { ...begun, ...common } : begun
 }
 
-type Position = Pick<Generation, 'index' | 'block_id' | 'first_block'>
+/** A generation as it is before its first block. Throws when there is none of this number. */
+export async function describeGeneration(sql: Sql, number: number): Promise<Generation> {
+  const [row] = await sql<{ label_set: number; first_number: bigint }>`
+    select label_set, first_number from flow_generation where number = ${number}`
+  if (!row) throw new Error(`there is no generation ${number}`)
+  const hubs = await hubsOf(sql, number)
+  const labels = [...(await labelsOfSet(sql, row.label_set)), ...hubLabels(hubs)]
+  const first_block = Number(row.first_number)
+  return {
+    ...{ number, label_set: row.label_set, labels, hubs: hubs.length, first_block, block_id: undefined },
+    ...{ index: new FlowIndex(labels), base: await baseOf(sql, first_block), unsaved: new Map() },
+    saved_sequence: 0,
+    assets: await readAssets(sql),
+  }
+}
+
+type Position = Pick<Generation, 'index' | 'block_id'>
 
 /** The state that two generations share: the newest at which no address whose labels differ had moved anything. */
 async function inCommon(
   { sql }: Needs,
   used: Generation,
-  wanted: { number: number; labels: readonly Label[] },
+  wanted: Pick<Generation, 'number' | 'labels'>,
 ): Promise<Position | undefined> {
   const touched = firstTouched(used, wanted.labels)
   if (touched === undefined) {
     const index = await readCheckpoint(wanted.labels, writeCheckpoint(used.index))
     await takeOverCarried(sql, { from: used.number, to: wanted.number, until: index.block_number })
-    return { index, block_id: used.block_id, first_block: used.first_block }
+    return { index, block_id: used.block_id }
   }
   const [before] = await sql<{ number: bigint }>`
     select number from flow_checkpoint where generation = ${used.number} and number < ${touched}
@@ -230,8 +304,7 @@ export async function restore(
   const { generation, number } = of
   const index = await readCheckpoint(labels, readParts(sql, generation, number))
   const [block] = await sql<{ id: string }>`select id from flow_block where number = ${index.block_number}`
-  const [first] = await sql<{ number: bigint }>`select number from flow_block order by number limit 1`
-  return { index, block_id: block?.id, first_block: first && Number(first.number) }
+  return { index, block_id: block?.id }
 }
 
 async function* readParts(sql: Sql, generation: number, number: number): AsyncGenerator<Uint8Array> {

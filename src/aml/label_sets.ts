@@ -22,6 +22,8 @@ export type Loading = {
   passed_over: number
   loaded_at: Date
   loaded_by: string
+  /** The list may come to have less than half of what it had. */
+  may_shrink?: boolean
 }
 
 export type Published = { label_set: number; version_id: bigint; added: number; removed: number; changed: boolean }
@@ -37,7 +39,8 @@ function lineOf(entry: ListEntry): string {
 }
 
 /** Publishes a version of a list, and with it the next label set. When the list says what it said before, nothing is
- *  made and `changed` is false. Throws a sentence when an entry is not sound. */
+ *  made and `changed` is false. Throws a sentence when an entry is not sound, or when the list has lost more than half of
+ *  its entries, unless it may: a publisher's bad day must not take its list away. */
 export async function publishList(tx: Tx, loading: Loading, entries: readonly ListEntry[]): Promise<Published> {
   for (const entry of entries) requireSound(entry)
   await tx`lock table label_set in exclusive mode`
@@ -45,12 +48,14 @@ export async function publishList(tx: Tx, loading: Loading, entries: readonly Li
   const sha256 = createHash('sha256').update(lines.join('\n')).digest('hex')
   const [set] = await tx<{ number: number }>`select number from label_set order by number desc limit 1`
   const before = set!.number
-  const [same] = await tx<{ version_id: bigint; sha256: string }>`
-    select v.id as version_id, v.sha256 from label_set_version as s join list_version as v on v.id = s.version_id
+  const [same] = await tx<{ version_id: bigint; sha256: string; entries: number }>`
+    select v.id as version_id, v.sha256, v.entries from label_set_version as s join list_version as v on v.id = s.version_id
     where s.label_set = ${before} and v.list = ${loading.list}`
   if (same?.sha256 === sha256) {
     return { label_set: before, version_id: same.version_id, added: 0, removed: 0, changed: false }
   }
+  if (same && !loading.may_shrink && lines.length * 2 < same.entries)
+    throw new Error(`It has ${lines.length} entries where it had ${same.entries} before.`)
   const by_line = new Map(entries.map((entry) => [lineOf(entry), entry]))
   const version_id = await insertVersion(
     tx,

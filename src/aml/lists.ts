@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.ts'
 import { Outage } from '../lib/fault.ts'
 import type { Sql } from '../lib/sql.ts'
 import { eachRow, type Step } from '../lib/step.ts'
-import { counted, type ListReader } from '../lists/entries.ts'
+import { counted, type ListReader, type Reading } from '../lists/entries.ts'
 import { readSdn } from '../lists/ofac.ts'
 import { readOpenSanctions } from '../lists/opensanctions.ts'
 import { readOperatorTable, readSeizureOrders } from '../lists/tables.ts'
@@ -34,39 +34,41 @@ export type Loaded = Published & { entries: number; passed_over: number }
 /** Called as bytes are read. */
 export type Progress = (bytes_read: number, bytes_expected: number | undefined) => void
 
+/** A list's bytes, and where they are from. */
+export type Source = {
+  list: string
+  /** The file or address. */
+  origin: string
+  bytes: AsyncIterable<Uint8Array>
+  bytes_expected?: number | undefined
+}
+
+/** Reads a list. Throws a sentence when there is no such list or it cannot be read. */
+export async function readList({ list, bytes, bytes_expected }: Source, progress: Progress): Promise<Reading> {
+  const reader = READERS[list]
+  if (!reader) throw new Error(`There is no list ${list}; there are ${LISTS.join(', ')}.`)
+  return reader(counted(bytes, (read) => progress(read, bytes_expected)))
+}
+
 /** Reads a list and publishes it. Throws a sentence when there is no such list or it cannot be read. */
 export async function importList(
   { sql, clock }: Pick<Needs, 'sql' | 'clock'>,
-  from: {
-    list: string
-    origin: string
-    bytes: AsyncIterable<Uint8Array>
-    bytes_expected?: number | undefined
-    loaded_by: string
-  },
+  from: Source & { loaded_by: string },
   progress: Progress = () => {},
 ): Promise<Loaded> {
   const { list, origin, loaded_by } = from
-  const reader = READERS[list]
-  if (!reader) throw new Error(`There is no list ${list}; there are ${LISTS.join(', ')}.`)
-  const { entries, passed_over } = await reader(counted(from.bytes, (read) => progress(read, from.bytes_expected)))
+  const { entries, passed_over } = await readList(from, progress)
   const loading = { list, origin, passed_over, loaded_at: clock.now(), loaded_by }
   const published = await sql.begin((tx) => publishList(tx, loading, entries))
   return { ...published, entries: entries.length, passed_over }
 }
 
-/** Loads the newest version of a list from its publisher. Throws a sentence when the list has no address to load it from. */
-export async function updateList(
-  needs: Needs,
-  from: { list: string; loaded_by: string },
-  progress?: Progress,
-): Promise<Loaded> {
-  const { list, loaded_by } = from
-  const [row] = await needs.sql<{ url: string | null }>`select url from list where code = ${list}`
+/** Opens the newest version of a list at its publisher. Throws a sentence when the list has no address to load it from. */
+export async function openList({ sql, download }: Pick<Needs, 'sql' | 'download'>, list: string): Promise<Source> {
+  const [row] = await sql<{ url: string | null }>`select url from list where code = ${list}`
   if (!row) throw new Error(`There is no list ${list}; there are ${LISTS.join(', ')}.`)
   if (row.url === null) throw new Error(`The list ${list} has no address to load it from: import a file.`)
-  const { bytes, bytes_expected } = await needs.download(row.url)
-  return importList(needs, { list, origin: row.url, bytes, bytes_expected, loaded_by }, progress)
+  return { list, origin: row.url, ...(await download(row.url)) }
 }
 
 /** Loads lists from their publishers when their time has come. */
@@ -89,7 +91,8 @@ export function refreshStep(needs: Needs): Step {
       })
       return eachRow(
         due,
-        async ({ code }) => (await updateList(needs, { list: code, loaded_by: 'schedule' })).changed,
+        async ({ code }) =>
+          (await importList(needs, { ...(await openList(needs, code)), loaded_by: 'schedule' })).changed,
         async () => {},
       ).finally(() => {
         for (const { code } of due) tried.set(code, now_ms)

@@ -36,13 +36,14 @@ export type TransferReader = {
 
 const TRANSFERS_KEPT = 100_000
 
-export function transferReader(sql: Sql, carriedOf: ReadCarried): TransferReader {
+/** `base`: what the index that they are read for numbers transfers from. */
+export function transferReader(sql: Sql, carriedOf: ReadCarried, base: bigint): TransferReader {
   let kept = new Map<number, Transfer>()
 
   async function readUnknown(sequences: readonly number[]): Promise<void> {
     const unknown = sequences.filter((sequence) => !kept.has(sequence))
     if (unknown.length === 0) return
-    const blocks = await blocksOfTransfers(sql, unknown)
+    const blocks = await blocksOfTransfers(sql, unknown, base)
     const carried = await carriedOf(blocks.map(({ number }) => number))
     for (const block of blocks) {
       const read = transfersOf(block, carried.get(block.number))
@@ -56,7 +57,7 @@ export function transferReader(sql: Sql, carriedOf: ReadCarried): TransferReader
 
   return {
     async ofTransaction(block_number, tx_id) {
-      const block = await recordedBlock(sql, block_number)
+      const block = await recordedBlock(sql, block_number, base)
       if (!block) return []
       const carried = await carriedOf([block_number])
       const read = transfersOf(block, carried.get(block_number))
@@ -98,12 +99,21 @@ function transfersOf(block: RecordedBlock, carried: Uint8Array | undefined): (i:
   }
 }
 
-/** What transfers of blocks carried, as a generation has written it down. */
-export function storedCarried(sql: Sql, generation: number): ReadCarried {
+/** What transfers of blocks carried, as a generation has written it down, or is about to. */
+export function storedCarried(
+  sql: Sql,
+  generation: { number: number; unsaved: ReadonlyMap<number, Uint8Array> },
+): ReadCarried {
   return async (numbers) => {
+    const found = new Map<number, Uint8Array>()
+    for (const number of numbers) {
+      const carried = generation.unsaved.get(number)
+      if (carried) found.set(number, carried)
+    }
     const rows = await sql<{ number: bigint; carried: Uint8Array }>`
-      select number, carried from flow_carried where generation = ${generation} and number = any(${numbers})`
-    return new Map(rows.map(({ number, carried }) => [Number(number), carried]))
+      select number, carried from flow_carried where generation = ${generation.number} and number = any(${numbers})`
+    for (const { number, carried } of rows) found.set(Number(number), carried)
+    return found
   }
 }
 

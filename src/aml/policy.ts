@@ -40,6 +40,8 @@ export type Policy = {
   destination: Floor[]
   /** A label with this confidence or more counts in full for the address that has it. */
   full_confidence: number
+  /** Nothing is sold to an address that an official list, a token's issuer or the operator bars. */
+  refuse_blacklisted_receivers: boolean
 }
 
 export const SHIPPED_POLICY: Policy = {
@@ -76,6 +78,7 @@ export const SHIPPED_POLICY: Policy = {
   direct_amount: [{ share_bp: 0, usd: 10_000, points: 31 }],
   destination: [{ share_bp: 50, usd: 100, points: 75 }],
   full_confidence: 60,
+  refuse_blacklisted_receivers: false,
 }
 
 export type Group = 'low' | 'medium' | 'high'
@@ -86,7 +89,12 @@ export const groupOf = (weight: number): Group => (weight >= 75 ? 'high' : weigh
 /** Throws one sentence when the body is not a whole policy. */
 export function requirePolicy(body: unknown, version: number): Policy {
   if (typeof body !== 'object' || body === null) throw new Error('A policy is an object.')
-  const policy = { ...(body as Policy), version }
+  // Policies from before this could be chosen do without it.
+  const policy: Policy = {
+    ...{ refuse_blacklisted_receivers: false },
+    ...(body as Omit<Policy, 'refuse_blacklisted_receivers'>),
+    version,
+  }
   for (const name of Object.keys(SHIPPED_POLICY) as (keyof Policy)[]) {
     if (typeof policy[name] !== typeof SHIPPED_POLICY[name]) throw new Error(`The policy has no proper ${name}.`)
   }

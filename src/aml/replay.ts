@@ -2,13 +2,13 @@
 // knew, and the screening is made once more. The evidence must come out the same, byte for byte; if it does not, either
 // something was tampered with or this program computes differently than the one that answered.
 
-import { FlowIndex } from '../flow/flow_index.ts'
+import { stateHash } from '../flow/checkpoint.ts'
 import { applyBlock, CarriedWriter, countTransfers } from '../flow/log.ts'
 import type { Sql } from '../lib/sql.ts'
 import type { Check } from './checks.ts'
 import { readEvidence, sha256Of } from './evidence.ts'
-import { blocksAfter, logSpan, readAssets } from './flow_log.ts'
-import { type Generation, labelsOfSet } from './generations.ts'
+import { blocksAfter } from './flow_log.ts'
+import { describeGeneration, type Generation, restore } from './generations.ts'
 import { listsOfSet } from './label_sets.ts'
 import { storedCarried, transferReader } from './paths.ts'
 import { readPolicy } from './policy.ts'
@@ -27,7 +27,7 @@ export type Replayed = {
 type Then = { engine: string; index: { carried_since: string }; transfers: { block: string }[] }
 
 /** In a log of up to so many transfers, what each carried is computed anew too; beyond, it is read as it was noted. */
-const CARRIED_ANEW_MAX = 5_000_000
+const CARRIED_ANEW_MAX = 5_000_000n
 const PORTION = 500
 
 /** Does a completed check again. `progress` is told the block reached and the last one. Throws a sentence when there is
@@ -71,45 +71,83 @@ async function benchOf(
   check: Check,
   how: { since: number; progress: (block: number, last: number) => void },
 ): Promise<Bench> {
-  const label_set = check.label_set!
   const last = Number(check.index_number)
-  const labels = await labelsOfSet(sql, label_set)
-  const index = new FlowIndex(labels)
-  const anew = await isShort(sql)
+  const generation = await describeGeneration(sql, check.generation!)
+  const { base, label_set } = generation
+  const anew = await isShort(sql, base)
   const carried = new Map<number, Uint8Array>()
-  let block_id: string | undefined
-  for (;;) {
-    const blocks = await blocksAfter(sql, index.block_number, { limit: PORTION, until: last })
-    const newest = blocks.at(-1)
-    if (!newest) break
-    for (const block of blocks) {
-      const writer = anew && block.transfers.length > 0 ? new CarriedWriter(countTransfers(block.transfers)) : undefined
-      applyBlock(index, block, writer)
-      if (writer) carried.set(block.number, writer.written())
-    }
-    block_id = newest.id
-    how.progress(newest.number, last)
-  }
-  const generation: Generation = {
-    ...{ number: check.generation!, label_set, index, labels, block_id },
-    first_block: (await logSpan(sql))?.first,
-    assets: await readAssets(sql),
-  }
+  await applyUntil(sql, generation, { last, progress: how.progress, carried: anew ? carried : undefined })
   const carriedOf = anew
     ? async (numbers: readonly number[]) =>
         new Map(numbers.flatMap((number) => (carried.has(number) ? [[number, carried.get(number)!]] : [])))
-    : storedCarried(sql, generation.number)
+    : storedCarried(sql, generation)
   return {
     ...{ sql, generation },
     policy: await readPolicy(sql, check.policy!),
     lists: await listsOfSet(sql, label_set),
-    reader: transferReader(sql, carriedOf),
+    reader: transferReader(sql, carriedOf, base),
     carried_blocks: last - how.since,
   }
 }
 
-async function isShort(sql: Sql): Promise<boolean> {
+/** Applies the log up to a block; into `carried`, if there is one, goes what its transfers carried. */
+async function applyUntil(
+  sql: Sql,
+  generation: Generation,
+  how: { last: number; progress: (block: number, last: number) => void; carried: Map<number, Uint8Array> | undefined },
+): Promise<void> {
+  const { index, first_block, base } = generation
+  const { last, progress, carried } = how
+  for (;;) {
+    const after = Math.max(index.block_number, first_block - 1)
+    const blocks = await blocksAfter(sql, after, { limit: PORTION, until: last, base })
+    const newest = blocks.at(-1)
+    if (!newest) return
+    for (const block of blocks) {
+      const writer =
+        carried && block.transfers.length > 0 ? new CarriedWriter(countTransfers(block.transfers)) : undefined
+      applyBlock(index, block, writer)
+      if (writer) carried?.set(block.number, writer.written())
+    }
+    generation.block_id = newest.id
+    progress(newest.number, last)
+  }
+}
+
+export type State = {
+  label_set: number
+  first_block: number
+  hubs: number
+  block: number
+  block_id: string | null
+  state_sha256: string
+}
+
+/** The hash of the index's state at a block, computed in this process from the newest checkpoint and the log: two services
+ *  with the same labels, first block and hubs must have the same. Throws a sentence when there is no index yet. */
+export async function stateAt(
+  sql: Sql,
+  wanted_block: number | undefined,
+  progress: (block: number, last: number) => void = () => {},
+): Promise<State> {
+  const [used] = await sql<{ number: number; newest: bigint | null }>`
+    select number, (select number from flow_block order by number desc limit 1) as newest
+    from flow_generation where active_at is not null order by number desc limit 1`
+  if (used?.newest == null) throw new Error('There is no index yet: start the service first.')
+  const last = Math.min(wanted_block ?? Number(used.newest), Number(used.newest))
+  const begun = await describeGeneration(sql, used.number)
+  const [saved] = await sql<{ number: bigint }>`
+    select number from flow_checkpoint where generation = ${used.number} and number <= ${last}
+    order by number desc limit 1`
+  const from = saved && { generation: used.number, number: Number(saved.number) }
+  const generation = from ? { ...begun, ...(await restore(sql, from, begun.labels)) } : begun
+  await applyUntil(sql, generation, { last, progress, carried: undefined })
+  const { label_set, first_block, hubs, index, block_id = null } = generation
+  return { label_set, first_block, hubs, block: index.block_number, block_id, state_sha256: stateHash(index) }
+}
+
+async function isShort(sql: Sql, base: bigint): Promise<boolean> {
   const [row] = await sql<{ first_sequence: bigint }>`
     select first_sequence from flow_block order by number desc limit 1`
-  return Number(row?.first_sequence ?? 0n) <= CARRIED_ANEW_MAX
+  return (row?.first_sequence ?? 0n) - base <= CARRIED_ANEW_MAX
 }

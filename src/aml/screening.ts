@@ -25,7 +25,7 @@ import {
   worth,
 } from './scoring.ts'
 
-export const ENGINE = 'penstock 1'
+export const ENGINE = 'penstock 2'
 
 /** What a check asks. */
 export type Question = {
@@ -229,7 +229,7 @@ async function conclude(bench: Bench, question: Question, findings: Findings): P
     number: generation.index.block_number,
     time_ms: generation.index.block_time_ms,
     id: generation.block_id ?? null,
-    first: generation.first_block ?? generation.index.block_number,
+    first: generation.first_block,
   }
   const since = at.number - carried_blocks
   const followed = mostImportant(source.exposure.amounts, source.starts)
@@ -253,6 +253,7 @@ async function conclude(bench: Bench, question: Question, findings: Findings): P
       last_block_id: at.id,
       last_block_time: Number.isFinite(at.time_ms) ? new Date(at.time_ms).toISOString() : null,
       carried_since: String(Math.max(0, since)),
+      hubs: String(generation.hubs),
     },
     label_set: String(generation.label_set),
     lists: lists.map(listFact),

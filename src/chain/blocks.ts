@@ -143,9 +143,14 @@ export type EnergyUse = { tx_id: string; owner: Address; energy: bigint }
 /** What is kept of a block. */
 export type Contents = { moves: Move[]; freezes: FreezeEvent[]; energy_uses: EnergyUse[] }
 
-type ReadBlock = Block & { contents: Contents }
+export type ReadBlock = Block & { contents: Contents }
 
-async function contentsOf({ node, tokens }: Needs, block: Block, side: 'head' | 'solid'): Promise<ReadBlock> {
+/** A block with what is kept of it. */
+export async function contentsOf(
+  { node, tokens }: Pick<Needs, 'node' | 'tokens'>,
+  block: Block,
+  side: 'head' | 'solid',
+): Promise<ReadBlock> {
   const contents: Contents = { moves: [], freezes: [], energy_uses: [] }
   const transfers = new Map(block.transfers.map((transfer) => [transfer.tx_id, transfer]))
   const receipts = await node.receipts(block, side)
@@ -270,16 +275,26 @@ export async function readBlocks(
     on conflict (name) do nothing`
   const [cursor] = await tx<{ number: bigint }>`select number from cursor where name = ${name} for update`
   if (!cursor) return false
-  const rows = await tx<{ number: bigint; id: string; time: Date; contents: Packed }>`
+  const rows = await tx<Row>`
     select number, id, time, contents from block
     where number > ${cursor.number}
       and number <= (select case when ${side} = 'head' then head_number else solid_number end from chain)
     order by number limit ${PORTION}`
   const last = rows.at(-1)
   if (!last) return false
-  await work(rows.map((row) => ({ ...row, number: Number(row.number), contents: unpack(row.contents) })))
+  await work(rows.map(unpackRow))
   await tx`update cursor set number = ${last.number} where name = ${name}`
   return true
+}
+
+type Row = { number: bigint; id: string; time: Date; contents: Packed }
+
+const unpackRow = (row: Row): StoredBlock => ({ ...row, number: Number(row.number), contents: unpack(row.contents) })
+
+/** Those blocks of the given numbers that are kept. */
+export async function blocksAt(tx: Tx, numbers: readonly bigint[]): Promise<StoredBlock[]> {
+  const rows = await tx<Row>`select number, id, time, contents from block where number = any(${numbers}::bigint[])`
+  return rows.map(unpackRow)
 }
 
 /** readBlocks() of the solid side. */

@@ -274,8 +274,8 @@ export class FlowIndex {
 
   /** Takes q from the slot's holding. */
   private carryFast(slot: number, q: number, label: number): void {
-    const { carried, held, categories, places, parts } = this
-    const { slots, slot_doubles, pages } = this.memory
+    const { memory, carried, held, categories, places, parts } = this
+    const { slots, slot_doubles, pages } = memory
     const first = slots[slot * SLOT + CELLS]!
     const { words, doubles } = pages[first >>> PAGE_BITS]!
     const balance = slot_doubles[slot * SLOT_DOUBLES + BALANCE]!
@@ -307,7 +307,9 @@ export class FlowIndex {
       const category = categories[i]!
       carried.mask |= 1 << category
       carried.amounts[category] = part
-      carried.hops[category] = 1 + doubles[at + HOPS]! / doubles[at + RECEIVED]!
+      const kept = doubles[at + RECEIVED]!
+      const received = memory.has_wide ? Number(memory.wholeSum(kept, { slot, category, field: RECEIVED })) : kept
+      carried.hops[category] = 1 + doubles[at + HOPS]! / received
       carried.prior[category] = words[2 * at + WITNESS]!
     }
     if (turned > 0) carried.addOrigin(categoryOf(label), turned)

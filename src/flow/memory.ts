@@ -279,6 +279,11 @@ export class Memory {
     this.wide.set(key, (this.wide.get(key) ?? 0) + 1)
   }
 
+  /** Whether any sum has given something away. */
+  get has_wide(): boolean {
+    return this.wide.size > 0
+  }
+
   /** The sums that have given something away, and how many 2^53. */
   wideSums(): { slot: number; category: number; field: number; beyond: number }[] {
     return [...this.wide].map(([key, beyond]) => ({

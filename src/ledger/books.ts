@@ -4,31 +4,79 @@ import type { Sql, Tx } from '../lib/sql.ts'
 
 export type Finding = { rule: string; subject: string; found: string }
 
+/** An account as it is kept and as its rows add up. */
+export type AccountSum = {
+  id: string
+  /** False: transfers name it, and it does not exist. */
+  exists: boolean
+  /** The system's own accounts keep no sum. */
+  keeps_sum: boolean
+  kept_posted_sun: bigint
+  kept_held_sun: bigint
+  posted_sun: bigint
+  held_sun: bigint
+}
+
+/** Every account, worked out from its rows. */
+export async function accountSums(sql: Sql | Tx): Promise<AccountSum[]> {
+  return sql<AccountSum>`
+    with flow as (
+      select kind, debit, credit, sum(amount_sun) as sun from transfer group by kind, debit, credit
+    ), side as (
+      select debit as id, -sun as posted, 0 as held from flow where kind in ('move', 'capture')
+      union all
+      select credit, sun, 0 from flow where kind in ('move', 'capture')
+      union all
+      select hold.debit, 0, sum(hold.amount_sun) from transfer as hold
+      where hold.kind = 'hold' and not exists (select 1 from transfer as r where r.hold_id = hold.id) group by hold.debit
+    ), sums as (
+      select id, sum(posted)::bigint as posted, sum(held)::bigint as held from side group by id
+    )
+    select id, account.id is not null as exists, not coalesce(may_go_negative, true) as keeps_sum,
+           coalesce(account.posted_sun, 0) as kept_posted_sun, coalesce(account.held_sun, 0) as kept_held_sun,
+           coalesce(sums.posted, 0) as posted_sun, coalesce(sums.held, 0) as held_sun
+    from account full join sums using (id) order by id`
+}
+
 /** What does not hold, empty when all does. Rules: every kept sum equals the sum of its rows; every capture and release
  *  resolves a hold between the same accounts for no more than it set aside; every account that a transfer names exists. */
-export async function checkBooks(sql: Sql | Tx): Promise<Finding[]> {
-  return sql<Finding>`
-    with effect as (
-      select debit as id, -amount_sun as posted, 0 as held from transfer where kind in ('move', 'capture')
-      union all
-      select credit, amount_sun, 0 from transfer where kind in ('move', 'capture')
-      union all
-      select hold.debit, 0, hold.amount_sun from transfer as hold
-      where hold.kind = 'hold' and not exists (select 1 from transfer as r where r.hold_id = hold.id)
-    ), sums as (
-      select id, sum(posted)::bigint as posted, sum(held)::bigint as held from effect group by id
-    )
-    select 'kept sums equal the rows' as rule, account.id as subject,
-           format('kept %s posted %s held, rows say %s and %s', posted_sun, held_sun,
-                  coalesce(sums.posted, 0), coalesce(sums.held, 0)) as found
-    from account left join sums using (id)
-    where not may_go_negative and (posted_sun <> coalesce(sums.posted, 0) or held_sun <> coalesce(sums.held, 0))
-    union all
-    select 'accounts exist', sums.id, 'no such account' from sums left join account using (id) where account.id is null
-    union all
-    select 'a hold is resolved between its own accounts', r.id, format('%s of %s', r.amount_sun, hold.amount_sun)
+export async function checkBooks(sql: Sql | Tx, sums?: readonly AccountSum[]): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (const one of sums ?? (await accountSums(sql))) {
+    const { id, kept_posted_sun, kept_held_sun, posted_sun, held_sun } = one
+    if (!one.exists) findings.push({ rule: 'accounts exist', subject: id, found: 'no such account' })
+    if (!one.keeps_sum || (kept_posted_sun === posted_sun && kept_held_sun === held_sun)) continue
+    const found = `kept ${kept_posted_sun} posted ${kept_held_sun} held, rows say ${posted_sun} and ${held_sun}`
+    findings.push({ rule: 'kept sums equal the rows', subject: id, found })
+  }
+  const resolutions = await sql<Finding>`
+    select 'a hold is resolved between its own accounts' as rule, r.id as subject,
+           format('%s of %s', r.amount_sun, hold.amount_sun) as found
     from transfer as r join transfer as hold on hold.id = r.hold_id
     where hold.kind <> 'hold' or r.debit <> hold.debit or r.credit <> hold.credit or r.amount_sun > hold.amount_sun
        or (r.kind = 'release' and r.amount_sun <> hold.amount_sun)
-    order by 1, 2`
+    order by r.id`
+  return [...resolutions, ...findings].sort((a, b) => (a.rule < b.rule ? -1 : a.rule > b.rule ? 1 : 0))
+}
+
+/** The seals that are not those of their entries: an entry of theirs was changed, taken out or put in, or the seal was. */
+export async function checkJournal(sql: Sql | Tx): Promise<{ subject: string; found: string }[]> {
+  return sql<{ subject: string; found: string }>`
+    with seal as (
+      select journal.*, row_number() over (order by number) as place, lag(sha256, 1, '') over (order by number) as previous,
+             lag(last_entry, 1, 0::bigint) over (order by number) as last_before
+      from journal
+    ), body as (
+      select width_bucket(t.number, (select array_agg(first_entry order by number) from journal)) as place,
+             count(*) as entries, string_agg(entry_text(t), E'\\n' order by t.number) as text
+      from transfer as t where t.number <= (select max(last_entry) from journal) group by 1
+    )
+    select 'seal ' || seal.number as subject,
+           format('its entries %s to %s are not those that were sealed: %s then, %s now', first_entry, last_entry,
+                  seal.entries, coalesce(body.entries, 0)) as found
+    from seal left join body using (place) left join operator_action as a on a.number = seal.actions
+    where seal.number <> place or first_entry <> last_before + 1 or seal.entries <> coalesce(body.entries, 0)
+       or seal.sha256 <> journal_sum(row(seal.number, first_entry, last_entry, seal.entries, actions, sealed_at, '')::journal,
+                                     previous, a.sha256, body.text)
+    order by seal.number limit 1000`
 }

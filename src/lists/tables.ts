@@ -65,6 +65,8 @@ function readConfidence(text: string, where: string): number {
   return confidence
 }
 
+const WALLET_COLUMNS = ['address', 'wallet', 'wallet_address', 'crypto_address', 'account']
+
 /** Seizure orders: an address (or several, apart) in each row, the order's number, and the time it is in force. */
 export const readSeizureOrders: ListReader = async (bytes) => {
   const collected = new Collected()
@@ -72,7 +74,9 @@ export const readSeizureOrders: ListReader = async (bytes) => {
     const where = `line ${row.line}`
     const order = field(row, 'order', 'order_number', 'aso', 'order_no', 'number')
     const valid_to = readInstant(field(row, 'valid_to', 'valid_until', 'expires', 'expiry', 'end_date'), where)
-    const wallets = field(row, 'address', 'wallet', 'wallet_address', 'crypto_address', 'account').split(/[\s;,]+/)
+    if (!WALLET_COLUMNS.some((name) => name in row.fields))
+      throw new Error(`there is none of the columns ${WALLET_COLUMNS.join(', ')}.`)
+    const wallets = field(row, ...WALLET_COLUMNS).split(/[\s;,]+/)
     for (const address of wallets) {
       collected.add(address, {
         category: 'terrorism_financing',

@@ -197,6 +197,7 @@ function judge(asked: Asked, situation: Situation, new_id: NewId): Placed | Faul
   const free_sun = situation.free_sun.get(asked.customer_id)
   if (free_sun === undefined && !asked.house) return WalletNotFound()
   if (receiver === 'contract') return InvalidAddress(undefined, 'A contract cannot receive resources')
+  if (receiver === 'barred') return InvalidAddress('blacklisted', 'This address is blacklisted')
   const under_way = receiver === 'inactive' ? situation.activations.get(asked.address) : undefined
   const active = receiver === 'active' || under_way !== undefined
   if (service === 'activate_address' && active) return AddressAlreadyActivated()

@@ -7,7 +7,8 @@ import { Outage } from '../lib/fault.ts'
 import type { Address } from '../tron/address.ts'
 import type { Node } from '../tron/node.ts'
 
-export type Receiver = 'active' | 'inactive' | 'contract' | 'unknown'
+/** 'barred': the policy forbids to sell to it. */
+export type Receiver = 'active' | 'inactive' | 'contract' | 'barred' | 'unknown'
 
 const REMEMBERED_MAX = 200_000
 const REMEMBERED_MS = 60_000
@@ -16,12 +17,15 @@ const REMEMBERED_MS = 60_000
 export function receiverReader({
   clock,
   node,
+  is_barred = async () => false,
 }: {
   clock: Clock
   node: Pick<Node, 'account'>
+  is_barred?: (address: Address) => Promise<boolean>
 }): (address: Address) => Promise<Receiver> {
   const remembered = new Map<Address, { receiver: Receiver; until_ms: number }>()
   return async (address) => {
+    if (await is_barred(address)) return 'barred'
     const now_ms = clock.now().getTime()
     const known = remembered.get(address)
     if (known && known.until_ms > now_ms) return known.receiver

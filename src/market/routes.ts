@@ -319,6 +319,7 @@ export function routes(needs: Needs): Endpoint[] {
         refuses(ServiceUnavailable, `${OFF_SALE}, or the pool cannot deliver the amount now`),
         refuses(WalletNotFound, 'The customer has no wallet'),
         refuses(InvalidAddress, A_CONTRACT),
+        refuses(InvalidAddress, 'The operator sells nothing to blacklisted addresses, and this is one', 'blacklisted'),
         refuses(AddressAlreadyActivated, 'activate_address for an address that is active, or is being activated'),
         refuses(AddressNotActivated, 'The address is not active, and `activate_address` is not true'),
         refuses(InsufficientFunds, 'The balance is below the price'),

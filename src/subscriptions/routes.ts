@@ -47,6 +47,9 @@ const Params = Type.Object({
 })
 
 const Time = Type.Union([Type.String(), Type.Null()])
+const Reason = Type.Optional(
+  Type.String({ description: 'Why it has ended, when it was not the customer who ended it' }),
+)
 
 const Started = Type.Object({
   id: Type.String(),
@@ -57,6 +60,7 @@ const Started = Type.Object({
   status: Type.String({ description: STATES.join(', ') }),
   external_id: Type.Union([Type.String(), Type.Null()]),
   params: Params,
+  reason: Reason,
 })
 
 const Stopped = Type.Object({
@@ -83,6 +87,7 @@ const Listed = Type.Object({
   stopped_at: Time,
   expire_at: Time,
   created_at: Type.String(),
+  reason: Reason,
 })
 
 const Plan = Type.Object({
@@ -95,6 +100,7 @@ const Plan = Type.Object({
   duration_days: Type.Integer({ description: '0: none' }),
 })
 
+const reasonOf = ({ reason }: Subscription) => (reason === null ? {} : { reason })
 const timeOrNull = (at: Date | null) => (at === null ? null : wireTime(at))
 
 function common(subscription: Subscription) {
@@ -107,6 +113,7 @@ const printStarted = (subscription: Subscription): Static<typeof Started> => ({
   ...common(subscription),
   address: subscription.address,
   expire_at: timeOrNull(subscription.expire_at),
+  ...reasonOf(subscription),
 })
 
 const printStopped = (subscription: Subscription): Static<typeof Stopped> => ({
@@ -126,6 +133,7 @@ function printListed(subscription: Subscription, plan_limit: number): Static<typ
     stopped_at: timeOrNull(subscription.stopped_at),
     expire_at: timeOrNull(subscription.expire_at),
     created_at: wireTime(subscription.created_at),
+    ...reasonOf(subscription),
   }
 }
 
@@ -222,6 +230,7 @@ export function routes(needs: Needs): Endpoint[] {
         refuses(ServiceUnavailable, 'Off sale, or no energy can be delivered now, or the chain cannot be reached'),
         refuses(WalletNotFound, 'The customer has no wallet'),
         refuses(InvalidAddress, 'The address is a contract, which cannot receive resources'),
+        refuses(InvalidAddress, 'The operator sells nothing to blacklisted addresses, and this is one', 'blacklisted'),
         refuses(InvalidAddress, 'The customer has a subscription for this address', 'already_subscribed'),
         refuses(InvalidParams, 'Another customer has a subscription for this address', 'address_owner'),
         refuses(AddressNotActivated, 'The address is not active, and `activate_address` is not true', 'subscription'),

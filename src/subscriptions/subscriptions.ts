@@ -115,6 +115,7 @@ async function start(
   if (!(await canSupply(tx, clock, plan)) || receiver === 'unknown') throw ServiceUnavailable()
   if (free_sun === undefined) throw WalletNotFound()
   if (receiver === 'contract') throw InvalidAddress(undefined, 'A contract cannot receive resources')
+  if (receiver === 'barred') throw InvalidAddress('blacklisted', 'This address is blacklisted')
   await refuseSecond(tx, wanted)
   if (receiver === 'inactive' && !wanted.activate_address) throw AddressNotActivated('subscription')
   const total_sun = plan.activation_fee_sun + plan.initial_price_sun

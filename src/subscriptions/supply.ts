@@ -1,23 +1,20 @@
 // Keeps the addresses of subscriptions supplied.
 //
 //   supply            tops an address up to the energy of one transaction: new -> pending -> active, and while active
-//   use               reads blocks: a transaction of the address used energy, so it is counted, charged, and supplied anew
 //   withdraw_supply   takes back what a stopped or expired subscription still has
 //
 // A supply is an order of the house for an hour like any other, so nothing new has to be right about it. It is renewed
-// some minutes before its hour is over. A block is read at the head, so that the next energy comes within a block; a fork
-// makes it be read again, and each transaction is counted once for a subscription whatever is read.
+// some minutes before its hour is over. What was used is noted in uses.ts, which makes the next look due.
 
-import { type EnergyUse, readBlocks } from '../chain/blocks.ts'
 import { addSpending } from '../customers/spending.ts'
-import { capture, customerAccount, lockAccounts, move, REVENUE, release, spendable } from '../ledger/ledger.ts'
+import { capture, customerAccount, lockAccounts, release } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import { eachRow, type Step } from '../lib/step.ts'
 import type { Placed, Purchase } from '../market/orders.ts'
 import type { Node } from '../tron/node.ts'
-import { holdOf, narrower, type Subscription } from './subscriptions.ts'
+import { holdOf, type Subscription } from './subscriptions.ts'
 
 export type Needs = {
   sql: Sql
@@ -33,19 +30,15 @@ const RENEW_SECONDS = 300
 /** How often an address is looked at when nothing happens. */
 const LOOK_MS = 60_000
 const LOOK_AGAIN_MS = 3_000
+/** How soon again while a supply is on its way: what was used meanwhile is due when that is there. */
+const UNDER_WAY_MS = 500
 /** How long the first energy may take before the subscription is an error and paid back. */
 const START_MS_MAX = 600_000
 const AT_ONCE = 50
 
 const later = (clock: Clock, ms: number) => new Date(clock.now().getTime() + ms)
 
-type Running = Subscription & {
-  energy_per_transaction: number
-  order_state: string | null
-  plan_transactions_limit: number
-  included: number
-  price_sun: bigint
-}
+type Running = Subscription & { energy_per_transaction: number; order_state: string | null }
 
 export function supplyStep(needs: Needs): Step {
   const { sql, clock } = needs
@@ -73,12 +66,14 @@ async function supply(needs: Needs, id: string): Promise<boolean> {
   const running = await findRunning(sql, id)
   if (!running) return false
   const now = clock.now()
-  if (running.state === 'pending' && running.order_state === 'success') return activate(needs, running)
+  if (running.state === 'pending' && running.order_state === 'success') {
+    return sql.begin((tx) => activate(tx, clock, running))
+  }
   const starting = running.state !== 'active'
   const waited_ms = now.getTime() - running.created_at.getTime()
   if (starting && (running.order_state === 'failed' || waited_ms > START_MS_MAX)) return giveUp(needs, running)
   if (running.expire_at !== null && running.expire_at <= now) return expire(sql, running, now)
-  if (running.order_state === 'new' || running.order_state === 'pending') return lookAgain(needs, id, LOOK_AGAIN_MS)
+  if (running.order_state === 'new' || running.order_state === 'pending') return lookAgain(needs, id, UNDER_WAY_MS)
   // At the start the whole is given, whatever the address has from elsewhere.
   const has = starting ? 0 : await lasting(needs, running)
   const missing = running.energy_per_transaction - has
@@ -88,8 +83,7 @@ async function supply(needs: Needs, id: string): Promise<boolean> {
 
 async function findRunning(sql: Sql | Tx, id: string): Promise<Running | undefined> {
   const [running] = await sql<Running>`
-    select s.*, plan.key as plan_key, plan.energy_per_transaction, plan.transactions_limit as plan_transactions_limit,
-           plan.included, plan.price_sun, o.state as order_state
+    select s.*, plan.key as plan_key, plan.energy_per_transaction, o.state as order_state
     from subscription as s join plan on plan.id = plan_id left join orders as o on o.id = order_id
     where s.id = ${id} and s.state in ('new', 'pending', 'active')`
   return running
@@ -103,10 +97,12 @@ async function lookAgain({ sql, clock }: Needs, id: string, ms: number): Promise
 /** The energy that the address has now and will still have when its oldest supply is over. */
 async function lasting({ sql, node }: Needs, { id, address }: Running): Promise<number> {
   const energy = await node.resource(address, 'energy')
+  // By their stake: a delegation has a margin over its amount, and that goes with it.
   const [ending] = await sql<{ amount: bigint }>`
-    select coalesce(sum(d.amount), 0)::bigint as amount from delegation as d
-    join subscription_supply as s on s.order_id = d.order_id
-    where s.subscription_id = ${id} and d.state = 'active'
+    select coalesce(ceil(sum(d.stake_sun) * max(pool.total_limit) / nullif(max(pool.total_weight), 0) / 1000000), 0)::bigint
+      as amount
+    from delegation as d join subscription_supply as s on s.order_id = d.order_id join pool on pool.resource = d.resource
+    where s.subscription_id = ${id} and d.state = 'active' and d.resource = 'energy'
       and d.expires_at <= (select head_time from chain) + ${RENEW_SECONDS} * interval '1 second'`
   return Math.max(0, Number(energy.left - (ending?.amount ?? 0n)))
 }
@@ -157,17 +153,16 @@ async function skipSupply(sql: Sql, { id, supplies }: Running): Promise<boolean>
   })
 }
 
-async function activate({ sql, clock }: Needs, { id, customer_id, total_sun }: Running): Promise<boolean> {
+/** Takes what the start costs: the address has its first energy. */
+export async function activate(tx: Tx, clock: Clock, { id, customer_id, total_sun }: Subscription): Promise<boolean> {
   const now = clock.now()
-  return sql.begin(async (tx) => {
-    await lockAccounts(tx, [customerAccount(customer_id)])
-    const [mine] = await tx`
-      update subscription set state = 'active', started_at = ${now}, look_at = ${now}
-      where id = ${id} and state = 'pending' returning 1`
-    if (!mine) return false
-    if (total_sun > 0n) await capture(tx, holdOf(id), now)
-    return true
-  })
+  await lockAccounts(tx, [customerAccount(customer_id)])
+  const [mine] = await tx`
+    update subscription set state = 'active', started_at = ${now}, look_at = ${now}
+    where id = ${id} and state = 'pending' returning 1`
+  if (!mine) return false
+  if (total_sun > 0n) await capture(tx, holdOf(id), now)
+  return true
 }
 
 async function giveUp(
@@ -193,66 +188,6 @@ async function expire(sql: Sql, { id, state }: Running, now: Date): Promise<bool
     update subscription set state = 'expired', stopped_at = ${now}, reason = 'its days are used up'
     where id = ${id} and state = 'active' returning 1`
   return ended.length > 0
-}
-
-/** Reads the blocks of the head for uses of energy by subscribed addresses. */
-export function useStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step {
-  return {
-    name: 'use',
-    rest_ms: 3_000,
-    wakes: ['supply', 'withdraw_supply'],
-    run: () =>
-      sql.begin((tx) =>
-        readBlocks(tx, { name: 'subscriptions', side: 'head' }, async (blocks) => {
-          const uses = blocks.flatMap(({ contents }) => contents.energy_uses)
-          const subscribed = await tx<{ id: string; customer_id: string; address: string }>`
-            select id, customer_id, address from subscription
-            where address = any(${[...new Set(uses.map((use) => use.owner))]}) and state = 'active'`
-          if (subscribed.length === 0) return
-          // All accounts at once, in the order of their ids: one by one could deadlock with a purchase.
-          await lockAccounts(tx, [...new Set(subscribed.map((one) => customerAccount(one.customer_id)))])
-          const ids = new Map(subscribed.map((one) => [one.address, one.id]))
-          for (const use of uses) {
-            const id = ids.get(use.owner)
-            if (id !== undefined) await noteUse(tx, clock, id, use)
-          }
-        }),
-      ),
-  }
-}
-
-/** Counts and charges one transaction, once. */
-async function noteUse(tx: Tx, clock: Clock, id: string, { tx_id, energy }: EnergyUse): Promise<void> {
-  await tx`select 1 from subscription where id = ${id} for update`
-  const running = await findRunning(tx, id)
-  if (running?.state !== 'active') return
-  const account = customerAccount(running.customer_id)
-  const free_sun = (await spendable(tx, account)) ?? 0n
-  const transactions = Number(
-    (energy + BigInt(running.energy_per_transaction) - 1n) / BigInt(running.energy_per_transaction),
-  )
-  const used = running.transactions_used + transactions
-  const beyond = Math.max(0, used - running.included) - Math.max(0, running.transactions_used - running.included)
-  const charged_sun = BigInt(beyond) * running.price_sun
-  const now = clock.now()
-  const paid = charged_sun <= free_sun
-  const counted = await tx`
-    insert into subscription_use (subscription_id, tx_id, energy, transactions, charged_sun, used_at)
-    values (${running.id}, ${tx_id}, ${energy}, ${transactions}, ${paid ? charged_sun : 0n}, ${now})
-    on conflict do nothing returning 1`
-  if (counted.length === 0) return
-  if (paid && charged_sun > 0n) {
-    const id = `subscription:${running.id}/${tx_id}`
-    await move(tx, { id, debit: account, credit: REVENUE, amount_sun: charged_sun, made_at: now })
-  }
-  const limit = narrower(running.transactions_limit, running.plan_transactions_limit)
-  const ended = !paid ? 'stopped' : limit > 0 && used >= limit ? 'expired' : null
-  const reason = ended === null ? null : paid ? 'its transactions are used up' : 'a transaction could not be paid'
-  await tx`
-    update subscription set transactions_used = ${used}, energy_used = energy_used + ${energy},
-      total_sun = total_sun + ${paid ? charged_sun : 0n}, look_at = ${now}, state = coalesce(${ended}::text, state),
-      reason = coalesce(${reason}::text, reason), stopped_at = ${ended === null ? null : now}
-    where id = ${running.id}`
 }
 
 /** What a subscription that has ended still has is due at once. */

@@ -118,7 +118,7 @@ const SmartContract = message({
 })
 
 /** An entry of a map of the protocol, which is a repeated message of key and value on the wire. */
-const Int64Entry = message({ key: [1, 'int64'], value: [2, 'int64'] })
+const Int64Entry = message({ key: [1, 'int64', 'kept'], value: [2, 'int64', 'kept'] })
 
 /** The message of each contract type that this code can read and write. */
 export const contractSchemas: Readonly<Record<string, Schema>> = {

@@ -35,7 +35,7 @@ export function recoverAddress(tx_id: string, signature: string): Address {
   const recovery = bytes[64]! >= 27 ? bytes[64]! - 27 : bytes[64]!
   const recovered = concatBytes(Uint8Array.of(recovery), bytes.subarray(0, 64))
   return addressOfPublicKey(
-    secp256k1.Signature.fromBytes(recovered, 'recovered').recoverPublicKey(hexToBytes(tx_id)).toBytes(true),
+    secp256k1.Signature.fromBytes(recovered, 'recovered').recoverPublicKey(hexToBytes(tx_id)).toBytes(false),
   )
 }
 

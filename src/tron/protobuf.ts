@@ -15,6 +15,8 @@ export type Field = {
   readonly number: number
   readonly type: Scalar | Enum | Schema
   readonly repeated: boolean
+  /** Written and kept even with its default: what every protobuf library does with keys and values of maps. */
+  readonly kept: boolean
 }
 export type Schema = { readonly fields: readonly Field[]; readonly by_number: ReadonlyMap<number, Field> }
 export type Message = { [name: string]: unknown }
@@ -24,11 +26,11 @@ export class MalformedMessage extends Error {
   override name = 'MalformedMessage'
 }
 
-type FieldSpec = readonly [number: number, type: Scalar | Enum | Schema, repeated?: 'repeated']
+type FieldSpec = readonly [number: number, type: Scalar | Enum | Schema, how?: 'repeated' | 'kept']
 
 export function message(spec: Record<string, FieldSpec>): Schema {
   const fields = Object.entries(spec)
-    .map(([name, [number, type, repeated]]) => ({ name, number, type, repeated: repeated === 'repeated' }))
+    .map(([name, [number, type, how]]) => ({ name, number, type, repeated: how === 'repeated', kept: how === 'kept' }))
     .sort((a, b) => a.number - b.number)
   return { fields, by_number: new Map(fields.map((field) => [field.number, field])) }
 }
@@ -56,7 +58,7 @@ function encodeInto(out: number[], schema: Schema, value: Message): void {
   for (const field of schema.fields) {
     const given = value[field.name]
     if (given === undefined || given === null) continue
-    if (!field.repeated) encodeField(out, field, given, false)
+    if (!field.repeated) encodeField(out, field, given, field.kept)
     else {
       if (!Array.isArray(given)) throw new MalformedMessage(`${field.name} is not a list`)
       for (const item of given) encodeField(out, field, item, true)
@@ -185,7 +187,7 @@ export function decode(schema: Schema, bytes: Uint8Array, depth = 0): Message {
       const list = (value[field.name] as unknown[] | undefined) ?? []
       list.push(item)
       value[field.name] = list
-    } else if (isDefault(field.type, item)) delete value[field.name]
+    } else if (!field.kept && isDefault(field.type, item)) delete value[field.name]
     else value[field.name] = item
   }
   return value

@@ -1,0 +1,172 @@
+// Every endpoint in turn, 200 requests a second, on the default set-up: `npm start` in a process of its own, with its
+// database, its chain with 3-second blocks, and its steps at work on what is bought. Requests go out at their times whether
+// or not the earlier ones are answered. The limit is 20 ms (p99) for each endpoint; those whose every call asks the chain
+// are shown, and are not held to it.
+//
+//   npm run bench -- mixed [--seconds N] [--rate N] [--json]
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { person } from '../devchain/scene.ts'
+import { devchainControl } from '../src/sandbox.ts'
+import { httpTransport } from '../src/tron/node.ts'
+import { type Access, type Reply, signedCall } from './load.ts'
+
+export const OPTIONS = { seconds: { type: 'string', default: '60' }, rate: { type: 'string', default: '200' } } as const
+
+const P99_LIMIT_MS = 20
+const WARM_UP_SECONDS = 5
+/** They ask the chain in every call. */
+const CHAIN_CALLS = ['/v1/estimate-energy', '/v1/address-info']
+const RECEIVERS = 50
+
+type Ready = { api_url: string; node_url: string; customer: Access; funded_accounts: { address: string }[] }
+type Call = { path: string; body: (n: number) => object; remember?: (id: string) => void }
+type Sample = { path: string; ms: number; code: number }
+
+export async function run({ json, numbers }: { json: boolean; numbers: Readonly<Record<string, number>> }) {
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
+  const service = spawn(
+    process.execPath,
+    [
+      join(import.meta.dirname, '../src/main.ts'),
+      'start',
+      ...['--port', '0', '--chain-port', '0', '--data-dir', folder, '--ready-file', join(folder, 'ready.json')],
+    ],
+    { stdio: 'ignore' },
+  )
+  try {
+    const ready = await untilReady(join(folder, 'ready.json'), service)
+    const seconds = numbers.seconds!
+    const starts = Math.ceil(((seconds + WARM_UP_SECONDS) * numbers.rate!) / 10)
+    const calls = await prepare(ready, starts)
+    await load(ready, calls, { rate: numbers.rate!, seconds: WARM_UP_SECONDS })
+    report(json, await load(ready, calls, { rate: numbers.rate!, seconds }))
+  } finally {
+    service.kill('SIGINT')
+    await new Promise((resolve) => (service.exitCode === null ? service.once('exit', resolve) : resolve(0)))
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function untilReady(file: string, service: ChildProcess): Promise<Ready> {
+  for (let tries = 0; tries < 600; tries++) {
+    const text = await readFile(file, 'utf8').catch(() => undefined)
+    if (text !== undefined) return JSON.parse(text) as Ready
+    if (service.exitCode !== null) throw new Error('the service has ended')
+    await delay(100)
+  }
+  throw new Error('the service was not ready within a minute')
+}
+
+/** What each endpoint is asked: things that succeed, and change something where the endpoint does. */
+async function prepare({ node_url, funded_accounts }: Ready, starts: number): Promise<Call[]> {
+  const control = devchainControl(node_url, httpTransport)
+  const subscribers = Array.from({ length: starts }, (_, i) => person(`subscriber-${i}`).address)
+  const receivers = Array.from({ length: RECEIVERS }, (_, i) => person(`receiver-${i}`).address)
+  for (const address of [...subscribers, ...receivers]) await control('fund', { address, sun: 1_000_000 })
+  const holder = funded_accounts[0]!.address
+  const receiver = (n: number) => receivers[n % RECEIVERS]!
+  const ids = { orders: [] as string[], checks: [] as string[], subscriptions: [] as string[] }
+  const nobody = '01jq7h6bvf6p5t1amnz6y3n8c4'
+  const latest = (from: string[], n: number) => ({ id: from.at(-1 - (n % Math.max(1, from.length))) ?? nobody })
+  let started = 0
+  const nothing = () => ({})
+  return [
+    { path: '/v1/services', body: nothing },
+    { path: '/v1/balance', body: nothing },
+    { path: '/v1/direct-recharge-info', body: nothing },
+    { path: '/v1/estimate-energy', body: (n) => ({ from_address: holder, to_address: receiver(n) }) },
+    { path: '/v1/calculate', body: (n) => ({ address: receiver(n), amount: 65_000, duration: 1 }) },
+    { path: '/v1/address-info', body: (n) => ({ address: receiver(n) }) },
+    {
+      path: '/v1/transaction/new',
+      body: (n) => ({ service: 'energy', params: { address: receiver(n), amount: 32_000, duration: 1 } }),
+      remember: (id) => ids.orders.push(id),
+    },
+    { path: '/v1/transaction/check', body: (n) => latest(ids.orders, n) },
+    { path: '/v1/subscriptions', body: nothing },
+    {
+      path: '/v1/subscription/start',
+      body: () => ({
+        subscription_id: 'unlimited_energy',
+        params: { address: subscribers[started++ % starts]!, duration: 0, transactions_limit: 0 },
+      }),
+      remember: (id) => ids.subscriptions.push(id),
+    },
+    { path: '/v1/subscription/check', body: (n) => latest(ids.subscriptions, n) },
+    // Code 21 until it is active.
+    { path: '/v1/subscription/stop', body: (n) => ({ id: ids.subscriptions[n % 1_000] ?? nobody }) },
+    { path: '/v1/subscriptions/history', body: () => ({ page: 1, per_page: 50 }) },
+    { path: '/v1/aml-checks', body: nothing },
+    {
+      path: '/v1/aml-checks/new',
+      body: (n) => ({ type: 'address', network: 'TRX', address: receiver(n) }),
+      remember: (id) => ids.checks.push(id),
+    },
+    { path: '/v1/aml-checks/check', body: (n) => latest(ids.checks, n) },
+    { path: '/v1/aml-checks/history', body: (n) => ({ page: 1 + (n % 10), per_page: 50 }) },
+  ]
+}
+
+/** Sends each request at its time. */
+async function load(
+  { api_url, customer }: Ready,
+  calls: readonly Call[],
+  { rate, seconds }: { rate: number; seconds: number },
+): Promise<Sample[]> {
+  const call = signedCall(api_url, customer)
+  const samples: Sample[] = []
+  const open: Promise<void>[] = []
+  const began_ms = performance.now()
+  const send = async ({ path, body, remember }: Call, n: number) => {
+    const sent_ms = performance.now()
+    const { code, result }: Reply = await call(path, body(n))
+    samples.push({ path, code, ms: performance.now() - sent_ms })
+    if (code === 0 && remember && result?.id !== undefined) remember(result.id)
+  }
+  for (let n = 0; n < rate * seconds; n++) {
+    const wait_ms = began_ms + (1_000 * n) / rate - performance.now()
+    if (wait_ms > 0) await delay(wait_ms)
+    open.push(send(calls[n % calls.length]!, Math.floor(n / calls.length)))
+  }
+  await Promise.all(open)
+  return samples
+}
+
+function report(json: boolean, samples: readonly Sample[]): void {
+  const round = (ms: number) => Math.round(ms * 10) / 10
+  const endpoints = [...Map.groupBy(samples, ({ path }) => path)].map(([path, taken]) => {
+    const times = taken.map(({ ms }) => ms).sort((a, b) => a - b)
+    const at = (share: number) => round(times[Math.min(times.length - 1, Math.floor(share * times.length))]!)
+    const codes: Record<string, number> = {}
+    for (const { code } of taken) codes[code] = (codes[code] ?? 0) + 1
+    return { path, requests: times.length, p50_ms: at(0.5), p99_ms: at(0.99), max_ms: round(times.at(-1)!), codes }
+  })
+  const held = endpoints.filter(({ path }) => !CHAIN_CALLS.includes(path))
+  const worst = held.reduce((a, b) => (b.p99_ms > a.p99_ms ? b : a))
+  const all = samples.map(({ ms }) => ms).sort((a, b) => a - b)
+  const figures = {
+    requests: samples.length,
+    p99_ms: round(all[Math.floor(0.99 * all.length)]!),
+    worst_p99_ms: worst.p99_ms,
+    worst_endpoint: worst.path,
+    failures: samples.filter(({ code }) => code === 500).length,
+    endpoints,
+  }
+  if (json) process.stdout.write(`${JSON.stringify(figures)}\n`)
+  else {
+    const lines = endpoints.map(({ path, requests, p50_ms, p99_ms, max_ms, codes }) => {
+      const note = CHAIN_CALLS.includes(path) ? 'asks the chain' : ''
+      const times = [p50_ms, p99_ms, max_ms].map((ms) => ms.toFixed(1).padStart(8)).join('')
+      return `${path.padEnd(28)}${String(requests).padStart(7)}${times}   ${JSON.stringify(codes)} ${note}`.trimEnd()
+    })
+    const head = `${''.padEnd(28)}requests  p50 ms  p99 ms  max ms   codes`
+    const sums = `worst p99 ${worst.p99_ms} ms (${worst.path}), limit ${P99_LIMIT_MS} ms; all together p99 ${figures.p99_ms} ms`
+    process.stdout.write(`${[head, ...lines, sums].join('\n')}\n`)
+  }
+  if (figures.failures > 0) process.exitCode = 1
+}

@@ -1,0 +1,138 @@
+// The interface of the official development image, as far as test suites written for it ask: `/admin/...` for funded
+// accounts and their keys, `/tre` for blocks on demand and transactions without signatures. What is not here is said to
+// be unknown, in the shape of JSON-RPC.
+
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { addressToHex, isAddress } from '../src/tron/address.ts'
+import { addressOf, type PrivateKey } from '../src/tron/keys.ts'
+import { accountOf } from './accounts.ts'
+import type { Answer, Exchange } from './http.ts'
+import { type Json, parseJson, printJson } from './json.ts'
+import { SUN_PER_TRX } from './parameters.ts'
+import type { Node } from './routes.ts'
+
+const ACCOUNTS = 10
+const ACCOUNTS_MAX = 1000
+const BALANCE_TRX = 10_000
+const BALANCE_TRX_MAX = 1_000_000_000
+const BLOCKS_MAX = 10_000
+
+/** Keys of funded accounts that whoever asks may have: those that the chain was started with, and batches made since. */
+export class KnownKeys {
+  readonly given: PrivateKey[] = []
+  readonly batches: PrivateKey[][] = []
+  private readonly seed: string
+
+  constructor(seed: string) {
+    this.seed = seed
+  }
+
+  /** Makes a batch of keys, which follow from the seed and the number of the batch. */
+  make(count: number): readonly PrivateKey[] {
+    const name = `${this.seed} batch ${this.batches.length}`
+    const keys = Array.from({ length: count }, (_, index) => bytesToHex(sha256(utf8ToBytes(`${name} key ${index}`))))
+    this.batches.push(keys)
+    return keys
+  }
+}
+
+type Quickstart = Node & { readonly known_keys: KnownKeys }
+
+const text = (body: string): Answer => ({ status: 200, body, content_type: 'text/plain;charset=utf-8' })
+
+/** A whole number of a query from 1 to some most; the usual one for anything else. */
+function countOf(query: URLSearchParams, name: string, usual: number, most: number): number {
+  const count = Number(query.get(name) ?? usual)
+  return Number.isInteger(count) && count >= 1 ? Math.min(count, most) : usual
+}
+
+function generate({ chain, known_keys }: Quickstart, query: URLSearchParams): void {
+  const sun = BigInt(countOf(query, 'defaultBalance', BALANCE_TRX, BALANCE_TRX_MAX)) * SUN_PER_TRX
+  for (const key of known_keys.make(countOf(query, 'accounts', ACCOUNTS, ACCOUNTS_MAX))) {
+    chain.decree({ kind: 'fund', address: addressToHex(addressOf(key)), sun })
+  }
+}
+
+function describe({ chain, known_keys }: Quickstart): string {
+  const keys = [...known_keys.given, ...known_keys.batches.flat()]
+  const lines = keys.map((key, index) => {
+    const address = addressOf(key)
+    const sun = accountOf(chain.headView(), addressToHex(address))?.balance ?? 0n
+    return `(${index}) ${address} (${sun / SUN_PER_TRX} TRX)`
+  })
+  return [
+    'Available Accounts',
+    ...lines,
+    '',
+    'Private Keys',
+    ...keys.map((key, index) => `(${index}) ${key}`),
+    '',
+  ].join('\n')
+}
+
+/** Answers `/admin/...`. */
+export function answerAdmin(node: Quickstart, { path }: Exchange): Answer {
+  const [route, query = ''] = path.split('?', 2)
+  switch (route) {
+    case '/admin/accounts-json': {
+      const { given, batches } = node.known_keys
+      const more = batches.map((privateKeys) => ({ privateKeys }))
+      return { status: 200, body: printJson({ privateKeys: given, more }) }
+    }
+    case '/admin/temporary-accounts-generation':
+      generate(node, new URLSearchParams(query))
+      return text(describe(node))
+    case '/admin/accounts':
+      return text(describe(node))
+    default:
+      return { status: 404, body: printJson({ error: 'Not Found' }) }
+  }
+}
+
+class Unknown extends Error {
+  override name = 'Unknown'
+}
+
+/** The addresses of a parameter: one, or a list. */
+function addressesOf(given: unknown): string[] {
+  const list: unknown[] = Array.isArray(given) ? given : [given]
+  return list.map((one) => {
+    if (!isAddress(one)) throw new Unknown(`${JSON.stringify(one)} is not an address`)
+    return addressToHex(one)
+  })
+}
+
+function run(node: Node, method: unknown, [first]: readonly unknown[]): Json {
+  if (method === 'tre_mine') {
+    const asked = (first as { blocks?: unknown } | undefined)?.blocks ?? 1
+    if (!Number.isInteger(asked) || Number(asked) < 1 || Number(asked) > BLOCKS_MAX) {
+      throw new Unknown(`blocks must be a whole number from 1 to ${BLOCKS_MAX}`)
+    }
+    for (let made = 0; made < Number(asked); made++) node.makeBlock()
+    return '0x0'
+  }
+  if (method === 'tre_unlockedAccounts') {
+    for (const address of addressesOf(first)) node.chain.impersonate(address, true)
+    return true
+  }
+  throw new Unknown(`the method ${String(method)} does not exist here`)
+}
+
+/** Answers `/tre`, which speaks JSON-RPC 2.0. */
+export function answerRpc(node: Node, { body }: Exchange): Answer {
+  let id: Json = null
+  const reply = (rest: { [name: string]: Json }): Answer => ({
+    status: 200,
+    body: printJson({ jsonrpc: '2.0', id, ...rest }),
+  })
+  try {
+    const asked = parseJson(body) as { id?: Json; method?: unknown; params?: unknown } | null
+    id = typeof asked?.id === 'number' || typeof asked?.id === 'string' ? asked.id : null
+    return reply({ result: run(node, asked?.method, Array.isArray(asked?.params) ? asked.params : []) })
+  } catch (error) {
+    if (error instanceof SyntaxError) return reply({ error: { code: -32700, message: 'Parse error' } })
+    if (error instanceof Unknown) return reply({ error: { code: -32602, message: error.message } })
+    throw error
+  }
+}
