@@ -295,7 +295,7 @@ create table delegation (
   constraint delegation_state check (state in ('delegating', 'active', 'reclaiming', 'ended', 'failed'))
 );
 create index delegation_of_order on delegation (order_id);
-create index delegation_of_wallet on delegation (wallet, resource) where (state in ('delegating', 'active'));
+create index delegation_of_wallet on delegation (wallet, resource, delegated_at) where (state in ('delegating', 'active'));
 create index delegation_open on delegation (attempt_id) where (state = 'delegating');
 create index delegation_reclaiming on delegation (reclaim_id) where (state = 'reclaiming');
 create index delegation_to_reclaim on delegation (expires_at) where (state = 'active');
@@ -572,6 +572,7 @@ create table pool_wallet (
   resource text not null,
   room_sun bigint not null,
   block_number bigint not null,
+  block_time timestamptz not null,
   constraint pool_wallet_pkey primary key (address, resource),
   constraint pool_wallet_resource foreign key (resource) references pool(resource)
 );
