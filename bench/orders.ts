@@ -61,7 +61,7 @@ async function prepare(folder: string, url: string, node_url: string): Promise<S
   const { sql, app } = serving
   // Only placing is measured: no steps run, so what they would keep up to date is set once.
   await app.steps.find((step) => step.name === 'follow')!.run()
-  await sql`update chain set seen_at = now() + interval '1 day'`
+  await sql`update chain set behind = 0, seen_at = now() + interval '1 day'`
   await sql`update pool set room = 1000000000000000, total_limit = 1, total_weight = 1`
   const keys: Task['keys'] = []
   const needs = { ...app, clock: systemClock, random: systemRandom }

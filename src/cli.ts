@@ -193,7 +193,7 @@ function needsOf({ sql, config, url, io }: Setting): Needs {
 
 /** The extended public key that deposit addresses are derived from: the operator's, or that of the sandbox. */
 async function depositKey(sql: Sql, { wallets_file, data_dir, database_url }: Config): Promise<string> {
-  if (wallets_file) return (await readWallets(wallets_file)).deposit_xpub
+  if (wallets_file) return (await readWallets(wallets_file, 'optional')).deposit_xpub
   const kept = await readFile(join(data_dir, 'sandbox.json'), 'utf8').catch(() => undefined)
   // A sandbox has a customer from the beginning, and with it an address to compare with.
   const [customer] = await sql`select 1 from customer limit 1`

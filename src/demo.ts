@@ -3,7 +3,8 @@
 // places, and ends.
 
 import { hash } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -28,25 +29,24 @@ type Transaction = {
 
 export async function demo(config: Config): Promise<void> {
   const data_dir = await mkdtemp(join(tmpdir(), 'penstock-demo-'))
+  // However it ends: a signal in the middle of it leaves nothing behind either.
+  process.once('exit', () => rmSync(data_dir, { recursive: true, force: true }))
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
   const say = config.json ? () => {} : (line = '') => process.stdout.write(`${line}\n`)
+  say('Starting PostgreSQL, a development chain and the service, on free ports.')
+  const local = await startLocal({
+    config: { ...config, data_dir, port: 0, chain_port: 0, role: 'all' },
+    log: silentLog,
+    throw_away: true,
+  })
   try {
-    say('Starting PostgreSQL, a development chain and the service, on free ports.')
-    const local = await startLocal({
-      config: { ...config, data_dir, port: 0, chain_port: 0, role: 'all' },
-      log: silentLog,
-      throw_away: true,
-    })
-    try {
-      const told = await tell(local, say)
-      if (config.json) process.stdout.write(`${JSON.stringify(told)}\n`)
-      if (!told.books_balanced) throw new Error('the books do not balance')
-    } finally {
-      await local.close()
-    }
-    say('Stopped, and everything of it is deleted.')
+    const told = await tell(local, say)
+    if (config.json) process.stdout.write(`${JSON.stringify(told)}\n`)
+    if (!told.books_balanced) throw new Error('the books do not balance')
   } finally {
-    await rm(data_dir, { recursive: true, force: true })
+    await local.close()
   }
+  say('Stopped, and everything of it is deleted.')
 }
 
 async function tell(local: Local, say: (line?: string) => void) {

@@ -124,7 +124,7 @@ async function serveOnly(config: Config): Promise<void> {
   if (!nodes) throw new Misuse('serve needs a chain: --node-url URL.')
   if (!wallets_file) throw new Misuse('serve needs the wallets it acts for: set PENSTOCK_WALLETS.')
   await clearReady(config)
-  const wallets = await readWallets(wallets_file)
+  const wallets = await readWallets(wallets_file, config.role === 'api' ? 'optional' : 'needed')
   const sealing = await sealingKeys(config)
   const serving = await serve({
     config,

@@ -37,7 +37,7 @@ const TRANSFER = '02'.padEnd(64, '0')
 type Key = { address: Address; private_key: PrivateKey }
 
 export type Sandbox = {
-  wallets: Wallets
+  wallets: Omit<Wallets, 'pool'> & { pool: Required<Wallet>[]; activation: Required<Wallet>; refund: Required<Wallet> }
   /** Owners of the pool wallets, of the activation wallet and of the refund wallet. */
   owners: Key[]
   funded_accounts: Key[]
@@ -91,7 +91,7 @@ export function deriveSandbox(phrase: string, pool_wallets = POOL_WALLETS): Sand
   const list = (account: number, length: number) => Array.from({ length }, (_, index) => keyAt(account, index))
   const owners = list(1, pool_wallets + 2)
   const hot = list(2, pool_wallets + 2)
-  const wallets = owners.map((owner, i): Wallet => {
+  const wallets = owners.map((owner, i): Required<Wallet> => {
     return { address: owner.address, permission_id: 2, private_key: hot[i]!.private_key }
   })
   const refund = wallets.pop()!
@@ -126,7 +126,7 @@ export async function prepareChain(needs: ChainNeeds, sandbox: Sandbox): Promise
   const roles = [
     ...pool.map((wallet) => ({ wallet, operations: DELEGATE_AND_RECLAIM })),
     { wallet: activation, operations: CREATE_ACCOUNTS },
-    ...(refund ? [{ wallet: refund, operations: TRANSFER }] : []),
+    { wallet: refund, operations: TRANSFER },
   ]
   for (const [i, { wallet, operations }] of roles.entries()) {
     const owner = sandbox.owners[i]!

@@ -12,10 +12,14 @@ const { wallets } = deriveSandbox('test test test test test test test test test 
 const text = JSON.stringify(wallets)
 
 test('a file of wallets is read as it is', () => {
-  assert.deepEqual(parseWallets(text, 'w.json'), wallets)
+  assert.deepEqual(parseWallets(text, 'w.json', 'needed'), wallets)
   const { refund, ...without } = wallets
   assert.ok(refund)
-  assert.deepEqual(parseWallets(JSON.stringify(without), 'w.json'), without)
+  assert.deepEqual(parseWallets(JSON.stringify(without), 'w.json', 'needed'), without)
+  const { private_key: _, ...keyless } = wallets.activation
+  const unsigned = JSON.stringify({ ...wallets, activation: keyless })
+  assert.throws(() => parseWallets(unsigned, 'w.json', 'needed'), /private_key of/)
+  assert.deepEqual(parseWallets(unsigned, 'w.json', 'optional').activation, keyless)
 })
 
 test('what is wrong with a file is one sentence that names it, and never shows a key', () => {
@@ -43,7 +47,7 @@ test('what is wrong with a file is one sentence that names it, and never shows a
   ]
   for (const change of wrong) {
     assert.throws(
-      () => parseWallets(JSON.stringify({ ...wallets, ...change }), 'w.json'),
+      () => parseWallets(JSON.stringify({ ...wallets, ...change }), 'w.json', 'needed'),
       (thrown) => {
         assert.ok(thrown instanceof Misuse, `${JSON.stringify(change)}: ${String(thrown)}`)
         assert.match(thrown.message, /^w\.json: [^\n]+\.$/)
@@ -56,7 +60,7 @@ test('what is wrong with a file is one sentence that names it, and never shows a
     )
   }
   for (const nonsense of ['', '{', '[]', 'null', '5', '"x"']) {
-    assert.throws(() => parseWallets(nonsense, 'w.json'), Misuse, nonsense)
+    assert.throws(() => parseWallets(nonsense, 'w.json', 'needed'), Misuse, nonsense)
   }
 })
 
@@ -64,11 +68,11 @@ test('a file that others can read is refused, and so is one that is not there', 
   const folder = await mkdtemp(join(tmpdir(), 'penstock-wallets-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const file = join(folder, 'wallets.json')
-  await assert.rejects(readWallets(file), Misuse)
+  await assert.rejects(readWallets(file, 'needed'), Misuse)
   await writeFile(file, text, { mode: 0o600 })
-  assert.deepEqual(await readWallets(file), wallets)
+  assert.deepEqual(await readWallets(file, 'needed'), wallets)
   for (const mode of [0o640, 0o604, 0o666]) {
     await chmod(file, mode)
-    await assert.rejects(readWallets(file), /chmod 600/)
+    await assert.rejects(readWallets(file, 'needed'), /chmod 600/)
   }
 })

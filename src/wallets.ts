@@ -23,15 +23,18 @@ export type Wallets = {
   deposit_xpub: string
 }
 
+/** Whether a wallet without its private_key is a mistake (where transactions are signed) or as it should be. */
+export type Keys = 'needed' | 'optional'
+
 /** Reads the file. Throws Misuse with what is wrong with it. */
-export async function readWallets(file: string): Promise<Wallets> {
+export async function readWallets(file: string, keys: Keys): Promise<Wallets> {
   const found = await stat(file).catch(() => undefined)
   if (!found) throw new Misuse(`There is no file with wallets at ${file}.`)
   if ((found.mode & 0o077) !== 0) throw new Misuse(`${file} holds keys and can be read by others: chmod 600 it.`)
-  return parseWallets(await readFile(file, 'utf8'), file)
+  return parseWallets(await readFile(file, 'utf8'), file, keys)
 }
 
-export function parseWallets(text: string, file: string): Wallets {
+export function parseWallets(text: string, file: string, keys: Keys): Wallets {
   const bad = (what: string) => new Misuse(`${file}: ${what}.`)
   let value: Partial<Wallets>
   try {
@@ -46,6 +49,7 @@ export function parseWallets(text: string, file: string): Wallets {
   for (const wallet of [...pool, activation, ...(refund ? [refund] : [])]) {
     if (!isAddress(wallet?.address)) throw bad('a wallet has no valid address')
     if (!Number.isInteger(wallet.permission_id)) throw bad(`permission_id of ${wallet.address} is not a whole number`)
+    if (wallet.private_key === undefined && keys === 'optional') continue
     if (!canSign(wallet)) throw bad(`private_key of ${wallet.address} is not a key`)
   }
   if (new Set(pool.map((wallet) => wallet.address)).size < pool.length) throw bad('a wallet is in the pool twice')
@@ -58,7 +62,7 @@ export function parseWallets(text: string, file: string): Wallets {
 
 function canSign({ private_key }: Wallet): boolean {
   try {
-    return isAddress(addressOf(private_key))
+    return private_key !== undefined && isAddress(addressOf(private_key))
   } catch {
     return false
   }
@@ -87,7 +91,8 @@ export async function checkWallets(node: Pick<Node, 'account'>, wallets: Wallets
     }
     const { permissions } = await node.account(address)
     const permission = permissions.find((one) => one.id === permission_id)
-    const key = permission?.keys.find((one) => one.address === addressOf(wallet.private_key))
+    const signer = wallet.private_key && addressOf(wallet.private_key)
+    const key = permission?.keys.find((one) => one.address === signer)
     if (!permission || !key || key.weight < permission.threshold) {
       complaints.push(`The key for ${address} (${kind}) cannot act alone with permission ${permission_id}.`)
       return

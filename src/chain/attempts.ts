@@ -10,7 +10,7 @@
 // configured node says that its solid chain, reaching as far, does not have it. Only then may its subject have another.
 // One that was never signed has no bytes that could be anywhere: it is dead when signing fails for minutes.
 
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, later } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import { allOrEach, type Step } from '../lib/step.ts'
@@ -124,8 +124,6 @@ async function signAll({ sql, sign }: Needs, head_time: Date, rows: readonly ToS
     where attempt.id = t.id and attempt.state = 'new'`
   return true
 }
-
-const later = (clock: Clock, ms: number) => new Date(clock.now().getTime() + ms)
 
 /** signed -> sent, and sent again until a block has it. No transaction is open while the nodes are asked. */
 export function sendStep({ sql, clock, node }: Needs): Step {

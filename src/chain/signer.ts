@@ -8,8 +8,9 @@ import { addressOf, type PrivateKey, sign } from '../tron/keys.ts'
 import type { Message } from '../tron/protobuf.ts'
 import { type Contract, decodeRawData, encodeRawData, transactionId } from '../tron/transaction.ts'
 
-/** A wallet that the service may act for: the account, and the key of one of its permissions (0 is the owner's). */
-export type Wallet = { address: Address; permission_id: number; private_key: PrivateKey }
+/** A wallet that the service may act for: the account, and the key of one of its permissions (0 is the owner's). A process
+ *  that signs nothing, an API alone, needs no keys. */
+export type Wallet = { address: Address; permission_id: number; private_key?: PrivateKey }
 
 export type SignerOptions = {
   pool: readonly Wallet[]
@@ -39,7 +40,7 @@ export function localSigner(options: SignerOptions): Signer {
   const policy = { pool, activation, refund, delegation_max_sun, refund_max_sun }
   for (const wallet of refund ? [...pool, activation, refund] : [...pool, activation]) {
     if (!isAddress(wallet.address)) throw new TypeError(`${wallet.address} is not the address of a wallet`)
-    addressOf(wallet.private_key)
+    if (wallet.private_key !== undefined) addressOf(wallet.private_key)
   }
   return async (raw_data) => {
     const decoded = decodeRawData(raw_data)
@@ -54,6 +55,7 @@ export function localSigner(options: SignerOptions): Signer {
     if (span_ms > EXPIRATION_MAX_MS) throw new SigningRefused('it is valid for more than a day')
     const wallet = walletFor(contract, policy)
     const tx_id = transactionId(raw_data)
+    if (wallet.private_key === undefined) throw new SigningRefused(`this process has no key for ${wallet.address}`)
     return { tx_id, signature: sign(tx_id, wallet.private_key) }
   }
 }

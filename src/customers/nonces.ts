@@ -1,7 +1,7 @@
 // Nonces of the second signature: each key uses each of its nonces once. They are kept for longer than a signature
 // holds, which is until 300 seconds after its own time, itself at most 300 seconds ahead of ours.
 
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, later } from '../lib/clock.ts'
 import type { Sql } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
 
@@ -18,6 +18,7 @@ export async function useNonces(sql: Sql, uses: readonly NonceUse[], seen_at: Da
     insert into api_key_nonce (key_id, nonce, seen_at)
     select key_id, nonce, ${seen_at}::timestamptz
     from unnest(${uses.map((use) => use.key_id)}::text[], ${uses.map((use) => use.nonce)}::text[]) as used (key_id, nonce)
+    order by 1, 2
     on conflict do nothing returning key_id, nonce`
   const name = (use: NonceUse) => `${use.key_id} ${use.nonce}`
   const fresh = new Set(rows.map(name))
@@ -30,7 +31,7 @@ export function pruneNonces({ sql, clock }: { sql: Sql; clock: Clock }): Step {
     name: 'prune_nonces',
     rest_ms: 60_000,
     async run() {
-      const before = new Date(clock.now().getTime() - KEPT_SECONDS * 1000)
+      const before = later(clock, -KEPT_SECONDS * 1000)
       const pruned = await sql`
         delete from api_key_nonce where (key_id, nonce) in (
           select key_id, nonce from api_key_nonce where seen_at < ${before} limit ${PRUNED_AT_ONCE})

@@ -5,6 +5,11 @@ export type Clock = { now(): Date }
 
 export const systemClock: Clock = { now: () => new Date() }
 
+/** So many milliseconds from now; before now when negative. */
+export function later(clock: Clock, ms: number): Date {
+  return new Date(clock.now().getTime() + ms)
+}
+
 /** The given instant in the wire's form, whole seconds in UTC: `2026-10-08T15:26:32Z`. */
 export function wireTime(at: Date): string {
   return `${at.toISOString().slice(0, 19)}Z`

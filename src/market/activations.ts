@@ -8,7 +8,7 @@
 import { enqueueAttempt } from '../chain/attempts.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
-import type { Sql } from '../lib/sql.ts'
+import type { Sql, Tx } from '../lib/sql.ts'
 import { eachRow, type Step } from '../lib/step.ts'
 import { type Address, addressToHex } from '../tron/address.ts'
 import type { Node } from '../tron/node.ts'
@@ -28,7 +28,7 @@ const AT_ONCE = 50
 
 /** new -> activating, and the orders that pay for it become pending. */
 export function activateStep(needs: Needs): Step {
-  const { sql, activation_wallet } = needs
+  const { sql } = needs
   return {
     name: 'activate',
     rest_ms: 1_000,
@@ -36,25 +36,28 @@ export function activateStep(needs: Needs): Step {
     async run() {
       const rows = await sql<{ id: string; address: Address }>`
         select id, address from activation where state = 'new' order by made_at, id limit ${AT_ONCE}`
-      let moved = false
-      for (const { id, address } of rows) {
-        await sql.begin(async (tx) => {
-          const [mine] = await tx`select 1 from activation where id = ${id} and state = 'new' for update skip locked`
-          if (!mine) return
-          moved = true
-          const creation = contract(
-            'AccountCreateContract',
-            { owner_address: addressToHex(activation_wallet.address), account_address: addressToHex(address) },
-            activation_wallet.permission_id,
-          )
-          const attempt_id = await enqueueAttempt(tx, needs, { subject: `activate:${id}`, contract: creation })
-          await tx`update activation set state = 'activating', attempt_id = ${attempt_id} where id = ${id}`
-          await tx`update orders set state = 'pending' where activation_id = ${id} and activate and state = 'new'`
-        })
-      }
-      return moved
+      return eachRow(
+        rows,
+        ({ id, address }) => sql.begin((tx) => activate(tx, needs, { id, address })),
+        async () => {},
+      )
     },
   }
+}
+
+async function activate(tx: Tx, needs: Needs, { id, address }: { id: string; address: Address }): Promise<boolean> {
+  const [mine] = await tx`select 1 from activation where id = ${id} and state = 'new' for update skip locked`
+  if (!mine) return false
+  const { activation_wallet } = needs
+  const creation = contract(
+    'AccountCreateContract',
+    { owner_address: addressToHex(activation_wallet.address), account_address: addressToHex(address) },
+    activation_wallet.permission_id,
+  )
+  const attempt_id = await enqueueAttempt(tx, needs, { subject: `activate:${id}`, contract: creation })
+  await tx`update activation set state = 'activating', attempt_id = ${attempt_id} where id = ${id}`
+  await tx`update orders set state = 'pending' where activation_id = ${id} and activate and state = 'new'`
+  return true
 }
 
 type Tried = { id: string; address: Address; attempt: 'included' | 'solid' | 'dead' }

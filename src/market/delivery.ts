@@ -6,7 +6,7 @@
 // whole waits and does not stop the others. One that has waited for too long is left to settlement, which gives the money
 // back; a success of which a fork took a part back is delivered however long it takes.
 
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, later } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import { allOrEach, type Step } from '../lib/step.ts'
@@ -23,8 +23,6 @@ export const WAIT_MAX_MS = 600_000
 export const TRIES_MAX = 3
 const LOOK_AGAIN_MS = 3_000
 const AT_ONCE = 200
-
-const later = (clock: Clock, ms: number) => new Date(clock.now().getTime() + ms)
 
 export function delegateStep(needs: Needs): Step {
   const { sql, clock } = needs

@@ -73,7 +73,7 @@ export type Needs = {
 /** The hold that pays for an order. */
 export const holdOf = (order_id: string) => `order:${order_id}`
 
-const BATCH_MAX = 256
+const BATCH_MAX = 128
 
 /** Places one purchase; concurrent calls share a transaction. Throws the refusals of the wire, in its order. */
 export function orderPlacer(needs: Needs): (purchase: Purchase) => Promise<Placed> {

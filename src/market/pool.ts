@@ -113,7 +113,7 @@ export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
   return { rooms, ratio }
 }
 
-/** Asks the chain about every wallet. It runs after each block. */
+/** Asks the chain about every wallet. It runs after each block; more room than before is worth another look at what waits. */
 export function surveyStep({ sql, node, pool }: { sql: Sql; node: Node; pool: readonly Address[] }): Step {
   return {
     name: 'survey',
@@ -121,19 +121,22 @@ export function surveyStep({ sql, node, pool }: { sql: Sql; node: Node; pool: re
     wakes: ['delegate'],
     async run() {
       const head = await node.head()
+      let grew = false
       for (const resource of RESOURCES) {
         const found = await Promise.all(pool.map((wallet) => node.delegable(wallet, resource)))
         const [ratio] = await Promise.all(pool.slice(0, 1).map((wallet) => node.resource(wallet, resource)))
-        if (ratio) await sql.begin((tx) => noteSurvey(tx, { resource, pool, found, ratio, head }))
+        if (!ratio) continue
+        const more = await sql.begin((tx) => noteSurvey(tx, { resource, pool, found, ratio, head }))
+        grew = grew || more
       }
-      return false
+      return grew
     },
   }
 }
 
 type Survey = { resource: Resource; pool: readonly Address[]; found: bigint[]; ratio: Ratio; head: BlockHead }
 
-async function noteSurvey(tx: Tx, { resource, pool, found, ratio, head }: Survey): Promise<void> {
+async function noteSurvey(tx: Tx, { resource, pool, found, ratio, head }: Survey): Promise<boolean> {
   await tx`delete from pool_wallet where resource = ${resource} and not address = any(${pool})`
   await tx`
     insert into pool_wallet (address, resource, room_sun, block_number, block_time)
@@ -143,7 +146,9 @@ async function noteSurvey(tx: Tx, { resource, pool, found, ratio, head }: Survey
       block_time = excluded.block_time`
   const { rooms } = await lockRooms(tx, resource)
   const room = rooms.reduce((sum, one) => sum + sellable(one.room_sun, ratio), 0)
+  const [before] = await tx<{ room: bigint }>`select room from pool where resource = ${resource}`
   await tx`
     update pool set room = ${room}, total_limit = ${ratio.total_limit}, total_weight = ${ratio.total_weight}
     where resource = ${resource}`
+  return before !== undefined && room > before.room
 }

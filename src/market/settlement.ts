@@ -9,7 +9,7 @@
 
 import { addSpending } from '../customers/spending.ts'
 import { capture, captureAll, customerAccount, lockAccounts, release } from '../ledger/ledger.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, later } from '../lib/clock.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import { allOrEach, eachRow, type Step } from '../lib/step.ts'
 import type { Delegation } from './delegations.ts'
@@ -21,8 +21,6 @@ export type Needs = { sql: Sql; clock: Clock }
 
 const LOOK_AGAIN_MS = 3_000
 const AT_ONCE = 200
-
-const later = (clock: Clock, ms: number) => new Date(clock.now().getTime() + ms)
 
 export function settleStep(needs: Needs): Step {
   return {
