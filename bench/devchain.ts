@@ -17,6 +17,8 @@ import { contract, encodeRawData, encodeTransaction, transactionId } from '../sr
 
 const SENDERS = 50
 const SENT = 5000
+/** A node is busy when more than 2,000 wait. */
+const SENT_PER_BLOCK = 1500
 const CONNECTIONS = 16
 const LARGE_BLOCK = 5000
 const WALLETS = 4
@@ -127,6 +129,8 @@ type Started = { readonly url: string; readonly first_answer_ms: number; stop():
 async function start(...options: string[]): Promise<Started> {
   const started_ms = performance.now()
   const child = spawn(process.execPath, [cli, '--port', '0', '--block-time', '0', ...options])
+  // A measurement that fails leaves nothing running.
+  process.once('exit', () => child.kill())
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const url = await new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
@@ -162,7 +166,7 @@ function ask(url: string, path: string, body: string, agent: Agent | false = fal
   })
 }
 
-/** Transactions that the command's HTTP interface takes in a second, over several connections. */
+/** Transactions that the command's HTTP interface takes in a second, over several connections, blocks included. */
 async function broadcastsPerSecond(): Promise<number> {
   const served = await start()
   for (const key of keys) {
@@ -177,6 +181,7 @@ async function broadcastsPerSecond(): Promise<number> {
       for (let next = waiting.pop(); next; next = waiting.pop()) {
         const answer = await ask(served.url, '/wallet/broadcasthex', JSON.stringify({ transaction: next.hex }), agent)
         if (!answer.includes('"result":true')) throw new Error(answer)
+        if (waiting.length % SENT_PER_BLOCK === 0) await ask(served.url, '/devchain/mine', '{}', agent)
       }
     }),
   )

@@ -22,6 +22,8 @@ const WARM_UP_SECONDS = 5
 /** They ask the chain in every call. */
 const CHAIN_CALLS = ['/v1/estimate-energy', '/v1/address-info']
 const RECEIVERS = 50
+/** How many younger ones there are when a subscription is stopped: some ten seconds' worth. */
+const STOP_LAG = 120
 
 type Ready = { api_url: string; node_url: string; customer: Access; funded_accounts: { address: string }[] }
 type Call = { path: string; body: (n: number) => object; remember?: (id: string) => void }
@@ -74,6 +76,7 @@ async function prepare({ node_url, funded_accounts }: Ready, starts: number): Pr
   const nobody = '01jq7h6bvf6p5t1amnz6y3n8c4'
   const latest = (from: string[], n: number) => ({ id: from.at(-1 - (n % Math.max(1, from.length))) ?? nobody })
   let started = 0
+  let stopped = 0
   const nothing = () => ({})
   return [
     { path: '/v1/services', body: nothing },
@@ -98,8 +101,8 @@ async function prepare({ node_url, funded_accounts }: Ready, starts: number): Pr
       remember: (id) => ids.subscriptions.push(id),
     },
     { path: '/v1/subscription/check', body: (n) => latest(ids.subscriptions, n) },
-    // Code 21 until it is active.
-    { path: '/v1/subscription/stop', body: (n) => ({ id: ids.subscriptions[n % 1_000] ?? nobody }) },
+    // Those that are old enough to be active, each once; the first few of the warm-up are not yet.
+    { path: '/v1/subscription/stop', body: () => ({ id: ids.subscriptions[stopped++ - STOP_LAG] ?? nobody }) },
     { path: '/v1/subscriptions/history', body: () => ({ page: 1, per_page: 50 }) },
     { path: '/v1/aml-checks', body: nothing },
     {

@@ -32,8 +32,10 @@ test('the command prints where it listens, its accounts with their keys, and a l
 
 test('an option that makes no sense ends it with one line', async () => {
   const wrong: [string[], string][] = [
-    [['--accounts', 'many'], '--accounts must be a whole number of 0 or more'],
-    [['--block-time=-1'], '--block-time must be a number of 0 or more'],
+    [['--accounts', 'many'], '--accounts must be a whole number of 0 or more and at most 100000'],
+    [['--block-time=-1'], '--block-time must be a number of 0 or more and at most 86400'],
+    [['--port', '65536'], '--port must be a whole number of 0 or more and at most 65535'],
+    [['--genesis-time', 'noon'], '--genesis-time must be a date, or milliseconds since 1970'],
     [['--genesis-parent', 'ab'], '--genesis-parent must be 64 hexadecimal characters'],
     [['--mnemonic', 'one two'], '--mnemonic is not a BIP-39 phrase'],
     [['--instant', '--traffic', '1'], '--traffic does not go with --instant'],
@@ -46,10 +48,43 @@ test('an option that makes no sense ends it with one line', async () => {
   assert.match((await run('--nonsense')).err, /^Unknown option '--nonsense'/)
 })
 
+/** The id of the head after a funding and two blocks, which only calls make. */
+async function headOf(...options: string[]): Promise<unknown> {
+  const child = spawn(process.execPath, [cli, '--port', '0', '--block-time', '0', ...options])
+  const url = await new Promise<string>((resolve) => {
+    let out = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      out += chunk.toString()
+      const [found] = out.match(/http:\/\/\S+\n/) ?? []
+      if (found !== undefined) resolve(found.trim())
+    })
+  })
+  const post = async (path: string, body: object) =>
+    (await (await fetch(url + path, { method: 'POST', body: JSON.stringify(body) })).json()) as { blockID?: string }
+  await post('/devchain/fund', { address: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t', sun: 5 })
+  await post('/devchain/mine', { blocks: 2 })
+  const { blockID } = await post('/wallet/getnowblock', {})
+  child.kill('SIGTERM')
+  await new Promise((resolve) => child.once('close', resolve))
+  return blockID
+}
+
+test('with blocks on demand only, the same seed, time and calls give the same blocks', async () => {
+  const time = ['--genesis-time', '2026-01-02T03:04:05Z']
+  const [one, again, otherwise] = [
+    await headOf(...time),
+    await headOf(...time),
+    await headOf(...time, '--seed', 'other'),
+  ]
+  assert.equal(typeof one, 'string')
+  assert.equal(again, one)
+  assert.notEqual(otherwise, one)
+})
+
 test('help names every option', async () => {
   const { code, out } = await run('--help')
   assert.equal(code, 0)
-  for (const option of ['port', 'instant', 'data-dir', 'solid-lag', 'unfreeze-delay', 'traffic']) {
+  for (const option of ['port', 'instant', 'data-dir', 'solid-lag', 'unfreeze-delay', 'genesis-time', 'traffic']) {
     assert.ok(out.includes(`--${option}`), option)
   }
 })

@@ -21,6 +21,8 @@ const USAGE = `penstock-devchain: a TRON development chain that speaks the node'
   --accounts <n>           how many accounts to fund with 1,000,000 TRX each (default 10)
   --mnemonic <words>       where their keys come from, m/44'/195'/0'/0/i
   --seed <text>            what everything else derives from (default: penstock)
+  --genesis-time <time>    when the chain begins, as a date or in milliseconds; with the same seed, the same calls then
+                           give the same chain, byte for byte (default: now; with blocks on demand only: midnight UTC)
   --data-dir <path>        where to keep the chain across restarts (default: in memory)
   --solid-lag <blocks>     how far the solid block is behind the head (default 18)
   --energy-weight <trx>    TRX that the rest of the network has staked for energy (default: the main network's)
@@ -34,6 +36,8 @@ const USAGE = `penstock-devchain: a TRON development chain that speaks the node'
 /** Known to everybody: never send real money to its accounts. */
 const PUBLIC_MNEMONIC = 'test test test test test test test test test test test junk'
 const FUNDING_SUN = 1_000_000_000_000n
+/** Times are not negative: there must be room for the blocks that the chain begins with. */
+const LAG_OF_GENESIS_MS = 86_400_000
 
 /** The seed of a BIP-39 phrase. Node's own PBKDF2: the start of the command is waited for. */
 const seedOf = (mnemonic: string) => pbkdf2Sync(mnemonic.normalize('NFKD'), 'mnemonic', 2048, 64, 'sha512')
@@ -51,6 +55,7 @@ const options = {
   accounts: { type: 'string', default: '10' },
   mnemonic: { type: 'string', default: PUBLIC_MNEMONIC },
   seed: { type: 'string', default: 'penstock' },
+  'genesis-time': { type: 'string' },
   'data-dir': { type: 'string' },
   'solid-lag': { type: 'string', default: '18' },
   'energy-weight': { type: 'string', default: String(mainnetWeights.energy_weight_trx) },
@@ -61,11 +66,35 @@ const options = {
   help: { type: 'boolean', default: false },
 } as const
 
+/** The most that an option may be, where more would only hang. */
+const most: Readonly<Record<string, number>> = {
+  port: 65_535,
+  'block-time': 86_400,
+  accounts: 100_000,
+  'solid-lag': 100_000,
+  'unfreeze-delay': 3_155_760_000,
+  traffic: 5_000,
+}
+
 function numberOf(name: string, text: string, whole: boolean): number {
   const value = Number(text)
-  const fits = text.trim() !== '' && Number.isFinite(value) && value >= 0 && (!whole || Number.isSafeInteger(value))
-  if (!fits) throw new TypeError(`--${name} must be a ${whole ? 'whole ' : ''}number of 0 or more`)
+  const bound = most[name] ?? Number.MAX_SAFE_INTEGER
+  const fits = text.trim() !== '' && value >= 0 && value <= bound && (!whole || Number.isInteger(value))
+  if (!fits) {
+    const upper = most[name] === undefined ? '' : ` and at most ${bound}`
+    throw new TypeError(`--${name} must be a ${whole ? 'whole ' : ''}number of 0 or more${upper}`)
+  }
   return value
+}
+
+/** When the chain begins. Where only calls move it, all runs of a day begin alike, and are the same for the same calls. */
+function genesisOf(text: string | undefined, on_demand: boolean): number {
+  if (text === undefined) return on_demand ? new Date().setUTCHours(0, 0, 0, 0) : Date.now()
+  const time_ms = /^\d+$/.test(text) ? Number(text) : Date.parse(text)
+  if (!Number.isSafeInteger(time_ms) || time_ms < LAG_OF_GENESIS_MS) {
+    throw new TypeError('--genesis-time must be a date, or milliseconds since 1970')
+  }
+  return time_ms
 }
 
 type Settings = { serve: ServeOptions; keys: PrivateKey[]; seed: string; traffic: number }
@@ -82,12 +111,14 @@ function readSettings(): Settings | undefined {
     throw new TypeError('--genesis-parent must be 64 hexadecimal characters')
   }
   const keys = keysOf(values.mnemonic, count('accounts'))
+  const block_time_seconds = numberOf('block-time', values['block-time'], false)
   const serve: ServeOptions = {
     port: count('port'),
     host: values.host,
     seed: values.seed,
     instant: values.instant,
-    block_time_seconds: numberOf('block-time', values['block-time'], false),
+    block_time_seconds,
+    genesis_time_ms: genesisOf(values['genesis-time'], block_time_seconds === 0 && !values.instant),
     solid_lag_blocks: count('solid-lag'),
     rest_of_network: {
       energy_weight_trx: BigInt(count('energy-weight')),

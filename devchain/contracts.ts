@@ -1,6 +1,7 @@
 // The contract types that the chain executes. All others of the protocol are understood, and refused.
 
 import { ContractType } from '../src/tron/contracts.ts'
+import { absentContracts } from './absent.ts'
 import { issueAsset, participate, transferAsset, unfreezeAsset, updateAsset } from './assets.ts'
 import { triggerContract } from './calls.ts'
 import { delegate, undelegate } from './delegations.ts'
@@ -33,6 +34,7 @@ const noOldStake: Contract = {
 }
 
 const contracts: Readonly<Record<string, Contract>> = {
+  ...absentContracts,
   AccountCreateContract: createAccount,
   TransferContract: transfer,
   FreezeBalanceV2Contract: freeze,

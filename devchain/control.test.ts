@@ -181,6 +181,14 @@ test('the interface of the official image gives keys of funded accounts, blocks 
   assert.match(wrong({ method: 'tre_unlockedAccounts', params: ['x'] }), /not an address/)
 })
 
+test('accounts that are made are solid at once', () => {
+  const on = new Scene()
+  on.devchain.request('GET', '/admin/temporary-accounts-generation?accounts=1', '')
+  const { more } = on.get('/admin/accounts-json') as { more: { privateKeys: string[] }[] }
+  const address = addressOf(more[0]!.privateKeys[0]!)
+  assert.equal(on.get(`/walletsolidity/getaccount?address=${address}&visible=true`).balance, 10_000_000_000)
+})
+
 test('the state says where the chain stands', () => {
   const on = scene()
   const state = on.get('/devchain/state') as { head: { id: string }; pending: number; faults: unknown[] }

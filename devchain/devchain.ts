@@ -98,8 +98,8 @@ export class Devchain implements Node {
 
   /** One HTTP exchange without a socket. `path` may carry a query; `body` is the raw text, '' when there is none. A
    *  status of 0 stands for a connection that ended without an answer. */
-  request(method: string, path: string, body: string): Answer {
-    const exchange = { method, path, body }
+  request(method: string, path: string, body: string, content_type = 'application/json'): Answer {
+    const exchange = { method, path, body, content_type }
     if (path.startsWith('/devchain/')) return answerControl(this, exchange)
     if (path.startsWith('/admin/')) return answerAdmin(this, exchange)
     if (path === '/tre') return answerRpc(this, exchange)

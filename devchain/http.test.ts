@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { addressToHex } from '../src/tron/address.ts'
+import { USDT } from './devchain.ts'
 import { person, Scene, TRX } from './scene.ts'
 
 const alice = person('alice')
@@ -68,6 +70,18 @@ test('malformed requests get the exceptions of the node, with status 200', () =>
     said('/wallet/createtransaction', `{"owner_address":"${alice.hex}","to_address":"${alice.hex}","amount":5}`),
     'class org.tron.core.exception.ContractValidateException : Cannot transfer TRX to yourself.',
   )
+})
+
+test('a form is read like a query, and hexadecimal text may have 0x in front', () => {
+  const on = scene()
+  const form = 'application/x-www-form-urlencoded'
+  const post = (body: string) => on.devchain.request('POST', '/wallet/getaccount', body, form).body
+  const asked = on.get(`/wallet/getaccount?address=${alice.address}&visible=true`)
+  assert.deepEqual(JSON.parse(post(`address=${alice.address}&visible=true`)), asked)
+  assert.deepEqual(JSON.parse(post(`{"address":"${alice.address}","visible":true}`)), asked)
+  assert.deepEqual(on.post('/wallet/getaccount', { address: `0x${alice.hex}` }), on.account(alice))
+  const { id } = on.devchain.head
+  assert.equal(on.post('/wallet/getblockbyid', { value: `0x${id}` }).blockID, id)
 })
 
 test('what does not exist is 404, other methods are 405, and what changes something answers a GET with nothing', () => {
@@ -213,16 +227,29 @@ test('every builder gives a transaction of its contract, with numbers or names f
 
 test('what the chain does not execute is refused where it is built and where it is broadcast, each in its own shape', () => {
   const on = scene()
-  const inject = { exchange_id: 1n, token_id: '5f', quant: 1n }
+  const exchange = { first_token_id: '5f', second_token_id: '31', first_token_balance: 1n, second_token_balance: 1n }
   assert.equal(
-    on.post('/wallet/exchangeinject', { owner_address: alice.hex, ...inject }).Error,
-    'class org.tron.core.exception.ContractValidateException : ExchangeInjectContract is not executed by this chain',
+    on.post('/wallet/exchangecreate', { owner_address: alice.hex, ...exchange }).Error,
+    'class org.tron.core.exception.ContractValidateException : ExchangeCreateContract is not executed by this chain',
   )
-  const sent = on.send(alice, 'ExchangeInjectContract', inject)
+  const sent = on.send(alice, 'ExchangeCreateContract', exchange)
   assert.equal(sent.code, 'CONTRACT_VALIDATE_ERROR')
-  assert.equal(sent.message, 'Contract validate error : ExchangeInjectContract is not executed by this chain')
+  assert.equal(sent.message, 'Contract validate error : ExchangeCreateContract is not executed by this chain')
   const old = on.send(alice, 'UnfreezeBalanceContract', { resource: 'ENERGY' })
   assert.equal(old.message, 'Contract validate error : no frozenBalance(Energy)')
+  const words = (type: string, message: object) => String(on.send(alice, type, { ...message }).message).slice(26)
+  assert.equal(words('ExchangeTransactionContract', { exchange_id: 3n }), 'Exchange[3] not exists')
+  assert.equal(words('ProposalApproveContract', { proposal_id: 1n }), `Witness[${alice.address}] not exists`)
+  assert.equal(words('ProposalDeleteContract', { proposal_id: 1n }), 'Proposal[1] not exists')
+  assert.equal(words('ClearABIContract', { contract_address: bob.hex }), 'Contract not exists')
+  const token = { contract_address: addressToHex(USDT), consume_user_resource_percent: 5n, origin_energy_limit: 1n }
+  const stranger = `Account[${alice.address}] is not the owner of the contract`
+  assert.equal(words('UpdateSettingContract', token), stranger)
+  assert.equal(words('UpdateEnergyLimitContract', token), stranger)
+  assert.equal(
+    words('UpdateEnergyLimitContract', { ...token, origin_energy_limit: 0n }),
+    'origin energy limit must be > 0',
+  )
   const built = { raw_data: { contract: [{ type: 'NoSuchContract', parameter: { value: {} } }] }, signature: ['00'] }
   const answer = on.post('/wallet/broadcasttransaction', built)
   assert.equal(answer.code, 'CONTRACT_VALIDATE_ERROR')

@@ -17,7 +17,13 @@ import { NodeException, parseException } from './messages.ts'
 import { Refusal } from './refusal.ts'
 import { Arguments, type Node, type Routes } from './routes.ts'
 
-export type Exchange = { readonly method: string; readonly path: string; readonly body: string }
+export type Exchange = {
+  readonly method: string
+  readonly path: string
+  readonly body: string
+  /** Only forms matter: everything else is read as JSON. */
+  readonly content_type?: string
+}
 
 /** Status 0 stands for a connection that ends without an answer. */
 export type Answer = {
@@ -110,7 +116,8 @@ function notFound(path: string): Answer {
 }
 
 /** Answers a request for `/wallet/...`, `/walletsolidity/...` or `/healthcheck`. Anything else is 404. */
-export function answerWallet(node: Node, { method, path, body }: Exchange): Answer {
+export function answerWallet(node: Node, exchange: Exchange): Answer {
+  const { method, path, body } = exchange
   const [route_path = '', query = ''] = path.split('?', 2)
   if (route_path === '/healthcheck') return { status: 200, body: printJson({ ok: true }) }
   const [, root, name = '', ...rest] = (otherPlaces[route_path] ?? route_path).split('/')
@@ -124,7 +131,7 @@ export function answerWallet(node: Node, { method, path, body }: Exchange): Answ
   const failed = failAtOnce(node)
   if (failed) return failed
   const answer = attempt(() => {
-    const given = readArguments(method, query, body)
+    const given = readArguments(exchange, query)
     const json = route.answer({ ...node, given, solid })
     return method === 'GET' && given.flag('int64_as_string') && !route.int64_as_number ? int64AsText(json) : json
   })
@@ -153,9 +160,13 @@ function attempt(work: () => Json): Answer {
   }
 }
 
-function readArguments(method: string, query: string, body: string): Arguments {
+/** A form is read like a query, unless it is JSON that a client has sent without saying so. */
+function readArguments({ method, body, content_type = '' }: Exchange, query: string): Arguments {
   const members = Object.fromEntries(new URLSearchParams(query))
   if (method === 'GET' || body.trim() === '') return new Arguments(members)
+  if (content_type.startsWith('application/x-www-form-urlencoded') && !body.trimStart().startsWith('{')) {
+    return new Arguments({ ...members, ...Object.fromEntries(new URLSearchParams(body)) })
+  }
   const parsed = parseJson(body)
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
     throw new NodeException('com.alibaba.fastjson.JSONException', 'expect an object')

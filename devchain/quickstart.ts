@@ -47,11 +47,14 @@ function countOf(query: URLSearchParams, name: string, usual: number, most: numb
   return Number.isInteger(count) && count >= 1 ? Math.min(count, most) : usual
 }
 
-function generate({ chain, known_keys }: Quickstart, query: URLSearchParams): void {
+/** Funds new accounts, and makes so many blocks that they are solid: who asks for them uses them at once. */
+function generate(node: Quickstart, query: URLSearchParams): void {
+  const { chain, known_keys } = node
   const sun = BigInt(countOf(query, 'defaultBalance', BALANCE_TRX, BALANCE_TRX_MAX)) * SUN_PER_TRX
   for (const key of known_keys.make(countOf(query, 'accounts', ACCOUNTS, ACCOUNTS_MAX))) {
     chain.decree({ kind: 'fund', address: addressToHex(addressOf(key)), sun })
   }
+  for (let made = 0; made <= chain.solid_lag_blocks; made++) node.makeBlockNow()
 }
 
 function describe({ chain, known_keys }: Quickstart): string {

@@ -142,9 +142,9 @@ function exchange(devchain: Devchain, request: IncomingMessage, response: Server
 }
 
 /** What throws is a bug of this program; it must not take the chain away from everybody else. */
-function answerOf(devchain: Devchain, { method = 'GET', url = '/' }: IncomingMessage, body: string): Answer {
+function answerOf(devchain: Devchain, { method = 'GET', url = '/', headers }: IncomingMessage, body: string): Answer {
   try {
-    return devchain.request(method, url, body)
+    return devchain.request(method, url, body, headers['content-type'])
   } catch (error) {
     process.stderr.write(`${method} ${url} failed: ${error instanceof Error ? error.stack : String(error)}\n`)
     return { status: 500, body: printJson({ Error: 'the development chain failed; its terminal says how' }) }

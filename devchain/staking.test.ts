@@ -133,5 +133,5 @@ test('the old staking is understood and refused', () => {
     'freeze v2 is open, old freeze is closed',
   )
   assert.equal(refused(on, 'UnfreezeBalanceContract', {}), 'no frozenBalance(BANDWIDTH)')
-  assert.match(refused(on, 'ProposalDeleteContract', {}), /not executed by this chain/)
+  assert.match(refused(on, 'ProposalCreateContract', {}), /not executed by this chain/)
 })

@@ -19,7 +19,7 @@ const noChanges = (): Changes => ({
   register: new Map(),
   slot: new Map(),
 })
-const tableNames = Object.keys(noChanges()) as (keyof Tables)[]
+export const tableNames = Object.keys(noChanges()) as (keyof Tables)[]
 
 /** Something that can be read. */
 export type View = { read<Name extends keyof Tables>(table: Name, key: string): Tables[Name] | undefined }

@@ -339,3 +339,10 @@ test('refusals come with the codes and hexadecimal messages that tronweb decodes
   const foreign = await tronweb.transactionBuilder.sendTrx(bob.address, 1, alice.address)
   await assert.rejects(tronweb.trx.sign(foreign, bob.key), /Private key does not match/)
 })
+
+test('a proposal whose parameter has the number 0 is read as tronweb wrote it, before it is refused', async () => {
+  const sent = await signAndSend(
+    await tronweb.transactionBuilder.createProposal({ key: 0, value: 100_000 }, alice.address),
+  )
+  assert.equal(sent.code, 'CONTRACT_VALIDATE_ERROR')
+})

@@ -35,6 +35,11 @@ test('options and variables are read; an empty variable is none', () => {
   assert.deepEqual(empty, readConfig([], {}))
 })
 
+test('the addresses and networks of proxies are a list', () => {
+  const { trusted_proxies } = readConfig([], { PENSTOCK_TRUSTED_PROXIES: '10.0.0.1, 10.1.0.0/16,fd00::/8' })
+  assert.deepEqual(trusted_proxies, ['10.0.0.1', '10.1.0.0/16', 'fd00::/8'])
+})
+
 test('nodes are paired with their solid sides and carry the key of the provider', () => {
   const two = ['--node-url', 'http://a', '--node-url', 'https://b/path']
   assert.deepEqual(readConfig(two, {}).nodes, [{ url: 'http://a' }, { url: 'https://b/path' }])
@@ -69,6 +74,12 @@ test('what makes no sense is one sentence', () => {
     [[], { PENSTOCK_REQUESTS_PER_SECOND: '-1' }],
     [[], { PENSTOCK_REQUESTS_PER_SECOND: '1.5' }],
     [[], { PENSTOCK_RECHARGE_AT: 'never' }],
+    [[], { PENSTOCK_AMLBOT: 'id-without-key' }],
+    [[], { PENSTOCK_AML_RETENTION_DAYS: '0' }],
+    [[], { PENSTOCK_TRUSTED_PROXIES: 'yes' }],
+    [[], { PENSTOCK_TRUSTED_PROXIES: '0.0.0.0/0' }],
+    [[], { PENSTOCK_TRUSTED_PROXIES: '10.0.0.1,10.0.0.0/33' }],
+    [[], { PENSTOCK_TRUSTED_PROXIES: '10.0.0.1,' }],
   ]
   for (const [args, env = {}] of wrong) {
     assert.throws(

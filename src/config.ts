@@ -1,6 +1,7 @@
 // The only reader of the environment and of the command line. What is not given has a default that works on a bare
 // machine; what is given and makes no sense is one sentence, before anything is started.
 
+import { isIP } from 'node:net'
 import { parseArgs } from 'node:util'
 import { readSealingKeys } from './customers/seal.ts'
 import { Misuse } from './lib/fault.ts'
@@ -29,6 +30,8 @@ export type Config = {
   secret_key: string | undefined
   /** Requests a second for each API key; 0: no limit. */
   requests_per_second: number | undefined
+  /** Addresses and networks of proxies whose X-Forwarded-For is believed. Undefined: none. */
+  trusted_proxies: readonly string[] | undefined
   /** When a direct recharge is acted on. */
   recharge_at: 'inclusion' | 'solid'
   /** Start although a hot key can do more than it needs, or cannot do what it is for. */
@@ -61,6 +64,8 @@ export const ENVIRONMENT = {
   PENSTOCK_ALLOW_WIDE_KEYS: 'yes: start although a hot key can do more than it needs',
   PENSTOCK_RECHARGE_AT: 'serve: act on a direct recharge at inclusion, or when solid (solid)',
   PENSTOCK_REQUESTS_PER_SECOND: 'limit for each API key (300; 0: none)',
+  PENSTOCK_TRUSTED_PROXIES:
+    'addresses or networks (a.b.c.d/n) of proxies whose X-Forwarded-For is believed, with commas',
   PENSTOCK_AMLBOT: 'ACCESS_ID:ACCESS_KEY for AMLBot, if a screening policy names it',
   PENSTOCK_MISTTRACK: 'API key for MistTrack, likewise',
   PENSTOCK_CHAINALYSIS: "API key for Chainalysis' sanctions service, likewise",
@@ -105,6 +110,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     wallets_file: PENSTOCK_WALLETS || undefined,
     secret_key: PENSTOCK_SECRET_KEY || undefined,
     requests_per_second: PENSTOCK_REQUESTS_PER_SECOND ? countOf(PENSTOCK_REQUESTS_PER_SECOND) : undefined,
+    trusted_proxies: env.PENSTOCK_TRUSTED_PROXIES ? proxiesOf(env.PENSTOCK_TRUSTED_PROXIES) : undefined,
     recharge_at: rechargeAtOf(env.PENSTOCK_RECHARGE_AT || 'solid'),
     allow_wide_keys: env.PENSTOCK_ALLOW_WIDE_KEYS === 'yes',
     providers: providersOf(env),
@@ -172,6 +178,19 @@ function daysOf(text: string | undefined): number | undefined {
   if (text !== undefined && !/^[1-9]\d{0,4}$/.test(text))
     throw new Misuse('PENSTOCK_AML_RETENTION_DAYS is not a whole number of days.')
   return text === undefined ? undefined : Number(text)
+}
+
+function proxiesOf(text: string): string[] {
+  return text.split(',').map((part) => {
+    const network = part.trim()
+    const [address = '', bits, ...more] = network.split('/')
+    const length = isIP(address) === 6 ? 128 : 32
+    const good = bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= length)
+    if (isIP(address) === 0 || !good || more.length > 0) {
+      throw new Misuse(`PENSTOCK_TRUSTED_PROXIES: ${network} is neither an address nor a network such as 10.0.0.0/8.`)
+    }
+    return network
+  })
 }
 
 function rechargeAtOf(text: string): 'inclusion' | 'solid' {

@@ -62,6 +62,8 @@ const CHAIN_PORT = 8090
 const HEAD_START_MS = 180_000
 const FIRST_DEPOSIT_SUN = 10_000_000_000n
 const READY_MS_MAX = 60_000
+/** Well below the minute after which what is signed now expires. */
+const BEHIND_SECONDS_MAX = 10
 
 export async function startLocal(options: LocalOptions): Promise<Local> {
   const closers: (() => Promise<unknown>)[] = []
@@ -108,6 +110,7 @@ async function build(
   closers.push(serving.close)
   const customer = await sandboxCustomer(config.data_dir, serving)
   await fundFirst({ serving, control, sandbox, customer })
+  await catchUp(serving, control)
   await untilReady(serving, customer)
   const reached = {
     api_url: serving.api_url!,
@@ -192,14 +195,24 @@ async function fundFirst({ serving, control, sandbox, customer }: Funding): Prom
   await control('mine', { blocks: 20 })
 }
 
-/** Waits until a purchase would succeed: the deposit is credited and the pool surveyed. */
+/** A chain that has just begun, or was stopped, lies behind the clock, and its next block jumps there: what is signed
+ *  before has expired by then. So that block is made now. */
+async function catchUp({ node }: Serving, control: Control): Promise<void> {
+  const head = await node.head()
+  const seconds = Math.floor((systemClock.now().getTime() - head.time.getTime()) / 1_000)
+  if (seconds > BEHIND_SECONDS_MAX) await control('advance', { seconds })
+}
+
+/** Waits until a purchase would succeed: the deposit is credited, the pool surveyed, and the chain followed to the present. */
 async function untilReady({ sql }: Serving, customer: CustomerAccess): Promise<void> {
   const end_ms = systemClock.now().getTime() + READY_MS_MAX
   while (systemClock.now().getTime() < end_ms) {
     const free_sun = await spendable(sql, customerAccount(customer.customer_id))
     const [empty] = await sql`select 1 from pool where room = 0`
     const [paid] = await sql`select 1 from deposit where customer_id = ${customer.customer_id} limit 1`
-    if (free_sun !== undefined && paid && !empty) return
+    const [behind] = await sql`
+      select 1 from chain where head_time < now() - ${2 * BEHIND_SECONDS_MAX} * interval '1 second'`
+    if (free_sun !== undefined && paid && !empty && !behind) return
     await delay(20)
   }
   throw new Error('the service was not ready within a minute')

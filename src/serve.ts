@@ -113,6 +113,7 @@ async function startApi(config: Config, { sql, log, app }: { sql: Sql; log: Log;
     endpoints: app.endpoints,
     pages: app.pages,
     rate_limit: per_second === 0 ? undefined : { per_second, burst: 2 * per_second },
+    ...(config.trusted_proxies && { trusted_proxies: config.trusted_proxies }),
   })
   await listening(() => server.listen({ port: config.port, host: config.host }), config.port)
   const { port } = server.server.address() as AddressInfo

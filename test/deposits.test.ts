@@ -2,8 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { chainView, missingOnChain } from '../src/admin/chain_books.ts'
 import { findDeposits } from '../src/treasury/deposits.ts'
-import { makeWorld, TRX } from './world.ts'
+import { addressToHex } from '../src/tron/address.ts'
+import { worldDesk } from './desk.ts'
+import { makeWorld, TRX, type World } from './world.ts'
 
 test('a deposit is credited when its block is solid and not before, once, whoever runs the steps how often', async (t) => {
   const world = await makeWorld(t)
@@ -87,13 +90,6 @@ test('tokens, transfers of nothing and failed transfers are not deposits', async
   told((body) => body.replace(',"amount":5000000', ''))
   told((body) => body.replace('"contractRet":"SUCCESS"', '"contractRet":"REVERT"'))
   told((body) => body.replace('"ret":[{"contractRet":"SUCCESS"}],', ''))
-  // TRX that goes along with a call of a contract.
-  told((body) =>
-    body
-      .replace('"type":"TransferContract"', '"type":"TriggerSmartContract"')
-      .replace('"to_address"', '"contract_address"')
-      .replace('"amount"', '"call_value"'),
-  )
   const good = world.pay(anna.deposit_address, 3n * TRX)
   let changed = 0
   world.weather.answers = (_path, body) => {
@@ -112,11 +108,79 @@ test('tokens, transfers of nothing and failed transfers are not deposits', async
     return answer.block ? JSON.stringify(answer) : body
   }
   await world.solidify()
-  assert.ok(changed >= 6, `${changed}`)
+  assert.ok(changed >= 5, `${changed}`)
   assert.equal(await anna.balance(), 3)
   assert.equal((await findDeposits(world.sql, good)).length, 1)
   const [rows] = await world.sql<{ n: bigint }>`select count(*) as n from deposit`
   assert.equal(rows?.n, 1n)
+})
+
+type Inner = { to: string; sun: number; rejected?: boolean; token?: string }
+
+/** Lets the node say that contracts sent TRX along in a transaction. */
+function sendsAlong(world: World, tx_id: string, inner: Inner[]): void {
+  const contract = addressToHex(world.person('contract').address)
+  const internal_transactions = inner.map(({ to, sun, rejected, token }) => ({
+    ...{ hash: tx_id, caller_address: contract, transferTo_address: addressToHex(to), note: '63616c6c' },
+    callValueInfo: [{ callValue: sun, ...(token !== undefined && { tokenId: token }) }],
+    ...(rejected && { rejected }),
+  }))
+  const before = world.weather.answers
+  world.weather.answers = (path, body) => {
+    const answer = before(path, body)
+    if (!path.endsWith('gettransactioninfobyblocknum') || !answer.includes(tx_id)) return answer
+    const receipts = JSON.parse(answer) as { id: string }[]
+    return JSON.stringify(receipts.map((one) => (one.id === tx_id ? { ...one, internal_transactions } : one)))
+  }
+}
+
+test('TRX that a contract sends to a deposit address is credited, each part once, unless it was rejected', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer()
+  const zoe = await world.customer()
+  const tx_id = world.pay(world.person('router', 1).address, TRX)
+  sendsAlong(world, tx_id, [
+    { to: anna.deposit_address, sun: 2_000_000 },
+    { to: zoe.deposit_address, sun: 5 },
+    { to: anna.deposit_address, sun: 2_000_000 },
+    { to: anna.deposit_address, sun: 7_000_000, rejected: true },
+    { to: anna.deposit_address, sun: 9_000_000, token: '1002000' },
+    { to: anna.deposit_address, sun: 0 },
+  ])
+  world.mine(18)
+  await world.drain()
+  assert.equal(await anna.balance(), 0, 'not before it is solid')
+  const other = await world.startProcess()
+  await world.solidify()
+  await world.drain(other.app)
+  assert.deepEqual([await anna.balance(), await zoe.balance()], [4, 0.000005])
+  const { result } = (await world.api.inject({ method: 'GET', url: `/deposits/${tx_id}` })).json()
+  assert.deepEqual(
+    result.deposits.map(({ state, amount, from_address }: Record<string, unknown>) => [state, amount, from_address]),
+    [2, 0.000005, 2].map((amount) => ['credited', amount, world.person('contract').address]),
+  )
+  const at = await worldDesk(world)
+  const { code, out } = await at.type('books', 'check')
+  assert.equal(code, 0, out)
+  const view = chainView([{ url: 'http://devchain' }], async ({ url, body }) => {
+    const path = new URL(url).pathname
+    const answer = world.scene.devchain.request('POST', path, body)
+    return { ...answer, body: world.weather.answers(path, answer.body) }
+  })
+  assert.deepEqual((await missingOnChain(world.sql, view, null)).deposits, [])
+  world.weather.answers = (_path, body) => body
+  assert.equal((await missingOnChain(world.sql, view, null)).deposits.length, 3, 'the node says otherwise now')
+})
+
+test('TRX that a contract sends to the published address buys nothing and is held, with the reason', async (t) => {
+  const world = await makeWorld(t)
+  const tx_id = world.pay(world.person('router', 1).address, TRX)
+  sendsAlong(world, tx_id, [{ to: world.recharge.address, sun: 3_000_000 }])
+  await world.solidify()
+  await world.solidify()
+  const [held, ...more] = await findDeposits(world.sql, tx_id)
+  assert.deepEqual([held?.state, held?.reason, held?.amount_sun], ['held', 'it was sent by a contract', 3_000_000n])
+  assert.equal(more.length, 0)
 })
 
 test('what is sent to nobody we know is not a deposit', async (t) => {

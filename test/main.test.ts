@@ -157,6 +157,12 @@ test('start, buy as printed, Ctrl-C, start again, kill, start again: everything 
   assert.equal((await stat(join(folder, 'ready.json'))).mode & 0o077, 0, 'it holds keys')
   const { balance } = await call(ready, '/v1/balance')
   assert.ok(Number(balance) > 0)
+  const newest = await fetch(`${ready.node_url}/wallet/getnowblock`)
+  const { block_header } = (await newest.json()) as { block_header: { raw_data: { timestamp: number } } }
+  assert.ok(
+    Date.now() - block_header.raw_data.timestamp < 30_000,
+    'what is signed now does not expire with the next block',
+  )
 
   // The line that the text shows is one that works, as it stands.
   const line = await eventually('the line is printed', async () =>

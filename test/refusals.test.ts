@@ -272,6 +272,18 @@ const AMOUNTS: Row[] = [
   ['energy', '"amounts":{"energy":65000,"bandwidth":345}', 2],
   ['bandwidth', '"amounts":{"energy":65000,"bandwidth":345}', 2],
   ['energy', '"amounts":{"bandwidth":345},"amount":65000', 2],
+  ['energy', '"amounts":{"energy":65000,"bandwidth":0.5}', 2],
+  ['energy', '"amounts":{"energy":65000,"bandwidth":"345"}', 2],
+  ['energy', '"amounts":{"energy":65000,"bandwidth":[]}', 2],
+  ['activate_address', '"amounts":{"energy":65000}', 2],
+  // Named, and nothing asked for.
+  ['energy', '"amounts":{"energy":65000,"bandwidth":0}', E],
+  ['energy', '"amounts":{"energy":65000,"bandwidth":-345}', E],
+  ['energy', '"amounts":{"energy":65000,"bandwidth":0.0}', E],
+  ['energy', '"amounts":{"energy":65000,"bandwidth":-1e400}', E],
+  ['bandwidth', '"amounts":{"energy":-1,"bandwidth":345}', B],
+  ['bandwidth', '"amounts":{"energy":-1},"amount":345', B],
+  ['activate_address', '"amounts":{"energy":0,"bandwidth":-1}', 25],
   ['resource_bundle', '"amounts":{"energy":65000,"bandwidth":345}', BOTH],
   ['resource_bundle', '"amounts":{"energy":65000,"bandwidth":345},"amount":1,"energy_amount":1', BOTH],
   ['resource_bundle', '"amount":65000', 2],
@@ -378,7 +390,7 @@ test('looking an order up: by id, by external_id, by both when they are of the s
     assert.equal(code === 0 ? result.id : code, outcome, JSON.stringify(body))
   }
   const { code, key } = await poor.call('/v1/transaction/check', { id: order.id })
-  assert.deepEqual([code, key], [20, 'subscription_not_found.transaction'])
+  assert.deepEqual([code, key], [20, 'subscription_not_found'])
   assert.equal((await rich.call('/v1/transaction/check', {})).key, 'invalid_service_or_params.id')
 })
 

@@ -4,8 +4,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { publishPolicy, SHIPPED_POLICY } from '../src/aml/policy.ts'
 import type { Endpoint, Refusal } from '../src/http/endpoint.ts'
 import { signature } from '../src/http/signature.ts'
+import { USDT } from '../src/tron/tokens.ts'
 import { checkStrictly } from './strict.ts'
 import { type Customer, makeWorld, type World } from './world.ts'
 
@@ -23,7 +25,7 @@ type Draft = {
 }
 type Mistake = (draft: Draft, cast: Cast) => void
 type Cast = Record<'rich' | 'poor' | 'walletless' | 'capped' | 'reader' | 'screener', Customer> &
-  Record<'bob' | 'nina' | 'contract', string> & {
+  Record<'bob' | 'nina' | 'contract' | 'barred', string> & {
     subscribers: Map<Customer, Subscriber>
     order_id: string
     check_id: string
@@ -118,6 +120,7 @@ const PROOFS: Record<string, Proof> = {
       offSale('resource_bundle'),
       as('walletless'),
       set(({ contract }) => ({ 'params.address': contract })),
+      set(({ barred }) => ({ 'params.address': barred })),
       set({ service: 'activate_address', 'params.amounts': null }),
       set(({ nina }) => ({ 'params.address': nina })),
       as('poor'),
@@ -144,6 +147,7 @@ const PROOFS: Record<string, Proof> = {
       offSale('subscription'),
       as('walletless'),
       set(({ contract }) => ({ 'params.address': contract })),
+      set(({ barred }) => ({ 'params.address': barred })),
       set(({ subscribers }, who) => ({ 'params.address': subscribers.get(who)!.limited_address })),
       set(({ subscribers }, who) => ({
         'params.address': [...subscribers].find(([customer]) => customer !== who)![1].limited_address,
@@ -200,6 +204,13 @@ async function makeCast(world: World): Promise<Cast> {
   const contract = place('contract')
   world.weather.answers = (path, body) =>
     path === '/wallet/getaccount' && body.includes(contract) ? body.replace('{', '{"type":"Contract",') : body
+  const barred = place('barred')
+  await world.sql.begin(async (tx) => {
+    const body = { ...SHIPPED_POLICY, refuse_blacklisted_receivers: true }
+    await publishPolicy(tx, { body, published_by: 'test', published_at: world.now })
+    await tx`insert into flow_freeze (token, address, frozen, number) values (${USDT}, ${barred}, true, 1)`
+  })
+  world.wait(10)
   const subscribers = new Map<Customer, Subscriber>()
   const customer = async (name: string, trx: number, daily_cap_sun?: bigint) => {
     const who = await world.customer({ trx, ...(daily_cap_sun !== undefined && { daily_cap_sun }) })
@@ -232,7 +243,7 @@ async function makeCast(world: World): Promise<Cast> {
   await world.drain()
   const { rich } = people
   const [reader, screener] = [await world.customer({ scopes: ['read'] }), await world.customer({ scopes: ['aml'] })]
-  const towns = { bob: place('bob'), nina: world.person('nina').address, contract, order_id: order.id }
+  const towns = { bob: place('bob'), nina: world.person('nina').address, contract, barred, order_id: order.id }
   assert.equal(
     (await rich.get<{ status: string }>('/v1/subscription/check', { external_id: 'taken' })).status,
     'active',

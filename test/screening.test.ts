@@ -264,6 +264,31 @@ test('what cannot be answered waits, is given up after ten minutes and costs not
   await world.advance(3)
 })
 
+test('a check that a crashed process had taken up is taken up again when its lease is over, and charged once', async (t) => {
+  const on = await stage(t)
+  const { world, anna } = on
+  const [bob] = people(world, 'bob')
+  const { id } = await anna.get<Check>('/v1/aml-checks/new', { type: 'address', network: 'TRX', address: bob.address })
+  // The connections break after the check was taken up and before it is settled.
+  const screen = world.app.steps.find(({ name }) => name === 'screen')!
+  await world.sql`
+    create function break_off() returns trigger language plpgsql as
+    $$ begin perform pg_terminate_backend(pg_backend_pid()); return new; end $$`
+  await world.sql`create trigger break_off before insert on aml_evidence for each row execute function break_off()`
+  await assert.rejects(screen.run())
+  const state = async () => (await anna.get<Check>('/v1/aml-checks/check', { id })).status
+  assert.equal(await state(), 'processing')
+  await world.sql`drop trigger break_off on aml_evidence`
+  await world.drain()
+  assert.equal(await state(), 'processing', 'whoever took it up may be at it still')
+  await world.advance(93)
+  assert.deepEqual([await state(), await anna.balance()], ['completed', 99])
+  const captures = await world.sql`select 1 from transfer where hold_id = ${`aml:${id}`}`
+  assert.equal(captures.length, 1)
+  type Page = { total: number; items: Check[] }
+  assert.equal((await anna.get<Page>('/v1/aml-checks/history', { status: 'completed' })).total, 1)
+})
+
 const answering = (name: string, answer: () => ProviderAnswer): Provider => ({
   name,
   covers: () => true,

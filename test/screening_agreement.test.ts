@@ -1,4 +1,4 @@
-// The engine beside a second implementation of the formulas that was written without it: the same blocks, read once by
+// The engine beside a second implementation of the formulas, which shares no code with it: the same blocks, read once by
 // the service and once over the node's JSON, must give the same shares, scores and levels.
 
 import assert from 'node:assert/strict'

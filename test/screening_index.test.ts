@@ -105,8 +105,8 @@ test('an index that is killed again and again comes to the state of one that nev
   await writeLog(sql, 4_000)
   await labelSome(sql)
   let kills = 0
-  // A portion is 200 blocks; a checkpoint comes after 1,500 transfers, so each life gets a little further.
-  for (; kills < 40; kills++) if ((await indexInChild(url, 5)) === 'done') break
+  // A portion is 50 blocks; a checkpoint comes after 1,500 transfers, so each life gets a little further.
+  for (; kills < 40; kills++) if ((await indexInChild(url, 20)) === 'done') break
   assert.ok(kills >= 2 && kills < 40, `${kills} kills`)
   const survivor = await catchUp(processOn(sql))
   const carried = await carriedHash(sql)
@@ -172,6 +172,43 @@ function traffic(world: ScreeningWorld, people: readonly Person[], rounds: numbe
     }
   }
 }
+
+test('while the next generation is computed, the one in use goes on with the chain, also after a start', async (t) => {
+  const world = await makeScreeningWorld(t)
+  const customer_id = await world.customer()
+  const [thief, end] = [world.person(), world.person()]
+  world.send(thief, end, 10n * TRX)
+  world.mine(300)
+  await world.settle()
+  const used = world.process.generations.current()!.number
+  await world.publish('operator', [{ address: thief.address, category: 'stolen_coins' }])
+  world.send(world.person(), end, 30n * TRX)
+  for (const process of [world.process, world.startProcess()]) {
+    const index = process.steps.find(({ name }) => name === 'index')!
+    world.mine(20)
+    for (const step of process.steps) if (step !== index) while (await step.run());
+    const solid = Number((await world.sql<{ solid_number: bigint }>`select solid_number from chain`)[0]!.solid_number)
+    for (let i = 0; i < 40; i++) {
+      await index.run()
+      if (process.generations.current()?.index.block_number === solid) break
+    }
+    assert.deepEqual(
+      [process.generations.current()!.number, process.generations.current()!.index.block_number],
+      [used, solid],
+    )
+    const { check } = await process.place({
+      ...{ customer_id, idempotency_key: null, type: 'address', network: 'TRX', address: end.address },
+      ...{ hash: null, direction: null, capped_key: undefined },
+    })
+    await process.steps.find(({ name }) => name === 'screen')!.run()
+    assert.deepEqual(
+      [(await world.check(check.id)).state, (await world.check(check.id)).generation],
+      ['completed', used],
+    )
+  }
+  await world.drain()
+  assert.equal((await world.ask({ customer_id, address: end.address })).label_set, 1)
+})
 
 test('with the past read from the node, the index is that of one that was there from the beginning', async (t) => {
   const world = await makeScreeningWorld(t)

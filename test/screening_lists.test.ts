@@ -4,14 +4,16 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
+import { findCommand, readArguments } from '../src/admin/command.ts'
 import { httpDownload, refreshStep } from '../src/aml/lists.ts'
+import { COMMANDS } from '../src/cli.ts'
 import { drain } from '../src/lib/step.ts'
 import { addressFromBytes } from '../src/tron/address.ts'
 import { quietDesk } from './desk.ts'
@@ -129,6 +131,18 @@ test('a list that has lost more than half of its entries is loaded only when tha
   })
   const [loaded] = await json<Loaded[]>('lists', 'import', 'operator', file, '--shrink')
   assert.equal(loaded!.removed, 6)
+})
+
+test('the commands that the guide to screening shows exist', async () => {
+  const guide = await readFile(`${import.meta.dirname}/../docs/aml.md`, 'utf8')
+  const lines = [...guide.matchAll(/^ {4}penstock (.+?)(?: {2,}.*)?$/gm)].map(([, line]) => line!)
+  assert.ok(lines.length >= 10)
+  const examples: Record<string, string> = { ADDRESS: address(1), '[LIST]': 'nbctf' }
+  for (const line of lines) {
+    const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? examples[word!] ?? word!)
+    const { command, rest } = findCommand(COMMANDS, words)
+    readArguments(command, rest)
+  }
 })
 
 const SIZE = 121_000_000

@@ -1,5 +1,5 @@
-// The formulas of screening a second time, written down without looking at the engine: from a node's JSON to shares and
-// scores, with maps and whole numbers of any size, slow and plain. It shares no code with the service.
+// The formulas of screening a second time, as they are written: from a node's JSON to shares and scores, with maps and
+// whole numbers of any size, slow and plain. It shares no code with the service.
 
 import { createHash } from 'node:crypto'
 import { base58 } from '@scure/base'

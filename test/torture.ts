@@ -2,16 +2,25 @@
 //
 //   sim      [--runs N] [--seed S] [--json] [--trace LINES] [--lanes N]    runs of the simulator, N seeds at a time
 //   mutants  [--runs N] [--only TEXT]                          every known mistake must be found within N seeds
+//   kill     [--cycles N] [--seed S] [--json]                  SIGKILL of every role under load
+//   twins    [--twins N] [--rounds N] [--json]                 one external_id, many calls at once, two processes
+//   faults   [NAME ...] [--json]                               real faults: crash points, a full disk, lying nodes, ...
 //   fuzz     [--requests-per-endpoint N] [--seed S] [--json]   signed requests, from nearly right to nonsense
 
 import { spawn } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { infect, MUTANTS, type Mutant, staleEdits } from './simulator/mutants.ts'
 
-if (process.argv[2] === 'fuzz') {
-  const { run } = await import('./fuzz.ts')
-  process.exit((await run(process.argv.slice(3))) ? 0 : 1)
+/** Commands that are files of their own. */
+const OTHERS: Record<string, () => Promise<{ run(args: string[]): Promise<boolean> }>> = {
+  fuzz: () => import('./fuzz.ts'),
+  kill: () => import('./torture/kill.ts'),
+  twins: () => import('./torture/twins.ts'),
+  faults: () => import('./torture/faults.ts'),
 }
+
+const other = OTHERS[process.argv[2] ?? '']
+if (other) process.exit((await (await other()).run(process.argv.slice(3))) ? 0 : 1)
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -80,7 +80,7 @@ const lookAt = [
       const answers = await sql`
         select provider, outcome, sha256, received_at, octet_length(body) as bytes from aml_answer
         where check_id = ${id} order by id`
-      return { value: { ...row, risk_factors: row.risk_factors, answers } }
+      return { value: { ...row, answers } }
     },
   }),
   command({

@@ -118,7 +118,7 @@ export const ROW_RULES: readonly RowRule[] = [
     stops_selling: true,
     find: (tx) => tx<Finding>`
       with wanted as (
-        select 'deposit:' || tx_id as id, 'world' as debit, 'customer:' || coalesce(customer_id, 'direct_recharge') as credit, amount_sun
+        select 'deposit:' || tx_id || case position when 0 then '' else '/' || position end as id, 'world' as debit, 'customer:' || coalesce(customer_id, 'direct_recharge') as credit, amount_sun
         from deposit where solid_at is not null and amount_sun is not null
       ), border as (
         select * from transfer where debit = 'world' or (credit = 'world' and id not like 'refund:%')

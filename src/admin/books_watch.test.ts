@@ -35,11 +35,13 @@ test('books that do not balance stop selling, not reading and not delivering, un
   const [check] = await world.sql<{ checked_at: Date }>`select checked_at from books_check`
   assert.ok(check)
 
-  const account = `customer:${anna.customer_id}`
+  const account = `customer:${anna.id}`
   await world.sql`update account set posted_sun = posted_sun + 1 where id = ${account}`
+  await world.advance(700)
   const sold = await anna.buyEnergy(bob.address, 65_000)
-  await checked(world)
+  await world.advance(15)
   assert.equal(await onSale(world), 0)
+  await world.settle()
   const refused = await anna.call('/v1/transaction/new', {
     service: 'energy',
     params: { address: bob.address, amount: 65_000, duration: 1 },
@@ -72,10 +74,10 @@ test('what an operator has accepted does not stop the sale again, and something 
   await putOnSale(world)
   await checked(world)
   assert.notEqual(await onSale(world), 0)
-  await world.sql`update account set posted_sun = posted_sun + 1 where id = ${`customer:${anna.customer_id}`}`
+  await world.sql`update account set posted_sun = posted_sun + 1 where id = ${`customer:${anna.id}`}`
   await checked(world)
   assert.equal(await onSale(world), 0)
-  await world.sql`update account set posted_sun = posted_sun - 1 where id = ${`customer:${anna.customer_id}`}`
+  await world.sql`update account set posted_sun = posted_sun - 1 where id = ${`customer:${anna.id}`}`
   await price('shipped')
 })
 

@@ -53,7 +53,7 @@ async function each<Item>(items: readonly Item[], work: (item: Item) => Promise<
 }
 
 type Noted = { block_number: bigint; tx_id: string; deposit: NotedDeposit | null }
-type NotedDeposit = { from: Address; to: Address; amount_sun: string }
+type NotedDeposit = { position: number; from: Address; to: Address; amount_sun: string }
 
 /** What of the deposits (C6) and of our solid transactions (C5) since a time is not in the solid blocks we noted. */
 export async function missingOnChain(
@@ -67,7 +67,7 @@ export async function missingOnChain(
     const noted = await sql<Noted>`
       with noted as (
         select block_number, tx_id,
-               json_build_object('from', from_address, 'to', to_address, 'amount_sun', amount_sun::text) as deposit
+               json_build_object('position', position, 'from', from_address, 'to', to_address, 'amount_sun', amount_sun::text) as deposit
         from deposit
         where solid_at is not null and amount_sun is not null and (${since}::timestamptz is null or block_time >= ${since})
         union all
@@ -83,8 +83,10 @@ export async function missingOnChain(
     after = noted.at(-1)!.block_number
     await each([...blocks], async ([number, ones]) => {
       const [block] = await node.blocks(Number(number), Number(number), 'solid')
+      const inner = block && ones.some(({ deposit }) => (deposit?.position ?? 0) < 0)
+      const receipts = inner ? await node.receipts(block, 'solid') : []
       for (const one of ones) {
-        const found = block ? difference(one, block) : `the node has no solid block ${number}`
+        const found = block ? difference(one, block, receipts) : `the node has no solid block ${number}`
         if (found === undefined) continue
         const place = one.deposit ? result.deposits : result.attempts
         place.push({ subject: one.tx_id, found })
@@ -95,10 +97,20 @@ export async function missingOnChain(
 
 type SolidBlock = Awaited<ReturnType<Node['blocks']>>[number]
 
-function difference({ tx_id, deposit }: Noted, block: SolidBlock): string | undefined {
+type Receipts = Awaited<ReturnType<Node['receipts']>>
+
+function difference({ tx_id, deposit }: Noted, block: SolidBlock, receipts: Receipts): string | undefined {
   const succeeded = block.transactions.some((one) => one.tx_id === tx_id && one.succeeded)
   if (!succeeded) return `it is not in the solid block ${block.number}`
   if (deposit === null) return undefined
+  if (deposit.position < 0) {
+    const internal = receipts.find((one) => one.tx_id === tx_id)?.internal ?? []
+    const there = internal.some(
+      ({ from, to, amount_sun }) =>
+        from === deposit.from && to === deposit.to && amount_sun === BigInt(deposit.amount_sun),
+    )
+    return there ? undefined : `in the block ${block.number} no contract sent it`
+  }
   const transfer = block.transfers.find((one) => one.tx_id === tx_id)
   if (!transfer) return `in the block ${block.number} it is not a transfer of TRX`
   const same =

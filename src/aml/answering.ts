@@ -15,7 +15,7 @@ import type { Check } from './checks.ts'
 import type { Generation, Generations } from './generations.ts'
 import { type LoadedList, listsOfSet } from './label_sets.ts'
 import { askAll } from './outside.ts'
-import { storedCarried, type TransferReader, transferReader } from './paths.ts'
+import { type TransferReader, transferReader } from './paths.ts'
 import { EMBEDDED, type Policy, policyReader } from './policy.ts'
 import { type Bench, type Screened, screenAddress, screenTransfers } from './screening.ts'
 import { type Answered, fail, type Settled, settle } from './settling.ts'
@@ -41,6 +41,7 @@ const WAIT_MAX_MS = 600_000
 const UNKNOWN_MAX_MS = 6_000
 const LOOK_AGAIN_MS = 1_000
 const LOOK_FOR_LATE_MS = 5_000
+const HEARD_MS = 500
 
 const later = (clock: Clock, ms: number) => new Date(clock.now().getTime() + ms)
 
@@ -128,18 +129,28 @@ function benchMaker({
 }: Needs): (policy: Policy) => Promise<Bench | undefined> {
   type Reading = { generation: number; reader: TransferReader; lists: LoadedList[] }
   let reading: Reading | undefined
+  let heard_until_ms = Number.NEGATIVE_INFINITY
+  /** Asked again only after a while: silence counts after many times as long. */
+  async function hearsOfChain(): Promise<boolean> {
+    const now_ms = clock.now().getTime()
+    if (now_ms >= heard_until_ms - HEARD_MS && now_ms < heard_until_ms) return true
+    const chain = await chainState(sql)
+    const heard = chain !== undefined && !isStale(chain, clock)
+    heard_until_ms = heard ? now_ms + HEARD_MS : Number.NEGATIVE_INFINITY
+    return heard
+  }
   /** What of a generation never changes, and what of the log was read for it. */
   async function readingOf(generation: Generation): Promise<Reading> {
-    const { number, label_set, base } = generation
+    const { number, label_set } = generation
     if (reading?.generation === number) return reading
     const lists = await listsOfSet(sql, label_set)
-    reading = { generation: number, reader: transferReader(sql, storedCarried(sql, generation), base), lists }
+    reading = { generation: number, reader: transferReader(sql, generation), lists }
     return reading
   }
   return async (policy) => {
-    const chain = await chainState(sql)
+    const heard = await hearsOfChain()
     const generation = generations.current()
-    if (!chain || isStale(chain, clock) || generation?.block_id === undefined) return undefined
+    if (!heard || generation?.block_id === undefined) return undefined
     const { lists, reader } = await readingOf(generation)
     return { sql, generation, policy, lists, reader, carried_blocks }
   }
@@ -183,10 +194,10 @@ async function answerInside({ clock, node }: Needs, bench: Bench, check: Check):
   if (where.found === 'head' || where.block_number > generation.index.block_number) {
     return { state: 'wait', ms: LOOK_AGAIN_MS }
   }
+  if (where.block_number < generation.first_block) return { state: 'failed', error: 'not_covered' }
   const transfers = await bench.reader.ofTransaction(where.block_number, check.hash)
   if (transfers.length > 0) return completed(bench, await screenTransfers(bench, check, transfers))
-  const covered = where.block_number >= generation.first_block
-  return { state: 'failed', error: covered ? 'no_transfer' : 'not_covered' }
+  return { state: 'failed', error: 'no_transfer' }
 }
 
 function completed({ generation, policy }: Bench, { outcome, evidence, index_number }: Screened): Answered {

@@ -19,6 +19,8 @@ export type Progress = (reached: number, wanted: number) => void
 
 /** Blocks of one run: with the one above them, as many as a node gives at once. */
 const PORTION = 99
+/** Receipts asked for at a time: the node has others to serve. */
+const AT_ONCE = 8
 
 /** Reads blocks from `from_number` on, and has the index computed from there. Throws a sentence when nothing is followed yet
  *  or the node's past is not that of the log; Outage when the node does not answer. */
@@ -66,7 +68,12 @@ async function readEarlier({ node, tokens }: Needs, first: number, lowest: Lowes
   for (const [i, block] of blocks.entries()) {
     if (i > 0 && block.parent_id !== blocks[i - 1]!.id) throw new Error(`Block ${block.number} has another parent.`)
   }
-  return Promise.all(blocks.slice(0, -1).map((block) => contentsOf({ node, tokens }, block, 'solid')))
+  const read: Awaited<ReturnType<typeof contentsOf>>[] = []
+  for (let i = 0; i < blocks.length - 1; i += AT_ONCE) {
+    const some = blocks.slice(i, Math.min(i + AT_ONCE, blocks.length - 1))
+    read.push(...(await Promise.all(some.map((block) => contentsOf({ node, tokens }, block, 'solid')))))
+  }
+  return read
 }
 
 /** Has the index computed anew, from a block on: the log has it. */

@@ -134,14 +134,23 @@ async function readSituation(tx: Tx, { clock }: Needs, wanted: CheckWanted[]): P
             as asked (customer_id, idempotency_key)
           on c.customer_id = asked.customer_id and c.idempotency_key = asked.idempotency_key`
   const capped = [...new Set(wanted.flatMap(({ capped_key }) => capped_key?.key_id ?? []))]
-  const chain = await chainState(tx)
+  const { solid_number, prices } = await readTerms(tx)
   return {
-    now,
-    solid_number: BigInt(chain?.solid_number ?? 0),
-    prices: await checkPrices(tx),
+    ...{ now, solid_number, prices },
     free_sun: free,
     spent_sun: await spentOn(tx, capped, now),
     by_key: new Map(earlier.map((check) => [keyOf(check), check])),
+  }
+}
+
+/** What every check of a batch is placed on: one statement, because each customer waits for it. */
+async function readTerms(tx: Tx): Promise<Pick<Situation, 'solid_number' | 'prices'>> {
+  const rows = await tx<{ solid_number: bigint | null; type: CheckType; price_sun: bigint; on_sale: boolean }>`
+    select (select solid_number from chain) as solid_number, type, price_sun, on_sale
+    from aml_service left join aml_price using (type) where until is null order by type`
+  return {
+    solid_number: rows[0]?.solid_number ?? 0n,
+    prices: new Map(rows.map(({ type, price_sun, on_sale }) => [type, { price_sun, on_sale }])),
   }
 }
 

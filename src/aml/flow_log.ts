@@ -208,6 +208,8 @@ async function symbolOf(node: Node, contract: Address): Promise<string | undefin
 
 /** A block of the log with what is needed to explain it. */
 export type RecordedBlock = LoggedBlock & { id: string; tx_ids: Uint8Array }
+/** With what its transfers carried in a generation, when that is kept. */
+export type ExplainedBlock = RecordedBlock & { carried: Uint8Array | undefined }
 
 type Row = {
   number: bigint
@@ -246,21 +248,30 @@ export async function blocksAfter(
 export async function blocksOfTransfers(
   sql: Sql,
   sequences: readonly number[],
-  base: bigint,
-): Promise<RecordedBlock[]> {
+  { number, base }: { number: number; base: bigint },
+): Promise<ExplainedBlock[]> {
   const wanted = sequences.map((sequence) => BigInt(sequence) + base)
-  const rows = await sql<Row>`
-    select distinct b.number, b.id, b.time, b.first_sequence, b.transfers, b.tx_ids, b.freezes
+  const rows = await sql<Row & { carried: Uint8Array | null }>`
+    select distinct on (b.number) b.number, b.id, b.time, b.first_sequence, b.transfers, b.tx_ids, b.freezes, c.carried
     from unnest(${wanted}::bigint[]) as wanted (sequence)
     cross join lateral (
       select * from flow_block where first_sequence <= wanted.sequence and octet_length(transfers) > 0
-      order by first_sequence desc limit 1) as b`
-  return rows.map((row) => recordedOf(row, base))
+      order by first_sequence desc limit 1) as b
+    left join flow_carried as c on c.generation = ${number} and c.number = b.number`
+  return rows.map((row) => ({ ...recordedOf(row, base), carried: row.carried ?? undefined }))
 }
 
-export async function recordedBlock(sql: Sql, number: number, base: bigint): Promise<RecordedBlock | undefined> {
-  const [block] = await blocksAfter(sql, number - 1, { limit: 1, until: number, base })
-  return block
+/** A block by its number. */
+export async function recordedBlock(
+  sql: Sql,
+  block_number: number,
+  { number, base }: { number: number; base: bigint },
+): Promise<ExplainedBlock | undefined> {
+  const [row] = await sql<Row & { carried: Uint8Array | null }>`
+    select b.number, b.id, b.time, b.first_sequence, b.transfers, b.tx_ids, b.freezes, c.carried
+    from flow_block as b left join flow_carried as c on c.generation = ${number} and c.number = b.number
+    where b.number = ${block_number}`
+  return row && { ...recordedOf(row, base), carried: row.carried ?? undefined }
 }
 
 /** What transfers are numbered from when the first of a block is 1. */

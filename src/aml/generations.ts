@@ -56,37 +56,43 @@ export type Generations = {
   step: Step
 }
 
-/** Blocks of one run: small enough that other work of the process gets its turn. */
-const PORTION = 200
+/** Blocks of one run: small enough that other work of the process gets its turn within some milliseconds. */
+const PORTION = 50
 
 export function flowGenerations(needs: Needs): Generations {
   const { sql } = needs
   let current: Generation | undefined
   let next: Generation | undefined
 
+  /** After a start, what was in use before goes on answering until what is newer has caught up. */
+  async function takeUpUsed(input: Input): Promise<boolean> {
+    const [used] = await sql<{ number: number }>`
+      select number from flow_generation where active_at is not null order by number desc limit 1`
+    if (!used || used.number === input.generation) return false
+    current = await beginGeneration(needs, used.number, undefined)
+    return true
+  }
+
   async function run(): Promise<boolean> {
     const input = await newestInput(sql)
     if (!input) return false
+    if (!current && !next && (await takeUpUsed(input))) return true
+    const moved = current !== undefined && (await advance(needs, current))
+    if (current) await saveWhenDue(needs, current, { behind: moved })
     if ((next ?? current)?.number !== input.generation) {
       const number = input.generation ?? (await makeGeneration(needs, input, current))
       next = await beginGeneration(needs, number, current)
       return true
     }
-    if (next) {
-      if (await advance(needs, next)) {
-        await saveWhenDue(needs, next, { behind: true })
-        return true
-      }
-      await sql`
-        update flow_generation set active_at = ${needs.clock.now()} where number = ${next.number} and active_at is null`
-      current = next
-      next = undefined
-      return true
-    }
-    if (!current) return false
-    const moved = await advance(needs, current)
-    await saveWhenDue(needs, current, { behind: moved })
-    return moved
+    if (!next) return moved
+    const behind = await advance(needs, next)
+    await saveWhenDue(needs, next, { behind })
+    if (behind) return true
+    await sql`
+      update flow_generation set active_at = ${needs.clock.now()} where number = ${next.number} and active_at is null`
+    current = next
+    next = undefined
+    return true
   }
 
   return {
@@ -225,26 +231,37 @@ async function inCommon(
   used: Generation,
   wanted: Pick<Generation, 'number' | 'labels'>,
 ): Promise<Position | undefined> {
+  await saveCarried(sql, used)
   const touched = firstTouched(used, wanted.labels)
-  if (touched === undefined) {
+  const [before] = await sql<{ number: bigint }>`
+    select number from flow_checkpoint
+    where generation = ${used.number} and number < ${touched ?? Number.MAX_SAFE_INTEGER}
+    order by number desc limit 1`
+  if (!before) {
+    if (touched !== undefined) return undefined
+    // Without a checkpoint it is small: its bytes need not go by way of the database.
     const index = await readCheckpoint(wanted.labels, writeCheckpoint(used.index))
     await takeOverCarried(sql, { from: used.number, to: wanted.number, until: index.block_number })
     return { index, block_id: used.block_id }
   }
-  const [before] = await sql<{ number: bigint }>`
-    select number from flow_checkpoint where generation = ${used.number} and number < ${touched}
-    order by number desc limit 1`
-  if (!before) return undefined
   const position = await restore(sql, { generation: used.number, number: Number(before.number) }, wanted.labels)
   await takeOverCarried(sql, { from: used.number, to: wanted.number, until: Number(before.number) })
   return position
 }
 
+/** Blocks copied by one statement, so that none takes long. */
+const COPIED = 5_000
+
 async function takeOverCarried(sql: Sql, { from, to, until }: { from: number; to: number; until: number }) {
-  await sql`
-    insert into flow_carried (generation, number, carried)
-    select ${to}, number, carried from flow_carried where generation = ${from} and number <= ${until}
-    on conflict do nothing`
+  const [first] = await sql<{ number: bigint }>`
+    select number from flow_carried where generation = ${from} order by number limit 1`
+  for (let after = Number(first?.number ?? until + 1) - 1; after < until; after += COPIED) {
+    await sql`
+      insert into flow_carried (generation, number, carried)
+      select ${to}, number, carried from flow_carried
+      where generation = ${from} and number > ${after} and number <= ${Math.min(until, after + COPIED)}
+      on conflict do nothing`
+  }
 }
 
 /** The first block in which an address whose labels differ moved anything; undefined: none did. */

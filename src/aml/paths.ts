@@ -24,8 +24,6 @@ export type Transfer = {
 /** One step back: a transfer, and how much of the category it carried. */
 export type PathStep = { transfer: Transfer; carried: bigint | undefined }
 
-export type ReadCarried = (numbers: readonly number[]) => Promise<Map<number, Uint8Array>>
-
 /** Reads transfers of the log with what they carried. */
 export type TransferReader = {
   /** The transfers of one transaction, in order. */
@@ -36,17 +34,22 @@ export type TransferReader = {
 
 const TRANSFERS_KEPT = 100_000
 
-/** `base`: what the index that they are read for numbers transfers from. */
-export function transferReader(sql: Sql, carriedOf: ReadCarried, base: bigint): TransferReader {
+/** Reads for a generation: its number, what it numbers transfers from, and what transfers carried by block as far as that
+ *  is not to be found in the database. */
+export function transferReader(
+  sql: Sql,
+  generation: { number: number; base: bigint; unsaved: ReadonlyMap<number, Uint8Array> },
+): TransferReader {
+  const { unsaved } = generation
   let kept = new Map<number, Transfer>()
 
   async function readUnknown(sequences: readonly number[]): Promise<void> {
     const unknown = sequences.filter((sequence) => !kept.has(sequence))
     if (unknown.length === 0) return
-    const blocks = await blocksOfTransfers(sql, unknown, base)
-    const carried = await carriedOf(blocks.map(({ number }) => number))
-    for (const block of blocks) {
-      const read = transfersOf(block, carried.get(block.number))
+    // Looked at first: what is written down while we ask is not here any more afterwards.
+    const recent = new Map(unsaved)
+    for (const block of await blocksOfTransfers(sql, unknown, generation)) {
+      const read = transfersOf(block, recent.get(block.number) ?? block.carried)
       const count = countTransfers(block.transfers)
       for (const sequence of unknown) {
         const i = sequence - block.first_sequence
@@ -57,10 +60,10 @@ export function transferReader(sql: Sql, carriedOf: ReadCarried, base: bigint): 
 
   return {
     async ofTransaction(block_number, tx_id) {
-      const block = await recordedBlock(sql, block_number, base)
+      const recent = unsaved.get(block_number)
+      const block = await recordedBlock(sql, block_number, generation)
       if (!block) return []
-      const carried = await carriedOf([block_number])
-      const read = transfersOf(block, carried.get(block_number))
+      const read = transfersOf(block, recent ?? block.carried)
       const wanted = Buffer.from(tx_id, 'hex')
       const found: Transfer[] = []
       for (let i = 0; i < countTransfers(block.transfers); i++) {
@@ -96,24 +99,6 @@ function transfersOf(block: RecordedBlock, carried: Uint8Array | undefined): (i:
       to: addressOfBare(to),
       carried: parts?.[i],
     }
-  }
-}
-
-/** What transfers of blocks carried, as a generation has written it down, or is about to. */
-export function storedCarried(
-  sql: Sql,
-  generation: { number: number; unsaved: ReadonlyMap<number, Uint8Array> },
-): ReadCarried {
-  return async (numbers) => {
-    const found = new Map<number, Uint8Array>()
-    for (const number of numbers) {
-      const carried = generation.unsaved.get(number)
-      if (carried) found.set(number, carried)
-    }
-    const rows = await sql<{ number: bigint; carried: Uint8Array }>`
-      select number, carried from flow_carried where generation = ${generation.number} and number = any(${numbers})`
-    for (const { number, carried } of rows) found.set(Number(number), carried)
-    return found
   }
 }
 

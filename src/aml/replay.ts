@@ -10,7 +10,7 @@ import { readEvidence, sha256Of } from './evidence.ts'
 import { blocksAfter } from './flow_log.ts'
 import { describeGeneration, type Generation, restore } from './generations.ts'
 import { listsOfSet } from './label_sets.ts'
-import { storedCarried, transferReader } from './paths.ts'
+import { transferReader } from './paths.ts'
 import { readPolicy } from './policy.ts'
 import { type Bench, ENGINE, screenAddress, screenTransfers } from './screening.ts'
 
@@ -77,15 +77,11 @@ async function benchOf(
   const anew = await isShort(sql, base)
   const carried = new Map<number, Uint8Array>()
   await applyUntil(sql, generation, { last, progress: how.progress, carried: anew ? carried : undefined })
-  const carriedOf = anew
-    ? async (numbers: readonly number[]) =>
-        new Map(numbers.flatMap((number) => (carried.has(number) ? [[number, carried.get(number)!]] : [])))
-    : storedCarried(sql, generation)
   return {
     ...{ sql, generation },
     policy: await readPolicy(sql, check.policy!),
     lists: await listsOfSet(sql, label_set),
-    reader: transferReader(sql, carriedOf, base),
+    reader: transferReader(sql, { ...generation, unsaved: carried }),
     carried_blocks: last - how.since,
   }
 }

@@ -48,13 +48,18 @@ const SOLD: Record<Service, readonly Resource[]> = {
   activate_address: [],
 }
 
+/** Whether nothing is asked for: absent, or a number that is not above 0. */
+function isNothing(value: Json | undefined): boolean {
+  if (value instanceof OtherNumber) return !(Number(value.text) > 0)
+  return isAbsent(value) || (typeof value === 'number' && value <= 0)
+}
+
 /** How much of each resource is asked for: from `amounts`, else `amount`, else (energy only) `energy_amount`. A source
  *  that is absent or lacks the resource is passed over. Throws 2, 11 or 50. */
 export function readAmounts(service: Service, fields: AmountFields, prices: Prices): Amounts {
   const amounts = objectOf(fields.amounts)
   for (const resource of ['energy', 'bandwidth'] as const) {
-    const unsold = amounts?.[resource]
-    if (!SOLD[service].includes(resource) && !isAbsent(unsold) && unsold !== 0) throw InvalidParams()
+    if (!SOLD[service].includes(resource) && !isNothing(amounts?.[resource])) throw InvalidParams()
   }
   const read: Amounts = { energy: 0, bandwidth: 0 }
   if (service === 'resource_bundle' && !amounts) throw InvalidParams()

@@ -176,7 +176,7 @@ export function routes(needs: Needs): Endpoint[] {
         if (state === 'unknown') throw ServiceUnavailable()
         if (state === 'contract') throw InvalidAddress(undefined, 'A contract cannot receive resources')
         const price_sun = priceOf(current, type, amount)
-        const fee_sun = state === 'active' ? 0n : current.activation_sun
+        const fee_sun = state === 'inactive' ? current.activation_sun : 0n
         return {
           ...{ address, type, amount, duration },
           ...(type === 'energy' && { energy: amount }),
@@ -357,13 +357,13 @@ export function routes(needs: Needs): Endpoint[] {
       faults: [
         refuses(InvalidParams, 'Neither `id` nor `external_id` is given, or `id` is not text', 'id'),
         refuses(InvalidParams, '`external_id` is not text', 'external_id'),
-        refuses(OrderNotFound, 'The customer has no such transaction', 'transaction'),
+        refuses(OrderNotFound, 'The customer has no such transaction'),
       ],
       examples: [{ summary: "By the caller's own id", body: { external_id: 'order-42' } }],
       async handle({ body, customer }) {
         const named = readNames(isAbsent(body.id) ? body.transaction_id : body.id, body.external_id)
         const order = await findOrder(sql, { ...named, customer_id: customer.customer_id })
-        if (!order) throw OrderNotFound('transaction')
+        if (!order) throw OrderNotFound()
         const delegations = await delegationsOf(sql, order.id)
         return { ...printOrder(order), delegations: delegations.map(printDelegation) }
       },

@@ -11,7 +11,7 @@ import { capture, customerAccount, lockAccounts, release } from '../ledger/ledge
 import type { Clock } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
-import { eachRow, type Step } from '../lib/step.ts'
+import type { Step } from '../lib/step.ts'
 import type { Placed, Purchase } from '../market/orders.ts'
 import type { Node } from '../tron/node.ts'
 import { holdOf, type Subscription } from './subscriptions.ts'
@@ -34,7 +34,7 @@ const LOOK_AGAIN_MS = 3_000
 const UNDER_WAY_MS = 500
 /** How long the first energy may take before the subscription is an error and paid back. */
 const START_MS_MAX = 600_000
-const AT_ONCE = 50
+const AT_ONCE = 16
 
 const later = (clock: Clock, ms: number) => new Date(clock.now().getTime() + ms)
 
@@ -52,11 +52,17 @@ export function supplyStep(needs: Needs): Step {
         where s.state in ('new', 'pending', 'active')
           and (look_at <= ${clock.now()} or (s.state = 'pending' and o.state in ('success', 'failed')))
         order by look_at limit ${AT_ONCE}`
-      return eachRow(
-        due,
-        ({ id }) => supply(needs, id),
-        ({ id }) => sql`update subscription set look_at = ${later(clock, LOOK_AGAIN_MS)} where id = ${id}`,
+      // Together, so that their orders are placed in one transaction.
+      const outcomes = await Promise.allSettled(due.map(({ id }) => supply(needs, id)))
+      const failed = outcomes.flatMap((one, i) =>
+        one.status === 'rejected' ? [{ id: due[i]!.id, reason: one.reason }] : [],
       )
+      if (failed.length > 0) {
+        const ids = failed.map(({ id }) => id)
+        await sql`update subscription set look_at = ${later(clock, LOOK_AGAIN_MS)} where id = any(${ids})`
+        throw failed[0]!.reason
+      }
+      return outcomes.some((one) => one.status === 'fulfilled' && one.value)
     },
   }
 }

@@ -1,9 +1,10 @@
 // Deposits: what arrives at an address of ours, read from blocks. A customer's deposit is credited when it is solid, once,
 // whatever is restarted: the ledger entry, the deposit and the cursor are one transaction, and the deposit's key is the
-// transaction's on the chain. What arrives at the published address is a direct recharge (recharges.ts); a token that is
-// not TRX is held for the operator. Nothing that arrives is ignored.
+// transaction's on the chain, with a position: 0 its own transfer, n the nth event of its block, -n the nth transfer that
+// contracts made in it. What arrives at the published address is a direct recharge (recharges.ts), unless a contract sent
+// it, which can receive neither energy nor a plain transfer: that, and a token that is not TRX, is held for the operator.
 
-import { readBlocks, readSolidBlocks, type StoredBlock } from '../chain/blocks.ts'
+import { type Move, readBlocks, readSolidBlocks, type StoredBlock } from '../chain/blocks.ts'
 import { customersOfAddresses } from '../customers/customers.ts'
 import { customerAccount, lockAccounts, move, WORLD } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -89,16 +90,30 @@ type Arrival = {
   token_amount: bigint | null
 }
 
-/** Plain transfers of TRX, and transfers of followed tokens. What a contract sends on is neither. */
+/** Transfers of TRX, whoever made them, and of followed tokens. */
 function arrivalsOf({ contents }: StoredBlock): Arrival[] {
+  const by_contracts = new Map<string, number>()
+  const positionOf = ({ tx_id, kind, index }: Move) => {
+    if (kind === 'transfer' || kind === 'event') return index
+    const before = by_contracts.get(tx_id) ?? 0
+    by_contracts.set(tx_id, before + 1)
+    return -1 - before
+  }
   return contents.moves
-    .filter(({ kind, amount }) => (kind === 'transfer' || kind === 'event') && amount > 0n)
-    .map(({ tx_id, index, asset, from, to, amount }) => ({
-      ...{ tx_id, position: index, from, to },
+    .map((move) => ({ ...move, position: positionOf(move) }))
+    .filter(({ amount }) => amount > 0n)
+    .map(({ tx_id, position, asset, from, to, amount }) => ({
+      ...{ tx_id, position, from, to },
       amount_sun: asset === 'TRX' ? amount : null,
       token: asset === 'TRX' ? null : asset,
       token_amount: asset === 'TRX' ? null : amount,
     }))
+}
+
+/** Why the operator has to decide about it; null when that is clear. */
+function reasonToHold({ token, position }: Arrival, recharge: boolean): string | null {
+  if (token !== null) return 'a token that is not TRX'
+  return recharge && position < 0 ? 'it was sent by a contract' : null
 }
 
 async function readBlock(
@@ -115,13 +130,13 @@ async function readBlock(
     const customer_id = owners.get(arrival.to)
     const recharge = arrival.to === needs.recharge_address
     if (customer_id === undefined && !recharge) continue
-    const is_trx = arrival.amount_sun !== null
-    const state = !is_trx ? 'held' : recharge ? 'received' : 'credited'
+    const reason = reasonToHold(arrival, recharge)
+    const state = reason !== null ? 'held' : recharge ? 'received' : 'credited'
     if (!solid && state !== 'received') continue
-    await note(tx, needs, { block, arrival, solid, state, customer_id: customer_id ?? null })
+    await note(tx, needs, { block, arrival, solid, state, reason, customer_id: customer_id ?? null })
     if (!solid || arrival.amount_sun === null) continue
     await move(tx, {
-      id: `deposit:${arrival.tx_id}`,
+      id: `deposit:${arrival.tx_id}${arrival.position === 0 ? '' : `/${arrival.position}`}`,
       debit: WORLD,
       credit: customerAccount(customer_id ?? DIRECT_RECHARGE),
       amount_sun: arrival.amount_sun,
@@ -138,13 +153,20 @@ async function forgetOthers(tx: Tx, block_number: number, arrivals: Arrival[]): 
       and not tx_id = any(${arrivals.map((one) => one.tx_id)})`
 }
 
-type Noted = { block: StoredBlock; arrival: Arrival; solid: boolean; state: string; customer_id: string | null }
+type Noted = {
+  block: StoredBlock
+  arrival: Arrival
+  solid: boolean
+  state: string
+  reason: string | null
+  customer_id: string | null
+}
 
 /** Writes the deposit, or, when it was seen in a block of the head before, where it is now. */
-async function note(tx: Tx, { clock }: Needs, { block, arrival, solid, state, customer_id }: Noted): Promise<void> {
+async function note(tx: Tx, { clock }: Needs, noted: Noted): Promise<void> {
+  const { block, arrival, solid, state, reason, customer_id } = noted
   const { tx_id, position, from, to, amount_sun, token, token_amount } = arrival
   const now = clock.now()
-  const reason = state === 'held' ? 'a token that is not TRX' : null
   await tx`
     insert into deposit (tx_id, position, from_address, to_address, amount_sun, token, token_amount, block_number, block_time,
                          customer_id, state, reason, solid_at, due_at, seen_at)

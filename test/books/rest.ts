@@ -32,6 +32,7 @@ export function nothingIsLeft({ rows }: Books): string[] {
 export function successIsOnTheChain({ rows, branch }: Books): string[] {
   const findings: string[] = []
   const attempts = new Map(rows.attempts.map((one) => [one.id, one]))
+  const delegations = Map.groupBy(rows.delegations, ({ order_id }) => order_id)
   for (const order of rows.orders) {
     if (order.state !== 'success') continue
     const hash = branch.transactions.get(order.tx_id ?? '')
@@ -40,9 +41,9 @@ export function successIsOnTheChain({ rows, branch }: Books): string[] {
     }
     if (order.service === 'activate_address') continue
     for (const resource of ['energy', 'bandwidth'] as const) {
-      const given = rows.delegations.filter((one) => {
+      const given = (delegations.get(order.id) ?? []).filter((one) => {
         const tx_id = attempts.get(one.attempt_id)?.tx_id
-        return one.order_id === order.id && one.resource === resource && branch.transactions.has(tx_id ?? '')
+        return one.resource === resource && branch.transactions.has(tx_id ?? '')
       })
       const units = given.reduce((sum, { amount }) => sum + amount, 0n)
       if (units !== order[resource])
@@ -129,6 +130,7 @@ export function fundsAreThere({ rows, branch }: Books, place: Place): string[] {
 export const AT_REST: readonly ((books: Books) => string[])[] = [
   nothingIsLeft,
   successIsOnTheChain,
+  hoursBeginOnTheChain,
   stakesAreBack,
   rechargesAreDone,
 ]

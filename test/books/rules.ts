@@ -2,7 +2,7 @@
 // is wrong, and nothing when all is well. Marks C1 to C9 are those of the conservation set in the documentation.
 
 import type { Branch, ChainTransaction } from './branch.ts'
-import type { Attempt, Delegation, Order, Rows, Transfer } from './rows.ts'
+import type { Delegation, Order, Rows, Transfer } from './rows.ts'
 
 export type Books = {
   rows: Rows
@@ -95,9 +95,20 @@ export function reservesAreNeeded({ rows }: Books): string[] {
   })
 }
 
+const planned_of = new WeakMap<Rows, Map<string, bigint>>()
+
+/** What of an order is delegated or on its way; summed once for all orders. */
 function plannedOf(rows: Rows, { id }: Order, resource: 'energy' | 'bandwidth'): bigint {
-  const of = rows.delegations.filter((one) => one.order_id === id && one.resource === resource)
-  return sumOf(of.filter(({ state }) => state !== 'failed').map(({ amount }) => amount))
+  let sums = planned_of.get(rows)
+  if (!sums) {
+    sums = new Map()
+    for (const one of rows.delegations) {
+      const key = `${one.order_id} ${one.resource}`
+      if (one.state !== 'failed') sums.set(key, (sums.get(key) ?? 0n) + one.amount)
+    }
+    planned_of.set(rows, sums)
+  }
+  return sums.get(`${id} ${resource}`) ?? 0n
 }
 
 /** Every order is at any time either delivered, on its way, or waiting for it, in full and never more. */
@@ -205,11 +216,12 @@ type Placed = { delegation: Delegation; order: Order; given: ChainTransaction; t
 /** The delegations that are on the branch, with what the branch says of them. */
 function placedDelegations({ rows, branch }: Books): Placed[] {
   const orders = new Map(rows.orders.map((one) => [one.id, one]))
-  const transactionsOf = (subject: string, of: readonly Attempt[]) =>
-    of.filter((one) => one.subject === subject).flatMap(({ tx_id }) => branch.transactions.get(tx_id ?? '') ?? [])
+  const attempts = Map.groupBy(rows.attempts, ({ subject }) => subject)
+  const transactionsOf = (subject: string) =>
+    (attempts.get(subject) ?? []).flatMap(({ tx_id }) => branch.transactions.get(tx_id ?? '') ?? [])
   return rows.delegations.flatMap((delegation) => {
-    const [given] = transactionsOf(`delegate:${delegation.id}`, rows.attempts)
-    const [taken] = transactionsOf(`reclaim:${delegation.id}`, rows.attempts)
+    const [given] = transactionsOf(`delegate:${delegation.id}`)
+    const [taken] = transactionsOf(`reclaim:${delegation.id}`)
     const order = orders.get(delegation.order_id)
     return given && order ? [{ delegation, order, given, taken }] : []
   })

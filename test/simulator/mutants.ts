@@ -46,7 +46,11 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a deposit is read and credited again',
     edits: [
-      [blocks, 'update cursor set number = ', 'update cursor set number = -1 + '],
+      [
+        blocks,
+        'update cursor set number = ',
+        "update cursor set number = (case name when 'deposits' then -1 else 0 end)::bigint + ",
+      ],
       [deposits, 'id: `deposit:', 'id: needs.clock.now().getTime() + `deposit:'],
     ],
   },
@@ -69,14 +73,14 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'the head says what is dead',
     edits: [
       [attempts, 'where number = solid_number - 1)', 'where number = head_number)'],
-      [attempts, 'one.found || one.solid_number < Number(solid_number)', 'one.found'],
+      [attempts, '!one.found && one.solid_number >= Number(solid_number)', '!one.found'],
     ],
   },
   {
     name: 'what was sent four times is given up',
     edits: [
       [attempts, 'expires_at <= (select time from block where number = solid_number - 1)', 'sends > 3'],
-      [attempts, 'one.found || one.solid_number < Number(solid_number)', 'one.found'],
+      [attempts, '!one.found && one.solid_number >= Number(solid_number)', '!one.found'],
     ],
   },
   {
@@ -156,6 +160,24 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what an order needed stays reserved when it fails',
     edits: [[settlement, 'if (missing > 0) await tx`update pool', 'if (missing < 0) await tx`update pool']],
+  },
+  {
+    name: 'one node alone says what is dead',
+    edits: [[attempts, 'return findings.every((one)', 'return findings.some((one)']],
+  },
+  {
+    name: 'what an address was activated for is paid for again',
+    edits: [[orders, "and state in ('new', 'activating', 'active')`", "and state in ('new', 'activating')`"]],
+  },
+  {
+    name: 'an ended delegation stays ended when a fork takes its end',
+    edits: [[delegations, "and delegation.state = 'ended'", "and delegation.state = 'no such state'"]],
+  },
+  {
+    name: 'a fork takes the last block that stays too',
+    edits: [
+      [attempts, "where state = 'included' and block_number > ", "where state = 'included' and block_number >= "],
+    ],
   },
   {
     name: 'two followers overtake one another',

@@ -2,6 +2,7 @@
 // run different from another. Keys are the same in all runs; everything else is drawn.
 
 import { HDKey } from '@scure/bip32'
+import { leaveUnsigned } from '../../devchain/blocks.ts'
 import { mainnetWeights } from '../../devchain/parameters.ts'
 import { type Person, person, Scene, TRX } from '../../devchain/scene.ts'
 import { type Address, addressFromBytes, addressToHex } from '../../src/tron/address.ts'
@@ -17,6 +18,8 @@ export type Town = {
   payers: Person[]
   /** Owners of the pool wallets. */
   pool: Person[]
+  /** Every transaction that was in a block, also in one that a fork took back. */
+  mined: ReadonlySet<string>
   rest_of_network: { energy_weight_trx: bigint; net_weight_trx: bigint }
 }
 
@@ -58,6 +61,13 @@ export function buildTown(dice: Dice): Town {
     ...[...active, recharge_person.address].map((address) => ({ address, sun: TRX })),
   ]
   const scene = new Scene({}, { solid_lag_blocks: dice.pick([2, 3, 3, 5, 18]), genesis_balances: balances })
+  // Nobody here verifies a block; signing each would take a quarter of the time.
+  const mined = new Set<string>()
+  scene.devchain.chain.onInput = (input) => {
+    if (input.kind !== 'block') return
+    leaveUnsigned(input.block)
+    for (const { transaction } of input.block.transactions) mined.add(transaction.id)
+  }
   for (const [i, { energy, bandwidth }] of stakes.entries()) {
     const freeze = (resource: string, trx: number) =>
       scene.send(pool[i]!, 'FreezeBalanceV2Contract', { frozen_balance: BigInt(trx) * TRX, resource })
@@ -79,6 +89,7 @@ export function buildTown(dice: Dice): Town {
     inactive: Array.from({ length: dice.between(1, 2) }, () => drawAddress(dice)),
     payers,
     pool,
+    mined,
     rest_of_network: mainnetWeights,
   }
 }

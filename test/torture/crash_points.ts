@@ -1,0 +1,92 @@
+// A process is killed at exactly its n-th write, or the database's at exactly its n-th flush to disk, for n = 1, 2, 3, …:
+// a sweep that goes through the crash points of a purchase in order, where killing at random leaves gaps. strace does the
+// killing, attached to the process that runs already.
+
+import { spawn } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Shoppers } from './shoppers.ts'
+import { type Role, Stand } from './stand.ts'
+
+const SWEEP: Record<'api' | 'worker', number> = { api: 24, worker: 60 }
+const SERVER_SWEEP = 40
+const POINT_MS_MAX = 2_500
+const BLOCK_MS = 150
+
+type Result = { note: string; findings: string[] }
+
+/** Attaches, so that the process, or one of its children, dies at its n-th call. Resolves when it is attached. */
+async function killAt(pid: number, calls: string, n: number): Promise<{ stop(): void }> {
+  const inject = `inject=${calls}:signal=KILL:when=${n}`
+  const tracer = spawn('strace', ['-f', '-p', String(pid), '-e', `trace=${calls}`, '-e', inject, '-o', '/dev/null'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  await new Promise<void>((resolve) => {
+    tracer.stderr.on('data', (chunk: Buffer) => {
+      if (chunk.toString('utf8').includes('attached')) resolve()
+    })
+    tracer.once('exit', () => resolve())
+  })
+  return { stop: () => tracer.kill('SIGINT') }
+}
+
+/** The n-th write of an API process, then of a worker, in the middle of purchases. */
+export async function crashPoints(): Promise<Result> {
+  return sweep(async (stand) => {
+    let reached = 0
+    for (const [role, points] of Object.entries(SWEEP) as [Role, number][]) {
+      for (let n = 1; n <= points; n++) {
+        const member = stand.members.find((one) => one.role === role)
+        const pid = member?.child.pid
+        if (!member || pid === undefined) throw new Error(`no ${role} is running`)
+        const tracer = await killAt(pid, 'write,writev,sendto,sendmsg', n)
+        const died = await Promise.race([member.ended.then(() => true), delay(POINT_MS_MAX, false)])
+        tracer.stop()
+        if (!died) continue
+        reached += 1
+        await stand.start(role)
+      }
+    }
+    return `${reached} of ${SWEEP.api + SWEEP.worker} points reached`
+  })
+}
+
+/** The n-th flush of the database's log or data, by whichever of its processes it is; the server then recovers. */
+export async function serverCrashPoints(): Promise<Result> {
+  return sweep(async (stand) => {
+    const [row] = await stand.sql<{
+      file: string
+    }>`select current_setting('data_directory') || '/postmaster.pid' as file`
+    const pid = Number.parseInt(await readFile(row!.file, 'utf8'), 10)
+    let reached = 0
+    for (let n = 1; n <= SERVER_SWEEP; n++) {
+      const [before] = await stand.sql<{ at: Date }>`select pg_postmaster_start_time() as at`.catch(() => [])
+      const tracer = await killAt(pid, 'fdatasync,fsync', n)
+      await delay(600)
+      tracer.stop()
+      await delay(100)
+      reached += 1
+      if (before === undefined) await delay(500)
+    }
+    return `${reached} flushes`
+  })
+}
+
+async function sweep(work: (stand: Stand) => Promise<string>): Promise<Result> {
+  const stand = await Stand.open()
+  try {
+    await Promise.all((['api', 'worker'] as const).map((role) => stand.start(role)))
+    await stand.fund()
+    const shoppers = new Shoppers(stand)
+    shoppers.begin(2, 100)
+    stand.keepMining(BLOCK_MS)
+    const note = await work(stand)
+    await shoppers.end()
+    const at_rest = await stand.lookAtRest()
+    const lost = await shoppers.lostAtRest()
+    const findings = [...at_rest, ...shoppers.contradictions, ...(lost > 0 ? [`${lost} orders are lost`] : [])]
+    return { note: `${note}; ${shoppers.accepted.size} orders`, findings }
+  } finally {
+    await stand.close()
+  }
+}

@@ -1,0 +1,237 @@
+// `npm run torture -- faults`: real faults, one scenario after another, each on a stand of its own. What this machine
+// cannot do (no strace, no right to mount) is said to be not run. After each, when all is well again, everything must come
+// to rest, nothing that was accepted may be missing, and the outsider's check must find nothing.
+
+import { spawn } from 'node:child_process'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { crashPoints, serverCrashPoints } from './crash_points.ts'
+import { type Manner, NodeFront, Relay } from './relays.ts'
+import { Shoppers } from './shoppers.ts'
+import { Stand, type StandOptions } from './stand.ts'
+
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
+export type Outcome = { scenario: string; state: 'passed' | 'failed' | 'not run'; note: string; findings: string[] }
+
+/** What a scenario does to the stand while customers buy. Returns a note on what happened. */
+type Deed = (stand: Stand, shoppers: Shoppers) => Promise<string>
+
+type Scenario = {
+  /** Why it cannot be run here. */
+  unable?: () => Promise<string | undefined>
+  run(): Promise<{ note: string; findings: string[] }>
+}
+
+const BLOCK_MS = 200
+
+/** Customers buy, the deed is done, all is well again; and then nothing may be missing or wrong. */
+async function underLoad(options: StandOptions, deed: Deed, people = 4): Promise<{ note: string; findings: string[] }> {
+  const stand = await Stand.open(options)
+  try {
+    await Promise.all((['api', 'api', 'worker', 'worker'] as const).map((role) => stand.start(role)))
+    await stand.fund()
+    const shoppers = new Shoppers(stand)
+    shoppers.begin(people, 100)
+    stand.keepMining(BLOCK_MS)
+    const note = await deed(stand, shoppers)
+    await shoppers.end()
+    const at_rest = await stand.lookAtRest()
+    const lost = await shoppers.lostAtRest()
+    const findings = [...at_rest, ...shoppers.contradictions, ...(lost > 0 ? [`${lost} orders are lost`] : [])]
+    return { note: `${note}; ${shoppers.accepted.size} orders, ${shoppers.unanswered} asked again`, findings }
+  } finally {
+    await stand.close()
+  }
+}
+
+/** The server is reset as after a crash: one of its processes is killed, it ends all others and recovers. */
+const resetServer: Deed = async (stand) => {
+  const resets = 10
+  for (let i = 0; i < resets; i++) {
+    await delay(700)
+    const [backend] = await stand.sql<{ pid: number }>`
+      select pid from pg_stat_activity where application_name = 'penstock' and pid <> pg_backend_pid() limit 1`.catch(
+      () => [],
+    )
+    if (backend) process.kill(backend.pid, 'SIGKILL')
+  }
+  await delay(1_500)
+  return `${resets} crashes of the server`
+}
+
+/** A proxy between service and database. */
+async function withDatabaseProxy(deed: (proxy: Relay, ...rest: Parameters<Deed>) => Promise<string>) {
+  const proxy = new Relay({ host: '127.0.0.1', port: 0 })
+  const port = await proxy.listen()
+  const through = (url: string) => {
+    const address = new URL(url)
+    proxy.target = { host: address.hostname, port: Number(address.port) }
+    address.port = String(port)
+    return address.toString()
+  }
+  try {
+    return await underLoad({ through }, (...rest) => deed(proxy, ...rest))
+  } finally {
+    await proxy.close()
+  }
+}
+
+/** Two nodes of the same chain, each with a manner for a while. */
+function nodes(manners: readonly [Manner, Manner], ms: number): Scenario {
+  return {
+    async run() {
+      const fronts: NodeFront[] = []
+      const node_urls: StandOptions['node_urls'] = async (chain) => {
+        fronts.push(new NodeFront(chain), new NodeFront(chain))
+        return Promise.all(fronts.map((front) => front.listen()))
+      }
+      try {
+        return await underLoad({ node_urls }, async () => {
+          await delay(500)
+          for (const [i, front] of fronts.entries()) front.manner = manners[i]!
+          await delay(ms)
+          for (const front of fronts) front.manner = 'well'
+          return `${manners.join(' and ')} for ${ms / 1_000} s`
+        })
+      } finally {
+        for (const front of fronts) await front.close()
+      }
+    },
+  }
+}
+
+/** One process after another is replaced; a balancer takes it out before it is told to stop. No request may fail. */
+const roll: Deed = async (stand, shoppers) => {
+  const before = shoppers.unanswered
+  for (const old of [...stand.members]) {
+    await stand.start(old.role)
+    stand.takeOut(old)
+    const code = await old.kill('SIGTERM')
+    if (code !== 0) shoppers.contradictions.push(`a process that was told to stop left with ${code}: ${old.said}`)
+  }
+  const failed = shoppers.unanswered - before
+  if (failed > 0) shoppers.contradictions.push(`${failed} requests failed while processes were replaced`)
+  return `4 processes replaced, ${failed} failed requests`
+}
+
+/** The database's disk is filled to the last byte, and has room again later. */
+async function fullDisk(): Promise<{ note: string; findings: string[] }> {
+  const folder = `/tmp/penstock-full-${process.pid}`
+  await mkdir(folder)
+  if (!(await done('mount', '-t', 'tmpfs', '-o', 'size=400m,mode=0777', 'tmpfs', folder))) {
+    throw new Error('the small disk could not be mounted')
+  }
+  try {
+    return await underLoad({ postgres_folder: `${folder}/pg` }, async (stand) => {
+      await delay(1_000)
+      const filler = Buffer.alloc(1 << 20)
+      const fill = async () => {
+        for (let i = 0; i < 400; i++) {
+          if (
+            !(await writeFile(`${folder}/fill-${i}`, filler).then(
+              () => true,
+              () => false,
+            ))
+          )
+            return
+        }
+      }
+      await fill()
+      await delay(4_000)
+      const refused = await stand.sql`select 1`.then(
+        () => 'reads go on',
+        () => 'reads fail',
+      )
+      for (let i = 0; i < 400; i++) await rm(`${folder}/fill-${i}`, { force: true })
+      await delay(500)
+      const restarted = await stand.reviveServer()
+      await delay(1_500)
+      return `full for 4 s, ${refused}${restarted ? ', the server had ended and was started again' : ''}`
+    })
+  } finally {
+    await done('umount', '-l', folder)
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+function done(program: string, ...args: string[]): Promise<boolean> {
+  const child = spawn(program, args, { stdio: 'ignore' })
+  return new Promise((resolve) => {
+    child.once('error', () => resolve(false))
+    child.once('exit', (code) => resolve(code === 0))
+  })
+}
+
+const noStrace = async () => ((await done('strace', '-V')) ? undefined : 'there is no strace here')
+
+async function noMount(): Promise<string | undefined> {
+  if (process.getuid?.() !== 0) return 'only root may mount a small disk'
+  const folder = `/tmp/penstock-try-${process.pid}`
+  await mkdir(folder)
+  const mounted = await done('mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder)
+  if (mounted) await done('umount', folder)
+  await rm(folder, { recursive: true, force: true })
+  return mounted ? undefined : 'mounting is not allowed here'
+}
+
+export const SCENARIOS: Record<string, Scenario> = {
+  'server reset': { run: () => underLoad({}, resetServer) },
+  'database cut off': {
+    run: () =>
+      withDatabaseProxy(async (proxy) => {
+        for (const link of ['cut', 'half open', 'slow'] as const) {
+          await delay(1_000)
+          proxy.link = link
+          if (link === 'cut') proxy.cut()
+          await delay(3_000)
+          proxy.link = 'well'
+          if (link === 'half open') proxy.cut()
+        }
+        return 'cut, half open and slow for 3 s each'
+      }),
+  },
+  'rolling restart': { run: () => underLoad({}, roll) },
+  'nodes away': nodes(['away', 'away'], 5_000),
+  'nodes silent': nodes(['silent', 'well'], 8_000),
+  'nodes slow': nodes(['slow', 'slow'], 8_000),
+  'a node behind': nodes(['behind', 'well'], 8_000),
+  'nodes busy': nodes(['busy', 'duplicate'], 8_000),
+  'nodes that lie': nodes(['swallows', 'forgets'], 15_000),
+  'disk full': { unable: noMount, run: fullDisk },
+  'crash points': { unable: noStrace, run: crashPoints },
+  'crash points of the server': { unable: noStrace, run: serverCrashPoints },
+}
+
+export async function run(args: string[]): Promise<boolean> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { json: { type: 'boolean' } },
+  })
+  const wanted = Object.entries(SCENARIOS).filter(
+    ([name]) => positionals.length === 0 || positionals.some((part) => name.includes(part)),
+  )
+  const outcomes: Outcome[] = []
+  for (const [scenario, { unable, run }] of wanted) {
+    const outcome = await outcomeOf(scenario, await unable?.(), run)
+    outcomes.push(outcome)
+    if (values.json) continue
+    say(`${outcome.state.padEnd(7)} ${scenario}: ${outcome.note}`)
+    for (const finding of outcome.findings.slice(0, 8)) say(`        ${finding}`)
+  }
+  if (values.json) say(JSON.stringify({ scenarios: outcomes }))
+  return outcomes.length > 0 && outcomes.every(({ state }) => state !== 'failed')
+}
+
+async function outcomeOf(scenario: string, unable: string | undefined, run: Scenario['run']): Promise<Outcome> {
+  if (unable !== undefined) return { scenario, state: 'not run', note: unable, findings: [] }
+  try {
+    const { note, findings } = await run()
+    return { scenario, state: findings.length === 0 ? 'passed' : 'failed', note, findings }
+  } catch (thrown) {
+    const said = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
+    return { scenario, state: 'failed', note: 'it could not be carried through', findings: [said] }
+  }
+}

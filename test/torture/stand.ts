@@ -1,0 +1,302 @@
+// A whole Penstock for real faults: PostgreSQL with every commit on disk, a development chain whose blocks are made here,
+// and the service as processes of its own, which can be killed and started again one by one.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import type { Devchain } from '../../devchain/devchain.ts'
+import { type Served, startDevchain } from '../../devchain/serve.ts'
+import { createCustomer } from '../../src/customers/customers.ts'
+import { depositAddresses } from '../../src/customers/deposit_addresses.ts'
+import { issueKey } from '../../src/customers/keys.ts'
+import { readSealingKeys, sealWith } from '../../src/customers/seal.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { idMaker, systemRandom } from '../../src/lib/ids.ts'
+import { migrate } from '../../src/lib/migrate.ts'
+import { type Postgres, startPostgres } from '../../src/lib/postgres.ts'
+import { connect, type Sql } from '../../src/lib/sql.ts'
+import { deriveSandbox, devchainControl, paying, prepareChain, type Sandbox, transact } from '../../src/sandbox.ts'
+import { httpTransport, tronNode } from '../../src/tron/node.ts'
+import { Auditor } from '../books/audit.ts'
+import type { Post } from '../books/branch.ts'
+import type { Place } from '../books/rest.ts'
+import { ROOT } from '../source.ts'
+
+export type Access = { customer_id: string; token: string; secret: string; deposit_address: string }
+export type Role = 'api' | 'worker' | 'all'
+
+const PHRASE = 'test test test test test test test test test test test junk'
+const CUSTOMERS = 4
+const FIRST_SUN = 90_000_000_000n
+const READY_MS_MAX = 60_000
+
+export type StandOptions = {
+  /** The address of the database that the service is given instead of the real one. */
+  through?: (database_url: string) => string
+  /** Where the database lies; a temporary place when absent. */
+  postgres_folder?: string
+  /** Addresses of nodes that the service is given instead of the chain's own. */
+  node_urls?: (chain: Devchain) => Promise<readonly string[]>
+}
+
+/** One process of the service. */
+export class Member {
+  readonly role: Role
+  readonly child: ChildProcess
+  readonly ended: Promise<number | null>
+  api_url: string | undefined
+  private output = ''
+
+  constructor(role: Role, child: ChildProcess) {
+    this.role = role
+    this.child = child
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (chunk: Buffer) => {
+        this.output = (this.output + chunk.toString('utf8')).slice(-4_000)
+      })
+    }
+    this.ended = new Promise((resolve) => child.once('exit', (code) => resolve(code)))
+  }
+
+  get said(): string {
+    return this.output
+  }
+
+  async kill(signal: NodeJS.Signals): Promise<number | null> {
+    this.child.kill(signal)
+    return this.ended
+  }
+}
+
+export class Stand {
+  readonly members: Member[] = []
+  private postgres: Postgres
+  readonly chain: Served
+  readonly sql: Sql
+  readonly sandbox: Sandbox
+  readonly folder: string
+  customers: Access[] = []
+  private readonly options: StandOptions
+  private readonly secret_key = randomBytes(32).toString('hex')
+  private readonly database_url: string
+  private node_urls: readonly string[] = []
+  private mining = true
+  private miner: Promise<void> = Promise.resolve()
+  private first_block = 0
+
+  static async open(options: StandOptions = {}): Promise<Stand> {
+    const folder = await mkdtemp(join(tmpdir(), 'penstock-torture-'))
+    const place = options.postgres_folder
+    const postgres = await startPostgres(place === undefined ? { throw_away: true } : { folder: place })
+    const chain = await startDevchain({ block_time_seconds: 0, genesis_time_ms: Date.now() })
+    const stand = new Stand(options, { folder, postgres, chain })
+    await stand.prepare()
+    return stand
+  }
+
+  private constructor(options: StandOptions, has: { folder: string; postgres: Postgres; chain: Served }) {
+    this.options = options
+    this.folder = has.folder
+    this.postgres = has.postgres
+    this.chain = has.chain
+    this.database_url = options.through?.(has.postgres.url) ?? has.postgres.url
+    this.sql = connect({ url: this.database_url, connections_max: 4 })
+    this.sandbox = deriveSandbox(PHRASE)
+  }
+
+  private readonly post: Post = async (path, body) =>
+    JSON.parse(this.chain.chain.request('POST', path, JSON.stringify(body)).body) as unknown
+
+  private get node() {
+    return tronNode({ nodes: [{ url: this.chain.url }], transport: httpTransport })
+  }
+
+  private async prepare(): Promise<void> {
+    await migrate(this.database_url)
+    const control = devchainControl(this.chain.url, httpTransport)
+    await prepareChain({ node: this.node, control, now: systemClock.now }, this.sandbox)
+    this.node_urls = (await this.options.node_urls?.(this.chain.chain)) ?? [this.chain.url]
+    const seal = sealWith(readSealingKeys(this.secret_key)!, systemRandom)
+    const new_id = idMaker(systemClock, systemRandom)
+    const deposit_address = depositAddresses(this.sandbox.wallets.deposit_xpub)
+    const needs = { clock: systemClock, random: systemRandom, new_id, seal, deposit_address }
+    await writeFile(join(this.folder, 'wallets.json'), JSON.stringify(this.sandbox.wallets), { mode: 0o600 })
+    this.customers = await this.sql.begin(async (tx) => {
+      const made: Access[] = []
+      for (let i = 0; i < CUSTOMERS; i++) {
+        const customer = await createCustomer(tx, needs, { name: `customer ${i}` })
+        const { token, secret } = await issueKey(tx, needs, { customer_id: customer.id, name: 'key' })
+        made.push({ customer_id: customer.id, token, secret, deposit_address: customer.deposit_address })
+      }
+      return made
+    })
+  }
+
+  /** Starts a process of the service. It is ready when the promise resolves. */
+  async start(role: Role): Promise<Member> {
+    const ready_file = join(this.folder, `ready-${randomBytes(6).toString('hex')}`)
+    const nodes = this.node_urls.flatMap((url) => ['--node-url', url])
+    const args = [`${ROOT}src/main.ts`, 'serve', '--role', role, '--port', '0', '--ready-file', ready_file, ...nodes]
+    const child = spawn(process.execPath, [...args, '--data-dir', this.folder], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...process.env,
+        DATABASE_URL: this.database_url,
+        PENSTOCK_WALLETS: join(this.folder, 'wallets.json'),
+        PENSTOCK_SECRET_KEY: this.secret_key,
+        PENSTOCK_REQUESTS_PER_SECOND: '0',
+        PENSTOCK_RECHARGE_AT: 'inclusion',
+        NODE_COMPILE_CACHE: join(tmpdir(), 'penstock-torture-cache'),
+      },
+    })
+    const member = new Member(role, child)
+    this.members.push(member)
+    let gone = false
+    void member.ended.then(() => {
+      gone = true
+      this.members.splice(this.members.indexOf(member), 1)
+    })
+    for (let waited_ms = 0; ; waited_ms += 10) {
+      const text = await readFile(ready_file, 'utf8').catch(() => '')
+      if (text.endsWith('\n')) {
+        member.api_url = (JSON.parse(text) as { api_url: string | null }).api_url ?? undefined
+        return member
+      }
+      if (gone) throw new Ended(member.said)
+      if (waited_ms > READY_MS_MAX) throw new Error(`a process does not become ready: ${member.said}`)
+      await delay(10)
+    }
+  }
+
+  get api_urls(): string[] {
+    return this.members.flatMap(({ api_url }) => api_url ?? [])
+  }
+
+  /** Gives every customer money and waits until it is there and the pool is surveyed; some process works by then. */
+  async fund(): Promise<void> {
+    this.first_block = this.chain.chain.chain.head_number
+    for (const { deposit_address } of this.customers) await this.pay(deposit_address, FIRST_SUN)
+    this.mine(20)
+    for (let waited_ms = 0; waited_ms < READY_MS_MAX; waited_ms += 50) {
+      const [poor] = await this.sql`
+        select 1 from account where not may_go_negative and posted_sun = 0 union all select 1 from pool where room = 0`
+      if (!poor) return
+      await delay(50)
+    }
+    throw new Error(`the customers get no money: ${this.members.map(({ said }) => said).join('\n')}`)
+  }
+
+  /** Somebody outside sends TRX to an address. */
+  async pay(to: string, sun: bigint): Promise<void> {
+    const payer = this.sandbox.funded_accounts.at(-1)!
+    await transact({ node: this.node, now: systemClock.now }, payer, paying(payer, to, sun))
+  }
+
+  mine(blocks = 1): void {
+    for (let made = 0; made < blocks; made++) this.chain.chain.mine()
+  }
+
+  /** Makes a block every so often, until it is told not to. */
+  keepMining(every_ms: number): void {
+    this.mining = true
+    const loop = async () => {
+      while (this.mining) {
+        this.mine()
+        await delay(every_ms)
+      }
+    }
+    this.miner = loop()
+  }
+
+  async stopMining(): Promise<void> {
+    this.mining = false
+    await this.miner
+  }
+
+  /** The outsider's check: what is wrong now. No block may be made meanwhile. */
+  look(): Promise<string[]> {
+    return this.audit((auditor) => auditor.look())
+  }
+
+  /** As the last look had it: how many of each thing there are by state. */
+  outcomes: Record<string, number> = {}
+
+  private auditing: { client: pg.Client; auditor: Auditor } | undefined
+
+  /** The connection and what was read of the chain are kept from look to look; a connection that is lost is made anew. */
+  private async audit(look: (auditor: Auditor) => Promise<string[]>): Promise<string[]> {
+    this.auditing ??= await this.openAudit()
+    const { client, auditor } = this.auditing
+    try {
+      const findings = await look(auditor)
+      this.outcomes = auditor.outcomes()
+      return findings
+    } catch (thrown) {
+      this.auditing = undefined
+      await client.end().catch(() => {})
+      throw thrown
+    }
+  }
+
+  private async openAudit() {
+    const client = new pg.Client({ connectionString: this.database_url })
+    client.on('error', () => {})
+    await client.connect()
+    const { pool, activation, refund } = this.sandbox.wallets
+    const wallets = [...pool, activation, ...(refund ? [refund] : [])].map(({ address }) => address)
+    return { client, auditor: new Auditor({ client, post: this.post, wallets, from_block: 1 }) }
+  }
+
+  /** No more customers are sent to it. */
+  takeOut(member: Member): void {
+    member.api_url = undefined
+  }
+
+  /** Starts the database again when it has ended. Its port changes with that. */
+  async reviveServer(): Promise<boolean> {
+    const { postgres_folder: folder } = this.options
+    const ended = await Promise.race([this.postgres.ended.then(() => true), delay(2_000, false)])
+    if (!ended || folder === undefined) return false
+    this.postgres = await startPostgres({ folder })
+    this.options.through?.(this.postgres.url)
+    return true
+  }
+
+  /** Lets everything come to its end, hours included, and looks then. */
+  async lookAtRest(): Promise<string[]> {
+    await this.stopMining()
+    const { recharge_address, refund } = this.sandbox.wallets
+    const place: Place = { first_block: this.first_block, recharge_address, refund_address: refund?.address }
+    for (let round = 0; round < 900; round++) {
+      const [open] = await this.sql`
+        select 1 from orders where state in ('new', 'pending') or to_delegate
+        union all select 1 from attempt where state not in ('solid', 'dead')
+        union all select 1 from activation where state in ('new', 'activating')
+        union all select 1 from deposit where state in ('received', 'delivering', 'returning', 'refunding') limit 1`
+      const [hours] = await this.sql`select 1 from delegation where state not in ('ended', 'failed') limit 1`
+      const [unread] = await this.sql`select 1 from cursor, chain where cursor.number < solid_number - 1 limit 1`
+      if (!open && !hours && !unread) return this.audit((auditor) => auditor.lookAtRest(place))
+      if (!open && hours) this.chain.chain.mine(this.chain.chain.chain.head_time_ms + 3_600_000)
+      this.mine(3)
+      await delay(300)
+    }
+    return ['it does not come to rest', ...(await this.audit((auditor) => auditor.lookAtRest(place)))]
+  }
+
+  async close(): Promise<void> {
+    await this.stopMining()
+    await Promise.all([...this.members].map((member) => member.kill('SIGKILL')))
+    await this.auditing?.client.end().catch(() => {})
+    await this.sql.close().catch(() => {})
+    await this.chain.close()
+    await this.postgres.stop()
+    await rm(this.folder, { recursive: true, force: true })
+  }
+}
+
+/** A process ended before it was ready. */
+export class Ended extends Error {}
