@@ -1,6 +1,7 @@
 // Orders per second through HTTP, signed, each durable before its answer, beside what PostgreSQL itself reaches with the
-// same statements on the same database (pgbench): batched as ours are, and one order a transaction. Spread over many
-// customers, and all from one. The load, the service and the database share the machine's cores, and each measurement
+// same statements on the same database (pgbench): batched as ours are, with one batch under way at a time as in a process
+// of ours, with two, and one order a transaction. Spread over many customers, and all from one; and once more with 1 ms
+// added to every flush to disk. The load, the service and the database share the machine's cores, and each measurement
 // runs alone, in turns.
 
 import { execFile, spawn } from 'node:child_process'
@@ -9,6 +10,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import pg from 'pg'
 import { startDevchain } from '../devchain/serve.ts'
 import { readConfig } from '../src/config.ts'
 import { createCustomer } from '../src/customers/customers.ts'
@@ -25,7 +27,8 @@ import type { Seen, Task } from './order_load.ts'
 const CUSTOMERS = 500
 const BATCH = 256
 const ROUNDS = 3
-const SECONDS = 4
+const SECONDS = 3
+const SLOW_FLUSH_MICROSECONDS = 1_000
 
 type Setting = { serving: Serving; url: string; folder: string; address: string; keys: Task['keys'] }
 
@@ -76,36 +79,70 @@ async function prepare(folder: string, url: string, node_url: string): Promise<S
   return { serving, url, folder, address: sandbox.funded_accounts[0]!.address, keys }
 }
 
+type Say = (line: string) => void
+
+/** Orders a second: ours, and pgbench's with one and with two batches under way; null without pgbench. */
+type Beside = { ours: number; pgbench: number | null; pgbench_2: number | null }
+
 type Figures = {
-  ours_spread: number
-  ours_hot: number
+  spread: Beside
+  hot: Beside
+  slow_spread: Beside
+  slow_hot: Beside
+  ours_64_p50_ms: number
   ours_64_p99_ms: number
-  pgbench_spread: number | null
-  pgbench_hot: number | null
   one_call_hot: number | null
 }
 
-async function measure(setting: Setting, say: (line: string) => void): Promise<Figures> {
-  const pgbench = findPgbench()
-  const ours = { spread: [] as number[], hot: [] as number[], p99: [] as number[] }
-  const theirs = { spread: [] as number[], hot: [] as number[], one: [] as number[] }
+async function measure(setting: Setting, say: Say): Promise<Figures> {
+  const program = findPgbench()
+  const rounds: { spread: Beside; hot: Beside; few: Seen; one_call: number | null }[] = []
   for (let round = 1; round <= ROUNDS; round++) {
     say(`round ${round} of ${ROUNDS}`)
-    ours.spread.push((await load(setting, { clients: BATCH, hot: false })).per_second)
-    if (pgbench) theirs.spread.push(BATCH * (await pgbenchRun(setting, pgbench, { hot: false, batch: BATCH })))
-    ours.hot.push((await load(setting, { clients: BATCH, hot: true })).per_second)
-    if (pgbench) theirs.hot.push(BATCH * (await pgbenchRun(setting, pgbench, { hot: true, batch: BATCH })))
-    ours.p99.push((await load(setting, { clients: 64, hot: false })).p99_ms)
-    if (pgbench) theirs.one.push(await pgbenchRun(setting, pgbench, { hot: true, batch: 1 }))
+    rounds.push({
+      spread: await besides(setting, program, false),
+      few: await load(setting, { clients: 64, hot: false }),
+      hot: await besides(setting, program, true),
+      one_call: program === undefined ? null : await pgbenchRun(setting, program, { hot: true, batch: 1, clients: 16 }),
+    })
   }
+  say('1 ms more for every flush')
+  await slowFlushes(setting, SLOW_FLUSH_MICROSECONDS)
+  const slow_spread = await besides(setting, program, false)
+  const slow_hot = await besides(setting, program, true)
   return {
-    ours_spread: median(ours.spread),
-    ours_hot: median(ours.hot),
-    ours_64_p99_ms: median(ours.p99),
-    pgbench_spread: pgbench ? median(theirs.spread) : null,
-    pgbench_hot: pgbench ? median(theirs.hot) : null,
-    one_call_hot: pgbench ? median(theirs.one) : null,
+    spread: medians(rounds.map((round) => round.spread)),
+    hot: medians(rounds.map((round) => round.hot)),
+    slow_spread,
+    slow_hot,
+    ours_64_p50_ms: median(rounds.map((round) => round.few.p50_ms)),
+    ours_64_p99_ms: median(rounds.map((round) => round.few.p99_ms)),
+    one_call_hot: program === undefined ? null : median(rounds.map((round) => round.one_call ?? 0)),
   }
+}
+
+async function besides(setting: Setting, program: string | undefined, hot: boolean): Promise<Beside> {
+  const { per_second } = await load(setting, { clients: BATCH, hot })
+  if (program === undefined) return { ours: per_second, pgbench: null, pgbench_2: null }
+  const batched = async (clients: number) =>
+    Math.round(BATCH * (await pgbenchRun(setting, program, { hot, batch: BATCH, clients })))
+  return { ours: per_second, pgbench: await batched(1), pgbench_2: await batched(2) }
+}
+
+function medians(rounds: readonly Beside[]): Beside {
+  const of = (name: 'pgbench' | 'pgbench_2') =>
+    rounds.some((round) => round[name] === null) ? null : median(rounds.map((round) => round[name] ?? 0))
+  return { ours: median(rounds.map((round) => round.ours)), pgbench: of('pgbench'), pgbench_2: of('pgbench_2') }
+}
+
+/** PostgreSQL itself waits before it flushes: for every commit, however few there are. */
+async function slowFlushes({ url }: Setting, microseconds: number): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(`alter system set commit_delay = ${microseconds}`)
+  await client.query('alter system set commit_siblings = 0')
+  await client.query('select pg_reload_conf()')
+  await client.end()
 }
 
 const median = (values: number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
@@ -141,13 +178,24 @@ function findPgbench(): string | undefined {
 async function pgbenchRun(
   { url, folder }: Setting,
   program: string,
-  { hot, batch }: { hot: boolean; batch: number },
+  { hot, batch, clients }: { hot: boolean; batch: number; clients: number },
 ): Promise<number> {
   const script = join(folder, 'place.sql')
   await writeFile(script, placing(hot ? 1 : CUSTOMERS, batch))
-  // One batch is under way at a time in each process; a single call has as many connections as the service has.
-  const clients = batch > 1 ? 2 : 16
-  const args = ['-n', '-M', 'prepared', '-f', script, '-c', `${clients}`, '-j', '2', '-T', `${SECONDS}`, url]
+  const args = [
+    '-n',
+    '-M',
+    'prepared',
+    '-f',
+    script,
+    '-c',
+    `${clients}`,
+    '-j',
+    `${Math.min(2, clients)}`,
+    '-T',
+    `${SECONDS}`,
+    url,
+  ]
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   let text = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += String(chunk)))
@@ -187,24 +235,43 @@ commit;
 }
 
 function print(json: boolean, figures: Figures): void {
+  const { spread, hot, slow_spread, slow_hot, one_call_hot } = figures
   const ratio = (ours: number, theirs: number | null) =>
     theirs === null ? null : Math.round((100 * ours) / theirs) / 100
   const all = {
     ...figures,
-    ratio_spread: ratio(figures.ours_spread, figures.pgbench_spread),
-    ratio_hot: ratio(figures.ours_hot, figures.pgbench_hot),
-    hot_over_one_call: ratio(figures.ours_hot, figures.one_call_hot),
+    ratio_spread: ratio(spread.ours, spread.pgbench),
+    ratio_hot: ratio(hot.ours, hot.pgbench),
+    ratio_spread_2: ratio(spread.ours, spread.pgbench_2),
+    ratio_hot_2: ratio(hot.ours, hot.pgbench_2),
+    ratio_slow_spread: ratio(slow_spread.ours, slow_spread.pgbench),
+    ratio_slow_hot: ratio(slow_hot.ours, slow_hot.pgbench),
+    hot_over_one_call: ratio(hot.ours, one_call_hot),
   }
-  if (json) process.stdout.write(`${JSON.stringify(all)}\n`)
-  else {
-    const missing = 'not run: no pgbench on this machine (PG_BIN)'
-    const lines = [
-      `orders a second, ${BATCH} clients     ours      pgbench, batches of ${BATCH}`,
-      `  ${CUSTOMERS} customers                ${figures.ours_spread}     ${figures.pgbench_spread ?? missing}   ratio ${all.ratio_spread ?? '-'}`,
-      `  one customer                 ${figures.ours_hot}     ${figures.pgbench_hot ?? missing}   ratio ${all.ratio_hot ?? '-'}`,
-      `one customer, an order a call  ${figures.one_call_hot ?? missing}   ours is ${all.hot_over_one_call ?? '-'} times that`,
-      `64 clients                     p99 ${figures.ours_64_p99_ms} ms`,
+  if (json) {
+    process.stdout.write(`${JSON.stringify(all)}\n`)
+    return
+  }
+  const row = (title: string, { ours, pgbench, pgbench_2 }: Beside) =>
+    [
+      title.padEnd(40),
+      ours,
+      pgbench ?? '-',
+      ratio(ours, pgbench) ?? '-',
+      pgbench_2 ?? '-',
+      ratio(ours, pgbench_2) ?? '-',
     ]
-    process.stdout.write(`${lines.join('\n')}\n`)
-  }
+      .map((one) => String(one).padStart(9))
+      .join(' ')
+  const lines = [
+    `${`orders a second, ${BATCH} clients`.padEnd(40)}      ours   pgbench     ratio  2 at once     ratio`,
+    row(`  ${CUSTOMERS} customers`, spread),
+    row('  one customer', hot),
+    row(`  ${CUSTOMERS} customers, each flush 1 ms slower`, slow_spread),
+    row('  one customer, each flush 1 ms slower', slow_hot),
+    `one customer, an order a call: ${one_call_hot ?? '-'}; ours is ${all.hot_over_one_call ?? '-'} times that`,
+    `64 clients: p50 ${figures.ours_64_p50_ms} ms, p99 ${figures.ours_64_p99_ms} ms`,
+    ...(one_call_hot === null ? ['pgbench was not run: it is not on this machine (PG_BIN)'] : []),
+  ]
+  process.stdout.write(`${lines.join('\n')}\n`)
 }

@@ -627,6 +627,7 @@ create table pool_wallet (
   room_sun bigint not null,
   block_number bigint not null,
   block_time timestamptz not null,
+  carries bigint not null,
   constraint pool_wallet_pkey primary key (address, resource),
   constraint pool_wallet_resource foreign key (resource) references pool(resource)
 );

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { totalsOf } from '../devchain/state.ts'
 import { Outage } from '../src/lib/fault.ts'
+import { CARRIES_MIN, TRANSACTION_BANDWIDTH } from '../src/market/pool.ts'
 import { type Customer, makeWorld, type World } from './world.ts'
 
 const DELEGATE = 'DelegateResourceContract'
@@ -208,6 +209,44 @@ test('an order waits while the pool has shrunk, is delivered when there is room 
   await world.advance(603)
   await world.settle()
   await refunded(zoe, late.id, 10)
+})
+
+test('a wallet that cannot pay for taking back what it delegates sells nothing, and sells again when it can', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [10_000_000], pool_bandwidth_trx: 0, pool_float_sun: 10_000_000n })
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 100 })
+  // 10 TRX burn for 28 transactions of 350 bytes, and what is free of bandwidth is spent on the stake.
+  const carries = async () => {
+    const [row] = await world.sql<{ carries: bigint }>`select carries from pool_wallet where resource = 'energy'`
+    return Number(row!.carries)
+  }
+  const first = await carries()
+  assert.ok(first >= 20 && first <= 28, `${first}`)
+  const order = await anna.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  assert.equal((await anna.check(order.id)).status, 'success')
+  assert.ok((await carries()) < first)
+  const [sent] = await world.sql<{ bytes: number }>`select max(octet_length(signed)) as bytes from attempt`
+  assert.ok(sent!.bytes + 64 <= Number(TRANSACTION_BANDWIDTH))
+
+  const refused: unknown[] = []
+  for (let i = 0; i < 6; i++) {
+    const answer = await anna.call('/v1/transaction/new', {
+      service: 'energy',
+      params: { address: bob.address, amount: 32_000, duration: 1 },
+    })
+    if (answer.code !== 0) refused.push(answer.code)
+    await world.settle()
+  }
+  assert.deepEqual([...new Set(refused)], [35])
+  assert.ok((await carries()) < Number(CARRIES_MIN))
+
+  world.scene.devchain.fund(world.wallets.pool[0]!.address, 100_000_000n)
+  world.mine()
+  await world.settle()
+  const again = await anna.buyEnergy(bob.address, 32_000)
+  await world.settle()
+  assert.equal((await anna.check(again.id)).status, 'success')
 })
 
 /** Lets the network's total stake grow, which makes every stake worth less. */

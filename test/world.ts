@@ -32,11 +32,16 @@ const BLOCKS_UNTIL_SOLID = 20
 
 const FAIR = { loses: () => false, onRequest: () => {}, answers: (_path: string, body: string) => body }
 
+const POOL_TRX: readonly number[] = [10_000_000, 10_000_000]
+const POOL_BANDWIDTH_TRX = 1_000_000
+
 export type WorldOptions = {
   /** Stakes for energy of the pool wallets, in whole TRX. */
   pool_trx?: readonly number[]
   /** Stakes for bandwidth of each pool wallet, in whole TRX. */
   pool_bandwidth_trx?: number
+  /** What is left in each pool wallet beyond its stakes, in sun; plenty when left out. */
+  pool_float_sun?: bigint
   /** When direct recharges are acted on; at inclusion when left out. */
   recharge_at?: 'inclusion' | 'solid'
   /** Whether there is a wallet that sends recharges back; there is when left out. */
@@ -135,7 +140,7 @@ export class World {
   private now_ms = 0
 
   constructor(url: string, options: WorldOptions) {
-    const { pool_trx = [10_000_000, 10_000_000], seed = 'world', recharge_at = 'inclusion', refunds = true } = options
+    const { pool_trx = POOL_TRX, seed = 'world', recharge_at = 'inclusion', refunds = true } = options
     this.url = url
     this.recharge_at = recharge_at
     this.tokens = new Set(options.tokens)
@@ -143,8 +148,12 @@ export class World {
     this.sql = connect({ url })
     this.random = repeatable(seed)
     const pool = pool_trx.map((_trx, i) => person(`pool-${i}`))
-    const funded = [...pool.map((_wallet, i) => `pool-${i}`), 'activation', 'refund', 'payer']
-    this.scene = new Scene(Object.fromEntries(funded.map((who) => [who, 100_000_000n * TRX])))
+    const { pool_bandwidth_trx = POOL_BANDWIDTH_TRX, pool_float_sun = 80_000_000n * TRX } = options
+    const funded = new Map(['activation', 'refund', 'payer'].map((who) => [who, 100_000_000n * TRX]))
+    for (const [i, trx] of pool_trx.entries()) {
+      funded.set(`pool-${i}`, BigInt(trx + pool_bandwidth_trx) * TRX + pool_float_sun)
+    }
+    this.scene = new Scene(Object.fromEntries(funded))
     const wallet = ({ address, key }: Person) => ({ address, permission_id: 0, private_key: key })
     this.wallets = {
       pool: pool.map(wallet),
@@ -160,13 +169,13 @@ export class World {
   }
 
   /** Stakes the pool, starts the API, and lets the first survey happen. */
-  async build({ pool_trx = [10_000_000, 10_000_000], pool_bandwidth_trx = 1_000_000 }: WorldOptions): Promise<void> {
+  async build({ pool_trx = POOL_TRX, pool_bandwidth_trx = POOL_BANDWIDTH_TRX }: WorldOptions): Promise<void> {
     for (const [i, trx] of pool_trx.entries()) {
       const wallet = person(`pool-${i}`)
       const stake = (resource: string, whole_trx: number) =>
         this.scene.send(wallet, 'FreezeBalanceV2Contract', { frozen_balance: BigInt(whole_trx) * TRX, resource })
       stake('ENERGY', trx)
-      stake('BANDWIDTH', pool_bandwidth_trx)
+      if (pool_bandwidth_trx > 0) stake('BANDWIDTH', pool_bandwidth_trx)
     }
     this.scene.devchain.fund(this.recharge.address, TRX)
     this.mine(BLOCKS_UNTIL_SOLID)

@@ -107,14 +107,39 @@ export async function poolRows(sql: Sql): Promise<PoolRow[]> {
     group by p.resource order by p.resource desc`
 }
 
+export type PoolWalletRow = {
+  address: string
+  resource: string
+  room_sun: bigint
+  /** How many transactions it can pay for, beyond those that take back what is out. */
+  carries: bigint
+  out_sun: bigint
+  delegations: bigint
+  surveyed_at_block: bigint
+}
+
 /** The wallets as last surveyed, and what of them is delegated now. */
 export async function poolWallets(sql: Sql) {
-  return sql<{ address: string; resource: string; room_sun: bigint; out_sun: bigint; delegations: bigint }>`
-    select w.address, w.resource, w.room_sun, coalesce(sum(d.stake_sun), 0)::bigint as out_sun,
+  return sql<PoolWalletRow>`
+    select w.address, w.resource, w.room_sun, w.carries, coalesce(sum(d.stake_sun), 0)::bigint as out_sun,
            count(d.id) as delegations, w.block_number as surveyed_at_block
     from pool_wallet as w left join delegation as d
       on d.wallet = w.address and d.resource = w.resource and d.state in ('delegating', 'active', 'reclaiming')
     group by w.address, w.resource order by w.address, w.resource desc`
+}
+
+const FORECAST_MINUTES = 5
+
+/** What is free now, and what will be at the end of each five minutes of the coming hour, in units, if nothing more is
+ *  sold: what is out comes back when its hour is over on the chain. */
+export async function poolForecast(sql: Sql) {
+  return sql<{ resource: string; minutes: number; free: bigint }>`
+    select p.resource, minutes, room - reserved + coalesce((
+        select sum(d.amount) from delegation as d
+        where d.resource = p.resource and d.state in ('active', 'reclaiming')
+          and d.expires_at <= head_time + minutes * interval '1 minute'), 0)::bigint as free
+    from pool as p, chain, generate_series(0, 60, ${FORECAST_MINUTES}::integer) as minutes
+    order by p.resource desc, minutes`
 }
 
 export const chainCommands = [
@@ -139,6 +164,11 @@ export const chainCommands = [
     words: 'pool show',
     summary: 'what can be delivered, and what each wallet has out',
     run: async ({ sql }) => ({ value: { resources: await poolRows(sql), wallets: await poolWallets(sql) } }),
+  }),
+  command({
+    words: 'pool forecast',
+    summary: 'what will be free in the coming hour, as what is delegated comes back',
+    run: async ({ sql }) => ({ value: await poolForecast(sql) }),
   }),
   command({
     words: 'chain show',

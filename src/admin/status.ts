@@ -12,6 +12,9 @@ export type Alert = { alert: string; since: Date | null; what: string }
 
 type Look = { sql: Sql; now: Date }
 
+/** Fewer transactions than this are soon used up; at CARRIES_MIN the wallet sells nothing. */
+const WALLET_CARRIES_MIN = 200
+
 /** What is looked for, by the name of the alert. Each finds one line or none. */
 export const ALERTS: Record<string, (look: Look) => Promise<{ since: Date | null; what: string }[]>> = {
   chain_unknown: ({ sql }) => sql`
@@ -58,6 +61,10 @@ export const ALERTS: Record<string, (look: Look) => Promise<{ since: Date | null
     select min(seen_at) as since, format('deposits on their way for more than 10 minutes: %s', count(*)) as what from deposit
     where state in ('received', 'delivering', 'returning', 'refunding')
       and seen_at < ${now}::timestamptz - interval '10 minutes' having count(*) > 0`,
+  wallet_cannot_pay: ({ sql }) => sql`
+    select null as since, format('%s can pay for %s transactions more', address, least) as what
+    from (select address, min(carries) as least from pool_wallet group by address) as w where least < ${WALLET_CARRIES_MIN}
+    order by least limit 1`,
   pool_low: ({ sql }) => sql`
     select null as since, format('the pool can deliver %s %s, the smallest sold amount is %s', room - reserved, resource, least_sold) as what
     from pool join (select resource, min(min_amount) as least_sold from price where until is null group by resource) as p using (resource)

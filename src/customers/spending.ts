@@ -18,8 +18,8 @@ export async function spentOn(tx: Tx, key_ids: readonly string[], at: Date): Pro
 }
 
 /** Adds to what a key has spent on the day of `at`; a negative amount gives back. */
-export async function addSpending(tx: Tx, key_id: string, { sun, at }: { sun: bigint; at: Date }): Promise<void> {
-  await tx`
+export function addSpending(tx: Tx, key_id: string, { sun, at }: { sun: bigint; at: Date }): Promise<unknown> {
+  return tx`
     insert into api_key_spending (key_id, day, spent_sun) values (${key_id}, ${dayOf(at)}, ${sun})
     on conflict (key_id, day) do update set spent_sun = api_key_spending.spent_sun + excluded.spent_sun`
 }

@@ -35,9 +35,9 @@ export async function lockAccounts(tx: Tx, account_ids: readonly string[]): Prom
 
 /** Sets money aside, any number of holds at once. The caller has locked the debited accounts and seen that each can pay:
  *  an overdraft here breaks `account_not_overdrawn` and is a bug. */
-export async function holdAll(tx: Tx, holds: readonly Transfer[]): Promise<void> {
-  if (holds.length === 0) return
-  await tx`
+export function holdAll(tx: Tx, holds: readonly Transfer[]): Promise<unknown> {
+  if (holds.length === 0) return Promise.resolve()
+  return tx`
     with hold as (
       insert into transfer (id, kind, debit, credit, amount_sun, made_at)
       select id, 'hold', debit, credit, amount_sun, made_at

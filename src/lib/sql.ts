@@ -1,6 +1,8 @@
 // PostgreSQL through tagged templates: sql`select ... where id = ${id}`. One template is one whole statement, sent as a
 // named prepared statement; a test finds every template in the source and prepares it against the migrated schema.
 // int8 is bigint. A throw inside begin() is the rollback, and the transaction handle is dead once begin() has returned.
+// Statements of a transaction are on their way as soon as they are made, in that order: those that do not need each
+// other's answers, and the commit, cost one round trip together.
 
 import { createHash } from 'node:crypto'
 import pg from 'pg'
@@ -14,8 +16,9 @@ export type Tx = Query
 
 /** Statements each in a transaction of its own, and `begin` for several in one. */
 export type Sql = Query & {
-  /** Runs the work in one transaction: committed when it returns, rolled back when it throws. Throws Outage when the
-   *  connection is lost; if that happens during the commit, the outcome is unknown and the caller must look. */
+  /** Runs the work in one transaction: committed when it returns, rolled back when it throws or when one of its statements
+   *  fails, those included that it has not waited for. Throws Outage when the connection is lost; if that happens during
+   *  the commit, the outcome is unknown and the caller must look. */
   begin<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** Waits for the connections in use, then closes them all. */
   close(): Promise<void>
@@ -61,6 +64,7 @@ export function connect(options: SqlOptions): Sql {
     max: options.connections_max ?? 10,
     types,
     keepAlive: true,
+    pipeline: true,
     connectionTimeoutMillis: 10_000,
     statement_timeout: statement_timeout_ms,
     query_timeout: statement_timeout_ms + 5_000,
@@ -87,24 +91,32 @@ export function connect(options: SqlOptions): Sql {
   async function begin<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const client = await pool.connect().catch(asOutage)
     let open = true
+    const sent: Promise<unknown>[] = []
+    const send = <Answer>(answer: Promise<Answer>): Promise<Answer> => {
+      // What is not waited for at once is waited for below; until then nobody may miss its failure.
+      answer.catch(() => {})
+      sent.push(answer)
+      return answer
+    }
     const tx: Tx = (strings, ...values) => {
       if (!open) throw new Error('a transaction was used after its end')
-      return run(client, strings, values)
+      return send(run(client, strings, values))
     }
     try {
-      await client.query('begin').catch(asOutage)
+      send(client.query('begin').catch(asOutage))
       const result = await work(tx)
-      await client.query('commit').catch(asOutage)
+      open = false
+      const [ended] = await Promise.all([client.query('commit').catch(asOutage), ...sent])
+      if (ended.command !== 'COMMIT') throw new Error(`the transaction ended with ${ended.command}`)
       client.release()
       return result
     } catch (thrown) {
+      open = false
       await client.query('rollback').then(
         () => client.release(),
         () => client.release(true),
       )
       throw thrown
-    } finally {
-      open = false
     }
   }
 

@@ -96,7 +96,10 @@ function planOrder(
   }
   for (const { resource, part } of planned) {
     const room = pools.get(resource)?.rooms.find((one) => one.wallet === part.wallet)
-    if (room) room.room_sun -= part.stake_sun
+    if (room) {
+      room.room_sun -= part.stake_sun
+      room.carries -= 2n
+    }
   }
   return planned
 }

@@ -133,38 +133,28 @@ async function placeTogether(tx: Tx, needs: Needs, asked: Asked[]): Promise<(Pla
     accepted.push(order)
     return outcome
   })
-  await write(tx, situation.now, accepted, activated)
+  write(tx, situation.now, accepted, activated)
   return outcomes
 }
 
+/** Reads under locks, in the order of locks; the statements are on their way together. */
 async function readSituation(tx: Tx, { clock }: Needs, asked: Asked[]): Promise<Situation> {
   const now = clock.now()
   const customers = [...new Set(asked.map((one) => one.customer_id))]
-  // The lock also makes twins of one external id, in whatever process, come one after the other.
-  const free = await lockAccounts(tx, customers.map(customerAccount))
-  const named = asked.filter((one) => one.external_id !== null)
-  const earlier =
-    named.length === 0
-      ? []
-      : await tx<Order>`
-          select o.* from orders as o
-          join unnest(${named.map((one) => one.customer_id)}::text[], ${named.map((one) => one.external_id)}::text[])
-            as asked (customer_id, external_id)
-          on o.customer_id = asked.customer_id and o.external_id = asked.external_id`
-  const dormant = asked.filter((one) => one.receiver === 'inactive').map((one) => one.address)
-  const activations =
-    dormant.length === 0
-      ? []
-      : await tx<{ id: string; address: Address; state: string }>`
-          select id, address, state from activation
-          where address = any(${dormant}) and state in ('new', 'activating', 'active')`
-  const chain = await chainState(tx)
-  const room = await tx<{ resource: string; free: bigint }>`
-    select resource, room - reserved as free from pool order by resource for update`
   const capped = asked.flatMap(({ key }) => (key ? [key.key_id] : []))
+  const [free, earlier, activations, chain, spent_sun, room] = await Promise.all([
+    // The lock also makes twins of one external id, in whatever process, come one after the other.
+    lockAccounts(tx, customers.map(customerAccount)),
+    placedEarlier(tx, asked),
+    activationsOf(tx, asked),
+    chainState(tx),
+    spentOn(tx, capped, now),
+    tx<{ resource: string; free: bigint }>`
+      select resource, room - reserved as free from pool order by resource for update`,
+  ])
   return {
     now,
-    spent_sun: await spentOn(tx, capped, now),
+    spent_sun,
     chain_answers: chain !== undefined && !isStale(chain, clock),
     free_sun: new Map(
       customers.flatMap((id) => {
@@ -176,6 +166,26 @@ async function readSituation(tx: Tx, { clock }: Needs, asked: Asked[]): Promise<
     room: new Map(room.map(({ resource, free }) => [resource, Number(free)])),
     activations: new Map(activations.map((one) => [one.address, one])),
   }
+}
+
+/** The orders that have the external ids of those asked for. */
+async function placedEarlier(tx: Tx, asked: Asked[]): Promise<Order[]> {
+  const named = asked.filter((one) => one.external_id !== null)
+  if (named.length === 0) return []
+  return tx<Order>`
+    select o.* from orders as o
+    join unnest(${named.map((one) => one.customer_id)}::text[], ${named.map((one) => one.external_id)}::text[])
+      as asked (customer_id, external_id)
+    on o.customer_id = asked.customer_id and o.external_id = asked.external_id`
+}
+
+/** The activations, under way or done, of the addresses that the chain does not have. */
+async function activationsOf(tx: Tx, asked: Asked[]) {
+  const dormant = asked.filter((one) => one.receiver === 'inactive').map((one) => one.address)
+  if (dormant.length === 0) return []
+  return tx<{ id: string; address: Address; state: string }>`
+    select id, address, state from activation
+    where address = any(${dormant}) and state in ('new', 'activating', 'active')`
 }
 
 const externalKey = (one: { customer_id: string; external_id: string | null }) =>
@@ -260,16 +270,17 @@ function newOrder(asked: Asked, { now, ...fields }: NewOrder): Order {
   }
 }
 
-async function write(tx: Tx, now: Date, orders: Order[], activations: { id: string; address: Address }[]) {
+/** Not waited for: the transaction waits for its statements, together with its commit. */
+function write(tx: Tx, now: Date, orders: Order[], activations: { id: string; address: Address }[]): void {
   if (orders.length === 0) return
   if (activations.length > 0) {
-    await tx`
+    void tx`
       insert into activation (id, address, made_at)
       select id, address, ${now} from unnest(${activations.map((one) => one.id)}::text[],
                                              ${activations.map((one) => one.address)}::text[]) as a (id, address)`
   }
   const column = <K extends keyof Order>(name: K) => orders.map((order) => order[name])
-  await tx`
+  void tx`
     insert into orders (id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate, activation_id,
                         to_delegate, amount_sun, fee_sun, due_at, created_at)
     select id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate, activation_id,
@@ -280,11 +291,13 @@ async function write(tx: Tx, now: Date, orders: Order[], activations: { id: stri
                 ${column('to_delegate')}::boolean[], ${column('amount_sun')}::bigint[], ${column('fee_sun')}::bigint[])
       as o (id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate, activation_id,
             to_delegate, amount_sun, fee_sun)`
+  const spent_sun = new Map<string, bigint>()
   for (const { key_id, amount_sun } of orders) {
-    if (key_id !== null) await addSpending(tx, key_id, { sun: amount_sun, at: now })
+    if (key_id !== null) spent_sun.set(key_id, (spent_sun.get(key_id) ?? 0n) + amount_sun)
   }
+  for (const [key_id, sun] of [...spent_sun].sort()) void addSpending(tx, key_id, { sun, at: now })
   const paid = orders.filter((order) => order.amount_sun > 0n)
-  await holdAll(
+  void holdAll(
     tx,
     paid.map((order) => ({
       id: holdOf(order.id),
@@ -296,7 +309,7 @@ async function write(tx: Tx, now: Date, orders: Order[], activations: { id: stri
   )
   const energy = orders.reduce((sum, order) => sum + order.energy, 0n)
   const bandwidth = orders.reduce((sum, order) => sum + order.bandwidth, 0n)
-  await tx`
+  void tx`
     update pool set reserved = reserved + case resource when 'energy' then ${energy}::bigint else ${bandwidth}::bigint end
     where (resource = 'energy' and ${energy}::bigint > 0) or (resource = 'bandwidth' and ${bandwidth}::bigint > 0)`
 }

@@ -55,7 +55,7 @@ test('what is sellable of a stake can be delegated from it, and nearly all of it
 
 const rooms = fc
   .array(fc.bigInt(-1_000_000n, 2_000_000_000_000n), { maxLength: 8 })
-  .map((all) => all.map((room_sun, i): Room => ({ wallet: `wallet-${i}`, room_sun })))
+  .map((all) => all.map((room_sun, i): Room => ({ wallet: `wallet-${i}`, room_sun, carries: 1_000n })))
 
 test('the chosen parts add up to the amount, and no wallet is asked for more than it has', () => {
   fc.assert(
@@ -90,7 +90,8 @@ test('whatever the pool says it can sell, it can deliver', () => {
 })
 
 test('one wallet that has just enough goes before a fuller one, and before any split', () => {
-  const stakes = (...trx: bigint[]) => trx.map((one, i): Room => ({ wallet: `w${i}`, room_sun: one * 1_000_000n }))
+  const stakes = (...trx: bigint[]) =>
+    trx.map((one, i): Room => ({ wallet: `w${i}`, room_sun: one * 1_000_000n, carries: 1_000n }))
   const wallets = (units: number, all: Room[]) => choose(units, all, MAINNET)?.map(({ wallet }) => wallet)
   assert.deepEqual(wallets(65_000, stakes(100_000n, 7_000n, 20_000n)), ['w1'])
   assert.deepEqual(wallets(65_000, stakes(3_000n, 4_000n, 5_000n)), ['w2', 'w1'], 'fullest first, as few as possible')

@@ -6,7 +6,8 @@
 //
 // A resource is sold in units and delegated in stake. One TRX gives total_limit / total_weight units, and that ratio
 // drifts while an order lives, so the stake is rounded up and a margin is added: the receiver's limit rises by at least
-// what was bought. Locks are taken in the order: order, account, wallet, pool.
+// what was bought. A wallet also pays for its own transactions, with bandwidth that it has left or by burning TRX: it is
+// asked for no delegation whose reclaim it could not pay for. Locks are taken in the order: order, account, wallet, pool.
 
 import { DELEGATION_MAX_SUN } from '../chain/signer.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
@@ -22,6 +23,11 @@ export type Ratio = { total_limit: bigint; total_weight: bigint }
 
 /** What one delegation takes from one wallet. */
 export type Part = { wallet: Address; amount: number; stake_sun: bigint }
+
+/** What delegating or taking back uses up at most, in units of bandwidth: the signed bytes and the 64 that the node adds. */
+export const TRANSACTION_BANDWIDTH = 350n
+/** A wallet that could pay for fewer transactions than this sells nothing. */
+export const CARRIES_MIN = 20n
 
 /** The chain delegates no less than 1 TRX at a time. */
 export const STAKE_MIN_SUN = 1_000_000n
@@ -55,7 +61,12 @@ function sellableAtOnce(stake_sun: bigint, ratio: Ratio): number {
   return Math.max(0, Math.floor(units) - 1)
 }
 
-export type Room = { wallet: Address; room_sun: bigint }
+export type Room = {
+  wallet: Address
+  room_sun: bigint
+  /** How many transactions the wallet can still pay for; a delegation needs two, its own and the one that takes it back. */
+  carries: bigint
+}
 
 export type Pool = { rooms: Room[]; ratio: Ratio }
 
@@ -64,22 +75,24 @@ export type Pool = { rooms: Room[]; ratio: Ratio }
 export function choose(amount: number, rooms: readonly Room[], ratio: Ratio): Part[] | undefined {
   if (ratio.total_limit === 0n || ratio.total_weight === 0n) return undefined
   const stake_sun = stakeFor(amount, ratio)
-  const fitting = stake_sun > DELEGATION_MAX_SUN ? [] : rooms.filter((room) => room.room_sun >= stake_sun)
+  const able = rooms.filter((room) => room.carries >= 2n)
+  const fitting = stake_sun > DELEGATION_MAX_SUN ? [] : able.filter((room) => room.room_sun >= stake_sun)
   if (fitting.length > 0) {
     const best = fitting.reduce((a, b) => (b.room_sun < a.room_sun ? b : a))
     return [{ wallet: best.wallet, amount, stake_sun }]
   }
   const parts: Part[] = []
   let missing = amount
-  for (const room of [...rooms].sort((a, b) => (a.room_sun < b.room_sun ? 1 : -1))) {
-    let room_sun = room.room_sun
-    while (missing > 0) {
+  for (const room of able.sort((a, b) => (a.room_sun < b.room_sun ? 1 : -1))) {
+    let { room_sun, carries } = room
+    while (missing > 0 && carries >= 2n) {
       const one_sun = room_sun < DELEGATION_MAX_SUN ? room_sun : DELEGATION_MAX_SUN
       const part = Math.min(missing, sellableAtOnce(one_sun, ratio))
       if (part <= 0) break
       const stake = { wallet: room.wallet, amount: part, stake_sun: stakeFor(part, ratio) }
       parts.push(stake)
       room_sun -= stake.stake_sun
+      carries -= 2n
       missing -= part
     }
     if (missing === 0) return parts
@@ -93,20 +106,22 @@ export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
   // Counted three ways, each by an index: what waits for a block, what is in a block after the survey's, and what a fork
   // has taken out of its block but is still called active.
   const rooms = await tx<Room>`
-    select address as wallet, (room_sun
-      - coalesce((
-          select sum(stake_sun) from delegation as d join attempt as a on a.id = d.attempt_id
-          where d.wallet = w.address and d.resource = w.resource and d.state = 'delegating' and d.delegated_at is null
-            and (a.block_number is null or a.block_number > w.block_number)), 0)
-      - coalesce((
-          select sum(stake_sun) from delegation as d
-          where d.wallet = w.address and d.resource = w.resource and d.state = 'active'
-            and d.delegated_at > w.block_time), 0)
-      - coalesce((
-          select sum(stake_sun) from attempt as a join delegation as d on d.attempt_id = a.id
-          where a.state in ('signed', 'sent') and d.wallet = w.address and d.resource = w.resource
-            and d.state = 'active' and d.delegated_at <= w.block_time), 0))::bigint as room_sun
-    from pool_wallet as w where resource = ${resource} order by address`
+    select w.address as wallet, (room_sun - waiting.sun - later.sun - uncovered.sun)::bigint as room_sun,
+           carries - 2 * waiting.count - later.count as carries
+    from pool_wallet as w,
+      lateral (
+        select coalesce(sum(stake_sun), 0) as sun, count(*) from delegation as d join attempt as a on a.id = d.attempt_id
+        where d.wallet = w.address and d.resource = w.resource and d.state = 'delegating' and d.delegated_at is null
+          and (a.block_number is null or a.block_number > w.block_number)) as waiting,
+      lateral (
+        select coalesce(sum(stake_sun), 0) as sun, count(*) from delegation as d
+        where d.wallet = w.address and d.resource = w.resource and d.state = 'active'
+          and d.delegated_at > w.block_time) as later,
+      lateral (
+        select coalesce(sum(stake_sun), 0) as sun from attempt as a join delegation as d on d.attempt_id = a.id
+        where a.state in ('signed', 'sent') and d.wallet = w.address and d.resource = w.resource
+          and d.state = 'active' and d.delegated_at <= w.block_time) as uncovered
+    where w.resource = ${resource} order by w.address`
   const [ratio] = await tx<Ratio>`
     select total_limit, total_weight from pool where resource = ${resource} for update`
   if (!ratio) throw new Error(`there is no pool of ${resource}`)
@@ -121,12 +136,14 @@ export function surveyStep({ sql, node, pool }: { sql: Sql; node: Node; pool: re
     wakes: ['delegate'],
     async run() {
       const head = await node.head()
+      const price_sun = (await node.parameters()).get('getTransactionFee') ?? BANDWIDTH_PRICE_SUN
+      const payable = await Promise.all(pool.map((wallet) => payableBy(node, wallet, price_sun)))
       let grew = false
       for (const resource of RESOURCES) {
         const found = await Promise.all(pool.map((wallet) => node.delegable(wallet, resource)))
         const [ratio] = await Promise.all(pool.slice(0, 1).map((wallet) => node.resource(wallet, resource)))
         if (!ratio) continue
-        const more = await sql.begin((tx) => noteSurvey(tx, { resource, pool, found, ratio, head }))
+        const more = await sql.begin((tx) => noteSurvey(tx, { resource, pool, found, payable, ratio, head }))
         grew = grew || more
       }
       return grew
@@ -134,18 +151,42 @@ export function surveyStep({ sql, node, pool }: { sql: Sql; node: Node; pool: re
   }
 }
 
-type Survey = { resource: Resource; pool: readonly Address[]; found: bigint[]; ratio: Ratio; head: BlockHead }
+/** Sun that is burned for a unit of bandwidth, where the node does not say. */
+const BANDWIDTH_PRICE_SUN = 1_000n
 
-async function noteSurvey(tx: Tx, { resource, pool, found, ratio, head }: Survey): Promise<boolean> {
+/** How many transactions of ours a wallet can pay for now. What it has left counts once, though the chain wants each
+ *  transaction paid from one source: that is what the one less is for. */
+async function payableBy(node: Node, wallet: Address, price_sun: bigint): Promise<bigint> {
+  const [{ left }, { balance_sun }] = await Promise.all([node.resource(wallet, 'bandwidth'), node.account(wallet)])
+  const with_bandwidth = left / TRANSACTION_BANDWIDTH
+  const with_trx = price_sun === 0n ? 0n : balance_sun / (TRANSACTION_BANDWIDTH * price_sun)
+  return (with_bandwidth > 0n ? with_bandwidth - 1n : 0n) + with_trx
+}
+
+type Survey = {
+  resource: Resource
+  pool: readonly Address[]
+  /** For each wallet, the sun that it may delegate, and the transactions that it can pay for. */
+  found: bigint[]
+  payable: bigint[]
+  ratio: Ratio
+  head: BlockHead
+}
+
+/** True when there is more room than before. */
+async function noteSurvey(tx: Tx, { resource, pool, found, payable, ratio, head }: Survey): Promise<boolean> {
   await tx`delete from pool_wallet where resource = ${resource} and not address = any(${pool})`
   await tx`
-    insert into pool_wallet (address, resource, room_sun, block_number, block_time)
-    select address, ${resource}, room_sun, ${head.number}, ${head.time} from unnest(${pool}::text[], ${found}::bigint[]) as w (address, room_sun)
+    insert into pool_wallet (address, resource, room_sun, carries, block_number, block_time)
+    select address, ${resource}, room_sun, payable - live.count, ${head.number}, ${head.time}
+    from unnest(${pool}::text[], ${found}::bigint[], ${payable}::bigint[]) as w (address, room_sun, payable),
+      lateral (select count(*) from delegation as d where d.wallet = w.address and d.state = 'active') as live
     order by address
-    on conflict (address, resource) do update set room_sun = excluded.room_sun, block_number = excluded.block_number,
-      block_time = excluded.block_time`
+    on conflict (address, resource) do update set room_sun = excluded.room_sun, carries = excluded.carries,
+      block_number = excluded.block_number, block_time = excluded.block_time`
   const { rooms } = await lockRooms(tx, resource)
-  const room = rooms.reduce((sum, one) => sum + sellable(one.room_sun, ratio), 0)
+  const able = rooms.filter(({ carries }) => carries >= CARRIES_MIN)
+  const room = able.reduce((sum, one) => sum + sellable(one.room_sun, ratio), 0)
   const [before] = await tx<{ room: bigint }>`select room from pool where resource = ${resource}`
   await tx`
     update pool set room = ${room}, total_limit = ${ratio.total_limit}, total_weight = ${ratio.total_weight}

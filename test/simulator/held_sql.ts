@@ -31,6 +31,9 @@ class Transaction<T> {
   private settled: Promise<T> | undefined
   private running: Promise<unknown> | undefined
   private broken = false
+  /** Every statement, and the one that the next waits for. */
+  private readonly sent: Promise<unknown>[] = []
+  private last: Promise<unknown> = Promise.resolve()
 
   constructor(real: Sql, gate: Gate, life: Life) {
     this.real = real
@@ -77,7 +80,7 @@ class Transaction<T> {
         })
       })
     })
-    const held = <R extends object>(strings: TemplateStringsArray, ...values: unknown[]): Promise<R[]> => {
+    const pass = <R extends object>(strings: TemplateStringsArray, values: unknown[]): Promise<R[]> => {
       if (this.broken) return Promise.reject(lost())
       const statement = { kind: 'statement' as const, label: labelOf(strings), inside: true, lost: () => this.lose() }
       return gate.pass(life, statement, () => {
@@ -90,12 +93,20 @@ class Transaction<T> {
         return running
       })
     }
-    return held
+    // Statements that are on their way together still happen one after the other.
+    return <R extends object>(strings: TemplateStringsArray, ...values: unknown[]): Promise<R[]> => {
+      const passed = this.last.then(() => pass<R>(strings, values))
+      this.last = passed.catch(() => {})
+      this.sent.push(passed)
+      return passed
+    }
   }
 
   private async work(work: (tx: Tx) => Promise<T>, tx: Tx): Promise<T> {
     try {
-      return await work(tx)
+      const result = await work(tx)
+      await Promise.all(this.sent)
+      return result
     } catch (thrown) {
       const rollback = { kind: 'rollback' as const, label: 'rollback', inside: true, lost }
       return this.gate.pass(this.life, rollback, () =>
