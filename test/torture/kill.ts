@@ -35,12 +35,10 @@ export async function run(args: string[]): Promise<boolean> {
     await stand.fund()
     shoppers.begin(PEOPLE, PAUSE_MS)
     for (; done < cycles && lost + findings.size === 0; done++) {
-      if (done % 10 === 0) await deposits(stand, done)
-      stand.keepMining(BLOCK_MS)
-      await delay(dice.between(0, 400))
-      await killSome(stand, dice, killed)
-      await stand.stopMining()
-      for (const finding of await stand.look()) findings.add(finding)
+      const found = await cycle(stand, dice, { number: done, killed }).catch((thrown: unknown) => [
+        `the cycle could not be carried through: ${String(thrown)}`,
+      ])
+      for (const one of found) findings.add(one)
       lost += await shoppers.lost()
       if (!values.json && done % 20 === 19) say(`${done + 1} cycles, ${shoppers.accepted.size} orders`)
     }
@@ -63,6 +61,18 @@ export async function run(args: string[]): Promise<boolean> {
   }
   say(JSON.stringify(result, null, values.json ? 0 : 2))
   return lost === 0 && findings.size === 0 && done === cycles
+}
+
+type Cycle = { number: number; killed: Record<string, number> }
+
+/** Kills, starts again, and looks. Returns what is wrong then. */
+async function cycle(stand: Stand, dice: Dice, { number, killed }: Cycle): Promise<string[]> {
+  if (number % 10 === 0) await deposits(stand, number)
+  stand.keepMining(BLOCK_MS)
+  await delay(dice.between(0, 400))
+  await killSome(stand, dice, killed)
+  await stand.stopMining()
+  return stand.look()
 }
 
 /** Money comes in, and direct recharges, while processes die. */
