@@ -192,6 +192,11 @@ export class Chain implements ChainFacts {
     return this.lag === 0 ? this.pending : this.viewAt(this.seen_head.header.number)
   }
 
+  /** The head's state with everything pending done, even where readers are made to lag. */
+  pendingView(): View {
+    return this.pending
+  }
+
   /** The state that `/walletsolidity` reads. */
   solidView(): View {
     return this.viewAt(this.solid)
@@ -335,8 +340,9 @@ export class Chain implements ChainFacts {
   /** Replaces the newest blocks by one more of another branch, the first a slot later than the first that is lost: what
    *  a node sees of a fork. Throws a RangeError as reorganize() does. */
   fork(count: number, drop_transactions: boolean): Block {
+    const first_lost = this.block(this.head_number - count + 1)
     this.reorganize(count, drop_transactions)
-    this.mine(this.head_time_ms + 2 * SLOT_MS)
+    this.mine(first_lost!.header.timestamp + SLOT_MS)
     for (let made = 0; made < count; made++) this.mine()
     return this.head
   }

@@ -2,7 +2,7 @@
 // with a request is said in one sentence with status 400.
 
 import { addressToHex, isAddress } from '../src/tron/address.ts'
-import { addressText } from './accounts.ts'
+import { addressText, requireAccount } from './accounts.ts'
 import type { Block } from './blocks.ts'
 import { HOT_FACTOR } from './decrees.ts'
 import { faultKinds, isFaultKind } from './faults.ts'
@@ -10,10 +10,12 @@ import type { Answer, Exchange } from './http.ts'
 import { type Json, type JsonObject, parseJson, printJson } from './json.ts'
 import type { Node } from './routes.ts'
 import { totalsOf } from './state.ts'
+import { tokenOf } from './tokens.ts'
 
 const BLOCKS_MAX = 100_000n
-/** As much as there will ever be on a chain whose sums fit into 64 bits. */
 const SUN_MAX = 2n ** 62n
+/** As much as there will ever be: all sums fit into 64 bits, as the node's do. */
+const ISSUED_SUN_MAX = 2n ** 63n - 1n
 
 /** USDT's address on the main network, where this chain has it too. */
 const USDT_HEX = '41a614f803b6fd780986a42c78ec9c7f77e6ded13c'
@@ -103,8 +105,11 @@ const controls: Readonly<Record<string, (node: Node, request: Request) => Json>>
   fund({ chain }, request) {
     const address = request.address('address')
     const sun = request.integer('sun', 1n, SUN_MAX)
+    if (totalsOf(chain.pendingView()).issued_sun + sun > ISSUED_SUN_MAX) {
+      throw new BadControl(`there cannot be more than ${ISSUED_SUN_MAX} sun on a chain`)
+    }
     chain.decree({ kind: 'fund', address, sun })
-    return { address: addressText(address), balance_sun: chain.headView().read('account', address)!.balance }
+    return { address: addressText(address), balance_sun: requireAccount(chain.pendingView(), address).balance }
   },
 
   /** Makes blocks now, each 3 s of the chain's time after the last; empty ones leave the pool as it is. */
@@ -130,11 +135,12 @@ const controls: Readonly<Record<string, (node: Node, request: Request) => Json>>
   },
 
   /** Makes a TRC20 token at an address, like Tether's and without supply. */
-  token(node, request) {
+  token({ chain }, request) {
     const address = request.address('address')
     const owner = request.address('owner')
     const decimals = request.integer('decimals', 0n, 18n)
-    node.chain.decree({
+    if (tokenOf(chain.pendingView(), address)) throw new BadControl('there is a token at this address already')
+    chain.decree({
       kind: 'token',
       address,
       owner,

@@ -114,7 +114,7 @@ export class Devchain implements Node {
   makeBlock = (time_ms = 0, empty = false): Block => {
     const { energy_trx, net_trx } = this.drift
     if (energy_trx !== 0n || net_trx !== 0n) {
-      const { rest_energy_weight, rest_net_weight } = totalsOf(this.chain.headView())
+      const { rest_energy_weight, rest_net_weight } = totalsOf(this.chain.pendingView())
       this.chain.decree({
         kind: 'weights',
         energy_weight_trx: noLess(rest_energy_weight + energy_trx),

@@ -89,6 +89,7 @@ function readVisible(type: Field['type'], value: unknown): Json {
 
 /** The node takes names of enums in lower case too, as compilers write them into an ABI. */
 function readScalar(type: Field['type'], value: unknown): Json {
+  if (typeof type === 'object' && typeof value === 'object') throw parseException('1:1: Enum type expected.')
   const lower = typeof type === 'object' && typeof value === 'string' && /^[a-z]+$/.test(value)
   return (lower ? value[0]!.toUpperCase() + value.slice(1) : value) as Json
 }
@@ -147,7 +148,9 @@ export function readTransaction(json: unknown, visible: boolean): SignedTransact
   if (typeof raw_data !== 'object' || raw_data === null) return undefined
   const { contract } = raw_data as { contract?: unknown }
   if (!Array.isArray(contract)) return undefined
-  const known = contract.filter((given) => Object.hasOwn(contractSchemas, String(given?.type)))
+  const known = contract.filter(
+    (given) => typeof given?.type === 'string' && Object.hasOwn(contractSchemas, given.type),
+  )
   if (known.length === 0) return undefined
   if (!Array.isArray(signature) || !signature.every((one) => typeof one === 'string')) {
     throw parseException('1:1: signature is not a list of text')

@@ -101,12 +101,12 @@ class Unknown extends Error {
 function addressesOf(given: unknown): string[] {
   const list: unknown[] = Array.isArray(given) ? given : [given]
   return list.map((one) => {
-    if (!isAddress(one)) throw new Unknown(`${JSON.stringify(one)} is not an address`)
+    if (!isAddress(one)) throw new Unknown(`${printJson(one as Json)} is not an address`)
     return addressToHex(one)
   })
 }
 
-function run(node: Node, method: unknown, [first]: readonly unknown[]): Json {
+function run(node: Node, method: Json, [first]: readonly unknown[]): Json {
   if (method === 'tre_mine') {
     const asked = (first as { blocks?: unknown } | undefined)?.blocks ?? 1
     if (!Number.isInteger(asked) || Number(asked) < 1 || Number(asked) > BLOCKS_MAX) {
@@ -119,7 +119,7 @@ function run(node: Node, method: unknown, [first]: readonly unknown[]): Json {
     for (const address of addressesOf(first)) node.chain.impersonate(address, true)
     return true
   }
-  throw new Unknown(`the method ${String(method)} does not exist here`)
+  throw new Unknown(`the method ${printJson(method as Json)} does not exist here`)
 }
 
 /** Answers `/tre`, which speaks JSON-RPC 2.0. */

@@ -3,7 +3,7 @@
 import type { Block } from './blocks.ts'
 import type { Chain } from './chain.ts'
 import type { Faults } from './faults.ts'
-import type { Json } from './json.ts'
+import { type Json, printJson } from './json.ts'
 import { NodeException, printAddress, readAddress } from './messages.ts'
 import type { View } from './state.ts'
 import type { World } from './world.ts'
@@ -29,7 +29,7 @@ export class Arguments {
   text(name: string): string {
     const value = this.members[name]
     if (value === undefined || value === null) return ''
-    return typeof value === 'object' ? JSON.stringify(value) : String(value)
+    return typeof value === 'object' ? printJson(value as Json) : String(value)
   }
 
   /** An integer, 0 when absent. Throws the exception of a Java parser for other text. */

@@ -156,17 +156,17 @@ async function advance({ sql, carried_blocks }: Needs, generation: Generation): 
   if (!last) return left
   const newest = await sql<{ number: bigint }>`select number from flow_block order by number desc limit 1`
   const kept_from = Number(newest[0]!.number) - carried_blocks
+  // Before any block that has a new asset: a screening between the two would not see it.
+  if (generation.assets.length === 0 || hasNewAsset(generation, blocks)) generation.assets = await readAssets(sql)
   for (const block of blocks) {
     const writer =
-      block.number > kept_from && block.transfers.length > 0
+      block.number >= kept_from && block.transfers.length > 0
         ? new CarriedWriter(countTransfers(block.transfers))
         : undefined
     applyBlock(index, block, writer)
     if (writer) unsaved.set(block.number, writer.written())
   }
   generation.block_id = last.id
-  // An asset is in the table before any block that has it.
-  if (generation.assets.length === 0 || hasNewAsset(generation, blocks)) generation.assets = await readAssets(sql)
   await saveCarried(sql, generation)
   return true
 }
@@ -369,18 +369,20 @@ export function pruneIndexStep({ sql, carried_blocks }: Needs): Step {
     name: 'prune_index',
     rest_ms: 60_000,
     async run() {
-      const [used] = await sql<{ number: number }>`
-        select number from flow_generation where active_at is not null order by number desc limit 1`
+      // The one that was in use before stays, for processes that have not changed over yet. Its number can be any lower
+      // one: not every generation that is begun comes into use.
+      const used = await sql<{ number: number }>`
+        select number from flow_generation where active_at is not null order by number desc limit 2`
+      const oldest = used.at(-1)
       const [newest] = await sql<{ number: bigint }>`select number from flow_block order by number desc limit 1`
-      if (!used || !newest) return false
-      // The generation before stays, for processes that have not changed over yet.
+      if (!oldest || !newest) return false
       const gone = await sql`
         delete from flow_carried where (generation, number) in (
           select generation, number from flow_carried
-          where generation < ${used.number} - 1 or number < ${Number(newest.number) - 2 * carried_blocks} limit 2000)
+          where generation < ${oldest.number} or number < ${Number(newest.number) - 2 * carried_blocks} limit 2000)
         returning 1`
-      await sql`delete from flow_checkpoint_part where generation < ${used.number} - 1`
-      await sql`delete from flow_checkpoint where generation < ${used.number} - 1`
+      await sql`delete from flow_checkpoint_part where generation < ${oldest.number}`
+      await sql`delete from flow_checkpoint where generation < ${oldest.number}`
       return gone.length > 0
     },
   }

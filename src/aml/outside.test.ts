@@ -121,6 +121,19 @@ test('of all that are asked the worst answer counts, and all are in the evidence
   assert.equal(other.asked, 1)
 })
 
+test('of answers with one score the one that bars counts, and then the higher level', async (t) => {
+  const world = await makeScreeningWorld(t)
+  const scored = saying('scored', () => ({ ...ANSWER, score: 100, level: 'medium' }))
+  let barred = true
+  const other = saying('other', () => ({ ...ANSWER, score: 100, level: 'high', blacklist: barred }))
+  const asked = await setUp(world, [scored, other], { use: ['scored', 'other'], mode: 'maximum' })
+  const first = await world.ask(asked)
+  assert.deepEqual([first.risk_score, first.risk_level, first.blacklist], ['100.0', 'high', true])
+  barred = false
+  const second = await world.ask(asked)
+  assert.deepEqual([second.risk_score, second.risk_level, second.blacklist], ['100.0', 'high', false])
+})
+
 test('one that only says what is barred adds a blacklist match, and otherwise nothing', async (t) => {
   const world = await makeScreeningWorld(t)
   let barred = false
@@ -147,4 +160,23 @@ test('a policy with an unsound route is refused', async (t) => {
   const world = await makeScreeningWorld(t)
   await assert.rejects(route(world, 'TRX/address', { use: [], mode: 'first' }), /route TRX\/address/)
   await assert.rejects(route(world, 'everything', { use: ['embedded'], mode: 'first' }), /route everything/)
+  await assert.rejects(
+    route(world, 'BTC/address', { use: ['amlbot', 'embedded'], mode: 'first' }),
+    /route BTC\/address/,
+  )
+  const publish = (body: unknown) =>
+    world.sql.begin((tx) => publishPolicy(tx, { body, published_by: 'test', published_at: world.clock.now() }))
+  const broken = [
+    { routes: null },
+    { routes: { 'TRX/address': null } },
+    { routes: { 'TRX/address': { use: [1], mode: 'first' } } },
+    { weights: null },
+    { severe: {} },
+    { direct: {} },
+    { direct: [null] },
+    { medium_from: 80 },
+  ]
+  for (const part of broken) {
+    await assert.rejects(publish({ ...SHIPPED_POLICY, ...part }), (thrown: Error) => thrown.constructor === Error)
+  }
 })

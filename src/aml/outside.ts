@@ -95,12 +95,21 @@ function outcomeOf(policy: Policy, { blacklist, level, shares }: ProviderAnswer,
   }
 }
 
+const LEVELS: readonly Outcome['level'][] = ['low', 'medium', 'high']
+
+/** By score; of equal scores the one that bars is the worse, and then the higher level. */
+function isWorse(a: Outcome, b: Outcome): boolean {
+  if (a.score !== b.score) return Number(a.score) > Number(b.score)
+  if (a.blacklist !== b.blacklist) return a.blacklist
+  return LEVELS.indexOf(a.level) > LEVELS.indexOf(b.level)
+}
+
 function combine(
   policy: Policy,
   check: Check,
   { scored, found }: { scored: readonly (Found & { outcome: Outcome })[]; found: readonly Found[] },
 ): Result {
-  const worst = scored.reduce((a, b) => (Number(b.outcome.score) > Number(a.outcome.score) ? b : a))
+  const worst = scored.reduce((a, b) => (isWorse(b.outcome, a.outcome) ? b : a))
   const embedded = found.find((one) => one.embedded)?.embedded
   const { outcome } = worst
   const { factors, score, level, blacklist } = outcome

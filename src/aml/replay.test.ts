@@ -41,6 +41,29 @@ test('a check comes out the same, byte for byte, after more blocks, labels and d
   assert.ok((await replayCheck(sql, now.id)).same)
 })
 
+test('a deposit older than what is kept of transfers is answered from what its sender received, and replays so', async (t) => {
+  const world = await makeScreeningWorld(t, { carried_blocks: 30 })
+  const customer_id = await world.customer()
+  const [mixer, middle, end] = [world.person(), world.person(), world.person()]
+  await world.publish('operator', [{ address: mixer.address, category: 'mixer' }])
+  world.send(mixer, middle, 30n * TRX)
+  const hash = world.send(middle, end, 20n * TRX)
+  await world.settle()
+  const asked = { customer_id, type: 'hash', address: end.address, hash, direction: 'deposit' } as const
+  const young = await world.ask(asked)
+  // Out of the window, and not yet forgotten; then forgotten too.
+  world.mine(40)
+  await world.settle()
+  const old = await world.ask(asked)
+  world.mine(100)
+  await world.settle()
+  const older = await world.ask(asked)
+  const stands_in = async ({ id }: { id: string }) =>
+    (await world.evidence(id)).notes.some((note) => note.startsWith('It is not kept any more'))
+  assert.deepEqual(await Promise.all([young, old, older].map(stands_in)), [false, true, true])
+  for (const { id } of [young, old, older]) assert.ok((await replayCheck(world.sql, id)).same)
+})
+
 test('an answer that was tampered with does not come out the same', async (t) => {
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer()

@@ -84,15 +84,18 @@ export async function screenAddress(bench: Bench, question: Question): Promise<S
   })
 }
 
-/** Screens the counterparty of transfers that one transaction made: for a deposit the money that they carried, for a
- *  withdrawal the recipient. Undefined: the index does not have what is asked for. */
+/** Screens the counterparty of transfers that one transaction made, at least one: for a deposit the money that they
+ *  carried, for a withdrawal the recipient. */
 export async function screenTransfers(
   bench: Bench,
   question: Question,
   transfers: readonly Transfer[],
 ): Promise<Screened> {
   const { generation } = bench
-  const matching = matchingTransfers(bench, question.address, transfers)
+  // What transfers before that carried may or may not be forgotten yet: it must not matter which.
+  const since = generation.index.block_number - bench.carried_blocks
+  const known_of = transfers.map((one) => (one.block_number < since ? { ...one, carried: undefined } : one))
+  const matching = matchingTransfers(bench, question.address, known_of)
   const main = largest(bench, matching)
   if (question.direction === 'withdrawal') {
     const known = knownOf(generation, main.to)

@@ -37,7 +37,8 @@ export async function unwatch(tx: Tx, which: { customer_id: string; address: Add
 
 const AT_ONCE = 100
 
-/** Places checks of watched addresses that were last screened under older labels. */
+/** Places checks of watched addresses that were last screened under older labels, in a process that lags behind as well,
+ *  or before an issuer's last word on them; and of those that no index was there for. */
 export function rescreenStep(needs: Needs): Step {
   const { sql, generations } = needs
   return {
@@ -49,12 +50,15 @@ export function rescreenStep(needs: Needs): Step {
       if (label_set === undefined) return false
       return sql.begin(async (tx) => {
         const due = await tx<Watch>`
-          select * from aml_watch where label_set < ${label_set} order by label_set, customer_id, address
-          limit ${AT_ONCE} for update skip locked`
+          select w.* from aml_watch as w left join aml_check as c on c.id = w.check_id
+          where w.label_set < ${label_set} or (c.state = 'failed' and c.error = 'index_stale')
+            or (c.state = 'completed' and (c.label_set < w.label_set or exists (
+              select 1 from flow_freeze as f where f.address = w.address and f.number > c.index_number)))
+          order by w.label_set, w.customer_id, w.address limit ${AT_ONCE} for update of w skip locked`
         for (const { customer_id, address, check_id } of due) {
           const { id } = await placeAgain(tx, needs, { customer_id, address, supersedes: check_id })
           await tx`
-            update aml_watch set label_set = ${label_set}, check_id = ${id}
+            update aml_watch set label_set = greatest(label_set, ${label_set}::integer), check_id = ${id}
             where customer_id = ${customer_id} and address = ${address}`
         }
         return due.length > 0
@@ -72,12 +76,20 @@ export type LevelChange = {
   ended_at: Date
 }
 
-/** Answers since an instant whose level is another than that of the answer they supersede, oldest first. */
+/** Answers since an instant whose level is another than that of the answer they supersede, oldest first. Checks that were
+ *  never answered are passed over. */
 export async function levelChanges(sql: Sql | Tx, since: Date): Promise<LevelChange[]> {
   return sql<LevelChange>`
+    with recursive back as (
+      select id, supersedes as before_id from aml_check
+      where state = 'completed' and ended_at >= ${since} and supersedes is not null
+      union all
+      select back.id, gone.supersedes from back join aml_check as gone on gone.id = back.before_id
+      where gone.state <> 'completed'
+    )
     select c.customer_id, c.address, c.id as check_id, before.risk_level as from_level, c.risk_level as to_level, c.ended_at
-    from aml_check as c join aml_check as before on before.id = c.supersedes
-    where c.state = 'completed' and c.ended_at >= ${since} and c.risk_level <> before.risk_level
+    from back join aml_check as c using (id) join aml_check as before on before.id = back.before_id
+    where before.state = 'completed' and c.risk_level <> before.risk_level
     order by c.ended_at, c.id`
 }
 

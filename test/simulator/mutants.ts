@@ -162,24 +162,6 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [[settlement, 'if (missing > 0) await tx`update pool', 'if (missing < 0) await tx`update pool']],
   },
   {
-    name: 'one node alone says what is dead',
-    edits: [[attempts, 'return findings.every((one)', 'return findings.some((one)']],
-  },
-  {
-    name: 'what an address was activated for is paid for again',
-    edits: [[orders, "and state in ('new', 'activating', 'active')`", "and state in ('new', 'activating')`"]],
-  },
-  {
-    name: 'an ended delegation stays ended when a fork takes its end',
-    edits: [[delegations, "and delegation.state = 'ended'", "and delegation.state = 'no such state'"]],
-  },
-  {
-    name: 'a fork takes the last block that stays too',
-    edits: [
-      [attempts, "where state = 'included' and block_number > ", "where state = 'included' and block_number >= "],
-    ],
-  },
-  {
     name: 'two followers overtake one another',
     edits: [[blocks, 'select 1 from chain where head_id = ', 'select 1 from chain where true or head_id = ']],
   },
