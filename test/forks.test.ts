@@ -73,6 +73,7 @@ test('the reclaim of a lost block is made again, and takes back no more than was
   await world.settle()
   await world.solidify()
   await world.advance(1_800)
+  await world.solidify()
   await world.settle()
   assert.ok((await anna.check(first.id)).delegations[0]?.reclaimed_at)
   world.weather.loses = () => true

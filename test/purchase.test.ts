@@ -50,6 +50,7 @@ test('energy is bought with a deposit, delivered at inclusion, and taken back wh
   assert.ok((await world.energyLimit(bob.address)) >= 65_000)
 
   await world.advance(3)
+  await world.solidify()
   await world.settle()
   const [over] = (await anna.check(order.id)).delegations
   assert.match(String(over?.reclaim_hash), /^[0-9a-f]{64}$/)
@@ -70,6 +71,7 @@ test('bandwidth is delivered and taken back like energy', async (t) => {
   assert.ok((await world.bandwidthLimit(bob.address)) >= 345)
   await world.solidify()
   await world.advance(3_600)
+  await world.solidify()
   await world.settle()
   assert.equal(await world.bandwidthLimit(bob.address), 0)
 })
@@ -110,6 +112,7 @@ test('two orders to one receiver are kept apart: each takes back exactly its own
 
   world.mine(20)
   await world.advance(1_800)
+  await world.solidify()
   await world.settle()
   assert.ok((await anna.check(first.id)).delegations[0]?.reclaim_hash)
   assert.equal((await zoe.check(second.id)).delegations[0]?.reclaim_hash, undefined)
@@ -120,6 +123,7 @@ test('two orders to one receiver are kept apart: each takes back exactly its own
   assert.equal(world.delegated(wallet!.address, bob.address, 'energy'), stake?.stake_sun)
 
   await world.advance(1_800)
+  await world.solidify()
   await world.settle()
   assert.equal(await world.energyLimit(bob.address), 0)
 })
@@ -142,6 +146,7 @@ test('an order that no single wallet can deliver is split over several', async (
   assert.ok((await world.energyLimit(bob.address)) >= 131_000)
   await world.solidify()
   await world.advance(3_600)
+  await world.solidify()
   await world.settle()
   assert.equal(await world.energyLimit(bob.address), 0)
 })
@@ -161,6 +166,7 @@ test('what the pool cannot deliver is refused before money moves, and sold again
 
   await world.solidify()
   await world.advance(3_600)
+  await world.solidify()
   await world.settle()
   await world.solidify()
   const order = await anna.buy({ service: 'energy', params, external_id: 'second' })

@@ -166,6 +166,7 @@ test('two processes that run the same steps deliver, settle and take back once',
   }
   await world.solidify()
   await world.advance(3_600)
+  await world.solidify()
   for (let round = 0; round < 6; round++) {
     for (let i = 0; i < 4; i++) await both()
     world.mine()

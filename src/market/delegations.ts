@@ -3,8 +3,9 @@
 //   delegating -> active -> reclaiming -> ended
 //        `-> failed (nothing is on the chain)
 //
-// The hour begins with the block that has the delegation and is over by the time of a later block; only then is exactly
-// the stake that was delegated taken back. The chain keeps one sum for a wallet and a receiver, whatever orders it is
+// The hour begins with the block that has the delegation and is over by the time of a later block that is solid: on
+// whatever branch the reclaim ends up, it comes after that one. Only then is exactly the stake that was delegated taken
+// back. The chain keeps one sum for a wallet and a receiver, whatever orders it is
 // from: keeping each order's own stake here is what keeps them apart. So nothing is taken back before the delegation
 // itself is solid, or a fork could make one order's reclaim take another's stake. Until then a fork can take it back.
 
@@ -76,7 +77,7 @@ export async function delegateParts(tx: Tx, needs: Needs, planned: readonly Plan
                          ${column('stake_sun')}::bigint[], ${attempt_ids}::text[])`
 }
 
-/** active -> reclaiming, when a block says that the hour is over. */
+/** active -> reclaiming, when a solid block says that the hour is over. */
 export function reclaimStep(needs: Needs): Step {
   const { sql } = needs
   return {
@@ -86,7 +87,7 @@ export function reclaimStep(needs: Needs): Step {
     async run() {
       const due = await sql<{ id: string }>`
         select d.id from delegation as d join attempt as a on a.id = d.attempt_id
-        where d.state = 'active' and a.state = 'solid' and d.expires_at <= (select head_time from chain)
+        where d.state = 'active' and a.state = 'solid' and d.expires_at <= ${await solidTime(sql)}
         order by d.expires_at limit ${AT_ONCE}`
       return allOrEach(
         due.map((row) => row.id),
@@ -95,6 +96,12 @@ export function reclaimStep(needs: Needs): Step {
       )
     },
   }
+}
+
+/** The time of the solid block. */
+async function solidTime(sql: Tx): Promise<Date | null> {
+  const [row] = await sql<{ time: Date }>`select time from block, chain where number = solid_number`
+  return row?.time ?? null
 }
 
 async function reclaim(tx: Tx, needs: Needs, ids: readonly string[]): Promise<boolean> {
@@ -109,8 +116,7 @@ async function reclaim(tx: Tx, needs: Needs, ids: readonly string[]): Promise<bo
     returning delegation.id`
   const due = await tx<Delegation>`
     select d.* from delegation as d join attempt as a on a.id = d.attempt_id
-    where d.id = any(${ids}) and d.state = 'active' and a.state = 'solid'
-      and d.expires_at <= (select head_time from chain)
+    where d.id = any(${ids}) and d.state = 'active' and a.state = 'solid' and d.expires_at <= ${await solidTime(tx)}
     order by d.id for update of d skip locked`
   if (due.length === 0) return moved.length > 0
   const wanted = due.map((delegation) => ({

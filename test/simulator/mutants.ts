@@ -106,13 +106,9 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [[attempts, "where state = 'included' and block_number > ", 'where false and block_number > ']],
   },
   {
-    name: 'what is not solid is taken back',
+    name: 'the head says that the hour is over',
     edits: [
-      [
-        delegations,
-        "d.state = 'active' and a.state = 'solid'",
-        "d.state = 'active' and a.state in ('included', 'solid')",
-      ],
+      [delegations, 'from block, chain where number = solid_number', 'from block, chain where number = head_number'],
     ],
   },
   {

@@ -91,6 +91,18 @@ export class Outside {
     return kind
   }
 
+  /** Begins a detour, when something waits for a block. */
+  leave(): boolean {
+    if (this.detour || this.chain.pendingSize() === 0) return false
+    this.wander()
+    return true
+  }
+
+  /** A fork as any other, outside of the time of troubles. */
+  forkBack(): void {
+    this.fork(this.drawDepth())
+  }
+
   deposit(to: Address): void {
     this.send('deposit', to, this.dice.pick(DEPOSITS_SUN))
   }
@@ -140,7 +152,7 @@ export class Outside {
     this.trace.note('detour', `${waiting.length} transactions, head is ${chain.head_number}`)
   }
 
-  private comeBack(): void {
+  comeBack(): void {
     const { chain } = this
     if (!this.detour) return
     const depth = chain.head_number - this.detour.from_block

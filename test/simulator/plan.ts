@@ -55,7 +55,7 @@ export function drawPlan(dice: Dice): Plan {
     recharge_at: dice.pick(['inclusion', 'solid'] as const),
     customers: dice.between(1, 3),
     wishes: dice.between(2, 8),
-    moments: dice.between(100, 300),
+    moments: dice.between(100, 400),
     momentum: dice.pick([0.3, 0.8, 0.9, 0.97]),
     skew_ms: dice.pick([0, 0, 500, 3_000]),
     wish_rate: dice.pick([0.3, 0.6, 1]),

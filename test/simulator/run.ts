@@ -47,6 +47,8 @@ const BYWAYS = new Set([
   'watch_books',
   'refresh_lists',
 ])
+/** In this many rounds on the way to rest the chain still forks, in runs in which it does at all. */
+const LATE_FORKS = 3
 /** Steps that production runs most often. */
 const BUSY_STEPS = new Set(['follow', 'sign', 'send', 'settle', 'delegate'])
 
@@ -303,6 +305,23 @@ class Run {
       .map(({ id, tx_id }) => `C5 order ${id} is a success and ${tx_id} was never in a block`)
   }
 
+  /** What is in blocks has been seen there by every step, and is not solid: now some of it is not there any more. Or what
+   *  has been sent expires on a branch that is given up when everybody has seen that. */
+  private async forkOnceMore(): Promise<void> {
+    await this.everyStep()
+    if (this.dice.chance(0.5) && this.outside.leave()) {
+      await this.everyStep()
+      this.outside.mine()
+      await this.everyStep()
+      this.outside.comeBack()
+    } else {
+      this.outside.mine()
+      await this.everyStep()
+      this.outside.forkBack()
+    }
+    if (this.dice.chance(0.5)) await this.everyStep()
+  }
+
   // How it ends.
 
   async comeToRest(): Promise<void> {
@@ -322,6 +341,7 @@ class Run {
       }
       const open = await this.hasOpenOrders()
       this.outside.jump(open ? (round % 3 === 2 ? 70 : 3) : this.dice.pick([3_000, 3_500, 3_600]))
+      if (round < LATE_FORKS && this.plan.events.fork > 0) await this.forkOnceMore()
       this.outside.solidify()
       await this.everyStep(round % 8 === 7)
     }
