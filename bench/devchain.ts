@@ -1,6 +1,6 @@
 // How fast and how large the development chain is: transactions through its HTTP interface with real signatures, beside
-// the recovery of signers alone, which would bound it if keys were not recognized; what a delegation costs; blocks on demand; a block of 5,000; a million accounts; and how long
-// after its start it answers.
+// the recovery of signers alone, which would bound it if keys were not recognized; what a delegation costs; blocks on
+// demand; a block of 5,000; a million accounts; and how long after its start it answers.
 
 import { spawn } from 'node:child_process'
 import { hash } from 'node:crypto'

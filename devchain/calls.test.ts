@@ -224,6 +224,14 @@ test('constant calls and estimates run without a transaction, and failures are s
   const broke = on.post('/wallet/triggerconstantcontract', { ...asked, owner_address: bob.address })
   assert.deepEqual(broke.result, { result: true, message: 'REVERT opcode executed' })
   assert.deepEqual((broke.transaction as { ret: unknown }).ret, [{ ret: 'FAILED' }])
+  for (const path of ['triggerconstantcontract', 'triggersmartcontract', 'estimateenergy']) {
+    assert.deepEqual(on.post(`/wallet/${path}`, { ...asked, parameter: 'zz' }), {
+      result: {
+        code: 'OTHER_ERROR',
+        message: 'class org.tron.core.services.http.JsonFormat$ParseException : 1:1: INVALID hex String',
+      },
+    })
+  }
   const nowhere = on.post('/wallet/triggerconstantcontract', {
     ...asked,
     visible: false,

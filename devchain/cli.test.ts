@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
@@ -28,6 +31,16 @@ test('the command prints where it listens, its accounts with their keys, and a l
   assert.match(out, /^TWer2Ygk5TEheHp3TPuYeqxmB6SsGZmaL6 /m)
   assert.match(out, /^block 47 \S+Z [0-9a-f]{24}… \d+$/m)
   assert.match(out, /^T\w{33} exchange: Harbour Exchange$/m)
+})
+
+test('on a chain that a folder has already, only the keys of accounts that are on it are told', async () => {
+  const data_dir = mkdtempSync(join(tmpdir(), 'devchain-cli-'))
+  const kept = ['--port', '0', '--block-time', '0.1', '--data-dir', data_dir]
+  await run(...kept, '--accounts', '2')
+  const { out } = await run(...kept, '--accounts', '5')
+  rmSync(data_dir, { recursive: true })
+  assert.equal(out.match(/^T\w{33} [0-9a-f]{64}$/gm)?.length, 2)
+  assert.match(out, /^3 accounts of these options are not on the chain in the data folder$/m)
 })
 
 test('an option that makes no sense ends it with one line', async () => {

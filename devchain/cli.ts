@@ -6,7 +6,9 @@ import { bytesToHex } from '@noble/hashes/utils.js'
 import { HDKey } from '@scure/bip32'
 import { validateMnemonic } from '@scure/bip39'
 import { wordlist } from '@scure/bip39/wordlists/english.js'
+import { addressToHex } from '../src/tron/address.ts'
 import { addressOf, type PrivateKey } from '../src/tron/keys.ts'
+import { accountOf } from './accounts.ts'
 import { USDT } from './devchain.ts'
 import { mainnetWeights } from './parameters.ts'
 import { type ServeOptions, startDevchain } from './serve.ts'
@@ -148,11 +150,17 @@ async function main(): Promise<void> {
       traffic?.next(settings.traffic)
     },
   })
-  served.chain.known_keys.given.push(...settings.keys)
+  const exists = (key: PrivateKey) =>
+    accountOf(served.chain.chain.headView(), addressToHex(addressOf(key))) !== undefined
+  const keys = settings.keys.filter(exists)
+  served.chain.known_keys.given.push(...keys)
   if (settings.traffic > 0) traffic = new Traffic(served.chain, settings.seed)
   say(`listening on ${served.url}`)
   say(`USDT ${USDT}, owner key ${served.chain.usdt_owner_key}`)
-  for (const key of settings.keys) say(`${addressOf(key)} ${key}`)
+  for (const key of keys) say(`${addressOf(key)} ${key}`)
+  if (keys.length < settings.keys.length) {
+    say(`${settings.keys.length - keys.length} accounts of these options are not on the chain in the data folder`)
+  }
   for (const { address, name, category } of traffic?.labels ?? []) say(`${address} ${category}: ${name}`)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void served.close())
 }

@@ -72,6 +72,55 @@ test('a reorganisation replaces the newest blocks by one more, with other ids fr
   assert.equal(on.post('/devchain/reorg', { blocks: 19 }).error, 'only 18 blocks are not solid')
 })
 
+test('each fork differs from all before it: its first block comes a slot after the first that is lost', () => {
+  const on = scene()
+  const { chain } = on.devchain
+  on.mine()
+  const { number, timestamp } = on.devchain.head.header
+  const seen = new Set([on.devchain.head.id])
+  for (const blocks of [1, 2, 3]) {
+    on.post('/devchain/reorg', { blocks })
+    assert.equal(chain.block(number)!.header.timestamp, timestamp + 3000 * blocks)
+    assert.ok(!seen.has(chain.blockId(number)!))
+    seen.add(chain.blockId(number)!)
+  }
+  on.wait(3600)
+  const late = on.devchain.head.header
+  on.post('/devchain/reorg', { blocks: 1 })
+  assert.equal(chain.block(late.number)!.header.timestamp, late.timestamp + 3000)
+})
+
+test('a funding and the drift of weights see the head even while readers lag behind it', () => {
+  const on = scene()
+  on.post('/devchain/set_lag', { blocks: 5 })
+  const newcomer = person('newcomer')
+  assert.equal(on.post('/devchain/fund', { address: newcomer.address, sun: 7 }).balance_sun, 7)
+  const before = on.post('/devchain/state').net_weight_trx as number
+  on.post('/devchain/set_drift', { net_trx: 10 })
+  on.mine(9)
+  on.post('/devchain/set_lag', { blocks: 0 })
+  assert.equal(on.post('/devchain/state').net_weight_trx, before + 90)
+})
+
+test('no funding takes the sum of all sun beyond 64 bits', () => {
+  const on = scene()
+  const most = { address: alice.address, sun: String(2n ** 62n) }
+  on.post('/devchain/fund', most)
+  assert.match(String(on.post('/devchain/fund', most).error), /there cannot be more than 9223372036854775807 sun/)
+  assert.equal(on.balance(alice), 10_000n * TRX + 2n ** 62n)
+})
+
+test('a token is made once: another at its address is refused and leaves it as it is', () => {
+  const on = scene()
+  const asked = { address: person('coin').address, owner: alice.address, name: 'Coin', symbol: 'COIN', decimals: 2 }
+  assert.deepEqual(on.post('/devchain/token', asked), { address: asked.address })
+  on.post('/devchain/mint', { token: asked.address, address: bob.address, amount: 5 })
+  assert.equal(on.post('/devchain/token', asked).error, 'there is a token at this address already')
+  const call = { owner_address: bob.address, contract_address: asked.address, visible: true }
+  const supply = on.post('/wallet/triggerconstantcontract', { ...call, function_selector: 'totalSupply()' })
+  assert.equal(BigInt(`0x${(supply.constant_result as string[])[0]}`), 5n)
+})
+
 test('the weights of the rest of the network set what a staked TRX yields', () => {
   const on = scene()
   on.do(alice, 'FreezeBalanceV2Contract', { frozen_balance: 1000n * TRX, resource: 'ENERGY' })
@@ -179,6 +228,8 @@ test('the interface of the official image gives keys of funded accounts, blocks 
   assert.match(wrong({ method: 'eth_call' }), /does not exist here/)
   assert.match(wrong({ method: 'tre_mine', params: [{ blocks: -1 }] }), /whole number/)
   assert.match(wrong({ method: 'tre_unlockedAccounts', params: ['x'] }), /not an address/)
+  assert.match(wrong({ method: 'tre_unlockedAccounts', params: [2n ** 64n] }), /18446744073709552000 is not an address/)
+  assert.match(wrong({ method: { toString: 1 } }), /does not exist here/)
 })
 
 test('accounts that are made are solid at once', () => {

@@ -112,6 +112,12 @@ export class Devchain implements Node {
   }
 
   makeBlock = (time_ms = 0, empty = false): Block => {
+    const late_ms = (this.faults.strike('slow_block')?.seconds ?? 0) * 1000
+    return this.makeBlockInTime(Math.max(time_ms, this.chain.next_slot_time_ms) + late_ms, empty)
+  }
+
+  /** A block that no fault makes late: where there is a clock, its delay has been waited for. */
+  makeBlockInTime(time_ms: number, empty = false): Block {
     const { energy_trx, net_trx } = this.drift
     if (energy_trx !== 0n || net_trx !== 0n) {
       const { rest_energy_weight, rest_net_weight } = totalsOf(this.chain.pendingView())
@@ -121,9 +127,8 @@ export class Devchain implements Node {
         net_weight_trx: noLess(rest_net_weight + net_trx),
       })
     }
-    const late_ms = (this.faults.strike('slow_block')?.seconds ?? 0) * 1000
     const blank = this.faults.strike('empty_block') !== undefined
-    return this.chain.mine(Math.max(time_ms, this.chain.next_slot_time_ms) + late_ms, empty || blank)
+    return this.chain.mine(time_ms, empty || blank)
   }
 
   makeBlockNow = (): Block => this.makeBlock(this.clock())

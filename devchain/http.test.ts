@@ -51,6 +51,30 @@ test('sums beyond 2^53 are printed and read to the last digit', () => {
   assert.ok(built.includes('"amount":9007199254740993'), built)
 })
 
+test('values of kinds that no field has are refused in the form of the node too', () => {
+  const on = scene()
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
+  const status = (path: string, body: string) => on.devchain.request('POST', `/wallet/${path}`, body).status
+  for (const odd of [deep, '[123456789012345678901]', '{"toString":1}', `"${'['.repeat(1000)}"`]) {
+    assert.equal(status('getaccount', `{"address":${odd}}`), 200)
+    assert.equal(status('getblockbynum', `{"num":${odd}}`), 200)
+    assert.equal(status('freezebalancev2', `{"owner_address":"${alice.hex}","resource":${odd}}`), 200)
+    assert.equal(status('broadcasttransaction', `{"raw_data":{"contract":[{"type":${odd}}]}}`), 200)
+    assert.equal(status('triggerconstantcontract', `{"owner_address":${odd}}`), 200)
+  }
+  const { Error: deeply } = on.post('/wallet/getaccount', { address: JSON.parse('['.repeat(300) + ']'.repeat(300)) })
+  assert.equal(deeply, 'class com.alibaba.fastjson.JSONException : nested too deeply')
+  const { Error: quoted } = on.post('/wallet/getaccount', { address: '['.repeat(1000) })
+  assert.match(String(quoted), /INVALID hex String/)
+})
+
+test('a permission that is no id of one is the owner permission', () => {
+  const on = scene()
+  const asked = { owner_address: alice.hex, to_address: bob.hex, amount: 1, Permission_id: -3 }
+  const { raw_data } = on.post('/wallet/createtransaction', asked) as { raw_data: { contract: object[] } }
+  assert.ok(!Object.hasOwn(raw_data.contract[0]!, 'Permission_id'))
+})
+
 test('malformed requests get the exceptions of the node, with status 200', () => {
   const on = scene()
   const said = (path: string, body: string) => {
@@ -279,6 +303,7 @@ test('a GET with int64_as_string=true prints 64-bit integers as text and leaves 
   assert.deepEqual([number, version], [String(on.devchain.head.header.number), 34])
   const numbers = on.get('/wallet/getnowblock?int64_as_string=true').block_header as { raw_data: { number: number } }
   assert.equal(numbers.raw_data.number, on.devchain.head.header.number)
+  assert.deepEqual(on.get('/wallet/getburntrx?int64_as_string=true'), { burnTrxAmount: '0' })
   const posted = on.post('/wallet/getaccount', { address: bob.hex, int64_as_string: true })
   assert.equal(posted.balance, 100_000_000)
 })

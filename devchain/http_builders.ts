@@ -64,7 +64,7 @@ function build({ chain, given }: Call, type: string): Json {
   const raw_data = {
     ...referenceTo(chain.solid_block),
     expiration: chain.head_time_ms + EXPIRATION_MS,
-    contract: [contract(type, message, given.number('Permission_id'))],
+    contract: [contract(type, message, given.permissionId())],
     // A real node puts its clock here; two equal requests must differ here too, and a replay must repeat them.
     timestamp: chain.head_time_ms + (chain.nextBuild() % SLOT_MS),
     ...(memo === '' ? {} : { data: visible ? bytesToHex(new TextEncoder().encode(memo)) : readHex(memo) }),

@@ -9,7 +9,7 @@ import { selectorOf } from './abi.ts'
 import { referenceTo } from './blocks.ts'
 import { calledToken, runConstantCall, triggerContract } from './calls.ts'
 import { type Json, type JsonObject, withoutDefaults } from './json.ts'
-import { printTransaction, readHex, reading } from './messages.ts'
+import { NodeException, printTransaction, readHex, reading } from './messages.ts'
 import { SLOT_MS } from './parameters.ts'
 import type { Token } from './records.ts'
 import { Refusal } from './refusal.ts'
@@ -44,7 +44,7 @@ function transactionOf({ chain, given }: Call, message: Message): SignedTransact
   const raw_data = {
     ...referenceTo(chain.solid_block),
     expiration: chain.head_time_ms + 60_000,
-    contract: [contract(TRIGGER, message, given.number('Permission_id'))],
+    contract: [contract(TRIGGER, message, given.permissionId())],
     timestamp: chain.head_time_ms + (chain.nextBuild() % SLOT_MS),
     ...(fee_limit === 0n ? {} : { fee_limit }),
   }
@@ -56,13 +56,15 @@ function worldOfCall(call: Call): World {
   return { ...newest, fee_limit_sun: call.given.integer('fee_limit') }
 }
 
-/** Refusals as these endpoints say them. */
+/** Refusals as these endpoints say them, and what cannot be read. */
 function refusing(call: Call, work: () => JsonObject): JsonObject {
+  const refuse = (code: string, message: string) => ({ result: { code, message: spoken(call, message) } })
   try {
     return work()
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
-    return { result: { code: error.code, message: spoken(call, error.message) } }
+    if (error instanceof Refusal) return refuse(error.code, error.message)
+    if (error instanceof NodeException) return refuse('OTHER_ERROR', `class ${error.java_class} : ${error.message}`)
+    throw error
   }
 }
 

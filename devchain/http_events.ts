@@ -1,5 +1,5 @@
 // Events of tokens by contract, transaction and block (`/v1/...`): not the node's own interface but that of the event
-// service beside it, in the shape of the public one, as far as clients ask for it. GET only.
+// service beside it, in the shape of the public one, as far as clients ask for it.
 
 import { addressToHex, isAddress } from '../src/tron/address.ts'
 import { addressText } from './accounts.ts'
@@ -70,7 +70,7 @@ function blocksOf({ chain }: Node, query: Query, first: number, last: number): B
 function page(node: Node, query: Query, found: readonly Printed[]): Answer {
   const ordered = query.get('order_by') === 'block_timestamp,asc' ? [...found] : [...found].reverse()
   const size = Math.min(Math.max(Number(query.get('limit') ?? PAGE) || PAGE, 1), PAGE_MAX)
-  const start = Number(query.get('fingerprint') ?? 0) || 0
+  const start = Math.max(Number(query.get('fingerprint') ?? 0) || 0, 0)
   const shown = ordered.slice(start, start + size)
   const more = start + size < ordered.length ? { fingerprint: String(start + size) } : {}
   return ok({

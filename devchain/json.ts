@@ -62,7 +62,9 @@ export function int64AsText(value: Json, name = ''): Json {
   if (typeof value === 'bigint' || typeof value === 'number') return smallNames.has(name) ? value : String(value)
   if (typeof value !== 'object' || value === null) return value
   if (isList(value)) return value.map((item) => int64AsText(item, name))
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, item === undefined ? item : int64AsText(item, key)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, item === undefined ? item : int64AsText(item, key)]),
+  )
 }
 
 const isList = (value: readonly Json[] | JsonObject): value is readonly Json[] => Array.isArray(value)

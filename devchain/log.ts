@@ -3,7 +3,7 @@
 // had, so a log that this program would execute differently is noticed and refused. What was pending is not kept.
 
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { hexToBytes } from '@noble/hashes/utils.js'
 import type { Chain, ChainInput } from './chain.ts'
 import { type Json, parseJson, printJson } from './json.ts'
@@ -51,7 +51,7 @@ export class ChainLog {
    *  another process has it open. */
   constructor(folder: string) {
     mkdirSync(folder, { recursive: true })
-    this.lock = join(folder, 'lock')
+    this.lock = resolve(folder, 'lock')
     takeLock(this.lock)
     const path = join(folder, 'chain.jsonl')
     this.file = openSync(path, 'a+')
@@ -88,26 +88,46 @@ const openFolders = new Set<string>()
 
 function takeLock(path: string): void {
   const holder = lockHolder(path)
-  if (openFolders.has(path) || (holder !== undefined && holder !== process.pid && isRunning(holder))) {
-    throw new Error(`the data folder is in use by process ${holder ?? process.pid} (${path})`)
+  if (openFolders.has(path) || (holder.pid !== process.pid && isRunning(holder))) {
+    throw new Error(`the data folder is in use by process ${holder.pid} (${path})`)
   }
-  writeFileSync(path, `${process.pid}\n`)
+  writeFileSync(path, `${process.pid} ${beginningOf(process.pid) ?? ''}\n`)
   openFolders.add(path)
 }
 
-function lockHolder(path: string): number | undefined {
+/** Who has a lock. The id of a process that was killed can be another's by now, so the lock says when its own began. */
+type Holder = { readonly pid: number; readonly began: string }
+
+function lockHolder(path: string): Holder {
   try {
-    return Number(readFileSync(path, 'utf8')) || undefined
+    const [pid, began = ''] = readFileSync(path, 'utf8').trim().split(' ')
+    return { pid: Number(pid) || 0, began }
   } catch {
-    return undefined
+    return { pid: 0, began: '' }
   }
 }
 
-function isRunning(pid: number): boolean {
+function isRunning({ pid, began }: Holder): boolean {
+  if (pid <= 0) return false
   try {
     process.kill(pid, 0)
-    return true
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
+  }
+  const beginning = beginningOf(pid)
+  return beginning === undefined || (beginning !== ENDED && (began === '' || began === beginning))
+}
+
+/** A process that has ended, but that its parent has not asked about yet: it still has its id. */
+const ENDED = 'ended'
+
+/** When a process began, as its system counts; undefined where the system does not tell (it does on Linux). */
+function beginningOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' || fields[0] === 'X' ? ENDED : fields[19]
+  } catch {
+    return undefined
   }
 }

@@ -81,10 +81,11 @@ export class Mutator {
   }
 
   private value(): unknown {
+    const others: unknown[] = [null, true, false, [], {}, [[]], [null], { a: 1 }, ['x', 1], { toString: 1 }, [2 ** 67]]
     const how = this.below(8)
     if (how < 3) return this.pick(oddTexts)
     if (how < 5) return this.pick(oddNumbers)
-    return this.pick([null, true, false, [], {}, [[]], [null], { a: 1 }, ['x', 1]])
+    return this.pick(others)
   }
 
   /** A message with some of its fields changed to other values that can be encoded. */

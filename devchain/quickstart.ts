@@ -132,7 +132,9 @@ export function answerRpc(node: Node, { body }: Exchange): Answer {
   try {
     const asked = parseJson(body) as { id?: Json; method?: unknown; params?: unknown } | null
     id = typeof asked?.id === 'number' || typeof asked?.id === 'string' ? asked.id : null
-    return reply({ result: run(node, asked?.method, Array.isArray(asked?.params) ? asked.params : []) })
+    return reply({
+      result: run(node, (asked?.method ?? null) as Json, Array.isArray(asked?.params) ? asked.params : []),
+    })
   } catch (error) {
     if (error instanceof SyntaxError) return reply({ error: { code: -32700, message: 'Parse error' } })
     if (error instanceof Unknown) return reply({ error: { code: -32602, message: error.message } })

@@ -46,6 +46,11 @@ export class Arguments {
     return Number(this.integer(name))
   }
 
+  /** The permission that a transaction is to be signed under; what is no id means the owner's, as in the node. */
+  permissionId(): number {
+    return Math.max(0, this.number('Permission_id'))
+  }
+
   /** An address as hexadecimal text. */
   address(name: string): string {
     return readAddress(this.text(name), this.visible)

@@ -128,6 +128,35 @@ test('a chain survives kill -9, and while it runs no other process gets its fold
   await served.close()
 })
 
+test('the lock of a process that has ended holds nobody up, even when its id is in use again', async () => {
+  const data_dir = folder()
+  const { child, id } = await runElsewhere(data_dir)
+  const lock = readFileSync(join(data_dir, 'lock'), 'utf8')
+  const [pid, began] = lock.trim().split(' ')
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGKILL')
+  await ended
+  assert.equal(Number(pid), child.pid)
+  // Only Linux tells when a process began.
+  writeFileSync(join(data_dir, 'lock'), `${process.ppid} ${began ?? ''}\n`)
+  if (process.platform !== 'linux') return void (await assert.rejects(start({ data_dir }), /in use/))
+  const served = await start({ data_dir })
+  assert.equal(served.chain.head.id, id)
+  await served.close()
+})
+
+test('a start that fails leaves the data folder free', async () => {
+  const data_dir = folder()
+  await assert.rejects(start({ data_dir, genesis_balances: [{ address: 'nobody' as never, sun: 1n }] }))
+  const served = await start({ data_dir: folder() })
+  const port = Number(new URL(served.url).port)
+  const taken = folder()
+  await assert.rejects(start({ data_dir: taken, port }), /EADDRINUSE/)
+  await (await start({ data_dir: taken })).close()
+  await served.close()
+  await (await start({ data_dir })).close()
+})
+
 test('an instant chain makes a block for every transaction it takes, near the time of the wall clock', async () => {
   const on = new Scene({ alice: 100n * TRX }, { instant: true })
   const { number } = on.devchain.head.header
@@ -163,6 +192,31 @@ test('a chain can be given another unfreezing delay and another parent of its fi
   assert.equal(second.chain.chain.unfreeze_delay_ms, 60_000)
   assert.equal(second.chain.head.id, id)
   await second.close()
+})
+
+test('two slow blocks are two blocks late, each by its own delay', async () => {
+  const delay_ms = 150
+  const times_ms: number[] = []
+  let tell = () => {}
+  const both = new Promise<void>((resolve) => {
+    tell = resolve
+  })
+  const served = await startDevchain({
+    block_time_seconds: 0.02,
+    onBlock() {
+      times_ms.push(performance.now())
+      if (times_ms.length === 2) tell()
+    },
+  })
+  const { timestamp } = served.chain.head.header
+  times_ms.length = 0
+  const armed_ms = performance.now()
+  served.chain.faults.arm({ kind: 'slow_block', count: 2, probability: 1, seconds: delay_ms / 1000 })
+  await both
+  assert.ok(times_ms[1]! - armed_ms >= 2 * delay_ms)
+  assert.ok(served.chain.head.header.timestamp >= timestamp)
+  assert.deepEqual(served.chain.faults.list(), [])
+  await served.close()
 })
 
 test('with an interval, blocks come by themselves, at the time of the wall clock', async () => {

@@ -31,24 +31,30 @@ const BODY_MAX_BYTES = 5 * 1024 * 1024
 /** Starts a chain and its HTTP interface. Throws when the port is taken or another process has the data folder. */
 export async function startDevchain(options: ServeOptions = {}): Promise<Served> {
   const log = options.data_dir === undefined ? undefined : new ChainLog(options.data_dir)
+  try {
+    return await serve(options, log)
+  } catch (error) {
+    log?.close()
+    throw error
+  }
+}
+
+async function serve(options: ServeOptions, log: ChainLog | undefined): Promise<Served> {
   const { instant = false, pending_max } = options
   const unrecorded = pending_max === undefined ? { instant } : { instant, pending_max }
-  const devchain = new Devchain({ ...foundingOf(options, log), ...unrecorded })
+  const founding = foundingOf(options, log)
+  const devchain = new Devchain({ ...founding, ...unrecorded })
+  // Not before there is a chain of it: what cannot be founded would spoil the folder.
+  if (log?.founding === undefined) log?.found(founding as Json)
   log?.attach(devchain.chain)
   const server = createServer((request, response) => exchange(devchain, request, response))
-  const clock = startClock(devchain, options)
   const record = devchain.chain.onInput
   devchain.chain.onInput = (input) => {
     record(input)
     if (input.kind === 'block') options.onBlock?.(noticeOf(input.block))
   }
-  try {
-    await listen(server, options.port ?? 0, options.host ?? '127.0.0.1')
-  } catch (error) {
-    clock.stop()
-    log?.close()
-    throw error
-  }
+  await listen(server, options.port ?? 0, options.host ?? '127.0.0.1')
+  const clock = startClock(devchain, options)
   const { address, port } = server.address() as AddressInfo
   return {
     url: `http://${address.includes(':') ? `[${address}]` : address}:${port}`,
@@ -75,7 +81,6 @@ function foundingOf(options: ServeOptions, log: ChainLog | undefined): DevchainO
   if (options.parameters) founding.parameters = options.parameters
   if (options.unfreeze_delay_seconds !== undefined) founding.unfreeze_delay_seconds = options.unfreeze_delay_seconds
   if (options.genesis_parent_hash !== undefined) founding.genesis_parent_hash = options.genesis_parent_hash
-  log?.found(founding as Json)
   return founding
 }
 
@@ -112,15 +117,18 @@ function startClock(devchain: Devchain, options: ServeOptions): { stop(): void }
   devchain.clock = () => Date.now()
   if (interval_ms === 0) return { stop() {} }
   let ahead_ms = 0
-  let paused_until_ms = 0
+  let due_ms = 0
   devchain.clock = () => {
     ahead_ms = Math.max(ahead_ms, devchain.head.header.timestamp - Date.now())
     return Date.now() + ahead_ms
   }
   const timer = setInterval(() => {
-    const late = devchain.faults.strike('slow_block')
-    if (late) paused_until_ms = Date.now() + late.seconds * 1000
-    if (Date.now() >= paused_until_ms) devchain.makeBlockNow()
+    // A block that is late already is not struck again.
+    const late = due_ms === 0 ? devchain.faults.strike('slow_block') : undefined
+    if (late) due_ms = Date.now() + late.seconds * 1000
+    if (Date.now() < due_ms) return
+    due_ms = 0
+    devchain.makeBlockInTime(devchain.clock())
   }, interval_ms)
   return { stop: () => clearInterval(timer) }
 }

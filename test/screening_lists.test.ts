@@ -114,6 +114,32 @@ test('a file that is not the list changes nothing and is told in one sentence', 
   assert.ok(lists.length === 5 && lists.every(({ entries }) => entries === null))
   await writeFile(file, 'number,wallets\n1,x\n')
   assert.match((await type('lists', 'import', 'nbctf', file)).err, /there is none of the columns address/)
+  await writeFile(file, `address,category\n${address(1)},constructor\n`)
+  assert.match((await type('lists', 'import', 'operator', file)).err, /line 2: there is no category "constructor"/)
+  await writeFile(file, `address,category,entity\n${address(1)},mixer,a\0b\n`)
+  assert.match((await type('lists', 'import', 'operator', file)).err, /zero byte/)
+  for (const nothing of ['', 'address,category\n']) {
+    await writeFile(file, nothing)
+    for (const list of ['operator', 'nbctf'])
+      assert.match((await type('lists', 'import', list, file)).err, /no entry/, 'an empty file is not knowledge')
+  }
+  assert.equal((await json<{ label_set: number }>('aml', 'show')).label_set, 0)
+})
+
+test('a list that its publisher does not give is asked for again soon', async (t) => {
+  const { sql, json } = await quietDesk(t)
+  let asked = 0
+  const url = await publisher(t, (_request, response) => {
+    asked += 1
+    response.writeHead(asked === 1 ? 503 : 200).end(`order,address\n1,${address(1)}\n`)
+  })
+  await json('lists', 'schedule', 'nbctf', '--url', url, '--hours', '24')
+  let now_ms = Date.parse('2026-11-01T00:00:00Z')
+  const step = refreshStep({ sql, clock: { now: () => new Date(now_ms) }, download: httpDownload })
+  await assert.rejects(step.run(), /503/)
+  assert.equal(await step.run(), false)
+  now_ms += 600_000
+  assert.deepEqual([await step.run(), await step.run(), asked], [true, false, 2])
 })
 
 test('a list that has lost more than half of its entries is loaded only when that is said', async (t) => {

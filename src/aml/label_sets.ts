@@ -22,7 +22,7 @@ export type Loading = {
   passed_over: number
   loaded_at: Date
   loaded_by: string
-  /** The list may come to have less than half of what it had. */
+  /** The list may come to have less than half of what it had, or nothing. */
   may_shrink?: boolean
 }
 
@@ -39,8 +39,9 @@ function lineOf(entry: ListEntry): string {
 }
 
 /** Publishes a version of a list, and with it the next label set. When the list says what it said before, nothing is
- *  made and `changed` is false. Throws a sentence when an entry is not sound, or when the list has lost more than half of
- *  its entries, unless it may: a publisher's bad day must not take its list away. */
+ *  made and `changed` is false. Throws a sentence when an entry is not sound, or when the list has no entry or has lost
+ *  more than half of them, unless it may: a publisher's bad day must not take its list away, and an empty file that was
+ *  loaded would look like knowledge. */
 export async function publishList(tx: Tx, loading: Loading, entries: readonly ListEntry[]): Promise<Published> {
   for (const entry of entries) requireSound(entry)
   await tx`lock table label_set in exclusive mode`
@@ -54,6 +55,7 @@ export async function publishList(tx: Tx, loading: Loading, entries: readonly Li
   if (same?.sha256 === sha256) {
     return { label_set: before, version_id: same.version_id, added: 0, removed: 0, changed: false }
   }
+  if (lines.length === 0 && !loading.may_shrink) throw new Error('It has no entry for an address of this network.')
   if (same && !loading.may_shrink && lines.length * 2 < same.entries)
     throw new Error(`It has ${lines.length} entries where it had ${same.entries} before.`)
   const by_line = new Map(entries.map((entry) => [lineOf(entry), entry]))
@@ -67,8 +69,10 @@ export async function publishList(tx: Tx, loading: Loading, entries: readonly Li
   return { label_set: number, version_id, added: difference.added, removed: difference.removed, changed: true }
 }
 
-function requireSound({ address, category, confidence }: ListEntry): void {
+function requireSound({ address, category, confidence, entity, reference }: ListEntry): void {
   if (categoryNumber(category) === undefined) throw new Error(`${address}: there is no category ${category}.`)
+  if (entity.includes('\0') || reference.includes('\0'))
+    throw new Error(`${address}: there is a zero byte in its text.`)
   if (!Number.isInteger(confidence) || confidence < 0 || confidence > 100)
     throw new Error(`${address}: the confidence is not a whole number from 0 to 100.`)
 }

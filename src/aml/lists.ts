@@ -71,11 +71,14 @@ export async function openList({ sql, download }: Pick<Needs, 'sql' | 'download'
   return { list, origin: row.url, ...(await download(row.url)) }
 }
 
+/** A list that could not be loaded is tried again after this. */
+const TRY_AGAIN_MS = 600_000
+
 /** Loads lists from their publishers when their time has come. */
 export function refreshStep(needs: Needs): Step {
   const { sql, clock } = needs
-  /** When a list was last tried in this process: one that has not changed has no newer version to tell. */
-  const tried = new Map<string, number>()
+  /** When a list may be tried again in this process: one that has not changed has no newer version to tell by. */
+  const rests = new Map<string, number>()
   return {
     name: 'refresh_lists',
     rest_ms: 60_000,
@@ -86,17 +89,18 @@ export function refreshStep(needs: Needs): Step {
         select code, refresh_hours, (select max(loaded_at) from list_version where list = code) as loaded_at
         from list where refresh_hours is not null and url is not null order by code`
       const due = rows.filter(({ code, refresh_hours, loaded_at }) => {
-        const last_ms = Math.max(tried.get(code) ?? 0, loaded_at?.getTime() ?? 0)
-        return now_ms - last_ms >= refresh_hours * 3_600_000
+        const due_ms = (loaded_at?.getTime() ?? 0) + refresh_hours * 3_600_000
+        return now_ms >= Math.max(rests.get(code) ?? 0, due_ms)
       })
       return eachRow(
         due,
-        async ({ code }) =>
-          (await importList(needs, { ...(await openList(needs, code)), loaded_by: 'schedule' })).changed,
-        async () => {},
-      ).finally(() => {
-        for (const { code } of due) tried.set(code, now_ms)
-      })
+        async ({ code, refresh_hours }) => {
+          const { changed } = await importList(needs, { ...(await openList(needs, code)), loaded_by: 'schedule' })
+          rests.set(code, now_ms + refresh_hours * 3_600_000)
+          return changed
+        },
+        async ({ code }) => rests.set(code, now_ms + TRY_AGAIN_MS),
+      )
     },
   }
 }

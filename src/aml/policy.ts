@@ -96,12 +96,10 @@ export function requirePolicy(body: unknown, version: number): Policy {
     version,
   }
   for (const name of Object.keys(SHIPPED_POLICY) as (keyof Policy)[]) {
-    if (typeof policy[name] !== typeof SHIPPED_POLICY[name]) throw new Error(`The policy has no proper ${name}.`)
+    if (kindOf(policy[name]) !== kindOf(SHIPPED_POLICY[name])) throw new Error(`The policy has no proper ${name}.`)
   }
-  for (const [key, { use, mode }] of Object.entries(policy.routes)) {
-    const known = /^[A-Z0-9]+\/(address|hash)$/.test(key) && (mode === 'first' || mode === 'maximum')
-    if (!known || !Array.isArray(use) || use.length === 0)
-      throw new Error(`The route ${key} of the policy is not sound.`)
+  for (const [key, route] of Object.entries(policy.routes)) {
+    if (!isSound(key, route)) throw new Error(`The route ${key} of the policy is not sound.`)
   }
   for (const { name } of CATEGORIES) requireWhole(policy.weights[name], 100, `the weight of ${name}`)
   for (const name of policy.severe) {
@@ -111,14 +109,27 @@ export function requirePolicy(body: unknown, version: number): Policy {
     requireWhole(policy[name], Number.MAX_SAFE_INTEGER, name)
   for (const name of ['medium_from', 'high_from', 'full_confidence'] as const) requireWhole(policy[name], 100, name)
   if (policy.full_confidence === 0) throw new Error('full_confidence is 0.')
+  if (policy.medium_from > policy.high_from) throw new Error('medium_from is above high_from.')
   for (const name of ['direct', 'indirect', 'combined', 'direct_amount', 'destination'] as const) {
-    for (const { share_bp, usd, points } of policy[name]) {
+    for (const floor of policy[name]) {
+      if (kindOf(floor) !== 'object') throw new Error(`The policy has no proper ${name}.`)
+      const { share_bp, usd, points } = floor
       requireWhole(share_bp, 10_000, `a share of ${name}`)
       requireWhole(usd, Number.MAX_SAFE_INTEGER, `an amount of ${name}`)
       requireWhole(points, 100, `the points of ${name}`)
     }
   }
   return policy
+}
+
+const kindOf = (value: unknown) => (value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value)
+
+/** Our own engine knows one network alone. */
+function isSound(key: string, route: Route): boolean {
+  if (!/^[A-Z0-9]+\/(address|hash)$/.test(key) || kindOf(route) !== 'object') return false
+  const { use, mode } = route
+  if (!Array.isArray(use) || use.length === 0 || !use.every((name) => typeof name === 'string')) return false
+  return (mode === 'first' || mode === 'maximum') && (key.startsWith('TRX/') || !use.includes(EMBEDDED))
 }
 
 function requireWhole(value: unknown, max: number, what: string): void {

@@ -26,12 +26,14 @@ export type Replayed = {
 /** What of the evidence is needed to do it again. */
 type Then = { engine: string; index: { carried_since: string }; transfers: { block: string }[] }
 
-/** In a log of up to so many transfers, what each carried is computed anew too; beyond, it is read as it was noted. */
+/** When the answer looked back over up to so many transfers, what each carried is computed anew too; beyond, it is read as
+ *  it was noted, as long as that is kept. */
 const CARRIED_ANEW_MAX = 5_000_000n
 const PORTION = 500
 
 /** Does a completed check again. `progress` is told the block reached and the last one. Throws a sentence when there is
- *  no such check, it was not answered by the embedded engine, its evidence is gone, or the engine was another. */
+ *  no such check, it was not answered by the embedded engine, its evidence or what it rests on is gone, or the engine was
+ *  another. */
 export async function replayCheck(
   sql: Sql,
   check_id: string,
@@ -73,10 +75,13 @@ async function benchOf(
 ): Promise<Bench> {
   const last = Number(check.index_number)
   const generation = await describeGeneration(sql, check.generation!)
-  const { base, label_set } = generation
-  const anew = await isShort(sql, base)
+  const { label_set } = generation
+  const window = { first: Math.max(how.since, generation.first_block), last }
+  const anew = await isShort(sql, window)
+  if (!anew && !(await isNoted(sql, generation.number, window)))
+    throw new Error(`It is not kept any more what transfers carried under the labels of check ${check.id}.`)
   const carried = new Map<number, Uint8Array>()
-  await applyUntil(sql, generation, { last, progress: how.progress, carried: anew ? carried : undefined })
+  await applyUntil(sql, generation, { ...window, progress: how.progress, carried: anew ? carried : undefined })
   return {
     ...{ sql, generation },
     policy: await readPolicy(sql, check.policy!),
@@ -86,14 +91,19 @@ async function benchOf(
   }
 }
 
-/** Applies the log up to a block; into `carried`, if there is one, goes what its transfers carried. */
+/** Applies the log up to a block; into `carried`, if there is one, goes what transfers from `first` on carried. */
 async function applyUntil(
   sql: Sql,
   generation: Generation,
-  how: { last: number; progress: (block: number, last: number) => void; carried: Map<number, Uint8Array> | undefined },
+  how: {
+    first: number
+    last: number
+    progress: (block: number, last: number) => void
+    carried: Map<number, Uint8Array> | undefined
+  },
 ): Promise<void> {
   const { index, first_block, base } = generation
-  const { last, progress, carried } = how
+  const { first, last, progress, carried } = how
   for (;;) {
     const after = Math.max(index.block_number, first_block - 1)
     const blocks = await blocksAfter(sql, after, { limit: PORTION, until: last, base })
@@ -101,9 +111,12 @@ async function applyUntil(
     if (!newest) return
     for (const block of blocks) {
       const writer =
-        carried && block.transfers.length > 0 ? new CarriedWriter(countTransfers(block.transfers)) : undefined
+        carried && block.number >= first && block.transfers.length > 0
+          ? new CarriedWriter(countTransfers(block.transfers))
+          : undefined
       applyBlock(index, block, writer)
-      if (writer) carried?.set(block.number, writer.written())
+      // A copy: the writer's buffer is as large as transfers can make it.
+      if (writer) carried?.set(block.number, writer.written().slice())
     }
     generation.block_id = newest.id
     progress(newest.number, last)
@@ -137,13 +150,26 @@ export async function stateAt(
     order by number desc limit 1`
   const from = saved && { generation: used.number, number: Number(saved.number) }
   const generation = from ? { ...begun, ...(await restore(sql, from, begun.labels)) } : begun
-  await applyUntil(sql, generation, { last, progress, carried: undefined })
+  await applyUntil(sql, generation, { first: last, last, progress, carried: undefined })
   const { label_set, first_block, hubs, index, block_id = null } = generation
   return { label_set, first_block, hubs, block: index.block_number, block_id, state_sha256: stateHash(index) }
 }
 
-async function isShort(sql: Sql, base: bigint): Promise<boolean> {
-  const [row] = await sql<{ first_sequence: bigint }>`
-    select first_sequence from flow_block order by number desc limit 1`
-  return (row?.first_sequence ?? 0n) - base <= CARRIED_ANEW_MAX
+type Window = { first: number; last: number }
+
+async function isShort(sql: Sql, { first, last }: Window): Promise<boolean> {
+  const [row] = await sql<{ transfers: bigint | null }>`
+    select (select first_sequence from flow_block where number <= ${last} order by number desc limit 1)
+      - (select first_sequence from flow_block where number >= ${first} order by number limit 1) as transfers`
+  return (row?.transfers ?? 0n) <= CARRIED_ANEW_MAX
+}
+
+/** Whether it is written down for a generation what all transfers of these blocks carried. */
+async function isNoted(sql: Sql, generation: number, { first, last }: Window): Promise<boolean> {
+  const missing = await sql`
+    select 1 from flow_block as b
+    where number between ${first} and ${last} and octet_length(transfers) > 0 and not exists (
+      select 1 from flow_carried as c where c.generation = ${generation} and c.number = b.number)
+    limit 1`
+  return missing.length === 0
 }

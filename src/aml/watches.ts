@@ -52,7 +52,7 @@ export function rescreenStep(needs: Needs): Step {
         const due = await tx<Watch>`
           select w.* from aml_watch as w left join aml_check as c on c.id = w.check_id
           where w.label_set < ${label_set} or (c.state = 'failed' and c.error = 'index_stale')
-            or (c.state = 'completed' and (c.label_set < w.label_set or exists (
+            or (c.state = 'completed' and (c.label_set < least(w.label_set, ${label_set}) or exists (
               select 1 from flow_freeze as f where f.address = w.address and f.number > c.index_number)))
           order by w.label_set, w.customer_id, w.address limit ${AT_ONCE} for update of w skip locked`
         for (const { customer_id, address, check_id } of due) {

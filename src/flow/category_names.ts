@@ -64,5 +64,6 @@ export function categoryNamed(name: string): string | undefined {
     .trim()
     .toLowerCase()
     .replace(/[\s-]+/g, '_')
-  return categoryNumber(plain) === undefined ? OTHER_NAMES[plain] : plain
+  if (categoryNumber(plain) !== undefined) return plain
+  return Object.hasOwn(OTHER_NAMES, plain) ? OTHER_NAMES[plain] : undefined
 }

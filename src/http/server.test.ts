@@ -389,6 +389,12 @@ test('a bare request without body, type or credentials reaches a public endpoint
   assert.match(answer, /^HTTP\/1\.1 200 .*"result":\{"count":0\}\}$/s)
 })
 
+test('an expectation that nobody knows is ignored', async (t) => {
+  const { port } = await listening(t)
+  const answer = await exchange(port, 'POST /v1/prices HTTP/1.1\r\nHost: x\r\nExpect: x\r\nConnection: close\r\n\r\n')
+  assert.match(answer, /^HTTP\/1\.1 200 .*"result":\{"count":0\}\}$/s)
+})
+
 test('a body in chunks is read as a whole, and refused when it grows too large', async (t) => {
   const { url } = await listening(t)
   const chunked = async (chunk: string, count: number) => {

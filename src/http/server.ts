@@ -87,6 +87,8 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
     frameworkErrors: (_error, request, reply) => send(request, reply, transportRefusal(request.id, 404)),
     clientErrorHandler: (error, socket) => refuseUnreadable(error.code, socket, newRequestId()),
   })
+  // Node itself would refuse every expectation but 100-continue, without a body. It may be ignored instead.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   let closing = false
   app.addHook('preClose', (done) => {
     closing = true
@@ -125,8 +127,14 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
     return send(request, reply, transportRefusal(request.id, ours ? 500 : status))
   })
 
+  addHealth(app, needs)
+  await addRoutes(app, needs, { ...options, send })
+  return app
+}
+
+function addHealth(app: FastifyInstance, { sql }: Needs): void {
   app.get('/health', async (_request, reply) => {
-    const healthy = await needs.sql`select 1`.then(
+    const healthy = await sql`select 1`.then(
       () => true,
       () => false,
     )
@@ -136,7 +144,13 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
       .header('content-type', 'application/json; charset=utf-8')
       .send(body)
   })
+}
 
+type Send = (request: FastifyRequest, reply: FastifyReply, answer: Answer, customer_id?: string) => FastifyReply
+
+/** The endpoints and the pages, each behind the gate. */
+async function addRoutes(app: FastifyInstance, needs: Needs, options: Options & { send: Send }): Promise<void> {
+  const { send, endpoints, pages = [] } = options
   const check = options.check_replies ? await replyChecker() : undefined
   const known_tokens = new Set<string>()
   const refused = gate(needs, options, known_tokens)
@@ -147,7 +161,7 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
       if (answer) send(request, reply, answer)
       else done()
     }
-  for (const endpoint of options.endpoints) {
+  for (const endpoint of endpoints) {
     app.post(endpoint.path, {
       onRequest: passGate('token'),
       handler: async (request, reply) => {
@@ -161,7 +175,6 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
       send(request, reply, await page.handle({ params: request.params, request_id: request.id })),
     )
   }
-  return app
 }
 
 /** What is refused before the body is read: encodings, and callers that come too often. A token that was right once has

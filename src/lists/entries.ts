@@ -58,13 +58,16 @@ export function readInstant(text: string | undefined, where: string): Date | und
   return at
 }
 
-/** The lines of a text, without their ends. */
+const LINE_MAX = 16_000_000
+
+/** The lines of a text, without their ends. Throws a sentence when one is longer than any line of a list is. */
 export async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let rest = ''
   for await (const chunk of bytes) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
     rest = lines.pop() ?? ''
+    if (rest.length > LINE_MAX) throw new Error('There is a line of more than 16 million characters.')
     for (const line of lines) yield line.replace(/\r$/, '')
   }
   rest += decoder.decode()

@@ -251,7 +251,10 @@ export function routes(needs: Needs): Endpoint[] {
           energy: Type.Integer({ description: 'What can be used now' }),
           bandwidth: Type.Integer({ description: 'What can be used now, the free part included' }),
         }),
-        balances: Type.Object({ TRX: Money(), USDT: Money() }),
+        balances: Type.Object({
+          TRX: Money({ description: 'As of the newest block' }),
+          USDT: Money({ description: 'As of the newest irreversible block, which is about a minute older' }),
+        }),
       }),
       faults: [refuses(InvalidAddress, NOT_AN_ADDRESS), refuses(ServiceUnavailable, 'The chain cannot be reached')],
       examples: [{ summary: 'An address', body: { address: EXAMPLE.address } }],

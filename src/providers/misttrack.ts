@@ -17,29 +17,29 @@ export type MistTrackOptions = { api_key: string; url?: string; coin?: string; p
 
 const URL_OF_SERVICE = 'https://openapi.misttrack.io'
 
-const LEVELS: Readonly<Record<string, 'low' | 'medium' | 'high'>> = {
-  low: 'low',
-  moderate: 'medium',
-  high: 'high',
-  severe: 'high',
-}
+const LEVELS: ReadonlyMap<string, 'low' | 'medium' | 'high'> = new Map([
+  ['low', 'low'],
+  ['moderate', 'medium'],
+  ['high', 'high'],
+  ['severe', 'high'],
+])
 
-const CATEGORIES: Readonly<Record<string, string>> = {
-  sanctioned_entity: 'sanctions',
-  illicit_activity: 'illegal_service',
-  risk_exchange: 'exchange_fraudulent',
-}
+const CATEGORIES: ReadonlyMap<string, string> = new Map([
+  ['sanctioned_entity', 'sanctions'],
+  ['illicit_activity', 'illegal_service'],
+  ['risk_exchange', 'exchange_fraudulent'],
+])
 
-const FAILURES: Readonly<Record<string, FailureKind>> = {
-  InvalidApiKey: 'auth',
-  ExpiredPlan: 'quota',
-  ExceededRateLimit: 'transient',
-  ExceededDailyRateLimit: 'quota',
-  UnsupportedToken: 'unsupported',
-  UnsupportedAddressType: 'unsupported',
-  InvalidAddress: 'permanent',
-  TaskNotFound: 'transient',
-}
+const FAILURES: ReadonlyMap<string, FailureKind> = new Map([
+  ['InvalidApiKey', 'auth'],
+  ['ExpiredPlan', 'quota'],
+  ['ExceededRateLimit', 'transient'],
+  ['ExceededDailyRateLimit', 'quota'],
+  ['UnsupportedToken', 'unsupported'],
+  ['UnsupportedAddressType', 'unsupported'],
+  ['InvalidAddress', 'permanent'],
+  ['TaskNotFound', 'transient'],
+])
 
 export function misttrack({ http, wait }: Outside, options: MistTrackOptions): Provider {
   const { api_key, url = URL_OF_SERVICE, coin = 'USDT-TRC20', poll_ms = 1_000 } = options
@@ -92,22 +92,23 @@ function subjectOf({ type, address, hash, direction }: ProviderQuestion, coin: s
 function refusal(msg: string, answer: Record<string, unknown>, body: Uint8Array): ProviderFailure {
   const seconds = Number(answer.retry_after ?? Number.NaN)
   const retry_after_ms = Number.isFinite(seconds) ? seconds * 1_000 : undefined
-  return new ProviderFailure(FAILURES[msg] ?? 'permanent', msg || 'refused', { retry_after_ms, body })
+  return new ProviderFailure(FAILURES.get(msg) ?? 'permanent', msg || 'refused', { retry_after_ms, body })
 }
 
 function answerOf(result: Record<string, unknown>, reference: string, body: Uint8Array): ProviderAnswer {
   const { score, risk_level, risk_detail } = result
-  const level = LEVELS[String(risk_level ?? '').toLowerCase()]
+  const level = LEVELS.get(String(risk_level ?? '').toLowerCase())
   if (typeof score !== 'number' || !Number.isFinite(score) || score < 0 || score > 100 || !level)
     throw new ProviderFailure('permanent', 'the answer has no score', { body })
   const rows = Array.isArray(risk_detail) ? risk_detail.map(objectOf) : []
-  const percents: Record<string, number> = {}
+  const percents = new Map<string, number>()
   for (const { risk_type, percent } of rows) {
-    const name = CATEGORIES[String(risk_type)] ?? String(risk_type)
-    percents[name] = (percents[name] ?? 0) + Number(percent ?? 0) / 100
+    const name = CATEGORIES.get(String(risk_type)) ?? String(risk_type)
+    const share = Number(percent ?? 0) / 100
+    if (Number.isFinite(share)) percents.set(name, (percents.get(name) ?? 0) + share)
   }
   const blacklist = rows.some(({ risk_type, exposure_type, hop_num }) => {
-    return risk_type === 'sanctioned_entity' && exposure_type === 'direct' && Number(hop_num) === 0
+    return risk_type === 'sanctioned_entity' && exposure_type === 'direct' && String(hop_num) === '0'
   })
-  return { score, level, blacklist, shares: sharesOf(percents), reference, body }
+  return { score, level, blacklist, shares: sharesOf(Object.fromEntries(percents)), reference, body }
 }

@@ -114,7 +114,8 @@ export function sharesOf(theirs: Record<string, unknown>): ProviderAnswer['share
     const share = typeof value === 'string' ? Number(value) : value
     if (typeof share !== 'number' || !Number.isFinite(share) || share <= 0) continue
     const category = categoryNamed(name) ?? 'unidentified'
-    shares.set(category, (shares.get(category) ?? 0) + share)
+    // Nothing is more than the whole, whatever is said.
+    shares.set(category, Math.min(1, (shares.get(category) ?? 0) + share))
   }
   return [...shares].map(([category, share]) => ({ category, share }))
 }

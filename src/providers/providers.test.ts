@@ -275,3 +275,21 @@ test('a provider that does not answer is given up when the budget is over', asyn
   end()
   await assert.rejects(asked, failsAs('transient'))
 })
+
+test('what MistTrack says in words that are not its own is no level, no category and no match', async (t) => {
+  const of = async (more: object) => {
+    const data = { score: 50, risk_level: 'High', risk_detail: [], ...more }
+    const made = { body: { success: true, data: { has_result: true, task_id: 't' } } }
+    const { url } = await service(t, [made, { body: { success: true, msg: '', data } }])
+    return misttrack(outside(), { api_key: 'k', url })
+  }
+  await assert.rejects(screen(await of({ risk_level: 'constructor' })), failsAs('permanent'))
+  const detail = (more: object) => ({ risk_type: 'sanctioned_entity', exposure_type: 'direct', percent: 5, ...more })
+  const match = async (hop_num: unknown) => (await screen(await of({ risk_detail: [detail({ hop_num })] }))).blacklist
+  assert.deepEqual(await Promise.all([0, '0', null, '', [], 1].map(match)), [true, true, false, false, false, false])
+  const risk_detail = [detail({ percent: 1e308 }), detail({ risk_type: 'constructor' }), detail({ percent: 'much' })]
+  assert.deepEqual((await screen(await of({ risk_detail }))).shares, [
+    { category: 'sanctions', share: 1 },
+    { category: 'unidentified', share: 0.05 },
+  ])
+})
