@@ -183,3 +183,25 @@ test('the header Idempotency-Key does what external_id does, and external_id goe
   assert.equal(both.result.external_id, 'mine')
   assert.equal((await keyed(anna, anonymous, 'x'.repeat(129))).code, 2)
 })
+
+test('a repetition returns the order also when its amount can no longer be bought; a new purchase is refused', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 100 })
+  const first = await anna.buy(purchase(bob.address))
+  await world.sql`update price set until = now() where resource = 'energy'`
+  await world.sql`
+    insert into price (resource, min_amount, max_amount, price_sun, changed_by) values ('energy', 100000, 3000000, 42000, 'test')`
+  // Prices may be used for a moment after they have changed.
+  world.wait(60)
+  const again = await anna.call('/v1/transaction/new', purchase(bob.address))
+  assert.deepEqual([again.code, again.result?.id], [0, first.id])
+  assert.equal((await anna.call('/v1/transaction/new', purchase(bob.address, { external_id: 'order-43' }))).code, 11)
+  const other = { params: { address: bob.address, amount: 66_000, duration: 1 } }
+  assert.equal(
+    (await anna.call('/v1/transaction/new', purchase(bob.address, other))).code,
+    11,
+    'the amount comes first',
+  )
+  assert.equal(await countOrders(world), 1)
+})

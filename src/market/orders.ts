@@ -34,6 +34,8 @@ export type Purchase = {
   activate: boolean
   /** The API key, when it may only spend so much in a day. */
   key?: CappedKey | undefined
+  /** Why it cannot be bought now, unless it was bought before: an amount that no tier answers for. */
+  refusal?: Fault
   /** Placed by the service itself (a direct recharge, a subscription's top-up): the price is agreed, and whatever account
    *  pays it is not looked at. */
   house?: { agreed_sun: bigint }
@@ -194,10 +196,9 @@ const externalKey = (one: { customer_id: string; external_id: string | null }) =
 /** Judges one purchase, in the order that the wire lays down, and books it in the situation when it is accepted. */
 function judge(asked: Asked, situation: Situation, new_id: NewId): Placed | Fault {
   const earlier = asked.external_id === null ? undefined : situation.by_external_id.get(externalKey(asked))
-  if (earlier) {
-    if (!sameMeaning(earlier, asked)) return InvalidParams('external_id', 'Invalid external_id')
-    return { order: earlier, replayed: true }
-  }
+  if (earlier && sameMeaning(earlier, asked)) return { order: earlier, replayed: true }
+  if (asked.refusal) return asked.refusal
+  if (earlier) return InvalidParams('external_id', 'Invalid external_id')
   const { service, energy, bandwidth, receiver, prices } = asked
   const deliverable =
     (situation.room.get('energy') ?? 0) >= energy && (situation.room.get('bandwidth') ?? 0) >= bandwidth

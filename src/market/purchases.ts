@@ -2,7 +2,7 @@
 // first, so these fields are judged here, after the schema has seen to the rest.
 
 import { InvalidParams } from '../http/endpoint.ts'
-import { type FaultKind, fault } from '../lib/fault.ts'
+import { type Fault, type FaultKind, fault } from '../lib/fault.ts'
 import { type Json, type JsonObject, OtherNumber } from '../lib/json.ts'
 import { type Address, isAddress } from '../tron/address.ts'
 import type { Resource } from '../tron/node.ts'
@@ -55,22 +55,27 @@ function isNothing(value: Json | undefined): boolean {
 }
 
 /** How much of each resource is asked for: from `amounts`, else `amount`, else (energy only) `energy_amount`. A source
- *  that is absent or lacks the resource is passed over. Throws 2, 11 or 50. */
-export function readAmounts(service: Service, fields: AmountFields, prices: Prices): Amounts {
+ *  that is absent or lacks the resource is passed over. An amount that no tier answers for is only noted in `refusal`: it
+ *  may repeat a purchase that was made when one did. Throws 2, 11 or 50. */
+export function readAmounts(service: Service, fields: AmountFields, prices: Prices): Amounts & { refusal?: Fault } {
   const amounts = objectOf(fields.amounts)
   for (const resource of ['energy', 'bandwidth'] as const) {
     if (!SOLD[service].includes(resource) && !isNothing(amounts?.[resource])) throw InvalidParams()
   }
   const read: Amounts = { energy: 0, bandwidth: 0 }
+  let refusal: Fault | undefined
   if (service === 'resource_bundle' && !amounts) throw InvalidParams()
   for (const resource of SOLD[service]) {
-    if (!amounts && !isAbsent(fields.amounts)) throw refusalOf(resource)
     const sources = [amounts?.[resource]]
     if (service !== 'resource_bundle') sources.push(fields.amount)
     if (service === 'energy') sources.push(fields.energy_amount)
-    read[resource] = readAmount(resource, sources, prices)
+    const given = amounts || isAbsent(fields.amounts) ? sources.find((value) => !isAbsent(value)) : undefined
+    const is_amount = typeof given === 'number' && given > 0
+    if (!is_amount || !tierFor(prices, resource, given)) refusal ??= refusalOf(resource)
+    if (!is_amount) throw refusal
+    read[resource] = given
   }
-  return read
+  return refusal ? { ...read, refusal } : read
 }
 
 /** The first source that is present, when it is an amount that a tier answers for. Throws 11 or 50. */

@@ -336,6 +336,7 @@ export function routes(needs: Needs): Endpoint[] {
         if (service !== 'activate_address') readDuration(params.duration)
         const amounts = readAmounts(service, params, await prices())
         const external_id = body.external_id ?? keyOf(headers['idempotency-key'])
+        if (amounts.refusal && external_id === null) throw amounts.refusal
         const { customer_id, key_id, daily_cap_sun } = customer
         const key = daily_cap_sun === undefined ? undefined : { key_id, daily_cap_sun }
         const placed = await placeOrder({ customer_id, key, external_id, service, address, activate, ...amounts })
