@@ -96,3 +96,26 @@ test('whatever arrives whenever, each call gets the result of its own item', asy
     }),
   )
 })
+
+test('the next batch begins when the one before says so, and each call still gets its own result', async () => {
+  const begun: number[][] = []
+  const release: (() => void)[] = []
+  const call = batched<number, number>(2, async (items, next_may_begin) => {
+    begun.push(items)
+    if (items[0] === 1) next_may_begin()
+    await new Promise<void>((resolve) => release.push(resolve))
+    return items.map((item) => item * 10)
+  })
+  const results = Promise.all([1, 2, 3, 4, 5].map(call))
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  assert.deepEqual(begun, [
+    [1, 2],
+    [3, 4],
+  ])
+  release[1]!()
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  assert.deepEqual(begun.at(-1), [5])
+  release[0]!()
+  release[2]!()
+  assert.deepEqual(await results, [10, 20, 30, 40, 50])
+})

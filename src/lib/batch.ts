@@ -3,11 +3,12 @@
 
 type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (thrown: unknown) => void }
 
-/** Joins calls into batches of at most `size_max`, one at a time, in the order of arrival. `run` returns one result for
- *  each item; when it throws, every call of that batch throws the same. */
+/** Joins calls into batches of at most `size_max`, in the order of arrival. `run` returns one result for each item; when it
+ *  throws, every call of that batch throws the same. The next batch begins when this one has ended, or when it says that
+ *  the next may: when it holds the locks for which the next must wait, say. */
 export function batched<Item, Result>(
   size_max: number,
-  run: (items: Item[]) => Promise<Result[]>,
+  run: (items: Item[], next_may_begin: () => void) => Promise<Result[]>,
 ): (item: Item) => Promise<Result> {
   const queue: Waiting<Item, Result>[] = []
   let under_way = false
@@ -18,14 +19,19 @@ export function batched<Item, Result>(
     await new Promise<void>((resolve) => setImmediate(resolve))
     while (queue.length > 0) {
       const waiting = queue.splice(0, size_max)
-      await run(waiting.map(({ item }) => item)).then(
-        (results) => {
-          for (const [i, { resolve }] of waiting.entries()) resolve(results[i]!)
-        },
-        (thrown: unknown) => {
-          for (const { reject } of waiting) reject(thrown)
-        },
-      )
+      await new Promise<void>((next_may_begin) => {
+        const items = waiting.map(({ item }) => item)
+        run(items, next_may_begin)
+          .then(
+            (results) => {
+              for (const [i, { resolve }] of waiting.entries()) resolve(results[i]!)
+            },
+            (thrown: unknown) => {
+              for (const { reject } of waiting) reject(thrown)
+            },
+          )
+          .finally(next_may_begin)
+      })
     }
     under_way = false
   }

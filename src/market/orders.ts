@@ -75,11 +75,11 @@ export type Needs = {
 /** The hold that pays for an order. */
 export const holdOf = (order_id: string) => `order:${order_id}`
 
-const BATCH_MAX = 128
+const BATCH_MAX = 256
 
 /** Places one purchase; concurrent calls share a transaction. Throws the refusals of the wire, in its order. */
 export function orderPlacer(needs: Needs): (purchase: Purchase) => Promise<Placed> {
-  const place = batched<Asked, Placed | Fault>(BATCH_MAX, (asked) => placeAll(needs, asked))
+  const place = batched<Asked, Placed | Fault>(BATCH_MAX, (asked, next) => placeAll(needs, asked, next))
   return async (purchase) => {
     const [prices, receiver] = await Promise.all([needs.prices(), needs.receiver(purchase.address)])
     const outcome = await place({ ...purchase, prices, receiver })
@@ -92,14 +92,15 @@ export function orderPlacer(needs: Needs): (purchase: Purchase) => Promise<Place
 
 type Asked = Purchase & { prices: Prices; receiver: Receiver }
 
-async function placeAll(needs: Needs, asked: Asked[]): Promise<(Placed | Fault)[]> {
+/** `next` is called when the locks are held: the next batch waits for them in the database, and loses no time. */
+async function placeAll(needs: Needs, asked: Asked[], next: () => void): Promise<(Placed | Fault)[]> {
   try {
-    return await needs.sql.begin((tx) => placeTogether(tx, needs, asked))
+    return await needs.sql.begin((tx) => placeTogether(tx, needs, asked, next))
   } catch (thrown) {
     // Another process began to activate the same address, or placed the same order of the house (whose account is not
     // locked), in between: now that is seen, so look again.
     const raced = ['activation_one_under_way', 'orders_external_id_once'].includes(brokenConstraint(thrown) ?? '')
-    if (raced) return placeAll(needs, asked)
+    if (raced) return placeAll(needs, asked, next)
     throw thrown
   }
 }
@@ -118,8 +119,9 @@ type Situation = {
   activations: Map<Address, { id: string; state: string }>
 }
 
-async function placeTogether(tx: Tx, needs: Needs, asked: Asked[]): Promise<(Placed | Fault)[]> {
+async function placeTogether(tx: Tx, needs: Needs, asked: Asked[], next: () => void): Promise<(Placed | Fault)[]> {
   const situation = await readSituation(tx, needs, asked)
+  next()
   const accepted: Order[] = []
   const activated: { id: string; address: Address }[] = []
   const outcomes = asked.map((purchase): Placed | Fault => {
