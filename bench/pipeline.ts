@@ -1,7 +1,6 @@
 // From orders accepted to delegations included, sustained: a backlog of paid orders is placed over HTTP, and each block of
 // the chain is looked at for how many of our delegations it has. The chain runs in a process of its own with 3-second
-// blocks, as a node would; the block itself would hold some 5,000. Beside it, how fast the follower reads blocks as large
-// as the main network's.
+// blocks, as a node would; the block itself would hold some 5,000.
 
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -98,8 +97,7 @@ async function untilDelivered({ sql }: Local, json: boolean): Promise<InBlock[]>
 async function stages({ sql }: Local): Promise<Record<string, number>> {
   const [row] = await sql<Record<string, number>>`
     select percentile_cont(0.5) within group (order by extract(epoch from a.made_at - o.created_at))::float8 as to_delegate_s,
-           percentile_cont(0.5) within group (order by extract(epoch from a.sent_at - a.made_at))::float8 as to_send_s,
-           percentile_cont(0.5) within group (order by extract(epoch from d.delegated_at - a.sent_at))::float8 as to_block_s
+           percentile_cont(0.5) within group (order by extract(epoch from a.sent_at - a.made_at))::float8 as to_send_s
     from orders as o join delegation as d on d.order_id = o.id join attempt as a on a.id = d.attempt_id`
   return row!
 }

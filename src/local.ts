@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startDevchain } from '../devchain/serve.ts'
+import { chainState, isStale } from './chain/progress.ts'
 import { type Config, Misuse } from './config.ts'
 import { createCustomer } from './customers/customers.ts'
 import { issueKey, keysOfTokens, tokenHash } from './customers/keys.ts'
@@ -212,7 +213,9 @@ async function untilReady({ sql }: Serving, customer: CustomerAccess): Promise<v
     const [paid] = await sql`select 1 from deposit where customer_id = ${customer.customer_id} limit 1`
     const [behind] = await sql`
       select 1 from chain where head_time < now() - ${2 * BEHIND_SECONDS_MAX} * interval '1 second'`
-    if (free_sun !== undefined && paid && !empty && !behind) return
+    const chain = await chainState(sql)
+    const stale = chain === undefined || isStale(chain, systemClock)
+    if (free_sun !== undefined && paid && !empty && !behind && !stale) return
     await delay(20)
   }
   throw new Error('the service was not ready within a minute')
