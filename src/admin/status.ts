@@ -34,6 +34,9 @@ export const ALERTS: Record<string, (look: Look) => Promise<{ since: Date | null
   order_waits: ({ sql, now }) => sql`
     select min(created_at) as since, format('orders open for more than 5 minutes: %s', count(*)) as what from orders
     where state in ('new', 'pending') and created_at < ${now}::timestamptz - interval '5 minutes' having count(*) > 0`,
+  order_owed: ({ sql, now }) => sql`
+    select min(created_at) as since, format('orders of which a fork took a part back that is not delivered again: %s', count(*)) as what
+    from orders where to_delegate and state = 'success' and created_at < ${now}::timestamptz - interval '5 minutes' having count(*) > 0`,
   attempt_unsigned: ({ sql, now }) => sql`
     select min(made_at) as since, format('transactions that wait for a signature: %s', count(*)) as what from attempt
     where state = 'new' and made_at < ${now}::timestamptz - interval '1 minute' having count(*) > 0`,

@@ -62,6 +62,9 @@ export class Outside {
     this.now_ms = Math.max(this.now_ms, this.chain.head_time_ms) + 1_000
   }
 
+  /** Addresses that somebody else has activated. */
+  private readonly activated = new Set<Address>()
+
   /** Both clocks, with one block at the end. */
   jump(seconds: number): void {
     this.now_ms = Math.max(this.now_ms, this.chain.head_time_ms) + seconds * 1_000
@@ -85,10 +88,20 @@ export class Outside {
     else if (kind === 'chain_jump') this.jump(dice.pick([30, 61, 90]))
     else if (kind === 'hour') this.jump(dice.pick([3_000, 3_590, 3_600, 3_601]))
     else if (kind === 'blocks') for (let i = 0; i < dice.between(2, 8); i++) this.mine()
-    else if (kind === 'outsider_activates') this.send('activate', dice.pick(this.town.inactive), 1)
+    else if (kind === 'outsider_activates') this.activate(dice.pick(this.town.inactive))
     else if (kind === 'drift') this.driftOn()
     else if (kind === 'stake_leaves') this.unstake()
     return kind
+  }
+
+  private activate(address: Address): void {
+    this.activated.add(address)
+    this.send('activate', address, 1)
+  }
+
+  /** Whoever activated an address does it again when a fork has taken that away. */
+  activateAgain(): void {
+    for (const address of this.activated) this.send('activate', address, 1)
   }
 
   /** Begins a detour, when something waits for a block. */

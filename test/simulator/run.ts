@@ -342,6 +342,7 @@ class Run {
       const open = await this.hasOpenOrders()
       this.outside.jump(open ? (round % 3 === 2 ? 70 : 3) : this.dice.pick([3_000, 3_500, 3_600]))
       if (round < LATE_FORKS && this.plan.events.fork > 0) await this.forkOnceMore()
+      if (round === LATE_FORKS) this.outside.activateAgain()
       this.outside.solidify()
       await this.everyStep(round % 8 === 7)
     }
