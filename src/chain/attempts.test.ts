@@ -32,7 +32,7 @@ function step(world: World, name: string): Step {
 function wish(world: World, somebody: Person, subject = `activate:${somebody.address}`): Promise<string> {
   const value = { owner_address: person('activation').hex, account_address: somebody.hex }
   const needs = { clock: { now: () => world.now }, new_id: world.app.new_id }
-  return world.sql.begin((tx) =>
+  return world.sql.begin(async (tx) =>
     enqueueAttempt(tx, needs, { subject, contract: contract('AccountCreateContract', value) }),
   )
 }
@@ -170,7 +170,7 @@ test('two equal operations at the same moment are two transactions', async (t) =
   const ids: string[] = []
   await world.sql.begin(async (tx) => {
     for (const subject of ['a', 'b', 'c']) {
-      ids.push(await enqueueAttempt(tx, needs, { subject, contract: contract('DelegateResourceContract', value) }))
+      ids.push(enqueueAttempt(tx, needs, { subject, contract: contract('DelegateResourceContract', value) }))
     }
   })
   await step(world, 'sign').run()
@@ -197,7 +197,7 @@ test('what the signer refuses is left for later, and its neighbours are signed',
   const theft = contract('TransferContract', {
     ...{ owner_address: person('pool-0').hex, to_address: person('thief').hex, amount: 5n },
   })
-  const refused = await world.sql.begin((tx) => enqueueAttempt(tx, needs, { subject: 'theft', contract: theft }))
+  const refused = await world.sql.begin(async (tx) => enqueueAttempt(tx, needs, { subject: 'theft', contract: theft }))
   const good = await wish(world, person('nina'))
   await assert.rejects(step(world, 'sign').run(), /no key here/)
   assert.equal((await look(world, refused)).state, 'new')
@@ -225,7 +225,7 @@ test('64-bit sums survive the way through the database', async (t) => {
     balance,
     resource: 'ENERGY',
   }
-  const id = await world.sql.begin((tx) =>
+  const id = await world.sql.begin(async (tx) =>
     enqueueAttempt(tx, needs, { subject: 'x', contract: contract('DelegateResourceContract', value) }),
   )
   // The policy of the signer names the sum that it was shown.

@@ -31,9 +31,10 @@ const UNSIGNED_MS_MAX = 300_000
 const REFUSED_MS = 30_000
 const AT_ONCE = 50
 
-/** Asks for a transaction. The subject may have no other that is alive: `attempt_one_alive` is the judge. */
-export async function enqueueAttempt(tx: Tx, needs: EnqueueNeeds, wanted: Wanted): Promise<string> {
-  const [id] = await enqueueAttempts(tx, needs, [wanted])
+/** Asks for a transaction. The subject may have no other that is alive: `attempt_one_alive` is the judge. The statement is
+ *  on its way when this returns, and the caller's transaction waits for it. */
+export function enqueueAttempt(tx: Tx, needs: EnqueueNeeds, wanted: Wanted): string {
+  const [id] = enqueueAttempts(tx, needs, [wanted])
   return id!
 }
 
@@ -41,10 +42,10 @@ export type EnqueueNeeds = { clock: Clock; new_id: NewId }
 export type Wanted = { subject: string; contract: Contract }
 
 /** enqueueAttempt() for any number at once: the ids come back in their order. */
-export async function enqueueAttempts(tx: Tx, needs: EnqueueNeeds, wanted: readonly Wanted[]): Promise<string[]> {
+export function enqueueAttempts(tx: Tx, needs: EnqueueNeeds, wanted: readonly Wanted[]): string[] {
   const ids = wanted.map(() => needs.new_id())
   const now = needs.clock.now()
-  await tx`
+  void tx`
     insert into attempt (id, subject, contract, send_at, made_at)
     select id, subject, contract, ${now}, ${now}
     from unnest(${ids}::text[], ${wanted.map((one) => one.subject)}::text[],

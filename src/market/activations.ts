@@ -54,7 +54,7 @@ async function activate(tx: Tx, needs: Needs, { id, address }: { id: string; add
     { owner_address: addressToHex(activation_wallet.address), account_address: addressToHex(address) },
     activation_wallet.permission_id,
   )
-  const attempt_id = await enqueueAttempt(tx, needs, { subject: `activate:${id}`, contract: creation })
+  const attempt_id = enqueueAttempt(tx, needs, { subject: `activate:${id}`, contract: creation })
   await tx`update activation set state = 'activating', attempt_id = ${attempt_id} where id = ${id}`
   await tx`update orders set state = 'pending' where activation_id = ${id} and activate and state = 'new'`
   return true

@@ -61,16 +61,16 @@ function operation(
 
 export type Planned = { order_id: string; receiver: Address; resource: Resource; part: Part }
 
-/** Plans parts of orders and asks for their transactions, in the caller's. */
-export async function delegateParts(tx: Tx, needs: Needs, planned: readonly Planned[]): Promise<void> {
+/** Plans parts of orders and asks for their transactions, in the caller's transaction, which waits for the statements. */
+export function delegateParts(tx: Tx, needs: Needs, planned: readonly Planned[]): void {
   const rows = planned.map(({ part, ...of }) => ({ ...of, ...part, id: needs.new_id() }))
   const attempts = rows.map(({ id, ...of }) => ({
     subject: `delegate:${id}`,
     contract: operation('DelegateResourceContract', of, needs.permissions),
   }))
-  const attempt_ids = await enqueueAttempts(tx, needs, attempts)
+  const attempt_ids = enqueueAttempts(tx, needs, attempts)
   const column = <K extends keyof (typeof rows)[number]>(name: K) => rows.map((row) => row[name])
-  await tx`
+  void tx`
     insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun, attempt_id)
     select * from unnest(${column('id')}::text[], ${column('order_id')}::text[], ${column('wallet')}::text[],
                          ${column('receiver')}::text[], ${column('resource')}::text[], ${column('amount')}::bigint[],
@@ -123,7 +123,7 @@ async function reclaim(tx: Tx, needs: Needs, ids: readonly string[]): Promise<bo
     subject: `reclaim:${delegation.id}`,
     contract: operation('UnDelegateResourceContract', delegation, needs.permissions),
   }))
-  const attempt_ids = await enqueueAttempts(tx, needs, wanted)
+  const attempt_ids = enqueueAttempts(tx, needs, wanted)
   await tx`
     update delegation set state = 'reclaiming', reclaim_id = t.attempt_id
     from unnest(${due.map((one) => one.id)}::text[], ${attempt_ids}::text[]) as t (id, attempt_id)

@@ -70,13 +70,13 @@ async function delegateOrders(tx: Tx, needs: Needs, ids: readonly string[]): Pro
     if (parts) planned.push(...parts)
     else waiting.push(order.id)
   }
-  await writePlans(tx, needs, planned)
+  writePlans(tx, needs, planned)
   const done = locked.filter((id) => !waiting.includes(id))
-  await tx`
+  void tx`
     update orders set to_delegate = false, state = case state when 'new' then 'pending' else state end
     where id = any(${done})`
   // The pool has less than when these were placed, and may have more again soon.
-  await tx`update orders set due_at = ${later(needs.clock, LOOK_AGAIN_MS)} where id = any(${waiting})`
+  void tx`update orders set due_at = ${later(needs.clock, LOOK_AGAIN_MS)} where id = any(${waiting})`
   return done.length > 0
 }
 
@@ -104,13 +104,14 @@ function planOrder(
   return planned
 }
 
-async function writePlans(tx: Tx, needs: Needs, planned: readonly Planned[]): Promise<void> {
+/** Not waited for: the rooms are locked, and the transaction waits for its statements together with its commit. */
+function writePlans(tx: Tx, needs: Needs, planned: readonly Planned[]): void {
   if (planned.length === 0) return
-  await delegateParts(tx, needs, planned)
+  delegateParts(tx, needs, planned)
   for (const resource of RESOURCES) {
     const amount = planned.reduce((sum, one) => sum + (one.resource === resource ? one.part.amount : 0), 0)
     if (amount > 0) {
-      await tx`update pool set reserved = reserved - ${amount}, room = room - ${amount} where resource = ${resource}`
+      void tx`update pool set reserved = reserved - ${amount}, room = room - ${amount} where resource = ${resource}`
     }
   }
 }

@@ -102,10 +102,10 @@ export function choose(amount: number, rooms: readonly Room[], ratio: Ratio): Pa
 
 /** Locks the wallets of a resource and the resource itself, and says what room they have. */
 export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
-  await tx`select 1 from pool_wallet where resource = ${resource} order by address for update`
+  void tx`select 1 from pool_wallet where resource = ${resource} order by address for update`
   // Counted three ways, each by an index: what waits for a block, what is in a block after the survey's, and what a fork
   // has taken out of its block but is still called active.
-  const rooms = await tx<Room>`
+  const reading = tx<Room>`
     select w.address as wallet, (room_sun - waiting.sun - later.sun - uncovered.sun)::bigint as room_sun,
            carries - 2 * waiting.count - later.count as carries
     from pool_wallet as w,
@@ -122,8 +122,10 @@ export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
         where a.state in ('signed', 'sent') and d.wallet = w.address and d.resource = w.resource
           and d.state = 'active' and d.delegated_at <= w.block_time) as uncovered
     where w.resource = ${resource} order by w.address`
-  const [ratio] = await tx<Ratio>`
-    select total_limit, total_weight from pool where resource = ${resource} for update`
+  const [rooms, [ratio]] = await Promise.all([
+    reading,
+    tx<Ratio>`select total_limit, total_weight from pool where resource = ${resource} for update`,
+  ])
   if (!ratio) throw new Error(`there is no pool of ${resource}`)
   return { rooms, ratio }
 }
@@ -175,8 +177,8 @@ type Survey = {
 
 /** True when there is more room than before. */
 async function noteSurvey(tx: Tx, { resource, pool, found, payable, ratio, head }: Survey): Promise<boolean> {
-  await tx`delete from pool_wallet where resource = ${resource} and not address = any(${pool})`
-  await tx`
+  void tx`delete from pool_wallet where resource = ${resource} and not address = any(${pool})`
+  void tx`
     insert into pool_wallet (address, resource, room_sun, carries, block_number, block_time)
     select address, ${resource}, room_sun, payable - live.count, ${head.number}, ${head.time}
     from unnest(${pool}::text[], ${found}::bigint[], ${payable}::bigint[]) as w (address, room_sun, payable),
@@ -184,11 +186,13 @@ async function noteSurvey(tx: Tx, { resource, pool, found, payable, ratio, head 
     order by address
     on conflict (address, resource) do update set room_sun = excluded.room_sun, carries = excluded.carries,
       block_number = excluded.block_number, block_time = excluded.block_time`
-  const { rooms } = await lockRooms(tx, resource)
+  const [{ rooms }, [before]] = await Promise.all([
+    lockRooms(tx, resource),
+    tx<{ room: bigint }>`select room from pool where resource = ${resource}`,
+  ])
   const able = rooms.filter(({ carries }) => carries >= CARRIES_MIN)
   const room = able.reduce((sum, one) => sum + sellable(one.room_sun, ratio), 0)
-  const [before] = await tx<{ room: bigint }>`select room from pool where resource = ${resource}`
-  await tx`
+  void tx`
     update pool set room = ${room}, total_limit = ${ratio.total_limit}, total_weight = ${ratio.total_weight}
     where resource = ${resource}`
   return before !== undefined && room > before.room

@@ -193,7 +193,7 @@ async function refund(tx: Tx, needs: Needs, { tx_id, position }: Deposit): Promi
     },
     permission_id,
   )
-  const refund_id = await enqueueAttempt(tx, needs, { subject: `refund:${tx_id}`, contract: payment })
+  const refund_id = enqueueAttempt(tx, needs, { subject: `refund:${tx_id}`, contract: payment })
   await tx`
     update deposit set state = 'refunding', refund_id = ${refund_id} where tx_id = ${tx_id} and position = ${position}`
   return true
