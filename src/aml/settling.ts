@@ -41,24 +41,23 @@ export async function settle({ sql, clock }: Needs, all: readonly Settled[]): Pr
   const now = clock.now()
   const customers = [...new Set(all.map(({ check }) => customerAccount(check.customer_id)))]
   await sql.begin(async (tx) => {
-    await lockAccounts(tx, customers)
-    await storeAnswers(tx, now, all)
-    await complete(
-      tx,
-      now,
-      all.flatMap(({ check, answered }) =>
-        answered.state === 'completed' ? [{ check, result: answered.result }] : [],
-      ),
+    const done = all.flatMap(({ check, answered }) =>
+      answered.state === 'completed' ? [{ check, result: answered.result }] : [],
     )
-    await fail(
-      tx,
-      now,
-      all.flatMap(({ check, answered }) => (answered.state === 'failed' ? [{ check, error: answered.error }] : [])),
+    const failed = all.flatMap(({ check, answered }) =>
+      answered.state === 'failed' ? [{ check, error: answered.error }] : [],
     )
     const waiting = all.flatMap(({ check, answered }) =>
       answered.state === 'wait' ? [{ id: check.id, due_at: later(clock, answered.ms) }] : [],
     )
-    await postpone(tx, waiting)
+    // On their way together, the lock first.
+    await Promise.all([
+      lockAccounts(tx, customers),
+      storeAnswers(tx, now, all),
+      complete(tx, now, done),
+      fail(tx, now, failed),
+      postpone(tx, waiting),
+    ])
   })
 }
 

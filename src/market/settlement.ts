@@ -60,22 +60,24 @@ async function settleTogether(tx: Tx, ids: readonly string[], now: Date): Promis
   const orders = await tx<Order>`
     select * from orders where id = any(${ids}) and state = 'pending' and not to_delegate
     order by id for update skip locked`
-  await lockAccounts(tx, [...new Set(orders.map((order) => customerAccount(order.customer_id)))])
-  // Seen again under the locks: a fork may have taken one of them back meanwhile.
-  const delivered = await tx<{ order_id: string; tx_id: string }>`
-    select d.order_id, (array_agg(a.tx_id order by d.resource desc, d.id))[1] as tx_id
-    from delegation as d join attempt as a on a.id = d.attempt_id
-    where d.order_id = any(${orders.map((order) => order.id)})
-    group by d.order_id having bool_and(d.state = 'delegating' and a.state in ('included', 'solid'))`
+  const [, delivered] = await Promise.all([
+    lockAccounts(tx, [...new Set(orders.map((order) => customerAccount(order.customer_id)))]),
+    // Seen again under the locks: a fork may have taken one of them back meanwhile.
+    tx<{ order_id: string; tx_id: string }>`
+      select d.order_id, (array_agg(a.tx_id order by d.resource desc, d.id))[1] as tx_id
+      from delegation as d join attempt as a on a.id = d.attempt_id
+      where d.order_id = any(${orders.map((order) => order.id)})
+      group by d.order_id having bool_and(d.state = 'delegating' and a.state in ('included', 'solid'))`,
+  ])
   if (delivered.length === 0) return false
   const tx_ids = new Map(delivered.map(({ order_id, tx_id }) => [order_id, tx_id]))
   const settled = orders.filter((order) => tx_ids.has(order.id))
   const settled_ids = settled.map((order) => order.id)
-  await tx`
+  void tx`
     update delegation set state = 'active', delegated_at = attempt.block_time,
       expires_at = attempt.block_time + interval '1 hour'
     from attempt where attempt.id = attempt_id and order_id = any(${settled_ids}) and delegation.state = 'delegating'`
-  await tx`
+  void tx`
     update orders set state = 'success', tx_id = t.tx_id
     from unnest(${settled_ids}::text[], ${settled_ids.map((id) => tx_ids.get(id))}::text[]) as t (id, tx_id)
     where orders.id = t.id`
