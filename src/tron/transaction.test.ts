@@ -64,7 +64,8 @@ for (const [name, vector] of Object.entries(nodeVectors.local)) {
 function nodeForm(schema: Schema, value: Message): Message {
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => {
-      const { type, repeated } = schema.fields.find((field) => field.name === name)!
+      const { type, repeated, kept: always } = schema.fields.find((field) => field.name === name)!
+      if (always) return [[name, item]]
       const one = (single: unknown): unknown => {
         if (typeof type === 'object' && 'fields' in type) return nodeForm(type, single as Message)
         if (type === 'address') return addressToHex(single as string)
@@ -129,7 +130,8 @@ function arbitraryMessage(schema: Schema): fc.Arbitrary<Message> {
 /** The value without the fields that proto3 does not write. */
 function withoutDefaults(schema: Schema, value: Message): Message {
   const kept = Object.entries(value).flatMap(([name, item]): [string, unknown][] => {
-    const { type, repeated } = schema.fields.find((field) => field.name === name)!
+    const { type, repeated, kept: always } = schema.fields.find((field) => field.name === name)!
+    if (always) return [[name, item]]
     if (typeof type === 'object' && 'fields' in type) {
       return [
         [
