@@ -116,31 +116,33 @@ async function placeTogether(tx: Tx, needs: Needs, wanted: CheckWanted[]): Promi
     if (!(outcome instanceof Fault) && !outcome.replayed) accepted.push(outcome.check)
     return outcome
   })
-  await write(tx, situation.now, accepted)
+  write(tx, situation.now, accepted)
   return outcomes
 }
 
 async function readSituation(tx: Tx, { clock }: Needs, wanted: CheckWanted[]): Promise<Situation> {
   const now = clock.now()
-  // The lock also makes twins of one idempotency key, in whatever process, come one after the other.
-  const free = await lockAccounts(tx, [...new Set(wanted.map((one) => customerAccount(one.customer_id)))])
   const keyed = wanted.filter((one) => one.idempotency_key !== null)
-  const earlier =
-    keyed.length === 0
-      ? []
-      : await tx<Check>`
-          select c.* from aml_check as c
-          join unnest(${keyed.map((one) => one.customer_id)}::text[], ${keyed.map((one) => one.idempotency_key)}::text[])
-            as asked (customer_id, idempotency_key)
-          on c.customer_id = asked.customer_id and c.idempotency_key = asked.idempotency_key`
   const capped = [...new Set(wanted.flatMap(({ capped_key }) => capped_key?.key_id ?? []))]
-  const { solid_number, prices } = await readTerms(tx)
-  return {
-    ...{ now, solid_number, prices },
-    free_sun: free,
-    spent_sun: await spentOn(tx, capped, now),
-    by_key: new Map(earlier.map((check) => [keyOf(check), check])),
-  }
+  // On their way together: whoever else uses the accounts waits for it.
+  const [free_sun, earlier, terms, spent_sun] = await Promise.all([
+    // The lock also makes twins of one idempotency key, in whatever process, come one after the other.
+    lockAccounts(tx, [...new Set(wanted.map((one) => customerAccount(one.customer_id)))]),
+    placedEarlier(tx, keyed),
+    readTerms(tx),
+    spentOn(tx, capped, now),
+  ])
+  return { ...terms, now, free_sun, spent_sun, by_key: new Map(earlier.map((check) => [keyOf(check), check])) }
+}
+
+/** The checks that have the idempotency keys of those asked for. */
+async function placedEarlier(tx: Tx, keyed: readonly CheckWanted[]): Promise<Check[]> {
+  if (keyed.length === 0) return []
+  return tx<Check>`
+    select c.* from aml_check as c
+    join unnest(${keyed.map((one) => one.customer_id)}::text[], ${keyed.map((one) => one.idempotency_key)}::text[])
+      as asked (customer_id, idempotency_key)
+    on c.customer_id = asked.customer_id and c.idempotency_key = asked.idempotency_key`
 }
 
 /** What every check of a batch is placed on: one statement, because each customer waits for it. */
@@ -200,27 +202,29 @@ function newCheck(
   }
 }
 
-async function write(tx: Tx, now: Date, checks: readonly Check[]): Promise<void> {
+/** Not waited for: the transaction waits for its statements, together with its commit. */
+function write(tx: Tx, now: Date, checks: readonly Check[]): void {
   if (checks.length === 0) return
-  await insertChecks(tx, checks)
-  await holdAll(
+  void insertChecks(tx, checks)
+  void holdAll(
     tx,
-    checks.map((check) => ({
-      id: holdOfCheck(check.id),
-      debit: customerAccount(check.customer_id),
-      credit: REVENUE,
-      amount_sun: check.price_sun,
-      made_at: now,
-    })),
+    checks
+      .filter(({ price_sun }) => price_sun > 0n)
+      .map(({ id, customer_id, price_sun }) => ({
+        ...{ id: holdOfCheck(id), debit: customerAccount(customer_id), credit: REVENUE },
+        ...{ amount_sun: price_sun, made_at: now },
+      })),
   )
+  const spent_sun = new Map<string, bigint>()
   for (const { key_id, price_sun } of checks) {
-    if (key_id !== null) await addSpending(tx, key_id, { sun: price_sun, at: now })
+    if (key_id !== null) spent_sun.set(key_id, (spent_sun.get(key_id) ?? 0n) + price_sun)
   }
+  for (const [key_id, sun] of [...spent_sun].sort()) void addSpending(tx, key_id, { sun, at: now })
 }
 
-async function insertChecks(tx: Tx, checks: readonly Check[]): Promise<void> {
+function insertChecks(tx: Tx, checks: readonly Check[]): Promise<unknown> {
   const column = <K extends keyof Check>(name: K) => checks.map((check) => check[name])
-  await tx`
+  return tx`
     with made as (
     insert into aml_check (id, customer_id, idempotency_key, type, network, address, hash, direction, price_sun, key_id,
                            solid_number, due_at, created_at, supersedes)

@@ -96,73 +96,108 @@ export async function startSubscription(
 /** A limit may narrow that of the plan, and not widen it. */
 const fits = (asked: number, plan: number) => asked === 0 || plan === 0 || asked <= plan
 
-async function start(
-  tx: Tx,
-  { clock, new_id }: Needs,
-  { wanted, plan, receiver }: { wanted: Wanted; plan: Plan | undefined; receiver: Receiver },
-) {
-  const account = customerAccount(wanted.customer_id)
-  // Twins of one external id come one after the other.
-  const free_sun = (await lockAccounts(tx, [account])).get(account)
-  const earlier = wanted.external_id === null ? undefined : await findByExternalId(tx, wanted)
-  if (earlier) {
-    if (!sameMeaning(earlier, wanted)) throw InvalidParams('external_id', 'Invalid external_id')
-    return { subscription: earlier, replayed: true }
+type Terms = { wanted: Wanted; plan: Plan | undefined; receiver: Receiver }
+
+async function start(tx: Tx, needs: Needs, terms: Terms): Promise<{ subscription: Subscription; replayed: boolean }> {
+  const now = needs.clock.now()
+  const situation = await readSituation(tx, needs.clock, { ...terms, now })
+  if (situation.earlier) {
+    if (!sameMeaning(situation.earlier, terms.wanted)) throw InvalidParams('external_id', 'Invalid external_id')
+    return { subscription: situation.earlier, replayed: true }
   }
-  if (!plan) throw InvalidParams(undefined, 'Unknown subscription plan')
-  if (!fits(wanted.duration, plan.duration_days)) throw InvalidDuration(undefined, 'Invalid duration')
-  if (!fits(wanted.transactions_limit, plan.transactions_limit)) throw InvalidParams()
-  if (!(await canSupply(tx, clock, plan)) || receiver === 'unknown') throw ServiceUnavailable()
-  if (free_sun === undefined) throw WalletNotFound()
-  if (receiver === 'contract') throw InvalidAddress(undefined, 'A contract cannot receive resources')
-  if (receiver === 'barred') throw InvalidAddress('blacklisted', 'This address is blacklisted')
-  await refuseSecond(tx, wanted)
-  if (receiver === 'inactive' && !wanted.activate_address) throw AddressNotActivated('subscription')
-  const total_sun = plan.activation_fee_sun + plan.initial_price_sun
-  if (free_sun < total_sun) throw InsufficientFunds()
-  if (wanted.key) await spend(tx, wanted.key, { sun: total_sun, at: clock.now() })
-  const id = new_id()
-  const now = clock.now()
-  const days = narrower(wanted.duration, plan.duration_days)
-  const expire_at = days === 0 ? null : new Date(now.getTime() + days * DAY_MS)
-  const { customer_id, external_id, address, duration, transactions_limit, activate_address } = wanted
-  await tx`
-    insert into subscription (id, customer_id, external_id, key_id, plan_id, address, duration, transactions_limit,
-                              activate_address, total_sun, look_at, created_at, expire_at)
-    values (${id}, ${customer_id}, ${external_id}, ${wanted.key?.key_id ?? null}, ${plan.id}, ${address}, ${duration}, ${transactions_limit},
-            ${activate_address}, ${total_sun}, ${now}, ${now}, ${expire_at})`
-  if (total_sun > 0n) {
-    await holdAll(tx, [{ id: holdOf(id), debit: account, credit: REVENUE, amount_sun: total_sun, made_at: now }])
-  }
-  const subscription = await findById(tx, customer_id, id)
-  if (!subscription) throw new Error(`subscription ${id} is gone`)
+  const plan = judge(terms, situation)
+  const subscription = newSubscription(terms.wanted, { id: needs.new_id(), plan, now })
+  write(tx, subscription)
   return { subscription, replayed: false }
 }
 
-async function spend(tx: Tx, { key_id, daily_cap_sun }: CappedKey, { sun, at }: { sun: bigint; at: Date }) {
-  const spent_sun = (await spentOn(tx, [key_id], at)).get(key_id) ?? 0n
-  if (spent_sun + sun > daily_cap_sun) {
+type Situation = {
+  free_sun: bigint | undefined
+  earlier: Subscription | undefined
+  can_supply: boolean
+  running: { customer_id: string } | undefined
+  spent_sun: bigint
+}
+
+/** What a start is judged on, in one round trip: whoever else uses the account waits for it. */
+async function readSituation(tx: Tx, clock: Clock, { wanted, plan, now }: Terms & { now: Date }): Promise<Situation> {
+  const account = customerAccount(wanted.customer_id)
+  const [free_sun, earlier, can_supply, [running], spent_sun] = await Promise.all([
+    // The lock also makes twins of one external id come one after the other.
+    lockAccounts(tx, [account]),
+    wanted.external_id === null ? undefined : findByExternalId(tx, wanted),
+    plan === undefined ? false : canSupply(tx, clock, plan),
+    tx<{ customer_id: string }>`
+      select customer_id from subscription where address = ${wanted.address} and state in ('new', 'pending', 'active')`,
+    spentOn(tx, wanted.key ? [wanted.key.key_id] : [], now),
+  ])
+  const spent_by_key = wanted.key && spent_sun.get(wanted.key.key_id)
+  return { earlier, can_supply, running, free_sun: free_sun.get(account), spent_sun: spent_by_key ?? 0n }
+}
+
+/** The plan that is started; throws the first refusal in the order that the wire lays down. */
+function judge({ wanted, plan, receiver }: Terms, situation: Situation): Plan {
+  const { free_sun, running, spent_sun } = situation
+  if (!plan) throw InvalidParams(undefined, 'Unknown subscription plan')
+  if (!fits(wanted.duration, plan.duration_days)) throw InvalidDuration(undefined, 'Invalid duration')
+  if (!fits(wanted.transactions_limit, plan.transactions_limit)) throw InvalidParams()
+  if (!situation.can_supply || receiver === 'unknown') throw ServiceUnavailable()
+  if (free_sun === undefined) throw WalletNotFound()
+  if (receiver === 'contract') throw InvalidAddress(undefined, 'A contract cannot receive resources')
+  if (receiver === 'barred') throw InvalidAddress('blacklisted', 'This address is blacklisted')
+  if (running?.customer_id === wanted.customer_id) {
+    throw InvalidAddress('already_subscribed', 'The address already has an active subscription')
+  }
+  if (running) throw InvalidParams('address_owner', 'Address belongs to another user')
+  if (receiver === 'inactive' && !wanted.activate_address) throw AddressNotActivated('subscription')
+  const total_sun = totalOf(plan)
+  if (free_sun < total_sun) throw InsufficientFunds()
+  if (wanted.key && spent_sun + total_sun > wanted.key.daily_cap_sun) {
     throw InsufficientFunds('daily_cap', 'The daily cap of this key is reached')
   }
-  await addSpending(tx, key_id, { sun, at })
+  return plan
+}
+
+/** What the start of a subscription costs. */
+const totalOf = (plan: Plan): bigint => plan.activation_fee_sun + plan.initial_price_sun
+
+function newSubscription(
+  { key, ...wanted }: Wanted,
+  { id, plan, now }: { id: string; plan: Plan; now: Date },
+): Subscription {
+  const days = narrower(wanted.duration, plan.duration_days)
+  const expire_at = days === 0 ? null : new Date(now.getTime() + days * DAY_MS)
+  return {
+    ...wanted,
+    ...{ id, expire_at, key_id: key?.key_id ?? null, plan_id: plan.id, total_sun: totalOf(plan), created_at: now },
+    ...{ state: 'new', reason: null, transactions_used: 0, energy_used: 0n, supplies: 0, order_id: null },
+    ...{ started_at: null, renewed_at: null, stopped_at: null },
+  }
+}
+
+/** Not waited for: the transaction waits for its statements, together with its commit. */
+function write(tx: Tx, made: Subscription): void {
+  const { id, customer_id, external_id, key_id, plan_id, address, duration, transactions_limit } = made
+  const { activate_address, total_sun, created_at, expire_at } = made
+  void tx`
+    insert into subscription (id, customer_id, external_id, key_id, plan_id, address, duration, transactions_limit,
+                              activate_address, total_sun, look_at, created_at, expire_at)
+    values (${id}, ${customer_id}, ${external_id}, ${key_id}, ${plan_id}, ${address}, ${duration}, ${transactions_limit},
+            ${activate_address}, ${total_sun}, ${created_at}, ${created_at}, ${expire_at})`
+  if (key_id !== null) void addSpending(tx, key_id, { sun: total_sun, at: created_at })
+  if (total_sun === 0n) return
+  const debit = customerAccount(customer_id)
+  void holdAll(tx, [{ id: holdOf(id), debit, credit: REVENUE, amount_sun: total_sun, made_at: created_at }])
 }
 
 /** Whether the first energy could be given now: on sale, the chain answers, and the pool has room. */
 async function canSupply(tx: Tx, clock: Clock, plan: Plan): Promise<boolean> {
-  const on_sale = await tx`select 1 from service where name = 'subscription' and on_sale`
-  const room = await tx`
-    select 1 from pool where resource = 'energy' and room - reserved >= ${plan.energy_per_transaction}`
-  const chain = await chainState(tx)
+  const [on_sale, room, chain] = await Promise.all([
+    tx`select 1 from service where name = 'subscription' and on_sale`,
+    tx`select 1 from pool where resource = 'energy' and room - reserved >= ${plan.energy_per_transaction}`,
+    chainState(tx),
+  ])
   return on_sale.length > 0 && room.length > 0 && chain !== undefined && !isStale(chain, clock)
-}
-
-async function refuseSecond(tx: Tx, { address, customer_id }: Wanted): Promise<void> {
-  const [running] = await tx<{ customer_id: string }>`
-    select customer_id from subscription where address = ${address} and state in ('new', 'pending', 'active')`
-  if (running?.customer_id === customer_id) {
-    throw InvalidAddress('already_subscribed', 'The address already has an active subscription')
-  }
-  if (running) throw InvalidParams('address_owner', 'Address belongs to another user')
 }
 
 function sameMeaning(earlier: Subscription, wanted: Wanted): boolean {

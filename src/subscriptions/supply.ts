@@ -7,11 +7,11 @@
 // some minutes before its hour is over. What was used is noted in uses.ts, which makes the next look due.
 
 import { addSpending } from '../customers/spending.ts'
-import { capture, customerAccount, lockAccounts, release } from '../ledger/ledger.ts'
-import type { Clock } from '../lib/clock.ts'
+import { captureAll, customerAccount, lockAccounts, release } from '../ledger/ledger.ts'
+import { type Clock, later } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
-import type { Step } from '../lib/step.ts'
+import { allOrEach, eachRow, type Step } from '../lib/step.ts'
 import type { Placed, Purchase } from '../market/orders.ts'
 import type { Node } from '../tron/node.ts'
 import { holdOf, type Subscription } from './subscriptions.ts'
@@ -35,36 +35,58 @@ const UNDER_WAY_MS = 500
 /** How long the first energy may take before the subscription is an error and paid back. */
 const START_MS_MAX = 600_000
 const AT_ONCE = 16
-
-const later = (clock: Clock, ms: number) => new Date(clock.now().getTime() + ms)
+const ACTIVATED_AT_ONCE = 200
 
 type Running = Subscription & { energy_per_transaction: number; order_state: string | null }
 
 export function supplyStep(needs: Needs): Step {
-  const { sql, clock } = needs
   return {
     name: 'supply',
     rest_ms: 1_000,
     wakes: ['delegate', 'activate', 'withdraw_supply'],
     async run() {
-      const due = await sql<{ id: string }>`
-        select s.id from subscription as s left join orders as o on o.id = s.order_id
-        where s.state in ('new', 'pending', 'active')
-          and (look_at <= ${clock.now()} or (s.state = 'pending' and o.state in ('success', 'failed')))
-        order by look_at limit ${AT_ONCE}`
-      // Together, so that their orders are placed in one transaction.
-      const outcomes = await Promise.allSettled(due.map(({ id }) => supply(needs, id)))
-      const failed = outcomes.flatMap((one, i) =>
-        one.status === 'rejected' ? [{ id: due[i]!.id, reason: one.reason }] : [],
+      // One half that cannot be done now does not stop the other.
+      return eachRow(
+        [activateSupplied, supplyDue],
+        (half) => half(needs),
+        async () => {},
       )
-      if (failed.length > 0) {
-        const ids = failed.map(({ id }) => id)
-        await sql`update subscription set look_at = ${later(clock, LOOK_AGAIN_MS)} where id = any(${ids})`
-        throw failed[0]!.reason
-      }
-      return outcomes.some((one) => one.status === 'fulfilled' && one.value)
     },
   }
+}
+
+/** Subscriptions whose first energy is there. Many of one customer become active after the same block: together, so that
+ *  they do not queue for its account, and whoever buys meanwhile behind them. */
+async function activateSupplied({ sql, clock }: Needs): Promise<boolean> {
+  const due = await sql<Started>`
+    select s.id, s.customer_id, s.total_sun from subscription as s join orders as o on o.id = s.order_id
+    where s.state = 'pending' and o.state = 'success'
+    order by s.id limit ${ACTIVATED_AT_ONCE}`
+  return allOrEach(
+    due,
+    (started) => sql.begin((tx) => activateAll(tx, clock, started)),
+    ({ id }) => sql`update subscription set look_at = ${later(clock, LOOK_AGAIN_MS)} where id = ${id}`,
+  )
+}
+
+async function supplyDue(needs: Needs): Promise<boolean> {
+  const { sql, clock } = needs
+  const due = await sql<{ id: string }>`
+    select s.id from subscription as s left join orders as o on o.id = s.order_id
+    where s.state in ('new', 'pending', 'active')
+      and (look_at <= ${clock.now()} or (s.state = 'pending' and o.state = 'failed'))
+    order by look_at limit ${AT_ONCE}`
+  // Together, so that their orders are placed in one transaction.
+  const outcomes = await Promise.allSettled(due.map(({ id }) => supply(needs, id)))
+  const failed = outcomes.flatMap((one, i) =>
+    one.status === 'rejected' ? [{ id: due[i]!.id, reason: one.reason }] : [],
+  )
+  if (failed.length > 0) {
+    const ids = failed.map(({ id }) => id)
+    await sql`update subscription set look_at = ${later(clock, LOOK_AGAIN_MS)} where id = any(${ids})`
+    throw failed[0]!.reason
+  }
+  return outcomes.some((one) => one.status === 'fulfilled' && one.value)
 }
 
 async function supply(needs: Needs, id: string): Promise<boolean> {
@@ -72,9 +94,8 @@ async function supply(needs: Needs, id: string): Promise<boolean> {
   const running = await findRunning(sql, id)
   if (!running) return false
   const now = clock.now()
-  if (running.state === 'pending' && running.order_state === 'success') {
-    return sql.begin((tx) => activate(tx, clock, running))
-  }
+  // Its energy came in between: it is the other half's.
+  if (running.state === 'pending' && running.order_state === 'success') return false
   const starting = running.state !== 'active'
   const waited_ms = now.getTime() - running.created_at.getTime()
   if (starting && (running.order_state === 'failed' || waited_ms > START_MS_MAX)) return giveUp(needs, running)
@@ -159,16 +180,24 @@ async function skipSupply(sql: Sql, { id, supplies }: Running): Promise<boolean>
   })
 }
 
-/** Takes what the start costs: the address has its first energy. */
-export async function activate(tx: Tx, clock: Clock, { id, customer_id, total_sun }: Subscription): Promise<boolean> {
+export type Started = Pick<Subscription, 'id' | 'customer_id' | 'total_sun'>
+
+/** Takes what the starts cost: the addresses have their first energy. True when any of them was still to be started. */
+export async function activateAll(tx: Tx, clock: Clock, started: readonly Started[]): Promise<boolean> {
   const now = clock.now()
-  await lockAccounts(tx, [customerAccount(customer_id)])
-  const [mine] = await tx`
+  await lockAccounts(tx, [...new Set(started.map(({ customer_id }) => customerAccount(customer_id)))])
+  const active = await tx<Started>`
     update subscription set state = 'active', started_at = ${now}, look_at = ${now}
-    where id = ${id} and state = 'pending' returning 1`
-  if (!mine) return false
-  if (total_sun > 0n) await capture(tx, holdOf(id), now)
-  return true
+    where id = any(${started.map(({ id }) => id)}) and state = 'pending' returning id, customer_id, total_sun`
+  const paid = active.filter(({ total_sun }) => total_sun > 0n)
+  if (paid.length > 0) {
+    await captureAll(
+      tx,
+      paid.map(({ id, total_sun }) => ({ hold_id: holdOf(id), amount_sun: total_sun })),
+      now,
+    )
+  }
+  return active.length > 0
 }
 
 async function giveUp(

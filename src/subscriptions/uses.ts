@@ -11,7 +11,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
 import { narrower, type Subscription } from './subscriptions.ts'
-import { activate } from './supply.ts'
+import { activateAll } from './supply.ts'
 
 export type Needs = { sql: Sql; clock: Clock }
 
@@ -89,7 +89,7 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: Used): Promise<
     update subscription_use set block_number = ${block.number} where subscription_id = ${id} and tx_id = ${tx_id} returning 1`
   if (again.length > 0) return
   // The service sees the first supply and the first use together.
-  if (served.state === 'pending') await activate(tx, clock, served)
+  if (served.state === 'pending') await activateAll(tx, clock, [served])
   const account = customerAccount(served.customer_id)
   const free_sun = (await spendable(tx, account)) ?? 0n
   const { transactions, price_sun } = priceUse(served, energy)
