@@ -311,7 +311,7 @@ export type HistoryWanted = { customer_id: string; page: number; per_page: numbe
 export async function checkHistory(sql: Sql, wanted: HistoryWanted): Promise<{ total: number; checks: Check[] }> {
   const { customer_id, page, per_page, state } = wanted
   return sql.begin(async (tx) => {
-    await tx`set transaction isolation level repeatable read, read only`
+    void tx`set transaction isolation level repeatable read, read only`
     const states = state === undefined ? CHECK_STATES : [state]
     const [row] = await tx<{ total: bigint }>`
       select (coalesce((select sum(n) from aml_count where customer_id = ${customer_id} and state = any(${states})), 0)
@@ -323,13 +323,11 @@ export async function checkHistory(sql: Sql, wanted: HistoryWanted): Promise<{ t
     const count = Math.min(per_page, total - offset)
     // A page near the end is read from there: skipping costs by how much is skipped.
     const from_end = total - offset - count
-    const ids =
+    const checks =
       offset <= from_end
-        ? await newestIds(tx, { customer_id, state, offset, count })
-        : (await oldestIds(tx, { customer_id, state, offset: from_end, count })).reverse()
-    const checks = await tx<Check>`select * from aml_check where id = any(${ids})`
-    const by_id = new Map(checks.map((check) => [check.id, check]))
-    return { total, checks: ids.map((id) => by_id.get(id)!) }
+        ? await newest(tx, { customer_id, state, offset, count })
+        : (await oldest(tx, { customer_id, state, offset: from_end, count })).reverse()
+    return { total, checks }
   })
 }
 
@@ -337,26 +335,30 @@ type Page = { customer_id: string; state: CheckState | undefined; offset: number
 
 // Only ids are skipped over, out of the index; the rows are fetched for the page alone.
 
-async function newestIds(tx: Tx, { customer_id, state, offset, count }: Page): Promise<string[]> {
-  const rows =
-    state === undefined
-      ? await tx<{ id: string }>`
+function newest(tx: Tx, { customer_id, state, offset, count }: Page): Promise<Check[]> {
+  return state === undefined
+    ? tx<Check>`
+        with page as (
           select id from aml_check where customer_id = ${customer_id}
-          order by created_at desc, id desc limit ${count} offset ${offset}`
-      : await tx<{ id: string }>`
+          order by created_at desc, id desc limit ${count} offset ${offset})
+        select c.* from page join aml_check as c using (id) order by c.created_at desc, c.id desc`
+    : tx<Check>`
+        with page as (
           select id from aml_check where customer_id = ${customer_id} and state = ${state}
-          order by created_at desc, id desc limit ${count} offset ${offset}`
-  return rows.map(({ id }) => id)
+          order by created_at desc, id desc limit ${count} offset ${offset})
+        select c.* from page join aml_check as c using (id) order by c.created_at desc, c.id desc`
 }
 
-async function oldestIds(tx: Tx, { customer_id, state, offset, count }: Page): Promise<string[]> {
-  const rows =
-    state === undefined
-      ? await tx<{ id: string }>`
+function oldest(tx: Tx, { customer_id, state, offset, count }: Page): Promise<Check[]> {
+  return state === undefined
+    ? tx<Check>`
+        with page as (
           select id from aml_check where customer_id = ${customer_id}
-          order by created_at, id limit ${count} offset ${offset}`
-      : await tx<{ id: string }>`
+          order by created_at, id limit ${count} offset ${offset})
+        select c.* from page join aml_check as c using (id) order by c.created_at, c.id`
+    : tx<Check>`
+        with page as (
           select id from aml_check where customer_id = ${customer_id} and state = ${state}
-          order by created_at, id limit ${count} offset ${offset}`
-  return rows.map(({ id }) => id)
+          order by created_at, id limit ${count} offset ${offset})
+        select c.* from page join aml_check as c using (id) order by c.created_at, c.id`
 }

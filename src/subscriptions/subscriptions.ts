@@ -240,14 +240,14 @@ export async function findSubscription(sql: Sql | Tx, { customer_id, id, externa
 /** Stops a running subscription without a limit of transactions. Throws 20 and 21. */
 export async function stopSubscription({ sql, clock, wake }: Needs, named: Named): Promise<Subscription> {
   const found = await findSubscription(sql, named)
-  const stopped = await sql`
-    update subscription set state = 'stopped', stopped_at = ${clock.now()} from plan
-    where subscription.id = ${found.id} and subscription.state = 'active' and plan.id = plan_id
-      and plan.transactions_limit = 0 and subscription.transactions_limit = 0
-    returning subscription.id`
-  if (stopped.length === 0) throw CannotStop()
+  const [stopped] = await sql<Subscription>`
+    update subscription as s set state = 'stopped', stopped_at = ${clock.now()} from plan
+    where s.id = ${found.id} and s.state = 'active' and plan.id = plan_id
+      and plan.transactions_limit = 0 and s.transactions_limit = 0
+    returning s.*, plan.key as plan_key`
+  if (!stopped) throw CannotStop()
   wake('withdraw_supply')
-  return findSubscription(sql, named)
+  return stopped
 }
 
 /** One page of the customer's subscriptions, newest first, and how many there are. */
@@ -257,14 +257,16 @@ export async function listSubscriptions(
 ): Promise<{ total: number; items: Subscription[] }> {
   const { customer_id, state, page, per_page } = asked
   return sql.begin(async (tx) => {
-    await tx`set transaction isolation level repeatable read`
-    const [count] = await tx<{ total: bigint }>`
-      select count(*) as total from subscription
-      where customer_id = ${customer_id} and (${state}::text is null or state = ${state})`
-    const items = await tx<Subscription>`
-      select s.*, plan.key as plan_key from subscription as s join plan on plan.id = plan_id
-      where customer_id = ${customer_id} and (${state}::text is null or state = ${state})
-      order by s.id desc limit ${per_page} offset ${(page - 1) * per_page}`
+    void tx`set transaction isolation level repeatable read, read only`
+    const [[count], items] = await Promise.all([
+      tx<{ total: bigint }>`
+        select count(*) as total from subscription
+        where customer_id = ${customer_id} and (${state}::text is null or state = ${state})`,
+      tx<Subscription>`
+        select s.*, plan.key as plan_key from subscription as s join plan on plan.id = plan_id
+        where customer_id = ${customer_id} and (${state}::text is null or state = ${state})
+        order by s.id desc limit ${per_page} offset ${(page - 1) * per_page}`,
+    ])
     return { total: Number(count?.total ?? 0n), items }
   })
 }
