@@ -215,6 +215,7 @@ create table attempt (
   block_time timestamptz,
   made_at timestamptz not null,
   sent_at timestamptz,
+  uncovered boolean default false not null,
   constraint attempt_pkey primary key (id),
   constraint attempt_tx_id_unique unique (tx_id),
   constraint attempt_in_a_block check ((state in ('included', 'solid')) = (block_number is not null) and (block_number is null) = (block_time is null)),
@@ -226,6 +227,7 @@ create index attempt_not_solid on attempt (block_number) where (state = 'include
 create unique index attempt_one_alive on attempt (subject) where (state <> 'dead');
 create index attempt_to_send on attempt (send_at) where (state in ('signed', 'sent'));
 create index attempt_to_sign on attempt (send_at) where (state = 'new');
+create index attempt_uncovered on attempt (id) where uncovered;
 
 create table block (
   number bigint not null,
@@ -311,8 +313,8 @@ create table delegation (
   constraint delegation_state check (state in ('delegating', 'active', 'reclaiming', 'ended', 'failed'))
 );
 create index delegation_of_order on delegation (order_id);
-create index delegation_of_wallet on delegation (wallet, resource, delegated_at) where (state in ('delegating', 'active'));
-create index delegation_open on delegation (attempt_id) where (state = 'delegating');
+create index delegation_of_wallet on delegation (wallet, resource, delegated_at) where (state = 'active');
+create index delegation_open on delegation (wallet, resource) where (state = 'delegating');
 create index delegation_reclaiming on delegation (reclaim_id) where (state = 'reclaiming');
 create index delegation_to_reclaim on delegation (expires_at) where (state = 'active');
 
@@ -681,6 +683,7 @@ create table subscription (
   renewed_at timestamptz,
   stopped_at timestamptz,
   expire_at timestamptz,
+  withdrawn boolean default false not null,
   constraint subscription_pkey primary key (id),
   constraint subscription_external_id_once unique (customer_id, external_id),
   constraint subscription_order foreign key (order_id) references orders(id),
@@ -692,6 +695,7 @@ create index subscription_ended on subscription (address, stopped_at) where (sta
 create index subscription_of_customer on subscription (customer_id, id desc);
 create unique index subscription_one_per_address on subscription (address) where (state in ('new', 'pending', 'active'));
 create index subscription_to_look_at on subscription (look_at) where (state in ('new', 'pending', 'active'));
+create index subscription_to_withdraw on subscription (id) where ((state in ('stopped', 'expired', 'error')) and (not withdrawn));
 
 create table subscription_supply (
   subscription_id text not null,

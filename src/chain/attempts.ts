@@ -212,7 +212,7 @@ export async function includeAttempts(tx: Tx, block: Block): Promise<void> {
 /** A fork took the blocks above `keep` back: the same bytes may still get into another. */
 export async function uncoverAttempts(tx: Tx, keep: number): Promise<void> {
   await tx`
-    update attempt set state = 'sent', block_number = null, block_time = null
+    update attempt set state = 'sent', block_number = null, block_time = null, uncovered = true
     where state = 'included' and block_number > ${keep}`
 }
 

@@ -71,7 +71,8 @@ export function activatedStep({ sql, node }: Pick<Needs, 'sql' | 'node'>): Step 
     async run() {
       const uncovered = await sql`
         update activation set state = 'activating' from attempt
-        where attempt.id = attempt_id and attempt.state in ('signed', 'sent', 'dead') and activation.state = 'active'
+        where attempt.uncovered and attempt.state in ('signed', 'sent', 'dead') and attempt.id = attempt_id
+          and activation.state = 'active'
           and not exists (select 1 from activation as other
                           where other.address = activation.address and other.state in ('new', 'activating'))
         returning activation.id`

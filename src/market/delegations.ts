@@ -140,7 +140,8 @@ export function reclaimedStep({ sql }: Pick<Needs, 'sql'>): Step {
     async run() {
       const uncovered = await sql`
         update delegation set state = 'reclaiming', reclaimed_at = null from attempt
-        where attempt.id = reclaim_id and attempt.state in ('signed', 'sent', 'dead') and delegation.state = 'ended'
+        where attempt.uncovered and attempt.state in ('signed', 'sent', 'dead') and delegation.state = 'ended'
+          and attempt.id = reclaim_id
         returning delegation.id`
       const ended = await sql`
         update delegation set state = 'ended', reclaimed_at = attempt.block_time from attempt

@@ -119,7 +119,7 @@ export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
           and d.delegated_at > w.block_time) as later,
       lateral (
         select coalesce(sum(stake_sun), 0) as sun from attempt as a join delegation as d on d.attempt_id = a.id
-        where a.state in ('signed', 'sent') and d.wallet = w.address and d.resource = w.resource
+        where a.uncovered and a.state in ('signed', 'sent') and d.wallet = w.address and d.resource = w.resource
           and d.state = 'active' and d.delegated_at <= w.block_time) as uncovered
     where w.resource = ${resource} order by w.address`
   const [rooms, [ratio]] = await Promise.all([
@@ -139,18 +139,28 @@ export function surveyStep({ sql, node, pool }: { sql: Sql; node: Node; pool: re
     async run() {
       const head = await node.head()
       const price_sun = (await node.parameters()).get('getTransactionFee') ?? BANDWIDTH_PRICE_SUN
-      const payable = await Promise.all(pool.map((wallet) => payableBy(node, wallet, price_sun)))
+      const live = await countActive(sql)
+      const carries = await Promise.all(
+        pool.map(async (wallet) => (await payableBy(node, wallet, price_sun)) - (live.get(wallet) ?? 0n)),
+      )
       let grew = false
       for (const resource of RESOURCES) {
         const found = await Promise.all(pool.map((wallet) => node.delegable(wallet, resource)))
         const [ratio] = await Promise.all(pool.slice(0, 1).map((wallet) => node.resource(wallet, resource)))
         if (!ratio) continue
-        const more = await sql.begin((tx) => noteSurvey(tx, { resource, pool, found, payable, ratio, head }))
+        const more = await sql.begin((tx) => noteSurvey(tx, { resource, pool, found, carries, ratio, head }))
         grew = grew || more
       }
       return grew
     },
   }
+}
+
+/** How many delegations each wallet has to take back. Counted before anything is locked: there may be very many. */
+async function countActive(sql: Sql): Promise<Map<Address, bigint>> {
+  const rows = await sql<{ wallet: Address; count: bigint }>`
+    select wallet, count(*) from delegation where state = 'active' group by wallet`
+  return new Map(rows.map(({ wallet, count }) => [wallet, count]))
 }
 
 /** Sun that is burned for a unit of bandwidth, where the node does not say. */
@@ -168,21 +178,20 @@ async function payableBy(node: Node, wallet: Address, price_sun: bigint): Promis
 type Survey = {
   resource: Resource
   pool: readonly Address[]
-  /** For each wallet, the sun that it may delegate, and the transactions that it can pay for. */
+  /** For each wallet, the sun that it may delegate, and the transactions that it can pay for beyond what it takes back. */
   found: bigint[]
-  payable: bigint[]
+  carries: bigint[]
   ratio: Ratio
   head: BlockHead
 }
 
 /** True when there is more room than before. */
-async function noteSurvey(tx: Tx, { resource, pool, found, payable, ratio, head }: Survey): Promise<boolean> {
+async function noteSurvey(tx: Tx, { resource, pool, found, carries, ratio, head }: Survey): Promise<boolean> {
   void tx`delete from pool_wallet where resource = ${resource} and not address = any(${pool})`
   void tx`
     insert into pool_wallet (address, resource, room_sun, carries, block_number, block_time)
-    select address, ${resource}, room_sun, payable - live.count, ${head.number}, ${head.time}
-    from unnest(${pool}::text[], ${found}::bigint[], ${payable}::bigint[]) as w (address, room_sun, payable),
-      lateral (select count(*) from delegation as d where d.wallet = w.address and d.state = 'active') as live
+    select address, ${resource}, room_sun, carries, ${head.number}, ${head.time}
+    from unnest(${pool}::text[], ${found}::bigint[], ${carries}::bigint[]) as w (address, room_sun, carries)
     order by address
     on conflict (address, resource) do update set room_sun = excluded.room_sun, carries = excluded.carries,
       block_number = excluded.block_number, block_time = excluded.block_time`

@@ -100,8 +100,9 @@ async function settleOthers(needs: Needs): Promise<boolean> {
     select o.id from delegation as d join attempt as a on a.id = d.attempt_id join orders as o on o.id = d.order_id
     where d.state = 'delegating' and a.state in ('included', 'solid', 'dead') and o.due_at <= ${now}
     union
-    select o.id from delegation as d join attempt as a on a.id = d.attempt_id join orders as o on o.id = d.order_id
-    where d.state = 'active' and a.state in ('signed', 'sent', 'dead') and o.due_at <= ${now}
+    select o.id from attempt as a join delegation as d on d.attempt_id = a.id
+      join orders as o on o.id = d.order_id
+    where a.uncovered and a.state in ('signed', 'sent', 'dead') and d.state = 'active' and o.due_at <= ${now}
     union
     select o.id from orders as o join activation as a on a.id = o.activation_id
     where o.state in ('new', 'pending') and o.due_at <= ${now}

@@ -153,7 +153,8 @@ async function topUp(needs: Needs, running: Running, missing: number): Promise<b
   return sql.begin(async (tx) => {
     const counted = await tx`
       update subscription set supplies = supplies + 1, order_id = ${placed.order.id}, renewed_at = ${now},
-        look_at = ${later(clock, LOOK_AGAIN_MS)}, state = case state when 'new' then 'pending' else state end
+        look_at = ${later(clock, LOOK_AGAIN_MS)}, state = case state when 'new' then 'pending' else state end,
+        withdrawn = false
       where id = ${id} and supplies = ${supplies} returning 1`
     if (counted.length === 0) return false
     await tx`
@@ -171,7 +172,7 @@ async function skipSupply(sql: Sql, { id, supplies }: Running): Promise<boolean>
       select id from orders where customer_id = ${HOUSE} and external_id = ${external_id}`
     if (!order) return false
     await tx`
-      update subscription set supplies = supplies + 1, order_id = ${order.id},
+      update subscription set supplies = supplies + 1, order_id = ${order.id}, withdrawn = false,
         state = case state when 'new' then 'pending' else state end
       where id = ${id} and supplies = ${supplies}`
     await tx`
@@ -225,7 +226,7 @@ async function expire(sql: Sql, { id, state }: Running, now: Date): Promise<bool
   return ended.length > 0
 }
 
-/** What a subscription that has ended still has is due at once. */
+/** What a subscription that has ended still has is due at once; it is looked at until nothing of it is left. */
 export function withdrawSupplyStep({ sql }: Pick<Needs, 'sql'>): Step {
   return {
     name: 'withdraw_supply',
@@ -234,10 +235,18 @@ export function withdrawSupplyStep({ sql }: Pick<Needs, 'sql'>): Step {
     async run() {
       const due = await sql`
         update delegation set expires_at = delegated_at
-        from subscription_supply as supply join subscription as s on s.id = supply.subscription_id
-        where delegation.order_id = supply.order_id and delegation.state = 'active'
-          and delegation.expires_at > delegation.delegated_at and s.state in ('stopped', 'expired', 'error')
+        from subscription as s join subscription_supply as supply on supply.subscription_id = s.id
+        where s.state in ('stopped', 'expired', 'error') and not s.withdrawn
+          and delegation.order_id = supply.order_id and delegation.state = 'active'
+          and delegation.expires_at > delegation.delegated_at
         returning delegation.id`
+      await sql`
+        update subscription set withdrawn = true
+        where state in ('stopped', 'expired', 'error') and not withdrawn and not exists (
+          select 1 from subscription_supply as supply join orders as o on o.id = supply.order_id
+            left join delegation as d on d.order_id = o.id
+          where supply.subscription_id = subscription.id
+            and (o.state in ('new', 'pending') or o.to_delegate or d.state in ('delegating', 'active')))`
       return due.length > 0
     },
   }

@@ -1,0 +1,195 @@
+// What the steps cost when they have nothing to do, on a new database and on one that has grown old: by default a million
+// orders that are over, 300,000 whose hour is running, 100,000 subscriptions that have ended. Each step is run on both, in
+// turn; it should take no notice of the history. Whoever buys waits for the same database, so this is also its latency.
+//
+//   npm run bench -- aged [--orders N] [--json]
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { readConfig } from '../src/config.ts'
+import { silentLog } from '../src/lib/log.ts'
+import { type Local, startLocal } from '../src/local.ts'
+import { signedCall } from './load.ts'
+
+export const OPTIONS = { orders: { type: 'string', default: '1000000' } } as const
+
+const ROUNDS = 15
+const PURCHASES = 30
+const LIMIT_MS = 10
+/** These look at everything by design, as often as it says there. */
+const LOOK_AT_ALL = ['watch_books']
+
+type Figure = { step: string; new_ms: number; aged_ms: number }
+
+export async function run({ json, numbers }: { json: boolean; numbers: Readonly<Record<string, number>> }) {
+  const say = (line: string) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${line}`)
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
+  const closers: (() => Promise<void>)[] = []
+  const start = async (name: string) => {
+    const args = ['--port', '0', '--chain-port', '0', '--data-dir', join(folder, name)]
+    const { help: _, ...config } = readConfig(args, { PENSTOCK_REQUESTS_PER_SECOND: '0' })
+    const local = await startLocal({ config, log: silentLog, throw_away: true })
+    closers.push(local.close)
+    return local
+  }
+  try {
+    const fresh = await start('new')
+    const aged = await start('aged')
+    await age(aged, numbers.orders!, say)
+    say('running the steps')
+    const steps = await measureSteps(fresh, aged)
+    say('buying')
+    const purchase = await measurePurchases(fresh, aged)
+    say('')
+    report(json, numbers.orders!, [...steps, purchase])
+  } finally {
+    for (const close of closers) await close()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+const KINDS = [
+  // [name, orders, state of the delegation, state of its attempt]
+  ['over', 1, 'ended', 'solid'],
+  ['running', 0.3, 'active', 'solid'],
+  ['lost', 0.01, 'failed', 'dead'],
+] as const
+
+/** Rows as the service would have left them, made without asking what they refer to. */
+async function age({ database_url, sandbox, customer }: Local, orders: number, say: (line: string) => void) {
+  const client = new pg.Client({ connectionString: database_url })
+  await client.connect()
+  await client.query("set session_replication_role = 'replica'")
+  const [wallet] = sandbox.wallets.pool
+  const receivers = sandbox.funded_accounts.map(({ address }) => address)
+  for (const [kind, share, state, attempt] of KINDS) {
+    const count = Math.max(1, Math.round(orders * share))
+    say(`making ${count} orders: ${kind}`)
+    for (const text of [ATTEMPTS, ORDERS, DELEGATIONS]) {
+      await client.query(
+        `with given as (select $1::text as kind, $2::bigint as count, $3::text as state, $4::text as attempt,
+                               $5::text as wallet, $6::text[] as receivers, $7::text as customer) ${text}`,
+        [kind, count, state, attempt, wallet!.address, receivers, customer.customer_id],
+      )
+    }
+  }
+  say('making reclaims, entries and subscriptions')
+  for (const text of AFTERWARDS) await client.query(text, [])
+  say('vacuum')
+  // What autovacuum would have done by then.
+  await client.query('vacuum (analyze)')
+  await client.end()
+}
+
+const AT = "timestamptz '2026-01-01' + n * interval '10 seconds'"
+
+const ATTEMPTS = `
+  insert into attempt (id, subject, contract, state, tx_id, signed, expires_at, send_at, sends, block_number, block_time,
+                       made_at, sent_at)
+  select kind || '/' || n, 'delegate:' || kind || '/' || n, '{}', attempt, encode(sha256((kind || n)::bytea), 'hex'),
+         '\\x00', ${AT}, ${AT}, 1, case when attempt = 'solid' then 1 end, case when attempt = 'solid' then ${AT} end, ${AT}, ${AT}
+  from given, generate_series(1, count) as n`
+const ORDERS = `
+  insert into orders (id, customer_id, service, address, energy, activate, state, to_delegate, amount_sun, tx_id, due_at,
+                      created_at)
+  select kind || '/' || n, customer, 'energy', receivers[1 + n % cardinality(receivers)], 65000, false,
+         case state when 'failed' then 'failed' else 'success' end, false, 3000000,
+         encode(sha256((kind || n)::bytea), 'hex'), ${AT}, ${AT}
+  from given, generate_series(1, count) as n`
+const DELEGATIONS = `
+  insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun, state, attempt_id, reclaim_id,
+                          delegated_at, expires_at, reclaimed_at)
+  select kind || '/' || n, kind || '/' || n, wallet, receivers[1 + n % cardinality(receivers)], 'energy', 65000, 1000000,
+         state, kind || '/' || n, case when state = 'ended' then 'reclaim/' || n end, case when state <> 'failed' then ${AT} end,
+         case when state = 'active' then timestamptz '2100-01-01' when state = 'ended' then ${AT} + interval '1 hour' end,
+         case when state = 'ended' then ${AT} + interval '61 minutes' end
+  from given, generate_series(1, count) as n`
+
+const AFTERWARDS = [
+  `insert into attempt (id, subject, contract, state, tx_id, signed, expires_at, send_at, sends, block_number, block_time,
+                        made_at, sent_at)
+   select reclaim_id, 'reclaim:' || id, '{}', 'solid', encode(sha256(reclaim_id::bytea), 'hex'), '\\x00', reclaimed_at,
+          reclaimed_at, 1, 1, reclaimed_at, reclaimed_at, reclaimed_at
+   from delegation where state = 'ended'`,
+  `insert into transfer (id, kind, debit, credit, amount_sun, made_at)
+   select 'order:' || id, 'hold', 'customer:' || customer_id, 'revenue', amount_sun, created_at from orders
+   where state = 'success'`,
+  `insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
+   select id || '/capture', 'capture', id, debit, credit, amount_sun, made_at from transfer
+   where kind = 'hold' and id like 'order:%'`,
+  `insert into subscription (id, customer_id, plan_id, address, duration, transactions_limit, activate_address, state,
+                             total_sun, supplies, order_id, look_at, created_at, started_at, stopped_at, withdrawn)
+   select 'ended/' || substr(id, 6), customer_id, 1, address, 0, 0, false, 'stopped', 1000000, 1, id, created_at, created_at,
+          created_at, created_at + interval '1 hour', true
+   from orders where id like 'over/%0'`,
+  `insert into subscription_supply (subscription_id, order_id)
+   select 'ended/' || substr(id, 6), id from orders where id like 'over/%0'`,
+]
+
+/** Each step in turn on both, nothing being due: the median. */
+async function measureSteps(fresh: Local, aged: Local): Promise<Figure[]> {
+  const figures: Figure[] = []
+  for (const [i, step] of fresh.app.steps.entries()) {
+    if (LOOK_AT_ALL.includes(step.name)) continue
+    const other = aged.app.steps[i]!
+    // What is due, and what is read for the first time.
+    for (let runs = 0; runs < 1_000 && (await other.run()); runs++);
+    const times = { fresh: [] as number[], aged: [] as number[] }
+    for (let round = 0; round < ROUNDS; round++) {
+      times.fresh.push(await taken(() => step.run()))
+      times.aged.push(await taken(() => other.run()))
+    }
+    figures.push({ step: step.name, new_ms: median(times.fresh), aged_ms: median(times.aged) })
+  }
+  return figures
+}
+
+async function measurePurchases(fresh: Local, aged: Local): Promise<Figure> {
+  const buyer = ({ api_url, customer, sandbox }: Local) => {
+    const call = signedCall(api_url, customer)
+    const address = sandbox.funded_accounts[0]!.address
+    return async () => {
+      const { code } = await call('/v1/transaction/new', {
+        service: 'energy',
+        params: { address, amount: 32_000, duration: 1 },
+      })
+      if (code !== 0) throw new Error(`a purchase was refused with code ${code}`)
+    }
+  }
+  const [one, other] = [buyer(fresh), buyer(aged)]
+  const times = { fresh: [] as number[], aged: [] as number[] }
+  for (let n = 0; n < PURCHASES; n++) {
+    times.fresh.push(await taken(one))
+    times.aged.push(await taken(other))
+  }
+  return { step: 'a purchase', new_ms: median(times.fresh), aged_ms: median(times.aged) }
+}
+
+async function taken(work: () => Promise<unknown>): Promise<number> {
+  const began_ms = performance.now()
+  await work()
+  return performance.now() - began_ms
+}
+
+function median(times: number[]): number {
+  times.sort((a, b) => a - b)
+  return Math.round(times[Math.floor(times.length / 2)]! * 100) / 100
+}
+
+function report(json: boolean, orders: number, figures: readonly Figure[]): void {
+  const worst = figures.reduce((a, b) => (b.aged_ms > a.aged_ms ? b : a))
+  if (json) {
+    const summary = { orders, worst_ms: worst.aged_ms, worst_step: worst.step, figures }
+    process.stdout.write(`${JSON.stringify(summary)}\n`)
+    return
+  }
+  const lines = figures.map(({ step, new_ms, aged_ms }) => {
+    const ratio = (aged_ms / new_ms).toFixed(1)
+    return `${step.padEnd(18)}${new_ms.toFixed(2).padStart(9)}${aged_ms.toFixed(2).padStart(10)}${ratio.padStart(8)}`
+  })
+  const head = `${''.padEnd(18)}   new ms   aged ms   ratio`
+  const sums = `the most: ${worst.step}, ${worst.aged_ms} ms (limit ${LIMIT_MS} ms)`
+  process.stdout.write(`${[head, ...lines, sums].join('\n')}\n`)
+}
