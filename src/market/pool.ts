@@ -104,7 +104,8 @@ export function choose(amount: number, rooms: readonly Room[], ratio: Ratio): Pa
 export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
   void tx`select 1 from pool_wallet where resource = ${resource} order by address for update`
   // Counted three ways, each by an index: what waits for a block, what is in a block after the survey's, and what a fork
-  // has taken out of its block but is still called active.
+  // has taken out of its block but is still called active. That nothing is after infinity tells the planner that it is a
+  // range, and a small one: else it expects a third of all that is delegated, and reads all of it.
   const reading = tx<Room>`
     select w.address as wallet, (room_sun - waiting.sun - later.sun - uncovered.sun)::bigint as room_sun,
            carries - 2 * waiting.count - later.count as carries
@@ -116,7 +117,7 @@ export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
       lateral (
         select coalesce(sum(stake_sun), 0) as sun, count(*) from delegation as d
         where d.wallet = w.address and d.resource = w.resource and d.state = 'active'
-          and d.delegated_at > w.block_time) as later,
+          and d.delegated_at > w.block_time and d.delegated_at < 'infinity') as later,
       lateral (
         select coalesce(sum(stake_sun), 0) as sun from attempt as a join delegation as d on d.attempt_id = a.id
         where a.uncovered and a.state in ('signed', 'sent') and d.wallet = w.address and d.resource = w.resource
