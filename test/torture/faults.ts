@@ -3,7 +3,9 @@
 // to rest, nothing that was accepted may be missing, and the outsider's check must find nothing.
 
 import { spawn } from 'node:child_process'
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { crashPoints, serverCrashPoints } from './crash_points.ts'
@@ -62,7 +64,10 @@ const resetServer: Deed = async (stand) => {
 }
 
 /** A proxy between service and database. */
-async function withDatabaseProxy(deed: (proxy: Relay, ...rest: Parameters<Deed>) => Promise<string>) {
+async function withDatabaseProxy(
+  deed: (proxy: Relay, ...rest: Parameters<Deed>) => Promise<string>,
+  options: StandOptions = {},
+) {
   const proxy = new Relay({ host: '127.0.0.1', port: 0 })
   const port = await proxy.listen()
   const through = (url: string) => {
@@ -72,9 +77,32 @@ async function withDatabaseProxy(deed: (proxy: Relay, ...rest: Parameters<Deed>)
     return address.toString()
   }
   try {
-    return await underLoad({ through }, (...rest) => deed(proxy, ...rest))
+    return await underLoad({ ...options, through }, (...rest) => deed(proxy, ...rest))
   } finally {
     await proxy.close()
+  }
+}
+
+/** The whole server ends at once, as `pg_ctl stop -m immediate` does it, and is started again: it recovers from its log. */
+async function restartedServer() {
+  const restarts = 4
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-torture-pg-'))
+  try {
+    return await withDatabaseProxy(
+      async (_, stand) => {
+        for (let i = 0; i < restarts; i++) {
+          await delay(1_500)
+          const [pid] = (await readFile(join(folder, 'data/postmaster.pid'), 'utf8')).split('\n')
+          process.kill(Number(pid), 'SIGQUIT')
+          if (!(await stand.reviveServer())) throw new Error('the server did not end')
+        }
+        await delay(1_500)
+        return `${restarts} immediate restarts`
+      },
+      { postgres_folder: folder },
+    )
+  } finally {
+    await rm(folder, { recursive: true, force: true })
   }
 }
 
@@ -178,6 +206,7 @@ async function noMount(): Promise<string | undefined> {
 
 export const SCENARIOS: Record<string, Scenario> = {
   'server reset': { run: () => underLoad({}, resetServer) },
+  'server restarted': { run: restartedServer },
   'database cut off': {
     run: () =>
       withDatabaseProxy(async (proxy) => {
