@@ -11,7 +11,7 @@ const FLOORS = [
   ['lib', 'flow'],
   ['tron'],
   ['http', 'ledger', 'chain', 'lists', 'providers'],
-  ['customers', 'events'],
+  ['customers'],
   ['aml'],
   ['market'],
   ['subscriptions', 'treasury'],
@@ -22,8 +22,6 @@ const ROOF = FLOORS.length
 /** What stands beside src/, and the folders that it may import from besides its own. */
 const BESIDE: Record<string, readonly string[]> = {
   devchain: ['src/tron'],
-  sdk: [],
-  dashboard: ['sdk'],
 }
 
 /** Who may read the time, wait, or draw at random, and why. */
