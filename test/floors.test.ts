@@ -179,7 +179,7 @@ test('an import that goes up, sideways, outside or in a circle is named by file 
   const bad = [
     parseSource('src/lib/a.ts', `// up\nimport type { Order } from '../market/orders.ts'`),
     parseSource('src/market/orders.ts', `import { a } from '../lib/a.ts'\nexport { b } from '../market/b.ts'`),
-    parseSource('src/events/a.ts', `const late = () => import('../customers/a.ts')`),
+    parseSource('src/treasury/a.ts', `const late = () => import('../subscriptions/a.ts')`),
     parseSource('src/aml/a.ts', `import { start } from '../../devchain/start.ts'`),
     parseSource('devchain/start.ts', `import { connect } from '../src/lib/sql.ts'`),
     parseSource('src/app.ts', `import { a } from './market/orders.ts'\nimport { config } from './config.ts'`),
@@ -187,7 +187,7 @@ test('an import that goes up, sideways, outside or in a circle is named by file 
   ]
   assert.deepEqual(wrongImports(bad), [
     'src/lib/a.ts:2 imports src/market/orders.ts: goes up',
-    'src/events/a.ts:1 imports src/customers/a.ts: goes sideways',
+    'src/treasury/a.ts:1 imports src/subscriptions/a.ts: goes sideways',
     'src/aml/a.ts:1 imports devchain/start.ts: leaves src',
     'devchain/start.ts:1 imports src/lib/sql.ts: devchain may import from devchain, src/tron only',
     'a circle: src/lib/a.ts -> src/market/orders.ts -> src/lib/a.ts',
