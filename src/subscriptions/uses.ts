@@ -61,7 +61,7 @@ type Served = Subscription & {
 
 /** The subscription, when it had supplied the address before the block and had not ended. */
 async function findServed(tx: Tx, id: string, block: StoredBlock): Promise<Served | undefined> {
-  await tx`select 1 from subscription where id = ${id} for update`
+  void tx`select 1 from subscription where id = ${id} for update`
   const [served] = await tx<Served>`
     select s.*, plan.key as plan_key, plan.energy_per_transaction, plan.transactions_limit as plan_transactions_limit,
            plan.included, plan.price_sun
@@ -85,18 +85,21 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: Used): Promise<
   const { tx_id, energy } = use
   const served = await findServed(tx, id, block)
   if (!served) return
-  const again = await tx`
-    update subscription_use set block_number = ${block.number} where subscription_id = ${id} and tx_id = ${tx_id} returning 1`
+  const account = customerAccount(served.customer_id)
+  const [again, free_sun = 0n] = await Promise.all([
+    tx`
+      update subscription_use set block_number = ${block.number}
+      where subscription_id = ${id} and tx_id = ${tx_id} returning 1`,
+    spendable(tx, account),
+  ])
   if (again.length > 0) return
   // The service sees the first supply and the first use together.
   if (served.state === 'pending') await activateAll(tx, clock, [served])
-  const account = customerAccount(served.customer_id)
-  const free_sun = (await spendable(tx, account)) ?? 0n
   const { transactions, price_sun } = priceUse(served, energy)
   const paid = price_sun <= free_sun
   const charged_sun = paid ? price_sun : 0n
   const now = clock.now()
-  await tx`
+  void tx`
     insert into subscription_use (subscription_id, tx_id, energy, transactions, charged_sun, used_at, block_number)
     values (${id}, ${tx_id}, ${energy}, ${transactions}, ${charged_sun}, ${now}, ${block.number})`
   if (charged_sun > 0n) {
@@ -109,12 +112,13 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: Used): Promise<
   const used_up = limit > 0 && served.transactions_used + transactions >= limit
   const ended = !paid ? 'stopped' : used_up ? 'expired' : null
   const reason = !paid ? 'a transaction could not be paid' : 'its transactions are used up'
-  await tx`
+  // Not waited for: the transaction waits for its statements.
+  void tx`
     update subscription set transactions_used = transactions_used + ${transactions}, energy_used = energy_used + ${energy},
       total_sun = total_sun + ${charged_sun}, look_at = ${now}
     where id = ${id}`
   if (ended !== null) {
-    await tx`
+    void tx`
       update subscription set state = ${ended}, reason = ${reason}, stopped_at = ${block.time}
       where id = ${id} and state = 'active'`
   }
