@@ -22,7 +22,6 @@ const BATCH_MAX = 500
 type OpenKey = {
   customer: Customer
   secret: string
-  key_v2: Uint8Array
   require_v2: boolean
   networks: BlockList | undefined
   read_at_ms: number
@@ -98,7 +97,6 @@ function openKey(row: SealedKey, seal: Seal, now: Date): OpenKey {
   return {
     customer: { customer_id, key_id: id, scopes: scopes ?? undefined, daily_cap_sun: daily_cap_sun ?? undefined },
     secret,
-    key_v2: keyV2(secret),
     require_v2,
     networks: allowed_networks ? networkList(allowed_networks) : undefined,
     read_at_ms: now.getTime(),
@@ -114,7 +112,7 @@ function passes(key: OpenKey, credentials: Credentials, now: Date): boolean {
   const signed_v2 =
     signature === undefined
       ? !key.require_v2
-      : isSignatureV2(signature, key.key_v2, { timestamp, nonce, method, path, body }, now)
+      : isSignatureV2(signature, keyV2(key.secret), { timestamp, nonce, method, path, body }, now)
   const from_allowed = key.networks === undefined || isListed(key.networks, ip)
   return signed && signed_v2 && from_allowed
 }
