@@ -153,10 +153,24 @@ test('a list that has lost more than half of its entries is loaded only when tha
   await json('lists', 'import', 'operator', file)
   await write(4)
   assert.deepEqual(await type('lists', 'import', 'operator', file), {
-    ...{ code: 1, out: '', err: 'It has 4 entries where it had 10 before.\n' },
+    ...{ code: 1, out: '', err: `operator from ${file} was not loaded: It has 4 entries where it had 10 before.\n` },
   })
   const [loaded] = await json<Loaded[]>('lists', 'import', 'operator', file, '--shrink')
   assert.equal(loaded!.removed, 6)
+})
+
+test('an entry that a file has twice counts once, where it is loaded as where it is shown', async (t) => {
+  const { json } = await quietDesk(t)
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-lists-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const file = join(folder, 'list.csv')
+  const row = `${address(1)},mixer\n`
+  await writeFile(file, `address,category\n${row}${row}${address(2)},mixer\n`)
+  const [loaded] = await json<Loaded[]>('lists', 'import', 'operator', file)
+  const [again] = await json<Loaded[]>('lists', 'import', 'operator', file)
+  const shown = await json<{ list: string; entries: number | null }[]>('lists', 'show')
+  assert.deepEqual([loaded!.entries, loaded!.added, again!.entries, again!.changed], [2, 2, 2, false])
+  assert.equal(shown.find(({ list }) => list === 'operator')!.entries, 2)
 })
 
 test('the commands that the guide to screening shows exist', async () => {

@@ -8,7 +8,7 @@ import { LISTS, openList, readList, type Source } from '../aml/lists.ts'
 import { Outage } from '../lib/fault.ts'
 import type { Sql } from '../lib/sql.ts'
 import type { Reading } from '../lists/entries.ts'
-import { type Operator, perform, refusal, sentence } from './actions.ts'
+import { type Operator, perform, Refused, refusal, sentence } from './actions.ts'
 import {
   change,
   command,
@@ -54,6 +54,8 @@ async function requireSet(sql: Sql, number: number): Promise<number> {
   return number
 }
 
+const notLoaded = ({ list, origin }: Source, why: string) => refusal(`${list} from ${origin} was not loaded: ${why}`)
+
 /** Reads a list whole, and only then begins to write. What is wrong with it is told in one sentence. */
 async function read(needs: Needs, source: Source): Promise<Reading> {
   const kilobytes = (bytes: number) => Math.ceil(bytes / 1_000)
@@ -66,7 +68,7 @@ async function read(needs: Needs, source: Source): Promise<Reading> {
     })
   } catch (thrown) {
     if (thrown instanceof Outage || !(thrown instanceof Error)) throw thrown
-    throw refusal(`${source.list} from ${source.origin} was not loaded: ${thrown.message}`)
+    throw notLoaded(source, thrown.message)
   } finally {
     needs.progress('')
   }
@@ -80,8 +82,11 @@ async function load(needs: Needs, source: Source, loading: LoadingOf) {
   const { operator, action, may_shrink } = loading
   return perform(needs, { operator, action }, async (tx, loaded_at) => {
     const from = { list, origin, passed_over, loaded_at, loaded_by: operator.made_by, may_shrink }
-    const { version_id, ...published } = await sentence(publishList(tx, from, entries))
-    const result = { list, ...published, entries: entries.length, passed_over }
+    const publishing = sentence(publishList(tx, from, entries)).catch((thrown: unknown) => {
+      throw thrown instanceof Refused ? notLoaded(source, thrown.message) : thrown
+    })
+    const { version_id, ...published } = await publishing
+    const result = { list, ...published, passed_over }
     const after = { version: version_id, label_set: published.label_set, origin }
     return { result, actions: published.changed ? [{ subject: `list:${list}`, before: null, after }] : [] }
   })

@@ -26,7 +26,15 @@ export type Loading = {
   may_shrink?: boolean
 }
 
-export type Published = { label_set: number; version_id: bigint; added: number; removed: number; changed: boolean }
+/** `entries`: of the version, each counted once however often the file has it. */
+export type Published = {
+  label_set: number
+  version_id: bigint
+  added: number
+  removed: number
+  changed: boolean
+  entries: number
+}
 
 /** Everything that counts of an entry, as one line of text. */
 function lineOf(entry: ListEntry): string {
@@ -53,7 +61,14 @@ export async function publishList(tx: Tx, loading: Loading, entries: readonly Li
     select v.id as version_id, v.sha256, v.entries from label_set_version as s join list_version as v on v.id = s.version_id
     where s.label_set = ${before} and v.list = ${loading.list}`
   if (same?.sha256 === sha256) {
-    return { label_set: before, version_id: same.version_id, added: 0, removed: 0, changed: false }
+    return {
+      label_set: before,
+      version_id: same.version_id,
+      added: 0,
+      removed: 0,
+      changed: false,
+      entries: lines.length,
+    }
   }
   if (lines.length === 0 && !loading.may_shrink) throw new Error('It has no entry for an address of this network.')
   if (same && !loading.may_shrink && lines.length * 2 < same.entries)
@@ -66,7 +81,7 @@ export async function publishList(tx: Tx, loading: Loading, entries: readonly Li
   )
   const number = await insertSet(tx, { before, replaced: same?.version_id ?? 0n, version_id, loading })
   const difference = await differenceOf(tx, same?.version_id ?? 0n, version_id)
-  return { label_set: number, version_id, added: difference.added, removed: difference.removed, changed: true }
+  return { label_set: number, version_id, ...difference, changed: true, entries: lines.length }
 }
 
 function requireSound({ address, category, confidence, entity, reference }: ListEntry): void {

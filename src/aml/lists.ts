@@ -29,7 +29,7 @@ export type Download = (
 
 export type Needs = { sql: Sql; clock: Clock; download: Download }
 
-export type Loaded = Published & { entries: number; passed_over: number }
+export type Loaded = Published & { passed_over: number }
 
 /** Called as bytes are read. */
 export type Progress = (bytes_read: number, bytes_expected: number | undefined) => void
@@ -60,7 +60,7 @@ export async function importList(
   const { entries, passed_over } = await readList(from, progress)
   const loading = { list, origin, passed_over, loaded_at: clock.now(), loaded_by }
   const published = await sql.begin((tx) => publishList(tx, loading, entries))
-  return { ...published, entries: entries.length, passed_over }
+  return { ...published, passed_over }
 }
 
 /** Opens the newest version of a list at its publisher. Throws a sentence when the list has no address to load it from. */

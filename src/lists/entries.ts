@@ -53,10 +53,13 @@ export function readInstant(text: string | undefined, where: string): Date | und
       ? given.replace(' ', 'T') + (ZONE.test(given) ? '' : 'Z')
       : ''
   const at = new Date(iso)
-  if (Number.isNaN(at.getTime()))
+  if (Number.isNaN(at.getTime()) || !isDay(iso.slice(0, 10)))
     throw new Error(`${where}: "${given}" is not a date like 2026-01-31 or 2026-01-31T12:00:00Z.`)
   return at
 }
+
+/** Date counts the 31st of a shorter month on into the next one. */
+const isDay = (text: string) => new Date(`${text}T00:00:00Z`).getUTCDate() === Number(text.slice(8))
 
 const LINE_MAX = 16_000_000
 

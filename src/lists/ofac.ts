@@ -77,6 +77,9 @@ class Listing {
   }
 }
 
+const notTheList = (broken: Error | undefined) =>
+  new Error(`This is not the SDN list${broken ? `: ${broken.message.replace(/\.$/, '')}` : ''}.`)
+
 export const readSdn: ListReader = async (bytes) => {
   const parser = new SaxesParser({ xmlns: false })
   const listing = new Listing()
@@ -87,12 +90,13 @@ export const readSdn: ListReader = async (bytes) => {
   })
   parser.on('opentag', (tag) => listing.open(tag as SaxesTagPlain))
   parser.on('text', (text) => listing.write(text))
+  parser.on('cdata', (text) => listing.write(text))
   parser.on('closetag', () => listing.close())
   for await (const chunk of bytes) {
     parser.write(decoder.decode(chunk, { stream: true }))
-    if (broken) throw new Error(`This is not the SDN list: ${broken.message}.`)
+    if (broken) throw notTheList(broken)
   }
   parser.close()
-  if (broken || !listing.seen_root) throw new Error(`This is not the SDN list${broken ? `: ${broken.message}` : ''}.`)
+  if (broken || !listing.seen_root) throw notTheList(broken)
   return listing.collected()
 }

@@ -74,6 +74,11 @@ test('it does not matter how the SDN list is cut into chunks', async () => {
   )
 })
 
+test('an address of the SDN list that is written as character data is not lost', async () => {
+  const written = SDN.replace(A, `<![CDATA[${A}]]>`).replace(B, `${B.slice(0, 9)}<!-- -->${B.slice(9)}`)
+  assert.deepEqual(await read(readSdn, written), await read(readSdn, SDN))
+})
+
 test('a broken or foreign file is not taken for the SDN list', async () => {
   await assert.rejects(read(readSdn, SDN.slice(0, 900)), /not the SDN list/)
   await assert.rejects(read(readSdn, '<html><body>Forbidden</body></html>'), /not the SDN list/)
@@ -108,6 +113,8 @@ test("a mistake in the operator's table is told with its line, and nothing is ta
   await assert.rejects(rows('Txyz,mixer,,,'), /line 3: "Txyz" is not an address/)
   await assert.rejects(rows(`${B},nonsense,,,`), /line 3: there is no category "nonsense"/)
   await assert.rejects(rows(`${B},mixer,120,,`), /line 3: the confidence "120"/)
+  for (const odd of ['1e2', '0x20', '-1', '50.0', '+5'])
+    await assert.rejects(rows(`${B},mixer,${odd},,`), /line 3: the confidence/, odd)
   await assert.rejects(rows(`${B},mixer,,yesterday,`), /line 3: "yesterday" is not a date/)
   await assert.rejects(rows(`${B},mixer,,2026-01-02,2026-01-01`), /line 3: valid_to is not after/)
 })
@@ -204,6 +211,9 @@ test('a bare date is its midnight in UTC, and an offset is an offset', () => {
   assert.equal(readInstant(' ', 'x'), undefined)
   assert.throws(() => readInstant('01/03/2026', 'x'), /not a date/)
   assert.throws(() => readInstant('2026-13-01', 'x'), /not a date/)
+  assert.equal(readInstant('2028-02-29', 'x')?.toISOString(), '2028-02-29T00:00:00.000Z')
+  for (const no_such_day of ['2026-02-29', '2026-02-31', '2026-04-31T10:00:00+02:00', '2026-11-31 10:00'])
+    assert.throws(() => readInstant(no_such_day, 'x'), /not a date/, no_such_day)
 })
 
 test('every other name of a category leads to one that exists', () => {

@@ -60,7 +60,7 @@ export const readOperatorTable: ListReader = async (bytes) => {
 function readConfidence(text: string, where: string): number {
   if (text === '') return 100
   const confidence = Number(text)
-  if (!Number.isInteger(confidence) || confidence < 0 || confidence > 100)
+  if (!/^\d{1,3}$/.test(text) || confidence > 100)
     throw new Error(`${where}: the confidence "${text}" is not a whole number from 0 to 100.`)
   return confidence
 }
