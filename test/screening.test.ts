@@ -314,7 +314,8 @@ test('providers answer where the policy says so: in order, or all and the worst 
   const policy = await desk.json<Policy>('aml', 'policy')
   const publish = async (routes: Policy['routes']) => {
     await writeFile(join(folder, 'p.json'), JSON.stringify({ ...policy, routes: { ...policy.routes, ...routes } }))
-    await desk.json('aml', 'publish', join(folder, 'p.json'))
+    const { out } = await desk.type('aml', 'publish', join(folder, 'p.json'))
+    assert.match(out, /No provider is called first: asking it fails\.$/m)
     await world.advance(3)
   }
   await publish({

@@ -260,6 +260,18 @@ test('with the past read from the node, the index is that of one that was there 
   assert.ok(facts.factors.some(({ path }) => path.length > 0))
 })
 
+test('a beginning that is later than that of the index is refused: nothing that is known is given up', async (t) => {
+  const world = await makeScreeningWorld(t)
+  const { sql, node } = world
+  await world.settle()
+  const { first_block, index } = world.process.generations.current()!
+  const from = (from_number: number) =>
+    backfill({ sql, node, tokens: new Set([USDT]) }, { from_number, made_by: 'me', made_at: world.clock.now() })
+  for (const later of [first_block + 1, index.block_number + 1_000_000])
+    await assert.rejects(from(later), new RegExp(`^Error: The index begins with block ${first_block} already\\.$`))
+  assert.equal((await from(first_block)).first_number, first_block)
+})
+
 /** A second service on the same chain, which begins to follow it now. */
 async function lateWorld(world: ScreeningWorld) {
   const late = await world.another()

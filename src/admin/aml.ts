@@ -6,11 +6,12 @@ import { backfill, setReach } from '../aml/backfill.ts'
 import { makeEntry, withdrawEntry } from '../aml/entries.ts'
 import { readEvidence } from '../aml/evidence.ts'
 import { listStates } from '../aml/label_sets.ts'
-import { currentPolicy, publishPolicy } from '../aml/policy.ts'
+import { currentPolicy, EMBEDDED, type Policy, publishPolicy } from '../aml/policy.ts'
 import { replayCheck, stateAt } from '../aml/replay.ts'
 import { reportJson, reportPage } from '../aml/report.ts'
 import { levelChanges, unwatch, watch } from '../aml/watches.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
+import { PROVIDERS } from '../providers/configured.ts'
 import { USDT } from '../tron/tokens.ts'
 import { misuse, type Operator, perform, refusal, sentence } from './actions.ts'
 import {
@@ -245,6 +246,12 @@ async function readJson(file: string): Promise<unknown> {
   }
 }
 
+/** Names in a policy's routes that are no provider's. */
+function strangersIn({ routes }: Policy): string[] {
+  const named = new Set(Object.values(routes).flatMap(({ use }) => use))
+  return [...named].filter((name) => name !== EMBEDDED && !PROVIDERS.includes(name))
+}
+
 const policies = [
   command({
     words: 'aml policy',
@@ -262,7 +269,9 @@ const policies = [
         const before = await currentPolicy(tx)
         const version = await sentence(publishPolicy(tx, { body, published_by, published_at }))
         const after = await currentPolicy(tx)
-        const note = 'Checks from now on follow it.'
+        const strange = strangersIn(after)
+        const missed = strange.length === 0 ? '' : ` No provider is called ${strange.join(' or ')}: asking it fails.`
+        const note = `Checks from now on follow it.${missed}`
         return { result: { value: after, note }, actions: [{ subject: `policy:${version}`, before, after }] }
       })
     },

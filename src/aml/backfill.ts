@@ -9,6 +9,7 @@ import type { Sql, Tx } from '../lib/sql.ts'
 import type { Address } from '../tron/address.ts'
 import type { Node } from '../tron/node.ts'
 import { assetsOf, recordEarlier, supplyOf } from './flow_log.ts'
+import { newestInput } from './generations.ts'
 
 export type Needs = { sql: Sql; node: Node; tokens: ReadonlySet<Address> }
 
@@ -22,14 +23,15 @@ const PORTION = 99
 /** Receipts asked for at a time: the node has others to serve. */
 const AT_ONCE = 8
 
-/** Reads blocks from `from_number` on, and has the index computed from there. Throws a sentence when nothing is followed yet
- *  or the node's past is not that of the log; Outage when the node does not answer. */
+/** Reads blocks from `from_number` on, and has the index computed from there. Throws a sentence when nothing is followed
+ *  yet, the index begins earlier already, or the node's past is not that of the log; Outage when the node does not answer. */
 export async function backfill(
   needs: Needs,
   wanted: { from_number: number; made_by: string; made_at: Date },
   progress: Progress = () => {},
 ): Promise<Backfilled> {
   const { sql, node, tokens } = needs
+  await requireEarlier(sql, wanted.from_number)
   const assets = await assetsOf(needs)
   const supplies = new Map<Address, bigint>()
   for (const token of tokens) supplies.set(token, await supplyOf(node, token))
@@ -51,6 +53,13 @@ export async function backfill(
     })
   }
   return { ...(await setReach(sql, { ...wanted, reason: 'the past was read' })), blocks }
+}
+
+/** An index that began later than the one in use would forget what that knows; beyond the chain it would know nothing. */
+async function requireEarlier(sql: Sql, from_number: number): Promise<void> {
+  const first_number = (await newestInput(sql))?.first_number
+  if (first_number !== undefined && from_number > first_number)
+    throw new Error(`The index begins with block ${first_number} already.`)
 }
 
 type Lowest = { number: number; id: string }

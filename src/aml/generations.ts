@@ -116,7 +116,7 @@ async function saveWhenDue(needs: Needs, generation: Generation, { behind }: { b
 type Input = { label_set: number; reach: number; first_number: number; generation: number | null }
 
 /** The newest; undefined while there is no block. */
-async function newestInput(sql: Sql): Promise<Input | undefined> {
+export async function newestInput(sql: Sql): Promise<Input | undefined> {
   const [row] = await sql<Omit<Input, 'first_number'> & { first_number: bigint | null }>`
     with wanted as (
       select (select number from label_set order by number desc limit 1) as label_set,

@@ -94,6 +94,7 @@ test('when nobody can answer the check fails, is released, and what was said is 
   })
   const check = await world.ask(asked)
   assert.deepEqual([check.state, check.error, check.risk_score], ['failed', 'provider_permanent', null])
+  await assert.rejects(replayCheck(world.sql, check.id), /is failed: there is no answer to do again/)
   assert.equal(await spendable(world.sql, customerAccount(asked.customer_id)), 10n * TRX)
   const kept = await world.sql<{ body: Buffer }>`select body from aml_answer where check_id = ${check.id} order by id`
   assert.deepEqual(
@@ -175,6 +176,13 @@ test('a policy with an unsound route is refused', async (t) => {
     { direct: {} },
     { direct: [null] },
     { medium_from: 80 },
+    { refuse_blacklisted_recievers: true },
+    { weights: { ...SHIPPED_POLICY.weights, mixxer: 100 } },
+    { severe: ['mixer', 'scam', 'mixer'] },
+    { direct: [{ ...SHIPPED_POLICY.direct[0], score: 80 }] },
+    { routes: { 'TRX/address': { use: ['embedded', 'embedded'], mode: 'maximum' } } },
+    { routes: { 'TRX/address': { use: ['embedded'], mode: 'first', network: 'TRX' } } },
+    { routes: { 'DOGE/address': { use: ['amlbot'], mode: 'first' } } },
   ]
   for (const part of broken) {
     await assert.rejects(publish({ ...SHIPPED_POLICY, ...part }), (thrown: Error) => thrown.constructor === Error)

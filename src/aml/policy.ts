@@ -5,6 +5,7 @@
 import { CATEGORIES, categoryNumber } from '../flow/categories.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
+import { NETWORKS } from './networks.ts'
 
 /** A floor acts when a share reaches `share_bp` (hundredths of a percent) and an amount `usd`; it is points, 0 to 100. */
 export type Floor = { share_bp: number; usd: number; points: number }
@@ -86,6 +87,8 @@ export type Group = 'low' | 'medium' | 'high'
 /** The group of a weight: above 0.25 medium, from 0.75 on high. */
 export const groupOf = (weight: number): Group => (weight >= 75 ? 'high' : weight > 25 ? 'medium' : 'low')
 
+const FLOORS = ['direct', 'indirect', 'combined', 'direct_amount', 'destination'] as const
+
 /** Throws one sentence when the body is not a whole policy. */
 export function requirePolicy(body: unknown, version: number): Policy {
   if (typeof body !== 'object' || body === null) throw new Error('A policy is an object.')
@@ -110,7 +113,7 @@ export function requirePolicy(body: unknown, version: number): Policy {
   for (const name of ['medium_from', 'high_from', 'full_confidence'] as const) requireWhole(policy[name], 100, name)
   if (policy.full_confidence === 0) throw new Error('full_confidence is 0.')
   if (policy.medium_from > policy.high_from) throw new Error('medium_from is above high_from.')
-  for (const name of ['direct', 'indirect', 'combined', 'direct_amount', 'destination'] as const) {
+  for (const name of FLOORS) {
     for (const floor of policy[name]) {
       if (kindOf(floor) !== 'object') throw new Error(`The policy has no proper ${name}.`)
       const { share_bp, usd, points } = floor
@@ -136,6 +139,31 @@ function requireWhole(value: unknown, max: number, what: string): void {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0 || value > max) {
     throw new Error(`In the policy, ${what} is not a whole number from 0 to ${max}.`)
   }
+}
+
+/** What is misspelt or said twice would be in force without a word, or not be. Throws one sentence. */
+function requireNothingOdd(policy: Policy): void {
+  requireKnown('The policy', policy, SHIPPED_POLICY)
+  requireKnown('The policy, in its weights,', policy.weights, SHIPPED_POLICY.weights)
+  requireOnce('severe', policy.severe)
+  for (const [key, route] of Object.entries(policy.routes)) {
+    requireKnown(`The route ${key}`, route, SHIPPED_POLICY.routes['TRX/address']!)
+    requireOnce(key, route.use)
+    if (!Object.hasOwn(NETWORKS, key.split('/')[0]!)) throw new Error(`The route ${key} is for no network known here.`)
+  }
+  for (const name of FLOORS) {
+    for (const floor of policy[name]) requireKnown(`A floor of ${name}`, floor, SHIPPED_POLICY.direct[0]!)
+  }
+}
+
+function requireKnown(what: string, given: object, known: object): void {
+  const name = Object.keys(given).find((one) => !Object.hasOwn(known, one))
+  if (name !== undefined) throw new Error(`${what} has "${name}", which means nothing here.`)
+}
+
+function requireOnce(what: string, names: readonly string[]): void {
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice !== undefined) throw new Error(`In the policy, ${what} has ${twice} twice.`)
 }
 
 /** A policy by its version. Throws when there is none. */
@@ -170,7 +198,8 @@ export function policyReader({ sql, clock }: { sql: Sql; clock: Clock }): () => 
   }
 }
 
-/** Publishes a policy: checks made from now on follow it. Returns its version. Throws one sentence when it is not whole. */
+/** Publishes a policy: checks made from now on follow it. Returns its version. Throws one sentence when it is not whole, or
+ *  has something that a policy does not have. */
 export async function publishPolicy(
   tx: Tx,
   wanted: { body: unknown; published_by: string; published_at: Date },
@@ -179,6 +208,7 @@ export async function publishPolicy(
   const current = await currentPolicy(tx)
   const version = current.version + 1
   const policy = requirePolicy(wanted.body, version)
+  requireNothingOdd(policy)
   await tx`
     insert into policy (version, body, published_at, published_by)
     values (${version}, ${JSON.stringify(policy)}, ${wanted.published_at}, ${wanted.published_by})`

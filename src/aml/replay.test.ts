@@ -71,8 +71,19 @@ test('an answer that was tampered with does not come out the same', async (t) =>
   world.send(world.person(), someone, TRX)
   await world.settle()
   const { id } = await world.ask({ customer_id, address: someone.address })
-  await world.sql`update aml_check set risk_score = '1.0' where id = ${id}`
+  assert.equal((await replayCheck(world.sql, id)).same, true)
+  const { risk_score, risk_factors } = await world.check(id)
+  const write = (score: string | null, factors: readonly object[]) =>
+    world.sql`update aml_check set risk_score = ${score}, risk_factors = ${JSON.stringify(factors)} where id = ${id}`
+  await write('1.0', risk_factors)
   assert.equal((await replayCheck(world.sql, id)).same, false)
+  await write(
+    risk_score,
+    risk_factors.map((factor) => ({ ...factor, name: 'payment' })),
+  )
+  assert.equal((await replayCheck(world.sql, id)).same, false)
+  await write(risk_score, risk_factors)
+  assert.equal((await replayCheck(world.sql, id)).same, true)
   await assert.rejects(world.sql`update aml_evidence set canonical = '{}' where check_id = ${id}`, /append-only/)
   await assert.rejects(replayCheck(world.sql, 'nothing'), /There is no check nothing/)
 })

@@ -2,6 +2,7 @@
 // knew, and the screening is made once more. The evidence must come out the same, byte for byte; if it does not, either
 // something was tampered with or this program computes differently than the one that answered.
 
+import { isDeepStrictEqual } from 'node:util'
 import { stateHash } from '../flow/checkpoint.ts'
 import { applyBlock, CarriedWriter, countTransfers } from '../flow/log.ts'
 import type { Sql } from '../lib/sql.ts'
@@ -11,7 +12,8 @@ import { blocksAfter } from './flow_log.ts'
 import { describeGeneration, type Generation, restore } from './generations.ts'
 import { listsOfSet } from './label_sets.ts'
 import { transferReader } from './paths.ts'
-import { readPolicy } from './policy.ts'
+import { EMBEDDED, readPolicy } from './policy.ts'
+import type { Outcome } from './scoring.ts'
 import { type Bench, ENGINE, screenAddress, screenTransfers } from './screening.ts'
 
 export type Replayed = {
@@ -41,8 +43,9 @@ export async function replayCheck(
 ): Promise<Replayed> {
   const [check] = await sql<Check>`select * from aml_check where id = ${check_id}`
   if (!check) throw new Error(`There is no check ${check_id}.`)
-  if (check.state !== 'completed' || check.provider !== 'embedded')
-    throw new Error(`Check ${check_id} was not answered by the embedded engine.`)
+  if (check.state !== 'completed')
+    throw new Error(`Check ${check_id} is ${check.state}: there is no answer to do again.`)
+  if (check.provider !== EMBEDDED) throw new Error(`Check ${check_id} was not answered by the embedded engine.`)
   const evidence = await readEvidence(sql, check_id)
   if (!evidence) throw new Error(`The evidence of check ${check_id} is not kept any more.`)
   const then = JSON.parse(evidence.canonical) as Then
@@ -62,9 +65,13 @@ export async function replayCheck(
   return { check_id, same, evidence_sha256: evidence.sha256, replayed_sha256, canonical: screened.evidence }
 }
 
-function agrees(check: Check, outcome: { score: string; level: string; blacklist: boolean }): boolean {
+/** Whether the check says, in what its customer reads, what came out now. */
+function agrees(check: Check, outcome: Outcome): boolean {
   return (
-    check.risk_score === outcome.score && check.risk_level === outcome.level && check.blacklist === outcome.blacklist
+    check.risk_score === outcome.score &&
+    check.risk_level === outcome.level &&
+    check.blacklist === outcome.blacklist &&
+    isDeepStrictEqual(check.risk_factors, outcome.factors)
   )
 }
 

@@ -6,6 +6,9 @@ import { type GuardOptions, guarded } from './guard.ts'
 import { misttrack } from './misttrack.ts'
 import type { Outside, Provider } from './provider.ts'
 
+/** Those that are built in; each is asked under its name. */
+export const PROVIDERS: readonly string[] = ['amlbot', 'misttrack', 'chainalysis']
+
 /** What each of them knows us by; undefined: we have no access. */
 export type ProviderKeys = {
   amlbot: { access_id: string; access_key: string } | undefined
