@@ -11,6 +11,7 @@ import { stateHash } from '../flow/checkpoint.ts'
 import { drain } from '../lib/step.ts'
 import { diffSets, listStates } from './label_sets.ts'
 import { importList, LISTS, refreshStep } from './lists.ts'
+import { stateAt } from './replay.ts'
 
 const hashOf = ({ generations }: ScreeningProcess) => stateHash(generations.current()!.index)
 
@@ -94,6 +95,38 @@ test('a process that starts takes up the newest checkpoint, and comes to the sam
   await world.settle()
   await world.drain(started)
   assert.equal(hashOf(started), hashOf(world.process))
+})
+
+test('a checkpoint that is broken or not there is passed over: the one before it, or the log, leads to the same', async (t) => {
+  const world = await makeScreeningWorld(t, { checkpoint_transfers: 5 })
+  const { sql } = world
+  const people = Array.from({ length: 5 }, () => world.person())
+  for (let i = 0; i < 3; i++) {
+    traffic(world, people)
+    await world.settle()
+  }
+  const hash = hashOf(world.process)
+  const saved = await sql<{ number: bigint }>`select number from flow_checkpoint order by number desc`
+  assert.equal(saved.length, 2)
+  const comesToTheSame = async (what: string) => {
+    const started = world.startProcess()
+    await world.drain(started)
+    assert.equal(hashOf(started), hash, what)
+    assert.equal((await stateAt(sql, undefined)).state_sha256, hash, what)
+  }
+  const [newest, older] = saved as [{ number: bigint }, { number: bigint }]
+  await sql`
+    update flow_checkpoint_part set bytes = set_byte(bytes, octet_length(bytes) - 20, get_byte(bytes, octet_length(bytes) - 20) # 1)
+    where number = ${newest.number}`
+  await comesToTheSame('a bit is another')
+  await sql`update flow_checkpoint_part set bytes = substring(bytes for 3) where number = ${older.number}`
+  await comesToTheSame('cut off')
+  await sql`delete from flow_checkpoint_part`
+  await comesToTheSame('without its parts')
+  await world.publish('operator', [{ address: world.person('late').address, category: 'mixer' }])
+  await world.drain()
+  assert.equal(world.process.generations.current()!.label_set, 1)
+  assert.equal(hashOf(world.process), hash, 'under labels that touch nothing')
 })
 
 test('while the next generation is computed, checks are answered from the one in use', async (t) => {

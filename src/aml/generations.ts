@@ -5,7 +5,7 @@
 
 import type { Category } from '../flow/categories.ts'
 import { categoryNumber } from '../flow/categories.ts'
-import { readCheckpoint, writeCheckpoint } from '../flow/checkpoint.ts'
+import { BrokenCheckpoint, readCheckpoint, writeCheckpoint } from '../flow/checkpoint.ts'
 import { FlowIndex } from '../flow/flow_index.ts'
 import { readHolding } from '../flow/holdings.ts'
 import type { Kind, Label } from '../flow/labels.ts'
@@ -198,11 +198,8 @@ async function beginGeneration(needs: Needs, number: number, used: Generation | 
   const { sql } = needs
   const begun = await describeGeneration(sql, number)
   const { labels } = begun
-  const own = await newestCheckpoint(sql, number)
-  if (own !== undefined) {
-    const position = await restore(sql, { generation: number, number: own }, labels)
-    return { ...begun, ...position, saved_sequence: position.index.sequence }
-  }
+  const own = await restoreNewest(sql, number, { labels })
+  if (own) return { ...begun, ...own, saved_sequence: own.index.sequence }
   const common = used && used.first_block === begun.first_block && (await inCommon(needs, used, begun))
   return common ? { ...begun, ...common } : begun
 }
@@ -233,20 +230,12 @@ async function inCommon(
 ): Promise<Position | undefined> {
   await saveCarried(sql, used)
   const touched = firstTouched(used, wanted.labels)
-  const [before] = await sql<{ number: bigint }>`
-    select number from flow_checkpoint
-    where generation = ${used.number} and number < ${touched ?? Number.MAX_SAFE_INTEGER}
-    order by number desc limit 1`
-  if (!before) {
-    if (touched !== undefined) return undefined
-    // Without a checkpoint it is small: its bytes need not go by way of the database.
-    const index = await readCheckpoint(wanted.labels, writeCheckpoint(used.index))
-    await takeOverCarried(sql, { from: used.number, to: wanted.number, until: index.block_number })
-    return { index, block_id: used.block_id }
-  }
-  const position = await restore(sql, { generation: used.number, number: Number(before.number) }, wanted.labels)
-  await takeOverCarried(sql, { from: used.number, to: wanted.number, until: Number(before.number) })
-  return position
+  const saved = await restoreNewest(sql, used.number, { labels: wanted.labels, before: touched })
+  if (!saved && touched !== undefined) return undefined
+  // Without a checkpoint it is small: its bytes need not go by way of the database.
+  const index = saved?.index ?? (await readCheckpoint(wanted.labels, writeCheckpoint(used.index)))
+  await takeOverCarried(sql, { from: used.number, to: wanted.number, until: index.block_number })
+  return saved ?? { index, block_id: used.block_id }
 }
 
 /** Blocks copied by one statement, so that none takes long. */
@@ -306,22 +295,25 @@ export async function labelsOfSet(sql: Sql, label_set: number): Promise<Label[]>
   }))
 }
 
-async function newestCheckpoint(sql: Sql, generation: number): Promise<number | undefined> {
-  const [row] = await sql<{ number: bigint }>`
-    select number from flow_checkpoint where generation = ${generation} order by number desc limit 1`
-  return row && Number(row.number)
-}
-
-/** The index as a checkpoint has it, under the given labels. */
-export async function restore(
+/** The state in which a generation was saved last, before a block if one is given, under the given labels; undefined: in
+ *  none that can be read. A broken one is passed over, for the one before it and the log lead to the same. */
+export async function restoreNewest(
   sql: Sql,
-  of: { generation: number; number: number },
-  labels: readonly Label[],
-): Promise<Position> {
-  const { generation, number } = of
-  const index = await readCheckpoint(labels, readParts(sql, generation, number))
-  const [block] = await sql<{ id: string }>`select id from flow_block where number = ${index.block_number}`
-  return { index, block_id: block?.id }
+  generation: number,
+  { labels, before = Number.MAX_SAFE_INTEGER }: { labels: readonly Label[]; before?: number | undefined },
+): Promise<Position | undefined> {
+  const saved = await sql<{ number: bigint }>`
+    select number from flow_checkpoint where generation = ${generation} and number < ${before} order by number desc`
+  for (const { number } of saved) {
+    try {
+      const index = await readCheckpoint(labels, readParts(sql, generation, Number(number)))
+      const [block] = await sql<{ id: string }>`select id from flow_block where number = ${index.block_number}`
+      return { index, block_id: block?.id }
+    } catch (thrown) {
+      if (!(thrown instanceof BrokenCheckpoint)) throw thrown
+    }
+  }
+  return undefined
 }
 
 async function* readParts(sql: Sql, generation: number, number: number): AsyncGenerator<Uint8Array> {

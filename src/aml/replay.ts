@@ -9,7 +9,7 @@ import type { Sql } from '../lib/sql.ts'
 import type { Check } from './checks.ts'
 import { readEvidence, sha256Of } from './evidence.ts'
 import { blocksAfter } from './flow_log.ts'
-import { describeGeneration, type Generation, restore } from './generations.ts'
+import { describeGeneration, type Generation, restoreNewest } from './generations.ts'
 import { listsOfSet } from './label_sets.ts'
 import { transferReader } from './paths.ts'
 import { EMBEDDED, readPolicy } from './policy.ts'
@@ -152,11 +152,8 @@ export async function stateAt(
   if (used?.newest == null) throw new Error('There is no index yet: start the service first.')
   const last = Math.min(wanted_block ?? Number(used.newest), Number(used.newest))
   const begun = await describeGeneration(sql, used.number)
-  const [saved] = await sql<{ number: bigint }>`
-    select number from flow_checkpoint where generation = ${used.number} and number <= ${last}
-    order by number desc limit 1`
-  const from = saved && { generation: used.number, number: Number(saved.number) }
-  const generation = from ? { ...begun, ...(await restore(sql, from, begun.labels)) } : begun
+  const saved = await restoreNewest(sql, used.number, { labels: begun.labels, before: last + 1 })
+  const generation = { ...begun, ...saved }
   await applyUntil(sql, generation, { first: last, last, progress, carried: undefined })
   const { label_set, first_block, hubs, index, block_id = null } = generation
   return { label_set, first_block, hubs, block: index.block_number, block_id, state_sha256: stateHash(index) }

@@ -35,6 +35,11 @@ export class Output {
     for (; value > 127n; value >>= 7n) this.byte(Number(value & 127n) | 128)
     this.byte(Number(value))
   }
+  /** A whole number below 2^32, in four bytes. */
+  word(value: number): void {
+    this.view.setUint32(this.length, value, true)
+    this.length += 4
+  }
   double(value: number): void {
     this.view.setFloat64(this.length, value, true)
     this.length += 8

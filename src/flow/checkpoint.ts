@@ -1,9 +1,11 @@
 // A flow index as bytes, and as a hash. A checkpoint keeps everything but the labels, which the caller brings again; it is
-// written in chunks, so that a large index is saved without a second copy of it. The hash covers the whole numbers of
+// written in chunks, so that a large index is saved without a second copy of it; each ends with a sum over it, because a
+// state that was read wrong would give wrong scores for good. The hash covers the whole numbers of
 // every address that ever moved anything, in the order of assets and addresses: equal histories and labels give equal
 // hashes, whatever portions they came in. Hops and witnesses are evidence and stay outside of it.
 
 import { createHash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 import { Input, Output } from './bytes.ts'
 import { FlowIndex, type FreezeSpell } from './flow_index.ts'
 import { readSlot } from './holdings.ts'
@@ -32,10 +34,15 @@ import {
   writeAddress,
 } from './memory.ts'
 
-const FORMAT = 'penstock flow 2'
+const FORMAT = 'penstock flow 3'
 const CHUNK_BYTES = 1 << 20
 /** More than any one slot takes: its own numbers, and 28 cells. */
 const SLOT_BYTES_MAX = 256 + 28 * 80
+
+/** The bytes are not a whole checkpoint as it was written: what it held has to be computed from the log. */
+export class BrokenCheckpoint extends Error {
+  override name = 'BrokenCheckpoint'
+}
 
 type Header = {
   format: string
@@ -60,10 +67,25 @@ export function* writeCheckpoint(index: FlowIndex): Generator<Uint8Array> {
     if (!hasMoved(index, slot)) continue
     writeSlot(out, index, slot)
     if (out.length < CHUNK_BYTES) continue
-    yield out.written()
+    yield sealed(out)
     out = new Output(CHUNK_BYTES + SLOT_BYTES_MAX)
   }
-  yield out.written()
+  yield sealed(out)
+}
+
+const SUM_BYTES = 4
+
+function sealed(out: Output): Uint8Array {
+  out.word(crc32(out.written()))
+  return out.written()
+}
+
+function unsealed(chunk: Uint8Array): Uint8Array {
+  const end = chunk.length - SUM_BYTES
+  const bytes = chunk.subarray(0, Math.max(0, end))
+  if (end < 0 || new DataView(chunk.buffer, chunk.byteOffset).getUint32(end, true) !== crc32(bytes))
+    throw new BrokenCheckpoint('a part of the checkpoint is not as it was written')
+  return bytes
 }
 
 function headerOf(index: FlowIndex): Header {
@@ -126,7 +148,7 @@ function writeSlot(out: Output, { memory }: FlowIndex, slot: number): void {
 }
 
 /** The index that was written. The labels must be those it was built with, or differ only in addresses that no slot of
- *  it has. Throws when the bytes are not a whole checkpoint. */
+ *  it has. Throws BrokenCheckpoint. */
 export async function readCheckpoint(
   labels: readonly Label[],
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -135,16 +157,16 @@ export async function readCheckpoint(
   let header: Header | undefined
   let slots = 0
   for await (const chunk of chunks) {
-    const input = new Input(chunk)
+    const input = new Input(unsealed(chunk))
     if (!header || !index) {
       header = JSON.parse(Buffer.from(input.bytes(input.number())).toString()) as Header
-      if (header.format !== FORMAT) throw new Error('these bytes are not a checkpoint of this version')
+      if (header.format !== FORMAT) throw new BrokenCheckpoint('the checkpoint is of another version')
       index = new FlowIndex(labels, header.slots)
       index.restore({ ...header, time_ms: header.time_ms ?? Number.NEGATIVE_INFINITY }, spellsOf(header))
     }
     for (; !input.atEnd(); slots++) readInto(index, input)
   }
-  if (!header || !index || slots !== header.slots) throw new Error('the checkpoint is not whole')
+  if (!header || !index || slots !== header.slots) throw new BrokenCheckpoint('the checkpoint is not whole')
   const { memory } = index
   const slotOf = (one: { asset: number; address: string }) =>
     memory.find(one.asset, addressWords(Buffer.from(one.address, 'hex')), 0)
