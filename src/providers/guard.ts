@@ -2,7 +2,7 @@
 // pauses, and a circuit breaker, which for a while asks nothing after several questions in a row have failed.
 
 import type { Clock } from '../lib/clock.ts'
-import { type Http, type Outside, type Provider, ProviderFailure } from './provider.ts'
+import { type Http, type Outside, type Provider, ProviderFailure, pauseOf } from './provider.ts'
 
 export type GuardOptions = {
   clock: Clock
@@ -90,11 +90,24 @@ export const httpExchange: Http = async ({ method, url, headers, body, signal })
     ...(headers && { headers }),
     ...(body !== undefined && { body }),
   })
-  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
   return {
     status: response.status,
     content_type: response.headers.get('content-type') ?? '',
-    retry_after_ms: Number.isFinite(seconds) ? seconds * 1_000 : undefined,
-    body: new Uint8Array(await response.arrayBuffer()),
+    retry_after_ms: pauseOf(response.headers.get('retry-after')),
+    body: await bodyOf(response),
   }
+}
+
+/** Far more than any provider has to say; all of it would be kept. */
+const BODY_BYTES_MAX = 2_000_000
+
+async function bodyOf({ body }: Response): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  let length = 0
+  for await (const part of body ?? []) {
+    length += part.length
+    if (length > BODY_BYTES_MAX) throw new Error(`the answer is longer than ${BODY_BYTES_MAX} bytes`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
 }

@@ -10,6 +10,7 @@ import {
   type ProviderAnswer,
   ProviderFailure,
   type ProviderQuestion,
+  pauseOf,
   sharesOf,
 } from './provider.ts'
 
@@ -90,8 +91,7 @@ function subjectOf({ type, address, hash, direction }: ProviderQuestion, coin: s
 }
 
 function refusal(msg: string, answer: Record<string, unknown>, body: Uint8Array): ProviderFailure {
-  const seconds = Number(answer.retry_after ?? Number.NaN)
-  const retry_after_ms = Number.isFinite(seconds) ? seconds * 1_000 : undefined
+  const retry_after_ms = pauseOf(answer.retry_after)
   return new ProviderFailure(FAILURES.get(msg) ?? 'permanent', msg || 'refused', { retry_after_ms, body })
 }
 

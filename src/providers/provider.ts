@@ -107,6 +107,12 @@ function jsonFields({ content_type, body }: HttpAnswer): Record<string, unknown>
 export const objectOf = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
 
+/** The pause that is asked for in seconds, as a number or in digits; undefined: in no sensible one. */
+export function pauseOf(seconds: unknown): number | undefined {
+  const given = typeof seconds === 'string' && seconds.trim() !== '' ? Number(seconds) : seconds
+  return typeof given === 'number' && given >= 0 && Number.isFinite(given) ? given * 1_000 : undefined
+}
+
 /** Shares under our names; several of theirs can be one of ours. A name without a category counts as unidentified. */
 export function sharesOf(theirs: Record<string, unknown>): ProviderAnswer['shares'] {
   const shares = new Map<string, number>()

@@ -9,7 +9,14 @@ import { amlbot } from './amlbot.ts'
 import { chainalysis } from './chainalysis.ts'
 import { guarded, httpExchange } from './guard.ts'
 import { misttrack } from './misttrack.ts'
-import { type FailureKind, type Outside, type Provider, ProviderFailure, type ProviderQuestion } from './provider.ts'
+import {
+  type FailureKind,
+  type Outside,
+  type Provider,
+  ProviderFailure,
+  type ProviderQuestion,
+  pauseOf,
+} from './provider.ts'
 
 type Asked = { method: string; path: string; headers: IncomingMessage['headers']; body: string }
 type Said = { status?: number; type?: string; headers?: Record<string, string>; body: unknown }
@@ -292,4 +299,32 @@ test('what MistTrack says in words that are not its own is no level, no category
     { category: 'sanctions', share: 1 },
     { category: 'unidentified', share: 0.05 },
   ])
+})
+
+test('an answer that is too long is none, and is not read to its end', async (t) => {
+  let sent = 0
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const part = Buffer.alloc(1_000_000, ' ')
+    const more = () => {
+      while (!response.destroyed && sent < 500_000_000) {
+        sent += part.length
+        if (!response.write(part)) return response.once('drain', more)
+      }
+      return response.end('{}')
+    }
+    more()
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  t.after(() => server.closeAllConnections())
+  t.after(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  await assert.rejects(screen(chainalysis(outside(), { api_key: 'k', url })), failsAs('transient'))
+  assert.ok(sent < 100_000_000, `${sent} bytes`)
+})
+
+test('a pause is taken as it is asked for, and otherwise chosen', () => {
+  assert.deepEqual([5, '5', '0.5', 0].map(pauseOf), [5_000, 5_000, 500, 0])
+  const senseless = [null, undefined, '', ' ', '-5', -5, 'soon', 'Wed, 21 Oct 2026 07:28:00 GMT', Infinity, [], {}]
+  assert.ok(senseless.every((one) => pauseOf(one) === undefined))
 })
