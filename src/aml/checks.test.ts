@@ -4,7 +4,7 @@ import { makeScreeningWorld, type ScreeningWorld, TRX } from '../../test/screeni
 import { checkBooks } from '../ledger/books.ts'
 import { customerAccount, spendable } from '../ledger/ledger.ts'
 import { Fault } from '../lib/fault.ts'
-import { CHECK_STATES, type CheckState, checkHistory, countChanges } from './checks.ts'
+import { CHECK_STATES, type CheckState, checkHistory, countChanges, placeAgain } from './checks.ts'
 
 const factors = (check: { risk_factors: { name: string; score: number }[] }) =>
   check.risk_factors.map(({ name, score }) => [name, score])
@@ -278,6 +278,48 @@ test('the price is judged before anything is written: 6 below it, 5 without a wa
   await assert.rejects(ask(poor, 'address'), refused(35))
   const { total } = await checkHistory(world.sql, { customer_id: poor, page: 1, per_page: 10, state: undefined })
   assert.equal(total, 0)
+})
+
+test('a check that costs nothing is answered or fails without money and without entries, beside one that costs', async (t) => {
+  const world = await makeScreeningWorld(t)
+  const [poor, rich] = [await world.customer(0), await world.customer(10)]
+  await world.settle()
+  // Operators cannot set such a price, but checks that are made again have none.
+  await world.sql`alter table aml_price drop constraint aml_price_positive`
+  await world.sql`update aml_price set price_sun = 0 where type = 'address'`
+  const { address } = world.person()
+  const wanted = { network: 'TRX', address, direction: null, capped_key: undefined, idempotency_key: null } as const
+  const placed = await Promise.all([
+    world.process.place({ ...wanted, customer_id: poor, type: 'address', hash: null }),
+    world.process.place({ ...wanted, customer_id: rich, type: 'hash', hash: 'ab'.repeat(32) }),
+    world.process.place({ ...wanted, customer_id: rich, type: 'address', hash: null, idempotency_key: 'twice' }),
+    world.process.place({ ...wanted, customer_id: rich, type: 'address', hash: null, idempotency_key: 'twice' }),
+  ])
+  const again = await world.sql.begin((tx) => placeAgain(tx, world, { customer_id: rich, address, supersedes: null }))
+  await world.drain()
+  await world.sql`update aml_price set price_sun = 0 where type = 'hash'`
+  const lost = await world.ask({ customer_id: poor, type: 'hash', address, hash: 'cd'.repeat(32) })
+  world.now_ms += 10_000
+  await world.drain()
+  const states = await Promise.all([...placed.map(({ check }) => check), lost, again].map(({ id }) => world.check(id)))
+  assert.deepEqual(
+    states.map(({ state, price_sun }) => [state, price_sun]),
+    [
+      ['completed', 0n],
+      ['failed', 1_500_000n],
+      ['completed', 0n],
+      ['completed', 0n],
+      ['failed', 0n],
+      ['completed', 0n],
+    ],
+  )
+  assert.deepEqual(await Promise.all([free(world, poor), free(world, rich)]), [0, 10])
+  const holds = await world.sql`select id from transfer where id like 'aml:%' order by id`
+  assert.deepEqual(
+    holds.map(({ id }) => id),
+    [`aml:${placed[1].check.id}`, `aml:${placed[1].check.id}/release`],
+  )
+  assert.deepEqual(await checkBooks(world.sql), [])
 })
 
 test('the same idempotency key is the same check, also for twins; with another meaning it is refused', async (t) => {
