@@ -86,6 +86,27 @@ test('when a provider fails the next one answers; our own engine, if it is that,
   assert.equal(kept!.outcome, 'transient')
 })
 
+test('while our own engine waits for a transaction to be solid, those asked before it are asked seldom', async (t) => {
+  const world = await makeScreeningWorld(t)
+  const other = failing('other', 'transient')
+  world.providers.push(other)
+  await route(world, 'TRX/hash', { use: ['other', 'embedded'], mode: 'first' })
+  const customer_id = await world.customer(10)
+  const [a, b] = [world.person(), world.person()]
+  await world.settle()
+  const hash = world.send(a, b, 5n * TRX)
+  const { id } = await world.ask({ customer_id, type: 'hash', address: b.address, hash })
+  for (let second = 0; second < 45; second++) {
+    world.now_ms += 1_000
+    await world.drain()
+  }
+  assert.equal(other.asked, 4)
+  world.mine(20)
+  world.now_ms += 15_000
+  await world.drain()
+  assert.deepEqual([(await world.check(id)).state, (await world.check(id)).provider], ['completed', 'embedded'])
+})
+
 test('when nobody can answer the check fails, is released, and what was said is kept', async (t) => {
   const world = await makeScreeningWorld(t)
   const asked = await setUp(world, [failing('other', 'permanent'), failing('third', 'transient')], {

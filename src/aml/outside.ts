@@ -22,6 +22,8 @@ type Asking = {
 type Found = { name: string; outcome: Outcome | undefined; facts: Fact; embedded: Result | undefined }
 
 const WAIT_MS = 1_000
+/** When others were asked before our own engine had to wait: they will be asked again. */
+const WAIT_ASKED_MS = 15_000
 
 export async function askAll(asking: Asking, route: Route, check: Check): Promise<Answered> {
   const answers: OutsideAnswer[] = []
@@ -33,7 +35,9 @@ export async function askAll(asking: Asking, route: Route, check: Check): Promis
   for (const name of names) {
     if (name === EMBEDDED) {
       const answered = await asking.inside(check)
-      if (answered?.state !== 'completed') return { ...(answered ?? { state: 'wait', ms: WAIT_MS }), answers }
+      if (answered?.state === 'failed') return { ...answered, answers }
+      if (answered?.state !== 'completed')
+        return { state: 'wait', ms: answers.length > 0 ? WAIT_ASKED_MS : WAIT_MS, answers }
       const { result } = answered
       found.push({ name, outcome: result.outcome, facts: JSON.parse(result.evidence) as Fact, embedded: result })
     } else {
