@@ -52,6 +52,10 @@ const MISUSES: [typed: string, sentence: string][] = [
     'orders list --since 2026-13-01',
     '--since 2026-13-01: it is a day or a time in UTC, like 2026-11-01 or 2026-11-01T12:00:00Z.',
   ],
+  [
+    'orders list --since 2026-02-29',
+    '--since 2026-02-29: it is a day or a time in UTC, like 2026-11-01 or 2026-11-01T12:00:00Z.',
+  ],
   ['orders show', "orders show: ORDER is missing: its id, or the customer's own id for it."],
   [
     'fees set activate_address 1.23456789',

@@ -182,8 +182,12 @@ test('who is denied is blacklisted, who is allowed keeps the mean, each until th
   const denied = await desk.json<{ id: string }>('aml', 'deny', shop.address, 'charged back')
   assert.deepEqual(await score(), ['100.0', true])
   world.wait(2)
-  await desk.json('aml', 'withdraw', denied.id)
+  const ended = await desk.json<{ withdrawn_at: string }>('aml', 'withdraw', denied.id)
   world.wait(2)
+  assert.deepEqual(await desk.json('aml', 'withdraw', denied.id), ended, 'what has ended, has ended then')
+  assert.deepEqual(await desk.type('aml', 'deny', shop.address, ''), {
+    ...{ code: 2, out: '', err: 'Why has 1 to 1000 characters.\n' },
+  })
   assert.deepEqual(await score(), ['25.7', false])
   await world.advance(3_600)
   assert.deepEqual(await score(), ['75.0', false])

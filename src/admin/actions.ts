@@ -47,6 +47,7 @@ const SENTENCES: Record<string, string> = {
   price_energy_once: 'Two tiers of energy would reach the same amount.',
   price_bandwidth_once: 'Two tiers of bandwidth would reach the same amount.',
   fee_positive: 'A price is more than 0.',
+  aml_entry_reason_given: 'Why has 1 to 1000 characters.',
   aml_price_positive: 'A price is more than 0.',
   operator_action_made_by_length: 'The name of who changes something has 1 to 100 characters.',
   operator_action_reason_length: 'A reason has 1 to 500 characters.',

@@ -174,10 +174,11 @@ const entries = [
     summary: 'end an entry of `aml allow` or `aml deny`',
     operands: { entry: needed(text('ENTRY', 'its id')) },
     async run(tx, _needs, { entry: id, at }) {
-      const [entry] = await tx<{ customer_id: string | null }>`select * from aml_entry where id = ${id}`
+      type Row = { customer_id: string | null; withdrawn_at: Date | null }
+      const [entry] = await tx<Row>`select * from aml_entry where id = ${id}`
       if (!entry) throw refusal(`There is no entry ${id}.`)
       const ended = await withdrawEntry(tx, { id, customer_id: entry.customer_id, at })
-      const after = { withdrawn_at: at }
+      const after = { withdrawn_at: entry.withdrawn_at ?? at }
       const actions = ended ? [{ subject: `entry:${id}`, before: entry, after }] : []
       return { result: { value: { id, ...after }, ...(!ended && { note: 'It had ended already.' }) }, actions }
     },

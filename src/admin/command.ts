@@ -159,7 +159,8 @@ export const time = (help: string) =>
     const at = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z)?$/.test(given)
       ? new Date(given)
       : new Date(Number.NaN)
-    if (!Number.isNaN(at.getTime())) return at
+    // Date counts the 31st of a shorter month on into the next one.
+    if (!Number.isNaN(at.getTime()) && at.toISOString().startsWith(given.slice(0, 10))) return at
     throw misuse(`${name} ${given}: it is a day or a time in UTC, like 2026-11-01 or 2026-11-01T12:00:00Z.`)
   })
 

@@ -108,6 +108,8 @@ test('a checkpoint that is broken or not there is passed over: the one before it
   const hash = hashOf(world.process)
   const saved = await sql<{ number: bigint }>`select number from flow_checkpoint order by number desc`
   assert.equal(saved.length, 2)
+  for (const block of [1, 1_000_000])
+    await assert.rejects(stateAt(sql, block), /^Error: Block \d+ is not in the index: it has \d+ to \d+\.$/)
   const comesToTheSame = async (what: string) => {
     const started = world.startProcess()
     await world.drain(started)

@@ -101,8 +101,8 @@ test('while our own engine waits for a transaction to be solid, those asked befo
     await world.drain()
   }
   assert.equal(other.asked, 4)
-  world.mine(20)
-  world.now_ms += 15_000
+  await world.settle()
+  world.now_ms += 30_000
   await world.drain()
   assert.deepEqual([(await world.check(id)).state, (await world.check(id)).provider], ['completed', 'embedded'])
 })

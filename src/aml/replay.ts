@@ -140,7 +140,8 @@ export type State = {
 }
 
 /** The hash of the index's state at a block, computed in this process from the newest checkpoint and the log: two services
- *  with the same labels, first block and hubs must have the same. Throws a sentence when there is no index yet. */
+ *  with the same labels, first block and hubs must have the same. Throws a sentence when there is no index yet, or the
+ *  block is not in it. */
 export async function stateAt(
   sql: Sql,
   wanted_block: number | undefined,
@@ -150,8 +151,11 @@ export async function stateAt(
     select number, (select number from flow_block order by number desc limit 1) as newest
     from flow_generation where active_at is not null order by number desc limit 1`
   if (used?.newest == null) throw new Error('There is no index yet: start the service first.')
-  const last = Math.min(wanted_block ?? Number(used.newest), Number(used.newest))
+  const newest = Number(used.newest)
+  const last = wanted_block ?? newest
   const begun = await describeGeneration(sql, used.number)
+  if (last < begun.first_block || last > newest)
+    throw new Error(`Block ${last} is not in the index: it has ${begun.first_block} to ${newest}.`)
   const saved = await restoreNewest(sql, used.number, { labels: begun.labels, before: last + 1 })
   const generation = { ...begun, ...saved }
   await applyUntil(sql, generation, { first: last, last, progress, carried: undefined })
