@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeScreeningWorld, TRX } from '../../test/screening_world.ts'
+import { makeEntry } from './entries.ts'
 import { readEvidence, sha256Of } from './evidence.ts'
 import { reportJson, reportPage } from './report.ts'
 
@@ -45,4 +46,38 @@ test('the report of an address without history says that nothing is known', asyn
   assert.match(page, /Nothing is known here of where money/)
   assert.match(page, /No list is loaded/)
   assert.match(page, /25\.0/)
+})
+
+test('the report of an allowed address says what was decided, and that no rule raised the score', async (t) => {
+  const world = await makeScreeningWorld(t)
+  const customer_id = await world.customer()
+  const [mixer, exchange, end] = [world.person(), world.person(), world.person()]
+  await world.publish('operator', [
+    { address: mixer.address, category: 'mixer', entity: 'Spinner', reference: '' },
+    { address: exchange.address, category: 'exchange_licensed' },
+  ])
+  world.send(mixer, end, 1_000n * TRX)
+  world.send(exchange, end, 99_000n * TRX)
+  await world.settle()
+  const pageOf = async (wanted: { address: string; type?: 'hash'; hash?: string; direction?: 'withdrawal' }) =>
+    reportPage((await readEvidence(world.sql, (await world.ask({ customer_id, ...wanted })).id))!)
+  const raised = await pageOf(end)
+  assert.match(raised, /Weighted mean 10\.9, raised by the rules below/)
+  assert.match(raised, /mixer: Spinner \(operator\)/)
+  assert.doesNotMatch(raised, /has been decided|were judged|label of its own/)
+  const entry = { customer_id, address: end.address, kind: 'allow', reason: 'a <known> shop', made_by: 'me' } as const
+  await world.sql.begin((tx) => makeEntry(tx, world.new_id, { ...entry, made_at: world.clock.now(), expires_at: null }))
+  const allowed = await pageOf(end)
+  assert.match(allowed, /Weighted mean 10\.9, not raised to 75\.0 because the address is allowed/)
+  assert.match(allowed, /allow: a &lt;known&gt; shop/)
+
+  const hash = world.send(end, mixer, 10_000n * TRX)
+  const paid = world.send(mixer, end, 500n * TRX)
+  await world.settle()
+  const withdrawn = await pageOf({ address: end.address, type: 'hash', hash: paid, direction: 'withdrawal' })
+  assert.match(withdrawn, /were judged.*500000000 TRX/s)
+  assert.match(withdrawn, /Where it sends to.*mixer: 3000\.00 USD/s)
+  const own = await pageOf({ address: mixer.address, type: 'hash', hash, direction: 'withdrawal' })
+  assert.match(own, /label of its own \(mixer\), which counts instead of what it received/)
+  assert.doesNotMatch(own, /raised by/)
 })

@@ -6,15 +6,8 @@ import type { Evidence } from './evidence.ts'
 
 type LabelFact = { category: string; entity: string; list: string; reference: string; confidence: string }
 
-type PathFact = {
-  tx_id: string
-  from: string
-  to: string
-  asset: string
-  amount: string
-  block: string
-  carried: string | null
-}
+type TransferFact = { tx_id: string; from: string; to: string; asset: string; amount: string; block: string }
+type PathFact = TransferFact & { carried: string | null }
 
 type FactorFact = {
   category: string
@@ -36,12 +29,21 @@ type Facts = {
   lists: { list: string; title: string; entries: string; loaded_at: string; sha256: string }[]
   notes: string[]
   policy: { name: string; version: string }
-  screened: { address: string; labels: LabelFact[]; frozen_by_issuer: boolean }
+  screened: {
+    address: string
+    labels: LabelFact[]
+    frozen_by_issuer: boolean
+    in_force: { category: string; terminal: boolean } | null
+  }
+  entries: { kind: string; reason: string }[]
+  transfers: TransferFact[]
+  destinations: { sent_usd: string; to: Record<string, string> } | null
   factors: FactorFact[]
   floors: { rule: string; category: string | null; points: string }[]
   blacklisted_by: string[]
   result: {
     base_score?: string
+    raw_score?: string
     risk_score: string
     risk_level: string
     blacklist: boolean
@@ -83,11 +85,14 @@ ${meanLine(facts)}${index.last_block === '' ? '' : `Found in what is held as of 
 </section>
 ${answerPart(facts)}
 ${blacklistPart(facts)}
+${entryPart(facts)}
+${transferPart(facts)}
 <section>
 <h2>Where the money is from</h2>
 ${bars(facts)}
-${factorTable(facts.factors)}
+${ownLine(facts)}${factorTable(facts.factors)}
 </section>
+${destinationPart(facts)}
 ${floorPart(facts)}
 ${pathPart(facts.factors)}
 ${labelPart(facts)}
@@ -111,7 +116,7 @@ function factsOf(evidence: string): Facts {
   const asked = given.asked!
   return {
     ...NOTHING_FOUND,
-    screened: { address: asked.address, labels: [], frozen_by_issuer: false },
+    screened: { address: asked.address, labels: [], frozen_by_issuer: false, in_force: null },
     ...embedded,
     ...given,
     answers: given.answers ?? [],
@@ -122,6 +127,7 @@ function factsOf(evidence: string): Facts {
 const NOTHING_FOUND = {
   index: { first_block: '', last_block: '', last_block_time: null },
   ...{ label_set: '', lists: [], notes: [], factors: [], floors: [], blacklisted_by: [] },
+  ...{ entries: [], transfers: [], destinations: null },
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -145,9 +151,11 @@ const REASONS: Readonly<Record<string, string>> = {
   denied: 'a deny entry names this address',
 }
 
-function meanLine({ result, floors }: Facts): string {
-  if (result.base_score === undefined) return ''
-  return `Weighted mean ${text(result.base_score)}${floors.length > 0 ? ', raised by the rules below' : ''}.<br>`
+function meanLine({ result: { base_score, raw_score, risk_score, blacklist } }: Facts): string {
+  if (base_score === undefined || raw_score === undefined) return ''
+  const raised = blacklist || raw_score === base_score ? '' : ', raised by the rules below'
+  const kept = `, not raised to ${text(raw_score)} because the address is allowed`
+  return `Weighted mean ${text(base_score)}${raw_score === risk_score ? raised : kept}.<br>`
 }
 
 function answerPart({ answers }: Facts): string {
@@ -165,6 +173,31 @@ function blacklistPart({ blacklisted_by }: Facts): string {
   return `<section><h2>Blacklist</h2><ul>${reasons}</ul></section>`
 }
 
+function entryPart({ entries }: Facts): string {
+  if (entries.length === 0) return ''
+  const rows = entries.map(({ kind, reason }) => `<li>${text(kind)}: ${text(reason)}</li>`)
+  return `<section><h2>What has been decided about the address</h2><ul>${rows.join('')}</ul></section>`
+}
+
+function transferPart({ transfers }: Facts): string {
+  if (transfers.length === 0) return ''
+  const rows = transfers.map(
+    ({ block, from, to, asset, amount }) =>
+      `<tr><td>${text(block)}</td><td class="hash">${text(from)}</td><td class="hash">${text(to)}</td><td>${text(amount)} ${text(asset)}</td></tr>`,
+  )
+  return `<section><h2>The transfers that were judged</h2><table><thead><tr><th>Block</th><th>From</th><th>To</th><th>${AMOUNT}</th></tr></thead><tbody>${rows.join('')}</tbody></table></section>`
+}
+
+function destinationPart({ destinations }: Facts): string {
+  const to = Object.entries(destinations?.to ?? {})
+  if (destinations === null || to.length === 0) return ''
+  const rows = to.map(([category, usd]) => `<li>${text(category)}: ${text(usd)} USD</li>`)
+  return `<section><h2>Where it sends to</h2><p>Of ${text(destinations.sent_usd)} USD sent in all:</p><ul>${rows.join('')}</ul></section>`
+}
+
+/** Evidence knows no decimals. */
+const AMOUNT = 'Amount, smallest units'
+
 const BAR_HEIGHT = 26
 const BAR_WIDTH = 420
 
@@ -176,6 +209,12 @@ function bars({ result }: Facts): string {
   })
   const height = result.risk_factors.length * BAR_HEIGHT
   return `<svg class="bars" viewBox="0 0 740 ${height}" role="img" aria-label="Shares of the money by category">${rows.join('')}</svg>`
+}
+
+/** Said where the bars show something else than the table. */
+function ownLine({ screened: { in_force }, factors }: Facts): string {
+  if (!in_force?.terminal || (factors.length === 1 && factors[0]!.category === in_force.category)) return ''
+  return `<p>The address has a label of its own (${text(in_force.category)}), which counts instead of what it received.</p>`
 }
 
 function factorTable(factors: readonly FactorFact[]): string {
@@ -210,11 +249,13 @@ function pathPart(factors: readonly FactorFact[]): string {
   if (followed.length === 0) return ''
   const parts = followed.map(({ category, origins, path }) => {
     const origin = origins[0]
-    const named = origin ? `: ${text(origin.entity)} (${text(origin.list)}, ${text(origin.reference)})` : ''
+    const named = origin ? `: ${text(origin.entity)} (${said(origin)})` : ''
     return `<h3>${text(category)}${named}</h3>${pathGraph(path)}${pathTable(path)}`
   })
   return `<section><h2>The way it came</h2><p>From the end backwards, always over the transfer that brought most of the category.</p>${parts.join('')}</section>`
 }
+
+const said = ({ list, reference }: LabelFact) => text([list, reference].filter((one) => one !== '').join(', '))
 
 const NODE_WIDTH = 132
 const NODE_GAP = 52
@@ -241,14 +282,14 @@ function pathTable(path: readonly PathFact[]): string {
     ({ tx_id, block, from, asset, amount, carried }) =>
       `<tr><td class="hash">${text(tx_id)}</td><td>${text(block)}</td><td class="hash">${text(from)}</td><td>${text(amount)} ${text(asset)}</td><td>${carried ? text(carried) : 'not kept'}</td></tr>`,
   )
-  return `<table><thead><tr><th>Transaction</th><th>Block</th><th>From</th><th>Amount</th><th>of that category</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
+  return `<table><thead><tr><th>Transaction</th><th>Block</th><th>From</th><th>${AMOUNT}</th><th>of that category</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
 }
 
 function labelPart({ screened }: Facts): string {
   if (screened.labels.length === 0 && !screened.frozen_by_issuer) return ''
   const rows = screened.labels.map(
-    ({ category, entity, list, reference, confidence }) =>
-      `<li>${text(category)}: ${text(entity)}, by ${text(list)} (${text(reference)}), confidence ${text(confidence)}</li>`,
+    (label) =>
+      `<li>${text(label.category)}: ${text(label.entity)}, by ${said(label)}, confidence ${text(label.confidence)}</li>`,
   )
   const frozen = screened.frozen_by_issuer ? '<li>Frozen by the issuer of a token</li>' : ''
   return `<section><h2>What is said of the address</h2><ul>${rows.join('')}${frozen}</ul></section>`
