@@ -274,7 +274,7 @@ const labelKey = ({ address, category, confidence, kind, from_ms, to_ms }: Label
   [address, category, confidence, kind, from_ms, to_ms].join(' ')
 
 /** The labels of a set, as the index takes them. */
-export async function labelsOfSet(sql: Sql, label_set: number): Promise<Label[]> {
+async function labelsOfSet(sql: Sql, label_set: number): Promise<Label[]> {
   const rows = await sql<{
     address: string
     category: Category['name']
@@ -329,7 +329,7 @@ async function* readParts(sql: Sql, generation: number, number: number): AsyncGe
 const CHECKPOINTS_KEPT = 2
 
 /** Saves the state, whole or not at all. Does nothing while another process saves one: its bytes can be in another order. */
-export async function saveCheckpoint({ sql, clock }: Needs, { number: generation, index }: Generation): Promise<void> {
+async function saveCheckpoint({ sql, clock }: Needs, { number: generation, index }: Generation): Promise<void> {
   const number = index.block_number
   await sql.begin(async (tx) => {
     const [lock] = await tx<{ taken: boolean }>`select pg_try_advisory_xact_lock(7204615101) as taken`

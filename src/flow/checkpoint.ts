@@ -205,8 +205,8 @@ function readInto(index: FlowIndex, input: Input): void {
   }
 }
 
-/** What the hash is taken over, piece by piece; a caller that must not hold others up rests in between. */
-export function* canonicalState(index: FlowIndex): Generator<string> {
+/** What the hash is taken over, piece by piece. */
+function* canonicalState(index: FlowIndex): Generator<string> {
   for (const slot of slotsInOrder(index)) {
     const { sent, portions } = readSlot(index, slot)
     const words = portions.map(
