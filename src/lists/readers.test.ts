@@ -176,6 +176,11 @@ tags:
     read(readTagPack, `tags:\n  - address: ${A}\n    category: scam\n    confidence: sure\n`),
     /"sure"/,
   )
+  const until = (valid_to: string) =>
+    read(readTagPack, `tags:\n  - address: ${A}\n    category: scam\n    valid_to: ${valid_to}\n`)
+  assert.equal((await until('2026-11-30')).entries[0]!.valid_to?.toISOString(), '2026-11-30T00:00:00.000Z')
+  assert.equal((await until('~')).entries[0]!.valid_to, undefined)
+  await assert.rejects(until('20261130'), /tag 1: "20261130" is not a date/)
 })
 
 test("OpenSanctions' wallets are what their dataset says", async () => {

@@ -55,7 +55,7 @@ function noteTag(collected: Collected, tag: Tag, where: string): void {
     kind: confidence < 20 ? 'heuristic' : 'curated',
     reference: String(tag.source ?? tag.uri ?? ''),
     valid_from: undefined,
-    valid_to: readInstant(typeof tag.valid_to === 'string' ? tag.valid_to : undefined, where),
+    valid_to: readInstant(String(tag.valid_to ?? ''), where),
   })
 }
 
