@@ -10,8 +10,11 @@ export type Bench = {
   run(options: { json: boolean; numbers: Readonly<Record<string, number>> }): Promise<void>
 }
 
+/** What several benchmarks, or one, are made of. */
+const PARTS = new Set(['run.ts', 'load.ts', 'order_load.ts', 'mainnet_blocks.ts', 'mainnet_node.ts'])
+
 const names = readdirSync(import.meta.dirname)
-  .filter((file) => file.endsWith('.ts') && !['run.ts', 'load.ts', 'order_load.ts'].includes(file))
+  .filter((file) => file.endsWith('.ts') && !PARTS.has(file))
   .map((file) => file.slice(0, -'.ts'.length))
 
 const [name, ...flags] = process.argv.slice(2)
