@@ -4,9 +4,9 @@
 // are written into a copy, so that serving a block costs next to nothing.
 
 import { createHash } from 'node:crypto'
-import { USDT } from '../src/tron/tokens.ts'
 import { addressToHex } from '../src/tron/address.ts'
 import type { Message } from '../src/tron/protobuf.ts'
+import { USDT } from '../src/tron/tokens.ts'
 import { contract, encodeRawData, type RawData, transactionId } from '../src/tron/transaction.ts'
 
 /** How many of each kind a block has. */
@@ -36,10 +36,15 @@ function drawer(seed: number) {
   const hex = (length: number) => {
     hashed += 1
     const seeded = (i: number) => createHash('sha512').update(`${seed}/${hashed}/${i}`).digest('hex')
-    return Array.from({ length: Math.ceil(length / 128) }, (_, i) => seeded(i)).join('').slice(0, length)
+    return Array.from({ length: Math.ceil(length / 128) }, (_, i) => seeded(i))
+      .join('')
+      .slice(0, length)
   }
   const below = (limit: number) => Math.floor((next() / 2 ** 32) * limit)
-  const busy = Array.from({ length: BUSY_ADDRESSES }, (_, i) => `41${createHash('sha1').update(`busy ${i}`).digest('hex')}`)
+  const busy = Array.from(
+    { length: BUSY_ADDRESSES },
+    (_, i) => `41${createHash('sha1').update(`busy ${i}`).digest('hex')}`,
+  )
   const address = () => (below(5) === 0 ? busy[below(BUSY_ADDRESSES)]! : `41${hex(40)}`)
   return { hex, below, address }
 }
@@ -59,8 +64,10 @@ const makers: Record<keyof typeof MIX, (draw: Draw) => Made> = {
     value: { owner_address: address(), to_address: address(), amount: 1 + below(50_000_000_000) },
     receipt: { receipt: { net_usage: 267 } },
   }),
-  usdt: ({ address, below }) => usdtTransfer([address(), address()], { amount: 1 + below(9_000_000_000), failed: false }),
-  failed: ({ address, below }) => usdtTransfer([address(), address()], { amount: 1 + below(9_000_000_000), failed: true }),
+  usdt: ({ address, below }) =>
+    usdtTransfer([address(), address()], { amount: 1 + below(9_000_000_000), failed: false }),
+  failed: ({ address, below }) =>
+    usdtTransfer([address(), address()], { amount: 1 + below(9_000_000_000), failed: true }),
   swap: (draw) => swap(draw),
   delegate: ({ address, below }) => ({
     type: 'DelegateResourceContract',
@@ -80,7 +87,12 @@ const makers: Record<keyof typeof MIX, (draw: Draw) => Made> = {
   }),
   trc10: ({ address, below }) => ({
     type: 'TransferAssetContract',
-    value: { asset_name: '31303034373736', owner_address: address(), to_address: address(), amount: 1 + below(1_000_000) },
+    value: {
+      asset_name: '31303034373736',
+      owner_address: address(),
+      to_address: address(),
+      amount: 1 + below(1_000_000),
+    },
     receipt: { receipt: { net_usage: 281 } },
   }),
 }
@@ -94,7 +106,13 @@ function usdtTransfer([from, to]: [string, string], { amount, failed }: { amount
       }
     : {
         ...{ contractResult: [amountWord(1)], contract_address: usdt, log: [transferLog(usdt, [from, to], amount)] },
-        receipt: { energy_usage: 64_285, energy_usage_total: 64_285, net_usage: 345, result: 'SUCCESS', energy_penalty_total: 49_635 },
+        receipt: {
+          energy_usage: 64_285,
+          energy_usage_total: 64_285,
+          net_usage: 345,
+          result: 'SUCCESS',
+          energy_penalty_total: 49_635,
+        },
       }
   return {
     type: 'TriggerSmartContract',
@@ -114,7 +132,9 @@ function swap({ address, hex, below }: Draw): Made {
     log(pair, [SWAP_TOPIC, word(router.slice(2)), word(owner.slice(2))], hex(256)),
   ]
   const internal = [
-    ...[{ caller_address: router, transferTo_address: wrapped, callValueInfo: [{ callValue: sold }], note: '63616c6c' }],
+    ...[
+      { caller_address: router, transferTo_address: wrapped, callValueInfo: [{ callValue: sold }], note: '63616c6c' },
+    ],
     ...[{ caller_address: router, transferTo_address: pair, callValueInfo: [{}], note: '63616c6c' }],
   ].map((one) => ({ hash: hex(64), ...one }))
   return {
@@ -160,7 +180,11 @@ function templateOf(seed: number): Template {
 function transactionOf(draw: Draw, { type, value, fee_limit, ret = 'SUCCESS' }: Made) {
   const raw_data: RawData = {
     contract: [contract(type, value)],
-    ...{ ref_block_bytes: draw.hex(4), ref_block_hash: draw.hex(16), expiration: 1_780_000_060_000 + draw.below(60_000) },
+    ...{
+      ref_block_bytes: draw.hex(4),
+      ref_block_hash: draw.hex(16),
+      expiration: 1_780_000_060_000 + draw.below(60_000),
+    },
     ...(fee_limit === undefined ? {} : { fee_limit }),
     timestamp: 1_780_000_000_000 + draw.below(60_000),
   }
