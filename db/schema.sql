@@ -234,7 +234,7 @@ create table block (
   id text not null,
   parent_id text not null,
   "time" timestamptz not null,
-  contents jsonb not null,
+  contents json not null,
   constraint block_pkey primary key (number)
 );
 

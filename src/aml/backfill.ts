@@ -3,7 +3,7 @@
 // log has. The index is computed from the new beginning on when all of it is there; a run that was broken off goes on
 // where it stopped.
 
-import { contentsOf } from '../chain/blocks.ts'
+import { contentsOf, type ReadBlock } from '../chain/blocks.ts'
 import { Outage } from '../lib/fault.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import type { Address } from '../tron/address.ts'
@@ -77,10 +77,11 @@ async function readEarlier({ node, tokens }: Needs, first: number, lowest: Lowes
   for (const [i, block] of blocks.entries()) {
     if (i > 0 && block.parent_id !== blocks[i - 1]!.id) throw new Error(`Block ${block.number} has another parent.`)
   }
-  const read: Awaited<ReturnType<typeof contentsOf>>[] = []
+  const read: ReadBlock[] = []
   for (let i = 0; i < blocks.length - 1; i += AT_ONCE) {
     const some = blocks.slice(i, Math.min(i + AT_ONCE, blocks.length - 1))
-    read.push(...(await Promise.all(some.map((block) => contentsOf({ node, tokens }, block, 'solid')))))
+    const receipts = await Promise.all(some.map((block) => node.receipts(block, 'solid')))
+    read.push(...some.map((block, j) => contentsOf(tokens, block, receipts[j]!)))
   }
   return read
 }

@@ -200,11 +200,11 @@ async function giveUpUnsigned(sql: Sql, clock: Clock): Promise<boolean> {
   return dead.length > 0
 }
 
-/** A block of the branch has them. */
-export async function includeAttempts(tx: Tx, block: Block): Promise<void> {
+/** A block of the branch has them. The statement is on its way when this returns, and the caller's transaction waits for it. */
+export function includeAttempts(tx: Tx, block: Block): void {
   const succeeded = block.transactions.filter((one) => one.succeeded).map((one) => one.tx_id)
   if (succeeded.length === 0) return
-  await tx`
+  void tx`
     update attempt set state = 'included', block_number = ${block.number}, block_time = ${block.time}
     where tx_id = any(${succeeded}) and state in ('signed', 'sent')`
 }
@@ -216,7 +216,7 @@ export async function uncoverAttempts(tx: Tx, keep: number): Promise<void> {
     where state = 'included' and block_number > ${keep}`
 }
 
-/** What is in a solid block stays. */
-export async function settleAttempts(tx: Tx, solid_number: number): Promise<void> {
-  await tx`update attempt set state = 'solid' where state = 'included' and block_number <= ${solid_number}`
+/** What is in a solid block stays. The statement is on its way when this returns, and the caller's transaction waits for it. */
+export function settleAttempts(tx: Tx, solid_number: number): void {
+  void tx`update attempt set state = 'solid' where state = 'included' and block_number <= ${solid_number}`
 }

@@ -10,7 +10,7 @@ import { Outage } from '../lib/fault.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
 import type { Address } from '../tron/address.ts'
-import type { Block, BlockHead, ContractLog, Node } from '../tron/node.ts'
+import type { Block, BlockHead, ContractLog, Node, Receipt } from '../tron/node.ts'
 import { destructionOf, freezeOf, transferOf } from '../tron/tokens.ts'
 import { includeAttempts, settleAttempts, uncoverAttempts } from './attempts.ts'
 import { type ChainState, chainState } from './progress.ts'
@@ -20,6 +20,8 @@ export type Needs = { sql: Sql; clock: Clock; node: Node; tokens: ReadonlySet<Ad
 
 /** While the head stays the same, the solid side is asked, and the row written, no more often than this. */
 const QUIET_MS = 2_000
+/** So many blocks above the solid one as it was, the next block is none of the solid side yet. */
+const UNSURE = 5
 /** Blocks of one run: a catch-up goes in portions, and each portion is one transaction. */
 const PORTION = 20
 /** Blocks kept below the slowest reader, for looking things up and for forks. */
@@ -53,9 +55,9 @@ export async function follow(needs: Needs): Promise<boolean> {
   const before = await chainState(sql)
   const head = await node.head()
   if (before?.head_id === head.id && clock.now().getTime() - before.seen_at.getTime() < QUIET_MS) return false
-  const solid = await node.solidHead()
+  const [solid, newest] = await Promise.all([node.solidHead(), before ? newestBlock(needs, before, head) : undefined])
   if (!before) return begin(needs, solid, head)
-  const portion = await nextPortion(needs, before, solid, head)
+  const portion = await nextPortion(needs, before, { solid, head, newest })
   const forked = portion[0] !== undefined && portion[0].parent_id !== before.head_id
   const disagreeing = await disagrees(sql, before, solid)
   const keep = forked || disagreeing ? await forkPoint(needs, before) : before.head_number
@@ -69,18 +71,18 @@ export async function follow(needs: Needs): Promise<boolean> {
       await takeBack(tx, keep)
       return true
     }
-    for (const block of portion) await store(tx, block)
+    for (const block of portion) store(tx, block)
     const last = portion.at(-1)
     const head_number = last?.number ?? before.head_number
     // A head that the solid side has passed, and has not shown to be its own, stays unproven.
     const unproven = solid.number > before.head_number && last === undefined
     const reached = unproven ? before.solid_number : Math.min(solid.number, head_number)
     const solid_number = Math.max(before.solid_number, reached)
-    await tx`
+    void tx`
       update chain set head_number = ${head_number}, head_id = ${last?.id ?? before.head_id},
         head_time = ${last?.time ?? before.head_time}, solid_number = greatest(solid_number, ${solid_number}::bigint),
         behind = ${Math.max(0, head.number - head_number)}, seen_at = ${clock.now()}`
-    if (solid_number > before.solid_number) await settleAttempts(tx, solid_number)
+    if (solid_number > before.solid_number) settleAttempts(tx, solid_number)
     return portion.length > 0 || solid_number > before.solid_number
   })
 }
@@ -90,30 +92,41 @@ async function begin(needs: Needs, solid: BlockHead, head: BlockHead): Promise<b
   const { sql, clock, node } = needs
   const [block] = await node.blocks(solid.number, solid.number, 'solid')
   if (!block) return false
-  const first = await contentsOf(needs, block, 'solid')
+  const first = contentsOf(needs.tokens, block, await node.receipts(block, 'solid'))
   await sql.begin(async (tx) => {
     const made = await tx`
       insert into chain (head_number, head_id, head_time, solid_number, behind, seen_at)
       values (${first.number}, ${first.id}, ${first.time}, ${first.number}, ${head.number - first.number}, ${clock.now()})
       on conflict (one) do nothing returning 1`
-    if (made.length > 0) await store(tx, first)
+    if (made.length > 0) store(tx, first)
   })
   return true
 }
 
+/** The one new block of the head, when that is sure to be what is read next: it costs no round trip of its own. */
+async function newestBlock({ node, tokens }: Needs, at: ChainState, head: BlockHead): Promise<ReadBlock | undefined> {
+  if (head.number !== at.head_number + 1 || at.head_number - at.solid_number < UNSURE) return undefined
+  const found = await node.blockWithReceipts(head.number, 'head')
+  return found && contentsOf(tokens, found.block, found.receipts)
+}
+
+type Ends = { solid: BlockHead; head: BlockHead; newest: ReadBlock | undefined }
+
 /** The next blocks: from the solid side as far as that reaches, else from the head's. A run never mixes the two. */
-async function nextPortion(needs: Needs, at: ChainState, solid: BlockHead, head: BlockHead): Promise<ReadBlock[]> {
+async function nextPortion({ node, tokens }: Needs, at: ChainState, ends: Ends): Promise<ReadBlock[]> {
+  const { solid, head, newest } = ends
   const first = at.head_number + 1
   const side = solid.number >= first ? 'solid' : 'head'
+  if (side === 'head' && newest) return [newest]
   const last = Math.min(side === 'solid' ? solid.number : head.number, at.head_number + PORTION)
   if (last < first) return []
   const linked: Block[] = []
-  for (const block of await needs.node.blocks(first, last, side)) {
+  for (const block of await node.blocks(first, last, side)) {
     const parent_id = linked.at(-1)?.id
     if (block.number !== first + linked.length || (parent_id !== undefined && block.parent_id !== parent_id)) break
     linked.push(block)
   }
-  return Promise.all(linked.map((block) => contentsOf(needs, block, side)))
+  return Promise.all(linked.map(async (block) => contentsOf(tokens, block, await node.receipts(block, side))))
 }
 
 /** A movement of value, in the order of execution: what a transaction itself transfers or sends along to a contract, then
@@ -146,14 +159,9 @@ export type Contents = { moves: Move[]; freezes: FreezeEvent[]; energy_uses: Ene
 export type ReadBlock = Block & { contents: Contents }
 
 /** A block with what is kept of it. */
-export async function contentsOf(
-  { node, tokens }: Pick<Needs, 'node' | 'tokens'>,
-  block: Block,
-  side: 'head' | 'solid',
-): Promise<ReadBlock> {
+export function contentsOf(tokens: ReadonlySet<Address>, block: Block, receipts: readonly Receipt[]): ReadBlock {
   const contents: Contents = { moves: [], freezes: [], energy_uses: [] }
   const transfers = new Map(block.transfers.map((transfer) => [transfer.tx_id, transfer]))
-  const receipts = await node.receipts(block, side)
   let index = 0
   for (const [i, { tx_id, energy, logs, internal }] of receipts.entries()) {
     const { owner, succeeded, call } = block.transactions[i]!
@@ -252,11 +260,12 @@ async function takeBack(tx: Tx, keep: number): Promise<void> {
   await uncoverAttempts(tx, keep)
 }
 
-async function store(tx: Tx, block: ReadBlock): Promise<void> {
-  await tx`
+/** The statements are on their way when this returns, and the transaction waits for them. */
+function store(tx: Tx, block: ReadBlock): void {
+  void tx`
     insert into block (number, id, parent_id, time, contents)
     values (${block.number}, ${block.id}, ${block.parent_id}, ${block.time}, ${pack(block.contents)})`
-  await includeAttempts(tx, block)
+  includeAttempts(tx, block)
 }
 
 export type StoredBlock = { number: number; id: string; time: Date; contents: Contents }

@@ -55,14 +55,19 @@ export type BroadcastAnswer = { accepted: boolean; said: string }
 /** Whether a node's solid chain has a transaction, and how far that chain reached when it said so. */
 export type SolidFinding = { found: boolean; solid_number: number }
 
+/** The node's newest blocks, or only those that are solid. */
+export type Side = 'head' | 'solid'
+
 export type Node = {
   head(): Promise<BlockHead>
   solidHead(): Promise<BlockHead>
   /** Blocks from `first` to `last`, both included, at most 100; of the solid chain when `side` says so. Fewer when the
    *  node has no more. */
-  blocks(first: number, last: number, side: 'head' | 'solid'): Promise<Block[]>
+  blocks(first: number, last: number, side: Side): Promise<Block[]>
   /** The receipts of a block's transactions, in their order. Rejects while the node does not have all of them. */
-  receipts(block: Block, side: 'head' | 'solid'): Promise<Receipt[]>
+  receipts(block: Block, side: Side): Promise<Receipt[]>
+  /** A block and its receipts, asked for at the same time; undefined while the node does not have the block. */
+  blockWithReceipts(number: number, side: Side): Promise<{ block: Block; receipts: Receipt[] } | undefined>
   /** Runs a function of a contract on the solid state and changes nothing. */
   constantCall(call: { owner: Address; contract: Address; selector: string; parameter: string }): Promise<ConstantCall>
   /** Asks every node. Rejects when one of them does not answer and none has the transaction. */
@@ -125,6 +130,26 @@ export function tronNode(options: NodeOptions): Node {
     throw last
   }
 
+  function blocks(first: number, last: number, side: Side): Promise<Block[]> {
+    const path = side === 'solid' ? '/walletsolidity/getblockbylimitnext' : '/wallet/getblockbylimitnext'
+    const end = Math.min(last, first + BLOCKS_MAX - 1) + 1
+    return read(path, { startNum: first, endNum: end }, (answer) => {
+      const { block = [] } = fieldsOf(answer, path)
+      return listOf(block, path).map((one) => blockOf(one, path))
+    })
+  }
+
+  function receiptsAt<T>(num: number, side: Side, parse: (found: Map<string, Receipt>) => T): Promise<T> {
+    const path = `/${side === 'solid' ? 'walletsolidity' : 'wallet'}/gettransactioninfobyblocknum`
+    return read(path, { num }, (answer) =>
+      parse(new Map(receiptsOf(answer, path).map((receipt) => [receipt.tx_id, receipt]))),
+    )
+  }
+
+  async function receipts(block: Block, side: Side): Promise<Receipt[]> {
+    return block.transactions.length === 0 ? [] : receiptsAt(block.number, side, (found) => inOrder(block, found))
+  }
+
   async function broadcastTo(node: One, transaction: string): Promise<BroadcastAnswer> {
     try {
       const answer = fieldsOf(await ask(node, '/wallet/broadcasthex', { transaction }), 'broadcasthex')
@@ -157,25 +182,14 @@ export function tronNode(options: NodeOptions): Node {
   return {
     head: () => read('/wallet/getblock', { detail: false }, (answer) => headOf(answer, 'getblock')),
     solidHead: () => read('/walletsolidity/getblock', { detail: false }, (answer) => headOf(answer, 'getblock')),
-    blocks(first, last, side) {
-      const path = side === 'solid' ? '/walletsolidity/getblockbylimitnext' : '/wallet/getblockbylimitnext'
-      const end = Math.min(last, first + BLOCKS_MAX - 1) + 1
-      return read(path, { startNum: first, endNum: end }, (answer) => {
-        const { block = [] } = fieldsOf(answer, path)
-        return listOf(block, path).map((one) => blockOf(one, path))
-      })
-    },
-    receipts(block, side) {
-      if (block.transactions.length === 0) return Promise.resolve([])
-      const path = `/${side === 'solid' ? 'walletsolidity' : 'wallet'}/gettransactioninfobyblocknum`
-      return read(path, { num: block.number }, (answer) => {
-        const found = new Map(receiptsOf(answer, path).map((receipt) => [receipt.tx_id, receipt]))
-        return block.transactions.map(({ tx_id }) => {
-          const receipt = found.get(tx_id)
-          if (!receipt) throw new Outage(`the node has no receipt for transaction ${tx_id} yet`)
-          return receipt
-        })
-      })
+    blocks,
+    receipts,
+    async blockWithReceipts(number, side) {
+      const [[block], found] = await Promise.all([blocks(number, number, side), receiptsAt(number, side, (all) => all)])
+      if (!block) return undefined
+      // What another node has answered may be short: then they are asked for as usual.
+      const complete = block.transactions.every(({ tx_id }) => found.has(tx_id))
+      return { block, receipts: complete ? inOrder(block, found) : await receipts(block, side) }
     },
     constantCall: ({ owner, contract, selector, parameter }) =>
       read(
@@ -223,6 +237,14 @@ export function tronNode(options: NodeOptions): Node {
     },
     solidTransaction: (tx_id) => Promise.all(nodes.map((node) => findSolid(node, tx_id))),
   }
+}
+
+function inOrder(block: Block, found: ReadonlyMap<string, Receipt>): Receipt[] {
+  return block.transactions.map(({ tx_id }) => {
+    const receipt = found.get(tx_id)
+    if (!receipt) throw new Outage(`the node has no receipt for transaction ${tx_id} yet`)
+    return receipt
+  })
 }
 
 function headOf(answer: unknown, where: string): BlockHead {
