@@ -9,6 +9,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
 import { recordStep } from '../src/aml/flow_log.ts'
 import { DEFAULT_CARRIED_BLOCKS, DEFAULT_CHECKPOINT_TRANSFERS, flowGenerations } from '../src/aml/generations.ts'
@@ -106,11 +107,14 @@ async function reached(sql: Sql): Promise<number> {
 /** One block after another, each as soon as the node has it. How long until the follower looks is not in it. */
 async function atTheHead(bench: Bench, follow: Step) {
   const times: number[] = []
+  let cpu_ms = 0
   for (let i = 0; i < AT_THE_HEAD; i++) {
     await grow(bench, 1)
+    const before = process.cpuUsage()
     const began_ms = performance.now()
     await follow.run()
     times.push(performance.now() - began_ms)
+    cpu_ms += cpuSince(before)
     if ((await reached(bench.sql)) !== bench.head) throw new Error('a block at the head was not stored in one run')
     bench.say(`${i + 1} of ${AT_THE_HEAD} blocks at the head`)
     await delay(10)
@@ -122,21 +126,34 @@ async function atTheHead(bench: Bench, follow: Step) {
       head_p50_ms: at(times, 0.5),
       head_p99_ms: at(times, 0.99),
     },
-    looks_every_ms: follow.rest_ms,
+    ...{ head_cpu_ms: round(cpu_ms / times.length), looks_every_ms: follow.rest_ms },
   }
+}
+
+/** What this process has worked since: on a machine that others use too, the figure that does not depend on them. */
+function cpuSince(before: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1_000
 }
 
 /** The catch-up, and the same blocks only fetched and parsed, by turns. */
 async function behind(bench: Bench, follow: Step, blocks: number) {
-  const spent = { follow_ms: 0, fetch_ms: 0, parse_ms: 0, bytes: 0 }
+  const spent = { follow_ms: 0, cpu_ms: 0, fetch_ms: 0, parse_ms: 0, bytes: 0 }
   const rss: number[] = []
+  const pauses: number[] = []
   let done = 0
   while (done < blocks) {
     const more = Math.min(ROUND, blocks - done)
     await grow(bench, more)
     const began_ms = performance.now()
+    const before = process.cpuUsage()
+    const busy = monitorEventLoopDelay({ resolution: 1 })
+    busy.enable()
     await catchUp(bench, follow)
+    busy.disable()
+    pauses.push(busy.max / 1e6)
     spent.follow_ms += performance.now() - began_ms
+    spent.cpu_ms += cpuSince(before)
     rss.push(process.memoryUsage().rss / 2 ** 20)
     const reference = await fetchAndParse(bench, more)
     spent.fetch_ms += reference.fetch_ms
@@ -155,6 +172,7 @@ async function behind(bench: Bench, follow: Step, blocks: number) {
     reference_blocks_per_second: round(reference_per_second),
     reference_ratio: round(per_second / reference_per_second),
     reference_fetch_share: round(spent.fetch_ms / (spent.fetch_ms + spent.parse_ms)),
+    ...{ cpu_ms_per_block: round(spent.cpu_ms / blocks), pause_max_ms: at(pauses, 1) },
     ...{ rss_first_mib: Math.round(rss[0]!), rss_last_mib: Math.round(rss.at(-1)!) },
   }
 }
@@ -283,8 +301,9 @@ function report(f: Figures): string {
   const parts = Object.entries(f.stages_ms).map(([name, ms]) => `${name} ${ms} ms (${Math.round((100 * ms) / all)} %)`)
   return [
     `a block of ${f.transactions} transactions, ${f.block_kib} KiB with its receipts`,
-    `at the head         least ${f.head_min_ms} ms   p50 ${f.head_p50_ms} ms   p99 ${f.head_p99_ms} ms   (${f.head_blocks} blocks; limit ${HEAD_LIMIT_MS} ms; it is looked for every ${f.looks_every_ms} ms)`,
+    `at the head         least ${f.head_min_ms} ms   p50 ${f.head_p50_ms} ms   p99 ${f.head_p99_ms} ms   (${f.head_blocks} blocks; limit ${HEAD_LIMIT_MS} ms; ${f.head_cpu_ms} ms of it at work in this process; it is looked for every ${f.looks_every_ms} ms)`,
     `catching up         ${f.blocks_per_second} blocks a second, ${f.times_real} times real time (limit ${TIMES_REAL_LIMIT}); ${f.blocks} blocks in ${f.catch_up_ms} ms`,
+    `meanwhile           ${f.cpu_ms_per_block} ms of work in this process for a block, up to ${f.pause_max_ms} ms without a pause`,
     `a day of ${A_DAY}      would take ${f.minutes_for_a_day} minutes at that rate`,
     `fetched and parsed  ${f.reference_blocks_per_second} blocks a second, ${Math.round(100 * f.reference_fetch_share)} % of it fetching: following reaches ${f.reference_ratio} of that`,
     `a block by itself   ${parts.join(', ')}`,

@@ -24,6 +24,8 @@ const QUIET_MS = 2_000
 const UNSURE = 5
 /** Blocks of one run: a catch-up goes in portions, and each portion is one transaction. */
 const PORTION = 20
+/** Blocks of one answer of the node: while it is taken apart nothing else of the process gets its turn. */
+const AT_ONCE = 5
 /** Blocks kept below the slowest reader, for looking things up and for forks. */
 const KEPT = 2_000
 
@@ -52,8 +54,7 @@ export function followStep(needs: Needs): Step {
 /** Reads what the node has beyond the stored head. True when blocks were stored, taken back, or became solid. */
 export async function follow(needs: Needs): Promise<boolean> {
   const { sql, clock, node } = needs
-  const before = await chainState(sql)
-  const head = await node.head()
+  const [before, head] = await Promise.all([chainState(sql), node.head()])
   if (before?.head_id === head.id && clock.now().getTime() - before.seen_at.getTime() < QUIET_MS) return false
   const [solid, newest] = await Promise.all([node.solidHead(), before ? newestBlock(needs, before, head) : undefined])
   if (!before) return begin(needs, solid, head)
@@ -120,8 +121,11 @@ async function nextPortion({ node, tokens }: Needs, at: ChainState, ends: Ends):
   if (side === 'head' && newest) return [newest]
   const last = Math.min(side === 'solid' ? solid.number : head.number, at.head_number + PORTION)
   if (last < first) return []
+  const asked: Promise<Block[]>[] = []
+  for (let from = first; from <= last; from += AT_ONCE)
+    asked.push(node.blocks(from, Math.min(last, from + AT_ONCE - 1), side))
   const linked: Block[] = []
-  for (const block of await node.blocks(first, last, side)) {
+  for (const block of (await Promise.all(asked)).flat()) {
     const parent_id = linked.at(-1)?.id
     if (block.number !== first + linked.length || (parent_id !== undefined && block.parent_id !== parent_id)) break
     linked.push(block)

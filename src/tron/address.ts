@@ -70,4 +70,4 @@ export function addressFromHex(hex: string): Address {
 
 /** Most addresses of a block are in it twice or were in the last ones. */
 const known = new Map<string, Address>()
-const KNOWN_MAX = 10_000
+const KNOWN_MAX = 4_000
