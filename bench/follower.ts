@@ -28,7 +28,7 @@ import { USDT } from '../src/tron/tokens.ts'
 import { BLOCK_MS, FIRST_NUMBER, TRANSACTIONS } from './mainnet_blocks.ts'
 import type { Reach, Started } from './mainnet_node.ts'
 
-export const OPTIONS = { blocks: { type: 'string', default: '600' } } as const
+export const OPTIONS = { blocks: { type: 'string', default: '1200' } } as const
 
 const HEAD_LIMIT_MS = 15
 const TIMES_REAL_LIMIT = 100
@@ -69,7 +69,7 @@ export async function run({ json, numbers }: { json: boolean; numbers: Readonly<
       ...(await atTheHead(bench, follow)),
       ...(await behind(bench, follow, numbers.blocks!)),
       ...(await stages(bench)),
-      ...(await withReaders(bench, follow, Math.ceil(numbers.blocks! / 2))),
+      ...(await withReaders(bench, follow, Math.ceil(numbers.blocks! / 4))),
     }
     say('')
     process.stdout.write(json ? `${JSON.stringify(figures)}\n` : report(figures))

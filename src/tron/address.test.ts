@@ -22,9 +22,11 @@ test('text of another kind, with a wrong checksum or of another network is not a
   for (const other of [undefined, null, 7, {}, '']) assert.equal(isAddress(other), false)
 })
 
+/** Code for texts of any length, by others. */
+const general = createBase58check(sha256)
+
 test('34 characters that decode to another version byte are not an address', () => {
-  const encoder = createBase58check(sha256)
-  const text = encoder.encode(Uint8Array.from([0x40, ...new Uint8Array(20).fill(0xff)]))
+  const text = general.encode(Uint8Array.from([0x40, ...new Uint8Array(20).fill(0xff)]))
   assert.equal(text.length, 34)
   assert.equal(isAddress(text), false)
   assert.throws(() => addressToBytes(text), TypeError)
@@ -42,7 +44,35 @@ test('every 20 bytes have one address of 34 characters that begins with T', () =
       const address = addressFromBytes(Uint8Array.from([0x41, ...bytes]))
       assert.equal(address.length, 34)
       assert.equal(address[0], 'T')
+      assert.equal(address, general.encode(Uint8Array.from([0x41, ...bytes])))
       assert.deepEqual([...addressToBytes(address).subarray(1)], [...bytes])
     }),
   )
+})
+
+test('a text is an address exactly when general code finds 21 bytes of the network in it', () => {
+  const known = fc.constantFrom(...walletCore.addresses.map(({ address }) => address))
+  const changed = fc
+    .tuple(known, fc.nat(33), fc.constantFrom(...'123456789ABCZabcz0OIl é'))
+    .map(([address, at, character]) => address.slice(0, at) + character + address.slice(at + 1))
+  const isOne = (text: string) => {
+    try {
+      const bytes = general.decode(text)
+      return text.length === 34 && bytes.length === 21 && bytes[0] === 0x41
+    } catch {
+      return false
+    }
+  }
+  fc.assert(
+    fc.property(fc.oneof(known, changed), (text) => assert.equal(isAddress(text), isOne(text))),
+    { numRuns: 1_000 },
+  )
+})
+
+test('an address of hexadecimal text is the same when it is met again, however many were met between', () => {
+  const hexOf = (i: number) => `41${i.toString(16).padStart(40, '0')}`
+  const first = addressFromHex(hexOf(0))
+  for (let i = 1; i < 10_000; i++) addressFromHex(hexOf(i))
+  assert.equal(addressFromHex(hexOf(0)), first)
+  assert.equal(addressToHex(addressFromHex(hexOf(9_999))), hexOf(9_999))
 })

@@ -222,6 +222,29 @@ test('receipts are those of the block, in its order, and all of them or an outag
   assert.deepEqual(none.asked, [], 'an empty block is not asked about')
 })
 
+test('a block and its receipts are asked for at the same time, and those that are missing once more', async () => {
+  const transactions = ['1', '2'].map((id) => transaction(id, 'TransferContract', { to_address: TO, amount: 5 }))
+  const all = ['1', '2'].map((id) => ({ id: id.repeat(64) }))
+  const answers: Script = (path) => {
+    if (path.endsWith('getblockbylimitnext')) return { block: [block({ transactions })] }
+    return { status: 200, body: JSON.stringify(all) }
+  }
+  const { node, asked } = scripted({ one: answers })
+  const read = node.blockWithReceipts(5, 'head')
+  assert.deepEqual(asked, ['one/wallet/getblockbylimitnext', 'one/wallet/gettransactioninfobyblocknum'])
+  assert.deepEqual(
+    (await read)?.receipts.map(({ tx_id }) => tx_id[0]),
+    ['1', '2'],
+  )
+  const short: Script = (path, body) =>
+    path.endsWith('getblockbylimitnext') ? answers(path, body) : { status: 200, body: JSON.stringify(all.slice(1)) }
+  const two = scripted({ one: short, two: answers })
+  assert.equal((await two.node.blockWithReceipts(5, 'head'))?.receipts.length, 2)
+  assert.equal(two.asked.at(-1), 'two/wallet/gettransactioninfobyblocknum')
+  await assert.rejects(scripted({ one: short }).node.blockWithReceipts(5, 'head'), Outage)
+  assert.equal(await node.blockWithReceipts(6, 'head'), undefined, 'another block than was asked for')
+})
+
 test('an account that is not there is not active, and a resource that is not there is 0', async () => {
   const { node } = scripted({ one: () => ({}) })
   const { address } = person('bob')

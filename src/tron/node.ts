@@ -185,7 +185,8 @@ export function tronNode(options: NodeOptions): Node {
     blocks,
     receipts,
     async blockWithReceipts(number, side) {
-      const [[block], found] = await Promise.all([blocks(number, number, side), receiptsAt(number, side, (all) => all)])
+      const [given, found] = await Promise.all([blocks(number, number, side), receiptsAt(number, side, (all) => all)])
+      const block = given.find((one) => one.number === number)
       if (!block) return undefined
       // What another node has answered may be short: then they are asked for as usual.
       const complete = block.transactions.every(({ tx_id }) => found.has(tx_id))
