@@ -34,7 +34,8 @@ const HEAD_LIMIT_MS = 15
 const TIMES_REAL_LIMIT = 100
 const A_DAY = 86_400_000 / BLOCK_MS
 
-const WARM_UP = 60
+/** Blocks before anything is measured: a service has run for long. */
+const WARM_UP = 300
 const AT_THE_HEAD = 200
 /** The head is this far beyond what is solid. */
 const LAG = 18
