@@ -3,10 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Person } from '../devchain/scene.ts'
-import { publishPolicy, SHIPPED_POLICY } from '../src/aml/policy.ts'
 import type { Deposit } from '../src/treasury/deposits.ts'
 import { findDeposits } from '../src/treasury/deposits.ts'
-import { USDT } from '../src/tron/tokens.ts'
 import { makeWorld, post, TRX, type World } from './world.ts'
 
 type Rates = { address: string; rates: { min_energy: number; max_energy: number; price: number }[] }
@@ -24,17 +22,6 @@ async function recharge(world: World, from: Person, sun: bigint): Promise<Deposi
   await world.drain()
   await world.settle()
   return depositOf(world, tx_id)
-}
-
-/** From now on nothing is sold to the address. */
-async function bar(world: World, address: string): Promise<void> {
-  const body = { ...SHIPPED_POLICY, refuse_blacklisted_receivers: true }
-  await world.sql.begin(async (tx) => {
-    await publishPolicy(tx, { body, published_by: 'test', published_at: world.now })
-    await tx`insert into flow_freeze (token, address, frozen, number) values (${USDT}, ${address}, true, 1)`
-  })
-  world.mine(4)
-  await world.drain()
 }
 
 test('the published address and rates are those at which energy is delivered', async (t) => {
@@ -183,7 +170,7 @@ test('what no refund may send, or would only send to itself, is held with the re
 test('an address that is not sold to gets its money back', async (t) => {
   const world = await makeWorld(t)
   const sam = world.person('sam', 100)
-  await bar(world, sam.address)
+  await world.bar(sam.address)
   const tx_id = world.pay(world.recharge.address, 3n * TRX, sam)
   world.mine()
   await world.drain()
