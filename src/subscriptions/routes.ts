@@ -307,9 +307,7 @@ const history = ({ sql }: Needs): Endpoint =>
     scope: 'read',
     summary: "The customer's subscriptions, newest first",
     body: Type.Object({
-      page: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 1_000_000_000, fault: () => InvalidParams('page', 'Invalid page') }),
-      ),
+      page: Type.Optional(Type.Integer({ minimum: 1, fault: () => InvalidParams('page', 'Invalid page') })),
       per_page: Type.Optional(
         Type.Integer({ minimum: 1, maximum: 50, fault: () => InvalidParams('per_page', 'Invalid per_page') }),
       ),
