@@ -152,7 +152,8 @@ export async function contentsOf(
   block: Block,
   side: 'head' | 'solid',
 ): Promise<ReadBlock> {
-  const contents: Contents = { moves: [], unfollowed: [], freezes: [], energy_uses: [] }
+  const unfollowed = block.asset_transfers.map((one): Move => ({ ...one, kind: 'transfer', index: 0 }))
+  const contents: Contents = { moves: [], unfollowed, freezes: [], energy_uses: [] }
   const transfers = new Map(block.transfers.map((transfer) => [transfer.tx_id, transfer]))
   const receipts = await node.receipts(block, side)
   let index = 0
@@ -165,13 +166,7 @@ export async function contentsOf(
     }
     const transfer = transfers.get(tx_id)
     if (transfer) trx('transfer', transfer.from, transfer.to, transfer.amount_sun)
-    const assets = [
-      ...block.asset_transfers
-        .filter((one) => one.tx_id === tx_id)
-        .map((one) => ({ ...one, kind: 'transfer' as const })),
-      ...internal_assets.map((one) => ({ ...one, kind: 'internal' as const })),
-    ]
-    for (const one of assets) contents.unfollowed.push({ ...one, tx_id, index: 0 })
+    for (const asset of internal_assets) contents.unfollowed.push({ ...asset, tx_id, kind: 'internal', index: 0 })
     if (call) trx('call_value', owner, call.contract, call.value_sun)
     for (const log of logs) {
       index += 1
