@@ -1,5 +1,5 @@
 // Direct recharge: whoever sends TRX to the published address gets energy for an hour. Each deposit ends as delivered,
-// refunded or held with a reason; the drawing is in db/0005_treasury.sql.
+// refunded or held with a reason; the drawing is in db/0005_treasury.sql, what comes before it in db/0014_deposits_seen.sql.
 //
 // The delivery is an order like any other, placed by the house under the deposit's own id, so that a crash in between
 // finds it again. Money goes back only when the deposit is solid, and only to the address that sent it.
