@@ -346,7 +346,7 @@ create table deposit (
   constraint deposit_credited_to_somebody check (state <> 'credited' or customer_id is not null and solid_at is not null),
   constraint deposit_delivered_by_an_order check ((state not in ('delivering', 'delivered')) or order_id is not null),
   constraint deposit_held_for_a_reason check ((state not in ('returning', 'refunding', 'refunded', 'held')) or reason is not null),
-  constraint deposit_state check (state in ('credited', 'received', 'delivering', 'delivered', 'returning', 'refunding', 'refunded', 'held', 'gone'))
+  constraint deposit_state check (state in ('seen', 'credited', 'received', 'delivering', 'delivered', 'returning', 'refunding', 'refunded', 'held', 'gone'))
 );
 create index deposit_not_solid on deposit (block_number) where (solid_at is null);
 create index deposit_of_customer on deposit (customer_id, block_number);

@@ -87,7 +87,8 @@ test('when it is acted on at solid nothing is delivered before', async (t) => {
   const tx_id = world.pay(world.recharge.address, 3n * TRX, sam)
   world.mine(18)
   await world.drain()
-  assert.deepEqual(await findDeposits(world.sql, tx_id), [])
+  assert.equal((await depositOf(world, tx_id)).state, 'seen')
+  assert.equal(await world.energyLimit(sam.address), 0)
   world.mine()
   await world.settle()
   assert.equal((await depositOf(world, tx_id)).state, 'delivered')
@@ -148,6 +149,36 @@ test('what is too little to send back is held with the reason, and so is all whe
     assert.equal(deposit.state, 'held')
     assert.match(String(deposit.reason), reason)
   }
+})
+
+test('what no refund may send, or would only send to itself, is held with the reason', async (t) => {
+  const world = await makeWorld(t)
+  const whale = world.person('whale', 2_000)
+  const cases = [
+    { tx_id: world.pay(world.recharge.address, 1_001n * TRX, whale), reason: /more than a refund may send/ },
+    { tx_id: world.pay(world.recharge.address, 1n * TRX, world.person('refund')), reason: /the wallet for refunds/ },
+  ]
+  await world.solidify()
+  await world.settle()
+  for (const { tx_id, reason } of cases) {
+    const deposit = await depositOf(world, tx_id)
+    assert.equal(deposit.state, 'held')
+    assert.match(String(deposit.reason), reason)
+  }
+})
+
+test('an address that is not sold to gets its money back', async (t) => {
+  const world = await makeWorld(t)
+  const sam = world.person('sam', 100)
+  await world.bar(sam.address)
+  const tx_id = world.pay(world.recharge.address, 3n * TRX, sam)
+  world.mine()
+  await world.drain()
+  assert.equal((await depositOf(world, tx_id)).state, 'returning')
+  await world.solidify()
+  await world.settle()
+  await world.solidify()
+  assert.equal((await depositOf(world, tx_id)).state, 'refunded')
 })
 
 test('a pool that is short for two minutes sends the money back', async (t) => {

@@ -401,3 +401,17 @@ test('watched addresses are screened again when the labels change, and the opera
   await desk.json('aml', 'unwatch', anna.id, shop.address)
   assert.deepEqual(await desk.json('aml', 'watches'), [])
 })
+
+test('a hash check without a direction is one of a deposit, and a page past the end is empty, however far', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 10 })
+  const asked = { type: 'hash', network: 'TRX', address: world.person('bob', 1).address, hash: 'ab'.repeat(32) }
+  for (const direction of [undefined, null, '', 'deposit']) {
+    const made = await anna.get<{ direction: string | null }>('/v1/aml-checks/new', { ...asked, direction })
+    assert.equal(made.direction, 'deposit', String(direction))
+  }
+  for (const page of [2, 2 ** 31 - 1, Number.MAX_SAFE_INTEGER]) {
+    const body = { page, per_page: 50 }
+    assert.deepEqual(await anna.get('/v1/aml-checks/history', body), { ...body, total: 4, items: [] })
+  }
+})

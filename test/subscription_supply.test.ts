@@ -43,6 +43,36 @@ test('a transaction that used energy is seen in its block, and the next block fi
   assert.equal((await listed(anna, id)).transactions_used, 4, 'each transaction counts once')
 })
 
+test('an address that is blacklisted meanwhile is supplied no more: the subscription is stopped and says why', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const bob = sender(world)
+  const { id } = await subscribe(world, anna, wanted(bob.address))
+  await world.bar(bob.address)
+  assert.equal((await listed(anna, id)).status, 'active', 'it still has what it was given')
+  await use(world, bob)
+  await world.settle()
+  const item = await listed(anna, id)
+  assert.deepEqual([item.status, item.reason, item.transactions_used], ['stopped', 'This address is blacklisted', 1])
+  assert.notEqual(item.stopped_at, null)
+  await world.solidify()
+  await world.settle()
+  assert.ok((await energyLeft(world, bob)) < PER_TRANSACTION, 'what was left is taken back')
+  const again = await anna.call(START, wanted(bob.address))
+  assert.deepEqual([again.code, again.key], [10, 'invalid_network_address.blacklisted'])
+})
+
+test('an address that is blacklisted before it has its first energy is an error, and paid back', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const bob = sender(world)
+  const { id } = await anna.get<Subscription>(START, wanted(bob.address))
+  await world.bar(bob.address)
+  const item = await listed(anna, id)
+  assert.deepEqual([item.status, item.reason, item.total_price], ['error', 'This address is blacklisted', 0])
+  assert.equal(await anna.balance(), 100)
+})
+
 test('a transaction that takes the energy of several counts as several', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })

@@ -219,7 +219,8 @@ test('the history is newest first, with exact totals, filters, and pages past th
   const [first, second, third] = ids as [string, string, string]
   assert.deepEqual(await page({}), { page: 1, per_page: 10, total: 3, ids: [third, second, first] })
   assert.deepEqual(await page({ page: 2, per_page: 2 }), { page: 2, per_page: 2, total: 3, ids: [first] })
-  assert.deepEqual(await page({ page: 9 }), { page: 9, per_page: 10, total: 3, ids: [] })
+  for (const far of [9, 2 ** 31 - 1, Number.MAX_SAFE_INTEGER])
+    assert.deepEqual(await page({ page: far, per_page: 50 }), { page: far, per_page: 50, total: 3, ids: [] })
   assert.deepEqual(await page({ status: 'stopped' }), { page: 1, per_page: 10, total: 1, ids: [second] })
   assert.deepEqual(await page({ status: '' }), { page: 1, per_page: 10, total: 3, ids: [third, second, first] })
   assert.deepEqual(await page({ status: 'expired' }), { page: 1, per_page: 10, total: 0, ids: [] })

@@ -9,6 +9,7 @@ import { HDKey } from '@scure/bip32'
 import type { FastifyInstance } from 'fastify'
 import type { FaultKind } from '../devchain/faults.ts'
 import { type Person, person, Scene, TRX } from '../devchain/scene.ts'
+import { publishPolicy, SHIPPED_POLICY } from '../src/aml/policy.ts'
 import { type App, buildApp } from '../src/app.ts'
 import { createCustomer } from '../src/customers/customers.ts'
 import { issueKey, type KeyWanted } from '../src/customers/keys.ts'
@@ -22,6 +23,7 @@ import { drain } from '../src/lib/step.ts'
 import type { Provider } from '../src/providers/provider.ts'
 import { type Address, addressFromHex, addressToHex } from '../src/tron/address.ts'
 import { type Node, type Resource, type Transport, tronNode } from '../src/tron/node.ts'
+import { USDT } from '../src/tron/tokens.ts'
 import { decodeRawData, decodeTransaction } from '../src/tron/transaction.ts'
 import type { Wallets } from '../src/wallets.ts'
 import { createDatabase, dropDatabase } from './database.ts'
@@ -334,6 +336,18 @@ export class World {
       await this.solidify()
     }
     return customer
+  }
+
+  /** From now on nothing is sold to the address: its tokens are frozen, and the policy looks at that. */
+  async bar(address: Address): Promise<void> {
+    const body = { ...SHIPPED_POLICY, refuse_blacklisted_receivers: true }
+    await this.sql.begin(async (tx) => {
+      await publishPolicy(tx, { body, published_by: 'test', published_at: this.now })
+      await tx`insert into flow_freeze (token, address, frozen, number) values (${USDT}, ${address}, true, 1)`
+    })
+    // Longer than a policy is remembered.
+    this.mine(4)
+    await this.drain()
   }
 
   /** What an address can use of a resource a day, by the chain. */

@@ -96,6 +96,7 @@ export async function listDelegations(sql: Sql, wanted: DelegationsWanted): Prom
 }
 
 const DEPOSIT_STATES = [
+  'seen',
   'credited',
   'received',
   'delivering',
@@ -178,7 +179,7 @@ export const orderCommands = [
   }),
   command({
     words: 'deposits list',
-    summary: 'TRX that arrived, newest first',
+    summary: 'TRX and tokens that arrived, newest first',
     options: {
       customer: text('CUSTOMER', 'only to this customer'),
       state: oneOf(DEPOSIT_STATES, 'only in this state'),

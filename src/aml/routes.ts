@@ -92,8 +92,9 @@ function readHash(value: Json | undefined, pattern: RegExp): string {
   return value.toLowerCase()
 }
 
-function readDirection(value: Json | undefined): 'deposit' | 'withdrawal' | null {
-  if (isAbsent(value)) return null
+/** A deposit when nothing is said: half of the clients leave it out then. */
+function readDirection(value: Json | undefined): 'deposit' | 'withdrawal' {
+  if (isAbsent(value)) return 'deposit'
   if (value !== 'deposit' && value !== 'withdrawal') throw InvalidParams('direction', 'Invalid direction value')
   return value
 }
@@ -227,9 +228,7 @@ export function routes({ sql, placeCheck }: Needs): Endpoint[] {
       scope: 'aml',
       summary: "The customer's checks, newest first",
       body: Type.Object({
-        page: Type.Optional(
-          Type.Integer({ minimum: 1, maximum: 1_000_000_000, fault: () => InvalidParams('page', 'Invalid page') }),
-        ),
+        page: Type.Optional(Type.Integer({ minimum: 1, fault: () => InvalidParams('page', 'Invalid page') })),
         per_page: Type.Optional(
           Type.Integer({ minimum: 1, maximum: 50, fault: () => InvalidParams('per_page', 'Invalid per_page') }),
         ),

@@ -31,7 +31,8 @@ export class SigningRefused extends Error {
 
 /** The most that one delegation stakes: what needs more is delegated in several. */
 export const DELEGATION_MAX_SUN = 1_000_000_000_000n
-const REFUND_MAX_SUN = 1_000_000_000n
+/** The most that one refund sends: what is more, the operator decides about. */
+export const REFUND_MAX_SUN = 1_000_000_000n
 const EXPIRATION_MAX_MS = 24 * 3_600_000
 
 export function localSigner(options: SignerOptions): Signer {

@@ -52,16 +52,17 @@ const FILES: readonly [path: Page['path'], file: string, content_type: string, s
   ['/docs/reader.css', `${SWAGGER}swagger-ui.css`, 'text/css; charset=utf-8', 'The style of the reader'],
 ]
 
-/** The reference: the document, and the page that shows it. Files are read when they are first asked for. */
-export function referencePages(): Page[] {
-  return FILES.map(([path, file, content_type, summary]) => {
-    let bytes: Promise<Buffer> | undefined
+/** The reference: the document, and the page that shows it. A file is read when it is first asked for, and again until
+ *  that has succeeded. */
+export function referencePages(files = FILES): Page[] {
+  return files.map(([path, file, content_type, summary]) => {
+    let bytes: Buffer | undefined
     return {
       path,
       summary,
       async handle() {
-        bytes ??= readFile(file)
-        return { status: 200, code: 0, content_type, body: await bytes, headers: HEADERS }
+        bytes ??= await readFile(file)
+        return { status: 200, code: 0, content_type, body: bytes, headers: HEADERS }
       },
     }
   })

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect as connectSocket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { Type } from 'typebox'
@@ -10,7 +13,8 @@ import { systemRandom } from '../lib/ids.ts'
 import { money } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
 import type { Sql } from '../lib/sql.ts'
-import { endpoint, InvalidParams, Money, ServiceUnavailable, Unauthenticated } from './endpoint.ts'
+import { endpoint, InvalidParams, Money, refuses, ServiceUnavailable, Unauthenticated } from './endpoint.ts'
+import { referencePages } from './pages.ts'
 import { type Authenticate, buildServer, type Options } from './server.ts'
 import { isSignature, signature } from './signature.ts'
 
@@ -65,9 +69,10 @@ const trouble = endpoint({
   summary: 'Everything that goes wrong',
   body: Type.Object({ how: Type.String() }),
   reply: Type.Object({ n: Type.Integer() }),
-  faults: [ServiceUnavailable],
+  faults: [refuses(InvalidParams, 'How it is asked for', 'page'), ServiceUnavailable],
   handle: async ({ body: { how } }) => {
     if (how === 'refusal') throw ServiceUnavailable()
+    if (how === 'unlisted_sub') throw ServiceUnavailable('sub')
     if (how === 'sub') throw InvalidParams('page', 'Invalid page')
     if (how === 'unlisted') throw Unlisted()
     if (how === 'outage') throw new Outage('the node at 10.1.2.3')
@@ -149,7 +154,7 @@ test('a refusal is HTTP 200 with code, key and sentence', async () => {
 })
 
 test('whatever else is thrown is code 500 without details, which go to the log', async () => {
-  for (const how of ['outage', 'bug', 'nothing', 'unlisted', 'undeclared', 'fraction']) {
+  for (const how of ['outage', 'bug', 'nothing', 'unlisted', 'unlisted_sub', 'undeclared', 'fraction']) {
     const { post, lines } = await server()
     const reply = await post('/v1/trouble', `{"how":"${how}"}`)
     assert.equal(reply.statusCode, 200, how)
@@ -242,7 +247,8 @@ test('what the transport refuses has a status, a code and a sentence', async () 
   const table = [
     [await post('/v1/unknown', '{}'), 404, 'Method not found'],
     [await post('/', '{}'), 404, 'Method not found'],
-    [await post('/v1/balance/', '{}'), 404, 'Method not found'],
+    [await post('/v1', '{}'), 404, 'Method not found'],
+    [await post('/v1/balance/x', '{}'), 404, 'Method not found'],
     [await post('/V1/balance', '{}'), 404, 'Method not found'],
     [await post('/v1/%zz', '{}'), 404, 'Method not found'],
     [await app.inject({ method: 'GET', url: '/v1/unknown' }), 404, 'Method not found'],
@@ -250,7 +256,10 @@ test('what the transport refuses has a status, a code and a sentence', async () 
     [await app.inject({ method: 'DELETE', url: '/v1/balance' }), 405, 'Method Not Allowed'],
     [await app.inject({ method: 'PUT', url: '/v1/balance', payload: '{}' }), 405, 'Method Not Allowed'],
     [await app.inject({ method: 'OPTIONS', url: '/v1/balance' }), 405, 'Method Not Allowed'],
+    [await app.inject({ method: 'GET', url: '//v1/balance/' }), 405, 'Method Not Allowed'],
+    [await app.inject({ method: 'TRACE', url: '/v1/balance' }), 405, 'Method Not Allowed'],
     [await post('/health', '{}'), 405, 'Method Not Allowed'],
+    [await post('/health/', '{}'), 405, 'Method Not Allowed'],
     [await post('/v1/balance', large), 413, 'Payload Too Large'],
     [await post('/v1/balance', gzipSync('{}'), { 'content-encoding': 'gzip' }), 415, 'Unsupported Media Type'],
     [await post('/v1/prices', '{}', { 'content-encoding': 'br' }), 415, 'Unsupported Media Type'],
@@ -264,6 +273,32 @@ test('what the transport refuses has a status, a code and a sentence', async () 
   }
   assert.equal((await app.inject({ method: 'GET', url: '/v1/balance' })).headers.allow, 'POST')
   assert.equal((await post('/health')).headers.allow, 'GET, HEAD')
+})
+
+test('slashes that a base URL adds, in front or at the end, say nothing', async () => {
+  const { signed, app } = await server({
+    pages: [{ path: '/page', summary: 'A page', handle: async () => ({ status: 200, code: 0, body: 'hello' }) }],
+  })
+  for (const path of ['/v1/balance', '//v1/balance', '/v1/balance/', '//v1//balance//?x=1'])
+    assert.equal((await signed(path, '{}')).json().code, 0, path)
+  assert.equal((await app.inject({ url: '/health/' })).statusCode, 200)
+  for (const url of ['/page', '//page']) assert.equal((await app.inject({ url })).body, 'hello', url)
+  for (const url of ['/page/', '//page/?x=1', '/page//']) {
+    const { statusCode, headers } = await app.inject({ url })
+    assert.deepEqual([statusCode, headers.location], [308, '../page'], url)
+  }
+})
+
+test('a file of the reference that cannot be read is tried again the next time', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'penstock-pages-'))
+  t.after(() => rm(dir, { recursive: true }))
+  const file = join(dir, 'late.css')
+  const { app } = await server({ pages: referencePages([['/late.css', file, 'text/css', 'A file']]) })
+  assert.equal((await app.inject({ url: '/late.css' })).statusCode, 500)
+  await writeFile(file, 'a { }')
+  assert.equal((await app.inject({ url: '/late.css' })).body, 'a { }')
+  await rm(file)
+  assert.equal((await app.inject({ url: '/late.css' })).body, 'a { }')
 })
 
 test('a body of exactly 64 KiB and the encoding identity are accepted', async () => {
@@ -413,6 +448,48 @@ test('a body in chunks is read as a whole, and refused when it grows too large',
   assert.equal(await chunked(' '.repeat(1024), 65), 413)
 })
 
+test('a credential that is given twice counts as none, whichever of the two is right', async (t) => {
+  const { port } = await listening(t)
+  const good = [`Authorization: Bearer ${TOKEN}`, `X-Signature: ${signature(Buffer.from('{}'), SECRET)}`]
+  const call = async (...headers: string[]) => {
+    const head = ['POST /v1/balance HTTP/1.1', 'Host: x', 'Connection: close', 'Content-Length: 2', ...headers]
+    const answer = await exchange(port, `${head.join('\r\n')}\r\n\r\n{}`)
+    return (JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))) as { code: number }).code
+  }
+  assert.equal(await call(...good), 0)
+  assert.equal(await call(...good, 'authorization: Bearer other'), 1)
+  assert.equal(await call('Authorization: Bearer other', ...good), 1)
+  assert.equal(await call(...good, good[1]!), 1)
+  assert.equal(await call(...good, 'X-Other: 1', 'X-Other: 1'), 0)
+})
+
+test('requests that come in one piece are answered in their order', async (t) => {
+  const { port } = await listening(t)
+  const head = (path: string, more = '') => `POST ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`
+  const answer = await exchange(
+    port,
+    head('/v1/prices') + head('/v1/nowhere') + head('http://x/v1/prices') + head('/v1/prices', 'Connection: close\r\n'),
+  )
+  const statuses = [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
+  assert.deepEqual(statuses, ['200', '404', '200', '200'])
+})
+
+test('who asks whether to go on with a body is told to', async (t) => {
+  const { port } = await listening(t)
+  const answer = await exchange(
+    port,
+    'POST /v1/trouble HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 12\r\n\r\n{"how":"ok"}',
+  )
+  assert.match(answer, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 .*"result":\{"n":1\}\}$/s)
+})
+
+test('HEAD is answered without a body', async (t) => {
+  const { port } = await listening(t)
+  const head = (path: string) => exchange(port, `HEAD ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+  assert.match(await head('/health'), /^HTTP\/1\.1 200 .*\r\n\r\n$/s)
+  assert.match(await head('/v1/prices'), /^HTTP\/1\.1 405 .*\r\nallow: POST\r\n.*\r\n\r\n$/is)
+})
+
 test('bytes that are no request, or headers without end, are answered in the same shape', async (t) => {
   const { port } = await listening(t)
   const large = `POST /v1/prices HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(9_000)}\r\n\r\n`
@@ -420,6 +497,12 @@ test('bytes that are no request, or headers without end, are answered in the sam
     [await exchange(port, 'HELLO\r\n\r\n'), 400],
     [await exchange(port, 'POST /v1/prices HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n'), 400],
     [await exchange(port, large), 431],
+    [await exchange(port, 'POST /v1/prices HTTP/1.1\r\nConnection: close\r\n\r\n'), 400],
+    [await exchange(port, 'POST /v1/prices HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n'), 400],
+    [await exchange(port, 'BUY /v1/prices HTTP/1.1\r\nHost: x\r\n\r\n'), 400],
+    [await exchange(port, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), 400],
+    [await exchange(port, 'CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n'), 405],
+    [await exchange(port, 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'), 404],
   ] as const
   for (const [answer, status] of answers) {
     assert.ok(answer.startsWith(`HTTP/1.1 ${status} `), answer)
@@ -463,5 +546,5 @@ test('the refusals common to all endpoints are listed with each of them, in the 
   const [form, failure] = ['invalid_service_or_params', 'internal_server_error']
   assert.deepEqual(keys(balance), ['auth', 'auth.scope', form, failure])
   assert.deepEqual(keys(prices), ['service_unavailable', failure])
-  assert.deepEqual(keys(trouble), [form, 'service_unavailable', failure])
+  assert.deepEqual(keys(trouble), [form, `${form}.page`, 'service_unavailable', failure])
 })

@@ -80,13 +80,20 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_MS_MAX,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    http: { maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: HEADERS_MS_MAX, connectionsCheckingInterval: 5_000 },
+    http: {
+      ...{ maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: HEADERS_MS_MAX, connectionsCheckingInterval: 5_000 },
+      // Node would refuse without a body; here it is refused like the rest.
+      requireHostHeader: false,
+    },
+    // A base URL with a slash at its end, joined with a path, makes two in a row.
+    routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true },
     trustProxy: options.trusted_proxies ? [...options.trusted_proxies] : false,
     return503OnClosing: false,
     genReqId: newRequestId,
     frameworkErrors: (_error, request, reply) => send(request, reply, transportRefusal(request.id, 404)),
     clientErrorHandler: (error, socket) => refuseUnreadable(error.code, socket, newRequestId()),
   })
+  app.server.on('connect', (_request, socket: Socket) => refuseBare(socket, 405, newRequestId()))
   // Node itself would refuse every expectation but 100-continue, without a body. It may be ignored instead.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   let closing = false
@@ -95,9 +102,12 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
     done()
   })
   app.decorateRequest('arrived_at_ms')
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     request.arrived_at_ms = needs.clock.now().getTime()
-    done()
+    const hosts = times(request, 'host')
+    if (hosts > 1 || (hosts === 0 && request.raw.httpVersion === '1.1')) {
+      send(request, reply, transportRefusal(request.id, 400))
+    } else done()
   })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
@@ -114,7 +124,7 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
   }
 
   app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?', 1)[0]!
+    const path = plainPath(request)
     const url = pages.find((page) => matches(page, path))?.path ?? path
     const allow = ['GET', 'HEAD', 'POST'].filter((method) => app.hasRoute({ method, url })).join(', ')
     const answer = transportRefusal(request.id, allow ? 405 : 404, allow ? { allow } : {})
@@ -171,10 +181,23 @@ async function addRoutes(app: FastifyInstance, needs: Needs, options: Options & 
     })
   }
   for (const page of pages) {
-    app.get<{ Params: Record<string, string> }>(page.path, { onRequest: passGate('address') }, async (request, reply) =>
-      send(request, reply, await page.handle({ params: request.params, request_id: request.id })),
+    app.get<{ Params: Record<string, string> }>(
+      page.path,
+      { onRequest: passGate('address') },
+      async (request, reply) => {
+        const { params, id: request_id } = request
+        return send(request, reply, movedPage(request) ?? (await page.handle({ params, request_id })))
+      },
     )
   }
+}
+
+/** A page with a slash at its end is the page without: what it refers to is found from there. */
+function movedPage(request: FastifyRequest): Answer | undefined {
+  if (!request.url.split('?', 1)[0]!.endsWith('/')) return undefined
+  // Relative, because a proxy may have mounted the service anywhere.
+  const location = `../${plainPath(request).split('/').at(-1)}`
+  return transportRefusal(request.id, 308, { location })
 }
 
 /** What is refused before the body is read: encodings, and callers that come too often. A token that was right once has
@@ -203,7 +226,13 @@ function gate(
   }
 }
 
-/** Whether a path without its query is that of the page. */
+/** The path as the router reads it: without its query, and without slashes that say nothing. */
+function plainPath(request: FastifyRequest): string {
+  const path = request.url.split('?', 1)[0]!.replace(/\/{2,}/g, '/')
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+}
+
+/** Whether a plain path is that of the page. */
 function matches({ path: pattern }: Page, path: string): boolean {
   return new RegExp(`^${pattern.replace(/:\w+/g, '[^/]+')}$`).test(path)
 }
@@ -239,11 +268,11 @@ async function serve(needs: Needs, call: Call): Promise<{ answer: Answer; custom
 async function admit(needs: Needs, { endpoint, request, known_tokens }: Call, body: Uint8Array): Promise<Customer> {
   const customer = await needs.authenticate({
     token: bearer(request),
-    signature: one(request.headers['x-signature']),
+    signature: once(request, 'x-signature'),
     v2: {
-      signature: one(request.headers['x-signature-v2']),
-      timestamp: one(request.headers['x-timestamp']),
-      nonce: one(request.headers['x-nonce']),
+      signature: once(request, 'x-signature-v2'),
+      timestamp: once(request, 'x-timestamp'),
+      nonce: once(request, 'x-nonce'),
     },
     method: request.method,
     path: endpoint.path,
@@ -258,14 +287,19 @@ async function admit(needs: Needs, { endpoint, request, known_tokens }: Call, bo
 
 /** What the caller is told. Whatever is not a refusal is our failure: it is logged, and its details stay here. */
 function asFault(log: Log, { endpoint, request, check }: Call, thrown: unknown): Fault {
-  const listed = thrown instanceof Fault && (!check || endpoint.faults.some(({ code }) => code === thrown.code))
+  const listed = thrown instanceof Fault && (!check || isListed(endpoint, thrown))
   if (listed) return thrown
   log('request_failed', { path: endpoint.path, request_id: request.id, ...thrownFields(thrown) })
   return InternalError()
 }
 
+/** Whether the endpoint documents this refusal, code and key. */
+function isListed({ faults }: Endpoint, { code, key }: Fault): boolean {
+  return faults.some((one) => one.code === code && one.key === key)
+}
+
 function bearer(request: FastifyRequest): string | undefined {
-  return /^bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+  return /^bearer +(\S+)$/i.exec(once(request, 'authorization') ?? '')?.[1]
 }
 
 /** What stands for the token in memory. */
@@ -274,8 +308,19 @@ function tokenOf(request: FastifyRequest): string | undefined {
   return token === undefined ? undefined : hash('sha256', token)
 }
 
-function one(header: string | string[] | undefined): string | undefined {
-  return typeof header === 'string' ? header : undefined
+/** The value of a header; undefined when it is not there, or there more than once: nobody knows which one is meant. */
+function once(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name]
+  return typeof value === 'string' && times(request, name) === 1 ? value : undefined
+}
+
+/** How often a header was sent. Node keeps the first of some names, and joins those of others. */
+function times(request: FastifyRequest, name: string): number {
+  const { rawHeaders } = request.raw
+  let count = 0
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (rawHeaders[i]!.length === name.length && rawHeaders[i]!.toLowerCase() === name) count += 1
+  return count
 }
 
 /** Makes random UUIDs (version 4). Random bytes are drawn for many at a time: one by one they are a twentieth of a
@@ -304,7 +349,12 @@ function refuseUnreadable(reason: string | undefined, socket: Socket, request_id
     socket.destroy()
     return
   }
-  const { status, body } = transportRefusal(request_id, UNREADABLE[reason ?? ''] ?? 400)
+  refuseBare(socket, UNREADABLE[reason ?? ''] ?? 400, request_id)
+}
+
+/** Answers where there is no reply to send, and closes. */
+function refuseBare(socket: Socket, status: number, request_id: string): void {
+  const { body } = transportRefusal(request_id, status)
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Content-Type: application/json; charset=utf-8',

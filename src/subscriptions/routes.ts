@@ -161,190 +161,192 @@ const NOT_NAMED = [
 ]
 const BY_EXTERNAL_ID = [{ summary: "By the caller's own id", body: { external_id: 'sub-7' } }]
 
-export function routes(needs: Needs): Endpoint[] {
-  const { sql } = needs
-  return [
-    endpoint({
-      path: '/v1/subscriptions',
-      auth: 'signature',
-      scope: 'read',
-      summary: 'The plans on sale, by their keys',
-      body: Type.Object({}),
-      reply: Type.Record(Type.String(), Plan),
-      faults: [],
-      async handle() {
-        const plans = await listPlans(sql)
-        return Object.fromEntries(
-          plans.map(({ key, id, name, transactions_limit, duration_days, ...prices }) => [
-            key,
-            {
-              ...{ id, name, transactions_limit, duration_days },
-              activation_fee: money(prices.activation_fee_sun),
-              initial_price: money(prices.initial_price_sun),
-              price: money(prices.price_sun),
-            },
-          ]),
-        )
-      },
-    }),
-
-    endpoint({
-      path: '/v1/subscription/start',
-      auth: 'signature',
-      scope: 'buy',
-      mutating: true,
-      summary: 'Keep an address supplied with energy',
-      body: Type.Object({
-        subscription_id: Type.String({ minLength: 1, maxLength: 128, description: 'The key of the plan' }),
-        params: Type.Object({
-          address: unchecked(AddressText('Who is kept supplied')),
-          duration: Type.Optional(
-            unchecked(Type.Integer({ minimum: 0, maximum: LIMIT_MAX, description: 'Days; 0: as the plan says' })),
-          ),
-          transactions_limit: Type.Optional(
-            unchecked(Type.Integer({ minimum: 0, maximum: LIMIT_MAX, description: '0: as the plan says' })),
-          ),
-          activate_address: Type.Optional(
-            unchecked(Type.Boolean({ description: 'Activate the address too, if it is not active' })),
-          ),
-        }),
-        external_id: Type.Optional(
-          Type.String({
-            minLength: 1,
-            maxLength: 128,
-            fault: () => InvalidParams('external_id', 'Invalid external_id'),
-          }),
-        ),
-      }),
-      reply: Started,
-      faults: [
-        refuses(InvalidParams, '`external_id` is not text of 1 to 128 characters', 'external_id'),
-        refuses(InvalidAddress, 'Not an address of the network: 34 characters, base58check, beginning with T'),
-        refuses(InvalidDuration, '`duration` is not a number of days'),
-        refuses(InvalidParams, '`transactions_limit` is not a number of transactions'),
-        refuses(InvalidParams, 'The header Idempotency-Key is longer than 128 characters', 'external_id'),
-        refuses(InvalidParams, 'The same `external_id` was used with another meaning', 'external_id'),
-        refuses(InvalidParams, 'There is no such plan'),
-        refuses(InvalidDuration, '`duration` is longer than the plan'),
-        refuses(InvalidParams, '`transactions_limit` is more than the plan has'),
-        refuses(ServiceUnavailable, 'Off sale, or no energy can be delivered now, or the chain cannot be reached'),
-        refuses(WalletNotFound, 'The customer has no wallet'),
-        refuses(InvalidAddress, 'The address is a contract, which cannot receive resources'),
-        refuses(InvalidAddress, 'The operator sells nothing to blacklisted addresses, and this is one', 'blacklisted'),
-        refuses(InvalidAddress, 'The customer has a subscription for this address', 'already_subscribed'),
-        refuses(InvalidParams, 'Another customer has a subscription for this address', 'address_owner'),
-        refuses(AddressNotActivated, 'The address is not active, and `activate_address` is not true', 'subscription'),
-        refuses(InsufficientFunds, 'The balance is below the activation fee and the initial price'),
-        refuses(InsufficientFunds, 'The daily cap of the key would be passed', 'daily_cap'),
-      ],
-      examples: [
-        {
-          summary: 'Until it is stopped, for 30 days at most',
-          body: {
-            subscription_id: 'unlimited_energy',
-            params: { address: EXAMPLE.other_address, duration: 30, transactions_limit: 0 },
-            external_id: 'sub-7',
-          },
-        },
-      ],
-      async handle({ body, customer, headers, reply_headers }) {
-        const { params, subscription_id: plan_key } = body
-        const activate_address = readFlag(params.activate_address)
-        const address = readAddress(params.address)
-        const duration = readLimit(params.duration, () => InvalidDuration(undefined, 'Invalid duration'))
-        const transactions_limit = readLimit(params.transactions_limit, InvalidParams)
-        const external_id = body.external_id ?? keyOf(headers['idempotency-key'])
-        const { customer_id, key_id, daily_cap_sun } = customer
-        const key = daily_cap_sun === undefined ? undefined : { key_id, daily_cap_sun }
-        const wanted = {
-          customer_id,
+const plans = ({ sql }: Needs): Endpoint =>
+  endpoint({
+    path: '/v1/subscriptions',
+    auth: 'signature',
+    scope: 'read',
+    summary: 'The plans on sale, by their keys',
+    body: Type.Object({}),
+    reply: Type.Record(Type.String(), Plan),
+    faults: [],
+    async handle() {
+      const plans = await listPlans(sql)
+      return Object.fromEntries(
+        plans.map(({ key, id, name, transactions_limit, duration_days, ...prices }) => [
           key,
-          external_id,
-          plan_key,
-          address,
-          duration,
-          transactions_limit,
-          activate_address,
-        }
-        const { subscription, replayed } = await startSubscription(needs, wanted)
-        if (replayed) reply_headers['idempotency-replayed'] = 'true'
-        return printStarted(subscription)
-      },
-    }),
+          {
+            ...{ id, name, transactions_limit, duration_days },
+            activation_fee: money(prices.activation_fee_sun),
+            initial_price: money(prices.initial_price_sun),
+            price: money(prices.price_sun),
+          },
+        ]),
+      )
+    },
+  })
 
-    endpoint({
-      path: '/v1/subscription/check',
-      auth: 'signature',
-      scope: 'read',
-      summary: 'The state of a subscription',
-      body: Names,
-      reply: Started,
-      faults: NOT_NAMED,
-      examples: BY_EXTERNAL_ID,
-      async handle({ body, customer }) {
-        const named = readNames(isAbsent(body.id) ? body.subscription_id : body.id, body.external_id)
-        return printStarted(await findSubscription(sql, { ...named, customer_id: customer.customer_id }))
-      },
+const StartBody = Type.Object({
+  subscription_id: Type.String({ minLength: 1, maxLength: 128, description: 'The key of the plan' }),
+  params: Type.Object({
+    address: unchecked(AddressText('Who is kept supplied')),
+    duration: Type.Optional(
+      unchecked(Type.Integer({ minimum: 0, maximum: LIMIT_MAX, description: 'Days; 0: as the plan says' })),
+    ),
+    transactions_limit: Type.Optional(
+      unchecked(Type.Integer({ minimum: 0, maximum: LIMIT_MAX, description: '0: as the plan says' })),
+    ),
+    activate_address: Type.Optional(
+      unchecked(Type.Boolean({ description: 'Activate the address too, if it is not active' })),
+    ),
+  }),
+  external_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      fault: () => InvalidParams('external_id', 'Invalid external_id'),
     }),
+  ),
+})
 
-    endpoint({
-      path: '/v1/subscription/stop',
-      auth: 'signature',
-      scope: 'buy',
-      mutating: true,
-      summary: 'Stop a subscription that has no limit of transactions',
-      body: Names,
-      reply: Stopped,
-      faults: [...NOT_NAMED, refuses(CannotStop, 'It is not active, or has a limit of transactions')],
-      examples: BY_EXTERNAL_ID,
-      async handle({ body, customer }) {
-        const named = readNames(isAbsent(body.id) ? body.subscription_id : body.id, body.external_id)
-        return printStopped(await stopSubscription(needs, { ...named, customer_id: customer.customer_id }))
+const start = (needs: Needs): Endpoint =>
+  endpoint({
+    path: '/v1/subscription/start',
+    auth: 'signature',
+    scope: 'buy',
+    mutating: true,
+    summary: 'Keep an address supplied with energy',
+    body: StartBody,
+    reply: Started,
+    faults: [
+      refuses(InvalidParams, '`external_id` is not text of 1 to 128 characters', 'external_id'),
+      refuses(InvalidAddress, 'Not an address of the network: 34 characters, base58check, beginning with T'),
+      refuses(InvalidDuration, '`duration` is not a number of days'),
+      refuses(InvalidParams, '`transactions_limit` is not a number of transactions'),
+      refuses(InvalidParams, 'The header Idempotency-Key is longer than 128 characters', 'external_id'),
+      refuses(InvalidParams, 'The same `external_id` was used with another meaning', 'external_id'),
+      refuses(InvalidParams, 'There is no such plan'),
+      refuses(InvalidDuration, '`duration` is longer than the plan'),
+      refuses(InvalidParams, '`transactions_limit` is more than the plan has'),
+      refuses(ServiceUnavailable, 'Off sale, or no energy can be delivered now, or the chain cannot be reached'),
+      refuses(WalletNotFound, 'The customer has no wallet'),
+      refuses(InvalidAddress, 'The address is a contract, which cannot receive resources'),
+      refuses(InvalidAddress, 'The operator sells nothing to blacklisted addresses, and this is one', 'blacklisted'),
+      refuses(InvalidAddress, 'The customer has a subscription for this address', 'already_subscribed'),
+      refuses(InvalidParams, 'Another customer has a subscription for this address', 'address_owner'),
+      refuses(AddressNotActivated, 'The address is not active, and `activate_address` is not true', 'subscription'),
+      refuses(InsufficientFunds, 'The balance is below the activation fee and the initial price'),
+      refuses(InsufficientFunds, 'The daily cap of the key would be passed', 'daily_cap'),
+    ],
+    examples: [
+      {
+        summary: 'Until it is stopped, for 30 days at most',
+        body: {
+          subscription_id: 'unlimited_energy',
+          params: { address: EXAMPLE.other_address, duration: 30, transactions_limit: 0 },
+          external_id: 'sub-7',
+        },
       },
-    }),
+    ],
+    async handle({ body, customer, headers, reply_headers }) {
+      const { params, subscription_id: plan_key } = body
+      const activate_address = readFlag(params.activate_address)
+      const address = readAddress(params.address)
+      const duration = readLimit(params.duration, () => InvalidDuration(undefined, 'Invalid duration'))
+      const transactions_limit = readLimit(params.transactions_limit, InvalidParams)
+      const external_id = body.external_id ?? keyOf(headers['idempotency-key'])
+      const { customer_id, key_id, daily_cap_sun } = customer
+      const key = daily_cap_sun === undefined ? undefined : { key_id, daily_cap_sun }
+      const wanted = {
+        ...{ customer_id, key, external_id, plan_key },
+        ...{ address, duration, transactions_limit, activate_address },
+      }
+      const { subscription, replayed } = await startSubscription(needs, wanted)
+      if (replayed) reply_headers['idempotency-replayed'] = 'true'
+      return printStarted(subscription)
+    },
+  })
 
-    endpoint({
-      path: '/v1/subscriptions/history',
-      auth: 'signature',
-      scope: 'read',
-      summary: "The customer's subscriptions, newest first",
-      body: Type.Object({
-        page: Type.Optional(
-          Type.Integer({ minimum: 1, maximum: 1_000_000_000, fault: () => InvalidParams('page', 'Invalid page') }),
-        ),
-        per_page: Type.Optional(
-          Type.Integer({ minimum: 1, maximum: 50, fault: () => InvalidParams('per_page', 'Invalid per_page') }),
-        ),
-        status: Type.Optional(Type.Enum([...STATES], { fault: () => InvalidParams('status', 'Invalid status') })),
-      }),
-      reply: Type.Object({
-        page: Type.Integer(),
-        per_page: Type.Integer(),
-        total: Type.Integer(),
-        items: Type.Array(Listed),
-      }),
-      faults: [
-        refuses(InvalidParams, '`page` is not an integer from 1', 'page'),
-        refuses(InvalidParams, '`per_page` is not an integer from 1 to 50', 'per_page'),
-        refuses(InvalidParams, '`status` is none of the states', 'status'),
-      ],
-      examples: [
-        { summary: 'The newest ten', body: {} },
-        { summary: 'Those that are running', body: { status: 'active', page: 1, per_page: 50 } },
-      ],
-      async handle({ body, customer }) {
-        const { page = 1, per_page = 10, status = null } = body
-        const { customer_id } = customer
-        const { total, items } = await listSubscriptions(sql, { customer_id, state: status, page, per_page })
-        const limits = new Map(
-          (
-            await sql<{ id: number; transactions_limit: number }>`
-          select id, transactions_limit from plan where id = any(${items.map((item) => item.plan_id)})`
-          ).map((plan) => [plan.id, plan.transactions_limit]),
-        )
-        const printed = items.map((item) => printListed(item, limits.get(item.plan_id) ?? 0))
-        return { page, per_page, total, items: printed }
-      },
+const check = ({ sql }: Needs): Endpoint =>
+  endpoint({
+    path: '/v1/subscription/check',
+    auth: 'signature',
+    scope: 'read',
+    summary: 'The state of a subscription',
+    body: Names,
+    reply: Started,
+    faults: NOT_NAMED,
+    examples: BY_EXTERNAL_ID,
+    async handle({ body, customer }) {
+      const named = readNames(isAbsent(body.id) ? body.subscription_id : body.id, body.external_id)
+      return printStarted(await findSubscription(sql, { ...named, customer_id: customer.customer_id }))
+    },
+  })
+
+const stop = (needs: Needs): Endpoint =>
+  endpoint({
+    path: '/v1/subscription/stop',
+    auth: 'signature',
+    scope: 'buy',
+    mutating: true,
+    summary: 'Stop a subscription that has no limit of transactions',
+    body: Names,
+    reply: Stopped,
+    faults: [...NOT_NAMED, refuses(CannotStop, 'It is not active, or has a limit of transactions')],
+    examples: BY_EXTERNAL_ID,
+    async handle({ body, customer }) {
+      const named = readNames(isAbsent(body.id) ? body.subscription_id : body.id, body.external_id)
+      return printStopped(await stopSubscription(needs, { ...named, customer_id: customer.customer_id }))
+    },
+  })
+
+const history = ({ sql }: Needs): Endpoint =>
+  endpoint({
+    path: '/v1/subscriptions/history',
+    auth: 'signature',
+    scope: 'read',
+    summary: "The customer's subscriptions, newest first",
+    body: Type.Object({
+      page: Type.Optional(Type.Integer({ minimum: 1, fault: () => InvalidParams('page', 'Invalid page') })),
+      per_page: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: 50, fault: () => InvalidParams('per_page', 'Invalid per_page') }),
+      ),
+      status: Type.Optional(Type.Enum([...STATES], { fault: () => InvalidParams('status', 'Invalid status') })),
     }),
-  ]
-}
+    reply: Type.Object({
+      page: Type.Integer(),
+      per_page: Type.Integer(),
+      total: Type.Integer(),
+      items: Type.Array(Listed),
+    }),
+    faults: [
+      refuses(InvalidParams, '`page` is not an integer from 1', 'page'),
+      refuses(InvalidParams, '`per_page` is not an integer from 1 to 50', 'per_page'),
+      refuses(InvalidParams, '`status` is none of the states', 'status'),
+    ],
+    examples: [
+      { summary: 'The newest ten', body: {} },
+      { summary: 'Those that are running', body: { status: 'active', page: 1, per_page: 50 } },
+    ],
+    async handle({ body, customer }) {
+      const { page = 1, per_page = 10, status = null } = body
+      const { customer_id } = customer
+      const { total, items } = await listSubscriptions(sql, { customer_id, state: status, page, per_page })
+      const limits = new Map(
+        (
+          await sql<{ id: number; transactions_limit: number }>`
+        select id, transactions_limit from plan where id = any(${items.map((item) => item.plan_id)})`
+        ).map((plan) => [plan.id, plan.transactions_limit]),
+      )
+      const printed = items.map((item) => printListed(item, limits.get(item.plan_id) ?? 0))
+      return { page, per_page, total, items: printed }
+    },
+  })
+
+export const routes = (needs: Needs): Endpoint[] => [
+  plans(needs),
+  start(needs),
+  check(needs),
+  stop(needs),
+  history(needs),
+]

@@ -13,6 +13,7 @@ import { Fault } from '../lib/fault.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import { allOrEach, eachRow, type Step } from '../lib/step.ts'
 import type { Placed, Purchase } from '../market/orders.ts'
+import { InvalidAddress } from '../market/purchases.ts'
 import type { Node } from '../tron/node.ts'
 import { holdOf, type Subscription } from './subscriptions.ts'
 
@@ -148,6 +149,7 @@ async function topUp(needs: Needs, running: Running, missing: number): Promise<b
     })
   // The pool is empty, or the order of before a crash asked for another amount: the next look settles it.
   if (placed instanceof Fault && placed.code === 2) return skipSupply(sql, running)
+  if (placed instanceof Fault && placed.code === InvalidAddress.code) return endRefused(needs, running, placed.message)
   if (placed instanceof Fault) return lookAgain(needs, id, LOOK_AGAIN_MS)
   const now = clock.now()
   return sql.begin(async (tx) => {
@@ -162,6 +164,16 @@ async function topUp(needs: Needs, running: Running, missing: number): Promise<b
       on conflict do nothing`
     return true
   })
+}
+
+/** The address may not be supplied any more: it has been blacklisted, or has become a contract. */
+async function endRefused(needs: Needs, running: Running, reason: string): Promise<boolean> {
+  const { sql, clock } = needs
+  if (running.state !== 'active') return giveUp(needs, running, reason)
+  const ended = await sql`
+    update subscription set state = 'stopped', stopped_at = ${clock.now()}, reason = ${reason}
+    where id = ${running.id} and state = 'active' returning 1`
+  return ended.length > 0
 }
 
 /** Takes over the order that was placed before a crash under this number. */
@@ -204,12 +216,13 @@ export async function activateAll(tx: Tx, clock: Clock, started: readonly Starte
 async function giveUp(
   { sql, clock }: Needs,
   { id, customer_id, key_id, created_at, total_sun }: Running,
+  reason = 'the address could not be supplied',
 ): Promise<boolean> {
   const now = clock.now()
   return sql.begin(async (tx) => {
     await lockAccounts(tx, [customerAccount(customer_id)])
     const [mine] = await tx`
-      update subscription set state = 'error', reason = 'the address could not be supplied', total_sun = 0
+      update subscription set state = 'error', reason = ${reason}, total_sun = 0
       where id = ${id} and state in ('new', 'pending') returning 1`
     if (!mine) return false
     if (total_sun > 0n) await release(tx, holdOf(id), now)

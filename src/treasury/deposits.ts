@@ -1,8 +1,10 @@
-// Deposits: what arrives at an address of ours, read from blocks. A customer's deposit is credited when it is solid, once,
-// whatever is restarted: the ledger entry, the deposit and the cursor are one transaction, and the deposit's key is the
-// transaction's on the chain, with a position: 0 its own transfer, n the nth event of its block, -n the nth transfer that
-// contracts made in it. What arrives at the published address is a direct recharge (recharges.ts), unless a contract sent
-// it, which can receive neither energy nor a plain transfer: that, and a token that is not TRX, is held for the operator.
+// Deposits: what arrives at an address of ours, read from blocks. As soon as a block has one it is noted, as seen; what
+// becomes of it is decided when that block is solid, except for direct recharges that are acted on at inclusion
+// (recharges.ts). A customer's deposit is credited then, once, whatever is restarted: the ledger entry, the deposit and
+// the cursor are one transaction, and the deposit's key is the transaction's on the chain, with a position: 0 its own
+// transfer, n the nth event of its block, -n the nth transfer that contracts made in it. Held for the operator is what
+// can neither be credited nor go back: a token that is not TRX, and TRX that a contract sent to the published address,
+// because a contract can receive neither energy nor a plain transfer.
 
 import { type Move, readBlocks, readSolidBlocks, type StoredBlock } from '../chain/blocks.ts'
 import { customersOfAddresses } from '../customers/customers.ts'
@@ -21,12 +23,23 @@ export type Deposit = {
   from_address: Address
   to_address: Address
   amount_sun: bigint | null
-  token: Address | null
+  /** The contract of a token, or the number of a TRC-10 asset. */
+  token: string | null
   token_amount: bigint | null
   block_number: bigint
   block_time: Date
   customer_id: string | null
-  state: 'credited' | 'received' | 'delivering' | 'delivered' | 'returning' | 'refunding' | 'refunded' | 'held' | 'gone'
+  state:
+    | 'seen'
+    | 'credited'
+    | 'received'
+    | 'delivering'
+    | 'delivered'
+    | 'returning'
+    | 'refunding'
+    | 'refunded'
+    | 'held'
+    | 'gone'
   reason: string | null
   energy: bigint | null
   order_id: string | null
@@ -58,25 +71,19 @@ export function creditStep(needs: Needs): Step {
   }
 }
 
-/** Reads blocks of the head for direct recharges, when they are acted on at inclusion. */
+/** Reads blocks of the head: notes what they bring. */
 export function arriveStep(needs: Needs): Step {
-  const { sql, recharge_at } = needs
+  const { sql } = needs
   return {
     name: 'arrive',
     rest_ms: 3_000,
     wakes: ['recharge'],
-    async run() {
-      if (recharge_at === 'solid') {
-        // A cursor that nobody moves would keep every block.
-        await sql`delete from cursor where name = 'recharges'`
-        return false
-      }
-      return sql.begin((tx) =>
-        readBlocks(tx, { name: 'recharges', side: 'head' }, async (blocks) => {
+    run: () =>
+      sql.begin((tx) =>
+        readBlocks(tx, { name: 'arrivals', side: 'head' }, async (blocks) => {
           for (const block of blocks) await readBlock(tx, needs, { block, solid: false })
         }),
-      )
-    },
+      ),
   }
 }
 
@@ -86,11 +93,11 @@ type Arrival = {
   from: Address
   to: Address
   amount_sun: bigint | null
-  token: Address | null
+  token: string | null
   token_amount: bigint | null
 }
 
-/** Transfers of TRX, whoever made them, and of followed tokens. */
+/** Transfers of TRX and of tokens, whoever made them. */
 function arrivalsOf({ contents }: StoredBlock): Arrival[] {
   const by_contracts = new Map<string, number>()
   const positionOf = ({ tx_id, kind, index }: Move) => {
@@ -99,7 +106,7 @@ function arrivalsOf({ contents }: StoredBlock): Arrival[] {
     by_contracts.set(tx_id, before + 1)
     return -1 - before
   }
-  return contents.moves
+  return [...contents.moves, ...contents.unfollowed]
     .map((move) => ({ ...move, position: positionOf(move) }))
     .filter(({ amount }) => amount > 0n)
     .map(({ tx_id, position, asset, from, to, amount }) => ({
@@ -110,10 +117,16 @@ function arrivalsOf({ contents }: StoredBlock): Arrival[] {
     }))
 }
 
-/** Why the operator has to decide about it; null when that is clear. */
-function reasonToHold({ token, position }: Arrival, recharge: boolean): string | null {
-  if (token !== null) return 'a token that is not TRX'
-  return recharge && position < 0 ? 'it was sent by a contract' : null
+type Fate = { state: Deposit['state']; reason: string | null }
+
+/** What becomes of it now. */
+function fateOf({ token, position, to }: Arrival, { recharge_address, recharge_at }: Needs, solid: boolean): Fate {
+  const recharge = to === recharge_address
+  const held = token !== null || (recharge && position < 0)
+  if (!solid && (held || !recharge || recharge_at === 'solid')) return { state: 'seen', reason: null }
+  if (token !== null) return { state: 'held', reason: 'a token that is not TRX' }
+  if (held) return { state: 'held', reason: 'it was sent by a contract' }
+  return { state: recharge ? 'received' : 'credited', reason: null }
 }
 
 async function readBlock(
@@ -124,16 +137,12 @@ async function readBlock(
   const arrivals = arrivalsOf(block)
   if (!solid) await forgetOthers(tx, block.number, arrivals)
   if (arrivals.length === 0) return
-  const receivers = [...new Set(arrivals.map((one) => one.to))]
-  const owners = solid ? await customersOfAddresses(tx, receivers) : new Map<Address, string>()
+  const owners = await customersOfAddresses(tx, [...new Set(arrivals.map((one) => one.to))])
   for (const arrival of arrivals) {
     const customer_id = owners.get(arrival.to)
-    const recharge = arrival.to === needs.recharge_address
-    if (customer_id === undefined && !recharge) continue
-    const reason = reasonToHold(arrival, recharge)
-    const state = reason !== null ? 'held' : recharge ? 'received' : 'credited'
-    if (!solid && state !== 'received') continue
-    await note(tx, needs, { block, arrival, solid, state, reason, customer_id: customer_id ?? null })
+    if (customer_id === undefined && arrival.to !== needs.recharge_address) continue
+    const fate = fateOf(arrival, needs, solid)
+    await note(tx, needs, { block, arrival, solid, ...fate, customer_id: customer_id ?? null })
     if (!solid || arrival.amount_sun === null) continue
     await move(tx, {
       id: `deposit:${arrival.tx_id}${arrival.position === 0 ? '' : `/${arrival.position}`}`,
@@ -149,20 +158,13 @@ async function readBlock(
 async function forgetOthers(tx: Tx, block_number: number, arrivals: Arrival[]): Promise<void> {
   await tx`
     update deposit set state = 'gone', reason = 'taken back by a fork'
-    where block_number = ${block_number} and solid_at is null and state in ('received', 'returning')
+    where block_number = ${block_number} and solid_at is null and state in ('seen', 'received', 'returning')
       and not tx_id = any(${arrivals.map((one) => one.tx_id)})`
 }
 
-type Noted = {
-  block: StoredBlock
-  arrival: Arrival
-  solid: boolean
-  state: string
-  reason: string | null
-  customer_id: string | null
-}
+type Noted = Fate & { block: StoredBlock; arrival: Arrival; solid: boolean; customer_id: string | null }
 
-/** Writes the deposit, or, when it was seen in a block of the head before, where it is now. */
+/** Writes the deposit, or, when it was noted before, where it is now, and its fate if that was open. */
 async function note(tx: Tx, { clock }: Needs, noted: Noted): Promise<void> {
   const { block, arrival, solid, state, reason, customer_id } = noted
   const { tx_id, position, from, to, amount_sun, token, token_amount } = arrival
@@ -175,7 +177,9 @@ async function note(tx: Tx, { clock }: Needs, noted: Noted): Promise<void> {
     on conflict (tx_id, position) do update
       set block_number = excluded.block_number, block_time = excluded.block_time,
           solid_at = coalesce(deposit.solid_at, excluded.solid_at),
-          state = case when deposit.state = 'gone' then 'received' else deposit.state end`
+          customer_id = coalesce(deposit.customer_id, excluded.customer_id),
+          state = case when deposit.state in ('seen', 'gone') then excluded.state else deposit.state end,
+          reason = case when deposit.state in ('seen', 'gone') then excluded.reason else deposit.reason end`
 }
 
 /** The deposits that a transaction on the chain made, if it made any. */

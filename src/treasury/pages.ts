@@ -16,8 +16,8 @@ const Found = Type.Object({
     Type.Object({
       state: Type.String({
         description:
-          'credited; or received, delivering, delivered; or returning, refunding, refunded; or held, for the operator ' +
-          'to decide; or gone: a fork of the chain took it back',
+          'seen: in a block that is not irreversible yet; then credited; or received, delivering, delivered; or ' +
+          'returning, refunding, refunded; or held, for the operator to decide; or gone: a fork of the chain took it back',
       }),
       reason: Type.Union([Type.String(), Type.Null()], {
         description: 'Why it is in this state, where that is a question',
@@ -25,7 +25,9 @@ const Found = Type.Object({
       from_address: Type.String(),
       to_address: Type.String(),
       amount: Type.Optional(Money({ description: 'TRX' })),
-      token: Type.Optional(Type.String({ description: 'The contract of the token, when it is not TRX' })),
+      token: Type.Optional(
+        Type.String({ description: 'When it is not TRX: the contract of the token, or the number of a TRC-10 asset' }),
+      ),
       token_amount: Type.Optional(Type.String({ description: "An integer, in the token's smallest unit" })),
       energy: Type.Optional(Type.Integer({ description: 'What a direct recharge buys' })),
       block_number: Type.Integer(),

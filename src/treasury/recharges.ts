@@ -1,10 +1,11 @@
 // Direct recharge: whoever sends TRX to the published address gets energy for an hour. Each deposit ends as delivered,
-// refunded or held with a reason; the drawing is in db/0005_treasury.sql.
+// refunded or held with a reason; the drawing is in db/0005_treasury.sql, what comes before it in db/0014_deposits_seen.sql.
 //
 // The delivery is an order like any other, placed by the house under the deposit's own id, so that a crash in between
 // finds it again. Money goes back only when the deposit is solid, and only to the address that sent it.
 
 import { enqueueAttempt } from '../chain/attempts.ts'
+import { REFUND_MAX_SUN } from '../chain/signer.ts'
 import { customerAccount, move, REVENUE, WORLD } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
@@ -61,7 +62,7 @@ export function rechargeStep(needs: Needs): Step {
     async run() {
       const gone = await sql`
         update deposit set state = 'gone', reason = 'taken back by a fork'
-        where state in ('received', 'returning') and solid_at is null
+        where state in ('seen', 'received', 'returning') and solid_at is null
           and block_number <= (select number from cursor where name = 'deposits')
         returning tx_id`
       // Whoever takes one up has it alone for a while: two that decide about the same deposit could decide differently.
@@ -69,7 +70,7 @@ export function rechargeStep(needs: Needs): Step {
         update deposit set due_at = ${later(clock, ALONE_MS)}
         where (tx_id, position) in (
           select tx_id, position from deposit where state = 'received' and due_at <= ${clock.now()}
-            and (solid_at is not null or block_number <= (select number from cursor where name = 'recharges'))
+            and (solid_at is not null or block_number <= (select number from cursor where name = 'arrivals'))
           order by due_at limit ${AT_ONCE} for update skip locked)
         returning *`
       const moved = await eachRow(
@@ -177,8 +178,8 @@ async function refund(tx: Tx, needs: Needs, { tx_id, position }: Deposit): Promi
     select 1 from orders where customer_id = ${DIRECT_RECHARGE} and external_id = ${orderName(tx_id)} and state <> 'failed'`
   if (delivered) throw new Error(`deposit ${tx_id} was delivered and cannot go back`)
   const refund_sun = deposit.amount_sun - NETWORK_FEE_SUN
-  if (!needs.refund_wallet || refund_sun < REFUND_MIN_SUN) {
-    const why = needs.refund_wallet ? 'too little to send back' : 'no wallet for refunds is configured'
+  const why = whyNotBack(needs.refund_wallet, deposit.from_address, refund_sun)
+  if (!needs.refund_wallet || why !== undefined) {
     await tx`
       update deposit set state = 'held', reason = reason || '; ' || ${why}::text where tx_id = ${tx_id} and position = ${position}`
     return true
@@ -197,6 +198,14 @@ async function refund(tx: Tx, needs: Needs, { tx_id, position }: Deposit): Promi
   await tx`
     update deposit set state = 'refunding', refund_id = ${refund_id} where tx_id = ${tx_id} and position = ${position}`
   return true
+}
+
+/** Why a refund cannot be sent, ever; undefined when it can. */
+function whyNotBack(wallet: RefundWallet | undefined, to: Address, refund_sun: bigint): string | undefined {
+  if (!wallet) return 'no wallet for refunds is configured'
+  if (refund_sun < REFUND_MIN_SUN) return 'too little to send back'
+  if (refund_sun > REFUND_MAX_SUN) return 'more than a refund may send'
+  return to === wallet.address ? 'it came from the wallet for refunds' : undefined
 }
 
 /** refunding -> refunded when solid, or returning again when the attempt is dead */

@@ -20,6 +20,8 @@ export type Transport = (request: {
 
 export type BlockHead = { number: number; id: string; parent_id: string; time: Date }
 export type TrxTransfer = { tx_id: string; from: Address; to: Address; amount_sun: bigint }
+/** A transfer of a TRC-10 asset, which is named by its number. */
+export type AssetTransfer = { asset: string; from: Address; to: Address; amount: bigint }
 /** A transaction of a block, in short. `owner` is who signed for it; `call`, what it sent along to a contract. */
 export type BlockTransaction = {
   tx_id: string
@@ -29,13 +31,23 @@ export type BlockTransaction = {
   call: { contract: Address; value_sun: bigint } | undefined
 }
 /** A block: what every reader here needs of it. `transfers` are plain, successful transfers of TRX. */
-export type Block = BlockHead & { transactions: BlockTransaction[]; transfers: TrxTransfer[] }
+export type Block = BlockHead & {
+  transactions: BlockTransaction[]
+  transfers: TrxTransfer[]
+  asset_transfers: (AssetTransfer & { tx_id: string })[]
+}
 /** An event that a contract emitted. Topics and data are hexadecimal. */
 export type ContractLog = { contract: Address; topics: string[]; data: string }
 /** TRX that a contract sent on. */
 export type InternalTransfer = { from: Address; to: Address; amount_sun: bigint }
 /** What the execution of a transaction left: all energy it took, whoever paid, its events, and what contracts sent. */
-export type Receipt = { tx_id: string; energy: bigint; logs: ContractLog[]; internal: InternalTransfer[] }
+export type Receipt = {
+  tx_id: string
+  energy: bigint
+  logs: ContractLog[]
+  internal: InternalTransfer[]
+  internal_assets: AssetTransfer[]
+}
 /** Where a transaction is: in a solid block, only in one of the head (or pending), or nowhere that any node knows. */
 export type Whereabouts = { found: 'solid'; block_number: number } | { found: 'head' } | { found: 'nowhere' }
 /** What a contract's function would do. `energy` includes the penalty of the dynamic energy model. */
@@ -267,6 +279,7 @@ function blockOf(answer: unknown, where: string): Block {
   const head = headOf(answer, where)
   const transactions: BlockTransaction[] = []
   const transfers: TrxTransfer[] = []
+  const asset_transfers: Block['asset_transfers'] = []
   for (const one of listOf(fieldsOf(answer, where).transactions ?? [], where)) {
     const transaction = fieldsOf(one, where)
     const tx_id = hex(transaction.txID, 64, `${where}.txID`)
@@ -290,8 +303,12 @@ function blockOf(answer: unknown, where: string): Block {
       const amount_sun = BigInt(integer(value.amount ?? 0, tx_id))
       transfers.push({ tx_id, from: owner, to: addressOf(value.to_address, tx_id), amount_sun })
     }
+    if (succeeded && contract_type === 'TransferAssetContract') {
+      const [asset, amount] = [assetOf(value.asset_name, tx_id), BigInt(integer(value.amount ?? 0, tx_id))]
+      asset_transfers.push({ tx_id, asset, from: owner, to: addressOf(value.to_address, tx_id), amount })
+    }
   }
-  return { ...head, transactions, transfers }
+  return { ...head, transactions, transfers, asset_transfers }
 }
 
 function receiptsOf(answer: unknown, where: string): Receipt[] {
@@ -303,28 +320,39 @@ function receiptsOf(answer: unknown, where: string): Receipt[] {
       // Twenty bytes, without the version byte of the network's addresses.
       const contract = addressFromHex(`41${hex(log.address, 40, tx_id)}`)
       const topics = listOf(log.topics ?? [], tx_id).map((topic) => hex(topic, 64, tx_id))
-      return { contract, topics, data: text(log.data ?? '', tx_id) }
+      const data = text(log.data ?? '', tx_id)
+      return { contract, topics, data: hex(data, data.length, tx_id) }
     })
     const energy = BigInt(integer(fieldsOf(given.receipt ?? {}, tx_id).energy_usage_total ?? 0, tx_id))
-    return { tx_id, energy, logs, internal: internalOf(given.internal_transactions ?? [], tx_id) }
+    const values = internalValues(given.internal_transactions ?? [], tx_id)
+    return { tx_id, energy, logs, internal: internalOf(values), internal_assets: internalAssets(values) }
   })
 }
 
-function internalOf(given: unknown, tx_id: string): InternalTransfer[] {
+/** What contracts sent on: TRX when `asset` is undefined. */
+function internalValues(given: unknown, tx_id: string) {
   return listOf(given, tx_id).flatMap((one) => {
     const { caller_address, transferTo_address, callValueInfo, rejected } = fieldsOf(one, tx_id)
     if (rejected === true) return []
     const values = listOf(callValueInfo ?? [], tx_id).map((value) => fieldsOf(value, tx_id))
-    // An entry with a token id is one of TRC10.
     return values
-      .filter((value) => value.tokenId === undefined && value.callValue !== undefined)
+      .filter((value) => value.callValue !== undefined)
       .map((value) => ({
         from: addressOf(caller_address, tx_id),
         to: addressOf(transferTo_address, tx_id),
-        amount_sun: BigInt(integer(value.callValue, tx_id)),
+        amount: BigInt(integer(value.callValue, tx_id)),
+        asset: value.tokenId === undefined ? undefined : String(value.tokenId),
       }))
   })
 }
+
+type InternalValues = ReturnType<typeof internalValues>
+
+const internalOf = (values: InternalValues): InternalTransfer[] =>
+  values.flatMap(({ from, to, amount, asset }) => (asset === undefined ? [{ from, to, amount_sun: amount }] : []))
+
+const internalAssets = (values: InternalValues): AssetTransfer[] =>
+  values.flatMap(({ from, to, amount, asset }) => (asset === undefined ? [] : [{ asset, from, to, amount }]))
 
 function constantCallOf(answer: unknown): ConstantCall {
   const where = 'triggerconstantcontract'
@@ -341,6 +369,13 @@ function constantCallOf(answer: unknown): ConstantCall {
     result: text(result ?? '', where),
     said: plain(message).slice(0, 200),
   }
+}
+
+/** The number of a TRC-10 asset, as text: its bytes are digits, which a node prints in hexadecimal. */
+function assetOf(value: unknown, where: string): string {
+  const given = text(value, where)
+  const digits = Buffer.from(given, 'hex').toString()
+  return /^\d+$/.test(digits) ? digits : given.slice(0, 64)
 }
 
 /** A message as a node prints it: plain, or in hexadecimal, depending on the node and on `visible`. */
