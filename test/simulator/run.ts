@@ -11,6 +11,7 @@ import type { Step } from '../../src/lib/step.ts'
 import { Auditor } from '../books/audit.ts'
 import { emptyTables } from '../database.ts'
 import { Dice } from './dice.ts'
+import { type Errand, Screening, Subscribing, sellPlans } from './errands.ts'
 import { type CountBlocked, Gate, type Op, type Passage } from './gate.ts'
 import { Instance, type Surroundings } from './instance.ts'
 import { Network, NO_TROUBLES } from './network.ts'
@@ -69,7 +70,7 @@ const walletsOf = ({ pool, activation, refund }: Town['wallets']) => [...pool, a
 
 type Task = { instance: Instance; name: string }
 
-class Run {
+export class Run {
   readonly findings: string[] = []
   readonly trace: Trace
   private readonly ground: Ground
@@ -82,6 +83,8 @@ class Run {
   private readonly tasks = new Set<Task>()
   private readonly wishes: Wish[] = []
   private customers: Access[] = []
+  private subscribing: Subscribing | undefined
+  private screening: Screening | undefined
   private instances: Instance[] = []
   private born = 0
   private first_block = 0
@@ -125,11 +128,27 @@ class Run {
       }
       return made
     })
+    if (this.plan.subscriptions.most > 0) await sellPlans(this.ground.sql, this.clock)
+    this.drawErrands()
     await this.everyStep()
     this.first_block = this.chain.solid_block.header.number
     for (const { deposit_address } of this.customers) if (this.dice.chance(0.9)) this.outside.deposit(deposit_address)
     this.outside.solidify()
     await this.everyStep()
+  }
+
+  private drawErrands(): void {
+    const { customers, plan, town } = this
+    const { active, inactive, subscribers } = town
+    const addresses = subscribers.map(({ address }) => address)
+    this.subscribing = new Subscribing({
+      ...{ dice: this.dice.fork('subscribing'), customers, wishes_max: plan.subscriptions.most },
+      addresses: [...addresses, ...active.slice(0, 1)],
+    })
+    this.screening = new Screening({
+      ...{ dice: this.dice.fork('screening'), customers, wishes_max: plan.checks.most },
+      ...{ addresses: [...active, ...inactive, ...addresses], transactions: town.mined },
+    })
   }
 
   private readonly clock = { now: () => new Date(this.outside.now_ms) }
@@ -169,11 +188,15 @@ class Run {
       wish: this.tasks.size < TASKS_MAX ? plan.wish_rate : 0,
       block: this.outside.isBlockDue ? 3 : 0.02,
       event: plan.event_rate,
+      subscription: this.tasks.size < TASKS_MAX ? plan.subscriptions.rate : 0,
+      check: this.tasks.size < TASKS_MAX ? plan.checks.rate : 0,
     })
     if (kind === 'release') await this.release()
     else if (kind === 'step') this.startStep()
     else if (kind === 'wish') this.startWish()
     else if (kind === 'block') this.outside.mine(this.dice.chance(0.9) ? undefined : this.outside.now_ms)
+    else if (kind === 'subscription') this.startErrand(this.subscribing?.next())
+    else if (kind === 'check') this.startErrand(this.screening?.next())
     else await this.event()
   }
 
@@ -275,6 +298,24 @@ class Run {
     })
   }
 
+  /** Sometimes twice at once, as a client does who has no answer. */
+  private startErrand(errand: Errand | undefined): void {
+    if (!errand) return
+    const { dice, instances } = this
+    for (let twins = dice.chance(0.15) ? 2 : 1; twins > 0; twins--) {
+      const instance = dice.pick(instances)
+      this.trace.note('ask', `${instance.life.name} ${errand.name} ${errand.about}`)
+      this.start({ instance, name: errand.name }, () => this.runErrand(instance, errand))
+    }
+  }
+
+  private async runErrand(instance: Instance, errand: Errand): Promise<void> {
+    const { told, objection } = await errand.run(instance)
+    this.trace.note('told', `${errand.name}: ${told}`)
+    this.trace.add(`${errand.name} told ${told.split(' ')[0]}`, 1)
+    this.note(objection)
+  }
+
   private note(finding: string | undefined): void {
     if (finding !== undefined) this.findings.push(finding)
   }
@@ -293,7 +334,18 @@ class Run {
 
   private async audit(): Promise<void> {
     this.trace.note('audit', '')
-    this.findings.push(...(await this.auditor.look()), ...(await this.earlySuccesses()))
+    this.findings.push(
+      ...(await this.auditor.look()),
+      ...(await this.earlySuccesses()),
+      ...(await this.booksAreBroken()),
+    )
+  }
+
+  /** The service's own check has found nothing. */
+  private async booksAreBroken(): Promise<string[]> {
+    const rows = await this.ground.sql<{ rule: string; subject: string; found: string }>`
+      select rule, subject, found from books_finding`
+    return rows.map(({ rule, subject, found }) => `it finds itself that ${rule} is broken: ${subject} ${found}`)
   }
 
   /** A success was in a block before it was called one. */
@@ -335,12 +387,13 @@ class Run {
     this.findings.push(...(await this.auditor.look()))
     for (let round = 0; round < 40 && this.findings.length === 0; round++) {
       if (round > 0 && !this.network.isLate && (await this.isAtRest())) {
-        this.findings.push(...(await this.auditor.lookAtRest(this.place)))
+        this.findings.push(...(await this.auditor.lookAtRest(this.place)), ...(await this.booksAreBroken()))
         for (const [what, count] of Object.entries(this.auditor.outcomes())) this.trace.add(what, count)
         return
       }
       const open = await this.hasOpenOrders()
       this.outside.jump(open ? (round % 3 === 2 ? 70 : 3) : this.dice.pick([3_000, 3_500, 3_600]))
+      await this.endSubscriptions(round)
       if (round < LATE_FORKS && this.plan.events.fork > 0) await this.forkOnceMore()
       if (round === LATE_FORKS) this.outside.activateAgain()
       this.outside.solidify()
@@ -379,9 +432,21 @@ class Run {
     return { first_block: this.first_block, recharge_address, refund_address: refund?.address }
   }
 
+  /** Some more is used; then all are stopped, and the days go by of those that cannot be. */
+  private async endSubscriptions(round: number): Promise<void> {
+    if (this.plan.subscriptions.most === 0) return
+    if (round < LATE_FORKS) this.outside.spend()
+    if (round < LATE_FORKS || round > LATE_FORKS + 1) return
+    this.findings.push(...(await this.auditor.look()))
+    for (const stop of this.subscribing?.stops() ?? []) await this.runErrand(this.instances[0]!, stop)
+    if (round > LATE_FORKS) this.outside.jump(2 * 86_400)
+  }
+
   private async hasOpenOrders(): Promise<boolean> {
     const [row] = await this.ground.sql`
       select 1 from orders where state in ('new', 'pending') or to_delegate
+      union all select 1 from aml_check where state in ('pending', 'processing')
+      union all select 1 from subscription where state in ('new', 'pending')
       union all select 1 from attempt where state in ('new', 'signed', 'sent') limit 1`
     return row !== undefined
   }
@@ -390,6 +455,9 @@ class Run {
     const [row] = await this.ground.sql`
       select 1 from orders where state in ('new', 'pending') or to_delegate
       union all select 1 from attempt where state not in ('solid', 'dead')
+      union all select 1 from subscription where state in ('new', 'pending', 'active')
+      union all select 1 from subscription_use where not solid
+      union all select 1 from aml_check where state in ('pending', 'processing')
       union all select 1 from activation where state in ('new', 'activating')
       union all select 1 from delegation where state not in ('ended', 'failed')
       union all select 1 from deposit where state in ('received', 'delivering', 'returning', 'refunding')
