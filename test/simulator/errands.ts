@@ -36,6 +36,8 @@ const RANKS: Readonly<Record<string, number>> = {
 }
 const FINAL = 3
 
+const isRunning = ({ status }: Wish) => status !== undefined && (RANKS[status] ?? FINAL) < FINAL
+
 type Asking = { dice: Dice; customers: readonly Access[]; wishes_max: number }
 
 /** What is the same for subscriptions and checks: asking, asking again, and looking. */
@@ -66,8 +68,12 @@ abstract class Errands {
       look: told.length > 0 ? 1 : 0,
     })
     if (kind === 'look') return this.look(dice.pick(told))
-    const wish = kind === 'again' ? dice.pick(wishes) : this.draw(wishes.length)
-    if (kind === 'fresh') wishes.push(wish)
+    return kind === 'again' ? this.ask(dice.pick(wishes)) : this.fresh()
+  }
+
+  protected fresh(): Errand {
+    const wish = this.draw(this.wishes.length)
+    this.wishes.push(wish)
     return this.ask(wish)
   }
 
@@ -153,17 +159,25 @@ export class Subscribing extends Errands {
   }
 
   override next(): Errand | undefined {
-    const running = this.wishes.filter(({ status }) => status !== undefined && RANKS[status]! < FINAL)
-    return running.length > 0 && this.dice.chance(0.12) ? this.stop(this.dice.pick(running)) : super.next()
+    const running = this.wishes.filter(isRunning)
+    return running.length > 0 && this.dice.chance(0.06) ? this.stop(this.dice.pick(running)) : super.next()
+  }
+
+  /** The addresses that are subscribed, as far as customers know. */
+  get running(): Address[] {
+    return this.wishes.filter(isRunning).map(({ body }) => (body as { params: { address: Address } }).params.address)
   }
 
   protected draw(number: number): Wish {
     const { dice } = this
     const subscription_id = dice.pick(['unlimited_energy', 'three', 'daily', 'daily'])
+    const duration = dice.chance(0.3) ? 1 : 0
+    // What has a limit and no end cannot be stopped, and would never be over.
+    const ends = duration > 0 || subscription_id !== 'unlimited_energy'
     const params = {
       address: dice.pick(this.addresses),
-      duration: dice.chance(0.3) ? 1 : 0,
-      transactions_limit: dice.chance(0.3) ? dice.between(1, 3) : 0,
+      duration,
+      transactions_limit: ends && dice.chance(0.3) ? dice.between(1, 3) : 0,
       activate_address: dice.chance(0.6),
     }
     const name = `subscription ${number}`
@@ -184,6 +198,11 @@ export class Subscribing extends Errands {
       return { told: `${code}`, objection: fine ? undefined : `not stopped: ${code} ${key} ${result?.status}` }
     }
     return { name: 'stop', about: wish.name, run }
+  }
+
+  /** Some to begin with. */
+  starts(): Errand[] {
+    return Array.from({ length: this.dice.between(1, 2) }, () => this.fresh())
   }
 
   /** Stops all that may run, so that there is an end. */

@@ -71,7 +71,7 @@ export class Outside {
     this.mine(this.now_ms)
   }
 
-  /** One thing that happens; 'crash' is for the caller. */
+  /** One thing that happens; 'crash' and 'use' are for the caller. */
   event(deposit_addresses: readonly Address[]): keyof Events {
     const { dice } = this
     if (this.detour && this.detour.left-- <= 0) this.comeBack()
@@ -91,7 +91,6 @@ export class Outside {
     else if (kind === 'outsider_activates') this.activate(dice.pick(this.town.inactive))
     else if (kind === 'drift') this.driftOn()
     else if (kind === 'stake_leaves') this.unstake()
-    else if (kind === 'use') this.spend()
     else if (kind === 'day') this.jump(86_400)
     return kind
   }
@@ -118,13 +117,15 @@ export class Outside {
     this.fork(this.drawDepth())
   }
 
-  deposit(to: Address): void {
-    this.send('deposit', to, this.dice.pick(DEPOSITS_SUN))
+  deposit(to: Address, sun: number = this.dice.pick(DEPOSITS_SUN)): void {
+    this.send('deposit', to, sun)
   }
 
-  /** Somebody who may be subscribed sends a token. */
-  spend(): void {
-    const from = this.dice.pick(this.town.subscribers)
+  /** Somebody sends a token: mostly one of those who are subscribed. */
+  spend(subscribed: readonly Address[]): void {
+    const { subscribers } = this.town
+    const mine = subscribers.filter(({ address }) => subscribed.includes(address))
+    const from = this.dice.pick(mine.length > 0 && this.dice.chance(0.9) ? mine : subscribers)
     this.trace.note('use', `by ${from.address} ${spendEnergy(this.town, from) ? 'sent' : 'refused'}`)
   }
 

@@ -34,22 +34,25 @@ export type Verdict = {
 const TASKS_MAX = 7
 /** How often blocks are followed, at least, when no trouble keeps them from it. */
 const FOLLOW_MS = 2_000
-/** Steps that have nothing to do with an order's way: run only now and then while everything comes to rest. */
-const BYWAYS = new Set([
-  'rescreen',
-  'retain',
-  'screen',
-  'ask_providers',
-  'fold_counts',
-  'index',
-  'prune_index',
-  'prune',
-  'prune_nonces',
-  'watch_books',
-  'refresh_lists',
-])
-/** In this many rounds on the way to rest the chain still forks, in runs in which it does at all. */
-const LATE_FORKS = 3
+/** Steps beside the way of orders and deposits: while everything comes to rest they run only where they are needed, and at
+ *  the end. */
+const BYWAYS = {
+  always: [
+    'rescreen',
+    'retain',
+    'ask_providers',
+    'prune_index',
+    'prune',
+    'prune_nonces',
+    'watch_books',
+    'refresh_lists',
+    'seal',
+  ],
+  subscriptions: ['use', 'supply', 'withdraw_supply'],
+  checks: ['record', 'index', 'screen', 'fold_counts'],
+} as const
+/** From this round on the way to rest nothing new happens. */
+const LAST_ROUND = 2
 /** Steps that production runs most often. */
 const BUSY_STEPS = new Set(['follow', 'sign', 'send', 'settle', 'delegate'])
 
@@ -70,7 +73,7 @@ const walletsOf = ({ pool, activation, refund }: Town['wallets']) => [...pool, a
 
 type Task = { instance: Instance; name: string }
 
-export class Run {
+class Run {
   readonly findings: string[] = []
   readonly trace: Trace
   private readonly ground: Ground
@@ -89,6 +92,7 @@ export class Run {
   private born = 0
   private first_block = 0
   private readonly outside: Outside
+  private readonly byways: Set<string>
 
   constructor(ground: Ground, seed: string) {
     this.ground = ground
@@ -105,6 +109,10 @@ export class Run {
       wallets: walletsOf(this.town.wallets).map(({ address }) => address),
       from_block: this.chain.solid_block.header.number,
     })
+    this.byways = new Set<string>(BYWAYS.always)
+    for (const kind of ['subscriptions', 'checks'] as const) {
+      if (this.plan[kind].most === 0) for (const name of BYWAYS[kind]) this.byways.add(name)
+    }
     this.outside = new Outside({ ...this, dice: this.dice.fork('outside') })
   }
 
@@ -130,10 +138,20 @@ export class Run {
     })
     if (this.plan.subscriptions.most > 0) await sellPlans(this.ground.sql, this.clock)
     this.drawErrands()
-    await this.everyStep()
+    await instance!.run(app.steps[0]!)
     this.first_block = this.chain.solid_block.header.number
     for (const { deposit_address } of this.customers) if (this.dice.chance(0.9)) this.outside.deposit(deposit_address)
+    if (this.plan.subscriptions.most > 0) this.outside.deposit(this.customers[0]!.deposit_address, 300_000_000)
     this.outside.solidify()
+    await this.everyStep()
+    if (this.plan.subscriptions.most > 0) await this.subscribeSome()
+  }
+
+  /** Most subscriptions run when the troubles begin. */
+  private async subscribeSome(): Promise<void> {
+    for (const start of this.subscribing?.starts() ?? []) await this.runErrand(this.instances[0]!, start)
+    await this.everyStep()
+    this.outside.mine()
     await this.everyStep()
   }
 
@@ -323,6 +341,7 @@ export class Run {
   private async event(): Promise<void> {
     const kind = this.outside.event(this.customers.map(({ deposit_address }) => deposit_address))
     if (kind === 'crash') await this.crash()
+    if (kind === 'use') this.outside.spend(this.subscribing?.running ?? [])
     if (kind === 'fork' && this.dice.chance(0.3)) await this.audit()
   }
 
@@ -360,18 +379,18 @@ export class Run {
   /** What is in blocks has been seen there by every step, and is not solid: now some of it is not there any more. Or what
    *  has been sent expires on a branch that is given up when everybody has seen that. */
   private async forkOnceMore(): Promise<void> {
-    await this.everyStep()
+    await this.everyStep('most')
     if (this.dice.chance(0.5) && this.outside.leave()) {
-      await this.everyStep()
+      await this.everyStep('most')
       this.outside.mine()
-      await this.everyStep()
+      await this.everyStep('most')
       this.outside.comeBack()
     } else {
       this.outside.mine()
-      await this.everyStep()
+      await this.everyStep('most')
       this.outside.forkBack()
     }
-    if (this.dice.chance(0.5)) await this.everyStep()
+    if (this.dice.chance(0.5)) await this.everyStep('most')
   }
 
   // How it ends.
@@ -385,8 +404,9 @@ export class Run {
     await this.finishTasks()
     this.gate.open = true
     this.findings.push(...(await this.auditor.look()))
-    for (let round = 0; round < 40 && this.findings.length === 0; round++) {
+    for (let round = 0; round < 60 && this.findings.length === 0; round++) {
       if (round > 0 && !this.network.isLate && (await this.isAtRest())) {
+        await this.everyStep('all')
         this.findings.push(...(await this.auditor.lookAtRest(this.place)), ...(await this.booksAreBroken()))
         for (const [what, count] of Object.entries(this.auditor.outcomes())) this.trace.add(what, count)
         return
@@ -394,10 +414,12 @@ export class Run {
       const open = await this.hasOpenOrders()
       this.outside.jump(open ? (round % 3 === 2 ? 70 : 3) : this.dice.pick([3_000, 3_500, 3_600]))
       await this.endSubscriptions(round)
-      if (round < LATE_FORKS && this.plan.events.fork > 0) await this.forkOnceMore()
-      if (round === LATE_FORKS) this.outside.activateAgain()
+      if (round < this.plan.late_forks) await this.forkOnceMore()
+      if (round === LAST_ROUND) this.outside.activateAgain()
+      // From here on a block is solid soon: fewer are needed.
+      if (round >= LAST_ROUND) this.chain.setSolidLag(1)
       this.outside.solidify()
-      await this.everyStep(round % 8 === 7)
+      await this.everyStep()
     }
     if (this.findings.length > 0) return
     this.findings.push('it does not come to rest', ...(await this.auditor.lookAtRest(this.place)))
@@ -416,11 +438,14 @@ export class Run {
   }
 
   /** Runs every step of one instance, in the order in which an order meets them, and again those that were woken. */
-  private async everyStep(byways = true): Promise<void> {
+  private async everyStep(which: 'most' | 'needed' | 'all' = 'needed'): Promise<void> {
     const instance = this.instances[0]!
-    for (const step of instance.app.steps) if (byways || !BYWAYS.has(step.name)) await instance.run(step)
+    const steps = instance.app.steps.filter(({ name }) => which === 'all' || !this.byways.has(name))
+    // What wallets have changes seldom, and reading it is the dearest of all.
+    if (which === 'most') steps.splice(0, steps.length, ...steps.filter(({ name }) => name !== 'survey'))
+    for (const step of steps) await instance.run(step)
     for (let again = 0; ; again++) {
-      const woken = instance.app.steps.filter(({ name }) => instance.woken.has(name) && (byways || !BYWAYS.has(name)))
+      const woken = steps.filter(({ name }) => instance.woken.has(name))
       if (woken.length === 0) break
       for (const step of woken) await instance.run(step)
       if (again > 50) throw new Error(`steps move on and on: ${woken.map(({ name }) => name).join(', ')}`)
@@ -435,11 +460,11 @@ export class Run {
   /** Some more is used; then all are stopped, and the days go by of those that cannot be. */
   private async endSubscriptions(round: number): Promise<void> {
     if (this.plan.subscriptions.most === 0) return
-    if (round < LATE_FORKS) this.outside.spend()
-    if (round < LATE_FORKS || round > LATE_FORKS + 1) return
+    if (round < LAST_ROUND) this.outside.spend(this.subscribing?.running ?? [])
+    if (round < LAST_ROUND || round > LAST_ROUND + 1) return
     this.findings.push(...(await this.auditor.look()))
     for (const stop of this.subscribing?.stops() ?? []) await this.runErrand(this.instances[0]!, stop)
-    if (round > LATE_FORKS) this.outside.jump(2 * 86_400)
+    if (round > LAST_ROUND) this.outside.jump(2 * 86_400)
   }
 
   private async hasOpenOrders(): Promise<boolean> {
@@ -461,7 +486,7 @@ export class Run {
       union all select 1 from activation where state in ('new', 'activating')
       union all select 1 from delegation where state not in ('ended', 'failed')
       union all select 1 from deposit where state in ('received', 'delivering', 'returning', 'refunding')
-      union all select 1 from cursor, chain where cursor.number < solid_number limit 1`
+      limit 1`
     return row === undefined
   }
 }
