@@ -170,6 +170,10 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [[uses, 'some((use) => use.tx_id === tx_id) === false', 'length === -1']],
   },
   {
+    name: 'what the initial price covers after a fork stays charged',
+    edits: [[uses, 'if (surplus_sun <= 0n) return', 'return']],
+  },
+  {
     name: 'what is used after the end is charged',
     edits: [
       [
@@ -190,7 +194,7 @@ export const MUTANTS: readonly Mutant[] = [
       ],
       [supply, "and state = 'pending' returning id", "and state in ('pending', 'active') returning id"],
     ],
-    sql: 'alter table transfer drop constraint transfer_hold_resolved_once',
+    sql: 'alter table transfer drop constraint transfer_hold_resolved_once, drop constraint transfer_pkey cascade',
   },
   {
     name: 'an expired subscription is supplied again',
