@@ -7,6 +7,9 @@ import type { Books } from './rules.ts'
 
 /** Whom the orders that supply subscriptions belong to. */
 export const HOUSE = 'subscriptions'
+/** A use that came before the end may be in a later block of the branch that stays: by so much at most. */
+const FORK_MS = 120_000
+
 /** Whether it is over. */
 export const isEnded = ({ state }: Subscription): boolean =>
   state === 'stopped' || state === 'expired' || state === 'error'
@@ -158,7 +161,7 @@ function judgeUse(use: Use, subscription: Subscription, found: ChainTransaction 
       `use ${tx_id} of ${energy} as ${transactions} in ${block_number} is on the chain: ${JSON.stringify(found?.block_number)}`,
     ]
   const { stopped_at } = subscription
-  const late = stopped_at !== null && found.block_time_ms > stopped_at.getTime()
+  const late = stopped_at !== null && found.block_time_ms > stopped_at.getTime() + FORK_MS
   return late ? [`use ${tx_id} was charged to ${subscription.id} after its end`] : []
 }
 

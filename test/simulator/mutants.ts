@@ -194,7 +194,7 @@ export const MUTANTS: readonly Mutant[] = [
       ],
       [supply, "and state = 'pending' returning id", "and state in ('pending', 'active') returning id"],
     ],
-    sql: 'alter table transfer drop constraint transfer_hold_resolved_once, drop constraint transfer_pkey cascade',
+    sql: 'alter table transfer drop constraint transfer_hold_resolved_once',
   },
   {
     name: 'an expired subscription is supplied again',
