@@ -77,7 +77,7 @@ export function drawPlan(dice: Dice): Plan {
     checks: screens ? { most: more.between(2, 8), rate: more.pick([0.3, 0.6]) } : { most: 0, rate: 0 },
     event_rate: dice.pick([0.4, 1, 2]),
     audits: 0.015,
-    late_forks: fork > 0 ? more.pick([0, 1, 1, 2]) : 0,
+    late_forks: fork > 0 ? more.pick([1, 2, 3]) : 0,
     crashes: often(0.006),
     outages: often(0.01),
     troubles: {

@@ -52,7 +52,7 @@ const BYWAYS = {
   checks: ['record', 'index', 'screen', 'fold_counts'],
 } as const
 /** From this round on the way to rest nothing new happens. */
-const LAST_ROUND = 2
+const LAST_ROUND = 3
 /** Steps that production runs most often. */
 const BUSY_STEPS = new Set(['follow', 'sign', 'send', 'settle', 'delegate'])
 
