@@ -3,11 +3,22 @@
 
 import type pg from 'pg'
 import { at, type Branch, type Post, readBranch } from './branch.ts'
+import { checksAreCounted, checksArePaidOnce } from './checks.ts'
+import { customersHaveTheRest } from './customers.ts'
 import { History } from './history.ts'
 import { AT_REST, depositsAreKnown, fundsAreThere, type Place } from './rest.ts'
 import { type Rows, readRows } from './rows.ts'
-import { ALWAYS, type Books } from './rules.ts'
-import { laterUsesAreCounted } from './subscriptions.ts'
+import { ALWAYS as ALWAYS_OF_ORDERS, type Books } from './rules.ts'
+import { ALWAYS_OF_SUBSCRIPTIONS, laterUsesAreCounted } from './subscriptions.ts'
+
+/** Rules that hold at every moment. */
+const ALWAYS = [
+  ...ALWAYS_OF_ORDERS,
+  ...ALWAYS_OF_SUBSCRIPTIONS,
+  checksArePaidOnce,
+  checksAreCounted,
+  customersHaveTheRest,
+]
 
 export type Sources = {
   client: pg.Client

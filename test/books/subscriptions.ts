@@ -3,10 +3,8 @@
 
 import type { ChainTransaction } from './branch.ts'
 import type { Order, Rows, Subscription, Transfer, Use } from './rows.ts'
-import type { Books } from './rules.ts'
+import { type Books, HOUSE } from './rules.ts'
 
-/** Whom the orders that supply subscriptions belong to. */
-export const HOUSE = 'subscriptions'
 /** A use that came before the end may be in a later block of the branch that stays: by so much at most. */
 const FORK_MS = 120_000
 
@@ -217,3 +215,11 @@ export function subscriptionsHaveEnded({ rows }: Books): string[] {
     .filter((one) => !isEnded(one))
     .map(({ id, state }) => `C9 subscription ${id} is still ${state}`)
 }
+
+/** Rules of subscriptions that hold at every moment. */
+export const ALWAYS_OF_SUBSCRIPTIONS: readonly ((books: Books) => string[])[] = [
+  startsArePaidOnce,
+  usesAreChargedOnce,
+  suppliesLastAsLong,
+  houseOrdersAreSupplies,
+]

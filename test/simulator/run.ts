@@ -17,6 +17,7 @@ import { Instance, type Surroundings } from './instance.ts'
 import { Network, NO_TROUBLES } from './network.ts'
 import { Outside } from './outside.ts'
 import { drawPlan, type Plan } from './plan.ts'
+import { hasOpenOrders, isAtRest, ownFindings } from './rest.ts'
 import { type Access, ask, drawWish, look, type Wish } from './shopper.ts'
 import { buildTown, type Town } from './town.ts'
 import { Trace } from './trace.ts'
@@ -356,15 +357,8 @@ class Run {
     this.findings.push(
       ...(await this.auditor.look()),
       ...(await this.earlySuccesses()),
-      ...(await this.booksAreBroken()),
+      ...(await ownFindings(this.ground.sql)),
     )
-  }
-
-  /** The service's own check has found nothing. */
-  private async booksAreBroken(): Promise<string[]> {
-    const rows = await this.ground.sql<{ rule: string; subject: string; found: string }>`
-      select rule, subject, found from books_finding`
-    return rows.map(({ rule, subject, found }) => `it finds itself that ${rule} is broken: ${subject} ${found}`)
   }
 
   /** A success was in a block before it was called one. */
@@ -405,13 +399,13 @@ class Run {
     this.gate.open = true
     this.findings.push(...(await this.auditor.look()))
     for (let round = 0; round < 60 && this.findings.length === 0; round++) {
-      if (round > 0 && !this.network.isLate && (await this.isAtRest())) {
+      if (round > 0 && !this.network.isLate && (await isAtRest(this.ground.sql))) {
         await this.everyStep('all')
-        this.findings.push(...(await this.auditor.lookAtRest(this.place)), ...(await this.booksAreBroken()))
+        this.findings.push(...(await this.auditor.lookAtRest(this.place)), ...(await ownFindings(this.ground.sql)))
         for (const [what, count] of Object.entries(this.auditor.outcomes())) this.trace.add(what, count)
         return
       }
-      const open = await this.hasOpenOrders()
+      const open = await hasOpenOrders(this.ground.sql)
       this.outside.jump(open ? (round % 3 === 2 ? 70 : 3) : this.dice.pick([3_000, 3_500, 3_600]))
       await this.endSubscriptions(round)
       if (round < this.plan.late_forks) await this.forkOnceMore()
@@ -465,28 +459,5 @@ class Run {
     this.findings.push(...(await this.auditor.look()))
     for (const stop of this.subscribing?.stops() ?? []) await this.runErrand(this.instances[0]!, stop)
     if (round > LAST_ROUND) this.outside.jump(2 * 86_400)
-  }
-
-  private async hasOpenOrders(): Promise<boolean> {
-    const [row] = await this.ground.sql`
-      select 1 from orders where state in ('new', 'pending') or to_delegate
-      union all select 1 from aml_check where state in ('pending', 'processing')
-      union all select 1 from subscription where state in ('new', 'pending')
-      union all select 1 from attempt where state in ('new', 'signed', 'sent') limit 1`
-    return row !== undefined
-  }
-
-  private async isAtRest(): Promise<boolean> {
-    const [row] = await this.ground.sql`
-      select 1 from orders where state in ('new', 'pending') or to_delegate
-      union all select 1 from attempt where state not in ('solid', 'dead')
-      union all select 1 from subscription where state in ('new', 'pending', 'active')
-      union all select 1 from subscription_use where not solid
-      union all select 1 from aml_check where state in ('pending', 'processing')
-      union all select 1 from activation where state in ('new', 'activating')
-      union all select 1 from delegation where state not in ('ended', 'failed')
-      union all select 1 from deposit where state in ('received', 'delivering', 'returning', 'refunding')
-      limit 1`
-    return row === undefined
   }
 }
