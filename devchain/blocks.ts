@@ -50,7 +50,16 @@ export type Block = {
 }
 
 /** The 27 witnesses of a chain. Their keys follow from its seed, so that the same seed makes the same blocks. */
-export function witnessesOf(seed: string): Witness[] {
+export function witnessesOf(seed: string): readonly Witness[] {
+  const known = witnesses.get(seed) ?? makeWitnesses(seed)
+  witnesses.set(seed, known)
+  return known
+}
+
+/** Making their keys takes longer than the rest of a chain's beginning, and most chains have the same. */
+const witnesses = new Map<string, readonly Witness[]>()
+
+function makeWitnesses(seed: string): Witness[] {
   return Array.from({ length: WITNESS_COUNT }, (_, index) => {
     const private_key = bytesToHex(sha256(utf8ToBytes(`${seed} witness ${index}`)))
     return { name: `witness ${index + 1}`, address: addressToHex(addressOf(private_key)), private_key }

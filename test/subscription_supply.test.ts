@@ -284,6 +284,24 @@ test('what a fork takes away is given back when the other branch is solid, and w
   assert.equal(await anna.balance(), 88.4)
 })
 
+test('when a fork takes away a use that the initial price covered, it covers a later one that was charged', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const bob = sender(world)
+  const { id } = await subscribe(world, anna, wanted(bob.address))
+  await world.solidify()
+  for (let i = 0; i < 3; i++) await use(world, bob)
+  assert.equal((await listed(anna, id)).total_price, 8.8)
+  world.fork(3, { drop: true })
+  await world.drain()
+  await use(world, bob)
+  await use(world, bob)
+  assert.equal((await listed(anna, id)).total_price, 14.4, 'until it is certain that the first three are gone')
+  await world.solidify()
+  const { transactions_used, total_price } = await listed(anna, id)
+  assert.deepEqual([transactions_used, total_price, await anna.balance()], [2, 6, 94])
+})
+
 test('two processes count, charge and supply each transaction once', async (t) => {
   const world = await makeWorld(t)
   const other = await world.startProcess()

@@ -150,10 +150,11 @@ type Noted = {
 /** Looks at uses whose blocks are solid now: those that are there stay, those that a fork took away are given back. */
 async function confirmUses(tx: Tx, clock: Clock): Promise<boolean> {
   const noted = await tx<Noted>`
-    select u.*, s.customer_id from subscription_use as u join subscription as s on s.id = subscription_id
+    select u.*, s.customer_id
+    from subscription_use as u join subscription as s on s.id = subscription_id, cursor
     where not solid and block_number <= (select solid_number from chain)
-      and block_number <= (select number from cursor where name = 'subscriptions')
-    order by block_number limit ${AT_ONCE} for update of u skip locked`
+      and cursor.name = 'subscriptions' and block_number <= cursor.number
+    order by block_number limit ${AT_ONCE} for update of cursor, u skip locked`
   if (noted.length === 0) return false
   const blocks = await blocksAt(
     tx,
@@ -165,6 +166,8 @@ async function confirmUses(tx: Tx, clock: Clock): Promise<boolean> {
   )
   await lockAccounts(tx, [...new Set(gone.map((one) => customerAccount(one.customer_id)))])
   for (const one of gone) await takeBack(tx, clock, one)
+  const last_gone = new Map(gone.map((one) => [one.subscription_id, one]))
+  for (const one of last_gone.values()) await giveBackCovered(tx, clock, one)
   const rows = noted.filter((one) => !gone.includes(one))
   await tx`
     update subscription_use as u set solid = true
@@ -186,4 +189,29 @@ async function takeBack(tx: Tx, clock: Clock, use: Noted): Promise<void> {
       total_sun = total_sun - ${charged_sun}
     where id = ${subscription_id}`
   await tx`delete from subscription_use where subscription_id = ${subscription_id} and tx_id = ${tx_id}`
+}
+
+type Charged = { tx_id: string; block_number: bigint; charged_sun: bigint; surplus_sun: bigint }
+
+/** What was charged because the plan's included transactions were used up, by one that is gone: now they cover others, the
+ *  earliest first. */
+async function giveBackCovered(tx: Tx, clock: Clock, gone: Noted): Promise<void> {
+  const { subscription_id, customer_id } = gone
+  const charged = await tx<Charged>`
+    select tx_id, block_number, charged_sun,
+      (sum(charged_sun) over () - greatest(0, s.transactions_used - plan.included) * plan.price_sun)::bigint as surplus_sun
+    from subscription_use join subscription as s on s.id = subscription_id join plan on plan.id = plan_id
+    where s.id = ${subscription_id} and charged_sun > 0 order by block_number, tx_id`
+  let surplus_sun = charged[0]?.surplus_sun ?? 0n
+  for (const { tx_id, block_number, charged_sun } of charged) {
+    if (surplus_sun <= 0n) return
+    const amount_sun = charged_sun < surplus_sun ? charged_sun : surplus_sun
+    surplus_sun -= amount_sun
+    const id = `${chargeOf(subscription_id, tx_id, block_number)}/covered/${gone.tx_id}/${gone.block_number}`
+    await move(tx, { id, debit: REVENUE, credit: customerAccount(customer_id), amount_sun, made_at: clock.now() })
+    await tx`
+      update subscription_use set charged_sun = charged_sun - ${amount_sun}
+      where subscription_id = ${subscription_id} and tx_id = ${tx_id}`
+    await tx`update subscription set total_sun = total_sun - ${amount_sun} where id = ${subscription_id}`
+  }
 }

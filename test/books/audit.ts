@@ -3,9 +3,22 @@
 
 import type pg from 'pg'
 import { at, type Branch, type Post, readBranch } from './branch.ts'
+import { checksAreCounted, checksArePaidOnce } from './checks.ts'
+import { customersHaveTheRest } from './customers.ts'
+import { History } from './history.ts'
 import { AT_REST, depositsAreKnown, fundsAreThere, type Place } from './rest.ts'
 import { type Rows, readRows } from './rows.ts'
-import { ALWAYS, type Books } from './rules.ts'
+import { ALWAYS as ALWAYS_OF_ORDERS, type Books } from './rules.ts'
+import { ALWAYS_OF_SUBSCRIPTIONS, laterUsesAreCounted } from './subscriptions.ts'
+
+/** Rules that hold at every moment. */
+const ALWAYS = [
+  ...ALWAYS_OF_ORDERS,
+  ...ALWAYS_OF_SUBSCRIPTIONS,
+  checksArePaidOnce,
+  checksAreCounted,
+  customersHaveTheRest,
+]
 
 export type Sources = {
   client: pg.Client
@@ -21,6 +34,7 @@ export class Auditor {
   private readonly post: Post
   private readonly wallets: readonly string[]
   private readonly from_block: number
+  private readonly history = new History()
   private branch: Branch | undefined
   private rows: Rows | undefined
   private units_per_trx = { energy: 0, bandwidth: 0 }
@@ -36,13 +50,14 @@ export class Auditor {
    *  taken back. */
   async look(): Promise<string[]> {
     const books = await this.read()
-    return ALWAYS.flatMap((rule) => rule(books))
+    return [...this.see(books), ...ALWAYS.flatMap((rule) => rule(books))]
   }
 
   /** What is wrong when nothing should be left to do. */
   async lookAtRest(place: Place): Promise<string[]> {
     const books = await this.read()
-    const findings = [...ALWAYS, ...AT_REST].flatMap((rule) => rule(books))
+    const findings = [...this.see(books), ...[...ALWAYS, ...AT_REST].flatMap((rule) => rule(books))]
+    findings.push(...laterUsesAreCounted(books, this.history.active_at))
     return [...findings, ...depositsAreKnown(books, place), ...fundsAreThere(books, place)]
   }
 
@@ -50,10 +65,17 @@ export class Auditor {
   outcomes(): Record<string, number> {
     const counts: Record<string, number> = {}
     const { orders = [], delegations = [], attempts = [], activations = [], deposits = [] } = this.rows ?? {}
-    for (const [what, list] of Object.entries({ orders, delegations, attempts, activations, deposits })) {
+    const { subscriptions = [], checks = [], uses = [] } = this.rows ?? {}
+    if (uses.length > 0) counts.uses = uses.length
+    const lists = { orders, delegations, attempts, activations, deposits, subscriptions, checks }
+    for (const [what, list] of Object.entries(lists)) {
       for (const { state } of list) counts[`${what} ${state}`] = (counts[`${what} ${state}`] ?? 0) + 1
     }
     return counts
+  }
+
+  private see({ rows, branch }: Books): string[] {
+    return this.history.see(rows, branch.blocks.at(-1)?.number ?? 0)
   }
 
   private async read(): Promise<Books> {

@@ -12,6 +12,8 @@ export type ChainTransaction = {
   to: string
   resource: 'energy' | 'bandwidth'
   sun: bigint
+  /** What it took of this resource, its own or bought, as its receipt says. */
+  energy_used: bigint
   block_number: number
   block_time_ms: number
 }
@@ -46,7 +48,11 @@ export async function readBranch(post: Post, from_block: number, earlier?: Branc
   for (let start = blocks.at(-1) ? blocks.at(-1)!.number + 1 : from_block; start <= head_number; start += AT_ONCE) {
     const asked = { startNum: start, endNum: Math.min(start + AT_ONCE, head_number + 1), visible: true }
     const list = at(await post('/wallet/getblockbylimitnext', asked), 'block') ?? []
-    for (const one of list as unknown[]) blocks.push(blockOf(one))
+    for (const one of list as unknown[]) {
+      const block = blockOf(one)
+      if (block.transactions.some(({ type }) => type === 'TriggerSmartContract')) await addReceipts(post, block)
+      blocks.push(block)
+    }
   }
   for (const [i, { parent_id, number }] of blocks.entries()) {
     const parent = blocks[i - 1]
@@ -54,6 +60,13 @@ export async function readBranch(post: Post, from_block: number, earlier?: Branc
   }
   const all = blocks.flatMap(({ transactions }) => transactions)
   return { blocks, solid_number, transactions: new Map(all.map((one) => [one.tx_id, one])) }
+}
+
+/** Only calls of contracts use energy. */
+async function addReceipts(post: Post, { number, transactions }: ChainBlock): Promise<void> {
+  const receipts = (await post('/wallet/gettransactioninfobyblocknum', { num: number })) as unknown[]
+  const used = new Map(receipts.map((one) => [at(one, 'id'), at(one, 'receipt', 'energy_usage_total') ?? 0]))
+  for (const one of transactions) one.energy_used = BigInt(String(used.get(one.tx_id) ?? 0))
 }
 
 function blockOf(block: unknown): ChainBlock {
@@ -81,5 +94,6 @@ function transactionOf(one: unknown): Omit<ChainTransaction, 'block_number' | 'b
     to: String(to ?? ''),
     resource: at(value, 'resource') === 'ENERGY' ? 'energy' : 'bandwidth',
     sun: BigInt(String(sun)),
+    energy_used: 0n,
   }
 }

@@ -1,7 +1,9 @@
 // What must hold when everything has come to rest: the network is well, time has passed, and nothing is left to do.
 
 import type { ChainTransaction } from './branch.ts'
+import { checksAreAnswered } from './checks.ts'
 import type { Books } from './rules.ts'
+import { subscriptionsHaveEnded, suppliesAreKnown, usesAreOnTheChain } from './subscriptions.ts'
 
 const isPast = (block: number) => (one: ChainTransaction) => one.block_number > block
 
@@ -133,4 +135,8 @@ export const AT_REST: readonly ((books: Books) => string[])[] = [
   hoursBeginOnTheChain,
   stakesAreBack,
   rechargesAreDone,
+  subscriptionsHaveEnded,
+  usesAreOnTheChain,
+  suppliesAreKnown,
+  checksAreAnswered,
 ]

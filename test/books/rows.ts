@@ -61,6 +61,45 @@ export type Deposit = {
   refund_id: string | null
   solid_at: Date | null
 }
+/** With the terms of its plan. */
+export type Subscription = {
+  id: string
+  customer_id: string
+  address: string
+  state: 'new' | 'pending' | 'active' | 'stopped' | 'expired' | 'error'
+  transactions_used: number
+  energy_used: bigint
+  transactions_limit: number
+  total_sun: bigint
+  stopped_at: Date | null
+  /** What the start costs. */
+  start_sun: bigint
+  price_sun: bigint
+  included: number
+  plan_limit: number
+  energy_per_transaction: number
+}
+export type Use = {
+  subscription_id: string
+  tx_id: string
+  energy: bigint
+  transactions: number
+  charged_sun: bigint
+  block_number: bigint
+  solid: boolean
+}
+export type Supply = { subscription_id: string; order_id: string }
+export type Check = {
+  id: string
+  customer_id: string
+  idempotency_key: string | null
+  state: 'pending' | 'processing' | 'completed' | 'failed'
+  price_sun: bigint
+  /** How many pieces of evidence there are. */
+  evidence: bigint
+}
+/** How many checks of a customer are said to be in a state. */
+export type CheckCount = { customer_id: string; state: string; n: bigint }
 export type Customer = { id: string; deposit_address: string }
 export type Pool = { resource: 'energy' | 'bandwidth'; room: bigint; reserved: bigint }
 export type Cursor = { name: string; number: bigint }
@@ -76,6 +115,11 @@ export type Rows = {
   customers: Customer[]
   pool: Pool[]
   cursors: Cursor[]
+  subscriptions: Subscription[]
+  uses: Use[]
+  supplies: Supply[]
+  checks: Check[]
+  check_counts: CheckCount[]
 }
 
 /** Reads everything as it is committed at one moment. The connection is one that nobody else uses. */
@@ -94,6 +138,21 @@ export async function readRows(client: pg.Client): Promise<Rows> {
       customers: await read('select id, deposit_address from customer'),
       pool: await read('select resource, room, reserved from pool'),
       cursors: await read('select name, number from cursor'),
+      subscriptions: await read(`
+        select s.id, customer_id, address, state, transactions_used, energy_used, s.transactions_limit, total_sun, stopped_at,
+               activation_fee_sun + initial_price_sun as start_sun, price_sun, included,
+               plan.transactions_limit as plan_limit, energy_per_transaction
+        from subscription as s, plan where plan.id = s.plan_id`),
+      uses: await read('select * from subscription_use'),
+      supplies: await read('select * from subscription_supply'),
+      checks: await read(`
+        select id, customer_id, idempotency_key, state, price_sun,
+               (select count(*) from aml_evidence where check_id = id) as evidence
+        from aml_check`),
+      check_counts: await read(`
+        select customer_id, state, sum(n)::int8 as n
+        from (select customer_id, state, n from aml_count union all select customer_id, state, d from aml_count_delta) as one
+        group by customer_id, state`),
     }
   } finally {
     await client.query('commit')

@@ -8,6 +8,27 @@ import type { Ground } from './run.ts'
 
 const CONNECTIONS = 20
 
+/** Nothing here has to outlive the server. A table can only be unlogged when all that refer to it are. */
+const UNLOGGED = `
+do $$
+declare
+  t record;
+  changed boolean := true;
+begin
+  while changed loop
+    changed := false;
+    for t in
+      select c.oid::regclass as name from pg_class as c
+      where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relpersistence = 'p' and not exists (
+        select from pg_constraint as f join pg_class as r on r.oid = f.conrelid
+        where f.contype = 'f' and f.confrelid = c.oid and f.conrelid <> c.oid and r.relpersistence = 'p')
+    loop
+      execute format('alter table %s set unlogged', t.name);
+      changed := true;
+    end loop;
+  end loop;
+end $$`
+
 export async function openGround(more_sql?: string): Promise<Ground & { close(): Promise<void> }> {
   const { url, name } = await createDatabase()
   const fast = `${url}?options=${encodeURIComponent('-c synchronous_commit=off -c deadlock_timeout=20ms')}`
@@ -20,6 +41,7 @@ export async function openGround(more_sql?: string): Promise<Ground & { close():
   for (const { name } of tables.rows as { name: string }[]) {
     await warden.query(`alter table ${name} set (autovacuum_enabled = off)`)
   }
+  await warden.query(UNLOGGED)
   if (more_sql !== undefined) await warden.query(more_sql)
   const countBlocked = async () => {
     const { rows } = await warden.query({

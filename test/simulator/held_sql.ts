@@ -9,8 +9,12 @@ const lost = () => new Outage('the database', { cause: new Error('simulated: Con
 
 /** The first words of a statement and the tables it names: what a trace needs. */
 function labelOf(strings: TemplateStringsArray): string {
-  return strings.join('?').replace(/\s+/g, ' ').trim().slice(0, 100)
+  const known = labels.get(strings) ?? strings.join('?').replace(/\s+/g, ' ').trim().slice(0, 100)
+  labels.set(strings, known)
+  return known
 }
+
+const labels = new WeakMap<TemplateStringsArray, string>()
 
 export function heldSql(real: Sql, gate: Gate, life: Life): Sql {
   const query = <R extends object>(strings: TemplateStringsArray, ...values: unknown[]): Promise<R[]> =>

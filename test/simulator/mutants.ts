@@ -25,6 +25,9 @@ const pool = 'src/market/pool.ts'
 const settlement = 'src/market/settlement.ts'
 const deposits = 'src/treasury/deposits.ts'
 const recharges = 'src/treasury/recharges.ts'
+const supply = 'src/subscriptions/supply.ts'
+const uses = 'src/subscriptions/uses.ts'
+const settling = 'src/aml/settling.ts'
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -156,6 +159,81 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what an order needed stays reserved when it fails',
     edits: [[settlement, 'if (missing > 0) await tx`update pool', 'if (missing < 0) await tx`update pool']],
+  },
+  {
+    name: 'a use is charged again when its block is read again',
+    edits: [[uses, 'if (again.length > 0) return', '']],
+    sql: 'alter table subscription_use drop constraint subscription_use_pkey',
+  },
+  {
+    name: 'a use that a fork took away stays charged',
+    edits: [[uses, 'some((use) => use.tx_id === tx_id) === false', 'length === -1']],
+  },
+  {
+    name: 'what the initial price covers after a fork stays charged',
+    edits: [[uses, 'if (surplus_sun <= 0n) return', 'return']],
+  },
+  {
+    name: 'what is used after the end is charged',
+    edits: [
+      [
+        uses,
+        '(s.stopped_at is null or s.stopped_at > ',
+        "(s.stopped_at is null or s.stopped_at > '-infinity' or s.stopped_at > ",
+      ],
+      [uses, "in ('stopped', 'expired') and stopped_at > ", "in ('stopped', 'expired') and created_at < "],
+    ],
+  },
+  {
+    name: 'the start of a subscription is captured twice',
+    edits: [
+      [
+        supply,
+        "s.state = 'pending' and o.state = 'success'\n    order",
+        "s.state in ('pending', 'active') and o.state = 'success'\n    order",
+      ],
+      [supply, "and state = 'pending' returning id", "and state in ('pending', 'active') returning id"],
+    ],
+    sql: 'alter table transfer drop constraint transfer_hold_resolved_once',
+  },
+  {
+    name: 'an expired subscription is supplied again',
+    edits: [
+      [supply, "s.state in ('new', 'pending', 'active')\n      and (look_at", "s.state <> 'error'\n      and (look_at"],
+      [supply, "and s.state in ('new', 'pending', 'active')`", "and s.state <> 'error'`"],
+      [supply, "if (state !== 'active') return false", "if (state === 'pending') return false"],
+      [supply, 'if (running.expire_at !== null', "if (running.state === 'active' && running.expire_at !== null"],
+    ],
+  },
+  {
+    name: 'a running subscription loses its supply',
+    edits: [
+      [supply, "s.state in ('stopped', 'expired', 'error')", "s.state in ('stopped', 'expired', 'error', 'active')"],
+    ],
+  },
+  {
+    name: 'a start that failed is charged',
+    edits: [
+      [
+        supply,
+        'await release(tx, holdOf(id), now)',
+        'await captureAll(tx, [{ hold_id: holdOf(id), amount_sun: total_sun }], now)',
+      ],
+    ],
+  },
+  {
+    name: 'a check that failed is charged',
+    edits: [
+      [
+        settling,
+        'await release(tx, holdOfCheck(id), now)',
+        'await captureAll(tx, [{ hold_id: holdOfCheck(id), amount_sun: price_sun }], now)',
+      ],
+    ],
+  },
+  {
+    name: 'a check that failed is not counted',
+    edits: [[settling, "from: before.get(id)!, to: 'failed'", "to: 'failed'"]],
   },
   {
     name: 'two followers overtake one another',

@@ -6,7 +6,7 @@ import type { Address } from '../../src/tron/address.ts'
 import type { Dice } from './dice.ts'
 import type { Network } from './network.ts'
 import type { Events, Plan } from './plan.ts'
-import { pay, type Town } from './town.ts'
+import { pay, spendEnergy, type Town } from './town.ts'
 import type { Trace } from './trace.ts'
 
 const DEPOSITS_SUN = [1_000_001, 3_000_000, 5_900_000, 30_000_000, 50_000_000, 70_000_000]
@@ -71,13 +71,13 @@ export class Outside {
     this.mine(this.now_ms)
   }
 
-  /** One thing that happens; 'crash' is for the caller. */
+  /** One thing that happens; 'crash' and 'use' are for the caller. */
   event(deposit_addresses: readonly Address[]): keyof Events {
     const { dice } = this
     if (this.detour && this.detour.left-- <= 0) this.comeBack()
     if (this.wants_detour && !this.detour && this.chain.pendingSize() > 0) this.wander()
     const kind = dice.weighted(this.plan.events)
-    if (!['fork', 'detour', 'deposit', 'recharge'].includes(kind)) this.trace.note('event', kind)
+    if (!['fork', 'detour', 'deposit', 'recharge', 'use'].includes(kind)) this.trace.note('event', kind)
     if (kind === 'deposit') this.deposit(dice.pick(deposit_addresses))
     else if (kind === 'recharge') this.send('recharge', this.town.wallets.recharge_address, dice.pick(RECHARGES_SUN))
     else if (kind === 'fork') this.fork(this.drawDepth())
@@ -91,6 +91,7 @@ export class Outside {
     else if (kind === 'outsider_activates') this.activate(dice.pick(this.town.inactive))
     else if (kind === 'drift') this.driftOn()
     else if (kind === 'stake_leaves') this.unstake()
+    else if (kind === 'day') this.jump(86_400)
     return kind
   }
 
@@ -116,8 +117,16 @@ export class Outside {
     this.fork(this.drawDepth())
   }
 
-  deposit(to: Address): void {
-    this.send('deposit', to, this.dice.pick(DEPOSITS_SUN))
+  deposit(to: Address, sun: number = this.dice.pick(DEPOSITS_SUN)): void {
+    this.send('deposit', to, sun)
+  }
+
+  /** Somebody sends a token: mostly one of those who are subscribed. */
+  spend(subscribed: readonly Address[]): void {
+    const { subscribers } = this.town
+    const mine = subscribers.filter(({ address }) => subscribed.includes(address))
+    const from = this.dice.pick(mine.length > 0 && this.dice.chance(0.9) ? mine : subscribers)
+    this.trace.note('use', `by ${from.address} ${spendEnergy(this.town, from) ? 'sent' : 'refused'}`)
   }
 
   private send(what: string, to: Address, sun: number): void {

@@ -19,6 +19,8 @@ export type Events = {
   drift: number
   stake_leaves: number
   crash: number
+  use: number
+  day: number
 }
 
 export type Plan = {
@@ -34,8 +36,13 @@ export type Plan = {
   momentum: number
   skew_ms: number
   wish_rate: number
+  /** How many are asked for at most, and how often: none in many runs. */
+  subscriptions: { most: number; rate: number }
+  checks: { most: number; rate: number }
   event_rate: number
   audits: number
+  /** In so many rounds on the way to rest the chain still forks. */
+  late_forks: number
   /** For each thing that passes the gate. */
   crashes: number
   outages: number
@@ -47,20 +54,30 @@ export function drawPlan(dice: Dice): Plan {
   const level = dice.weighted({ calm: 1, rough: 4, storm: 2 })
   const rate = { calm: 0, rough: 1, storm: 4 }[level]
   const instances = dice.weighted({ '1': 1, '2': 1 }) === '1' ? 1 : 2
+  // Drawn by a die of its own: what customers do besides buying.
+  const more = dice.fork('more')
+  const theme = more.weighted({ purchases: 4, subscriptions: 4, checks: 1, everything: 1 })
+  const subscribes = theme === 'subscriptions' || theme === 'everything'
+  const screens = theme === 'checks' || theme === 'everything'
   const often = (probability: number) => (dice.chance(0.5) ? rate * probability : 0)
+  const fork = often(2)
   return {
-    name: `${level}, ${instances} instances`,
+    name: `${level}, ${instances} instances, ${theme}`,
     instances,
     nodes: dice.between(1, 2),
     recharge_at: dice.pick(['inclusion', 'solid'] as const),
     customers: dice.between(1, 3),
     wishes: dice.between(2, 8),
-    moments: dice.between(100, 400),
+    // Many short runs find more than few long ones.
+    moments: dice.chance(0.15) ? dice.between(150, 400) : dice.between(30, 150),
     momentum: dice.pick([0.3, 0.8, 0.9, 0.97]),
     skew_ms: dice.pick([0, 0, 500, 3_000]),
     wish_rate: dice.pick([0.3, 0.6, 1]),
+    subscriptions: subscribes ? { most: more.between(2, 5), rate: more.pick([0.2, 0.4, 0.8]) } : { most: 0, rate: 0 },
+    checks: screens ? { most: more.between(2, 8), rate: more.pick([0.3, 0.6]) } : { most: 0, rate: 0 },
     event_rate: dice.pick([0.4, 1, 2]),
     audits: 0.015,
+    late_forks: fork > 0 ? more.pick([1, 2, 3]) : 0,
     crashes: often(0.006),
     outages: often(0.01),
     troubles: {
@@ -76,7 +93,7 @@ export function drawPlan(dice: Dice): Plan {
     events: {
       deposit: 1,
       recharge: dice.chance(0.4) ? 2 : 0,
-      fork: often(2),
+      fork,
       detour: often(0.5),
       node_down: often(0.5),
       solid_lag: often(0.5),
@@ -88,6 +105,8 @@ export function drawPlan(dice: Dice): Plan {
       drift: often(0.3),
       stake_leaves: often(0.2),
       crash: often(0.3),
+      use: subscribes ? more.pick([2, 5]) : 0,
+      day: subscribes && more.chance(0.5) ? 0.15 : 0,
     },
   }
 }

@@ -11,11 +11,13 @@ import type { Step } from '../../src/lib/step.ts'
 import { Auditor } from '../books/audit.ts'
 import { emptyTables } from '../database.ts'
 import { Dice } from './dice.ts'
+import { type Errand, Screening, Subscribing, sellPlans } from './errands.ts'
 import { type CountBlocked, Gate, type Op, type Passage } from './gate.ts'
 import { Instance, type Surroundings } from './instance.ts'
 import { Network, NO_TROUBLES } from './network.ts'
 import { Outside } from './outside.ts'
 import { drawPlan, type Plan } from './plan.ts'
+import { hasOpenOrders, isAtRest, ownFindings } from './rest.ts'
 import { type Access, ask, drawWish, look, type Wish } from './shopper.ts'
 import { buildTown, type Town } from './town.ts'
 import { Trace } from './trace.ts'
@@ -33,22 +35,25 @@ export type Verdict = {
 const TASKS_MAX = 7
 /** How often blocks are followed, at least, when no trouble keeps them from it. */
 const FOLLOW_MS = 2_000
-/** Steps that have nothing to do with an order's way: run only now and then while everything comes to rest. */
-const BYWAYS = new Set([
-  'rescreen',
-  'retain',
-  'screen',
-  'ask_providers',
-  'fold_counts',
-  'index',
-  'prune_index',
-  'prune',
-  'prune_nonces',
-  'watch_books',
-  'refresh_lists',
-])
-/** In this many rounds on the way to rest the chain still forks, in runs in which it does at all. */
-const LATE_FORKS = 3
+/** Steps beside the way of orders and deposits: while everything comes to rest they run only where they are needed, and at
+ *  the end. */
+const BYWAYS = {
+  always: [
+    'rescreen',
+    'retain',
+    'ask_providers',
+    'prune_index',
+    'prune',
+    'prune_nonces',
+    'watch_books',
+    'refresh_lists',
+    'seal',
+  ],
+  subscriptions: ['use', 'supply', 'withdraw_supply'],
+  checks: ['record', 'index', 'screen', 'fold_counts'],
+} as const
+/** From this round on the way to rest nothing new happens. */
+const LAST_ROUND = 3
 /** Steps that production runs most often. */
 const BUSY_STEPS = new Set(['follow', 'sign', 'send', 'settle', 'delegate'])
 
@@ -82,10 +87,13 @@ class Run {
   private readonly tasks = new Set<Task>()
   private readonly wishes: Wish[] = []
   private customers: Access[] = []
+  private subscribing: Subscribing | undefined
+  private screening: Screening | undefined
   private instances: Instance[] = []
   private born = 0
   private first_block = 0
   private readonly outside: Outside
+  private readonly byways: Set<string>
 
   constructor(ground: Ground, seed: string) {
     this.ground = ground
@@ -102,6 +110,10 @@ class Run {
       wallets: walletsOf(this.town.wallets).map(({ address }) => address),
       from_block: this.chain.solid_block.header.number,
     })
+    this.byways = new Set<string>(BYWAYS.always)
+    for (const kind of ['subscriptions', 'checks'] as const) {
+      if (this.plan[kind].most === 0) for (const name of BYWAYS[kind]) this.byways.add(name)
+    }
     this.outside = new Outside({ ...this, dice: this.dice.fork('outside') })
   }
 
@@ -125,11 +137,37 @@ class Run {
       }
       return made
     })
-    await this.everyStep()
+    if (this.plan.subscriptions.most > 0) await sellPlans(this.ground.sql, this.clock)
+    this.drawErrands()
+    await instance!.run(app.steps[0]!)
     this.first_block = this.chain.solid_block.header.number
     for (const { deposit_address } of this.customers) if (this.dice.chance(0.9)) this.outside.deposit(deposit_address)
+    if (this.plan.subscriptions.most > 0) this.outside.deposit(this.customers[0]!.deposit_address, 300_000_000)
     this.outside.solidify()
     await this.everyStep()
+    if (this.plan.subscriptions.most > 0) await this.subscribeSome()
+  }
+
+  /** Most subscriptions run when the troubles begin. */
+  private async subscribeSome(): Promise<void> {
+    for (const start of this.subscribing?.starts() ?? []) await this.runErrand(this.instances[0]!, start)
+    await this.everyStep()
+    this.outside.mine()
+    await this.everyStep()
+  }
+
+  private drawErrands(): void {
+    const { customers, plan, town } = this
+    const { active, inactive, subscribers } = town
+    const addresses = subscribers.map(({ address }) => address)
+    this.subscribing = new Subscribing({
+      ...{ dice: this.dice.fork('subscribing'), customers, wishes_max: plan.subscriptions.most },
+      addresses: [...addresses, ...active.slice(0, 1)],
+    })
+    this.screening = new Screening({
+      ...{ dice: this.dice.fork('screening'), customers, wishes_max: plan.checks.most },
+      ...{ addresses: [...active, ...inactive, ...addresses], transactions: town.mined },
+    })
   }
 
   private readonly clock = { now: () => new Date(this.outside.now_ms) }
@@ -169,11 +207,15 @@ class Run {
       wish: this.tasks.size < TASKS_MAX ? plan.wish_rate : 0,
       block: this.outside.isBlockDue ? 3 : 0.02,
       event: plan.event_rate,
+      subscription: this.tasks.size < TASKS_MAX ? plan.subscriptions.rate : 0,
+      check: this.tasks.size < TASKS_MAX ? plan.checks.rate : 0,
     })
     if (kind === 'release') await this.release()
     else if (kind === 'step') this.startStep()
     else if (kind === 'wish') this.startWish()
     else if (kind === 'block') this.outside.mine(this.dice.chance(0.9) ? undefined : this.outside.now_ms)
+    else if (kind === 'subscription') this.startErrand(this.subscribing?.next())
+    else if (kind === 'check') this.startErrand(this.screening?.next())
     else await this.event()
   }
 
@@ -275,6 +317,24 @@ class Run {
     })
   }
 
+  /** Sometimes twice at once, as a client does who has no answer. */
+  private startErrand(errand: Errand | undefined): void {
+    if (!errand) return
+    const { dice, instances } = this
+    for (let twins = dice.chance(0.15) ? 2 : 1; twins > 0; twins--) {
+      const instance = dice.pick(instances)
+      this.trace.note('ask', `${instance.life.name} ${errand.name} ${errand.about}`)
+      this.start({ instance, name: errand.name }, () => this.runErrand(instance, errand))
+    }
+  }
+
+  private async runErrand(instance: Instance, errand: Errand): Promise<void> {
+    const { told, objection } = await errand.run(instance)
+    this.trace.note('told', `${errand.name}: ${told}`)
+    this.trace.add(`${errand.name} told ${told.split(' ')[0]}`, 1)
+    this.note(objection)
+  }
+
   private note(finding: string | undefined): void {
     if (finding !== undefined) this.findings.push(finding)
   }
@@ -282,6 +342,7 @@ class Run {
   private async event(): Promise<void> {
     const kind = this.outside.event(this.customers.map(({ deposit_address }) => deposit_address))
     if (kind === 'crash') await this.crash()
+    if (kind === 'use') this.outside.spend(this.subscribing?.running ?? [])
     if (kind === 'fork' && this.dice.chance(0.3)) await this.audit()
   }
 
@@ -293,7 +354,11 @@ class Run {
 
   private async audit(): Promise<void> {
     this.trace.note('audit', '')
-    this.findings.push(...(await this.auditor.look()), ...(await this.earlySuccesses()))
+    this.findings.push(
+      ...(await this.auditor.look()),
+      ...(await this.earlySuccesses()),
+      ...(await ownFindings(this.ground.sql)),
+    )
   }
 
   /** A success was in a block before it was called one. */
@@ -308,18 +373,18 @@ class Run {
   /** What is in blocks has been seen there by every step, and is not solid: now some of it is not there any more. Or what
    *  has been sent expires on a branch that is given up when everybody has seen that. */
   private async forkOnceMore(): Promise<void> {
-    await this.everyStep()
+    await this.everyStep('most')
     if (this.dice.chance(0.5) && this.outside.leave()) {
-      await this.everyStep()
+      await this.everyStep('most')
       this.outside.mine()
-      await this.everyStep()
+      await this.everyStep('most')
       this.outside.comeBack()
     } else {
       this.outside.mine()
-      await this.everyStep()
+      await this.everyStep('most')
       this.outside.forkBack()
     }
-    if (this.dice.chance(0.5)) await this.everyStep()
+    if (this.dice.chance(0.5)) await this.everyStep('most')
   }
 
   // How it ends.
@@ -333,18 +398,22 @@ class Run {
     await this.finishTasks()
     this.gate.open = true
     this.findings.push(...(await this.auditor.look()))
-    for (let round = 0; round < 40 && this.findings.length === 0; round++) {
-      if (round > 0 && !this.network.isLate && (await this.isAtRest())) {
-        this.findings.push(...(await this.auditor.lookAtRest(this.place)))
+    for (let round = 0; round < 60 && this.findings.length === 0; round++) {
+      if (round > 0 && !this.network.isLate && (await isAtRest(this.ground.sql))) {
+        await this.everyStep('all')
+        this.findings.push(...(await this.auditor.lookAtRest(this.place)), ...(await ownFindings(this.ground.sql)))
         for (const [what, count] of Object.entries(this.auditor.outcomes())) this.trace.add(what, count)
         return
       }
-      const open = await this.hasOpenOrders()
+      const open = await hasOpenOrders(this.ground.sql)
       this.outside.jump(open ? (round % 3 === 2 ? 70 : 3) : this.dice.pick([3_000, 3_500, 3_600]))
-      if (round < LATE_FORKS && this.plan.events.fork > 0) await this.forkOnceMore()
-      if (round === LATE_FORKS) this.outside.activateAgain()
+      await this.endSubscriptions(round)
+      if (round < this.plan.late_forks) await this.forkOnceMore()
+      if (round === LAST_ROUND) this.outside.activateAgain()
+      // From here on a block is solid soon: fewer are needed.
+      if (round >= LAST_ROUND) this.chain.setSolidLag(1)
       this.outside.solidify()
-      await this.everyStep(round % 8 === 7)
+      await this.everyStep()
     }
     if (this.findings.length > 0) return
     this.findings.push('it does not come to rest', ...(await this.auditor.lookAtRest(this.place)))
@@ -363,11 +432,14 @@ class Run {
   }
 
   /** Runs every step of one instance, in the order in which an order meets them, and again those that were woken. */
-  private async everyStep(byways = true): Promise<void> {
+  private async everyStep(which: 'most' | 'needed' | 'all' = 'needed'): Promise<void> {
     const instance = this.instances[0]!
-    for (const step of instance.app.steps) if (byways || !BYWAYS.has(step.name)) await instance.run(step)
+    const steps = instance.app.steps.filter(({ name }) => which === 'all' || !this.byways.has(name))
+    // What wallets have changes seldom, and reading it is the dearest of all.
+    if (which === 'most') steps.splice(0, steps.length, ...steps.filter(({ name }) => name !== 'survey'))
+    for (const step of steps) await instance.run(step)
     for (let again = 0; ; again++) {
-      const woken = instance.app.steps.filter(({ name }) => instance.woken.has(name) && (byways || !BYWAYS.has(name)))
+      const woken = steps.filter(({ name }) => instance.woken.has(name))
       if (woken.length === 0) break
       for (const step of woken) await instance.run(step)
       if (again > 50) throw new Error(`steps move on and on: ${woken.map(({ name }) => name).join(', ')}`)
@@ -379,21 +451,13 @@ class Run {
     return { first_block: this.first_block, recharge_address, refund_address: refund?.address }
   }
 
-  private async hasOpenOrders(): Promise<boolean> {
-    const [row] = await this.ground.sql`
-      select 1 from orders where state in ('new', 'pending') or to_delegate
-      union all select 1 from attempt where state in ('new', 'signed', 'sent') limit 1`
-    return row !== undefined
-  }
-
-  private async isAtRest(): Promise<boolean> {
-    const [row] = await this.ground.sql`
-      select 1 from orders where state in ('new', 'pending') or to_delegate
-      union all select 1 from attempt where state not in ('solid', 'dead')
-      union all select 1 from activation where state in ('new', 'activating')
-      union all select 1 from delegation where state not in ('ended', 'failed')
-      union all select 1 from deposit where state in ('received', 'delivering', 'returning', 'refunding')
-      union all select 1 from cursor, chain where cursor.number < solid_number limit 1`
-    return row === undefined
+  /** Some more is used; then all are stopped, and the days go by of those that cannot be. */
+  private async endSubscriptions(round: number): Promise<void> {
+    if (this.plan.subscriptions.most === 0) return
+    if (round < LAST_ROUND) this.outside.spend(this.subscribing?.running ?? [])
+    if (round < LAST_ROUND || round > LAST_ROUND + 1) return
+    this.findings.push(...(await this.auditor.look()))
+    for (const stop of this.subscribing?.stops() ?? []) await this.runErrand(this.instances[0]!, stop)
+    if (round > LAST_ROUND) this.outside.jump(2 * 86_400)
   }
 }

@@ -67,9 +67,14 @@ function drawAmounts(dice: Dice, service: Wish['service']): Partial<Params> {
 }
 
 /** Sends a signed call. */
-export async function call(instance: Instance, who: Access, path: string, body: object): Promise<Reply> {
+export async function call(
+  instance: Instance,
+  who: Access,
+  { path, body, headers: more }: { path: string; body: object; headers?: Record<string, string> },
+): Promise<Reply> {
   const text = JSON.stringify(body)
   const headers = {
+    ...more,
     authorization: `Bearer ${who.token}`,
     'x-signature': signature(Buffer.from(text), who.secret),
     'content-type': 'application/json',
@@ -82,7 +87,10 @@ export async function ask(instance: Instance, wish: Wish): Promise<{ code: numbe
   wish.asked += 1
   const { service, params, external_id } = wish
   const before = { ...wish }
-  const reply = await call(instance, wish.who, '/v1/transaction/new', { service, params, external_id })
+  const reply = await call(instance, wish.who, {
+    path: '/v1/transaction/new',
+    body: { service, params, external_id },
+  })
   return { code: reply.code, objection: judge(wish, before, reply) }
 }
 
@@ -123,7 +131,7 @@ function judgeStatus(wish: Wish, before: string | undefined, status: string): st
 /** Looks a purchase up. Returns what is wrong with the answer. */
 export async function look(instance: Instance, wish: Wish): Promise<string | undefined> {
   const before = wish.status
-  const reply = await call(instance, wish.who, '/v1/transaction/check', { id: wish.id })
+  const reply = await call(instance, wish.who, { path: '/v1/transaction/check', body: { id: wish.id } })
   if (reply.code === 500) return undefined
   if (reply.code !== 0) return `order ${wish.id} is not found: ${reply.code}`
   return judgeStatus(wish, before, String(reply.result?.status))

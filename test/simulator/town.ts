@@ -2,10 +2,12 @@
 // run different from another. Keys are the same in all runs; everything else is drawn.
 
 import { HDKey } from '@scure/bip32'
+import { selectorOf, wordOfAddress, wordOfInteger } from '../../devchain/abi.ts'
 import { leaveUnsigned } from '../../devchain/blocks.ts'
 import { mainnetWeights } from '../../devchain/parameters.ts'
 import { type Person, person, Scene, TRX } from '../../devchain/scene.ts'
 import { type Address, addressFromBytes, addressToHex } from '../../src/tron/address.ts'
+import { USDT } from '../../src/tron/tokens.ts'
 import type { Wallets } from '../../src/wallets.ts'
 import type { Dice } from './dice.ts'
 
@@ -16,6 +18,9 @@ export type Town = {
   active: Address[]
   inactive: Address[]
   payers: Person[]
+  /** People with tokens, who spend energy when they send them to the shop. The last has no account at first. */
+  subscribers: Person[]
+  shop: Person
   /** Owners of the pool wallets. */
   pool: Person[]
   /** Every transaction that was in a block, also in one that a fork took back. */
@@ -38,6 +43,8 @@ const activation_person = personOf('activation')
 const recharge_person = personOf('recharge')
 const refund_person = personOf('refund')
 const payers = PAYERS.map(personOf)
+const subscribers = ['subscriber 1', 'subscriber 2', 'subscriber 3'].map(personOf)
+const shop = personOf('shop')
 
 /** Stakes in whole TRX: enough for some orders, and in some runs for hardly one. A 32,000 energy order takes some 3,400. */
 function drawStakes(dice: Dice): { energy: number; bandwidth: number }[] {
@@ -59,6 +66,7 @@ export function buildTown(dice: Dice): Town {
     ...funded.map((name) => ({ address: personOf(name).address, sun: 10_000_000n * TRX })),
     { address: activation_person.address, sun: dice.chance(0.1) ? TRX : 1_000n * TRX },
     ...[...active, recharge_person.address].map((address) => ({ address, sun: TRX })),
+    ...[...subscribers.slice(0, -1), shop].map(({ address }) => ({ address, sun: 1_000n * TRX })),
   ]
   const scene = new Scene({}, { solid_lag_blocks: dice.pick([2, 3, 3, 5, 18]), genesis_balances: balances })
   // Nobody here verifies a block; signing each would take a quarter of the time.
@@ -74,6 +82,9 @@ export function buildTown(dice: Dice): Town {
     freeze('ENERGY', energy)
     freeze('BANDWIDTH', bandwidth)
   }
+  for (const { address } of subscribers) scene.post('/devchain/mint', { address, amount: 1_000_000_000n })
+  // Who holds some already costs less to send to.
+  scene.post('/devchain/mint', { address: shop.address, amount: 1n })
   scene.mine()
   const wallet = ({ address, key }: Person) => ({ address, permission_id: 0, private_key: key })
   return {
@@ -88,6 +99,8 @@ export function buildTown(dice: Dice): Town {
     active,
     inactive: Array.from({ length: dice.between(1, 2) }, () => drawAddress(dice)),
     payers,
+    subscribers,
+    shop,
     pool,
     mined,
     rest_of_network: mainnetWeights,
@@ -98,4 +111,11 @@ export function buildTown(dice: Dice): Town {
 export function pay(town: Town, from: Person, payment: { to: Address; sun: bigint }): boolean {
   const { to, sun } = payment
   return town.scene.send(from, 'TransferContract', { to_address: addressToHex(to), amount: sun }).result === true
+}
+
+/** Sends a token to the shop, which takes energy. Returns whether the chain took it. */
+export function spendEnergy(town: Town, from: Person): boolean {
+  const data = selectorOf('transfer(address,uint256)') + wordOfAddress(town.shop.hex) + wordOfInteger(1n)
+  const message = { contract_address: addressToHex(USDT), data }
+  return town.scene.send(from, 'TriggerSmartContract', message, { fee_limit: 1_000n * TRX }).result === true
 }

@@ -1,0 +1,51 @@
+// What only somebody who looks again and again can say: that things went the ways that they may go, and that what had ended
+// did not go on.
+
+import type { Rows } from './rows.ts'
+import { isEnded, supplyOrdersOf } from './subscriptions.ts'
+
+/** Where a thing can come from each state, by any number of arrows. */
+type Ways = Readonly<Record<string, readonly string[]>>
+
+const KINDS = ['orders', 'subscriptions', 'checks'] as const
+const WAYS: Readonly<Record<(typeof KINDS)[number], Ways>> = {
+  orders: { new: ['pending', 'success', 'failed'], pending: ['success', 'failed'] },
+  subscriptions: {
+    new: ['pending', 'active', 'stopped', 'expired', 'error'],
+    pending: ['active', 'stopped', 'expired', 'error'],
+    active: ['stopped', 'expired'],
+  },
+  checks: { pending: ['processing', 'completed', 'failed'], processing: ['completed', 'failed'] },
+}
+
+export class History {
+  private readonly states = new Map<string, string>()
+  /** How many supplies a subscription had when it was first seen to have ended. */
+  private readonly supplies_at_end = new Map<string, number>()
+  /** The head of the chain when a subscription was first seen to be active. */
+  readonly active_at = new Map<string, number>()
+
+  /** Compares with what was seen before. Returns what went a way that there is not. */
+  see(rows: Rows, head_number: number): string[] {
+    const findings = KINDS.flatMap((kind) =>
+      rows[kind].flatMap(({ id, state }) => this.seeState(`${kind} ${id}`, state, WAYS[kind])),
+    )
+    for (const subscription of rows.subscriptions) {
+      const { id, state } = subscription
+      if (state === 'active' && !this.active_at.has(id)) this.active_at.set(id, head_number)
+      if (!isEnded(subscription)) continue
+      const count = supplyOrdersOf(rows, id).length
+      const before = this.supplies_at_end.get(id) ?? count
+      this.supplies_at_end.set(id, before)
+      // One may have been on its way when it ended.
+      if (count > before + 1) findings.push(`subscription ${id} was ${state} with ${before} supplies and has ${count}`)
+    }
+    return findings
+  }
+
+  private seeState(name: string, state: string, ways: Ways): string[] {
+    const before = this.states.get(name) ?? state
+    this.states.set(name, state)
+    return before === state || ways[before]?.includes(state) ? [] : [`${name} was ${before} and is ${state}`]
+  }
+}

@@ -1,0 +1,225 @@
+// What must hold of subscriptions: each start is paid once or given back, each use of energy is one that the chain has and
+// is charged once, and what the house supplies is supplied to somebody who is subscribed.
+
+import type { ChainTransaction } from './branch.ts'
+import type { Order, Rows, Subscription, Transfer, Use } from './rows.ts'
+import { type Books, HOUSE } from './rules.ts'
+
+/** A use that came before the end may be in a later block of the branch that stays: by so much at most. */
+const FORK_MS = 120_000
+
+/** Whether it is over. */
+export const isEnded = ({ state }: Subscription): boolean =>
+  state === 'stopped' || state === 'expired' || state === 'error'
+
+/** The orders of the house for a subscription; they are numbered. */
+export const supplyOrdersOf = (rows: Rows, subscription_id: string): Order[] =>
+  rows.orders.filter(
+    ({ customer_id, external_id }) => customer_id === HOUSE && external_id?.startsWith(`${subscription_id}/`) === true,
+  )
+
+const sumOf = (numbers: readonly bigint[]) => numbers.reduce((sum, one) => sum + one, 0n)
+
+/** C4: the start is held, then captured once when the subscription is active, or released once when it never is. */
+export function startsArePaidOnce({ rows }: Books): string[] {
+  const ends = Map.groupBy(rows.transfers, ({ hold_id }) => hold_id)
+  const holds = new Map(
+    rows.transfers
+      .filter(({ kind, id }) => kind === 'hold' && id.startsWith('subscription:'))
+      .map((one) => [one.id, one]),
+  )
+  const findings: string[] = []
+  for (const { id, customer_id, state, start_sun } of rows.subscriptions) {
+    const hold = holds.get(`subscription:${id}`)
+    holds.delete(`subscription:${id}`)
+    if (start_sun === 0n && !hold) continue
+    if (hold?.debit !== `customer:${customer_id}` || hold.amount_sun !== start_sun) {
+      findings.push(`C4 subscription ${id} of ${start_sun} sun holds ${hold?.amount_sun} of ${hold?.debit}`)
+      continue
+    }
+    const said = (ends.get(hold.id) ?? []).map(({ kind, amount_sun }) => `${kind} ${amount_sun}`).join(', ')
+    const open = state === 'new' || state === 'pending'
+    const expected = open ? '' : `${state === 'error' ? 'release' : 'capture'} ${start_sun}`
+    if (said !== expected) findings.push(`C4 subscription ${id} is ${state} and its start: ${said || 'open'}`)
+  }
+  return [...findings, ...[...holds.keys()].map((id) => `C4 hold ${id} is of no subscription`)]
+}
+
+/** What was moved for each use, less what was given back. */
+function movedForUses(transfers: readonly Transfer[]): Map<string, bigint> {
+  const moved = new Map<string, bigint>()
+  for (const { id, kind, debit, amount_sun } of transfers) {
+    const [, use] = /^subscription:(\w+\/\w+)/.exec(id) ?? []
+    if (kind !== 'move' || use === undefined) continue
+    moved.set(use, (moved.get(use) ?? 0n) + (debit.startsWith('customer:') ? amount_sun : -amount_sun))
+  }
+  return moved
+}
+
+/** Each use is noted once and what it was charged is what was moved for it; what a subscription has cost is the sum. */
+export function usesAreChargedOnce({ rows }: Books): string[] {
+  const findings: string[] = []
+  const moved = movedForUses(rows.transfers)
+  const uses = Map.groupBy(rows.uses, ({ subscription_id }) => subscription_id)
+  const noted = new Set<string>()
+  for (const { subscription_id, tx_id, charged_sun } of rows.uses) {
+    const name = `${subscription_id}/${tx_id}`
+    if (noted.has(name)) findings.push(`use ${name} is noted twice`)
+    noted.add(name)
+    if ((moved.get(name) ?? 0n) !== charged_sun)
+      findings.push(`use ${name} of ${charged_sun} sun moved ${moved.get(name)}`)
+  }
+  for (const [name, sun] of moved)
+    if (sun !== 0n && !noted.has(name)) findings.push(`${sun} sun moved for ${name}, no use`)
+  for (const one of rows.subscriptions) {
+    const mine = uses.get(one.id) ?? []
+    const paid_sun = (one.state === 'error' ? 0n : one.start_sun) + sumOf(mine.map(({ charged_sun }) => charged_sun))
+    const used = mine.reduce((sum, { transactions }) => sum + transactions, 0)
+    const energy = sumOf(mine.map((use) => use.energy))
+    if (one.total_sun !== paid_sun)
+      findings.push(`subscription ${one.id} says ${one.total_sun} sun, paid were ${paid_sun}`)
+    if (one.transactions_used !== used || one.energy_used !== energy) {
+      findings.push(
+        `subscription ${one.id} says ${one.transactions_used} used of ${one.energy_used}, uses: ${used} of ${energy}`,
+      )
+    }
+    if (one.state === 'error' && mine.length > 0) findings.push(`subscription ${one.id} is an error and was used`)
+  }
+  return findings
+}
+
+/** Whether a supply is taken back before its hour only from who is not subscribed any more. */
+export function suppliesLastAsLong({ rows, branch }: Books): string[] {
+  const attempts = new Map(rows.attempts.map((one) => [one.id, one]))
+  const subscriptions = new Map(rows.subscriptions.map((one) => [one.id, one]))
+  const of_order = new Map(rows.supplies.map(({ order_id, subscription_id }) => [order_id, subscription_id]))
+  return rows.delegations.flatMap(({ id, order_id, attempt_id, reclaim_id }) => {
+    const subscription = subscriptions.get(of_order.get(order_id) ?? '')
+    if (!subscription || isEnded(subscription)) return []
+    const given = branch.transactions.get(attempts.get(attempt_id)?.tx_id ?? '')
+    const taken = branch.transactions.get(attempts.get(reclaim_id ?? '')?.tx_id ?? '')
+    const early = given && taken && taken.block_time_ms - given.block_time_ms < 3_600_000
+    return early ? [`supply ${id} was taken from ${subscription.id}, which is ${subscription.state}`] : []
+  })
+}
+
+/** Every order of the house is for a subscription, by its number, to its address, for nothing. */
+export function houseOrdersAreSupplies({ rows }: Books): string[] {
+  const by_id = new Map(rows.subscriptions.map((one) => [one.id, one]))
+  return rows.orders.flatMap(({ id, customer_id, external_id, address, energy, amount_sun }) => {
+    if (customer_id !== HOUSE) return []
+    const [of = '', number = ''] = external_id?.split('/') ?? []
+    const subscription = by_id.get(of)
+    const fits = subscription?.address === address && Number(number) > 0 && amount_sun === 0n
+    return fits && energy <= subscription.energy_per_transaction
+      ? []
+      : [`order ${id} supplies ${energy} to ${address} as ${external_id} for ${amount_sun} sun`]
+  })
+}
+
+/** What the chain says an address used, while its subscription ran. */
+export const energyUsesOf = ({ branch }: Pick<Books, 'branch'>, address: string): ChainTransaction[] =>
+  [...branch.transactions.values()].filter((one) => one.owner === address && one.energy_used > 0n)
+
+const beyond = ({ included }: Subscription, used: number) => BigInt(Math.max(0, used - included))
+
+/** At rest: uses are those that the chain has, counted by the energy they took, from before the end; all are paid as the
+ *  plan says, but one, for which the money was missing and which was the last. */
+export function usesAreOnTheChain({ rows, branch }: Books): string[] {
+  const findings: string[] = []
+  const uses = Map.groupBy(rows.uses, ({ subscription_id }) => subscription_id)
+  for (const one of rows.subscriptions) {
+    const mine = uses.get(one.id) ?? []
+    for (const use of mine) findings.push(...judgeUse(use, one, branch.transactions.get(use.tx_id)))
+    const due_sun = beyond(one, one.transactions_used) * one.price_sun
+    const charged_sun = sumOf(mine.map((use) => use.charged_sun))
+    const unpaid = due_sun - charged_sun
+    const last_sun = mine.map(({ transactions }) => BigInt(transactions) * one.price_sun)
+    const may_be_unpaid = one.state === 'stopped' && last_sun.some((sun) => sun >= unpaid)
+    if (unpaid < 0n || (unpaid > 0n && !may_be_unpaid)) {
+      findings.push(
+        `subscription ${one.id} (${one.state}) used ${one.transactions_used}, due ${due_sun}, paid ${charged_sun}`,
+      )
+    }
+    findings.push(...judgeLimit(one, mine))
+  }
+  return findings
+}
+
+function judgeUse(use: Use, subscription: Subscription, found: ChainTransaction | undefined): string[] {
+  const { tx_id, energy, transactions, block_number, solid } = use
+  const same =
+    solid &&
+    found?.owner === subscription.address &&
+    found.energy_used === energy &&
+    BigInt(found.block_number) === block_number &&
+    transactions === Math.ceil(Number(energy) / subscription.energy_per_transaction)
+  if (!same)
+    return [
+      `use ${tx_id} of ${energy} as ${transactions} in ${block_number} is on the chain: ${JSON.stringify(found?.block_number)}`,
+    ]
+  const { stopped_at } = subscription
+  const late = stopped_at !== null && found.block_time_ms > stopped_at.getTime() + FORK_MS
+  return late ? [`use ${tx_id} was charged to ${subscription.id} after its end`] : []
+}
+
+/** A limit ends it with the use that reaches it. */
+function judgeLimit(
+  { id, state, transactions_used, transactions_limit, plan_limit }: Subscription,
+  uses: readonly Use[],
+): string[] {
+  const limit = transactions_limit || plan_limit
+  if (limit === 0) return []
+  const most = Math.max(0, ...uses.map(({ transactions }) => transactions))
+  const over = transactions_used - most >= limit
+  const goes_on = state === 'active' && transactions_used >= limit
+  return over || goes_on ? [`subscription ${id} (${state}) used ${transactions_used} of ${limit}`] : []
+}
+
+/** The first block of the branch that has energy of the house for a subscription. */
+function firstSupply({ rows, branch }: Books, subscription_id: string): number {
+  const orders = new Set(supplyOrdersOf(rows, subscription_id).map(({ id }) => id))
+  const attempts = new Map(rows.attempts.map((one) => [one.id, one]))
+  const given = rows.delegations
+    .filter(({ order_id }) => orders.has(order_id))
+    .flatMap(({ attempt_id }) => branch.transactions.get(attempts.get(attempt_id)?.tx_id ?? '') ?? [])
+  return Math.min(Number.POSITIVE_INFINITY, ...given.map(({ block_number }) => block_number))
+}
+
+/** At rest: what an address used after the chain had come to a block and the address was seen to be subscribed, and after
+ *  its first supply, is counted. */
+export function laterUsesAreCounted(books: Books, active_at: ReadonlyMap<string, number>): string[] {
+  const noted = new Set(books.rows.uses.map(({ subscription_id, tx_id }) => `${subscription_id}/${tx_id}`))
+  return books.rows.subscriptions.flatMap(({ id, address, stopped_at }) => {
+    const from_block = active_at.get(id)
+    if (from_block === undefined) return []
+    const after = Math.max(from_block, firstSupply(books, id))
+    const end_ms = stopped_at?.getTime() ?? Number.POSITIVE_INFINITY
+    return energyUsesOf(books, address)
+      .filter((use) => use.block_number > after && use.block_time_ms < end_ms && !noted.has(`${id}/${use.tx_id}`))
+      .map(({ tx_id, block_number }) => `use ${tx_id} in block ${block_number} was not charged to ${id}`)
+  })
+}
+
+/** At rest: every order of the house is known to the subscription that it is for. */
+export function suppliesAreKnown({ rows }: Books): string[] {
+  const orders = new Set(rows.supplies.map(({ order_id }) => order_id))
+  return rows.orders
+    .filter(({ id, customer_id }) => customer_id === HOUSE && !orders.has(id))
+    .map(({ id, external_id }) => `order ${id} is of the house and not known to whom it supplies: ${external_id}`)
+}
+
+/** At rest none runs. */
+export function subscriptionsHaveEnded({ rows }: Books): string[] {
+  return rows.subscriptions
+    .filter((one) => !isEnded(one))
+    .map(({ id, state }) => `C9 subscription ${id} is still ${state}`)
+}
+
+/** Rules of subscriptions that hold at every moment. */
+export const ALWAYS_OF_SUBSCRIPTIONS: readonly ((books: Books) => string[])[] = [
+  startsArePaidOnce,
+  usesAreChargedOnce,
+  suppliesLastAsLong,
+  houseOrdersAreSupplies,
+]

@@ -1,0 +1,35 @@
+// What the rows say of rest: whether the run has to go on, and what the service itself has found wrong.
+
+import type { Sql } from '../../src/lib/sql.ts'
+
+/** Whether something is on its way that time alone brings on. */
+export async function hasOpenOrders(sql: Sql): Promise<boolean> {
+  const [row] = await sql`
+      select 1 from orders where state in ('new', 'pending') or to_delegate
+      union all select 1 from aml_check where state in ('pending', 'processing')
+      union all select 1 from subscription where state in ('new', 'pending')
+      union all select 1 from attempt where state in ('new', 'signed', 'sent') limit 1`
+  return row !== undefined
+}
+
+/** Whether nothing is left to do. */
+export async function isAtRest(sql: Sql): Promise<boolean> {
+  const [row] = await sql`
+      select 1 from orders where state in ('new', 'pending') or to_delegate
+      union all select 1 from attempt where state not in ('solid', 'dead')
+      union all select 1 from subscription where state in ('new', 'pending', 'active')
+      union all select 1 from subscription_use where not solid
+      union all select 1 from aml_check where state in ('pending', 'processing')
+      union all select 1 from activation where state in ('new', 'activating')
+      union all select 1 from delegation where state not in ('ended', 'failed')
+      union all select 1 from deposit where state in ('received', 'delivering', 'returning', 'refunding')
+      limit 1`
+  return row === undefined
+}
+
+/** What the service's own check of its books has found. */
+export async function ownFindings(sql: Sql): Promise<string[]> {
+  const rows = await sql<{ rule: string; subject: string; found: string }>`
+    select rule, subject, found from books_finding`
+  return rows.map(({ rule, subject, found }) => `it finds itself that ${rule} is broken: ${subject} ${found}`)
+}
