@@ -773,6 +773,16 @@ AS $function$
     encode(timestamptz_send(of.sealed_at), 'hex'), record, entries)::text, 'UTF8')), 'hex')
 $function$;
 
+CREATE OR REPLACE FUNCTION must(held boolean, otherwise text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if held is not true then
+    raise exception '%', otherwise;
+  end if;
+end $function$;
+
 CREATE OR REPLACE FUNCTION operator_action_sum(previous text, of operator_action)
  RETURNS text
  LANGUAGE sql

@@ -41,32 +41,35 @@ export async function settle({ sql, clock }: Needs, all: readonly Settled[]): Pr
   const now = clock.now()
   const customers = [...new Set(all.map(({ check }) => customerAccount(check.customer_id)))]
   await sql.begin(async (tx) => {
-    const done = all.flatMap(({ check, answered }) =>
-      answered.state === 'completed' ? [{ check, result: answered.result }] : [],
-    )
-    const failed = all.flatMap(({ check, answered }) =>
-      answered.state === 'failed' ? [{ check, error: answered.error }] : [],
-    )
-    const waiting = all.flatMap(({ check, answered }) =>
-      answered.state === 'wait' ? [{ id: check.id, due_at: later(clock, answered.ms) }] : [],
-    )
-    // On their way together, the lock first.
-    await Promise.all([
+    const [, rows] = await Promise.all([
       lockAccounts(tx, customers),
-      storeAnswers(tx, now, all),
-      complete(tx, now, done),
-      fail(tx, now, failed),
-      postpone(tx, waiting),
+      tx<{ id: string }>`
+        select id from aml_check where id = any(${all.map(({ check }) => check.id)}) and state = 'processing'
+        order by id for update`,
     ])
+    const open = new Set(rows.map(({ id }) => id))
+    const done: Done[] = []
+    const failed: { check: Check; error: string }[] = []
+    const waiting: { id: string; due_at: Date }[] = []
+    for (const { check, answered } of all.filter(({ check }) => open.has(check.id))) {
+      if (answered.state === 'completed') done.push({ check, result: answered.result })
+      else if (answered.state === 'failed') failed.push({ check, error: answered.error })
+      else waiting.push({ id: check.id, due_at: later(clock, answered.ms) })
+    }
+    // Not waited for: whoever else uses the accounts waits until this is committed.
+    void storeAnswers(tx, now, all)
+    void postpone(tx, waiting)
+    void complete(tx, now, done)
+    await fail(tx, now, failed)
   })
 }
 
-async function storeAnswers(tx: Tx, now: Date, all: readonly Settled[]): Promise<void> {
+function storeAnswers(tx: Tx, now: Date, all: readonly Settled[]): Promise<unknown> {
   const rows = all.flatMap(({ check, answered }) =>
     (answered.answers ?? []).map((one) => ({ check_id: check.id, ...one })),
   )
-  if (rows.length === 0) return
-  await tx`
+  if (rows.length === 0) return Promise.resolve()
+  return tx`
     insert into aml_answer (check_id, provider, outcome, body, sha256, received_at)
     select check_id, provider, outcome, body, encode(sha256(body), 'hex'), ${now}
     from unnest(${rows.map((row) => row.check_id)}::text[], ${rows.map((row) => row.provider)}::text[],
@@ -74,20 +77,23 @@ async function storeAnswers(tx: Tx, now: Date, all: readonly Settled[]): Promise
       as a (check_id, provider, outcome, body)`
 }
 
-async function postpone(tx: Tx, waiting: readonly { id: string; due_at: Date }[]): Promise<void> {
-  if (waiting.length === 0) return
-  await tx`
+function postpone(tx: Tx, waiting: readonly { id: string; due_at: Date }[]): Promise<unknown> {
+  if (waiting.length === 0) return Promise.resolve()
+  return tx`
     update aml_check as c set due_at = w.due_at
     from unnest(${waiting.map((one) => one.id)}::text[], ${waiting.map((one) => one.due_at)}::timestamptz[])
       as w (id, due_at)
     where c.id = w.id and c.state = 'processing'`
 }
 
-async function complete(tx: Tx, now: Date, done: readonly { check: Check; result: Result }[]): Promise<void> {
-  if (done.length === 0) return
+type Done = { check: Check; result: Result }
+
+/** Completes checks that are still open, and takes their prices. The caller has locked both. */
+function complete(tx: Tx, now: Date, done: readonly Done[]): Promise<unknown> {
+  if (done.length === 0) return Promise.resolve()
   const results = done.map(({ result }) => result)
   const outcomes = results.map(({ outcome }) => outcome)
-  const ended = await tx<Check>`
+  void tx`
     with result as (
       select * from unnest(
         ${done.map(({ check }) => check.id)}::text[], ${outcomes.map((one) => one.score)}::text[],
@@ -103,7 +109,7 @@ async function complete(tx: Tx, now: Date, done: readonly { check: Check; result
         blacklist = r.blacklist, risk_factors = r.factors, provider = r.provider, policy = r.policy,
         label_set = r.label_set, generation = r.generation, index_number = r.number, evidence_sha256 = r.sha256
       from result as r where c.id = r.id and c.state = 'processing'
-      returning c.*
+      returning c.id, c.customer_id
     ), stored as (
       insert into aml_evidence (check_id, canonical, sha256)
       select r.id, r.evidence, r.sha256 from result as r join ended using (id)
@@ -113,15 +119,13 @@ async function complete(tx: Tx, now: Date, done: readonly { check: Check; result
       from ended cross join (values ('processing', -1), ('completed', 1)) as s (state, sign)
       group by customer_id, s.state, s.sign
     )
-    select * from ended`
-  const charged = ended.filter(({ price_sun }) => price_sun > 0n)
-  if (charged.length > 0) {
-    await captureAll(
-      tx,
-      charged.map(({ id, price_sun }) => ({ hold_id: holdOfCheck(id), amount_sun: price_sun })),
-      now,
-    )
-  }
+    select must(count(*) = ${done.length}, 'a check that is completed was not being processed') from ended`
+  const charged = done.filter(({ check }) => check.price_sun > 0n)
+  return captureAll(
+    tx,
+    charged.map(({ check }) => ({ hold_id: holdOfCheck(check.id), amount_sun: check.price_sun })),
+    now,
+  )
 }
 
 /** Fails checks and gives their money back. The caller has locked the accounts. */

@@ -57,14 +57,16 @@ export async function capture(tx: Tx, hold_id: string, made_at: Date, amount_sun
   await resolve(tx, { kind: 'capture', hold_id, made_at, amount_sun })
 }
 
-/** Takes held money of any number of holds, each with what is to be taken of it. The caller has locked the accounts. */
-export async function captureAll(
+/** Takes held money of any number of holds, each with what is to be taken of it. The caller has locked the accounts, and
+ *  need not wait: when one names no hold or takes more than it set aside, the transaction cannot commit. */
+export function captureAll(
   tx: Tx,
   captures: readonly { hold_id: string; amount_sun: bigint }[],
   made_at: Date,
-): Promise<void> {
+): Promise<unknown> {
+  if (captures.length === 0) return Promise.resolve()
   const hold_ids = captures.map((one) => one.hold_id)
-  const made = await tx`
+  return tx`
     with asked as (
       select hold_id, amount_sun from unnest(${hold_ids}::text[], ${captures.map((one) => one.amount_sun)}::bigint[])
         as t (hold_id, amount_sun)
@@ -81,8 +83,7 @@ export async function captureAll(
       where account.id = sums.debit and not may_go_negative
       returning 1
     )
-    select hold_id from captured`
-  if (made.length !== captures.length) throw new Error('a capture names no hold, or takes more than it set aside')
+    select must(count(*) = ${captures.length}, 'a capture names no hold, or takes more than it set aside') from captured`
 }
 
 /** Gives held money back. The caller has locked the debited account. Throws when there is no such hold. */

@@ -82,13 +82,12 @@ async function settleTogether(tx: Tx, ids: readonly string[], now: Date): Promis
     from unnest(${settled_ids}::text[], ${settled_ids.map((id) => tx_ids.get(id))}::text[]) as t (id, tx_id)
     where orders.id = t.id`
   const paid = settled.filter((order) => order.amount_sun > 0n)
-  if (paid.length > 0) {
-    await captureAll(
-      tx,
-      paid.map((order) => ({ hold_id: holdOf(order.id), amount_sun: order.amount_sun })),
-      now,
-    )
-  }
+  // Not waited for: whoever else uses the accounts waits until this is committed.
+  void captureAll(
+    tx,
+    paid.map((order) => ({ hold_id: holdOf(order.id), amount_sun: order.amount_sun })),
+    now,
+  )
   return true
 }
 

@@ -198,18 +198,18 @@ export type Started = Pick<Subscription, 'id' | 'customer_id' | 'total_sun'>
 /** Takes what the starts cost: the addresses have their first energy. True when any of them was still to be started. */
 export async function activateAll(tx: Tx, clock: Clock, started: readonly Started[]): Promise<boolean> {
   const now = clock.now()
-  await lockAccounts(tx, [...new Set(started.map(({ customer_id }) => customerAccount(customer_id)))])
-  const active = await tx<Started>`
-    update subscription set state = 'active', started_at = ${now}, look_at = ${now}
-    where id = any(${started.map(({ id }) => id)}) and state = 'pending' returning id, customer_id, total_sun`
+  const [, active] = await Promise.all([
+    lockAccounts(tx, [...new Set(started.map(({ customer_id }) => customerAccount(customer_id)))]),
+    tx<Started>`
+      update subscription set state = 'active', started_at = ${now}, look_at = ${now}
+      where id = any(${started.map(({ id }) => id)}) and state = 'pending' returning id, customer_id, total_sun`,
+  ])
   const paid = active.filter(({ total_sun }) => total_sun > 0n)
-  if (paid.length > 0) {
-    await captureAll(
-      tx,
-      paid.map(({ id, total_sun }) => ({ hold_id: holdOf(id), amount_sun: total_sun })),
-      now,
-    )
-  }
+  void captureAll(
+    tx,
+    paid.map(({ id, total_sun }) => ({ hold_id: holdOf(id), amount_sun: total_sun })),
+    now,
+  )
   return active.length > 0
 }
 
