@@ -57,6 +57,9 @@ import type { Wallets } from './wallets.ts'
 /** What the world outside gives. */
 export type World = {
   sql: Sql
+  /** Few connections, through which the steps work that are due after each block, so that customers do not wait behind all
+   *  of them at once. The steps that may take long, and those that a customer looks on, work through the others. */
+  steps_sql?: Sql
   clock: Clock
   random: Random
   log: Log
@@ -99,69 +102,79 @@ export function buildApp(world: World): App {
   const prices = priceReader({ sql, clock })
   const receiver = receiverReader({ clock, node, is_barred: barredReader({ sql, clock }) })
   const placeOrder = orderPlacer({ sql, clock, new_id, prices, receiver, wake: world.wake })
-  const pool = wallets.pool.map((wallet) => wallet.address)
-  const permissions = new Map(wallets.pool.map((wallet) => [wallet.address, wallet.permission_id]))
-  const { recharge_address } = wallets
-  const chain: SignerNeeds = { sql, clock, node, sign }
-  const market = { sql, clock, new_id, permissions }
-  const activations = { sql, clock, new_id, node, activation_wallet: wallets.activation }
-  const deposits = { sql, clock, recharge_address, recharge_at: world.recharge_at }
-  const recharges = { sql, clock, new_id, prices, placeOrder, refund_wallet: wallets.refund }
-  const flow = {
-    ...{ sql, clock, carried_blocks: DEFAULT_CARRIED_BLOCKS },
-    checkpoint_transfers: DEFAULT_CHECKPOINT_TRANSFERS,
-  }
-  const generations = flowGenerations(flow)
-  const answering = { sql, clock, node, generations, carried_blocks: DEFAULT_CARRIED_BLOCKS }
-  const { providers = [], download, retention_days = DEFAULT_RETENTION_DAYS } = world
   return {
     endpoints: [
       ...marketRoutes({ sql, prices, receiver, placeOrder, node }),
       ...subscriptionRoutes({ sql, clock, new_id, receiver, wake: world.wake }),
       ...amlRoutes({ sql, placeCheck: checkPlacer({ sql, clock, new_id, wake: world.wake }) }),
-      ...treasuryRoutes({ sql, prices, recharge_address }),
+      ...treasuryRoutes({ sql, prices, recharge_address: wallets.recharge_address }),
     ],
     pages: [...treasuryPages({ sql }), ...referencePages()],
-    // In the order in which an order meets them.
-    steps: [
-      followStep({ sql, clock, node, tokens: world.tokens }),
-      surveyStep({ sql, node, pool }),
-      activateStep(activations),
-      activatedStep(activations),
-      delegateStep(market),
-      signStep(chain),
-      sendStep(chain),
-      judgeStep(chain),
-      settleStep(market),
-      reclaimStep(market),
-      reclaimedStep(market),
-      creditStep(deposits),
-      arriveStep(deposits),
-      rechargeStep(recharges),
-      rechargedStep(recharges),
-      refundStep(recharges),
-      refundedStep(recharges),
-      useStep({ sql, clock }),
-      supplyStep({ sql, clock, node, placeOrder }),
-      withdrawSupplyStep({ sql }),
-      recordStep({ sql, node, tokens: world.tokens }),
-      generations.step,
-      screenStep({ ...answering, providers }),
-      askProvidersStep({ ...answering, providers }),
-      rescreenStep({ sql, clock, new_id, generations }),
-      foldCountsStep({ sql }),
-      pruneIndexStep(flow),
-      ...(download ? [refreshStep({ sql, clock, download })] : []),
-      retainStep({ sql, clock }, retention_days),
-      sealStep({ sql, clock }),
-      watchBooksStep({ clock, ...(world.books ?? { sql, chain: undefined }) }),
-      pruneStep({ sql }),
-      pruneNonces({ sql, clock }),
-    ],
+    steps: stepsOf(world, { new_id, sign, prices, placeOrder }),
     authenticate: authenticator({ sql, clock, seal }),
     new_id,
     seal,
     deposit_address: depositAddresses(wallets.deposit_xpub),
     sign,
   }
+}
+
+type Shared = Pick<App, 'new_id' | 'sign'> & {
+  prices: ReturnType<typeof priceReader>
+  placeOrder: ReturnType<typeof orderPlacer>
+}
+
+function stepsOf(world: World, { new_id, sign, prices, placeOrder }: Shared): Step[] {
+  const { clock, node, wallets, sql: long_sql, steps_sql: sql = long_sql } = world
+  const { recharge_address } = wallets
+  const pool = wallets.pool.map((wallet) => wallet.address)
+  const permissions = new Map(wallets.pool.map((wallet) => [wallet.address, wallet.permission_id]))
+  const chain: SignerNeeds = { sql, clock, node, sign }
+  const market = { sql, clock, new_id, permissions }
+  const activations = { sql, clock, new_id, node, activation_wallet: wallets.activation }
+  const deposits = { sql, clock, recharge_address, recharge_at: world.recharge_at }
+  const recharges = { sql, clock, new_id, prices, placeOrder, refund_wallet: wallets.refund }
+  const flow = {
+    ...{ sql: long_sql, clock, carried_blocks: DEFAULT_CARRIED_BLOCKS },
+    checkpoint_transfers: DEFAULT_CHECKPOINT_TRANSFERS,
+  }
+  const generations = flowGenerations(flow)
+  const answering = { sql: long_sql, clock, node, generations, carried_blocks: DEFAULT_CARRIED_BLOCKS }
+  const { providers = [], download, retention_days = DEFAULT_RETENTION_DAYS } = world
+  // In the order in which an order meets them.
+  return [
+    followStep({ sql, clock, node, tokens: world.tokens }),
+    surveyStep({ sql, node, pool }),
+    activateStep(activations),
+    activatedStep(activations),
+    delegateStep(market),
+    signStep(chain),
+    sendStep(chain),
+    judgeStep(chain),
+    settleStep(market),
+    reclaimStep(market),
+    reclaimedStep(market),
+    creditStep(deposits),
+    arriveStep(deposits),
+    rechargeStep(recharges),
+    rechargedStep(recharges),
+    refundStep(recharges),
+    refundedStep(recharges),
+    useStep({ sql, clock }),
+    supplyStep({ sql, clock, node, placeOrder }),
+    withdrawSupplyStep({ sql }),
+    recordStep({ sql, node, tokens: world.tokens }),
+    generations.step,
+    screenStep({ ...answering, providers }),
+    askProvidersStep({ ...answering, providers }),
+    rescreenStep({ sql: long_sql, clock, new_id, generations }),
+    foldCountsStep({ sql }),
+    pruneIndexStep(flow),
+    ...(download ? [refreshStep({ sql: long_sql, clock, download })] : []),
+    retainStep({ sql: long_sql, clock }, retention_days),
+    sealStep({ sql: long_sql, clock }),
+    watchBooksStep({ clock, ...(world.books ?? { sql: long_sql, chain: undefined }) }),
+    pruneStep({ sql: long_sql }),
+    pruneNonces({ sql: long_sql, clock }),
+  ]
 }

@@ -48,6 +48,8 @@ export type Setup = {
 
 /** Connections of one process; group commit needs few. */
 const CONNECTIONS = 16
+/** Those of the steps that are due after each block: more of them at once only make customers wait longer. */
+const STEPS_CONNECTIONS = 2
 /** A check of the books has connections of its own, and its statements take as long as they take. */
 const BOOKS = { connections_max: 2, statement_timeout_ms: 3_600_000 }
 
@@ -55,6 +57,7 @@ export async function serve(setup: Setup): Promise<Serving> {
   const { config, log } = setup
   const node = tronNode({ nodes: setup.nodes, transport: httpTransport })
   const sql = connect({ url: setup.database_url, connections_max: CONNECTIONS })
+  const steps_sql = connect({ url: setup.database_url, connections_max: STEPS_CONNECTIONS })
   const books = connect({ url: setup.database_url, ...BOOKS })
   let running: Running | undefined
   let listening_for: { stop(): Promise<void> } | undefined
@@ -71,7 +74,7 @@ export async function serve(setup: Setup): Promise<Serving> {
       throw new Misuse(`${complaints.join('\n')}\nPENSTOCK_ALLOW_WIDE_KEYS=yes starts all the same.`)
     }
     const app = buildApp({
-      ...{ sql, node, log, wallets: setup.wallets, sealing: setup.sealing },
+      ...{ sql, steps_sql, node, log, wallets: setup.wallets, sealing: setup.sealing },
       clock: systemClock,
       random: systemRandom,
       tokens: new Set([USDT]),
@@ -97,11 +100,11 @@ export async function serve(setup: Setup): Promise<Serving> {
         await api?.close()
         await listening_for?.stop()
         await running?.stop()
-        await Promise.all([sql.close(), books.close()])
+        await Promise.all([sql, steps_sql, books].map((one) => one.close()))
       },
     }
   } catch (thrown) {
-    await Promise.all([sql.close(), books.close()])
+    await Promise.all([sql, steps_sql, books].map((one) => one.close()))
     throw thrown
   }
 }
