@@ -134,7 +134,8 @@ async function makeChecks(url: string, owners: readonly Owner[], say: (line: str
   }
   say('counting')
   await client.query(
-    'insert into aml_count (customer_id, state, n) select customer_id, state, count(*) from aml_check group by 1, 2',
+    `insert into aml_count (customer_id, day, state, n)
+     select customer_id, (created_at at time zone 'UTC')::date, state, count(*) from aml_check group by 1, 2, 3`,
   )
   // What autovacuum would have done by then.
   await client.query('vacuum (analyze) aml_check')

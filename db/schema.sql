@@ -92,7 +92,8 @@ create table aml_count (
   customer_id text not null,
   state text not null,
   n bigint not null,
-  constraint aml_count_pkey primary key (customer_id, state)
+  day date not null,
+  constraint aml_count_pkey primary key (customer_id, day, state)
 );
 
 create table aml_count_delta (
@@ -100,6 +101,7 @@ create table aml_count_delta (
   customer_id text not null,
   state text not null,
   d bigint not null,
+  day date not null,
   constraint aml_count_delta_pkey primary key (id)
 );
 create index aml_count_delta_of_customer on aml_count_delta (customer_id);

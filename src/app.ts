@@ -6,7 +6,7 @@ import type { Looking } from './admin/books.ts'
 import { watchBooksStep } from './admin/books_watch.ts'
 import { askProvidersStep, screenStep } from './aml/answering.ts'
 import { barredReader } from './aml/barred.ts'
-import { checkPlacer, foldCountsStep } from './aml/checks.ts'
+import { checkPlacer } from './aml/checks.ts'
 import { recordStep } from './aml/flow_log.ts'
 import {
   DEFAULT_CARRIED_BLOCKS,
@@ -14,6 +14,7 @@ import {
   flowGenerations,
   pruneIndexStep,
 } from './aml/generations.ts'
+import { foldCountsStep } from './aml/history.ts'
 import { type Download, refreshStep } from './aml/lists.ts'
 import { routes as amlRoutes } from './aml/routes.ts'
 import { DEFAULT_RETENTION_DAYS, rescreenStep, retainStep } from './aml/watches.ts'

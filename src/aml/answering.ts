@@ -166,7 +166,7 @@ async function claim(
     with unhurried as materialized (
       select set_config('synchronous_commit', 'off', true)
     ), due as (
-      select id, customer_id, state from aml_check
+      select id, customer_id, created_at, state from aml_check
       where state in ('pending', 'processing') and due_at <= ${clock.now()} and solid_number <= ${what.index_number}
         and network || '/' || type = any(${what.keys})
       order by due_at, id limit ${what.at_once} for update skip locked
@@ -174,10 +174,10 @@ async function claim(
       update aml_check as c set state = 'processing', due_at = ${later(clock, LEASE_MS)}, tries = tries + 1
       from due where c.id = due.id returning c.*
     ), counted as (
-      insert into aml_count_delta (customer_id, state, d)
-      select customer_id, s.state, s.sign * count(*)
+      insert into aml_count_delta (customer_id, day, state, d)
+      select customer_id, (created_at at time zone 'UTC')::date, s.state, s.sign * count(*)
       from due cross join (values ('pending', -1), ('processing', 1)) as s (state, sign)
-      where due.state = 'pending' group by customer_id, s.state, s.sign
+      where due.state = 'pending' group by 1, 2, s.state, s.sign
     )
     select claimed.* from claimed, unhurried order by created_at, id`
 }

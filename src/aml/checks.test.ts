@@ -4,7 +4,8 @@ import { makeScreeningWorld, type ScreeningWorld, TRX } from '../../test/screeni
 import { checkBooks } from '../ledger/books.ts'
 import { customerAccount, spendable } from '../ledger/ledger.ts'
 import { Fault } from '../lib/fault.ts'
-import { CHECK_STATES, type CheckState, checkHistory, countChanges, placeAgain } from './checks.ts'
+import { CHECK_STATES, type CheckState, placeAgain } from './checks.ts'
+import { checkHistory, countChanges } from './history.ts'
 
 const factors = (check: { risk_factors: { name: string; score: number }[] }) =>
   check.risk_factors.map(({ name, score }) => [name, score])
@@ -370,13 +371,13 @@ test('totals are exact at every moment, and pages come newest first from both en
     await tx`
       insert into aml_check (id, customer_id, type, network, address, state, price_sun, solid_number, due_at, created_at,
                              ended_at, risk_score, risk_level, error)
-      select lpad(n::text, 6, '0'), 'c1', 'address', 'TRX', 'x', state, 1, 0, now(), to_timestamp(n / 3),
+      select lpad(n::text, 6, '0'), 'c1', 'address', 'TRX', 'x', state, 1, 0, now(), to_timestamp(10000 * (n / 3)),
              case when state in ('completed', 'failed') then now() end, case state when 'completed' then '1.0' end,
              case state when 'completed' then 'low' end, case state when 'failed' then 'broken' end
       from unnest(${states}::text[]) with ordinality as s (state, n)`
     await countChanges(
       tx,
-      states.map((to) => ({ customer_id: 'c1', to })),
+      states.map((to, i) => ({ customer_id: 'c1', created_at: new Date(10_000_000 * Math.floor((i + 1) / 3)), to })),
     )
   })
   const all = states.map((state, i) => ({ state, id: String(i + 1).padStart(6, '0') })).reverse()

@@ -1,10 +1,9 @@
-// Checks: asking for them, looking them up, counting them.
+// Checks: asking for them, looking one up.
 //
 //   pending -> processing -> completed (charged) | failed (nothing charged)
 //
-// Concurrent requests are placed together, like orders: one transaction, each judged as if it were alone. How many checks
-// a customer has is kept as sums and changes to them, so that a total is exact at once, and costs the same for ten checks
-// as for ten million. How a check is answered is in answering.ts.
+// Concurrent requests are placed together, like orders: one transaction, each judged as if it were alone. How a check is
+// answered is in answering.ts, how many there are in history.ts.
 
 import { chainState } from '../chain/progress.ts'
 import { addSpending, type CappedKey, spentOn } from '../customers/spending.ts'
@@ -15,7 +14,6 @@ import type { Clock } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
-import type { Step } from '../lib/step.ts'
 import type { Address } from '../tron/address.ts'
 import type { Factor } from './scoring.ts'
 
@@ -233,9 +231,9 @@ function insertChecks(tx: Tx, checks: readonly Check[]): Promise<unknown> {
       ${column('direction')}::text[], ${column('price_sun')}::bigint[], ${column('key_id')}::text[],
       ${column('solid_number')}::bigint[], ${column('due_at')}::timestamptz[], ${column('created_at')}::timestamptz[],
       ${column('supersedes')}::text[])
-    returning customer_id)
-    insert into aml_count_delta (customer_id, state, d)
-    select customer_id, 'pending', count(*) from made group by customer_id`
+    returning customer_id, created_at)
+    insert into aml_count_delta (customer_id, day, state, d)
+    select customer_id, (created_at at time zone 'UTC')::date, 'pending', count(*) from made group by 1, 2`
 }
 
 /** Asks again about an address, at no price: the answer stands beside the one it supersedes. */
@@ -253,112 +251,8 @@ export async function placeAgain(
   return { ...check, supersedes }
 }
 
-/** Notes that checks have come into a state, out of another one or out of nothing. */
-export async function countChanges(
-  tx: Tx,
-  changes: readonly { customer_id: string; from?: CheckState; to: CheckState }[],
-): Promise<void> {
-  const sums = new Map<string, { customer_id: string; state: CheckState; d: number }>()
-  const add = (customer_id: string, state: CheckState, d: number) => {
-    const key = `${customer_id} ${state}`
-    const sum = sums.get(key) ?? { customer_id, state, d: 0 }
-    sum.d += d
-    sums.set(key, sum)
-  }
-  for (const { customer_id, from, to } of changes) {
-    if (from) add(customer_id, from, -1)
-    add(customer_id, to, 1)
-  }
-  const rows = [...sums.values()].filter(({ d }) => d !== 0)
-  if (rows.length === 0) return
-  await tx`
-    insert into aml_count_delta (customer_id, state, d)
-    select * from unnest(${rows.map((row) => row.customer_id)}::text[], ${rows.map((row) => row.state)}::text[],
-                         ${rows.map((row) => row.d)}::bigint[])`
-}
-
-/** Adds the changes to the sums. */
-export function foldCountsStep({ sql }: Pick<Needs, 'sql'>): Step {
-  return {
-    name: 'fold_counts',
-    rest_ms: 1_000,
-    async run() {
-      const folded = await sql`
-        with taken as (
-          delete from aml_count_delta where id in (
-            select id from aml_count_delta order by id limit 5000 for update skip locked)
-          returning customer_id, state, d
-        ), sums as (
-          select customer_id, state, sum(d)::bigint as d from taken group by customer_id, state
-        )
-        insert into aml_count (customer_id, state, n) select customer_id, state, d from sums order by customer_id, state
-        on conflict (customer_id, state) do update set n = aml_count.n + excluded.n
-        returning 1`
-      return folded.length > 0
-    },
-  }
-}
-
 /** The customer's check by its id. */
 export async function findCheck(sql: Sql | Tx, by: { id: string; customer_id: string }): Promise<Check | undefined> {
   const [check] = await sql<Check>`select * from aml_check where id = ${by.id} and customer_id = ${by.customer_id}`
   return check
-}
-
-export type HistoryWanted = { customer_id: string; page: number; per_page: number; state: CheckState | undefined }
-
-/** One page of a customer's checks, newest first, and how many there are; both as of one instant. */
-export async function checkHistory(sql: Sql, wanted: HistoryWanted): Promise<{ total: number; checks: Check[] }> {
-  const { customer_id, page, per_page, state } = wanted
-  return sql.begin(async (tx) => {
-    void tx`set transaction isolation level repeatable read, read only`
-    const states = state === undefined ? CHECK_STATES : [state]
-    const [row] = await tx<{ total: bigint }>`
-      select (coalesce((select sum(n) from aml_count where customer_id = ${customer_id} and state = any(${states})), 0)
-        + coalesce((select sum(d) from aml_count_delta where customer_id = ${customer_id} and state = any(${states})), 0)
-        )::bigint as total`
-    const total = Number(row!.total)
-    const offset = (page - 1) * per_page
-    if (offset >= total) return { total, checks: [] }
-    const count = Math.min(per_page, total - offset)
-    // A page near the end is read from there: skipping costs by how much is skipped.
-    const from_end = total - offset - count
-    const checks =
-      offset <= from_end
-        ? await newest(tx, { customer_id, state, offset, count })
-        : (await oldest(tx, { customer_id, state, offset: from_end, count })).reverse()
-    return { total, checks }
-  })
-}
-
-type Page = { customer_id: string; state: CheckState | undefined; offset: number; count: number }
-
-// Only ids are skipped over, out of the index; the rows are fetched for the page alone.
-
-function newest(tx: Tx, { customer_id, state, offset, count }: Page): Promise<Check[]> {
-  return state === undefined
-    ? tx<Check>`
-        with page as (
-          select id from aml_check where customer_id = ${customer_id}
-          order by created_at desc, id desc limit ${count} offset ${offset})
-        select c.* from page join aml_check as c using (id) order by c.created_at desc, c.id desc`
-    : tx<Check>`
-        with page as (
-          select id from aml_check where customer_id = ${customer_id} and state = ${state}
-          order by created_at desc, id desc limit ${count} offset ${offset})
-        select c.* from page join aml_check as c using (id) order by c.created_at desc, c.id desc`
-}
-
-function oldest(tx: Tx, { customer_id, state, offset, count }: Page): Promise<Check[]> {
-  return state === undefined
-    ? tx<Check>`
-        with page as (
-          select id from aml_check where customer_id = ${customer_id}
-          order by created_at, id limit ${count} offset ${offset})
-        select c.* from page join aml_check as c using (id) order by c.created_at, c.id`
-    : tx<Check>`
-        with page as (
-          select id from aml_check where customer_id = ${customer_id} and state = ${state}
-          order by created_at, id limit ${count} offset ${offset})
-        select c.* from page join aml_check as c using (id) order by c.created_at, c.id`
 }

@@ -17,15 +17,8 @@ import { wireTime } from '../lib/clock.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
 import { type Json, money } from '../lib/json.ts'
 import type { Sql } from '../lib/sql.ts'
-import {
-  CHECK_STATES,
-  type Check,
-  type CheckPlaced,
-  type CheckWanted,
-  checkHistory,
-  checkPrices,
-  findCheck,
-} from './checks.ts'
+import { CHECK_STATES, type Check, type CheckPlaced, type CheckWanted, checkPrices, findCheck } from './checks.ts'
+import { checkHistory } from './history.ts'
 import { NETWORKS } from './networks.ts'
 import { currentPolicy } from './policy.ts'
 

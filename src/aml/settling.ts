@@ -5,8 +5,9 @@ import { addSpending } from '../customers/spending.ts'
 import { captureAll, customerAccount, lockAccounts, release } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
-import { type Check, countChanges, holdOfCheck } from './checks.ts'
+import { type Check, holdOfCheck } from './checks.ts'
 import { sha256Of } from './evidence.ts'
+import { countChanges } from './history.ts'
 import type { Outcome } from './scoring.ts'
 
 export type Needs = { sql: Sql; clock: Clock }
@@ -109,15 +110,15 @@ function complete(tx: Tx, now: Date, done: readonly Done[]): Promise<unknown> {
         blacklist = r.blacklist, risk_factors = r.factors, provider = r.provider, policy = r.policy,
         label_set = r.label_set, generation = r.generation, index_number = r.number, evidence_sha256 = r.sha256
       from result as r where c.id = r.id and c.state = 'processing'
-      returning c.id, c.customer_id
+      returning c.id, c.customer_id, c.created_at
     ), stored as (
       insert into aml_evidence (check_id, canonical, sha256)
       select r.id, r.evidence, r.sha256 from result as r join ended using (id)
     ), counted as (
-      insert into aml_count_delta (customer_id, state, d)
-      select customer_id, s.state, s.sign * count(*)
+      insert into aml_count_delta (customer_id, day, state, d)
+      select customer_id, (created_at at time zone 'UTC')::date, s.state, s.sign * count(*)
       from ended cross join (values ('processing', -1), ('completed', 1)) as s (state, sign)
-      group by customer_id, s.state, s.sign
+      group by 1, 2, s.state, s.sign
     )
     select must(count(*) = ${done.length}, 'a check that is completed was not being processed') from ended`
   const charged = done.filter(({ check }) => check.price_sun > 0n)
@@ -143,6 +144,6 @@ export async function fail(tx: Tx, now: Date, failed: readonly { check: Check; e
   }
   await countChanges(
     tx,
-    ended.map(({ id, customer_id }) => ({ customer_id, from: before.get(id)!, to: 'failed' })),
+    ended.map(({ id, customer_id, created_at }) => ({ customer_id, created_at, from: before.get(id)!, to: 'failed' })),
   )
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeScreeningWorld, TRX } from '../../test/screening_world.ts'
 import { customerAccount, spendable } from '../ledger/ledger.ts'
-import { checkHistory } from './checks.ts'
+import { checkHistory } from './history.ts'
 import { levelChanges, rescreenStep, retainStep, unwatch, watch } from './watches.ts'
 
 test('a watched address is screened again when labels change; the new answer supersedes the old one and costs nothing', async (t) => {
