@@ -246,6 +246,13 @@ export function withdrawSupplyStep({ sql }: Pick<Needs, 'sql'>): Step {
     rest_ms: 3_000,
     wakes: ['reclaim'],
     async run() {
+      // One that was placed before a crash and not noted; after the end nobody else looks for it.
+      await sql`
+        insert into subscription_supply (subscription_id, order_id)
+        select s.id, o.id from subscription as s
+        join orders as o on o.customer_id = ${HOUSE} and o.external_id = s.id || '/' || (s.supplies + 1)
+        where s.state in ('stopped', 'expired', 'error') and not s.withdrawn
+        on conflict do nothing`
       const due = await sql`
         update delegation set expires_at = delegated_at
         from subscription as s join subscription_supply as supply on supply.subscription_id = s.id
