@@ -2,7 +2,7 @@
 // answer stands beside the one that it supersedes; the old one never changes.
 
 import type { Clock } from '../lib/clock.ts'
-import type { NewId } from '../lib/ids.ts'
+import { firstIdAt, type NewId } from '../lib/ids.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
 import type { Address } from '../tron/address.ts'
@@ -103,15 +103,17 @@ export function retainStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>, retenti
     rest_ms: 3_600_000,
     async run() {
       const before = new Date(clock.now().getTime() - retention_days * 86_400_000)
+      // By their ids, which tell when they were asked: there is no index of when they ended.
+      const made_before = firstIdAt(before)
       const evidence = await sql`
         delete from aml_evidence where check_id in (
           select e.check_id from aml_evidence as e join aml_check as c on c.id = e.check_id
-          where c.ended_at < ${before} limit 1000)
+          where e.check_id < ${made_before} and c.ended_at < ${before} limit 1000)
         returning 1`
       const answers = await sql`
         delete from aml_answer where id in (
           select a.id from aml_answer as a join aml_check as c on c.id = a.check_id
-          where c.ended_at < ${before} limit 1000)
+          where a.check_id < ${made_before} and c.ended_at < ${before} limit 1000)
         returning 1`
       return evidence.length + answers.length > 0
     },

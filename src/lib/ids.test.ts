@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { idMaker, systemRandom } from './ids.ts'
+import { firstIdAt, idMaker, systemRandom } from './ids.ts'
 
 const zeros = { bytes: (length: number) => new Uint8Array(length) }
 const ones = { bytes: (length: number) => new Uint8Array(length).fill(0xff) }
@@ -33,4 +33,11 @@ test('ids of several makers at the same time are different', () => {
   const makers = Array.from({ length: 50 }, () => idMaker({ now: () => at }, systemRandom))
   const made = makers.flatMap((make) => Array.from({ length: 50 }, make))
   assert.equal(new Set(made).size, 2_500)
+})
+
+test('whatever was made before an instant sorts below the first identifier of it', () => {
+  const made = (at_ms: number) =>
+    idMaker({ now: () => new Date(at_ms) }, { bytes: (length) => new Uint8Array(length).fill(255) })()
+  assert.ok(made(1_799_999_999_999) < firstIdAt(new Date(1_800_000_000_000)))
+  assert.ok(made(1_800_000_000_000) >= firstIdAt(new Date(1_800_000_000_000)))
 })

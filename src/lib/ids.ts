@@ -27,6 +27,11 @@ export function idMaker(clock: Clock, random: Random): NewId {
   }
 }
 
+/** The least identifier that is made at this instant: whatever was made before sorts below it. */
+export function firstIdAt(at: Date): string {
+  return toBase32(BigInt(at.getTime()) << TAIL_BITS)
+}
+
 function toBase32(value: bigint): string {
   let text = ''
   for (let shift = 125n; shift >= 0n; shift -= 5n) text += ALPHABET[Number((value >> shift) & 31n)]

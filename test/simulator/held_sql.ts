@@ -112,6 +112,8 @@ class Transaction<T> {
       await Promise.all(this.sent)
       return result
     } catch (thrown) {
+      // What is on its way arrives before the rollback does.
+      await this.last
       const rollback = { kind: 'rollback' as const, label: 'rollback', inside: true, lost }
       return this.gate.pass(this.life, rollback, () =>
         this.finish(() => {
