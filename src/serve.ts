@@ -59,6 +59,7 @@ export async function serve(setup: Setup): Promise<Serving> {
   const sql = connect({ url: setup.database_url, connections_max: CONNECTIONS })
   const steps_sql = connect({ url: setup.database_url, connections_max: STEPS_CONNECTIONS })
   const books = connect({ url: setup.database_url, ...BOOKS })
+  const disconnect = () => Promise.all([sql, steps_sql, books].map((one) => one.close()))
   let running: Running | undefined
   let listening_for: { stop(): Promise<void> } | undefined
   const tellOthers = wakeOthers(sql)
@@ -100,11 +101,11 @@ export async function serve(setup: Setup): Promise<Serving> {
         await api?.close()
         await listening_for?.stop()
         await running?.stop()
-        await Promise.all([sql, steps_sql, books].map((one) => one.close()))
+        await disconnect()
       },
     }
   } catch (thrown) {
-    await Promise.all([sql, steps_sql, books].map((one) => one.close()))
+    await disconnect()
     throw thrown
   }
 }

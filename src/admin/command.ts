@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import type { Download } from '../aml/lists.ts'
 import type { DepositAddress } from '../customers/deposit_addresses.ts'
 import type { Seal } from '../customers/seal.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, isDay } from '../lib/clock.ts'
 import type { NewId, Random } from '../lib/ids.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import { type Address, isAddress } from '../tron/address.ts'
@@ -159,8 +159,7 @@ export const time = (help: string) =>
     const at = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z)?$/.test(given)
       ? new Date(given)
       : new Date(Number.NaN)
-    // Date counts the 31st of a shorter month on into the next one.
-    if (!Number.isNaN(at.getTime()) && at.toISOString().startsWith(given.slice(0, 10))) return at
+    if (!Number.isNaN(at.getTime()) && isDay(given.slice(0, 10))) return at
     throw misuse(`${name} ${given}: it is a day or a time in UTC, like 2026-11-01 or 2026-11-01T12:00:00Z.`)
   })
 

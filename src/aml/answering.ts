@@ -5,7 +5,7 @@
 
 import { chainState, isStale } from '../chain/progress.ts'
 import { customerAccount, lockAccounts } from '../ledger/ledger.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, later } from '../lib/clock.ts'
 import { Outage } from '../lib/fault.ts'
 import type { Sql } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
@@ -42,8 +42,6 @@ const UNKNOWN_MAX_MS = 6_000
 const LOOK_AGAIN_MS = 1_000
 const LOOK_FOR_LATE_MS = 5_000
 const HEARD_MS = 500
-
-const later = (clock: Clock, ms: number) => new Date(clock.now().getTime() + ms)
 
 const isInner = (policy: Policy, key: string) => policy.routes[key]!.use.every((name) => name === EMBEDDED)
 

@@ -6,7 +6,7 @@
 // answered is in answering.ts, how many there are in history.ts.
 
 import { chainState } from '../chain/progress.ts'
-import { addSpending, type CappedKey, spentOn } from '../customers/spending.ts'
+import { addAllSpending, type CappedKey, spentOn } from '../customers/spending.ts'
 import { InvalidParams, ServiceUnavailable } from '../http/endpoint.ts'
 import { customerAccount, holdAll, InsufficientFunds, lockAccounts, REVENUE, WalletNotFound } from '../ledger/ledger.ts'
 import { batched } from '../lib/batch.ts'
@@ -213,11 +213,8 @@ function write(tx: Tx, now: Date, checks: readonly Check[]): void {
         ...{ amount_sun: price_sun, made_at: now },
       })),
   )
-  const spent_sun = new Map<string, bigint>()
-  for (const { key_id, price_sun } of checks) {
-    if (key_id !== null) spent_sun.set(key_id, (spent_sun.get(key_id) ?? 0n) + price_sun)
-  }
-  for (const [key_id, sun] of [...spent_sun].sort()) void addSpending(tx, key_id, { sun, at: now })
+  const spent = checks.map(({ key_id, price_sun: sun }) => ({ key_id, sun }))
+  addAllSpending(tx, spent, now)
 }
 
 function insertChecks(tx: Tx, checks: readonly Check[]): Promise<unknown> {

@@ -3,13 +3,12 @@
 // waiting for others; a step adds the changes to the sums. A page is found by its day, and only what is of that day is
 // skipped over.
 
+import { dayOf } from '../lib/clock.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
 import { CHECK_STATES, type Check, type CheckState } from './checks.ts'
 
 type Change = { customer_id: string; created_at: Date; from?: CheckState; to: CheckState }
-
-const dayOf = (at: Date): string => at.toISOString().slice(0, 10)
 
 /** Notes that checks have come into a state, out of another one or out of nothing. */
 export async function countChanges(tx: Tx, changes: readonly Change[]): Promise<void> {

@@ -12,6 +12,7 @@ import {
   unchecked,
 } from '../http/endpoint.ts'
 import { EXAMPLE } from '../http/examples.ts'
+import { PAGE_REFUSALS, pageFields, pageOf } from '../http/paging.ts'
 import { InsufficientFunds, WalletNotFound } from '../ledger/ledger.ts'
 import { wireTime } from '../lib/clock.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
@@ -220,24 +221,9 @@ export function routes({ sql, placeCheck }: Needs): Endpoint[] {
       auth: 'signature',
       scope: 'aml',
       summary: "The customer's checks, newest first",
-      body: Type.Object({
-        page: Type.Optional(Type.Integer({ minimum: 1, fault: () => InvalidParams('page', 'Invalid page') })),
-        per_page: Type.Optional(
-          Type.Integer({ minimum: 1, maximum: 50, fault: () => InvalidParams('per_page', 'Invalid per_page') }),
-        ),
-        status: Type.Optional(Type.Enum([...CHECK_STATES], { fault: () => InvalidParams('status', 'Invalid status') })),
-      }),
-      reply: Type.Object({
-        page: Type.Integer(),
-        per_page: Type.Integer(),
-        total: Type.Integer({ description: 'Of all checks that pass the filter' }),
-        items: Type.Array(CheckForm),
-      }),
-      faults: [
-        refuses(InvalidParams, '`page` is not an integer from 1', 'page'),
-        refuses(InvalidParams, '`per_page` is not an integer from 1 to 50', 'per_page'),
-        refuses(InvalidParams, '`status` is none of the states', 'status'),
-      ],
+      body: Type.Object(pageFields(CHECK_STATES)),
+      reply: pageOf(CheckForm, { description: 'Of all checks that pass the filter' }),
+      faults: [...PAGE_REFUSALS],
       examples: [
         { summary: 'The newest ten', body: {} },
         { summary: 'Those that are completed', body: { status: 'completed', page: 1, per_page: 50 } },

@@ -3,7 +3,7 @@
 
 import { addSpending } from '../customers/spending.ts'
 import { captureAll, customerAccount, lockAccounts, release } from '../ledger/ledger.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, later } from '../lib/clock.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import { type Check, holdOfCheck } from './checks.ts'
 import { sha256Of } from './evidence.ts'
@@ -35,8 +35,6 @@ export type Answered = (
 ) & { answers?: OutsideAnswer[] }
 
 export type Settled = { check: Check; answered: Answered }
-
-const later = (clock: Clock, ms: number) => new Date(clock.now().getTime() + ms)
 
 export async function settle({ sql, clock }: Needs, all: readonly Settled[]): Promise<void> {
   const now = clock.now()

@@ -10,6 +10,12 @@ export function later(clock: Clock, ms: number): Date {
   return new Date(clock.now().getTime() + ms)
 }
 
+/** The day of an instant in UTC: `2026-10-08`. */
+export const dayOf = (at: Date): string => at.toISOString().slice(0, 10)
+
+/** Whether a text of the form `2026-10-08` is a day: Date counts the 31st of a shorter month on into the next one. */
+export const isDay = (text: string): boolean => new Date(`${text}T00:00:00Z`).getUTCDate() === Number(text.slice(8))
+
 /** The given instant in the wire's form, whole seconds in UTC: `2026-10-08T15:26:32Z`. */
 export function wireTime(at: Date): string {
   return `${at.toISOString().slice(0, 19)}Z`

@@ -3,6 +3,7 @@
 // other networks are passed over and counted.
 
 import type { Kind } from '../flow/labels.ts'
+import { isDay } from '../lib/clock.ts'
 import { type Address, isAddress } from '../tron/address.ts'
 
 /** What a list says about one address. */
@@ -57,9 +58,6 @@ export function readInstant(text: string | undefined, where: string): Date | und
     throw new Error(`${where}: "${given}" is not a date like 2026-01-31 or 2026-01-31T12:00:00Z.`)
   return at
 }
-
-/** Date counts the 31st of a shorter month on into the next one. */
-const isDay = (text: string) => new Date(`${text}T00:00:00Z`).getUTCDate() === Number(text.slice(8))
 
 const LINE_MAX = 16_000_000
 

@@ -7,7 +7,7 @@
 // replay or a twin in the same batch leaves its neighbours alone. What happens to an order next is in delivery.ts.
 
 import { chainState, isStale } from '../chain/progress.ts'
-import { addSpending, type CappedKey, spentOn } from '../customers/spending.ts'
+import { addAllSpending, type CappedKey, spentOn } from '../customers/spending.ts'
 import { InvalidParams, ServiceUnavailable } from '../http/endpoint.ts'
 import { customerAccount, holdAll, InsufficientFunds, lockAccounts, REVENUE, WalletNotFound } from '../ledger/ledger.ts'
 import { batched } from '../lib/batch.ts'
@@ -294,11 +294,8 @@ function write(tx: Tx, now: Date, orders: Order[], activations: { id: string; ad
                 ${column('to_delegate')}::boolean[], ${column('amount_sun')}::bigint[], ${column('fee_sun')}::bigint[])
       as o (id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate, activation_id,
             to_delegate, amount_sun, fee_sun)`
-  const spent_sun = new Map<string, bigint>()
-  for (const { key_id, amount_sun } of orders) {
-    if (key_id !== null) spent_sun.set(key_id, (spent_sun.get(key_id) ?? 0n) + amount_sun)
-  }
-  for (const [key_id, sun] of [...spent_sun].sort()) void addSpending(tx, key_id, { sun, at: now })
+  const spent = orders.map(({ key_id, amount_sun: sun }) => ({ key_id, sun }))
+  addAllSpending(tx, spent, now)
   const paid = orders.filter((order) => order.amount_sun > 0n)
   void holdAll(
     tx,

@@ -11,6 +11,7 @@ import {
   unchecked,
 } from '../http/endpoint.ts'
 import { EXAMPLE } from '../http/examples.ts'
+import { PAGE_REFUSALS, pageFields, pageOf } from '../http/paging.ts'
 import { InsufficientFunds, WalletNotFound } from '../ledger/ledger.ts'
 import { wireTime } from '../lib/clock.ts'
 import { type Json, money } from '../lib/json.ts'
@@ -306,24 +307,9 @@ const history = ({ sql }: Needs): Endpoint =>
     auth: 'signature',
     scope: 'read',
     summary: "The customer's subscriptions, newest first",
-    body: Type.Object({
-      page: Type.Optional(Type.Integer({ minimum: 1, fault: () => InvalidParams('page', 'Invalid page') })),
-      per_page: Type.Optional(
-        Type.Integer({ minimum: 1, maximum: 50, fault: () => InvalidParams('per_page', 'Invalid per_page') }),
-      ),
-      status: Type.Optional(Type.Enum([...STATES], { fault: () => InvalidParams('status', 'Invalid status') })),
-    }),
-    reply: Type.Object({
-      page: Type.Integer(),
-      per_page: Type.Integer(),
-      total: Type.Integer(),
-      items: Type.Array(Listed),
-    }),
-    faults: [
-      refuses(InvalidParams, '`page` is not an integer from 1', 'page'),
-      refuses(InvalidParams, '`per_page` is not an integer from 1 to 50', 'per_page'),
-      refuses(InvalidParams, '`status` is none of the states', 'status'),
-    ],
+    body: Type.Object(pageFields(STATES)),
+    reply: pageOf(Listed),
+    faults: [...PAGE_REFUSALS],
     examples: [
       { summary: 'The newest ten', body: {} },
       { summary: 'Those that are running', body: { status: 'active', page: 1, per_page: 50 } },

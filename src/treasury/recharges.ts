@@ -7,7 +7,7 @@
 import { enqueueAttempt } from '../chain/attempts.ts'
 import { REFUND_MAX_SUN } from '../chain/signer.ts'
 import { customerAccount, move, REVENUE, WORLD } from '../ledger/ledger.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, later } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
@@ -38,8 +38,6 @@ const WAIT_MAX_MS = 120_000
 const LOOK_AGAIN_MS = 3_000
 const ALONE_MS = 30_000
 const AT_ONCE = 50
-
-const later = (clock: Clock, ms: number) => new Date(clock.now().getTime() + ms)
 
 /** The energy that an amount buys: at the price of the highest tier whose least amount it reaches. Undefined when it
  *  reaches none, or more than that tier sells. */
