@@ -11,7 +11,7 @@ import { type Config, Misuse } from './config.ts'
 import { createCustomer } from './customers/customers.ts'
 import { issueKey, keysOfTokens, tokenHash } from './customers/keys.ts'
 import { customerAccount, spendable } from './ledger/ledger.ts'
-import { systemClock } from './lib/clock.ts'
+import { later, systemClock } from './lib/clock.ts'
 import { requireWritable, writeWhole } from './lib/files.ts'
 import { systemRandom } from './lib/ids.ts'
 import type { Log } from './lib/log.ts'
@@ -210,12 +210,12 @@ async function untilReady({ sql }: Serving, customer: CustomerAccess): Promise<v
   while (systemClock.now().getTime() < end_ms) {
     const free_sun = await spendable(sql, customerAccount(customer.customer_id))
     const [empty] = await sql`select 1 from pool where room = 0`
-    const [paid] = await sql`select 1 from deposit where customer_id = ${customer.customer_id} limit 1`
-    const [behind] = await sql`
-      select 1 from chain where head_time < now() - ${2 * BEHIND_SECONDS_MAX} * interval '1 second'`
+    const [paid] = await sql`
+      select 1 from deposit where customer_id = ${customer.customer_id} and state = 'credited' limit 1`
     const chain = await chainState(sql)
-    const stale = chain === undefined || isStale(chain, systemClock)
-    if (free_sun !== undefined && paid && !empty && !behind && !stale) return
+    const recent = later(systemClock, -2_000 * BEHIND_SECONDS_MAX)
+    const present = chain !== undefined && !isStale(chain, systemClock) && chain.head_time >= recent
+    if (free_sun !== undefined && paid && !empty && present) return
     await delay(20)
   }
   throw new Error('the service was not ready within a minute')
