@@ -10,12 +10,12 @@ import { chainState, isStale } from './chain/progress.ts'
 import { type Config, Misuse } from './config.ts'
 import { createCustomer } from './customers/customers.ts'
 import { issueKey, keysOfTokens, tokenHash } from './customers/keys.ts'
-import { customerAccount, spendable } from './ledger/ledger.ts'
 import { later, systemClock } from './lib/clock.ts'
 import { requireWritable, writeWhole } from './lib/files.ts'
 import { systemRandom } from './lib/ids.ts'
 import type { Log } from './lib/log.ts'
 import { startPostgres } from './lib/postgres.ts'
+import type { Sql } from './lib/sql.ts'
 import {
   type Control,
   deriveSandbox,
@@ -112,7 +112,7 @@ async function build(
   const customer = await sandboxCustomer(config.data_dir, serving)
   await fundFirst({ serving, control, sandbox, customer })
   await catchUp(serving, control)
-  await untilReady(serving, customer)
+  await until(() => missingForPurchase(serving.sql, customer))
   const reached = {
     api_url: serving.api_url!,
     node_url,
@@ -190,6 +190,8 @@ async function fundFirst({ serving, control, sandbox, customer }: Funding): Prom
   const { sql, node } = serving
   const [paid] = await sql`select 1 from deposit where customer_id = ${customer.customer_id} limit 1`
   if (paid) return
+  // What is in a block before the first that is followed is never read.
+  await until(async () => ((await chainState(sql)) ? undefined : 'the chain has not been followed'))
   const payer = sandbox.funded_accounts.at(-1)!
   const payment = paying(payer, customer.deposit_address, FIRST_DEPOSIT_SUN)
   await transact({ node, now: systemClock.now }, payer, payment)
@@ -204,19 +206,26 @@ async function catchUp({ node }: Serving, control: Control): Promise<void> {
   if (seconds > BEHIND_SECONDS_MAX) await control('advance', { seconds })
 }
 
-/** Waits until a purchase would succeed: the deposit is credited, the pool surveyed, and the chain followed to the present. */
-async function untilReady({ sql }: Serving, customer: CustomerAccess): Promise<void> {
+/** Waits until nothing is missing. `missing` says what is. */
+async function until(missing: () => Promise<string | undefined>): Promise<void> {
   const end_ms = systemClock.now().getTime() + READY_MS_MAX
-  while (systemClock.now().getTime() < end_ms) {
-    const free_sun = await spendable(sql, customerAccount(customer.customer_id))
-    const [empty] = await sql`select 1 from pool where room = 0`
-    const [paid] = await sql`
-      select 1 from deposit where customer_id = ${customer.customer_id} and state = 'credited' limit 1`
-    const chain = await chainState(sql)
-    const recent = later(systemClock, -2_000 * BEHIND_SECONDS_MAX)
-    const present = chain !== undefined && !isStale(chain, systemClock) && chain.head_time >= recent
-    if (free_sun !== undefined && paid && !empty && present) return
+  for (;;) {
+    const what = await missing()
+    if (what === undefined) return
+    if (systemClock.now().getTime() > end_ms) throw new Error(`the service was not ready within a minute: ${what}`)
     await delay(20)
   }
-  throw new Error('the service was not ready within a minute')
+}
+
+/** The first thing without which a purchase would be refused or wait; undefined when nothing is missing. */
+async function missingForPurchase(sql: Sql, { customer_id }: CustomerAccess): Promise<string | undefined> {
+  const chain = await chainState(sql)
+  if (chain === undefined || isStale(chain, systemClock)) return 'the chain has not been followed'
+  const recent = later(systemClock, -2_000 * BEHIND_SECONDS_MAX)
+  if (chain.head_time < recent) return `the chain has been followed up to ${chain.head_time.toISOString()} only`
+  const deposits = await sql<{ state: string }>`select state from deposit where customer_id = ${customer_id}`
+  const states = deposits.map(({ state }) => state)
+  if (!states.includes('credited')) return `no deposit is credited${states.length > 0 ? `, one is ${states[0]}` : ''}`
+  const [empty] = await sql`select 1 from pool where room = 0`
+  return empty ? 'the pool has no room' : undefined
 }
