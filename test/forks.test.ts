@@ -110,3 +110,30 @@ test('a fork that takes activation and delegation: both are done again, and paid
   assert.ok((await world.energyLimit(nina.address)) >= 65_000)
   assert.equal(await anna.balance(), 5.67)
 })
+
+test('a delegation that is seen in its new block before the activation is: the order is settled when both are', async (t) => {
+  const world = await makeWorld(t)
+  const nina = world.person('nina')
+  const anna = await world.customer({ trx: 10 })
+  const order = await anna.buyEnergy(nina.address, 65_000, { activate_address: true })
+  await world.drain()
+  world.mine(1)
+  await world.drain()
+  // Now the activation is in a block and the delegation is sent; then both are in another block together.
+  world.fork(1, { drop: true })
+  await world.drain()
+  world.wait(10)
+  await world.drain()
+  world.mine(1)
+  const run = async (name: string) => world.app.steps.find((step) => step.name === name)!.run()
+  await run('follow')
+  assert.deepEqual(
+    [...(await world.attempts('activate')), ...(await world.attempts('delegate'))],
+    ['included', 'included'],
+  )
+  await run('settle')
+  assert.equal((await anna.check(order.id)).status, 'pending')
+  await run('activated')
+  await run('settle')
+  assert.equal((await anna.check(order.id)).status, 'success')
+})

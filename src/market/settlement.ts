@@ -105,7 +105,8 @@ async function settleOthers(needs: Needs): Promise<boolean> {
     union
     select o.id from orders as o join activation as a on a.id = o.activation_id
     where o.state in ('new', 'pending') and o.due_at <= ${now}
-      and (a.state = 'failed' or (a.state = 'active' and o.service = 'activate_address'))
+      and (a.state = 'failed' or (a.state = 'active' and not o.to_delegate and not exists (
+        select 1 from delegation as d where d.order_id = o.id and d.state = 'delegating')))
     union
     select o.id from orders as o left join activation as a on a.id = o.activation_id
     where o.to_delegate and o.state in ('new', 'pending') and (o.created_at < ${late} or o.tries >= ${TRIES_MAX})
