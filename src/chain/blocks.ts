@@ -314,14 +314,11 @@ export async function readBlocks(
   work: (blocks: StoredBlock[]) => Promise<void>,
 ): Promise<boolean> {
   const { name, side } = reader
-  await tx`
-    insert into cursor (name, number) select ${name}, (select min(number) - 1 from block) from chain
-    on conflict (name) do nothing`
-  const [cursor] = await tx<{ number: bigint }>`select number from cursor where name = ${name} for update`
-  if (!cursor) return false
+  const at = await lockCursor(tx, name)
+  if (at === undefined) return false
   const rows = await tx<Row>`
     select number, id, time, contents from block
-    where number > ${cursor.number}
+    where number > ${at}
       and number <= (select case when ${side} = 'head' then head_number else solid_number end from chain)
     order by number limit ${PORTION}`
   const last = rows.at(-1)
@@ -329,6 +326,16 @@ export async function readBlocks(
   await work(rows.map(unpackRow))
   await tx`update cursor set number = ${last.number} where name = ${name}`
   return true
+}
+
+/** Where a reader stands, which nobody else moves until the transaction ends. Undefined before the first block is stored. */
+async function lockCursor(tx: Tx, name: string): Promise<bigint | undefined> {
+  const [known] = await tx<{ number: bigint }>`select number from cursor where name = ${name} for update`
+  if (known) return known.number
+  const [made] = await tx<{ number: bigint }>`
+    insert into cursor (name, number) select ${name}, (select min(number) - 1 from block) from chain
+    on conflict (name) do nothing returning number`
+  return made?.number
 }
 
 type Row = { number: bigint; id: string; time: Date; contents: Packed }

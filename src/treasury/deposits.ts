@@ -81,6 +81,7 @@ export function arriveStep(needs: Needs): Step {
     run: () =>
       sql.begin((tx) =>
         readBlocks(tx, { name: 'arrivals', side: 'head' }, async (blocks) => {
+          await forgetOthers(tx, blocks)
           for (const block of blocks) await readBlock(tx, needs, { block, solid: false })
         }),
       ),
@@ -135,7 +136,6 @@ async function readBlock(
   { block, solid }: { block: StoredBlock; solid: boolean },
 ): Promise<void> {
   const arrivals = arrivalsOf(block)
-  if (!solid) await forgetOthers(tx, block.number, arrivals)
   if (arrivals.length === 0) return
   const owners = await customersOfAddresses(tx, [...new Set(arrivals.map((one) => one.to))])
   for (const arrival of arrivals) {
@@ -154,12 +154,13 @@ async function readBlock(
   }
 }
 
-/** What was seen in a block of this number before, and is not in the one that is there now, was taken back by a fork. */
-async function forgetOthers(tx: Tx, block_number: number, arrivals: Arrival[]): Promise<void> {
+/** What was seen before in blocks of these numbers, and is in none that is there now, was taken back by a fork. */
+async function forgetOthers(tx: Tx, blocks: readonly StoredBlock[]): Promise<void> {
+  const present = blocks.flatMap(arrivalsOf).map((one) => one.tx_id)
   await tx`
     update deposit set state = 'gone', reason = 'taken back by a fork'
-    where block_number = ${block_number} and solid_at is null and state in ('seen', 'received', 'returning')
-      and not tx_id = any(${arrivals.map((one) => one.tx_id)})`
+    where block_number = any(${blocks.map((block) => block.number)}) and solid_at is null
+      and state in ('seen', 'received', 'returning') and not tx_id = any(${present})`
 }
 
 type Noted = Fate & { block: StoredBlock; arrival: Arrival; solid: boolean; customer_id: string | null }
