@@ -2,12 +2,18 @@
 // hold. All are looked at in one snapshot; the sums of the accounts are worked out once for the rules that need them.
 
 import { type AccountSum, checkBooks, checkJournal } from '../ledger/books.ts'
-import { WORLD } from '../ledger/ledger.ts'
+import { customerAccount, REVENUE, WORLD } from '../ledger/ledger.ts'
 import type { Tx } from '../lib/sql.ts'
+import { DIRECT_RECHARGE } from '../treasury/deposits.ts'
 import type { Finding } from './chain_books.ts'
+import { unrecorded } from './record_rules.ts'
 
 /** A finding of a statement is told by the thing and by what is wrong with it; no more than this many of one rule. */
 const FINDINGS_MAX = 1_000
+
+/** The accounts that are not somebody's, and may be below zero. */
+const SYSTEM: readonly string[] = [WORLD, REVENUE, customerAccount(DIRECT_RECHARGE)]
+
 export type RowRule = {
   rule: string
   says: string
@@ -34,12 +40,16 @@ export const ROW_RULES: readonly RowRule[] = [
   },
   {
     rule: 'C3',
-    says: 'no customer has spent or set aside more than there was',
+    says: 'no customer has spent or set aside more than there was, or may do so',
     stops_selling: true,
-    find: async (_tx, sums) =>
-      sums
+    find: async (_tx, sums) => [
+      ...sums
         .filter(({ keeps_sum, posted_sun, held_sun }) => keeps_sum && posted_sun < held_sun)
         .map(({ id, posted_sun, held_sun }) => ({ subject: id, found: `${posted_sun - held_sun} sun` })),
+      ...sums
+        .filter(({ id, exists, keeps_sum }) => exists && !keeps_sum && !SYSTEM.includes(id))
+        .map(({ id }) => ({ subject: id, found: 'it may be overdrawn' })),
+    ],
   },
   {
     rule: 'C4',
@@ -62,23 +72,51 @@ export const ROW_RULES: readonly RowRule[] = [
                case state when 'completed' then 'capture' when 'failed' then 'release' else 'open' end
         from aml_check
       ), held as (
-        select hold.id, hold.debit, hold.amount_sun, coalesce(r.kind, 'open') as kind, coalesce(r.amount_sun, hold.amount_sun) as end_sun
+        select hold.id, hold.debit, hold.credit, hold.amount_sun, coalesce(r.kind, 'open') as kind,
+               coalesce(r.amount_sun, hold.amount_sun) as end_sun
         from transfer as hold left join transfer as r on r.hold_id = hold.id where hold.kind = 'hold'
       )
       select coalesce(held.id, wanted.id) as subject,
              case when wanted.id is null then format('%s of %s sun, and nothing that it is for', held.kind, held.amount_sun)
                   when held.id is null then format('there is no hold of %s sun', wanted.amount_sun)
-                  else format('%s of %s sun from %s, expected %s of %s sun from %s', held.kind, end_sun, held.debit,
-                              due, wanted.amount_sun, wanted.debit) end as found
+                  else format('%s of %s sun from %s to %s, expected %s of %s sun from %s', held.kind, end_sun, held.debit,
+                              held.credit, due, wanted.amount_sun, wanted.debit) end as found
       from wanted full join held using (id)
       where (held.id is null and wanted.needed) or (held.id is not null and (
-        wanted.id is null or held.kind <> wanted.due or held.debit <> wanted.debit
+        wanted.id is null or held.kind <> wanted.due or held.debit <> wanted.debit or held.credit <> 'revenue'
         or (held.kind <> 'release' and held.end_sun <> wanted.amount_sun)))
       order by 1 limit ${FINDINGS_MAX}`,
   },
   {
+    rule: 'C4',
+    says: 'between our accounts money moved for what subscriptions used and for the fees of refunds only',
+    stops_selling: true,
+    // What a use was charged is what its moves come to: a fork may have taken some of it back.
+    find: (tx) => tx<Finding>`
+      with wanted as (
+        select 'subscription:' || subscription_id || '/' || tx_id as cause, 'customer:' || customer_id as account, charged_sun as sun
+        from subscription_use join subscription on subscription.id = subscription_id where charged_sun > 0
+        union all
+        select 'refund_fee:' || d.tx_id, 'customer:direct_recharge',
+               amount_sun - (a.contract #>> '{parameter,value,amount,int64}')::bigint
+        from deposit as d join attempt as a on a.id = d.refund_id where d.state = 'refunded'
+      ), moved as (
+        select case when id like 'subscription:%' then split_part(id, '/', 1) || '/' || split_part(id, '/', 2) else id end as cause,
+               case when credit = 'revenue' then debit when debit = 'revenue' then credit
+                    else debit || ' to ' || credit end as account,
+               sum(case when credit = 'revenue' then amount_sun else -amount_sun end) as sun
+        from transfer where kind = 'move' and debit <> 'world' and credit <> 'world'
+        group by 1, 2 having sum(case when credit = 'revenue' then amount_sun else -amount_sun end) <> 0
+      )
+      select cause as subject, format('%s sun from %s, expected %s sun from %s', coalesce(moved.sun, 0),
+                                      coalesce(moved.account, 'nobody'), coalesce(wanted.sun, 0), coalesce(wanted.account, 'nobody')) as found
+      from wanted full join moved using (cause)
+      where wanted.sun is distinct from moved.sun or wanted.account <> moved.account
+      order by 1 limit ${FINDINGS_MAX}`,
+  },
+  {
     rule: 'C5',
-    says: 'what was charged was delivered, in full, by transactions that serve nothing else',
+    says: 'what was charged was delivered, in full, to whom it was bought for, by transactions that serve nothing else',
     stops_selling: true,
     find: (tx) => tx<Finding>`
       with part as materialized (
@@ -110,11 +148,19 @@ export const ROW_RULES: readonly RowRule[] = [
       where (state = 'active' and attempt_state not in ('included', 'solid'))
          or (state in ('reclaiming', 'ended') and attempt_state <> 'solid')
          or (state = 'failed' and attempt_state <> 'dead') or (state = 'delegating' and attempt_state in ('solid', 'dead'))
+      union all
+      select d.id, format('bought for %s, delegated to %s', o.address, d.receiver)
+      from delegation as d join orders as o on o.id = d.order_id where d.receiver <> o.address
+      union all
+      select o.id, format('its activation is %s, by a transaction that is %s', v.state, coalesce(a.state, 'not there'))
+      from orders as o join activation as v on v.id = o.activation_id left join attempt as a on a.id = v.attempt_id
+      where o.state = 'success' and (o.service = 'activate_address' or o.fee_sun > 0)
+        and (v.state = 'failed' or (v.state = 'active' and a.state not in ('included', 'solid')))
       order by 1 limit ${FINDINGS_MAX}`,
   },
   {
     rule: 'C6',
-    says: 'every deposit that is solid was booked once, in full; nothing else came in or went out',
+    says: 'every deposit that is solid was booked once, in full; nothing else came in or went out; recharges match their orders',
     stops_selling: true,
     find: (tx) => tx<Finding>`
       with wanted as (
@@ -137,6 +183,18 @@ export const ROW_RULES: readonly RowRule[] = [
             where d.position = 0 and d.amount_sun is not null) as refund
       group by tx_id, state, deposited
       having coalesce(sum(amount_sun), 0) <> case state when 'refunded' then deposited else 0 end
+      union all
+      select 'refund ' || t.id, format('%s sun were sent back, and no deposit', t.amount_sun)
+      from transfer as t where t.id like 'refund:%' and not exists (
+        select 1 from deposit as d where t.id = 'refund:' || d.tx_id and d.state = 'refunded')
+      union all
+      select 'recharge ' || coalesce(d.tx_id, o.external_id), format('the deposit is %s, the order %s', coalesce(d.state, 'not there'), coalesce(o.state, 'not there'))
+      from (select * from deposit where position = 0 and customer_id is null and amount_sun is not null) as d
+      full join (select * from orders where customer_id = 'direct_recharge' and state <> 'failed') as o
+        on o.external_id = 'deposit:' || d.tx_id
+      where (o.id is not null and (d.tx_id is null or d.state not in ('received', 'delivering', 'delivered', 'gone')))
+         or (d.state = 'delivered' and o.state is distinct from 'success')
+         or (d.state in ('delivering', 'delivered') and (d.order_id <> o.id or d.amount_sun <> o.amount_sun))
       order by 1 limit ${FINDINGS_MAX}`,
   },
   {
@@ -155,7 +213,8 @@ export const ROW_RULES: readonly RowRule[] = [
       const own = sums.filter((one) => one.exists && !one.keeps_sum && one.id !== WORLD)
       const [have, earned] = [total(customers, 'kept_posted_sun'), total(own, 'posted_sun')]
       if (came - went === have + earned) return []
-      const found = `${came} came, ${went} went, customers have ${have}, ${earned} was earned`
+      // Told by the difference, which stays the same while the service goes on.
+      const found = `customers have and we earned ${have + earned - came + went} sun more than came and stayed`
       return [{ subject: 'all deposits', found }]
     },
   },
@@ -170,6 +229,14 @@ export const ROW_RULES: readonly RowRule[] = [
       select d.id, format('paid for an hour, and its time was %s', d.expires_at - d.delegated_at)
       from delegation as d join orders as o on o.id = d.order_id
       where o.state = 'success' and o.amount_sun > 0 and d.expires_at <> d.delegated_at + interval '1 hour'
+      union all
+      select d.id, format('its hour is counted from %s, its block is of %s', d.delegated_at, a.block_time)
+      from delegation as d join attempt as a on a.id = d.attempt_id
+      where d.delegated_at <> a.block_time and (d.state in ('reclaiming', 'ended') or not a.uncovered)
+      union all
+      select d.id, format('ended at %s by a transaction that is %s, of %s', d.reclaimed_at, a.state, a.block_time)
+      from delegation as d join attempt as a on a.id = d.reclaim_id
+      where d.state = 'ended' and (a.state not in ('included', 'solid') or (d.reclaimed_at <> a.block_time and not a.uncovered))
       union all
       select d.id, format('the transaction %s is about %s sun, the delegation about %s', tx_id,
                           contract #>> '{parameter,value,balance,int64}', stake_sun)
@@ -194,7 +261,7 @@ export const ROW_RULES: readonly RowRule[] = [
   },
   {
     rule: 'C10',
-    says: "operators' changes are recorded; no record and no sealed entry was altered, taken out or put in",
+    says: "operators' changes are recorded, and the last is in force; no record and no sealed entry was altered, taken out or put in",
     stops_selling: true,
     find: async (tx) => [...(await checkJournal(tx)), ...(await unrecorded(tx))],
   },
@@ -212,30 +279,3 @@ export const ROW_RULES: readonly RowRule[] = [
       group by p.resource, p.reserved having p.reserved <> coalesce(sum(needed.amount), 0)`,
   },
 ]
-
-/** Records that are not what was written, and changes that have none. */
-function unrecorded(tx: Tx): Promise<Finding[]> {
-  return tx<Finding>`
-    select 'record ' || number as subject, 'it is not the one that was written' as found
-    from (select a.*, lag(sha256, 1, '') over (order by number) as previous, row_number() over (order by number) as place
-          from operator_action as a) as r
-    where number <> place
-       or sha256 <> operator_action_sum(previous, row(number, made_at, made_by, reason, action, subject, before, after, sha256)::operator_action)
-    union all
-    select 'price:' || resource, format('the row since %s has no record', since) from price
-    where changed_by <> 'shipped' and not exists (
-      select 1 from operator_action as a where a.subject = 'price:' || resource and a.made_at = since)
-    union all
-    select 'fee:' || name, format('the row since %s has no record', since) from fee
-    where changed_by <> 'shipped' and not exists (
-      select 1 from operator_action as a where a.subject = 'fee:' || name and a.made_at = since)
-    union all
-    select 'fee:aml_' || type, format('the row since %s has no record', since) from aml_price
-    where changed_by <> 'shipped' and not exists (
-      select 1 from operator_action as a where a.subject = 'fee:aml_' || type and a.made_at = since)
-    union all
-    select 'plan:' || key, format('the version since %s has no record', since) from plan
-    where changed_by <> 'shipped' and not exists (
-      select 1 from operator_action as a where a.subject = 'plan:' || key and a.made_at = since)
-    order by 1 limit ${FINDINGS_MAX}`
-}

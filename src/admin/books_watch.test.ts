@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeWorld, type World } from '../../test/world.ts'
+import type { Transport } from '../tron/node.ts'
 import { perform } from './actions.ts'
+import { watchBooksStep } from './books_watch.ts'
+import { chainView } from './chain_books.ts'
 import { setSwitches, switches } from './prices.ts'
 import { alerts } from './status.ts'
 
@@ -95,4 +98,54 @@ test('what is only late, and what is put right before the second look, stops not
   await world.settle()
   assert.notEqual(await onSale(world), 0)
   assert.deepEqual(await world.sql`select * from books_finding`, [])
+})
+
+test('what an operator has accepted stays the same finding while the account and the place are used', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const bob = world.person('bob', 1)
+  await world.sql`update account set posted_sun = posted_sun + 1 where id = ${`customer:${anna.id}`}`
+  await checked(world)
+  assert.equal(await onSale(world), 0)
+  await putOnSale(world)
+  await anna.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  await checked(world)
+  assert.notEqual(await onSale(world), 0)
+  await world.sql`update account set posted_sun = posted_sun - 1 where id = ${`customer:${anna.id}`}`
+})
+
+test('what was found on the chain stays found while no node answers, and however old it gets', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  await world.sql`update deposit set amount_sun = amount_sun + 1`
+  let answers = true
+  const transport: Transport = async ({ url, body }) => {
+    if (!answers) throw new Error('ECONNREFUSED')
+    return world.scene.devchain.request('POST', new URL(url).pathname, body)
+  }
+  const chain = chainView([{ url: 'http://devchain' }], transport)
+  const watch = watchBooksStep({ sql: world.sql, clock: { now: () => world.now }, chain })
+  const look = async () => {
+    for (const seconds of [700, 15]) {
+      world.wait(seconds)
+      await watch.run()
+    }
+    return world.sql`select rule, subject from books_finding where subject in (select tx_id from deposit) order by rule`
+  }
+  const found = await look()
+  assert.equal(found.length, 1)
+  await putOnSale(world)
+  answers = false
+  assert.deepEqual(await look(), found)
+  answers = true
+  assert.deepEqual(await look(), found)
+  assert.notEqual(await onSale(world), 0)
+  world.wait(3 * 3_600)
+  assert.deepEqual(await look(), found)
+  assert.deepEqual(await look(), found)
+  assert.notEqual(await onSale(world), 0)
+  await world.sql`update deposit set amount_sun = amount_sun - 1`
+  assert.deepEqual(await look(), [])
+  assert.equal(await anna.balance(), 100)
 })

@@ -65,11 +65,13 @@ async function conclude({ sql, clock }: Needs, began_at: Date, reports: readonly
   const findings = reports.filter(stops).flatMap(({ rule, findings }) => findings.map((one) => ({ ...one, rule })))
   const column = (name: 'rule' | 'subject' | 'found') => findings.map((one) => one[name])
   const rules = [...new Set(column('rule'))].join(', ')
+  // What could not be looked at may be as it was.
+  const unchecked = reports.filter(({ state }) => state === 'not checked').map(({ rule }) => rule)
   const operator = { made_by: 'books check', reason: findings.length === 0 ? null : `${rules} broken` }
   await perform({ sql, clock }, { operator, action: 'books check' }, async (tx) => {
     const fresh = await tx`
       with gone as (
-        delete from books_finding where (rule, subject, found) not in (
+        delete from books_finding where rule <> all (${unchecked}) and (rule, subject, found) not in (
           select * from unnest(${column('rule')}::text[], ${column('subject')}::text[], ${column('found')}::text[]))
       )
       insert into books_finding (rule, subject, found, found_at)

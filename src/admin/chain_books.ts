@@ -55,7 +55,8 @@ async function each<Item>(items: readonly Item[], work: (item: Item) => Promise<
 type Noted = { block_number: bigint; tx_id: string; deposit: NotedDeposit | null }
 type NotedDeposit = { position: number; from: Address; to: Address; amount_sun: string }
 
-/** What of the deposits (C6) and of our solid transactions (C5) since a time is not in the solid blocks we noted. */
+/** What of the deposits (C6) and of our solid transactions (C5) since a time is not in the solid blocks we noted. What was
+ *  found before is looked at again, however old it is. */
 export async function missingOnChain(
   sql: Sql,
   { node }: ChainView,
@@ -69,10 +70,12 @@ export async function missingOnChain(
         select block_number, tx_id,
                json_build_object('position', position, 'from', from_address, 'to', to_address, 'amount_sun', amount_sun::text) as deposit
         from deposit
-        where solid_at is not null and amount_sun is not null and (${since}::timestamptz is null or block_time >= ${since})
+        where solid_at is not null and amount_sun is not null
+          and (${since}::timestamptz is null or block_time >= ${since} or tx_id in (select subject from books_finding))
         union all
         select block_number, tx_id, null from attempt
-        where state = 'solid' and (${since}::timestamptz is null or block_time >= ${since})
+        where state = 'solid'
+          and (${since}::timestamptz is null or block_time >= ${since} or tx_id in (select subject from books_finding))
       )
       select block_number, tx_id, deposit from noted where block_number in (
         select distinct block_number from noted where block_number > ${after} order by 1 limit ${BLOCKS_OF_A_PART})
@@ -147,7 +150,8 @@ export async function wrongStakes(sql: Sql, { node, ask }: ChainView): Promise<F
     if (sun === ours || sun === ours_after) continue
     findings.push({
       subject: place,
-      found: `the chain has ${sun} sun delegated, our delegations add up to ${ours_after}`,
+      // Told by the difference, which stays the same while the place is used.
+      found: `the chain has ${sun - ours_after} sun more delegated than our delegations add up to`,
     })
   }
   return findings

@@ -46,7 +46,8 @@ export async function checkBooks(sql: Sql | Tx, sums?: readonly AccountSum[]): P
     const { id, kept_posted_sun, kept_held_sun, posted_sun, held_sun } = one
     if (!one.exists) findings.push({ rule: 'accounts exist', subject: id, found: 'no such account' })
     if (!one.keeps_sum || (kept_posted_sun === posted_sun && kept_held_sun === held_sun)) continue
-    const found = `kept ${kept_posted_sun} posted ${kept_held_sun} held, rows say ${posted_sun} and ${held_sun}`
+    // Told by the difference, which stays the same while the account is used.
+    const found = `kept ${kept_posted_sun - posted_sun} sun posted and ${kept_held_sun - held_sun} held more than the rows say`
     findings.push({ rule: 'kept sums equal the rows', subject: id, found })
   }
   const resolutions = await sql<Finding>`
@@ -59,7 +60,8 @@ export async function checkBooks(sql: Sql | Tx, sums?: readonly AccountSum[]): P
   return [...resolutions, ...findings].sort((a, b) => (a.rule < b.rule ? -1 : a.rule > b.rule ? 1 : 0))
 }
 
-/** The seals that are not those of their entries: an entry of theirs was changed, taken out or put in, or the seal was. */
+/** The seals that are not those of their entries: an entry of theirs was changed, taken out or put in, or the seal was; and
+ *  the entries that no seal will ever cover, because their numbers were not given by the database. */
 export async function checkJournal(sql: Sql | Tx): Promise<{ subject: string; found: string }[]> {
   return sql<{ subject: string; found: string }>`
     with seal as (
@@ -71,12 +73,17 @@ export async function checkJournal(sql: Sql | Tx): Promise<{ subject: string; fo
              count(*) as entries, string_agg(entry_text(t), E'\\n' order by t.number) as text
       from transfer as t where t.number <= (select max(last_entry) from journal) group by 1
     )
-    select 'seal ' || seal.number as subject,
+    (select 'seal ' || seal.number as subject,
            format('its entries %s to %s are not those that were sealed: %s then, %s now', first_entry, last_entry,
                   seal.entries, coalesce(body.entries, 0)) as found
     from seal left join body using (place) left join operator_action as a on a.number = seal.actions
     where seal.number <> place or first_entry <> last_before + 1 or seal.entries <> coalesce(body.entries, 0)
        or seal.sha256 <> journal_sum(row(seal.number, first_entry, last_entry, seal.entries, actions, sealed_at, '')::journal,
                                      previous, a.sha256, body.text)
-    order by seal.number limit 1000`
+    order by seal.number limit 1000)
+    union all
+    (select 'entry ' || id, format('the database never gave it the number %s', number)
+    from transfer, (select case when is_called then last_value else 0 end as given from transfer_number_seq) as numbers
+    where number < 1 or number > given
+    order by number limit 1000)`
 }

@@ -1,0 +1,71 @@
+// What of the books is about operators: each change has its record, no record was altered, and what is in force is what was
+// recorded last.
+
+import type { Tx } from '../lib/sql.ts'
+import type { Finding } from './chain_books.ts'
+
+const FINDINGS_MAX = 1_000
+
+/** Everything about records that does not hold. */
+export const unrecorded = async (tx: Tx): Promise<Finding[]> => [
+  ...(await withoutRecord(tx)),
+  ...(await notAsRecorded(tx)),
+]
+
+/** Records that are not what was written, and changes that have none. */
+function withoutRecord(tx: Tx): Promise<Finding[]> {
+  return tx<Finding>`
+    select 'record ' || number as subject, 'it is not the one that was written' as found
+    from (select a.*, lag(sha256, 1, '') over (order by number) as previous, row_number() over (order by number) as place
+          from operator_action as a) as r
+    where number <> place
+       or sha256 <> operator_action_sum(previous, row(number, made_at, made_by, reason, action, subject, before, after, sha256)::operator_action)
+    union all
+    select 'price:' || resource, format('the row since %s has no record', since) from price
+    where changed_by <> 'shipped' and not exists (
+      select 1 from operator_action as a where a.subject = 'price:' || resource and a.made_at = since)
+    union all
+    select 'fee:' || name, format('the row since %s has no record', since) from fee
+    where changed_by <> 'shipped' and not exists (
+      select 1 from operator_action as a where a.subject = 'fee:' || name and a.made_at = since)
+    union all
+    select 'fee:aml_' || type, format('the row since %s has no record', since) from aml_price
+    where changed_by <> 'shipped' and not exists (
+      select 1 from operator_action as a where a.subject = 'fee:aml_' || type and a.made_at = since)
+    union all
+    select 'plan:' || key, format('the version since %s has no record', since) from plan
+    where changed_by <> 'shipped' and not exists (
+      select 1 from operator_action as a where a.subject = 'plan:' || key and a.made_at = since)
+    order by 1 limit ${FINDINGS_MAX}`
+}
+
+/** What is in force and is not what the last record about it says. What was shipped has no record. */
+function notAsRecorded(tx: Tx): Promise<Finding[]> {
+  return tx<Finding>`
+    with last as (
+      select distinct on (subject) subject, after from operator_action order by subject, number desc
+    ), fees as (
+      select name, price_sun from fee where until is null
+      union all select 'aml_' || type, price_sun from aml_price where until is null
+    ), tiers as (
+      select resource, jsonb_object_agg(min_amount || '-' || max_amount, price_sun::numeric) as prices
+      from price where until is null group by resource
+    ), switched as (
+      select name, on_sale from service union all select 'aml_' || type, on_sale from aml_service
+    ), found as (
+      select last.subject from last left join tiers on last.subject = 'price:' || resource
+      where starts_with(last.subject, 'price:') and coalesce(prices, '{}') <> coalesce((
+        select jsonb_object_agg(key, (value::numeric * 1000000)::bigint) from jsonb_each_text(last.after)), '{}')
+      union all
+      select last.subject from last left join fees on last.subject = 'fee:' || name
+      where starts_with(last.subject, 'fee:') and price_sun is distinct from (last.after ->> 'price_trx')::numeric * 1000000
+      union all
+      select 'service:' || name from switched left join last on last.subject = 'service:' || name
+      where on_sale <> coalesce((last.after ->> 'on_sale')::boolean, true)
+      union all
+      select last.subject from last left join plan on last.subject = 'plan:' || key and until is null
+      where starts_with(last.subject, 'plan:')
+        and ((plan.id is null) <> (last.after is null) or not coalesce(to_jsonb(plan) @> last.after, true))
+    )
+    select subject, 'it is not what was recorded last' as found from found order by 1 limit ${FINDINGS_MAX}`
+}
