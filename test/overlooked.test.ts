@@ -5,7 +5,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { captureAll, customerAccount, holdAll, lockAccounts, REVENUE } from '../src/ledger/ledger.ts'
-import { makeWorld, type World } from './world.ts'
+import { reclaimStep } from '../src/market/delegations.ts'
+import { makeWorld, type Transaction, type World } from './world.ts'
 
 const made_at = new Date('2026-10-08T15:26:32Z')
 
@@ -160,4 +161,74 @@ test('a fee that is given back does not count against the daily cap', async (t) 
     params: { address: nina.address, amount: 65_000, duration: 1 },
   })
   assert.equal(code, 6)
+})
+
+test('an order for one of our own pool wallets is delivered by another', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const orders: Transaction[] = []
+  for (const { address } of world.wallets.pool) orders.push(await anna.buyEnergy(address, 65_000))
+  await world.settle()
+  for (const { id } of orders) assert.equal((await anna.check(id)).status, 'success')
+  assert.deepEqual(await world.attempts('delegate'), ['included', 'included'])
+})
+
+test('running subscriptions stay supplied while nothing is on sale', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const bob = world.person('bob', 1)
+  const params = { address: bob.address, duration: 0, transactions_limit: 0, activate_address: false }
+  await anna.get('/v1/subscription/start', { subscription_id: 'unlimited_energy', params })
+  await world.settle()
+  await world.settle()
+  await world.sql`update service set on_sale = false`
+  await world.advance(3_500)
+  await world.settle()
+  await world.advance(400)
+  await world.settle()
+  await world.solidify()
+  await world.settle()
+  assert.ok((await world.energyLimit(bob.address)) >= 65_000)
+  const { code } = await anna.call('/v1/transaction/new', {
+    service: 'energy',
+    params: { address: bob.address, amount: 65_000, duration: 1 },
+  })
+  assert.equal(code, 35)
+})
+
+test('what a wallet has delegated that is no longer configured keeps nothing else waiting', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [750_000, 10_000_000] })
+  const anna = await world.customer({ trx: 1_000 })
+  const bob = world.person('bob', 1)
+  // The smaller wallet comes first, and a run takes up no more than 200.
+  for (const length of [200, 1]) {
+    await Promise.all(Array.from({ length }, () => anna.buyEnergy(bob.address, 32_000)))
+    await world.settle()
+  }
+  await anna.buyEnergy(bob.address, 3_000_000)
+  await world.settle()
+  const [small, big] = world.wallets.pool.map(({ address }) => address)
+  const live = () =>
+    world.sql<{ wallet: string; count: bigint }>`
+      select wallet, count(*) from delegation where state = 'active' group by wallet order by 2 desc`
+  assert.deepEqual(
+    (await live()).map(({ wallet, count }) => [wallet, count]),
+    [
+      [small, 201n],
+      [big, 1n],
+    ],
+  )
+  world.mine(20)
+  world.scene.wait(3_700)
+  const follow = world.app.steps.find(({ name }) => name === 'follow')
+  world.mine(20)
+  while (await follow?.run());
+  const clock = { now: () => world.now }
+  const left = reclaimStep({ sql: world.sql, clock, new_id: world.app.new_id, permissions: new Map([[big!, 0]]) })
+  assert.equal(await left.run(), true)
+  assert.deepEqual(
+    (await live()).map(({ wallet }) => wallet),
+    [small],
+  )
+  await world.settle()
 })

@@ -206,6 +206,28 @@ test('what the signer refuses is left for later, and its neighbours are signed',
   await world.sql`delete from attempt where id = ${refused}`
 })
 
+test('what the signer refuses is given up also while a node is silent that another verdict waits for', async (t) => {
+  const { world, id } = await withWish(t)
+  await step(world, 'sign').run()
+  const needs = { clock: { now: () => world.now }, new_id: world.app.new_id }
+  const theft = contract('TransferContract', {
+    ...{ owner_address: person('pool-0').hex, to_address: person('thief').hex, amount: 5n },
+  })
+  const refused = await world.sql.begin(async (tx) => enqueueAttempt(tx, needs, { subject: 'theft', contract: theft }))
+  await assert.rejects(step(world, 'sign').run(), /no key here/)
+  // The first is late and not judged yet; the other waits for its signature for more than five minutes.
+  world.mine(130)
+  while (await step(world, 'follow').run());
+  const silent = tronNode({
+    nodes: [{ url: 'http://devchain' }],
+    transport: () => Promise.reject(new Error('ECONNREFUSED')),
+  })
+  const judge = judgeStep({ sql: world.sql, clock: { now: () => world.now }, node: silent })
+  await assert.rejects(judge.run(), Outage)
+  assert.equal((await look(world, refused)).state, 'dead')
+  assert.equal((await look(world, id)).state, 'signed')
+})
+
 test('nothing is signed on a chain that was not heard of for half a minute', async (t) => {
   const { world, id } = await withWish(t)
   world.wait(31)

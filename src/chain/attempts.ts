@@ -165,6 +165,8 @@ export function judgeStep({ sql, clock, node }: Omit<Needs, 'sign'>): Step {
     rest_ms: 3_000,
     wakes: ['settle', 'activated', 'reclaimed'],
     async run() {
+      // First, because what follows fails while one of the nodes is silent.
+      const given_up = await giveUpUnsigned(sql, clock)
       const late = await sql<Late>`
         select attempt.id, tx_id, solid_number from attempt, chain
         where state in ('signed', 'sent') and send_at <= ${clock.now()}
@@ -177,7 +179,7 @@ export function judgeStep({ sql, clock, node }: Omit<Needs, 'sign'>): Step {
       await sql`update attempt set send_at = ${later(clock, RESEND_MS)} where id = any(${undecided})`
       const moved = await sql`
         update attempt set state = 'dead' where id = any(${dead}) and state in ('signed', 'sent') returning id`
-      return (await giveUpUnsigned(sql, clock)) || moved.length > 0
+      return given_up || moved.length > 0
     },
   }
 }

@@ -80,6 +80,8 @@ export function delegateParts(tx: Tx, needs: Needs, planned: readonly Planned[])
 /** active -> reclaiming, when a solid block says that the hour is over. */
 export function reclaimStep(needs: Needs): Step {
   const { sql } = needs
+  // What a wallet has delegated that is no longer configured waits for it, and keeps nothing else waiting.
+  const wallets = [...needs.permissions.keys()]
   return {
     name: 'reclaim',
     rest_ms: 3_000,
@@ -88,6 +90,7 @@ export function reclaimStep(needs: Needs): Step {
       const due = await sql<{ id: string }>`
         select d.id from delegation as d join attempt as a on a.id = d.attempt_id
         where d.state = 'active' and a.state = 'solid' and d.expires_at <= ${await solidTime(sql)}
+          and d.wallet = any(${wallets})
         order by d.expires_at limit ${AT_ONCE}`
       return allOrEach(
         due.map((row) => row.id),

@@ -90,7 +90,9 @@ function planOrder(
   for (const [resource, { rooms, ratio }] of pools) {
     const amount = missing(order, resource)
     if (amount === 0) continue
-    const parts = choose(amount, rooms, ratio)
+    // The chain refuses a delegation to the wallet itself.
+    const others = rooms.filter((room) => room.wallet !== order.address)
+    const parts = choose(amount, others, ratio)
     if (!parts) return undefined
     planned.push(...parts.map((part) => ({ order_id: order.id, receiver: order.address, resource, part })))
   }

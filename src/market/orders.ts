@@ -204,7 +204,9 @@ function judge(asked: Asked, situation: Situation, new_id: NewId): Placed | Faul
   const { service, energy, bandwidth, receiver, prices } = asked
   const deliverable =
     (situation.room.get('energy') ?? 0) >= energy && (situation.room.get('bandwidth') ?? 0) >= bandwidth
-  if (!prices.on_sale.has(service) || receiver === 'unknown' || !situation.chain_answers || !deliverable) {
+  // What the house places was sold before: a recharge has a switch of its own, and a subscription runs on.
+  const on_sale = asked.house !== undefined || prices.on_sale.has(service)
+  if (!on_sale || receiver === 'unknown' || !situation.chain_answers || !deliverable) {
     return ServiceUnavailable()
   }
   const free_sun = situation.free_sun.get(asked.customer_id)

@@ -89,6 +89,10 @@ test('whatever the pool says it can sell, it can deliver', () => {
   )
 })
 
+test('a wallet that lost its stake takes nothing from what the others can sell', () => {
+  assert.equal(sellable(-5_000_000_000_000n, MAINNET), 0)
+})
+
 test('one wallet that has just enough goes before a fuller one, and before any split', () => {
   const stakes = (...trx: bigint[]) =>
     trx.map((one, i): Room => ({ wallet: `w${i}`, room_sun: one * 1_000_000n, carries: 1_000n }))

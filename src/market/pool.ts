@@ -50,6 +50,8 @@ export function stakeFor(amount: number, ratio: Ratio): bigint {
 /** What can surely be sold of a wallet's room, in units: the inverse of stakeFor(), rounded down, in as many delegations
  *  as it takes. */
 export function sellable(room_sun: bigint, ratio: Ratio): number {
+  // A wallet that lost its stake owes more than it has, and takes nothing from what the others can sell.
+  if (room_sun <= 0n) return 0
   const full = room_sun / DELEGATION_MAX_SUN
   const rest_sun = room_sun % DELEGATION_MAX_SUN
   return Number(full) * sellableAtOnce(DELEGATION_MAX_SUN, ratio) + sellableAtOnce(rest_sun, ratio)
