@@ -2,6 +2,21 @@
 
 import { Outage } from '../lib/fault.ts'
 
+/** Far above a full block of the network. */
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024
+
+/** The body as text. Throws when it is larger than any answer can be. */
+export async function readText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length
+    if (length > ANSWER_BYTES_MAX) throw new Error(`the answer has more than ${ANSWER_BYTES_MAX} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
 /** Parses JSON and keeps 64-bit integers whole: those beyond 2^53 come back as bigint. */
 export function parseNodeJson(text: string, where: string): unknown {
   try {

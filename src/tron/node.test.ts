@@ -83,6 +83,39 @@ test('headers of a node go to that node alone', async () => {
   assert.deepEqual(seen, [{ 'TRON-PRO-API-KEY': 'secret' }, {}])
 })
 
+test('a node that leaves a broadcast unanswered has a second for the next ones, while another answers', async () => {
+  let hangs = true
+  let alone = false
+  const limits: number[] = []
+  const node = tronNode({
+    nodes: [{ url: 'http://a' }, { url: 'http://b' }],
+    transport: async ({ url, timeout_ms }) => {
+      if (!url.startsWith('http://b')) {
+        if (alone) throw new Error('ECONNREFUSED')
+        return { status: 200, body: '{"result":true}' }
+      }
+      limits.push(timeout_ms)
+      if (hangs) throw new Error('timeout')
+      return { status: 200, body: '{"result":true}' }
+    },
+  })
+  for (let i = 0; i < 2; i++) {
+    const answers = await node.broadcast(Uint8Array.of(1))
+    assert.deepEqual(
+      answers.map(({ accepted }) => accepted),
+      [true, false],
+    )
+  }
+  hangs = false
+  for (let i = 0; i < 2; i++) await node.broadcast(Uint8Array.of(1))
+  assert.deepEqual(limits, [5_000, 1_000, 1_000, 5_000])
+  hangs = true
+  await node.broadcast(Uint8Array.of(1))
+  alone = true
+  for (let i = 0; i < 2; i++) await node.broadcast(Uint8Array.of(1))
+  assert.deepEqual(limits.slice(-3), [5_000, 1_000, 5_000], 'when none answers there is nothing to hurry for')
+})
+
 test('a broadcast goes to every node with the same bytes, and each has its answer', async () => {
   const sent: unknown[] = []
   const noting =

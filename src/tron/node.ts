@@ -6,7 +6,7 @@
 
 import { Outage } from '../lib/fault.ts'
 import { type Address, addressFromHex, isAddress } from './address.ts'
-import { fieldsOf, hex, integer, listOf, parseNodeJson, signed, text } from './answers.ts'
+import { fieldsOf, hex, integer, listOf, parseNodeJson, readText, signed, text } from './answers.ts'
 
 export type Resource = 'energy' | 'bandwidth'
 
@@ -105,16 +105,18 @@ export type NodeOptions = {
 }
 
 const BLOCKS_MAX = 100
+/** What a node that left a broadcast unanswered has for the next, while another answers. */
+const SILENT_MS = 1_000
 
 export function tronNode(options: NodeOptions): Node {
   const { nodes, transport, timeout_ms = 5_000 } = options
   if (nodes.length === 0) throw new TypeError('at least one node is needed')
 
   type One = (typeof nodes)[number]
-  async function ask(node: One, path: string, body: object): Promise<unknown> {
+  async function ask(node: One, path: string, body: object, limit_ms = timeout_ms): Promise<unknown> {
     const side = path.startsWith('/walletsolidity/') ? (node.solid_url ?? node.url) : node.url
     const url = side.replace(/\/+$/, '') + path
-    const request = { url, body: JSON.stringify(body), headers: node.headers ?? {}, timeout_ms }
+    const request = { url, body: JSON.stringify(body), headers: node.headers ?? {}, timeout_ms: limit_ms }
     const answer = await transport(request).catch((cause: unknown) => {
       throw new Outage(`node ${side} does not answer ${path}`, { cause })
     })
@@ -162,14 +164,18 @@ export function tronNode(options: NodeOptions): Node {
     return block.transactions.length === 0 ? [] : receiptsAt(block.number, side, (found) => inOrder(block, found))
   }
 
+  const silent = new Set<One>()
   async function broadcastTo(node: One, transaction: string): Promise<BroadcastAnswer> {
+    const limit_ms = silent.has(node) && silent.size < nodes.length ? Math.min(SILENT_MS, timeout_ms) : timeout_ms
     try {
-      const answer = fieldsOf(await ask(node, '/wallet/broadcasthex', { transaction }), 'broadcasthex')
+      const answer = fieldsOf(await ask(node, '/wallet/broadcasthex', { transaction }, limit_ms), 'broadcasthex')
+      silent.delete(node)
       const code = typeof answer.code === 'string' ? answer.code : 'SUCCESS'
       const said = typeof answer.message === 'string' && answer.message !== '' ? `${code}: ${answer.message}` : code
       return { accepted: answer.result === true, said: said.slice(0, 500) }
     } catch (thrown) {
       if (!(thrown instanceof Outage)) throw thrown
+      silent.add(node)
       return { accepted: false, said: `no answer: ${thrown.message}`.slice(0, 500) }
     }
   }
@@ -433,18 +439,4 @@ export const httpTransport: Transport = async ({ url, body, headers, timeout_ms 
     signal: AbortSignal.timeout(timeout_ms),
   })
   return { status: response.status, body: await readText(response) }
-}
-
-/** Far above a full block of the network. */
-const ANSWER_BYTES_MAX = 64 * 1024 * 1024
-
-async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length
-    if (length > ANSWER_BYTES_MAX) throw new Error(`the answer has more than ${ANSWER_BYTES_MAX} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
