@@ -68,6 +68,19 @@ export function signed(value: unknown, where: string): number | bigint {
   throw odd(where, 'an integer')
 }
 
+/** The number of a TRC-10 asset, as text: its bytes are digits, which a node prints in hexadecimal. */
+export function assetOf(value: unknown, where: string): string {
+  const given = text(value, where)
+  const digits = Buffer.from(given, 'hex').toString()
+  return /^\d+$/.test(digits) ? digits : given.slice(0, 64)
+}
+
+/** A message as a node prints it: plain, or in hexadecimal, depending on the node and on `visible`. */
+export function plain(message: string): string {
+  const is_hex = /^(?:[0-9a-f]{2})+$/.test(message)
+  return is_hex ? Buffer.from(message, 'hex').toString() : message
+}
+
 function odd(where: string, wanted: string): Outage {
   return new Outage(`${where}: the node's answer is not ${wanted}`)
 }

@@ -57,6 +57,34 @@ test('reads go to the first node that gives a sensible answer', async () => {
   }
 })
 
+test('a node whose head stands still is left for one that is ahead, and for no other', async () => {
+  const at = (number: number) => ({
+    ...block({ blockID: number.toString(16).padStart(16, '0') + 'a'.repeat(48) }, { number }),
+  })
+  let ahead = 10
+  let standing = 10
+  const { node, asked } = scripted({ one: () => at(standing), two: () => at(ahead), three: SILENT })
+  const heads = async (times: number) => {
+    let last = 0
+    for (let i = 0; i < times; i++) last = (await node.head()).number
+    return last
+  }
+  assert.equal(await heads(250), 10)
+  asked.length = 0
+  await node.solidHead()
+  assert.deepEqual(asked, ['one/walletsolidity/getblock'], 'a chain that stands still is no reason to leave')
+  // Whoever says that it is ahead is not believed while the first goes on.
+  ahead = 1_000_000
+  for (let i = 0; i < 300; i++) {
+    standing += 1
+    assert.equal(await heads(1), standing)
+  }
+  assert.equal(await heads(101), 1_000_000)
+  asked.length = 0
+  await node.solidHead()
+  assert.deepEqual(asked, ['two/walletsolidity/getblock'])
+})
+
 test('the last failure is thrown when no node answers sensibly', async () => {
   const { node } = scripted({ one: SILENT, two: () => ({ Error: 'the second one' }) })
   await assert.rejects(node.head(), /the second one/)

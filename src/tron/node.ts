@@ -1,12 +1,13 @@
 // The client of a TRON node's HTTP API. A real node serves two sides, `/wallet` (head, with pending transactions) and
 // `/walletsolidity` (irreversible), on two ports; a provider or the devchain serves both under one address.
 //
-// Reads go to the first node that answers. Broadcasts go to all of them. Whatever a node answers is checked here; what
-// does not fit is an Outage, like no answer at all: nothing further in has to ask again whether an id is an id.
+// Reads go to the first node that answers, and on to one that is ahead when its head stands still. Broadcasts go to all
+// of them. Whatever a node answers is checked here; what does not fit is an Outage, like no answer at all: nothing
+// further in has to ask again whether an id is an id.
 
 import { Outage } from '../lib/fault.ts'
 import { type Address, addressFromHex, isAddress } from './address.ts'
-import { fieldsOf, hex, integer, listOf, parseNodeJson, readText, signed, text } from './answers.ts'
+import { assetOf, fieldsOf, hex, integer, listOf, parseNodeJson, plain, readText, signed, text } from './answers.ts'
 
 export type Resource = 'energy' | 'bandwidth'
 
@@ -107,6 +108,8 @@ export type NodeOptions = {
 const BLOCKS_MAX = 100
 /** What a node that left a broadcast unanswered has for the next, while another answers. */
 const SILENT_MS = 1_000
+/** How often in a row the same head is taken for the newest: the follower asks four times a second. */
+const STANDING_MAX = 100
 
 export function tronNode(options: NodeOptions): Node {
   const { nodes, transport, timeout_ms = 5_000 } = options
@@ -126,15 +129,16 @@ export function tronNode(options: NodeOptions): Node {
     if (refusal !== undefined) throw new Outage(`node ${side} answers ${path} with ${String(refusal)}`)
     return value
   }
-  /** The node that answered last: one that hangs costs its time limit once, and not for every read. */
+  /** The node that is asked first: one that hangs costs its time limit once, and not for every read. */
   let preferred = 0
   /** The first node that gives a sensible answer gives the answer. */
   async function read<T>(path: string, body: object, parse: (answer: unknown) => T): Promise<T> {
+    const first = preferred
     let last: unknown
-    for (const i of [...nodes.keys()].map((i) => (preferred + i) % nodes.length)) {
+    for (const i of [...nodes.keys()].map((i) => (first + i) % nodes.length)) {
       try {
         const value = parse(await ask(nodes[i]!, path, body))
-        preferred = i
+        if (i !== first) preferred = i
         return value
       } catch (thrown) {
         if (!(thrown instanceof Outage)) throw thrown
@@ -142,6 +146,20 @@ export function tronNode(options: NodeOptions): Node {
       }
     }
     throw last
+  }
+
+  const askHead = async (node: One) => headOf(await ask(node, '/wallet/getblock', { detail: false }), 'getblock')
+  let standing = { number: -1, times: 0 }
+  /** The head. One that stands still is what a node has that lost its peers: then whoever is furthest is asked first. */
+  async function head(): Promise<BlockHead> {
+    const found = await read('/wallet/getblock', { detail: false }, (answer) => headOf(answer, 'getblock'))
+    standing = { number: found.number, times: found.number === standing.number ? standing.times + 1 : 0 }
+    if (nodes.length === 1 || standing.times < STANDING_MAX) return found
+    standing.times = 0
+    const heads = await Promise.all(nodes.map((node) => askHead(node).catch(() => found)))
+    const furthest = heads.reduce((best, one, i) => (one.number > heads[best]!.number ? i : best), preferred)
+    preferred = furthest
+    return heads[furthest]!
   }
 
   function blocks(first: number, last: number, side: Side): Promise<Block[]> {
@@ -198,7 +216,7 @@ export function tronNode(options: NodeOptions): Node {
   }
 
   return {
-    head: () => read('/wallet/getblock', { detail: false }, (answer) => headOf(answer, 'getblock')),
+    head,
     solidHead: () => read('/walletsolidity/getblock', { detail: false }, (answer) => headOf(answer, 'getblock')),
     blocks,
     receipts,
@@ -375,19 +393,6 @@ function constantCallOf(answer: unknown): ConstantCall {
     result: text(result ?? '', where),
     said: plain(message).slice(0, 200),
   }
-}
-
-/** The number of a TRC-10 asset, as text: its bytes are digits, which a node prints in hexadecimal. */
-function assetOf(value: unknown, where: string): string {
-  const given = text(value, where)
-  const digits = Buffer.from(given, 'hex').toString()
-  return /^\d+$/.test(digits) ? digits : given.slice(0, 64)
-}
-
-/** A message as a node prints it: plain, or in hexadecimal, depending on the node and on `visible`. */
-function plain(message: string): string {
-  const is_hex = /^(?:[0-9a-f]{2})+$/.test(message)
-  return is_hex ? Buffer.from(message, 'hex').toString() : message
 }
 
 function permissionOf(given: unknown): AccountState['permissions'][number] {
