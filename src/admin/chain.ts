@@ -131,14 +131,19 @@ export async function poolWallets(sql: Sql) {
 const FORECAST_MINUTES = 5
 
 /** What is free now, and what will be at the end of each five minutes of the coming hour, in units, if nothing more is
- *  sold: what is out comes back when its hour is over on the chain. */
+ *  sold: what is out comes back when its hour is over on the chain. Whole, if nothing of it was used (`free`); what was used
+ *  comes back with the stake as usage of ours, and recovers over a day (`free_if_used`: if all was, and as late as can be). */
 export async function poolForecast(sql: Sql) {
-  return sql<{ resource: string; minutes: number; free: bigint }>`
-    select p.resource, minutes, room - reserved + coalesce((
-        select sum(d.amount) from delegation as d
-        where d.resource = p.resource and d.state in ('active', 'reclaiming')
-          and d.expires_at <= head_time + minutes * interval '1 minute'), 0)::bigint as free
-    from pool as p, chain, generate_series(0, 60, ${FORECAST_MINUTES}::integer) as minutes
+  return sql<{ resource: string; minutes: number; free: bigint; free_if_used: bigint }>`
+    select p.resource, minutes, (room - reserved + back.whole)::bigint as free,
+           floor(room - reserved + back.recovered)::bigint as free_if_used
+    from pool as p, chain, generate_series(0, 60, ${FORECAST_MINUTES}::integer) as minutes,
+      lateral (select head_time + minutes * interval '1 minute' as at) as later,
+      lateral (
+        select coalesce(sum(d.amount), 0) as whole,
+               coalesce(sum(d.amount * least(1, extract(epoch from later.at - d.expires_at) / 86400)), 0) as recovered
+        from delegation as d
+        where d.resource = p.resource and d.state in ('active', 'reclaiming') and d.expires_at <= later.at) as back
     order by p.resource desc, minutes`
 }
 
@@ -168,6 +173,8 @@ export const chainCommands = [
   command({
     words: 'pool forecast',
     summary: 'what will be free in the coming hour, as what is delegated comes back',
+    details:
+      '`free` is so if nothing of it was used, `free_if_used` if all was: on the chain, what was used recovers over a day after it has come back.',
     run: async ({ sql }) => ({ value: await poolForecast(sql) }),
   }),
   command({
