@@ -64,7 +64,7 @@ async function prepare(folder: string, url: string, node_url: string): Promise<S
   const { sql, app } = serving
   // Only placing is measured: no steps run, so what they would keep up to date is set once.
   await app.steps.find((step) => step.name === 'follow')!.run()
-  await sql`update chain set behind = 0, seen_at = now() + interval '1 day'`
+  await sql`update chain set behind = 0, seen_at = now() + interval '1 day', head_seen_at = now() + interval '1 day'`
   await sql`update pool set room = 1000000000000000, total_limit = 1, total_weight = 1`
   const keys: Task['keys'] = []
   const needs = { ...app, clock: systemClock, random: systemRandom }
@@ -215,7 +215,7 @@ select id, posted_sun - held_sun as free_sun from account
   where id = any(array(select distinct 'customer:' || customer_id from ${chosen})) and not may_go_negative
   order by id for update;
 select o.* from orders as o join ${chosen} on o.customer_id = chosen.customer_id and o.external_id = chosen.id;
-select head_number, head_id, head_time, solid_number, seen_at from chain;
+select head_number, head_id, head_time, solid_number, behind, seen_at, head_seen_at from chain;
 select resource, room - reserved as free from pool order by resource for update;
 insert into orders (id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate, activation_id,
                     to_delegate, amount_sun, fee_sun, due_at, created_at)

@@ -264,6 +264,7 @@ create table chain (
   solid_number bigint not null,
   behind integer default 0 not null,
   seen_at timestamptz not null,
+  head_seen_at timestamptz default now() not null,
   constraint chain_pkey primary key (one),
   constraint chain_has_one_row check (one),
   constraint chain_solid_not_above_head check (solid_number <= head_number)

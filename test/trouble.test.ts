@@ -131,6 +131,23 @@ test('a chain that was not heard of for half a minute sells nothing, though the 
   await anna.buy({ service: 'energy', params })
 })
 
+test('a chain that stands still for a minute sells nothing, though the node answers, and the next block ends that', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10 })
+  const params = { address: bob.address, amount: 65_000, duration: 1 }
+  world.wait(50)
+  await world.drain()
+  await anna.buy({ service: 'energy', params })
+  world.wait(11)
+  await world.drain()
+  assert.equal((await anna.call('/v1/transaction/new', { service: 'energy', params })).code, 35)
+  assert.equal(await anna.balance(), 7.07)
+  world.mine()
+  await world.drain()
+  await anna.buy({ service: 'energy', params })
+})
+
 test('an order that was accepted before the node went down is delivered once when it is back', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)

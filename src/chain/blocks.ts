@@ -82,7 +82,8 @@ export async function follow(needs: Needs): Promise<boolean> {
     void tx`
       update chain set head_number = ${head_number}, head_id = ${last?.id ?? before.head_id},
         head_time = ${last?.time ?? before.head_time}, solid_number = greatest(solid_number, ${solid_number}::bigint),
-        behind = ${Math.max(0, head.number - head_number)}, seen_at = ${clock.now()}`
+        behind = ${Math.max(0, head.number - head_number)}, seen_at = ${clock.now()},
+        head_seen_at = ${last ? clock.now() : before.head_seen_at}`
     if (solid_number > before.solid_number) settleAttempts(tx, solid_number)
     return portion.length > 0 || solid_number > before.solid_number
   })
@@ -96,8 +97,9 @@ async function begin(needs: Needs, solid: BlockHead, head: BlockHead): Promise<b
   const first = contentsOf(needs.tokens, block, await node.receipts(block, 'solid'))
   await sql.begin(async (tx) => {
     const made = await tx`
-      insert into chain (head_number, head_id, head_time, solid_number, behind, seen_at)
-      values (${first.number}, ${first.id}, ${first.time}, ${first.number}, ${head.number - first.number}, ${clock.now()})
+      insert into chain (head_number, head_id, head_time, solid_number, behind, seen_at, head_seen_at)
+      values (${first.number}, ${first.id}, ${first.time}, ${first.number}, ${head.number - first.number}, ${clock.now()},
+              ${clock.now()})
       on conflict (one) do nothing returning 1`
     if (made.length > 0) store(tx, first)
   })

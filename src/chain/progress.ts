@@ -3,7 +3,8 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 
-/** Times are those of the blocks; `seen_at`, when a node last answered, is by our own clock. */
+/** Times are those of the blocks. By our own clock are `seen_at`, when a node last answered, and `head_seen_at`, when the
+ *  newest block came. */
 export type ChainState = {
   head_number: number
   head_id: string
@@ -12,10 +13,13 @@ export type ChainState = {
   /** Blocks that the node had beyond ours when it last answered. */
   behind: number
   seen_at: Date
+  head_seen_at: Date
 }
 
 /** A node that was not heard of for this long says nothing about now. */
 const STALE_MS = 30_000
+/** Nor does one that stands still: twenty blocks are due in this time. */
+const STILL_MS = 60_000
 /** Further behind than this, what we have followed says nothing about now either. */
 const BEHIND_MAX = 5
 
@@ -24,12 +28,13 @@ export async function chainState(sql: Sql | Tx): Promise<ChainState | undefined>
   const [row] = await sql<
     Record<'head_number' | 'solid_number', bigint> & Omit<ChainState, 'head_number' | 'solid_number'>
   >`
-    select head_number, head_id, head_time, solid_number, behind, seen_at from chain`
+    select head_number, head_id, head_time, solid_number, behind, seen_at, head_seen_at from chain`
   if (!row) return undefined
   return { ...row, head_number: Number(row.head_number), solid_number: Number(row.solid_number) }
 }
 
 /** Whether nothing may be sold or signed on the strength of it. */
-export function isStale(chain: ChainState, clock: Clock): boolean {
-  return chain.behind > BEHIND_MAX || clock.now().getTime() - chain.seen_at.getTime() > STALE_MS
+export function isStale({ behind, seen_at, head_seen_at }: ChainState, clock: Clock): boolean {
+  const now_ms = clock.now().getTime()
+  return behind > BEHIND_MAX || now_ms - seen_at.getTime() > STALE_MS || now_ms - head_seen_at.getTime() > STILL_MS
 }
