@@ -4,10 +4,10 @@
 //
 //   npm run torture -- fuzz [--requests-per-endpoint N] [--seed S] [--only PATH] [--json]
 
-import assert from 'node:assert/strict'
-import { parseArgs } from 'node:util'
 import type { Endpoint } from '../src/http/endpoint.ts'
 import { signature } from '../src/http/signature.ts'
+import { Misuse } from '../src/lib/fault.ts'
+import { readArguments } from './arguments.ts'
 import { createDatabase, dropDatabase } from './database.ts'
 import { bodyFor, type Draw, drawer, type Right } from './fuzz_bodies.ts'
 import { checkStrictly } from './strict.ts'
@@ -207,20 +207,15 @@ function rightFor(world: World): { [name: string]: string[] } {
 
 /** The command. Whether nothing was found. */
 export async function run(args: string[]): Promise<boolean> {
-  const { values } = parseArgs({
-    args,
-    options: {
-      'requests-per-endpoint': { type: 'string', default: '200000' },
-      seed: { type: 'string', default: '1' },
-      only: { type: 'string' },
-      json: { type: 'boolean', default: false },
-    },
+  const { numbers, texts, json } = readArguments(args, {
+    numbers: { 'requests-per-endpoint': 200_000 },
+    texts: ['seed', 'only'],
   })
-  const requests_per_endpoint = Number(values['requests-per-endpoint'])
-  assert.ok(Number.isInteger(requests_per_endpoint) && requests_per_endpoint > 0, 'a number of requests')
-  const report = await fuzz({ requests_per_endpoint, seed: values.seed, only: values.only })
+  const { seed = '1', only } = texts
+  const report = await fuzz({ requests_per_endpoint: numbers['requests-per-endpoint'], seed, only })
+  if (report.requests === 0) throw new Misuse(`No endpoint has ${JSON.stringify(only)} in its path.`)
   const { codes, findings, ...summary } = report
-  const lines = values.json
+  const lines = json
     ? [JSON.stringify(report)]
     : [
         JSON.stringify(summary),

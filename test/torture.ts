@@ -1,105 +1,125 @@
 // `npm run torture`: the long tests.
 //
-//   sim      [--runs N] [--seed S] [--json] [--trace LINES] [--lanes N]    runs of the simulator, N seeds at a time
-//   mutants  [--runs N] [--only TEXT]                          every known mistake must be found within N seeds
-//   kill     [--cycles N] [--seed S] [--json]                  SIGKILL of every role under load
+//   sim      [--runs N] [--seed N] [--lanes N] [--trace LINES] [--json]    runs of the simulator, N seeds at a time
+//   mutants  [--runs N] [--seed N] [--only TEXT] [--json]      every known mistake must be found within N seeds
+//   kill     [--cycles N] [--seed TEXT] [--json]               SIGKILL of every role under load
 //   twins    [--twins N] [--rounds N] [--json]                 one external_id, many calls at once, two processes
 //   faults   [NAME ...] [--json]                               real faults: crash points, a full disk, lying nodes, ...
-//   fuzz     [--requests-per-endpoint N] [--seed S] [--json]   signed requests, from nearly right to nonsense
+//   fuzz     [--requests-per-endpoint N] [--seed TEXT] [--only PATH] [--json]    signed requests, to nonsense
+//
+// Exit code 0: nothing was found; 1: something was; 2: asked wrongly; 130: interrupted.
 
 import { spawn } from 'node:child_process'
-import { parseArgs } from 'node:util'
+import { atEnd, endWhenInterrupted, isInterrupted, leaveWith } from '../bench/ending.ts'
+import { Misuse } from '../src/lib/fault.ts'
+import { readArguments } from './arguments.ts'
 import { infect, MUTANTS, type Mutant, staleEdits } from './simulator/mutants.ts'
 
-/** Commands that are files of their own. */
-const OTHERS: Record<string, () => Promise<{ run(args: string[]): Promise<boolean> }>> = {
-  fuzz: () => import('./fuzz.ts'),
-  kill: () => import('./torture/kill.ts'),
-  twins: () => import('./torture/twins.ts'),
-  faults: () => import('./torture/faults.ts'),
+type Command = (args: string[]) => Promise<boolean>
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  sim,
+  mutants,
+  kill: async (args) => (await import('./torture/kill.ts')).run(args),
+  twins: async (args) => (await import('./torture/twins.ts')).run(args),
+  faults: async (args) => (await import('./torture/faults.ts')).run(args),
+  fuzz: async (args) => (await import('./fuzz.ts')).run(args),
 }
-
-const other = OTHERS[process.argv[2] ?? '']
-if (other) process.exit((await (await other()).run(process.argv.slice(3))) ? 0 : 1)
-
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    runs: { type: 'string' },
-    seed: { type: 'string' },
-    trace: { type: 'string' },
-    only: { type: 'string' },
-    mutant: { type: 'string' },
-    lanes: { type: 'string' },
-    json: { type: 'boolean' },
-  },
-})
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
-/** Runs seeds until `runs` are done; a mutant's until one fails. */
-async function simulate(mutant: Mutant | undefined): Promise<boolean> {
+/** Runs seeds until `runs` are done; with --mutant, which puts that mistake into the service, until one fails. */
+async function sim(args: string[]): Promise<boolean> {
+  const { numbers, texts, json } = readArguments(args, {
+    numbers: { runs: 100, seed: 1, lanes: 2, trace: 40 },
+    texts: ['mutant'],
+  })
+  const mutant = texts.mutant === undefined ? undefined : MUTANTS.find(({ name }) => name === texts.mutant)
+  if (mutant) infect(mutant)
+  else if (texts.mutant !== undefined) throw new Misuse(`There is no mutant ${JSON.stringify(texts.mutant)}.`)
   const { runSeeds } = await import('./simulator/lanes.ts')
-  const runs = Number(values.runs ?? 100)
-  const seeds = Array.from({ length: runs }, (_, i) => String(Number(values.seed ?? 1) + i))
+  const seeds = Array.from({ length: numbers.runs }, (_, i) => String(numbers.seed + i))
   const counts: Record<string, number> = {}
   const started_at = performance.now()
   let done = 0
   let failed = 0
-  await runSeeds({ seeds, lanes: mutant ? 1 : Number(values.lanes ?? 2), sql: mutant?.sql }, (verdict) => {
-    const { seed, findings, trace } = verdict
+  await runSeeds({ seeds, lanes: mutant ? 1 : numbers.lanes, sql: mutant?.sql }, ({ seed, findings, trace }) => {
     done += 1
     for (const [what, count] of Object.entries(trace.counts)) counts[what] = (counts[what] ?? 0) + count
+    if (process.stderr.isTTY && !mutant) process.stderr.write(`\r\x1b[K${done} of ${numbers.runs} runs `)
     if (findings.length === 0) return 'go on'
     failed += 1
-    if (values.json) say(JSON.stringify({ seed, findings, digest: trace.digest }))
-    else
-      say(
-        `seed ${seed} ${trace.digest}\n${trace.last(Number(values.trace ?? 40))}\n${findings.slice(0, 8).join('\n')}\n`,
-      )
+    if (json) say(JSON.stringify({ seed, findings, digest: trace.digest }))
+    else say(`seed ${seed} ${trace.digest}\n${trace.last(numbers.trace)}\n${findings.slice(0, 8).join('\n')}\n`)
     return mutant ? 'stop' : 'go on'
   })
+  if (process.stderr.isTTY && !mutant) process.stderr.write('\r\x1b[K')
   const ms = performance.now() - started_at
   const per_run = { ms_per_run: Math.round(ms / done), runs_per_minute: Math.round((done / ms) * 60_000) }
   const summary = { runs: done, failed, ...per_run }
-  say(values.json ? JSON.stringify({ ...summary, counts }) : `${JSON.stringify(summary)}\n${JSON.stringify(counts)}`)
+  say(json ? JSON.stringify({ ...summary, counts }) : `${JSON.stringify(summary)}\n${JSON.stringify(counts)}`)
   return failed === 0
 }
 
 /** Runs each mutant in a process of its own. */
-async function hunt(): Promise<boolean> {
-  let survivors = 0
-  for (const mutant of MUTANTS.filter(({ name }) => name.includes(values.only ?? ''))) {
-    const stale = await staleEdits(mutant)
-    const args = [import.meta.filename, 'sim', '--mutant', mutant.name, '--json', '--runs', values.runs ?? '200']
-    const output = stale.length > 0 ? stale.join('; ') : await run([...args, '--seed', values.seed ?? '1'])
-    const [first = ''] = output.split('\n')
-    const killed = first.startsWith('{"seed"')
-    if (!killed) survivors += 1
-    const { seed, findings } = killed ? (JSON.parse(first) as { seed: string; findings: string[] }) : {}
-    say(
-      killed
-        ? `killed by seed ${seed}: ${mutant.name}\n    ${findings?.[0]?.split('\n')[0]}`
-        : `ALIVE: ${mutant.name}\n    ${first.slice(0, 300)}`,
-    )
+async function mutants(args: string[]): Promise<boolean> {
+  const { numbers, texts, json } = readArguments(args, { numbers: { runs: 200, seed: 1 }, texts: ['only'] })
+  const chosen = MUTANTS.filter(({ name }) => name.includes(texts.only ?? ''))
+  if (chosen.length === 0) throw new Misuse(`There is no mutant with ${JSON.stringify(texts.only)} in its name.`)
+  const alive: string[] = []
+  for (const mutant of chosen) {
+    const { killed_by, said } = await hunt(mutant, numbers)
+    if (killed_by === undefined) alive.push(mutant.name)
+    if (json) continue
+    say(`${killed_by === undefined ? 'ALIVE' : `killed by seed ${killed_by}`}: ${mutant.name}\n    ${said}`)
   }
-  return survivors === 0
+  if (json) say(JSON.stringify({ mutants: chosen.length, killed: chosen.length - alive.length, alive }))
+  return alive.length === 0
 }
 
-function run(args: string[]): Promise<string> {
+/** Seeds until one finds the mutant; `said` is what it found, or why there is no such seed. */
+async function hunt(mutant: Mutant, { runs, seed }: { runs: number; seed: number }) {
+  const stale = await staleEdits(mutant)
+  if (stale.length > 0) return { killed_by: undefined, said: stale.join('; ') }
+  const range = ['--runs', String(runs), '--seed', String(seed)]
+  const output = await outputOf([import.meta.filename, 'sim', '--mutant', mutant.name, '--json', ...range])
+  const [first = ''] = output.split('\n')
+  if (!first.startsWith('{"seed"')) return { killed_by: undefined, said: first.slice(0, 300) }
+  const { seed: killed_by, findings } = JSON.parse(first) as { seed: string; findings: string[] }
+  return { killed_by, said: findings[0]?.split('\n')[0] ?? '' }
+}
+
+async function outputOf(args: string[]): Promise<string> {
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const end = atEnd(() => child.kill())
   let output = ''
-  child.stdout.on('data', (chunk: Buffer) => {
-    output += chunk.toString('utf8')
-  })
-  child.stderr.on('data', (chunk: Buffer) => {
-    output += chunk.toString('utf8')
-  })
-  return new Promise((resolve) => child.once('close', () => resolve(output)))
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString('utf8')
+    })
+  }
+  await new Promise((resolve) => child.once('close', resolve))
+  await end()
+  return output
 }
 
-const [command = 'sim'] = positionals
-const infected = MUTANTS.find(({ name }) => name === values.mutant)
-if (infected) infect(infected)
-const passed = command === 'mutants' ? await hunt() : await simulate(infected)
-process.exit(passed ? 0 : 1)
+function refuse(complaint: string): void {
+  process.stderr.write(
+    `${complaint}\nnpm run torture -- ${Object.keys(COMMANDS).join('|')} [options], see test/torture.ts\n`,
+  )
+  leaveWith(2)
+}
+
+const [name = '', ...args] = process.argv.slice(2)
+const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+endWhenInterrupted()
+if (!command) refuse(name === '' ? 'Which test?' : `There is no test ${JSON.stringify(name)}.`)
+else {
+  await command(args).then(
+    (passed) => leaveWith(passed ? 0 : 1),
+    (thrown: unknown) => {
+      if (thrown instanceof Misuse) refuse(thrown.message)
+      else if (!isInterrupted()) throw thrown
+    },
+  )
+}

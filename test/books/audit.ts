@@ -6,13 +6,14 @@ import { at, type Branch, type Post, readBranch } from './branch.ts'
 import { checksAreCounted, checksArePaidOnce } from './checks.ts'
 import { customersHaveTheRest } from './customers.ts'
 import { History } from './history.ts'
+import { readJournal, sealsHold } from './journal.ts'
 import { AT_REST, depositsAreKnown, fundsAreThere, type Place } from './rest.ts'
 import { type Rows, readRows } from './rows.ts'
 import { ALWAYS as ALWAYS_OF_ORDERS, type Books } from './rules.ts'
 import { ALWAYS_OF_SUBSCRIPTIONS, laterUsesAreCounted } from './subscriptions.ts'
 
 /** Rules that hold at every moment. */
-const ALWAYS = [
+export const ALWAYS: readonly ((books: Books) => string[])[] = [
   ...ALWAYS_OF_ORDERS,
   ...ALWAYS_OF_SUBSCRIPTIONS,
   checksArePaidOnce,
@@ -58,6 +59,7 @@ export class Auditor {
     const books = await this.read()
     const findings = [...this.see(books), ...[...ALWAYS, ...AT_REST].flatMap((rule) => rule(books))]
     findings.push(...laterUsesAreCounted(books, this.history.active_at))
+    findings.push(...sealsHold(await readJournal(this.client)))
     return [...findings, ...depositsAreKnown(books, place), ...fundsAreThere(books, place)]
   }
 
@@ -78,7 +80,8 @@ export class Auditor {
     return this.history.see(rows, branch.blocks.at(-1)?.number ?? 0)
   }
 
-  private async read(): Promise<Books> {
+  /** What the rules are about, as it is now. */
+  async read(): Promise<Books> {
     const rows = await readRows(this.client)
     this.rows = rows
     this.branch = await readBranch(this.post, this.from_block, this.branch)

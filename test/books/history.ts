@@ -7,7 +7,7 @@ import { isEnded, supplyOrdersOf } from './subscriptions.ts'
 /** Where a thing can come from each state, by any number of arrows. */
 type Ways = Readonly<Record<string, readonly string[]>>
 
-const KINDS = ['orders', 'subscriptions', 'checks'] as const
+const KINDS = ['orders', 'subscriptions', 'checks', 'attempts'] as const
 const WAYS: Readonly<Record<(typeof KINDS)[number], Ways>> = {
   orders: { new: ['pending', 'success', 'failed'], pending: ['success', 'failed'] },
   subscriptions: {
@@ -15,11 +15,20 @@ const WAYS: Readonly<Record<(typeof KINDS)[number], Ways>> = {
     pending: ['active', 'stopped', 'expired', 'error'],
     active: ['stopped', 'expired'],
   },
+  // A fork takes a block back; what is solid or dead stays so.
+  attempts: {
+    new: ['signed', 'sent', 'included', 'solid', 'dead'],
+    signed: ['sent', 'included', 'solid', 'dead'],
+    sent: ['included', 'solid', 'dead'],
+    included: ['sent', 'solid', 'dead'],
+  },
   checks: { pending: ['processing', 'completed', 'failed'], processing: ['completed', 'failed'] },
 }
 
 export class History {
   private readonly states = new Map<string, string>()
+  /** The transaction that an attempt was first seen to be. */
+  private readonly tx_ids = new Map<string, string>()
   /** How many supplies a subscription had when it was first seen to have ended. */
   private readonly supplies_at_end = new Map<string, number>()
   /** The head of the chain when a subscription was first seen to be active. */
@@ -30,6 +39,12 @@ export class History {
     const findings = KINDS.flatMap((kind) =>
       rows[kind].flatMap(({ id, state }) => this.seeState(`${kind} ${id}`, state, WAYS[kind])),
     )
+    for (const { id, tx_id } of rows.attempts) {
+      if (tx_id === null) continue
+      const before = this.tx_ids.get(id) ?? tx_id
+      this.tx_ids.set(id, before)
+      if (before !== tx_id) findings.push(`C5 attempt ${id} was signed as ${before}, and again as ${tx_id}`)
+    }
     for (const subscription of rows.subscriptions) {
       const { id, state } = subscription
       if (state === 'active' && !this.active_at.has(id)) this.active_at.set(id, head_number)

@@ -16,10 +16,30 @@ export type Books = {
 /** Whom the orders that supply subscriptions belong to. */
 export const HOUSE = 'subscriptions'
 const HOUR_MS = 3_600_000
+/** What the network takes for a refund. */
+const REFUND_FEE_SUN = 300_000n
 const sumOf = (numbers: readonly bigint[]) => numbers.reduce((sum, one) => sum + one, 0n)
 const isOpen = ({ state }: Order) => state === 'new' || state === 'pending'
 
-/** C1, C2, C3: what an account has is what its transfers say, and never less than nothing. */
+/** C1: each entry takes from one account what it gives to another, and both exist; what a hold set aside was taken or given
+ *  back between its own accounts. */
+export function entriesHaveTwoSides({ rows }: Books): string[] {
+  const accounts = new Set(rows.accounts.map(({ id }) => id))
+  const holds = new Map(rows.transfers.filter(({ kind }) => kind === 'hold').map((one) => [one.id, one]))
+  return rows.transfers.flatMap(({ id, kind, debit, credit, amount_sun, hold_id }) => {
+    const findings: string[] = []
+    if (!accounts.has(debit) || !accounts.has(credit) || debit === credit || amount_sun <= 0n) {
+      findings.push(`C1 ${id} moves ${amount_sun} from ${debit} to ${credit}`)
+    }
+    const ends = kind === 'capture' || kind === 'release'
+    const hold = holds.get(hold_id ?? '')
+    const fits = hold?.debit === debit && hold.credit === credit && amount_sun <= hold.amount_sun
+    if (ends ? !fits : hold_id !== null) findings.push(`C1 ${id} is a ${kind} of the hold ${hold_id}`)
+    return findings
+  })
+}
+
+/** C2, C3: what an account has is what its transfers say, and never less than nothing. */
 export function accountsAddUp({ rows }: Books): string[] {
   const posted = new Map<string, bigint>()
   const held = new Map<string, bigint>()
@@ -36,7 +56,6 @@ export function accountsAddUp({ rows }: Books): string[] {
     if (hold) add(held, hold.debit, -hold.amount_sun)
   }
   const findings: string[] = []
-  if (sumOf([...posted.values()]) !== 0n) findings.push('C1 the entries do not add up to 0')
   for (const { id, may_go_negative, posted_sun, held_sun } of rows.accounts) {
     if (may_go_negative) continue
     const [is, holds] = [posted.get(id) ?? 0n, held.get(id) ?? 0n]
@@ -170,7 +189,7 @@ export function rechargesEndOnce({ rows, branch }: Books): string[] {
     if (refunds.length > 1) findings.push(`deposit ${tx_id} went back ${refunds.length} times`)
     if (sent.length > 0 && order && order.state !== 'failed') findings.push(`deposit ${tx_id} is sold and sent back`)
     for (const { to, sun } of refunds) {
-      const fits = to === from_address && amount_sun !== null && sun > 0n && sun <= amount_sun
+      const fits = to === from_address && amount_sun !== null && sun === amount_sun - REFUND_FEE_SUN
       if (!fits) findings.push(`deposit ${tx_id} of ${amount_sun} from ${from_address} went back as ${sun} to ${to}`)
     }
     if (order && (order.address !== from_address || order.external_id !== `deposit:${tx_id}`)) {
@@ -315,6 +334,7 @@ export function activationsArePaidOnce({ rows, branch }: Books): string[] {
 
 /** Rules of orders, deposits and the chain that hold at every moment. */
 export const ALWAYS: readonly ((books: Books) => string[])[] = [
+  entriesHaveTwoSides,
   accountsAddUp,
   holdsAreOrders,
   reservesAreNeeded,

@@ -7,7 +7,9 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
+import { atEnd } from '../../bench/ending.ts'
+import { Misuse } from '../../src/lib/fault.ts'
+import { readArguments } from '../arguments.ts'
 import { crashPoints, serverCrashPoints } from './crash_points.ts'
 import { type Manner, NodeFront, Relay } from './relays.ts'
 import { Shoppers } from './shoppers.ts'
@@ -38,10 +40,7 @@ async function underLoad(options: StandOptions, deed: Deed, people = 4): Promise
     shoppers.begin(people, 100)
     stand.keepMining(BLOCK_MS)
     const note = await deed(stand, shoppers)
-    await shoppers.end()
-    const at_rest = await stand.lookAtRest()
-    const lost = await shoppers.lostAtRest()
-    const findings = [...at_rest, ...shoppers.contradictions, ...(lost > 0 ? [`${lost} orders are lost`] : [])]
+    const findings = await shoppers.findingsAtRest()
     return { note: `${note}; ${shoppers.accepted.size} orders, ${shoppers.unanswered} asked again`, findings }
   } finally {
     await stand.close()
@@ -87,6 +86,7 @@ async function withDatabaseProxy(
 async function restartedServer() {
   const restarts = 4
   const folder = await mkdtemp(join(tmpdir(), 'penstock-torture-pg-'))
+  const end = atEnd(() => rm(folder, { recursive: true, force: true }))
   try {
     return await withDatabaseProxy(
       async (_, stand) => {
@@ -102,7 +102,7 @@ async function restartedServer() {
       { postgres_folder: folder },
     )
   } finally {
-    await rm(folder, { recursive: true, force: true })
+    await end()
   }
 }
 
@@ -151,6 +151,10 @@ async function fullDisk(): Promise<{ note: string; findings: string[] }> {
   if (!(await done('mount', '-t', 'tmpfs', '-o', 'size=400m,mode=0777', 'tmpfs', folder))) {
     throw new Error('the small disk could not be mounted')
   }
+  const end = atEnd(async () => {
+    await done('umount', '-l', folder)
+    await rm(folder, { recursive: true, force: true })
+  })
   try {
     return await underLoad({ postgres_folder: `${folder}/pg` }, async (stand) => {
       await delay(1_000)
@@ -179,8 +183,7 @@ async function fullDisk(): Promise<{ note: string; findings: string[] }> {
       return `full for 4 s, ${refused}${restarted ? ', the server had ended and was started again' : ''}`
     })
   } finally {
-    await done('umount', '-l', folder)
-    await rm(folder, { recursive: true, force: true })
+    await end()
   }
 }
 
@@ -234,24 +237,23 @@ export const SCENARIOS: Record<string, Scenario> = {
 }
 
 export async function run(args: string[]): Promise<boolean> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: { json: { type: 'boolean' } },
-  })
+  const { words, json } = readArguments(args, { words: true })
+  const names = Object.keys(SCENARIOS)
+  const unknown = words.find((part) => !names.some((name) => name.includes(part)))
+  if (unknown !== undefined) throw new Misuse(`There is no ${JSON.stringify(unknown)} among ${names.join(', ')}.`)
   const wanted = Object.entries(SCENARIOS).filter(
-    ([name]) => positionals.length === 0 || positionals.some((part) => name.includes(part)),
+    ([name]) => words.length === 0 || words.some((part) => name.includes(part)),
   )
   const outcomes: Outcome[] = []
   for (const [scenario, { unable, run }] of wanted) {
     const outcome = await outcomeOf(scenario, await unable?.(), run)
     outcomes.push(outcome)
-    if (values.json) continue
+    if (json) continue
     say(`${outcome.state.padEnd(7)} ${scenario}: ${outcome.note}`)
     for (const finding of outcome.findings.slice(0, 8)) say(`        ${finding}`)
   }
-  if (values.json) say(JSON.stringify({ scenarios: outcomes }))
-  return outcomes.length > 0 && outcomes.every(({ state }) => state !== 'failed')
+  if (json) say(JSON.stringify({ scenarios: outcomes }))
+  return outcomes.every(({ state }) => state !== 'failed')
 }
 
 async function outcomeOf(scenario: string, unable: string | undefined, run: Scenario['run']): Promise<Outcome> {

@@ -8,6 +8,10 @@ import type { Access, Stand } from './stand.ts'
 
 export type Reply = { code: number; result?: { id?: string; status?: string } }
 
+/** The pool has no room, or the chain does not answer: the only refusal that a right purchase may get. */
+const NOT_NOW = 35
+const SOLD_MS_MAX = 60_000
+
 /** What the customers were told: order ids by customer and external id. */
 export class Shoppers {
   readonly accepted = new Map<string, { customer_id: string; external_id: string; id: string }>()
@@ -33,8 +37,19 @@ export class Shoppers {
     this.people = Array.from({ length: people }, (_, i) => this.shop(i, pause_ms))
   }
 
-  /** Everybody ends, each when the purchase under way is answered. */
-  async end(): Promise<void> {
+  /** Everybody ends, each when the purchase under way is answered; not before something was sold once more. A service that
+   *  sells nothing any more loses nothing either, and that must not pass. Blocks have to be made meanwhile. */
+  async endWhenSoldTo(): Promise<void> {
+    const before = this.accepted.size
+    for (let waited_ms = 0; this.accepted.size === before; waited_ms += 50) {
+      if (waited_ms > SOLD_MS_MAX) {
+        this.contradictions.push(`nothing is sold any more: ${JSON.stringify(this.refused)}`)
+        break
+      }
+      // What was sold has filled the pool: let the hours be over.
+      if (waited_ms === SOLD_MS_MAX / 2) this.stand.passAnHour()
+      await delay(50)
+    }
     this.shopping = false
     await Promise.all(this.people)
     this.people = []
@@ -69,6 +84,7 @@ export class Shoppers {
       this.unanswered += 1
       await delay(20)
     }
+    this.contradictions.push(`${external_id} was never answered`)
   }
 
   private call(url: string, customer: Access) {
@@ -81,6 +97,7 @@ export class Shoppers {
   private told({ customer_id }: Access, external_id: string, { code, result }: Reply): void {
     if (code !== 0) {
       this.refused[code] = (this.refused[code] ?? 0) + 1
+      if (code !== NOT_NOW) this.contradictions.push(`${external_id} was refused with ${code}`)
       if (this.accepted.has(external_id)) this.contradictions.push(`${external_id} was sold, and refused with ${code}`)
       return
     }
@@ -88,6 +105,14 @@ export class Shoppers {
     const before = this.accepted.get(external_id)
     if (before && before.id !== id) this.contradictions.push(`${external_id} is ${before.id} and ${id}`)
     this.accepted.set(external_id, { customer_id, external_id, id })
+  }
+
+  /** All is well again: what is wrong when something was sold once more, everybody has ended and everything is at rest. */
+  async findingsAtRest(): Promise<string[]> {
+    await this.endWhenSoldTo()
+    const at_rest = await this.stand.lookAtRest()
+    const lost = await this.lostAtRest()
+    return [...at_rest, ...this.contradictions, ...(lost > 0 ? [`${lost} orders are lost`] : [])]
   }
 
   /** How many orders that were accepted since the last time are not there. */

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { atEnd } from '../../bench/ending.ts'
 import type { Devchain } from '../../devchain/devchain.ts'
 import { type Served, startDevchain } from '../../devchain/serve.ts'
 import { createCustomer } from '../../src/customers/customers.ts'
@@ -87,6 +88,8 @@ export class Stand {
   private mining = true
   private miner: Promise<void> = Promise.resolve()
   private first_block = 0
+  /** Ends all of it, once; an interrupted run does it too. */
+  readonly close = atEnd(() => this.end())
 
   static async open(options: StandOptions = {}): Promise<Stand> {
     const folder = await mkdtemp(join(tmpdir(), 'penstock-torture-'))
@@ -94,7 +97,10 @@ export class Stand {
     const postgres = await startPostgres(place === undefined ? { throw_away: true } : { folder: place })
     const chain = await startDevchain({ block_time_seconds: 0, genesis_time_ms: Date.now() })
     const stand = new Stand(options, { folder, postgres, chain })
-    await stand.prepare()
+    await stand.prepare().catch(async (thrown: unknown) => {
+      await stand.close()
+      throw thrown
+    })
     return stand
   }
 
@@ -196,6 +202,11 @@ export class Stand {
     await transact({ node: this.node, now: systemClock.now }, payer, paying(payer, to, sun))
   }
 
+  /** Every hour that is bought is over with the next block. */
+  passAnHour(): void {
+    this.chain.chain.mine(this.chain.chain.chain.head_time_ms + 3_600_000)
+  }
+
   mine(blocks = 1): void {
     for (let made = 0; made < blocks; made++) this.chain.chain.mine()
   }
@@ -280,14 +291,14 @@ export class Stand {
       const [hours] = await this.sql`select 1 from delegation where state not in ('ended', 'failed') limit 1`
       const [unread] = await this.sql`select 1 from cursor, chain where cursor.number < solid_number - 1 limit 1`
       if (!open && !hours && !unread) return this.audit((auditor) => auditor.lookAtRest(place))
-      if (!open && hours) this.chain.chain.mine(this.chain.chain.chain.head_time_ms + 3_600_000)
+      if (!open && hours) this.passAnHour()
       this.mine(3)
       await delay(300)
     }
     return ['it does not come to rest', ...(await this.audit((auditor) => auditor.lookAtRest(place)))]
   }
 
-  async close(): Promise<void> {
+  private async end(): Promise<void> {
     await this.stopMining()
     await Promise.all([...this.members].map((member) => member.kill('SIGKILL')))
     await this.auditing?.client.end().catch(() => {})

@@ -1,8 +1,8 @@
 // `npm run torture -- twins`: a thousand calls at once with one external_id, over HTTP, at two API processes. One order
 // may come of them, charged once, and all must be answered alike.
 
-import { parseArgs } from 'node:util'
 import { signedCall } from '../../bench/load.ts'
+import { readArguments } from '../arguments.ts'
 import { Stand } from './stand.ts'
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
@@ -13,12 +13,8 @@ type Reply = { code: number; result?: Record<string, unknown> }
 const told = ({ code, result = {} }: Reply) => JSON.stringify([code, result.id, result.amount, result.external_id])
 
 export async function run(args: string[]): Promise<boolean> {
-  const { values } = parseArgs({
-    args,
-    options: { twins: { type: 'string' }, rounds: { type: 'string' }, json: { type: 'boolean' } },
-  })
-  const twins = Number(values.twins ?? 1_000)
-  const rounds = Number(values.rounds ?? 3)
+  const { numbers, json } = readArguments(args, { numbers: { twins: 1_000, rounds: 3 } })
+  const { twins, rounds } = numbers
   const stand = await Stand.open()
   const result = { twins, rounds, orders: 0, charges: 0, answers: 0, failed: 0, findings: [] as string[] }
   try {
@@ -41,7 +37,7 @@ export async function run(args: string[]): Promise<boolean> {
   } finally {
     await stand.close()
   }
-  say(JSON.stringify(result, null, values.json ? 0 : 2))
+  say(JSON.stringify(result, null, json ? 0 : 2))
   const once = [result.orders, result.charges, result.answers].every((count) => count === rounds)
   return once && result.failed === 0 && result.findings.length === 0
 }
