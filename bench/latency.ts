@@ -11,6 +11,7 @@ import { startDevchain } from '../devchain/serve.ts'
 import { readConfig } from '../src/config.ts'
 import { silentLog } from '../src/lib/log.ts'
 import { type Local, startLocal } from '../src/local.ts'
+import { atEnd } from './ending.ts'
 
 const WARM_UP = 10
 const ORDERS = 100
@@ -18,6 +19,7 @@ const PAUSE_MS_MAX = 200
 
 export async function run({ json }: { json: boolean }): Promise<void> {
   const data_dir = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
+  const remove = atEnd(() => rm(data_dir, { recursive: true, force: true }))
   const devchain = await startDevchain({ genesis_time_ms: Date.now() - 180_000 })
   const arrivals: number[] = []
   const answer = devchain.chain.request.bind(devchain.chain)
@@ -46,7 +48,7 @@ export async function run({ json }: { json: boolean }): Promise<void> {
   } finally {
     await local.close()
     await devchain.close()
-    await rm(data_dir, { recursive: true, force: true })
+    await remove()
   }
 }
 

@@ -22,6 +22,7 @@ import { startPostgres } from '../src/lib/postgres.ts'
 import { deriveSandbox, devchainControl, prepareChain, sandboxPhrase } from '../src/sandbox.ts'
 import { type Serving, serve } from '../src/serve.ts'
 import { httpTransport, tronNode } from '../src/tron/node.ts'
+import { atEnd } from './ending.ts'
 import type { Seen, Task } from './order_load.ts'
 
 const CUSTOMERS = 500
@@ -34,6 +35,7 @@ type Setting = { serving: Serving; url: string; folder: string; address: string;
 
 export async function run({ json }: { json: boolean }): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
+  const remove = atEnd(() => rm(folder, { recursive: true, force: true }))
   const postgres = await startPostgres({ throw_away: true, settings: { shared_buffers: '512MB', max_wal_size: '8GB' } })
   const devchain = await startDevchain({ genesis_time_ms: Date.now() - 180_000, block_time_seconds: 0 })
   const setting = await prepare(folder, postgres.url, devchain.url)
@@ -45,7 +47,7 @@ export async function run({ json }: { json: boolean }): Promise<void> {
     await setting.serving.close()
     await devchain.close()
     await postgres.stop()
-    await rm(folder, { recursive: true, force: true })
+    await remove()
   }
 }
 

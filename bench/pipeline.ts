@@ -10,6 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { readConfig } from '../src/config.ts'
 import { silentLog } from '../src/lib/log.ts'
 import { type Local, startLocal } from '../src/local.ts'
+import { atEnd } from './ending.ts'
 import { signedCall } from './load.ts'
 
 const ORDERS = 5_000
@@ -18,6 +19,7 @@ const POOL_WALLETS = 20
 
 export async function run({ json }: { json: boolean }): Promise<void> {
   const data_dir = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
+  const remove = atEnd(() => rm(data_dir, { recursive: true, force: true }))
   const chain = await startChain()
   const { help: _, ...config } = readConfig(['--port', '0', '--data-dir', data_dir, '--node-url', chain.url], {
     PENSTOCK_REQUESTS_PER_SECOND: '0',
@@ -30,14 +32,15 @@ export async function run({ json }: { json: boolean }): Promise<void> {
     report(json, placing_ms, blocks, await stages(local))
   } finally {
     await local.close()
-    chain.stop()
-    await rm(data_dir, { recursive: true, force: true })
+    await chain.stop()
+    await remove()
   }
 }
 
-async function startChain(): Promise<{ url: string; stop(): void }> {
+async function startChain(): Promise<{ url: string; stop(): Promise<void> }> {
   const file = join(import.meta.dirname, '../devchain/cli.ts')
   const child = spawn(process.execPath, [file, '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const stop = atEnd(() => child.kill())
   const url = await new Promise<string>((resolve, reject) => {
     let text = ''
     child.stdout.on('data', (chunk: Buffer) => {
@@ -47,7 +50,7 @@ async function startChain(): Promise<{ url: string; stop(): void }> {
     })
     child.on('exit', () => reject(new Error(`the devchain ended: ${text}`)))
   })
-  return { url, stop: () => child.kill() }
+  return { url, stop }
 }
 
 /** Money for all of it. */
@@ -88,9 +91,16 @@ async function untilDelivered({ sql }: Local, json: boolean): Promise<InBlock[]>
     if (open!.open === 0n) break
     await delay(500)
   }
+  const [lost] = await sql<{ failed: bigint }>`select count(*) as failed from orders where state <> 'success'`
+  if (lost!.failed > 0n) throw new Error(`${lost!.failed} orders were not delivered`)
+  // A block between the first and the last that has none of them counts too.
   return sql<InBlock>`
-    select block_number as number, count(*)::int as delegations from attempt
-    where subject like 'delegate:%' and block_number is not null group by block_number order by block_number`
+    with given as (
+      select block_number from attempt where subject like 'delegate:%' and block_number is not null
+    )
+    select number, (select count(*)::int from given where block_number = number) as delegations
+    from generate_series((select min(block_number) from given), (select max(block_number) from given)) as number
+    order by number`
 }
 
 /** Where the time of an order goes, in the middle of the run. */

@@ -3,6 +3,7 @@
 
 import { readdirSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { endWhenInterrupted } from './ending.ts'
 
 export type Bench = {
   /** Numbers that may be given, with their defaults. */
@@ -11,7 +12,7 @@ export type Bench = {
 }
 
 /** What several benchmarks, or one, are made of. */
-const PARTS = new Set(['run.ts', 'load.ts', 'order_load.ts', 'mainnet_blocks.ts', 'mainnet_node.ts'])
+const PARTS = new Set(['run.ts', 'ending.ts', 'load.ts', 'order_load.ts', 'mainnet_blocks.ts', 'mainnet_node.ts'])
 
 const names = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith('.ts') && !PARTS.has(file))
@@ -20,7 +21,7 @@ const names = readdirSync(import.meta.dirname)
 const [name, ...flags] = process.argv.slice(2)
 
 function refuse(complaint: string): void {
-  process.stderr.write(`${complaint}npm run bench -- ${names.join('|')} [--json]\n`)
+  process.stderr.write(`${complaint}\nnpm run bench -- ${names.join('|')} [--json]\n`)
   process.exitCode = 2
 }
 
@@ -34,16 +35,20 @@ function read({ OPTIONS = {} }: Bench): { json: boolean; numbers: Record<string,
     const { json, ...given } = values as Record<string, string | boolean>
     const numbers = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, Number(value)]))
     const wrong = Object.entries(numbers).find(([, value]) => !Number.isInteger(value) || value < 1)
-    return wrong ? `--${wrong[0]} takes a whole number from 1. ` : { json: json === true, numbers }
+    return wrong ? `--${wrong[0]} takes a whole number from 1.` : { json: json === true, numbers }
   } catch (thrown) {
-    return `${(thrown as Error).message.split(/\.\s/)[0]}. `
+    return `${(thrown as Error).message.split(/\.\s/)[0]}.`
   }
 }
 
-if (name === undefined || !names.includes(name)) refuse('')
+if (name === undefined || !names.includes(name))
+  refuse(name === undefined ? 'Which benchmark?' : `There is no benchmark ${JSON.stringify(name)}.`)
 else {
   const bench = (await import(`./${name}.ts`)) as Bench
   const options = read(bench)
   if (typeof options === 'string') refuse(options)
-  else await bench.run(options)
+  else {
+    endWhenInterrupted()
+    await bench.run(options)
+  }
 }
