@@ -8,7 +8,7 @@ import { connect, type Sql } from '../lib/sql.ts'
 import { drain } from '../lib/step.ts'
 import { checkJournal } from './books.ts'
 import { sealStep } from './journal.ts'
-import { capture, customerAccount, holdAll, move, openAccount, REVENUE, WORLD } from './ledger.ts'
+import { captureAll, customerAccount, holdAll, move, openAccount, REVENUE, WORLD } from './ledger.ts'
 
 const made_at = new Date('2026-10-08T15:26:32.123Z')
 const clock = { now: () => made_at }
@@ -139,7 +139,7 @@ test('what is written stays also by right: the owner of the tables may not chang
   await sql.begin((tx) => openAccount(tx, ANNA))
   await deposit(sql, 'first')
   await sql.begin((tx) => holdAll(tx, [{ id: 'h', debit: ANNA, credit: REVENUE, amount_sun: 3n, made_at }]))
-  await sql.begin((tx) => capture(tx, 'h', made_at))
+  await sql.begin((tx) => captureAll(tx, [{ hold_id: 'h', amount_sun: 3n }], made_at))
   await seal(sql)
   assert.deepEqual(await sealed(sql), [{ entries: 3n, last_entry: 3n }])
   for (const change of [

@@ -1,4 +1,4 @@
-// The ledger: integer sun, double entry, append-only. holdAll() sets money aside, capture() takes it, release() gives it
+// The ledger: integer sun, double entry, append-only. holdAll() sets money aside, captureAll() takes it, release() gives it
 // back, move() does both at once. Everything happens in the caller's transaction: a customer is charged if and only if
 // what was bought is recorded too. Accounts are locked in the order of their ids, so two callers never deadlock here.
 
@@ -51,14 +51,9 @@ export function holdAll(tx: Tx, holds: readonly Transfer[]): Promise<unknown> {
     where account.id = asked.debit and not may_go_negative`
 }
 
-/** Takes held money. The caller has locked the debited account. Throws when there is no such hold. `amount_sun` may be less than was held: the rest is the customer's again. A hold is resolved once;
- *  resolving it a second time breaks `transfer_hold_resolved_once`. */
-export async function capture(tx: Tx, hold_id: string, made_at: Date, amount_sun?: bigint): Promise<void> {
-  await resolve(tx, { kind: 'capture', hold_id, made_at, amount_sun })
-}
-
-/** Takes held money of any number of holds, each with what is to be taken of it. The caller has locked the accounts, and
- *  need not wait: when one names no hold or takes more than it set aside, the transaction cannot commit. */
+/** Takes held money of any number of holds, each with what is to be taken of it: what is left of a hold is the customer's
+ *  again. The caller has locked the accounts, and need not wait: when one names no hold or takes more than it set aside, the
+ *  transaction cannot commit. A hold is resolved once: a second time breaks `transfer_hold_resolved_once`. */
 export function captureAll(
   tx: Tx,
   captures: readonly { hold_id: string; amount_sun: bigint }[],
@@ -86,28 +81,17 @@ export function captureAll(
     select must(count(*) = ${captures.length}, 'a capture names no hold, or takes more than it set aside') from captured`
 }
 
-/** Gives held money back. The caller has locked the debited account. Throws when there is no such hold. */
+/** Gives held money back. The caller has locked the debited account. Throws when there is no such hold; resolving one a
+ *  second time breaks `transfer_hold_resolved_once`. */
 export async function release(tx: Tx, hold_id: string, made_at: Date): Promise<void> {
-  await resolve(tx, { kind: 'release', hold_id, made_at, amount_sun: undefined })
-}
-
-async function resolve(
-  tx: Tx,
-  how: { kind: 'capture' | 'release'; hold_id: string; made_at: Date; amount_sun: bigint | undefined },
-): Promise<void> {
-  const { kind, hold_id, made_at } = how
-  const [hold] = await tx<{ debit: string; credit: string; amount_sun: bigint }>`
-    select debit, credit, amount_sun from transfer where id = ${hold_id} and kind = 'hold'`
-  if (!hold) throw new Error(`there is no hold ${hold_id}`)
-  const amount_sun = how.amount_sun ?? hold.amount_sun
-  if (amount_sun > hold.amount_sun) throw new Error(`more is captured than hold ${hold_id} set aside`)
-  await tx`
+  const [hold] = await tx<{ debit: string; amount_sun: bigint }>`
     insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
-    values (${`${hold_id}/${kind}`}, ${kind}, ${hold_id}, ${hold.debit}, ${hold.credit}, ${amount_sun}, ${made_at})`
-  const posted_sun = kind === 'capture' ? amount_sun : 0n
+    select id || '/release', 'release', id, debit, credit, amount_sun, ${made_at} from transfer
+    where id = ${hold_id} and kind = 'hold'
+    returning debit, amount_sun`
+  if (!hold) throw new Error(`there is no hold ${hold_id}`)
   await tx`
-    update account set held_sun = held_sun - ${hold.amount_sun}, posted_sun = posted_sun - ${posted_sun}
-    where id = ${hold.debit} and not may_go_negative`
+    update account set held_sun = held_sun - ${hold.amount_sun} where id = ${hold.debit} and not may_go_negative`
 }
 
 /** Moves money at once. Returns false, and changes nothing, when the very same transfer was made before; throws when its

@@ -8,7 +8,7 @@
 // be the matter is looked at order by order.
 
 import { addSpending } from '../customers/spending.ts'
-import { capture, captureAll, customerAccount, lockAccounts, release } from '../ledger/ledger.ts'
+import { captureAll, customerAccount, lockAccounts, release } from '../ledger/ledger.ts'
 import { type Clock, later } from '../lib/clock.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import { allOrEach, eachRow, type Step } from '../lib/step.ts'
@@ -219,7 +219,7 @@ async function succeed(tx: Tx, outcome: { order: Order; tx_id: string; refund_su
   await tx`
     update orders set state = 'success', tx_id = ${tx_id}, amount_sun = ${amount_sun}, fee_sun = fee_sun - ${refund_sun}
     where id = ${order.id}`
-  if (order.amount_sun > 0n) await capture(tx, holdOf(order.id), now, amount_sun)
+  if (order.amount_sun > 0n) await captureAll(tx, [{ hold_id: holdOf(order.id), amount_sun }], now)
   await giveBack(tx, order, refund_sun)
   return true
 }

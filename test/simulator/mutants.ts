@@ -40,7 +40,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a failed order is charged',
-    edits: [[settlement, 'await release(tx, holdOf(order.id), now)', 'await capture(tx, holdOf(order.id), now)']],
+    edits: [
+      [
+        settlement,
+        'await release(tx, holdOf(order.id), now)',
+        'await captureAll(tx, [{ hold_id: holdOf(order.id), amount_sun: order.amount_sun }], now)',
+      ],
+    ],
   },
   {
     name: 'the hour is fifty minutes',
