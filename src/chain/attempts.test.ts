@@ -9,7 +9,7 @@ import { brokenConstraint } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
 import { tronNode } from '../tron/node.ts'
 import { contract } from '../tron/transaction.ts'
-import { enqueueAttempt, judgeStep } from './attempts.ts'
+import { enqueueAttempt, includeAttempts, judgeStep, signStep } from './attempts.ts'
 
 type Row = {
   id: string
@@ -150,6 +150,8 @@ test('a node that is behind, or has it, or is silent, keeps it alive', async (t)
   }
   const agreeing = nodeWith(solid_number, false)
   assert.equal(await judge(agreeing, nodeWith(solid_number - 1, false)), false, 'one is behind')
+  const [postponed] = await world.sql`select 1 from attempt where id = ${id} and send_at > ${world.now}`
+  assert.ok(postponed, 'what cannot be decided lets others through')
   assert.equal(await judge(nodeWith(solid_number + 5, true), agreeing), false, 'one has it')
   await assert.rejects(
     judge(agreeing, () => ({ Error: 'no' })),
@@ -189,6 +191,66 @@ test('of two processes that sign it, one has signed it: what is sent is what is 
     world.scene.devchain.chain.pendingTransactions().map((one) => one.id),
     [tx_id],
   )
+})
+
+test('who signs too late has signed nothing: what was signed and sent meanwhile stays as it is', async (t) => {
+  const { world, id } = await withWish(t)
+  const sign = async () => {
+    await step(world, 'sign').run()
+    await step(world, 'send').run()
+    return { tx_id: 'f'.repeat(64), signature: '00'.repeat(65) }
+  }
+  await signStep({ sql: world.sql, clock: { now: () => world.now }, node: world.node, sign }).run()
+  const { state, tx_id } = await look(world, id)
+  assert.equal(state, 'sent')
+  assert.equal(tx_id, world.scene.devchain.chain.pendingTransactions()[0]?.id)
+})
+
+test('it is solid with its block, and not one block sooner', async (t) => {
+  const { world, id } = await withWish(t)
+  await world.drain()
+  world.mine()
+  await world.drain()
+  const { block_number } = await look(world, id)
+  const solid = () => BigInt(world.scene.devchain.solid.header.number)
+  for (let blocks = 0; (await look(world, id)).state !== 'solid'; blocks++) {
+    assert.ok(blocks < 30 && solid() < block_number!, 'it should be solid by now')
+    world.mine()
+    await world.drain()
+  }
+  assert.ok(solid() >= block_number!)
+})
+
+test('a transaction that a block has as failed is not included', async (t) => {
+  const { world, id } = await withWish(t)
+  await step(world, 'sign').run()
+  const { tx_id } = await look(world, id)
+  const { header } = world.scene.devchain.head
+  const head = { number: header.number + 1, id: '0', parent_id: '0', time: new Date(header.timestamp) }
+  const nothing = { transfers: [], asset_transfers: [] }
+  const { address: owner } = person('activation')
+  const failed = { tx_id: tx_id!, owner, contract_type: 'AccountCreateContract', succeeded: false, call: undefined }
+  await world.sql.begin(async (tx) => includeAttempts(tx, { ...head, ...nothing, transactions: [failed] }))
+  assert.equal((await look(world, id)).state, 'signed')
+})
+
+test('what waits for its signature is given up when that was refused for minutes, and never while no node answers', async (t) => {
+  const { world, id } = await withWish(t)
+  const needs = { clock: { now: () => world.now }, new_id: world.app.new_id }
+  const value = { owner_address: person('pool-0').hex, to_address: person('thief').hex, amount: 5n }
+  const theft = { subject: 'theft', contract: contract('TransferContract', value) }
+  const refused = await world.sql.begin(async (tx) => enqueueAttempt(tx, needs, theft))
+  await world.sql`update attempt set send_at = ${new Date(world.now.getTime() + 1_000)} where id = ${refused}`
+  world.wait(301)
+  await step(world, 'judge').run()
+  assert.equal((await look(world, refused)).state, 'new', 'nobody was asked')
+  await step(world, 'follow').run()
+  await step(world, 'judge').run()
+  assert.equal((await look(world, refused)).state, 'dead')
+  assert.equal((await look(world, id)).state, 'new', 'nobody has refused it')
+  await step(world, 'sign').run()
+  assert.equal((await look(world, id)).state, 'signed')
+  await world.sql`delete from attempt where id = ${refused}`
 })
 
 test('what the signer refuses is left for later, and its neighbours are signed', async (t) => {
