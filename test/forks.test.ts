@@ -44,6 +44,7 @@ test('a reorganisation that loses a delivered part: it is delivered again, at ou
   assert.equal(after.status, 'success')
   assert.equal(after.delegations.length, 1)
   assert.ok((await world.energyLimit(bob.address)) >= 65_000)
+  assert.equal(after.hash, after.delegations[0]?.hash, 'the transaction that is on the chain is shown')
   assert.equal(await anna.balance(), 7.07)
 })
 

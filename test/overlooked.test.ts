@@ -122,6 +122,16 @@ test('a transaction refers to a block that no fork can take', async (t) => {
   assert.ok(signed.toString('hex').includes(solid.id.slice(16, 32)))
 })
 
+/** The order fails while its part is under way, as when a fork has taken that out of its block. */
+function failByHand({ sql }: World): Promise<void> {
+  return sql.begin(async (tx) => {
+    await tx`update orders set state = 'failed', to_delegate = false`
+    await tx`insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
+      select id || '/release', 'release', id, debit, credit, amount_sun, made_at from transfer where kind = 'hold'`
+    await tx`update account set held_sun = 0 where not may_go_negative`
+  })
+}
+
 test('a part that arrives after its order has failed is due at once', async (t) => {
   const world = await makeWorld(t, { pool_trx: [5_000, 5_000, 5_000] })
   const bob = world.person('bob', 1)
@@ -129,12 +139,7 @@ test('a part that arrives after its order has failed is due at once', async (t) 
   const order = await anna.buyEnergy(bob.address, 131_000)
   await world.drain()
   world.mine()
-  await world.sql.begin(async (tx) => {
-    await tx`update orders set state = 'failed', to_delegate = false`
-    await tx`insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
-      select id || '/release', 'release', id, debit, credit, amount_sun, made_at from transfer where kind = 'hold'`
-    await tx`update account set held_sun = 0 where not may_go_negative`
-  })
+  await failByHand(world)
   await world.drain()
   const hours = await world.sql`select 1 from delegation where state = 'delegating' or expires_at <> delegated_at`
   assert.deepEqual(hours, [])
@@ -143,6 +148,21 @@ test('a part that arrives after its order has failed is due at once', async (t) 
   await world.settle()
   await world.solidify()
   assert.equal(await world.energyLimit(bob.address), 0)
+})
+
+test('a part that dies after its order has failed is not delegated again, and no room is kept for it', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10 })
+  world.weather.loses = () => true
+  await anna.buyEnergy(bob.address, 65_000)
+  await world.drain()
+  await failByHand(world)
+  world.mine(45)
+  await world.drain()
+  assert.deepEqual(await world.attempts('delegate'), ['dead'])
+  const kept = await world.sql`select 1 from pool where reserved <> 0 union all select 1 from orders where to_delegate`
+  assert.deepEqual(kept, [])
 })
 
 test('a fee that is given back does not count against the daily cap', async (t) => {

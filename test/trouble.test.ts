@@ -102,6 +102,20 @@ test('part of an order cannot be delivered: the rest of it is taken back at once
   assert.equal(await world.energyLimit(bob.address), 0)
 })
 
+test('what a failure gives back does not count against the daily cap of the key', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10, daily_cap_sun: 3_000_000n })
+  world.weather.loses = (type) => type === DELEGATE
+  const order = await anna.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  await refunded(anna, order.id, 10)
+  world.weather.loses = () => false
+  await anna.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  assert.equal(await anna.balance(), 7.07)
+})
+
 test('while the node is down a purchase is refused with 35 and costs nothing', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)

@@ -79,6 +79,20 @@ test('the chosen parts add up to the amount, and no wallet is asked for more tha
   )
 })
 
+test('no wallet is asked for a delegation that it could not pay for, with the one that takes it back', () => {
+  const poor = fc.tuple(rooms, fc.array(fc.bigInt(-2n, 5n), { minLength: 8, maxLength: 8 }))
+  fc.assert(
+    fc.property(amount, poor, ratio, (units, [all, carries], at) => {
+      const paying = all.map((room, i) => ({ ...room, carries: carries[i]! }))
+      const asked = Map.groupBy(choose(units, paying, at) ?? [], ({ wallet }) => wallet)
+      for (const room of paying) {
+        const parts = asked.get(room.wallet)?.length ?? 0
+        assert.ok(parts === 0 || BigInt(2 * parts) <= room.carries, `${parts} of a wallet that carries ${room.carries}`)
+      }
+    }),
+  )
+})
+
 test('whatever the pool says it can sell, it can deliver', () => {
   fc.assert(
     fc.property(rooms, ratio, fc.integer({ min: 0, max: 100 }), (all, at, percent) => {

@@ -110,7 +110,7 @@ export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
   // range, and a small one: else it expects a third of all that is delegated, and reads all of it.
   const reading = tx<Room>`
     select w.address as wallet, (room_sun - waiting.sun - later.sun - uncovered.sun)::bigint as room_sun,
-           carries - 2 * waiting.count - later.count as carries
+           carries - 2 * (waiting.count + later.count) - uncovered.count as carries
     from pool_wallet as w,
       lateral (
         select coalesce(sum(stake_sun), 0) as sun, count(*) from delegation as d join attempt as a on a.id = d.attempt_id
@@ -121,7 +121,7 @@ export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
         where d.wallet = w.address and d.resource = w.resource and d.state = 'active'
           and d.delegated_at > w.block_time and d.delegated_at < 'infinity') as later,
       lateral (
-        select coalesce(sum(stake_sun), 0) as sun from attempt as a join delegation as d on d.attempt_id = a.id
+        select coalesce(sum(stake_sun), 0) as sun, count(*) from attempt as a join delegation as d on d.attempt_id = a.id
         where a.uncovered and a.state in ('signed', 'sent') and d.wallet = w.address and d.resource = w.resource
           and d.state = 'active' and d.delegated_at <= w.block_time) as uncovered
     where w.resource = ${resource} order by w.address`
