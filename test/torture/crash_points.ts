@@ -84,6 +84,8 @@ export async function serverCrashPoints(): Promise<Result> {
         // The server recovers, and the service finds it again.
         await delay(300)
       }
+      // Until every connection of ours that was cut off has been noticed, and the server has recovered.
+      for (let i = 0; i < 20; i++) await stand.sql`select 1`.catch(() => delay(250))
       return enough(reached, SERVER_SWEEP)
     },
     ...BUSY,
