@@ -21,7 +21,11 @@ type Result = { note: string; findings: string[] }
 
 /** Attaches to the processes, so that the first of them, or of their later children, that makes its n-th call dies at it.
  *  Resolves when it is attached to all. */
-async function killAt(pids: readonly number[], calls: string, n: number): Promise<{ stop(): void; killed(): boolean }> {
+async function killAt(
+  pids: readonly number[],
+  calls: string,
+  n: number,
+): Promise<{ stop(): Promise<void>; killed(): boolean }> {
   const inject = `inject=${calls}:signal=KILL:when=${n}`
   const those = pids.flatMap((pid) => ['-p', String(pid)])
   // It tells of a process that ends, whatever calls are left out.
@@ -29,6 +33,7 @@ async function killAt(pids: readonly number[], calls: string, n: number): Promis
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   let said = ''
+  const ended = new Promise<void>((resolve) => tracer.once('close', () => resolve()))
   await new Promise<void>((resolve) => {
     tracer.stderr.on('data', (chunk: Buffer) => {
       said += chunk.toString('utf8')
@@ -37,13 +42,18 @@ async function killAt(pids: readonly number[], calls: string, n: number): Promis
     })
     tracer.once('exit', () => resolve())
   })
-  return { stop: () => tracer.kill('SIGINT'), killed: () => said.includes('killed by SIGKILL') }
+  // Not before it has let go of all: until then it may still kill.
+  const stop = () => {
+    tracer.kill('SIGINT')
+    return ended
+  }
+  return { stop, killed: () => said.includes('killed by SIGKILL') }
 }
 
-/** A server's process and all that it has started: those that exist are not traced with their parent. */
-async function familyOf(pid: number): Promise<number[]> {
+/** What the server's process has started. Not itself: nobody would start that one again. */
+async function childrenOf(pid: number): Promise<number[]> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
-  return [pid, ...children.trim().split(' ').map(Number)]
+  return children.trim().split(' ').map(Number)
 }
 
 /** The n-th write of an API process, then of a worker, in the middle of purchases. */
@@ -57,7 +67,7 @@ export async function crashPoints(): Promise<Result> {
         if (!member || pid === undefined) throw new Error(`no ${role} is running`)
         const tracer = await killAt([pid], 'write,writev,sendto,sendmsg', n)
         const died = await Promise.race([member.ended.then(() => true), delay(POINT_MS_MAX, false)])
-        tracer.stop()
+        await tracer.stop()
         if (!died) continue
         reached += 1
         await stand.start(role)
@@ -77,9 +87,9 @@ export async function serverCrashPoints(): Promise<Result> {
       const pid = Number.parseInt(await readFile(row!.file, 'utf8'), 10)
       let reached = 0
       for (let n = 1; n <= SERVER_SWEEP; n++) {
-        const tracer = await killAt(await familyOf(pid), 'fdatasync,fsync', n)
+        const tracer = await killAt(await childrenOf(pid), 'fdatasync,fsync', n)
         for (let waited_ms = 0; waited_ms < SERVER_POINT_MS_MAX && !tracer.killed(); waited_ms += 20) await delay(20)
-        tracer.stop()
+        await tracer.stop()
         if (tracer.killed()) reached += 1
         // The server recovers, and the service finds it again.
         await delay(300)
