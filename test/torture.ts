@@ -1,6 +1,6 @@
 // `npm run torture`: the long tests.
 //
-//   sim      [--runs N] [--seed N] [--lanes N] [--trace LINES] [--json]    runs of the simulator, N seeds at a time
+//   sim      [--runs N] [--seed N] [--threads N] [--lanes N] [--trace LINES] [--json]    runs of the simulator, so many seeds at a time on each thread
 //   mutants  [--runs N] [--seed N] [--only TEXT] [--json]      every known mistake must be found within N seeds
 //   kill     [--cycles N] [--seed TEXT] [--json]               SIGKILL of every role under load
 //   twins    [--twins N] [--rounds N] [--json]                 one external_id, many calls at once, two processes
@@ -10,9 +10,11 @@
 // Exit code 0: nothing was found; 1: something was; 2: asked wrongly; 130: interrupted.
 
 import { spawn } from 'node:child_process'
+import { availableParallelism } from 'node:os'
 import { atEnd, endWhenInterrupted, isInterrupted, leaveWith } from '../bench/ending.ts'
 import { Misuse } from '../src/lib/fault.ts'
 import { readArguments } from './arguments.ts'
+import type { Told } from './simulator/lanes.ts'
 import { infect, MUTANTS, type Mutant, staleEdits } from './simulator/mutants.ts'
 
 type Command = (args: string[]) => Promise<boolean>
@@ -26,39 +28,75 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   fuzz: async (args) => (await import('./fuzz.ts')).run(args),
 }
 
+/** Each thread, and what the server does for it, keep two cores busy. */
+const THREADS = Math.max(1, Math.floor(availableParallelism() / 2))
+const LANES = 3
+/** Runs, where no terminal shows how far it is. */
+const TOLD_EVERY = 1_000
+
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
 /** Runs seeds until `runs` are done; with --mutant, which puts that mistake into the service, until one fails. */
 async function sim(args: string[]): Promise<boolean> {
   const { numbers, texts, json } = readArguments(args, {
-    numbers: { runs: 100, seed: 1, lanes: 2, trace: 40 },
+    numbers: { runs: 100, seed: 1, threads: THREADS, lanes: LANES, trace: 40 },
     texts: ['mutant'],
   })
   const mutant = texts.mutant === undefined ? undefined : MUTANTS.find(({ name }) => name === texts.mutant)
   if (mutant) infect(mutant)
   else if (texts.mutant !== undefined) throw new Misuse(`There is no mutant ${JSON.stringify(texts.mutant)}.`)
-  const { runSeeds } = await import('./simulator/lanes.ts')
+  const { runSeeds, runSeedsOnThreads } = await import('./simulator/lanes.ts')
   const seeds = Array.from({ length: numbers.runs }, (_, i) => String(numbers.seed + i))
-  const counts: Record<string, number> = {}
-  const started_at = performance.now()
-  let done = 0
-  let failed = 0
-  await runSeeds({ seeds, lanes: mutant ? 1 : numbers.lanes, sql: mutant?.sql }, ({ seed, findings, trace }) => {
-    done += 1
-    for (const [what, count] of Object.entries(trace.counts)) counts[what] = (counts[what] ?? 0) + count
-    if (process.stderr.isTTY && !mutant) process.stderr.write(`\r\x1b[K${done} of ${numbers.runs} runs `)
-    if (findings.length === 0) return 'go on'
-    failed += 1
-    if (json) say(JSON.stringify({ seed, findings, digest: trace.digest }))
-    else say(`seed ${seed} ${trace.digest}\n${trace.last(numbers.trace)}\n${findings.slice(0, 8).join('\n')}\n`)
-    return mutant ? 'stop' : 'go on'
-  })
-  if (process.stderr.isTTY && !mutant) process.stderr.write('\r\x1b[K')
-  const ms = performance.now() - started_at
-  const per_run = { ms_per_run: Math.round(ms / done), runs_per_minute: Math.round((done / ms) * 60_000) }
-  const summary = { runs: done, failed, ...per_run }
-  say(json ? JSON.stringify({ ...summary, counts }) : `${JSON.stringify(summary)}\n${JSON.stringify(counts)}`)
-  return failed === 0
+  const tally = new Tally(numbers.runs, json)
+  const wanted = { seeds, lanes: numbers.lanes, lines: numbers.trace }
+  if (!mutant) await runSeedsOnThreads(wanted, numbers.threads, (told) => tally.add(told))
+  else {
+    await runSeeds({ ...wanted, lanes: 1, sql: mutant.sql }, (told) => {
+      tally.add(told)
+      return tally.failed > 0 ? 'stop' : 'go on'
+    })
+  }
+  tally.tell()
+  return tally.failed === 0
+}
+
+/** What many runs came to: says at once what one has found, and in between how far it is. */
+class Tally {
+  failed = 0
+  private done = 0
+  private readonly counts: Record<string, number> = {}
+  private readonly began_ms = performance.now()
+  private readonly runs: number
+  private readonly json: boolean
+
+  constructor(runs: number, json: boolean) {
+    this.runs = runs
+    this.json = json
+  }
+
+  add({ seed, findings, digest, counts, story }: Told): void {
+    this.done += 1
+    for (const [what, count] of Object.entries(counts)) this.counts[what] = (this.counts[what] ?? 0) + count
+    if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${this.done} of ${this.runs} runs `)
+    else if (this.done % TOLD_EVERY === 0) process.stderr.write(`${this.done} of ${this.runs} runs\n`)
+    if (findings.length === 0) return
+    this.failed += 1
+    if (this.json) say(JSON.stringify({ seed, findings, digest }))
+    else say(`seed ${seed} ${digest}\n${story}\n${findings.slice(0, 8).join('\n')}\n`)
+  }
+
+  tell(): void {
+    const { done: runs, failed, counts } = this
+    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
+    const ms = performance.now() - this.began_ms
+    const summary = {
+      runs,
+      failed,
+      ms_per_run: Math.round(ms / runs),
+      runs_per_minute: Math.round((runs / ms) * 60_000),
+    }
+    say(this.json ? JSON.stringify({ ...summary, counts }) : `${JSON.stringify(summary)}\n${JSON.stringify(counts)}`)
+  }
 }
 
 /** Runs each mutant in a process of its own. */

@@ -68,6 +68,16 @@ test('it is signed and stored before it is sent, and sent as it was stored', asy
   assert.equal((await look(world, id)).state, 'solid')
 })
 
+test('a chain that is days ahead of our clock is signed for all the same, and takes it', async (t) => {
+  const { world, id } = await withWish(t)
+  world.scene.wait(3 * 86_400)
+  await world.drain()
+  assert.equal((await look(world, id)).state, 'sent')
+  world.mine()
+  await world.drain()
+  assert.equal((await look(world, id)).state, 'included')
+})
+
 test('the same bytes go out again every five seconds while its time lasts, and not after', async (t) => {
   const { world, id } = await withWish(t)
   const sent: string[] = []
@@ -244,6 +254,10 @@ test('what waits for its signature is given up when that was refused for minutes
   world.wait(301)
   await step(world, 'judge').run()
   assert.equal((await look(world, refused)).state, 'new', 'nobody was asked')
+  await step(world, 'follow').run()
+  await step(world, 'judge').run()
+  assert.equal((await look(world, refused)).state, 'new', 'the chain stands still')
+  world.mine()
   await step(world, 'follow').run()
   await step(world, 'judge').run()
   assert.equal((await look(world, refused)).state, 'dead')

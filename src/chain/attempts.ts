@@ -68,10 +68,11 @@ function fromRow(contract: Contract): Contract {
 
 /** new -> signed. The bytes are stored here, before anything is sent. */
 export function signStep(needs: Needs): Step {
-  // TRON has no nonces: two equal operations in one block are one transaction unless their timestamps differ.
+  // TRON has no nonces: two equal operations in one block are one transaction unless their timestamps differ. A chain may be
+  // ahead of our clock, by days where somebody pushes it; what is signed for it then says no earlier time than its own.
   let last_stamp_ms = 0
-  const stamp = () => {
-    last_stamp_ms = Math.max(needs.clock.now().getTime(), last_stamp_ms + 1)
+  const stamp = (head_time: Date) => {
+    last_stamp_ms = Math.max(needs.clock.now().getTime(), head_time.getTime(), last_stamp_ms + 1)
     return last_stamp_ms
   }
   return {
@@ -92,7 +93,7 @@ export function signStep(needs: Needs): Step {
           signAll(
             needs,
             chain.head_time,
-            some.map((row) => ({ ...row, timestamp: stamp() })),
+            some.map((row) => ({ ...row, timestamp: stamp(chain.head_time) })),
           ),
         ({ id }) => sql`update attempt set send_at = ${later(clock, REFUSED_MS)} where id = ${id} and state = 'new'`,
       )

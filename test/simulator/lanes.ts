@@ -1,28 +1,63 @@
 // Many seeds, some at a time: while one run waits for the database another works. Each lane has a database of its own, and
-// what a seed does is the same in every lane.
+// what a seed does is the same in every lane. One thread keeps about three lanes busy; several threads share the seeds.
 
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { CLUSTER_VARIABLE, testCluster } from '../database.ts'
 import { openGround } from './ground.ts'
-import { runSeed, type Verdict } from './run.ts'
+import { runSeed } from './run.ts'
 
 export type Wanted = {
   seeds: readonly string[]
   lanes: number
+  /** How much of the story of a run that failed is told. */
+  lines: number
   /** Run on each database before its first seed. */
   sql?: string | undefined
 }
 
+/** What became of a seed. */
+export type Told = {
+  seed: string
+  findings: string[]
+  digest: string
+  counts: Record<string, number>
+  /** How it ended; empty when nothing was found. */
+  story: string
+}
+
 /** Runs the seeds and hands over each verdict as it comes; ends early when it is answered with 'stop'. */
-export async function runSeeds(wanted: Wanted, tell: (verdict: Verdict) => 'stop' | 'go on'): Promise<void> {
+export async function runSeeds(wanted: Wanted, tell: (told: Told) => 'stop' | 'go on'): Promise<void> {
   const left = [...wanted.seeds]
   async function lane(): Promise<void> {
     const ground = await openGround(wanted.sql)
     try {
       for (let seed = left.shift(); seed !== undefined; seed = left.shift()) {
-        if (tell(await runSeed(ground, seed)) === 'stop') left.length = 0
+        const { findings, trace } = await runSeed(ground, seed)
+        const story = findings.length > 0 ? trace.last(wanted.lines) : ''
+        if (tell({ seed, findings, digest: trace.digest, counts: trace.counts, story }) === 'stop') left.length = 0
       }
     } finally {
       await ground.close()
     }
   }
   await Promise.all(Array.from({ length: wanted.lanes }, lane))
+}
+
+/** As runSeeds(), to the end, with so many lanes on each of so many threads. */
+export async function runSeedsOnThreads(
+  { seeds, ...wanted }: Wanted,
+  threads: number,
+  tell: (told: Told) => void,
+): Promise<void> {
+  const env = { ...process.env, [CLUSTER_VARIABLE]: await testCluster() }
+  await Promise.all(
+    Array.from({ length: threads }, async (_, i) => {
+      const share: Wanted = { ...wanted, seeds: seeds.filter((_, place) => place % threads === i) }
+      const thread = new Worker(join(import.meta.dirname, 'lanes_thread.ts'), { workerData: share, env })
+      thread.on('message', tell)
+      await once(thread, 'exit')
+    }),
+  )
 }
