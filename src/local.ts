@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startDevchain } from '../devchain/serve.ts'
-import { chainState, isStale } from './chain/progress.ts'
+import { chainState, isCurrent } from './chain/progress.ts'
 import { type Config, Misuse } from './config.ts'
 import { createCustomer } from './customers/customers.ts'
 import { issueKey, keysOfTokens, tokenHash } from './customers/keys.ts'
@@ -220,7 +220,7 @@ async function until(missing: () => Promise<string | undefined>): Promise<void> 
 /** The first thing without which a purchase would be refused or wait; undefined when nothing is missing. */
 async function missingForPurchase(sql: Sql, { customer_id }: CustomerAccess): Promise<string | undefined> {
   const chain = await chainState(sql)
-  if (chain === undefined || isStale(chain, systemClock)) return 'the chain has not been followed'
+  if (!isCurrent(chain, systemClock)) return 'the chain has not been followed'
   const recent = later(systemClock, -2_000 * BEHIND_SECONDS_MAX)
   if (chain.head_time < recent) return `the chain has been followed up to ${chain.head_time.toISOString()} only`
   const deposits = await sql<{ state: string }>`select state from deposit where customer_id = ${customer_id}`

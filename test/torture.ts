@@ -60,6 +60,10 @@ async function sim(args: string[]): Promise<boolean> {
   return tally.failed === 0
 }
 
+/** Why the seed may go another way the next time. */
+const racesOf = ({ races }: Told['counts']) =>
+  races ? ` (the server chose among waiting statements ${races} times)` : ''
+
 /** What many runs came to: says at once what one has found, and in between how far it is. */
 class Tally {
   failed = 0
@@ -82,7 +86,7 @@ class Tally {
     if (findings.length === 0) return
     this.failed += 1
     if (this.json) say(JSON.stringify({ seed, findings, digest }))
-    else say(`seed ${seed} ${digest}\n${story}\n${findings.slice(0, 8).join('\n')}\n`)
+    else say(`seed ${seed} ${digest}${racesOf(counts)}\n${story}\n${findings.slice(0, 8).join('\n')}\n`)
   }
 
   tell(): void {

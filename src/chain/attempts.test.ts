@@ -257,8 +257,8 @@ test('what waits for its signature is given up when that was refused for minutes
   await step(world, 'follow').run()
   await step(world, 'judge').run()
   assert.equal((await look(world, refused)).state, 'new', 'the chain stands still')
-  world.mine()
-  await step(world, 'follow').run()
+  world.mine(120)
+  while (await step(world, 'follow').run());
   await step(world, 'judge').run()
   assert.equal((await look(world, refused)).state, 'dead')
   assert.equal((await look(world, id)).state, 'new', 'nobody has refused it')

@@ -16,7 +16,7 @@ import type { Sql, Tx } from '../lib/sql.ts'
 import { allOrEach, type Step } from '../lib/step.ts'
 import type { Block, Node } from '../tron/node.ts'
 import { type Contract, encodeRawData, encodeTransaction } from '../tron/transaction.ts'
-import { chainState, isStale } from './progress.ts'
+import { chainState, isCurrent } from './progress.ts'
 import type { Signer } from './signer.ts'
 
 export type Needs = { sql: Sql; clock: Clock; node: Node; sign: Signer }
@@ -82,7 +82,7 @@ export function signStep(needs: Needs): Step {
     async run() {
       const { sql, clock } = needs
       const chain = await chainState(sql)
-      if (!chain || isStale(chain, clock)) return false
+      if (!isCurrent(chain, clock)) return false
       const rows = await sql<{ id: string; contract: Contract; reference: string }>`
         select attempt.id, contract, block.id as reference from attempt, block
         where attempt.state = 'new' and send_at <= ${clock.now()} and number = ${chain.solid_number}
@@ -196,7 +196,7 @@ async function isDead(node: Node, { tx_id, solid_number }: Late): Promise<boolea
 async function giveUpUnsigned(sql: Sql, clock: Clock): Promise<boolean> {
   const chain = await chainState(sql)
   // While no node answers nothing is signed, and that is nobody's fault; what signing has refused was postponed.
-  if (!chain || isStale(chain, clock)) return false
+  if (!isCurrent(chain, clock)) return false
   const dead = await sql`
     update attempt set state = 'dead', answer = 'it could not be signed'
     where state = 'new' and send_at > made_at and made_at < ${later(clock, -UNSIGNED_MS_MAX)} returning id`

@@ -18,7 +18,7 @@ export type ChainState = {
 
 /** A node that was not heard of for this long says nothing about now. */
 const STALE_MS = 30_000
-/** Nor does one that stands still: twenty blocks are due in this time. */
+/** Twenty blocks are due in this time: a chain that makes none takes nothing either. */
 const STILL_MS = 60_000
 /** Further behind than this, what we have followed says nothing about now either. */
 const BEHIND_MAX = 5
@@ -33,8 +33,13 @@ export async function chainState(sql: Sql | Tx): Promise<ChainState | undefined>
   return { ...row, head_number: Number(row.head_number), solid_number: Number(row.solid_number) }
 }
 
-/** Whether nothing may be sold or signed on the strength of it. */
-export function isStale({ behind, seen_at, head_seen_at }: ChainState, clock: Clock): boolean {
-  const now_ms = clock.now().getTime()
-  return behind > BEHIND_MAX || now_ms - seen_at.getTime() > STALE_MS || now_ms - head_seen_at.getTime() > STILL_MS
+/** Whether it says nothing about now: no node was heard of, or blocks are missing. */
+export function isStale({ behind, seen_at }: ChainState, clock: Clock): boolean {
+  return behind > BEHIND_MAX || clock.now().getTime() - seen_at.getTime() > STALE_MS
+}
+
+/** Whether something may be sold or signed on the strength of it: it is not stale, and the chain goes on. */
+export function isCurrent(chain: ChainState | undefined, clock: Clock): chain is ChainState {
+  if (chain === undefined || isStale(chain, clock)) return false
+  return clock.now().getTime() - chain.head_seen_at.getTime() <= STILL_MS
 }

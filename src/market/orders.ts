@@ -6,7 +6,7 @@
 // order of arrival as if it were alone, and writes all that are accepted together. A refusal, a
 // replay or a twin in the same batch leaves its neighbours alone. What happens to an order next is in delivery.ts.
 
-import { chainState, isStale } from '../chain/progress.ts'
+import { chainState, isCurrent } from '../chain/progress.ts'
 import { addAllSpending, type CappedKey, spentOn } from '../customers/spending.ts'
 import { InvalidParams, ServiceUnavailable } from '../http/endpoint.ts'
 import { customerAccount, holdAll, InsufficientFunds, lockAccounts, REVENUE, WalletNotFound } from '../ledger/ledger.ts'
@@ -159,7 +159,7 @@ async function readSituation(tx: Tx, { clock }: Needs, asked: Asked[]): Promise<
   return {
     now,
     spent_sun,
-    chain_answers: chain !== undefined && !isStale(chain, clock),
+    chain_answers: isCurrent(chain, clock),
     free_sun: new Map(
       customers.flatMap((id) => {
         const sun = free.get(customerAccount(id))

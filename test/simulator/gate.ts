@@ -76,6 +76,9 @@ export class Gate {
   private readonly countBlocked: CountBlocked
   /** How many ops have been asked for. */
   asked = 0
+  /** How often a transaction ended while several statements waited for locks: which of them gets a row that it has changed
+   *  is up to the server then, and a run may go another way the next time. */
+  races = 0
   private bell: () => void = () => {}
 
   constructor(countBlocked: CountBlocked) {
@@ -99,6 +102,7 @@ export class Gate {
 
   /** Something the server still has to do for nobody: the rollback of a dead instance. */
   trail(ending: Promise<unknown>): void {
+    if (this.blocked > 1) this.races += 1
     this.trailing.add(ending)
     const gone = () => {
       this.trailing.delete(ending)
@@ -122,6 +126,7 @@ export class Gate {
   }
 
   private launch(op: Op, passage: Passage): void {
+    if ((op.kind === 'commit' || op.kind === 'rollback') && this.blocked > 1) this.races += 1
     this.flying.set(op, undefined)
     const land = (outcome: Outcome) => {
       const lost = passage === 'unanswered' && 'value' in outcome

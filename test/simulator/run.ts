@@ -67,6 +67,7 @@ export async function runSeed(ground: Ground, seed: string): Promise<Verdict> {
   } catch (thrown) {
     run.findings.push(thrown instanceof Error ? `${thrown.stack}` : String(thrown))
   }
+  if (run.gate.races > 0) run.trace.add('races', run.gate.races)
   return { seed, findings: run.findings, trace: run.trace, counts: run.trace.counts }
 }
 
@@ -80,7 +81,7 @@ class Run {
   private readonly ground: Ground
   private readonly dice: Dice
   private readonly plan: Plan
-  private readonly gate: Gate
+  readonly gate: Gate
   private readonly town: Town
   private readonly network: Network
   private readonly auditor: Auditor
