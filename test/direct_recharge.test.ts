@@ -135,6 +135,44 @@ test('a refund that is lost is sent again, and paid once', async (t) => {
   assert.equal(world.scene.balance(sam) - balance, 700_000n)
 })
 
+test('a refund is booked when its block is solid, and not while a fork could take it', async (t) => {
+  const world = await makeWorld(t)
+  const sam = world.person('sam', 100)
+  const tx_id = world.pay(world.recharge.address, 1n * TRX, sam)
+  await world.solidify()
+  const booked = async () => (await world.sql`select 1 from transfer where id = ${`refund:${tx_id}`}`).length
+  for (const fork of [true, false]) {
+    world.wait(10)
+    await world.drain()
+    world.mine()
+    await world.drain()
+    assert.deepEqual(await world.attempts('refund'), ['included'])
+    assert.deepEqual([(await depositOf(world, tx_id)).state, await booked()], ['refunding', 0])
+    if (fork) world.fork(1, { drop: true })
+    await world.drain()
+  }
+  await world.solidify()
+  assert.deepEqual([(await depositOf(world, tx_id)).state, await booked()], ['refunded', 1])
+})
+
+test('an order that was placed before a crash and not noted is found again, though nothing is sold any more', async (t) => {
+  const world = await makeWorld(t)
+  const sam = world.person('sam', 100)
+  const tx_id = world.pay(world.recharge.address, 3n * TRX, sam)
+  world.mine()
+  for (const name of ['follow', 'arrive', 'recharge']) {
+    await world.app.steps.find((step) => step.name === name)!.run()
+  }
+  const { order_id } = await depositOf(world, tx_id)
+  assert.ok(order_id)
+  await world.sql`update deposit set state = 'received', order_id = null, energy = null where tx_id = ${tx_id}`
+  await world.sql`update service set on_sale = false where name = 'direct_recharge'`
+  world.wait(31)
+  await world.settle()
+  const deposit = await depositOf(world, tx_id)
+  assert.deepEqual([deposit.state, deposit.order_id, deposit.energy], ['delivered', order_id, 66_666n])
+})
+
 test('what is too little to send back is held with the reason, and so is all when there is no wallet for refunds', async (t) => {
   for (const { sun, refunds, reason } of [
     { sun: 100_000n, refunds: true, reason: /too little/ },
