@@ -138,7 +138,7 @@ export class World {
   private readonly random: Random
   private readonly tokens: ReadonlySet<string>
   private readonly providers: readonly Provider[]
-  private readonly opened: { sql: Sql; api: FastifyInstance }[] = []
+  private readonly opened: { sql: Sql; steps_sql: Sql; api: FastifyInstance }[] = []
   private now_ms = 0
 
   constructor(url: string, options: WorldOptions) {
@@ -188,11 +188,14 @@ export class World {
   /** Another process of the service on the same database and chain: its own connections, memory and steps. */
   async startProcess(): Promise<{ app: App; api: FastifyInstance }> {
     const sql = connect({ url: this.url })
+    // A step that asked for a second connection while its transaction is open would wait for itself.
+    const steps_sql = connect({ url: this.url, connections_max: 1 })
     const clock = { now: () => new Date(this.now_ms) }
     const node = tronNode({ nodes: [{ url: 'http://devchain' }], transport: this.transport })
     const { random, wallets } = this
     const outside = {
       sql,
+      steps_sql,
       clock,
       random,
       node,
@@ -206,7 +209,7 @@ export class World {
     const app = buildApp({ ...outside, sealing: { current: 'k1', keys: { k1: new Uint8Array(32).fill(7) } } })
     const needs = { sql, clock, random, log: silentLog, authenticate: app.authenticate }
     const api = await buildServer(needs, { endpoints: app.endpoints, pages: app.pages, check_replies: true })
-    this.opened.push({ sql, api })
+    this.opened.push({ sql, steps_sql, api })
     return { app, api }
   }
 
@@ -411,9 +414,10 @@ export class World {
   }
 
   async close(): Promise<void> {
-    for (const { api, sql } of this.opened) {
+    for (const { api, sql, steps_sql } of this.opened) {
       await api.close()
       await sql.close()
+      await steps_sql.close()
     }
     await this.sql.close()
   }
