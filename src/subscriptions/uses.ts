@@ -118,9 +118,12 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: Used): Promise<
       total_sun = total_sun + ${charged_sun}, look_at = ${now}
     where id = ${id}`
   if (ended !== null) {
+    // One that was stopped later, before this block was read, ended here all the same: nothing after it is served.
     void tx`
-      update subscription set state = ${ended}, reason = ${reason}, stopped_at = ${block.time}
-      where id = ${id} and state = 'active'`
+      update subscription set stopped_at = ${block.time},
+        state = case when state = 'active' then ${ended} else state end,
+        reason = case when state = 'active' then ${reason} else reason end
+      where id = ${id} and (state = 'active' or stopped_at > ${block.time})`
   }
 }
 

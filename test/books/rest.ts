@@ -2,7 +2,7 @@
 
 import type { ChainTransaction } from './branch.ts'
 import { checksAreAnswered } from './checks.ts'
-import type { Books } from './rules.ts'
+import { type Books, isOvertaken } from './rules.ts'
 import { subscriptionsHaveEnded, suppliesAreKnown, usesAreOnTheChain } from './subscriptions.ts'
 
 const isPast = (block: number) => (one: ChainTransaction) => one.block_number > block
@@ -38,7 +38,8 @@ export function successIsOnTheChain({ rows, branch }: Books): string[] {
   for (const order of rows.orders) {
     if (order.state !== 'success') continue
     const hash = branch.transactions.get(order.tx_id ?? '')
-    if (!hash || hash.block_number > branch.solid_number) {
+    const gone = order.service === 'activate_address' && isOvertaken(rows, order)
+    if (!gone && (!hash || hash.block_number > branch.solid_number)) {
       findings.push(`C5 order ${order.id} is a success and its hash ${order.tx_id} is not on the chain`)
     }
     if (order.service === 'activate_address') continue

@@ -46,6 +46,8 @@ export type Attempt = {
   state: 'new' | 'signed' | 'sent' | 'included' | 'solid' | 'dead'
   tx_id: string | null
   block_number: bigint | null
+  /** A fork took back a block that had it. */
+  uncovered: boolean
 }
 export type Activation = { id: string; address: string; state: string; attempt_id: string | null }
 export type Deposit = {
@@ -132,7 +134,7 @@ export async function readRows(client: pg.Client): Promise<Rows> {
       transfers: await read('select id, kind, hold_id, debit, credit, amount_sun from transfer'),
       orders: await read('select * from orders'),
       delegations: await read('select * from delegation'),
-      attempts: await read('select id, subject, state, tx_id, block_number from attempt'),
+      attempts: await read('select id, subject, state, tx_id, block_number, uncovered from attempt'),
       activations: await read('select * from activation'),
       deposits: await read('select * from deposit'),
       customers: await read('select id, deposit_address from customer'),

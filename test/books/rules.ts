@@ -325,11 +325,19 @@ export function activationsArePaidOnce({ rows, branch }: Books): string[] {
     const activation = rows.activations.find(({ id }) => id === order.activation_id)
     const attempt = attempts.get(activation?.attempt_id ?? '')
     const settled = attempt?.state === 'solid' && branch.transactions.has(attempt.tx_id ?? '')
-    if (attempt?.state !== 'included' && attempt?.state !== 'sent' && !settled) {
+    if (attempt?.state !== 'included' && attempt?.state !== 'sent' && !settled && !isOvertaken(rows, order)) {
       findings.push(`order ${order.id} paid for an activation that was not ours: ${attempt?.state}`)
     }
   }
   return findings
+}
+
+/** Whether its activation was ours when it was charged; then a fork took it back, and somebody else was there first. It
+ *  stays a success, and charged. */
+export function isOvertaken({ attempts, activations }: Rows, { activation_id }: Order): boolean {
+  const subject = `activate:${activation_id}`
+  const by_others = activations.some(({ id, attempt_id }) => id === activation_id && attempt_id === null)
+  return by_others && attempts.some((one) => one.subject === subject && one.state === 'dead' && one.uncovered)
 }
 
 /** Rules of orders, deposits and the chain that hold at every moment. */

@@ -61,7 +61,7 @@ export function drawPlan(dice: Dice): Plan {
   const screens = theme === 'checks' || theme === 'everything'
   const often = (probability: number) => (dice.chance(0.5) ? rate * probability : 0)
   const fork = often(2)
-  return {
+  const plan: Plan = {
     name: `${level}, ${instances} instances, ${theme}`,
     instances,
     nodes: dice.between(1, 2),
@@ -109,4 +109,21 @@ export function drawPlan(dice: Dice): Plan {
       day: subscribes && more.chance(0.5) ? 0.15 : 0,
     },
   }
+  return sharpened(plan, more)
+}
+
+/** In some runs something is frequent that hardly ever meets what it would disturb otherwise. */
+function sharpened(plan: Plan, dice: Dice): Plan {
+  const { events, troubles } = plan
+  const about = dice.weighted({ nothing: 8, rivals: 1, forked_uses: plan.subscriptions.most > 0 ? 2 : 0 })
+  const name = `${plan.name}, ${about.replace('_', ' ')}`
+  if (about === 'rivals') {
+    // Others activate the addresses that we activate, and ours comes too late.
+    return { ...plan, name, events: { ...events, outsider_activates: 3 }, troubles: { ...troubles, dropped: 0.3 } }
+  }
+  if (about === 'forked_uses') {
+    const often = { event_rate: 5, late_forks: 3, wishes: 2, moments: plan.moments + 50 }
+    return { ...plan, ...often, name, events: { ...events, fork: 2, use: 8 } }
+  }
+  return plan
 }
