@@ -255,6 +255,22 @@ test('a charge that cannot be paid stops it, with the reason, and the balance ne
   assert.equal(await world.energyLimit(bob.address), 0)
 })
 
+test('one that was stopped before its last blocks were read ended where its money ended', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 6 })
+  const bob = sender(world)
+  const { id } = await subscribe(world, anna, wanted(bob.address))
+  for (let i = 0; i < 5; i++) {
+    sendTokens(world, bob)
+    world.mine()
+  }
+  await anna.get('/v1/subscription/stop', { id })
+  await world.drain()
+  // One is included, one is paid, and one could not be; nothing after it is served.
+  const { status, transactions_used, total_price } = await listed(anna, id)
+  assert.deepEqual([status, transactions_used, total_price, await anna.balance()], ['stopped', 3, 6, 0])
+})
+
 test('what a fork takes away is given back when the other branch is solid, and what it keeps counts once', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })

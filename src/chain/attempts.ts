@@ -29,6 +29,7 @@ const RESEND_MS = 5_000
 const UNSIGNED_MS_MAX = 300_000
 /** What could not be signed is tried again after this long. */
 const REFUSED_MS = 30_000
+const HALF_DAY_MS = 43_200_000
 const AT_ONCE = 50
 
 /** Asks for a transaction. The subject may have no other that is alive: `attempt_one_alive` is the judge. The statement is
@@ -68,11 +69,14 @@ function fromRow(contract: Contract): Contract {
 
 /** new -> signed. The bytes are stored here, before anything is sent. */
 export function signStep(needs: Needs): Step {
-  // TRON has no nonces: two equal operations in one block are one transaction unless their timestamps differ. A chain may be
-  // ahead of our clock, by days where somebody pushes it; what is signed for it then says no earlier time than its own.
+  // TRON has no nonces: two equal operations in one block are one transaction unless their timestamps differ. They are our
+  // clock's, so that those of two processes differ too; for a chain that somebody has pushed ahead of it by days, half days
+  // are added.
   let last_stamp_ms = 0
   const stamp = (head_time: Date) => {
-    last_stamp_ms = Math.max(needs.clock.now().getTime(), head_time.getTime(), last_stamp_ms + 1)
+    const now_ms = needs.clock.now().getTime()
+    const ahead_ms = Math.max(0, head_time.getTime() - now_ms)
+    last_stamp_ms = Math.max(now_ms + ahead_ms - (ahead_ms % HALF_DAY_MS), last_stamp_ms + 1)
     return last_stamp_ms
   }
   return {

@@ -424,6 +424,8 @@ class Run {
   private async finishTasks(): Promise<void> {
     for (let turns = 0; ; turns++) {
       await this.gate.quiet()
+      // What was to be killed after a statement that waited for a lock dies only now.
+      this.buryTheDead()
       if (this.gate.held.length === 0) break
       await this.gate.release(this.dice.pick(this.gate.held), 'through')
       if (turns > 5_000) throw new Error('what is under way does not end')
