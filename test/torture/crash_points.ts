@@ -77,6 +77,20 @@ export async function crashPoints(): Promise<Result> {
   })
 }
 
+/** Waits until every connection of ours that was cut off has been noticed, and the server answers. One whose recovery is
+ *  killed ends for good. */
+async function recovered({ sql }: Stand): Promise<void> {
+  let answered = 0
+  for (let tries = 0; tries < 200 && answered < 20; tries++) {
+    await sql`select 1`.then(
+      () => {
+        answered += 1
+      },
+      () => delay(100),
+    )
+  }
+}
+
 /** The n-th flush of the database's log or data, by whichever of its processes it is; the server then recovers. */
 export async function serverCrashPoints(): Promise<Result> {
   return sweep(
@@ -91,11 +105,10 @@ export async function serverCrashPoints(): Promise<Result> {
         for (let waited_ms = 0; waited_ms < SERVER_POINT_MS_MAX && !tracer.killed(); waited_ms += 20) await delay(20)
         await tracer.stop()
         if (tracer.killed()) reached += 1
-        // The server recovers, and the service finds it again.
+        // The service finds it again.
         await delay(300)
+        await recovered(stand)
       }
-      // Until every connection of ours that was cut off has been noticed, and the server has recovered.
-      for (let i = 0; i < 20; i++) await stand.sql`select 1`.catch(() => delay(250))
       return enough(reached, SERVER_SWEEP)
     },
     ...BUSY,

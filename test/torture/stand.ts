@@ -186,16 +186,24 @@ export class Stand {
 
   /** Gives every customer money and waits until it is there and the pool is surveyed; some process works by then. */
   async fund(): Promise<void> {
+    // What is in a block before the first that is followed is never read.
+    await this.until('the chain is not followed', async () => (await this.sql`select 1 from chain`).length > 0)
     this.first_block = this.chain.chain.chain.head_number
     for (const { deposit_address } of this.customers) await this.pay(deposit_address, FIRST_SUN)
     this.mine(20)
-    for (let waited_ms = 0; waited_ms < READY_MS_MAX; waited_ms += 50) {
-      const [poor] = await this.sql`
+    await this.until('the customers get no money', async () => {
+      const poor = await this.sql`
         select 1 from account where not may_go_negative and posted_sun = 0 union all select 1 from pool where room = 0`
-      if (!poor) return
+      return poor.length === 0
+    })
+  }
+
+  private async until(otherwise: string, isSo: () => Promise<boolean>): Promise<void> {
+    for (let waited_ms = 0; waited_ms < READY_MS_MAX; waited_ms += 50) {
+      if (await isSo()) return
       await delay(50)
     }
-    throw new Error(`the customers get no money: ${this.members.map(({ said }) => said).join('\n')}`)
+    throw new Error(`${otherwise}: ${this.members.map(({ said }) => said).join('\n')}`)
   }
 
   /** Somebody outside sends TRX to an address. */
