@@ -5,11 +5,8 @@ import { type AccountSum, checkBooks, checkJournal } from '../ledger/books.ts'
 import { customerAccount, REVENUE, WORLD } from '../ledger/ledger.ts'
 import type { Tx } from '../lib/sql.ts'
 import { DIRECT_RECHARGE } from '../treasury/deposits.ts'
-import type { Finding } from './chain_books.ts'
+import { FINDINGS_MAX, type Finding } from './chain_books.ts'
 import { unrecorded } from './record_rules.ts'
-
-/** A finding of a statement is told by the thing and by what is wrong with it; no more than this many of one rule. */
-const FINDINGS_MAX = 1_000
 
 /** The accounts that are not somebody's, and may be below zero. */
 const SYSTEM: readonly string[] = [WORLD, REVENUE, customerAccount(DIRECT_RECHARGE)]

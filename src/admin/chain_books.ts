@@ -36,7 +36,11 @@ export function chainView(nodes: NodeOptions['nodes'], transport: Transport): Ch
 
 const TIMEOUT_MS = 30_000
 
+/** Told by the thing and by what is wrong with it. */
 export type Finding = { subject: string; found: string }
+
+/** No more than this many are told of one rule. */
+export const FINDINGS_MAX = 1_000
 
 /** Requests under way at a time: a check must not slow the node down for the service. */
 const AT_ONCE = 4

@@ -2,9 +2,7 @@
 // recorded last.
 
 import type { Tx } from '../lib/sql.ts'
-import type { Finding } from './chain_books.ts'
-
-const FINDINGS_MAX = 1_000
+import { FINDINGS_MAX, type Finding } from './chain_books.ts'
 
 /** Everything about records that does not hold. */
 export const unrecorded = async (tx: Tx): Promise<Finding[]> => [
@@ -15,27 +13,21 @@ export const unrecorded = async (tx: Tx): Promise<Finding[]> => [
 /** Records that are not what was written, and changes that have none. */
 function withoutRecord(tx: Tx): Promise<Finding[]> {
   return tx<Finding>`
+    with change as (
+      select 'price:' || resource as subject, 'row' as what, since, changed_by from price
+      union all select 'fee:' || name, 'row', since, changed_by from fee
+      union all select 'fee:aml_' || type, 'row', since, changed_by from aml_price
+      union all select 'plan:' || key, 'version', since, changed_by from plan
+    )
     select 'record ' || number as subject, 'it is not the one that was written' as found
     from (select a.*, lag(sha256, 1, '') over (order by number) as previous, row_number() over (order by number) as place
           from operator_action as a) as r
     where number <> place
        or sha256 <> operator_action_sum(previous, row(number, made_at, made_by, reason, action, subject, before, after, sha256)::operator_action)
     union all
-    select 'price:' || resource, format('the row since %s has no record', since) from price
+    select subject, format('the %s since %s has no record', what, since) from change
     where changed_by <> 'shipped' and not exists (
-      select 1 from operator_action as a where a.subject = 'price:' || resource and a.made_at = since)
-    union all
-    select 'fee:' || name, format('the row since %s has no record', since) from fee
-    where changed_by <> 'shipped' and not exists (
-      select 1 from operator_action as a where a.subject = 'fee:' || name and a.made_at = since)
-    union all
-    select 'fee:aml_' || type, format('the row since %s has no record', since) from aml_price
-    where changed_by <> 'shipped' and not exists (
-      select 1 from operator_action as a where a.subject = 'fee:aml_' || type and a.made_at = since)
-    union all
-    select 'plan:' || key, format('the version since %s has no record', since) from plan
-    where changed_by <> 'shipped' and not exists (
-      select 1 from operator_action as a where a.subject = 'plan:' || key and a.made_at = since)
+      select 1 from operator_action as a where a.subject = change.subject and a.made_at = since)
     order by 1 limit ${FINDINGS_MAX}`
 }
 

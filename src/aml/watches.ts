@@ -1,7 +1,7 @@
 // After the answer: addresses that are screened again whenever the labels change, and how long evidence is kept. A new
 // answer stands beside the one that it supersedes; the old one never changes.
 
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, later } from '../lib/clock.ts'
 import { firstIdAt, type NewId } from '../lib/ids.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
@@ -102,7 +102,7 @@ export function retainStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>, retenti
     name: 'retain',
     rest_ms: 3_600_000,
     async run() {
-      const before = new Date(clock.now().getTime() - retention_days * 86_400_000)
+      const before = later(clock, -retention_days * 86_400_000)
       // By their ids, which tell when they were asked: there is no index of when they ended.
       const made_before = firstIdAt(before)
       const evidence = await sql`

@@ -2,7 +2,8 @@
 // The service seals and checks with functions of the database; nothing of those is used here.
 
 import { createHash } from 'node:crypto'
-import pg from 'pg'
+import type pg from 'pg'
+import { inSnapshot } from './rows.ts'
 
 export type Entry = {
   number: bigint
@@ -30,21 +31,15 @@ export type Journal = { entries: Entry[]; seals: Seal[] }
 
 /** Reads seals and entries as they are committed at one moment. */
 export async function readJournal(client: pg.Client): Promise<Journal> {
-  const read = async <Row>(text: string): Promise<Row[]> => (await client.query({ text, types })).rows as Row[]
-  await client.query('begin isolation level repeatable read read only')
-  try {
-    return {
-      entries: await read(`
-        select number, id, kind, hold_id, debit, credit, amount_sun, (extract(epoch from made_at) * 1000000)::int8 as made_us
-        from transfer order by number`),
-      seals: await read(`
-        select j.number, first_entry, last_entry, entries, (extract(epoch from sealed_at) * 1000000)::int8 as sealed_us,
-               actions, j.sha256, a.sha256 as record
-        from journal as j left join operator_action as a on a.number = actions order by j.number`),
-    }
-  } finally {
-    await client.query('commit')
-  }
+  return inSnapshot(client, async (read) => ({
+    entries: await read<Entry>(`
+      select number, id, kind, hold_id, debit, credit, amount_sun, (extract(epoch from made_at) * 1000000)::int8 as made_us
+      from transfer order by number`),
+    seals: await read<Seal>(`
+      select j.number, first_entry, last_entry, entries, (extract(epoch from sealed_at) * 1000000)::int8 as sealed_us,
+             actions, j.sha256, a.sha256 as record
+      from journal as j left join operator_action as a on a.number = actions order by j.number`),
+  }))
 }
 
 /** C10: the seals are numbered, cover every number up to the last without a gap, and are the sums of what is there. */
@@ -91,6 +86,3 @@ const timeText = (us: bigint) =>
 
 const fieldText = (text: string) =>
   text === '' || /[",()\\\s]/.test(text) ? `"${text.replaceAll('\\', '\\\\').replaceAll('"', '""')}"` : text
-
-const types = new pg.TypeOverrides()
-types.setTypeParser(pg.types.builtins.INT8, (text: string) => BigInt(text))

@@ -126,36 +126,42 @@ export type Rows = {
 
 /** Reads everything as it is committed at one moment. The connection is one that nobody else uses. */
 export async function readRows(client: pg.Client): Promise<Rows> {
-  const read = async <Row>(text: string): Promise<Row[]> => (await client.query({ text, types })).rows as Row[]
-  await client.query('begin isolation level repeatable read read only')
-  try {
-    return {
-      accounts: await read('select id, may_go_negative, posted_sun, held_sun from account'),
-      transfers: await read('select id, kind, hold_id, debit, credit, amount_sun from transfer'),
-      orders: await read('select * from orders'),
-      delegations: await read('select * from delegation'),
-      attempts: await read('select id, subject, state, tx_id, block_number, uncovered from attempt'),
-      activations: await read('select * from activation'),
-      deposits: await read('select * from deposit'),
-      customers: await read('select id, deposit_address from customer'),
-      pool: await read('select resource, room, reserved from pool'),
-      cursors: await read('select name, number from cursor'),
-      subscriptions: await read(`
+  return inSnapshot(client, async (read) => ({
+    accounts: await read('select id, may_go_negative, posted_sun, held_sun from account'),
+    transfers: await read('select id, kind, hold_id, debit, credit, amount_sun from transfer'),
+    orders: await read('select * from orders'),
+    delegations: await read('select * from delegation'),
+    attempts: await read('select id, subject, state, tx_id, block_number, uncovered from attempt'),
+    activations: await read('select * from activation'),
+    deposits: await read('select * from deposit'),
+    customers: await read('select id, deposit_address from customer'),
+    pool: await read('select resource, room, reserved from pool'),
+    cursors: await read('select name, number from cursor'),
+    subscriptions: await read(`
         select s.id, customer_id, address, state, transactions_used, energy_used, s.transactions_limit, total_sun, stopped_at,
                activation_fee_sun + initial_price_sun as start_sun, price_sun, included,
                plan.transactions_limit as plan_limit, energy_per_transaction
         from subscription as s, plan where plan.id = s.plan_id`),
-      uses: await read('select * from subscription_use'),
-      supplies: await read('select * from subscription_supply'),
-      checks: await read(`
+    uses: await read('select * from subscription_use'),
+    supplies: await read('select * from subscription_supply'),
+    checks: await read(`
         select id, customer_id, idempotency_key, state, price_sun,
                (select count(*) from aml_evidence where check_id = id) as evidence
         from aml_check`),
-      check_counts: await read(`
+    check_counts: await read(`
         select customer_id, state, sum(n)::int8 as n
         from (select customer_id, state, n from aml_count union all select customer_id, state, d from aml_count_delta) as one
         group by customer_id, state`),
-    }
+  }))
+}
+
+type Read = <Row>(text: string) => Promise<Row[]>
+
+/** What is read as it is committed at one moment. The connection is one that nobody else uses. */
+export async function inSnapshot<T>(client: pg.Client, work: (read: Read) => Promise<T>): Promise<T> {
+  await client.query('begin isolation level repeatable read read only')
+  try {
+    return await work(async <Row>(text: string) => (await client.query({ text, types })).rows as Row[])
   } finally {
     await client.query('commit')
   }
