@@ -32,7 +32,7 @@ import { statusCommands } from './admin/status.ts'
 import { httpDownload } from './aml/lists.ts'
 import { type Config, Misuse, readConfig } from './config.ts'
 import { depositAddresses } from './customers/deposit_addresses.ts'
-import { readSealingKeys, sealWith } from './customers/seal.ts'
+import { sealWith } from './customers/seal.ts'
 import { type Clock, systemClock, wireTime } from './lib/clock.ts'
 import { Outage } from './lib/fault.ts'
 import { idMaker, type Random, systemRandom } from './lib/ids.ts'
@@ -40,6 +40,7 @@ import { trxText } from './lib/json.ts'
 import { readMigrations } from './lib/migrate.ts'
 import { connect, type Sql } from './lib/sql.ts'
 import { deriveSandbox } from './sandbox.ts'
+import { keptSealingKeys } from './sealing.ts'
 import { httpTransport, type Transport } from './tron/node.ts'
 import { readWallets } from './wallets.ts'
 
@@ -173,11 +174,11 @@ function needsOf({ sql, config, url, io }: Setting): Needs {
     progress: (line) => io.progress?.(line),
     database: `${hostname}:${port || 5432}${pathname}`,
     async seal() {
-      const file = join(config.data_dir, 'secret.key')
-      const configured = config.secret_key ?? (await readFile(file, 'utf8').catch(() => undefined))?.trim()
-      const keys = configured === undefined ? undefined : readSealingKeys(configured)
+      const keys = await keptSealingKeys(config)
       if (keys) return sealWith(keys, random)
-      throw refusal(`There is no sealing key: set PENSTOCK_SECRET_KEY, or --data-dir to the folder that has ${file}.`)
+      throw refusal(
+        'There is no sealing key: set PENSTOCK_SECRET_KEY, or --data-dir to the folder that has secret.key.',
+      )
     },
     depositAddress: async () => depositAddresses(await depositKey(sql, config)),
     chainAt(node_urls, solid_urls) {

@@ -26,7 +26,7 @@ import {
   sandboxPhrase,
   transact,
 } from './sandbox.ts'
-import { listening, type Serving, sealingKeys, serve } from './serve.ts'
+import { listening, type Serving, serve } from './serve.ts'
 import { httpTransport, tronNode } from './tron/node.ts'
 import { USDT } from './tron/tokens.ts'
 
@@ -103,7 +103,6 @@ async function build(
     database_url,
     nodes,
     wallets: sandbox.wallets,
-    sealing: await sealingKeys(config),
     log,
     recharge_at: 'inclusion' as const,
   }

@@ -9,7 +9,7 @@ import { systemClock } from './lib/clock.ts'
 import { requireWritable, writeWhole } from './lib/files.ts'
 import { jsonLog, type Log } from './lib/log.ts'
 import { type Local, startLocal } from './local.ts'
-import { sealingKeys, serve } from './serve.ts'
+import { serve } from './serve.ts'
 import { readWallets } from './wallets.ts'
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
@@ -125,13 +125,11 @@ async function serveOnly(config: Config): Promise<void> {
   if (!wallets_file) throw new Misuse('serve needs the wallets it acts for: set PENSTOCK_WALLETS.')
   await clearReady(config)
   const wallets = await readWallets(wallets_file, config.role === 'api' ? 'optional' : 'needed')
-  const sealing = await sealingKeys(config)
   const serving = await serve({
     config,
     database_url,
     nodes,
     wallets,
-    sealing,
     log: processLog(),
     recharge_at: config.recharge_at,
   })

@@ -1,19 +1,15 @@
 // One process of the service: the API, the steps, or both, on a database, nodes and wallets that are given.
 
-import { randomBytes, randomInt } from 'node:crypto'
-import { mkdir, readFile } from 'node:fs/promises'
+import { randomInt } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
-import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { chainView } from './admin/chain_books.ts'
 import { httpDownload } from './aml/lists.ts'
 import { type App, buildApp } from './app.ts'
 import { type Config, Misuse } from './config.ts'
-import { readSealingKeys, type SealingKeys } from './customers/seal.ts'
 import { buildServer, DEFAULT_RATE_LIMIT } from './http/server.ts'
 import { systemClock } from './lib/clock.ts'
 import { Outage } from './lib/fault.ts'
-import { writeOnce } from './lib/files.ts'
 import { systemRandom } from './lib/ids.ts'
 import type { Log } from './lib/log.ts'
 import { migrate } from './lib/migrate.ts'
@@ -23,6 +19,7 @@ import { type Running, startSteps } from './lib/step.ts'
 import { listenForWakes, wakeOthers } from './lib/wake.ts'
 import { configuredProviders } from './providers/configured.ts'
 import { httpExchange } from './providers/guard.ts'
+import { sealingKeys } from './sealing.ts'
 import { httpTransport, type Node, tronNode } from './tron/node.ts'
 import { USDT } from './tron/tokens.ts'
 import { checkWallets, type Wallets } from './wallets.ts'
@@ -41,7 +38,6 @@ export type Setup = {
   database_url: string
   nodes: NonNullable<Config['nodes']>
   wallets: Wallets
-  sealing: SealingKeys
   recharge_at: 'inclusion' | 'solid'
   log: Log
 }
@@ -69,13 +65,14 @@ export async function serve(setup: Setup): Promise<Serving> {
       throw cause ? new Misuse(`The database does not answer: ${cause.message || String(cause)}.`) : thrown
     })
     await migrate(setup.database_url)
+    const sealing = await sealingKeys(config, sql)
     // An API alone signs nothing, and starts while no node answers.
     const complaints = config.role === 'api' ? [] : await checkWallets(node, setup.wallets)
     if (complaints.length > 0 && !config.allow_wide_keys) {
       throw new Misuse(`${complaints.join('\n')}\nPENSTOCK_ALLOW_WIDE_KEYS=yes starts all the same.`)
     }
     const app = buildApp({
-      ...{ sql, steps_sql, node, log, wallets: setup.wallets, sealing: setup.sealing },
+      ...{ sql, steps_sql, node, log, wallets: setup.wallets, sealing },
       clock: systemClock,
       random: systemRandom,
       tokens: new Set([USDT]),
@@ -137,20 +134,4 @@ export async function listening<T>(listen: () => Promise<T>, port: number | unde
       throw new Misuse('This machine has no such address to listen on.')
     throw thrown
   }
-}
-
-/** The keys that seal secrets: from the configuration, else one from a file that is made on first use. */
-export async function sealingKeys(config: Config): Promise<SealingKeys> {
-  const file = join(config.data_dir, 'secret.key')
-  const text = config.secret_key ?? (await keptKey(file))
-  const keys = readSealingKeys(text)
-  if (!keys) throw new Misuse(`${file} is damaged: it is not 64 hexadecimal characters.`)
-  return keys
-}
-
-async function keptKey(file: string): Promise<string> {
-  await mkdir(dirname(file), { recursive: true })
-  const fresh = `${randomBytes(32).toString('hex')}\n`
-  await writeOnce(file, fresh)
-  return (await readFile(file, 'utf8')).trim()
 }

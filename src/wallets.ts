@@ -1,10 +1,10 @@
 // The wallets that the service acts for, from a file of the operator's. It holds hot keys: keys of restricted
 // permissions, which can delegate, take back and activate, and move no funds. The file must be readable by its owner only.
 
-import { readFile, stat } from 'node:fs/promises'
 import { HDKey } from '@scure/bip32'
 import type { Wallet } from './chain/signer.ts'
 import { Misuse } from './config.ts'
+import { readSecretFile } from './lib/files.ts'
 import { type Address, isAddress } from './tron/address.ts'
 import { addressOf } from './tron/keys.ts'
 import type { Node } from './tron/node.ts'
@@ -28,10 +28,9 @@ export type Keys = 'needed' | 'optional'
 
 /** Reads the file. Throws Misuse with what is wrong with it. */
 export async function readWallets(file: string, keys: Keys): Promise<Wallets> {
-  const found = await stat(file).catch(() => undefined)
-  if (!found) throw new Misuse(`There is no file with wallets at ${file}.`)
-  if ((found.mode & 0o077) !== 0) throw new Misuse(`${file} holds keys and can be read by others: chmod 600 it.`)
-  return parseWallets(await readFile(file, 'utf8'), file, keys)
+  const text = await readSecretFile(file, 'keys')
+  if (text === undefined) throw new Misuse(`There is no file with wallets at ${file}.`)
+  return parseWallets(text, file, keys)
 }
 
 export function parseWallets(text: string, file: string, keys: Keys): Wallets {

@@ -10,7 +10,7 @@ import {
   listCustomers,
 } from '../customers/customers.ts'
 import type { DepositAddress } from '../customers/deposit_addresses.ts'
-import { issueKey, type KeyRow, listKeys, resealSecrets, revokeKey, sealContext } from '../customers/keys.ts'
+import { issueKey, type KeyRow, listKeys, resealSecrets, revokeKey, sealingKeysMissing } from '../customers/keys.ts'
 import type { Seal } from '../customers/seal.ts'
 import type { Scope } from '../http/endpoint.ts'
 import { customerAccount } from '../ledger/ledger.ts'
@@ -38,16 +38,10 @@ export async function requireSameAddresses(tx: Sql | Tx, deposit_address: Deposi
   throw refusal('The deposit addresses of this database are not from the public key that is configured here.')
 }
 
-/** Throws Refused unless the newest key's secret can be opened. */
+/** Throws Refused unless the secrets of the keys can be opened. */
 export async function requireSameSeal(tx: Sql | Tx, seal: Seal): Promise<void> {
-  const [newest] = await tx<{ id: string; sealed_secret: string }>`
-    select id, sealed_secret from api_key order by id desc limit 1`
-  if (!newest) return
-  try {
-    seal.open(newest.sealed_secret, sealContext(newest.id))
-  } catch {
+  if ((await sealingKeysMissing(tx, seal)).length > 0)
     throw refusal('The secrets in this database are not sealed with the key that is configured here.')
-  }
 }
 
 /** Creates a customer. */

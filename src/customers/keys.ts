@@ -120,6 +120,31 @@ export async function resealSecrets(tx: Tx, seal: Seal): Promise<number> {
   return old.length
 }
 
+/** Whether any API key has a secret that this database keeps sealed, and that may still be used. */
+export async function hasSecrets(sql: Sql | Tx): Promise<boolean> {
+  const [one] = await sql`select 1 from api_key where revoked_at is null limit 1`
+  return one !== undefined
+}
+
+/** The names of the sealing keys without which secrets of this database cannot be opened: they are
+ *  not configured, or under their name another one is. Empty: all is well. Of each sealing key the
+ *  newest secret is tried; those of revoked keys are needed by nobody. */
+export async function sealingKeysMissing(sql: Sql | Tx, seal: Seal): Promise<string[]> {
+  const newest = await sql<{ id: string; sealed_secret: string; sealed_by: string }>`
+    select distinct on (sealed_by) id, sealed_secret, sealed_by
+    from (select id, sealed_secret, split_part(sealed_secret, '.', 1) as sealed_by from api_key
+          where revoked_at is null) as sealed
+    order by sealed_by, id desc`
+  return newest.flatMap(({ id, sealed_secret, sealed_by }) => {
+    try {
+      seal.open(sealed_secret, sealContext(id))
+      return []
+    } catch {
+      return [sealed_by]
+    }
+  })
+}
+
 /** The addresses and networks as a list that can be asked. Throws InvalidParams on one that is neither. */
 export function networkList(networks: readonly string[]): BlockList {
   const list = new BlockList()

@@ -1,7 +1,7 @@
 // Files that are there whole or not at all, whatever stops this process or the machine.
 
 import { randomBytes } from 'node:crypto'
-import { access, constants, link, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { access, constants, link, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { Misuse } from './fault.ts'
 
@@ -26,6 +26,20 @@ export async function requireWritable(folder: string): Promise<void> {
   await makeFolder(folder)
   await access(folder, constants.W_OK | constants.X_OK).catch(() => {
     throw new Misuse(`${folder} cannot be written to.`)
+  })
+}
+
+/** The text of a file that holds secrets, undefined when there is none. Throws Misuse when others can read it. */
+export async function readSecretFile(file: string, holds: string): Promise<string | undefined> {
+  const found = await stat(file).catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code !== 'ENOENT') throw new Misuse(`${file} cannot be read: ${thrown.code}.`)
+  })
+  if (!found) return undefined
+  if ((found.mode & 0o077) !== 0) {
+    throw new Misuse(`${file} holds ${holds} and can be read by others: chmod 600 it.`)
+  }
+  return readFile(file, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
+    throw new Misuse(`${file} cannot be read: ${thrown.code}.`)
   })
 }
 
