@@ -7,7 +7,7 @@ import { type Config, Misuse, readConfig, usage } from './config.ts'
 import { demo } from './demo.ts'
 import { systemClock } from './lib/clock.ts'
 import { requireWritable, writeWhole } from './lib/files.ts'
-import { jsonLog, type Log } from './lib/log.ts'
+import { jsonLog, type Log, thrownFields } from './lib/log.ts'
 import { type Local, startLocal } from './local.ts'
 import { serve } from './serve.ts'
 import { readWallets } from './wallets.ts'
@@ -22,6 +22,17 @@ function processLog(): Log {
     const parts = Object.entries(fields).filter(([name]) => name !== 'stack' && name !== 'request_id')
     const text = parts.map(([name, value]) => `${name}=${String(value)}`).join(' ')
     process.stderr.write(`${systemClock.now().toISOString().slice(11, 19)} ${event} ${text}\n`)
+  }
+}
+
+/** What nobody caught is a bug whose reach nobody knows: it is logged, and the process ends, for its supervisor to start
+ *  another. Every row is where it can be taken up again. */
+function endOnBug(log: Log): void {
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(event, (thrown: unknown) => {
+      log('crashed', { why: event, ...thrownFields(thrown) })
+      process.exit(1)
+    })
   }
 }
 
@@ -152,6 +163,7 @@ async function main(args: string[]): Promise<void> {
   const run = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined
   if (!run) throw new Misuse(`There is no command ${command}: it is ${Object.keys(COMMANDS).join(', ')}.`)
   const { help, ...config } = readConfig(rest, process.env)
+  endOnBug(processLog())
   if (help) process.stdout.write(usage())
   else await run(config)
 }

@@ -5,7 +5,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -283,6 +283,32 @@ test('what it needs and does not find is said in one sentence too', async (t) =>
     assert.match(said[0]!, names)
   }
   assert.deepEqual(await processesOf(folder), [])
+})
+
+test('what nobody caught is one line in the log, and ends the process for another to be started', async (t) => {
+  const folder = await freshFolder(t)
+  // A database that accepts and says nothing keeps it waiting until it is made to stumble.
+  const silent = createTcpServer()
+  silent.listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  t.after(() => silent.close())
+  const { port } = silent.address() as AddressInfo
+  const stumble = "process.once('SIGUSR2', () => { throw new Error('a stumble\\nof two lines') })"
+  const options = ['--data-dir', folder, '--port', '0', '--chain-port', '0']
+  const { child, ended } = run(t, ['start', ...options], {
+    DATABASE_URL: `postgres://somebody:canary@127.0.0.1:${port}/penstock`,
+    NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(stumble)}`,
+  })
+  const [socket] = (await once(silent, 'connection')) as [Socket]
+  t.after(() => socket.destroy())
+  child.kill('SIGUSR2')
+  const { code, stderr } = await ended
+  assert.equal(code, 1, stderr)
+  const lines = stderr.trimEnd().split('\n')
+  assert.equal(lines.length, 1, stderr)
+  const { event, error } = JSON.parse(lines[0]!) as Record<string, string>
+  assert.deepEqual([event, error], ['crashed', 'Error: a stumble\nof two lines'])
+  assert.doesNotMatch(stderr, /canary/)
 })
 
 test('when its private database is killed it ends and says so, and starting again finds everything', async (t) => {

@@ -5,6 +5,7 @@ import { connect as connectSocket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { Type } from 'typebox'
 import { type Clock, systemClock } from '../lib/clock.ts'
@@ -508,6 +509,30 @@ test('bytes that are no request, or headers without end, are answered in the sam
     assert.ok(answer.startsWith(`HTTP/1.1 ${status} `), answer)
     assert.match(answer, new RegExp(`\\{"code":${status},"error":"[^"]+","request_id":"[0-9a-f-]{36}"\\}$`))
   }
+})
+
+test('connections that are reset at any moment end nothing', async (t) => {
+  const { port, url } = await listening(t)
+  const texts = [
+    'CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n',
+    'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    'POST /v1/prices HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n',
+    'POST /v1/prices HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{',
+    'POST /v1/prices HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(20),
+    'HELLO\r\n\r\n',
+    '',
+  ]
+  for (const text of texts) {
+    for (const wait_ms of [0, 0, 0, 1, 5]) {
+      const socket = connectSocket(port, '127.0.0.1')
+      socket.on('error', () => {})
+      await once(socket, 'connect')
+      await new Promise((resolve) => socket.write(text, resolve))
+      if (wait_ms > 0) await delay(wait_ms)
+      socket.resetAndDestroy()
+    }
+  }
+  assert.equal((await fetch(`${url}/v1/prices`, { method: 'POST' })).status, 200)
 })
 
 test('closing answers what is under way and then lets go of the connection', async (t) => {

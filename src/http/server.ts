@@ -3,7 +3,6 @@
 // bytes are bytes. Every answer goes out through send(), with one line in the log: never a body, token or signature.
 
 import { hash } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import {
   type FastifyInstance,
@@ -18,6 +17,7 @@ import type { Random } from '../lib/ids.ts'
 import { printJson } from '../lib/json.ts'
 import { type Log, thrownFields } from '../lib/log.ts'
 import type { Sql } from '../lib/sql.ts'
+import { refuseBare, statusOfUnreadable } from './bare.ts'
 import { parseBody } from './body.ts'
 import { type Customer, type Endpoint, InternalError, Unauthenticated } from './endpoint.ts'
 import type { Page } from './pages.ts'
@@ -91,7 +91,7 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
     return503OnClosing: false,
     genReqId: newRequestId,
     frameworkErrors: (_error, request, reply) => send(request, reply, transportRefusal(request.id, 404)),
-    clientErrorHandler: (error, socket) => refuseUnreadable(error.code, socket, newRequestId()),
+    clientErrorHandler: ({ code }, socket) => refuseBare(socket, statusOfUnreadable(code), newRequestId()),
   })
   app.server.on('connect', (_request, socket: Socket) => refuseBare(socket, 405, newRequestId()))
   // Node itself would refuse every expectation but 100-continue, without a body. It may be ignored instead.
@@ -339,28 +339,4 @@ function uuidMaker(random: Random): () => string {
     at += 16
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
   }
-}
-
-const UNREADABLE: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }
-
-/** Answers bytes that are no HTTP request. */
-function refuseUnreadable(reason: string | undefined, socket: Socket, request_id: string): void {
-  if (!socket.writable || reason === 'ECONNRESET') {
-    socket.destroy()
-    return
-  }
-  refuseBare(socket, UNREADABLE[reason ?? ''] ?? 400, request_id)
-}
-
-/** Answers where there is no reply to send, and closes. */
-function refuseBare(socket: Socket, status: number, request_id: string): void {
-  const { body } = transportRefusal(request_id, status)
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    `X-Request-Id: ${request_id}`,
-    'Connection: close',
-  ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
 }
