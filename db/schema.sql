@@ -175,6 +175,8 @@ create table api_key (
   require_v2 boolean not null,
   created_at timestamptz not null,
   revoked_at timestamptz,
+  expires_at timestamptz,
+  require_external_id boolean default false not null,
   constraint api_key_pkey primary key (id),
   constraint api_key_token_once unique (token_hash),
   constraint api_key_of_customer foreign key (customer_id) references customer(id),
@@ -282,12 +284,14 @@ create table customer (
   created_at timestamptz not null,
   deposit_index integer not null,
   deposit_address text not null,
+  state text default 'active' not null,
   constraint customer_pkey primary key (id),
   constraint customer_deposit_address_once unique (deposit_address),
   constraint customer_deposit_index_once unique (deposit_index),
   constraint customer_deposit_address_length check (char_length(deposit_address) = 34),
   constraint customer_deposit_index_not_negative check (deposit_index >= 0),
-  constraint customer_name_length check (char_length(name) >= 1 and char_length(name) <= 200)
+  constraint customer_name_length check (char_length(name) >= 1 and char_length(name) <= 200),
+  constraint customer_state_known check (state in ('active', 'suspended', 'closed'))
 );
 
 create table delegation (

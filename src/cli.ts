@@ -23,7 +23,8 @@ import {
   type Reading,
   readArguments,
 } from './admin/command.ts'
-import { customerCommands, keyCommands } from './admin/customers.ts'
+import { customerCommands } from './admin/customers.ts'
+import { keyCommands } from './admin/keys.ts'
 import { listCommands } from './admin/lists.ts'
 import { orderCommands } from './admin/orders.ts'
 import { planCommands } from './admin/plans.ts'

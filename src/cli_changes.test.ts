@@ -246,6 +246,118 @@ test('a key is revoked once; revoking it again says so and records nothing', asy
   )
 })
 
+test('a new key takes the second signature only, unless the operator says otherwise', async (t) => {
+  const { type, json, customer } = await deskWithCustomer(t)
+  const issued = await json<{ key_id: string; signatures: string }>('keys', 'issue', customer)
+  const older = await json<{ key_id: string; signatures: string }>('keys', 'issue', customer, '--allow-v1')
+  assert.deepEqual([issued.signatures, older.signatures], ['v2', 'v1 or v2'])
+  const keys = await json<{ id: string; require_v2: boolean }[]>('keys', 'list', customer)
+  assert.deepEqual(
+    keys.map(({ id, require_v2 }) => [id, require_v2]),
+    [
+      [issued.key_id, true],
+      [older.key_id, false],
+    ],
+  )
+  const both = await type('keys', 'issue', customer, '--require-v2', '--allow-v1')
+  assert.deepEqual([both.code, both.err], [2, '--require-v2 and --allow-v1 exclude one another.\n'])
+})
+
+test('a key expires on a day or after a number of days, and never in the past', async (t) => {
+  const { type, json, io, customer } = await deskWithCustomer(t)
+  type Issued = { key_id: string; expires_at: string | null }
+  const before_ms = io.clock.now().getTime()
+  const { expires_at } = await json<Issued>('keys', 'issue', customer, '--expires', '90d')
+  const days = (Date.parse(expires_at!) - before_ms) / 86_400_000
+  assert.ok(days > 90 && days < 90.01, String(days))
+  const on_day = await json<Issued>('keys', 'issue', customer, '--expires', '2099-01-01')
+  assert.equal(on_day.expires_at, '2099-01-01T00:00:00.000Z')
+  const wrong: [string, string][] = [
+    ['2001-01-01', '--expires 2001-01-01 is not in the future.'],
+    ['0d', '--expires 0d is not in the future.'],
+    ['soon', '--expires soon: it is a day, a time in UTC, a number of days like 90d, or never.'],
+  ]
+  for (const [given, sentence] of wrong) {
+    const { code, err } = await type('keys', 'issue', customer, '--expires', given)
+    assert.deepEqual([code, err], [2, `${sentence}\n`])
+  }
+})
+
+test('the limits of a key are changed one by one, lifted, and recorded as they were and are', async (t) => {
+  const { type, json, customer } = await deskWithCustomer(t)
+  const { key_id } = await json<{ key_id: string }>('keys', 'issue', customer, '--scope', 'read', '--daily-cap', '5')
+  const limits = ['--scope', 'all', '--daily-cap', 'none', '--network', '203.0.113.0/24', '--expires', '2099-01-01']
+  const flags = ['--allow-v1', '--require-external-id', '--name', 'shop']
+  const changed = await json<Record<string, unknown>>('keys', 'change', key_id, ...limits, ...flags)
+  const { id: _, created_at, ...now } = changed
+  assert.deepEqual(now, {
+    ...{ name: 'shop', scopes: ['all'], allowed_networks: ['203.0.113.0/24'], daily_cap_sun: null },
+    ...{ require_v2: false, require_external_id: true, expires_at: '2099-01-01T00:00:00.000Z', revoked_at: null },
+  })
+  const again = await type('keys', 'change', key_id, ...limits, ...flags)
+  assert.deepEqual([again.code, again.out.trim().split('\n').at(-1)], [0, 'It was so already.'])
+  await json('keys', 'change', key_id, '--network', 'any', '--expires', 'never', '--allow-no-external-id')
+  type Recorded = { action: string; before: object; after: object }
+  const actions = await json<Recorded[]>('actions', 'list', '--subject', `key:${key_id}`)
+  assert.deepEqual(
+    actions.map(({ action }) => action),
+    ['keys change', 'keys change', 'keys issue'],
+  )
+  assert.deepEqual(actions[0]!.after, { allowed_networks: null, require_external_id: false, expires_at: null })
+  const wrong: [string[], number, RegExp][] = [
+    [[], 2, /nothing to change is given/],
+    [['--network', '203.0.113.0/40'], 2, /^--network: /],
+    [['--network', 'any', '--network', '203.0.113.1'], 2, /give it alone/],
+    [['--scope', 'all', '--scope', 'read'], 2, /give it alone/],
+    [['--daily-cap', '-1'], 2, /^--daily-cap -1: /],
+  ]
+  for (const [words, code, sentence] of wrong) {
+    const said = await type('keys', 'change', key_id, ...words)
+    assert.equal(said.code, code, words.join(' '))
+    assert.match(said.err, sentence)
+  }
+  await json('keys', 'revoke', key_id)
+  assert.equal((await type('keys', 'change', key_id, '--name', 'x')).err, `The key ${key_id} is revoked, for good.\n`)
+})
+
+test('a customer is suspended, resumed and closed for good, each with its record', async (t) => {
+  const { type, json, customer } = await deskWithCustomer(t)
+  const { key_id } = await json<{ key_id: string }>('keys', 'issue', customer)
+  const state = async () => (await json<{ state: string }>('customers', 'show', customer)).state
+  const said = async (verb: string) => {
+    const { code, out, err } = await type('customers', verb, customer, '--reason', 'test')
+    return [code, (out || err).trim().split('\n').at(-1)]
+  }
+  await said('suspend')
+  assert.equal(await state(), 'suspended')
+  assert.deepEqual(await said('suspend'), [0, 'It was so already.'])
+  await said('resume')
+  assert.equal(await state(), 'active')
+  const closed = await json<Record<string, unknown>>('customers', 'close', customer, '--reason', 'fraud')
+  assert.deepEqual(closed, { id: customer, state: 'closed', revoked_keys: 1 })
+  assert.deepEqual(await said('close'), [0, 'It was closed before.'])
+  for (const verb of ['suspend', 'resume'])
+    assert.deepEqual(await said(verb), [1, `The customer ${customer} is closed, for good.`])
+  const issued = await type('keys', 'issue', customer)
+  assert.deepEqual([issued.code, issued.err], [1, `The customer ${customer} is closed: it has no keys any more.\n`])
+  const [key] = await json<{ revoked_at: string | null }[]>('keys', 'list', customer)
+  assert.notEqual(key?.revoked_at, null)
+  const [listed] = await json<{ state: string }[]>('customers', 'list')
+  assert.equal(listed?.state, 'closed')
+  const records = await json<{ action: string; after: unknown }[]>(
+    'actions',
+    'list',
+    '--subject',
+    `customer:${customer}`,
+  )
+  assert.deepEqual(
+    records.map(({ action }) => action),
+    ['customers close', 'customers resume', 'customers suspend', 'customers create'],
+  )
+  const [revocation] = await json<{ action: string }[]>('actions', 'list', '--subject', `key:${key_id}`)
+  assert.equal(revocation?.action, 'customers close')
+})
+
 test('secrets are sealed anew with the first of the configured keys, and then open with it alone', async (t) => {
   const { type, json, io, sql, customer } = await deskWithCustomer(t)
   const { key_id, secret } = await json<{ key_id: string; secret: string }>('keys', 'issue', customer)

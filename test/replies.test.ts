@@ -24,7 +24,10 @@ type Draft = {
   down: boolean
 }
 type Mistake = (draft: Draft, cast: Cast) => void
-type Cast = Record<'rich' | 'poor' | 'walletless' | 'capped' | 'reader' | 'screener', Customer> &
+type Cast = Record<
+  'rich' | 'poor' | 'walletless' | 'capped' | 'reader' | 'screener' | 'suspended' | 'strict',
+  Customer
+> &
   Record<'bob' | 'nina' | 'contract' | 'barred', string> & {
     subscribers: Map<Customer, Subscriber>
     order_id: string
@@ -62,6 +65,12 @@ const longKey: Mistake = (draft) => {
   if (typeof draft.body !== 'string') delete draft.body.external_id
 }
 
+const unnamed: Mistake = (draft, cast) => {
+  draft.who = cast.strict
+  delete draft.headers['idempotency-key']
+  if (typeof draft.body !== 'string') delete draft.body.external_id
+}
+
 /** The mistakes that every endpoint answers in the same way, by the keys of their lines. */
 const COMMON: Record<string, Mistake> = {
   auth: (draft) => {
@@ -69,6 +78,9 @@ const COMMON: Record<string, Mistake> = {
   },
   'auth.scope': (draft, cast) => {
     draft.who = draft.path.startsWith('/v1/aml') ? cast.reader : cast.screener
+  },
+  'auth.suspended': (draft, cast) => {
+    draft.who = cast.suspended
   },
   invalid_service_or_params: (draft) => {
     draft.body = '[1]'
@@ -116,6 +128,7 @@ const PROOFS: Record<string, Proof> = {
       set({ 'params.amounts.energy': 1 }),
       set({ 'params.amounts.bandwidth': 1 }),
       longKey,
+      unnamed,
       set({ external_id: 'taken' }),
       offSale('resource_bundle'),
       as('walletless'),
@@ -140,6 +153,7 @@ const PROOFS: Record<string, Proof> = {
       set({ 'params.duration': -1 }),
       set({ 'params.transactions_limit': -1 }),
       longKey,
+      unnamed,
       set({ external_id: 'taken' }),
       set({ subscription_id: 'gone' }),
       set({ subscription_id: 'energy_pack_100', 'params.duration': 31 }),
@@ -179,6 +193,8 @@ const PROOFS: Record<string, Proof> = {
       set({ address: 'T123' }),
       set({ hash: 'ab' }),
       set({ direction: 'sideways' }),
+      longKey,
+      unnamed,
       (draft) => {
         draft.headers['idempotency-key'] = 'taken'
       },
@@ -243,12 +259,14 @@ async function makeCast(world: World): Promise<Cast> {
   await world.drain()
   const { rich } = people
   const [reader, screener] = [await world.customer({ scopes: ['read'] }), await world.customer({ scopes: ['aml'] })]
+  const [suspended, strict] = [await world.customer(), await world.customer({ require_external_id: true })]
+  await world.sql`update customer set state = 'suspended' where id = ${suspended.id}`
   const towns = { bob: place('bob'), nina: world.person('nina').address, contract, barred, order_id: order.id }
   assert.equal(
     (await rich.get<{ status: string }>('/v1/subscription/check', { external_id: 'taken' })).status,
     'active',
   )
-  return { ...people, reader, screener, ...towns, subscribers, check_id: check.id }
+  return { ...people, reader, screener, suspended, strict, ...towns, subscribers, check_id: check.id }
 }
 
 /** The mistakes of an endpoint beside the lines of its table that they lead to. A failure of ours is no mistake. */

@@ -156,12 +156,16 @@ export function readTrx(given: string, name: string): bigint {
 /** A moment: a day (`2026-11-01`, its beginning in UTC) or a time (`2026-11-01T12:00:00Z`). */
 export const time = (help: string) =>
   single('TIME', help, (given, name) => {
-    const at = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z)?$/.test(given)
-      ? new Date(given)
-      : new Date(Number.NaN)
-    if (!Number.isNaN(at.getTime()) && isDay(given.slice(0, 10))) return at
+    const at = readTime(given)
+    if (at) return at
     throw misuse(`${name} ${given}: it is a day or a time in UTC, like 2026-11-01 or 2026-11-01T12:00:00Z.`)
   })
+
+/** The moment that a text of that form names; undefined when it names none. */
+export function readTime(given: string): Date | undefined {
+  const at = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z)?$/.test(given) ? new Date(given) : new Date(Number.NaN)
+  return !Number.isNaN(at.getTime()) && isDay(given.slice(0, 10)) ? at : undefined
+}
 
 export const oneOf = <const Word extends string>(words: readonly Word[], help: string) =>
   single(words.join('|'), help, (given, name) => {

@@ -1,27 +1,27 @@
-// Customers, their statements and their API keys, by the operator's hand. What a new customer's address is derived from and what seals a
-// new key's secret come from outside of the database; both are first compared with what the database already has, because
-// with the wrong ones deposits would go where nobody looks and keys would never work.
+// Customers and their statements, by the operator's hand. What a new customer's address is derived from comes from outside of the
+// database, and is first compared with what the database already has: with the wrong key deposits would go where nobody looks.
+//
+//   active <-> suspended (nothing new is begun, everything that looks goes on) -> closed (for good, without keys)
 
 import {
   type Needs as CreateNeeds,
   type CustomerRow,
+  type CustomerState,
   createCustomer,
   findCustomer,
   listCustomers,
+  lockCustomer,
+  setCustomerState,
 } from '../customers/customers.ts'
 import type { DepositAddress } from '../customers/deposit_addresses.ts'
-import { issueKey, type KeyRow, listKeys, resealSecrets, revokeKey, sealingKeysMissing } from '../customers/keys.ts'
-import type { Seal } from '../customers/seal.ts'
-import type { Scope } from '../http/endpoint.ts'
+import { listKeys, revokeKeys } from '../customers/keys.ts'
 import { customerAccount } from '../ledger/ledger.ts'
 import { wireTime } from '../lib/clock.ts'
-import { Fault } from '../lib/fault.ts'
 import { trxText } from '../lib/json.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
-import { type Change, misuse, refusal } from './actions.ts'
-import { change, command, flag, LIMIT, many, type Needs, needed, oneOf, text, time, trx, whole } from './command.ts'
-
-const SCOPES: readonly Scope[] = ['read', 'buy', 'aml']
+import { type Action, type Change, misuse, refusal } from './actions.ts'
+import { type Answer, change, command, flag, LIMIT, needed, text, time, whole } from './command.ts'
+import { keyShown } from './keys.ts'
 
 /** The customer. Throws Refused when there is none. */
 export async function requireCustomer(sql: Sql | Tx, customer_id: string): Promise<CustomerRow> {
@@ -38,12 +38,6 @@ export async function requireSameAddresses(tx: Sql | Tx, deposit_address: Deposi
   throw refusal('The deposit addresses of this database are not from the public key that is configured here.')
 }
 
-/** Throws Refused unless the secrets of the keys can be opened. */
-export async function requireSameSeal(tx: Sql | Tx, seal: Seal): Promise<void> {
-  if ((await sealingKeysMissing(tx, seal)).length > 0)
-    throw refusal('The secrets in this database are not sealed with the key that is configured here.')
-}
-
 /** Creates a customer. */
 export async function addCustomer(
   tx: Tx,
@@ -56,6 +50,49 @@ export async function addCustomer(
   return { result: customer, actions: [{ subject: `customer:${customer.id}`, before: null, after }] }
 }
 
+const STATE_NOTES: Record<CustomerState, string> = {
+  active: 'Resumed: in force in every process within a second.',
+  suspended: 'Suspended: nothing new is begun for it, in any process, within a second.',
+  closed: 'Closed, for good. Open orders run to their end; what is left of its money stays on its account.',
+}
+
+/** Suspends a customer, or takes that back. What is so already is left alone; a closed customer stays closed. */
+async function changeState(
+  tx: Tx,
+  { customer, state }: { customer: string; state: 'active' | 'suspended' },
+): Promise<Change<Answer>> {
+  const { id, state: before } = await lockedCustomer(tx, customer)
+  if (before === 'closed') throw refusal(`The customer ${id} is closed, for good.`)
+  if (before === state) return { result: { value: { id, state }, note: 'It was so already.' }, actions: [] }
+  await setCustomerState(tx, id, state)
+  const action = { subject: `customer:${id}`, before: { state: before }, after: { state } }
+  return { result: { value: { id, state }, note: STATE_NOTES[state] }, actions: [action] }
+}
+
+/** Closes a customer for good: its keys are revoked, each with a record. */
+async function closeCustomer(tx: Tx, { customer, at }: { customer: string; at: Date }): Promise<Change<Answer>> {
+  const { id, state: before } = await lockedCustomer(tx, customer)
+  const value = { id, state: 'closed' }
+  if (before === 'closed') return { result: { value, note: 'It was closed before.' }, actions: [] }
+  const revoked = await revokeKeys(tx, { customer_id: id, at })
+  await setCustomerState(tx, id, 'closed')
+  const actions: Action[] = [
+    { subject: `customer:${id}`, before: { state: before }, after: { state: 'closed' } },
+    ...revoked.map(({ id: key_id, name }) => ({
+      subject: `key:${key_id}`,
+      before: { customer_id: id, name },
+      after: { revoked_at: at },
+    })),
+  ]
+  return { result: { value: { ...value, revoked_keys: revoked.length }, note: STATE_NOTES.closed }, actions }
+}
+
+async function lockedCustomer(tx: Tx, customer_id: string): Promise<CustomerRow> {
+  const customer = await lockCustomer(tx, customer_id)
+  if (!customer) throw refusal(`There is no customer ${customer_id}.`)
+  return customer
+}
+
 type Money = { spendable_sun: bigint; held_sun: bigint }
 
 /** Customers with what they have, in the order of creation. */
@@ -66,15 +103,15 @@ async function customersWithMoney(sql: Sql, page: { after?: string | undefined; 
     select id, posted_sun - held_sun as spendable_sun, held_sun from account
     where id = any(${customers.map(({ id }) => customerAccount(id))})`
   const money = new Map(rows.map((row) => [row.id, row]))
-  return customers.map(({ id, name, created_at, deposit_address }) => {
+  return customers.map(({ id, name, state, created_at, deposit_address }) => {
     const { spendable_sun, held_sun } = money.get(customerAccount(id)) ?? { spendable_sun: null, held_sun: null }
-    return { id, name, spendable_sun, held_sun, deposit_address, created_at }
+    return { id, name, state, spendable_sun, held_sun, deposit_address, created_at }
   })
 }
 
 /** Everything about one customer that is not a list without end. */
 async function customerShown(sql: Sql, customer_id: string) {
-  const { id, name, created_at, deposit_address } = await requireCustomer(sql, customer_id)
+  const { id, name, state, created_at, deposit_address } = await requireCustomer(sql, customer_id)
   const [money] = await sql<Money>`
     select posted_sun - held_sun as spendable_sun, held_sun from account where id = ${customerAccount(id)}`
   const orders = await sql<{ state: string; orders: bigint; amount_sun: bigint }>`
@@ -84,57 +121,7 @@ async function customerShown(sql: Sql, customer_id: string) {
     select state, count(*) as deposits, sum(amount_sun)::bigint as amount_sun from deposit where customer_id = ${id}
     group by state order by state`
   const keys = await listKeys(sql, id)
-  return { id, name, created_at, deposit_address, ...money, keys: keys.map(keyShown), orders, deposits }
-}
-
-/** A key for reading: null is not said, what it means is. */
-function keyShown({ id, name, scopes, allowed_networks, daily_cap_sun, require_v2, created_at, revoked_at }: KeyRow) {
-  return {
-    ...{ id, name, scopes: scopes ?? ['all'], allowed_networks: allowed_networks ?? ['any'] },
-    ...{ daily_cap_sun, require_v2, created_at, revoked_at },
-  }
-}
-
-type KeyOptions = {
-  name: string | undefined
-  scope: Scope[]
-  network: string[]
-  daily_cap: bigint | undefined
-  require_v2: boolean
-}
-
-/** Makes a key. Its token and secret are in the result, and nowhere else. */
-async function addKey(tx: Tx, needs: Needs, { customer, ...wanted }: KeyOptions & { customer: string }) {
-  const { id: customer_id } = await requireCustomer(tx, customer)
-  const seal = await needs.seal()
-  await requireSameSeal(tx, seal)
-  const { clock, random, new_id } = needs
-  const { name = 'key', scope, network, daily_cap: daily_cap_sun, require_v2 } = wanted
-  const scopes = scope.length > 0 ? [...new Set(scope)] : undefined
-  const allowed_networks = network.length > 0 ? network : undefined
-  const limits = { scopes, allowed_networks, daily_cap_sun, require_v2 }
-  const issued = await issueKey(tx, { clock, random, new_id, seal }, { customer_id, name, ...limits }).catch(
-    (thrown: unknown) => {
-      throw thrown instanceof Fault ? misuse(`--network: ${thrown.message}.`) : thrown
-    },
-  )
-  const after = { customer_id, name, ...limits }
-  return { result: issued, actions: [{ subject: `key:${issued.key_id}`, before: null, after }] }
-}
-
-/** Revokes a key for good. */
-async function takeKey(
-  tx: Tx,
-  { key_id, at }: { key_id: string; at: Date },
-): Promise<Change<{ key_id: string; revoked_at: Date }>> {
-  const [key] = await tx<{ customer_id: string; name: string; revoked_at: Date | null }>`
-    select customer_id, name, revoked_at from api_key where id = ${key_id} for update`
-  if (!key) throw refusal(`There is no key ${key_id}.`)
-  const { customer_id, name, revoked_at } = key
-  if (revoked_at) return { result: { key_id, revoked_at }, actions: [] }
-  await revokeKey(tx, { customer_id, key_id, at })
-  const action = { subject: `key:${key_id}`, before: { customer_id, name }, after: { revoked_at: at } }
-  return { result: { key_id, revoked_at: at }, actions: [action] }
+  return { id, name, state, created_at, deposit_address, ...money, keys: keys.map(keyShown), orders, deposits }
 }
 
 /** One entry of the ledger as the customer sees it. */
@@ -262,6 +249,24 @@ export const customerCommands = [
     operands: { customer },
     run: async ({ sql }, { customer }) => ({ value: await customerShown(sql, customer) }),
   }),
+  change({
+    words: 'customers suspend',
+    summary: 'begin nothing new for a customer; its keys can look, and what is open runs to its end',
+    operands: { customer },
+    run: async (tx, _needs, { customer }) => changeState(tx, { customer, state: 'suspended' }),
+  }),
+  change({
+    words: 'customers resume',
+    summary: 'let a suspended customer buy again',
+    operands: { customer },
+    run: async (tx, _needs, { customer }) => changeState(tx, { customer, state: 'active' }),
+  }),
+  change({
+    words: 'customers close',
+    summary: 'end a customer for good: its keys are revoked, its money stays on its account',
+    operands: { customer },
+    run: async (tx, _needs, { customer, at }) => closeCustomer(tx, { customer, at }),
+  }),
   command({
     words: 'customers statement',
     summary: 'what a customer had, paid and got back, from the entries of the ledger',
@@ -277,53 +282,6 @@ export const customerCommands = [
       const { id: customer_id } = await requireCustomer(sql, customer)
       const statement = await statementOf(sql, { customer_id, since, until })
       return csv ? { value: statement, text: statementCsv(statement) } : { value: statement }
-    },
-  }),
-]
-
-export const keyCommands = [
-  change({
-    words: 'keys issue',
-    summary: 'make an API key; its secret is shown this once',
-    operands: { customer },
-    options: {
-      name: text('NAME', 'what to call it (key)'),
-      scope: many(oneOf(SCOPES, 'what it may do (everything)')),
-      network: many(text('NETWORK', 'where it may be used from, such as 203.0.113.0/24 (anywhere)')),
-      daily_cap: trx('TRX', 'the most it may spend in a day (no limit)'),
-      require_v2: flag('refuse requests without the second signature, which binds time and path'),
-    },
-    async run(tx, needs, given) {
-      const { result, actions } = await addKey(tx, needs, given)
-      return { result: { value: result, note: 'The secret cannot be shown again.' }, actions }
-    },
-  }),
-  command({
-    words: 'keys list',
-    summary: "a customer's keys, revoked ones included",
-    operands: { customer },
-    async run({ sql }, { customer }) {
-      const { id } = await requireCustomer(sql, customer)
-      return { value: (await listKeys(sql, id)).map(keyShown) }
-    },
-  }),
-  change({
-    words: 'keys revoke',
-    summary: 'end a key for good; servers refuse it within a second',
-    operands: { key: needed(text('KEY', 'the id of the key')) },
-    async run(tx, _needs, { key, at }) {
-      const { result, actions } = await takeKey(tx, { key_id: key, at })
-      const note = actions.length > 0 ? 'Revoked.' : 'It was revoked before.'
-      return { result: { value: result, note }, actions }
-    },
-  }),
-  change({
-    words: 'keys reseal',
-    summary: 'seal every secret with the current sealing key, so that older ones can be given up',
-    async run(tx, needs) {
-      const resealed = await resealSecrets(tx, await needs.seal())
-      const action = { subject: 'key', before: null, after: { resealed } }
-      return { result: { value: { resealed } }, actions: resealed > 0 ? [action] : [] }
     },
   }),
 ]

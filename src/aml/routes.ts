@@ -4,7 +4,9 @@ import { type Static, Type } from 'typebox'
 import {
   type Customer,
   type Endpoint,
+  EXTERNAL_ID_REFUSALS,
   endpoint,
+  externalId,
   InvalidParams,
   Money,
   refuses,
@@ -93,13 +95,6 @@ function readDirection(value: Json | undefined): 'deposit' | 'withdrawal' {
   return value
 }
 
-/** The header `Idempotency-Key`. */
-function readKey(header: string | string[] | undefined): string | null {
-  if (header === undefined || header === '') return null
-  if (typeof header !== 'string' || header.length > 128) throw InvalidParams('external_id', 'Invalid Idempotency-Key')
-  return header
-}
-
 const cappedKey = ({ key_id, daily_cap_sun }: Customer) =>
   daily_cap_sun === undefined ? undefined : { key_id, daily_cap_sun }
 
@@ -132,6 +127,7 @@ export function routes({ sql, placeCheck }: Needs): Endpoint[] {
       auth: 'signature',
       scope: 'aml',
       mutating: true,
+      creates: true,
       summary: 'Screen an address, or the other side of a transaction',
       description:
         'The price is set aside at once, charged when the check is completed, and given back when it fails. The header `Idempotency-Key` makes a repeated call return the same check. A check never needs a connection to a wallet.',
@@ -163,6 +159,7 @@ export function routes({ sql, placeCheck }: Needs): Endpoint[] {
         refuses(InvalidParams, '`address` is not an address of the network', 'address'),
         refuses(InvalidParams, '`hash` is missing from a hash check, or is not one', 'hash'),
         refuses(InvalidParams, '`direction` is neither deposit nor withdrawal', 'direction'),
+        ...EXTERNAL_ID_REFUSALS,
         refuses(InvalidParams, 'The Idempotency-Key was used for another check', 'external_id'),
         refuses(ServiceUnavailable, 'This type of check is off sale'),
         refuses(WalletNotFound, 'The customer has no wallet'),
@@ -185,7 +182,7 @@ export function routes({ sql, placeCheck }: Needs): Endpoint[] {
         }
         const hash = type === 'hash' ? readHash(body.hash, pattern) : null
         const direction = type === 'hash' ? readDirection(body.direction) : null
-        const idempotency_key = readKey(headers['idempotency-key'])
+        const idempotency_key = externalId(undefined, { headers, customer })
         const { customer_id } = customer
         const capped_key = cappedKey(customer)
         const asked = { customer_id, idempotency_key, type, network, address, hash, direction }

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { HDKey } from '@scure/bip32'
 import { Type } from 'typebox'
 import { freshDatabase } from '../../test/database.ts'
-import { endpoint, type Scope } from '../http/endpoint.ts'
+import { EXTERNAL_ID_REFUSALS, endpoint, externalId, type Scope } from '../http/endpoint.ts'
 import { buildServer, type Credentials } from '../http/server.ts'
 import { keyV2, signature, signatureV2 } from '../http/signature.ts'
 import { Outage } from '../lib/fault.ts'
@@ -13,7 +13,7 @@ import { silentLog } from '../lib/log.ts'
 import { connect } from '../lib/sql.ts'
 import { drain } from '../lib/step.ts'
 import { authenticator } from './authentication.ts'
-import { createCustomer } from './customers.ts'
+import { type CustomerState, createCustomer, setCustomerState } from './customers.ts'
 import { depositAddresses } from './deposit_addresses.ts'
 import { issueKey, type KeyWanted, revokeKey } from './keys.ts'
 import { pruneNonces } from './nonces.ts'
@@ -30,11 +30,16 @@ const whoami = (path: '/v1/read' | '/v1/buy' | '/v1/other', scope: Scope) =>
     path,
     auth: 'signature',
     scope,
+    creates: scope === 'buy',
     summary: 'Says who asks',
     body: Type.Object({ id: Type.Optional(Type.String()) }),
     reply: Type.Object({ customer_id: Type.String(), key_id: Type.String() }),
-    faults: [],
-    handle: async ({ customer: { customer_id, key_id } }) => ({ customer_id, key_id }),
+    faults: [...EXTERNAL_ID_REFUSALS],
+    handle: async ({ body, headers, customer }) => {
+      if (scope === 'buy') externalId(body.id, { headers, customer })
+      const { customer_id, key_id } = customer
+      return { customer_id, key_id }
+    },
   })
 
 /** A server in front of a database, with a clock that stands until it is moved. */
@@ -154,6 +159,46 @@ test('a revoked key stops working within a second, and other keys of the custome
   wait(1)
   assert.deepEqual(await ask(v1(key)), REFUSED)
   assert.equal((await ask(v1(other))).code, 0)
+})
+
+test('an expired key is refused like an unknown one, from the moment on that was set', async (t) => {
+  const { ask, issue, clock, wait } = await front(t)
+  const key = await issue({ expires_at: new Date(clock.now().getTime() + 500) })
+  assert.equal((await ask(v1(key))).code, 0)
+  // Within the second for which it is remembered.
+  wait(0.5)
+  assert.deepEqual(await ask(v1(key)), REFUSED)
+  wait(2)
+  assert.deepEqual(await ask(v1(key)), REFUSED)
+})
+
+test('a suspended customer looks and begins nothing, within a second, and a resumed one begins again', async (t) => {
+  const { ask, issue, sql, customer_id, wait } = await front(t)
+  const key = await issue()
+  const begin = async () => (await ask(v1(key), { path: '/v1/buy' })).key ?? 'begun'
+  assert.equal(await begin(), 'begun')
+  const states: [CustomerState, string][] = [
+    ['suspended', 'auth.suspended'],
+    ['active', 'begun'],
+    ['closed', 'auth.suspended'],
+  ]
+  for (const [state, expected] of states) {
+    await sql.begin((tx) => setCustomerState(tx, customer_id, state))
+    wait(1)
+    assert.equal(await begin(), expected, state)
+    assert.equal((await ask(v1(key))).code, 0, state)
+  }
+})
+
+test('a key that requires an id of the caller begins nothing without one', async (t) => {
+  const { ask, issue } = await front(t)
+  const key = await issue({ require_external_id: true })
+  const { code, key: slug } = await ask(v1(key), { path: '/v1/buy' })
+  assert.deepEqual([code, slug], [2, 'invalid_service_or_params.external_id'])
+  assert.equal((await ask({ ...v1(key), 'idempotency-key': 'k-1' }, { path: '/v1/buy' })).code, 0)
+  assert.equal((await ask({ ...v1(key), 'idempotency-key': '' }, { path: '/v1/buy' })).code, 2)
+  const body = '{"id":"mine"}'
+  assert.equal((await ask(v1(key, body), { path: '/v1/buy', body })).code, 0)
 })
 
 test('a refusal is never decided on a key that was read before', async (t) => {

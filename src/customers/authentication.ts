@@ -24,6 +24,7 @@ type OpenKey = {
   secret: string
   require_v2: boolean
   networks: BlockList | undefined
+  expires_at: Date | null
   read_at_ms: number
 }
 
@@ -45,6 +46,9 @@ export function authenticator({ sql, clock, seal }: Needs): Authenticate {
     allowed_networks: null,
     daily_cap_sun: null,
     require_v2: false,
+    require_external_id: false,
+    expires_at: null,
+    customer_state: 'active',
   }
 
   function freshKey(token_hash: string): OpenKey | undefined {
@@ -93,11 +97,20 @@ function isFresh(key: OpenKey, now_ms: number): boolean {
 
 function openKey(row: SealedKey, seal: Seal, now: Date): OpenKey {
   const { id, customer_id, sealed_secret, scopes, allowed_networks, daily_cap_sun, require_v2 } = row
+  const { require_external_id, expires_at, customer_state } = row
   const secret = seal.open(sealed_secret, sealContext(id))
   return {
-    customer: { customer_id, key_id: id, scopes: scopes ?? undefined, daily_cap_sun: daily_cap_sun ?? undefined },
+    customer: {
+      customer_id,
+      key_id: id,
+      scopes: scopes ?? undefined,
+      daily_cap_sun: daily_cap_sun ?? undefined,
+      require_external_id,
+      suspended: customer_state !== 'active',
+    },
     secret,
     require_v2,
+    expires_at,
     networks: allowed_networks ? networkList(allowed_networks) : undefined,
     read_at_ms: now.getTime(),
   }
@@ -114,5 +127,6 @@ function passes(key: OpenKey, credentials: Credentials, now: Date): boolean {
       ? !key.require_v2
       : isSignatureV2(signature, keyV2(key.secret), { timestamp, nonce, method, path, body }, now)
   const from_allowed = key.networks === undefined || isListed(key.networks, ip)
-  return signed && signed_v2 && from_allowed
+  const in_force = key.expires_at === null || now < key.expires_at
+  return signed && signed_v2 && from_allowed && in_force
 }

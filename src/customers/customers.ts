@@ -8,9 +8,13 @@ import type { Sql, Tx } from '../lib/sql.ts'
 import type { Address } from '../tron/address.ts'
 import type { DepositAddress } from './deposit_addresses.ts'
 
+/** suspended: nothing new is begun for the customer, and everything that only looks goes on. closed: for good. */
+export type CustomerState = 'active' | 'suspended' | 'closed'
+
 export type CustomerRow = {
   id: string
   name: string
+  state: CustomerState
   created_at: Date
   deposit_index: number
   deposit_address: Address
@@ -30,13 +34,26 @@ export async function createCustomer(tx: Tx, needs: Needs, { name }: { name: str
     insert into customer (id, name, created_at, deposit_index, deposit_address)
     values (${id}, ${name}, ${created_at}, ${deposit_index}, ${deposit_address})`
   await openAccount(tx, customerAccount(id))
-  return { id, name, created_at, deposit_index, deposit_address }
+  return { id, name, state: 'active', created_at, deposit_index, deposit_address }
 }
 
 export async function findCustomer(sql: Sql | Tx, customer_id: string): Promise<CustomerRow | undefined> {
   const [customer] = await sql<CustomerRow>`
-    select id, name, created_at, deposit_index, deposit_address from customer where id = ${customer_id}`
+    select id, name, state, created_at, deposit_index, deposit_address from customer where id = ${customer_id}`
   return customer
+}
+
+/** The customer, whose state stays as it is until the transaction ends. */
+export async function lockCustomer(tx: Tx, customer_id: string): Promise<CustomerRow | undefined> {
+  const [customer] = await tx<CustomerRow>`
+    select id, name, state, created_at, deposit_index, deposit_address from customer where id = ${customer_id}
+    for update`
+  return customer
+}
+
+/** Puts a customer into another state. Servers act on it within a second (see authentication). */
+export async function setCustomerState(tx: Tx, customer_id: string, state: CustomerState): Promise<void> {
+  await tx`update customer set state = ${state} where id = ${customer_id}`
 }
 
 /** Customers in the order of creation, from the one after `after` on. */
@@ -45,7 +62,7 @@ export async function listCustomers(
   { after = '', limit = 100 }: { after?: string; limit?: number } = {},
 ): Promise<CustomerRow[]> {
   return sql<CustomerRow>`
-    select id, name, created_at, deposit_index, deposit_address from customer
+    select id, name, state, created_at, deposit_index, deposit_address from customer
     where id > ${after} order by id limit ${limit}`
 }
 

@@ -8,6 +8,7 @@ import { InvalidParams, type Scope } from '../http/endpoint.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { NewId, Random } from '../lib/ids.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
+import type { CustomerState } from './customers.ts'
 import type { Seal } from './seal.ts'
 
 export type Needs = { clock: Clock; random: Random; new_id: NewId; seal: Seal }
@@ -23,6 +24,10 @@ export type KeyWanted = {
   daily_cap_sun?: bigint | undefined
   /** Refuse requests that carry only the old signature. */
   require_v2?: boolean | undefined
+  /** Refuse to begin anything that the caller gives no id of its own. */
+  require_external_id?: boolean | undefined
+  /** From when on it is refused like an unknown one. Left out: never. */
+  expires_at?: Date | undefined
 }
 
 /** A key as its owner may see it at any time. */
@@ -34,7 +39,9 @@ export type KeyRow = {
   allowed_networks: string[] | null
   daily_cap_sun: bigint | null
   require_v2: boolean
+  require_external_id: boolean
   created_at: Date
+  expires_at: Date | null
   revoked_at: Date | null
 }
 
@@ -42,6 +49,7 @@ export type KeyRow = {
 export type SealedKey = Omit<KeyRow, 'name' | 'created_at' | 'revoked_at'> & {
   token_hash: string
   sealed_secret: string
+  customer_state: CustomerState
 }
 
 const TOKEN_PREFIX = 'pst_'
@@ -64,7 +72,8 @@ export async function issueKey(
   needs: Needs,
   wanted: KeyWanted,
 ): Promise<{ key_id: string; token: string; secret: string }> {
-  const { customer_id, name, scopes = null, allowed_networks = null, daily_cap_sun = null, require_v2 = false } = wanted
+  const { customer_id, name, scopes = null, allowed_networks = null, daily_cap_sun = null } = wanted
+  const { require_v2 = false, require_external_id = false, expires_at = null } = wanted
   if (allowed_networks) networkList(allowed_networks)
   const key_id = needs.new_id()
   const random = () => Buffer.from(needs.random.bytes(RANDOM_BYTES)).toString('base64url')
@@ -73,16 +82,17 @@ export async function issueKey(
   const sealed_secret = needs.seal.seal(secret, sealContext(key_id))
   await tx`
     insert into api_key (id, customer_id, name, token_hash, sealed_secret, scopes, allowed_networks, daily_cap_sun,
-      require_v2, created_at)
+      require_v2, require_external_id, created_at, expires_at)
     values (${key_id}, ${customer_id}, ${name}, ${tokenHash(token)}, ${sealed_secret}, ${scopes}, ${allowed_networks},
-      ${daily_cap_sun}, ${require_v2}, ${needs.clock.now()})`
+      ${daily_cap_sun}, ${require_v2}, ${require_external_id}, ${needs.clock.now()}, ${expires_at})`
   return { key_id, token, secret }
 }
 
 /** The customer's keys, oldest first, revoked ones included. */
 export async function listKeys(sql: Sql | Tx, customer_id: string): Promise<KeyRow[]> {
   return sql<KeyRow>`
-    select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2, created_at, revoked_at
+    select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2, require_external_id, created_at,
+      expires_at, revoked_at
     from api_key where customer_id = ${customer_id} order by id`
 }
 
@@ -98,11 +108,56 @@ export async function revokeKey(
   return revoked.length > 0
 }
 
-/** The keys of the given token hashes that are not revoked. */
+/** Revokes all keys of a customer; says which there were. */
+export async function revokeKeys(
+  tx: Tx,
+  { customer_id, at }: { customer_id: string; at: Date },
+): Promise<{ id: string; name: string }[]> {
+  return tx<{ id: string; name: string }>`
+    update api_key set revoked_at = ${at} where customer_id = ${customer_id} and revoked_at is null returning id, name`
+}
+
+/** What of a key can be changed. Undefined: as it was; null: no limit. */
+export type KeyLimits = {
+  name?: string | undefined
+  scopes?: readonly Scope[] | null | undefined
+  allowed_networks?: readonly string[] | null | undefined
+  daily_cap_sun?: bigint | null | undefined
+  require_v2?: boolean | undefined
+  require_external_id?: boolean | undefined
+  expires_at?: Date | null | undefined
+}
+
+/** Puts other limits on a key. Servers follow within a second. Throws InvalidParams when an allowed network is none. */
+export async function changeKey(tx: Tx, key: KeyRow, limits: KeyLimits): Promise<KeyRow> {
+  const given = Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined))
+  const after: KeyRow = { ...key, ...given }
+  const { name, scopes, allowed_networks, daily_cap_sun, require_v2, require_external_id, expires_at } = after
+  if (allowed_networks) networkList(allowed_networks)
+  await tx`
+    update api_key
+    set name = ${name}, scopes = ${scopes}, allowed_networks = ${allowed_networks}, daily_cap_sun = ${daily_cap_sun},
+      require_v2 = ${require_v2}, require_external_id = ${require_external_id}, expires_at = ${expires_at}
+    where id = ${key.id}`
+  return after
+}
+
+/** A key, which stays as it is until the transaction ends. */
+export async function lockKey(tx: Tx, key_id: string): Promise<KeyRow | undefined> {
+  const [key] = await tx<KeyRow>`
+    select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2, require_external_id, created_at,
+      expires_at, revoked_at
+    from api_key where id = ${key_id} for update`
+  return key
+}
+
+/** The keys of the given token hashes that are not revoked, expired ones included. */
 export async function keysOfTokens(sql: Sql | Tx, token_hashes: readonly string[]): Promise<SealedKey[]> {
   return sql<SealedKey>`
-    select id, customer_id, token_hash, sealed_secret, scopes, allowed_networks, daily_cap_sun, require_v2
-    from api_key where token_hash = any(${token_hashes}) and revoked_at is null`
+    select k.id, customer_id, token_hash, sealed_secret, scopes, allowed_networks, daily_cap_sun, require_v2,
+      require_external_id, expires_at, c.state as customer_state
+    from api_key as k join customer as c on c.id = customer_id
+    where token_hash = any(${token_hashes}) and revoked_at is null`
 }
 
 /** Seals the secrets again that another sealing key than the current one sealed; says how many. After this the other

@@ -36,6 +36,10 @@ export type Customer = {
   readonly scopes: readonly Scope[] | undefined
   /** What this key may spend in a day, in sun. Undefined: no limit. */
   readonly daily_cap_sun: bigint | undefined
+  /** A call that begins something must bring an id of the caller's own. */
+  readonly require_external_id: boolean
+  /** Nothing new is begun for this customer. */
+  readonly suspended: boolean
 }
 
 /** A request after authentication and with its parameters read. */
@@ -52,6 +56,8 @@ type Description<Body extends TObject, Reply extends TSchema> = {
   path: `/v1/${string}`
   /** Whether a call can change something. */
   mutating?: boolean
+  /** Whether a call can begin something that is paid for: refused while the customer is suspended. */
+  creates?: boolean
   summary: string
   description?: string
   body: Body
@@ -81,6 +87,7 @@ export type Endpoint = {
   readonly auth: 'signature' | 'public'
   readonly scope: Scope | undefined
   readonly mutating: boolean
+  readonly creates: boolean
   readonly summary: string
   readonly description: string | undefined
   readonly body: TObject
@@ -98,28 +105,51 @@ export type Endpoint = {
 export function endpoint<Body extends TObject, Reply extends TSchema>(
   spec: Description<Body, Reply> & (Signed<Static<Body>, Static<Reply>> | Public<Static<Body>, Static<Reply>>),
 ): Endpoint {
-  const { path, auth, summary, description, body, reply, mutating = false } = spec
+  const { path, auth, summary, description, body, reply, mutating = false, creates = false } = spec
   const has_parameters = Object.keys(body.properties).length > 0
   const reads = auth === 'signature' || has_parameters
   const scope = spec.auth === 'signature' ? spec.scope : undefined
   const faults = [
     ...(scope ? authRefusals(scope) : []),
+    ...(creates ? [refuses(Unauthenticated, SUSPENDED, 'suspended')] : []),
     ...(reads ? [refuses(InvalidParams, has_parameters ? PARAMS_REFUSED : BODY_REFUSED)] : []),
     ...spec.faults.map((one) => (typeof one === 'function' ? refuses(one, one.sentence) : one)),
     refuses(InternalError, 'A failure of the service'),
   ]
   const read = reads ? bodyReader(body) : undefined
   const examples = spec.examples ?? [{ summary: 'Without parameters', body: {} }]
-  const described = { path, auth, scope, mutating, summary, description, body, reply, faults, examples }
+  const described = { path, auth, scope, mutating, creates, summary, description, body, reply, faults, examples }
   return { ...described, read, handle: handler(spec) }
 }
 
 const BODY_REFUSED = 'The body is neither empty nor a JSON object'
+const SUSPENDED = 'The operator has suspended the customer'
 const PARAMS_REFUSED = 'The body is not a JSON object, or a field of it is missing or not of its type'
 
 const authRefusals = (scope: Scope): Refusal[] => [
   refuses(Unauthenticated, 'The token is not known, or the signature is not that of this body'),
   refuses(Unauthenticated, `The key lacks the scope \`${scope}\``, 'scope'),
+]
+
+/** The caller's own id for what a call begins: of the body, else of the header `Idempotency-Key`. Throws 2 when the header
+ *  is longer than 128 characters, and when there is neither although the key requires one. */
+export function externalId(
+  given: string | undefined,
+  { headers, customer }: Pick<Asked<unknown, Customer>, 'headers' | 'customer'>,
+): string | null {
+  const header = headers['idempotency-key']
+  const id = given ?? (header === '' ? undefined : header)
+  if (id === undefined && customer.require_external_id)
+    throw InvalidParams('external_id', 'This key requires an external_id or an Idempotency-Key')
+  if (id !== undefined && (typeof id !== 'string' || id.length > 128))
+    throw InvalidParams('external_id', 'Invalid Idempotency-Key')
+  return id ?? null
+}
+
+/** What externalId() refuses. */
+export const EXTERNAL_ID_REFUSALS: readonly Refusal[] = [
+  refuses(InvalidParams, 'The header Idempotency-Key is longer than 128 characters', 'external_id'),
+  refuses(InvalidParams, 'The key requires an `external_id` or the header, and there is neither', 'external_id'),
 ]
 
 function handler<Body, Result>(spec: Signed<Body, Result> | Public<Body, Result>): Endpoint['handle'] {

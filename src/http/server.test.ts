@@ -25,7 +25,14 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 
 const authenticate: Authenticate = async ({ token, signature, body }) => {
   if (token !== TOKEN || !isSignature(signature, body, SECRET)) throw Unauthenticated()
-  return { customer_id: 'c1', key_id: 'k1', scopes: ['read'], daily_cap_sun: undefined }
+  return {
+    customer_id: 'c1',
+    key_id: 'k1',
+    scopes: ['read'],
+    daily_cap_sun: undefined,
+    require_external_id: false,
+    suspended: false,
+  }
 }
 
 const Unlisted = fault(77, 'unlisted', 'Nobody listed this')

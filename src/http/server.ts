@@ -282,6 +282,7 @@ async function admit(needs: Needs, { endpoint, request, known_tokens }: Call, bo
   known_tokens.add(tokenOf(request)!)
   if (endpoint.scope && customer.scopes && !customer.scopes.includes(endpoint.scope))
     throw Unauthenticated('scope', `This key lacks the scope ${endpoint.scope}`)
+  if (endpoint.creates && customer.suspended) throw Unauthenticated('suspended', 'This customer is suspended')
   return customer
 }
 

@@ -91,13 +91,6 @@ function objectOf(value: Json | undefined): JsonObject | undefined {
   return typeof value === 'object' && value !== null && !(value instanceof OtherNumber) ? value : undefined
 }
 
-/** The header `Idempotency-Key`, for those who have no id of their own in the body. Throws 2. */
-export function keyOf(header: string | string[] | undefined): string | null {
-  if (header === undefined || header === '') return null
-  if (typeof header !== 'string' || header.length > 128) throw InvalidParams('external_id', 'Invalid Idempotency-Key')
-  return header
-}
-
 /** What names a thing bought: our id, the customer's own, or both. Throws 2 when it is neither. */
 export function readNames(id: Json | undefined, external_id: Json | undefined) {
   if (isAbsent(id) && isAbsent(external_id)) throw InvalidParams('id', 'Either id or external_id is required')

@@ -3,8 +3,10 @@
 import { Type } from 'typebox'
 import {
   type Endpoint,
+  EXTERNAL_ID_REFUSALS,
   type Example,
   endpoint,
+  externalId,
   InvalidParams,
   Money,
   refuses,
@@ -38,7 +40,6 @@ import {
   InvalidAddress,
   InvalidDuration,
   isAbsent,
-  keyOf,
   readAddress,
   readAmount,
   readAmounts,
@@ -281,6 +282,7 @@ const newTransaction = ({ prices, placeOrder }: Needs): Endpoint =>
     auth: 'signature',
     scope: 'buy',
     mutating: true,
+    creates: true,
     summary: 'Buy energy, bandwidth, both, or the activation of an address',
     body: Type.Object({
       service: Type.Enum(['energy', 'bandwidth', 'resource_bundle', 'activate_address']),
@@ -315,7 +317,7 @@ const newTransaction = ({ prices, placeOrder }: Needs): Endpoint =>
       refuses(InvalidParams, '`amounts` names a resource that the service does not sell, or a bundle has none'),
       refuses(InvalidEnergyAmount, NO_ENERGY_AMOUNT),
       refuses(InvalidBandwidthAmount, NO_BANDWIDTH_AMOUNT),
-      refuses(InvalidParams, 'The header Idempotency-Key is longer than 128 characters', 'external_id'),
+      ...EXTERNAL_ID_REFUSALS,
       refuses(InvalidParams, 'The same `external_id` was used with another meaning', 'external_id'),
       refuses(ServiceUnavailable, `${OFF_SALE}, or the pool cannot deliver the amount now`),
       refuses(WalletNotFound, 'The customer has no wallet'),
@@ -333,7 +335,7 @@ const newTransaction = ({ prices, placeOrder }: Needs): Endpoint =>
       const address = readAddress(params.address)
       if (service !== 'activate_address') readDuration(params.duration)
       const amounts = readAmounts(service, params, await prices())
-      const external_id = body.external_id ?? keyOf(headers['idempotency-key'])
+      const external_id = externalId(body.external_id, { headers, customer })
       if (amounts.refusal && external_id === null) throw amounts.refusal
       const { customer_id, key_id, daily_cap_sun } = customer
       const key = daily_cap_sun === undefined ? undefined : { key_id, daily_cap_sun }

@@ -3,7 +3,9 @@
 import { type Static, Type } from 'typebox'
 import {
   type Endpoint,
+  EXTERNAL_ID_REFUSALS,
   endpoint,
+  externalId,
   InvalidParams,
   Money,
   refuses,
@@ -17,15 +19,7 @@ import { wireTime } from '../lib/clock.ts'
 import { type Json, money } from '../lib/json.ts'
 import { AddressText } from '../market/forms.ts'
 import { AddressNotActivated } from '../market/orders.ts'
-import {
-  InvalidAddress,
-  InvalidDuration,
-  isAbsent,
-  keyOf,
-  readAddress,
-  readFlag,
-  readNames,
-} from '../market/purchases.ts'
+import { InvalidAddress, InvalidDuration, isAbsent, readAddress, readFlag, readNames } from '../market/purchases.ts'
 import { listPlans } from './plans.ts'
 import {
   CannotStop,
@@ -216,6 +210,7 @@ const start = (needs: Needs): Endpoint =>
     auth: 'signature',
     scope: 'buy',
     mutating: true,
+    creates: true,
     summary: 'Keep an address supplied with energy',
     body: StartBody,
     reply: Started,
@@ -224,7 +219,7 @@ const start = (needs: Needs): Endpoint =>
       refuses(InvalidAddress, 'Not an address of the network: 34 characters, base58check, beginning with T'),
       refuses(InvalidDuration, '`duration` is not a number of days'),
       refuses(InvalidParams, '`transactions_limit` is not a number of transactions'),
-      refuses(InvalidParams, 'The header Idempotency-Key is longer than 128 characters', 'external_id'),
+      ...EXTERNAL_ID_REFUSALS,
       refuses(InvalidParams, 'The same `external_id` was used with another meaning', 'external_id'),
       refuses(InvalidParams, 'There is no such plan'),
       refuses(InvalidDuration, '`duration` is longer than the plan'),
@@ -255,7 +250,7 @@ const start = (needs: Needs): Endpoint =>
       const address = readAddress(params.address)
       const duration = readLimit(params.duration, () => InvalidDuration(undefined, 'Invalid duration'))
       const transactions_limit = readLimit(params.transactions_limit, InvalidParams)
-      const external_id = body.external_id ?? keyOf(headers['idempotency-key'])
+      const external_id = externalId(body.external_id, { headers, customer })
       const { customer_id, key_id, daily_cap_sun } = customer
       const key = daily_cap_sun === undefined ? undefined : { key_id, daily_cap_sun }
       const wanted = {
