@@ -68,6 +68,8 @@ test('a key is listed with its limits and without anything secret', async (t) =>
     allowed_networks: ['203.0.113.0/24', '2001:db8::/32', '198.51.100.7'],
     daily_cap_sun: 5_000_000n,
     require_v2: true,
+    require_external_id: true,
+    expires_at: new Date('2099-01-01T00:00:00Z'),
   }
   const { key_id } = await issue(sql, { customer_id, ...limits })
   await issue(sql, { customer_id, name: 'plain' })
