@@ -1,8 +1,9 @@
 // The rules of the books about rows. Each is worked out from other rows than those it speaks of, and finds what does not
 // hold. All are looked at in one snapshot; the sums of the accounts are worked out once for the rules that need them.
 
-import { type AccountSum, checkBooks, checkJournal } from '../ledger/books.ts'
+import { type AccountSum, checkBooks } from '../ledger/books.ts'
 import { customerAccount, REVENUE, WORLD } from '../ledger/ledger.ts'
+import { checkJournal } from '../ledger/seals.ts'
 import type { Tx } from '../lib/sql.ts'
 import { DIRECT_RECHARGE } from '../treasury/deposits.ts'
 import { FINDINGS_MAX, type Finding } from './chain_books.ts'

@@ -59,31 +59,3 @@ export async function checkBooks(sql: Sql | Tx, sums?: readonly AccountSum[]): P
     order by r.id`
   return [...resolutions, ...findings].sort((a, b) => (a.rule < b.rule ? -1 : a.rule > b.rule ? 1 : 0))
 }
-
-/** The seals that are not those of their entries: an entry of theirs was changed, taken out or put in, or the seal was; and
- *  the entries that no seal will ever cover, because their numbers were not given by the database. */
-export async function checkJournal(sql: Sql | Tx): Promise<{ subject: string; found: string }[]> {
-  return sql<{ subject: string; found: string }>`
-    with seal as (
-      select journal.*, row_number() over (order by number) as place, lag(sha256, 1, '') over (order by number) as previous,
-             lag(last_entry, 1, 0::bigint) over (order by number) as last_before
-      from journal
-    ), body as (
-      select width_bucket(t.number, (select array_agg(first_entry order by number) from journal)) as place,
-             count(*) as entries, string_agg(entry_text(t), E'\\n' order by t.number) as text
-      from transfer as t where t.number <= (select max(last_entry) from journal) group by 1
-    )
-    (select 'seal ' || seal.number as subject,
-           format('its entries %s to %s are not those that were sealed: %s then, %s now', first_entry, last_entry,
-                  seal.entries, coalesce(body.entries, 0)) as found
-    from seal left join body using (place) left join operator_action as a on a.number = seal.actions
-    where seal.number <> place or first_entry <> last_before + 1 or seal.entries <> coalesce(body.entries, 0)
-       or seal.sha256 <> journal_sum(row(seal.number, first_entry, last_entry, seal.entries, actions, sealed_at, '')::journal,
-                                     previous, a.sha256, body.text)
-    order by seal.number limit 1000)
-    union all
-    (select 'entry ' || id, format('the database never gave it the number %s', number)
-    from transfer, (select case when is_called then last_value else 0 end as given from transfer_number_seq) as numbers
-    where number < 1 or number > given
-    order by number limit 1000)`
-}

@@ -6,9 +6,9 @@ import { createDatabase, dropDatabase, freshDatabase, testCluster } from '../../
 import { migrate } from '../lib/migrate.ts'
 import { connect, type Sql } from '../lib/sql.ts'
 import { drain } from '../lib/step.ts'
-import { checkJournal } from './books.ts'
 import { sealStep } from './journal.ts'
 import { captureAll, customerAccount, holdAll, move, openAccount, REVENUE, WORLD } from './ledger.ts'
+import { checkJournal } from './seals.ts'
 
 const made_at = new Date('2026-10-08T15:26:32.123Z')
 const clock = { now: () => made_at }
@@ -26,6 +26,8 @@ const deposit = (sql: Sql, id: string) =>
 
 const seal = (sql: Sql) => drain([sealStep({ sql, clock })])
 
+const look = (sql: Sql) => sql.begin((tx) => checkJournal(tx))
+
 const sealed = async (sql: Sql) =>
   sql<{ entries: bigint; last_entry: bigint }>`select entries, last_entry from journal order by number`
 
@@ -40,7 +42,7 @@ test('entries are sealed once, in the order of their numbers, and what is sealed
     { entries: 1n, last_entry: 1n },
     { entries: 2n, last_entry: 3n },
   ])
-  assert.deepEqual(await checkJournal(sql), [])
+  assert.deepEqual(await look(sql), [])
 })
 
 test('an entry whose transaction is still open is waited for, and nobody waits for the journal', async (t) => {
@@ -56,7 +58,7 @@ test('an entry whose transaction is still open is waited for, and nobody waits f
   await drain([step])
   const all = await sealed(sql)
   assert.deepEqual([all.reduce((sum, one) => sum + one.entries, 0n), all.at(-1)?.last_entry], [4n, 4n])
-  assert.deepEqual(await checkJournal(sql), [])
+  assert.deepEqual(await look(sql), [])
 })
 
 test('numbers of what was rolled back are left out', async (t) => {
@@ -69,7 +71,7 @@ test('numbers of what was rolled back are left out', async (t) => {
   await deposit(sql, 'second')
   await seal(sql)
   assert.deepEqual(await sealed(sql), [{ entries: 2n, last_entry: 3n }])
-  assert.deepEqual(await checkJournal(sql), [])
+  assert.deepEqual(await look(sql), [])
 })
 
 /** By the hand of somebody who may do anything. */
@@ -101,7 +103,7 @@ test('whatever of a sealed entry or of a seal is changed, shows', async (t) => {
     await hand.query('begin; set local session_replication_role = replica')
     await hand.query(statement)
     await hand.query('commit')
-    const found = await checkJournal(sql)
+    const found = await look(sql)
     assert.notEqual(found.length, 0, what)
     await hand.query('begin; set local session_replication_role = replica')
     await hand.query(`delete from transfer where id in ('more', 'second', 'other'); delete from journal`)
@@ -111,7 +113,7 @@ test('whatever of a sealed entry or of a seal is changed, shows', async (t) => {
       await deposit(sql, id)
       await seal(sql)
     }
-    assert.deepEqual(await checkJournal(sql), [], `after ${what}`)
+    assert.deepEqual(await look(sql), [], `after ${what}`)
   }
 })
 
@@ -152,4 +154,73 @@ test('what is written stays also by right: the owner of the tables may not chang
   ]) {
     await assert.rejects(change(), /permission denied/)
   }
+})
+
+/** The database's own functions, replaced by some that know only what was there when they were made. */
+const FUNCTIONS_THAT_LIE = `
+  create table kept_text as select number, entry_text(t) as text from transfer as t;
+  create or replace function entry_text(of transfer) returns text language sql stable as $$
+    select coalesce((select text from kept_text where kept_text.number = of.number), '') $$;
+  create table kept_sum as select number, sha256 from journal;
+  create or replace function journal_sum(of journal, previous text, record text, entries text)
+    returns text language sql stable as $$ select sha256 from kept_sum where kept_sum.number = of.number $$`
+
+test('an entry that was altered is found though the trigger was off and the functions were replaced', async (t) => {
+  const { sql, url } = await ledger(t)
+  await deposit(sql, 'second')
+  await seal(sql)
+  const hand = new pg.Client({ connectionString: url })
+  await hand.connect()
+  hand.on('error', () => {})
+  t.after(() => hand.end())
+  await hand.query(FUNCTIONS_THAT_LIE)
+  await hand.query('alter table transfer disable trigger transfer_is_append_only')
+  assert.deepEqual(
+    (await look(sql)).map(({ subject }) => subject),
+    ['trigger transfer_is_append_only'],
+  )
+  await hand.query(`update transfer set amount_sun = 9000000 where id = 'second'`)
+  await hand.query('alter table transfer enable trigger transfer_is_append_only')
+  const found = await look(sql)
+  // By the database's own account all is well.
+  const { rows } = await hand.query(`select 1 from journal as j where sha256 <> journal_sum(j, '', null, '')`)
+  assert.equal(rows.length, 0)
+  assert.deepEqual(
+    found.map(({ subject }) => subject),
+    ['seal 1'],
+  )
+  await hand.query('drop table kept_text, kept_sum')
+})
+
+test('sums worked out here are those of the functions that seal, whatever the texts are', async (t) => {
+  const { sql } = await ledger(t)
+  const texts = ['a "b" \\ c', '(x,y)', 'line\nfeed\ttab', '𝄞 clef é', "it's", 'null', ' ', ',']
+  const times = [
+    '1969-12-31T23:59:59.999999Z',
+    '1999-12-31T23:59:59.5Z',
+    '2000-01-01T00:00:00Z',
+    '2026-10-08T15:26:32.1234Z',
+  ]
+  for (const [i, id] of texts.entries()) {
+    await sql`insert into transfer (id, kind, debit, credit, amount_sun, made_at)
+              values (${id}, 'move', ${`d${id}`}, ${`c${id}`}, ${i + 1}, ${times[i % times.length]!}::timestamptz)`
+    if (i % 3 === 0) await seal(sql)
+  }
+  await sql.begin((tx) => holdAll(tx, [{ id: 'h"', debit: ANNA, credit: REVENUE, amount_sun: 3n, made_at }]))
+  await sql.begin((tx) => captureAll(tx, [{ hold_id: 'h"', amount_sun: 3n }], made_at))
+  await seal(sql)
+  assert.ok((await sealed(sql)).length > 2)
+  assert.deepEqual(await look(sql), [])
+})
+
+test('numbers that were never used do not make the check read for ever', async (t) => {
+  const { sql } = await ledger(t)
+  await sql`select setval('transfer_number_seq', 9000000000000)`
+  await deposit(sql, 'far')
+  await sql`insert into journal (number, first_entry, last_entry, entries, actions, sealed_at, sha256)
+            values (1, 1, 9000000000001, 2, 0, now(), 'no sum')`
+  assert.deepEqual(
+    (await look(sql)).map(({ subject }) => subject),
+    ['seal 1'],
+  )
 })
