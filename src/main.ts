@@ -135,7 +135,7 @@ async function serveOnly(config: Config): Promise<void> {
   if (!nodes) throw new Misuse('serve needs a chain: --node-url URL.')
   if (!wallets_file) throw new Misuse('serve needs the wallets it acts for: set PENSTOCK_WALLETS.')
   await clearReady(config)
-  const wallets = await readWallets(wallets_file, config.role === 'api' ? 'optional' : 'needed')
+  const wallets = await readWallets(wallets_file, config.role === 'api' ? 'refused' : 'needed')
   const serving = await serve({
     config,
     database_url,

@@ -35,9 +35,10 @@ const CREATE_ACCOUNTS = '01'.padEnd(64, '0')
 const TRANSFER = '02'.padEnd(64, '0')
 
 type Key = { address: Address; private_key: PrivateKey }
+type KeyedWallet = Wallet & Key
 
 export type Sandbox = {
-  wallets: Omit<Wallets, 'pool'> & { pool: Required<Wallet>[]; activation: Required<Wallet>; refund: Required<Wallet> }
+  wallets: Omit<Wallets, 'pool'> & { pool: KeyedWallet[]; activation: KeyedWallet; refund: KeyedWallet }
   /** Owners of the pool wallets, of the activation wallet and of the refund wallet. */
   owners: Key[]
   funded_accounts: Key[]
@@ -91,7 +92,7 @@ export function deriveSandbox(phrase: string, pool_wallets = POOL_WALLETS): Sand
   const list = (account: number, length: number) => Array.from({ length }, (_, index) => keyAt(account, index))
   const owners = list(1, pool_wallets + 2)
   const hot = list(2, pool_wallets + 2)
-  const wallets = owners.map((owner, i): Required<Wallet> => {
+  const wallets = owners.map((owner, i): KeyedWallet => {
     return { address: owner.address, permission_id: 2, private_key: hot[i]!.private_key }
   })
   const refund = wallets.pop()!

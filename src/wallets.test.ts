@@ -22,6 +22,21 @@ test('a file of wallets is read as it is', () => {
   assert.deepEqual(parseWallets(unsigned, 'w.json', 'optional').activation, keyless)
 })
 
+test('an API alone refuses a file with keys, whichever wallet has one, and takes the same without', () => {
+  const withoutKey = ({ private_key: _, ...wallet }: (typeof wallets.pool)[number]) => wallet
+  const keyless = {
+    ...wallets,
+    pool: wallets.pool.map(withoutKey),
+    activation: withoutKey(wallets.activation),
+    refund: withoutKey(wallets.refund),
+  }
+  assert.deepEqual(parseWallets(JSON.stringify(keyless), 'w.json', 'refused'), keyless)
+  for (const part of ['pool', 'activation', 'refund'] as const) {
+    const one = JSON.stringify({ ...keyless, [part]: wallets[part] })
+    assert.throws(() => parseWallets(one, 'w.json', 'refused'), /w\.json: it has the private_key of T\w+, and an API/)
+  }
+})
+
 test('what is wrong with a file is one sentence that names it, and never shows a key', () => {
   const [first] = wallets.pool
   const key = first!.private_key
@@ -36,6 +51,8 @@ test('what is wrong with a file is one sentence that names it, and never shows a
     { pool: [{ ...first, permission_id: 1.5 }] },
     { pool: [{ ...first, private_key: `${key}00` }] },
     { pool: [{ ...first, private_key: undefined }] },
+    { pool: [{ ...first, spare_keys: 'T123' }] },
+    { pool: [{ ...first, spare_keys: ['T123'] }] },
     { activation: undefined },
     { activation: { ...wallets.activation, private_key: 'x' } },
     { refund: { ...wallets.refund, address: '' } },

@@ -2,6 +2,7 @@
 // permissions, which can delegate, take back and activate, and move no funds. The file must be readable by its owner only.
 
 import { HDKey } from '@scure/bip32'
+import { keyComplaints } from './chain/permissions.ts'
 import type { Wallet } from './chain/signer.ts'
 import { Misuse } from './config.ts'
 import { readSecretFile } from './lib/files.ts'
@@ -23,8 +24,9 @@ export type Wallets = {
   deposit_xpub: string
 }
 
-/** Whether a wallet without its private_key is a mistake (where transactions are signed) or as it should be. */
-export type Keys = 'needed' | 'optional'
+/** Whether a private_key must be there (where transactions are signed), may be there (operators'
+ *  commands), or must not be (an API alone: a key that is not there cannot be stolen from it). */
+export type Keys = 'needed' | 'optional' | 'refused'
 
 /** Reads the file. Throws Misuse with what is wrong with it. */
 export async function readWallets(file: string, keys: Keys): Promise<Wallets> {
@@ -48,7 +50,16 @@ export function parseWallets(text: string, file: string, keys: Keys): Wallets {
   for (const wallet of [...pool, activation, ...(refund ? [refund] : [])]) {
     if (!isAddress(wallet?.address)) throw bad('a wallet has no valid address')
     if (!Number.isInteger(wallet.permission_id)) throw bad(`permission_id of ${wallet.address} is not a whole number`)
-    if (wallet.private_key === undefined && keys === 'optional') continue
+    const { spare_keys = [] } = wallet
+    if (!Array.isArray(spare_keys) || !spare_keys.every(isAddress)) {
+      throw bad(`spare_keys of ${wallet.address} is not a list of addresses`)
+    }
+    if (wallet.private_key !== undefined && keys === 'refused') {
+      throw bad(
+        `it has the private_key of ${wallet.address}, and an API alone signs nothing: give it a copy without keys`,
+      )
+    }
+    if (wallet.private_key === undefined && keys !== 'needed') continue
     if (!canSign(wallet)) throw bad(`private_key of ${wallet.address} is not a key`)
   }
   if (new Set(pool.map((wallet) => wallet.address)).size < pool.length) throw bad('a wallet is in the pool twice')
@@ -75,43 +86,9 @@ function isPublicKey(xpub: string): boolean {
   }
 }
 
-/** The contract types that each kind of hot key needs, by their numbers. */
-const NEEDED = { pool: [57, 58], activation: [0], refund: [1] } as const
-
-/** Asks the chain whether each hot key can do what it is for, and nothing else. Returns a sentence for each that cannot or
- *  can do more: a key that could move funds or change permissions is not one to keep on a server. */
-export async function checkWallets(node: Pick<Node, 'account'>, wallets: Wallets): Promise<string[]> {
-  const complaints: string[] = []
-  const check = async (kind: keyof typeof NEEDED, wallet: Wallet) => {
-    const { address, permission_id } = wallet
-    if (permission_id === 0) {
-      complaints.push(`The key for ${address} (${kind}) is one of the owner: it can do everything.`)
-      return
-    }
-    const { permissions } = await node.account(address)
-    const permission = permissions.find((one) => one.id === permission_id)
-    const signer = wallet.private_key && addressOf(wallet.private_key)
-    const key = permission?.keys.find((one) => one.address === signer)
-    if (!permission || !key || key.weight < permission.threshold) {
-      complaints.push(`The key for ${address} (${kind}) cannot act alone with permission ${permission_id}.`)
-      return
-    }
-    const allowed = allowedTypes(permission.operations)
-    const missing = NEEDED[kind].filter((type) => !allowed.includes(type))
-    const more = allowed.filter((type) => !(NEEDED[kind] as readonly number[]).includes(type))
-    if (missing.length > 0)
-      complaints.push(`The key for ${address} (${kind}) lacks contract type ${missing.join(', ')}.`)
-    if (more.length > 0)
-      complaints.push(`The key for ${address} (${kind}) may also use contract type ${more.join(', ')}.`)
-  }
-  for (const wallet of wallets.pool) await check('pool', wallet)
-  await check('activation', wallets.activation)
-  if (wallets.refund) await check('refund', wallets.refund)
-  return complaints
-}
-
-/** The numbers of the contract types that a bitmap allows: bit i%8 of byte i/8. */
-function allowedTypes(operations: string): number[] {
-  const bytes = Buffer.from(operations, 'hex')
-  return Array.from({ length: 256 }, (_, type) => type).filter((type) => (bytes[type >> 3]! >> (type & 7)) & 1)
+/** Asks the chain, by every node, whether each hot key can do what it is for, and nothing else.
+ *  Returns a sentence for each that cannot or can do more: a key that could move funds or change
+ *  permissions is not one to keep on a server. */
+export async function checkWallets(node: Pick<Node, 'accountEverywhere'>, wallets: Wallets): Promise<string[]> {
+  return (await keyComplaints(node, wallets)).map(({ said }) => said)
 }

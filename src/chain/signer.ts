@@ -10,7 +10,13 @@ import { type Contract, decodeRawData, encodeRawData, transactionId } from '../t
 
 /** A wallet that the service may act for: the account, and the key of one of its permissions (0 is the owner's). A process
  *  that signs nothing, an API alone, needs no keys. */
-export type Wallet = { address: Address; permission_id: number; private_key?: PrivateKey }
+export type Wallet = {
+  address: Address
+  permission_id: number
+  private_key?: PrivateKey
+  /** Other keys that its permission may have: the next hot key while keys are being changed. */
+  spare_keys?: readonly Address[]
+}
 
 export type SignerOptions = {
   pool: readonly Wallet[]

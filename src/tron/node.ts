@@ -57,8 +57,23 @@ export type AccountState = {
   active: boolean
   contract: boolean
   balance_sun: bigint
-  /** The active permissions: `operations` are the bits of the contract types they may use. */
-  permissions: { id: number; threshold: bigint; operations: string; keys: { address: Address; weight: bigint }[] }[]
+  /** What is staked for each resource, with what of it is delegated. */
+  staked_sun: Record<Resource, bigint>
+  /** May do everything. An account that never set one has its own key here. */
+  owner: Permission
+  /** May produce blocks; only witnesses have it. */
+  witness: Permission | undefined
+  /** The active permissions, 2 and up. */
+  permissions: Permission[]
+}
+/** Who may sign: keys that reach the threshold together. `operations` are the bits of the contract
+ *  types that an active permission may use; the others have none. */
+export type Permission = {
+  id: number
+  name: string
+  threshold: bigint
+  operations: string
+  keys: { address: Address; weight: bigint }[]
 }
 /** A resource of an account: what its stakes give, what of that is used, and what is left for use now, the free part of
  *  bandwidth included. One TRX of stake gives `total_limit / total_weight` units a day. */
@@ -89,6 +104,8 @@ export type Node = {
   parameters(): Promise<Map<string, bigint>>
   /** The account as the head and its pending transactions have it. */
   account(address: Address): Promise<AccountState>
+  /** The same as every node that answers has it. Rejects when none does. */
+  accountEverywhere(address: Address): Promise<AccountState[]>
   resource(address: Address, resource: Resource): Promise<ResourceState>
   /** How much of the owner's stake can be delegated now, in sun. */
   delegable(owner: Address, resource: Resource): Promise<bigint>
@@ -242,15 +259,18 @@ export function tronNode(options: NodeOptions): Node {
         return new Map(set.map(({ key, value }) => [text(key, 'key'), BigInt(signed(value, 'value'))]))
       }),
     account: (address) =>
-      read('/wallet/getaccount', { address, visible: true }, (answer) => {
-        const account = fieldsOf(answer, 'getaccount')
-        return {
-          active: 'address' in account,
-          contract: account.type === 'Contract',
-          balance_sun: BigInt(integer(account.balance ?? 0, 'balance')),
-          permissions: listOf(account.active_permission ?? [], 'active_permission').map(permissionOf),
-        }
-      }),
+      read('/wallet/getaccount', { address, visible: true }, (answer) => accountOf(answer, address)),
+    async accountEverywhere(address) {
+      const asked = await Promise.allSettled(
+        nodes.map(async (node) =>
+          accountOf(await ask(node, '/wallet/getaccount', { address, visible: true }), address),
+        ),
+      )
+      const found = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+      const [lost] = asked.filter((one) => one.status === 'rejected')
+      if (found.length === 0) throw lost!.reason
+      return found
+    },
     resource: (address, resource) =>
       read('/wallet/getaccountresource', { address, visible: true }, (answer) => resourceOf(answer, resource)),
     delegable: (owner, resource) =>
@@ -395,13 +415,49 @@ function constantCallOf(answer: unknown): ConstantCall {
   }
 }
 
-function permissionOf(given: unknown): AccountState['permissions'][number] {
-  const where = 'active_permission'
+function accountOf(answer: unknown, address: Address): AccountState {
+  const account = fieldsOf(answer, 'getaccount')
+  const { owner_permission, witness_permission } = account
+  const own = { id: 0, name: 'owner', threshold: 1n, operations: '', keys: [{ address, weight: 1n }] }
+  return {
+    active: 'address' in account,
+    contract: account.type === 'Contract',
+    balance_sun: BigInt(integer(account.balance ?? 0, 'balance')),
+    staked_sun: stakesOf(account),
+    owner: owner_permission === undefined ? own : permissionOf(owner_permission),
+    witness: witness_permission === undefined ? undefined : permissionOf(witness_permission),
+    permissions: listOf(account.active_permission ?? [], 'active_permission').map((one) => {
+      const permission = permissionOf(one)
+      hex(permission.operations, 64, 'active_permission')
+      return permission
+    }),
+  }
+}
+
+/** What an account has frozen is kept apart from what of it is delegated. */
+function stakesOf(account: Record<string, unknown>): Record<Resource, bigint> {
+  const where = 'frozenV2'
+  const resources = fieldsOf(account.account_resource ?? {}, where)
+  const frozen = listOf(account.frozenV2 ?? [], where).map((one) => fieldsOf(one, where))
+  const staked = (resource: string, delegated: unknown) =>
+    frozen
+      // Bandwidth is the default, which nodes leave out.
+      .filter(({ type = 'BANDWIDTH' }) => type === resource)
+      .reduce((sum, { amount }) => sum + BigInt(integer(amount ?? 0, where)), BigInt(integer(delegated ?? 0, where)))
+  return {
+    energy: staked('ENERGY', resources.delegated_frozenV2_balance_for_energy),
+    bandwidth: staked('BANDWIDTH', account.delegated_frozenV2_balance_for_bandwidth),
+  }
+}
+
+function permissionOf(given: unknown): Permission {
+  const where = 'permission'
   const permission = fieldsOf(given, where)
   return {
     id: Number(integer(permission.id ?? 0, where)),
+    name: text(permission.permission_name ?? '', where),
     threshold: BigInt(integer(permission.threshold ?? 0, where)),
-    operations: hex(permission.operations, 64, where),
+    operations: text(permission.operations ?? '', where),
     keys: listOf(permission.keys ?? [], where).map((one) => {
       const { address, weight } = fieldsOf(one, where)
       return { address: addressOf(address, where), weight: BigInt(integer(weight ?? 0, where)) }

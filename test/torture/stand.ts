@@ -11,6 +11,7 @@ import pg from 'pg'
 import { atEnd } from '../../bench/ending.ts'
 import type { Devchain } from '../../devchain/devchain.ts'
 import { type Served, startDevchain } from '../../devchain/serve.ts'
+import type { Wallet } from '../../src/chain/signer.ts'
 import { createCustomer } from '../../src/customers/customers.ts'
 import { depositAddresses } from '../../src/customers/deposit_addresses.ts'
 import { issueKey } from '../../src/customers/keys.ts'
@@ -45,6 +46,9 @@ export type StandOptions = {
   /** Addresses of nodes that the service is given instead of the chain's own. */
   node_urls?: (chain: Devchain) => Promise<readonly string[]>
 }
+
+/** A wallet as an API has it, which signs nothing. */
+const withoutKey = ({ private_key: _, ...wallet }: Wallet) => wallet
 
 /** One process of the service. */
 export class Member {
@@ -132,7 +136,10 @@ export class Stand {
     const new_id = idMaker(systemClock, systemRandom)
     const deposit_address = depositAddresses(this.sandbox.wallets.deposit_xpub)
     const needs = { clock: systemClock, random: systemRandom, new_id, seal, deposit_address }
+    const { pool, activation, refund, ...watched } = this.sandbox.wallets
+    const keyless = { pool: pool.map(withoutKey), activation: withoutKey(activation), refund: withoutKey(refund) }
     await writeFile(join(this.folder, 'wallets.json'), JSON.stringify(this.sandbox.wallets), { mode: 0o600 })
+    await writeFile(join(this.folder, 'addresses.json'), JSON.stringify({ ...keyless, ...watched }), { mode: 0o600 })
     this.customers = await this.sql.begin(async (tx) => {
       const made: Access[] = []
       for (let i = 0; i < CUSTOMERS; i++) {
@@ -154,7 +161,7 @@ export class Stand {
       env: {
         ...process.env,
         DATABASE_URL: this.database_url,
-        PENSTOCK_WALLETS: join(this.folder, 'wallets.json'),
+        PENSTOCK_WALLETS: join(this.folder, role === 'api' ? 'addresses.json' : 'wallets.json'),
         PENSTOCK_SECRET_KEY: this.secret_key,
         PENSTOCK_REQUESTS_PER_SECOND: '0',
         PENSTOCK_RECHARGE_AT: 'inclusion',
