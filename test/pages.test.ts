@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { TRX } from '../devchain/scene.ts'
 import { buildServer } from '../src/http/server.ts'
-import { signature } from '../src/http/signature.ts'
+import { isSignatureV2, keyV2, type Stamped, signature, signatureV2 } from '../src/http/signature.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { systemRandom } from '../src/lib/ids.ts'
 import { silentLog } from '../src/lib/log.ts'
@@ -116,19 +116,32 @@ test('the reference is read offline: a policy lets nothing in or out, and no fil
 
 test('the page signs as the service checks', async () => {
   const url = new URL('../src/http/sign.js', import.meta.url).href
-  const { sign } = (await import(url)) as { sign: (body: string, secret: string) => Promise<string> }
+  type Signing = {
+    sign: (body: string, secret: string) => Promise<string>
+    signV2: (stamped: Omit<Stamped, 'body'> & { body: string }, secret: string) => Promise<string>
+  }
+  const { sign, signV2 } = (await import(url)) as Signing
   for (const body of ['', '{}', '[]', '{"id": "tx-1"}', '{"note":"ü 🙂"}']) {
     assert.equal(await sign(body, 'secret'), signature(Buffer.from(body), 'secret'))
+    const stamp = { timestamp: '1791473192', nonce: 'n-1', method: 'POST', path: '/v1/balance' }
+    for (const idempotency_key of [undefined, '', 'order-1', 'caf\u00e9']) {
+      const stamped = { ...stamp, idempotency_key }
+      const expected = signatureV2(keyV2('secret'), { ...stamped, body: Buffer.from(body) })
+      assert.equal(await signV2({ ...stamped, body }, 'secret'), expected)
+    }
   }
 })
 
 test('the page signs calls with what was typed, and nothing else that it sends', async (t) => {
-  type Sent = { method: string; body?: string; loadSpec?: boolean; headers: Record<string, string> }
+  type Sent = { url: string; method: string; body?: string; loadSpec?: boolean; headers: Record<string, string> }
   type Started = { url: string; validatorUrl: null; requestInterceptor: (request: Sent) => Promise<Sent> }
-  const fields: Record<string, { value: string }> = { token: { value: '' }, secret: { value: '' } }
+  const first_only = { checked: true, value: '' }
+  const fields: Record<string, { value: string; checked?: boolean }> = {
+    ...{ token: { value: '' }, secret: { value: '' }, 'first-only': first_only },
+  }
   let started: Started | undefined
   const browser = {
-    document: { getElementById: (id: string) => fields[id] },
+    document: { getElementById: (id: string) => fields[id], baseURI: 'http://api.test/pen/docs' },
     SwaggerUIBundle: (given: Started) => {
       started = given
     },
@@ -142,7 +155,7 @@ test('the page signs calls with what was typed, and nothing else that it sends',
   assert.deepEqual([started.url, started.validatorUrl], ['openapi.json', null], 'nobody else is asked')
   const { requestInterceptor: send } = started
   const headersOf = async (request: Partial<Sent>) =>
-    (await send({ method: 'POST', body: '{"a":1}', headers: {}, ...request })).headers
+    (await send({ url: '/pen/v1/balance', method: 'POST', body: '{"a":1}', headers: {}, ...request })).headers
   assert.deepEqual(await headersOf({}), {})
   fields.token!.value = ' pst_1 '
   fields.secret!.value = 'pss_1'
@@ -151,10 +164,21 @@ test('the page signs calls with what was typed, and nothing else that it sends',
     'X-Signature': signature(Buffer.from(body), 'pss_1'),
   })
   assert.deepEqual(await headersOf({}), signed('{"a":1}'))
-  const { body: _none, ...bare } = { method: 'POST', body: '', headers: {} }
+  const { body: _none, ...bare } = { url: '/v1/balance', method: 'POST', body: '', headers: {} }
   assert.deepEqual((await send(bare)).headers, signed(''))
   assert.deepEqual(await headersOf({ method: 'GET' }), {})
   assert.deepEqual(await headersOf({ loadSpec: true }), {})
+  first_only.checked = false
+  const { 'X-Timestamp': timestamp, 'X-Nonce': nonce, 'X-Signature-V2': v2, ...v1 } = await headersOf({})
+  assert.deepEqual(v1, signed('{"a":1}'))
+  const stamped = { timestamp: timestamp!, nonce: nonce!, method: 'POST', path: '/v1/balance' }
+  const body = Buffer.from('{"a":1}')
+  assert.ok(isSignatureV2(v2!, keyV2('pss_1'), { ...stamped, body }, new Date()))
+  const keyed = await headersOf({ headers: { 'Idempotency-Key': 'k-1' } })
+  const restamped = { ...stamped, timestamp: keyed['X-Timestamp']!, nonce: keyed['X-Nonce']!, body }
+  const bound = { ...restamped, idempotency_key: 'k-1' }
+  assert.ok(isSignatureV2(keyed['X-Signature-V2']!, keyV2('pss_1'), bound, new Date()))
+  assert.notEqual(keyed['X-Nonce'], nonce)
 })
 
 test('pages count against the rate of an address, whatever token is shown', async (t) => {

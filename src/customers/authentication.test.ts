@@ -84,17 +84,26 @@ const v1 = ({ token, secret }: Issued, body = '{}') => ({
   'x-signature': signature(Buffer.from(body), secret),
 })
 
-type V2Change = { at?: Date; nonce?: string; path?: string; body?: string; method?: string }
+type V2Change = {
+  at?: Date
+  nonce?: string
+  path?: string
+  body?: string
+  method?: string
+  idempotency_key?: string
+}
 
 function v2(key: Issued, clock: { now(): Date }, change: V2Change = {}) {
   const { at = clock.now(), nonce = 'n-1', path = '/v1/read', body = '{}', method = 'POST' } = change
+  const { idempotency_key } = change
   const timestamp = String(Math.floor(at.getTime() / 1000))
-  const stamped = { timestamp, nonce, method, path, body: Buffer.from(body) }
+  const stamped = { timestamp, nonce, method, path, body: Buffer.from(body), idempotency_key }
   return {
     ...v1(key),
     'x-timestamp': timestamp,
     'x-nonce': nonce,
     'x-signature-v2': signatureV2(keyV2(key.secret), stamped),
+    ...(idempotency_key !== undefined && { 'idempotency-key': idempotency_key }),
   }
 }
 
@@ -226,6 +235,26 @@ test('the second signature is accepted once, on its own path, with its own body,
   assert.equal((await ask(v2(key, clock, { nonce: 'n-3' }))).code, 0)
 })
 
+test('the second signature binds the Idempotency-Key: none is added, altered or taken away', async (t) => {
+  const { ask, issue, clock } = await front(t)
+  const key = await issue({ require_v2: true })
+  let nonce = 0
+  const fresh = (idempotency_key?: string) => {
+    const change = { path: '/v1/buy', nonce: `n-${nonce++}` }
+    return v2(key, clock, idempotency_key === undefined ? change : { ...change, idempotency_key })
+  }
+  const send = async (headers: Record<string, string>) => (await ask(headers, { path: '/v1/buy' })).code
+  assert.equal(await send(fresh('k-1')), 0)
+  assert.equal(await send(fresh()), 0)
+  assert.equal(await send({ ...fresh('k-1'), 'idempotency-key': 'k-2' }), 1)
+  assert.equal(await send({ ...fresh(), 'idempotency-key': 'k-2' }), 1)
+  const { 'idempotency-key': _, ...without } = fresh('k-1')
+  assert.equal(await send(without), 1)
+  // An empty one means none, to the purchase as to the signature.
+  assert.equal(await send({ ...fresh(), 'idempotency-key': '' }), 0)
+  assert.equal(await send({ ...fresh('k-1'), 'idempotency-key': '' }), 1)
+})
+
 test('a key that requires the second signature takes no request without it', async (t) => {
   const { ask, issue, clock } = await front(t)
   const key = await issue({ require_v2: true })
@@ -305,6 +334,7 @@ test('a database that does not answer is an outage and not a refusal', async (t)
     method: 'POST',
     path: '/v1/read',
     body: Buffer.from('{}'),
+    idempotency_key: undefined,
     ip: '127.0.0.1',
   }
   await assert.rejects(authenticator({ sql, clock, seal })(credentials), Outage)

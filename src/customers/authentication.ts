@@ -119,13 +119,14 @@ function openKey(row: SealedKey, seal: Seal, now: Date): OpenKey {
 /** Whether everything but the newness of the nonce is right. The second signature, once sent, must be right also for a
  *  key that does not require it. */
 function passes(key: OpenKey, credentials: Credentials, now: Date): boolean {
-  const { body, method, path, v2, ip } = credentials
+  const { body, method, path, idempotency_key, v2, ip } = credentials
+  const stamped = { method, path, body, idempotency_key }
   const signed = isSignature(credentials.signature, body, key.secret)
   const { signature, timestamp = '', nonce = '' } = v2
   const signed_v2 =
     signature === undefined
       ? !key.require_v2
-      : isSignatureV2(signature, keyV2(key.secret), { timestamp, nonce, method, path, body }, now)
+      : isSignatureV2(signature, keyV2(key.secret), { ...stamped, timestamp, nonce }, now)
   const from_allowed = key.networks === undefined || isListed(key.networks, ip)
   const in_force = key.expires_at === null || now < key.expires_at
   return signed && signed_v2 && from_allowed && in_force

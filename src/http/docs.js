@@ -1,9 +1,25 @@
 // Starts the reader on the reference and signs what it sends. Token and secret are in the two fields of the page and
-// nowhere else: a reload forgets them, and only the signature is sent.
+// nowhere else: a reload forgets them, and of the secret only signatures are sent. A call carries both signatures, so
+// that keys can be tried that take no other; the first alone only when that is chosen.
 
-import { sign } from './sign.js'
+import { sign, signV2 } from './sign.js'
 
 const field = (id) => document.getElementById(id)
+
+/** The path as the service knows it, wherever a proxy may have mounted it. */
+function pathOf(url) {
+  const { pathname } = new URL(url, document.baseURI)
+  return pathname.slice(Math.max(0, pathname.lastIndexOf('/v1/')))
+}
+
+async function secondSignature({ url, method, headers, body = '' }, secret) {
+  const timestamp = String(Math.floor(Date.now() / 1000))
+  const nonce = crypto.randomUUID()
+  const stamped = { timestamp, nonce, method, path: pathOf(url), body }
+  const idempotency_key = headers['Idempotency-Key']
+  const signature = await signV2({ ...stamped, idempotency_key }, secret)
+  return { 'X-Timestamp': timestamp, 'X-Nonce': nonce, 'X-Signature-V2': signature }
+}
 
 /** Adds the headers of a signed call to what the reader is about to send. */
 async function signed(request) {
@@ -12,6 +28,7 @@ async function signed(request) {
   if (request.loadSpec || request.method !== 'POST' || !token || !secret) return request
   request.headers.Authorization = `Bearer ${token}`
   request.headers['X-Signature'] = await sign(request.body ?? '', secret)
+  if (!field('first-only').checked) Object.assign(request.headers, await secondSignature(request, secret))
   return request
 }
 

@@ -40,6 +40,8 @@ export type Credentials = {
   /** The endpoint's path, wherever a proxy may have mounted it. */
   path: string
   body: Uint8Array
+  /** The header Idempotency-Key; sent more than once, its values joined by commas. */
+  idempotency_key: string | undefined
   ip: string
 }
 
@@ -277,6 +279,7 @@ async function admit(needs: Needs, { endpoint, request, known_tokens }: Call, bo
     method: request.method,
     path: endpoint.path,
     body,
+    idempotency_key: request.headers['idempotency-key']?.toString(),
     ip: request.ip,
   })
   known_tokens.add(tokenOf(request)!)

@@ -69,6 +69,7 @@ test('a change of any signed part breaks the second signature', () => {
     { method: 'GET' },
     { path: '/v1/services' },
     { body: bytes('{ }') },
+    { idempotency_key: 'order-1' },
   ]
   for (const change of changes) assert.ok(!isSignatureV2(right, key, { ...STAMPED, ...change }, NOW))
   assert.ok(!isSignatureV2(right, keyV2('other'), STAMPED, NOW))

@@ -1,7 +1,7 @@
 // The two signatures of a request. The first, which every client sends, is SHA-256 of the body and the secret: it binds
 // neither path nor time, so whoever reads one signed request can send that body anywhere until the key is revoked. The
-// second, sent in addition, is an HMAC over time, nonce, method, path and body. Comparisons take the same time whether
-// or not they succeed.
+// second, sent in addition, is an HMAC over time, nonce, method, path, body and, where there is one, the header
+// Idempotency-Key. Comparisons take the same time whether or not they succeed.
 
 import { createHmac, hash, hkdfSync, timingSafeEqual } from 'node:crypto'
 
@@ -18,20 +18,31 @@ export function isSignature(given: string | undefined, body: Uint8Array, secret:
   return sameHex(given, signature(body, secret))
 }
 
-/** What the second signature signs. `timestamp` is Unix time in whole seconds, as text. */
-export type Stamped = { timestamp: string; nonce: string; method: string; path: string; body: Uint8Array }
+/** What the second signature signs. `timestamp` is Unix time in whole seconds, as text;
+ *  `idempotency_key` the header of that name as Node reads it, one character for each byte. */
+export type Stamped = {
+  timestamp: string
+  nonce: string
+  method: string
+  path: string
+  body: Uint8Array
+  idempotency_key?: string | undefined
+}
 
 /** The key of the second signature: HKDF-SHA-256 of the secret, without salt, info `v2`, 32 bytes. */
 export function keyV2(secret: string): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', secret, '', 'v2', 32))
 }
 
-/** `X-Signature-V2`: lower-case hexadecimal HMAC-SHA-256 over five lines joined by line feeds: timestamp, nonce, method,
- *  path (without query), and the hexadecimal SHA-256 of the body. */
+/** `X-Signature-V2`: lower-case hexadecimal HMAC-SHA-256 over lines joined by line feeds: timestamp,
+ *  nonce, method, path (without query), the hexadecimal SHA-256 of the body and, when the request has
+ *  an Idempotency-Key that is not empty, its bytes. */
 export function signatureV2(key: Uint8Array, stamped: Stamped): string {
-  const { timestamp, nonce, method, path, body } = stamped
+  const { timestamp, nonce, method, path, body, idempotency_key = '' } = stamped
   const lines = [timestamp, nonce, method, path, hash('sha256', body)]
-  return createHmac('sha256', key).update(lines.join('\n')).digest('hex')
+  const hmac = createHmac('sha256', key).update(lines.join('\n'))
+  if (idempotency_key !== '') hmac.update('\n').update(idempotency_key, 'latin1')
+  return hmac.digest('hex')
 }
 
 /** Whether the second signature is right and its time within the window. That its nonce is new is for the caller to see. */
