@@ -9,6 +9,7 @@ import { listStates } from '../aml/label_sets.ts'
 import { currentPolicy, EMBEDDED, type Policy, publishPolicy } from '../aml/policy.ts'
 import { replayCheck, stateAt } from '../aml/replay.ts'
 import { reportJson, reportPage } from '../aml/report.ts'
+import { readReportContext } from '../aml/report_context.ts'
 import { levelChanges, unwatch, watch } from '../aml/watches.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import { PROVIDERS } from '../providers/configured.ts'
@@ -101,13 +102,22 @@ const lookAt = [
     words: 'aml report',
     summary: 'the report of a check, as a page of HTML to look at and to print; with --json its evidence',
     operands: { check },
-    options: { out: text('FILE', 'write the page to this file') },
-    async run({ sql }, { check: id, out }) {
+    details: 'The SHA-256 of the file that --evidence writes is the one that the report names.',
+    options: {
+      out: text('FILE', 'write the page to this file'),
+      evidence: text('FILE', 'write the evidence to this file, byte for byte as it was hashed'),
+    },
+    async run({ sql }, { check: id, out, evidence: evidence_file }) {
       const evidence = await evidenceOf(sql, id)
-      const page = reportPage(evidence)
+      const page = reportPage(evidence, await readReportContext(sql, evidence))
       if (out !== undefined) await writeFile(out, page)
+      if (evidence_file !== undefined) await writeFile(evidence_file, evidence.canonical)
       const value: unknown = JSON.parse(reportJson(evidence))
-      return { value, text: out === undefined ? page : `The report is in ${out}.\n` }
+      const written = [
+        ...(out === undefined ? [] : [`The report is in ${out}.\n`]),
+        ...(evidence_file === undefined ? [] : [`The evidence is in ${evidence_file}.\n`]),
+      ]
+      return { value, text: written.length === 0 ? page : written.join('') }
     },
   }),
   command({

@@ -7,6 +7,7 @@ import { readEvidence } from './evidence.ts'
 import { publishPolicy, type Route, SHIPPED_POLICY } from './policy.ts'
 import { replayCheck } from './replay.ts'
 import { reportPage } from './report.ts'
+import { readReportContext } from './report_context.ts'
 
 const ANSWER: ProviderAnswer = {
   ...{ score: 42.35, level: undefined, blacklist: false, reference: 'r-1', body: Buffer.from('{"said":1}') },
@@ -72,7 +73,9 @@ test("a provider's answer is the check's, with its bytes and their hash, and the
     outcome: string
   }>`select body, outcome from aml_answer where check_id = ${check.id}`
   assert.deepEqual([kept!.body.toString(), kept!.outcome], ['{"said":1}', 'answered'])
-  assert.match(reportPage((await readEvidence(world.sql, check.id))!), /other: 42.4, medium/)
+  const evidence = (await readEvidence(world.sql, check.id))!
+  const page = reportPage(evidence, await readReportContext(world.sql, evidence))
+  assert.match(page, /other: 42.4, medium/)
   await assert.rejects(replayCheck(world.sql, check.id), /not answered by the embedded engine/)
 })
 
@@ -138,7 +141,8 @@ test('of all that are asked the worst answer counts, and all are in the evidence
   const asked = await setUp(world, [other], { use: ['other', 'embedded'], mode: 'maximum' })
   const check = await world.ask(asked)
   assert.deepEqual([check.risk_score, check.provider, check.label_set], ['42.4', 'embedded+other', 1])
-  const page = reportPage((await readEvidence(world.sql, check.id))!)
+  const evidence = (await readEvidence(world.sql, check.id))!
+  const page = reportPage(evidence, await readReportContext(world.sql, evidence))
   for (const part of [/embedded: 10.0, low/, /other: 42.4, medium/, /The way it came/]) assert.match(page, part)
   assert.equal(other.asked, 1)
 })

@@ -4,6 +4,8 @@ import { makeScreeningWorld, TRX } from '../../test/screening_world.ts'
 import { makeEntry } from './entries.ts'
 import { readEvidence, sha256Of } from './evidence.ts'
 import { reportJson, reportPage } from './report.ts'
+import { readReportContext } from './report_context.ts'
+import { amountText } from './report_text.ts'
 
 test('the report shows score, shares, the drawn way, sources and the hash, and carries no script', async (t) => {
   const world = await makeScreeningWorld(t)
@@ -17,7 +19,7 @@ test('the report shows score, shares, the drawn way, sources and the hash, and c
   await world.settle()
   const { id } = await world.ask({ customer_id, address: end.address })
   const evidence = (await readEvidence(world.sql, id))!
-  const page = reportPage(evidence)
+  const page = reportPage(evidence, await readReportContext(world.sql, evidence))
   for (const part of [
     end.address,
     '100.0',
@@ -42,7 +44,8 @@ test('the report of an address without history says that nothing is known', asyn
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer()
   const { id } = await world.ask({ customer_id, address: world.person().address })
-  const page = reportPage((await readEvidence(world.sql, id))!)
+  const evidence = (await readEvidence(world.sql, id))!
+  const page = reportPage(evidence, await readReportContext(world.sql, evidence))
   assert.match(page, /Nothing is known here of where money/)
   assert.match(page, /No list is loaded/)
   assert.match(page, /25\.0/)
@@ -59,8 +62,12 @@ test('the report of an allowed address says what was decided, and that no rule r
   world.send(mixer, end, 1_000n * TRX)
   world.send(exchange, end, 99_000n * TRX)
   await world.settle()
-  const pageOf = async (wanted: { address: string; type?: 'hash'; hash?: string; direction?: 'withdrawal' }) =>
-    reportPage((await readEvidence(world.sql, (await world.ask({ customer_id, ...wanted })).id))!)
+  type Wanted = { address: string; type?: 'hash'; hash?: string; direction?: 'withdrawal' }
+  const pageOf = async (wanted: Wanted) => {
+    const { id } = await world.ask({ customer_id, ...wanted })
+    const evidence = (await readEvidence(world.sql, id))!
+    return reportPage(evidence, await readReportContext(world.sql, evidence))
+  }
   const raised = await pageOf(end)
   assert.match(raised, /Weighted mean 10\.9, raised by the rules below/)
   assert.match(raised, /mixer: Spinner \(operator\)/)
@@ -75,9 +82,48 @@ test('the report of an allowed address says what was decided, and that no rule r
   const paid = world.send(mixer, end, 500n * TRX)
   await world.settle()
   const withdrawn = await pageOf({ address: end.address, type: 'hash', hash: paid, direction: 'withdrawal' })
-  assert.match(withdrawn, /were judged.*500000000 TRX/s)
+  assert.match(withdrawn, /were judged.*>500 TRX/s)
   assert.match(withdrawn, /Where it sends to.*mixer: 3000\.00 USD/s)
   const own = await pageOf({ address: mixer.address, type: 'hash', hash, direction: 'withdrawal' })
   assert.match(own, /label of its own \(mixer\), which counts instead of what it received/)
   assert.doesNotMatch(own, /raised by/)
+})
+
+test('amounts are whole coins, and smallest units only where the decimals are not known', () => {
+  const decimals = new Map([
+    ['TRX', 6],
+    ['WHOLE', 0],
+  ])
+  const cases: [units: string, asset: string, text: string][] = [
+    ['16177957533', 'TRX', '16,177.957533 TRX'],
+    ['1', 'TRX', '0.000001 TRX'],
+    ['1500000', 'TRX', '1.5 TRX'],
+    ['1000000000000', 'TRX', '1,000,000 TRX'],
+    ['0', 'TRX', '0 TRX'],
+    ['1234567', 'WHOLE', '1,234,567 WHOLE'],
+    ['12', '<b>', '12 smallest units of &lt;b&gt;'],
+  ]
+  for (const [units, asset, text] of cases) assert.equal(amountText(units, asset, decimals), text)
+})
+
+test('a report says who asked, how much of a category its way explains, the rules and the limits', async (t) => {
+  const world = await makeScreeningWorld(t)
+  const customer_id = await world.customer()
+  const [mixer, end] = [world.person(), world.person()]
+  await world.publish('operator', [{ address: mixer.address, category: 'mixer', entity: 'Spinner', reference: '' }])
+  world.send(mixer, end, 300n * TRX)
+  world.send(mixer, end, 100n * TRX)
+  await world.settle()
+  const { id } = await world.ask({ customer_id, address: end.address })
+  const evidence = (await readEvidence(world.sql, id))!
+  const page = reportPage(evidence, await readReportContext(world.sql, evidence))
+  const parts = [
+    `(${customer_id})`,
+    '300 TRX of the\n400 TRX of mixer, which is 75.00 % of it in TRX',
+    '300 TRX (100.00 %)',
+    'At least 75 points: at least 0.50 % and 100 USD of the money came straight',
+    'What was not looked at',
+    '--evidence FILE',
+  ]
+  for (const part of parts) assert.ok(page.includes(part), part)
 })

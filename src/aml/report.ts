@@ -1,26 +1,15 @@
-// A check as a person reads it: one page, complete in itself (no scripts, nothing from elsewhere), made for the screen and
-// for paper. It says only what the evidence says, and the evidence's hash is on it. Everything in it came from outside
-// once, so all text is escaped.
+// A check as a person reads it: one page, complete in itself (no scripts, nothing from elsewhere),
+// made for the screen and for paper. What was found is from the evidence, whose hash is on it; who
+// asked, what the lists were and what the rules say in words is from the rows beside it, and the
+// page says so. Everything in it came from outside once, so all text is escaped.
 
 import type { Evidence } from './evidence.ts'
+import type { ReportContext } from './report_context.ts'
+import { bars, factorTable, pathPart } from './report_money.ts'
+import { rulesPart } from './report_rules.ts'
+import { amountText, type FactorFact, type LabelFact, said, type TransferFact, text } from './report_text.ts'
 
-type LabelFact = { category: string; entity: string; list: string; reference: string; confidence: string }
-
-type TransferFact = { tx_id: string; from: string; to: string; asset: string; amount: string; block: string }
-type PathFact = TransferFact & { carried: string | null }
-
-type FactorFact = {
-  category: string
-  share: string
-  usd: string
-  direct_usd: string
-  mean_hops: string | null
-  units: Record<string, string>
-  origins: LabelFact[]
-  path: PathFact[]
-}
-
-type Facts = {
+export type Facts = {
   engine: string
   answers: Answer[]
   asked: { type: string; network: string; address: string; hash: string | null; direction: string | null; at: string }
@@ -58,10 +47,12 @@ export function reportJson({ check_id, canonical, sha256 }: Evidence): string {
 
 /** The report as a page of HTML. Where providers were asked too, it is about what our own engine found, with their answers
  *  beside it; where it was not asked at all, about the answer that counts. */
-export function reportPage({ check_id, canonical, sha256 }: Evidence): string {
+export function reportPage(evidence: Evidence, context: ReportContext): string {
+  const { check_id, canonical, sha256 } = evidence
   const facts = factsOf(canonical)
-  const { asked, result, index } = facts
+  const { asked, result } = facts
   const title = `Screening of ${asked.type === 'hash' ? asked.hash : asked.address}`
+  const direction = asked.direction ? ` &middot; ${text(asked.direction)}` : ''
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -75,31 +66,36 @@ export function reportPage({ check_id, canonical, sha256 }: Evidence): string {
 <header>
 <p class="kind">AML screening ${text(check_id)}</p>
 <h1>${text(facts.screened.address)}</h1>
-<p>${text(asked.network)} &middot; ${text(asked.type)}${asked.direction ? ` &middot; ${text(asked.direction)}` : ''} &middot; asked ${text(asked.at)}</p>
+<p>${text(asked.network)} &middot; ${text(asked.type)}${direction} &middot; asked ${text(asked.at)}${askerText(context)}</p>
 ${asked.hash ? `<p class="hash">${text(asked.hash)}</p>` : ''}
 </header>
 <section class="score ${text(result.risk_level)}">
 <p class="number">${text(result.risk_score)}</p>
 <p><strong>${text(result.risk_level)} risk</strong>${result.blacklist ? ' &middot; <strong>blacklisted</strong>' : ''}<br>
-${meanLine(facts)}${index.last_block === '' ? '' : `Found in what is held as of block ${text(index.last_block)}${index.last_block_time ? ` (${text(index.last_block_time)})` : ''}.`}</p>
+${meanLine(facts)}${foundLine(facts)}</p>
 </section>
 ${answerPart(facts)}
 ${blacklistPart(facts)}
 ${entryPart(facts)}
-${transferPart(facts)}
+${transferPart(facts, context)}
 <section>
 <h2>Where the money is from</h2>
-${bars(facts)}
-${ownLine(facts)}${factorTable(facts.factors)}
+${bars(result.risk_factors, facts.factors)}
+${ownLine(facts)}${factorTable(facts.factors, context.decimals)}
 </section>
 ${destinationPart(facts)}
-${floorPart(facts)}
-${pathPart(facts.factors)}
+${rulesPart(facts.floors, facts.index.last_block === '' ? undefined : context.policy)}
+${pathPart(facts.factors, context.decimals)}
 ${labelPart(facts)}
-${sourcePart(facts)}
+${sourcePart(facts, context)}
+${limitPart(facts, context)}
 <footer>
-<p>Engine ${text(facts.engine)}, policy ${text(facts.policy.name)} (version ${text(facts.policy.version)})${facts.label_set === '' ? '' : `, label set ${text(facts.label_set)}`}.
-Evidence SHA-256: <span class="hash">${text(sha256)}</span></p>
+<p>Engine ${text(facts.engine)}, policy ${text(facts.policy.name)} (version ${text(facts.policy.version)})${facts.label_set === '' ? '' : `, label set ${text(facts.label_set)}`}.</p>
+<p>Evidence SHA-256: <span class="hash">${text(sha256)}</span></p>
+<p>To check it: <code>penstock aml report ${text(check_id)} --evidence FILE</code> writes the evidence,
+whose <code>sha256sum</code> is this; <code>penstock aml replay ${text(check_id)}</code> computes it again
+from the chain and the lists of then. Who asked, the licences and origins of the lists, and the rules
+in words are from the service's records beside the evidence, and not part of this sum.</p>
 </footer>
 </main>
 </body>
@@ -126,29 +122,27 @@ function factsOf(evidence: string): Facts {
 /** What a provider's answer does not have. */
 const NOTHING_FOUND = {
   index: { first_block: '', last_block: '', last_block_time: null },
-  ...{ label_set: '', lists: [], notes: [], factors: [], floors: [], blacklisted_by: [] },
-  ...{ entries: [], transfers: [], destinations: null },
+  label_set: '',
+  lists: [],
+  notes: [],
+  factors: [],
+  floors: [],
+  blacklisted_by: [],
+  entries: [],
+  transfers: [],
+  destinations: null,
 }
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-/** Text for an element or a quoted attribute. */
-const text = (value: string) => value.replace(/[&<>"']/g, (character) => ESCAPES[character]!)
-
-const short = (id: string) => (id.length > 16 ? `${id.slice(0, 6)}…${id.slice(-6)}` : id)
-
-const percent = (share: string) => `${(Number(share) * 100).toFixed(2)} %`
 
 const REASONS: Readonly<Record<string, string>> = {
   list: 'an official list names this address',
   issuer_freeze: "the token's issuer has frozen this address",
   denied: 'a deny entry names this address',
+}
+
+function askerText({ asked_by }: ReportContext): string {
+  if (!asked_by) return ''
+  const { customer_name, customer_id } = asked_by
+  return ` by ${customer_name === null ? 'customer' : text(customer_name)} (${text(customer_id)})`
 }
 
 function meanLine({ result: { base_score, raw_score, risk_score, blacklist } }: Facts): string {
@@ -158,12 +152,18 @@ function meanLine({ result: { base_score, raw_score, risk_score, blacklist } }: 
   return `Weighted mean ${text(base_score)}${raw_score === risk_score ? raised : kept}.<br>`
 }
 
+function foundLine({ index: { last_block, last_block_time } }: Facts): string {
+  if (last_block === '') return ''
+  const at = last_block_time ? ` (${text(last_block_time)})` : ''
+  return `Found in what is held as of block ${text(last_block)}${at}.`
+}
+
 function answerPart({ answers }: Facts): string {
   if (answers.length === 0) return ''
-  const rows = answers.map(
-    ({ name, score, level, blacklist }) =>
-      `<li>${text(name)}: ${score === null ? 'no score' : text(score)}${level ? `, ${text(level)}` : ''}${blacklist ? ', blacklisted' : ''}</li>`,
-  )
+  const rows = answers.map(({ name, score, level, blacklist }) => {
+    const points = score === null ? 'no score' : text(score)
+    return `<li>${text(name)}: ${points}${level ? `, ${text(level)}` : ''}${blacklist ? ', blacklisted' : ''}</li>`
+  })
   return `<section><h2>Who answered</h2><ul>${rows.join('')}</ul></section>`
 }
 
@@ -179,110 +179,29 @@ function entryPart({ entries }: Facts): string {
   return `<section><h2>What has been decided about the address</h2><ul>${rows.join('')}</ul></section>`
 }
 
-function transferPart({ transfers }: Facts): string {
+function transferPart({ transfers }: Facts, { decimals }: ReportContext): string {
   if (transfers.length === 0) return ''
   const rows = transfers.map(
     ({ block, from, to, asset, amount }) =>
-      `<tr><td>${text(block)}</td><td class="hash">${text(from)}</td><td class="hash">${text(to)}</td><td>${text(amount)} ${text(asset)}</td></tr>`,
+      `<tr><td>${text(block)}</td><td class="hash">${text(from)}</td><td class="hash">${text(to)}</td>
+<td>${amountText(amount, asset, decimals)}</td></tr>`,
   )
-  return `<section><h2>The transfers that were judged</h2><table><thead><tr><th>Block</th><th>From</th><th>To</th><th>${AMOUNT}</th></tr></thead><tbody>${rows.join('')}</tbody></table></section>`
+  return `<section><h2>The transfers that were judged</h2><table><thead><tr><th>Block</th><th>From</th>
+<th>To</th><th>Amount</th></tr></thead><tbody>${rows.join('')}</tbody></table></section>`
 }
 
 function destinationPart({ destinations }: Facts): string {
   const to = Object.entries(destinations?.to ?? {})
   if (destinations === null || to.length === 0) return ''
   const rows = to.map(([category, usd]) => `<li>${text(category)}: ${text(usd)} USD</li>`)
-  return `<section><h2>Where it sends to</h2><p>Of ${text(destinations.sent_usd)} USD sent in all:</p><ul>${rows.join('')}</ul></section>`
-}
-
-/** Evidence knows no decimals. */
-const AMOUNT = 'Amount, smallest units'
-
-const BAR_HEIGHT = 26
-const BAR_WIDTH = 420
-
-function bars({ result }: Facts): string {
-  const rows = result.risk_factors.map(({ label, group, score }, i) => {
-    const width = Math.max(1, Number(score) * BAR_WIDTH).toFixed(1)
-    const y = i * BAR_HEIGHT
-    return `<text x="0" y="${y + 17}">${text(label)}</text><rect class="${text(group)}" x="230" y="${y + 4}" width="${width}" height="16"/><text x="${(230 + Number(width) + 8).toFixed(1)}" y="${y + 17}">${percent(score)}</text>`
-  })
-  const height = result.risk_factors.length * BAR_HEIGHT
-  return `<svg class="bars" viewBox="0 0 740 ${height}" role="img" aria-label="Shares of the money by category">${rows.join('')}</svg>`
+  return `<section><h2>Where it sends to</h2><p>Of ${text(destinations.sent_usd)} USD sent in all:</p>
+<ul>${rows.join('')}</ul></section>`
 }
 
 /** Said where the bars show something else than the table. */
 function ownLine({ screened: { in_force }, factors }: Facts): string {
   if (!in_force?.terminal || (factors.length === 1 && factors[0]!.category === in_force.category)) return ''
   return `<p>The address has a label of its own (${text(in_force.category)}), which counts instead of what it received.</p>`
-}
-
-function factorTable(factors: readonly FactorFact[]): string {
-  if (factors.length === 0) return '<p>Nothing is known here of where money of this address came from.</p>'
-  const rows = factors.map(({ category, share, usd, direct_usd, mean_hops, units }) => {
-    const amounts = Object.entries(units).map(([asset, amount]) => `${amount} ${asset}`)
-    return `<tr><td>${text(category)}</td><td>${percent(share)}</td><td>${text(usd)}</td><td>${text(direct_usd)}</td><td>${mean_hops ? text(mean_hops) : ''}</td><td>${text(amounts.join(', '))}</td></tr>`
-  })
-  return `<table><thead><tr><th>Category</th><th>Share</th><th>USD</th><th>of that direct</th><th>Mean hops</th><th>Smallest units</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
-}
-
-const RULES: Readonly<Record<string, string>> = {
-  own_label: 'the address itself is labelled',
-  direct: 'money came straight from a severe category',
-  indirect: 'money came from a severe category through others',
-  combined: 'severe categories together',
-  direct_amount: 'a large amount came straight from a severe category',
-  destination: 'the address sends to a severe category',
-}
-
-function floorPart({ floors }: Facts): string {
-  if (floors.length === 0) return ''
-  const rows = floors.map(
-    ({ rule, category, points }) =>
-      `<li>At least ${text(points)}: ${text(RULES[rule] ?? rule)}${category ? ` (${text(category)})` : ''}</li>`,
-  )
-  return `<section><h2>Rules that raise the score</h2><ul>${rows.join('')}</ul></section>`
-}
-
-function pathPart(factors: readonly FactorFact[]): string {
-  const followed = factors.filter(({ path }) => path.length > 0)
-  if (followed.length === 0) return ''
-  const parts = followed.map(({ category, origins, path }) => {
-    const origin = origins[0]
-    const named = origin ? `: ${text(origin.entity)} (${said(origin)})` : ''
-    return `<h3>${text(category)}${named}</h3>${pathGraph(path)}${pathTable(path)}`
-  })
-  return `<section><h2>The way it came</h2><p>From the end backwards, always over the transfer that brought most of the category.</p>${parts.join('')}</section>`
-}
-
-const said = ({ list, reference }: LabelFact) => text([list, reference].filter((one) => one !== '').join(', '))
-
-const NODE_WIDTH = 132
-const NODE_GAP = 52
-
-/** Addresses from the origin on the left to the end on the right; an arrow for each transfer. */
-function pathGraph(path: readonly PathFact[]): string {
-  const forward = path.toReversed()
-  const addresses = [forward[0]!.from, ...forward.map(({ to }) => to)]
-  const place = (i: number) => i * (NODE_WIDTH + NODE_GAP)
-  const nodes = addresses.map(
-    (address, i) =>
-      `<rect class="node" x="${place(i)}" y="20" width="${NODE_WIDTH}" height="30" rx="4"/><text class="mid" x="${place(i) + NODE_WIDTH / 2}" y="39">${text(short(address))}</text>`,
-  )
-  const arrows = forward.map(({ tx_id, asset }, i) => {
-    const x = place(i) + NODE_WIDTH
-    return `<path class="arrow" d="M${x + 3} 35H${x + NODE_GAP - 8}" marker-end="url(#tip)"><title>${text(tx_id)}</title></path><text class="mid small" x="${x + NODE_GAP / 2}" y="28">${text(asset)}</text>`
-  })
-  const width = place(addresses.length - 1) + NODE_WIDTH
-  return `<svg class="path" viewBox="0 0 ${width} 60" style="max-width:${width}px" role="img" aria-label="The way of the money"><defs><marker id="tip" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>${nodes.join('')}${arrows.join('')}</svg>`
-}
-
-function pathTable(path: readonly PathFact[]): string {
-  const rows = path.map(
-    ({ tx_id, block, from, asset, amount, carried }) =>
-      `<tr><td class="hash">${text(tx_id)}</td><td>${text(block)}</td><td class="hash">${text(from)}</td><td>${text(amount)} ${text(asset)}</td><td>${carried ? text(carried) : 'not kept'}</td></tr>`,
-  )
-  return `<table><thead><tr><th>Transaction</th><th>Block</th><th>From</th><th>${AMOUNT}</th><th>of that category</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
 }
 
 function labelPart({ screened }: Facts): string {
@@ -295,32 +214,68 @@ function labelPart({ screened }: Facts): string {
   return `<section><h2>What is said of the address</h2><ul>${rows.join('')}${frozen}</ul></section>`
 }
 
-function sourcePart({ lists, notes, index }: Facts): string {
+function sourcePart({ lists, notes, index }: Facts, context: ReportContext): string {
   if (index.last_block === '') return ''
-  const rows = lists.map(
-    ({ title, entries, loaded_at, sha256 }) =>
-      `<li>${text(title)}: ${text(entries)} addresses, loaded ${text(loaded_at)} <span class="hash">${text(short(sha256))}</span></li>`,
-  )
+  const rows = lists.map(({ list, title, entries, loaded_at, sha256 }) => {
+    const source = context.lists.find((one) => one.list === list && one.sha256 === sha256)
+    const origin = source
+      ? `<td class="hash">${text(source.origin)}</td><td>${text(source.licence)}</td>`
+      : '<td>not kept</td><td></td>'
+    const count = Number(entries).toLocaleString('en')
+    return `<tr><td>${text(title)}</td><td>${text(count)}</td><td>${text(loaded_at)}</td>${origin}
+<td class="hash">${text(sha256)}</td></tr>`
+  })
+  const table =
+    rows.length === 0
+      ? ''
+      : `<table><thead><tr><th>List</th><th>Addresses</th><th>Loaded</th><th>Read from</th>
+<th>Licence</th><th>SHA-256 of its entries</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
   const remarks = notes.map((note) => `<li>${text(note)}</li>`)
-  return `<section><h2>What this rests on</h2><ul><li>Transfers of blocks ${text(index.first_block)} to ${text(index.last_block)}</li>${rows.join('')}</ul><h3>Notes</h3><ul>${remarks.join('')}</ul></section>`
+  return `<section><h2>What this rests on</h2>
+<p>Transfers of blocks ${text(index.first_block)} to ${text(index.last_block)}, and these lists:</p>${table}
+<h3>Notes</h3><ul>${remarks.join('')}</ul></section>`
+}
+
+/** What a reader might take for granted and the screening did not do. */
+function limitPart({ index, asked, factors }: Facts, { decimals }: ReportContext): string {
+  if (index.last_block === '') return ''
+  const limits = [
+    `What happened before block ${text(index.first_block)}, or after block ${text(index.last_block)}.`,
+    `Assets other than ${text([...decimals.keys()].join(', ') || 'those above')}, and networks other than ${text(asked.network)}.`,
+    'Whether addresses that nobody has labelled belong to the same owner.',
+    'Exchanges and other services inside: what they do with the money is not on the chain.',
+    ...(factors.some(({ path }) => path.length === 0)
+      ? ['The way back of every category: only the largest are drawn, over ten transfers at most.']
+      : []),
+  ]
+  return `<section><h2>What was not looked at</h2><ul>${limits.map((one) => `<li>${one}</li>`).join('')}</ul></section>`
 }
 
 const STYLE = `
 :root { color-scheme: light; --low: #2f7d4f; --medium: #b7791f; --high: #b3261e }
+* { box-sizing: border-box }
 body { font: 15px/1.5 system-ui, sans-serif; color: #1c1c1c; background: #fff; margin: 0 }
 main { max-width: 60rem; margin: 0 auto; padding: 2rem 1.5rem }
-h1 { font-size: 1.3rem; overflow-wrap: anywhere; margin: .2rem 0 }
+h1, h2, h3, p, li, td, th, .name, .from { overflow-wrap: anywhere; min-width: 0 }
+h1 { font-size: 1.3rem; margin: .2rem 0 }
 h2 { font-size: 1.1rem; margin: 2rem 0 .6rem; border-bottom: 1px solid #ddd; padding-bottom: .2rem }
 h3 { font-size: 1rem; margin: 1.2rem 0 .4rem }
 .kind, footer { color: #555; font-size: .85rem }
-.hash { font-family: ui-monospace, monospace; font-size: .8rem; overflow-wrap: anywhere }
+.hash, code { font-family: ui-monospace, monospace; font-size: .8rem; overflow-wrap: anywhere }
 .score { display: flex; gap: 1.5rem; align-items: center; border-left: .5rem solid; padding-left: 1rem; margin-top: 1.5rem }
 .score .number { font-size: 3rem; font-weight: 700; margin: 0; line-height: 1 }
 .score.low { border-color: var(--low) } .score.medium { border-color: var(--medium) } .score.high { border-color: var(--high) }
 table { border-collapse: collapse; width: 100%; font-size: .85rem; margin: .6rem 0 }
+th { white-space: nowrap }
 th, td { text-align: left; padding: .3rem .5rem .3rem 0; border-bottom: 1px solid #eee; vertical-align: top }
+.bars .row { display: grid; grid-template-columns: minmax(7rem, 14rem) 1fr 4.5rem minmax(6rem, 12rem); gap: .8rem; align-items: center; font-size: .85rem; padding: .15rem 0 }
+.bars .head { color: #555; padding-bottom: 1.1rem }
+.track { background: linear-gradient(90deg, #ddd 1px, #f4f4f4 1px) 0 0 / 25% 100%; height: 1rem; position: relative; border-right: 1px solid #ddd }
+.track.ticks { background: none; border: 0 }
+.track span { position: absolute; transform: translateX(-50%); font-size: .7rem; top: .6rem; white-space: nowrap }
+.track .bar { height: 100%; print-color-adjust: exact; -webkit-print-color-adjust: exact }
+.bar.low { background: var(--low) } .bar.medium { background: var(--medium) } .bar.high { background: var(--high) }
 svg { width: 100%; height: auto; display: block; font: 13px system-ui, sans-serif }
-rect.low { fill: var(--low) } rect.medium { fill: var(--medium) } rect.high { fill: var(--high) }
 rect.node { fill: #f2f2f2; stroke: #999 } .arrow { stroke: #333; fill: none } .mid { text-anchor: middle } .small { font-size: 10px }
-@media print { main { padding: 0 } section { break-inside: avoid } body { font-size: 11px } }
+@media print { main { padding: 0; max-width: none } section { break-inside: auto } h2, h3, tr { break-inside: avoid } h2, h3 { break-after: avoid } body { font-size: 11px } }
 `
