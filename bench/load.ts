@@ -5,7 +5,7 @@ import { hash } from 'node:crypto'
 import { Agent, request } from 'node:http'
 
 export type Access = { token: string; secret: string }
-export type Reply = { code: number; result?: { id?: string } }
+export type Reply = { code: number; error?: string; result?: { id?: string } }
 
 /** Calls with any number of connections at once. Never follows, never retries. */
 export function signedCall(api_url: string, { token, secret }: Access) {

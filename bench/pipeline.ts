@@ -62,7 +62,7 @@ async function enrich({ sql, customer }: Local): Promise<void> {
   await sql`update account set posted_sun = posted_sun + 1000000000000 where id = ${account}`
 }
 
-async function placeOrders({ api_url, customer, sandbox }: Local): Promise<number> {
+async function placeOrders({ api_url, customer, sandbox, sql }: Local): Promise<number> {
   const receivers = sandbox.funded_accounts.map((one) => one.address)
   const call = signedCall(api_url, customer)
   let placed = 0
@@ -71,15 +71,25 @@ async function placeOrders({ api_url, customer, sandbox }: Local): Promise<numbe
     while (placed < ORDERS) {
       const address = receivers[placed % receivers.length]!
       placed += 1
-      const { code } = await call('/v1/transaction/new', {
+      const { code, error } = await call('/v1/transaction/new', {
         service: 'energy',
         params: { address, amount: 32_000, duration: 1 },
       })
-      if (code !== 0) throw new Error(`a purchase was refused with code ${code}`)
+      if (code !== 0) throw new Error(`a purchase was refused with code ${code} (${error}): ${await chainText(sql)}`)
     }
   }
   await Promise.all(Array.from({ length: CLIENTS }, client))
   return performance.now() - began_ms
+}
+
+/** How far the follower was, which is what a refusal usually comes from. */
+async function chainText(sql: Local['sql']): Promise<string> {
+  const [row] = await sql<{ behind: number; silent: number; still: number }>`
+    select behind, extract(epoch from now() - seen_at)::float8 as silent,
+           extract(epoch from now() - head_seen_at)::float8 as still from chain`
+  if (!row) return 'the chain was never followed'
+  const { behind, silent, still } = row
+  return `${behind} blocks behind, ${silent.toFixed(1)} s since a node answered, ${still.toFixed(1)} s since a block`
 }
 
 type InBlock = { number: bigint; delegations: number }

@@ -61,6 +61,8 @@ export type World = {
   /** Few connections, through which the steps work that are due after each block, so that customers do not wait behind all
    *  of them at once. The steps that may take long, and those that a customer looks on, work through the others. */
   steps_sql?: Sql
+  /** A connection of the follower's own: when it is late, everything that is sold is refused. */
+  follow_sql?: Sql
   clock: Clock
   random: Random
   log: Log
@@ -127,6 +129,7 @@ type Shared = Pick<App, 'new_id' | 'sign'> & {
 
 function stepsOf(world: World, { new_id, sign, prices, placeOrder }: Shared): Step[] {
   const { clock, node, wallets, sql: long_sql, steps_sql: sql = long_sql } = world
+  const { follow_sql = sql } = world
   const { recharge_address } = wallets
   const pool = wallets.pool.map((wallet) => wallet.address)
   const permissions = new Map(wallets.pool.map((wallet) => [wallet.address, wallet.permission_id]))
@@ -144,7 +147,7 @@ function stepsOf(world: World, { new_id, sign, prices, placeOrder }: Shared): St
   const { providers = [], download, retention_days = DEFAULT_RETENTION_DAYS } = world
   // In the order in which an order meets them.
   return [
-    followStep({ sql, clock, node, tokens: world.tokens }),
+    followStep({ sql: follow_sql, clock, node, tokens: world.tokens }),
     surveyStep({ sql, node, pool }),
     activateStep(activations),
     activatedStep(activations),

@@ -94,6 +94,15 @@ test('what makes no sense is one sentence', () => {
   }
 })
 
+test('an option that npm has kept for itself is named with the line that works', () => {
+  const start = { npm_lifecycle_event: 'start', npm_config_port: 'true' }
+  const line = (text: string) => (thrown: unknown) => thrown instanceof Misuse && thrown.message.endsWith(text)
+  assert.throws(() => readConfig(['19777'], start), line('npm start -- --port 19777'))
+  const equals = { npm_lifecycle_event: 'serve', npm_config_data_dir: '/srv/p' }
+  assert.throws(() => readConfig([], equals), line('npm run serve -- --data-dir /srv/p'))
+  assert.equal(readConfig(['--port', '1'], { ...start, npm_lifecycle_event: 'test' }).port, 1)
+})
+
 test('a secret is not repeated in the sentence about it', () => {
   const secret = `${'a1'.repeat(31)}zz`
   assert.throws(

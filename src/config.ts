@@ -74,6 +74,7 @@ export const ENVIRONMENT = {
 
 /** Reads both. Throws Misuse. */
 export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Config & { help: boolean } {
+  refuseSwallowed(args, env)
   const given = readOptions(args)
   for (const [name, value] of Object.entries(given))
     if (value === '') throw new Misuse(`--${name} is given without a value.`)
@@ -117,6 +118,21 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     retention_days: daysOf(env.PENSTOCK_AML_RETENTION_DAYS || undefined),
     json: given.json ?? false,
     help: given.help ?? false,
+  }
+}
+
+/** npm takes options for itself that come without a double dash before them, and starts us without. */
+function refuseSwallowed(args: readonly string[], env: NodeJS.ProcessEnv): void {
+  const { npm_lifecycle_event: script } = env
+  if (script === undefined || !['start', 'serve', 'demo'].includes(script)) return
+  for (const [name, { value }] of Object.entries(OPTIONS)) {
+    const swallowed = env[`npm_config_${name.replaceAll('-', '_')}`]
+    if (value === '' || swallowed === undefined) continue
+    const command = script === 'start' ? 'npm start' : `npm run ${script}`
+    const shown = swallowed === 'true' ? (args.find((one) => !one.startsWith('-')) ?? value) : swallowed
+    throw new Misuse(
+      `npm has kept --${name} for itself. Give options after a double dash: ${command} -- --${name} ${shown}`,
+    )
   }
 }
 

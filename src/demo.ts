@@ -33,11 +33,11 @@ export async function demo(config: Config): Promise<void> {
   process.once('exit', () => rmSync(data_dir, { recursive: true, force: true }))
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(130))
   const say = config.json ? () => {} : (line = '') => process.stdout.write(`${line}\n`)
-  say('Starting PostgreSQL, a development chain and the service, on free ports.')
   const local = await startLocal({
     config: { ...config, data_dir, port: 0, chain_port: 0, role: 'all' },
     log: silentLog,
     throw_away: true,
+    progress: say,
   })
   try {
     const told = await tell(local, say)

@@ -6,6 +6,7 @@ import { dirname } from 'node:path'
 import { type Config, Misuse, readConfig, usage } from './config.ts'
 import { demo } from './demo.ts'
 import { systemClock } from './lib/clock.ts'
+import { Outage } from './lib/fault.ts'
 import { requireWritable, writeWhole } from './lib/files.ts'
 import { jsonLog, type Log, thrownFields } from './lib/log.ts'
 import { type Local, startLocal } from './local.ts'
@@ -114,7 +115,8 @@ async function start(config: Config): Promise<void> {
   const stop = askedToStop()
   if (config.role !== 'all') throw new Misuse('start runs everything; roles are for serve.')
   await clearReady(config)
-  const local = await startLocal({ config, log: processLog() })
+  const progress = config.json ? () => {} : print
+  const local = await startLocal({ config, log: processLog(), progress })
   try {
     if (config.ready_file !== undefined) await writeWhole(config.ready_file, readyText(local))
     if (config.json) print(readyText(local).trimEnd())
@@ -168,8 +170,17 @@ async function main(args: string[]): Promise<void> {
   else await run(config)
 }
 
+/** What ended the program, as a person reads it: a stack is for mistakes of ours alone. */
+function sentenceOf(thrown: unknown): string {
+  if (thrown instanceof Misuse) return thrown.message
+  if (thrown instanceof Outage) {
+    const cause = thrown.cause instanceof Error ? ` (${thrown.cause.message})` : ''
+    return `It does not answer: ${thrown.message}${cause}. Starting again goes on where it was.`
+  }
+  return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
+}
+
 main(process.argv.slice(2)).catch((thrown: unknown) => {
-  if (thrown instanceof Misuse) process.stderr.write(`${thrown.message}\n`)
-  else process.stderr.write(`${thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)}\n`)
+  process.stderr.write(`${sentenceOf(thrown)}\n`)
   process.exit(thrown instanceof Misuse ? 2 : 1)
 })

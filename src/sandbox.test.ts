@@ -157,6 +157,28 @@ test('an operation that the chain refuses is told with its words', async () => {
   )
 })
 
+test('what expired before its block came is signed again', async () => {
+  const devchain = newChain()
+  const needs = chainThatBreaks(devchain)
+  await prepareChain(needs, sandbox)
+  const [payer, other] = sandbox.funded_accounts
+  let late = 3
+  const slow: Transport = async ({ url, body }) => {
+    // The machine is busy: minutes go by on the chain between signing and sending.
+    if (url.endsWith('/broadcasthex') && late-- > 0)
+      devchain.request('POST', '/devchain/advance', JSON.stringify({ seconds: 120 }))
+    return devchain.request('POST', new URL(url).pathname, body)
+  }
+  const node = tronNode({ nodes: [{ url: 'http://devchain' }], transport: slow })
+  await transact({ node, now: needs.now }, payer!, paying(payer!, other!.address, 1n))
+  assert.equal(late, -1)
+  late = Number.POSITIVE_INFINITY
+  await assert.rejects(
+    transact({ node, now: needs.now }, payer!, paying(payer!, other!.address, 2n)),
+    /the chain refuses a TransferContract: .*TRANSACTION_EXPIRATION_ERROR/,
+  )
+})
+
 async function freshFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-sandbox-'))
   t.after(() => rm(folder, { recursive: true, force: true }))

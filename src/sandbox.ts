@@ -16,7 +16,7 @@ import { type Address, addressToHex } from './tron/address.ts'
 import { addressOf, type PrivateKey, sign } from './tron/keys.ts'
 import type { Node, Transport } from './tron/node.ts'
 import type { Message } from './tron/protobuf.ts'
-import { contract, encodeRawData, encodeTransaction, transactionId } from './tron/transaction.ts'
+import { type Contract, contract, encodeRawData, encodeTransaction, transactionId } from './tron/transaction.ts'
 import type { Wallets } from './wallets.ts'
 
 const POOL_WALLETS = 3
@@ -176,20 +176,36 @@ export function paying(from: Key, to: Address, amount_sun: bigint): Operation {
   return ['TransferContract', value]
 }
 
-/** Signs with the owner's key and broadcasts. Returns the transaction's id. Throws when no node accepts it. */
-export async function transact({ node, now }: Omit<ChainNeeds, 'control'>, owner: Key, [type, value]: Operation) {
+/** A block that took long to come has a time past what was signed before it: that is signed again. */
+const SIGNED_MAX = 10
+
+/** Signs with the owner's key and broadcasts. Returns the transaction's id. Throws Outage when no node accepts it. What
+ *  has expired meanwhile can be in no block any more, and is signed again: a busy machine makes its blocks late. */
+export async function transact(
+  needs: Omit<ChainNeeds, 'control'>,
+  owner: Key,
+  [type, value]: Operation,
+): Promise<string> {
+  for (let signed = 1; ; signed++) {
+    const { tx_id, refused } = await signAndSend(needs, owner, contract(type, value))
+    if (refused === undefined) return tx_id
+    const expired = /TRANSACTION_EXPIRATION_ERROR|TAPOS_ERROR/.test(refused)
+    if (!expired || signed >= SIGNED_MAX) throw new Outage(`the chain refuses a ${type}: ${refused}`)
+  }
+}
+
+/** `refused`: what the nodes said, when none of them accepted it. */
+async function signAndSend({ node, now }: Omit<ChainNeeds, 'control'>, owner: Key, operation: Contract) {
   const head = await node.head()
   const raw_data = encodeRawData({
     ref_block_bytes: head.id.slice(12, 16),
     ref_block_hash: head.id.slice(16, 32),
     expiration: head.time.getTime() + 60_000,
     timestamp: now().getTime(),
-    contract: [contract(type, value)],
+    contract: [operation],
   })
   const tx_id = transactionId(raw_data)
   const answers = await node.broadcast(encodeTransaction(raw_data, [sign(tx_id, owner.private_key)]))
-  if (!answers.some((answer) => answer.accepted)) {
-    throw new Outage(`the chain refuses a ${type}: ${answers.map((answer) => answer.said).join(' | ')}`)
-  }
-  return tx_id
+  const accepted = answers.some((answer) => answer.accepted)
+  return { tx_id, refused: accepted ? undefined : answers.map((answer) => answer.said).join(' | ') }
 }

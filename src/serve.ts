@@ -54,8 +54,9 @@ export async function serve(setup: Setup): Promise<Serving> {
   const node = tronNode({ nodes: setup.nodes, transport: httpTransport })
   const sql = connect({ url: setup.database_url, connections_max: CONNECTIONS })
   const steps_sql = connect({ url: setup.database_url, connections_max: STEPS_CONNECTIONS })
+  const follow_sql = connect({ url: setup.database_url, connections_max: 1 })
   const books = connect({ url: setup.database_url, ...BOOKS })
-  const disconnect = () => Promise.all([sql, steps_sql, books].map((one) => one.close()))
+  const disconnect = () => Promise.all([sql, steps_sql, follow_sql, books].map((one) => one.close()))
   let running: Running | undefined
   let listening_for: { stop(): Promise<void> } | undefined
   const tellOthers = wakeOthers(sql)
@@ -72,7 +73,7 @@ export async function serve(setup: Setup): Promise<Serving> {
       throw new Misuse(`${complaints.join('\n')}\nPENSTOCK_ALLOW_WIDE_KEYS=yes starts all the same.`)
     }
     const app = buildApp({
-      ...{ sql, steps_sql, node, log, wallets: setup.wallets, sealing },
+      ...{ sql, steps_sql, follow_sql, node, log, wallets: setup.wallets, sealing },
       clock: systemClock,
       random: systemRandom,
       tokens: new Set([USDT]),
