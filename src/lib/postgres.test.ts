@@ -207,13 +207,14 @@ if (process.getuid?.() === 0)
     const first = await startPostgres(options)
     await first.stop()
     const place = await realpath(folder)
-    after(async () => {
-      for (const path of [closed, place]) await rm(path, { recursive: true, force: true })
-    })
     assert.equal((await lstat(folder)).isSymbolicLink(), true)
     assert.deepEqual(told, [{ event: 'postgres_relocated', wanted: folder, folder: place }])
     assert.notEqual((await stat(join(place, 'data'))).uid, 0)
     const { sql } = await start(t, options)
+    // After the server's end, which start() has asked for first: hooks run in their order.
+    t.after(async () => {
+      for (const path of [closed, place]) await rm(path, { recursive: true, force: true })
+    })
     assert.deepEqual(await sql`select 1 as one`, [{ one: 1 }])
     assert.equal(told.length, 1)
   })
