@@ -3,8 +3,8 @@
 
 import type { Message } from '../src/tron/protobuf.ts'
 import { accountOf, addressText, isAddressHex } from './accounts.ts'
+import { contractAt } from './calls.ts'
 import { invalid } from './refusal.ts'
-import { tokenOf } from './tokens.ts'
 import { candidateOf } from './witnesses.ts'
 import { type Contract, integerOf, textOf, type World } from './world.ts'
 
@@ -23,15 +23,16 @@ const noExchange = absent((_world, message) => `Exchange[${integerOf(message, 'e
 
 const noProposal = (message: Message) => `Proposal[${integerOf(message, 'proposal_id')}] not exists`
 
-/** Tokens are contracts that nobody may change, their owners included: they are part of this program. */
+/** Nobody may change a contract here, its owner included: contracts are part of this program. */
 function ofContract(missing: string, check: (message: Message) => string | undefined = () => undefined): Contract {
   return absent(({ state }, message, owner) => {
     const wrong = check(message)
     if (wrong !== undefined) return wrong
-    const token = tokenOf(state, textOf(message, 'contract_address'))
-    if (!token) return missing
-    if (token.owner !== owner) return `Account[${addressText(owner)}] is not the owner of the contract`
-    return 'the contract of a token cannot be changed on this chain'
+    const found = contractAt(state, textOf(message, 'contract_address'))
+    if (!found) return missing
+    const named = `Account[${addressText(owner)}]`
+    if (found.owner !== owner) return `${named} is not the owner of the contract`
+    return 'contracts cannot be changed on this chain'
   })
 }
 

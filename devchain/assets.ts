@@ -40,7 +40,8 @@ const utf8Of = (hex: string): string => new TextDecoder().decode(hexToBytes(hex)
 /** What an account holds of a token. */
 export const assetBalance = ({ assets }: Pick<Account, 'assets'>, id: string): bigint => assets?.[id] ?? 0n
 
-function addAsset(state: Layer, address: string, id: string, amount: bigint): void {
+/** Adds to what an account holds of a token, or takes from it. */
+export function addAsset(state: Layer, address: string, id: string, amount: bigint): void {
   const account = requireAccount(state, address)
   writeAccount(state, { ...account, assets: { ...account.assets, [id]: assetBalance(account, id) + amount } })
 }

@@ -5,8 +5,9 @@ import type { Message } from '../src/tron/protobuf.ts'
 import { accountOf, isAddressHex, requireAccount } from './accounts.ts'
 import { chargeEnergy, energyLimit } from './energy.ts'
 import { heatAt } from './heat.ts'
-import type { Token } from './records.ts'
+import type { SampleContract, Token } from './records.ts'
 import { invalid } from './refusal.ts'
+import { runSample, sampleFunctionOf, sampleOf } from './sample_contract.ts'
 import { Layer, type View } from './state.ts'
 import { costOfRevert, energyOf, functionOf, Revert, tokenOf } from './tokens.ts'
 import { type CallEffects, type Contract, integerOf, type Log, textOf, type World } from './world.ts'
@@ -20,8 +21,38 @@ export function calledToken({ state, cycle, parameters }: CallWorld, address: st
   return token && { ...token, ...heatAt(token, cycle, parameters) }
 }
 
+/** The contract at an address, of whatever kind. */
+export const contractAt = (view: View, address: string): Token | SampleContract | undefined =>
+  tokenOf(view, address) ?? sampleOf(view, address)
+
+/** Whether call data ask for a function that only reads. */
+export function isViewCall(view: View, address: string, data: string): boolean {
+  if (tokenOf(view, address)) return functionOf(data)?.view ?? false
+  return sampleFunctionOf(data)?.mutability === 'View'
+}
+
 /** Runs a call with no more than some energy. Its changes are in the state only if it succeeds. */
-function runCall(state: Layer, token: Token, message: Message, limit: number): Run {
+function runCall(world: World, message: Message, limit: number): Run {
+  const address = textOf(message, 'contract_address')
+  const token = calledToken(world, address)
+  if (token) return runToken(world.state, token, message, limit)
+  const call = {
+    caller: textOf(message, 'owner_address'),
+    sun: integerOf(message, 'call_value'),
+    data: textOf(message, 'data'),
+  }
+  const contract = sampleOf(world.state, address)!
+  const { ended, output, energy, internal } = runSample(world, contract, call, limit)
+  const costs = { total: energy, penalty: 0 }
+  const list = internal.list
+  if (ended === 'OUT_OF_ENERGY') return { ...outOfEnergy(limit, costs), internal: list }
+  const failure = ended === 'SUCCESS' ? '' : REVERTED
+  return { contract_ret: ended, output, logs: [], failure, internal: list, ...costs }
+}
+
+const REVERTED = 'REVERT opcode executed'
+
+function runToken(state: Layer, token: Token, message: Message, limit: number): Run {
   const caller = textOf(message, 'owner_address')
   const inner = new Layer(state)
   const logs: Log[] = []
@@ -36,10 +67,11 @@ function runCall(state: Layer, token: Token, message: Message, limit: number): R
   })
   const energy = result?.energy ?? energyOf(costOfRevert, token.factor)
   if (energy.total > limit) return outOfEnergy(limit, energy)
-  if (!result) return { contract_ret: 'REVERT', output: '', logs: [], failure: 'REVERT opcode executed', ...energy }
+  if (!result) return { ...nothingDone, contract_ret: 'REVERT', failure: REVERTED, ...energy }
   state.merge(inner)
   noteUse(state, token, energy.total - energy.penalty)
-  return { contract_ret: 'SUCCESS', output: result.output, logs, failure: '', ...energy }
+  const { output } = result
+  return { ...nothingDone, contract_ret: 'SUCCESS', output, logs, failure: '', ...energy }
 }
 
 /** Adds to what the contract used since the last maintenance. Only calls that succeed count. */
@@ -56,13 +88,15 @@ function attempt<Result>(work: () => Result): Result | undefined {
   }
 }
 
+const nothingDone = { output: '', logs: [], internal: [] }
+
 /** All of the energy is gone, and the call with it. */
 function outOfEnergy(limit: number, energy: { total: number; penalty: number }): Run {
   const penalty = energy.total === 0 ? 0 : Math.trunc((limit * energy.penalty) / energy.total)
   const failure =
     `Not enough energy for 'SSTORE' operation executing: curInvokeEnergyLimit[${limit}], ` +
     `curOpEnergy[5000], penaltyEnergy[${penalty}], usedEnergy[${limit}]`
-  return { contract_ret: 'OUT_OF_ENERGY', output: '', logs: [], failure, total: limit, penalty }
+  return { ...nothingDone, contract_ret: 'OUT_OF_ENERGY', failure, total: limit, penalty }
 }
 
 export const triggerContract: Contract = {
@@ -71,7 +105,7 @@ export const triggerContract: Contract = {
     const most = parameters.getMaxFeeLimit
     if (!isAddressHex(owner)) throw invalid('Invalid ownerAddress')
     if (fee_limit_sun < 0n || fee_limit_sun > BigInt(most)) throw invalid(`feeLimit must be >= 0 and <= ${most}`)
-    if (!tokenOf(state, textOf(message, 'contract_address'))) {
+    if (!contractAt(state, textOf(message, 'contract_address'))) {
       throw invalid('No contract or not a valid smart contract')
     }
     const value = integerOf(message, 'call_value')
@@ -83,8 +117,7 @@ export const triggerContract: Contract = {
     const owner = textOf(message, 'owner_address')
     const contract_address = textOf(message, 'contract_address')
     const limit = energyLimit(world, requireAccount(world.state, owner), integerOf(message, 'call_value'))
-    const token = calledToken(world, contract_address)!
-    const { total, penalty, ...run } = runCall(world.state, token, message, limit)
+    const { total, penalty, ...run } = runCall(world, message, limit)
     const succeeded = run.contract_ret === 'SUCCESS'
     const energy = chargeEnergy(world, owner, { total, penalty, succeeded })
     return { fee_sun: energy.fee_sun, call: { ...run, contract_address, energy } }
@@ -96,9 +129,10 @@ const CONSTANT_ENERGY_MAX = 100_000_000
 
 /** Runs a call on a state of its own that is thrown away afterwards. Throws when there is no such contract. */
 export function runConstantCall(world: World, message: Message): Run {
-  const token = calledToken(world, textOf(message, 'contract_address'))
-  if (!token) throw invalid('Smart contract is not exist.')
+  if (!contractAt(world.state, textOf(message, 'contract_address'))) {
+    throw invalid('Smart contract is not exist.')
+  }
   const limit = world.fee_limit_sun / BigInt(world.parameters.getEnergyFee)
   const capped = limit > 0n && limit < CONSTANT_ENERGY_MAX ? Number(limit) : CONSTANT_ENERGY_MAX
-  return runCall(world.state, token, message, capped)
+  return runCall(world, message, capped)
 }

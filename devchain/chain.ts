@@ -219,7 +219,8 @@ export class Chain implements ChainFacts {
     const { parameters, unfreeze_delay_ms } = this
     const slot = this.calendar.slotOf(now_ms)
     const cycle = this.calendar.cycleOf(now_ms)
-    return { parameters, unfreeze_delay_ms, now_ms, slot, cycle, building, fee_limit_sun: 0n }
+    const none = { fee_limit_sun: 0n, transaction_id: '' }
+    return { parameters, unfreeze_delay_ms, now_ms, slot, cycle, building, ...none }
   }
 
   get next_slot_time_ms(): number {

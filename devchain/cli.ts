@@ -10,6 +10,7 @@ import { addressToHex } from '../src/tron/address.ts'
 import { addressOf, type PrivateKey } from '../src/tron/keys.ts'
 import { accountOf } from './accounts.ts'
 import { USDT } from './devchain.ts'
+import { type InternalSetting, internalSettings, isInternalSetting } from './internal.ts'
 import { mainnetWeights } from './parameters.ts'
 import { type ServeOptions, startDevchain } from './serve.ts'
 import { Traffic } from './traffic.ts'
@@ -31,6 +32,7 @@ const USAGE = `penstock-devchain: a TRON development chain that speaks the node'
   --net-weight <trx>       the same for bandwidth; 0 for both gives all resources to your stakes
   --unfreeze-delay <s>     seconds until unfrozen TRX can be withdrawn (default: 14 days)
   --genesis-parent <hash>  the parent that the first block names, 64 hexadecimal characters
+  --internal <which>       internal transactions in receipts: off, calls, or all (default: all)
   --traffic <n>            transfers among a town of people and labelled services in each block (default 0)
   --help                   this text
 `
@@ -64,6 +66,7 @@ const options = {
   'net-weight': { type: 'string', default: String(mainnetWeights.net_weight_trx) },
   'unfreeze-delay': { type: 'string' },
   'genesis-parent': { type: 'string' },
+  internal: { type: 'string', default: 'all' },
   traffic: { type: 'string', default: '0' },
   help: { type: 'boolean', default: false },
 } as const
@@ -99,6 +102,11 @@ function genesisOf(text: string | undefined, on_demand: boolean): number {
   return time_ms
 }
 
+function internalOf(text: string): InternalSetting {
+  if (isInternalSetting(text)) return text
+  throw new TypeError(`--internal must be one of ${internalSettings.join(', ')}`)
+}
+
 type Settings = { serve: ServeOptions; keys: PrivateKey[]; seed: string; traffic: number }
 
 /** Reads the command line; undefined when only help is wanted. Throws a TypeError in one sentence. */
@@ -119,6 +127,7 @@ function readSettings(): Settings | undefined {
     host: values.host,
     seed: values.seed,
     instant: values.instant,
+    internal: internalOf(values.internal),
     block_time_seconds,
     genesis_time_ms: genesisOf(values['genesis-time'], block_time_seconds === 0 && !values.instant),
     solid_lag_blocks: count('solid-lag'),

@@ -115,7 +115,7 @@ test('a token is made once: another at its address is refused and leaves it as i
   const asked = { address: person('coin').address, owner: alice.address, name: 'Coin', symbol: 'COIN', decimals: 2 }
   assert.deepEqual(on.post('/devchain/token', asked), { address: asked.address })
   on.post('/devchain/mint', { token: asked.address, address: bob.address, amount: 5 })
-  assert.equal(on.post('/devchain/token', asked).error, 'there is a token at this address already')
+  assert.equal(on.post('/devchain/token', asked).error, 'there is a contract at this address already')
   const call = { owner_address: bob.address, contract_address: asked.address, visible: true }
   const supply = on.post('/wallet/triggerconstantcontract', { ...call, function_selector: 'totalSupply()' })
   assert.equal(BigInt(`0x${(supply.constant_result as string[])[0]}`), 5n)

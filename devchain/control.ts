@@ -4,16 +4,18 @@
 import { addressToHex, isAddress } from '../src/tron/address.ts'
 import { addressText, requireAccount } from './accounts.ts'
 import type { Block } from './blocks.ts'
+import { contractAt } from './calls.ts'
 import { HOT_FACTOR } from './decrees.ts'
 import { faultKinds, isFaultKind } from './faults.ts'
 import type { Answer, Exchange } from './http.ts'
+import { internalSettings, isInternalSetting } from './internal.ts'
 import { type Json, type JsonObject, parseJson, printJson } from './json.ts'
 import type { Node } from './routes.ts'
-import { totalsOf } from './state.ts'
-import { tokenOf } from './tokens.ts'
+import { totalsOf, type View } from './state.ts'
 
 const BLOCKS_MAX = 100_000n
 const SUN_MAX = 2n ** 62n
+const RECEIVERS_MAX = 20
 /** As much as there will ever be: all sums fit into 64 bits, as the node's do. */
 const ISSUED_SUN_MAX = 2n ** 63n - 1n
 
@@ -22,6 +24,12 @@ const USDT_HEX = '41a614f803b6fd780986a42c78ec9c7f77e6ded13c'
 
 class BadControl extends Error {
   override name = 'BadControl'
+}
+
+function readAddress(name: string, value: unknown): string {
+  if (isAddress(value)) return addressToHex(value)
+  if (typeof value === 'string' && /^41[0-9a-f]{40}$/.test(value)) return value
+  throw new BadControl(`${name} must be a TRON address`)
 }
 
 /** The members of a control request. */
@@ -73,16 +81,26 @@ class Request {
 
   /** An address, as text or as 42 hexadecimal characters. */
   address(name: string): string {
-    const value = this.members[name]
-    if (isAddress(value)) return addressToHex(value)
-    if (typeof value === 'string' && /^41[0-9a-f]{40}$/.test(value)) return value
-    throw new BadControl(`${name} must be a TRON address`)
+    return readAddress(name, this.members[name])
   }
+
+  /** A list of addresses, and no more of them than so many. */
+  addresses(name: string, most: number): string[] {
+    const value = this.members[name]
+    if (!Array.isArray(value) || value.length > most) {
+      throw new BadControl(`${name} must be a list of at most ${most} addresses`)
+    }
+    return value.map((one) => readAddress(name, one))
+  }
+}
+
+function requireNoContract(view: View, address: string): void {
+  if (contractAt(view, address)) throw new BadControl('there is a contract at this address already')
 }
 
 const describeBlock = ({ id, header }: Block) => ({ number: header.number, id, time_ms: header.timestamp })
 
-function describeState({ chain, faults }: Node): JsonObject {
+function describeState({ chain, faults, internal }: Node): JsonObject {
   const totals = totalsOf(chain.headView())
   return {
     head: describeBlock(chain.head),
@@ -97,6 +115,7 @@ function describeState({ chain, faults }: Node): JsonObject {
     delegations: chain.ground.count('delegation'),
     pending: chain.pendingSize(),
     faults: faults.list(),
+    internal,
   }
 }
 
@@ -139,7 +158,7 @@ const controls: Readonly<Record<string, (node: Node, request: Request) => Json>>
     const address = request.address('address')
     const owner = request.address('owner')
     const decimals = request.integer('decimals', 0n, 18n)
-    if (tokenOf(chain.pendingView(), address)) throw new BadControl('there is a token at this address already')
+    requireNoContract(chain.pendingView(), address)
     chain.decree({
       kind: 'token',
       address,
@@ -149,6 +168,27 @@ const controls: Readonly<Record<string, (node: Node, request: Request) => Json>>
       symbol: request.text('symbol'),
     })
     return { address: addressText(address) }
+  },
+
+  /** Makes a contract for tests. TRX sent to it are divided among its receivers, if it has any. */
+  contract({ chain }, request) {
+    const address = request.address('address')
+    const owner = request.address('owner')
+    const receivers = request.has('receivers') ? request.addresses('receivers', RECEIVERS_MAX) : []
+    requireNoContract(chain.pendingView(), address)
+    chain.decree({ kind: 'contract', address, owner, receivers })
+    return { address: addressText(address) }
+  },
+
+  /** Sets which internal transactions receipts show, those of earlier blocks too: as if another node
+   *  of the network were asked. */
+  set_internal(node, request) {
+    const setting = request.text('show')
+    if (!isInternalSetting(setting)) {
+      throw new BadControl(`show must be one of ${internalSettings.join(', ')}`)
+    }
+    node.internal = setting
+    return describeState(node)
   },
 
   /** Creates tokens for an address; USDT when no other token is named. */

@@ -4,6 +4,7 @@
 
 import { accountOf, newAccount, writeAccount } from './accounts.ts'
 import type { Token } from './records.ts'
+import { writeSample } from './sample_contract.ts'
 import { addTotals, type Layer, totalsOf } from './state.ts'
 import { mint, tokenOf, writeSlot } from './tokens.ts'
 
@@ -19,6 +20,13 @@ export type Decree =
       readonly decimals: bigint
       readonly owner: string
     }
+  /** A contract for tests. */
+  | {
+      readonly kind: 'contract'
+      readonly address: string
+      readonly owner: string
+      readonly receivers: readonly string[]
+    }
   /** Tokens out of nothing. */
   | { readonly kind: 'mint'; readonly token: string; readonly address: string; readonly amount: bigint }
   /** The factor of a contract's energy penalty, in ten-thousandths; held, it stays whatever the contract's use. */
@@ -27,6 +35,8 @@ export type Decree =
   | { readonly kind: 'blacklist'; readonly token: string; readonly address: string; readonly listed: boolean }
   /** The weights of the rest of the network, in TRX. */
   | { readonly kind: 'weights'; readonly energy_weight_trx?: bigint; readonly net_weight_trx?: bigint }
+
+type ContractDecree = Extract<Decree, { kind: 'contract' }>
 
 /** What an energy penalty is at most, and what the most used contract of the main network has. */
 export const HOT_FACTOR = 34_000n
@@ -44,6 +54,9 @@ export function applyDecree(state: Layer, decree: Decree, { now_ms, cycle }: Mom
       break
     case 'token':
       foundToken(state, decree, { now_ms, cycle })
+      break
+    case 'contract':
+      foundContract(state, decree, now_ms)
       break
     case 'mint':
       mint(state, requireToken(state, decree.token), decree.address, decree.amount)
@@ -68,6 +81,13 @@ function foundToken(state: Layer, decree: Extract<Decree, { kind: 'token' }>, { 
   writeAccount(state, { ...account, type: 'Contract' })
   const fresh = { total_supply: 0n, paused: false, factor: Number(HOT_FACTOR), held: true, energy_used: 0, cycle }
   state.write('token', decree.address, { ...named, decimals: Number(decimals), ...fresh })
+}
+
+function foundContract(state: Layer, decree: ContractDecree, now_ms: number): void {
+  const { kind: _, ...contract } = decree
+  const account = accountOf(state, contract.address) ?? newAccount(contract.address, now_ms)
+  writeAccount(state, { ...account, type: 'Contract' })
+  writeSample(state, contract)
 }
 
 function setFactor(state: Layer, decree: Extract<Decree, { kind: 'factor' }>, cycle: number): void {

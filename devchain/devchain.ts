@@ -12,6 +12,7 @@ import type { Decree } from './decrees.ts'
 import { Faults } from './faults.ts'
 import { type Answer, answerWallet } from './http.ts'
 import { answerEvents } from './http_events.ts'
+import type { InternalSetting } from './internal.ts'
 import { mainnetWeights, type Parameters, PENDING_MAX, SLOT_MS, WITNESS_COUNT } from './parameters.ts'
 import { answerAdmin, answerRpc, KnownKeys } from './quickstart.ts'
 import type { Drift, Node } from './routes.ts'
@@ -39,6 +40,9 @@ export type DevchainOptions = {
   unfreeze_delay_seconds?: number
   /** 64 hexadecimal characters; all that it does is make other block ids. Default: a hash of the seed. */
   genesis_parent_hash?: string
+  /** Which internal transactions receipts show: none, those that move TRX, or operations on stakes
+   *  too. Default: all. */
+  internal?: InternalSetting
   /** With more transactions waiting than this, the node is busy. Default: 2000. */
   pending_max?: number
 }
@@ -57,6 +61,7 @@ export class Devchain implements Node {
   readonly chain: Chain
   readonly faults: Faults
   readonly instant: boolean
+  internal: InternalSetting
   drift: Drift = { energy_trx: 0n, net_trx: 0n }
   /** The present time in milliseconds, where there is a clock: the time of blocks that are made for a transaction. */
   clock: () => number = () => 0
@@ -83,6 +88,7 @@ export class Devchain implements Node {
       genesis_parent_hash: options.genesis_parent_hash,
     })
     this.instant = options.instant ?? false
+    this.internal = options.internal ?? 'all'
     this.faults = new Faults(seed)
     for (let made = 0; made < founding_blocks; made++) this.chain.mine()
   }

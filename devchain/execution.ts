@@ -39,7 +39,8 @@ export function executeTransaction(world: World, chain: ChainFacts, transaction:
   const bill = chargeBandwidth(world, transaction)
   const extras_sun = chargeExtras(world, transaction)
   const contract = contractOf(transaction.contract_name)
-  const calling = { ...world, fee_limit_sun: BigInt(transaction.raw_data.fee_limit ?? 0) }
+  const fee_limit_sun = BigInt(transaction.raw_data.fee_limit ?? 0)
+  const calling = { ...world, fee_limit_sun, transaction_id: transaction.id }
   contract.validate(calling, transaction.message)
   const effects = contract.execute(calling, transaction.message)
   return { ...effects, ...bill, extras_sun, contract_ret: effects.call?.contract_ret ?? 'SUCCESS' }

@@ -7,16 +7,16 @@ import { decode, encode, type Message } from '../src/tron/protobuf.ts'
 import { contract, encodeRawData } from '../src/tron/transaction.ts'
 import { selectorOf } from './abi.ts'
 import { referenceTo } from './blocks.ts'
-import { calledToken, runConstantCall, triggerContract } from './calls.ts'
+import { calledToken, isViewCall, runConstantCall, triggerContract } from './calls.ts'
+import { printSampleAbi, printTokenAbi } from './contract_abi.ts'
 import { type Json, type JsonObject, withoutDefaults } from './json.ts'
-import { NodeException, printTransaction, readHex, reading } from './messages.ts'
+import { NodeException, printInternal, printTransaction, readHex, reading } from './messages.ts'
 import { SLOT_MS } from './parameters.ts'
-import type { Token } from './records.ts'
+import type { SampleContract, Token } from './records.ts'
 import { Refusal } from './refusal.ts'
 import { type Call, type Routes, viewOf, worldOf } from './routes.ts'
+import { sampleOf } from './sample_contract.ts'
 import { Layer } from './state.ts'
-import { printAbi } from './token_abi.ts'
-import { functionOf } from './tokens.ts'
 import { type SignedTransaction, signedTransaction } from './transactions.ts'
 import { textOf, type World } from './world.ts'
 
@@ -74,15 +74,21 @@ function constantCall(call: Call): JsonObject {
   return refusing(call, () => {
     const message = readCall(call)
     const { visible } = call.given
-    const transaction = printTransaction(transactionOf(call, message), visible)
-    const { contract_ret, output, logs, failure, total, penalty } = runConstantCall(worldOfCall(call), message)
+    const built = transactionOf(call, message)
+    const transaction = printTransaction(built, visible)
+    const world = { ...worldOfCall(call), transaction_id: built.id }
+    const run = runConstantCall(world, message)
+    const { contract_ret, output, logs, failure, total, penalty } = run
     const failed = contract_ret !== 'SUCCESS'
     return {
       result: { result: true, ...(failed ? { message: spoken(call, failure) } : {}) },
       energy_used: total,
       ...withoutDefaults({ energy_penalty: penalty }),
       constant_result: [output],
-      ...withoutDefaults({ logs: logs.map(({ address, topics, data }) => ({ address, topics, data })) }),
+      ...withoutDefaults({
+        logs: logs.map(({ address, topics, data }) => ({ address, topics, data })),
+        internal_transactions: printInternal(run, visible, 'all'),
+      }),
       transaction: { ret: [failed ? { ret: 'FAILED' } : {}], visible, ...transaction },
     }
   })
@@ -91,7 +97,8 @@ function constantCall(call: Call): JsonObject {
 function buildCall(call: Call): JsonObject {
   return refusing(call, () => {
     const message = readCall(call)
-    if (functionOf(textOf(message, 'data'))?.view) return constantCall(call)
+    const address = textOf(message, 'contract_address')
+    if (isViewCall(viewOf(call), address, textOf(message, 'data'))) return constantCall(call)
     triggerContract.validate(worldOfCall(call), message)
     const { visible } = call.given
     return {
@@ -109,19 +116,26 @@ function estimateEnergy(call: Call): JsonObject {
   })
 }
 
-function printContract({ given }: Call, token: Token): Json {
+type Found = { readonly token?: Token; readonly sample?: SampleContract }
+
+function printContract({ given }: Call, { token, sample }: Found): Json {
+  const { address, owner } = (token ?? sample)!
   return {
-    contract_address: given.print(token.address),
-    origin_address: given.print(token.owner),
-    abi: { entrys: printAbi() },
-    name: token.symbol,
+    contract_address: given.print(address),
+    origin_address: given.print(owner),
+    abi: { entrys: token ? printTokenAbi() : printSampleAbi() },
+    name: token ? token.symbol : 'SampleContract',
     consume_user_resource_percent: 100,
     origin_energy_limit: 10_000_000,
   }
 }
 
-function findContract(call: Call): Token | undefined {
-  return calledToken(worldOf(call), call.given.address('value'))
+function findContract(call: Call): Found | undefined {
+  const address = call.given.address('value')
+  const token = calledToken(worldOf(call), address)
+  if (token) return { token }
+  const sample = sampleOf(viewOf(call), address)
+  return sample && { sample }
 }
 
 export const callRoutes: Routes = {
@@ -130,20 +144,21 @@ export const callRoutes: Routes = {
   estimateenergy: { post_only: true, answer: estimateEnergy },
   getcontract: {
     answer(call) {
-      const token = findContract(call)
-      return token ? printContract(call, token) : {}
+      const found = findContract(call)
+      return found ? printContract(call, found) : {}
     },
   },
   getcontractinfo: {
     answer(call) {
-      const token = findContract(call)
-      if (!token) return {}
+      const found = findContract(call)
+      if (!found) return {}
+      const { token } = found
       return {
-        smart_contract: printContract(call, token),
+        smart_contract: printContract(call, found),
         contract_state: withoutDefaults({
-          energy_usage: token.energy_used,
-          energy_factor: token.factor,
-          update_cycle: token.cycle,
+          energy_usage: token?.energy_used,
+          energy_factor: token?.factor,
+          update_cycle: token?.cycle,
         }),
       }
     },

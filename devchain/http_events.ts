@@ -4,10 +4,10 @@
 import { addressToHex, isAddress } from '../src/tron/address.ts'
 import { addressText } from './accounts.ts'
 import type { Block, Included } from './blocks.ts'
+import { declarationOf, readLog } from './contract_abi.ts'
 import type { Answer, Exchange } from './http.ts'
 import { type Json, printJson } from './json.ts'
 import type { Node } from './routes.ts'
-import { declarationOf, readLog } from './token_abi.ts'
 
 const PAGE = 20
 const PAGE_MAX = 200

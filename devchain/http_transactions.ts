@@ -92,13 +92,16 @@ function hasReceipts({ chain, faults }: Call, { header }: Block): boolean {
 
 const placeOf = ({ header }: Block) => ({ number: header.number, time_ms: header.timestamp })
 
+function receiptOf({ given, internal }: Call, block: Block, included: Included): JsonObject {
+  return printReceipt(included, placeOf(block), given.visible, internal)
+}
+
 function printReceiptsOfBlock(call: Call): Json {
   const number = call.given.number('num')
   if (number <= 0) return {}
   const block = visibleBlock(call, number)
-  return block && hasReceipts(call, block)
-    ? block.transactions.map((included) => printReceipt(included, placeOf(block), call.given.visible))
-    : []
+  if (!block || !hasReceipts(call, block)) return []
+  return block.transactions.map((included) => receiptOf(call, block, included))
 }
 
 function printPending({ chain, given }: Call): Json {
@@ -196,7 +199,7 @@ export const transactionRoutes: Routes = {
     answer(call) {
       const found = find(call, readId(call.given.text('value')))
       if (!found || !hasReceipts(call, found.block) || call.faults.strike('hide_receipt')) return {}
-      return printReceipt(found.included, placeOf(found.block), call.given.visible)
+      return receiptOf(call, found.block, found.included)
     },
   },
   gettransactioninfobyblocknum: { answer: printReceiptsOfBlock },

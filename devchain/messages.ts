@@ -9,6 +9,7 @@ import { type Contract, encodeRawData, type RawData } from '../src/tron/transact
 import { addressText } from './accounts.ts'
 import type { Included } from './blocks.ts'
 import { feeOf, type Outcome } from './execution.ts'
+import { type InternalSetting, shownInternal } from './internal.ts'
 import { type Json, type JsonObject, withoutDefaults } from './json.ts'
 import { type SignedTransaction, signedTransaction } from './transactions.ts'
 import type { CallEffects } from './world.ts'
@@ -175,6 +176,7 @@ export function printReceipt(
   { transaction, outcome }: Included,
   block: { number: number; time_ms: number },
   visible: boolean,
+  internal: InternalSetting,
 ): JsonObject {
   const { net_usage, net_fee_sun, withdrawn_sun, asset_id, cancelled, call } = outcome
   return {
@@ -193,6 +195,7 @@ export function printReceipt(
     ...(cancelled
       ? { cancel_unfreezeV2_amount: Object.entries(cancelled).map(([key, value]) => ({ key, value })) }
       : {}),
+    ...withoutDefaults({ internal_transactions: call && printInternal(call, visible, internal) }),
   }
 }
 
@@ -207,6 +210,26 @@ function printEnergyBill({ energy, contract_ret }: CallEffects): JsonObject {
     }),
     result: contract_ret,
   }
+}
+
+export function printInternal(
+  call: Pick<CallEffects, 'internal'>,
+  visible: boolean,
+  setting: InternalSetting,
+): JsonObject[] {
+  const shown = shownInternal(call.internal, setting)
+  return shown.map(({ hash, caller, to, sun, assets, note, rejected }) => ({
+    hash,
+    caller_address: printAddress(caller, visible),
+    transferTo_address: printAddress(to, visible),
+    // The first is TRX, also when there are none.
+    callValueInfo: [
+      withoutDefaults({ callValue: sun }),
+      ...Object.entries(assets).map(([tokenId, callValue]) => ({ callValue, tokenId })),
+    ],
+    note: readText(note),
+    ...withoutDefaults({ rejected }),
+  }))
 }
 
 function printCall({ logs, contract_ret, failure }: CallEffects, visible: boolean): JsonObject {

@@ -113,6 +113,13 @@ export type Token = {
   readonly cycle: number
 }
 
+/** A contract for tests: see sample_contract.ts. TRX sent to it are divided among its receivers. */
+export type SampleContract = {
+  readonly address: string
+  readonly owner: string
+  readonly receivers: readonly string[]
+}
+
 /** A TRC10 token: the message that issued it, brought up to date, and its id in digits. */
 export type Asset = Message & { readonly id: string }
 
@@ -123,6 +130,7 @@ export type Tables = {
   partners: Partners
   totals: Totals
   token: Token
+  sample: SampleContract
   asset: Asset
   candidate: Candidate
   /** Addresses: of all candidates (under ''), of who has a name or an id (under "name:" or "id:" and its bytes). Under "assets":

@@ -3,6 +3,7 @@
 import type { Block } from './blocks.ts'
 import type { Chain } from './chain.ts'
 import type { Faults } from './faults.ts'
+import type { InternalSetting } from './internal.ts'
 import { type Json, printJson } from './json.ts'
 import { NodeException, printAddress, readAddress } from './messages.ts'
 import type { View } from './state.ts'
@@ -70,6 +71,8 @@ export type Node = {
   readonly instant: boolean
   /** What every block adds to the stakes of the rest of the network, in TRX. */
   drift: Drift
+  /** Which internal transactions receipts show. */
+  internal: InternalSetting
   /** Makes a block of what is pending at the slot of a time, or at the next one: as its faults have it. */
   makeBlock(time_ms?: number, empty?: boolean): Block
   /** Makes a block at the present time, where there is a clock. */

@@ -40,10 +40,8 @@ export async function startDevchain(options: ServeOptions = {}): Promise<Served>
 }
 
 async function serve(options: ServeOptions, log: ChainLog | undefined): Promise<Served> {
-  const { instant = false, pending_max } = options
-  const unrecorded = pending_max === undefined ? { instant } : { instant, pending_max }
   const founding = foundingOf(options, log)
-  const devchain = new Devchain({ ...founding, ...unrecorded })
+  const devchain = new Devchain({ ...founding, ...unrecordedOf(options) })
   // Not before there is a chain of it: what cannot be founded would spoil the folder.
   if (log?.founding === undefined) log?.found(founding as Json)
   log?.attach(devchain.chain)
@@ -64,6 +62,16 @@ async function serve(options: ServeOptions, log: ChainLog | undefined): Promise<
       await closeServer(server)
       log?.close()
     },
+  }
+}
+
+/** The options that are the node's and not the chain's: a folder does not keep them. */
+function unrecordedOf(options: ServeOptions): Partial<DevchainOptions> {
+  const { instant = false, pending_max, internal } = options
+  return {
+    instant,
+    ...(pending_max === undefined ? {} : { pending_max }),
+    ...(internal === undefined ? {} : { internal }),
   }
 }
 

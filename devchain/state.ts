@@ -14,6 +14,7 @@ const noChanges = (): Changes => ({
   partners: new Map(),
   totals: new Map(),
   token: new Map(),
+  sample: new Map(),
   asset: new Map(),
   candidate: new Map(),
   register: new Map(),

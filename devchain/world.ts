@@ -2,6 +2,7 @@
 // which the transaction finds itself: the fees of the transaction are already paid.
 
 import type { Message } from '../src/tron/protobuf.ts'
+import type { InternalTransaction } from './internal.ts'
 import type { Parameters } from './parameters.ts'
 import type { StakeType } from './records.ts'
 import type { Layer } from './state.ts'
@@ -20,6 +21,8 @@ export type World = {
   readonly building: boolean
   /** The most that the transaction may pay for energy, rented energy included at its price. */
   readonly fee_limit_sun: bigint
+  /** 64 hexadecimal characters; '' where there is no transaction. */
+  readonly transaction_id: string
 }
 
 export type Log = { readonly address: string; readonly topics: readonly string[]; readonly data: string }
@@ -42,6 +45,7 @@ export type CallEffects = {
   /** Why it failed; '' when it did not. */
   readonly failure: string
   readonly energy: EnergyBill
+  readonly internal: readonly InternalTransaction[]
 }
 
 /** What a contract did, beyond its changes of state, for the transaction's receipt. */

@@ -1,8 +1,9 @@
-// What a token's contract says of itself: the names in its functions and events, as Tether's contract has them, and how
-// an event's topics and data read with them.
+// What contracts say of themselves: the names in their functions and events (a token's are those of
+// Tether's contract), and how an event's topics and data read with them.
 
 import { addressOfWord, integerOfWord, topicOf } from './abi.ts'
 import { type Json, withoutDefaults } from './json.ts'
+import { sampleFunctions } from './sample_contract.ts'
 import { tokenFunctions } from './tokens.ts'
 import type { Log } from './world.ts'
 
@@ -61,19 +62,39 @@ export function declarationOf({ name, parameters }: TokenEvent): string {
   return `${name}(${list.join(', ')})`
 }
 
-export function printAbi(): Json[] {
+type Described = {
+  readonly signature: string
+  readonly names: readonly string[]
+  readonly outputs: readonly string[]
+  readonly stateMutability: string
+}
+
+function printFunction({ signature, names, outputs, stateMutability }: Described): Json {
+  const [name = '', rest = ''] = signature.split('(', 2)
+  const types = rest.slice(0, -1).split(',').filter(Boolean)
+  return {
+    name,
+    type: 'Function',
+    stateMutability,
+    ...withoutDefaults({
+      inputs: types.map((type, index) => withoutDefaults({ name: names[index], type })),
+      outputs: outputs.map((type) => ({ type })),
+    }),
+  }
+}
+
+export function printSampleAbi(): Json[] {
+  const functions = sampleFunctions.map(({ signature, inputs, outputs, mutability }) =>
+    printFunction({ signature, names: inputs, outputs, stateMutability: mutability }),
+  )
+  return [...functions, { type: 'Receive', stateMutability: 'Payable' }]
+}
+
+export function printTokenAbi(): Json[] {
   const functions = tokenFunctions.map(({ signature, outputs, view }) => {
-    const [name = '', rest = ''] = signature.split('(', 2)
-    const types = rest.slice(0, -1).split(',').filter(Boolean)
-    return {
-      name,
-      type: 'Function',
-      stateMutability: view ? 'View' : 'Nonpayable',
-      ...withoutDefaults({
-        inputs: types.map((type, index) => withoutDefaults({ name: argumentNames[signature]?.[index], type })),
-        outputs: outputs.map((type) => ({ type })),
-      }),
-    }
+    const names = argumentNames[signature] ?? []
+    const stateMutability = view ? 'View' : 'Nonpayable'
+    return printFunction({ signature, names, outputs, stateMutability })
   })
   const events = tokenEvents.map(({ name, parameters }) => {
     return { name, type: 'Event', inputs: parameters.map((one) => withoutDefaults(one)) }
