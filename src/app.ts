@@ -29,6 +29,7 @@ import type { Endpoint } from './http/endpoint.ts'
 import { type Page, referencePages } from './http/pages.ts'
 import type { Authenticate } from './http/server.ts'
 import { sealStep } from './ledger/journal.ts'
+import { noteRootsStep } from './ledger/roots.ts'
 import type { Clock } from './lib/clock.ts'
 import { idMaker, type NewId, type Random } from './lib/ids.ts'
 import type { Log } from './lib/log.ts'
@@ -82,6 +83,8 @@ export type World = {
   sealing: SealingKeys
   /** What the books' check looks at; undefined: the rows alone, by the same connections. */
   books?: Looking
+  /** The file that the roots of the journal are noted in; without it they are noted in the log alone. */
+  roots_file?: string | undefined
   /** Called when something was written that a step may take up. */
   wake: (step: string) => void
 }
@@ -177,6 +180,7 @@ function stepsOf(world: World, { new_id, sign, prices, placeOrder }: Shared): St
     ...(download ? [refreshStep({ sql: long_sql, clock, download })] : []),
     retainStep({ sql: long_sql, clock }, retention_days),
     sealStep({ sql: long_sql, clock }),
+    noteRootsStep({ sql: long_sql, clock, log: world.log, file: world.roots_file }),
     watchBooksStep({ clock, ...(world.books ?? { sql: long_sql, chain: undefined }) }),
     pruneStep({ sql: long_sql }),
     pruneNonces({ sql: long_sql, clock }),

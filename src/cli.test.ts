@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -248,6 +248,31 @@ test('a statement has every entry with the balance after it, and a period begins
   assert.equal(rows[0], 'made_at,id,kind,service,external_id,amount_trx,held_trx,balance_trx,spendable_trx')
   assert.match(rows[3]!, /,hold,energy,"'=cmd\|""x""",0,2\.93,100,97\.07$/)
   assert.match(rows[6]!, /,closing,,,,,97\.07,94\.14$/)
+})
+
+test('roots are exported, compared, and a journal that does not have them is convicted', async (t) => {
+  const world = await makeWorld(t)
+  const { type } = await worldDesk(world)
+  await world.customer({ trx: 10 })
+  await world.settle()
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-roots-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  const file = join(folder, 'roots.log')
+  world.wait(2 * 86_400)
+  const exported = await type('books', 'roots', '--export', file, '--json')
+  assert.deepEqual([exported.code, JSON.parse(exported.out).written], [0, 1], exported.err)
+  assert.equal(JSON.parse((await type('books', 'roots', '--export', file, '--json')).out).written, 0)
+  const check = await type('books', 'check', '--roots', file, '--json')
+  assert.deepEqual([check.code, JSON.parse(check.out).roots_compared], [0, 1], check.out)
+  const [line = ''] = (await readFile(file, 'utf8')).split('\n')
+  await writeFile(file, `${line.replace(/"sha256":"(\w{60})\w{4}/, '"sha256":"$10000')}\n`)
+  const other = await type('books', 'check', '--roots', file)
+  assert.equal(other.code, 1)
+  assert.match(other.out, /C10 +broken[\s\S]+root of \d{4}-\d\d-\d\d: seal 1 was noted as/)
+  assert.match((await type('books', 'roots', '--export', file)).err, /has other roots than this journal/)
+  assert.deepEqual(await type('books', 'check', '--roots', `${file}x`), {
+    ...{ code: 1, out: '', err: `There is no file ${file}x.\n` },
+  })
 })
 
 test('an alert makes the status fail and says what is wrong', async (t) => {

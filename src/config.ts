@@ -28,6 +28,8 @@ export type Config = {
   wallets_file: string | undefined
   /** 32 bytes, hexadecimal, or a list of id:hex during a rotation: seals the secrets of API keys. Undefined: kept in a file under data_dir. */
   secret_key: string | undefined
+  /** Where the roots of the journal are noted. Undefined: in a file under data_dir. */
+  roots_file: string | undefined
   /** Requests a second for each API key; 0: no limit. */
   requests_per_second: number | undefined
   /** Addresses and networks of proxies whose X-Forwarded-For is believed. Undefined: none. */
@@ -61,6 +63,7 @@ export const ENVIRONMENT = {
   PENSTOCK_NODE_API_KEY: 'sent to the node as TRON-PRO-API-KEY',
   PENSTOCK_WALLETS: 'file with the wallets that the service acts for',
   PENSTOCK_SECRET_KEY: '64 hexadecimal characters: seals the secrets of API keys',
+  PENSTOCK_ROOTS_FILE: "where the journal's daily roots are noted (<data-dir>/roots.log)",
   PENSTOCK_ALLOW_WIDE_KEYS: 'yes: start although a hot key can do more than it needs',
   PENSTOCK_RECHARGE_AT: 'serve: act on a direct recharge at inclusion, or when solid (solid)',
   PENSTOCK_REQUESTS_PER_SECOND: 'limit for each API key (300; 0: none)',
@@ -110,6 +113,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     ready_file: given['ready-file'],
     wallets_file: PENSTOCK_WALLETS || undefined,
     secret_key: PENSTOCK_SECRET_KEY || undefined,
+    roots_file: env.PENSTOCK_ROOTS_FILE || undefined,
     requests_per_second: PENSTOCK_REQUESTS_PER_SECOND ? countOf(PENSTOCK_REQUESTS_PER_SECOND) : undefined,
     trusted_proxies: env.PENSTOCK_TRUSTED_PROXIES ? proxiesOf(env.PENSTOCK_TRUSTED_PROXIES) : undefined,
     recharge_at: rechargeAtOf(env.PENSTOCK_RECHARGE_AT || 'solid'),

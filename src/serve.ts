@@ -2,16 +2,19 @@
 
 import { randomInt } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
+import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { chainView } from './admin/chain_books.ts'
 import { httpDownload } from './aml/lists.ts'
 import { type App, buildApp } from './app.ts'
 import { type Config, Misuse } from './config.ts'
 import { buildServer, DEFAULT_RATE_LIMIT } from './http/server.ts'
+import { type Root, readRoots } from './ledger/roots.ts'
 import { systemClock } from './lib/clock.ts'
 import { Outage } from './lib/fault.ts'
+import { appendText, readWhole, requireWritable } from './lib/files.ts'
 import { systemRandom } from './lib/ids.ts'
-import type { Log } from './lib/log.ts'
+import { type Log, thrownFields } from './lib/log.ts'
 import { migrate } from './lib/migrate.ts'
 import { requireDurable } from './lib/postgres.ts'
 import { connect, type Sql } from './lib/sql.ts'
@@ -67,6 +70,7 @@ export async function serve(setup: Setup): Promise<Serving> {
     })
     await migrate(setup.database_url)
     const sealing = await sealingKeys(config, sql)
+    const roots_file = config.role === 'api' ? undefined : await rootsFile(config, log)
     // An API alone signs nothing, and starts while no node answers.
     const complaints = config.role === 'api' ? [] : await checkWallets(node, setup.wallets)
     if (complaints.length > 0 && !config.allow_wide_keys) {
@@ -84,7 +88,8 @@ export async function serve(setup: Setup): Promise<Serving> {
       }),
       download: httpDownload,
       retention_days: config.retention_days,
-      books: { sql: books, chain: chainView(setup.nodes, httpTransport) },
+      roots_file,
+      books: { sql: books, chain: chainView(setup.nodes, httpTransport), notedRoots: () => notedRoots(roots_file) },
       wake: (step) => (running ? running.wake(step) : tellOthers(step)),
     })
     const api = config.role === 'worker' ? undefined : await startApi(config, { sql, log, app })
@@ -106,6 +111,25 @@ export async function serve(setup: Setup): Promise<Serving> {
     await disconnect()
     throw thrown
   }
+}
+
+/** The file that roots are noted in: undefined when the default one cannot be written. Throws Misuse when the one that was
+ *  named cannot. */
+async function rootsFile({ roots_file, data_dir }: Config, log: Log): Promise<string | undefined> {
+  const file = roots_file ?? join(data_dir, 'roots.log')
+  try {
+    await requireWritable(dirname(file))
+    await appendText(file, '')
+    return file
+  } catch (thrown) {
+    if (roots_file !== undefined) throw new Misuse(`PENSTOCK_ROOTS_FILE ${file} cannot be written.`)
+    log('roots_file_not_written', { file, ...thrownFields(thrown) })
+    return undefined
+  }
+}
+
+async function notedRoots(file: string | undefined): Promise<Root[]> {
+  return readRoots((file === undefined ? undefined : await readWhole(file)) ?? '')
 }
 
 async function startApi(config: Config, { sql, log, app }: { sql: Sql; log: Log; app: App }) {

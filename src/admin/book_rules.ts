@@ -3,6 +3,7 @@
 
 import { type AccountSum, checkBooks } from '../ledger/books.ts'
 import { customerAccount, REVENUE, WORLD } from '../ledger/ledger.ts'
+import { checkRoots, type Root } from '../ledger/roots.ts'
 import { checkJournal } from '../ledger/seals.ts'
 import type { Tx } from '../lib/sql.ts'
 import { DIRECT_RECHARGE } from '../treasury/deposits.ts'
@@ -16,7 +17,8 @@ export type RowRule = {
   rule: string
   says: string
   stops_selling: boolean
-  find(tx: Tx, sums: readonly AccountSum[]): Promise<Finding[]>
+  /** `noted`: roots that were noted outside of the database. */
+  find(tx: Tx, sums: readonly AccountSum[], noted: readonly Root[]): Promise<Finding[]>
 }
 
 export const ROW_RULES: readonly RowRule[] = [
@@ -261,7 +263,11 @@ export const ROW_RULES: readonly RowRule[] = [
     rule: 'C10',
     says: "operators' changes are recorded, and the last is in force; no record and no sealed entry was altered, taken out or put in",
     stops_selling: true,
-    find: async (tx) => [...(await checkJournal(tx)), ...(await unrecorded(tx))],
+    find: async (tx, _sums, noted) => [
+      ...(await checkJournal(tx)),
+      ...(await checkRoots(tx, noted)),
+      ...(await unrecorded(tx)),
+    ],
   },
   {
     rule: 'C11',

@@ -4,8 +4,11 @@
 // looked at again: only what is found both times counts.
 
 import { accountSums } from '../ledger/books.ts'
+import { exportRoots, type Root, readRoots } from '../ledger/roots.ts'
 import { Outage } from '../lib/fault.ts'
+import { readWhole } from '../lib/files.ts'
 import type { Sql } from '../lib/sql.ts'
+import { misuse, refusal, sentence } from './actions.ts'
 import { ROW_RULES } from './book_rules.ts'
 import { type ChainView, type Finding, missingOnChain, wrongStakes } from './chain_books.ts'
 import { command, many, type Needs, text, time } from './command.ts'
@@ -41,14 +44,14 @@ const NODE_RULES = [
 ] as const
 
 /** The rules about rows, in one snapshot. */
-async function lookAtRows(sql: Sql): Promise<RuleReport[]> {
+async function lookAtRows(sql: Sql, noted: readonly Root[]): Promise<RuleReport[]> {
   return sql.begin(async (tx) => {
     await tx`set transaction isolation level repeatable read, read only`
     // The joins of millions of rows stay in memory; it is given back with the transaction.
     await tx`set local work_mem = '128MB'`
     const sums = await accountSums(tx)
     const reports: RuleReport[] = []
-    for (const { find, ...rule } of ROW_RULES) reports.push(report(rule, await find(tx, sums), null))
+    for (const { find, ...rule } of ROW_RULES) reports.push(report(rule, await find(tx, sums, noted), null))
     return reports
   })
 }
@@ -77,12 +80,17 @@ async function lookAtChain(sql: Sql, chain: ChainView, since: Date | undefined):
 
 /** One look at everything. Without a node the rules about the chain are left out. `since`: only blocks from then on are
  *  read from the node. */
-export async function lookAtBooks({ sql, chain }: Looking, since?: Date): Promise<RuleReport[]> {
-  const rows = await lookAtRows(sql)
+export async function lookAtBooks({ sql, chain, notedRoots }: Looking, since?: Date): Promise<RuleReport[]> {
+  const rows = await lookAtRows(sql, (await notedRoots?.()) ?? [])
   return chain ? [...rows, ...(await lookAtChain(sql, chain, since))] : rows
 }
 
-export type Looking = { sql: Sql; chain: ChainView | undefined }
+export type Looking = {
+  sql: Sql
+  chain: ChainView | undefined
+  /** The roots that were noted outside of the database; none when left out. */
+  notedRoots?: (() => Promise<Root[]>) | undefined
+}
 
 /** What two looks at the same rules have both found. */
 export const foundByBoth = (first: readonly RuleReport[], second: readonly RuleReport[]): RuleReport[] =>
@@ -90,10 +98,10 @@ export const foundByBoth = (first: readonly RuleReport[], second: readonly RuleR
 
 /** Checks everything. */
 export async function checkAllBooks(
-  { sql, chain, wait }: Looking & Pick<Needs, 'wait'>,
+  { sql, chain, notedRoots, wait }: Looking & Pick<Needs, 'wait'>,
   since?: Date,
 ): Promise<RuleReport[]> {
-  const look = () => lookAtBooks({ sql, chain }, since)
+  const look = () => lookAtBooks({ sql, chain, notedRoots }, since)
   const first = await look()
   const again = first.some(({ state }) => state !== 'holds') && (await wait(LOOK_AGAIN_MS).then(look))
   const reports = again ? foundByBoth(first, again) : first
@@ -127,6 +135,12 @@ function reportText(reports: readonly RuleReport[]): string {
   return `${[...lines, '', summary].join('\n')}\n`
 }
 
+async function rootsIn(file: string): Promise<Root[]> {
+  const text = await readWhole(file)
+  if (text === undefined) throw refusal(`There is no file ${file}.`)
+  return sentence(Promise.resolve().then(() => readRoots(text)))
+}
+
 export const bookCommands = [
   command({
     words: 'books check',
@@ -138,10 +152,12 @@ export const bookCommands = [
       node_url: many(text('URL', 'a node to compare with')),
       solid_node_url: many(text('URL', 'its solidity side, where that has an address of its own')),
       since: time('read only blocks from then on from the node; the rest is always checked whole'),
+      roots: many(text('FILE', 'roots that were noted outside of the database, to compare with')),
     },
-    async run({ sql, wait, chainAt }, { since, node_url, solid_node_url }) {
+    async run({ sql, wait, chainAt }, { since, node_url, solid_node_url, roots }) {
       const chain = chainAt(node_url, solid_node_url)
-      const rules = await checkAllBooks({ sql, wait, chain }, since)
+      const noted = (await Promise.all(roots.map(rootsIn))).flat()
+      const rules = await checkAllBooks({ sql, wait, chain, notedRoots: async () => noted }, since)
       const [last] = await sql<{ sha256: string }>`
         select sha256 from operator_action order by number desc limit 1`
       const [seal] = await sql<{ number: bigint; sha256: string }>`
@@ -150,6 +166,7 @@ export const bookCommands = [
       const value = {
         books_balanced: !rules.some(({ state }) => state === 'broken'),
         rules,
+        roots_compared: noted.length,
         record_sha256: last?.sha256 ?? null,
         journal_sha256: seal?.sha256 ?? null,
       }
@@ -164,12 +181,23 @@ export const bookCommands = [
   command({
     words: 'books roots',
     summary: 'the root of each day: one sum that stands for every entry and record until then',
-    details: 'Note them somewhere else. `books check` proves that the entries still lead to the last one.',
-    options: { since: time('only days from then on') },
-    run: async ({ sql }, { since = null }) => ({
-      value: await sql`
+    details:
+      'Keep them somewhere else. `books check --roots FILE` proves that the entries still lead to each of them. --export writes those of the days that are over at the end of a file, unless it has them.',
+    options: {
+      since: time('only days from then on'),
+      export: text('FILE', 'write them at the end of FILE, a line of JSON each'),
+    },
+    async run({ sql, clock }, { since = null, export: file }) {
+      if (file !== undefined && since !== null)
+        throw misuse('--export writes all that the file lacks: leave --since out.')
+      if (file !== undefined) {
+        const written = await sentence(exportRoots(sql, clock, file))
+        return { value: { file, written: written.length, last_day: written.at(-1)?.day ?? null } }
+      }
+      const value = await sql`
         select day::text, number, last_entry, sealed_at, sha256 from journal_root
-        where ${since}::timestamptz is null or sealed_at >= ${since} order by day`,
-    }),
+        where ${since}::timestamptz is null or sealed_at >= ${since} order by day`
+      return { value }
+    },
   }),
 ]

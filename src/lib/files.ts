@@ -49,6 +49,26 @@ export async function writeWhole(file: string, text: string): Promise<void> {
   await syncFolder(file)
 }
 
+/** The text of a file, undefined when there is none. */
+export async function readWhole(file: string): Promise<string | undefined> {
+  return readFile(file, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code !== 'ENOENT') throw thrown
+    return undefined
+  })
+}
+
+/** Writes at the end of a file, which is made when it is not there; on disk when it returns. */
+export async function appendText(file: string, text: string): Promise<void> {
+  const handle = await open(file, 'a', OWNER_ONLY)
+  try {
+    await handle.appendFile(text)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await syncFolder(file)
+}
+
 /** Writes the file unless it is there. Of several who do so at once, one wins. */
 export async function writeOnce(file: string, text: string): Promise<void> {
   const written = await writeBeside(file, text)
