@@ -1,9 +1,10 @@
 // Blocks as large as the main network's average of January 2026, in the JSON of a node: 383 transactions, 0.4 MB, and 0.25 MB
 // of receipts. The mix is an assumption: transfers of TRX, USDT and stakes in like parts, some calls of other contracts.
-// A few dozen blocks are made with true ids; further ones repeat them under other numbers, times and transaction ids, which
-// are written into a copy, so that serving a block costs next to nothing.
+// A few dozen blocks are made; further ones repeat them under other numbers and times, and with the number in the bytes of
+// each transaction, so that ids are new and true. They are written into a copy; what has to be hashed for that is hashed
+// when the chain grows, so that serving a block costs next to nothing.
 
-import { createHash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import { addressToHex } from '../src/tron/address.ts'
 import type { Message } from '../src/tron/protobuf.ts'
 import { USDT } from '../src/tron/tokens.ts'
@@ -148,9 +149,14 @@ function swap({ address, hex, below }: Draw): Made {
   }
 }
 
-/** One block's JSON and that of its receipts, and where its number, its ids and its times are in them. */
-type Template = { block: Written; receipts: Written }
-type Written = { bytes: Buffer; numbers: number[]; ids: number[]; parents: number[]; times: number[] }
+/** One block's JSON and that of its receipts, and where its number, its ids and its times are in them. `raws` are the
+ *  bytes of the transactions. */
+type Template = { block: Written; receipts: Written; raws: Buffer[] }
+/** `references`: where the JSON has the bytes that make a transaction another; `tx_ids`: where it has the ids. */
+type Written = Record<'numbers' | 'ids' | 'parents' | 'times' | 'tx_ids' | 'references', number[]> & { bytes: Buffer }
+
+/** Where the bytes of a transaction have the first half of its reference to a block: here the number goes. */
+const REFERENCE_AT = 6
 
 function templateOf(seed: number): Template {
   const draw = drawer(seed)
@@ -173,8 +179,9 @@ function templateOf(seed: number): Template {
     ...{ id: transaction.txID, blockNumber: 99_999_999, blockTimeStamp: 9_999_999_999_999, contractResult: [''] },
     ...one.receipt,
   }))
-  const tx_ids = made.map(({ transaction }) => `"${transaction.txID}"`)
-  return { block: written(block, tx_ids), receipts: written(receipts, tx_ids) }
+  const transactions = made.map(({ transaction }) => transaction)
+  const raws = transactions.map(({ raw_data_hex }) => Buffer.from(raw_data_hex, 'hex'))
+  return { block: written(block, transactions), receipts: written(receipts, transactions), raws }
 }
 
 function transactionOf(draw: Draw, { type, value, fee_limit, ret = 'SUCCESS' }: Made) {
@@ -195,19 +202,22 @@ function transactionOf(draw: Draw, { type, value, fee_limit, ret = 'SUCCESS' }: 
   }
 }
 
-function written(value: unknown, tx_ids: readonly string[]): Written {
+type Named = { txID: string; raw_data_hex: string }
+
+function written(value: unknown, transactions: readonly Named[]): Written {
   const text = JSON.stringify(value)
   const all = (mark: string) => {
     const found: number[] = []
     for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + 1)) found.push(at)
     return found
   }
-  const ids = tx_ids.map((id) => text.indexOf(id) + 1)
+  const raws = transactions.map(({ raw_data_hex }) => text.indexOf(`"${raw_data_hex}"`)).filter((at) => at >= 0)
   return {
     bytes: Buffer.from(text, 'latin1'),
-    // The decimal digits of the number are hexadecimal ones too: they make the transactions' ids new.
-    numbers: [...ids, ...all(':99999999,').map((at) => at + 1)],
+    numbers: all(':99999999,').map((at) => at + 1),
     times: all(':9999999999999').map((at) => at + 1),
+    tx_ids: transactions.map(({ txID }) => text.indexOf(`"${txID}"`) + 1),
+    references: raws.map((at) => at + 1 + 2 * REFERENCE_AT),
     ...{ ids: all('b'.repeat(64)), parents: all('c'.repeat(64)) },
   }
 }
@@ -220,11 +230,26 @@ export function idOf(number: number): string {
 export function mainnetBlocks(first_ms: number) {
   const templates = Array.from({ length: DISTINCT }, (_, i) => templateOf(i + 1))
   const timeOf = (number: number) => first_ms + (number - FIRST_NUMBER) * BLOCK_MS
-  function fill({ bytes, numbers, ids, parents, times }: Written, number: number): Buffer {
+  const digitsOf = (number: number) => String(number).padStart(DIGITS, '0')
+  const tx_ids = new Map<number, string[]>()
+  /** The decimal digits of the number are hexadecimal ones too. */
+  function txIds(number: number): string[] {
+    const known = tx_ids.get(number)
+    if (known) return known
+    const reference = Buffer.from(digitsOf(number), 'hex')
+    const made = templateFor(number).raws.map((raw) => {
+      reference.copy(raw, REFERENCE_AT)
+      return hash('sha256', raw, 'hex')
+    })
+    tx_ids.set(number, made)
+    return made
+  }
+  function fill({ bytes, numbers, ids, parents, times, ...places }: Written, number: number): Buffer {
     const filled = Buffer.allocUnsafe(bytes.length)
     bytes.copy(filled)
-    const digits = Buffer.from(String(number).padStart(DIGITS, '0'), 'latin1')
-    for (const at of numbers) digits.copy(filled, at)
+    const digits = Buffer.from(digitsOf(number), 'latin1')
+    for (const at of [...numbers, ...places.references]) digits.copy(filled, at)
+    for (const [i, tx_id] of txIds(number).entries()) filled.write(tx_id, places.tx_ids[i]!, 'latin1')
     for (const at of ids) filled.write(idOf(number), at, 'latin1')
     for (const at of parents) filled.write(idOf(number - 1), at, 'latin1')
     for (const at of times) filled.write(String(timeOf(number)), at, 'latin1')
@@ -232,6 +257,10 @@ export function mainnetBlocks(first_ms: number) {
   }
   const templateFor = (number: number) => templates[number % DISTINCT]!
   return {
+    /** Makes blocks ready, so that they are served fast. */
+    prepare(first: number, last: number) {
+      for (let number = first; number <= last; number++) txIds(number)
+    },
     block: (number: number) => fill(templateFor(number).block, number),
     receipts: (number: number) => fill(templateFor(number).receipts, number),
     head: (number: number) => ({

@@ -52,6 +52,7 @@ const server = createServer(async (request, response) => {
 })
 
 process.on('message', (wanted: Reach) => {
+  blocks.prepare(reach.head, wanted.head)
   reach = wanted
   process.send?.('reached')
 })

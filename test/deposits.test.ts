@@ -78,7 +78,7 @@ test('a deposit beyond 2^53 sun is credited to the sun', async (t) => {
 
 type One = { txID: string }
 
-test('transfers of nothing and failed transfers are not deposits', async (t) => {
+test('failed transfers are not deposits', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer()
   // The chain refuses some of these today; what a node could still say of older blocks is put into its mouth.
@@ -86,8 +86,6 @@ test('transfers of nothing and failed transfers are not deposits', async (t) => 
   const told = (change: (body: string) => string) => {
     changes[world.pay(anna.deposit_address, 5n * TRX)] = change
   }
-  told((body) => body.replace('"amount":5000000', '"amount":0'))
-  told((body) => body.replace(',"amount":5000000', ''))
   told((body) => body.replace('"contractRet":"SUCCESS"', '"contractRet":"REVERT"'))
   told((body) => body.replace('"ret":[{"contractRet":"SUCCESS"}],', ''))
   const good = world.pay(anna.deposit_address, 3n * TRX)
@@ -108,7 +106,7 @@ test('transfers of nothing and failed transfers are not deposits', async (t) => 
     return answer.block ? JSON.stringify(answer) : body
   }
   await world.solidify()
-  assert.ok(changed >= 4, `${changed}`)
+  assert.ok(changed >= 2, `${changed}`)
   assert.equal(await anna.balance(), 3)
   assert.equal((await findDeposits(world.sql, good)).length, 1)
   const [rows] = await world.sql<{ n: bigint }>`select count(*) as n from deposit`

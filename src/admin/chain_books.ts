@@ -113,8 +113,8 @@ function difference({ tx_id, deposit }: Noted, block: SolidBlock, receipts: Rece
   if (deposit.position < 0) {
     const internal = receipts.find((one) => one.tx_id === tx_id)?.internal ?? []
     const there = internal.some(
-      ({ from, to, amount_sun }) =>
-        from === deposit.from && to === deposit.to && amount_sun === BigInt(deposit.amount_sun),
+      ({ from, to, amount, asset }) =>
+        asset === undefined && from === deposit.from && to === deposit.to && amount === BigInt(deposit.amount_sun),
     )
     return there ? undefined : `in the block ${block.number} no contract sent it`
   }

@@ -3,7 +3,7 @@
 // log has. The index is computed from the new beginning on when all of it is there; a run that was broken off goes on
 // where it stopped.
 
-import { contentsOf, type ReadBlock } from '../chain/blocks.ts'
+import { contentsOf, type ReadBlock } from '../chain/contents.ts'
 import { Outage } from '../lib/fault.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import type { Address } from '../tron/address.ts'

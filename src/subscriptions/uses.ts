@@ -5,7 +5,8 @@
 // whenever it is read, and once, whatever is read how often. Blocks are read at the head, so that the next energy comes
 // within a block; a use that a fork took away is given back when the block that has it no more is solid.
 
-import { blocksAt, type EnergyUse, readBlocks, type StoredBlock } from '../chain/blocks.ts'
+import { blocksAt, readBlocks, type StoredBlock } from '../chain/blocks.ts'
+import type { EnergyUse } from '../chain/contents.ts'
 import { customerAccount, lockAccounts, move, REVENUE, spendable } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Sql, Tx } from '../lib/sql.ts'

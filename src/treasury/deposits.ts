@@ -6,7 +6,8 @@
 // can neither be credited nor go back: a token that is not TRX, and TRX that a contract sent to the published address,
 // because a contract can receive neither energy nor a plain transfer.
 
-import { type Move, readBlocks, readSolidBlocks, type StoredBlock } from '../chain/blocks.ts'
+import { readBlocks, readSolidBlocks, type StoredBlock } from '../chain/blocks.ts'
+import type { Move } from '../chain/contents.ts'
 import { customersOfAddresses } from '../customers/customers.ts'
 import { customerAccount, lockAccounts, move, WORLD } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'

@@ -1,6 +1,7 @@
 // Reading what a node answers. A node is trusted with nothing: a field of another kind than it should be is an Outage.
 
 import { Outage } from '../lib/fault.ts'
+import { type Address, addressFromHex, isAddress } from './address.ts'
 
 /** Far above a full block of the network. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
@@ -79,6 +80,16 @@ export function assetOf(value: unknown, where: string): string {
 export function plain(message: string): string {
   const is_hex = /^(?:[0-9a-f]{2})+$/.test(message)
   return is_hex ? Buffer.from(message, 'hex').toString() : message
+}
+
+export function addressOf(value: unknown, where: string): Address {
+  const given = text(value, where)
+  if (isAddress(given)) return given
+  try {
+    return addressFromHex(given)
+  } catch (cause) {
+    throw new Outage(`${where} has no address`, { cause })
+  }
 }
 
 function odd(where: string, wanted: string): Outage {

@@ -4,7 +4,10 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { person, Scene, TRX } from '../../devchain/scene.ts'
 import { Outage } from '../lib/fault.ts'
+import { addressFromHex } from './address.ts'
 import { type Block, httpTransport, type NodeOptions, tronNode } from './node.ts'
+import type { Message } from './protobuf.ts'
+import { contract, encodeRawData, transactionId } from './transaction.ts'
 
 type Exchange = { status: number; body: string }
 type Script = (path: string, body: Record<string, unknown>) => Exchange | object | 'silence'
@@ -188,44 +191,151 @@ test('absence needs every node: one that is silent makes the question unanswered
 
 const OWNER = `41${'1'.repeat(40)}`
 const TO = `41${'2'.repeat(40)}`
-const transaction = (
-  txID: string,
-  type: string,
-  value: object,
-  ret: object[] | null = [{ contractRet: 'SUCCESS' }],
-) => ({
-  txID: txID.repeat(64),
-  ...(ret && { ret }),
-  raw_data: { contract: [{ type, parameter: { value: { owner_address: OWNER, ...value } } }] },
-})
+/** As a node prints it: the id is the hash of the bytes, which differ with `stamp`. */
+function transaction(stamp: number, type: string, value: Message, ret: object[] | null = [{ contractRet: 'SUCCESS' }]) {
+  const message = { owner_address: OWNER, ...value }
+  const raw = { ref_block_bytes: '0000', ref_block_hash: '00'.repeat(8), expiration: 1, timestamp: stamp }
+  const bytes = encodeRawData({ ...raw, contract: [contract(type, message)] })
+  return {
+    txID: transactionId(bytes),
+    ...(ret && { ret }),
+    raw_data: { contract: [{ type, parameter: { value: message } }] },
+    raw_data_hex: Buffer.from(bytes).toString('hex'),
+  }
+}
 
 test('of a block, plain transfers of TRX that succeeded are transfers, and nothing else is', async () => {
   const transactions = [
-    transaction('1', 'TransferContract', { to_address: TO, amount: 5 }),
-    transaction('2', 'TransferAssetContract', { to_address: TO, amount: 6, asset_name: '31' }),
-    transaction('3', 'TriggerSmartContract', { contract_address: TO, call_value: 7 }),
-    transaction('4', 'TransferContract', { to_address: TO, amount: 8 }, [{ contractRet: 'REVERT' }]),
-    transaction('5', 'TransferContract', { to_address: TO, amount: 9 }, []),
-    transaction('6', 'TransferContract', { to_address: TO, amount: 10 }, null),
-    transaction('7', 'TransferContract', { to_address: TO }),
+    transaction(1, 'TransferContract', { to_address: TO, amount: 2n ** 63n - 1n }),
+    transaction(2, 'TransferAssetContract', { to_address: TO, amount: 6, asset_name: '31' }),
+    transaction(3, 'TriggerSmartContract', { contract_address: TO, call_value: 7 }),
+    transaction(4, 'TransferContract', { to_address: TO, amount: 8 }, [{ contractRet: 'REVERT' }]),
+    transaction(5, 'TransferContract', { to_address: TO, amount: 9 }, []),
+    transaction(6, 'TransferContract', { to_address: TO, amount: 10 }, null),
+    transaction(7, 'TransferContract', { to_address: TO }),
   ]
-  const body = JSON.stringify({ block: [block({ transactions })] }).replace(
-    '"amount":5}',
-    '"amount":9223372036854775807}',
-  )
+  const body = printed({ block: [block({ transactions })] })
   const { node } = scripted({ one: () => ({ status: 200, body }) })
   const [read] = await node.blocks(5, 5, 'head')
   assert.deepEqual(
-    read?.transfers.map(({ tx_id, amount_sun }) => [tx_id[0], amount_sun]),
+    read?.transfers.map(({ tx_id, amount_sun }) => [tx_id, amount_sun]),
     [
-      ['1', 2n ** 63n - 1n],
-      ['7', 0n],
+      [transactions[0]!.txID, 2n ** 63n - 1n],
+      [transactions[6]!.txID, 0n],
     ],
   )
+  assert.deepEqual(
+    read.asset_transfers.map(({ asset, amount }) => [asset, amount]),
+    [['1', 6n]],
+  )
+  assert.deepEqual(read.transactions[2]!.call, { contract: addressFromHex(TO), value_sun: 7n })
   assert.deepEqual(
     read?.transactions.map(({ succeeded }) => succeeded),
     [true, true, true, false, false, false, true],
   )
+})
+
+const SENT = transaction(1, 'TransferContract', { to_address: TO, amount: 5 })
+/** Integers beyond 2^53 are printed whole, as nodes do. */
+const printed = (value: object) =>
+  JSON.stringify(value, (_key, one: unknown) => (typeof one === 'bigint' ? `#${one}#` : one)).replace(
+    /"#(-?\d+)#"/g,
+    '$1',
+  )
+const readBlock = async (one: object) => {
+  const { node } = scripted({ one: () => ({ block: [block({ transactions: [one] })] }) })
+  return (await node.blocks(5, 5, 'head'))[0]!
+}
+
+test('a transaction that is not what its id is the hash of, or is printed otherwise, is believed by nobody', async () => {
+  const value = SENT.raw_data.contract[0]!.parameter.value
+  const other = transaction(2, 'TransferContract', { to_address: TO, amount: 6 })
+  const prints = (changed: object) => ({
+    ...SENT,
+    raw_data: { contract: [{ type: 'TransferContract', parameter: { value: { ...value, ...changed } } }] },
+  })
+  const call = transaction(3, 'TriggerSmartContract', { contract_address: TO, call_value: 7 })
+  const lies: [name: string, one: object][] = [
+    ['an id that nothing is the hash of', { ...SENT, txID: 'a'.repeat(64) }],
+    ['the bytes of another', { ...SENT, raw_data_hex: other.raw_data_hex }],
+    ['no bytes', { ...SENT, raw_data_hex: undefined }],
+    ['bytes that are none', { ...SENT, raw_data_hex: `${SENT.raw_data_hex}zz` }],
+    ['another amount', prints({ amount: 6 })],
+    ['no amount', prints({ amount: undefined })],
+    ['an amount that is text', prints({ amount: '5' })],
+    ['another receiver', prints({ to_address: OWNER })],
+    ['another sender', prints({ owner_address: TO })],
+    ['another type', { ...SENT, raw_data: { contract: [{ type: 'VoteWitnessContract', parameter: { value } }] } }],
+    ['a call printed as a transfer', { ...call, raw_data: SENT.raw_data }],
+    ['a vote printed as a transfer', { ...transaction(4, 'VoteWitnessContract', {}), raw_data: SENT.raw_data }],
+  ]
+  assert.equal((await readBlock(SENT)).transfers[0]?.amount_sun, 5n)
+  for (const [name, one] of lies) await assert.rejects(readBlock(one), Outage, name)
+  // Another node that tells the truth is asked.
+  const { node } = scripted({
+    one: () => ({ block: [block({ transactions: [prints({ amount: 6 })] })] }),
+    two: () => ({ block: [block({ transactions: [SENT] })] }),
+  })
+  assert.equal((await node.blocks(5, 5, 'head'))[0]!.transfers[0]!.amount_sun, 5n)
+})
+
+test('transactions that nobody signed for openly, and kinds that are not known, stop nothing', async () => {
+  const raw = (contract_hex: string) => {
+    const bytes = Buffer.from(`5a${(contract_hex.length / 2).toString(16).padStart(2, '0')}${contract_hex}`, 'hex')
+    return { txID: transactionId(bytes), raw_data_hex: bytes.toString('hex'), ret: [{ contractRet: 'SUCCESS' }] }
+  }
+  const strange: [name: string, one: object][] = [
+    ['shielded', { ...raw('08331200'), raw_data: { contract: [{ type: 'ShieldedTransferContract' }] } }],
+    ['of an unknown kind', { ...raw('087f1200'), raw_data: { contract: [{ parameter: { value: {} } }] } }],
+    ['not printed at all', raw('087f1200')],
+    ['printed as text', { ...raw('087f1200'), raw_data: { contract: [{ type: 'X', parameter: { value: 'x' } }] } }],
+    [
+      'with an owner that is none',
+      {
+        ...raw('087f1200'),
+        raw_data: { contract: [{ type: 'X', parameter: { value: { owner_address: '42' } } }] },
+      },
+    ],
+  ]
+  for (const [name, one] of strange) {
+    const { transactions, transfers } = await readBlock(one)
+    assert.deepEqual([transactions.length, transactions[0]!.owner, transfers], [1, undefined, []], name)
+  }
+})
+
+const noted = (note: string | undefined, more: object = {}) => ({
+  ...{ hash: 'f'.repeat(64), caller_address: OWNER, transferTo_address: TO, callValueInfo: [{ callValue: 9 }] },
+  ...(note !== undefined && { note: Buffer.from(note).toString('hex') }),
+  ...more,
+})
+
+test('of what contracts did only calls, creations and self-destructions move TRX; stakes do not, and who knows what else', async () => {
+  const stakes = ['delegateResourceOfEnergy', 'unDelegateResourceOfBandwidth', 'freezeBalanceV2ForEnergy']
+  const others = ['withdrawExpireUnfreeze', 'cancelAllUnfreezeV2', 'voteWitness', 'withdrawReward']
+  const moving = ['call', 'create', 'suicide']
+  const unknown = ['Call', 'call ', 'transfer', 'delegateResourceOfNothing', '', undefined]
+  const internal_transactions = [...moving, ...stakes, ...others, ...unknown].map((note) => noted(note))
+  internal_transactions.push(noted('call', { rejected: true }), noted('mystery', { rejected: true }))
+  internal_transactions.push(noted('call', { callValueInfo: [{ callValue: 4, tokenId: '1002000' }, {}] }))
+  internal_transactions.push(noted('mystery', { callValueInfo: [{}] }))
+  const { node } = scripted({
+    one: () => ({ status: 200, body: JSON.stringify([{ id: SENT.txID, internal_transactions }]) }),
+  })
+  const [receipt] = await node.receipts({ transactions: [{ tx_id: SENT.txID }] } as unknown as Block, 'head')
+  assert.deepEqual(
+    receipt?.internal.map(({ amount, asset }) => [amount, asset]),
+    [
+      [9n, undefined],
+      [9n, undefined],
+      [9n, undefined],
+      [4n, '1002000'],
+    ],
+  )
+  assert.deepEqual(
+    receipt.unknown_internal.map(({ note }) => note),
+    ['Call', 'call ', 'transfer', 'delegateResourceOfNothing', '', ''],
+  )
+  assert.equal(receipt.internal_shown, internal_transactions.length)
 })
 
 test('a block that makes no sense is an outage, not a guess', async () => {
@@ -234,10 +344,10 @@ test('a block that makes no sense is an outage, not a guess', async () => {
     { block: [{}] },
     { block: [block({ transactions: 'many' })] },
     { block: [block({ transactions: [{ txID: 'abc' }] })] },
-    { block: [block({ transactions: [{ ...transaction('1', 'TransferContract', {}), raw_data: {} }] })] },
-    { block: [block({ transactions: [transaction('1', 'TransferContract', { to_address: 'nowhere', amount: 1 })] })] },
-    { block: [block({ transactions: [transaction('1', 'TransferContract', { to_address: TO, amount: -1 })] })] },
-    { block: [block({ transactions: [transaction('1', 'TransferContract', { to_address: TO, amount: '1' })] })] },
+    { block: [block({ transactions: [{ ...SENT, raw_data: {} }] })] },
+    { block: [block({ transactions: [transaction(1, 'TransferContract', { to_address: '41ab', amount: 1 })] })] },
+    { block: [block({ transactions: [transaction(1, 'TransferContract', { to_address: TO, amount: -1 })] })] },
+    { block: [block({ transactions: [SENT, SENT] })] },
   ]
   for (const answer of wrong) {
     await assert.rejects(scripted({ one: () => answer }).node.blocks(5, 5, 'head'), Outage, JSON.stringify(answer))
@@ -284,8 +394,8 @@ test('receipts are those of the block, in its order, and all of them or an outag
 })
 
 test('a block and its receipts are asked for at the same time, and those that are missing once more', async () => {
-  const transactions = ['1', '2'].map((id) => transaction(id, 'TransferContract', { to_address: TO, amount: 5 }))
-  const all = ['1', '2'].map((id) => ({ id: id.repeat(64) }))
+  const transactions = [1, 2].map((stamp) => transaction(stamp, 'TransferContract', { to_address: TO, amount: 5 }))
+  const all = transactions.map(({ txID }) => ({ id: txID }))
   const answers: Script = (path) => {
     if (path.endsWith('getblockbylimitnext')) return { block: [block({ transactions })] }
     return { status: 200, body: JSON.stringify(all) }
@@ -294,8 +404,8 @@ test('a block and its receipts are asked for at the same time, and those that ar
   const read = node.blockWithReceipts(5, 'head')
   assert.deepEqual(asked, ['one/wallet/getblockbylimitnext', 'one/wallet/gettransactioninfobyblocknum'])
   assert.deepEqual(
-    (await read)?.receipts.map(({ tx_id }) => tx_id[0]),
-    ['1', '2'],
+    (await read)?.receipts.map(({ tx_id }) => tx_id),
+    transactions.map(({ txID }) => txID),
   )
   const short: Script = (path, body) =>
     path.endsWith('getblockbylimitnext') ? answers(path, body) : { status: 200, body: JSON.stringify(all.slice(1)) }

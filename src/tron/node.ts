@@ -6,8 +6,19 @@
 // further in has to ask again whether an id is an id.
 
 import { Outage } from '../lib/fault.ts'
-import { type Address, addressFromHex, isAddress } from './address.ts'
-import { assetOf, fieldsOf, hex, integer, listOf, parseNodeJson, plain, readText, signed, text } from './answers.ts'
+import type { Address } from './address.ts'
+import { addressOf, fieldsOf, hex, integer, listOf, parseNodeJson, plain, readText, signed, text } from './answers.ts'
+import { type Block, type BlockHead, blockOf, headOf, type Receipt, receiptsOf } from './block_answers.ts'
+
+export type {
+  AssetTransfer,
+  Block,
+  BlockHead,
+  BlockTransaction,
+  ContractLog,
+  Receipt,
+  TrxTransfer,
+} from './block_answers.ts'
 
 export type Resource = 'energy' | 'bandwidth'
 
@@ -19,36 +30,6 @@ export type Transport = (request: {
   timeout_ms: number
 }) => Promise<{ status: number; body: string }>
 
-export type BlockHead = { number: number; id: string; parent_id: string; time: Date }
-export type TrxTransfer = { tx_id: string; from: Address; to: Address; amount_sun: bigint }
-/** A transfer of a TRC-10 asset, which is named by its number. */
-export type AssetTransfer = { asset: string; from: Address; to: Address; amount: bigint }
-/** A transaction of a block, in short. `owner` is who signed for it; `call`, what it sent along to a contract. */
-export type BlockTransaction = {
-  tx_id: string
-  owner: Address
-  contract_type: string
-  succeeded: boolean
-  call: { contract: Address; value_sun: bigint } | undefined
-}
-/** A block: what every reader here needs of it. `transfers` are plain, successful transfers of TRX. */
-export type Block = BlockHead & {
-  transactions: BlockTransaction[]
-  transfers: TrxTransfer[]
-  asset_transfers: (AssetTransfer & { tx_id: string })[]
-}
-/** An event that a contract emitted. Topics and data are hexadecimal. */
-export type ContractLog = { contract: Address; topics: string[]; data: string }
-/** TRX that a contract sent on. */
-export type InternalTransfer = { from: Address; to: Address; amount_sun: bigint }
-/** What the execution of a transaction left: all energy it took, whoever paid, its events, and what contracts sent. */
-export type Receipt = {
-  tx_id: string
-  energy: bigint
-  logs: ContractLog[]
-  internal: InternalTransfer[]
-  internal_assets: AssetTransfer[]
-}
 /** Where a transaction is: in a solid block, only in one of the head (or pending), or nowhere that any node knows. */
 export type Whereabouts = { found: 'solid'; block_number: number } | { found: 'head' } | { found: 'nowhere' }
 /** What a contract's function would do. `energy` includes the penalty of the dynamic energy model. */
@@ -304,100 +285,6 @@ function inOrder(block: Block, found: ReadonlyMap<string, Receipt>): Receipt[] {
   })
 }
 
-function headOf(answer: unknown, where: string): BlockHead {
-  const block = fieldsOf(answer, where)
-  const id = hex(block.blockID, 64, `${where}.blockID`)
-  const raw = fieldsOf(fieldsOf(block.block_header, where).raw_data, where)
-  const number = Number(integer(raw.number ?? 0, `${where}.number`))
-  // The first eight bytes of a block's id are its number.
-  if (BigInt(`0x${id.slice(0, 16)}`) !== BigInt(number)) throw new Outage(`block ${number} has the id of another`)
-  return {
-    number,
-    id,
-    parent_id: hex(raw.parentHash, 64, `${where}.parentHash`),
-    time: new Date(Number(integer(raw.timestamp ?? 0, `${where}.timestamp`))),
-  }
-}
-
-function blockOf(answer: unknown, where: string): Block {
-  const head = headOf(answer, where)
-  const transactions: BlockTransaction[] = []
-  const transfers: TrxTransfer[] = []
-  const asset_transfers: Block['asset_transfers'] = []
-  for (const one of listOf(fieldsOf(answer, where).transactions ?? [], where)) {
-    const transaction = fieldsOf(one, where)
-    const tx_id = hex(transaction.txID, 64, `${where}.txID`)
-    const [contract] = listOf(fieldsOf(transaction.raw_data, tx_id).contract, tx_id)
-    const { type, parameter } = fieldsOf(contract, tx_id)
-    const value = fieldsOf(fieldsOf(parameter, tx_id).value, tx_id)
-    const [outcome] = listOf(transaction.ret ?? [], tx_id)
-    const succeeded = fieldsOf(outcome ?? {}, tx_id).contractRet === 'SUCCESS'
-    const owner = addressOf(value.owner_address, tx_id)
-    const contract_type = text(type, tx_id)
-    const call =
-      contract_type === 'TriggerSmartContract'
-        ? {
-            contract: addressOf(value.contract_address, tx_id),
-            value_sun: BigInt(integer(value.call_value ?? 0, tx_id)),
-          }
-        : undefined
-    transactions.push({ tx_id, owner, contract_type, succeeded, call })
-    // A transfer of a token is another contract type.
-    if (succeeded && contract_type === 'TransferContract') {
-      const amount_sun = BigInt(integer(value.amount ?? 0, tx_id))
-      transfers.push({ tx_id, from: owner, to: addressOf(value.to_address, tx_id), amount_sun })
-    }
-    if (succeeded && contract_type === 'TransferAssetContract') {
-      const [asset, amount] = [assetOf(value.asset_name, tx_id), BigInt(integer(value.amount ?? 0, tx_id))]
-      asset_transfers.push({ tx_id, asset, from: owner, to: addressOf(value.to_address, tx_id), amount })
-    }
-  }
-  return { ...head, transactions, transfers, asset_transfers }
-}
-
-function receiptsOf(answer: unknown, where: string): Receipt[] {
-  return listOf(answer, where).map((one) => {
-    const given = fieldsOf(one, where)
-    const tx_id = hex(given.id, 64, `${where}.id`)
-    const logs = listOf(given.log ?? [], tx_id).map((one) => {
-      const log = fieldsOf(one, tx_id)
-      // Twenty bytes, without the version byte of the network's addresses.
-      const contract = addressFromHex(`41${hex(log.address, 40, tx_id)}`)
-      const topics = listOf(log.topics ?? [], tx_id).map((topic) => hex(topic, 64, tx_id))
-      const data = text(log.data ?? '', tx_id)
-      return { contract, topics, data: hex(data, data.length, tx_id) }
-    })
-    const energy = BigInt(integer(fieldsOf(given.receipt ?? {}, tx_id).energy_usage_total ?? 0, tx_id))
-    const values = internalValues(given.internal_transactions ?? [], tx_id)
-    return { tx_id, energy, logs, internal: internalOf(values), internal_assets: internalAssets(values) }
-  })
-}
-
-/** What contracts sent on: TRX when `asset` is undefined. */
-function internalValues(given: unknown, tx_id: string) {
-  return listOf(given, tx_id).flatMap((one) => {
-    const { caller_address, transferTo_address, callValueInfo, rejected } = fieldsOf(one, tx_id)
-    if (rejected === true) return []
-    const values = listOf(callValueInfo ?? [], tx_id).map((value) => fieldsOf(value, tx_id))
-    return values
-      .filter((value) => value.callValue !== undefined)
-      .map((value) => ({
-        from: addressOf(caller_address, tx_id),
-        to: addressOf(transferTo_address, tx_id),
-        amount: BigInt(integer(value.callValue, tx_id)),
-        asset: value.tokenId === undefined ? undefined : String(value.tokenId),
-      }))
-  })
-}
-
-type InternalValues = ReturnType<typeof internalValues>
-
-const internalOf = (values: InternalValues): InternalTransfer[] =>
-  values.flatMap(({ from, to, amount, asset }) => (asset === undefined ? [{ from, to, amount_sun: amount }] : []))
-
-const internalAssets = (values: InternalValues): AssetTransfer[] =>
-  values.flatMap(({ from, to, amount, asset }) => (asset === undefined ? [] : [{ asset, from, to, amount }]))
-
 function constantCallOf(answer: unknown): ConstantCall {
   const where = 'triggerconstantcontract'
   const called = fieldsOf(answer, where)
@@ -477,16 +364,6 @@ function resourceOf(answer: unknown, resource: Resource): ResourceState {
     ...{ limit, used, left: above_zero(limit - used) + free },
     total_limit: read(`${total}Limit`),
     total_weight: read(`${total}Weight`),
-  }
-}
-
-function addressOf(value: unknown, where: string): Address {
-  const given = text(value, where)
-  if (isAddress(given)) return given
-  try {
-    return addressFromHex(given)
-  } catch (cause) {
-    throw new Outage(`${where} has no address`, { cause })
   }
 }
 

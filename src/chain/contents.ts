@@ -1,0 +1,158 @@
+// What is kept of a block, how it is read from the node's answers, and how it lies in the database.
+
+import type { Address } from '../tron/address.ts'
+import type { Block, ContractLog, Receipt } from '../tron/node.ts'
+import { destructionOf, freezeOf, transferOf } from '../tron/tokens.ts'
+
+/** A movement of value, in the order of execution: what a transaction itself transfers or sends along to a contract, then
+ *  the events of followed tokens, then what contracts sent on. `index` is that of the event in its block, from 1. */
+export type Move = {
+  tx_id: string
+  kind: 'transfer' | 'call_value' | 'event' | 'internal'
+  index: number
+  /** TRX in sun, or a token's contract, or the number of a TRC-10 asset, in its smallest unit. */
+  asset: string
+  from: Address
+  to: Address
+  amount: bigint
+}
+
+/** A change of a followed token's freeze list, or the destruction of what a frozen address held. */
+export type FreezeEvent = {
+  tx_id: string
+  index: number
+  token: Address
+  kind: 'added' | 'removed' | 'destroyed'
+  address: Address
+}
+
+export type EnergyUse = { tx_id: string; owner: Address; energy: bigint }
+
+/** What a node shows like a transfer by a contract, with a note that nobody here knows. */
+export type UnknownMove = Move & { note: string }
+
+/** What is kept of a block. `unfollowed` are moves of tokens that are not followed, TRC-10 included, whose asset is its
+ *  number: anybody can make such a token and let it say anything, so they count for nothing but being seen. Whether
+ *  `unknown` ones moved anything is not known, so neither do they. */
+export type Contents = {
+  moves: Move[]
+  unfollowed: Move[]
+  unknown: UnknownMove[]
+  freezes: FreezeEvent[]
+  energy_uses: EnergyUse[]
+}
+
+export type ReadBlock = Block & { contents: Contents }
+
+/** A block with what is kept of it. */
+export function contentsOf(tokens: ReadonlySet<Address>, block: Block, receipts: readonly Receipt[]): ReadBlock {
+  const unfollowed = block.asset_transfers.map((one): Move => ({ ...one, kind: 'transfer', index: 0 }))
+  const contents: Contents = { moves: [], unfollowed, unknown: [], freezes: [], energy_uses: [] }
+  const transfers = new Map(block.transfers.map((transfer) => [transfer.tx_id, transfer]))
+  let index = 0
+  for (const [i, { tx_id, energy, logs, internal, unknown_internal }] of receipts.entries()) {
+    const { owner, succeeded, call } = block.transactions[i]!
+    if (energy > 0n && owner !== undefined) contents.energy_uses.push({ tx_id, owner, energy })
+    if (!succeeded) continue
+    const trx = (kind: Move['kind'], from: Address, to: Address, amount: bigint) => {
+      if (amount > 0n) contents.moves.push({ tx_id, kind, index: 0, asset: 'TRX', from, to, amount })
+    }
+    const transfer = transfers.get(tx_id)
+    if (transfer) trx('transfer', transfer.from, transfer.to, transfer.amount_sun)
+    if (call && owner !== undefined) trx('call_value', owner, call.contract, call.value_sun)
+    for (const log of logs) {
+      index += 1
+      noteEvent(contents, { tx_id, index, log }, tokens.has(log.contract))
+    }
+    for (const { asset, from, to, amount } of internal) {
+      if (asset === undefined) trx('internal', from, to, amount)
+      else contents.unfollowed.push({ asset, from, to, amount, tx_id, kind: 'internal', index: 0 })
+    }
+    for (const { asset = 'TRX', ...more } of unknown_internal) {
+      contents.unknown.push({ ...more, asset, tx_id, kind: 'internal', index: 0 })
+    }
+  }
+  return { ...block, contents }
+}
+
+function noteEvent(
+  contents: Contents,
+  { tx_id, index, log }: { tx_id: string; index: number; log: ContractLog },
+  followed: boolean,
+): void {
+  const { contract } = log
+  const transfer = transferOf(log)
+  if (transfer) {
+    const { from, to, amount } = transfer
+    const moves = followed ? contents.moves : contents.unfollowed
+    moves.push({ tx_id, kind: 'event', index, asset: contract, from, to, amount })
+  }
+  if (!followed) return
+  const freeze = freezeOf(log)
+  const destruction = destructionOf(log)
+  if (freeze) {
+    const kind = freeze.frozen ? 'added' : 'removed'
+    contents.freezes.push({ tx_id, index, token: contract, kind, address: freeze.address })
+  }
+  if (destruction) {
+    contents.freezes.push({ tx_id, index, token: contract, kind: 'destroyed', address: destruction.address })
+  }
+}
+
+/** How contents lie in the database: as lists, without names, amounts as text. */
+export type Packed = {
+  m: PackedMove[]
+  /** Absent in blocks that were stored before these were kept. */
+  o?: PackedMove[]
+  /** With their notes. Absent likewise, and where there are none. */
+  u?: [...PackedMove, note: string][]
+  f: [tx_id: string, index: number, token: Address, kind: FreezeEvent['kind'], address: Address][]
+  e: [tx_id: string, owner: Address, energy: string][]
+}
+type PackedMove = [
+  tx_id: string,
+  kind: Move['kind'],
+  index: number,
+  asset: string,
+  from: Address,
+  to: Address,
+  amount: string,
+]
+
+export function pack({ moves, unfollowed, unknown, freezes, energy_uses }: Contents): string {
+  const packed: Packed = {
+    m: moves.map(packMove),
+    o: unfollowed.map(packMove),
+    ...(unknown.length > 0 && { u: unknown.map((one) => [...packMove(one), one.note] as const) }),
+    f: freezes.map((one) => [one.tx_id, one.index, one.token, one.kind, one.address]),
+    e: energy_uses.map((one) => [one.tx_id, one.owner, one.energy.toString()]),
+  }
+  return JSON.stringify(packed)
+}
+
+const packMove = ({ tx_id, kind, index, asset, from, to, amount }: Move): PackedMove => [
+  tx_id,
+  kind,
+  index,
+  asset,
+  from,
+  to,
+  amount.toString(),
+]
+
+export function unpack({ m, o = [], u = [], f, e }: Packed): Contents {
+  return {
+    moves: m.map(unpackMove),
+    unfollowed: o.map(unpackMove),
+    unknown: u.map(([tx_id, kind, index, asset, from, to, amount, note]) => ({
+      ...unpackMove([tx_id, kind, index, asset, from, to, amount]),
+      note,
+    })),
+    freezes: f.map(([tx_id, index, token, kind, address]) => ({ tx_id, index, token, kind, address })),
+    energy_uses: e.map(([tx_id, owner, energy]) => ({ tx_id, owner, energy: BigInt(energy) })),
+  }
+}
+
+const unpackMove = ([tx_id, kind, index, asset, from, to, amount]: PackedMove): Move => ({
+  ...{ tx_id, kind, index, asset, from, to, amount: BigInt(amount) },
+})
