@@ -27,7 +27,7 @@ const STAKES = [
 ].flatMap((name) => ['Bandwidth', 'Energy', 'TronPower', 'UnknownType'].map((resource) => name + resource))
 const OTHERS = [
   ...['voteWitness', 'withdrawReward', 'withdrawExpireUnfreeze', 'cancelAllUnfreezeV2'],
-  'withdrawExpireUnfreezeWhileCanceling',
+  ...['withdrawExpireUnfreezeWhileCanceling', 'withdrawExpireUnfreezeWhileUnfreezing'],
 ]
 const MOVING_NOTHING = new Set([...STAKES, ...OTHERS].map(hexOf))
 
