@@ -11,6 +11,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
+import { heldSenders } from '../src/aml/barred.ts'
 import { recordStep } from '../src/aml/flow_log.ts'
 import { DEFAULT_CARRIED_BLOCKS, DEFAULT_CHECKPOINT_TRANSFERS, flowGenerations } from '../src/aml/generations.ts'
 import { followStep, pruneStep } from '../src/chain/blocks.ts'
@@ -22,7 +23,7 @@ import { startPostgres } from '../src/lib/postgres.ts'
 import { connect, type Sql } from '../src/lib/sql.ts'
 import { type Step, startSteps } from '../src/lib/step.ts'
 import { useStep } from '../src/subscriptions/uses.ts'
-import { arriveStep, creditStep } from '../src/treasury/deposits.ts'
+import { arriveStep, creditStep, DUST_SUN } from '../src/treasury/deposits.ts'
 import { parseNodeJson } from '../src/tron/answers.ts'
 import { httpTransport, type Transport, tronNode } from '../src/tron/node.ts'
 import { USDT } from '../src/tron/tokens.ts'
@@ -258,7 +259,9 @@ async function withReaders(bench: Bench, follow: Step, blocks: number) {
     ...{ sql, clock: systemClock, carried_blocks: DEFAULT_CARRIED_BLOCKS },
     checkpoint_transfers: DEFAULT_CHECKPOINT_TRANSFERS,
   })
-  const deposits = { sql, clock: systemClock, recharge_address: USDT, recharge_at: 'inclusion' as const }
+  const clock = systemClock
+  const senders = { heldSenders: heldSenders({ clock }), dust_sun: DUST_SUN }
+  const deposits = { sql, clock, recharge_address: USDT, recharge_at: 'inclusion' as const, ...senders }
   const steps = [
     follow,
     recordStep({ sql, node: nodeWith(url, httpTransport), tokens: TOKENS }),

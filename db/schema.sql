@@ -344,6 +344,7 @@ create table deposit (
   solid_at timestamptz,
   due_at timestamptz not null,
   seen_at timestamptz not null,
+  left_out integer default 0 not null,
   constraint deposit_pkey primary key (tx_id, "position"),
   constraint deposit_order_once unique (order_id),
   constraint deposit_refund_once unique (refund_id),
@@ -352,9 +353,11 @@ create table deposit (
   constraint deposit_amount check ((amount_sun is null) = (token is not null) and (token is null) = (token_amount is null) and coalesce(amount_sun, 1::bigint) > 0),
   constraint deposit_credited_to_somebody check (state <> 'credited' or customer_id is not null and solid_at is not null),
   constraint deposit_delivered_by_an_order check ((state not in ('delivering', 'delivered')) or order_id is not null),
-  constraint deposit_held_for_a_reason check ((state not in ('returning', 'refunding', 'refunded', 'held')) or reason is not null),
-  constraint deposit_state check (state in ('seen', 'credited', 'received', 'delivering', 'delivered', 'returning', 'refunding', 'refunded', 'held', 'gone'))
+  constraint deposit_held_for_a_reason check ((state not in ('returning', 'refunding', 'refunded', 'held', 'ignored', 'resolved')) or reason is not null),
+  constraint deposit_left_out_not_negative check (left_out >= 0),
+  constraint deposit_state check (state in ('seen', 'credited', 'received', 'delivering', 'delivered', 'returning', 'refunding', 'refunded', 'held', 'ignored', 'resolved', 'gone'))
 );
+create index deposit_held on deposit (block_time) where (state = 'held');
 create index deposit_not_solid on deposit (block_number) where (solid_at is null);
 create index deposit_of_customer on deposit (customer_id, block_number);
 create index deposit_open on deposit (due_at) where (state in ('received', 'delivering', 'returning', 'refunding'));

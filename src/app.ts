@@ -5,7 +5,7 @@
 import type { Looking } from './admin/books.ts'
 import { watchBooksStep } from './admin/books_watch.ts'
 import { askProvidersStep, screenStep } from './aml/answering.ts'
-import { barredReader } from './aml/barred.ts'
+import { barredReader, heldSenders } from './aml/barred.ts'
 import { checkPlacer } from './aml/checks.ts'
 import { recordStep } from './aml/flow_log.ts'
 import {
@@ -48,7 +48,7 @@ import type { Provider } from './providers/provider.ts'
 import { routes as subscriptionRoutes } from './subscriptions/routes.ts'
 import { supplyStep, withdrawSupplyStep } from './subscriptions/supply.ts'
 import { useStep } from './subscriptions/uses.ts'
-import { arriveStep, creditStep } from './treasury/deposits.ts'
+import { arriveStep, creditStep, DUST_SUN } from './treasury/deposits.ts'
 import { pages as treasuryPages } from './treasury/pages.ts'
 import { rechargedStep, rechargeStep, refundedStep, refundStep } from './treasury/recharges.ts'
 import { routes as treasuryRoutes } from './treasury/routes.ts'
@@ -73,6 +73,8 @@ export type World = {
   tokens: ReadonlySet<Address>
   /** When a direct recharge is acted on: when a block has it, or when that block is solid. */
   recharge_at: 'inclusion' | 'solid'
+  /** What would be held for the operator is ignored when it is less than this; DUST_SUN when left out. */
+  dust_sun?: bigint | undefined
   /** Outside screening services that a policy can name; none when left out. */
   providers?: readonly Provider[]
   /** Opens publishers' lists; without it none is refreshed. */
@@ -139,8 +141,10 @@ function stepsOf(world: World, { new_id, sign, prices, placeOrder }: Shared): St
   const chain: SignerNeeds = { sql, clock, node, sign }
   const market = { sql, clock, new_id, permissions }
   const activations = { sql, clock, new_id, node, activation_wallet: wallets.activation }
-  const deposits = { sql, clock, recharge_address, recharge_at: world.recharge_at }
-  const recharges = { sql, clock, new_id, prices, placeOrder, refund_wallet: wallets.refund }
+  const { recharge_at, dust_sun = DUST_SUN } = world
+  const senders = { heldSenders: heldSenders({ clock }), dust_sun }
+  const deposits = { sql, clock, recharge_address, recharge_at, ...senders }
+  const recharges = { sql, clock, new_id, prices, placeOrder, refund_wallet: wallets.refund, ...senders }
   const flow = {
     ...{ sql: long_sql, clock, carried_blocks: DEFAULT_CARRIED_BLOCKS },
     checkpoint_transfers: DEFAULT_CHECKPOINT_TRANSFERS,

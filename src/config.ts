@@ -36,6 +36,8 @@ export type Config = {
   trusted_proxies: readonly string[] | undefined
   /** When a direct recharge is acted on. */
   recharge_at: 'inclusion' | 'solid'
+  /** What would be held for the operator is ignored when it is less than this; undefined: the default. */
+  dust_sun: bigint | undefined
   /** Start although a hot key can do more than it needs, or cannot do what it is for. */
   allow_wide_keys: boolean
   providers: ProviderKeys
@@ -66,6 +68,7 @@ export const ENVIRONMENT = {
   PENSTOCK_ROOTS_FILE: "where the journal's daily roots are noted (<data-dir>/roots.log)",
   PENSTOCK_ALLOW_WIDE_KEYS: 'yes: start although a hot key can do more than it needs',
   PENSTOCK_RECHARGE_AT: 'serve: act on a direct recharge at inclusion, or when solid (solid)',
+  PENSTOCK_DUST_TRX: 'what nobody can be credited with is ignored below this, and held above (0.1)',
   PENSTOCK_REQUESTS_PER_SECOND: 'limit for each API key (300; 0: none)',
   PENSTOCK_TRUSTED_PROXIES:
     'addresses or networks (a.b.c.d/n) of proxies whose X-Forwarded-For is believed, with commas',
@@ -117,6 +120,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     requests_per_second: PENSTOCK_REQUESTS_PER_SECOND ? countOf(PENSTOCK_REQUESTS_PER_SECOND) : undefined,
     trusted_proxies: env.PENSTOCK_TRUSTED_PROXIES ? proxiesOf(env.PENSTOCK_TRUSTED_PROXIES) : undefined,
     recharge_at: rechargeAtOf(env.PENSTOCK_RECHARGE_AT || 'solid'),
+    dust_sun: env.PENSTOCK_DUST_TRX ? sunOf(env.PENSTOCK_DUST_TRX) : undefined,
     allow_wide_keys: env.PENSTOCK_ALLOW_WIDE_KEYS === 'yes',
     providers: providersOf(env),
     retention_days: daysOf(env.PENSTOCK_AML_RETENTION_DAYS || undefined),
@@ -216,6 +220,12 @@ function proxiesOf(text: string): string[] {
 function rechargeAtOf(text: string): 'inclusion' | 'solid' {
   if (text === 'inclusion' || text === 'solid') return text
   throw new Misuse('PENSTOCK_RECHARGE_AT is inclusion or solid.')
+}
+
+function sunOf(text: string): bigint {
+  const [, trx, decimals = ''] = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text) ?? []
+  if (trx === undefined) throw new Misuse('PENSTOCK_DUST_TRX is not an amount of TRX, like 0.1.')
+  return BigInt(trx + decimals.padEnd(6, '0'))
 }
 
 /** The text of --help. */

@@ -82,6 +82,7 @@ export async function serve(setup: Setup): Promise<Serving> {
       random: systemRandom,
       tokens: new Set([USDT]),
       recharge_at: setup.recharge_at,
+      dust_sun: config.dust_sun,
       providers: configuredProviders(config.providers, {
         ...{ http: httpExchange, clock: systemClock, chance: () => randomInt(1_000_000) / 1_000_000 },
         wait: (ms, signal) => delay(ms, undefined, { signal }),

@@ -18,28 +18,43 @@ async function look(world: World, tx_id: string) {
   return { status: answer.statusCode, headers: answer.headers, ...answer.json() }
 }
 
-test('a deposit is found by its transaction: what the chain shows, its state, and never whose it is', async (t) => {
-  const world = await makeWorld(t)
-  const anna = await world.customer()
+test('what came to the published address is found by its transaction, as the chain shows it, with its state', async (t) => {
+  const world = await makeWorld(t, { recharge_at: 'solid' })
   const payer = world.person('payer')
-  const tx_id = world.pay(anna.deposit_address, 12_500_000n)
-  await world.solidify()
+  const tx_id = world.pay(world.recharge.address, 12_500_000n)
+  world.mine()
+  await world.drain()
   const { status, code, request_id, result, headers } = await look(world, tx_id)
   assert.deepEqual([status, code, headers['x-request-id']], [200, 0, request_id])
   assert.equal(headers['cache-control'], 'no-store')
   const { block_number, block_time, ...deposit } = result.deposits[0]
   assert.equal(result.tx_id, tx_id)
   assert.deepEqual(deposit, {
-    state: 'credited',
+    state: 'seen',
     reason: null,
     from_address: payer.address,
-    to_address: anna.deposit_address,
+    to_address: world.recharge.address,
     amount: 12.5,
-    solid: true,
+    solid: false,
   })
   assert.ok(Number.isInteger(block_number))
   assert.match(block_time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
   assert.equal((await look(world, tx_id.toUpperCase())).result.tx_id, tx_id)
+})
+
+test("strangers are not told which addresses are customers', by no transaction and in no state", async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer()
+  const tx_id = world.pay(anna.deposit_address, 12_500_000n)
+  const unknown = await look(world, UNKNOWN)
+  for (const blocks of [1, 20]) {
+    world.mine(blocks)
+    await world.drain()
+    const { request_id: _, headers: __, ...answer } = await look(world, tx_id)
+    const { request_id: ___, headers: ____, ...same } = unknown
+    assert.deepEqual(answer, same)
+  }
+  assert.equal(await anna.balance(), 12.5)
 })
 
 test('a direct recharge is found with the energy that it bought', async (t) => {

@@ -9,7 +9,7 @@ import { HDKey } from '@scure/bip32'
 import type { FastifyInstance } from 'fastify'
 import type { FaultKind } from '../devchain/faults.ts'
 import { type Person, person, Scene, TRX } from '../devchain/scene.ts'
-import { publishPolicy, SHIPPED_POLICY } from '../src/aml/policy.ts'
+import { type Policy, publishPolicy, SHIPPED_POLICY } from '../src/aml/policy.ts'
 import { type App, buildApp } from '../src/app.ts'
 import { createCustomer } from '../src/customers/customers.ts'
 import { issueKey, type KeyWanted } from '../src/customers/keys.ts'
@@ -341,13 +341,16 @@ export class World {
     return customer
   }
 
-  /** From now on nothing is sold to the address: its tokens are frozen, and the policy looks at that. */
-  async bar(address: Address): Promise<void> {
-    const body = { ...SHIPPED_POLICY, refuse_blacklisted_receivers: true }
-    await this.sql.begin(async (tx) => {
-      await publishPolicy(tx, { body, published_by: 'test', published_at: this.now })
-      await tx`insert into flow_freeze (token, address, frozen, number) values (${USDT}, ${address}, true, 1)`
-    })
+  /** From now on the address is blacklisted: its tokens are frozen. */
+  async blacklist(address: Address): Promise<void> {
+    await this.sql`insert into flow_freeze (token, address, frozen, number) values (${USDT}, ${address}, true, 1)`
+  }
+
+  /** From now on nothing is sold to the address: it is blacklisted, and the policy looks at that. */
+  async bar(address: Address, more: Partial<Policy> = {}): Promise<void> {
+    const body = { ...SHIPPED_POLICY, refuse_blacklisted_receivers: true, ...more }
+    await this.blacklist(address)
+    await this.sql.begin((tx) => publishPolicy(tx, { body, published_by: 'test', published_at: this.now }))
     // Longer than a policy is remembered.
     this.mine(4)
     await this.drain()

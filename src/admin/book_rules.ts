@@ -2,7 +2,7 @@
 // hold. All are looked at in one snapshot; the sums of the accounts are worked out once for the rules that need them.
 
 import { type AccountSum, checkBooks } from '../ledger/books.ts'
-import { customerAccount, REVENUE, WORLD } from '../ledger/ledger.ts'
+import { customerAccount, HELD_DEPOSITS, REVENUE, WORLD } from '../ledger/ledger.ts'
 import { checkRoots, type Root } from '../ledger/roots.ts'
 import { checkJournal } from '../ledger/seals.ts'
 import type { Tx } from '../lib/sql.ts'
@@ -11,7 +11,7 @@ import { FINDINGS_MAX, type Finding } from './chain_books.ts'
 import { unrecorded } from './record_rules.ts'
 
 /** The accounts that are not somebody's, and may be below zero. */
-const SYSTEM: readonly string[] = [WORLD, REVENUE, customerAccount(DIRECT_RECHARGE)]
+const SYSTEM: readonly string[] = [WORLD, REVENUE, HELD_DEPOSITS, customerAccount(DIRECT_RECHARGE)]
 
 export type RowRule = {
   rule: string
@@ -164,7 +164,9 @@ export const ROW_RULES: readonly RowRule[] = [
     stops_selling: true,
     find: (tx) => tx<Finding>`
       with wanted as (
-        select 'deposit:' || tx_id || case position when 0 then '' else '/' || position end as id, 'world' as debit, 'customer:' || coalesce(customer_id, 'direct_recharge') as credit, amount_sun
+        select 'deposit:' || tx_id || case position when 0 then '' else '/' || position end as id, 'world' as debit,
+               case when customer_id is null then 'customer:direct_recharge' when state = 'credited' then 'customer:' || customer_id
+                    else 'held_deposits' end as credit, amount_sun
         from deposit where solid_at is not null and amount_sun is not null
       ), border as (
         select * from transfer where debit = 'world' or (credit = 'world' and id not like 'refund:%')

@@ -105,6 +105,8 @@ const DEPOSIT_STATES = [
   'refunding',
   'refunded',
   'held',
+  'ignored',
+  'resolved',
   'gone',
 ] as const satisfies readonly Deposit['state'][]
 

@@ -202,6 +202,7 @@ test('a policy with an unsound route is refused', async (t) => {
     { direct: [null] },
     { medium_from: 80 },
     { refuse_blacklisted_recievers: true },
+    { hold_blacklisted_senders: 'yes' },
     { weights: { ...SHIPPED_POLICY.weights, mixxer: 100 } },
     { severe: ['mixer', 'scam', 'mixer'] },
     { direct: [{ ...SHIPPED_POLICY.direct[0], score: 80 }] },

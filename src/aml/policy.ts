@@ -43,6 +43,8 @@ export type Policy = {
   full_confidence: number
   /** Nothing is sold to an address that an official list, a token's issuer or the operator bars. */
   refuse_blacklisted_receivers: boolean
+  /** What they send is neither credited nor sold for nor sent back: it is held for the operator. */
+  hold_blacklisted_senders: boolean
 }
 
 export const SHIPPED_POLICY: Policy = {
@@ -80,6 +82,7 @@ export const SHIPPED_POLICY: Policy = {
   destination: [{ share_bp: 50, usd: 100, points: 75 }],
   full_confidence: 60,
   refuse_blacklisted_receivers: false,
+  hold_blacklisted_senders: true,
 }
 
 export type Group = 'low' | 'medium' | 'high'
@@ -89,15 +92,14 @@ export const groupOf = (weight: number): Group => (weight >= 75 ? 'high' : weigh
 
 const FLOORS = ['direct', 'indirect', 'combined', 'direct_amount', 'destination'] as const
 
+/** What older policies do not say, and mean. */
+const LATER = { refuse_blacklisted_receivers: false, hold_blacklisted_senders: true }
+
 /** Throws one sentence when the body is not a whole policy. */
 export function requirePolicy(body: unknown, version: number): Policy {
   if (typeof body !== 'object' || body === null) throw new Error('A policy is an object.')
-  // Policies from before this could be chosen do without it.
-  const policy: Policy = {
-    ...{ refuse_blacklisted_receivers: false },
-    ...(body as Omit<Policy, 'refuse_blacklisted_receivers'>),
-    version,
-  }
+  // Policies from before these could be chosen do without them.
+  const policy: Policy = { ...LATER, ...(body as Omit<Policy, keyof typeof LATER>), version }
   for (const name of Object.keys(SHIPPED_POLICY) as (keyof Policy)[]) {
     if (kindOf(policy[name]) !== kindOf(SHIPPED_POLICY[name])) throw new Error(`The policy has no proper ${name}.`)
   }

@@ -8,7 +8,8 @@
 // a block or its time is over. No answer to a broadcast decides anything. It is dead only when a solid block exists
 // whose parent's time is at or past its expiration, we have followed the chain that far without meeting it, and every
 // configured node says that its solid chain, reaching as far, does not have it. Only then may its subject have another.
-// One that was never signed has no bytes that could be anywhere: it is dead when signing fails for minutes.
+// One that was never signed has no bytes that could be anywhere: it is dead when signing fails for minutes, or when it is
+// not wanted any more.
 
 import { type Clock, later } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
@@ -204,6 +205,13 @@ async function giveUpUnsigned(sql: Sql, clock: Clock): Promise<boolean> {
   const dead = await sql`
     update attempt set state = 'dead', answer = 'it could not be signed'
     where state = 'new' and send_at > made_at and made_at < ${later(clock, -UNSIGNED_MS_MAX)} returning id`
+  return dead.length > 0
+}
+
+/** new -> dead: what is not signed yet is not wanted any more. True when any of them was not signed. */
+export async function withdrawAttempts(sql: Sql | Tx, ids: readonly string[], why: string): Promise<boolean> {
+  const dead = await sql`
+    update attempt set state = 'dead', answer = ${why} where id = any(${ids}) and state = 'new' returning id`
   return dead.length > 0
 }
 

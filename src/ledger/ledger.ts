@@ -13,6 +13,8 @@ export const WalletNotFound: FaultKind = fault(5, 'wallet_not_found', 'Wallet no
 export const WORLD = 'world'
 /** What has been earned. */
 export const REVENUE = 'revenue'
+/** What came to customers' addresses and was not credited: it is nobody's until an operator decides. */
+export const HELD_DEPOSITS = 'held_deposits'
 
 export const customerAccount = (customer_id: string) => `customer:${customer_id}`
 
@@ -97,23 +99,40 @@ export async function release(tx: Tx, hold_id: string, made_at: Date): Promise<v
 /** Moves money at once. Returns false, and changes nothing, when the very same transfer was made before; throws when its
  *  id was used for another one. */
 export async function move(tx: Tx, transfer: Transfer): Promise<boolean> {
-  const { id, debit, credit, amount_sun, made_at } = transfer
-  await lockAccounts(tx, [debit, credit])
-  const [made] = await tx`
-    insert into transfer (id, kind, debit, credit, amount_sun, made_at)
-    values (${id}, 'move', ${debit}, ${credit}, ${amount_sun}, ${made_at})
-    on conflict (id) do nothing returning id`
-  if (!made) {
-    const [same] = await tx`
-      select 1 from transfer where id = ${id} and kind = 'move' and debit = ${debit} and credit = ${credit}
-        and amount_sun = ${amount_sun}`
-    if (!same) throw new Error(`transfer ${id} was made before, with other parts`)
-    return false
-  }
-  await tx`
-    update account set posted_sun = posted_sun + case when id = ${credit} then ${amount_sun}::bigint else -${amount_sun}::bigint end
-    where id in (${debit}, ${credit}) and not may_go_negative`
-  return true
+  await lockAccounts(tx, [transfer.debit, transfer.credit])
+  return (await moveAll(tx, [transfer])).size > 0
+}
+
+/** move() for any number at once, each with an id of its own; the caller has locked the accounts. Returns the ids of those
+ *  that were not made before. */
+export async function moveAll(tx: Tx, transfers: readonly Transfer[]): Promise<ReadonlySet<string>> {
+  if (transfers.length === 0) return new Set()
+  const made = await tx<{ id: string }>`
+    with made as (
+      insert into transfer (id, kind, debit, credit, amount_sun, made_at)
+      select id, 'move', debit, credit, amount_sun, made_at
+      from unnest(${transfers.map((t) => t.id)}::text[], ${transfers.map((t) => t.debit)}::text[],
+                  ${transfers.map((t) => t.credit)}::text[], ${transfers.map((t) => t.amount_sun)}::bigint[],
+                  ${transfers.map((t) => t.made_at)}::timestamptz[]) as t (id, debit, credit, amount_sun, made_at)
+      on conflict (id) do nothing returning id, debit, credit, amount_sun
+    ), posted as (
+      update account set posted_sun = posted_sun + sums.sun
+      from (select id, sum(sun)::bigint as sun
+            from (select debit as id, -amount_sun as sun from made union all select credit, amount_sun from made) as side
+            group by id) as sums
+      where account.id = sums.id and not may_go_negative
+    )
+    select id from made`
+  const ids = new Set(made.map(({ id }) => id))
+  for (const transfer of transfers) if (!ids.has(transfer.id)) await requireSame(tx, transfer)
+  return ids
+}
+
+async function requireSame(tx: Tx, { id, debit, credit, amount_sun }: Transfer): Promise<void> {
+  const [same] = await tx`
+    select 1 from transfer where id = ${id} and kind = 'move' and debit = ${debit} and credit = ${credit}
+      and amount_sun = ${amount_sun}`
+  if (!same) throw new Error(`transfer ${id} was made before, with other parts`)
 }
 
 /** What the account can spend now, in sun: holds are already taken off. Undefined when there is no such account. */

@@ -2,21 +2,43 @@
 // becomes of it is decided when that block is solid, except for direct recharges that are acted on at inclusion
 // (recharges.ts). A customer's deposit is credited then, once, whatever is restarted: the ledger entry, the deposit and
 // the cursor are one transaction, and the deposit's key is the transaction's on the chain, with a position: 0 its own
-// transfer, n the nth event of its block, -n the nth transfer that contracts made in it. Held for the operator is what
-// can neither be credited nor go back: a token that is not TRX, and TRX that a contract sent to the published address,
-// because a contract can receive neither energy nor a plain transfer.
+// transfer, n the nth event of its block, -n the nth transfer that contracts made in it.
+//
+// Held for the operator (resolutions.ts) is what can neither be credited nor go back: what a blacklisted sender sends, a
+// token that is not TRX, and TRX that a contract sent to the published address, because a contract can receive neither
+// energy nor a plain transfer. Of that, what is too little to look at is ignored, and so is a token that nobody follows:
+// anybody can make one, and send as much of it as he likes.
 
+import type { HeldSenders } from '../aml/barred.ts'
 import { readBlocks, readSolidBlocks, type StoredBlock } from '../chain/blocks.ts'
 import type { Move } from '../chain/contents.ts'
 import { customersOfAddresses } from '../customers/customers.ts'
-import { customerAccount, lockAccounts, move, WORLD } from '../ledger/ledger.ts'
+import { customerAccount, HELD_DEPOSITS, lockAccounts, moveAll, WORLD } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
 import type { Address } from '../tron/address.ts'
 
-/** `recharge_at`: whether a direct recharge is acted on when a block has it, or when that block is solid. */
-export type Needs = { sql: Sql; clock: Clock; recharge_address: Address; recharge_at: 'inclusion' | 'solid' }
+export type Needs = {
+  sql: Sql
+  clock: Clock
+  recharge_address: Address
+  /** Whether a direct recharge is acted on when a block has it, or when that block is solid. */
+  recharge_at: 'inclusion' | 'solid'
+  heldSenders: HeldSenders
+  /** What would be held is ignored when it is less than this. */
+  dust_sun: bigint
+}
+
+/** Less than this is ignored, unless the operator says otherwise: it is not worth anybody's time. */
+export const DUST_SUN = 100_000n
+/** The same for a token that is followed, in its smallest unit: a dollar of USDT. */
+const TOKEN_DUST = 1_000_000n
+/** So many rows one transaction can make with what is worth nothing. The others are counted in the last of them. */
+export const WORTHLESS_ROWS = 10
+
+/** Why what a blacklisted sender has sent is held. */
+export const BLOCKED = 'blocked: the sender is blacklisted'
 
 export type Deposit = {
   tx_id: string
@@ -40,11 +62,15 @@ export type Deposit = {
     | 'refunding'
     | 'refunded'
     | 'held'
+    | 'ignored'
+    | 'resolved'
     | 'gone'
   reason: string | null
   energy: bigint | null
   order_id: string | null
   refund_id: string | null
+  /** How many other transfers of worthless tokens the same transaction told of, that are no rows. */
+  left_out: number
   solid_at: Date | null
   seen_at: Date
 }
@@ -59,18 +85,35 @@ export function creditStep(needs: Needs): Step {
     name: 'credit',
     rest_ms: 3_000,
     wakes: ['recharge', 'refund'],
-    run: () =>
-      sql.begin((tx) =>
-        readSolidBlocks(tx, 'deposits', async (blocks) => {
-          // All accounts of the portion at once, in the order of their ids: one by one could deadlock with a purchase.
-          const receivers = blocks.flatMap((block) => arrivalsOf(block).map((one) => one.to))
-          const owners = await customersOfAddresses(tx, [...new Set(receivers)])
-          await lockAccounts(tx, [...new Set(owners.values())].map(customerAccount))
-          for (const block of blocks) await readBlock(tx, needs, { block, solid: true })
-        }),
-      ),
+    run: () => sql.begin((tx) => readSolidBlocks(tx, 'deposits', (blocks) => credit(tx, needs, blocks))),
   }
 }
+
+async function credit(tx: Tx, needs: Needs, blocks: readonly StoredBlock[]): Promise<void> {
+  const arrivals = await arrivalsForUs(tx, needs, blocks)
+  // All accounts of the portion at once, in the order of their ids: one by one could deadlock with a purchase.
+  await lockAccounts(tx, [...new Set(arrivals.map(accountOf))])
+  const fated = await withFates(tx, needs, arrivals, true)
+  await noteAll(tx, needs, fated, true)
+  const made_at = needs.clock.now()
+  await moveAll(
+    tx,
+    fated.flatMap((arrival) => {
+      const { amount_sun, customer_id, state } = arrival
+      if (amount_sun === null) return []
+      const held = customer_id !== null && state !== 'credited'
+      const account = held ? HELD_DEPOSITS : accountOf(arrival)
+      return [{ id: `deposit:${placeOf(arrival)}`, debit: WORLD, credit: account, amount_sun, made_at }]
+    }),
+  )
+}
+
+/** How the ledger names it: its transaction, and its position there unless it is the transaction's own transfer. */
+export const placeOf = ({ tx_id, position }: Pick<Deposit, 'tx_id' | 'position'>): string =>
+  position === 0 ? tx_id : `${tx_id}/${position}`
+
+/** Whose it is if nothing is against that. */
+const accountOf = ({ customer_id }: Pick<Deposit, 'customer_id'>) => customerAccount(customer_id ?? DIRECT_RECHARGE)
 
 /** Reads blocks of the head: notes what they bring. */
 export function arriveStep(needs: Needs): Step {
@@ -83,7 +126,8 @@ export function arriveStep(needs: Needs): Step {
       sql.begin((tx) =>
         readBlocks(tx, { name: 'arrivals', side: 'head' }, async (blocks) => {
           await forgetOthers(tx, blocks)
-          for (const block of blocks) await readBlock(tx, needs, { block, solid: false })
+          const arrivals = await arrivalsForUs(tx, needs, blocks)
+          await noteAll(tx, needs, await withFates(tx, needs, arrivals, false), false)
         }),
       ),
   }
@@ -94,13 +138,20 @@ type Arrival = {
   position: number
   from: Address
   to: Address
+  /** Who has sent the transaction, when contracts moved this in it. */
+  owner: Address | undefined
   amount_sun: bigint | null
   token: string | null
   token_amount: bigint | null
+  /** A token that is not followed. */
+  unfollowed: boolean
+  block_number: number
+  block_time: Date
 }
 
 /** Transfers of TRX and of tokens, whoever made them. */
-function arrivalsOf({ contents }: StoredBlock): Arrival[] {
+function arrivalsOf({ number, time, contents }: StoredBlock): Arrival[] {
+  const owners = new Map(contents.energy_uses.map(({ tx_id, owner }) => [tx_id, owner]))
   const by_contracts = new Map<string, number>()
   const positionOf = ({ tx_id, kind, index }: Move) => {
     if (kind === 'transfer' || kind === 'event') return index
@@ -108,51 +159,87 @@ function arrivalsOf({ contents }: StoredBlock): Arrival[] {
     by_contracts.set(tx_id, before + 1)
     return -1 - before
   }
+  const followed_moves = contents.moves.length
   return [...contents.moves, ...contents.unfollowed]
-    .map((move) => ({ ...move, position: positionOf(move) }))
+    .map((move, i) => ({ ...move, position: positionOf(move), unfollowed: i >= followed_moves }))
     .filter(({ amount }) => amount > 0n)
-    .map(({ tx_id, position, asset, from, to, amount }) => ({
-      ...{ tx_id, position, from, to },
+    .map(({ tx_id, position, asset, from, to, amount, unfollowed }) => ({
+      tx_id,
+      position,
+      from,
+      to,
+      owner: owners.get(tx_id),
       amount_sun: asset === 'TRX' ? amount : null,
       token: asset === 'TRX' ? null : asset,
       token_amount: asset === 'TRX' ? null : amount,
+      unfollowed,
+      block_number: number,
+      block_time: time,
     }))
 }
 
-type Fate = { state: Deposit['state']; reason: string | null }
+type Ours = Arrival & { customer_id: string | null; left_out: number }
 
-/** What becomes of it now. */
-function fateOf({ token, position, to }: Arrival, { recharge_address, recharge_at }: Needs, solid: boolean): Fate {
-  const recharge = to === recharge_address
-  const held = token !== null || (recharge && position < 0)
-  if (!solid && (held || !recharge || recharge_at === 'solid')) return { state: 'seen', reason: null }
-  if (token !== null) return { state: 'held', reason: 'a token that is not TRX' }
-  if (held) return { state: 'held', reason: 'it was sent by a contract' }
-  return { state: recharge ? 'received' : 'credited', reason: null }
-}
+const isWorthless = ({ unfollowed, token_amount }: Arrival) =>
+  unfollowed || (token_amount !== null && token_amount < TOKEN_DUST)
 
-async function readBlock(
-  tx: Tx,
-  needs: Needs,
-  { block, solid }: { block: StoredBlock; solid: boolean },
-): Promise<void> {
-  const arrivals = arrivalsOf(block)
-  if (arrivals.length === 0) return
-  const owners = await customersOfAddresses(tx, [...new Set(arrivals.map((one) => one.to))])
-  for (const arrival of arrivals) {
+/** What came to an address of ours. Of worthless tokens only the first of each transaction are there. */
+async function arrivalsForUs(tx: Tx, needs: Needs, blocks: readonly StoredBlock[]): Promise<Ours[]> {
+  const all = blocks.flatMap(arrivalsOf)
+  const owners = await customersOfAddresses(tx, [...new Set(all.map((one) => one.to))])
+  const ours: Ours[] = []
+  const worthless = new Map<string, Ours[]>()
+  for (const arrival of all) {
     const customer_id = owners.get(arrival.to)
     if (customer_id === undefined && arrival.to !== needs.recharge_address) continue
-    const fate = fateOf(arrival, needs, solid)
-    await note(tx, needs, { block, arrival, solid, ...fate, customer_id: customer_id ?? null })
-    if (!solid || arrival.amount_sun === null) continue
-    await move(tx, {
-      id: `deposit:${arrival.tx_id}${arrival.position === 0 ? '' : `/${arrival.position}`}`,
-      debit: WORLD,
-      credit: customerAccount(customer_id ?? DIRECT_RECHARGE),
-      amount_sun: arrival.amount_sun,
-      made_at: needs.clock.now(),
-    })
+    const mine = { ...arrival, customer_id: customer_id ?? null, left_out: 0 }
+    if (isWorthless(arrival)) {
+      const before = worthless.get(arrival.tx_id) ?? []
+      if (before.length === WORTHLESS_ROWS) {
+        before.at(-1)!.left_out += 1
+        continue
+      }
+      worthless.set(arrival.tx_id, [...before, mine])
+    }
+    ours.push(mine)
   }
+  return ours
+}
+
+type Fate = { state: Deposit['state']; reason: string | null }
+type Fated = Ours & Fate
+
+/** What becomes of each now. */
+async function withFates(tx: Tx, needs: Needs, arrivals: readonly Ours[], solid: boolean): Promise<Fated[]> {
+  if (arrivals.length === 0) return []
+  const senders = new Set(arrivals.flatMap(({ from, owner }) => (owner === undefined ? [from] : [from, owner])))
+  const held = await needs.heldSenders(tx, [...senders])
+  return arrivals.map((arrival) => ({ ...arrival, ...fateOf(arrival, needs, { held, solid }) }))
+}
+
+function fateOf(
+  arrival: Ours,
+  { recharge_address, recharge_at, dust_sun }: Needs,
+  { held, solid }: { held: ReadonlySet<Address>; solid: boolean },
+): Fate {
+  const recharge = arrival.to === recharge_address
+  const against = whatIsAgainst(arrival, recharge, held)
+  if (!solid && (against !== undefined || !recharge || recharge_at === 'solid')) return { state: 'seen', reason: null }
+  if (against === undefined) return { state: recharge ? 'received' : 'credited', reason: null }
+  const dust = arrival.amount_sun === null ? isWorthless(arrival) : arrival.amount_sun < dust_sun
+  return { state: dust ? 'ignored' : 'held', reason: against }
+}
+
+/** Why it can be neither credited nor sold for; undefined when it can. */
+function whatIsAgainst(
+  { unfollowed, token, from, owner, position }: Ours,
+  recharge: boolean,
+  held: ReadonlySet<Address>,
+): string | undefined {
+  if (unfollowed) return 'a token that is not followed'
+  if (held.has(from) || (owner !== undefined && held.has(owner))) return BLOCKED
+  if (token !== null) return 'a token that is not TRX'
+  return recharge && position < 0 ? 'it was sent by a contract' : undefined
 }
 
 /** What was seen before in blocks of these numbers, and is in none that is there now, was taken back by a fork. */
@@ -164,21 +251,29 @@ async function forgetOthers(tx: Tx, blocks: readonly StoredBlock[]): Promise<voi
       and state in ('seen', 'received', 'returning') and not tx_id = any(${present})`
 }
 
-type Noted = Fate & { block: StoredBlock; arrival: Arrival; solid: boolean; customer_id: string | null }
-
-/** Writes the deposit, or, when it was noted before, where it is now, and its fate if that was open. */
-async function note(tx: Tx, { clock }: Needs, noted: Noted): Promise<void> {
-  const { block, arrival, solid, state, reason, customer_id } = noted
-  const { tx_id, position, from, to, amount_sun, token, token_amount } = arrival
+/** Writes the deposits, or, of those that were noted before, where they are now, and their fate if that was open. */
+async function noteAll(tx: Tx, { clock }: Needs, fated: readonly Fated[], solid: boolean): Promise<void> {
+  if (fated.length === 0) return
   const now = clock.now()
+  // A node that shows a transaction twice must not stop everything: the last counts.
+  const rows = [...new Map(fated.map((one) => [placeOf(one), one])).values()]
+  const column = <Key extends keyof Fated>(name: Key) => rows.map((row) => row[name])
   await tx`
-    insert into deposit (tx_id, position, from_address, to_address, amount_sun, token, token_amount, block_number, block_time,
-                         customer_id, state, reason, solid_at, due_at, seen_at)
-    values (${tx_id}, ${position}, ${from}, ${to}, ${amount_sun}, ${token}, ${token_amount}, ${block.number}, ${block.time},
-            ${customer_id}, ${state}, ${reason}, ${solid ? now : null}, ${now}, ${now})
+    insert into deposit (tx_id, position, from_address, to_address, amount_sun, token, token_amount, block_number,
+                         block_time, customer_id, state, reason, left_out, solid_at, due_at, seen_at)
+    select tx_id, position, from_address, to_address, amount_sun, token, token_amount, block_number, block_time,
+           customer_id, state, reason, left_out, ${solid ? now : null}::timestamptz, ${now}, ${now}
+    from unnest(${column('tx_id')}::text[], ${column('position')}::integer[], ${column('from')}::text[],
+                ${column('to')}::text[], ${column('amount_sun')}::bigint[], ${column('token')}::text[],
+                ${column('token_amount').map((one) => one?.toString() ?? null)}::numeric[],
+                ${column('block_number')}::bigint[], ${column('block_time')}::timestamptz[],
+                ${column('customer_id')}::text[], ${column('state')}::text[], ${column('reason')}::text[],
+                ${column('left_out')}::integer[])
+      as t (tx_id, position, from_address, to_address, amount_sun, token, token_amount, block_number, block_time,
+            customer_id, state, reason, left_out)
     on conflict (tx_id, position) do update
       set block_number = excluded.block_number, block_time = excluded.block_time,
-          solid_at = coalesce(deposit.solid_at, excluded.solid_at),
+          solid_at = coalesce(deposit.solid_at, excluded.solid_at), left_out = excluded.left_out,
           customer_id = coalesce(deposit.customer_id, excluded.customer_id),
           state = case when deposit.state in ('seen', 'gone') then excluded.state else deposit.state end,
           reason = case when deposit.state in ('seen', 'gone') then excluded.reason else deposit.reason end`
@@ -187,4 +282,9 @@ async function note(tx: Tx, { clock }: Needs, noted: Noted): Promise<void> {
 /** The deposits that a transaction on the chain made, if it made any. */
 export async function findDeposits(sql: Sql, tx_id: string): Promise<Deposit[]> {
   return sql<Deposit>`select * from deposit where tx_id = ${tx_id} order by position`
+}
+
+/** Of them, those to the published address. */
+export async function findRecharges(sql: Sql, tx_id: string): Promise<Deposit[]> {
+  return (await findDeposits(sql, tx_id)).filter(({ customer_id }) => customer_id === null)
 }

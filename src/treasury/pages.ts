@@ -1,5 +1,6 @@
-// Where anybody looks a deposit up by the transaction that made it: what the chain shows of it, and what became of it. It
-// never says whose it is.
+// Where whoever has sent TRX to the published address looks that up by the transaction: what the chain shows of it, and
+// what became of it. Of customers' deposits nothing is said, not even that an address is one of ours: whoever walks through
+// the chain's transactions could learn all our customers' addresses here.
 
 import { Type } from 'typebox'
 import { Money } from '../http/endpoint.ts'
@@ -8,7 +9,7 @@ import { pageRefusal, success } from '../http/replies.ts'
 import { wireTime } from '../lib/clock.ts'
 import { money, printJson } from '../lib/json.ts'
 import type { Sql } from '../lib/sql.ts'
-import { type Deposit, findDeposits } from './deposits.ts'
+import { type Deposit, findRecharges } from './deposits.ts'
 
 const Found = Type.Object({
   tx_id: Type.String(),
@@ -16,8 +17,9 @@ const Found = Type.Object({
     Type.Object({
       state: Type.String({
         description:
-          'seen: in a block that is not irreversible yet; then credited; or received, delivering, delivered; or ' +
-          'returning, refunding, refunded; or held, for the operator to decide; or gone: a fork of the chain took it back',
+          'seen: in a block that is not irreversible yet; then received, delivering, delivered; or ' +
+          'returning, refunding, refunded; or held, for the operator to decide, and then resolved; or ignored: a token ' +
+          'that nobody follows, or too little to send back; or gone: a fork of the chain took it back',
       }),
       reason: Type.Union([Type.String(), Type.Null()], {
         description: 'Why it is in this state, where that is a question',
@@ -55,12 +57,12 @@ export function pages({ sql }: { sql: Sql }): Page[] {
   return [
     {
       path: '/deposits/:tx_id',
-      summary: 'What a transaction on the chain brought to an address of the service, and what became of it',
+      summary: 'What a transaction on the chain brought to the published address, and what became of it',
       reply: Found,
       async handle({ params, request_id }) {
         const tx_id = params.tx_id?.toLowerCase() ?? ''
         if (!/^[0-9a-f]{64}$/.test(tx_id)) return pageRefusal(request_id, 400, 'Not a transaction id')
-        const deposits = await findDeposits(sql, tx_id)
+        const deposits = await findRecharges(sql, tx_id)
         if (deposits.length === 0) return pageRefusal(request_id, 404, 'No deposit is known of this transaction')
         const result = printJson({ tx_id, deposits: deposits.map(printDeposit) })
         return success(request_id, result, { 'cache-control': 'no-store' })

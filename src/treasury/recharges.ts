@@ -1,10 +1,13 @@
 // Direct recharge: whoever sends TRX to the published address gets energy for an hour. Each deposit ends as delivered,
-// refunded or held with a reason; the drawing is in db/0005_treasury.sql, what comes before it in db/0014_deposits_seen.sql.
+// refunded, held with a reason, or ignored; the drawing is in db/0005_treasury.sql, what comes before it in
+// db/0014_deposits_seen.sql, what comes after it in db/0020_held_deposits.sql.
 //
 // The delivery is an order like any other, placed by the house under the deposit's own id, so that a crash in between
-// finds it again. Money goes back only when the deposit is solid, and only to the address that sent it.
+// finds it again. Money goes back only when the deposit is solid, and only to the address that sent it; never to one
+// that is blacklisted, which is looked at again before a delivery is ordered, and until a refund is signed.
 
-import { enqueueAttempt } from '../chain/attempts.ts'
+import type { HeldSenders } from '../aml/barred.ts'
+import { enqueueAttempt, withdrawAttempts } from '../chain/attempts.ts'
 import { REFUND_MAX_SUN } from '../chain/signer.ts'
 import { customerAccount, move, REVENUE, WORLD } from '../ledger/ledger.ts'
 import { type Clock, later } from '../lib/clock.ts'
@@ -16,7 +19,7 @@ import type { Placed, Purchase } from '../market/orders.ts'
 import type { Prices } from '../market/prices.ts'
 import { type Address, addressToHex } from '../tron/address.ts'
 import { contract } from '../tron/transaction.ts'
-import { type Deposit, DIRECT_RECHARGE } from './deposits.ts'
+import { BLOCKED, type Deposit, DIRECT_RECHARGE } from './deposits.ts'
 
 export type RefundWallet = { address: Address; permission_id: number }
 
@@ -27,6 +30,9 @@ export type Needs = {
   prices: () => Promise<Prices>
   placeOrder: (purchase: Purchase) => Promise<Placed>
   refund_wallet: RefundWallet | undefined
+  heldSenders: HeldSenders
+  /** What is neither delivered nor sent back is ignored when it is less than this, and held otherwise. */
+  dust_sun: bigint
 }
 
 /** What sending a refund costs, in sun: 267 bytes of bandwidth at 1000 sun, and the signature of a permission. */
@@ -85,6 +91,7 @@ async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
   const { sql, clock } = needs
   const { tx_id, amount_sun, from_address } = deposit
   if (await takeOver(sql, deposit)) return true
+  if (await isHeld(needs, sql, from_address)) return giveBack(sql, deposit, BLOCKED)
   const prices = await needs.prices()
   const energy = amount_sun === null ? undefined : rechargeEnergy(prices, amount_sun)
   if (amount_sun === null || energy === undefined) return giveBack(sql, deposit, 'the amount is in no tier')
@@ -109,6 +116,9 @@ async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
     where tx_id = ${tx_id} and position = 0 and state = 'received'`
   return true
 }
+
+const isHeld = async ({ heldSenders }: Needs, sql: Sql | Tx, from: Address) =>
+  (await heldSenders(sql, [from])).has(from)
 
 /** The order that was placed for it before a crash, whatever the prices are now. */
 async function takeOver(sql: Sql, { tx_id }: Deposit): Promise<boolean> {
@@ -148,9 +158,9 @@ export function rechargedStep({ sql }: Pick<Needs, 'sql'>): Step {
   }
 }
 
-/** returning -> refunding | held */
+/** returning -> refunding | held | ignored */
 export function refundStep(needs: Needs): Step {
-  const { sql, refund_wallet } = needs
+  const { sql } = needs
   return {
     name: 'refund',
     rest_ms: 3_000,
@@ -158,13 +168,26 @@ export function refundStep(needs: Needs): Step {
     async run() {
       const due = await sql<Deposit>`
         select * from deposit where state = 'returning' and solid_at is not null order by due_at limit ${AT_ONCE}`
-      return eachRow(
+      const moved = await eachRow(
         due,
-        (deposit) => sql.begin((tx) => refund(tx, { ...needs, refund_wallet }, deposit)),
+        (deposit) => sql.begin((tx) => refund(tx, needs, deposit)),
         async () => {},
       )
+      return (await withdrawRefunds(needs)) || moved
     },
   }
+}
+
+/** What is not signed yet is not sent to whom has become blacklisted meanwhile: `refunded` takes the deposit back. */
+async function withdrawRefunds(needs: Needs): Promise<boolean> {
+  const { sql } = needs
+  const unsigned = await sql<{ refund_id: string; from_address: Address }>`
+    select refund_id, from_address from deposit join attempt on attempt.id = refund_id
+    where deposit.state = 'refunding' and attempt.state = 'new' limit ${AT_ONCE}`
+  if (unsigned.length === 0) return false
+  const held = await needs.heldSenders(sql, [...new Set(unsigned.map((one) => one.from_address))])
+  const ids = unsigned.filter((one) => held.has(one.from_address)).map((one) => one.refund_id)
+  return ids.length > 0 && withdrawAttempts(sql, ids, BLOCKED)
 }
 
 async function refund(tx: Tx, needs: Needs, { tx_id, position }: Deposit): Promise<boolean> {
@@ -176,10 +199,14 @@ async function refund(tx: Tx, needs: Needs, { tx_id, position }: Deposit): Promi
     select 1 from orders where customer_id = ${DIRECT_RECHARGE} and external_id = ${orderName(tx_id)} and state <> 'failed'`
   if (delivered) throw new Error(`deposit ${tx_id} was delivered and cannot go back`)
   const refund_sun = deposit.amount_sun - NETWORK_FEE_SUN
-  const why = whyNotBack(needs.refund_wallet, deposit.from_address, refund_sun)
+  // What was blocked once stays so: that it is not any more is for the operator to say.
+  const blocked = deposit.reason === BLOCKED || (await isHeld(needs, tx, deposit.from_address))
+  const why = blocked ? BLOCKED : whyNotBack(needs.refund_wallet, deposit.from_address, refund_sun)
   if (!needs.refund_wallet || why !== undefined) {
+    const state = deposit.amount_sun < needs.dust_sun ? 'ignored' : 'held'
+    const reason = blocked ? BLOCKED : `${deposit.reason}; ${why}`
     await tx`
-      update deposit set state = 'held', reason = reason || '; ' || ${why}::text where tx_id = ${tx_id} and position = ${position}`
+      update deposit set state = ${state}, reason = ${reason} where tx_id = ${tx_id} and position = ${position}`
     return true
   }
   const { address, permission_id } = needs.refund_wallet

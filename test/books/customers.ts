@@ -13,8 +13,8 @@ export function customersHaveTheRest({ rows }: Books): string[] {
     sum.paid += what.paid ?? 0n
     sum.held += what.held ?? 0n
   }
-  for (const { customer_id, amount_sun, solid_at, state } of rows.deposits) {
-    if (customer_id !== null && solid_at !== null && state !== 'gone') add(customer_id, { paid: -(amount_sun ?? 0n) })
+  for (const { customer_id, amount_sun, state } of rows.deposits) {
+    if (customer_id !== null && state === 'credited') add(customer_id, { paid: -(amount_sun ?? 0n) })
   }
   for (const { customer_id, state, amount_sun } of rows.orders) {
     if (state === 'success') add(customer_id, { paid: amount_sun })

@@ -20,7 +20,7 @@ export function nothingIsLeft({ rows }: Books): string[] {
   left(
     'deposit',
     rows.deposits.map(({ tx_id, state }) => ({ id: tx_id, state })),
-    ['credited', 'delivered', 'refunded', 'held', 'gone'],
+    ['credited', 'delivered', 'refunded', 'held', 'ignored', 'resolved', 'gone'],
   )
   for (const { id, to_delegate } of rows.orders) if (to_delegate) findings.push(`order ${id} is still to be delegated`)
   for (const { id, held_sun } of rows.accounts) if (held_sun !== 0n) findings.push(`C4 ${id} still holds ${held_sun}`)

@@ -157,7 +157,7 @@ export function depositsExist({ rows, branch }: Books): string[] {
   const findings: string[] = []
   const customers = new Map(rows.customers.map(({ id, deposit_address }) => [deposit_address, id]))
   const moves = new Map(rows.transfers.filter(({ id }) => id.startsWith('deposit:')).map((one) => [one.id, one]))
-  for (const { tx_id, to_address, amount_sun, customer_id, solid_at } of rows.deposits) {
+  for (const { tx_id, to_address, amount_sun, customer_id, solid_at, state } of rows.deposits) {
     if (solid_at === null || amount_sun === null) continue
     const found = branch.transactions.get(tx_id)
     const real = found?.succeeded && found.type === 'TransferContract' && found.block_number <= branch.solid_number
@@ -167,7 +167,8 @@ export function depositsExist({ rows, branch }: Books): string[] {
     if (customers.get(to_address) !== (customer_id ?? undefined)) findings.push(`C6 deposit ${tx_id} is another's`)
     const move = moves.get(`deposit:${tx_id}`)
     moves.delete(`deposit:${tx_id}`)
-    const credit = `customer:${customer_id ?? 'direct_recharge'}`
+    const kept = customer_id !== null && state !== 'credited'
+    const credit = kept ? 'held_deposits' : `customer:${customer_id ?? 'direct_recharge'}`
     if (move?.amount_sun !== amount_sun || move.credit !== credit || move.debit !== 'world') {
       findings.push(`C6 deposit ${tx_id} of ${amount_sun} booked ${move?.amount_sun} to ${move?.credit}`)
     }
