@@ -262,3 +262,26 @@ test('with the switch off in the policy nothing is held for its sender; older po
   assert.equal((await depositOf(world, returned)).state, 'refunded')
   assert.equal(await anna.balance(), 6)
 })
+
+test('what comes for a customer who is suspended or closed is held, and credited again after that', async (t) => {
+  const world = await makeWorld(t)
+  const [anna, zoe] = [await world.customer(), await world.customer()]
+  const at = await worldDesk(world)
+  await at.json('customers', 'suspend', anna.id)
+  await at.json('customers', 'close', zoe.id)
+  const [held, too, dust] = [
+    world.pay(anna.deposit_address, 5n * TRX),
+    world.pay(zoe.deposit_address, 6n * TRX),
+    world.pay(zoe.deposit_address, 7n),
+  ]
+  await world.solidify()
+  assert.deepEqual(await fateOf(world, held), ['held', 'the customer is suspended'])
+  assert.deepEqual(await fateOf(world, too), ['held', 'the customer is closed'])
+  assert.deepEqual(await fateOf(world, dust), ['ignored', 'the customer is closed'])
+  await at.json('customers', 'resume', anna.id)
+  const credited = world.pay(anna.deposit_address, 8n * TRX)
+  await world.solidify()
+  assert.deepEqual(await fateOf(world, credited), ['credited', null])
+  assert.equal(await posted(world, `customer:${anna.id}`), 8n * TRX)
+  assert.equal(await posted(world, 'held_deposits'), 11n * TRX + 7n)
+})

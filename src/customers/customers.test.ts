@@ -59,7 +59,7 @@ test('the customers of deposit addresses are found, and strangers are not', asyn
   const { sql } = await freshDatabase(t)
   const { id } = await sql.begin((tx) => createCustomer(tx, needs, { name: 'A' }))
   const found = await customersOfAddresses(sql, [deposit_address(0), deposit_address(9)])
-  assert.deepEqual(found, new Map([[deposit_address(0), id]]))
+  assert.deepEqual(found, new Map([[deposit_address(0), { id, state: 'active' }]]))
   assert.deepEqual(await customersOfAddresses(sql, []), new Map())
 })
 

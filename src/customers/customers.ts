@@ -66,12 +66,14 @@ export async function listCustomers(
     where id > ${after} order by id limit ${limit}`
 }
 
+export type AddressOwner = Pick<CustomerRow, 'id' | 'state'>
+
 /** Which customers the given addresses belong to; addresses of nobody are not in the answer. */
 export async function customersOfAddresses(
   sql: Sql | Tx,
   addresses: readonly Address[],
-): Promise<Map<Address, string>> {
-  const rows = await sql<{ id: string; deposit_address: Address }>`
-    select id, deposit_address from customer where deposit_address = any(${addresses})`
-  return new Map(rows.map(({ id, deposit_address }) => [deposit_address, id]))
+): Promise<Map<Address, AddressOwner>> {
+  const rows = await sql<AddressOwner & { deposit_address: Address }>`
+    select id, state, deposit_address from customer where deposit_address = any(${addresses})`
+  return new Map(rows.map(({ id, state, deposit_address }) => [deposit_address, { id, state }]))
 }

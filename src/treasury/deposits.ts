@@ -1,18 +1,20 @@
-// Deposits: what arrives at an address of ours, read from blocks. As soon as a block has one it is noted, as seen; what
-// becomes of it is decided when that block is solid, except for direct recharges that are acted on at inclusion
-// (recharges.ts). A customer's deposit is credited then, once, whatever is restarted: the ledger entry, the deposit and
-// the cursor are one transaction, and the deposit's key is the transaction's on the chain, with a position: 0 its own
-// transfer, n the nth event of its block, -n the nth transfer that contracts made in it.
+// Deposits: what arrives at an address of ours, read from blocks. As soon as a block has one it is
+// noted, as seen; what becomes of it is decided when that block is solid, except for direct recharges
+// that are acted on at inclusion (recharges.ts). A customer's deposit is credited then, once, whatever
+// is restarted: the ledger entry, the deposit and the cursor are one transaction, and the deposit's key
+// is the transaction's on the chain, with a position: 0 its own transfer, n the nth event of its block,
+// -n the nth transfer that contracts made in it.
 //
-// Held for the operator (resolutions.ts) is what can neither be credited nor go back: what a blacklisted sender sends, a
-// token that is not TRX, and TRX that a contract sent to the published address, because a contract can receive neither
-// energy nor a plain transfer. Of that, what is too little to look at is ignored, and so is a token that nobody follows:
-// anybody can make one, and send as much of it as he likes.
+// Held for the operator is what can neither be credited nor go back: what a blacklisted sender sends, a
+// token that is not TRX, what is for a customer who is suspended or closed, and TRX that a contract sent
+// to the published address, because a contract can receive neither energy nor a plain transfer. Of that,
+// what is too little to look at is ignored, and so is a token that is not followed: anybody can make
+// one, and send as much of it as he likes.
 
 import type { HeldSenders } from '../aml/barred.ts'
 import { readBlocks, readSolidBlocks, type StoredBlock } from '../chain/blocks.ts'
 import type { Move } from '../chain/contents.ts'
-import { customersOfAddresses } from '../customers/customers.ts'
+import { type AddressOwner, customersOfAddresses } from '../customers/customers.ts'
 import { customerAccount, HELD_DEPOSITS, lockAccounts, moveAll, WORLD } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
@@ -178,7 +180,7 @@ function arrivalsOf({ number, time, contents }: StoredBlock): Arrival[] {
     }))
 }
 
-type Ours = Arrival & { customer_id: string | null; left_out: number }
+type Ours = Arrival & { customer_id: string | null; customer: AddressOwner | undefined; left_out: number }
 
 const isWorthless = ({ unfollowed, token_amount }: Arrival) =>
   unfollowed || (token_amount !== null && token_amount < TOKEN_DUST)
@@ -190,9 +192,9 @@ async function arrivalsForUs(tx: Tx, needs: Needs, blocks: readonly StoredBlock[
   const ours: Ours[] = []
   const worthless = new Map<string, Ours[]>()
   for (const arrival of all) {
-    const customer_id = owners.get(arrival.to)
-    if (customer_id === undefined && arrival.to !== needs.recharge_address) continue
-    const mine = { ...arrival, customer_id: customer_id ?? null, left_out: 0 }
+    const customer = owners.get(arrival.to)
+    if (customer === undefined && arrival.to !== needs.recharge_address) continue
+    const mine = { ...arrival, customer_id: customer?.id ?? null, customer, left_out: 0 }
     if (isWorthless(arrival)) {
       const before = worthless.get(arrival.tx_id) ?? []
       if (before.length === WORTHLESS_ROWS) {
@@ -232,13 +234,14 @@ function fateOf(
 
 /** Why it can be neither credited nor sold for; undefined when it can. */
 function whatIsAgainst(
-  { unfollowed, token, from, owner, position }: Ours,
+  { unfollowed, token, from, owner, position, customer }: Ours,
   recharge: boolean,
   held: ReadonlySet<Address>,
 ): string | undefined {
   if (unfollowed) return 'a token that is not followed'
   if (held.has(from) || (owner !== undefined && held.has(owner))) return BLOCKED
   if (token !== null) return 'a token that is not TRX'
+  if (customer && customer.state !== 'active') return `the customer is ${customer.state}`
   return recharge && position < 0 ? 'it was sent by a contract' : undefined
 }
 
