@@ -2,7 +2,7 @@
 // They are refused in the words that a node has for what does not exist, in its order of looking.
 
 import type { Message } from '../src/tron/protobuf.ts'
-import { accountOf, addressText, isAddressHex } from './accounts.ts'
+import { accountOf, isAddressHex } from './accounts.ts'
 import { contractAt } from './calls.ts'
 import { invalid } from './refusal.ts'
 import { candidateOf } from './witnesses.ts'
@@ -13,7 +13,7 @@ function absent(judge: (world: World, message: Message, owner: string) => string
   const refuse = (world: World, message: Message): never => {
     const owner = textOf(message, 'owner_address')
     if (!isAddressHex(owner)) throw invalid('Invalid address')
-    if (!accountOf(world.state, owner)) throw invalid(`Account[${addressText(owner)}] not exists`)
+    if (!accountOf(world.state, owner)) throw invalid(`Account[${owner}] not exists`)
     throw invalid(judge(world, message, owner))
   }
   return { validate: refuse, execute: refuse }
@@ -30,7 +30,7 @@ function ofContract(missing: string, check: (message: Message) => string | undef
     if (wrong !== undefined) return wrong
     const found = contractAt(state, textOf(message, 'contract_address'))
     if (!found) return missing
-    const named = `Account[${addressText(owner)}]`
+    const named = `Account[${owner}]`
     if (found.owner !== owner) return `${named} is not the owner of the contract`
     return 'contracts cannot be changed on this chain'
   })
@@ -41,7 +41,7 @@ export const absentContracts: Readonly<Record<string, Contract>> = {
   ExchangeWithdrawContract: noExchange,
   ExchangeTransactionContract: noExchange,
   ProposalApproveContract: absent(({ state }, message, owner) =>
-    candidateOf(state, owner) ? noProposal(message) : `Witness[${addressText(owner)}] not exists`,
+    candidateOf(state, owner) ? noProposal(message) : `Witness[${owner}] not exists`,
   ),
   ProposalDeleteContract: absent((_world, message) => noProposal(message)),
   MarketCancelOrderContract: absent(() => 'orderId not exists'),

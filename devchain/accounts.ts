@@ -53,7 +53,8 @@ export function permissionsOf(account: Pick<Account, 'address' | 'permissions' |
 /** Whether 42 characters are an address: the byte 41 in front. */
 export const isAddressHex = (hex: string): boolean => hex.length === 42 && hex.startsWith('41')
 
-/** The text form that the node's messages use. */
+/** The text form. The node's messages use it for bandwidth, balances and signatures only: the rules
+ *  of contracts name addresses in hexadecimal. */
 export const addressText = (hex: string): string => addressFromBytes(hexToBytes(hex))
 
 export const accountOf = (view: View, address: string): Account | undefined => view.read('account', address)

@@ -4,16 +4,7 @@
 
 import { hexToBytes } from '@noble/hashes/utils.js'
 import type { Message } from '../src/tron/protobuf.ts'
-import {
-  accountOf,
-  addressText,
-  adjustBalance,
-  burn,
-  isAddressHex,
-  newAccount,
-  requireAccount,
-  writeAccount,
-} from './accounts.ts'
+import { accountOf, adjustBalance, burn, isAddressHex, newAccount, requireAccount, writeAccount } from './accounts.ts'
 import { DAY_MS } from './parameters.ts'
 import type { Account, Asset } from './records.ts'
 import { invalid } from './refusal.ts'
@@ -196,7 +187,7 @@ export const participate: Contract = {
     if (buyer.balance < sun) throw invalid('No enough balance !')
     const asset = assetOf(state, idOf(message))
     if (!asset) throw invalid(`No asset named ${idOf(message)}`)
-    if (asset.owner_address !== to) throw invalid(`The asset is not issued by ${addressText(to)}`)
+    if (asset.owner_address !== to) throw invalid(`The asset is not issued by ${to}`)
     if (BigInt(now_ms) >= integerOf(asset, 'end_time') || BigInt(now_ms) < integerOf(asset, 'start_time')) {
       throw invalid('No longer valid period!')
     }
@@ -248,7 +239,7 @@ export const unfreezeAsset: Contract = {
     const owner = textOf(message, 'owner_address')
     if (!isAddressHex(owner)) throw invalid('Invalid address')
     const account = accountOf(state, owner)
-    if (!account) throw invalid(`Account[${addressText(owner)}] does not exist`)
+    if (!account) throw invalid(`Account[${owner}] does not exist`)
     const { frozen_supply = [] } = account
     if (frozen_supply.length === 0) throw invalid('no frozen supply balance')
     if (!frozen_supply.some(({ expires_at_ms }) => expires_at_ms <= now_ms)) {

@@ -61,7 +61,8 @@ test('a transfer to a holder costs 64,285 energy and one to a new holder 130,285
     result: 'SUCCESS',
   })
   assert.equal(first.fee, 6_428_500)
-  assert.deepEqual(first.contractResult, [wordOfInteger(1n)])
+  // Tether's contract returns nothing from `transfer`: false, although it has succeeded.
+  assert.deepEqual(first.contractResult, [wordOfInteger(0n)])
   assert.deepEqual(first.log, [
     {
       address: usdt.slice(2),
@@ -180,8 +181,7 @@ test("the freeze list is the owner's: listed accounts cannot send, and their tok
   assert.deepEqual(added.log, [
     {
       address: usdt.slice(2),
-      topics: ['42e160154868087d6bfdc0ca23d96a1c1cfa32f1b72ba9ba27b69b98a0d819dc'],
-      data: wordOfAddress(alice.hex),
+      topics: ['42e160154868087d6bfdc0ca23d96a1c1cfa32f1b72ba9ba27b69b98a0d819dc', wordOfAddress(alice.hex)],
     },
   ])
   assert.equal(listed(), 1n)

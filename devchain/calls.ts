@@ -9,7 +9,8 @@ import type { SampleContract, Token } from './records.ts'
 import { invalid } from './refusal.ts'
 import { runSample, sampleFunctionOf, sampleOf } from './sample_contract.ts'
 import { Layer, type View } from './state.ts'
-import { costOfRevert, energyOf, functionOf, Revert, tokenOf } from './tokens.ts'
+import { functionOf } from './token_functions.ts'
+import { type Cost, energyOf, Revert, tokenOf } from './tokens.ts'
 import { type CallEffects, type Contract, integerOf, type Log, textOf, type World } from './world.ts'
 
 type CallWorld = Pick<World, 'cycle' | 'parameters'> & { readonly state: View }
@@ -62,12 +63,12 @@ function runToken(state: Layer, token: Token, message: Message, limit: number): 
   const payable = integerOf(message, 'call_value') === 0n
   const result = attempt(() => {
     if (!wanted || !payable) throw new Revert('no such function')
-    const energy = energyOf(wanted.cost(call), token.factor)
-    return { output: wanted.run(call), energy }
+    const cost = wanted.cost(call)
+    return { output: wanted.run(call), cost }
   })
-  const energy = result?.energy ?? energyOf(costOfRevert, token.factor)
+  const energy = energyOf(result.cost, token.factor)
   if (energy.total > limit) return outOfEnergy(limit, energy)
-  if (!result) return { ...nothingDone, contract_ret: 'REVERT', failure: REVERTED, ...energy }
+  if (result.output === undefined) return { ...nothingDone, contract_ret: 'REVERT', failure: REVERTED, ...energy }
   state.merge(inner)
   noteUse(state, token, energy.total - energy.penalty)
   const { output } = result
@@ -79,11 +80,14 @@ function noteUse(state: Layer, { address, factor, cycle, energy_used }: Token, e
   state.write('token', address, { ...tokenOf(state, address)!, factor, cycle, energy_used: energy_used + energy })
 }
 
-function attempt<Result>(work: () => Result): Result | undefined {
+/** What a call returns and costs; without output it was reverted. */
+type Attempt = { readonly output?: string; readonly cost: Cost }
+
+function attempt(work: () => Attempt): Attempt {
   try {
     return work()
   } catch (error) {
-    if (error instanceof Revert) return undefined
+    if (error instanceof Revert) return { cost: error.cost }
     throw error
   }
 }

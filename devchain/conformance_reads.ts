@@ -176,7 +176,7 @@ export const readChecks: readonly Check[] = [
       const delegation = { owner_address: gone.hex, receiver_address: hex, balance: 1_000_000, resource: 'ENERGY' }
       assert.equal(
         (await probe.post('/wallet/delegateresource', delegation)).json.Error,
-        `${VALIDATE_EXCEPTION}Account[${gone.address}] not exists`,
+        `${VALIDATE_EXCEPTION}Account[${gone.hex}] not exists`,
       )
     },
   },

@@ -4,7 +4,7 @@
 import { addressOfWord, integerOfWord, topicOf } from './abi.ts'
 import { type Json, withoutDefaults } from './json.ts'
 import { sampleFunctions } from './sample_contract.ts'
-import { tokenFunctions } from './tokens.ts'
+import { tokenFunctions } from './token_functions.ts'
 import type { Log } from './world.ts'
 
 /** The names of a function's arguments; those of functions that have none here are ''. */
@@ -18,7 +18,15 @@ const argumentNames: Readonly<Record<string, readonly string[]>> = {
   'addBlackList(address)': ['_evilUser'],
   'removeBlackList(address)': ['_clearedUser'],
   'destroyBlackFunds(address)': ['_blackListedUser'],
+  'oldBalanceOf(address)': ['who'],
+  'increaseApproval(address,uint256)': ['_spender', '_addedValue'],
+  'decreaseApproval(address,uint256)': ['_spender', '_subtractedValue'],
+  'calcFee(uint256)': ['_value'],
   'issue(uint256)': ['amount'],
+  'redeem(uint256)': ['amount'],
+  'setParams(uint256,uint256)': ['newBasisPoints', 'newMaxFee'],
+  'transferOwnership(address)': ['newOwner'],
+  'deprecate(address)': ['_upgradedAddress'],
 }
 
 type Parameter = { readonly name: string; readonly type: 'address' | 'uint256'; readonly indexed: boolean }
@@ -32,9 +40,15 @@ export const tokenEvents: readonly TokenEvent[] = [
   { name: 'Transfer', parameters: [indexed('from'), indexed('to'), amount('value')] },
   { name: 'Approval', parameters: [indexed('owner'), indexed('spender'), amount('value')] },
   { name: 'Issue', parameters: [amount('amount')] },
-  { name: 'AddedBlackList', parameters: [address('_user')] },
-  { name: 'RemovedBlackList', parameters: [address('_user')] },
-  { name: 'DestroyedBlackFunds', parameters: [address('_blackListedUser'), amount('_balance')] },
+  { name: 'Redeem', parameters: [amount('amount')] },
+  { name: 'AddedBlackList', parameters: [indexed('_user')] },
+  { name: 'RemovedBlackList', parameters: [indexed('_user')] },
+  { name: 'DestroyedBlackFunds', parameters: [indexed('_blackListedUser'), amount('_balance')] },
+  { name: 'Deprecate', parameters: [address('newAddress')] },
+  { name: 'Params', parameters: [amount('feeBasisPoints'), amount('maxFee')] },
+  { name: 'Pause', parameters: [] },
+  { name: 'Unpause', parameters: [] },
+  { name: 'OwnershipTransferred', parameters: [indexed('previousOwner'), indexed('newOwner')] },
 ]
 
 const signatureOf = ({ name, parameters }: TokenEvent) => `${name}(${parameters.map(({ type }) => type).join(',')})`

@@ -115,7 +115,7 @@ test('delegations that make no sense are refused in the words and the order of t
   const stranger = person('stranger')
   assert.equal(
     refusal(() => delegate(on, TRX, { receiver_address: stranger.hex })),
-    `Account[${stranger.address}] not exists`,
+    `Account[${stranger.hex}] not exists`,
   )
   assert.equal(
     refusal(() => delegate(on, TRX, { resource: 'TRON_POWER' })),

@@ -6,7 +6,7 @@
 // locked before; a locked row whose time is over is moved to the unlocked one by the next contract of the pair.
 
 import type { Message } from '../src/tron/protobuf.ts'
-import { accountOf, addressText, isAddressHex, requireAccount, writeAccount } from './accounts.ts'
+import { accountOf, isAddressHex, requireAccount, writeAccount } from './accounts.ts'
 import { DEFAULT_LOCK_PERIOD, type Parameters, SLOT_MS, SUN_PER_TRX } from './parameters.ts'
 import type { Account, Delegation, Partners, Resource } from './records.ts'
 import { invalid } from './refusal.ts'
@@ -141,7 +141,7 @@ export const delegate: Contract = {
     const sun = integerOf(message, 'balance')
     if (!isAddressHex(owner)) throw invalid('Invalid address')
     const account = accountOf(state, owner)
-    if (!account) throw invalid(`Account[${addressText(owner)}] not exists`)
+    if (!account) throw invalid(`Account[${owner}] not exists`)
     if (sun < SUN_PER_TRX) throw invalid('delegateBalance must be greater than or equal to 1 TRX')
     const resource = resourceOf(message)
     if (!isResource(resource)) throw invalid('ResourceCode error, valid ResourceCode[BANDWIDTH、ENERGY]')
@@ -152,7 +152,7 @@ export const delegate: Contract = {
     if (!isAddressHex(receiver)) throw invalid('Invalid receiverAddress')
     if (receiver === owner) throw invalid('receiverAddress must not be the same as ownerAddress')
     const receiving = accountOf(state, receiver)
-    if (!receiving) throw invalid(`Account[${addressText(receiver)}] not exists`)
+    if (!receiving) throw invalid(`Account[${receiver}] not exists`)
     if (flagOf(message, 'lock')) checkLock(world, message)
     if (receiving.type === 'Contract') throw invalid('Do not allow delegate resources to contract addresses')
   },
@@ -195,7 +195,7 @@ export const undelegate: Contract = {
     const receiver = textOf(message, 'receiver_address')
     const sun = integerOf(message, 'balance')
     if (!isAddressHex(owner)) throw invalid('Invalid address')
-    if (!accountOf(state, owner)) throw invalid(`Account[${addressText(owner)}] does not exist`)
+    if (!accountOf(state, owner)) throw invalid(`Account[${owner}] does not exist`)
     if (!isAddressHex(receiver)) throw invalid('Invalid receiverAddress')
     if (receiver === owner) throw invalid('receiverAddress must not be the same as ownerAddress')
     const unlocked = delegationOf(state, owner, receiver, false)

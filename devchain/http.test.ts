@@ -263,11 +263,11 @@ test('what the chain does not execute is refused where it is built and where it 
   assert.equal(old.message, 'Contract validate error : no frozenBalance(Energy)')
   const words = (type: string, message: object) => String(on.send(alice, type, { ...message }).message).slice(26)
   assert.equal(words('ExchangeTransactionContract', { exchange_id: 3n }), 'Exchange[3] not exists')
-  assert.equal(words('ProposalApproveContract', { proposal_id: 1n }), `Witness[${alice.address}] not exists`)
+  assert.equal(words('ProposalApproveContract', { proposal_id: 1n }), `Witness[${alice.hex}] not exists`)
   assert.equal(words('ProposalDeleteContract', { proposal_id: 1n }), 'Proposal[1] not exists')
   assert.equal(words('ClearABIContract', { contract_address: bob.hex }), 'Contract not exists')
   const token = { contract_address: addressToHex(USDT), consume_user_resource_percent: 5n, origin_energy_limit: 1n }
-  const stranger = `Account[${alice.address}] is not the owner of the contract`
+  const stranger = `Account[${alice.hex}] is not the owner of the contract`
   assert.equal(words('UpdateSettingContract', token), stranger)
   assert.equal(words('UpdateEnergyLimitContract', token), stranger)
   assert.equal(

@@ -161,7 +161,7 @@ test('without energy nothing that was done remains, and all of it is rejected', 
   assertBalanced(on)
 })
 
-test('a contract makes another with TRX, and ends itself to an heir', () => {
+test('a contract makes another with TRX, and leaves all to an heir', () => {
   const on = scene()
   const created = call(on, 'create(uint256)', [10n * TRX])
   assert.deepEqual(brief(created), [['create', 10_000_000, false]])
@@ -172,8 +172,10 @@ test('a contract makes another with TRX, and ends itself to an heir', () => {
   const ended = call(on, 'destroy(address)', [bob])
   assert.deepEqual(brief(ended), [['suicide', 990_000_000, false]])
   assert.equal(on.balance(bob), 990n * TRX)
-  assert.deepEqual(on.account(payer), {})
-  assert.deepEqual(on.post('/wallet/getcontract', { value: payer.hex }), {})
+  assert.equal(on.balance(payer), 0n)
+  assert.equal(on.account(payer).type, 'Contract')
+  call(on, 'freeze(uint256,uint256)', [TRX, 1n], { sun: TRX })
+  assert.equal(resultOf(call(on, 'destroy(address)', [bob])), 'REVERT')
   assertBalanced(on)
 })
 

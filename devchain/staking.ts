@@ -1,7 +1,7 @@
 // Stakes (2.0): freezing TRX for a resource, unfreezing it, and taking it back after the delay of 14 days. The sum of all
 // stakes in whole TRX, account by account, is the weight that everybody's limits depend on.
 
-import { accountOf, addressText, isAddressHex, requireAccount, writeAccount } from './accounts.ts'
+import { accountOf, isAddressHex, requireAccount, writeAccount } from './accounts.ts'
 import { SUN_PER_TRX, UNFREEZING_MAX } from './parameters.ts'
 import type { Account, StakeType } from './records.ts'
 import { invalid } from './refusal.ts'
@@ -34,7 +34,7 @@ export const freeze: Contract = {
     const sun = integerOf(message, 'frozen_balance')
     if (!isAddressHex(owner)) throw invalid('Invalid address')
     const account = accountOf(state, owner)
-    if (!account) throw invalid(`Account[${addressText(owner)}] not exists`)
+    if (!account) throw invalid(`Account[${owner}] not exists`)
     if (sun <= 0n) throw invalid('frozenBalance must be positive')
     if (sun < SUN_PER_TRX) throw invalid('frozenBalance must be greater than or equal to 1 TRX')
     if (sun > account.balance) throw invalid('frozenBalance must be less than or equal to accountBalance')
@@ -74,7 +74,7 @@ export const unfreeze: Contract = {
     const sun = integerOf(message, 'unfreeze_balance')
     if (!isAddressHex(owner)) throw invalid('Invalid address')
     const account = accountOf(state, owner)
-    if (!account) throw invalid(`Account[${addressText(owner)}] does not exist`)
+    if (!account) throw invalid(`Account[${owner}] does not exist`)
     const resource = resourceOf(message)
     if (!isStakeType(resource)) throw invalid('ResourceCode error.valid ResourceCode[BANDWIDTH、Energy]')
     if (account.frozen[resource] <= 0n) throw invalid(`no frozenBalance(${frozenNames[resource]})`)
@@ -101,7 +101,7 @@ export const withdrawExpired: Contract = {
     const owner = textOf(message, 'owner_address')
     if (!isAddressHex(owner)) throw invalid('Invalid address')
     const account = accountOf(state, owner)
-    if (!account) throw invalid(`Account[${addressText(owner)}] not exists`)
+    if (!account) throw invalid(`Account[${owner}] not exists`)
     if (withdrawableAt(account, now_ms) <= 0n) throw invalid('no unFreeze balance to withdraw ')
   },
 
@@ -117,7 +117,7 @@ export const cancelAllUnfreeze: Contract = {
     const owner = textOf(message, 'owner_address')
     if (!isAddressHex(owner)) throw invalid('Invalid address')
     const account = accountOf(state, owner)
-    if (!account) throw invalid(`Account[${addressText(owner)}] not exists`)
+    if (!account) throw invalid(`Account[${owner}] not exists`)
     if (account.unfreezing.length === 0) throw invalid('No unfreezeV2 list to cancel')
   },
 

@@ -1,7 +1,7 @@
 // TRX from one account to another, and the birth of accounts: by a contract of its own, or by the first TRX sent to an
 // address. A birth burns 1 TRX beyond what its bandwidth costs (see bandwidth.ts).
 
-import { accountOf, addressText, adjustBalance, burn, isAddressHex, newAccount, writeAccount } from './accounts.ts'
+import { accountOf, adjustBalance, burn, isAddressHex, newAccount, writeAccount } from './accounts.ts'
 import { invalid } from './refusal.ts'
 import { type Contract, integerOf, textOf } from './world.ts'
 
@@ -47,7 +47,7 @@ export const createAccount: Contract = {
     const address = textOf(message, 'account_address')
     if (!isAddressHex(owner)) throw invalid('Invalid ownerAddress')
     const payer = accountOf(state, owner)
-    if (!payer) throw invalid(`Account[${addressText(owner)}] not exists`)
+    if (!payer) throw invalid(`Account[${owner}] not exists`)
     if (payer.balance < BigInt(parameters.getCreateNewAccountFeeInSystemContract)) {
       throw invalid('Validate CreateAccountActuator error, insufficient fee.')
     }

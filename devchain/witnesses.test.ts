@@ -67,7 +67,7 @@ test('becoming a witness costs 9,999 TRX, gives a witness permission and a place
     keys: [{ address: alice.hex, weight: 1 }],
   })
   assert.deepEqual(standing(on, alice.hex), { address: alice.hex, url: 'https://alice.example' })
-  assert.match(String(refused(on, 'WitnessCreateContract', { url: hexOf('x') })), /^Witness\[T\w+\] has existed$/)
+  assert.match(String(refused(on, 'WitnessCreateContract', { url: hexOf('x') })), /^Witness\[41\w+\] has existed$/)
   on.do(alice, 'WitnessUpdateContract', { update_url: hexOf('https://other.example') })
   assert.equal(standing(on, alice.hex)!.url, 'https://other.example')
   const { held_sun, burned_sun, issued_sun } = audit(on.devchain)
@@ -90,9 +90,9 @@ test('witnesses and votes that make no sense are refused in the words of the nod
   assert.equal(refused(on, 'VoteWitnessContract', vote(ours, 0n)), 'vote count must be greater than 0')
   assert.equal(
     refused(on, 'VoteWitnessContract', vote(person('nobody').hex, 1n)),
-    `Account[${person('nobody').address}] not exists`,
+    `Account[${person('nobody').hex}] not exists`,
   )
-  assert.equal(refused(on, 'VoteWitnessContract', vote(bob.hex, 1n)), `Witness[${bob.address}] not exists`)
+  assert.equal(refused(on, 'VoteWitnessContract', vote(bob.hex, 1n)), `Witness[${bob.hex}] not exists`)
   assert.equal(
     refused(on, 'VoteWitnessContract', vote(ours, 3n)),
     'The total number of votes[3000000] is greater than the tronPower[0]',

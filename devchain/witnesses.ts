@@ -3,7 +3,7 @@
 
 import { hexToBytes } from '@noble/hashes/utils.js'
 import type { Message } from '../src/tron/protobuf.ts'
-import { accountOf, addressText, burn, isAddressHex, permissionsOf, requireAccount, writeAccount } from './accounts.ts'
+import { accountOf, burn, isAddressHex, permissionsOf, requireAccount, writeAccount } from './accounts.ts'
 import { SUN_PER_TRX, VOTES_MAX, WITNESS_COUNT } from './parameters.ts'
 import type { Account, Candidate, Vote } from './records.ts'
 import { invalid } from './refusal.ts'
@@ -78,8 +78,8 @@ export const createWitness: Contract = {
     if (!isAddressHex(owner)) throw invalid('Invalid address')
     if (!isUrl(textOf(message, 'url'))) throw invalid('Invalid url')
     const account = accountOf(state, owner)
-    if (!account) throw invalid(`account[${addressText(owner)}] not exists`)
-    if (candidateOf(state, owner)) throw invalid(`Witness[${addressText(owner)}] has existed`)
+    if (!account) throw invalid(`account[${owner}] not exists`)
+    if (candidateOf(state, owner)) throw invalid(`Witness[${owner}] has existed`)
     if (account.balance < BigInt(parameters.getAccountUpgradeCost)) throw invalid('balance < AccountUpgradeCost')
   },
 
@@ -124,8 +124,8 @@ function readVotes(message: Message): Vote[] {
 function checkVote(state: View, { address, count }: Vote): void {
   if (!isAddressHex(address)) throw invalid('Invalid vote address!')
   if (count <= 0n) throw invalid('vote count must be greater than 0')
-  if (!accountOf(state, address)) throw invalid(`Account[${addressText(address)}] not exists`)
-  if (!candidateOf(state, address)) throw invalid(`Witness[${addressText(address)}] not exists`)
+  if (!accountOf(state, address)) throw invalid(`Account[${address}] not exists`)
+  if (!candidateOf(state, address)) throw invalid(`Witness[${address}] not exists`)
 }
 
 export const vote: Contract = {
@@ -137,7 +137,7 @@ export const vote: Contract = {
     if (votes.length > VOTES_MAX) throw invalid(`VoteNumber more than maxVoteNumber ${VOTES_MAX}`)
     for (const one of votes) checkVote(state, one)
     const account = accountOf(state, owner)
-    if (!account) throw invalid(`Account[${addressText(owner)}] not exists`)
+    if (!account) throw invalid(`Account[${owner}] not exists`)
     const sun = votes.reduce((sum, { count }) => sum + count, 0n) * SUN_PER_TRX
     if (sun > INT64_MAX) throw invalid('overflow: checkedMultiply')
     const power = tronPower(account)
@@ -157,10 +157,11 @@ export const withdrawReward: Contract = {
     const owner = textOf(message, 'owner_address')
     if (!isAddressHex(owner)) throw invalid('Invalid address')
     const account = accountOf(state, owner)
-    if (!account) throw invalid(`Account[${addressText(owner)}] not exists`)
+    if (!account) throw invalid(`Account[${owner}] not exists`)
     const rank = state.read('register', '')!.indexOf(owner)
     if (rank >= 0 && rank < WITNESS_COUNT) {
-      throw invalid(`Account[${addressText(owner)}] is a guard representative and is not allowed to withdraw Balance`)
+      const guard = 'is a guard representative and is not allowed to withdraw Balance'
+      throw invalid(`Account[${owner}] ${guard}`)
     }
     throw invalid('witnessAccount does not have any reward')
   },
