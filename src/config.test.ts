@@ -73,6 +73,8 @@ test('what makes no sense is one sentence', () => {
     [[], { PENSTOCK_SECRET_KEY: 'g'.repeat(64) }],
     [[], { PENSTOCK_REQUESTS_PER_SECOND: '-1' }],
     [[], { PENSTOCK_REQUESTS_PER_SECOND: '1.5' }],
+    [[], { PENSTOCK_CONNECTIONS_MAX: '0' }],
+    [[], { PENSTOCK_CONNECTIONS_PER_ADDRESS: 'many' }],
     [[], { PENSTOCK_RECHARGE_AT: 'never' }],
     [[], { PENSTOCK_AMLBOT: 'id-without-key' }],
     [[], { PENSTOCK_AML_RETENTION_DAYS: '0' }],

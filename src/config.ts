@@ -32,6 +32,9 @@ export type Config = {
   roots_file: string | undefined
   /** Requests a second for each API key; 0: no limit. */
   requests_per_second: number | undefined
+  /** Open connections, in all and of one address. Undefined: the server's own limits. */
+  connections_max: number | undefined
+  connections_per_address: number | undefined
   /** Addresses and networks of proxies whose X-Forwarded-For is believed. Undefined: none. */
   trusted_proxies: readonly string[] | undefined
   /** When a direct recharge is acted on. */
@@ -70,6 +73,8 @@ export const ENVIRONMENT = {
   PENSTOCK_RECHARGE_AT: 'serve: act on a direct recharge at inclusion, or when solid (solid)',
   PENSTOCK_DUST_TRX: 'what nobody can be credited with is ignored below this, and held above (0.1)',
   PENSTOCK_REQUESTS_PER_SECOND: 'limit for each API key (300; 0: none)',
+  PENSTOCK_CONNECTIONS_MAX: 'open connections to the API at most (4000)',
+  PENSTOCK_CONNECTIONS_PER_ADDRESS: 'of one IPv4 address or IPv6 /64 at most (512)',
   PENSTOCK_TRUSTED_PROXIES:
     'addresses or networks (a.b.c.d/n) of proxies whose X-Forwarded-For is believed, with commas',
   PENSTOCK_AMLBOT: 'ACCESS_ID:ACCESS_KEY for AMLBot, if a screening policy names it',
@@ -118,6 +123,8 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     secret_key: PENSTOCK_SECRET_KEY || undefined,
     roots_file: env.PENSTOCK_ROOTS_FILE || undefined,
     requests_per_second: PENSTOCK_REQUESTS_PER_SECOND ? countOf(PENSTOCK_REQUESTS_PER_SECOND) : undefined,
+    connections_max: connectionsOf(env, 'PENSTOCK_CONNECTIONS_MAX'),
+    connections_per_address: connectionsOf(env, 'PENSTOCK_CONNECTIONS_PER_ADDRESS'),
     trusted_proxies: env.PENSTOCK_TRUSTED_PROXIES ? proxiesOf(env.PENSTOCK_TRUSTED_PROXIES) : undefined,
     recharge_at: rechargeAtOf(env.PENSTOCK_RECHARGE_AT || 'solid'),
     dust_sun: env.PENSTOCK_DUST_TRX ? sunOf(env.PENSTOCK_DUST_TRX) : undefined,
@@ -184,6 +191,12 @@ function roleOf(text: string): Role {
 function countOf(text: string): number {
   if (!/^\d{1,7}$/.test(text)) throw new Misuse('PENSTOCK_REQUESTS_PER_SECOND is not a whole number.')
   return Number(text)
+}
+
+function connectionsOf(env: NodeJS.ProcessEnv, name: keyof typeof ENVIRONMENT): number | undefined {
+  const text = env[name] || undefined
+  if (text !== undefined && !/^[1-9]\d{0,5}$/.test(text)) throw new Misuse(`${name} is not a whole number from 1.`)
+  return text === undefined ? undefined : Number(text)
 }
 
 function providersOf(env: NodeJS.ProcessEnv): ProviderKeys {

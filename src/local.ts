@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startDevchain } from '../devchain/serve.ts'
+import { listening } from './api.ts'
 import { chainState, isCurrent } from './chain/progress.ts'
 import { type Config, Misuse } from './config.ts'
 import { createCustomer } from './customers/customers.ts'
@@ -27,7 +28,7 @@ import {
   sandboxPhrase,
   transact,
 } from './sandbox.ts'
-import { listening, type Serving, serve } from './serve.ts'
+import { type Serving, serve } from './serve.ts'
 import { httpTransport, tronNode } from './tron/node.ts'
 import { USDT } from './tron/tokens.ts'
 

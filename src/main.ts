@@ -15,13 +15,18 @@ import { readWallets } from './wallets.ts'
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
+/** A value that can be no other line and moves no cursor. */
+const plain = (value: unknown) => String(value).replace(/[\p{Cc}\u2028\u2029]/gu, ' ')
+
 /** On a terminal a line for reading, elsewhere JSON. */
 function processLog(): Log {
   if (!process.stdout.isTTY) return jsonLog((line) => process.stderr.write(line), systemClock.now)
   return (event, fields = {}) => {
-    if (event === 'request' && fields.path === '/health') return
     const parts = Object.entries(fields).filter(([name]) => name !== 'stack' && name !== 'request_id')
-    const text = parts.map(([name, value]) => `${name}=${String(value)}`).join(' ')
+    const text = parts
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => `${name}=${plain(value)}`)
+      .join(' ')
     process.stderr.write(`${systemClock.now().toISOString().slice(11, 19)} ${event} ${text}\n`)
   }
 }

@@ -1,14 +1,13 @@
 // One process of the service: the API, the steps, or both, on a database, nodes and wallets that are given.
 
 import { randomInt } from 'node:crypto'
-import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { chainView } from './admin/chain_books.ts'
 import { httpDownload } from './aml/lists.ts'
+import { startApi } from './api.ts'
 import { type App, buildApp } from './app.ts'
 import { type Config, Misuse } from './config.ts'
-import { buildServer, DEFAULT_RATE_LIMIT } from './http/server.ts'
 import { type Root, readRoots } from './ledger/roots.ts'
 import { systemClock } from './lib/clock.ts'
 import { Outage } from './lib/fault.ts'
@@ -93,7 +92,8 @@ export async function serve(setup: Setup): Promise<Serving> {
       books: { sql: books, chain: chainView(setup.nodes, httpTransport), notedRoots: () => notedRoots(roots_file) },
       wake: (step) => (running ? running.wake(step) : tellOthers(step)),
     })
-    const api = config.role === 'worker' ? undefined : await startApi(config, { sql, log, app })
+    const api =
+      config.role === 'worker' ? undefined : await startApi(config, { database_url: setup.database_url, log, app })
     if (config.role !== 'api') {
       const started = startSteps(app.steps, log)
       running = started
@@ -131,33 +131,4 @@ async function rootsFile({ roots_file, data_dir }: Config, log: Log): Promise<st
 
 async function notedRoots(file: string | undefined): Promise<Root[]> {
   return readRoots((file === undefined ? undefined : await readWhole(file)) ?? '')
-}
-
-async function startApi(config: Config, { sql, log, app }: { sql: Sql; log: Log; app: App }) {
-  const per_second = config.requests_per_second ?? DEFAULT_RATE_LIMIT.per_second
-  const needs = { sql, log, clock: systemClock, random: systemRandom, authenticate: app.authenticate }
-  const server = await buildServer(needs, {
-    endpoints: app.endpoints,
-    pages: app.pages,
-    rate_limit: per_second === 0 ? undefined : { per_second, burst: 2 * per_second },
-    ...(config.trusted_proxies && { trusted_proxies: config.trusted_proxies }),
-  })
-  await listening(() => server.listen({ port: config.port, host: config.host }), config.port)
-  const { port } = server.server.address() as AddressInfo
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host
-  return { url: `http://${host}:${port}`, close: () => server.close() }
-}
-
-/** Starts to listen; a port that is taken is the starter's mistake and not ours. */
-export async function listening<T>(listen: () => Promise<T>, port: number | undefined): Promise<T> {
-  try {
-    return await listen()
-  } catch (thrown) {
-    const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
-    if (code === 'EADDRINUSE') throw new Misuse(`Port ${port} is in use; choose another, or 0 for any free one.`)
-    if (code === 'EACCES') throw new Misuse(`Port ${port} needs more rights than this user has; choose one above 1023.`)
-    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-      throw new Misuse('This machine has no such address to listen on.')
-    throw thrown
-  }
 }

@@ -27,6 +27,7 @@ const BESIDE: Record<string, readonly string[]> = {
 /** Who may read the time, wait, or draw at random, and why. */
 const EDGES: Record<string, string> = {
   'src/lib/clock.ts': 'is the clock',
+  'src/http/server.ts': 'looks after its connections once a second',
   'src/lib/ids.ts': 'is the source of randomness',
   'src/lib/step.ts': 'waits between the runs of a step',
   'src/lib/files.ts': 'names a file that nobody else writes',

@@ -9,7 +9,7 @@ import { buildServer, type Credentials } from '../http/server.ts'
 import { keyV2, signature, signatureV2 } from '../http/signature.ts'
 import { Outage } from '../lib/fault.ts'
 import { idMaker, systemRandom } from '../lib/ids.ts'
-import { silentLog } from '../lib/log.ts'
+import { jsonLog } from '../lib/log.ts'
 import { connect } from '../lib/sql.ts'
 import { drain } from '../lib/step.ts'
 import { authenticator } from './authentication.ts'
@@ -47,6 +47,7 @@ async function front(t: TestContext) {
   const { sql, url } = await freshDatabase(t)
   let now_ms = Date.UTC(2026, 9, 8, 15, 26, 32)
   const clock = { now: () => new Date(now_ms) }
+  const lines: string[] = []
   const needs = {
     sql,
     clock,
@@ -54,7 +55,7 @@ async function front(t: TestContext) {
     new_id: idMaker(clock, systemRandom),
     seal,
     deposit_address,
-    log: silentLog,
+    log: jsonLog((line) => lines.push(line), clock.now),
   }
   const authenticate = authenticator(needs)
   const endpoints = [whoami('/v1/read', 'read'), whoami('/v1/buy', 'buy'), whoami('/v1/other', 'read')]
@@ -75,6 +76,7 @@ async function front(t: TestContext) {
     customer_id,
     issue,
     ask,
+    lines,
     wait: (seconds: number) => (now_ms += seconds * 1000),
   }
 }
@@ -106,6 +108,13 @@ function v2(key: Issued, clock: { now(): Date }, change: V2Change = {}) {
     ...(idempotency_key !== undefined && { 'idempotency-key': idempotency_key }),
   }
 }
+
+/** What a request with the first signature shows. */
+const credentialsOf = ({ token, secret }: Issued): Credentials => ({
+  ...{ token, signature: signature(Buffer.from('{}'), secret), body: Buffer.from('{}') },
+  ...{ method: 'POST', path: '/v1/read', ip: '127.0.0.1', idempotency_key: undefined },
+  v2: { signature: undefined, timestamp: undefined, nonce: undefined },
+})
 
 const REFUSED = { code: 1, key: 'auth', error: 'Incorrect token or signature' }
 
@@ -139,6 +148,45 @@ test('whatever is wrong with the credentials is refused in the same words, befor
       assert.deepEqual(await ask(headers), REFUSED, `${name}, ${round}`)
     assert.equal((await ask(v1(key))).code, 0)
   }
+})
+
+test('the log says why somebody was not let in, and has no token, secret, signature or nonce', async (t) => {
+  const { ask, issue, clock, lines } = await front(t)
+  const key = await issue()
+  const strict = await issue({ require_v2: true, scopes: ['read'], allowed_networks: ['127.0.0.1'] })
+  const expired = await issue({ expires_at: new Date(clock.now().getTime() - 1) })
+  const stamped = v2(strict, clock, { nonce: 'nonce-canary' })
+  const unknown = { token: `pst_${'A'.repeat(43)}`, secret: key.secret, key_id: '' }
+  const asked: [reason: string | undefined, headers: Record<string, string>, options?: Parameters<typeof ask>[1]][] = [
+    [undefined, v1(key)],
+    ['no_token', { ...v1(key), authorization: 'Bearer pst_canary' }],
+    ['no_token', { ...v1(key), authorization: `Basic ${key.token}` }],
+    ['unknown_token', v1(unknown)],
+    ['unknown_token', { ...v1(key), authorization: `Bearer ${key.secret.replace('pss_', 'pst_')}` }],
+    ['wrong_signature', { ...v1(key), 'x-signature': key.secret }],
+    ['v2_required', v1(strict)],
+    ['wrong_signature_v2', { ...stamped, 'x-nonce': 'other-canary' }],
+    [undefined, stamped],
+    ['nonce_used', stamped],
+    ['network', v2(strict, clock, { nonce: 'elsewhere-canary' }), { ip: '203.0.113.5' }],
+    ['expired', v1(expired)],
+    ['auth.scope', v2(strict, clock, { nonce: 'scope-canary', path: '/v1/buy' }), { path: '/v1/buy' }],
+    [undefined, v1(key, `{"id":"${key.secret}"}`), { body: `{"id":"${key.secret}"}` }],
+    [undefined, v1(key), { path: `/v1/read?token=${key.token}` }],
+  ]
+  for (const [, headers, options] of asked) await ask(headers, options)
+  const said = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  assert.deepEqual(
+    said.map(({ auth }) => auth),
+    asked.map(([reason]) => reason),
+  )
+  assert.deepEqual([said[5]!.key_id, said[5]!.customer_id], [key.key_id, undefined])
+  assert.deepEqual([said[8]!.signature, said[8]!.key_id, said[0]!.signature], ['v2', strict.key_id, 'v1'])
+  const text = lines.join('')
+  const secrets = [key, strict, expired].flatMap(({ token, secret }) => [token.slice(4), secret.slice(4)])
+  const signatures = asked.flatMap(([, headers]) => [headers['x-signature'], headers['x-signature-v2']])
+  for (const one of [...secrets, ...signatures, 'canary'])
+    assert.ok(one === undefined || !text.includes(one), `${one} is in the log`)
 })
 
 test('a compressed body is refused before anything else', async (t) => {
@@ -216,6 +264,21 @@ test('a refusal is never decided on a key that was read before', async (t) => {
   assert.equal((await ask(v1(key), { ip: '203.0.113.9' })).code, 0)
   await sql`update api_key set allowed_networks = null where id = ${key.key_id}`
   assert.equal((await ask(v1(key), { ip: '198.51.100.1' })).code, 0)
+})
+
+test('who was refused too often is refused on what was read within the last second', async (t) => {
+  const { authenticate, issue, sql, wait } = await front(t)
+  const key = await issue({ allowed_networks: ['203.0.113.0/24'] })
+  const ask = (ip: string, may_read_again: boolean) =>
+    authenticate({ ...credentialsOf(key), ip, may_read_again }).then(
+      () => 'let in',
+      () => 'refused',
+    )
+  assert.equal(await ask('203.0.113.9', false), 'let in')
+  await sql`update api_key set allowed_networks = null where id = ${key.key_id}`
+  assert.equal(await ask('198.51.100.1', false), 'refused')
+  wait(1)
+  assert.equal(await ask('198.51.100.1', false), 'let in')
 })
 
 test('the second signature is accepted once, on its own path, with its own body, within its time', async (t) => {
@@ -324,18 +387,8 @@ test('requests of many keys at once are all told apart', async (t) => {
 
 test('a database that does not answer is an outage and not a refusal', async (t) => {
   const { issue, clock } = await front(t)
-  const { token, secret } = await issue()
+  const key = await issue()
   const sql = connect({ url: 'postgres://127.0.0.1:1/nowhere' })
   t.after(() => sql.close())
-  const credentials: Credentials = {
-    token,
-    signature: signature(Buffer.from('{}'), secret),
-    v2: { signature: undefined, timestamp: undefined, nonce: undefined },
-    method: 'POST',
-    path: '/v1/read',
-    body: Buffer.from('{}'),
-    idempotency_key: undefined,
-    ip: '127.0.0.1',
-  }
-  await assert.rejects(authenticator({ sql, clock, seal })(credentials), Outage)
+  await assert.rejects(authenticator({ sql, clock, seal })(credentialsOf(key)), Outage)
 })

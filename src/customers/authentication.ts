@@ -1,15 +1,17 @@
 // Who sent a request. A key that was read within the last second is used from memory, so a revoked key works for up to a
-// second longer in each process; a refusal is always decided on the row itself. An unknown token takes the same path as
-// a wrong signature, with a secret that nobody has: neither the answer nor its time tells them apart.
+// second longer in each process; a refusal is decided on the row itself, unless the caller has been refused too often to
+// be read for. An unknown token takes the same path as a wrong signature, with a secret that nobody has: neither the
+// answer nor its time tells them apart. Why it was refused is for the log alone.
 
 import type { BlockList } from 'node:net'
-import { type Customer, Unauthenticated } from '../http/endpoint.ts'
+import { type AuthFailure, type Customer, unauthenticated } from '../http/endpoint.ts'
 import type { Authenticate, Credentials } from '../http/server.ts'
 import { isSignature, isSignatureV2, keyV2 } from '../http/signature.ts'
 import { batched } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
+import { isListed, networkList } from '../lib/networks.ts'
 import type { Sql } from '../lib/sql.ts'
-import { isListed, isToken, keysOfTokens, networkList, type SealedKey, sealContext, tokenHash } from './keys.ts'
+import { isToken, keysOfTokens, type SealedKey, sealContext, tokenHash } from './keys.ts'
 import { type NonceUse, useNonces } from './nonces.ts'
 import type { Seal } from './seal.ts'
 
@@ -71,21 +73,30 @@ export function authenticator({ sql, clock, seal }: Needs): Authenticate {
     const row = await readKey(token_hash)
     const key = openKey(row ?? nobody, seal, clock.now())
     if (row) keep(token_hash, key)
-    const passed = passes(key, credentials, clock.now())
-    if (!passed || !row) throw Unauthenticated()
+    const failure = failureOf(key, credentials, clock.now())
+    if (!row) throw unauthenticated('unknown_token')
+    if (failure) throw unauthenticated(failure, row.id)
     return key
+  }
+
+  /** The key as it was read within the last second, when the credentials are right by it; else as it is now. */
+  async function keyOf(token_hash: string, credentials: Credentials): Promise<OpenKey> {
+    const fresh = freshKey(token_hash)
+    const failure = fresh && failureOf(fresh, credentials, clock.now())
+    if (fresh && !failure) return fresh
+    if (fresh && failure && credentials.may_read_again === false) throw unauthenticated(failure, fresh.customer.key_id)
+    return admit(token_hash, credentials)
   }
 
   return async (credentials) => {
     // That a text is not even a token is no secret.
-    if (!isToken(credentials.token)) throw Unauthenticated()
-    const token_hash = tokenHash(credentials.token)
-    const fresh = freshKey(token_hash)
-    const key = fresh && passes(fresh, credentials, clock.now()) ? fresh : await admit(token_hash, credentials)
+    if (!isToken(credentials.token)) throw unauthenticated('no_token')
+    const key = await keyOf(tokenHash(credentials.token), credentials)
     const { signature, nonce } = credentials.v2
+    const { key_id } = key.customer
     if (signature !== undefined && nonce !== undefined) {
-      const fresh_nonce = await useNonce({ key_id: key.customer.key_id, nonce })
-      if (!fresh_nonce) throw Unauthenticated()
+      const fresh_nonce = await useNonce({ key_id, nonce })
+      if (!fresh_nonce) throw unauthenticated('nonce_used', key_id)
     }
     return key.customer
   }
@@ -116,9 +127,9 @@ function openKey(row: SealedKey, seal: Seal, now: Date): OpenKey {
   }
 }
 
-/** Whether everything but the newness of the nonce is right. The second signature, once sent, must be right also for a
- *  key that does not require it. */
-function passes(key: OpenKey, credentials: Credentials, now: Date): boolean {
+/** What is wrong, but for a nonce that is not new: all of it is looked at, whatever is wrong first. The second signature,
+ *  once sent, must be right also for a key that does not require it. */
+function failureOf(key: OpenKey, credentials: Credentials, now: Date): AuthFailure | undefined {
   const { body, method, path, idempotency_key, v2, ip } = credentials
   const stamped = { method, path, body, idempotency_key }
   const signed = isSignature(credentials.signature, body, key.secret)
@@ -129,5 +140,8 @@ function passes(key: OpenKey, credentials: Credentials, now: Date): boolean {
       : isSignatureV2(signature, keyV2(key.secret), { ...stamped, timestamp, nonce }, now)
   const from_allowed = key.networks === undefined || isListed(key.networks, ip)
   const in_force = key.expires_at === null || now < key.expires_at
-  return signed && signed_v2 && from_allowed && in_force
+  if (!signed) return 'wrong_signature'
+  if (!signed_v2) return signature === undefined ? 'v2_required' : 'wrong_signature_v2'
+  if (!from_allowed) return 'network'
+  return in_force ? undefined : 'expired'
 }

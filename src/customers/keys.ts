@@ -3,10 +3,10 @@
 // a row, since orders name it.
 
 import { hash } from 'node:crypto'
-import { BlockList, isIP } from 'node:net'
 import { InvalidParams, type Scope } from '../http/endpoint.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { NewId, Random } from '../lib/ids.ts'
+import { isNetwork } from '../lib/networks.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import type { CustomerState } from './customers.ts'
 import type { Seal } from './seal.ts'
@@ -74,7 +74,7 @@ export async function issueKey(
 ): Promise<{ key_id: string; token: string; secret: string }> {
   const { customer_id, name, scopes = null, allowed_networks = null, daily_cap_sun = null } = wanted
   const { require_v2 = false, require_external_id = false, expires_at = null } = wanted
-  if (allowed_networks) networkList(allowed_networks)
+  if (allowed_networks) requireNetworks(allowed_networks)
   const key_id = needs.new_id()
   const random = () => Buffer.from(needs.random.bytes(RANDOM_BYTES)).toString('base64url')
   const token = `${TOKEN_PREFIX}${random()}`
@@ -133,7 +133,7 @@ export async function changeKey(tx: Tx, key: KeyRow, limits: KeyLimits): Promise
   const given = Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined))
   const after: KeyRow = { ...key, ...given }
   const { name, scopes, allowed_networks, daily_cap_sun, require_v2, require_external_id, expires_at } = after
-  if (allowed_networks) networkList(allowed_networks)
+  if (allowed_networks) requireNetworks(allowed_networks)
   await tx`
     update api_key
     set name = ${name}, scopes = ${scopes}, allowed_networks = ${allowed_networks}, daily_cap_sun = ${daily_cap_sun},
@@ -200,24 +200,8 @@ export async function sealingKeysMissing(sql: Sql | Tx, seal: Seal): Promise<str
   })
 }
 
-/** The addresses and networks as a list that can be asked. Throws InvalidParams on one that is neither. */
-export function networkList(networks: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const network of networks) {
-    const [address = '', bits, ...rest] = network.split('/')
-    const version = isIP(address)
-    const bits_max = version === 4 ? 32 : 128
-    const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= bits_max)
-    if (version === 0 || !fits || rest.length > 0)
-      throw InvalidParams('allowed_networks', `Not an address or network: ${network}`)
-    list.addSubnet(address, bits === undefined ? bits_max : Number(bits), version === 4 ? 'ipv4' : 'ipv6')
-  }
-  return list
-}
-
-/** Whether the list has the address. IPv4 that arrives on an IPv6 socket (`::ffff:…`) counts as IPv4. */
-export function isListed(list: BlockList, ip: string): boolean {
-  const address = ip.replace(/^::ffff:(?=\d+\.)/i, '')
-  const version = isIP(address)
-  return version !== 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6')
+/** Throws InvalidParams when one of them is neither an address nor a network. */
+function requireNetworks(networks: readonly string[]): void {
+  const wrong = networks.find((network) => !isNetwork(network))
+  if (wrong !== undefined) throw InvalidParams('allowed_networks', `Not an address or network: ${wrong}`)
 }

@@ -4,13 +4,35 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Static, type TObject, type TSchema, type TUnsafe, Type } from 'typebox'
-import { type FaultKind, fault } from '../lib/fault.ts'
+import { Fault, type FaultKind, fault } from '../lib/fault.ts'
 import type { Money as PrintedMoney } from '../lib/json.ts'
 import { bodyReader, InvalidParams, type Read } from './body.ts'
 
 export { InvalidParams, unchecked } from './body.ts'
 
 export const Unauthenticated: FaultKind = fault(1, 'auth', 'Incorrect token or signature')
+/** Why a request was not let in: for our log only, the answer is the same for all of them. */
+export type AuthFailure =
+  | 'no_token'
+  | 'unknown_token'
+  | 'wrong_signature'
+  | 'wrong_signature_v2'
+  | 'v2_required'
+  | 'nonce_used'
+  | 'network'
+  | 'expired'
+
+/** What authentication throws; `cause` never leaves the service. */
+export function unauthenticated(reason: AuthFailure, key_id?: string): Fault {
+  return Object.assign(Unauthenticated(), { cause: { reason, key_id } })
+}
+
+/** Why a request was refused with code 1, and the key whose token it showed, if there is one. */
+export function authFailureOf(thrown: unknown): { reason: string; key_id?: string | undefined } | undefined {
+  if (!(thrown instanceof Fault) || thrown.code !== Unauthenticated.code) return undefined
+  return (thrown.cause as { reason: AuthFailure; key_id?: string } | undefined) ?? { reason: thrown.key }
+}
+
 export const ServiceUnavailable: FaultKind = fault(35, 'service_unavailable', 'Service unavailable')
 export const InternalError: FaultKind = fault(500, 'internal_server_error', 'Internal server error')
 

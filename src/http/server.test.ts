@@ -115,7 +115,7 @@ async function server(options: Partial<Options> & { sql?: Sql; clock?: Clock } =
 }
 
 /** Listens for the time of the test. */
-async function listening(t: TestContext, options: Partial<Options> = {}) {
+async function listening(t: TestContext, options: Partial<Options> & { clock?: Clock } = {}) {
   const built = await server(options)
   await built.app.listen({ port: 0, host: '127.0.0.1' })
   t.after(() => built.app.close())
@@ -316,20 +316,20 @@ test('a body of exactly 64 KiB and the encoding identity are accepted', async ()
 })
 
 test('too many requests of one caller are 429 and say when to come again', async () => {
-  const { signed, post } = await server({ rate_limit: { per_second: 0.001, burst: 2 } })
-  // The first one counts for the address: until then nobody knows that the token is right.
+  const { signed, post } = await server({ rate_limit: { per_second: 0.001, burst: 3 } })
+  // The first one counts for the address too: until then nobody knows that the token is right.
   await signed('/v1/balance', '{}')
-  const first = await signed('/v1/balance', '{}')
-  assert.equal(first.headers['ratelimit-limit'], '2')
-  assert.equal(first.headers['ratelimit-remaining'], '1')
+  const second = await signed('/v1/balance', '{}')
+  assert.equal(second.headers['ratelimit-limit'], '3')
+  assert.equal(second.headers['ratelimit-remaining'], '1')
   await signed('/v1/balance', '{}')
-  const third = await signed('/v1/balance', '{}')
-  const { request_id, ...rest } = third.json()
+  const fourth = await signed('/v1/balance', '{}')
+  const { request_id, ...rest } = fourth.json()
   assert.match(request_id, UUID)
-  assert.equal(third.statusCode, 429)
+  assert.equal(fourth.statusCode, 429)
   assert.deepEqual(rest, { code: 429, error: 'Too Many Requests' })
-  assert.equal(third.headers['ratelimit-remaining'], '0')
-  assert.ok(Number(third.headers['retry-after']) > 0)
+  assert.equal(fourth.headers['ratelimit-remaining'], '0')
+  assert.ok(Number(fourth.headers['retry-after']) > 0)
   assert.equal((await post('/v1/prices')).statusCode, 200)
 })
 
@@ -360,7 +360,13 @@ test('every request leaves one line in the log, and no line has a token, signatu
   const requests = lines.filter(({ event }) => event === 'request').map(({ fields }) => fields)
   assert.equal(requests.length, 4)
   const { request_id } = reply.json()
-  assert.deepEqual(requests[0], { ms: 1_000, path: '/v1/balance', status: 200, code: 0, request_id, customer_id: 'c1' })
+  const { ms, ...first } = requests[0]!
+  assert.ok(Number(ms) >= 1_000)
+  assert.deepEqual(first, {
+    ...{ path: '/v1/balance', status: 200, code: 0, request_id, ip: '127.0.0.1', signature: 'v1' },
+    ...{ auth: undefined, key_id: 'k1', customer_id: 'c1' },
+  })
+  assert.deepEqual([requests[1]!.auth, requests[1]!.customer_id], ['auth', undefined])
   assert.deepEqual(
     requests.map((fields) => fields?.code),
     [0, 1, 0, 404],
@@ -378,6 +384,44 @@ test('health says whether the database answers', async () => {
   }) as unknown as Sql
   const bad = await (await server({ sql })).app.inject({ method: 'GET', url: '/health' })
   assert.deepEqual([bad.statusCode, bad.json()], [503, { status: 'unavailable' }])
+})
+
+test('health asks the database once a second at most, however many ask for it', async () => {
+  let now_ms = 0
+  let asked = 0
+  let answer = () => {}
+  const sql = (() => {
+    asked += 1
+    return new Promise<void>((resolve) => {
+      answer = resolve
+    })
+  }) as unknown as Sql
+  const { app, lines } = await server({ sql, clock: { now: () => new Date(now_ms) } })
+  const ask = () => app.inject({ method: 'GET', url: '/health' })
+  const together = Array.from({ length: 20 }, ask)
+  while (asked === 0) await delay(1)
+  now_ms += 999
+  const later = ask()
+  answer()
+  for (const { statusCode } of await Promise.all([...together, later, ask()])) assert.equal(statusCode, 200)
+  now_ms += 998
+  await ask()
+  assert.equal(asked, 1)
+  now_ms += 2
+  const again = ask()
+  while (asked === 1) await delay(1)
+  answer()
+  assert.equal((await again).statusCode, 200)
+  assert.deepEqual(lines, [])
+})
+
+test('health has an allowance of its own for each address', async () => {
+  const { app, post } = await server({ rate_limit: { per_second: 0.001, burst: 2 } })
+  for (let i = 0; i < 4; i++) await post('/v1/prices')
+  const statuses: number[] = []
+  for (let i = 0; i < 3; i++) statuses.push((await app.inject({ url: '/health' })).statusCode)
+  assert.deepEqual(statuses, [200, 200, 429])
+  assert.equal((await app.inject({ url: '/health', remoteAddress: '203.0.113.1' })).statusCode, 200)
 })
 
 test('other pages can be added, and their failures are not shown either', async () => {
@@ -540,6 +584,73 @@ test('connections that are reset at any moment end nothing', async (t) => {
     }
   }
   assert.equal((await fetch(`${url}/v1/prices`, { method: 'POST' })).status, 200)
+})
+
+test('beyond the limit of connections the answer is 503 at once, and customers keep theirs', async (t) => {
+  const { port } = await listening(t, { connections: { total_max: 1 } })
+  const socket = connectSocket(port, '127.0.0.1').setNoDelay().setEncoding('utf8')
+  t.after(() => socket.destroy())
+  const ask = async () => {
+    const credentials = `Authorization: Bearer ${TOKEN}\r\nX-Signature: ${signature(Buffer.from('{}'), SECRET)}`
+    socket.write(`POST /v1/balance HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n${credentials}\r\n\r\n{}`)
+    const [answer] = (await once(socket, 'data')) as [string]
+    assert.match(answer, /^HTTP\/1\.1 200 .*"code":0/s)
+  }
+  await ask()
+  const refused = await exchange(port, '')
+  assert.match(
+    refused,
+    /^HTTP\/1\.1 503 .*\r\nretry-after: 1\r\n.*\r\n\r\n\{"code":503,"error":"[^"]+","request_id":"[^"]+"\}$/is,
+  )
+  await ask()
+})
+
+test('connections are looked after once a second, and a stranger is told how long his may idle', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  let now_ms = 0
+  const { port, url } = await listening(t, {
+    connections: { stranger_idle_ms_max: 20_000 },
+    clock: { now: () => new Date(now_ms) },
+  })
+  const socket = connectSocket(port, '127.0.0.1', () => socket.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n'))
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  assert.match(answer.toString(), /\r\nkeep-alive: timeout=20\r\n/i)
+  const signed_reply = await fetch(`${url}/v1/balance`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${TOKEN}`, 'x-signature': signature(Buffer.from(''), SECRET) },
+  })
+  assert.match(signed_reply.headers.get('keep-alive') ?? '', /^timeout=72/)
+  now_ms += 20_000
+  t.mock.timers.tick(1_000)
+  await once(socket, 'close')
+})
+
+test('a hundred calls of one caller at once are all answered, 64 of them at a time', async () => {
+  const { post } = await server()
+  let begun = 0
+  let finish = () => {}
+  pause.until = new Promise((resolve) => {
+    finish = resolve
+  })
+  pause.reached = () => {
+    begun += 1
+  }
+  const calls = Array.from({ length: 100 }, () => post('/v1/trouble', '{"how":"pause"}'))
+  while (begun < 64) await delay(1)
+  await delay(20)
+  assert.equal(begun, 64)
+  finish()
+  const codes = (await Promise.all(calls)).map((reply) => reply.json().code as number)
+  assert.deepEqual([begun, new Set(codes)], [100, new Set([0])])
+})
+
+test('requests that come in one piece and are too many are told to wait', async (t) => {
+  const { port } = await listening(t, { connections: { unanswered_max: 3 } })
+  const one = 'POST /v1/prices HTTP/1.1\r\nHost: x\r\n\r\n'
+  const last = one.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
+  const answer = await exchange(port, one.repeat(4) + last)
+  const statuses = [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
+  assert.deepEqual(statuses, ['200', '200', '200', '429', '429'])
 })
 
 test('closing answers what is under way and then lets go of the connection', async (t) => {

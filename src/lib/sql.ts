@@ -27,6 +27,8 @@ export type Sql = Query & {
 export type SqlOptions = {
   url: string
   connections_max?: number
+  /** Who waits longer for a connection meets an Outage. */
+  connection_timeout_ms?: number
   /** A statement that takes longer is cancelled by the server: nothing here is meant to. */
   statement_timeout_ms?: number
 }
@@ -65,7 +67,7 @@ export function connect(options: SqlOptions): Sql {
     types,
     keepAlive: true,
     pipeline: true,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: options.connection_timeout_ms ?? 10_000,
     statement_timeout: statement_timeout_ms,
     query_timeout: statement_timeout_ms + 5_000,
     idle_in_transaction_session_timeout: 60_000,

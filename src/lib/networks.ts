@@ -1,0 +1,49 @@
+// Addresses of callers, and the networks that they are in.
+
+import { BlockList, isIP } from 'node:net'
+
+/** The address without a second way of writing it: IPv4 on an IPv6 socket (`::ffff:…`) is IPv4. */
+export function plainAddress(ip: string): string {
+  return ip.startsWith('::ffff:') && ip.includes('.') ? ip.slice(7) : ip
+}
+
+/** Who counts as one caller: an IPv4 address, or the /64 of an IPv6 address, since nobody is given less than that and
+ *  its owner may call from each of its 2^64 addresses. */
+export function networkOf(ip: string): string {
+  const address = plainAddress(ip)
+  if (isIP(address) !== 6) return address
+  const [head = '', tail] = address.split('%', 1)[0]!.split('::')
+  const groups = (text: string | undefined) => (text ? text.split(':') : [])
+  const [left, right] = [groups(head), groups(tail)]
+  // The last 32 bits may be written as IPv4.
+  const written = left.length + right.length + (address.includes('.') ? 1 : 0)
+  const zeros = tail === undefined ? [] : Array<string>(Math.max(0, 8 - written)).fill('0')
+  const first = [...left, ...zeros, ...right].slice(0, 4)
+  return `${first.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+}
+
+/** Whether the text is an address (`203.0.113.7`) or a network (`203.0.113.0/24`). */
+export function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/')
+  const bits_max = isIP(address) === 4 ? 32 : 128
+  const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= bits_max)
+  return isIP(address) !== 0 && fits && rest.length === 0
+}
+
+/** The addresses and networks as a list that can be asked; each must be one. */
+export function networkList(networks: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/')
+    const version = isIP(address) === 4 ? 'ipv4' : 'ipv6'
+    list.addSubnet(address, Number(bits ?? (version === 'ipv4' ? 32 : 128)), version)
+  }
+  return list
+}
+
+/** Whether the list has the address. */
+export function isListed(list: BlockList, ip: string): boolean {
+  const address = plainAddress(ip)
+  const version = isIP(address)
+  return version !== 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6')
+}
