@@ -3,7 +3,7 @@
 
 import type { AddressInfo } from 'node:net'
 import type { App } from './app.ts'
-import { type Config, Misuse } from './config.ts'
+import type { Config } from './config.ts'
 import { KnownTokens, readTokensStep } from './customers/known_tokens.ts'
 import { buildServer, DEFAULT_CONNECTION_LIMITS, DEFAULT_RATE_LIMIT } from './http/server.ts'
 import { systemClock } from './lib/clock.ts'
@@ -11,18 +11,21 @@ import { systemRandom } from './lib/ids.ts'
 import type { Log } from './lib/log.ts'
 import { connect } from './lib/sql.ts'
 import { startSteps } from './lib/step.ts'
+import { listening } from './listening.ts'
+import { measureInFlight } from './measuring.ts'
+import type { Watching } from './watching.ts'
 
 export type Api = { url: string; close(): Promise<void> }
 
-/** One for health, one for the tokens. */
-const CONNECTIONS = { connections_max: 2, connection_timeout_ms: 2_000, statement_timeout_ms: 5_000 }
+/** For the tokens. */
+const CONNECTIONS = { connections_max: 1, connection_timeout_ms: 2_000, statement_timeout_ms: 5_000 }
 
 /** Listens when it can serve. */
 export async function startApi(
   config: Config,
-  { database_url, log, app }: { database_url: string; log: Log; app: App },
+  { database_url, log, app, watching }: { database_url: string; log: Log; app: App; watching: Watching },
 ): Promise<Api> {
-  const sql = connect({ url: database_url, ...CONNECTIONS })
+  const sql = connect({ url: database_url, observer: watching.observer('tokens'), ...CONNECTIONS })
   const known_tokens = new KnownTokens()
   const readTokens = readTokensStep({ sql, clock: systemClock }, known_tokens)
   const per_second = config.requests_per_second ?? DEFAULT_RATE_LIMIT.per_second
@@ -31,6 +34,7 @@ export async function startApi(
     await readTokens.run()
     const server = await buildServer(needs, {
       ...{ endpoints: app.endpoints, pages: app.pages, known_tokens },
+      isHealthy: async () => watching.readiness().ready,
       rate_limit: per_second === 0 ? undefined : { per_second, burst: 2 * per_second },
       connections: {
         total_max: config.connections_max ?? DEFAULT_CONNECTION_LIMITS.total_max,
@@ -38,6 +42,8 @@ export async function startApi(
       },
       ...(config.trusted_proxies && { trusted_proxies: config.trusted_proxies }),
     })
+    for (const { path } of app.endpoints) watching.endpoints.add(path)
+    if (watching.measures) measureInFlight(server.server, watching.measures)
     await listening(() => server.listen({ port: config.port, host: config.host }), config.port)
     const reading = startSteps([readTokens], log)
     const { port } = server.server.address() as AddressInfo
@@ -52,20 +58,6 @@ export async function startApi(
     }
   } catch (thrown) {
     await sql.close()
-    throw thrown
-  }
-}
-
-/** Starts to listen; a port that is taken is the starter's mistake and not ours. */
-export async function listening<T>(listen: () => Promise<T>, port: number | undefined): Promise<T> {
-  try {
-    return await listen()
-  } catch (thrown) {
-    const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
-    if (code === 'EADDRINUSE') throw new Misuse(`Port ${port} is in use; choose another, or 0 for any free one.`)
-    if (code === 'EACCES') throw new Misuse(`Port ${port} needs more rights than this user has; choose one above 1023.`)
-    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-      throw new Misuse('This machine has no such address to listen on.')
     throw thrown
   }
 }

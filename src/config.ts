@@ -23,6 +23,9 @@ export type Config = {
   nodes: { url: string; solid_url?: string; headers?: Record<string, string> }[] | undefined
   chain_port: number | undefined
   role: Role
+  /** The port that machines ask about this process. Undefined: none. */
+  admin_port: number | undefined
+  admin_host: string
   ready_file: string | undefined
   /** The file with the wallets that the service acts for; made by `start` on a devchain. */
   wallets_file: string | undefined
@@ -57,6 +60,8 @@ export const OPTIONS = {
   'solid-node-url': { type: 'string', value: 'URL', help: 'its solidity side, where that has an address of its own' },
   'chain-port': { type: 'string', value: 'PORT', help: 'port of the devchain (8090, or any free one)' },
   role: { type: 'string', value: 'ROLE', help: 'what this process does: api, worker or all (all)' },
+  'admin-port': { type: 'string', value: 'PORT', help: 'also answer /livez, /readyz, /startupz and /metrics there' },
+  'admin-host': { type: 'string', value: 'HOST', help: 'address of the admin port (127.0.0.1): it has no password' },
   'ready-file': { type: 'string', value: 'FILE', help: 'write addresses and credentials to FILE, as JSON, when ready' },
   json: { type: 'boolean', value: '', help: 'print JSON instead of text' },
   help: { type: 'boolean', value: '', help: 'print this' },
@@ -89,7 +94,8 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
   const given = readOptions(args)
   for (const [name, value] of Object.entries(given))
     if (value === '') throw new Misuse(`--${name} is given without a value.`)
-  const number = (name: 'port' | 'chain-port') => (given[name] === undefined ? undefined : portOf(given[name], name))
+  const number = (name: 'port' | 'chain-port' | 'admin-port') =>
+    given[name] === undefined ? undefined : portOf(given[name], name)
   const node_urls = given['node-url'] ?? []
   const solid_urls = given['solid-node-url'] ?? []
   for (const url of [...node_urls, ...solid_urls]) urlOf(url)
@@ -118,6 +124,8 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     nodes: nodes.length > 0 ? nodes : undefined,
     chain_port: number('chain-port'),
     role: roleOf(given.role ?? 'all'),
+    admin_port: number('admin-port'),
+    admin_host: given['admin-host'] ?? '127.0.0.1',
     ready_file: given['ready-file'],
     wallets_file: PENSTOCK_WALLETS || undefined,
     secret_key: PENSTOCK_SECRET_KEY || undefined,

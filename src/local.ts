@@ -6,7 +6,6 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startDevchain } from '../devchain/serve.ts'
-import { listening } from './api.ts'
 import { chainState, isCurrent } from './chain/progress.ts'
 import { type Config, Misuse } from './config.ts'
 import { createCustomer } from './customers/customers.ts'
@@ -18,6 +17,7 @@ import { systemRandom } from './lib/ids.ts'
 import type { Log } from './lib/log.ts'
 import { startPostgres } from './lib/postgres.ts'
 import type { Sql } from './lib/sql.ts'
+import { listening } from './listening.ts'
 import {
   type Control,
   deriveSandbox,

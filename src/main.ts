@@ -75,13 +75,15 @@ function announce({ api_url, node_url, customer, sandbox, database_url }: Local)
 }
 
 /** What a program needs to use what was started. */
-function readyText({ api_url, node_url, customer, sandbox, database_url, token: sample }: Local): string {
+function readyText(local: Local): string {
+  const { api_url, admin_url, node_url, customer, sandbox, database_url, token: sample } = local
   const { token, secret, deposit_address, customer_id } = customer
   const ready = {
     ...{ api_url, node_url, customer: { token, secret, deposit_address, customer_id } },
     admin: { database_url },
     funded_accounts: sandbox.funded_accounts,
     ...(sample && { token: sample }),
+    ...(admin_url && { admin_url }),
   }
   return `${JSON.stringify(ready, null, 2)}\n`
 }
@@ -152,9 +154,10 @@ async function serveOnly(config: Config): Promise<void> {
     recharge_at: config.recharge_at,
   })
   try {
-    const ready = `${JSON.stringify({ api_url: serving.api_url ?? null })}\n`
+    const { api_url, admin_url } = serving
+    const ready = `${JSON.stringify({ api_url: api_url ?? null, ...(admin_url && { admin_url }) })}\n`
     if (config.ready_file !== undefined) await writeWhole(config.ready_file, ready)
-    print(serving.api_url ? `Penstock serves ${serving.api_url}/v1` : 'Penstock works')
+    print(api_url ? `Penstock serves ${api_url}/v1` : 'Penstock works')
     stop.ready()
     await stop.asked
     await clearReady(config)

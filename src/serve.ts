@@ -16,7 +16,7 @@ import { systemRandom } from './lib/ids.ts'
 import { type Log, thrownFields } from './lib/log.ts'
 import { migrate } from './lib/migrate.ts'
 import { requireDurable } from './lib/postgres.ts'
-import { connect, type Sql } from './lib/sql.ts'
+import { connect, type Sql, type SqlOptions } from './lib/sql.ts'
 import { type Running, startSteps } from './lib/step.ts'
 import { listenForWakes, wakeOthers } from './lib/wake.ts'
 import { configuredProviders } from './providers/configured.ts'
@@ -25,10 +25,13 @@ import { sealingKeys } from './sealing.ts'
 import { httpTransport, type Node, tronNode } from './tron/node.ts'
 import { USDT } from './tron/tokens.ts'
 import { checkWallets, type Wallets } from './wallets.ts'
+import { startWatching, type Watching } from './watching.ts'
 
 export type Serving = {
   /** Undefined when this process has no API. */
   api_url: string | undefined
+  /** Undefined without an admin port. */
+  admin_url: string | undefined
   app: App
   sql: Sql
   node: Node
@@ -51,30 +54,42 @@ const STEPS_CONNECTIONS = 2
 /** A check of the books has connections of its own, and its statements take as long as they take. */
 const BOOKS = { connections_max: 2, statement_timeout_ms: 3_600_000 }
 
+/** The pools of connections of a process, and the end of them all. */
+function connectAll(url: string, watching: Watching) {
+  const open = (pool: string, options: Omit<SqlOptions, 'url'>) =>
+    connect({ url, observer: watching.observer(pool), ...options })
+  const pools = {
+    sql: open('api', { connections_max: CONNECTIONS }),
+    steps_sql: open('steps', { connections_max: STEPS_CONNECTIONS }),
+    follow_sql: open('follow', { connections_max: 1 }),
+    books_sql: open('books', BOOKS),
+  }
+  return { ...pools, disconnect: () => Promise.all(Object.values(pools).map((one) => one.close())) }
+}
+
 export async function serve(setup: Setup): Promise<Serving> {
-  const { config, log } = setup
-  const node = tronNode({ nodes: setup.nodes, transport: httpTransport })
-  const sql = connect({ url: setup.database_url, connections_max: CONNECTIONS })
-  const steps_sql = connect({ url: setup.database_url, connections_max: STEPS_CONNECTIONS })
-  const follow_sql = connect({ url: setup.database_url, connections_max: 1 })
-  const books = connect({ url: setup.database_url, ...BOOKS })
-  const disconnect = () => Promise.all([sql, steps_sql, follow_sql, books].map((one) => one.close()))
+  const watching = await startWatching(setup.config, setup.log)
+  try {
+    return await serveWatched({ ...setup, log: watching.log }, watching)
+  } catch (thrown) {
+    await watching.close()
+    throw thrown
+  }
+}
+
+async function serveWatched(setup: Setup, watching: Watching): Promise<Serving> {
+  const { config, log, database_url, nodes } = setup
+  const node = tronNode({ nodes, transport: watching.transport(httpTransport, nodes) })
+  const { sql, steps_sql, follow_sql, books_sql, disconnect } = connectAll(database_url, watching)
   let running: Running | undefined
   let listening_for: { stop(): Promise<void> } | undefined
   const tellOthers = wakeOthers(sql)
   try {
-    await requireDurable(sql).catch((thrown: unknown) => {
-      const cause = thrown instanceof Outage && thrown.cause instanceof Error ? thrown.cause : undefined
-      throw cause ? new Misuse(`The database does not answer: ${cause.message || String(cause)}.`) : thrown
-    })
-    await migrate(setup.database_url)
+    await requireAnswering(sql)
+    await migrate(database_url)
     const sealing = await sealingKeys(config, sql)
     const roots_file = config.role === 'api' ? undefined : await rootsFile(config, log)
-    // An API alone signs nothing, and starts while no node answers.
-    const complaints = config.role === 'api' ? [] : await checkWallets(node, setup.wallets)
-    if (complaints.length > 0 && !config.allow_wide_keys) {
-      throw new Misuse(`${complaints.join('\n')}\nPENSTOCK_ALLOW_WIDE_KEYS=yes starts all the same.`)
-    }
+    await requireNarrowKeys(config, node, setup.wallets)
     const app = buildApp({
       ...{ sql, steps_sql, follow_sql, node, log, wallets: setup.wallets, sealing },
       clock: systemClock,
@@ -82,30 +97,30 @@ export async function serve(setup: Setup): Promise<Serving> {
       tokens: new Set([USDT]),
       recharge_at: setup.recharge_at,
       dust_sun: config.dust_sun,
-      providers: configuredProviders(config.providers, {
-        ...{ http: httpExchange, clock: systemClock, chance: () => randomInt(1_000_000) / 1_000_000 },
-        wait: (ms, signal) => delay(ms, undefined, { signal }),
-      }),
+      providers: providersOf(config),
       download: httpDownload,
       retention_days: config.retention_days,
       roots_file,
-      books: { sql: books, chain: chainView(setup.nodes, httpTransport), notedRoots: () => notedRoots(roots_file) },
+      books: { sql: books_sql, chain: chainView(nodes, httpTransport), notedRoots: () => notedRoots(roots_file) },
       wake: (step) => (running ? running.wake(step) : tellOthers(step)),
     })
-    const api =
-      config.role === 'worker' ? undefined : await startApi(config, { database_url: setup.database_url, log, app })
+    await watching.begin({ database_url, seal: app.seal })
+    const api = config.role === 'worker' ? undefined : await startApi(config, { database_url, log, app, watching })
     if (config.role !== 'api') {
-      const started = startSteps(app.steps, log)
+      const started = startSteps(watching.steps(app.steps), log)
       running = started
-      listening_for = listenForWakes(setup.database_url, started.wake)
+      listening_for = listenForWakes(database_url, started.wake)
     }
+    watching.serving()
     return {
-      ...{ app, sql, node, api_url: api?.url },
+      ...{ app, sql, node, api_url: api?.url, admin_url: watching.admin_url },
       async close() {
+        watching.stopping()
         await api?.close()
         await listening_for?.stop()
         await running?.stop()
         await disconnect()
+        await watching.close()
       },
     }
   } catch (thrown) {
@@ -113,6 +128,27 @@ export async function serve(setup: Setup): Promise<Serving> {
     throw thrown
   }
 }
+
+async function requireAnswering(sql: Sql): Promise<void> {
+  await requireDurable(sql).catch((thrown: unknown) => {
+    const cause = thrown instanceof Outage && thrown.cause instanceof Error ? thrown.cause : undefined
+    throw cause ? new Misuse(`The database does not answer: ${cause.message || String(cause)}.`) : thrown
+  })
+}
+
+/** An API alone signs nothing, and starts while no node answers. */
+async function requireNarrowKeys(config: Config, node: Node, wallets: Wallets): Promise<void> {
+  const complaints = config.role === 'api' ? [] : await checkWallets(node, wallets)
+  if (complaints.length > 0 && !config.allow_wide_keys) {
+    throw new Misuse(`${complaints.join('\n')}\nPENSTOCK_ALLOW_WIDE_KEYS=yes starts all the same.`)
+  }
+}
+
+const providersOf = (config: Config) =>
+  configuredProviders(config.providers, {
+    ...{ http: httpExchange, clock: systemClock, chance: () => randomInt(1_000_000) / 1_000_000 },
+    wait: (ms, signal) => delay(ms, undefined, { signal }),
+  })
 
 /** The file that roots are noted in: undefined when the default one cannot be written. Throws Misuse when the one that was
  *  named cannot. */

@@ -32,6 +32,8 @@ const EDGES: Record<string, string> = {
   'src/lib/step.ts': 'waits between the runs of a step',
   'src/lib/files.ts': 'names a file that nobody else writes',
   'src/lib/wake.ts': 'waits before it connects again',
+  'src/lib/sql.ts': 'measures how long the database takes',
+  'src/measuring.ts': 'measures how long steps and nodes take',
   'src/lib/postgres.ts': 'starts a server: chooses its password, waits for it',
   'src/local.ts': 'waits for the parts it has started',
   'src/serve.ts': 'spreads and delays the calls to screening services',

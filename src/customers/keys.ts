@@ -181,6 +181,13 @@ export async function hasSecrets(sql: Sql | Tx): Promise<boolean> {
   return one !== undefined
 }
 
+/** The sealed secret that was issued last, of those that may still be used. */
+export async function newestSecret(sql: Sql | Tx): Promise<{ id: string; sealed_secret: string } | undefined> {
+  const [newest] = await sql<{ id: string; sealed_secret: string }>`
+    select id, sealed_secret from api_key where revoked_at is null order by id desc limit 1`
+  return newest
+}
+
 /** The names of the sealing keys without which secrets of this database cannot be opened: they are
  *  not configured, or under their name another one is. Empty: all is well. Of each sealing key the
  *  newest secret is tried; those of revoked keys are needed by nobody. */

@@ -56,6 +56,8 @@ export type Options = {
   /** The tokens that have an allowance of their own from the start; others get it with their first right signature. */
   known_tokens?: KnownTokens
   connections?: Partial<ConnectionLimits>
+  /** What /health answers. Left out: whether the database does. */
+  isHealthy?: () => Promise<boolean>
   /** Addresses or networks of proxies whose X-Forwarded-For is believed. */
   trusted_proxies?: readonly string[]
   /** Every result is compared with its schema, and every refusal with the endpoint's list: a mismatch is a bug. */
@@ -176,7 +178,8 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
   const check = options.check_replies ? await replyChecker() : undefined
   const { log, authenticate } = needs
   const door = { log, authenticate, gate, connections, check, turns: new Turns(TURN_LIMITS) }
-  addHealth(app, needs, { gate, send })
+  const isHealthy = options.isHealthy ?? healthReader(() => needs.sql`select 1`, needs.clock)
+  addHealth(app, isHealthy, { gate, send })
   addRoutes(app, options, { door, send })
   return app
 }
@@ -213,9 +216,12 @@ function passGate(gate: Gate, send: Send, by: Counted): onRequestHookHandler {
   }
 }
 
-/** Whether the database answers. That it does is not logged: something asks every few seconds. */
-function addHealth(app: FastifyInstance, { sql, clock }: Needs, { gate, send }: { gate: Gate; send: Send }): void {
-  const isHealthy = healthReader(() => sql`select 1`, clock)
+/** Whether all is well. That it is is not logged: something asks every few seconds. */
+function addHealth(
+  app: FastifyInstance,
+  isHealthy: () => Promise<boolean>,
+  { gate, send }: { gate: Gate; send: Send },
+): void {
   app.get('/health', { onRequest: passGate(gate, send, 'health') }, async (request, reply) => {
     const healthy = await isHealthy()
     const body = printJson({ status: healthy ? 'ok' : 'unavailable' })

@@ -24,7 +24,17 @@ export type Sql = Query & {
   close(): Promise<void>
 }
 
+/** Told how a pool of connections is used. */
+export type Observer = {
+  /** Once, with what says how many connections there are and how many wait for one. */
+  opened(load: () => { connections: number; waiting: number }): void
+  /** After each transaction or single statement. `outage`: why the database did not do it, as the class of SQLSTATE, `none`
+   *  when there was no answer. */
+  done(seconds: number, outage: string | undefined): void
+}
+
 export type SqlOptions = {
+  observer?: Observer | undefined
   url: string
   connections_max?: number
   /** Who waits longer for a connection meets an Outage. */
@@ -78,7 +88,11 @@ export function connect(options: SqlOptions): Sql {
   // One that is lost while it is handed out is seen by whoever uses it; without a listener it would end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
 
-  const query: Query = async <R extends object>(strings: TemplateStringsArray, ...values: unknown[]) => {
+  const { observer } = options
+  observer?.opened(() => ({ connections: pool.totalCount, waiting: pool.waitingCount }))
+  const observed = <T>(work: () => Promise<T>): Promise<T> => (observer ? timed(observer, work) : work())
+
+  const statementAlone = async <R extends object>(strings: TemplateStringsArray, values: unknown[]) => {
     const client = await pool.connect().catch(asOutage)
     try {
       const rows = await run<R>(client, strings, values)
@@ -90,7 +104,10 @@ export function connect(options: SqlOptions): Sql {
     }
   }
 
-  async function begin<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  const query: Query = <R extends object>(strings: TemplateStringsArray, ...values: unknown[]) =>
+    observed(() => statementAlone<R>(strings, values))
+
+  async function transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const client = await pool.connect().catch(asOutage)
     let open = true
     const sent: Promise<unknown>[] = []
@@ -122,8 +139,25 @@ export function connect(options: SqlOptions): Sql {
     }
   }
 
+  const begin = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => observed(() => transaction(work))
   return Object.assign(query, { begin, close: () => pool.end() })
 }
+
+async function timed<T>({ done }: Observer, work: () => Promise<T>): Promise<T> {
+  const began_ms = performance.now()
+  let outage: string | undefined
+  try {
+    return await work()
+  } catch (thrown) {
+    if (thrown instanceof Outage) outage = sqlStateClass(thrown.cause)
+    throw thrown
+  } finally {
+    done((performance.now() - began_ms) / 1_000, outage)
+  }
+}
+
+const sqlStateClass = (cause: unknown): string =>
+  (cause instanceof pg.DatabaseError ? cause.code?.slice(0, 2) : undefined) ?? 'none'
 
 async function run<R>(client: pg.PoolClient, strings: TemplateStringsArray, values: unknown[]): Promise<R[]> {
   const { name, text } = statement(strings)
