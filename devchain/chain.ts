@@ -24,6 +24,8 @@ export type ChainOptions = {
   readonly pending_max: number
   /** Absent: as many days as the parameter says. */
   readonly unfreeze_delay_ms?: number | undefined
+  /** Blocks have any time after their parent's, and not that of a slot. */
+  readonly wall_clock?: boolean | undefined
   /** Absent: a hash of the seed. */
   readonly genesis_parent_hash?: string | undefined
 }
@@ -66,6 +68,7 @@ export class Chain implements ChainFacts {
   readonly ground = new Ground()
   readonly pending_max: number
   readonly unfreeze_delay_ms: number
+  readonly wall_clock: boolean
   private solid_lag: number
   /** Told of every input when all of its effect is there, so that it may put in the next. */
   onInput: (input: ChainInput) => void = () => {}
@@ -90,6 +93,7 @@ export class Chain implements ChainFacts {
     const genesis_ms = this.calendar.genesis_ms
     this.solid_lag = options.solid_lag_blocks
     this.pending_max = options.pending_max
+    this.wall_clock = options.wall_clock ?? false
     this.unfreeze_delay_ms = options.unfreeze_delay_ms ?? this.parameters.getUnfreezeDelayDays * DAY_MS
     const state = new Layer(this.ground)
     for (const { address } of this.witnesses) {
@@ -252,9 +256,11 @@ export class Chain implements ChainFacts {
     this.onInput({ kind: 'decree', decree })
   }
 
-  /** The time of the slot at or before a time, but after the head. */
+  /** The time of the slot at or before a time, but after the head. On the wall clock the time itself, and
+   *  at least a millisecond after the head: slots then only divide time for resources and witnesses. */
   slotAt(time_ms: number): number {
     const { calendar, head_time_ms, head_number } = this
+    if (this.wall_clock) return Math.max(time_ms, head_time_ms + 1)
     const next = calendar.slotAfter(head_time_ms, this.block(head_number - 1)?.header.timestamp)
     return calendar.timeOf(Math.max(calendar.slotOf(time_ms), next))
   }
@@ -342,9 +348,10 @@ export class Chain implements ChainFacts {
    *  a node sees of a fork. Throws a RangeError as reorganize() does. */
   fork(count: number, drop_transactions: boolean): Block {
     const first_lost = this.block(this.head_number - count + 1)
+    const step_ms = this.wall_clock ? 1 : SLOT_MS
     this.reorganize(count, drop_transactions)
-    this.mine(first_lost!.header.timestamp + SLOT_MS)
-    for (let made = 0; made < count; made++) this.mine()
+    this.mine(first_lost!.header.timestamp + step_ms)
+    for (let made = 0; made < count; made++) this.mine(this.head_time_ms + step_ms)
     return this.head
   }
 

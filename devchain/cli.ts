@@ -19,7 +19,11 @@ const USAGE = `penstock-devchain: a TRON development chain that speaks the node'
 
   --port <n>               port to listen on (default 8090; 0 for a free one)
   --host <address>         address to listen on (default 127.0.0.1)
+  --allow-control          the controls (/devchain, /admin, /tre) also on an address that others reach
+  --control-origin <o>     let pages of an origin use the controls; may be given several times
   --block-time <s>         seconds between blocks (default 3; 0: only on demand, by POST /devchain/mine)
+  --wall-clock             blocks have the present time instead of slots of 3 s: with --instant or short intervals the
+                           chain does not run ahead of clocks
   --instant                a block for every transaction, at once (with --block-time 0 for no other blocks)
   --accounts <n>           how many accounts to fund with 1,000,000 TRX each (default 10)
   --mnemonic <words>       where their keys come from, m/44'/195'/0'/0/i
@@ -54,7 +58,10 @@ function keysOf(mnemonic: string, count: number): PrivateKey[] {
 const options = {
   port: { type: 'string', default: '8090' },
   host: { type: 'string', default: '127.0.0.1' },
+  'allow-control': { type: 'boolean', default: false },
+  'control-origin': { type: 'string', multiple: true },
   'block-time': { type: 'string', default: '3' },
+  'wall-clock': { type: 'boolean', default: false },
   instant: { type: 'boolean', default: false },
   accounts: { type: 'string', default: '10' },
   mnemonic: { type: 'string', default: PUBLIC_MNEMONIC },
@@ -102,6 +109,12 @@ function genesisOf(text: string | undefined, on_demand: boolean): number {
   return time_ms
 }
 
+function originOf(text: string): string {
+  const origin = URL.canParse(text) ? new URL(text).origin : 'null'
+  if (origin === 'null') throw new TypeError('--control-origin must be like http://localhost:5173')
+  return origin
+}
+
 function internalOf(text: string): InternalSetting {
   if (isInternalSetting(text)) return text
   throw new TypeError(`--internal must be one of ${internalSettings.join(', ')}`)
@@ -121,15 +134,19 @@ function readSettings(): Settings | undefined {
     throw new TypeError('--genesis-parent must be 64 hexadecimal characters')
   }
   const keys = keysOf(values.mnemonic, count('accounts'))
+  const wall_clock = values['wall-clock']
   const block_time_seconds = numberOf('block-time', values['block-time'], false)
   const serve: ServeOptions = {
     port: count('port'),
     host: values.host,
+    allow_control: values['allow-control'],
+    control_origins: (values['control-origin'] ?? []).map(originOf),
     seed: values.seed,
     instant: values.instant,
+    wall_clock,
     internal: internalOf(values.internal),
     block_time_seconds,
-    genesis_time_ms: genesisOf(values['genesis-time'], block_time_seconds === 0 && !values.instant),
+    genesis_time_ms: genesisOf(values['genesis-time'], block_time_seconds === 0 && !values.instant && !wall_clock),
     solid_lag_blocks: count('solid-lag'),
     rest_of_network: {
       energy_weight_trx: BigInt(count('energy-weight')),

@@ -36,6 +36,9 @@ export type DevchainOptions = {
   parameters?: Partial<Parameters>
   /** Makes a block for every transaction that is taken. Default: false. */
   instant?: boolean
+  /** A block has the present time (or 1 ms after its parent's, when that is later) instead of that of a
+   *  slot of 3 s. Default: false. */
+  wall_clock?: boolean
   /** How long TRX are unfreezing. Default: as many days as the chain parameter says, 14. */
   unfreeze_delay_seconds?: number
   /** 64 hexadecimal characters; all that it does is make other block ids. Default: a hash of the seed. */
@@ -86,6 +89,7 @@ export class Devchain implements Node {
       unfreeze_delay_ms:
         options.unfreeze_delay_seconds === undefined ? undefined : options.unfreeze_delay_seconds * 1000,
       genesis_parent_hash: options.genesis_parent_hash,
+      wall_clock: options.wall_clock ?? false,
     })
     this.instant = options.instant ?? false
     this.internal = options.internal ?? 'all'
@@ -108,7 +112,7 @@ export class Devchain implements Node {
     const exchange = { method, path, body, content_type }
     if (path.startsWith('/devchain/')) return answerControl(this, exchange)
     if (path.startsWith('/admin/')) return answerAdmin(this, exchange)
-    if (path === '/tre') return answerRpc(this, exchange)
+    if (path === '/tre' || path.startsWith('/tre?')) return answerRpc(this, exchange)
     return path.startsWith('/v1/') ? answerEvents(this, exchange) : answerWallet(this, exchange)
   }
 
@@ -117,7 +121,8 @@ export class Devchain implements Node {
     return this.makeBlock(time_ms)
   }
 
-  makeBlock = (time_ms = 0, empty = false): Block => {
+  makeBlock = (asked_ms = 0, empty = false): Block => {
+    const time_ms = this.chain.wall_clock ? Math.max(asked_ms, this.clock()) : asked_ms
     const late_ms = (this.faults.strike('slow_block')?.seconds ?? 0) * 1000
     return this.makeBlockInTime(Math.max(time_ms, this.chain.next_slot_time_ms) + late_ms, empty)
   }

@@ -4,6 +4,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { type Access, corsHeaders, preflightHeaders, refusalOf } from './access.ts'
 import type { Block } from './blocks.ts'
 import { blocksBeforeStart, Devchain, type DevchainOptions } from './devchain.ts'
 import type { Answer } from './http.ts'
@@ -19,6 +20,11 @@ export type ServeOptions = Partial<DevchainOptions> & {
   host?: string
   /** Seconds of real time between blocks, default 3; with 0 blocks are made on demand only. */
   block_time_seconds?: number
+  /** Blocks may be made to order, money from nothing, and so on, by everybody who reaches `host`;
+   *  otherwise by nobody when that is not a loopback address. */
+  allow_control?: boolean
+  /** Origins of pages that may do so too. */
+  control_origins?: readonly string[]
   /** Where the chain is kept across restarts; absent: in memory only. */
   data_dir?: string
   onBlock?: (block: BlockNotice) => void
@@ -27,6 +33,9 @@ export type ServeOptions = Partial<DevchainOptions> & {
 export type Served = { url: string; chain: Devchain; close(): Promise<void> }
 
 const BODY_MAX_BYTES = 5 * 1024 * 1024
+const LOOPBACK = '127.0.0.1'
+/** Longer than clients keep a connection that they do not use, so that they close it and not we. */
+const KEEP_ALIVE_MS = 72_000
 
 /** Starts a chain and its HTTP interface. Throws when the port is taken or another process has the data folder. */
 export async function startDevchain(options: ServeOptions = {}): Promise<Served> {
@@ -45,13 +54,16 @@ async function serve(options: ServeOptions, log: ChainLog | undefined): Promise<
   // Not before there is a chain of it: what cannot be founded would spoil the folder.
   if (log?.founding === undefined) log?.found(founding as Json)
   log?.attach(devchain.chain)
-  const server = createServer((request, response) => exchange(devchain, request, response))
+  const { host = LOOPBACK, allow_control = false, control_origins = [] } = options
+  const access = { host, allow_control, control_origins }
+  const settings = { keepAliveTimeout: KEEP_ALIVE_MS }
+  const server = createServer(settings, (request, response) => exchange(devchain, access, request, response))
   const record = devchain.chain.onInput
   devchain.chain.onInput = (input) => {
     record(input)
     if (input.kind === 'block') options.onBlock?.(noticeOf(input.block))
   }
-  await listen(server, options.port ?? 0, options.host ?? '127.0.0.1')
+  await listen(server, options.port ?? 0, host)
   const clock = startClock(devchain, options)
   const { address, port } = server.address() as AddressInfo
   return {
@@ -87,6 +99,7 @@ function foundingOf(options: ServeOptions, log: ChainLog | undefined): DevchainO
   if (options.solid_lag_blocks !== undefined) founding.solid_lag_blocks = options.solid_lag_blocks
   if (options.rest_of_network) founding.rest_of_network = options.rest_of_network
   if (options.parameters) founding.parameters = options.parameters
+  if (options.wall_clock !== undefined) founding.wall_clock = options.wall_clock
   if (options.unfreeze_delay_seconds !== undefined) founding.unfreeze_delay_seconds = options.unfreeze_delay_seconds
   if (options.genesis_parent_hash !== undefined) founding.genesis_parent_hash = options.genesis_parent_hash
   return founding
@@ -141,7 +154,8 @@ function startClock(devchain: Devchain, options: ServeOptions): { stop(): void }
   return { stop: () => clearInterval(timer) }
 }
 
-function exchange(devchain: Devchain, request: IncomingMessage, response: ServerResponse): void {
+function exchange(devchain: Devchain, access: Access, request: IncomingMessage, response: ServerResponse): void {
+  const { method = 'GET', url = '/', headers } = request
   const chunks: Buffer[] = []
   let bytes = 0
   request.on('data', (chunk: Buffer) => {
@@ -149,11 +163,17 @@ function exchange(devchain: Devchain, request: IncomingMessage, response: Server
     if (bytes <= BODY_MAX_BYTES) chunks.push(chunk)
   })
   request.on('end', () => {
+    const cors = corsHeaders(access, url, headers)
+    const refused = refusalOf(access, { method, url, headers })
+    if (method === 'OPTIONS') {
+      const told = refused ? {} : { ...cors, ...preflightHeaders(headers) }
+      return void response.writeHead(refused ? 403 : 204, told).end()
+    }
     const body = Buffer.concat(chunks).toString('utf8')
-    const answer = answerOf(devchain, request, body)
+    const answer = refused ?? answerOf(devchain, request, body)
     if (answer.status === 0) return void request.socket.destroy()
     const type = answer.content_type ?? 'application/json;charset=utf-8'
-    response.writeHead(answer.status, { 'content-type': type }).end(answer.body)
+    response.writeHead(answer.status, { ...cors, 'content-type': type }).end(answer.body)
   })
 }
 
