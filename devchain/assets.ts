@@ -144,7 +144,6 @@ export const transferAsset: Contract = {
     const sender = accountOf(state, owner)
     if (!sender) throw invalid('No owner account!')
     if (!assetOf(state, id)) throw invalid('No asset!')
-    if (sender.assets === undefined) throw invalid('Owner has no asset!')
     const held = assetBalance(sender, id)
     if (held <= 0n) throw invalid('assetBalance must be greater than 0.')
     if (amount > held) throw invalid('assetBalance is not sufficient.')

@@ -2,6 +2,8 @@
 // it from one of the three), and the flat fees for a second signature and for a memo.
 
 import { accountOf, addressText, burn, requireAccount, writeAccount } from './accounts.ts'
+import { assetOf } from './assets.ts'
+import { printText } from './messages.ts'
 import { RESULT_BYTES } from './parameters.ts'
 import type { Account } from './records.ts'
 import { invalid, Refusal } from './refusal.ts'
@@ -19,9 +21,21 @@ export function chargeBandwidth(world: World, transaction: SignedTransaction): N
   if (!account) throw invalid(`account [${addressText(owner)}] does not exist`)
   const bytes = transaction.bytes.length + RESULT_BYTES
   if (createsAccount(world, transaction)) return chargeForNewAccount(world, account, transaction, bytes)
+  checkAsset(world, transaction)
   if (useStaked(world, account, bytes) || useFree(world, account, bytes)) return { net_usage: bytes, net_fee_sun: 0n }
   const fee = BigInt(world.parameters.getTransactionFee) * BigInt(bytes)
   return burnInstead(world, account, fee)
+}
+
+/** The node asks here whether the issuer of a TRC10 token pays for its transfers, and so meets one that
+ *  does not exist before the contract's own rules do. */
+function checkAsset({ state }: World, { contract_name, message }: SignedTransaction): void {
+  if (contract_name !== 'TransferAssetContract') return
+  const name = textOf(message, 'asset_name')
+  const id = printText(name, true)
+  if (assetOf(state, id)) return
+  const printed = `<ByteString@0 size=${name.length / 2} contents="${id}">`
+  throw invalid(`asset [${printed}] does not exist`)
 }
 
 function createsAccount({ state }: World, { contract_name, message }: SignedTransaction): boolean {

@@ -244,6 +244,16 @@ test('constant calls and estimates run without a transaction, and failures are s
   })
 })
 
+test('byte code that is to be tried out as a new contract is refused as a deployment is', () => {
+  const on = scene()
+  const code = { owner_address: alice.hex, data: '6080604052' }
+  const message = Buffer.from('CreateSmartContract is not executed by this chain').toString('hex')
+  for (const path of ['triggerconstantcontract', 'estimateenergy']) {
+    const { result } = on.post(`/wallet/${path}`, code)
+    assert.deepEqual(result, { code: 'CONTRACT_VALIDATE_ERROR', message }, path)
+  }
+})
+
 test('solid answers are those of the solid state', () => {
   const on = scene()
   trigger(on, alice, transfer(bob, USD))

@@ -40,6 +40,7 @@ test('a default is left out, an enum is a name, and the three kinds of stake are
     { key: 'getAllowTvmFreeze' },
   )
   assert.equal(parameters.find(({ key }) => key === 'getEnergyFee')!.value, 100)
+  assert.equal(parameters.length, 76)
 })
 
 test('sums beyond 2^53 are printed and read to the last digit', () => {

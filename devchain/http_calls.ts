@@ -13,7 +13,7 @@ import { type Json, type JsonObject, withoutDefaults } from './json.ts'
 import { NodeException, printInternal, printTransaction, readHex, reading } from './messages.ts'
 import { SLOT_MS } from './parameters.ts'
 import type { SampleContract, Token } from './records.ts'
-import { Refusal } from './refusal.ts'
+import { invalid, Refusal } from './refusal.ts'
 import { type Call, type Routes, viewOf, worldOf } from './routes.ts'
 import { sampleOf } from './sample_contract.ts'
 import { Layer } from './state.ts'
@@ -36,6 +36,11 @@ function readCall({ given }: Call): Message {
   }
   const schema = contractSchemas[TRIGGER]!
   return reading(() => decode(schema, encode(schema, message)))
+}
+
+/** Byte code without a contract's address is to be tried out as a new contract: there are none here. */
+function refuseDeployment(message: Message): void {
+  if (textOf(message, 'contract_address') === '') throw invalid('CreateSmartContract is not executed by this chain')
 }
 
 /** A transaction of the call, unsigned. */
@@ -73,6 +78,7 @@ const spoken = ({ given }: Call, text: string) => (given.visible ? text : bytesT
 function constantCall(call: Call): JsonObject {
   return refusing(call, () => {
     const message = readCall(call)
+    refuseDeployment(message)
     const { visible } = call.given
     const built = transactionOf(call, message)
     const transaction = printTransaction(built, visible)
@@ -110,7 +116,9 @@ function buildCall(call: Call): JsonObject {
 
 function estimateEnergy(call: Call): JsonObject {
   return refusing(call, () => {
-    const { contract_ret, failure, total } = runConstantCall(worldOfCall(call), readCall(call))
+    const message = readCall(call)
+    refuseDeployment(message)
+    const { contract_ret, failure, total } = runConstantCall(worldOfCall(call), message)
     if (contract_ret === 'SUCCESS') return { result: { result: true }, energy_required: total }
     return { result: { code: 'CONTRACT_EXE_ERROR', message: spoken(call, failure) } }
   })

@@ -116,7 +116,8 @@ function printEcho(transaction: SignedTransaction, visible: boolean): JsonObject
 
 function signatureCode(refusal: Refusal): string {
   if (refusal.message.startsWith('Signature size')) return 'SIGNATURE_FORMAT_ERROR'
-  return refusal.message.startsWith('Could not recover') ? 'COMPUTE_ADDRESS_ERROR' : 'PERMISSION_ERROR'
+  const unreadable = /^(Could not recover|Header byte)/.test(refusal.message)
+  return unreadable ? 'COMPUTE_ADDRESS_ERROR' : 'PERMISSION_ERROR'
 }
 
 /** What can be said of a posted transaction's signatures before looking at them; undefined when nothing is wrong. */

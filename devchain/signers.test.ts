@@ -17,10 +17,12 @@ const idOf = (number: number) => hash('sha256', `transaction ${number}`)
 const OFTEN = 40
 for (let number = 0; number < OFTEN; number++) signerOf(idOf(-number - 1), sign(idOf(-number - 1), key), owner)
 
-/** What recovery says of a signature: a signer, or nothing. */
+/** What recovery says of a signature: a signer, or nothing. From 31 on v is four more than it would be. */
 function recovered(id: string, signature: string): string | undefined {
+  const v = Number.parseInt(signature.slice(128, 130), 16)
+  const common = v >= 31 && v <= 34 ? signature.slice(0, 128) + (v - 4).toString(16) : signature
   try {
-    return addressToHex(recoverAddress(id, signature))
+    return addressToHex(recoverAddress(id, common))
   } catch {
     return undefined
   }
@@ -68,11 +70,25 @@ test('a key that signs often is recognized exactly when recovery finds it', () =
   )
 })
 
-test('v may be 0 or 27, and what follows the 65th byte says nothing', () => {
+test('v may be 0 to 7 or 27 to 34, and what follows the 65th byte says nothing', () => {
   const id = idOf(1)
   const own = sign(id, key)
   const low = own.slice(0, 128) + (Number.parseInt(own.slice(128), 16) - 27).toString(16).padStart(2, '0')
   for (const signature of [own, low, `${own}abcdef`]) assert.equal(signerOf(id, signature, owner), owner)
+  const withV = (v: number) => own.slice(0, 128) + v.toString(16).padStart(2, '0')
+  const bit = Number.parseInt(own.slice(128), 16) - 27
+  for (const v of [bit, bit + 4, bit + 27, bit + 31]) assert.equal(signerOf(id, withV(v), owner), owner, String(v))
+  for (const [v, header] of [
+    [17, 44],
+    [35, 35],
+    [8, 35],
+    [127, 127],
+    [128, -101],
+    [255, 26],
+  ] as const) {
+    const expected = { message: `Header byte out of range: ${header}` }
+    assert.throws(() => signerOf(id, withV(v), owner), expected, String(v))
+  }
   assert.throws(() => signerOf(id, own.slice(2), owner), /Signature size is 64/)
   assert.throws(() => signerOf(id, `${own}abcdef00`, owner), /Signature size is 69/)
   assert.throws(() => signerOf(id, '00'.repeat(65), owner), /Could not recover public key from signature/)

@@ -42,11 +42,25 @@ export function signerOf(id: string, signature: string, owner: string): string {
   return signer
 }
 
-/** Reads r, s and v; v may be 0 to 3 or 27 to 30, and bytes beyond the 65th are not looked at, as in the node. */
+/** The greatest v: from 27 on it names a key, and from 31 on the same key in its short form. */
+const HEADER_MAX = 34
+
+/** Which of the four possible keys v means: 0 to 7 or 27 to 34. As in the node it is a signed byte, to
+ *  which 27 is added when it is less than that. */
+function recoveryOf(v: number): number {
+  const signed = v > 127 ? v - 256 : v
+  const header = signed < 27 ? signed + 27 : signed
+  if (header < 27 || header > HEADER_MAX) {
+    throw new Refusal('SIGERROR', `Header byte out of range: ${header}`)
+  }
+  return (header - 27) % 4
+}
+
+/** Reads r, s and v; bytes beyond the 65th are not looked at, as in the node. */
 function readSignature(signature: string) {
   const bytes = hexToBytes(signature)
-  const v = bytes[64]! >= 27 ? bytes[64]! - 27 : bytes[64]!
-  return secp256k1.Signature.fromBytes(bytes.subarray(0, 64)).addRecoveryBit(v)
+  const recovery = recoveryOf(bytes[64]!)
+  return secp256k1.Signature.fromBytes(bytes.subarray(0, 64)).addRecoveryBit(recovery)
 }
 
 /** The signer among the keys that have signed for the owner before; undefined when it is none of them. */
@@ -84,7 +98,8 @@ function recover(id: string, signature: string, owner: string): string {
 function refusing<Result>(work: () => Result): Result {
   try {
     return work()
-  } catch {
+  } catch (error) {
+    if (error instanceof Refusal) throw error
     throw new Refusal('SIGERROR', 'Could not recover public key from signature')
   }
 }
