@@ -54,6 +54,7 @@ import { rechargedStep, rechargeStep, refundedStep, refundStep } from './treasur
 import { routes as treasuryRoutes } from './treasury/routes.ts'
 import type { Address } from './tron/address.ts'
 import type { Node } from './tron/node.ts'
+import type { Reads } from './tron/reads.ts'
 import type { Wallets } from './wallets.ts'
 
 /** What the world outside gives. */
@@ -68,6 +69,8 @@ export type World = {
   random: Random
   log: Log
   node: Node
+  /** How customers' calls ask the chain; left out: the node, without a limit. */
+  reads?: Reads
   wallets: Wallets
   /** TRC20 contracts whose events are read. */
   tokens: ReadonlySet<Address>
@@ -108,11 +111,12 @@ export function buildApp(world: World): App {
   const seal = sealWith(world.sealing, random)
   const sign = localSigner(wallets)
   const prices = priceReader({ sql, clock })
-  const receiver = receiverReader({ clock, node, is_barred: barredReader({ sql, clock }) })
+  const reads = world.reads ?? (() => node)
+  const receiver = receiverReader({ clock, node, reads, is_barred: barredReader({ sql, clock }) })
   const placeOrder = orderPlacer({ sql, clock, new_id, prices, receiver, wake: world.wake })
   return {
     endpoints: [
-      ...marketRoutes({ sql, prices, receiver, placeOrder, node }),
+      ...marketRoutes({ sql, prices, receiver, placeOrder, reads }),
       ...subscriptionRoutes({ sql, clock, new_id, receiver, wake: world.wake }),
       ...amlRoutes({ sql, placeCheck: checkPlacer({ sql, clock, new_id, wake: world.wake }) }),
       ...treasuryRoutes({ sql, prices, recharge_address: wallets.recharge_address }),
@@ -150,7 +154,8 @@ function stepsOf(world: World, { new_id, sign, prices, placeOrder }: Shared): St
     checkpoint_transfers: DEFAULT_CHECKPOINT_TRANSFERS,
   }
   const generations = flowGenerations(flow)
-  const answering = { sql: long_sql, clock, node, generations, carried_blocks: DEFAULT_CARRIED_BLOCKS }
+  const reads = world.reads ?? (() => node)
+  const answering = { sql: long_sql, clock, reads, generations, carried_blocks: DEFAULT_CARRIED_BLOCKS }
   const { providers = [], download, retention_days = DEFAULT_RETENTION_DAYS } = world
   // In the order in which an order meets them.
   return [

@@ -38,6 +38,10 @@ export type Config = {
   /** Open connections, in all and of one address. Undefined: the server's own limits. */
   connections_max: number | undefined
   connections_per_address: number | undefined
+  /** Requests a second that customers' calls may send to the nodes, in all; 0: no limit. */
+  read_requests_per_second: number | undefined
+  /** Nodes for customers' calls alone. Undefined: those of the service. */
+  read_nodes: Config['nodes']
   /** Addresses and networks of proxies whose X-Forwarded-For is believed. Undefined: none. */
   trusted_proxies: readonly string[] | undefined
   /** When a direct recharge is acted on. */
@@ -58,6 +62,8 @@ export const OPTIONS = {
   'data-dir': { type: 'string', value: 'DIR', help: 'where everything is kept (./data)' },
   'node-url': { type: 'string', value: 'URL', help: 'a TRON node instead of the bundled devchain; may be repeated' },
   'solid-node-url': { type: 'string', value: 'URL', help: 'its solidity side, where that has an address of its own' },
+  'read-node-url': { type: 'string', value: 'URL', help: "a node for customers' reads alone; may be repeated" },
+  'read-solid-node-url': { type: 'string', value: 'URL', help: 'its solidity side, where that has its own address' },
   'chain-port': { type: 'string', value: 'PORT', help: 'port of the devchain (8090, or any free one)' },
   role: { type: 'string', value: 'ROLE', help: 'what this process does: api, worker or all (all)' },
   'admin-port': { type: 'string', value: 'PORT', help: 'also answer /livez, /readyz, /startupz and /metrics there' },
@@ -80,6 +86,8 @@ export const ENVIRONMENT = {
   PENSTOCK_REQUESTS_PER_SECOND: 'limit for each API key (300; 0: none)',
   PENSTOCK_CONNECTIONS_MAX: 'open connections to the API at most (4000)',
   PENSTOCK_CONNECTIONS_PER_ADDRESS: 'of one IPv4 address or IPv6 /64 at most (512)',
+  PENSTOCK_READ_REQUESTS_PER_SECOND: "limit of what customers' reads ask of the nodes, in all (300; 0: none)",
+  PENSTOCK_READ_NODE_API_KEY: 'sent to the nodes of --read-node-url as TRON-PRO-API-KEY',
   PENSTOCK_TRUSTED_PROXIES:
     'addresses or networks (a.b.c.d/n) of proxies whose X-Forwarded-For is believed, with commas',
   PENSTOCK_AMLBOT: 'ACCESS_ID:ACCESS_KEY for AMLBot, if a screening policy names it',
@@ -96,18 +104,6 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     if (value === '') throw new Misuse(`--${name} is given without a value.`)
   const number = (name: 'port' | 'chain-port' | 'admin-port') =>
     given[name] === undefined ? undefined : portOf(given[name], name)
-  const node_urls = given['node-url'] ?? []
-  const solid_urls = given['solid-node-url'] ?? []
-  for (const url of [...node_urls, ...solid_urls]) urlOf(url)
-  if (solid_urls.length > 0 && solid_urls.length !== node_urls.length) {
-    throw new Misuse('--solid-node-url is given once for each --node-url, or not at all.')
-  }
-  const headers = env.PENSTOCK_NODE_API_KEY ? { 'TRON-PRO-API-KEY': env.PENSTOCK_NODE_API_KEY } : undefined
-  const nodes = node_urls.map((url, i) => ({
-    url,
-    ...(solid_urls[i] !== undefined && { solid_url: solid_urls[i] }),
-    ...(headers && { headers }),
-  }))
   const { DATABASE_URL, PG_BIN, PENSTOCK_WALLETS, PENSTOCK_SECRET_KEY, PENSTOCK_REQUESTS_PER_SECOND } = env
   if (DATABASE_URL && !/^postgres(ql)?:\/\//.test(DATABASE_URL)) {
     throw new Misuse('DATABASE_URL does not begin with postgres://.')
@@ -121,7 +117,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     data_dir: given['data-dir'] ?? 'data',
     database_url: DATABASE_URL || undefined,
     pg_bin: PG_BIN || undefined,
-    nodes: nodes.length > 0 ? nodes : undefined,
+    nodes: nodesOf(given, '', env.PENSTOCK_NODE_API_KEY),
     chain_port: number('chain-port'),
     role: roleOf(given.role ?? 'all'),
     admin_port: number('admin-port'),
@@ -133,6 +129,8 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     requests_per_second: PENSTOCK_REQUESTS_PER_SECOND ? countOf(PENSTOCK_REQUESTS_PER_SECOND) : undefined,
     connections_max: connectionsOf(env, 'PENSTOCK_CONNECTIONS_MAX'),
     connections_per_address: connectionsOf(env, 'PENSTOCK_CONNECTIONS_PER_ADDRESS'),
+    read_requests_per_second: readRequestsOf(env.PENSTOCK_READ_REQUESTS_PER_SECOND),
+    read_nodes: nodesOf(given, 'read-', env.PENSTOCK_READ_NODE_API_KEY),
     trusted_proxies: env.PENSTOCK_TRUSTED_PROXIES ? proxiesOf(env.PENSTOCK_TRUSTED_PROXIES) : undefined,
     recharge_at: rechargeAtOf(env.PENSTOCK_RECHARGE_AT || 'solid'),
     dust_sun: env.PENSTOCK_DUST_TRX ? sunOf(env.PENSTOCK_DUST_TRX) : undefined,
@@ -142,6 +140,26 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     json: given.json ?? false,
     help: given.help ?? false,
   }
+}
+
+/** The nodes that are named by --node-url and --solid-node-url, or by those with a prefix. */
+function nodesOf(
+  given: ReturnType<typeof readOptions>,
+  prefix: '' | 'read-',
+  api_key: string | undefined,
+): Config['nodes'] {
+  const node_urls = given[`${prefix}node-url`] ?? []
+  const solid_urls = given[`${prefix}solid-node-url`] ?? []
+  for (const url of [...node_urls, ...solid_urls]) urlOf(url)
+  if (solid_urls.length > 0 && solid_urls.length !== node_urls.length) {
+    throw new Misuse(`--${prefix}solid-node-url is given once for each --${prefix}node-url, or not at all.`)
+  }
+  if (node_urls.length === 0) return undefined
+  return node_urls.map((url, i) => ({
+    url,
+    ...(solid_urls[i] !== undefined && { solid_url: solid_urls[i] }),
+    ...(api_key && { headers: { 'TRON-PRO-API-KEY': api_key } }),
+  }))
 }
 
 /** npm takes options for itself that come without a double dash before them, and starts us without. */
@@ -169,6 +187,8 @@ function readOptions(args: readonly string[]) {
         ...OPTIONS,
         'node-url': { type: 'string', multiple: true },
         'solid-node-url': { type: 'string', multiple: true },
+        'read-node-url': { type: 'string', multiple: true },
+        'read-solid-node-url': { type: 'string', multiple: true },
       },
     })
     return values
@@ -205,6 +225,12 @@ function connectionsOf(env: NodeJS.ProcessEnv, name: keyof typeof ENVIRONMENT): 
   const text = env[name] || undefined
   if (text !== undefined && !/^[1-9]\d{0,5}$/.test(text)) throw new Misuse(`${name} is not a whole number from 1.`)
   return text === undefined ? undefined : Number(text)
+}
+
+function readRequestsOf(text: string | undefined): number | undefined {
+  if (!text) return undefined
+  if (!/^\d{1,7}$/.test(text)) throw new Misuse('PENSTOCK_READ_REQUESTS_PER_SECOND is not a whole number.')
+  return Number(text)
 }
 
 function providersOf(env: NodeJS.ProcessEnv): ProviderKeys {

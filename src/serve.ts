@@ -23,6 +23,8 @@ import { configuredProviders } from './providers/configured.ts'
 import { httpExchange } from './providers/guard.ts'
 import { sealingKeys } from './sealing.ts'
 import { httpTransport, type Node, tronNode } from './tron/node.ts'
+import { readBudget } from './tron/read_budget.ts'
+import { nodeReads, type Reads } from './tron/reads.ts'
 import { USDT } from './tron/tokens.ts'
 import { checkWallets, type Wallets } from './wallets.ts'
 import { startWatching, type Watching } from './watching.ts'
@@ -67,6 +69,23 @@ function connectAll(url: string, watching: Watching) {
   return { ...pools, disconnect: () => Promise.all(Object.values(pools).map((one) => one.close())) }
 }
 
+/** What customers' calls may ask of the nodes, unless the operator has set another sum. */
+const READ_LIMITS = { per_second: 300, per_second_of_one: 60, at_once: 32, at_once_of_one: 8 }
+/** A customer waits for this: a contract that computes for ever is given up sooner than a block. */
+const READ_TIMEOUT_MS = 2_500
+
+/** How customers' calls ask the chain. Its client is one of its own: which node it prefers is not what
+ *  the follower asks, even where the nodes are the same. */
+function customersReads({ config, nodes: own_nodes }: Setup, watching: Watching): Reads {
+  const nodes = config.read_nodes ?? own_nodes
+  const transport = watching.transport(httpTransport, nodes)
+  const node = tronNode({ nodes, transport, timeout_ms: READ_TIMEOUT_MS })
+  const { read_requests_per_second: per_second = READ_LIMITS.per_second } = config
+  if (per_second === 0) return () => node
+  const timer = { now_ms: () => performance.now(), wait: (ms: number) => delay(ms) }
+  return nodeReads(node, readBudget({ ...READ_LIMITS, per_second }, timer), timer)
+}
+
 export async function serve(setup: Setup): Promise<Serving> {
   const watching = await startWatching(setup.config, setup.log)
   try {
@@ -92,6 +111,7 @@ async function serveWatched(setup: Setup, watching: Watching): Promise<Serving> 
     await requireNarrowKeys(config, node, setup.wallets)
     const app = buildApp({
       ...{ sql, steps_sql, follow_sql, node, log, wallets: setup.wallets, sealing },
+      reads: customersReads(setup, watching),
       clock: systemClock,
       random: systemRandom,
       tokens: new Set([USDT]),

@@ -4,9 +4,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { FAILED_MAX } from '../src/aml/checks.ts'
 import { publishPolicy, SHIPPED_POLICY } from '../src/aml/policy.ts'
 import type { Endpoint, Refusal } from '../src/http/endpoint.ts'
 import { signature } from '../src/http/signature.ts'
+import { dayOf } from '../src/lib/clock.ts'
 import { USDT } from '../src/tron/tokens.ts'
 import { checkStrictly } from './strict.ts'
 import { type Customer, makeWorld, type World } from './world.ts'
@@ -25,7 +27,7 @@ type Draft = {
 }
 type Mistake = (draft: Draft, cast: Cast) => void
 type Cast = Record<
-  'rich' | 'poor' | 'walletless' | 'capped' | 'reader' | 'screener' | 'suspended' | 'strict',
+  'rich' | 'poor' | 'walletless' | 'capped' | 'reader' | 'screener' | 'suspended' | 'strict' | 'guesser',
   Customer
 > &
   Record<'bob' | 'nina' | 'contract' | 'barred', string> & {
@@ -48,7 +50,7 @@ const set =
     }
   }
 const as =
-  (who: 'poor' | 'walletless' | 'capped'): Mistake =>
+  (who: 'poor' | 'walletless' | 'capped' | 'guesser'): Mistake =>
   (draft, cast) => {
     draft.who = cast[who]
   }
@@ -199,6 +201,7 @@ const PROOFS: Record<string, Proof> = {
         draft.headers['idempotency-key'] = 'taken'
       },
       offSale('hash'),
+      as('guesser'),
       as('walletless'),
       as('poor'),
       as('capped'),
@@ -250,6 +253,7 @@ async function makeCast(world: World): Promise<Cast> {
     walletless: await customer('walletless', 1_000),
     // What they have spent by now is 13.35.
     capped: await customer('capped', 1_000, 14_000_000n),
+    guesser: await customer('guesser', 1_000),
   }
   const order = await people.rich.buyEnergy(place('other'), 65_000)
   const wanted = { type: 'hash', network: 'TRX', address: place('other'), hash: 'cd'.repeat(32) }
@@ -260,6 +264,9 @@ async function makeCast(world: World): Promise<Cast> {
   const { rich } = people
   const [reader, screener] = [await world.customer({ scopes: ['read'] }), await world.customer({ scopes: ['aml'] })]
   const [suspended, strict] = [await world.customer(), await world.customer({ require_external_id: true })]
+  await world.sql`
+    insert into aml_count (customer_id, day, state, n)
+    values (${people.guesser.id}, ${dayOf(world.now)}, 'failed', ${FAILED_MAX})`
   await world.sql`update customer set state = 'suspended' where id = ${suspended.id}`
   const towns = { bob: place('bob'), nina: world.person('nina').address, contract, barred, order_id: order.id }
   assert.equal(

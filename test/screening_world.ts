@@ -103,7 +103,7 @@ export class ScreeningWorld {
     const answering: AnsweringNeeds = {
       sql,
       clock,
-      node,
+      reads: () => node,
       generations,
       carried_blocks: options.carried_blocks,
       providers: this.providers,

@@ -23,6 +23,7 @@ import { drain } from '../src/lib/step.ts'
 import type { Provider } from '../src/providers/provider.ts'
 import { type Address, addressFromHex, addressToHex } from '../src/tron/address.ts'
 import { type Node, type Resource, type Transport, tronNode } from '../src/tron/node.ts'
+import type { Reads } from '../src/tron/reads.ts'
 import { USDT } from '../src/tron/tokens.ts'
 import { decodeRawData, decodeTransaction } from '../src/tron/transaction.ts'
 import type { Wallets } from '../src/wallets.ts'
@@ -186,7 +187,7 @@ export class World {
   }
 
   /** Another process of the service on the same database and chain: its own connections, memory and steps. */
-  async startProcess(): Promise<{ app: App; api: FastifyInstance }> {
+  async startProcess({ reads }: { reads?: (node: Node) => Reads } = {}): Promise<{ app: App; api: FastifyInstance }> {
     const sql = connect({ url: this.url })
     // A step that asked for a second connection while its transaction is open would wait for itself.
     const steps_sql = connect({ url: this.url, connections_max: 1 })
@@ -205,6 +206,7 @@ export class World {
       recharge_at: this.recharge_at,
       log: silentLog,
       wake: () => {},
+      ...(reads && { reads: reads(node) }),
     }
     const app = buildApp({ ...outside, sealing: { current: 'k1', keys: { k1: new Uint8Array(32).fill(7) } } })
     const needs = { sql, clock, random, log: silentLog, authenticate: app.authenticate }

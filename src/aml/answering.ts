@@ -6,11 +6,12 @@
 import { chainState, isStale } from '../chain/progress.ts'
 import { customerAccount, lockAccounts } from '../ledger/ledger.ts'
 import { type Clock, later } from '../lib/clock.ts'
-import { Outage } from '../lib/fault.ts'
+import { Outage, TooManyRequests } from '../lib/fault.ts'
 import type { Sql } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
 import type { Provider } from '../providers/provider.ts'
-import type { Node } from '../tron/node.ts'
+import type { Whereabouts } from '../tron/node.ts'
+import { checksReader, type Reads } from '../tron/reads.ts'
 import type { Check } from './checks.ts'
 import type { Generation, Generations } from './generations.ts'
 import { type LoadedList, listsOfSet } from './label_sets.ts'
@@ -23,7 +24,7 @@ import { type Answered, fail, type Settled, settle } from './settling.ts'
 export type Needs = {
   sql: Sql
   clock: Clock
-  node: Pick<Node, 'whereabouts'>
+  reads: Reads
   generations: Pick<Generations, 'current'>
   carried_blocks: number
   /** Outside services that a policy can name; none when left out. */
@@ -40,6 +41,8 @@ const WAIT_MAX_MS = 600_000
 /** A transaction that no node knows may have been sent a moment ago. */
 const UNKNOWN_MAX_MS = 6_000
 const LOOK_AGAIN_MS = 1_000
+/** A transaction is looked for more and more seldom, and then once a block. */
+const LOOK_SELDOM_MS = 3_000
 const LOOK_FOR_LATE_MS = 5_000
 const HEARD_MS = 500
 
@@ -181,21 +184,33 @@ async function claim(
 }
 
 /** Answers a check from our own index. */
-async function answerInside({ clock, node }: Needs, bench: Bench, check: Check): Promise<Answered> {
+async function answerInside({ clock, reads }: Needs, bench: Bench, check: Check): Promise<Answered> {
   if (check.hash === null) return completed(bench, await screenAddress(bench, check))
   const age_ms = clock.now().getTime() - check.created_at.getTime()
-  const where = await node.whereabouts(check.hash)
+  const where = await whereabouts(reads, check.customer_id, check.hash)
+  if (!where) return { state: 'wait', ms: LOOK_AGAIN_MS }
+  const wait = { state: 'wait', ms: Math.min(check.tries * LOOK_AGAIN_MS, LOOK_SELDOM_MS) } as const
   if (where.found === 'nowhere') {
-    return age_ms < UNKNOWN_MAX_MS ? { state: 'wait', ms: LOOK_AGAIN_MS } : { state: 'failed', error: 'tx_not_found' }
+    return age_ms < UNKNOWN_MAX_MS ? wait : { state: 'failed', error: 'tx_not_found' }
   }
   const { generation } = bench
   if (where.found === 'head' || where.block_number > generation.index.block_number) {
-    return { state: 'wait', ms: LOOK_AGAIN_MS }
+    return wait
   }
   if (where.block_number < generation.first_block) return { state: 'failed', error: 'not_covered' }
   const transfers = await bench.reader.ofTransaction(where.block_number, check.hash)
   if (transfers.length > 0) return completed(bench, await screenTransfers(bench, check, transfers))
   return { state: 'failed', error: 'no_transfer' }
+}
+
+/** Where the transaction of a check is; undefined when the customer's checks ask the chain too often. */
+async function whereabouts(reads: Reads, customer_id: string, tx_id: string): Promise<Whereabouts | undefined> {
+  try {
+    return await reads(checksReader(customer_id)).whereabouts(tx_id)
+  } catch (thrown) {
+    if (thrown instanceof TooManyRequests) return undefined
+    throw thrown
+  }
 }
 
 function completed({ generation, policy }: Bench, { outcome, evidence, index_number }: Screened): Answered {

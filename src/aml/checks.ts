@@ -10,7 +10,7 @@ import { addAllSpending, type CappedKey, spentOn } from '../customers/spending.t
 import { InvalidParams, ServiceUnavailable } from '../http/endpoint.ts'
 import { customerAccount, holdAll, InsufficientFunds, lockAccounts, REVENUE, WalletNotFound } from '../ledger/ledger.ts'
 import { batched } from '../lib/batch.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, dayOf } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
@@ -19,6 +19,13 @@ import type { Factor } from './scoring.ts'
 
 export type CheckType = 'address' | 'hash'
 export type CheckState = 'pending' | 'processing' | 'completed' | 'failed'
+/** How many hash checks of a customer may be under way. Each asks the nodes, and costs nothing when its
+ *  transaction is made up. */
+const HASHES_OPEN_MAX = 200
+/** So many of a customer's checks may fail in a day (UTC), or as many as are answered: then no hash is
+ *  checked for it until the next. What failed stays on record, though nobody paid for it. */
+export const FAILED_MAX = 1_000
+
 export const CHECK_STATES: readonly CheckState[] = ['pending', 'processing', 'completed', 'failed']
 
 export type Check = {
@@ -93,6 +100,8 @@ export function checkPlacer(needs: Needs): (wanted: CheckWanted) => Promise<Chec
   }
 }
 
+type Today = { open: number; failed: number; completed: number }
+
 /** What the checks of a batch are judged by; it changes as they are accepted. */
 type Situation = {
   now: Date
@@ -100,6 +109,8 @@ type Situation = {
   prices: CheckPrices
   free_sun: Map<string, bigint>
   spent_sun: Map<string, bigint>
+  /** Whoever asks for a hash check: how many it has under way, and what became of the day's checks. */
+  today: Map<string, Today>
   by_key: Map<string, Check>
 }
 
@@ -123,14 +134,46 @@ async function readSituation(tx: Tx, { clock }: Needs, wanted: CheckWanted[]): P
   const keyed = wanted.filter((one) => one.idempotency_key !== null)
   const capped = [...new Set(wanted.flatMap(({ capped_key }) => capped_key?.key_id ?? []))]
   // On their way together: whoever else uses the accounts waits for it.
-  const [free_sun, earlier, terms, spent_sun] = await Promise.all([
+  const hashing = [...new Set(wanted.flatMap(({ type, customer_id }) => (type === 'hash' ? [customer_id] : [])))]
+  const [free_sun, earlier, terms, spent_sun, today] = await Promise.all([
     // The lock also makes twins of one idempotency key, in whatever process, come one after the other.
     lockAccounts(tx, [...new Set(wanted.map((one) => customerAccount(one.customer_id)))]),
     placedEarlier(tx, keyed),
     readTerms(tx),
     spentOn(tx, capped, now),
+    hashing.length === 0 ? new Map<string, Today>() : readToday(tx, hashing, now),
   ])
-  return { ...terms, now, free_sun, spent_sun, by_key: new Map(earlier.map((check) => [keyOf(check), check])) }
+  return { ...terms, now, free_sun, spent_sun, today, by_key: new Map(earlier.map((check) => [keyOf(check), check])) }
+}
+
+/** What of the customers' checks is under way, and what became of those of today. */
+async function readToday(tx: Tx, customers: readonly string[], now: Date): Promise<Map<string, Today>> {
+  const rows = await tx<{ customer_id: string; open: bigint; failed: bigint; completed: bigint }>`
+    with counted as (
+      select customer_id, state, n from aml_count
+      where customer_id = any(${customers}) and day = ${dayOf(now)}
+      union all
+      select customer_id, state, d from aml_count_delta
+      where customer_id = any(${customers}) and day = ${dayOf(now)}
+    ), ended as (
+      select customer_id, coalesce(sum(n) filter (where state = 'failed'), 0)::bigint as failed,
+             coalesce(sum(n) filter (where state = 'completed'), 0)::bigint as completed
+      from counted group by customer_id
+    ), under_way as (
+      select customer_id, count(*) as open from aml_check
+      where customer_id = any(${customers}) and state in ('pending', 'processing') and type = 'hash'
+      group by customer_id
+    )
+    select c.customer_id, coalesce(open, 0) as open, coalesce(failed, 0) as failed,
+           coalesce(completed, 0) as completed
+    from unnest(${customers}::text[]) as c (customer_id)
+    left join under_way using (customer_id) left join ended using (customer_id)`
+  return new Map(
+    rows.map(({ customer_id, open, failed, completed }) => [
+      customer_id,
+      { open: Number(open), failed: Number(failed), completed: Number(completed) },
+    ]),
+  )
 }
 
 /** The checks that have the idempotency keys of those asked for. */
@@ -163,6 +206,8 @@ function judge(wanted: CheckWanted, situation: Situation, new_id: NewId): CheckP
   }
   const price = situation.prices.get(wanted.type)
   if (!price?.on_sale) return ServiceUnavailable()
+  const today = wanted.type === 'hash' ? situation.today.get(wanted.customer_id) : undefined
+  if (today && isTooMuch(today)) return ServiceUnavailable('too_many_checks', 'Too many checks are open or have failed')
   const account = customerAccount(wanted.customer_id)
   const free_sun = situation.free_sun.get(account)
   if (free_sun === undefined) return WalletNotFound()
@@ -174,11 +219,15 @@ function judge(wanted: CheckWanted, situation: Situation, new_id: NewId): CheckP
     return InsufficientFunds('daily_cap', 'The daily cap of this key is reached')
   }
   const check = newCheck(wanted, { id: new_id(), price_sun, situation })
+  if (today) today.open += 1
   situation.free_sun.set(account, free_sun - price_sun)
   if (capped_key) situation.spent_sun.set(capped_key.key_id, spent_sun + price_sun)
   if (wanted.idempotency_key !== null) situation.by_key.set(keyOf(wanted), check)
   return { check, replayed: false }
 }
+
+const isTooMuch = ({ open, failed, completed }: Today) =>
+  open >= HASHES_OPEN_MAX || (failed >= FAILED_MAX && failed > completed)
 
 function sameMeaning(earlier: Check, wanted: CheckWanted): boolean {
   const parts = ['type', 'network', 'address', 'hash', 'direction'] as const

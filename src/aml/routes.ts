@@ -162,6 +162,11 @@ export function routes({ sql, placeCheck }: Needs): Endpoint[] {
         ...EXTERNAL_ID_REFUSALS,
         refuses(InvalidParams, 'The Idempotency-Key was used for another check', 'external_id'),
         refuses(ServiceUnavailable, 'This type of check is off sale'),
+        refuses(
+          ServiceUnavailable,
+          'A hash check, while 200 are under way, or on a day when 1,000 checks have failed and fewer were completed',
+          'too_many_checks',
+        ),
         refuses(WalletNotFound, 'The customer has no wallet'),
         refuses(InsufficientFunds, 'The balance is below the price'),
         refuses(InsufficientFunds, 'The daily cap of the key would be passed', 'daily_cap'),

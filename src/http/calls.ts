@@ -1,7 +1,7 @@
 // One call of an endpoint: who asks, whether it is its turn, what it asks for, and what it is told.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Fault } from '../lib/fault.ts'
+import { Fault, TooManyRequests } from '../lib/fault.ts'
 import { printJson } from '../lib/json.ts'
 import { type Log, thrownFields } from '../lib/log.ts'
 import { parseBody } from './body.ts'
@@ -139,6 +139,9 @@ function refused(
   { thrown, customer }: { thrown: unknown; customer: Customer | undefined },
 ): { answer: Answer; asker: Asker } {
   const { request, reply } = call
+  if (thrown instanceof TooManyRequests) {
+    return { answer: tooMany(request.id, thrown.retry_after_seconds), asker: customer ?? {} }
+  }
   const failure = authFailureOf(thrown)
   const asker = { ...customer, key_id: failure?.key_id ?? customer?.key_id, auth: failure?.reason }
   const too_many = failure && !customer ? gate.failed(request, reply) : undefined

@@ -37,3 +37,13 @@ export class Misuse extends Error {
 export class Outage extends Error {
   override name = 'Outage'
 }
+
+/** More is asked than the caller's share allows: HTTP 429, whatever the endpoint. */
+export class TooManyRequests extends Error {
+  override name = 'TooManyRequests'
+  readonly retry_after_seconds: number
+  constructor(retry_after_seconds: number) {
+    super(`too many requests; again in ${retry_after_seconds} s`)
+    this.retry_after_seconds = retry_after_seconds
+  }
+}

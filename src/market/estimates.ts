@@ -6,14 +6,15 @@
 import { ServiceUnavailable } from '../http/endpoint.ts'
 import { Outage } from '../lib/fault.ts'
 import type { Address } from '../tron/address.ts'
-import type { ConstantCall, Node } from '../tron/node.ts'
+import type { ConstantCall } from '../tron/node.ts'
+import type { ReadNode } from '../tron/reads.ts'
 import { addressWord, numberWord } from '../tron/tokens.ts'
 import { charge, type Prices, tierFor } from './prices.ts'
 import { InvalidAddress } from './purchases.ts'
 import type { Receiver } from './receivers.ts'
 
 export type Needs = {
-  node: Node
+  node: ReadNode
   prices: () => Promise<Prices>
   receiver: (address: Address) => Promise<Receiver>
 }
@@ -68,20 +69,24 @@ export async function estimateTransfer(
 
 type Transfer = { from: Address; to: Address; contract: Address }
 
-function callTransfer(node: Node, { from, to, contract }: Transfer): Promise<ConstantCall> {
+function callTransfer(node: Pick<ReadNode, 'constantCall'>, { from, to, contract }: Transfer): Promise<ConstantCall> {
   const parameter = addressWord(to) + numberWord(1n)
   return node.constantCall({ owner: from, contract, selector: 'transfer(address,uint256)', parameter })
 }
 
 /** The sender has no tokens to try with, or may not send: then it depends on whether the receiver holds some. */
-async function fallBack(node: Node, { from, to, contract }: Transfer, tried: ConstantCall): Promise<bigint> {
+async function fallBack(
+  node: Pick<ReadNode, 'constantCall'>,
+  { from, to, contract }: Transfer,
+  tried: ConstantCall,
+): Promise<bigint> {
   if (/contract is not exist/i.test(tried.said)) throw InvalidAddress('contract_address', 'There is no such contract')
   return (await tokenBalance(node, { owner: from, holder: to, contract })) > 0n ? TO_HOLDER : TO_NEW_HOLDER
 }
 
 /** How much of a token an address holds, in its smallest unit; 0 when the contract does not say. */
 export async function tokenBalance(
-  node: Node,
+  node: Pick<ReadNode, 'constantCall'>,
   { owner, holder, contract }: { owner: Address; holder: Address; contract: Address },
 ): Promise<bigint> {
   const parameter = addressWord(holder)

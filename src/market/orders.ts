@@ -18,7 +18,7 @@ import { brokenConstraint, type Sql, type Tx } from '../lib/sql.ts'
 import type { Address } from '../tron/address.ts'
 import { InvalidBandwidthAmount, InvalidEnergyAmount, type Prices, priceOf, tierFor } from './prices.ts'
 import { InvalidAddress, type Service } from './purchases.ts'
-import type { Receiver } from './receivers.ts'
+import type { Caller, Receiver, ReceiverReader } from './receivers.ts'
 
 export const AddressNotActivated: FaultKind = fault(24, 'address_not_activated', 'Address is not activated')
 export const AddressAlreadyActivated: FaultKind = fault(25, 'address_already_activated', 'Address is already activated')
@@ -34,6 +34,8 @@ export type Purchase = {
   activate: boolean
   /** The API key, when it may only spend so much in a day. */
   key?: CappedKey | undefined
+  /** The API key whose call this is, as far as it asks the chain; undefined: the service itself asks. */
+  asked_by?: Caller | undefined
   /** Why it cannot be bought now, unless it was bought before: an amount that no tier answers for. */
   refusal?: Fault
   /** Placed by the service itself (a direct recharge, a subscription's top-up): the price is agreed, and whatever account
@@ -68,7 +70,7 @@ export type Needs = {
   clock: Clock
   new_id: NewId
   prices: () => Promise<Prices>
-  receiver: (address: Address) => Promise<Receiver>
+  receiver: ReceiverReader
   wake: (step: string) => void
 }
 
@@ -81,7 +83,7 @@ const BATCH_MAX = 256
 export function orderPlacer(needs: Needs): (purchase: Purchase) => Promise<Placed> {
   const place = batched<Asked, Placed | Fault>(BATCH_MAX, (asked, next) => placeAll(needs, asked, next))
   return async (purchase) => {
-    const [prices, receiver] = await Promise.all([needs.prices(), needs.receiver(purchase.address)])
+    const [prices, receiver] = await Promise.all([needs.prices(), needs.receiver(purchase.address, purchase.asked_by)])
     const outcome = await place({ ...purchase, prices, receiver })
     if (outcome instanceof Fault) throw outcome
     if (!outcome.replayed) needs.wake(outcome.order.to_delegate ? 'delegate' : 'activate')

@@ -19,7 +19,7 @@ import { fault } from '../lib/fault.ts'
 import { money } from '../lib/json.ts'
 import type { Sql } from '../lib/sql.ts'
 import type { Address } from '../tron/address.ts'
-import type { Node } from '../tron/node.ts'
+import { keyReader, type Reads } from '../tron/reads.ts'
 import { USDT } from '../tron/tokens.ts'
 import { delegationsOf } from './delegations.ts'
 import { estimateTransfer, orUnavailable, tokenBalance } from './estimates.ts'
@@ -47,7 +47,7 @@ import {
   readFlag,
   readNames,
 } from './purchases.ts'
-import type { Receiver } from './receivers.ts'
+import type { ReceiverReader } from './receivers.ts'
 
 export const OrderNotFound = fault(20, 'subscription_not_found', 'Transaction not found')
 
@@ -92,9 +92,9 @@ const NEW_EXAMPLES: readonly Example[] = [
 export type Needs = {
   sql: Sql
   prices: () => Promise<Prices>
-  receiver: (address: Address) => Promise<Receiver>
+  receiver: ReceiverReader
   placeOrder: (purchase: Purchase) => Promise<Placed>
-  node: Node
+  reads: Reads
 }
 
 const services = ({ prices }: Needs): Endpoint =>
@@ -163,14 +163,14 @@ const calculate = ({ prices, receiver }: Needs): Endpoint =>
         body: { type: 'bandwidth', address: EXAMPLE.address, amount: 345, duration: 1 },
       },
     ],
-    async handle({ body }) {
+    async handle({ body, customer }) {
       const type = body.type ?? 'energy'
       const address = readAddress(body.address)
       const duration = readDuration(body.duration)
       const current = await prices()
       const sources = type === 'energy' ? [body.amount, body.energy] : [body.amount]
       const amount = readAmount(type, sources, current)
-      const state = current.on_sale.has(type) ? await receiver(address) : 'unknown'
+      const state = current.on_sale.has(type) ? await receiver(address, customer) : 'unknown'
       if (state === 'unknown') throw ServiceUnavailable()
       if (state === 'contract') throw InvalidAddress(undefined, 'A contract cannot receive resources')
       const price_sun = priceOf(current, type, amount)
@@ -185,7 +185,7 @@ const calculate = ({ prices, receiver }: Needs): Endpoint =>
     },
   })
 
-const estimateEnergy = ({ node, prices, receiver }: Needs): Endpoint =>
+const estimateEnergy = ({ reads, prices, receiver }: Needs): Endpoint =>
   endpoint({
     path: '/v1/estimate-energy',
     auth: 'signature',
@@ -222,12 +222,17 @@ const estimateEnergy = ({ node, prices, receiver }: Needs): Endpoint =>
         body: { from_address: EXAMPLE.address, to_address: EXAMPLE.other_address },
       },
     ],
-    async handle({ body }) {
+    async handle({ body, customer }) {
       const { from_address, to_address, contract_address } = body
       const from = readAddress(from_address, 'from_address')
       const to = readAddress(to_address, 'to_address')
       const contract = isAbsent(contract_address) ? USDT : readAddress(contract_address, 'contract_address')
-      const estimate = await estimateTransfer({ node, prices, receiver }, { from, to, contract })
+      const asking = {
+        prices,
+        node: reads(keyReader(customer)),
+        receiver: (address: Address) => receiver(address, customer),
+      }
+      const estimate = await estimateTransfer(asking, { from, to, contract })
       const { amount, price_sun, activation_sun, fee_limit_sun, bandwidth } = estimate
       return {
         ...{ from_address: from, to_address: to, contract_address: contract, amount, energy: amount, duration: 1 },
@@ -239,7 +244,7 @@ const estimateEnergy = ({ node, prices, receiver }: Needs): Endpoint =>
     },
   })
 
-const addressInfo = ({ node }: Needs): Endpoint =>
+const addressInfo = ({ reads }: Needs): Endpoint =>
   endpoint({
     path: '/v1/address-info',
     auth: 'signature',
@@ -258,13 +263,13 @@ const addressInfo = ({ node }: Needs): Endpoint =>
     }),
     faults: [refuses(InvalidAddress, NOT_AN_ADDRESS), refuses(ServiceUnavailable, 'The chain cannot be reached')],
     examples: [{ summary: 'An address', body: { address: EXAMPLE.address } }],
-    async handle({ body }) {
+    async handle({ body, customer }) {
       const address = readAddress(body.address)
-      const [account, energy, bandwidth, usdt] = await orUnavailable(
+      const node = reads(keyReader(customer))
+      const [account, { energy, bandwidth }, usdt] = await orUnavailable(
         Promise.all([
           node.account(address),
-          node.resource(address, 'energy'),
-          node.resource(address, 'bandwidth'),
+          node.resources(address),
           tokenBalance(node, { owner: address, holder: address, contract: USDT }),
         ]),
       )
@@ -339,7 +344,8 @@ const newTransaction = ({ prices, placeOrder }: Needs): Endpoint =>
       if (amounts.refusal && external_id === null) throw amounts.refusal
       const { customer_id, key_id, daily_cap_sun } = customer
       const key = daily_cap_sun === undefined ? undefined : { key_id, daily_cap_sun }
-      const placed = await placeOrder({ customer_id, key, external_id, service, address, activate, ...amounts })
+      const wanted = { external_id, service, address, activate, ...amounts }
+      const placed = await placeOrder({ customer_id, key, asked_by: customer, ...wanted })
       if (placed.replayed) reply_headers['idempotency-replayed'] = 'true'
       return printOrder(placed.order)
     },

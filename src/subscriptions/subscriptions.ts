@@ -16,7 +16,7 @@ import type { NewId } from '../lib/ids.ts'
 import { brokenConstraint, type Sql, type Tx } from '../lib/sql.ts'
 import { AddressNotActivated } from '../market/orders.ts'
 import { InvalidAddress, InvalidDuration } from '../market/purchases.ts'
-import type { Receiver } from '../market/receivers.ts'
+import type { Caller, Receiver, ReceiverReader } from '../market/receivers.ts'
 import type { Address } from '../tron/address.ts'
 import { findPlan, type Plan } from './plans.ts'
 
@@ -59,13 +59,15 @@ export type Wanted = {
   transactions_limit: number
   activate_address: boolean
   key?: CappedKey | undefined
+  /** The API key whose call this is, as far as it asks the chain. */
+  asked_by: Caller
 }
 
 export type Needs = {
   sql: Sql
   clock: Clock
   new_id: NewId
-  receiver: (address: Address) => Promise<Receiver>
+  receiver: ReceiverReader
   wake: (step: string) => void
 }
 
@@ -82,7 +84,10 @@ export async function startSubscription(
   wanted: Wanted,
 ): Promise<{ subscription: Subscription; replayed: boolean }> {
   const { sql, wake } = needs
-  const [plan, receiver] = await Promise.all([findPlan(sql, wanted.plan_key), needs.receiver(wanted.address)])
+  const [plan, receiver] = await Promise.all([
+    findPlan(sql, wanted.plan_key),
+    needs.receiver(wanted.address, wanted.asked_by),
+  ])
   const place = () => sql.begin((tx) => start(tx, needs, { wanted, plan, receiver }))
   const started = await place().catch((thrown: unknown) => {
     // Somebody else subscribed the same address in between: now that is seen, so look again.
@@ -162,7 +167,7 @@ function judge({ wanted, plan, receiver }: Terms, situation: Situation): Plan {
 const totalOf = (plan: Plan): bigint => plan.activation_fee_sun + plan.initial_price_sun
 
 function newSubscription(
-  { key, ...wanted }: Wanted,
+  { key, asked_by: _, ...wanted }: Wanted,
   { id, plan, now }: { id: string; plan: Plan; now: Date },
 ): Subscription {
   const days = narrower(wanted.duration, plan.duration_days)

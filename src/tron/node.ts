@@ -88,6 +88,8 @@ export type Node = {
   /** The same as every node that answers has it. Rejects when none does. */
   accountEverywhere(address: Address): Promise<AccountState[]>
   resource(address: Address, resource: Resource): Promise<ResourceState>
+  /** Both resources, by one request. */
+  resources(address: Address): Promise<Record<Resource, ResourceState>>
   /** How much of the owner's stake can be delegated now, in sun. */
   delegable(owner: Address, resource: Resource): Promise<bigint>
   /** Sends the same bytes to every node. Never rejects: a node that does not answer is one of the answers. */
@@ -254,6 +256,11 @@ export function tronNode(options: NodeOptions): Node {
     },
     resource: (address, resource) =>
       read('/wallet/getaccountresource', { address, visible: true }, (answer) => resourceOf(answer, resource)),
+    resources: (address) =>
+      read('/wallet/getaccountresource', { address, visible: true }, (answer) => ({
+        energy: resourceOf(answer, 'energy'),
+        bandwidth: resourceOf(answer, 'bandwidth'),
+      })),
     delegable: (owner, resource) =>
       read(
         '/wallet/getcandelegatedmaxsize',

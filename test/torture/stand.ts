@@ -164,6 +164,7 @@ export class Stand {
         PENSTOCK_WALLETS: join(this.folder, role === 'api' ? 'addresses.json' : 'wallets.json'),
         PENSTOCK_SECRET_KEY: this.secret_key,
         PENSTOCK_REQUESTS_PER_SECOND: '0',
+        PENSTOCK_READ_REQUESTS_PER_SECOND: '0',
         PENSTOCK_RECHARGE_AT: 'inclusion',
         NODE_COMPILE_CACHE: join(tmpdir(), 'penstock-torture-cache'),
       },
