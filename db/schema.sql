@@ -272,6 +272,20 @@ create table chain (
   constraint chain_solid_not_above_head check (solid_number <= head_number)
 );
 
+create table correction (
+  id text not null,
+  customer_id text not null,
+  amount_sun bigint not null,
+  made_at timestamptz not null,
+  made_by text not null,
+  reason text not null,
+  constraint correction_pkey primary key (id),
+  constraint correction_of_customer foreign key (customer_id) references customer(id),
+  constraint correction_id_length check (char_length(id) >= 1 and char_length(id) <= 100),
+  constraint correction_of_something check (amount_sun <> 0)
+);
+create index correction_of_customer on correction (customer_id, made_at);
+
 create table cursor (
   name text not null,
   number bigint not null,
@@ -361,6 +375,27 @@ create index deposit_held on deposit (block_time) where (state = 'held');
 create index deposit_not_solid on deposit (block_number) where (solid_at is null);
 create index deposit_of_customer on deposit (customer_id, block_number);
 create index deposit_open on deposit (due_at) where (state in ('received', 'delivering', 'returning', 'refunding'));
+
+create table deposit_resolution (
+  tx_id text not null,
+  "position" integer not null,
+  way text not null,
+  sent_by text,
+  sent_to text,
+  sent_amount numeric(78,0),
+  sent_block bigint,
+  customer_id text,
+  made_at timestamptz not null,
+  made_by text not null,
+  reason text not null,
+  constraint deposit_resolution_pkey primary key (tx_id, "position"),
+  constraint deposit_resolution_sent_by_once unique (sent_by),
+  constraint deposit_resolution_of_customer foreign key (customer_id) references customer(id),
+  constraint deposit_resolution_of_deposit foreign key (tx_id, "position") references deposit(tx_id, "position"),
+  constraint deposit_resolution_credited check ((way = 'credited') = (customer_id is not null)),
+  constraint deposit_resolution_sent check ((way = 'sent_back') = (sent_by is not null) and (sent_by is null) = (sent_to is null) and (sent_by is null) = (sent_amount is null) and (sent_by is null) = (sent_block is null) and coalesce(sent_amount, 1::numeric) > 0::numeric),
+  constraint deposit_resolution_way check (way in ('sent_back', 'credited', 'written_off'))
+);
 
 create table fee (
   id bigint generated always as identity not null,
@@ -828,6 +863,14 @@ create view journal_root as
   order by day, number desc;
 
 create trigger aml_evidence_never_changes before update on aml_evidence for each row execute function refuse_change();
+
+create trigger correction_is_append_only before delete or update on correction for each row execute function refuse_change();
+
+create trigger correction_is_not_truncated before truncate on correction for each statement execute function refuse_change();
+
+create trigger deposit_resolution_is_append_only before delete or update on deposit_resolution for each row execute function refuse_change();
+
+create trigger deposit_resolution_is_not_truncated before truncate on deposit_resolution for each statement execute function refuse_change();
 
 create trigger flow_reach_is_append_only before delete or update on flow_reach for each row execute function refuse_change();
 

@@ -23,7 +23,9 @@ import {
   type Reading,
   readArguments,
 } from './admin/command.ts'
+import { correctionCommands } from './admin/corrections.ts'
 import { customerCommands } from './admin/customers.ts'
+import { depositCommands } from './admin/deposits.ts'
 import { keyCommands } from './admin/keys.ts'
 import { listCommands } from './admin/lists.ts'
 import { orderCommands } from './admin/orders.ts'
@@ -63,11 +65,13 @@ export type Io = {
 export const COMMANDS: readonly Command[] = [
   ...statusCommands,
   ...customerCommands,
+  ...correctionCommands,
   ...keyCommands,
   ...priceCommands,
   ...planCommands,
   ...switchCommands,
   ...orderCommands,
+  ...depositCommands,
   ...chainCommands,
   ...listCommands,
   ...amlCommands,

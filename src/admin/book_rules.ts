@@ -2,16 +2,24 @@
 // hold. All are looked at in one snapshot; the sums of the accounts are worked out once for the rules that need them.
 
 import { type AccountSum, checkBooks } from '../ledger/books.ts'
-import { customerAccount, HELD_DEPOSITS, REVENUE, WORLD } from '../ledger/ledger.ts'
+import { CORRECTIONS, customerAccount, HELD_DEPOSITS, REVENUE, WORLD, WRITTEN_OFF } from '../ledger/ledger.ts'
 import { checkRoots, type Root } from '../ledger/roots.ts'
 import { checkJournal } from '../ledger/seals.ts'
 import type { Tx } from '../lib/sql.ts'
 import { DIRECT_RECHARGE } from '../treasury/deposits.ts'
 import { FINDINGS_MAX, type Finding } from './chain_books.ts'
+import { wrongByHand } from './hand_rules.ts'
 import { unrecorded } from './record_rules.ts'
 
 /** The accounts that are not somebody's, and may be below zero. */
-const SYSTEM: readonly string[] = [WORLD, REVENUE, HELD_DEPOSITS, customerAccount(DIRECT_RECHARGE)]
+const SYSTEM: readonly string[] = [
+  WORLD,
+  REVENUE,
+  HELD_DEPOSITS,
+  WRITTEN_OFF,
+  CORRECTIONS,
+  customerAccount(DIRECT_RECHARGE),
+]
 
 export type RowRule = {
   rule: string
@@ -89,7 +97,7 @@ export const ROW_RULES: readonly RowRule[] = [
   },
   {
     rule: 'C4',
-    says: 'between our accounts money moved for what subscriptions used and for the fees of refunds only',
+    says: 'between our accounts money moved for what subscriptions used and for the fees of refunds only, or by hand',
     stops_selling: true,
     // What a use was charged is what its moves come to: a fork may have taken some of it back.
     find: (tx) => tx<Finding>`
@@ -105,7 +113,8 @@ export const ROW_RULES: readonly RowRule[] = [
                case when credit = 'revenue' then debit when debit = 'revenue' then credit
                     else debit || ' to ' || credit end as account,
                sum(case when credit = 'revenue' then amount_sun else -amount_sun end) as sun
-        from transfer where kind = 'move' and debit <> 'world' and credit <> 'world'
+        from transfer
+        where kind = 'move' and debit <> 'world' and credit <> 'world' and id !~ '^(resolution|correction):'
         group by 1, 2 having sum(case when credit = 'revenue' then amount_sun else -amount_sun end) <> 0
       )
       select cause as subject, format('%s sun from %s, expected %s sun from %s', coalesce(moved.sun, 0),
@@ -169,7 +178,7 @@ export const ROW_RULES: readonly RowRule[] = [
                     else 'held_deposits' end as credit, amount_sun
         from deposit where solid_at is not null and amount_sun is not null
       ), border as (
-        select * from transfer where debit = 'world' or (credit = 'world' and id not like 'refund:%')
+        select * from transfer where debit = 'world' or (credit = 'world' and id !~ '^(refund|resolution):')
       )
       select coalesce(wanted.id, border.id) as subject,
              case when border.id is null then format('%s sun are not booked', wanted.amount_sun)
@@ -201,13 +210,15 @@ export const ROW_RULES: readonly RowRule[] = [
   },
   {
     rule: 'C7',
-    says: 'deposits less refunds are what customers have and what was earned, to the sun',
+    says: 'deposits less what went back are what customers have and what was earned, to the sun',
     stops_selling: true,
     async find(tx, sums) {
       const [border] = await tx<{ came: bigint; went: bigint }>`
         select (select coalesce(sum(amount_sun), 0)::bigint from deposit where solid_at is not null and amount_sun is not null) as came,
                (select coalesce(sum((a.contract #>> '{parameter,value,amount,int64}')::bigint), 0)::bigint
-                from deposit as d join attempt as a on a.id = d.refund_id where d.state = 'refunded') as went`
+                from deposit as d join attempt as a on a.id = d.refund_id where d.state = 'refunded')
+               + (select coalesce(sum(sent_amount), 0)::bigint
+                  from deposit_resolution join deposit using (tx_id, position) where amount_sun is not null) as went`
       const { came, went } = border!
       const total = (list: readonly AccountSum[], of: 'kept_posted_sun' | 'posted_sun') =>
         list.reduce((sum, one) => sum + one[of], 0n)
@@ -283,5 +294,11 @@ export const ROW_RULES: readonly RowRule[] = [
           where d.order_id = o.id and d.resource = p.resource and d.state <> 'failed'), 0) as amount
         from orders as o where o.to_delegate) as needed on true
       group by p.resource, p.reserved having p.reserved <> coalesce(sum(needed.amount), 0)`,
+  },
+  {
+    rule: 'C12',
+    says: 'what operators have moved by hand went exactly one way, as decided, and nothing else did',
+    stops_selling: true,
+    find: wrongByHand,
   },
 ]

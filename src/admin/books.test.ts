@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
 import { createDatabase, dropDatabase } from '../../test/database.ts'
+import { moveByHand } from '../../test/moving_by_hand.ts'
 import { makeWorld, TRX, World } from '../../test/world.ts'
 import { connect, type Sql } from '../lib/sql.ts'
 import type { Transport } from '../tron/node.ts'
@@ -47,6 +48,7 @@ async function everything(world: World): Promise<void> {
   await world.solidify()
   await world.settle()
   await world.solidify()
+  await moveByHand(world, anna)
   const clock = { now: () => world.now }
   const operator = { made_by: 'anna', reason: 'dearer' }
   const terms = { name: 'Small', initial_price_sun: 1_000_000n, price_sun: 2_000_000n }
@@ -279,13 +281,64 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
     `update price set until = now() where resource = 'bandwidth' and until is null`,
     ['C10'],
   ],
+  [
+    'a deposit that is called resolved, and nobody has decided how',
+    `delete from deposit_resolution where way = 'written_off'`,
+    ['C12'],
+  ],
+  [
+    'a deposit that was resolved and is held',
+    `update deposit set state = 'held' where state = 'resolved' and amount_sun = 21000000`,
+    ['C12'],
+  ],
+  [
+    'a deposit that was credited by hand to somebody else',
+    `update deposit_resolution set customer_id = 'other' where way = 'credited'`,
+    ['C12'],
+  ],
+  [
+    'a deposit that went two ways',
+    `insert into transfer
+     select id || '/again', 'move', null, 'held_deposits', 'written_off', amount_sun, now()
+     from transfer where id like 'resolution:%' and credit like 'customer:%'`,
+    ['C12'],
+  ],
+  [
+    'a resolution that was not booked',
+    `delete from transfer where id like 'resolution:%' and credit = 'written_off' and amount_sun = 22000000`,
+    ['C12'],
+  ],
+  [
+    'money that was said to be sent back by more than was sent',
+    `update deposit_resolution set sent_amount = sent_amount + 1000000 where way = 'sent_back'`,
+    ['C7', 'C12'],
+  ],
+  [
+    'a deposit that was sent back by a transaction of the service',
+    `update deposit_resolution set sent_by = (select tx_id from attempt where subject like 'refund:%' limit 1)
+     where way = 'sent_back'`,
+    ['C12'],
+  ],
+  ['a correction of another amount', `update correction set amount_sun = amount_sun + 1 where id = 'more'`, ['C12']],
+  ['a correction that nobody has made', `delete from correction where id = 'less'`, ['C12']],
+  [
+    'a correction and a resolution without their records',
+    `update correction set made_by = 'mallory', made_at = now() where id = 'less';
+     update deposit_resolution set made_at = now() where way = 'credited'`,
+    ['C10'],
+  ],
+  [
+    'a deposit that was credited though it is held',
+    `update deposit set state = 'credited' where state = 'resolved' and amount_sun = 22000000`,
+    ['C6', 'C12'],
+  ],
   ['room that is reserved for nothing', `update pool set reserved = reserved + 1 where resource = 'energy'`, ['C11']],
 ]
 
 /** The tables that are made wrong. */
 const TABLES = [
   ...['account', 'transfer', 'orders', 'delegation', 'attempt', 'deposit', 'subscription', 'aml_check', 'pool'],
-  ...['operator_action', 'price', 'fee', 'service', 'plan', 'subscription_use'],
+  ...['deposit_resolution', 'correction', 'operator_action', 'price', 'fee', 'service', 'plan', 'subscription_use'],
 ]
 
 test('each thing that can be wrong is found by the rules that speak of it, and by no other', async (t) => {

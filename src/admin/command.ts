@@ -78,8 +78,8 @@ type Description<Operands extends Options, Others extends Options> = {
   options?: Others
 }
 
-/** Who changes something and when: the same as in the record. */
-type Changing = { changed_by: string; at: Date }
+/** Who changes something, when and why: the same as in the record. */
+export type Changing = { changed_by: string; at: Date; reason: string | null }
 
 /** Declares a command that only looks. */
 export function command<Operands extends Options = Record<never, never>, Others extends Options = Record<never, never>>(
@@ -104,7 +104,12 @@ export function change<Operands extends Options = Record<never, never>, Others e
     ...{ words, summary, details, operands, options, changes: true },
     run: (needs, given, operator) =>
       perform(needs, { operator, action: words }, (tx, at) =>
-        spec.run(tx, needs, { ...(given as Given<Operands> & Given<Others>), changed_by: operator.made_by, at }),
+        spec.run(tx, needs, {
+          ...(given as Given<Operands> & Given<Others>),
+          changed_by: operator.made_by,
+          at,
+          reason: operator.reason,
+        }),
       ),
   }
 }
@@ -139,7 +144,7 @@ export const text = (value: string, help: string) => single(value, help, (given)
 /** A whole number. */
 export const whole = (value: string, help: string, { min = 1, max = Number.MAX_SAFE_INTEGER } = {}) =>
   single(value, help, (given, name) => {
-    const number = /^\d{1,16}$/.test(given) ? Number(given) : Number.NaN
+    const number = /^-?\d{1,16}$/.test(given) ? Number(given) : Number.NaN
     if (number >= min && number <= max) return number
     throw misuse(`${name} ${given}: it is a whole number from ${min} to ${max}.`)
   })

@@ -1,10 +1,9 @@
-// What was sold and what arrived: orders, what they were delivered with, and deposits, for looking things up. Lists are
-// newest first; `show` has everything about one thing, down to the entries of the ledger.
+// What was sold: orders and what they were delivered with, for looking things up. Lists are newest
+// first; `show` has everything about one thing, down to the entries of the ledger.
 
 import type { Sql } from '../lib/sql.ts'
 import type { Delegation } from '../market/delegations.ts'
 import type { Order } from '../market/orders.ts'
-import { type Deposit, findDeposits } from '../treasury/deposits.ts'
 import { refusal } from './actions.ts'
 import { address, command, flag, LIMIT, needed, oneOf, paging, text, time } from './command.ts'
 
@@ -95,56 +94,8 @@ export async function listDelegations(sql: Sql, wanted: DelegationsWanted): Prom
     order by id desc limit ${limit}`
 }
 
-const DEPOSIT_STATES = [
-  'seen',
-  'credited',
-  'received',
-  'delivering',
-  'delivered',
-  'returning',
-  'refunding',
-  'refunded',
-  'held',
-  'ignored',
-  'resolved',
-  'gone',
-] as const satisfies readonly Deposit['state'][]
-
-type DepositsWanted = {
-  customer?: string | undefined
-  state?: string | undefined
-  from?: string | undefined
-  since?: Date | undefined
-  until?: Date | undefined
-  limit?: number | undefined
-}
-
-export async function listDeposits(sql: Sql, wanted: DepositsWanted): Promise<Partial<Deposit>[]> {
-  const { customer = null, state = null, from = null, since = null, until = null, limit = LIMIT } = wanted
-  return sql<Partial<Deposit>>`
-    select block_time, state, amount_sun, token, token_amount, from_address, to_address, customer_id, reason, block_number, tx_id
-    from deposit
-    where (${customer}::text is null or customer_id = ${customer}) and (${state}::text is null or state = ${state})
-      and (${from}::text is null or from_address = ${from})
-      and (${since}::timestamptz is null or block_time >= ${since})
-      and (${until}::timestamptz is null or block_time < ${until})
-    order by block_number desc, tx_id, position limit ${limit}`
-}
-
-/** What a transaction brought: mostly one deposit, with its order, its refund and its entries in the ledger. */
-export async function showDeposits(sql: Sql, tx_id: string) {
-  const deposits = await findDeposits(sql, tx_id)
-  if (deposits.length === 0) throw refusal(`No deposit came with the transaction ${tx_id}.`)
-  const [refund] = await sql`
-    select a.id, a.state, a.tx_id, a.answer from deposit join attempt as a on a.id = refund_id where deposit.tx_id = ${tx_id}`
-  const entries = await sql`
-    select made_at, id, kind, debit, credit, amount_sun from transfer
-    where id in ('deposit:' || ${tx_id}::text, 'refund:' || ${tx_id}::text, 'refund_fee:' || ${tx_id}::text)
-    order by made_at, id`
-  return { ...deposits[0], further: deposits.slice(1), refund: refund ?? null, entries }
-}
-
-const period = { since: time('only from this moment on'), until: time('only before this moment') }
+/** A part of a list by time. */
+export const period = { since: time('only from this moment on'), until: time('only before this moment') }
 
 export const orderCommands = [
   command({
@@ -178,23 +129,5 @@ export const orderCommands = [
       ...paging,
     },
     run: async ({ sql }, wanted) => ({ value: await listDelegations(sql, wanted) }),
-  }),
-  command({
-    words: 'deposits list',
-    summary: 'TRX and tokens that arrived, newest first',
-    options: {
-      customer: text('CUSTOMER', 'only to this customer'),
-      state: oneOf(DEPOSIT_STATES, 'only in this state'),
-      from: address('only from this sender'),
-      ...period,
-      limit: paging.limit,
-    },
-    run: async ({ sql }, wanted) => ({ value: await listDeposits(sql, wanted) }),
-  }),
-  command({
-    words: 'deposits show',
-    summary: 'one deposit: what became of it, its entries in the ledger',
-    operands: { tx_id: needed(text('TX_ID', 'the id of the transaction on the chain')) },
-    run: async ({ sql }, { tx_id }) => ({ value: await showDeposits(sql, tx_id) }),
   }),
 ]

@@ -66,6 +66,10 @@ function withoutRecord(tx: Tx): Promise<Finding[]> {
       union all select 'fee:' || name, 'row', since, changed_by from fee
       union all select 'fee:aml_' || type, 'row', since, changed_by from aml_price
       union all select 'plan:' || key, 'version', since, changed_by from plan
+      union all select 'correction:' || id, 'correction', made_at, made_by from correction
+      union all
+      select 'deposit:' || tx_id || case position when 0 then '' else '/' || position end, 'resolution', made_at, made_by
+      from deposit_resolution
     )
     select subject, format('the %s since %s has no record', what, since) as found from change
     where changed_by <> 'shipped' and not exists (

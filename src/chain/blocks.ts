@@ -219,6 +219,15 @@ export async function blocksAt(tx: Tx, numbers: readonly bigint[]): Promise<Stor
   return rows.map(unpackRow)
 }
 
+/** The solid block among those that are kept which has the transaction; undefined when none has. */
+export async function keptBlockWith(sql: Sql | Tx, tx_id: string): Promise<StoredBlock | undefined> {
+  const [row] = await sql<Row>`
+    select number, id, time, contents from block
+    where number <= (select solid_number from chain) and strpos(contents::text, ${tx_id}) > 0
+    order by number desc limit 1`
+  return row && unpackRow(row)
+}
+
 /** readBlocks() of the solid side. */
 export function readSolidBlocks(
   tx: Tx,

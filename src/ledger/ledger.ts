@@ -15,6 +15,10 @@ export const WORLD = 'world'
 export const REVENUE = 'revenue'
 /** What came to customers' addresses and was not credited: it is nobody's until an operator decides. */
 export const HELD_DEPOSITS = 'held_deposits'
+/** What nobody can be found for, and stays: it is not earned. */
+export const WRITTEN_OFF = 'written_off'
+/** The other side of what is added to a customer's account by hand, or taken from it. */
+export const CORRECTIONS = 'corrections'
 
 export const customerAccount = (customer_id: string) => `customer:${customer_id}`
 

@@ -283,7 +283,7 @@ async function noteAll(tx: Tx, { clock }: Needs, fated: readonly Fated[], solid:
 }
 
 /** The deposits that a transaction on the chain made, if it made any. */
-export async function findDeposits(sql: Sql, tx_id: string): Promise<Deposit[]> {
+export async function findDeposits(sql: Sql | Tx, tx_id: string): Promise<Deposit[]> {
   return sql<Deposit>`select * from deposit where tx_id = ${tx_id} order by position`
 }
 

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { createDatabase, dropDatabase } from '../database.ts'
+import { moveByHand } from '../moving_by_hand.ts'
 import { TRX, World } from '../world.ts'
 import { ALWAYS, Auditor } from './audit.ts'
 import type { Post } from './branch.ts'
@@ -23,6 +24,7 @@ async function everything(world: World): Promise<void> {
   const amounts = { energy: 65_000, bandwidth: 1_000 }
   await anna.buy({ service: 'resource_bundle', params: { address: bob.address, amounts, duration: 1 } })
   await anna.buyEnergy(world.person('carl').address, 65_000, { activate_address: true })
+  await moveByHand(world, anna)
   for (const trx of [3n, 1n]) world.pay(world.recharge.address, trx * TRX)
   await world.settle()
   await world.solidify()
@@ -248,6 +250,61 @@ const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: R
       ).sun--
     },
     /went back as /,
+  ],
+  [
+    'a deposit that is resolved, and nobody has decided how',
+    ({ resolutions }) => without(resolutions, ({ way }) => way === 'written_off'),
+    /^C12 deposit .* is resolved and was not resolved/,
+  ],
+  [
+    'a deposit that is held and was sent back',
+    ({ deposits, resolutions }) => {
+      const { tx_id } = first(resolutions, ({ way }) => way === 'sent_back')
+      first(deposits, (one) => one.tx_id === tx_id).state = 'held'
+    },
+    /^C12 deposit .* is held and was sent_back/,
+  ],
+  [
+    'a deposit that was credited to another than was decided',
+    ({ resolutions }) => {
+      first(resolutions, ({ way }) => way === 'credited').customer_id = 'other'
+    },
+    /^C12 resolution:.* moved/,
+  ],
+  [
+    'a resolution that was not booked',
+    ({ transfers }) => without(transfers, ({ credit }) => credit === 'written_off'),
+    /^C12 resolution:.* is not booked/,
+  ],
+  [
+    'money that was sent back by a transaction that has sent less',
+    ({ resolutions }) => {
+      first(resolutions, ({ way }) => way === 'sent_back').sent_amount! += 1n
+    },
+    /^C12 deposit .* which is not so/,
+  ],
+  [
+    'a transaction that has sent two deposits back',
+    ({ resolutions }) => {
+      const { sent_by } = first(resolutions, ({ way }) => way === 'sent_back')
+      first(resolutions, ({ way }) => way === 'written_off').sent_by = sent_by
+    },
+    /^C12 a transaction has sent two/,
+  ],
+  ['a correction that nobody has made', ({ corrections }) => corrections.pop(), /^C12 correction:.* nothing/],
+  [
+    'a correction of another amount',
+    ({ corrections }) => {
+      corrections[0]!.amount_sun += 1n
+    },
+    /^C3 customer/,
+  ],
+  [
+    'money that is held and was credited',
+    ({ deposits }) => {
+      first(deposits, ({ state }) => state === 'resolved').state = 'credited'
+    },
+    /^C6 deposit .* booked/,
   ],
   [
     'an hour that was too short',

@@ -3,6 +3,7 @@
 
 import type pg from 'pg'
 import { at, type Branch, type Post, readBranch } from './branch.ts'
+import { decisionsAreBooked, heldMoneyIsThere, resolutionsAreTrue } from './by_hand.ts'
 import { checksAreCounted, checksArePaidOnce } from './checks.ts'
 import { customersHaveTheRest } from './customers.ts'
 import { History } from './history.ts'
@@ -19,6 +20,9 @@ export const ALWAYS: readonly ((books: Books) => string[])[] = [
   checksArePaidOnce,
   checksAreCounted,
   customersHaveTheRest,
+  decisionsAreBooked,
+  resolutionsAreTrue,
+  heldMoneyIsThere,
 ]
 
 export type Sources = {

@@ -16,6 +16,11 @@ export function customersHaveTheRest({ rows }: Books): string[] {
   for (const { customer_id, amount_sun, state } of rows.deposits) {
     if (customer_id !== null && state === 'credited') add(customer_id, { paid: -(amount_sun ?? 0n) })
   }
+  const amounts = new Map(rows.deposits.map(({ tx_id, position, amount_sun }) => [`${tx_id} ${position}`, amount_sun]))
+  for (const { customer_id, tx_id, position } of rows.resolutions) {
+    if (customer_id !== null) add(customer_id, { paid: -(amounts.get(`${tx_id} ${position}`) ?? 0n) })
+  }
+  for (const { customer_id, amount_sun } of rows.corrections) add(customer_id, { paid: -amount_sun })
   for (const { customer_id, state, amount_sun } of rows.orders) {
     if (state === 'success') add(customer_id, { paid: amount_sun })
     else if (state !== 'failed') add(customer_id, { held: amount_sun })

@@ -1,6 +1,7 @@
 // What must hold when everything has come to rest: the network is well, time has passed, and nothing is left to do.
 
 import type { ChainTransaction } from './branch.ts'
+import { sentBackByHand } from './by_hand.ts'
 import { checksAreAnswered } from './checks.ts'
 import { type Books, isOvertaken } from './rules.ts'
 import { subscriptionsHaveEnded, suppliesAreKnown, usesAreOnTheChain } from './subscriptions.ts'
@@ -120,6 +121,7 @@ export function fundsAreThere({ rows, branch }: Books, place: Place): string[] {
     if (ours.has(one.to)) on_chain += one.sun
     if (one.owner === refund_address) on_chain -= one.sun
   }
+  on_chain -= sentBackByHand(rows)
   let in_books = 0n
   for (const { kind, debit, credit, amount_sun } of rows.transfers) {
     if (kind !== 'move' && kind !== 'capture') continue

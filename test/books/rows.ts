@@ -52,6 +52,7 @@ export type Attempt = {
 export type Activation = { id: string; address: string; state: string; attempt_id: string | null }
 export type Deposit = {
   tx_id: string
+  position: number
   from_address: string
   to_address: string
   /** Of TRX; null for another token. */
@@ -63,6 +64,18 @@ export type Deposit = {
   refund_id: string | null
   solid_at: Date | null
 }
+/** How a deposit was ended by hand. */
+export type Resolution = {
+  tx_id: string
+  position: number
+  way: 'sent_back' | 'credited' | 'written_off'
+  sent_by: string | null
+  sent_to: string | null
+  sent_amount: bigint | null
+  customer_id: string | null
+}
+/** What was added to an account by hand, or, below nothing, taken from it. */
+export type Correction = { id: string; customer_id: string; amount_sun: bigint }
 /** With the terms of its plan. */
 export type Subscription = {
   id: string
@@ -114,6 +127,8 @@ export type Rows = {
   attempts: Attempt[]
   activations: Activation[]
   deposits: Deposit[]
+  resolutions: Resolution[]
+  corrections: Correction[]
   customers: Customer[]
   pool: Pool[]
   cursors: Cursor[]
@@ -134,6 +149,9 @@ export async function readRows(client: pg.Client): Promise<Rows> {
     attempts: await read('select id, subject, state, tx_id, block_number, uncovered from attempt'),
     activations: await read('select * from activation'),
     deposits: await read('select * from deposit'),
+    resolutions: await read(`
+        select tx_id, position, way, sent_by, sent_to, sent_amount::int8, customer_id from deposit_resolution`),
+    corrections: await read('select id, customer_id, amount_sun from correction'),
     customers: await read('select id, deposit_address from customer'),
     pool: await read('select resource, room, reserved from pool'),
     cursors: await read('select name, number from cursor'),
