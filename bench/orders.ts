@@ -217,7 +217,7 @@ select id, posted_sun - held_sun as free_sun from account
   where id = any(array(select distinct 'customer:' || customer_id from ${chosen})) and not may_go_negative
   order by id for update;
 select o.* from orders as o join ${chosen} on o.customer_id = chosen.customer_id and o.external_id = chosen.id;
-select head_number, head_id, head_time, solid_number, behind, seen_at, head_seen_at from chain;
+select head_number, head_id, head_time, solid_number, confirmed_number, unconfirmed_since, disputed_number, behind, seen_at, head_seen_at from chain;
 select resource, room - reserved as free from pool order by resource for update;
 insert into orders (id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate, activation_id,
                     to_delegate, amount_sun, fee_sun, due_at, created_at)

@@ -192,14 +192,15 @@ async function indexBlocks(
   const record = recordStep({ sql, node, tokens: new Set([USDT]) })
   await sql`create table bench_edge (from_address text not null, to_address text not null, amount bigint not null)`
   await sql`
-    insert into chain (head_number, head_id, head_time, solid_number, seen_at) values (0, '', now(), 0, now())`
+    insert into chain (head_number, head_id, head_time, solid_number, confirmed_number, seen_at)
+      values (0, '', now(), 0, 0, now())`
   const times: number[] = []
   for (let number = 1; number <= BLOCKS; number++) {
     const moves = madeUpMoves(number)
     await sql`
       insert into block (number, id, parent_id, time, contents)
       values (${number}, ${String(number)}, '', now(), ${JSON.stringify({ m: moves, f: [], e: [] })})`
-    await sql`update chain set head_number = ${number}, solid_number = ${number}`
+    await sql`update chain set head_number = ${number}, solid_number = ${number}, confirmed_number = ${number}`
     await sql`
       insert into bench_edge select * from unnest(${moves.map((move) => move[4])}::text[], ${moves.map((move) => move[5])}::text[],
         ${moves.map((move) => move[6])}::bigint[])`

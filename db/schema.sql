@@ -239,6 +239,8 @@ create table block (
   parent_id text not null,
   "time" timestamptz not null,
   contents json not null,
+  read_from text[] default '{}'[] not null,
+  outcomes_sha256 text default '' not null,
   constraint block_pkey primary key (number)
 );
 
@@ -267,7 +269,11 @@ create table chain (
   behind integer default 0 not null,
   seen_at timestamptz not null,
   head_seen_at timestamptz default now() not null,
+  confirmed_number bigint not null,
+  unconfirmed_since timestamptz,
+  disputed_number bigint,
   constraint chain_pkey primary key (one),
+  constraint chain_confirmed_not_above_solid check (confirmed_number <= solid_number),
   constraint chain_has_one_row check (one),
   constraint chain_solid_not_above_head check (solid_number <= head_number)
 );
@@ -576,6 +582,18 @@ create table migration (
   sha256 text not null,
   applied_at timestamptz default clock_timestamp() not null,
   constraint migration_pk primary key (number)
+);
+
+create table node_dispute (
+  dissenting text[] not null,
+  against text[] not null,
+  number bigint not null,
+  what text not null,
+  times bigint not null,
+  first_at timestamptz not null,
+  last_at timestamptz not null,
+  constraint node_dispute_pkey primary key (dissenting, against),
+  constraint node_dispute_of_somebody check (cardinality(dissenting) > 0)
 );
 
 create table operator_action (

@@ -20,6 +20,7 @@ import { routes as amlRoutes } from './aml/routes.ts'
 import { DEFAULT_RETENTION_DAYS, rescreenStep, retainStep } from './aml/watches.ts'
 import { judgeStep, type Needs as SignerNeeds, sendStep, signStep } from './chain/attempts.ts'
 import { followStep, pruneStep } from './chain/blocks.ts'
+import { confirmStep } from './chain/confirm.ts'
 import { localSigner, type Signer } from './chain/signer.ts'
 import { authenticator } from './customers/authentication.ts'
 import { type DepositAddress, depositAddresses } from './customers/deposit_addresses.ts'
@@ -160,6 +161,7 @@ function stepsOf(world: World, { new_id, sign, prices, placeOrder }: Shared): St
   // In the order in which an order meets them.
   return [
     followStep({ sql: follow_sql, clock, node, tokens: world.tokens }),
+    confirmStep({ sql, clock, node, tokens: world.tokens }),
     surveyStep({ sql, node, pool }),
     activateStep(activations),
     activatedStep(activations),

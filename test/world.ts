@@ -49,12 +49,16 @@ export type WorldOptions = {
   recharge_at?: 'inclusion' | 'solid'
   /** Whether there is a wallet that sends recharges back; there is when left out. */
   refunds?: boolean
+  /** How many nodes the service knows, all of the one chain: `devchain`, `node2`, `node3` … */
+  nodes?: number
   /** Token contracts that are followed; none when left out. */
   tokens?: readonly string[]
   /** Outside screening services. */
   providers?: readonly Provider[]
   seed?: string
 }
+
+export type Answer = { status: number; body: string }
 
 /** What is wrong with the network at the moment. */
 export type Weather = {
@@ -66,7 +70,12 @@ export type Weather = {
   onRequest: (path: string) => void
   /** Turns what the chain answers into what the node says. */
   answers: (path: string, body: string) => string
+  /** What a node says instead of what the chain answers, by its name; undefined: it does not answer. */
+  nodes: Map<string, (path: string, body: string) => Answer | undefined>
 }
+
+/** `reads`: what stands between the API and the nodes; `names`: the nodes that it knows. */
+type ProcessOptions = { reads?: (node: Node) => Reads; names?: readonly string[] }
 
 /** An answer of the API. `result` is what the endpoint documents. */
 export type Reply = {
@@ -131,10 +140,11 @@ export class World {
   readonly node: Node
   readonly wallets: Wallets
   readonly recharge: Person = person('recharge')
-  readonly weather: Weather = { down: false, ...FAIR }
+  readonly weather: Weather = { down: false, nodes: new Map(), ...FAIR }
   app!: App
   api!: FastifyInstance
   private readonly url: string
+  private readonly node_names: readonly string[]
   private readonly recharge_at: 'inclusion' | 'solid'
   private readonly random: Random
   private readonly tokens: ReadonlySet<string>
@@ -143,6 +153,7 @@ export class World {
   private now_ms = 0
 
   constructor(url: string, options: WorldOptions) {
+    this.node_names = Array.from({ length: options.nodes ?? 1 }, (_, i) => (i === 0 ? 'devchain' : `node${i + 1}`))
     const { pool_trx = POOL_TRX, seed = 'world', recharge_at = 'inclusion', refunds = true } = options
     this.url = url
     this.recharge_at = recharge_at
@@ -187,12 +198,12 @@ export class World {
   }
 
   /** Another process of the service on the same database and chain: its own connections, memory and steps. */
-  async startProcess({ reads }: { reads?: (node: Node) => Reads } = {}): Promise<{ app: App; api: FastifyInstance }> {
+  async startProcess({ reads, names = this.node_names }: ProcessOptions = {}): Promise<{ app: App; api: FastifyInstance }> {
     const sql = connect({ url: this.url })
     // A step that asked for a second connection while its transaction is open would wait for itself.
     const steps_sql = connect({ url: this.url, connections_max: 1 })
     const clock = { now: () => new Date(this.now_ms) }
-    const node = tronNode({ nodes: [{ url: 'http://devchain' }], transport: this.transport })
+    const node = this.nodesOf(names)
     const { random, wallets } = this
     const outside = {
       sql,
@@ -215,8 +226,13 @@ export class World {
     return { app, api }
   }
 
+  /** A client of some of the nodes, as the service sees them. */
+  nodesOf(names: readonly string[]): Node {
+    return tronNode({ nodes: names.map((name) => ({ url: `http://${name}` })), transport: this.transport })
+  }
+
   private readonly transport: Transport = async ({ url, body }) => {
-    const path = new URL(url).pathname
+    const { pathname: path, host } = new URL(url)
     this.weather.onRequest(path)
     if (this.weather.down) throw new Error('ECONNREFUSED')
     if (path === '/wallet/broadcasthex') {
@@ -226,7 +242,9 @@ export class World {
         return { status: 200, body: '{"result":true,"code":"SUCCESS"}' }
       }
     }
-    const answer = this.scene.devchain.request('POST', path, body)
+    const says = this.weather.nodes.get(host)
+    const answer = says ? says(path, body) : this.scene.devchain.request('POST', path, body)
+    if (answer === undefined) throw new Error('ECONNREFUSED')
     if (answer.status === 0) throw new Error('the connection was broken')
     return { ...answer, body: this.weather.answers(path, answer.body) }
   }

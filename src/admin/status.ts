@@ -28,9 +28,18 @@ export const ALERTS: Record<string, (look: Look) => Promise<{ since: Date | null
   solid_behind: ({ sql }) => sql`
     select null as since, format('blocks that are not solid yet: %s', head_number - solid_number) as what from chain
     where head_number - solid_number > 60`,
+  nodes_disagree: ({ sql, now }) => sql`
+    select min(first_at) as since, string_agg(
+        format('%s: otherwise than %s about block %s (%s), %s times', array_to_string(dissenting, ' and '),
+          coalesce(nullif(array_to_string(against, ', '), ''), 'each other'), number, what, times), '; ' order by last_at desc) as what
+    from node_dispute where last_at > ${now}::timestamptz - interval '1 day' having count(*) > 0`,
+  second_node_silent: ({ sql, now }) => sql`
+    select unconfirmed_since as since,
+           format('no second node confirms the solid blocks after %s: deposits wait', confirmed_number) as what
+    from chain where unconfirmed_since < ${now}::timestamptz - interval '3 minutes' and disputed_number is null`,
   reader_behind: ({ sql }) => sql`
-    select null as since, format('%s has %s solid blocks to read', name, solid_number - number) as what from cursor, chain
-    where solid_number - number > 200 order by number limit 1`,
+    select null as since, format('%s has %s solid blocks to read', name, confirmed_number - number) as what from cursor, chain
+    where confirmed_number - number > 200 order by number limit 1`,
   order_waits: ({ sql, now }) => sql`
     select min(created_at) as since, format('orders open for more than 5 minutes: %s', count(*)) as what from orders
     where state in ('new', 'pending') and created_at < ${now}::timestamptz - interval '5 minutes' having count(*) > 0`,
@@ -101,11 +110,11 @@ export const statusCommands = [
       const now = clock.now()
       const chain = await showChain(sql, now)
       const found = await alerts({ sql, now })
-      const { head_number, solid_number, silent_seconds, behind_seconds } = chain ?? {}
+      const { head_number, solid_number, confirmed_number, silent_seconds, behind_seconds } = chain ?? {}
       const value = {
         database,
         ...(await counts(sql)),
-        chain: chain ? { head_number, solid_number, silent_seconds, behind_seconds } : null,
+        chain: chain ? { head_number, solid_number, confirmed_number, silent_seconds, behind_seconds } : null,
         off_sale: (await switches(sql)).filter((one) => !one.on_sale).map(({ name }) => name),
         pool: await poolRows(sql),
         screening: await screeningState(sql),

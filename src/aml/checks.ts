@@ -189,7 +189,7 @@ async function placedEarlier(tx: Tx, keyed: readonly CheckWanted[]): Promise<Che
 /** What every check of a batch is placed on: one statement, because each customer waits for it. */
 async function readTerms(tx: Tx): Promise<Pick<Situation, 'solid_number' | 'prices'>> {
   const rows = await tx<{ solid_number: bigint | null; type: CheckType; price_sun: bigint; on_sale: boolean }>`
-    select (select solid_number from chain) as solid_number, type, price_sun, on_sale
+    select (select confirmed_number from chain) as solid_number, type, price_sun, on_sale
     from aml_service left join aml_price using (type) where until is null order by type`
   return {
     solid_number: rows[0]?.solid_number ?? 0n,
@@ -289,7 +289,7 @@ export async function placeAgain(
   again: { customer_id: string; address: Address; supersedes: string | null },
 ): Promise<Check> {
   const chain = await chainState(tx)
-  const situation = { now: needs.clock.now(), solid_number: BigInt(chain?.solid_number ?? 0) }
+  const situation = { now: needs.clock.now(), solid_number: BigInt(chain?.confirmed_number ?? 0) }
   const { customer_id, address, supersedes } = again
   const asked = { customer_id, address, type: 'address', network: 'TRX', hash: null, direction: null } as const
   const check = newCheck({ ...asked, idempotency_key: null }, { id: needs.new_id(), price_sun: 0n, situation })

@@ -174,9 +174,9 @@ export function judgeStep({ sql, clock, node }: Omit<Needs, 'sign'>): Step {
       // First, because what follows fails while one of the nodes is silent.
       const given_up = await giveUpUnsigned(sql, clock)
       const late = await sql<Late>`
-        select attempt.id, tx_id, solid_number from attempt, chain
+        select attempt.id, tx_id, confirmed_number as solid_number from attempt, chain
         where state in ('signed', 'sent') and send_at <= ${clock.now()}
-          and expires_at <= (select time from block where number = solid_number - 1)
+          and expires_at <= (select time from block where number = confirmed_number - 1)
         order by expires_at limit ${AT_ONCE}`
       const verdicts = await Promise.all(late.map(async (one) => ({ ...one, dead: await isDead(node, one) })))
       const dead = verdicts.filter((one) => one.dead).map((one) => one.id)
@@ -231,7 +231,10 @@ export async function uncoverAttempts(tx: Tx, keep: number): Promise<void> {
     where state = 'included' and block_number > ${keep}`
 }
 
-/** What is in a solid block stays. The statement is on its way when this returns, and the caller's transaction waits for it. */
-export function settleAttempts(tx: Tx, solid_number: number): void {
-  void tx`update attempt set state = 'solid' where state = 'included' and block_number <= ${solid_number}`
+/** What is in a confirmed block stays. The statement is on its way when this returns, and the caller's transaction waits
+ *  for it. */
+export function settleAttempts(tx: Tx): void {
+  void tx`
+    update attempt set state = 'solid'
+    where state = 'included' and block_number <= (select confirmed_number from chain)`
 }

@@ -1,6 +1,7 @@
 // Follows the chain: stores each block on the branch of the head, marks our transactions that are in it, and takes both
-// back when a fork shows that the branch was another. What is at or below the solid block is read from the solid side
-// and never taken back; if it would have to be, the follower stops, because then the node is lying or another chain.
+// back when a fork shows that the branch was another, or when other nodes show that a solid block is another (confirm.ts).
+// What is confirmed is never taken back; if it would have to be, the follower stops, because then the nodes are lying or
+// on another chain. With one node every solid block is confirmed.
 //
 // Readers of blocks (deposits, …) keep cursors of their own and read with `readBlocks`; here only their steps are woken,
 // by name, as a hint.
@@ -12,7 +13,7 @@ import type { Step } from '../lib/step.ts'
 import type { Address } from '../tron/address.ts'
 import type { Block, BlockHead, Node } from '../tron/node.ts'
 import { includeAttempts, settleAttempts, uncoverAttempts } from './attempts.ts'
-import { type Contents, contentsOf, type Packed, pack, type ReadBlock, unpack } from './contents.ts'
+import { type Contents, contentsOf, outcomesSum, type Packed, pack, type ReadBlock, unpack } from './contents.ts'
 import { type ChainState, chainState } from './progress.ts'
 
 /** `tokens`: the TRC20 contracts whose events are kept. */
@@ -26,27 +27,19 @@ const UNSURE = 5
 const PORTION = 20
 /** Blocks of one answer of the node: while it is taken apart nothing else of the process gets its turn. */
 const AT_ONCE = 5
+/** Blocks in which a fork is looked for at a time: hardly any is deeper. */
+const FORK_PORTION = 50
 /** Blocks kept below the slowest reader, for looking things up and for forks. */
 const KEPT = 2_000
+
+/** Steps that go on when more of the solid chain is confirmed. */
+export const READERS_OF_SOLID = ['credit', 'record', 'reclaim', 'reclaimed', 'refunded', 'use', 'judge'] as const
 
 export function followStep(needs: Needs): Step {
   return {
     name: 'follow',
     rest_ms: 250,
-    wakes: [
-      'settle',
-      'activated',
-      'reclaimed',
-      'reclaim',
-      'credit',
-      'arrive',
-      'refunded',
-      'use',
-      'record',
-      'sign',
-      'survey',
-      'judge',
-    ],
+    wakes: ['confirm', 'settle', 'activated', 'arrive', 'use', 'sign', 'survey', ...READERS_OF_SOLID],
     run: () => follow(needs),
   }
 }
@@ -84,7 +77,13 @@ export async function follow(needs: Needs): Promise<boolean> {
         head_time = ${last?.time ?? before.head_time}, solid_number = greatest(solid_number, ${solid_number}::bigint),
         behind = ${Math.max(0, head.number - head_number)}, seen_at = ${clock.now()},
         head_seen_at = ${last ? clock.now() : before.head_seen_at}`
-    if (solid_number > before.solid_number) settleAttempts(tx, solid_number)
+    // With one node nobody else is there to be asked, unless it was another that gave the blocks.
+    if (node.names.length === 1 && solid_number > before.confirmed_number) {
+      void tx`
+        update chain set confirmed_number = greatest(confirmed_number, least(solid_number, (
+          select min(number) - 1 from block where number > confirmed_number and not read_from <@ ${[...node.names]}::text[])))`
+      settleAttempts(tx)
+    }
     return portion.length > 0 || solid_number > before.solid_number
   })
 }
@@ -92,14 +91,15 @@ export async function follow(needs: Needs): Promise<boolean> {
 /** The first run starts at the solid block: what happened before is not this service's business. */
 async function begin(needs: Needs, solid: BlockHead, head: BlockHead): Promise<boolean> {
   const { sql, clock, node } = needs
+  const confirmed_number = node.names.length === 1 ? solid.number : solid.number - 1
   const [block] = await node.blocks(solid.number, solid.number, 'solid')
   if (!block) return false
   const first = contentsOf(needs.tokens, block, await node.receipts(block, 'solid'))
   await sql.begin(async (tx) => {
     const made = await tx`
-      insert into chain (head_number, head_id, head_time, solid_number, behind, seen_at, head_seen_at)
-      values (${first.number}, ${first.id}, ${first.time}, ${first.number}, ${head.number - first.number}, ${clock.now()},
-              ${clock.now()})
+      insert into chain (head_number, head_id, head_time, solid_number, confirmed_number, behind, seen_at, head_seen_at)
+      values (${first.number}, ${first.id}, ${first.time}, ${first.number}, ${confirmed_number},
+              ${head.number - first.number}, ${clock.now()}, ${clock.now()})
       on conflict (one) do nothing returning 1`
     if (made.length > 0) store(tx, first)
   })
@@ -142,35 +142,48 @@ async function disagrees(sql: Sql, at: ChainState, solid: BlockHead): Promise<bo
   return ours !== undefined && ours.id !== solid.id
 }
 
-/** The highest stored block that the node's branch still has. */
+/** The highest stored block that the node's branch still has. Below the solid one that is so only when nodes disagree. */
 async function forkPoint({ sql, node }: Needs, at: ChainState): Promise<number> {
-  const ours = await sql<{ number: bigint; id: string }>`
-    select number, id from block where number > ${at.solid_number} order by number desc`
-  const theirs = new Map(
-    (await node.blocks(at.solid_number, Math.min(at.head_number, at.solid_number + 99), 'head')).map((block) => [
-      block.number,
-      block.id,
-    ]),
-  )
-  for (const { number, id } of ours) if (theirs.get(Number(number)) === id) return Number(number)
-  return at.solid_number
+  for (let last = at.head_number; last > at.confirmed_number; last -= FORK_PORTION) {
+    const first = Math.max(at.confirmed_number + 1, last - FORK_PORTION + 1)
+    const ours = await sql<{ number: bigint; id: string }>`
+      select number, id from block where number between ${first} and ${last} order by number desc`
+    const theirs = new Map((await node.blocks(first, last, 'head')).map((block) => [block.number, block.id]))
+    for (const { number, id } of ours) if (theirs.get(Number(number)) === id) return Number(number)
+  }
+  return at.confirmed_number
 }
 
-async function takeBack(tx: Tx, keep: number): Promise<void> {
-  const [top] = await tx<{ id: string; time: Date; solid_number: bigint }>`
-    select block.id, block.time, chain.solid_number from block, chain where number = ${keep}`
-  if (!top || keep < Number(top.solid_number)) throw new Error(`the solid block below ${keep} is not the node's`)
+/** Forgets the blocks above `keep`, as if they had never been seen: what was in them may be in others. */
+export async function takeBack(tx: Tx, keep: number): Promise<void> {
+  const [top] = await tx<{ id: string; time: Date; confirmed_number: bigint }>`
+    select block.id, block.time, chain.confirmed_number from block, chain where number = ${keep}`
+  if (!top) return beginAgain(tx, keep)
+  if (keep < Number(top.confirmed_number)) throw new Error(`the confirmed block below ${keep} is not the node's`)
   await tx`delete from block where number > ${keep}`
-  await tx`update chain set head_number = ${keep}, head_id = ${top.id}, head_time = ${top.time}`
+  await tx`
+    update chain set head_number = ${keep}, head_id = ${top.id}, head_time = ${top.time},
+      solid_number = least(solid_number, ${keep}::bigint)`
   await tx`update cursor set number = ${keep} where number > ${keep}`
+  await uncoverAttempts(tx, keep)
+}
+
+/** The very first block was a lie: then nothing was ever confirmed, and another first run is due. */
+async function beginAgain(tx: Tx, keep: number): Promise<void> {
+  const before = await tx`select 1 from block where number <= ${keep}`
+  if (before.length > 0) throw new Error(`the block ${keep} is missing`)
+  await tx`delete from block`
+  await tx`delete from cursor`
+  await tx`delete from chain`
   await uncoverAttempts(tx, keep)
 }
 
 /** The statements are on their way when this returns, and the transaction waits for them. */
 function store(tx: Tx, block: ReadBlock): void {
   void tx`
-    insert into block (number, id, parent_id, time, contents)
-    values (${block.number}, ${block.id}, ${block.parent_id}, ${block.time}, ${pack(block.contents)})`
+    insert into block (number, id, parent_id, time, contents, read_from, outcomes_sha256)
+    values (${block.number}, ${block.id}, ${block.parent_id}, ${block.time}, ${pack(block.contents)},
+            ${[...block.read_from].sort()}::text[], ${outcomesSum(block)})`
   includeAttempts(tx, block)
 }
 
@@ -190,7 +203,7 @@ export async function readBlocks(
   const rows = await tx<Row>`
     select number, id, time, contents from block
     where number > ${at}
-      and number <= (select case when ${side} = 'head' then head_number else solid_number end from chain)
+      and number <= (select case when ${side} = 'head' then head_number else confirmed_number end from chain)
     order by number limit ${PORTION}`
   const last = rows.at(-1)
   if (!last) return false
@@ -219,16 +232,16 @@ export async function blocksAt(tx: Tx, numbers: readonly bigint[]): Promise<Stor
   return rows.map(unpackRow)
 }
 
-/** The solid block among those that are kept which has the transaction; undefined when none has. */
+/** The confirmed block among those that are kept which has the transaction; undefined when none has. */
 export async function keptBlockWith(sql: Sql | Tx, tx_id: string): Promise<StoredBlock | undefined> {
   const [row] = await sql<Row>`
     select number, id, time, contents from block
-    where number <= (select solid_number from chain) and strpos(contents::text, ${tx_id}) > 0
+    where number <= (select confirmed_number from chain) and strpos(contents::text, ${tx_id}) > 0
     order by number desc limit 1`
   return row && unpackRow(row)
 }
 
-/** readBlocks() of the solid side. */
+/** readBlocks() of the solid side, as far as it is confirmed. */
 export function readSolidBlocks(
   tx: Tx,
   name: string,
@@ -246,7 +259,7 @@ export function pruneStep({ sql }: Pick<Needs, 'sql'>): Step {
       const gone = await sql`
         delete from block where number in (
           select number from block
-          where number < least((select min(number) from cursor), (select solid_number from chain)) - ${KEPT}::bigint
+          where number < least((select min(number) from cursor), (select confirmed_number from chain)) - ${KEPT}::bigint
           order by number limit 5000)
         returning number`
       return gone.length > 0

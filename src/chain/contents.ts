@@ -1,5 +1,6 @@
 // What is kept of a block, how it is read from the node's answers, and how it lies in the database.
 
+import { hash } from 'node:crypto'
 import type { Address } from '../tron/address.ts'
 import type { Block, ContractLog, Receipt } from '../tron/node.ts'
 import { destructionOf, freezeOf, transferOf } from '../tron/tokens.ts'
@@ -118,6 +119,11 @@ type PackedMove = [
   to: Address,
   amount: string,
 ]
+
+/** A sum of which transactions a block has, and which of them succeeded. */
+export function outcomesSum({ transactions }: Block): string {
+  return hash('sha256', transactions.map(({ tx_id, succeeded }) => tx_id + (succeeded ? '1' : '0')).join(), 'hex')
+}
 
 export function pack({ moves, unfollowed, unknown, freezes, energy_uses }: Contents): string {
   const packed: Packed = {

@@ -101,9 +101,9 @@ export function reclaimStep(needs: Needs): Step {
   }
 }
 
-/** The time of the solid block. */
+/** The time of the solid block, as far as that is confirmed. */
 async function solidTime(sql: Tx): Promise<Date | null> {
-  const [row] = await sql<{ time: Date }>`select time from block, chain where number = solid_number`
+  const [row] = await sql<{ time: Date }>`select time from block, chain where number = confirmed_number`
   return row?.time ?? null
 }
 

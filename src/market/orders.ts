@@ -6,7 +6,7 @@
 // order of arrival as if it were alone, and writes all that are accepted together. A refusal, a
 // replay or a twin in the same batch leaves its neighbours alone. What happens to an order next is in delivery.ts.
 
-import { chainState, isCurrent } from '../chain/progress.ts'
+import { chainState, isAgreed } from '../chain/progress.ts'
 import { addAllSpending, type CappedKey, spentOn } from '../customers/spending.ts'
 import { InvalidParams, ServiceUnavailable } from '../http/endpoint.ts'
 import { customerAccount, holdAll, InsufficientFunds, lockAccounts, REVENUE, WalletNotFound } from '../ledger/ledger.ts'
@@ -161,7 +161,7 @@ async function readSituation(tx: Tx, { clock }: Needs, asked: Asked[]): Promise<
   return {
     now,
     spent_sun,
-    chain_answers: isCurrent(chain, clock),
+    chain_answers: isAgreed(chain, clock),
     free_sun: new Map(
       customers.flatMap((id) => {
         const sun = free.get(customerAccount(id))

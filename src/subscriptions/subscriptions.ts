@@ -6,7 +6,7 @@
 // The start is paid as an order is: held at once, captured when the address has its first energy, released when it
 // cannot be given. What happens in between is in supply.ts.
 
-import { chainState, isCurrent } from '../chain/progress.ts'
+import { chainState, isAgreed } from '../chain/progress.ts'
 import { addSpending, type CappedKey, spentOn } from '../customers/spending.ts'
 import { InvalidParams, ServiceUnavailable } from '../http/endpoint.ts'
 import { customerAccount, holdAll, InsufficientFunds, lockAccounts, REVENUE, WalletNotFound } from '../ledger/ledger.ts'
@@ -202,7 +202,7 @@ async function canSupply(tx: Tx, clock: Clock, plan: Plan): Promise<boolean> {
     tx`select 1 from pool where resource = 'energy' and room - reserved >= ${plan.energy_per_transaction}`,
     chainState(tx),
   ])
-  return on_sale.length > 0 && room.length > 0 && isCurrent(chain, clock)
+  return on_sale.length > 0 && room.length > 0 && isAgreed(chain, clock)
 }
 
 function sameMeaning(earlier: Subscription, wanted: Wanted): boolean {

@@ -156,7 +156,7 @@ async function confirmUses(tx: Tx, clock: Clock): Promise<boolean> {
   const noted = await tx<Noted>`
     select u.*, s.customer_id
     from subscription_use as u join subscription as s on s.id = subscription_id, cursor
-    where not solid and block_number <= (select solid_number from chain)
+    where not solid and block_number <= (select confirmed_number from chain)
       and cursor.name = 'subscriptions' and block_number <= cursor.number
     order by block_number limit ${AT_ONCE} for update of cursor, u skip locked`
   if (noted.length === 0) return false

@@ -26,8 +26,10 @@ export type BlockTransaction = {
   succeeded: boolean
   call: { contract: Address; value_sun: bigint } | undefined
 }
-/** A block: what every reader here needs of it. `transfers` are plain, successful transfers of TRX. */
+/** A block: what every reader here needs of it. `transfers` are plain, successful transfers of TRX; `read_from`, the nodes
+ *  that gave it, and, once these were asked for, its receipts. */
 export type Block = BlockHead & {
+  read_from: Set<string>
   transactions: BlockTransaction[]
   transfers: TrxTransfer[]
   asset_transfers: (AssetTransfer & { tx_id: string })[]
@@ -61,8 +63,10 @@ export function headOf(answer: unknown, where: string): BlockHead {
   }
 }
 
-export function blockOf(answer: unknown, where: string): Block {
-  const block: Block = { ...headOf(answer, where), transactions: [], transfers: [], asset_transfers: [] }
+/** `node`: who answers it. */
+export function blockOf(answer: unknown, where: string, node: string): Block {
+  const lists = { transactions: [], transfers: [], asset_transfers: [] }
+  const block: Block = { ...headOf(answer, where), read_from: new Set([node]), ...lists }
   const listed = listOf(fieldsOf(answer, where).transactions ?? [], where)
   for (const one of listed) addTransaction(block, fieldsOf(one, where), where)
   // Twice in a block, a transfer would be there once and count twice.
@@ -79,8 +83,7 @@ function addTransaction(block: Block, transaction: Record<string, unknown>, wher
   const [contract] = listOf(fieldsOf(transaction.raw_data ?? {}, tx_id).contract ?? [], tx_id)
   const printed = fieldsOf(contract ?? {}, tx_id)
   const value = printedValue(printed)
-  const [outcome] = listOf(transaction.ret ?? [], tx_id)
-  const succeeded = fieldsOf(outcome ?? {}, tx_id).contractRet === 'SUCCESS'
+  const succeeded = outcomeOf(transaction, tx_id) === 'SUCCESS'
   requireSame(operation, printed.type, value, tx_id)
   const owner = operation.owner === undefined ? printedOwner(value) : addressOf(operation.owner, tx_id)
   const contract_type = typeof printed.type === 'string' ? printed.type : String(type)
@@ -92,6 +95,18 @@ function addTransaction(block: Block, transaction: Record<string, unknown>, wher
   const to = addressOf(operation.to, tx_id)
   if (type === TRANSFER) block.transfers.push({ tx_id, from: owner, to, amount_sun: amount })
   else block.asset_transfers.push({ tx_id, asset: assetOf(operation.asset, tx_id), from: owner, to, amount })
+}
+
+/** Whether a node shows the transaction, itself and no other, as a success. */
+export function isSuccess(transaction: Record<string, unknown>, tx_id: string): boolean {
+  if (transaction.txID !== tx_id) return false
+  rawBytes(transaction.raw_data_hex, tx_id)
+  return outcomeOf(transaction, tx_id) === 'SUCCESS'
+}
+
+function outcomeOf({ ret }: Record<string, unknown>, tx_id: string): unknown {
+  const [outcome] = listOf(ret ?? [], tx_id)
+  return fieldsOf(outcome ?? {}, tx_id).contractRet
 }
 
 /** The bytes of which the id is the hash. */

@@ -321,7 +321,10 @@ test('of what contracts did only calls, creations and self-destructions move TRX
   const { node } = scripted({
     one: () => ({ status: 200, body: JSON.stringify([{ id: SENT.txID, internal_transactions }]) }),
   })
-  const [receipt] = await node.receipts({ transactions: [{ tx_id: SENT.txID }] } as unknown as Block, 'head')
+  const [receipt] = await node.receipts(
+    { transactions: [{ tx_id: SENT.txID }], read_from: new Set() } as unknown as Block,
+    'head',
+  )
   assert.deepEqual(
     receipt?.internal.map(({ amount, asset }) => [amount, asset]),
     [
@@ -373,7 +376,7 @@ test('no more than a hundred blocks are asked for at once', async () => {
 
 test('receipts are those of the block, in its order, and all of them or an outage', async () => {
   const given = { ...scripted({ one: GOOD }), transactions: ['1', '2'].map((one) => ({ tx_id: one.repeat(64) })) }
-  const of = { transactions: given.transactions } as unknown as Block
+  const of = { transactions: given.transactions, read_from: new Set() } as unknown as Block
   const receipt = (id: string, more: object = {}) => ({ id: id.repeat(64), ...more })
   const log = [{ address: '3'.repeat(40), topics: ['4'.repeat(64)], data: '05' }]
   const { node } = scripted({

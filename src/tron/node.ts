@@ -8,7 +8,7 @@
 import { Outage } from '../lib/fault.ts'
 import type { Address } from './address.ts'
 import { addressOf, fieldsOf, hex, integer, listOf, parseNodeJson, plain, readText, signed, text } from './answers.ts'
-import { type Block, type BlockHead, blockOf, headOf, type Receipt, receiptsOf } from './block_answers.ts'
+import { type Block, type BlockHead, blockOf, headOf, isSuccess, type Receipt, receiptsOf } from './block_answers.ts'
 
 export type {
   AssetTransfer,
@@ -68,6 +68,12 @@ export type SolidFinding = { found: boolean; solid_number: number }
 export type Side = 'head' | 'solid'
 
 export type Node = {
+  /** The names of the nodes: their hosts, since addresses may hold keys. Two at one host are one. */
+  readonly names: readonly string[]
+  /** A client of the node with that name alone, so that what one says can be held against what others say. */
+  only(name: string): Node
+  /** From now on these are read from only when no other answers. */
+  avoid(names: ReadonlySet<string>): void
   head(): Promise<BlockHead>
   solidHead(): Promise<BlockHead>
   /** Blocks from `first` to `last`, both included, at most 100; of the solid chain when `side` says so. Fewer when the
@@ -96,6 +102,9 @@ export type Node = {
   broadcast(signed: Uint8Array): Promise<BroadcastAnswer[]>
   /** Asks every node. Rejects when one of them does not answer: absence needs all of them. */
   solidTransaction(tx_id: string): Promise<SolidFinding[]>
+  /** Whether two nodes, or the only one, have the transaction in a block of the head's branch, as a success. Never
+   *  rejects: who does not answer does not have it. */
+  isWitnessed(tx_id: string): Promise<boolean>
 }
 
 export type NodeOptions = {
@@ -116,6 +125,8 @@ export function tronNode(options: NodeOptions): Node {
   if (nodes.length === 0) throw new TypeError('at least one node is needed')
 
   type One = (typeof nodes)[number]
+  const nameOf = ({ url }: One) => new URL(url).host
+  let avoided: ReadonlySet<string> = new Set()
   async function ask(node: One, path: string, body: object, limit_ms = timeout_ms): Promise<unknown> {
     const side = path.startsWith('/walletsolidity/') ? (node.solid_url ?? node.url) : node.url
     const url = side.replace(/\/+$/, '') + path
@@ -132,12 +143,14 @@ export function tronNode(options: NodeOptions): Node {
   /** The node that is asked first: one that hangs costs its time limit once, and not for every read. */
   let preferred = 0
   /** The first node that gives a sensible answer gives the answer. */
-  async function read<T>(path: string, body: object, parse: (answer: unknown) => T): Promise<T> {
+  async function read<T>(path: string, body: object, parse: (answer: unknown, from: string) => T): Promise<T> {
     const first = preferred
     let last: unknown
-    for (const i of [...nodes.keys()].map((i) => (first + i) % nodes.length)) {
+    const order = [...nodes.keys()].map((i) => (first + i) % nodes.length)
+    if (avoided.size > 0) order.sort((a, b) => Number(isAvoided(a)) - Number(isAvoided(b)))
+    for (const i of order) {
       try {
-        const value = parse(await ask(nodes[i]!, path, body))
+        const value = parse(await ask(nodes[i]!, path, body), nameOf(nodes[i]!))
         if (i !== first) preferred = i
         return value
       } catch (thrown) {
@@ -148,6 +161,8 @@ export function tronNode(options: NodeOptions): Node {
     throw last
   }
 
+  const isAvoided = (i: number) => avoided.has(nameOf(nodes[i]!))
+
   const askHead = async (node: One) => headOf(await ask(node, '/wallet/getblock', { detail: false }), 'getblock')
   let standing = { number: -1, times: 0 }
   /** The head. One that stands still is what a node has that lost its peers: then whoever is furthest is asked first. */
@@ -157,7 +172,10 @@ export function tronNode(options: NodeOptions): Node {
     if (nodes.length === 1 || standing.times < STANDING_MAX) return found
     standing.times = 0
     const heads = await Promise.all(nodes.map((node) => askHead(node).catch(() => found)))
-    const furthest = heads.reduce((best, one, i) => (one.number > heads[best]!.number ? i : best), preferred)
+    const furthest = heads.reduce(
+      (best, one, i) => (one.number > heads[best]!.number && !isAvoided(i) ? i : best),
+      preferred,
+    )
     preferred = furthest
     return heads[furthest]!
   }
@@ -165,21 +183,23 @@ export function tronNode(options: NodeOptions): Node {
   function blocks(first: number, last: number, side: Side): Promise<Block[]> {
     const path = side === 'solid' ? '/walletsolidity/getblockbylimitnext' : '/wallet/getblockbylimitnext'
     const end = Math.min(last, first + BLOCKS_MAX - 1) + 1
-    return read(path, { startNum: first, endNum: end }, (answer) => {
+    return read(path, { startNum: first, endNum: end }, (answer, from) => {
       const { block = [] } = fieldsOf(answer, path)
-      return listOf(block, path).map((one) => blockOf(one, path))
+      return listOf(block, path).map((one) => blockOf(one, path, from))
     })
   }
 
-  function receiptsAt<T>(num: number, side: Side, parse: (found: Map<string, Receipt>) => T): Promise<T> {
+  type Found = ReadonlyMap<string, Receipt>
+  function receiptsAt<T>(num: number, side: Side, parse: (found: Found, from: string) => T): Promise<T> {
     const path = `/${side === 'solid' ? 'walletsolidity' : 'wallet'}/gettransactioninfobyblocknum`
-    return read(path, { num }, (answer) =>
-      parse(new Map(receiptsOf(answer, path).map((receipt) => [receipt.tx_id, receipt]))),
+    return read(path, { num }, (answer, from) =>
+      parse(new Map(receiptsOf(answer, path).map((receipt) => [receipt.tx_id, receipt])), from),
     )
   }
 
   async function receipts(block: Block, side: Side): Promise<Receipt[]> {
-    return block.transactions.length === 0 ? [] : receiptsAt(block.number, side, (found) => inOrder(block, found))
+    if (block.transactions.length === 0) return []
+    return receiptsAt(block.number, side, (found, from) => inOrder(block, found, from))
   }
 
   const silent = new Set<One>()
@@ -216,17 +236,25 @@ export function tronNode(options: NodeOptions): Node {
   }
 
   return {
+    names: [...new Set(nodes.map(nameOf))],
+    only: (name) => tronNode({ ...options, nodes: nodes.filter((one) => nameOf(one) === name) }),
+    avoid(names) {
+      avoided = names
+    },
     head,
     solidHead: () => read('/walletsolidity/getblock', { detail: false }, (answer) => headOf(answer, 'getblock')),
     blocks,
     receipts,
     async blockWithReceipts(number, side) {
-      const [given, found] = await Promise.all([blocks(number, number, side), receiptsAt(number, side, (all) => all)])
+      const [given, { found, from }] = await Promise.all([
+        blocks(number, number, side),
+        receiptsAt(number, side, (found, from) => ({ found, from })),
+      ])
       const block = given.find((one) => one.number === number)
       if (!block) return undefined
       // What another node has answered may be short: then they are asked for as usual.
       const complete = block.transactions.every(({ tx_id }) => found.has(tx_id))
-      return { block, receipts: complete ? inOrder(block, found) : await receipts(block, side) }
+      return { block, receipts: complete ? inOrder(block, found, from) : await receipts(block, side) }
     },
     constantCall: ({ owner, contract, selector, parameter }) =>
       read(
@@ -281,15 +309,27 @@ export function tronNode(options: NodeOptions): Node {
       return { found: 'nowhere' }
     },
     solidTransaction: (tx_id) => Promise.all(nodes.map((node) => findSolid(node, tx_id))),
+    async isWitnessed(tx_id) {
+      const path = '/wallet/gettransactionbyid'
+      const asked = nodes.map(async (node) => {
+        const has = isSuccess(fieldsOf(await ask(node, path, { value: tx_id }), path), tx_id)
+        return has ? [nameOf(node)] : []
+      })
+      const said = await Promise.allSettled(asked)
+      const having = new Set(said.flatMap((one) => (one.status === 'fulfilled' ? one.value : [])))
+      return having.size >= Math.min(2, new Set(nodes.map(nameOf)).size)
+    },
   }
 }
 
-function inOrder(block: Block, found: ReadonlyMap<string, Receipt>): Receipt[] {
-  return block.transactions.map(({ tx_id }) => {
+function inOrder(block: Block, found: ReadonlyMap<string, Receipt>, from: string): Receipt[] {
+  const receipts = block.transactions.map(({ tx_id }) => {
     const receipt = found.get(tx_id)
     if (!receipt) throw new Outage(`the node has no receipt for transaction ${tx_id} yet`)
     return receipt
   })
+  block.read_from.add(from)
+  return receipts
 }
 
 function constantCallOf(answer: unknown): ConstantCall {

@@ -81,14 +81,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the head says what is dead',
     edits: [
-      [attempts, 'where number = solid_number - 1)', 'where number = head_number)'],
+      [attempts, 'where number = confirmed_number - 1)', 'where number = head_number)'],
       [attempts, '!one.found && one.solid_number >= Number(solid_number)', '!one.found'],
     ],
   },
   {
     name: 'what was sent four times is given up',
     edits: [
-      [attempts, 'expires_at <= (select time from block where number = solid_number - 1)', 'sends > 3'],
+      [attempts, 'expires_at <= (select time from block where number = confirmed_number - 1)', 'sends > 3'],
       [attempts, '!one.found && one.solid_number >= Number(solid_number)', '!one.found'],
     ],
   },
@@ -117,7 +117,11 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the head says that the hour is over',
     edits: [
-      [delegations, 'from block, chain where number = solid_number', 'from block, chain where number = head_number'],
+      [
+        delegations,
+        'from block, chain where number = confirmed_number',
+        'from block, chain where number = head_number',
+      ],
     ],
   },
   {

@@ -322,7 +322,7 @@ export class Stand {
              + (select count(*) from activation where state in ('new', 'activating'))::int
              + (select count(*) from deposit where state in ('received', 'delivering', 'returning', 'refunding'))::int as open,
              (select count(*) from delegation where state not in ('ended', 'failed'))::int as hours,
-             (select count(*) from cursor, chain where cursor.number < solid_number - 1)::int as unread`
+             (select count(*) from cursor, chain where cursor.number < confirmed_number - 1)::int as unread`
     return counts!
   }
 
