@@ -149,7 +149,10 @@ function stepsOf(world: World, { new_id, sign, prices, placeOrder }: Shared): St
   const { recharge_at, dust_sun = DUST_SUN } = world
   const senders = { heldSenders: heldSenders({ clock }), dust_sun }
   const deposits = { sql, clock, recharge_address, recharge_at, ...senders }
-  const recharges = { sql, clock, new_id, prices, placeOrder, refund_wallet: wallets.refund, ...senders }
+  const recharges = {
+    ...{ sql, clock, new_id, prices, placeOrder, refund_wallet: wallets.refund, ...senders },
+    isWitnessed: (tx_id: string) => node.isWitnessed(tx_id),
+  }
   const flow = {
     ...{ sql: long_sql, clock, carried_blocks: DEFAULT_CARRIED_BLOCKS },
     checkpoint_transfers: DEFAULT_CHECKPOINT_TRANSFERS,

@@ -193,3 +193,21 @@ test('what a node that is removed has told is asked of the one that stays', asyn
   assert.equal(await anna.balance(), 6)
   world.weather.nodes.clear()
 })
+
+test('a recharge that is acted on in its block waits for a second node to have it', async (t) => {
+  const world = await makeWorld(t, { nodes: 2, recharge_at: 'inclusion' })
+  const sender = world.person('sender', 100)
+  world.weather.nodes.set('node2', (path, body) => {
+    if (path === '/wallet/gettransactionbyid') return { status: 200, body: '{}' }
+    return world.scene.devchain.request('POST', path, body)
+  })
+  const tx_id = world.pay(world.recharge.address, 5n * TRX, sender)
+  world.mine()
+  await world.drain()
+  assert.equal((await findDeposits(world.sql, tx_id))[0]?.state, 'received')
+  world.weather.nodes.clear()
+  world.mine(2)
+  await world.drain()
+  assert.equal((await findDeposits(world.sql, tx_id))[0]?.state, 'delivering')
+  await world.settle()
+})

@@ -29,6 +29,8 @@ export type Needs = {
   new_id: NewId
   prices: () => Promise<Prices>
   placeOrder: (purchase: Purchase) => Promise<Placed>
+  /** Whether a second node, where there is one, has the transaction in a block too. */
+  isWitnessed: (tx_id: string) => Promise<boolean>
   refund_wallet: RefundWallet | undefined
   heldSenders: HeldSenders
   /** What is neither delivered nor sent back is ignored when it is less than this, and held otherwise. */
@@ -91,6 +93,11 @@ async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
   const { sql, clock } = needs
   const { tx_id, amount_sun, from_address } = deposit
   if (await takeOver(sql, deposit)) return true
+  // Before its block is solid, and confirmed, one node alone could have made it up.
+  if (deposit.solid_at === null && !(await needs.isWitnessed(tx_id))) {
+    await sql`update deposit set due_at = ${later(clock, LOOK_AGAIN_MS)} where tx_id = ${tx_id} and position = 0`
+    return false
+  }
   if (await isHeld(needs, sql, from_address)) return giveBack(sql, deposit, BLOCKED)
   const prices = await needs.prices()
   const energy = amount_sun === null ? undefined : rechargeEnergy(prices, amount_sun)
