@@ -186,7 +186,7 @@ test('what a node that is removed has told is asked of the one that stays', asyn
   const { world, anna } = on
   await lieFor(on, 'invents')
   assert.notEqual((await chainRow(world)).disputed_number, null)
-  const { app } = await world.startProcess(['node2'])
+  const { app } = await world.startProcess({ names: ['node2'] })
   world.mine(2)
   for (let i = 0; i < 5; i++) await world.drain(app)
   assert.equal((await chainRow(world)).disputed_number, null)

@@ -198,7 +198,10 @@ export class World {
   }
 
   /** Another process of the service on the same database and chain: its own connections, memory and steps. */
-  async startProcess({ reads, names = this.node_names }: ProcessOptions = {}): Promise<{ app: App; api: FastifyInstance }> {
+  async startProcess({
+    reads,
+    names = this.node_names,
+  }: ProcessOptions = {}): Promise<{ app: App; api: FastifyInstance }> {
     const sql = connect({ url: this.url })
     // A step that asked for a second connection while its transaction is open would wait for itself.
     const steps_sql = connect({ url: this.url, connections_max: 1 })
