@@ -27,8 +27,15 @@ const HeaderMessage = message({
 /** A block producer of the development chain. */
 export type Witness = { readonly name: string; readonly address: string; readonly private_key: PrivateKey }
 
+/** What a transaction added to the balance of an account, or took from it, in sun. */
+export type BalanceChange = { readonly address: string; readonly sun: bigint }
+
 /** What a block holds of a transaction. */
-export type Included = { readonly transaction: SignedTransaction; readonly outcome: Outcome }
+export type Included = {
+  readonly transaction: SignedTransaction
+  readonly outcome: Outcome
+  readonly changes: readonly BalanceChange[]
+}
 
 export type Header = {
   readonly number: number

@@ -3,7 +3,15 @@
 // the time of its parent, as on the real chain. The same calls in the same order make the same blocks.
 
 import { newAccount } from './accounts.ts'
-import { type Block, genesisParent, type Included, makeBlock, type Witness, witnessesOf } from './blocks.ts'
+import {
+  type BalanceChange,
+  type Block,
+  genesisParent,
+  type Included,
+  makeBlock,
+  type Witness,
+  witnessesOf,
+} from './blocks.ts'
 import { Calendar } from './calendar.ts'
 import { applyDecree, type Decree } from './decrees.ts'
 import { type ChainFacts, executeTransaction, type Outcome } from './execution.ts'
@@ -32,6 +40,14 @@ export type ChainOptions = {
 
 /** The votes of the first witness; each has one less than the one before. */
 const VOTES_AT_GENESIS = 1_000_000_000n
+
+/** The balances that a layer changes, as it finds them below. */
+function balanceChanges({ below, changes }: Layer): BalanceChange[] {
+  return Array.from(changes.account, ([address, account]) => {
+    const before = below.read('account', address)?.balance ?? 0n
+    return { address, sun: (account?.balance ?? 0n) - before }
+  }).filter(({ sun }) => sun !== 0n)
+}
 
 /** Where a transaction stands in the chain. */
 export type Place = { readonly block: number; readonly index: number }
@@ -391,8 +407,9 @@ export class Chain implements ChainFacts {
   private include(state: Layer, transaction: SignedTransaction): Included {
     const world = this.world(state)
     const outcome: Outcome = executeTransaction(world, this, transaction)
+    const changes = balanceChanges(world.state)
     state.merge(world.state)
-    return { transaction, outcome }
+    return { transaction, outcome, changes }
   }
 
   private append(time_ms: number, state: Layer, transactions: Included[]): Block {

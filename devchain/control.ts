@@ -10,14 +10,13 @@ import { faultKinds, isFaultKind } from './faults.ts'
 import type { Answer, Exchange } from './http.ts'
 import { internalSettings, isInternalSetting } from './internal.ts'
 import { type Json, type JsonObject, parseJson, printJson } from './json.ts'
+import { ISSUED_SUN_MAX } from './parameters.ts'
 import type { Node } from './routes.ts'
 import { totalsOf, type View } from './state.ts'
 
 const BLOCKS_MAX = 100_000n
 const SUN_MAX = 2n ** 62n
 const RECEIVERS_MAX = 20
-/** As much as there will ever be: all sums fit into 64 bits, as the node's do. */
-const ISSUED_SUN_MAX = 2n ** 63n - 1n
 
 /** USDT's address on the main network, where this chain has it too. */
 const USDT_HEX = '41a614f803b6fd780986a42c78ec9c7f77e6ded13c'

@@ -9,7 +9,7 @@ import { addTotals, type Layer, totalsOf } from './state.ts'
 import { mint, tokenOf, writeSlot } from './tokens.ts'
 
 export type Decree =
-  /** Sun out of nothing, for an account that is made if need be. */
+  /** Sun out of nothing, for an account that is made if need be; less than nothing takes it away. */
   | { readonly kind: 'fund'; readonly address: string; readonly sun: bigint }
   /** A TRC20 token without supply. */
   | {

@@ -63,11 +63,15 @@ const noLess = (weight: bigint) => (weight > 0n ? weight : 0n)
 export class Devchain implements Node {
   readonly chain: Chain
   readonly faults: Faults
-  readonly instant: boolean
+  instant: boolean
   internal: InternalSetting
   drift: Drift = { energy_trx: 0n, net_trx: 0n }
   /** The present time in milliseconds, where there is a clock: the time of blocks that are made for a transaction. */
   clock: () => number = () => 0
+  /** Changes how often blocks are made, where there is a clock. */
+  setBlockTime: (seconds: number) => void = () => {
+    throw new RangeError('this chain has no clock: blocks are made when they are asked for')
+  }
   /** The key of USDT's owner: who may use its freeze list and issue tokens. */
   readonly usdt_owner_key: PrivateKey
   /** What `/admin/accounts-json` tells: keys to play with. */

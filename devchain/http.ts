@@ -6,6 +6,7 @@
 import { MalformedMessage } from '../src/tron/protobuf.ts'
 import { accountRoutes } from './http_accounts.ts'
 import { assetRoutes } from './http_assets.ts'
+import { balanceRoutes } from './http_balances.ts'
 import { blockRoutes } from './http_blocks.ts'
 import { builderRoutes } from './http_builders.ts'
 import { callRoutes } from './http_calls.ts'
@@ -37,6 +38,7 @@ const BODY_MAX_BYTES = 4 * 1024 * 1024
 
 const walletRoutes: Routes = {
   ...blockRoutes,
+  ...balanceRoutes,
   ...transactionRoutes,
   ...accountRoutes,
   ...builderRoutes,

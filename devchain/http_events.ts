@@ -1,11 +1,13 @@
-// Events of tokens by contract, transaction and block (`/v1/...`): not the node's own interface but that of the event
-// service beside it, in the shape of the public one, as far as clients ask for it.
+// Events of tokens by contract, transaction and block, and the history of accounts (`/v1/...`): not the
+// node's own interface but that of the service beside it, in the shape of the public one, as far as
+// clients ask for it.
 
 import { addressToHex, isAddress } from '../src/tron/address.ts'
 import { addressText } from './accounts.ts'
 import type { Block, Included } from './blocks.ts'
 import { declarationOf, readLog } from './contract_abi.ts'
 import type { Answer, Exchange } from './http.ts'
+import { historyOf, readHistoryPath } from './http_history.ts'
 import { type Json, printJson } from './json.ts'
 import type { Node } from './routes.ts'
 
@@ -13,7 +15,7 @@ const PAGE = 20
 const PAGE_MAX = 200
 
 type Query = URLSearchParams
-type Printed = { readonly name: string; readonly block: Block; readonly json: Json }
+type Printed = { readonly name: string; readonly json: Json }
 
 /** The events of one transaction. */
 function eventsOf({ chain }: Node, block: Block, { transaction, outcome }: Included): Printed[] {
@@ -45,7 +47,7 @@ function eventsOf({ chain }: Node, block: Block, { transaction, outcome }: Inclu
       transaction_id: transaction.id,
       ...(solid ? {} : { _unconfirmed: true }),
     }
-    return [{ name: event.name, block, json }]
+    return [{ name: event.name, json }]
   })
 }
 
@@ -66,15 +68,15 @@ function blocksOf({ chain }: Node, query: Query, first: number, last: number): B
   return blocks
 }
 
-/** A page of events, the newest first unless asked otherwise; the fingerprint of one leads to the next. */
-function page(node: Node, query: Query, found: readonly Printed[]): Answer {
+/** A page of what was found, the newest first unless asked otherwise; the fingerprint of one leads to the next. */
+function page(node: Node, query: Query, found: readonly Json[]): Answer {
   const ordered = query.get('order_by') === 'block_timestamp,asc' ? [...found] : [...found].reverse()
   const size = Math.min(Math.max(Number(query.get('limit') ?? PAGE) || PAGE, 1), PAGE_MAX)
   const start = Math.max(Number(query.get('fingerprint') ?? 0) || 0, 0)
   const shown = ordered.slice(start, start + size)
   const more = start + size < ordered.length ? { fingerprint: String(start + size) } : {}
   return ok({
-    data: shown.map(({ json }) => json),
+    data: shown,
     success: true,
     meta: { at: node.chain.head_time_ms, ...more, page_size: shown.length },
   })
@@ -100,7 +102,7 @@ function ofContract(node: Node, query: Query, text: string): Answer {
   return page(
     node,
     query,
-    found.filter((one) => name === null || one.name === name),
+    found.filter((one) => name === null || one.name === name).map(({ json }) => json),
   )
 }
 
@@ -110,7 +112,7 @@ function ofTransaction(node: Node, query: Query, id: string): Answer {
   return page(
     node,
     query,
-    blocks.flatMap((block) => eventsOf(node, block, block.transactions[place!.index]!)),
+    blocks.flatMap((block) => eventsOf(node, block, block.transactions[place!.index]!)).map(({ json }) => json),
   )
 }
 
@@ -120,7 +122,11 @@ function ofBlock(node: Node, query: Query, which: string): Answer {
   const found = blocksOf(node, query, number, number).flatMap((block) =>
     block.transactions.flatMap((included) => eventsOf(node, block, included)),
   )
-  return page(node, query, found)
+  return page(
+    node,
+    query,
+    found.map(({ json }) => json),
+  )
 }
 
 const kinds: Readonly<Record<string, (node: Node, query: Query, which: string) => Answer>> = {
@@ -129,11 +135,23 @@ const kinds: Readonly<Record<string, (node: Node, query: Query, which: string) =
   blocks: ofBlock,
 }
 
-/** Answers `/v1/{contracts|transactions|blocks}/{which}/events`. */
+/** The transactions of an account, or the transfers of tokens among them. */
+function ofAccount(node: Node, query: Query, which: string, rest: readonly string[]): Answer {
+  const asked = readHistoryPath(which, rest)
+  if (asked === undefined) return notFound
+  if (asked === 'invalid') return refuse('A valid account address must be provided.')
+  const blocks = blocksOf(node, query, 0, node.chain.head_number)
+  return page(node, query, historyOf(node, blocks, query, asked))
+}
+
+const notFound: Answer = { status: 404, body: printJson({ error: 'Not Found' }) }
+
+/** Answers `/v1/{contracts|transactions|blocks}/{which}/events` and `/v1/accounts/{which}/transactions[/trc20]`. */
 export function answerEvents(node: Node, { path }: Exchange): Answer {
   const [route, query = ''] = path.split('?', 2)
   const [, , kind = '', which = '', what, ...rest] = route!.split('/')
+  if (kind === 'accounts') return ofAccount(node, new URLSearchParams(query), which, route!.split('/').slice(4))
   const answer = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined
-  if (!answer || what !== 'events' || rest.length > 0) return { status: 404, body: printJson({ error: 'Not Found' }) }
+  if (!answer || what !== 'events' || rest.length > 0) return notFound
   return answer(node, new URLSearchParams(query), which)
 }

@@ -203,6 +203,13 @@ export const transactionRoutes: Routes = {
       return receiptOf(call, found.block, found.included)
     },
   },
+  gettransactionreceiptbyid: {
+    answer(call) {
+      const found = find(call, readId(call.given.text('value')))
+      if (!found || !hasReceipts(call, found.block)) return {}
+      return { Receipt: receiptOf(call, found.block, found.included).receipt }
+    },
+  },
   gettransactioninfobyblocknum: { answer: printReceiptsOfBlock },
   gettransactionfrompending: { answer: printPending },
   gettransactionlistfrompending: {

@@ -3,6 +3,8 @@
 
 export const SLOT_MS = 3000
 export const SUN_PER_TRX = 1_000_000n
+/** As much as there will ever be: all sums fit into 64 bits, as the node's do. */
+export const ISSUED_SUN_MAX = 2n ** 63n - 1n
 export const WITNESS_COUNT = 27
 /** Slots that stay empty after the block that does maintenance. */
 export const MAINTENANCE_SKIPPED_SLOTS = 2

@@ -9,14 +9,16 @@ import { addressOf, type PrivateKey } from '../src/tron/keys.ts'
 import { accountOf } from './accounts.ts'
 import type { Answer, Exchange } from './http.ts'
 import { type Json, parseJson, printJson } from './json.ts'
-import { SUN_PER_TRX } from './parameters.ts'
+import { ISSUED_SUN_MAX, SUN_PER_TRX } from './parameters.ts'
 import type { Node } from './routes.ts'
+import { totalsOf } from './state.ts'
 
 const ACCOUNTS = 10
 const ACCOUNTS_MAX = 1000
 const BALANCE_TRX = 10_000
 const BALANCE_TRX_MAX = 1_000_000_000
 const BLOCKS_MAX = 10_000
+const BLOCK_TIME_MAX_SECONDS = 86_400
 
 /** Keys of funded accounts that whoever asks may have: those that the chain was started with, and batches made since. */
 export class KnownKeys {
@@ -97,6 +99,17 @@ class Unknown extends Error {
   override name = 'Unknown'
 }
 
+/** A whole number from 0 on: a number, or text of digits or of 0x and hexadecimal digits. */
+function wholeOf(given: unknown, name: string, most: bigint): bigint {
+  const text = typeof given === 'string' || typeof given === 'bigint' ? String(given) : ''
+  const whole = Number.isSafeInteger(given) ? BigInt(given as number) : undefined
+  const number = /^(\d{1,19}|0x[0-9a-fA-F]{1,16})$/.test(text) ? BigInt(text) : whole
+  if (number === undefined || number < 0n || number > most) {
+    throw new Unknown(`${name} must be a whole number from 0 to ${most}`)
+  }
+  return number
+}
+
 /** The addresses of a parameter: one, or a list. */
 function addressesOf(given: unknown): string[] {
   const list: unknown[] = Array.isArray(given) ? given : [given]
@@ -106,7 +119,17 @@ function addressesOf(given: unknown): string[] {
   })
 }
 
-function run(node: Node, method: Json, [first]: readonly unknown[]): Json {
+/** Gives an account what it has less than a sum, or takes from it what it has more. */
+function setBalance({ chain }: Node, address: string, sun: bigint): void {
+  const state = chain.pendingView()
+  const more = sun - (accountOf(state, address)?.balance ?? 0n)
+  if (totalsOf(state).issued_sun + more > ISSUED_SUN_MAX) {
+    throw new Unknown(`there cannot be more than ${ISSUED_SUN_MAX} sun on a chain`)
+  }
+  chain.decree({ kind: 'fund', address, sun: more })
+}
+
+function run(node: Node, method: Json, [first, second]: readonly unknown[]): Json {
   if (method === 'tre_mine') {
     const asked = (first as { blocks?: unknown } | undefined)?.blocks ?? 1
     if (!Number.isInteger(asked) || Number(asked) < 1 || Number(asked) > BLOCKS_MAX) {
@@ -114,6 +137,14 @@ function run(node: Node, method: Json, [first]: readonly unknown[]): Json {
     }
     for (let made = 0; made < Number(asked); made++) node.makeBlock()
     return '0x0'
+  }
+  if (method === 'tre_blockTime') {
+    node.setBlockTime(Number(wholeOf(first, 'the block time', BigInt(BLOCK_TIME_MAX_SECONDS))))
+    return true
+  }
+  if (method === 'tre_setAccountBalance') {
+    setBalance(node, addressesOf(first)[0]!, wholeOf(second, 'the balance', ISSUED_SUN_MAX))
+    return true
   }
   if (method === 'tre_unlockedAccounts') {
     for (const address of addressesOf(first)) node.chain.impersonate(address, true)
@@ -137,7 +168,8 @@ export function answerRpc(node: Node, { body }: Exchange): Answer {
     })
   } catch (error) {
     if (error instanceof SyntaxError) return reply({ error: { code: -32700, message: 'Parse error' } })
-    if (error instanceof Unknown) return reply({ error: { code: -32602, message: error.message } })
+    if (error instanceof Unknown || error instanceof RangeError)
+      return reply({ error: { code: -32602, message: error.message } })
     throw error
   }
 }

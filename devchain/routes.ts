@@ -68,13 +68,16 @@ export type Node = {
   readonly chain: Chain
   readonly faults: Faults
   /** A block is made for every transaction that is taken. */
-  readonly instant: boolean
+  instant: boolean
   /** What every block adds to the stakes of the rest of the network, in TRX. */
   drift: Drift
   /** Which internal transactions receipts show. */
   internal: InternalSetting
   /** Makes a block of what is pending at the slot of a time, or at the next one: as its faults have it. */
   makeBlock(time_ms?: number, empty?: boolean): Block
+  /** Makes a block every so often from now on; 0: for every transaction instead. Throws a RangeError where
+   *  there is no clock. */
+  setBlockTime(seconds: number): void
   /** Makes a block at the present time, where there is a clock. */
   makeBlockNow(): Block
 }

@@ -134,23 +134,31 @@ const noticeOf = ({ id, header, transactions }: Block): BlockNotice => ({
 
 /** Makes blocks by the wall clock. */
 function startClock(devchain: Devchain, options: ServeOptions): { stop(): void } {
-  const interval_ms = (options.block_time_seconds ?? 3) * 1000
-  devchain.clock = () => Date.now()
-  if (interval_ms === 0) return { stop() {} }
   let ahead_ms = 0
   let due_ms = 0
-  devchain.clock = () => {
+  let timer: NodeJS.Timeout | undefined
+  const clock = () => {
     ahead_ms = Math.max(ahead_ms, devchain.head.header.timestamp - Date.now())
     return Date.now() + ahead_ms
   }
-  const timer = setInterval(() => {
+  const tick = () => {
     // A block that is late already is not struck again.
     const late = due_ms === 0 ? devchain.faults.strike('slow_block') : undefined
     if (late) due_ms = Date.now() + late.seconds * 1000
     if (Date.now() < due_ms) return
     due_ms = 0
     devchain.makeBlockInTime(devchain.clock())
-  }, interval_ms)
+  }
+  const start = (seconds: number) => {
+    clearInterval(timer)
+    devchain.clock = seconds === 0 ? () => Date.now() : clock
+    timer = seconds === 0 ? undefined : setInterval(tick, seconds * 1000)
+  }
+  start(options.block_time_seconds ?? 3)
+  devchain.setBlockTime = (seconds) => {
+    devchain.instant = seconds === 0
+    start(seconds)
+  }
   return { stop: () => clearInterval(timer) }
 }
 
