@@ -91,10 +91,11 @@ async function eventually<T>(what: string, look: () => Promise<T | undefined>): 
   throw new Error(`it never happened: ${what}`)
 }
 
-async function start(t: TestContext, folder: string): Promise<Started & { ready: Ready }> {
+async function start(t: TestContext, folder: string, more: string[] = []): Promise<Started & { ready: Ready }> {
   const file = join(folder, 'ready.json')
   await rm(file, { force: true })
-  const started = run(t, ['start', '--port', '0', '--chain-port', '0', '--data-dir', folder, '--ready-file', file])
+  const own = ['--port', '0', '--chain-port', '0', '--data-dir', folder, '--ready-file', file]
+  const started = run(t, ['start', ...own, ...more])
   let ended: Ended | undefined
   void started.ended.then((how) => {
     ended = how
@@ -193,7 +194,9 @@ test('start, buy as printed, Ctrl-C, start again, kill, start again: everything 
   killGroup(second.child, 'SIGKILL')
   assert.equal((await second.ended).code, null)
 
-  const third = await start(t, folder)
+  const third = await start(t, folder, ['--host', '0.0.0.0'])
+  // Where others reach the service they do not reach the chain, which makes money from nothing.
+  assert.match(third.ready.node_url, /^http:\/\/127\.0\.0\.1:\d+$/)
   const replayed = await call(third.ready, '/v1/transaction/new', purchase)
   assert.equal(replayed.id, accepted.id)
   const done = await settled(third.ready, accepted.id)
