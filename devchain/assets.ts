@@ -129,14 +129,14 @@ export const issueAsset: Contract = {
 }
 
 /** The id that a message names; its bytes are the digits of the id. */
-const idOf = (message: Message) => utf8Of(textOf(message, 'asset_name'))
+export const assetIdOf = (message: Message) => utf8Of(textOf(message, 'asset_name'))
 
 export const transferAsset: Contract = {
   validate({ state, parameters }, message) {
     const owner = textOf(message, 'owner_address')
     const to = textOf(message, 'to_address')
     const amount = integerOf(message, 'amount')
-    const id = idOf(message)
+    const id = assetIdOf(message)
     if (!isAddressHex(owner)) throw invalid('Invalid ownerAddress')
     if (!isAddressHex(to)) throw invalid('Invalid toAddress')
     if (amount <= 0n) throw invalid('Amount must be greater than 0.')
@@ -163,8 +163,8 @@ export const transferAsset: Contract = {
       fee_sun = BigInt(parameters.getCreateNewAccountFeeInSystemContract)
       burn(state, owner, fee_sun)
     }
-    addAsset(state, owner, idOf(message), -amount)
-    addAsset(state, to, idOf(message), amount)
+    addAsset(state, owner, assetIdOf(message), -amount)
+    addAsset(state, to, assetIdOf(message), amount)
     return { fee_sun }
   },
 }
@@ -184,8 +184,8 @@ export const participate: Contract = {
     const buyer = accountOf(state, owner)
     if (!buyer) throw invalid('Account does not exist!')
     if (buyer.balance < sun) throw invalid('No enough balance !')
-    const asset = assetOf(state, idOf(message))
-    if (!asset) throw invalid(`No asset named ${idOf(message)}`)
+    const asset = assetOf(state, assetIdOf(message))
+    if (!asset) throw invalid(`No asset named ${assetIdOf(message)}`)
     if (asset.owner_address !== to) throw invalid(`The asset is not issued by ${to}`)
     if (BigInt(now_ms) >= integerOf(asset, 'end_time') || BigInt(now_ms) < integerOf(asset, 'start_time')) {
       throw invalid('No longer valid period!')
@@ -200,7 +200,7 @@ export const participate: Contract = {
     const owner = textOf(message, 'owner_address')
     const to = textOf(message, 'to_address')
     const sun = integerOf(message, 'amount')
-    const asset = assetOf(state, idOf(message))!
+    const asset = assetOf(state, assetIdOf(message))!
     adjustBalance(state, owner, -sun)
     adjustBalance(state, to, sun)
     addAsset(state, to, asset.id, -bought(asset, sun))

@@ -2,8 +2,7 @@
 // it from one of the three), and the flat fees for a second signature and for a memo.
 
 import { accountOf, addressText, burn, requireAccount, writeAccount } from './accounts.ts'
-import { assetOf } from './assets.ts'
-import { printText } from './messages.ts'
+import { assetIdOf, assetOf } from './assets.ts'
 import { RESULT_BYTES } from './parameters.ts'
 import type { Account } from './records.ts'
 import { invalid, Refusal } from './refusal.ts'
@@ -31,10 +30,9 @@ export function chargeBandwidth(world: World, transaction: SignedTransaction): N
  *  does not exist before the contract's own rules do. */
 function checkAsset({ state }: World, { contract_name, message }: SignedTransaction): void {
   if (contract_name !== 'TransferAssetContract') return
-  const name = textOf(message, 'asset_name')
-  const id = printText(name, true)
+  const id = assetIdOf(message)
   if (assetOf(state, id)) return
-  const printed = `<ByteString@0 size=${name.length / 2} contents="${id}">`
+  const printed = `<ByteString@0 size=${textOf(message, 'asset_name').length / 2} contents="${id}">`
   throw invalid(`asset [${printed}] does not exist`)
 }
 
