@@ -576,6 +576,12 @@ create table list_version (
   constraint list_version_sha256_form check (sha256 ~ '^[0-9a-f]{64}$')
 );
 
+create table loosened_setting (
+  name text not null,
+  seen_at timestamptz not null,
+  constraint loosened_setting_pkey primary key (name)
+);
+
 create table migration (
   number integer not null,
   name text not null,

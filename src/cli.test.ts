@@ -191,7 +191,7 @@ test('a purchase is found by every command that should know of it, and the books
   const checked = await json<{ books_balanced: boolean; rules: { state: string }[] }>(
     'check-books',
     '--node-url',
-    'http://devchain',
+    'http://localhost',
   )
   assert.equal(checked.books_balanced, true)
   assert.deepEqual(new Set(checked.rules.map(({ state }) => state)), new Set(['holds']))

@@ -16,7 +16,7 @@ test('nothing given is a start on a bare machine', () => {
 test('options and variables are read; an empty variable is none', () => {
   const args = ['--port', '0', '--host=::1', '--data-dir', '/d', '--chain-port', '9000', '--role', 'worker', '--json']
   const read = readConfig([...args, '--ready-file', '/r'], {
-    DATABASE_URL: 'postgresql://db/penstock',
+    DATABASE_URL: 'postgresql://localhost/penstock',
     PG_BIN: '/pg',
     PENSTOCK_WALLETS: '/w.json',
     PENSTOCK_SECRET_KEY: 'aB'.repeat(32),
@@ -28,7 +28,7 @@ test('options and variables are read; an empty variable is none', () => {
   )
   assert.deepEqual(
     [read.database_url, read.pg_bin, read.wallets_file, read.requests_per_second],
-    [...['postgresql://db/penstock', '/pg', '/w.json', 0]],
+    [...['postgresql://localhost/penstock', '/pg', '/w.json', 0]],
   )
   const names = Object.keys(ENVIRONMENT)
   const empty = readConfig([], Object.fromEntries(names.map((name) => [name, ''])))
@@ -40,13 +40,13 @@ test('the addresses and networks of proxies are a list', () => {
   assert.deepEqual(trusted_proxies, ['10.0.0.1', '10.1.0.0/16', 'fd00::/8'])
 })
 
-test('nodes are paired with their solid sides and carry the key of the provider', () => {
-  const two = ['--node-url', 'http://a', '--node-url', 'https://b/path']
-  assert.deepEqual(readConfig(two, {}).nodes, [{ url: 'http://a' }, { url: 'https://b/path' }])
-  const solid = ['--solid-node-url', 'http://a:1', '--solid-node-url', 'http://b:1']
-  assert.deepEqual(readConfig([...two, ...solid], { PENSTOCK_NODE_API_KEY: 'k' }).nodes, [
-    { url: 'http://a', solid_url: 'http://a:1', headers: { 'TRON-PRO-API-KEY': 'k' } },
-    { url: 'https://b/path', solid_url: 'http://b:1', headers: { 'TRON-PRO-API-KEY': 'k' } },
+test('nodes are paired with their solid sides', () => {
+  const two = ['--node-url', 'https://a', '--node-url', 'https://b/path']
+  assert.deepEqual(readConfig(two, {}).nodes, [{ url: 'https://a' }, { url: 'https://b/path' }])
+  const solid = ['--solid-node-url', 'https://a:1', '--solid-node-url', 'https://b:1']
+  assert.deepEqual(readConfig([...two, ...solid], {}).nodes, [
+    { url: 'https://a', solid_url: 'https://a:1' },
+    { url: 'https://b/path', solid_url: 'https://b:1' },
   ])
 })
 

@@ -4,7 +4,9 @@
 import { isIP } from 'node:net'
 import { parseArgs } from 'node:util'
 import { readSealingKeys } from './customers/seal.ts'
+import { isDatabasePrivate } from './in_the_clear.ts'
 import { Misuse } from './lib/fault.ts'
+import { type NodeConfig, nodesInTheClear, nodesOf } from './nodes.ts'
 import type { ProviderKeys } from './providers/configured.ts'
 
 export { Misuse }
@@ -20,7 +22,7 @@ export type Config = {
   /** A folder with PostgreSQL's programs, to use instead of those that come through npm. */
   pg_bin: string | undefined
   /** Undefined: the bundled devchain. */
-  nodes: { url: string; solid_url?: string; headers?: Record<string, string> }[] | undefined
+  nodes: NodeConfig[] | undefined
   chain_port: number | undefined
   role: Role
   /** The port that machines ask about this process. Undefined: none. */
@@ -50,6 +52,10 @@ export type Config = {
   dust_sun: bigint | undefined
   /** Start although a hot key can do more than it needs, or cannot do what it is for. */
   allow_wide_keys: boolean
+  /** The variables that are set and allow what is refused otherwise. */
+  loosened: readonly string[]
+  /** Whether TLS is known to end in front of the API, so that to listen for others is no mistake. */
+  tls_in_front: boolean
   providers: ProviderKeys
   /** For how long the evidence of checks is kept; undefined: five years. */
   retention_days: number | undefined
@@ -76,18 +82,24 @@ export const OPTIONS = {
 export const ENVIRONMENT = {
   DATABASE_URL: 'PostgreSQL 15 or later to use instead of the private one',
   PG_BIN: "folder of PostgreSQL's programs to use instead of those from npm",
-  PENSTOCK_NODE_API_KEY: 'sent to the node as TRON-PRO-API-KEY',
+  PENSTOCK_NODE_API_KEY: 'sent as TRON-PRO-API-KEY to the first node and others on its host',
+  PENSTOCK_NODE_API_KEYS: 'instead: one for each --node-url, in their order, with commas',
+  PENSTOCK_NODES: 'file with the nodes (JSON: url, solid_url, api_key) instead of --node-url',
+  PENSTOCK_ALLOW_HTTP_NODES: 'yes: nodes on other machines may be http://',
+  PENSTOCK_ALLOW_UNVERIFIED_DATABASE: 'yes: a database on another machine need not show a certificate that is checked',
+  PENSTOCK_TLS_IN_FRONT: 'yes: TLS ends in front of the API, and --host may be reached by that alone',
   PENSTOCK_WALLETS: 'file with the wallets that the service acts for',
   PENSTOCK_SECRET_KEY: '64 hexadecimal characters: seals the secrets of API keys',
   PENSTOCK_ROOTS_FILE: "where the journal's daily roots are noted (<data-dir>/roots.log)",
   PENSTOCK_ALLOW_WIDE_KEYS: 'yes: start although a hot key can do more than it needs',
+  PENSTOCK_ALLOW_OLD_NODE: 'yes: serve on a version of Node that has known holes',
   PENSTOCK_RECHARGE_AT: 'serve: act on a direct recharge at inclusion, or when solid (solid)',
   PENSTOCK_DUST_TRX: 'what nobody can be credited with is ignored below this, and held above (0.1)',
   PENSTOCK_REQUESTS_PER_SECOND: 'limit for each API key (300; 0: none)',
   PENSTOCK_CONNECTIONS_MAX: 'open connections to the API at most (4000)',
   PENSTOCK_CONNECTIONS_PER_ADDRESS: 'of one IPv4 address or IPv6 /64 at most (512)',
   PENSTOCK_READ_REQUESTS_PER_SECOND: "limit of what customers' reads ask of the nodes, in all (300; 0: none)",
-  PENSTOCK_READ_NODE_API_KEY: 'sent to the nodes of --read-node-url as TRON-PRO-API-KEY',
+  PENSTOCK_READ_NODE_API_KEY: 'sent to the first node of --read-node-url and others on its host',
   PENSTOCK_TRUSTED_PROXIES:
     'addresses or networks (a.b.c.d/n) of proxies whose X-Forwarded-For is believed, with commas',
   PENSTOCK_AMLBOT: 'ACCESS_ID:ACCESS_KEY for AMLBot, if a screening policy names it',
@@ -104,10 +116,20 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     if (value === '') throw new Misuse(`--${name} is given without a value.`)
   const number = (name: 'port' | 'chain-port' | 'admin-port') =>
     given[name] === undefined ? undefined : portOf(given[name], name)
+  const { PENSTOCK_NODES, PENSTOCK_NODE_API_KEY, PENSTOCK_NODE_API_KEYS, PENSTOCK_READ_NODE_API_KEY } = env
+  const nodes = nodesOf({
+    ...{ node_urls: given['node-url'] ?? [], solid_urls: given['solid-node-url'] ?? [], file: PENSTOCK_NODES },
+    ...{ key: PENSTOCK_NODE_API_KEY, keys: PENSTOCK_NODE_API_KEYS },
+  })
+  const read_nodes = nodesOf({
+    ...{ node_urls: given['read-node-url'] ?? [], solid_urls: given['read-solid-node-url'] ?? [], prefix: 'read-' },
+    key: PENSTOCK_READ_NODE_API_KEY,
+  })
   const { DATABASE_URL, PG_BIN, PENSTOCK_WALLETS, PENSTOCK_SECRET_KEY, PENSTOCK_REQUESTS_PER_SECOND } = env
   if (DATABASE_URL && !/^postgres(ql)?:\/\//.test(DATABASE_URL)) {
     throw new Misuse('DATABASE_URL does not begin with postgres://.')
   }
+  const loosened = loosenedBy(env, { nodes: [...nodes, ...read_nodes], database_url: DATABASE_URL || undefined })
   if (PENSTOCK_SECRET_KEY && !readSealingKeys(PENSTOCK_SECRET_KEY)) {
     throw new Misuse('PENSTOCK_SECRET_KEY is not 64 hexadecimal characters, or a list of id:hex with commas.')
   }
@@ -117,7 +139,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     data_dir: given['data-dir'] ?? 'data',
     database_url: DATABASE_URL || undefined,
     pg_bin: PG_BIN || undefined,
-    nodes: nodesOf(given, '', env.PENSTOCK_NODE_API_KEY),
+    nodes: nodes.length > 0 ? nodes : undefined,
     chain_port: number('chain-port'),
     role: roleOf(given.role ?? 'all'),
     admin_port: number('admin-port'),
@@ -130,36 +152,18 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     connections_max: connectionsOf(env, 'PENSTOCK_CONNECTIONS_MAX'),
     connections_per_address: connectionsOf(env, 'PENSTOCK_CONNECTIONS_PER_ADDRESS'),
     read_requests_per_second: readRequestsOf(env.PENSTOCK_READ_REQUESTS_PER_SECOND),
-    read_nodes: nodesOf(given, 'read-', env.PENSTOCK_READ_NODE_API_KEY),
+    read_nodes: read_nodes.length > 0 ? read_nodes : undefined,
     trusted_proxies: env.PENSTOCK_TRUSTED_PROXIES ? proxiesOf(env.PENSTOCK_TRUSTED_PROXIES) : undefined,
     recharge_at: rechargeAtOf(env.PENSTOCK_RECHARGE_AT || 'solid'),
     dust_sun: env.PENSTOCK_DUST_TRX ? sunOf(env.PENSTOCK_DUST_TRX) : undefined,
     allow_wide_keys: env.PENSTOCK_ALLOW_WIDE_KEYS === 'yes',
+    loosened,
+    tls_in_front: env.PENSTOCK_TLS_IN_FRONT === 'yes' || Boolean(env.PENSTOCK_TRUSTED_PROXIES),
     providers: providersOf(env),
     retention_days: daysOf(env.PENSTOCK_AML_RETENTION_DAYS || undefined),
     json: given.json ?? false,
     help: given.help ?? false,
   }
-}
-
-/** The nodes that are named by --node-url and --solid-node-url, or by those with a prefix. */
-function nodesOf(
-  given: ReturnType<typeof readOptions>,
-  prefix: '' | 'read-',
-  api_key: string | undefined,
-): Config['nodes'] {
-  const node_urls = given[`${prefix}node-url`] ?? []
-  const solid_urls = given[`${prefix}solid-node-url`] ?? []
-  for (const url of [...node_urls, ...solid_urls]) urlOf(url)
-  if (solid_urls.length > 0 && solid_urls.length !== node_urls.length) {
-    throw new Misuse(`--${prefix}solid-node-url is given once for each --${prefix}node-url, or not at all.`)
-  }
-  if (node_urls.length === 0) return undefined
-  return node_urls.map((url, i) => ({
-    url,
-    ...(solid_urls[i] !== undefined && { solid_url: solid_urls[i] }),
-    ...(api_key && { headers: { 'TRON-PRO-API-KEY': api_key } }),
-  }))
 }
 
 /** npm takes options for itself that come without a double dash before them, and starts us without. */
@@ -204,10 +208,22 @@ function portOf(text: string, name: string): number {
   return Number(text)
 }
 
-function urlOf(text: string): void {
-  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
-    throw new Misuse(`${text} is not the http:// or https:// address of a node.`)
+/** Refuses what others on the network could read or answer, unless that was allowed. Returns what is allowed and used. */
+function loosenedBy(env: NodeJS.ProcessEnv, used: { nodes: NodeConfig[]; database_url: string | undefined }): string[] {
+  const { nodes, database_url } = used
+  const [host] = nodesInTheClear(nodes)
+  const uses: Record<string, string | undefined> = {
+    PENSTOCK_ALLOW_HTTP_NODES:
+      host && `Whoever is on the way to ${host} can invent what the chain says: give the node as https://.`,
+    PENSTOCK_ALLOW_UNVERIFIED_DATABASE:
+      database_url !== undefined && !isDatabasePrivate(database_url, env)
+        ? 'DATABASE_URL leads to another machine and does not check its certificate: add sslmode=verify-full.'
+        : undefined,
   }
+  for (const [name, sentence] of Object.entries(uses))
+    if (sentence && env[name] !== 'yes') throw new Misuse(`${sentence} ${name}=yes takes it as it is.`)
+  const others = ['PENSTOCK_ALLOW_WIDE_KEYS', 'PENSTOCK_ALLOW_OLD_NODE'].filter((name) => env[name] === 'yes')
+  return [...Object.keys(uses).filter((name) => uses[name]), ...others]
 }
 
 function roleOf(text: string): Role {

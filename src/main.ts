@@ -5,11 +5,13 @@ import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type Config, Misuse, readConfig, usage } from './config.ts'
 import { demo } from './demo.ts'
+import { isLoopback } from './in_the_clear.ts'
 import { systemClock } from './lib/clock.ts'
 import { Outage } from './lib/fault.ts'
 import { requireWritable, writeWhole } from './lib/files.ts'
 import { jsonLog, type Log, thrownFields } from './lib/log.ts'
 import { type Local, startLocal } from './local.ts'
+import { requireSafeNode } from './runtime.ts'
 import { serve } from './serve.ts'
 import { readWallets } from './wallets.ts'
 
@@ -141,8 +143,13 @@ async function serveOnly(config: Config): Promise<void> {
   const stop = askedToStop()
   const { database_url, nodes, wallets_file } = config
   if (!database_url) throw new Misuse('serve needs a database: set DATABASE_URL.')
-  if (!nodes) throw new Misuse('serve needs a chain: --node-url URL.')
+  if (!nodes) throw new Misuse('serve needs a chain: --node-url URL, or a file of nodes in PENSTOCK_NODES.')
   if (!wallets_file) throw new Misuse('serve needs the wallets it acts for: set PENSTOCK_WALLETS.')
+  const mended_in = requireSafeNode(process.version, config.loosened.includes('PENSTOCK_ALLOW_OLD_NODE'))
+  const log = processLog()
+  if (mended_in !== undefined) log('node_outdated', { version: process.version, mended_in })
+  if (!isLoopback(config.host) && !config.tls_in_front && config.role !== 'worker')
+    log('api_in_the_clear', { host: config.host, what: 'no TLS: see docs/operating.md, or PENSTOCK_TLS_IN_FRONT=yes' })
   await clearReady(config)
   const wallets = await readWallets(wallets_file, config.role === 'api' ? 'refused' : 'needed')
   const serving = await serve({
@@ -150,7 +157,7 @@ async function serveOnly(config: Config): Promise<void> {
     database_url,
     nodes,
     wallets,
-    log: processLog(),
+    log,
     recharge_at: config.recharge_at,
   })
   try {

@@ -72,7 +72,10 @@ export async function startWatching(config: Config, given_log: Log): Promise<Wat
     async begin({ database_url, seal }) {
       const sql = connect({ url: database_url, connections_max: 1, statement_timeout_ms: STATEMENT_MS_MAX })
       disconnect = () => sql.close()
-      const looking = watchReadiness({ sql, clock: systemClock, seal, known_schema: schema })
+      const looking = watchReadiness({
+        ...{ sql, clock: systemClock, seal, known_schema: schema },
+        loosened: config.loosened,
+      })
       await looking.step.run()
       watch = looking
       // Who runs no steps leaves what the database says to those who do.

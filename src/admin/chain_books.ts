@@ -6,7 +6,7 @@ import { Outage } from '../lib/fault.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import type { Address } from '../tron/address.ts'
 import { fieldsOf, integer, listOf, parseNodeJson, text } from '../tron/answers.ts'
-import { type Node, type NodeOptions, type Resource, type Transport, tronNode } from '../tron/node.ts'
+import { hostOf, type Node, type NodeOptions, type Resource, type Transport, tronNode } from '../tron/node.ts'
 
 /** A node to compare with. */
 export type ChainView = {
@@ -24,11 +24,12 @@ export function chainView(nodes: NodeOptions['nodes'], transport: Transport): Ch
       const side = (path.startsWith('/walletsolidity/') ? solid_url : url).replace(/\/+$/, '')
       const request = { url: side + path, body: JSON.stringify(body), headers, timeout_ms: TIMEOUT_MS }
       const answer = await transport(request).catch((cause: unknown) => {
-        throw new Outage(`node ${side}`, { cause })
+        throw new Outage(`node ${hostOf(side)}`, { cause })
       })
-      if (answer.status !== 200) throw new Outage(`node ${side} answers ${path} with HTTP ${answer.status}`)
+      if (answer.status !== 200) throw new Outage(`node ${hostOf(side)} answers ${path} with HTTP ${answer.status}`)
       const value = fieldsOf(parseNodeJson(answer.body, path), path)
-      if (value.Error !== undefined) throw new Outage(`node ${side} answers ${path} with ${String(value.Error)}`)
+      if (value.Error !== undefined)
+        throw new Outage(`node ${hostOf(side)} answers ${path} with ${String(value.Error)}`)
       return value
     },
   }

@@ -10,12 +10,13 @@ import { idMaker, systemRandom } from '../lib/ids.ts'
 import { readMigrations } from '../lib/migrate.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import { watchReadiness } from './readiness.ts'
+import { alerts } from './status.ts'
 
 const known_schema = (await readMigrations()).at(-1)!.number
 const seal = sealWith({ current: 'k1', keys: { k1: new Uint8Array(32).fill(1) } }, systemRandom)
 
 /** A watch whose clock is ours to turn. */
-async function watched(t: TestContext, needs: { known_schema?: number } = {}) {
+async function watched(t: TestContext, needs: { known_schema?: number; loosened?: string[] } = {}) {
   const { sql } = await freshDatabase(t)
   const clock = { ahead_ms: 0, now: () => new Date(Date.now() + clock.ahead_ms) }
   const watch = watchReadiness({ sql, clock, seal, known_schema, ...needs })
@@ -98,4 +99,19 @@ test('a clock that is off, another sealing key and an older database make it not
   const ahead = await watched(t, { known_schema: known_schema - 1 })
   ahead.watch.enter('serving')
   assert.deepEqual(await ahead.look(), { ready: true, reasons: [], notices: ['chain_unknown', 'schema_new'] })
+})
+
+test('a process that runs with safety loosened says so, and status warns of it while it does', async (t) => {
+  const { sql, clock, look } = await watched(t, { loosened: ['PENSTOCK_ALLOW_HTTP_NODES', 'PENSTOCK_ALLOW_OLD_NODE'] })
+  await look()
+  const warned = async () =>
+    (await alerts({ sql, now: clock.now() })).filter(({ alert }) => alert === 'safety_loosened')
+  const [warning] = await warned()
+  assert.equal(warning?.what, 'a process runs with PENSTOCK_ALLOW_HTTP_NODES, PENSTOCK_ALLOW_OLD_NODE')
+  clock.ahead_ms = 299_000
+  await look()
+  clock.ahead_ms = 500_000
+  assert.equal((await warned()).length, 1, 'it goes on')
+  clock.ahead_ms = 700_000
+  assert.deepEqual(await warned(), [])
 })

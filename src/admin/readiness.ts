@@ -30,6 +30,8 @@ type Needs = {
   seal: Seal
   /** The number of the newest migration that this program knows. */
   known_schema: number
+  /** The settings that loosen safety and that this process runs with: it says so for `status` to warn of. */
+  loosened?: readonly string[]
 }
 
 type Look = {
@@ -43,12 +45,14 @@ type Look = {
 }
 
 const LOOK_EVERY_MS = 1_000
+const SAY_EVERY_MS = 60_000
 /** Looks take milliseconds; a machine that is busy may leave some out. */
 const LOOK_AGE_MS_MAX = 5_000
 /** Beyond this, signatures with a time and the age of the chain are judged wrongly. */
 const CLOCK_OFFSET_MS_MAX = 30_000
 
-export function watchReadiness({ sql, clock, seal, known_schema }: Needs): ReadinessWatch {
+export function watchReadiness({ sql, clock, seal, known_schema, loosened = [] }: Needs): ReadinessWatch {
+  let said_at_ms = 0
   let phase: Phase = 'starting'
   let last: Look | undefined
   return {
@@ -57,6 +61,10 @@ export function watchReadiness({ sql, clock, seal, known_schema }: Needs): Readi
       rest_ms: LOOK_EVERY_MS,
       async run() {
         last = await lookAt(sql, clock, seal)
+        if (loosened.length > 0 && last.at_ms - said_at_ms > SAY_EVERY_MS) {
+          await sayLoosened(sql, loosened, new Date(last.at_ms))
+          said_at_ms = last.at_ms
+        }
         return false
       },
     },
@@ -87,6 +95,12 @@ async function lookAt(sql: Sql, clock: Clock, seal: Seal): Promise<Look> {
     offset_ms: now.getTime() - (began_ms + at_ms) / 2,
     secrets_open: newest === undefined || opens(seal, newest),
   }
+}
+
+async function sayLoosened(sql: Sql, names: readonly string[], now: Date): Promise<void> {
+  await sql`
+    insert into loosened_setting (name, seen_at) select name, ${now}::timestamptz from unnest(${names}::text[]) as name
+    on conflict (name) do update set seen_at = greatest(loosened_setting.seen_at, excluded.seen_at)`
 }
 
 function opens(seal: Seal, { id, sealed_secret }: { id: string; sealed_secret: string }): boolean {

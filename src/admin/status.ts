@@ -73,6 +73,9 @@ export const ALERTS: Record<string, (look: Look) => Promise<{ since: Date | null
     select min(seen_at) as since, format('deposits on their way for more than 10 minutes: %s', count(*)) as what from deposit
     where state in ('received', 'delivering', 'returning', 'refunding')
       and seen_at < ${now}::timestamptz - interval '10 minutes' having count(*) > 0`,
+  safety_loosened: ({ sql, now }) => sql`
+    select null as since, format('a process runs with %s', string_agg(name, ', ' order by name)) as what
+    from loosened_setting where seen_at > ${now}::timestamptz - interval '5 minutes' having count(*) > 0`,
   wallet_cannot_pay: ({ sql }) => sql`
     select null as since, format('%s can pay for %s transactions more', address, least) as what
     from (select address, min(carries) as least from pool_wallet group by address) as w where least < ${WALLET_CARRIES_MIN}

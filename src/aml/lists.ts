@@ -106,13 +106,56 @@ export function refreshStep(needs: Needs): Step {
 }
 
 const DOWNLOAD_MS_MAX = 600_000
+/** Several times what the largest list has today. */
+const DOWNLOAD_BYTES_MAX = 512 * 1024 * 1024
+const REDIRECTS_MAX = 5
 
-/** The transport of production: HTTP, redirects followed. */
-export const httpDownload: Download = async (url) => {
-  const response = await fetch(url, { signal: AbortSignal.timeout(DOWNLOAD_MS_MAX) }).catch((cause: unknown) => {
-    throw new Outage(`${url} does not answer`, { cause })
-  })
-  if (!response.ok || response.body === null) throw new Outage(`${url} answers with HTTP ${response.status}`)
+/** A publisher as it may be named anywhere: an address may have a key in it. */
+const nameOf = (url: URL): string => url.host
+
+/** The address of a publisher. Throws an Outage unless it is one that nobody on the way can answer for: what a list says
+ *  decides whose money is refused. */
+function secureUrl(text: string, base?: URL): URL {
+  if (!URL.canParse(text, base?.href)) throw new Outage('a publisher sends us on to what is no address')
+  const url = new URL(text, base)
+  const here = url.protocol === 'http:' && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname)
+  if (url.protocol !== 'https:' && !here) throw new Outage(`${nameOf(url)} is not asked over https`)
+  return url
+}
+
+/** The transport of production: HTTPS, redirects followed to HTTPS alone, and no more bytes than a list can have. */
+export const httpDownload: Download = async (text) => {
+  const signal = AbortSignal.timeout(DOWNLOAD_MS_MAX)
+  let url = secureUrl(text)
+  for (let hop = 0; hop <= REDIRECTS_MAX; hop++) {
+    const response = await fetch(url, { signal, redirect: 'manual' }).catch((cause: unknown) => {
+      throw new Outage(`${nameOf(url)} does not answer`, { cause })
+    })
+    const location = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null
+    if (location === null) return contentOf(response, nameOf(url))
+    await response.body?.cancel()
+    url = secureUrl(location, url)
+  }
+  throw new Outage(`${nameOf(url)} sends us on more than ${REDIRECTS_MAX} times`)
+}
+
+function contentOf(response: Response, name: string): Awaited<ReturnType<Download>> {
+  if (!response.ok || response.body === null) throw new Outage(`${name} answers with HTTP ${response.status}`)
   const length = Number(response.headers.get('content-length') ?? Number.NaN)
-  return { bytes: response.body, bytes_expected: Number.isFinite(length) ? length : undefined }
+  const bytes_expected = Number.isFinite(length) ? length : undefined
+  return { bytes: limited(response.body, DOWNLOAD_BYTES_MAX, name), bytes_expected }
+}
+
+/** Passes bytes on, up to so many. Throws an Outage at the first beyond. */
+export async function* limited(
+  bytes: AsyncIterable<Uint8Array>,
+  max: number,
+  name: string,
+): AsyncGenerator<Uint8Array> {
+  let passed = 0
+  for await (const chunk of bytes) {
+    passed += chunk.length
+    if (passed > max) throw new Outage(`${name} sends more than ${max} bytes`)
+    yield chunk
+  }
 }

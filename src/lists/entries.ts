@@ -29,6 +29,9 @@ export type Reading = { entries: ListEntry[]; passed_over: number }
 /** Reads a list. Throws a sentence with the place when the bytes are not in the publisher's format. */
 export type ListReader = (bytes: AsyncIterable<Uint8Array>) => Promise<Reading>
 
+/** Some ten times the largest list there is. */
+const ENTRIES_MAX = 5_000_000
+
 /** Collects entries; what is not an address of this network is counted. */
 export class Collected {
   readonly entries: ListEntry[] = []
@@ -36,8 +39,9 @@ export class Collected {
 
   add(text: string, rest: Omit<ListEntry, 'address'>): void {
     const address = text.trim()
-    if (isAddress(address)) this.entries.push({ address, ...rest })
-    else this.passed_over += 1
+    if (!isAddress(address)) this.passed_over += 1
+    else if (this.entries.push({ address, ...rest }) > ENTRIES_MAX)
+      throw new Error(`There are more than ${ENTRIES_MAX} addresses in this list.`)
   }
 }
 

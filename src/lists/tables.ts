@@ -13,6 +13,8 @@ const OPTIONS: Options = {
   trim: true,
   skip_empty_lines: true,
   info: true,
+  /** A quote that is never closed would take in the rest of the file. */
+  max_record_size: 1_000_000,
   columns: (names: string[]) => names.map((name) => name.toLowerCase().replace(/[^a-z0-9]+/g, '_')),
 }
 

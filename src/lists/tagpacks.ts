@@ -21,12 +21,18 @@ const CONFIDENCES: Readonly<Record<string, number>> = {
   unknown: 5,
 }
 
+/** YAML is read whole, and takes many times its size while it is. */
+const TEXT_MAX = 32_000_000
+
 type Tag = Record<string, unknown>
 
 export const readTagPack: ListReader = async (bytes) => {
   const decoder = new TextDecoder()
   let text = ''
-  for await (const chunk of bytes) text += decoder.decode(chunk, { stream: true })
+  for await (const chunk of bytes) {
+    text += decoder.decode(chunk, { stream: true })
+    if (text.length > TEXT_MAX) throw new Error('This TagPack has more than 32 million characters: split it.')
+  }
   const pack: unknown = parse(text + decoder.decode(), { schema: 'core', maxAliasCount: 1_000 })
   if (!isTag(pack) || !Array.isArray(pack.tags)) throw new Error('This is not a TagPack: it has no tags.')
   const { tags, ...defaults } = pack

@@ -130,14 +130,15 @@ export function tronNode(options: NodeOptions): Node {
   async function ask(node: One, path: string, body: object, limit_ms = timeout_ms): Promise<unknown> {
     const side = path.startsWith('/walletsolidity/') ? (node.solid_url ?? node.url) : node.url
     const url = side.replace(/\/+$/, '') + path
+    const name = hostOf(side)
     const request = { url, body: JSON.stringify(body), headers: node.headers ?? {}, timeout_ms: limit_ms }
     const answer = await transport(request).catch((cause: unknown) => {
-      throw new Outage(`node ${side} does not answer ${path}`, { cause })
+      throw new Outage(`node ${name} does not answer ${path}`, { cause })
     })
-    if (answer.status !== 200) throw new Outage(`node ${side} answers ${path} with HTTP ${answer.status}`)
+    if (answer.status !== 200) throw new Outage(`node ${name} answers ${path} with HTTP ${answer.status}`)
     const value = parseNodeJson(answer.body, path)
     const refusal = typeof value === 'object' && value !== null && 'Error' in value ? value.Error : undefined
-    if (refusal !== undefined) throw new Outage(`node ${side} answers ${path} with ${String(refusal)}`)
+    if (refusal !== undefined) throw new Outage(`node ${name} answers ${path} with ${String(refusal)}`)
     return value
   }
   /** The node that is asked first: one that hangs costs its time limit once, and not for every read. */
@@ -321,6 +322,9 @@ export function tronNode(options: NodeOptions): Node {
     },
   }
 }
+
+/** A node as it may be named anywhere: some have a key in the path of their address. */
+export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : 'without an address')
 
 function inOrder(block: Block, found: ReadonlyMap<string, Receipt>, from: string): Receipt[] {
   const receipts = block.transactions.map(({ tx_id }) => {
