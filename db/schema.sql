@@ -612,6 +612,8 @@ create table operator_action (
   before jsonb,
   after jsonb,
   sha256 text not null,
+  made_role text,
+  made_from text,
   constraint operator_action_pkey primary key (number),
   constraint operator_action_made_by_length check (char_length(made_by) >= 1 and char_length(made_by) <= 100),
   constraint operator_action_reason_length check (char_length(reason) >= 1 and char_length(reason) <= 500)
@@ -820,6 +822,8 @@ begin
   perform pg_advisory_xact_lock(7204615093);
   select * into previous from operator_action order by number desc limit 1;
   new.number := coalesce(previous.number, 0) + 1;
+  new.made_role := session_user;
+  new.made_from := host(inet_client_addr());
   new.sha256 := operator_action_sum(coalesce(previous.sha256, ''), new);
   return new;
 end $function$;
@@ -857,8 +861,11 @@ CREATE OR REPLACE FUNCTION operator_action_sum(previous text, of operator_action
  LANGUAGE sql
  STABLE
 AS $function$
-  select encode(sha256(convert_to(previous || jsonb_build_array(of.number, extract(epoch from of.made_at), of.made_by,
-    of.reason, of.action, of.subject, of.before, of.after)::text, 'UTF8')), 'hex')
+  select encode(sha256(convert_to(previous || (case
+    when of.made_role is null then jsonb_build_array(of.number, extract(epoch from of.made_at),
+      of.made_by, of.reason, of.action, of.subject, of.before, of.after)
+    else jsonb_build_array(of.number, extract(epoch from of.made_at), of.made_by, of.reason,
+      of.action, of.subject, of.before, of.after, of.made_role, of.made_from) end)::text, 'UTF8')), 'hex')
 $function$;
 
 CREATE OR REPLACE FUNCTION refuse_change()

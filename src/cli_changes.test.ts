@@ -29,6 +29,8 @@ test('a tier is changed by ending one row and beginning another, at one moment',
   const [action] = await json<Record<string, unknown>[]>('actions', 'list')
   assert.deepEqual(action, {
     ...{ number: 1, made_at: rows[1]!.since.toISOString(), made_by: 'anna', reason: 'dearer', action: 'prices set' },
+    // What the database saw, whatever was typed.
+    ...{ made_role: 'penstock', made_from: '127.0.0.1' },
     subject: 'price:energy',
     before: { '32000-130999': '0.045', '131000-3000000': '0.042' },
     after: { '32000-130999': '0.05', '131000-3000000': '0.042' },
@@ -86,6 +88,48 @@ test('all tiers of a resource are replaced at once, and a removed one is no long
   const history = await json<{ until: string | null }[]>('prices', 'history', 'energy')
   assert.equal(history.length, 4)
   assert.equal(history.filter(({ until }) => until === null).length, 1)
+})
+
+test('a price that a typing mistake makes is not put in force without a confirmation', async (t) => {
+  const { type, json } = await quietDesk(t)
+  const before = await json('prices', 'list')
+  const mistakes: [typed: string, sentence: string][] = [
+    [
+      'prices set energy 32000-130999=0.000045',
+      '32000-130999: 0.045 -> 0.000045 TRX (x0.001): a price becomes a tenth to ten times of what it is.',
+    ],
+    [
+      'prices set energy 32000-3000000=0.45 --replace',
+      '32000-3000000: 0.042 -> 0.45 TRX (x10.7): a price becomes a tenth to ten times of what it is.',
+    ],
+    ['prices set energy 1-31999=0.0009', '1-31999: none -> 0.0009 TRX: a new price is from 0.001 to 1 TRX.'],
+    [
+      'fees set activate_address 140',
+      'activate_address: 1.4 -> 140 TRX (x100): a price becomes a tenth to ten times of what it is.',
+    ],
+    [
+      'plans set unlimited_energy --price 0',
+      'price: 2.8 -> 0 TRX (x0): a price becomes a tenth to ten times of what it is.',
+    ],
+    ['plans set free --name Free --initial-price 0 --price 0', 'The plan free would cost nothing.'],
+  ]
+  for (const [typed, sentence] of mistakes) {
+    const { code, err } = await type(...typed.split(' '))
+    assert.deepEqual([code, err], [2, `${sentence} Nothing is changed; --yes does it all the same.\n`], typed)
+  }
+  assert.deepEqual(await json('prices', 'list'), before)
+  assert.deepEqual(await json('actions', 'list'), [])
+  for (const [typed] of mistakes) assert.equal((await type(...typed.split(' '), '--yes')).code, 0, typed)
+})
+
+test('what a change of a price does is said: old, new, and by how much', async (t) => {
+  const { type } = await quietDesk(t)
+  const { out } = await type('prices', 'set', 'energy', '32000-99999=0.0495', '100000-3000000=0.045', '--replace')
+  assert.deepEqual(out.trim().split('\n').slice(-4, -1), [
+    '32000-99999: 0.045 -> 0.0495 TRX (x1.1)',
+    '100000-3000000: 0.045 -> 0.045 TRX (x1)',
+    '100000-3000000: 0.042 -> 0.045 TRX (x1.07)',
+  ])
 })
 
 test('a flat price and a switch are changed with their history', async (t) => {

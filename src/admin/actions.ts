@@ -88,7 +88,12 @@ function plain(value: object | null): string | null {
 export type ActionRow = {
   number: bigint
   made_at: Date
+  /** What was typed, or the user of the machine. */
   made_by: string
+  /** The role and the address that the database saw; null in records from before it noted them, the
+   *  address also over a socket of the machine. */
+  made_role: string | null
+  made_from: string | null
   reason: string | null
   action: string
   subject: string
@@ -103,7 +108,8 @@ export async function listActions(
 ): Promise<ActionRow[]> {
   const { subject = null, made_by = null, before = null, limit } = wanted
   return sql<ActionRow>`
-    select number, made_at, made_by, reason, action, subject, before, after from operator_action
+    select number, made_at, made_by, made_role, made_from, reason, action, subject, before, after
+    from operator_action
     where (${subject}::text is null or subject = ${subject} or starts_with(subject, ${subject} || ':'))
       and (${made_by}::text is null or made_by = ${made_by}) and (${before}::bigint is null or number < ${before})
     order by number desc limit ${limit}`

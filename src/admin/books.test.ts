@@ -53,15 +53,15 @@ async function everything(world: World): Promise<void> {
   const operator = { made_by: 'anna', reason: 'dearer' }
   const terms = { name: 'Small', initial_price_sun: 1_000_000n, price_sun: 2_000_000n }
   await perform({ sql: world.sql, clock }, { operator, action: 'plans set' }, (tx, at) =>
-    setPlan(tx, { key: 'small', terms, at, changed_by: 'anna' }),
+    setPlan(tx, { key: 'small', terms, confirmed: false, at, changed_by: 'anna' }),
   )
   const tiers = [{ min_amount: 300n, max_amount: 100_000n, price_sun: 1_100_000n }]
   await perform({ sql: world.sql, clock }, { operator, action: 'prices set' }, (tx, at) =>
-    setPrices(tx, { resource: 'bandwidth', tiers, replace: false, at, changed_by: 'anna' }),
+    setPrices(tx, { resource: 'bandwidth', tiers, replace: false, confirmed: false, at, changed_by: 'anna' }),
   )
   for (const price_sun of [1_500_000n, 1_600_000n]) {
     await perform({ sql: world.sql, clock }, { operator, action: 'fees set' }, (tx, at) =>
-      setFee(tx, { name: 'activate_address', price_sun, at, changed_by: 'anna' }),
+      setFee(tx, { name: 'activate_address', price_sun, confirmed: false, at, changed_by: 'anna' }),
     )
   }
 }

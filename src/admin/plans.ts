@@ -4,8 +4,9 @@
 import type { Sql, Tx } from '../lib/sql.ts'
 import { listPlans, type Plan } from '../subscriptions/plans.ts'
 import { type Change, misuse, refusal } from './actions.ts'
+import { type Bounds, type PriceChange, requireWithin } from './bounds.ts'
 import { change, command, LIMIT, needed, paging, text, trx, whole } from './command.ts'
-import { changed } from './prices.ts'
+import { changed, yes } from './prices.ts'
 
 type PlanRow = Plan & { since: Date; until: Date | null; changed_by: string }
 
@@ -27,13 +28,22 @@ const NEW_PLAN = {
 
 const termsOf = (plan: Partial<PlanTerms>) => Object.fromEntries(TERMS.map((term) => [term, plan[term]])) as PlanTerms
 
+/** A price of a plan may be nothing, as long as the others are not. */
+const PLAN_BOUNDS: Bounds = { least: 0n, most: 10_000_000_000n }
+const PRICES = ['activation_fee_sun', 'initial_price_sun', 'price_sun'] as const
+
+const priceChanges = (old: PlanTerms | undefined, after: PlanTerms): PriceChange[] =>
+  PRICES.filter((term) => old?.[term] !== after[term]).map((term) => ({
+    ...{ what: term.replace(/_sun$/, '').replaceAll('_', ' '), before: old?.[term], after: after[term] },
+  }))
+
 /** Puts a new version of a plan on sale, with the terms given and, for the rest, those of the version before, which ends.
  *  A plan that was never sold needs a name and its prices. Running subscriptions keep the version they began with. */
 export async function setPlan(
   tx: Tx,
-  wanted: { key: string; terms: Partial<PlanTerms>; at: Date; changed_by: string },
-): Promise<Change<Plan[]>> {
-  const { key, terms, at, changed_by } = wanted
+  wanted: { key: string; terms: Partial<PlanTerms>; confirmed: boolean; at: Date; changed_by: string },
+): Promise<Change<Plan[]> & { changes?: PriceChange[] }> {
+  const { key, terms, confirmed, at, changed_by } = wanted
   await tx`lock table plan in share row exclusive mode`
   const [old] = await tx<PlanRow>`select * from plan where key = ${key} and until is null`
   const after = termsOf({ ...NEW_PLAN, ...old, ...terms })
@@ -42,6 +52,10 @@ export async function setPlan(
   }
   const before = old ? termsOf(old) : null
   if (before && TERMS.every((term) => before[term] === after[term])) return { result: await listPlans(tx), actions: [] }
+  const changes = priceChanges(old, after)
+  requireWithin(changes, PLAN_BOUNDS, confirmed)
+  if (!confirmed && after.initial_price_sun === 0n && after.price_sun === 0n)
+    throw misuse(`The plan ${key} would cost nothing. Nothing is changed; --yes does it all the same.`)
   await endPlan(tx, key, at)
   await tx`
     insert into plan (key, name, activation_fee_sun, initial_price_sun, price_sun, included, transactions_limit,
@@ -49,7 +63,7 @@ export async function setPlan(
     values (${key}, ${after.name}, ${after.activation_fee_sun}, ${after.initial_price_sun}, ${after.price_sun},
             ${after.included}, ${after.transactions_limit}, ${after.duration_days}, ${after.energy_per_transaction}, ${at},
             ${changed_by})`
-  return { result: await listPlans(tx), actions: [{ subject: `plan:${key}`, before, after }] }
+  return { result: await listPlans(tx), actions: [{ subject: `plan:${key}`, before, after }], changes }
 }
 
 /** Takes a plan off sale. Running subscriptions go on. */
@@ -96,6 +110,7 @@ export const planCommands = [
       transactions_limit: whole('N', 'ends after so many; 0: never', { min: 0, max: 1_000_000 }),
       duration_days: whole('DAYS', 'ends after so many; 0: never', { min: 0, max: 10_000 }),
       energy: whole('N', 'energy that an address is kept supplied with (65000)', { max: 10_000_000 }),
+      yes,
     },
     async run(tx, _needs, { plan: key, changed_by, at, ...given }) {
       if (!/^[\w-]{1,64}$/.test(key)) throw misuse('The key of a plan is 1 to 64 letters, digits, - and _.')
@@ -105,7 +120,7 @@ export const planCommands = [
         ...{ duration_days: given.duration_days, energy_per_transaction: given.energy },
       }
       const terms = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined))
-      return changed(await setPlan(tx, { key, terms, at, changed_by }))
+      return changed(await setPlan(tx, { key, terms, confirmed: given.yes, at, changed_by }))
     },
   }),
   change({

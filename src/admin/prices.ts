@@ -7,6 +7,7 @@ import type { Sql, Tx } from '../lib/sql.ts'
 import { charge } from '../market/prices.ts'
 import type { Resource } from '../tron/node.ts'
 import { type Action, type Change, listActions, misuse, refusal } from './actions.ts'
+import { type Bounds, changeText, type PriceChange, requireWithin } from './bounds.ts'
 import {
   type Answer,
   change,
@@ -50,13 +51,39 @@ function examples({ min_amount, max_amount, price_sun }: TierWanted) {
   return { cost_of_min_sun: charge(price_sun, min_amount), cost_of_max_sun: charge(price_sun, max_amount) }
 }
 
+type PricesWanted = {
+  resource: Resource
+  tiers: readonly TierWanted[]
+  replace: boolean
+  /** Also prices that leave the bounds. */
+  confirmed: boolean
+  at: Date
+  changed_by: string
+}
+
+/** What 1000 units may cost where none of them is sold yet. Burning TRX costs 0.1 for energy and 1 for bandwidth. */
+const BOUNDS: Record<Resource, Bounds> = {
+  energy: { least: 1_000n, most: 1_000_000n },
+  bandwidth: { least: 10_000n, most: 10_000_000n },
+}
+
+/** What the amounts of the new tiers cost until now, and shall cost. */
+function priceChanges(fresh: readonly TierWanted[], before: readonly PriceRow[]): PriceChange[] {
+  return fresh.flatMap((tier): PriceChange[] => {
+    const olds = before.filter((old) => overlap(old, tier))
+    const change = { what: rangeText(tier), after: tier.price_sun }
+    if (olds.length === 0) return [{ ...change, before: undefined }]
+    return olds.map(({ price_sun }) => ({ ...change, before: price_sun }))
+  })
+}
+
 /** Puts tiers of a resource in force. A tier with the same range is ended in favour of the new one; with `replace`, so are
  *  all others of the resource. A tier that would overlap one that stays is refused, and then nothing is changed. */
 export async function setPrices(
   tx: Tx,
-  wanted: { resource: Resource; tiers: readonly TierWanted[]; replace: boolean; at: Date; changed_by: string },
-): Promise<Change<PriceRow[]>> {
-  const { resource, tiers, replace, at, changed_by } = wanted
+  wanted: PricesWanted,
+): Promise<Change<PriceRow[]> & { changes: PriceChange[] }> {
+  const { resource, tiers, replace, confirmed, at, changed_by } = wanted
   // Operators change prices one after another; readers are not held up.
   await tx`lock table price in share row exclusive mode`
   const before = await tiersOf(tx, resource)
@@ -70,6 +97,8 @@ export async function setPrices(
     fresh,
     before.filter((old) => !ends(old)),
   )
+  const changes = priceChanges(fresh, before)
+  requireWithin(changes, BOUNDS[resource], confirmed)
   for (const { min_amount } of ended) await endTier(tx, { resource, min_amount, at })
   for (const { min_amount, max_amount, price_sun } of fresh) {
     await tx`
@@ -78,7 +107,7 @@ export async function setPrices(
   }
   const after = await tiersOf(tx, resource)
   const changed = ended.length + fresh.length > 0
-  return { result: after, actions: changed ? [tiersChanged(resource, before, after)] : [] }
+  return { result: after, actions: changed ? [tiersChanged(resource, before, after)] : [], changes }
 }
 
 /** Ends the tier of a resource with exactly this range. */
@@ -154,17 +183,22 @@ export async function feesInForce(sql: Sql | Tx): Promise<Omit<FeeRow, 'until'>[
     union all select 'aml_' || type, price_sun, since, changed_by from aml_price where until is null order by name`
 }
 
+/** Every flat price has one to compare with. */
+const FEE_BOUNDS: Bounds = { least: 1n, most: 1_000_000_000n }
+
 /** Puts a flat price in force and ends the one before. */
 export async function setFee(
   tx: Tx,
-  wanted: { name: string; price_sun: bigint; at: Date; changed_by: string },
-): Promise<Change<Omit<FeeRow, 'until'>[]>> {
-  const { name, price_sun, at, changed_by } = wanted
+  wanted: { name: string; price_sun: bigint; confirmed: boolean; at: Date; changed_by: string },
+): Promise<Change<Omit<FeeRow, 'until'>[]> & { changes: PriceChange[] }> {
+  const { name, price_sun, confirmed, at, changed_by } = wanted
   await tx`lock table fee, aml_price in share row exclusive mode`
   const fees = await feesInForce(tx)
   const old = fees.find((fee) => fee.name === name)
   if (!old) throw refusal(`There is no flat price ${name}; there are: ${fees.map((fee) => fee.name).join(', ')}.`)
-  if (old.price_sun === price_sun) return { result: fees, actions: [] }
+  if (old.price_sun === price_sun) return { result: fees, actions: [], changes: [] }
+  const changes = [{ what: name, before: old.price_sun, after: price_sun }]
+  requireWithin(changes, FEE_BOUNDS, confirmed)
   const type = checkType(name)
   if (type === undefined) {
     await tx`update fee set until = greatest(${at}::timestamptz, since) where name = ${name} and until is null`
@@ -175,7 +209,8 @@ export async function setFee(
       insert into aml_price (type, price_sun, since, changed_by) values (${type}, ${price_sun}, ${at}, ${changed_by})`
   }
   const [before, after] = [old.price_sun, price_sun].map((sun) => ({ price_trx: trxText(sun) }))
-  return { result: await feesInForce(tx), actions: [{ subject: `fee:${name}`, before: before!, after: after! }] }
+  const actions = [{ subject: `fee:${name}`, before: before!, after: after! }]
+  return { result: await feesInForce(tx), actions, changes }
 }
 
 /** The type of check that a name stands for. */
@@ -239,11 +274,17 @@ function readRange(given: string): Range {
 
 const asTable = (rows: readonly PriceRow[]) => rows.map(({ until: _, ...row }) => ({ ...row, ...examples(row) }))
 
-/** What a change leads to; its note says whether there was anything to change. */
-export function changed<Row>({ result, actions }: Change<Row[]>, value: unknown = result): Change<Answer> {
-  const note = actions.length > 0 ? 'Changed: in force in every process within a second.' : 'It was so already.'
+/** What a change leads to; its note says what was changed, or that there was nothing to change. */
+export function changed<Row>(
+  { result, actions, changes = [] }: Change<Row[]> & { changes?: readonly PriceChange[] },
+  value: unknown = result,
+): Change<Answer> {
+  const lines = [...changes.map(changeText), 'Changed: in force in every process within a second.']
+  const note = actions.length > 0 ? lines.join('\n') : 'It was so already.'
   return { result: { value, note }, actions }
 }
+
+export const yes = flag('also a price that leaves the bounds')
 
 const resource = oneOf(RESOURCES, 'the resource')
 
@@ -257,12 +298,12 @@ export const priceCommands = [
     words: 'prices set',
     summary: 'put tiers of a resource in force',
     details:
-      'A tier is FROM-TO=PRICE, the price in TRX for 1000 units. It ends the tier of the same range. Ranges never overlap: to move their bounds, give all tiers of the resource with --replace.',
+      'A tier is FROM-TO=PRICE, the price in TRX for 1000 units. It ends the tier of the same range. Ranges never overlap: to move their bounds, give all tiers of the resource with --replace. A price below a tenth or above ten times of what the amount costs now needs --yes.',
     operands: { resource: needed(resource), tiers: many(text('FROM-TO=PRICE', 'such as 32000-130999=0.045')) },
-    options: { replace: flag('end every other tier of the resource') },
-    async run(tx, _needs, { resource, tiers, replace, changed_by, at }) {
+    options: { replace: flag('end every other tier of the resource'), yes },
+    async run(tx, _needs, { resource, tiers, replace, yes: confirmed, changed_by, at }) {
       if (tiers.length === 0) throw misuse('prices set: no tier was given, such as 32000-130999=0.045.')
-      const wanted = { resource, tiers: tiers.map(readTier), replace, at, changed_by }
+      const wanted = { resource, tiers: tiers.map(readTier), replace, confirmed, at, changed_by }
       const made = await setPrices(tx, wanted)
       return changed(made, asTable(made.result))
     },
@@ -292,8 +333,9 @@ export const priceCommands = [
     words: 'fees set',
     summary: 'change a flat price',
     operands: { name: needed(text('NAME', 'which one')), price: needed(trx('TRX', 'the price')) },
-    run: async (tx, _needs, { name, price: price_sun, changed_by, at }) =>
-      changed(await setFee(tx, { name, price_sun, at, changed_by })),
+    options: { yes },
+    run: async (tx, _needs, { name, price: price_sun, yes: confirmed, changed_by, at }) =>
+      changed(await setFee(tx, { name, price_sun, confirmed, at, changed_by })),
   }),
   command({
     words: 'fees history',

@@ -24,16 +24,22 @@ type RecordRow = {
   subject: string
   before: string | null
   after: string | null
+  /** What the database saw of who made it; null in records from before it was noted. */
+  made_role: string | null
+  made_from: string | null
   sha256: string
 }
 
 const RECORDS_AT_ONCE = 2_000
+/** What is before the first. */
+const NO_RECORD: Pick<RecordRow, 'number' | 'sha256' | 'made_role'> = { number: 0n, sha256: '', made_role: null }
 
 /** The sum of a record, as the trigger that writes it works it out: of the sum before and of a list in JSON. */
 export function recordSum(previous: string, record: RecordRow): string {
-  const { number, made_at, made_by, reason, action, subject, before, after } = record
+  const { number, made_at, made_by, reason, action, subject, before, after, made_role, made_from } = record
   const words = [made_by, reason, action, subject].map((text) => JSON.stringify(text))
-  const list = [number, epochText(made_at), ...words, before ?? 'null', after ?? 'null'].join(', ')
+  const seen = made_role === null ? [] : [made_role, made_from].map((text) => JSON.stringify(text))
+  const list = [number, epochText(made_at), ...words, before ?? 'null', after ?? 'null', ...seen].join(', ')
   return createHash('sha256').update(`${previous}[${list}]`).digest('hex')
 }
 
@@ -41,15 +47,18 @@ export function recordSum(previous: string, record: RecordRow): string {
 async function alteredRecords(tx: Tx): Promise<Finding[]> {
   await readPlainly(tx)
   const findings: Finding[] = []
-  for (let before = { number: 0n, sha256: '' }, page: RecordRow[] = []; findings.length < FINDINGS_MAX; ) {
+  for (let before = NO_RECORD, page: RecordRow[] = []; findings.length < FINDINGS_MAX; ) {
     const after: bigint | null = page.length === 0 ? null : before.number
     page = await tx<RecordRow>`
       select number, made_at::text as made_at, made_by, reason, action, subject, before::text as before,
-             after::text as after, sha256
+             after::text as after, made_role, made_from, sha256
       from operator_action where ${after}::bigint is null or number > ${after}
       order by number limit ${RECORDS_AT_ONCE}`
     for (const record of page) {
-      const follows = record.number === before.number + 1n && record.sha256 === recordSum(before.sha256, record)
+      // Since the database notes who it was, no record is without.
+      const named = record.made_role !== null || before.made_role === null
+      const linked = record.number === before.number + 1n && record.sha256 === recordSum(before.sha256, record)
+      const follows = named && linked
       if (!follows) findings.push({ subject: `record ${record.number}`, found: 'it is not the one that was written' })
       before = record
     }

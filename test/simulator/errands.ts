@@ -140,7 +140,7 @@ export async function sellPlans(sql: Sql, clock: Clock): Promise<void> {
   await perform({ sql, clock }, { operator, action: 'plans set' }, async (tx, at) => {
     const actions: Action[] = []
     for (const [key, terms] of Object.entries(PLANS)) {
-      const change = await setPlan(tx, { key, terms, at, changed_by: operator.made_by })
+      const change = await setPlan(tx, { confirmed: true, key, terms, at, changed_by: operator.made_by })
       actions.push(...change.actions)
     }
     return { result: undefined, actions }
