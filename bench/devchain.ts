@@ -33,7 +33,7 @@ const ACCOUNTS_MIB_MAX = 1024
 const FIRST_ANSWER_MS_MAX = 1000
 
 const keys = Array.from({ length: SENDERS }, (_, index) => hash('sha256', `bench sender ${index}`))
-const cli = fileURLToPath(new URL('../devchain/cli.ts', import.meta.url))
+const command = fileURLToPath(new URL('../devchain/penstock-devchain.js', import.meta.url))
 
 type Signed = { readonly id: string; readonly hex: string; readonly signature: string }
 
@@ -68,17 +68,21 @@ function chain(): Devchain {
   return new Devchain({ genesis_time_ms: 1_780_000_000_000, genesis_balances, pending_max: 2 * LARGE_BLOCK })
 }
 
-/** Time to make a block of many transactions that wait for it, with their signatures already checked. */
-function blockOfMany(): number {
+/** Milliseconds to make a block of many transactions that wait for it, with their signatures checked
+ *  already, and microseconds of the processor that each takes from its broadcast into the block. */
+function blockOfMany(): { block_ms: number; cpu_us: number } {
   const devchain = chain()
-  for (const { hex } of transfers(devchain, LARGE_BLOCK)) {
+  const waiting = transfers(devchain, LARGE_BLOCK)
+  const before = process.cpuUsage()
+  for (const { hex } of waiting) {
     devchain.request('POST', '/wallet/broadcasthex', JSON.stringify({ transaction: hex }))
   }
   const started_ms = performance.now()
   const { transactions } = devchain.mine()
   const taken_ms = performance.now() - started_ms
   if (transactions.length !== LARGE_BLOCK) throw new Error(`the block has ${transactions.length} transactions`)
-  return taken_ms
+  const { user, system } = process.cpuUsage(before)
+  return { block_ms: taken_ms, cpu_us: (user + system) / LARGE_BLOCK }
 }
 
 /** Microseconds that one delegation takes when it is broadcast, and when a block takes it in: a few wallets sign all of
@@ -128,7 +132,7 @@ type Started = { readonly url: string; readonly first_answer_ms: number; stop():
 /** The command in a process of its own, up to its first answer. */
 async function start(...options: string[]): Promise<Started> {
   const started_ms = performance.now()
-  const child = spawn(process.execPath, [cli, '--port', '0', '--block-time', '0', ...options])
+  const child = spawn(process.execPath, [command, '--port', '0', '--block-time', '0', ...options])
   // A measurement that fails leaves nothing running.
   process.once('exit', () => child.kill())
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
@@ -250,7 +254,8 @@ export async function run({ json }: { json: boolean }): Promise<void> {
   const broadcasts_per_second = Math.round(await broadcastsPerSecond())
   const recoveries_per_second = Math.round(recoveriesPerSecond())
   const blocks_per_second = Math.round(emptyBlocksPerSecond())
-  const block_of_5000_ms = Math.round(blockOfMany())
+  const { block_ms, cpu_us } = blockOfMany()
+  const [block_of_5000_ms, transaction_cpu_us] = [Math.round(block_ms), Math.round(cpu_us)]
   const delegation = delegationCosts()
   const memory = await memoryOfAccounts()
   const figures = {
@@ -258,6 +263,7 @@ export async function run({ json }: { json: boolean }): Promise<void> {
     recoveries_per_second,
     blocks_per_second,
     block_of_5000_ms,
+    transaction_cpu_us,
     delegation_broadcast_us: Math.round(delegation.broadcast_us),
     delegation_include_us: Math.round(delegation.include_us),
     million_accounts_mib: memory.accounts_mib,
@@ -270,6 +276,7 @@ export async function run({ json }: { json: boolean }): Promise<void> {
       `transactions over HTTP      ${broadcasts_per_second} a second, signatures checked (recovering signers alone: ${recoveries_per_second})`,
       `blocks on demand            ${blocks_per_second} a second, empty`,
       `a block of 5,000            ${block_of_5000_ms} ms (limit ${LARGE_BLOCK_MS_MAX} ms)`,
+      `a transaction               ${transaction_cpu_us} us of the processor, from its broadcast into its block`,
       `a delegation                ${figures.delegation_broadcast_us} us when broadcast, ${figures.delegation_include_us} us when a block takes it in`,
       `a million accounts          ${memory.accounts_mib} MiB, the process ${memory.process_mib} MiB (limit ${ACCOUNTS_MIB_MAX} MiB)`,
       `start to the first answer   ${first_answer_ms} ms, the median of ${STARTS} (limit ${FIRST_ANSWER_MS_MAX} ms)`,
