@@ -5,6 +5,7 @@
 //   kill     [--cycles N] [--seed TEXT] [--json]               SIGKILL of every role under load
 //   twins    [--twins N] [--rounds N] [--json]                 one external_id, many calls at once, two processes
 //   faults   [NAME ...] [--json]                               real faults: crash points, a full disk, lying nodes, ...
+//   strangers [--seconds N] [--rate N] [--connections N] [--json]    all that somebody without a key can do
 //   fuzz     [--requests-per-endpoint N] [--seed TEXT] [--only PATH] [--json]    signed requests, to nonsense
 //
 // Exit code 0: nothing was found; 1: something was; 2: asked wrongly; 130: interrupted.
@@ -25,6 +26,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   kill: async (args) => (await import('./torture/kill.ts')).run(args),
   twins: async (args) => (await import('./torture/twins.ts')).run(args),
   faults: async (args) => (await import('./torture/faults.ts')).run(args),
+  strangers: async (args) => (await import('./torture/strangers.ts')).run(args),
   fuzz: async (args) => (await import('./fuzz.ts')).run(args),
 }
 

@@ -270,7 +270,7 @@ test('who was refused too often is refused on what was read within the last seco
   const { authenticate, issue, sql, wait } = await front(t)
   const key = await issue({ allowed_networks: ['203.0.113.0/24'] })
   const ask = (ip: string, may_read_again: boolean) =>
-    authenticate({ ...credentialsOf(key), ip, may_read_again }).then(
+    authenticate({ ...credentialsOf(key), ip, mayReadAgain: () => may_read_again }).then(
       () => 'let in',
       () => 'refused',
     )

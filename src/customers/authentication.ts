@@ -84,7 +84,8 @@ export function authenticator({ sql, clock, seal }: Needs): Authenticate {
     const fresh = freshKey(token_hash)
     const failure = fresh && failureOf(fresh, credentials, clock.now())
     if (fresh && !failure) return fresh
-    if (fresh && failure && credentials.may_read_again === false) throw unauthenticated(failure, fresh.customer.key_id)
+    if (fresh && failure && credentials.mayReadAgain?.() === false)
+      throw unauthenticated(failure, fresh.customer.key_id)
     return admit(token_hash, credentials)
   }
 

@@ -30,8 +30,9 @@ export function callerOf(request: FastifyRequest): Caller {
 
 function readCaller(request: FastifyRequest): Caller {
   // What a proxy names need not be an address; whoever is connected has one.
-  const named = plainAddress(request.ip ?? '')
-  const ip = isIP(named) === 0 ? plainAddress(request.socket?.remoteAddress ?? '') : named
+  const connected = request.socket?.remoteAddress ?? ''
+  const named = request.ip ?? ''
+  const ip = plainAddress(named === connected || isIP(named) === 0 ? connected : named)
   const token = /^bearer +(\S+)$/i.exec(once(request, 'authorization') ?? '')?.[1]
   const token_hash = token === undefined ? undefined : hash('sha256', token)
   return { ip, network: networkOf(ip), token, token_hash, counted: false }

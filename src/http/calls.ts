@@ -24,8 +24,8 @@ export type Credentials = {
   /** The header Idempotency-Key; sent more than once, its values joined by commas. */
   idempotency_key: string | undefined
   ip: string
-  /** Whether a key that was read a moment ago is read again before it is refused; left out, it is. */
-  may_read_again?: boolean
+  /** Asked before a key that was read a moment ago is read again, to refuse it; left out, it may be. */
+  mayReadAgain?: () => boolean
 }
 
 /** Says who sent a request. Throws what unauthenticated() makes, the same for every reason as far as the caller sees. */
@@ -96,7 +96,7 @@ async function admit(door: Door, { endpoint, request, reply }: Call, body: Uint8
     body,
     idempotency_key: request.headers['idempotency-key']?.toString(),
     ip,
-    may_read_again: door.gate.mayReadAgain(request),
+    mayReadAgain: () => door.gate.mayReadAgain(request),
   })
   door.gate.admitted(request, reply)
   door.connections.isCustomers(request.raw.socket)

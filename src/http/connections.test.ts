@@ -142,8 +142,8 @@ test('strangers that idle are let go, customers and those who wait for an answer
     [idle, asking, ours].map(({ gone }) => gone()),
     [true, false, false],
   )
-  assert.ok(connections.answered(asking.socket))
-  assert.ok(!connections.answered(ours.socket))
+  assert.ok(connections.answered(asking.socket, 20_000))
+  assert.ok(!connections.answered(ours.socket, 20_000))
   wait(20_000)
   assert.deepEqual(
     [asking, ours].map(({ gone }) => gone()),
@@ -168,7 +168,7 @@ test('one connection has so many requests without an answer', async (t) => {
   const { socket } = await open()
   const asked = () => connections.asked(socket)
   assert.deepEqual([asked(), asked(), asked(), asked()], [true, true, true, false])
-  connections.answered(socket)
-  connections.answered(socket)
+  connections.answered(socket, 0)
+  connections.answered(socket, 0)
   assert.ok(asked())
 })

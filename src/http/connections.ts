@@ -28,6 +28,8 @@ type Connection = {
   /** From a proxy that speaks for many. */
   shared: boolean
   stranger: boolean
+  /** Its last answer is written: what comes behind that is not looked at. */
+  over: boolean
   unanswered: number
   quiet_since_ms: number
   /** So many bytes have to be taken; the time is when they were there first. */
@@ -72,7 +74,7 @@ export class Connections {
     if (this.open.size >= total_max && !this.makeRoom(this.mostStrangers())) return this.refuse('limit', ip)
     const now_ms = this.needs.clock.now().getTime()
     this.open.set(socket, {
-      ...{ ip, network, shared, stranger: !shared, unanswered: 0, quiet_since_ms: now_ms },
+      ...{ ip, network, shared, stranger: !shared, over: false, unanswered: 0, quiet_since_ms: now_ms },
       ...{ unread: undefined, ended_since_ms: undefined },
     })
     if (!shared) {
@@ -93,12 +95,25 @@ export class Connections {
   }
 
   /** Its answer is written. Says whether the connection is a stranger's. */
-  answered(socket: Socket): boolean {
+  answered(socket: Socket, now_ms: number): boolean {
     const connection = this.open.get(socket)
     if (!connection) return false
     connection.unanswered = Math.max(0, connection.unanswered - 1)
-    connection.quiet_since_ms = this.needs.clock.now().getTime()
+    connection.quiet_since_ms = now_ms
     return connection.stranger
+  }
+
+  /** The answer that is written now is the last one, if the connection is a stranger's. Says whether it is. */
+  endStrangers(socket: Socket): boolean {
+    const connection = this.open.get(socket)
+    if (!connection?.stranger) return false
+    connection.over = true
+    return true
+  }
+
+  /** Whether what comes over it is still looked at. */
+  listensTo(socket: Socket): boolean {
+    return this.open.get(socket)?.over !== true
   }
 
   /** A request with a right signature has come over it. */

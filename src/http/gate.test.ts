@@ -22,8 +22,8 @@ const known_tokens = () => new Set([hash('sha256', 'owner')])
 async function server(options: Partial<Options> = {}) {
   const read_again: (boolean | undefined)[] = []
   const lines: Record<string, unknown>[] = []
-  const authenticate: Authenticate = async ({ token, signature, body, may_read_again }) => {
-    read_again.push(may_read_again)
+  const authenticate: Authenticate = async ({ token, signature, body, mayReadAgain }) => {
+    read_again.push(mayReadAgain?.())
     if (token !== 'owner' && token !== 'new') throw unauthenticated('unknown_token')
     if (!isSignature(signature, body, SECRET)) throw unauthenticated('wrong_signature', 'k1')
     const rights = { scopes: undefined, daily_cap_sun: undefined, require_external_id: false, suspended: false }

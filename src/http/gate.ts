@@ -6,7 +6,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../lib/clock.ts'
 import { callerOf } from './caller.ts'
-import { type Allowance, type RateLimit, rateLimiter } from './rate_limit.ts'
+import { type Allowance, type RateLimit, type RateLimiter, rateLimiter } from './rate_limit.ts'
 import { type Answer, transportRefusal } from './replies.ts'
 
 /** The tokens of customers, by their hexadecimal SHA-256. One that is not among them may still be right. */
@@ -32,7 +32,8 @@ export function makeGate(clock: Clock, limit: RateLimit | undefined, known: Know
   return {
     refusal(request, reply, by) {
       const encoding = request.headers['content-encoding']
-      if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return transportRefusal(request.id, 415)
+      if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+        return counting?.failed(request, reply) ?? transportRefusal(request.id, 415)
       // Fastify reads no body with a content type it cannot parse; without one it takes any.
       request.raw.headers['content-type'] = undefined
       return counting?.refusal(request, reply, by)
@@ -58,28 +59,32 @@ function countingGate(clock: Clock, limit: RateLimit, known: KnownTokens): Gate 
     return allowed ? undefined : tooMany(request.id, retry_after_seconds)
   }
 
+  /** Counts a request for its network. One too many is the last of a stranger's connection: what was sent behind it costs
+   *  nothing more, and a flood has to connect again for each refusal. */
+  function count(request: FastifyRequest, reply: FastifyReply, limiter: RateLimiter): Answer | undefined {
+    const caller = callerOf(request)
+    caller.counted = true
+    const answer = tell(request, reply, limiter.take(caller.network))
+    return answer && { ...answer, last: true }
+  }
+
   return {
     refusal(request, reply, by) {
-      const caller = callerOf(request)
-      const { token_hash } = caller
+      const { token_hash } = callerOf(request)
       if (by === 'token' && token_hash !== undefined && known.has(token_hash)) {
         const own = tokens.look(token_hash)
         // What is left is told when it is known whether this request counts.
         return own.allowed ? undefined : tell(request, reply, own)
       }
-      caller.counted = true
-      return tell(request, reply, (by === 'health' ? health : networks).take(caller.network))
+      return count(request, reply, by === 'health' ? health : networks)
     },
     admitted(request, reply) {
       const token_hash = callerOf(request).token_hash!
-      known.add(token_hash)
+      if (!known.has(token_hash)) known.add(token_hash)
       tell(request, reply, tokens.charge(token_hash))
     },
     failed(request, reply) {
-      const caller = callerOf(request)
-      if (caller.counted) return undefined
-      caller.counted = true
-      return tell(request, reply, networks.take(caller.network))
+      return callerOf(request).counted ? undefined : count(request, reply, networks)
     },
     mayReadAgain: (request) => networks.look(callerOf(request).network).allowed,
   }

@@ -16,6 +16,8 @@ export type Answer = {
   /** JSON when left out. */
   content_type?: string
   headers?: Readonly<Record<string, string>>
+  /** A stranger's connection ends with it. */
+  last?: boolean
 }
 
 /** The answer to a call that succeeded; `result` is JSON text. */

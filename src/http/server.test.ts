@@ -653,6 +653,27 @@ test('requests that come in one piece and are too many are told to wait', async 
   assert.deepEqual(statuses, ['200', '200', '200', '429', '429'])
 })
 
+test('a stranger who asks too often is answered once more, and what he sent behind it is not looked at', async (t) => {
+  const { port, lines } = await listening(t, { rate_limit: { per_second: 0.001, burst: 2 } })
+  const one = 'POST /v1/prices HTTP/1.1\r\nHost: x\r\n\r\n'
+  const answer = await exchange(port, one.repeat(9))
+  const statuses = [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
+  assert.deepEqual([statuses, lines.length], [['200', '200', '429'], 3])
+  assert.match(answer, /\r\nconnection: close\r\n/i)
+})
+
+test('a customer who asks too often keeps the connection', async (t) => {
+  const { url } = await listening(t, { rate_limit: { per_second: 0.001, burst: 3 } })
+  const headers = { authorization: `Bearer ${TOKEN}`, 'x-signature': signature(Buffer.from('{}'), SECRET) }
+  const replies: [number, string | null][] = []
+  for (let i = 0; i < 4; i++) {
+    const reply = await fetch(`${url}/v1/balance`, { method: 'POST', headers, body: '{}' })
+    replies.push([reply.status, reply.headers.get('connection')])
+    await reply.text()
+  }
+  assert.deepEqual(replies, [...Array(3).fill([200, 'keep-alive']), [429, 'keep-alive']])
+})
+
 test('closing answers what is under way and then lets go of the connection', async (t) => {
   const { app, url } = await listening(t)
   let finish = () => {}

@@ -2,6 +2,7 @@
 // bytes, and only then parsing, so that nobody unknown makes us interpret anything. Content types are not looked at:
 // bytes are bytes. Every answer goes out through send(), with one line in the log: never a body, token or signature.
 
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import {
   type FastifyInstance,
@@ -95,6 +96,8 @@ const ACCEPTED_AT_ONCE = 512
 export async function buildServer(needs: Needs, options: Options): Promise<FastifyInstance> {
   const newRequestId = uuidMaker(needs.random)
   const lines = requestLog(needs)
+  const known_tokens = options.known_tokens ?? new Set<string>()
+  const gate = makeGate(needs.clock, options.rate_limit, known_tokens)
   const { pages = [], trusted_proxies = [] } = options
   const app = fastify({
     logger: false,
@@ -141,7 +144,7 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
     const hosts = times(request, 'host')
     if (!connections.asked(request.raw.socket)) send(request, reply, tooMany(request.id, 1))
     else if (hosts > 1 || (hosts === 0 && request.raw.httpVersion === '1.1')) {
-      send(request, reply, transportRefusal(request.id, 400))
+      send(request, reply, gate.failed(request, reply) ?? transportRefusal(request.id, 400))
     } else done()
   })
   app.removeAllContentTypeParsers()
@@ -152,15 +155,14 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
     const now_ms = needs.clock.now().getTime()
     const ms = now_ms - (request.arrived_at_ms ?? now_ms)
     if (asker !== 'unlogged') lines.answered(request, { status, code, ms }, asker)
-    const stranger = connections.answered(request.raw.socket)
-    if (closing) reply.header('connection', 'close')
+    const stranger = connections.answered(request.raw.socket, now_ms)
+    const last = answer.last && connections.endStrangers(request.raw.socket)
+    if (closing || last) reply.header('connection', 'close')
     else if (stranger) reply.header('keep-alive', `timeout=${Math.floor(limits.stranger_idle_ms_max / 1_000)}`)
     if (headers) reply.headers(headers)
     return reply.code(status).header('content-type', content_type).header('x-request-id', request.id).send(body)
   }
 
-  const known_tokens = options.known_tokens ?? new Set<string>()
-  const gate = makeGate(needs.clock, options.rate_limit, known_tokens)
   app.setNotFoundHandler((request, reply) => {
     const path = plainPath(request)
     const url = pages.find((page) => matches(page, path))?.path ?? path
@@ -193,6 +195,12 @@ function lookAfter(
   const { server } = app
   // What comes in between two of our looks is counted by Node.
   server.maxConnections = total_max + ACCEPTED_AT_ONCE
+  // Requests are made of all that has come in one piece, also when an answer was the last.
+  const [answer] = server.listeners('request') as [(request: IncomingMessage, response: ServerResponse) => void]
+  server.removeAllListeners('request')
+  server.on('request', (request, response) => {
+    if (connections.listensTo(request.socket)) answer(request, response)
+  })
   server.on('connection', (socket: Socket) => {
     if (connections.add(socket)) return
     refuse(socket, 503)

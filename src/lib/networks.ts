@@ -11,7 +11,7 @@ export function plainAddress(ip: string): string {
  *  its owner may call from each of its 2^64 addresses. */
 export function networkOf(ip: string): string {
   const address = plainAddress(ip)
-  if (isIP(address) !== 6) return address
+  if (!address.includes(':') || isIP(address) !== 6) return address
   const [head = '', tail] = address.split('%', 1)[0]!.split('::')
   const groups = (text: string | undefined) => (text ? text.split(':') : [])
   const [left, right] = [groups(head), groups(tail)]

@@ -45,6 +45,8 @@ export type StandOptions = {
   postgres_folder?: string
   /** Addresses of nodes that the service is given instead of the chain's own. */
   node_urls?: (chain: Devchain) => Promise<readonly string[]>
+  /** Variables that the service is given instead of the stand's own; empty: the service's default. */
+  env?: Readonly<Record<string, string>>
 }
 
 /** A wallet as an API has it, which signs nothing. */
@@ -165,8 +167,10 @@ export class Stand {
         PENSTOCK_SECRET_KEY: this.secret_key,
         PENSTOCK_REQUESTS_PER_SECOND: '0',
         PENSTOCK_READ_REQUESTS_PER_SECOND: '0',
+        PENSTOCK_CONNECTIONS_PER_ADDRESS: '4000',
         PENSTOCK_RECHARGE_AT: 'inclusion',
         NODE_COMPILE_CACHE: join(tmpdir(), 'penstock-torture-cache'),
+        ...this.options.env,
       },
     })
     const member = new Member(role, child)
