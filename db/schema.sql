@@ -305,11 +305,14 @@ create table customer (
   deposit_index integer not null,
   deposit_address text not null,
   state text default 'active' not null,
+  subscriptions_limit integer,
+  open_orders_limit integer,
   constraint customer_pkey primary key (id),
   constraint customer_deposit_address_once unique (deposit_address),
   constraint customer_deposit_index_once unique (deposit_index),
   constraint customer_deposit_address_length check (char_length(deposit_address) = 34),
   constraint customer_deposit_index_not_negative check (deposit_index >= 0),
+  constraint customer_limits check (least(subscriptions_limit, open_orders_limit) >= 0),
   constraint customer_name_length check (char_length(name) >= 1 and char_length(name) <= 200),
   constraint customer_state_known check (state in ('active', 'suspended', 'closed'))
 );
@@ -650,7 +653,7 @@ create table orders (
 );
 create index orders_of_activation on orders (activation_id) where (activation_id is not null);
 create index orders_of_customer on orders (customer_id, id desc);
-create index orders_open on orders (id) where (state in ('new', 'pending'));
+create index orders_open on orders (customer_id, id) where (state in ('new', 'pending'));
 create index orders_to_delegate on orders (due_at, id) where to_delegate;
 
 create table plan (
@@ -667,8 +670,10 @@ create table plan (
   since timestamptz default now() not null,
   until timestamptz,
   changed_by text not null,
+  idle_hours integer default 2 not null,
   constraint plan_pkey primary key (id),
   constraint plan_energy check (energy_per_transaction > 0),
+  constraint plan_idle_hours check (idle_hours >= 0),
   constraint plan_limits check (least(included, transactions_limit, duration_days) >= 0),
   constraint plan_prices check (least(activation_fee_sun, initial_price_sun, price_sun) >= 0)
 );
@@ -755,18 +760,26 @@ create table subscription (
   stopped_at timestamptz,
   expire_at timestamptz,
   withdrawn boolean default false not null,
+  holds_made integer default 0 not null,
+  holds_ended integer default 0 not null,
+  resting text,
+  rested_at timestamptz,
+  idle_since timestamptz not null,
   constraint subscription_pkey primary key (id),
   constraint subscription_external_id_once unique (customer_id, external_id),
   constraint subscription_order foreign key (order_id) references orders(id),
   constraint subscription_plan foreign key (plan_id) references plan(id),
   constraint subscription_asked check (least(duration, transactions_limit) >= 0),
+  constraint subscription_holds check (holds_ended >= 0 and holds_ended <= holds_made),
+  constraint subscription_resting check (resting is null or (resting in ('idle', 'daily_cap')) and rested_at is not null),
   constraint subscription_state check (state in ('new', 'pending', 'active', 'stopped', 'expired', 'error'))
 );
-create index subscription_ended on subscription (address, stopped_at) where (state in ('stopped', 'expired'));
+create index subscription_ended on subscription (address) where ((state in ('stopped', 'expired')) and (not withdrawn));
 create index subscription_of_customer on subscription (customer_id, id desc);
 create unique index subscription_one_per_address on subscription (address) where (state in ('new', 'pending', 'active'));
+create index subscription_running on subscription (customer_id) where (state in ('new', 'pending', 'active'));
 create index subscription_to_look_at on subscription (look_at) where (state in ('new', 'pending', 'active'));
-create index subscription_to_withdraw on subscription (id) where ((state in ('stopped', 'expired', 'error')) and (not withdrawn));
+create index subscription_to_withdraw on subscription (id) where (((state in ('stopped', 'expired', 'error')) or (resting is not null)) and (not withdrawn));
 
 create table subscription_supply (
   subscription_id text not null,

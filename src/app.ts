@@ -46,8 +46,9 @@ import { receiverReader } from './market/receivers.ts'
 import { routes as marketRoutes } from './market/routes.ts'
 import { settleStep } from './market/settlement.ts'
 import type { Provider } from './providers/provider.ts'
+import { withdrawSupplyStep } from './subscriptions/ending.ts'
 import { routes as subscriptionRoutes } from './subscriptions/routes.ts'
-import { supplyStep, withdrawSupplyStep } from './subscriptions/supply.ts'
+import { supplyStep } from './subscriptions/supply.ts'
 import { useStep } from './subscriptions/uses.ts'
 import { arriveStep, creditStep, DUST_SUN } from './treasury/deposits.ts'
 import { pages as treasuryPages } from './treasury/pages.ts'
@@ -183,7 +184,7 @@ function stepsOf(world: World, { new_id, sign, prices, placeOrder }: Shared): St
     refundedStep(recharges),
     useStep({ sql, clock }),
     supplyStep({ sql, clock, node, placeOrder }),
-    withdrawSupplyStep({ sql }),
+    withdrawSupplyStep({ sql, clock }),
     recordStep({ sql, node, tokens: world.tokens }),
     generations.step,
     screenStep({ ...answering, providers }),

@@ -32,6 +32,7 @@ import { orderCommands } from './admin/orders.ts'
 import { planCommands } from './admin/plans.ts'
 import { priceCommands, switchCommands } from './admin/prices.ts'
 import { statusCommands } from './admin/status.ts'
+import { subscriptionCommands } from './admin/subscriptions.ts'
 import { httpDownload } from './aml/lists.ts'
 import { type Config, Misuse, readConfig } from './config.ts'
 import { depositAddresses } from './customers/deposit_addresses.ts'
@@ -72,6 +73,7 @@ export const COMMANDS: readonly Command[] = [
   ...switchCommands,
   ...orderCommands,
   ...depositCommands,
+  ...subscriptionCommands,
   ...chainCommands,
   ...listCommands,
   ...amlCommands,

@@ -76,6 +76,10 @@ export const ROW_RULES: readonly RowRule[] = [
                case when state = 'error' then 'release' when state in ('new', 'pending') then 'open' else 'capture' end
         from subscription as s
         union all
+        select 'subscription:' || s.id || '/next/' || number, 'customer:' || customer_id, plan.price_sun, true,
+               case when number <= holds_ended or withdrawn then 'release' else 'open' end
+        from subscription as s join plan on plan.id = plan_id, generate_series(1, holds_made) as number
+        union all
         select 'aml:' || id, 'customer:' || customer_id, price_sun, price_sun > 0,
                case state when 'completed' then 'capture' when 'failed' then 'release' else 'open' end
         from aml_check

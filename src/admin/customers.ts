@@ -19,9 +19,13 @@ import { customerAccount } from '../ledger/ledger.ts'
 import { wireTime } from '../lib/clock.ts'
 import { trxText } from '../lib/json.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
+import { OPEN_ORDERS_MAX } from '../market/open_orders.ts'
+import { endAll } from '../subscriptions/ending.ts'
+import { SUBSCRIPTIONS_MAX } from '../subscriptions/subscriptions.ts'
 import { type Action, type Change, misuse, refusal } from './actions.ts'
 import { type Answer, change, command, flag, LIMIT, needed, text, time, whole } from './command.ts'
 import { keyShown } from './keys.ts'
+import { endings } from './subscriptions.ts'
 
 /** The customer. Throws Refused when there is none. */
 export async function requireCustomer(sql: Sql | Tx, customer_id: string): Promise<CustomerRow> {
@@ -53,7 +57,7 @@ export async function addCustomer(
 const STATE_NOTES: Record<CustomerState, string> = {
   active: 'Resumed: in force in every process within a second.',
   suspended: 'Suspended: nothing new is begun for it, in any process, within a second.',
-  closed: 'Closed, for good. Open orders run to their end; what is left of its money stays on its account.',
+  closed: 'Closed, for good. Its subscriptions are ended. Open orders run to their end; what is left of its money stays on its account.',
 }
 
 /** Suspends a customer, or takes that back. What is so already is left alone; a closed customer stays closed. */
@@ -69,13 +73,15 @@ async function changeState(
   return { result: { value: { id, state }, note: STATE_NOTES[state] }, actions: [action] }
 }
 
-/** Closes a customer for good: its keys are revoked, each with a record. */
+/** Closes a customer for good: its keys are revoked and its subscriptions ended, each with a record. */
 async function closeCustomer(tx: Tx, { customer, at }: { customer: string; at: Date }): Promise<Change<Answer>> {
   const { id, state: before } = await lockedCustomer(tx, customer)
   const value = { id, state: 'closed' }
   if (before === 'closed') return { result: { value, note: 'It was closed before.' }, actions: [] }
   const revoked = await revokeKeys(tx, { customer_id: id, at })
   await setCustomerState(tx, id, 'closed')
+  const reason = 'its customer was closed'
+  const ended = await endAll(tx, { customer_id: id }, { reason, now: at })
   const actions: Action[] = [
     { subject: `customer:${id}`, before: { state: before }, after: { state: 'closed' } },
     ...revoked.map(({ id: key_id, name }) => ({
@@ -83,8 +89,10 @@ async function closeCustomer(tx: Tx, { customer, at }: { customer: string; at: D
       before: { customer_id: id, name },
       after: { revoked_at: at },
     })),
+    ...endings(ended, reason),
   ]
-  return { result: { value: { ...value, revoked_keys: revoked.length }, note: STATE_NOTES.closed }, actions }
+  const counts = { revoked_keys: revoked.length, ended_subscriptions: ended.length }
+  return { result: { value: { ...value, ...counts }, note: STATE_NOTES.closed }, actions }
 }
 
 async function lockedCustomer(tx: Tx, customer_id: string): Promise<CustomerRow> {
@@ -120,8 +128,16 @@ async function customerShown(sql: Sql, customer_id: string) {
   const deposits = await sql<{ state: string; deposits: bigint; amount_sun: bigint }>`
     select state, count(*) as deposits, sum(amount_sun)::bigint as amount_sun from deposit where customer_id = ${id}
     group by state order by state`
-  const keys = await listKeys(sql, id)
-  return { id, name, state, created_at, deposit_address, ...money, keys: keys.map(keyShown), orders, deposits }
+  const subscriptions = await sql<{ state: string; resting: string | null; subscriptions: bigint }>`
+    select state, resting, count(*) as subscriptions from subscription where customer_id = ${id}
+    group by state, resting order by state, resting`
+  const [limits] = await sql`
+    select coalesce(subscriptions_limit, ${SUBSCRIPTIONS_MAX})::integer as subscriptions_limit,
+           coalesce(open_orders_limit, ${OPEN_ORDERS_MAX})::integer as open_orders_limit
+    from customer where id = ${id}`
+  const keys = (await listKeys(sql, id)).map(keyShown)
+  const lists = { keys, orders, subscriptions, deposits }
+  return { id, name, state, created_at, deposit_address, ...money, ...limits, ...lists }
 }
 
 /** One entry of the ledger as the customer sees it. */
@@ -245,7 +261,7 @@ export const customerCommands = [
   }),
   command({
     words: 'customers show',
-    summary: 'one customer: money, keys, orders and deposits in sum',
+    summary: 'one customer: money, limits, keys, orders, subscriptions and deposits in sum',
     operands: { customer },
     run: async ({ sql }, { customer }) => ({ value: await customerShown(sql, customer) }),
   }),
@@ -263,7 +279,7 @@ export const customerCommands = [
   }),
   change({
     words: 'customers close',
-    summary: 'end a customer for good: its keys are revoked, its money stays on its account',
+    summary: 'end a customer for good: its keys are revoked, its subscriptions end, its money stays',
     operands: { customer },
     run: async (tx, _needs, { customer, at }) => closeCustomer(tx, { customer, at }),
   }),

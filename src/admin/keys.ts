@@ -18,6 +18,7 @@ import type { Seal } from '../customers/seal.ts'
 import type { Scope } from '../http/endpoint.ts'
 import { Fault } from '../lib/fault.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
+import { endAll } from '../subscriptions/ending.ts'
 import { type Change, misuse, refusal } from './actions.ts'
 import {
   type Answer,
@@ -32,6 +33,7 @@ import {
   readTrx,
   text,
 } from './command.ts'
+import { endings } from './subscriptions.ts'
 
 const SCOPES: readonly Scope[] = ['read', 'buy', 'aml']
 
@@ -199,16 +201,24 @@ function limitsOf(key: KeyRow, limits: KeyLimits): object {
   return Object.fromEntries(names.map((name) => [name, key[name as keyof KeyLimits]]))
 }
 
-/** Revokes a key for good. */
+type Taken = { key_id: string; revoked_at: Date; ended_subscriptions: number }
+
+/** Revokes a key for good, and ends the subscriptions that it has started unless they are to be kept. */
 async function takeKey(
   tx: Tx,
-  { key_id, at }: { key_id: string; at: Date },
-): Promise<Change<{ key_id: string; revoked_at: Date }>> {
+  { key_id, at, keep_subscriptions }: { key_id: string; at: Date; keep_subscriptions: boolean },
+): Promise<Change<Taken>> {
+  const [owner] = await tx<{ customer_id: string }>`select customer_id from api_key where id = ${key_id}`
+  if (!owner) throw refusal(`There is no key ${key_id}.`)
+  // The account is locked before the key, as everywhere; a start that comes later finds the key revoked.
+  const reason = 'the key that started it was revoked'
+  const ended = keep_subscriptions ? [] : await endAll(tx, { ...owner, key_id }, { reason, now: at })
   const { customer_id, name, revoked_at } = await requireKey(tx, key_id)
-  if (revoked_at) return { result: { key_id, revoked_at }, actions: [] }
+  const result = { key_id, revoked_at: revoked_at ?? at, ended_subscriptions: ended.length }
+  if (revoked_at) return { result, actions: endings(ended, reason) }
   await revokeKey(tx, { customer_id, key_id, at })
   const action = { subject: `key:${key_id}`, before: { customer_id, name }, after: { revoked_at: at } }
-  return { result: { key_id, revoked_at: at }, actions: [action] }
+  return { result, actions: [action, ...endings(ended, reason)] }
 }
 
 const customer = needed(text('CUSTOMER', 'the id of the customer'))
@@ -245,10 +255,14 @@ export const keyCommands = [
   change({
     words: 'keys revoke',
     summary: 'end a key for good; servers refuse it within a second',
+    details:
+      'The subscriptions that it has started end with it, since a key is mostly revoked because it was stolen; whoever only changes keys keeps them.',
     operands: { key },
-    async run(tx, _needs, { key, at }) {
-      const { result, actions } = await takeKey(tx, { key_id: key, at })
-      const note = actions.length > 0 ? 'Revoked.' : 'It was revoked before.'
+    options: { keep_subscriptions: flag('let the subscriptions go on that it has started') },
+    async run(tx, _needs, { key, at, keep_subscriptions }) {
+      const { result, actions } = await takeKey(tx, { key_id: key, at, keep_subscriptions })
+      const revoked = actions.some(({ subject }) => subject === `key:${key}`)
+      const note = revoked ? 'Revoked.' : 'It was revoked before.'
       return { result: { value: result, note }, actions }
     },
   }),

@@ -15,7 +15,7 @@ export type PlanTerms = Omit<Plan, 'id' | 'key'>
 
 const TERMS = [
   ...(['name', 'activation_fee_sun', 'initial_price_sun', 'price_sun', 'included'] as const),
-  ...(['transactions_limit', 'duration_days', 'energy_per_transaction'] as const),
+  ...(['transactions_limit', 'duration_days', 'energy_per_transaction', 'idle_hours'] as const),
 ]
 /** What a plan that was never sold has when nothing is said. */
 const NEW_PLAN = {
@@ -24,6 +24,7 @@ const NEW_PLAN = {
   transactions_limit: 0,
   duration_days: 0,
   energy_per_transaction: 65_000,
+  idle_hours: 2,
 }
 
 const termsOf = (plan: Partial<PlanTerms>) => Object.fromEntries(TERMS.map((term) => [term, plan[term]])) as PlanTerms
@@ -59,10 +60,10 @@ export async function setPlan(
   await endPlan(tx, key, at)
   await tx`
     insert into plan (key, name, activation_fee_sun, initial_price_sun, price_sun, included, transactions_limit,
-                      duration_days, energy_per_transaction, since, changed_by)
+                      duration_days, energy_per_transaction, idle_hours, since, changed_by)
     values (${key}, ${after.name}, ${after.activation_fee_sun}, ${after.initial_price_sun}, ${after.price_sun},
-            ${after.included}, ${after.transactions_limit}, ${after.duration_days}, ${after.energy_per_transaction}, ${at},
-            ${changed_by})`
+            ${after.included}, ${after.transactions_limit}, ${after.duration_days}, ${after.energy_per_transaction},
+            ${after.idle_hours}, ${at}, ${changed_by})`
   return { result: await listPlans(tx), actions: [{ subject: `plan:${key}`, before, after }], changes }
 }
 
@@ -110,6 +111,7 @@ export const planCommands = [
       transactions_limit: whole('N', 'ends after so many; 0: never', { min: 0, max: 1_000_000 }),
       duration_days: whole('DAYS', 'ends after so many; 0: never', { min: 0, max: 10_000 }),
       energy: whole('N', 'energy that an address is kept supplied with (65000)', { max: 10_000_000 }),
+      idle_hours: whole('HOURS', 'supplied so long without a use (2); 0: for ever', { min: 0, max: 10_000 }),
       yes,
     },
     async run(tx, _needs, { plan: key, changed_by, at, ...given }) {
@@ -118,6 +120,7 @@ export const planCommands = [
         ...{ name: given.name, activation_fee_sun: given.activation_fee, initial_price_sun: given.initial_price },
         ...{ price_sun: given.price, included: given.included, transactions_limit: given.transactions_limit },
         ...{ duration_days: given.duration_days, energy_per_transaction: given.energy },
+        ...{ idle_hours: given.idle_hours },
       }
       const terms = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined))
       return changed(await setPlan(tx, { key, terms, confirmed: given.yes, at, changed_by }))

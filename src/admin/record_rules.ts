@@ -99,6 +99,10 @@ function notAsRecorded(tx: Tx): Promise<Finding[]> {
       from price where until is null group by resource
     ), switched as (
       select name, on_sale from service union all select 'aml_' || type, on_sale from aml_service
+    ), limits as (
+      select distinct on (subject) subject, (after ->> 'subscriptions_limit')::integer as subscriptions_limit,
+             (after ->> 'open_orders_limit')::integer as open_orders_limit
+      from operator_action where action = 'customers limits' order by subject, number desc
     ), found as (
       select last.subject from last left join tiers on last.subject = 'price:' || resource
       where starts_with(last.subject, 'price:') and coalesce(prices, '{}') <> coalesce((
@@ -113,6 +117,10 @@ function notAsRecorded(tx: Tx): Promise<Finding[]> {
       select last.subject from last left join plan on last.subject = 'plan:' || key and until is null
       where starts_with(last.subject, 'plan:')
         and ((plan.id is null) <> (last.after is null) or not coalesce(to_jsonb(plan) @> last.after, true))
+      union all
+      select 'customer:' || c.id from customer as c left join limits as l on l.subject = 'customer:' || c.id
+      where c.subscriptions_limit is distinct from l.subscriptions_limit
+         or c.open_orders_limit is distinct from l.open_orders_limit
     )
     select subject, 'it is not what was recorded last' as found from found order by 1 limit ${FINDINGS_MAX}`
 }

@@ -16,6 +16,7 @@ import { Fault, type FaultKind, fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
 import { brokenConstraint, type Sql, type Tx } from '../lib/sql.ts'
 import type { Address } from '../tron/address.ts'
+import { openOrderCounter } from './open_orders.ts'
 import { InvalidBandwidthAmount, InvalidEnergyAmount, type Prices, priceOf, tierFor } from './prices.ts'
 import { InvalidAddress, type Service } from './purchases.ts'
 import type { Caller, Receiver, ReceiverReader } from './receivers.ts'
@@ -82,9 +83,21 @@ const BATCH_MAX = 256
 /** Places one purchase; concurrent calls share a transaction. Throws the refusals of the wire, in its order. */
 export function orderPlacer(needs: Needs): (purchase: Purchase) => Promise<Placed> {
   const place = batched<Asked, Placed | Fault>(BATCH_MAX, (asked, next) => placeAll(needs, asked, next))
+  const open_orders = openOrderCounter(needs)
   return async (purchase) => {
-    const [prices, receiver] = await Promise.all([needs.prices(), needs.receiver(purchase.address, purchase.asked_by)])
-    const outcome = await place({ ...purchase, prices, receiver })
+    const { customer_id, address, asked_by, house } = purchase
+    const [prices, receiver, within_limit] = await Promise.all([
+      needs.prices(),
+      needs.receiver(address, asked_by),
+      // Last: what is counted is placed below.
+      house !== undefined || open_orders.add(customer_id),
+    ])
+    const counted = house === undefined && within_limit
+    const outcome = await place({ ...purchase, prices, receiver, within_limit }).catch((thrown: unknown) => {
+      if (counted) open_orders.remove(customer_id)
+      throw thrown
+    })
+    if (counted && (outcome instanceof Fault || outcome.replayed)) open_orders.remove(customer_id)
     if (outcome instanceof Fault) throw outcome
     if (!outcome.replayed) needs.wake(outcome.order.to_delegate ? 'delegate' : 'activate')
     if (!outcome.replayed && outcome.order.activation_id !== null) needs.wake('activate')
@@ -92,7 +105,7 @@ export function orderPlacer(needs: Needs): (purchase: Purchase) => Promise<Place
   }
 }
 
-type Asked = Purchase & { prices: Prices; receiver: Receiver }
+type Asked = Purchase & { prices: Prices; receiver: Receiver; within_limit: boolean }
 
 /** `next` is called when the locks are held: the next batch waits for them in the database, and loses no time. */
 async function placeAll(needs: Needs, asked: Asked[], next: () => void): Promise<(Placed | Fault)[]> {
@@ -211,6 +224,7 @@ function judge(asked: Asked, situation: Situation, new_id: NewId): Placed | Faul
   if (!on_sale || receiver === 'unknown' || !situation.chain_answers || !deliverable) {
     return ServiceUnavailable()
   }
+  if (!asked.within_limit) return ServiceUnavailable('open_orders', 'As many orders as are allowed are open already')
   const free_sun = situation.free_sun.get(asked.customer_id)
   if (free_sun === undefined && !asked.house) return WalletNotFound()
   if (receiver === 'contract') return InvalidAddress(undefined, 'A contract cannot receive resources')

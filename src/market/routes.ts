@@ -325,6 +325,7 @@ const newTransaction = ({ prices, placeOrder }: Needs): Endpoint =>
       ...EXTERNAL_ID_REFUSALS,
       refuses(InvalidParams, 'The same `external_id` was used with another meaning', 'external_id'),
       refuses(ServiceUnavailable, `${OFF_SALE}, or the pool cannot deliver the amount now`),
+      refuses(ServiceUnavailable, 'As many orders of the customer are open as may be', 'open_orders'),
       refuses(WalletNotFound, 'The customer has no wallet'),
       refuses(InvalidAddress, A_CONTRACT),
       refuses(InvalidAddress, 'The operator sells nothing to blacklisted addresses, and this is one', 'blacklisted'),

@@ -13,6 +13,8 @@ export type Plan = {
   transactions_limit: number
   duration_days: number
   energy_per_transaction: number
+  /** So long without a use an address is kept supplied. 0: for ever. */
+  idle_hours: number
 }
 
 /** The plans on sale, in the order in which they were first made. */

@@ -46,6 +46,13 @@ const Reason = Type.Optional(
   Type.String({ description: 'Why it has ended, when it was not the customer who ended it' }),
 )
 
+const Resting = Type.Optional(
+  Type.String({
+    description:
+      'Only while it runs and is not supplied: `idle` until its address is used, `daily_cap` until the next day (UTC)',
+  }),
+)
+
 const Started = Type.Object({
   id: Type.String(),
   subscription_id: Type.String({ description: 'The key of the plan' }),
@@ -56,6 +63,7 @@ const Started = Type.Object({
   external_id: Type.Union([Type.String(), Type.Null()]),
   params: Params,
   reason: Reason,
+  resting: Resting,
 })
 
 const Stopped = Type.Object({
@@ -83,6 +91,7 @@ const Listed = Type.Object({
   expire_at: Time,
   created_at: Type.String(),
   reason: Reason,
+  resting: Resting,
 })
 
 const Plan = Type.Object({
@@ -95,7 +104,10 @@ const Plan = Type.Object({
   duration_days: Type.Integer({ description: '0: none' }),
 })
 
-const reasonOf = ({ reason }: Subscription) => (reason === null ? {} : { reason })
+const reasonOf = ({ reason, resting }: Subscription) => ({
+  ...(reason !== null && { reason }),
+  ...(resting !== null && { resting }),
+})
 const timeOrNull = (at: Date | null) => (at === null ? null : wireTime(at))
 
 function common(subscription: Subscription) {
@@ -231,6 +243,7 @@ const start = (needs: Needs): Endpoint =>
       refuses(InvalidAddress, 'The customer has a subscription for this address', 'already_subscribed'),
       refuses(InvalidParams, 'Another customer has a subscription for this address', 'address_owner'),
       refuses(AddressNotActivated, 'The address is not active, and `activate_address` is not true', 'subscription'),
+      refuses(ServiceUnavailable, 'As many subscriptions of the customer run as may', 'subscriptions'),
       refuses(InsufficientFunds, 'The balance is below the activation fee and the initial price'),
       refuses(InsufficientFunds, 'The daily cap of the key would be passed', 'daily_cap'),
     ],
@@ -254,7 +267,7 @@ const start = (needs: Needs): Endpoint =>
       const { customer_id, key_id, daily_cap_sun } = customer
       const key = daily_cap_sun === undefined ? undefined : { key_id, daily_cap_sun }
       const wanted = {
-        ...{ customer_id, key, asked_by: customer, external_id, plan_key },
+        ...{ customer_id, key_id, key, asked_by: customer, external_id, plan_key },
         ...{ address, duration, transactions_limit, activate_address },
       }
       const { subscription, replayed } = await startSubscription(needs, wanted)

@@ -4,11 +4,11 @@
 //     \-------\-> error (refunded)
 //
 // The start is paid as an order is: held at once, captured when the address has its first energy, released when it
-// cannot be given. What happens in between is in supply.ts.
+// cannot be given. What happens in between is in supply.ts, and how we end one in ending.ts.
 
 import { chainState, isAgreed } from '../chain/progress.ts'
 import { addSpending, type CappedKey, spentOn } from '../customers/spending.ts'
-import { InvalidParams, ServiceUnavailable } from '../http/endpoint.ts'
+import { InvalidParams, ServiceUnavailable, Unauthenticated } from '../http/endpoint.ts'
 import { customerAccount, holdAll, InsufficientFunds, lockAccounts, REVENUE, WalletNotFound } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
@@ -43,6 +43,12 @@ export type Subscription = {
   total_sun: bigint
   supplies: number
   order_id: string | null
+  /** Why it is not supplied, while it runs. */
+  resting: 'idle' | 'daily_cap' | null
+  /** Since when it has not been used. */
+  idle_since: Date
+  holds_made: number
+  holds_ended: number
   created_at: Date
   started_at: Date | null
   renewed_at: Date | null
@@ -58,6 +64,7 @@ export type Wanted = {
   duration: number
   transactions_limit: number
   activate_address: boolean
+  key_id: string
   key?: CappedKey | undefined
   /** The API key whose call this is, as far as it asks the chain. */
   asked_by: Caller
@@ -70,6 +77,12 @@ export type Needs = {
   receiver: ReceiverReader
   wake: (step: string) => void
 }
+
+/** Whom the orders that supply subscriptions belong to. */
+export const HOUSE = 'subscriptions'
+
+/** How many subscriptions of a customer run at most, where nothing else is set for it. */
+export const SUBSCRIPTIONS_MAX = 100
 
 export const holdOf = (subscription_id: string) => `subscription:${subscription_id}`
 
@@ -110,6 +123,7 @@ async function start(tx: Tx, needs: Needs, terms: Terms): Promise<{ subscription
     if (!sameMeaning(situation.earlier, terms.wanted)) throw InvalidParams('external_id', 'Invalid external_id')
     return { subscription: situation.earlier, replayed: true }
   }
+  if (situation.revoked) throw Unauthenticated()
   const plan = judge(terms, situation)
   const subscription = newSubscription(terms.wanted, { id: needs.new_id(), plan, now })
   write(tx, subscription)
@@ -121,23 +135,36 @@ type Situation = {
   earlier: Subscription | undefined
   can_supply: boolean
   running: { customer_id: string } | undefined
+  /** The customer has as many as it may have. */
+  at_limit: boolean
+  /** The key was revoked after the request was let in. */
+  revoked: boolean
   spent_sun: bigint
 }
 
 /** What a start is judged on, in one round trip: whoever else uses the account waits for it. */
 async function readSituation(tx: Tx, clock: Clock, { wanted, plan, now }: Terms & { now: Date }): Promise<Situation> {
   const account = customerAccount(wanted.customer_id)
-  const [free_sun, earlier, can_supply, [running], spent_sun] = await Promise.all([
+  const [free_sun, earlier, can_supply, [running], [allowed], spent_sun] = await Promise.all([
     // The lock also makes twins of one external id come one after the other.
     lockAccounts(tx, [account]),
     wanted.external_id === null ? undefined : findByExternalId(tx, wanted),
     plan === undefined ? false : canSupply(tx, clock, plan),
     tx<{ customer_id: string }>`
       select customer_id from subscription where address = ${wanted.address} and state in ('new', 'pending', 'active')`,
+    tx<{ at_limit: boolean; revoked: boolean }>`
+      select (select count(*) from subscription where customer_id = customer.id and state in ('new', 'pending', 'active'))
+               >= coalesce(subscriptions_limit, ${SUBSCRIPTIONS_MAX}) as at_limit,
+             exists (select 1 from api_key where id = ${wanted.key_id} and revoked_at is not null) as revoked
+      from customer where id = ${wanted.customer_id}`,
     spentOn(tx, wanted.key ? [wanted.key.key_id] : [], now),
   ])
-  const spent_by_key = wanted.key && spent_sun.get(wanted.key.key_id)
-  return { earlier, can_supply, running, free_sun: free_sun.get(account), spent_sun: spent_by_key ?? 0n }
+  const { at_limit = false, revoked = false } = allowed ?? {}
+  const spent_by_key = (wanted.key && spent_sun.get(wanted.key.key_id)) ?? 0n
+  return {
+    ...{ earlier, can_supply, running, at_limit, revoked },
+    ...{ free_sun: free_sun.get(account), spent_sun: spent_by_key },
+  }
 }
 
 /** The plan that is started; throws the first refusal in the order that the wire lays down. */
@@ -155,9 +182,11 @@ function judge({ wanted, plan, receiver }: Terms, situation: Situation): Plan {
   }
   if (running) throw InvalidParams('address_owner', 'Address belongs to another user')
   if (receiver === 'inactive' && !wanted.activate_address) throw AddressNotActivated('subscription')
-  const total_sun = totalOf(plan)
-  if (free_sun < total_sun) throw InsufficientFunds()
-  if (wanted.key && spent_sun + total_sun > wanted.key.daily_cap_sun) {
+  if (situation.at_limit) throw ServiceUnavailable('subscriptions', 'As many subscriptions as are allowed run already')
+  // Where the plan includes nothing, the first transaction is held for too, before it is supplied.
+  const needed_sun = totalOf(plan) + (plan.included === 0 ? plan.price_sun : 0n)
+  if (free_sun < needed_sun) throw InsufficientFunds()
+  if (wanted.key && spent_sun + needed_sun > wanted.key.daily_cap_sun) {
     throw InsufficientFunds('daily_cap', 'The daily cap of this key is reached')
   }
   return plan
@@ -167,15 +196,16 @@ function judge({ wanted, plan, receiver }: Terms, situation: Situation): Plan {
 const totalOf = (plan: Plan): bigint => plan.activation_fee_sun + plan.initial_price_sun
 
 function newSubscription(
-  { key, asked_by: _, ...wanted }: Wanted,
+  { key: _key, asked_by: _asker, ...wanted }: Wanted,
   { id, plan, now }: { id: string; plan: Plan; now: Date },
 ): Subscription {
   const days = narrower(wanted.duration, plan.duration_days)
   const expire_at = days === 0 ? null : new Date(now.getTime() + days * DAY_MS)
   return {
     ...wanted,
-    ...{ id, expire_at, key_id: key?.key_id ?? null, plan_id: plan.id, total_sun: totalOf(plan), created_at: now },
+    ...{ id, expire_at, plan_id: plan.id, total_sun: totalOf(plan), created_at: now, idle_since: now },
     ...{ state: 'new', reason: null, transactions_used: 0, energy_used: 0n, supplies: 0, order_id: null },
+    ...{ resting: null, holds_made: 0, holds_ended: 0 },
     ...{ started_at: null, renewed_at: null, stopped_at: null },
   }
 }
@@ -186,9 +216,9 @@ function write(tx: Tx, made: Subscription): void {
   const { activate_address, total_sun, created_at, expire_at } = made
   void tx`
     insert into subscription (id, customer_id, external_id, key_id, plan_id, address, duration, transactions_limit,
-                              activate_address, total_sun, look_at, created_at, expire_at)
+                              activate_address, total_sun, look_at, idle_since, created_at, expire_at)
     values (${id}, ${customer_id}, ${external_id}, ${key_id}, ${plan_id}, ${address}, ${duration}, ${transactions_limit},
-            ${activate_address}, ${total_sun}, ${created_at}, ${created_at}, ${expire_at})`
+            ${activate_address}, ${total_sun}, ${created_at}, ${created_at}, ${created_at}, ${expire_at})`
   if (key_id !== null) void addSpending(tx, key_id, { sun: total_sun, at: created_at })
   if (total_sun === 0n) return
   const debit = customerAccount(customer_id)
@@ -246,7 +276,7 @@ export async function findSubscription(sql: Sql | Tx, { customer_id, id, externa
 export async function stopSubscription({ sql, clock, wake }: Needs, named: Named): Promise<Subscription> {
   const found = await findSubscription(sql, named)
   const [stopped] = await sql<Subscription>`
-    update subscription as s set state = 'stopped', stopped_at = ${clock.now()} from plan
+    update subscription as s set state = 'stopped', stopped_at = ${clock.now()}, resting = null from plan
     where s.id = ${found.id} and s.state = 'active' and plan.id = plan_id
       and plan.transactions_limit = 0 and s.transactions_limit = 0
     returning s.*, plan.key as plan_key`

@@ -1,21 +1,23 @@
 // Keeps the addresses of subscriptions supplied.
 //
 //   supply            tops an address up to the energy of one transaction: new -> pending -> active, and while active
-//   withdraw_supply   takes back what a stopped or expired subscription still has
 //
 // A supply is an order of the house for an hour like any other, so nothing new has to be right about it. It is renewed
-// some minutes before its hour is over. What was used is noted in uses.ts, which makes the next look due.
+// some minutes before its hour is over. What was used is noted in uses.ts, which makes the next look due. Nothing is
+// supplied before its price is held (holds.ts). An address that has not used its energy for the hours that its plan gives,
+// or whose key may spend no more today, rests: it keeps its subscription, and what it still has is taken back (ending.ts).
 
-import { addSpending } from '../customers/spending.ts'
-import { captureAll, customerAccount, lockAccounts, release } from '../ledger/ledger.ts'
-import { type Clock, later } from '../lib/clock.ts'
+import { captureAll, customerAccount, lockAccounts } from '../ledger/ledger.ts'
+import { type Clock, dayOf, later } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import { allOrEach, eachRow, type Step } from '../lib/step.ts'
 import type { Placed, Purchase } from '../market/orders.ts'
 import { InvalidAddress } from '../market/purchases.ts'
 import type { Node } from '../tron/node.ts'
-import { holdOf, type Subscription } from './subscriptions.ts'
+import { endSubscription } from './ending.ts'
+import { type Cover, type Held, holdNext, uncoveredOf } from './holds.ts'
+import { HOUSE, holdOf, type Subscription } from './subscriptions.ts'
 
 export type Needs = {
   sql: Sql
@@ -24,8 +26,6 @@ export type Needs = {
   placeOrder: (purchase: Purchase) => Promise<Placed>
 }
 
-/** Whom the orders that supply subscriptions belong to. */
-const HOUSE = 'subscriptions'
 /** Energy that ends within this time does not count: its successor is delegated before. */
 const RENEW_SECONDS = 300
 /** How often an address is looked at when nothing happens. */
@@ -35,10 +35,16 @@ const LOOK_AGAIN_MS = 3_000
 const UNDER_WAY_MS = 500
 /** How long the first energy may take before the subscription is an error and paid back. */
 const START_MS_MAX = 600_000
+/** What would be renewed so shortly before the address is to rest is not renewed. */
+const REST_EARLY_MS = 900_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** A transaction that takes less than this share more than the energy of one, by the margin of its stake, is one. */
+const TOLERANCE = 0.1
 const AT_ONCE = 16
 const ACTIVATED_AT_ONCE = 200
 
-type Running = Subscription & { energy_per_transaction: number; order_state: string | null }
+type Running = Subscription & Cover & { energy_per_transaction: number; idle_hours: number; order_state: string | null }
 
 export function supplyStep(needs: Needs): Step {
   return {
@@ -99,19 +105,36 @@ async function supply(needs: Needs, id: string): Promise<boolean> {
   if (running.state === 'pending' && running.order_state === 'success') return false
   const starting = running.state !== 'active'
   const waited_ms = now.getTime() - running.created_at.getTime()
-  if (starting && (running.order_state === 'failed' || waited_ms > START_MS_MAX)) return giveUp(needs, running)
-  if (running.expire_at !== null && running.expire_at <= now) return expire(sql, running, now)
+  if (starting && (running.order_state === 'failed' || waited_ms > START_MS_MAX)) {
+    return end(needs, running, 'the address could not be supplied')
+  }
+  if (!starting && running.expire_at !== null && running.expire_at <= now) {
+    return end(needs, running, 'its days are used up', 'expired')
+  }
   if (running.order_state === 'new' || running.order_state === 'pending') return lookAgain(needs, id, UNDER_WAY_MS)
+  if (running.resting === 'idle') return rest(needs, running, 'idle')
+  const { energy_per_transaction: whole } = running
   // At the start the whole is given, whatever the address has from elsewhere.
-  const has = starting ? 0 : await lasting(needs, running)
-  const missing = running.energy_per_transaction - has
-  if (missing <= 0) return lookAgain(needs, id, LOOK_MS)
-  return topUp(needs, running, missing)
+  const { left, ours, lasting } = starting ? { left: 0, ours: 0, lasting: 0 } : await readEnergy(needs, running)
+  const there = Math.min(left, ours)
+  const missing = whole - lasting
+  // One that rested for its cap is supplied on the new day, used or not.
+  const idle = running.resting === null && isIdle(running, now)
+  if (missing > 0 && !starting && idle) return rest(needs, running, 'idle')
+  if (missing > 0) {
+    const held = await ensureHeld(needs, running, transactionsIn(there + missing, whole))
+    if (held === 'held') return topUp(needs, running, missing)
+    if (left < whole) return endUnheld(needs, running, held)
+    // What it has is enough until some of it ends: then there is less to hold for.
+  }
+  const held = await ensureHeld(needs, running, transactionsIn(there, whole))
+  return held === 'held' ? lookAgain(needs, id, LOOK_MS) : endUnheld(needs, running, held)
 }
 
 async function findRunning(sql: Sql | Tx, id: string): Promise<Running | undefined> {
   const [running] = await sql<Running>`
-    select s.*, plan.key as plan_key, plan.energy_per_transaction, o.state as order_state
+    select s.*, plan.key as plan_key, plan.energy_per_transaction, plan.included, plan.price_sun, plan.idle_hours,
+           o.state as order_state
     from subscription as s join plan on plan.id = plan_id left join orders as o on o.id = order_id
     where s.id = ${id} and s.state in ('new', 'pending', 'active')`
   return running
@@ -122,18 +145,66 @@ async function lookAgain({ sql, clock }: Needs, id: string, ms: number): Promise
   return false
 }
 
-/** The energy that the address has now and will still have when its oldest supply is over. */
-async function lasting({ sql, node }: Needs, { id, address }: Running): Promise<number> {
+/** For how many transactions so much energy is. */
+const transactionsIn = (energy: number, whole: number): number =>
+  energy <= 0 ? 0 : Math.max(0, Math.ceil(energy / whole - TOLERANCE))
+
+/** Whether it has not been used for as long as its plan lets an address be idle, or nearly so. */
+const isIdle = ({ idle_hours, idle_since }: Running, now: Date): boolean =>
+  idle_hours > 0 && now.getTime() >= idle_since.getTime() + idle_hours * HOUR_MS - REST_EARLY_MS
+
+type Energy = { left: number; ours: number; lasting: number }
+
+/** The energy that the address has now, how much was supplied and not taken back, and what it will still have when its
+ *  oldest supply is over. */
+async function readEnergy({ sql, node }: Needs, { id, address }: Running): Promise<Energy> {
   const energy = await node.resource(address, 'energy')
   // By their stake: a delegation has a margin over its amount, and that goes with it.
-  const [ending] = await sql<{ amount: bigint }>`
-    select coalesce(ceil(sum(d.stake_sun) * max(pool.total_limit) / nullif(max(pool.total_weight), 0) / 1000000), 0)::bigint
-      as amount
-    from delegation as d join subscription_supply as s on s.order_id = d.order_id join pool on pool.resource = d.resource
-    where s.subscription_id = ${id} and d.state = 'active' and d.resource = 'energy'
-      and d.expires_at <= (select head_time from chain) + ${RENEW_SECONDS} * interval '1 second'`
-  return Math.max(0, Number(energy.left - (ending?.amount ?? 0n)))
+  const [supplied] = await sql<{ ours: bigint; ending: bigint }>`
+    select coalesce(ceil(sum(d.stake_sun) * ratio), 0)::bigint as ours,
+           coalesce(ceil(sum(d.stake_sun) filter (where d.expires_at <=
+             (select head_time from chain) + ${RENEW_SECONDS} * interval '1 second') * ratio), 0)::bigint as ending
+    from (select max(total_limit)::numeric / nullif(max(total_weight), 0) / 1000000 as ratio
+          from pool where resource = 'energy') as network
+    left join (
+      select d.stake_sun, d.expires_at from delegation as d join subscription_supply as s on s.order_id = d.order_id
+      where s.subscription_id = ${id} and d.state in ('active', 'reclaiming') and d.resource = 'energy') as d on true
+    group by ratio`
+  const { ours = 0n, ending = 0n } = supplied ?? {}
+  return { left: Number(energy.left), ours: Number(ours), lasting: Math.max(0, Number(energy.left - ending)) }
 }
+
+/** Holds what is missing for so many transactions. */
+async function ensureHeld({ sql, clock }: Needs, running: Running, transactions: number): Promise<Held> {
+  if (uncoveredOf(running, transactions) === 0) return 'held'
+  return sql.begin((tx) => holdNext(tx, running, { transactions, now: clock.now() }))
+}
+
+/** What could not be held is not supplied: at the cap it rests until the next day, without money it ends. */
+function endUnheld(needs: Needs, running: Running, held: Exclude<Held, 'held'>): Promise<boolean> {
+  if (held === 'capped' && running.state === 'active') return rest(needs, running, 'daily_cap')
+  const reason = held === 'capped' ? 'the daily cap of its key is reached' : 'the next transaction cannot be paid'
+  return held === 'ended' ? Promise.resolve(false) : end(needs, running, reason)
+}
+
+/** Puts it to rest, unless it has been used in between. One that is idle is woken by a use; one whose key is at its cap is
+ *  looked at again when the next day begins. */
+async function rest({ sql, clock }: Needs, running: Running, why: 'idle' | 'daily_cap'): Promise<boolean> {
+  const { id, supplies, transactions_used, expire_at } = running
+  const now = clock.now()
+  const until = why === 'idle' ? later(clock, DAY_MS) : nextDay(now)
+  const look_at = expire_at !== null && expire_at < until ? expire_at : until
+  const rested = await sql`
+    update subscription set look_at = ${look_at}, resting = ${why},
+      rested_at = case when resting is null then ${now} else rested_at end, withdrawn = withdrawn and resting is not null
+    where id = ${id} and state = 'active' and supplies = ${supplies} and transactions_used = ${transactions_used}
+      and resting is not distinct from ${running.resting}
+    returning 1`
+  return rested.length > 0 && running.resting === null
+}
+
+/** When the next day begins, in UTC. */
+export const nextDay = (now: Date): Date => new Date(Date.parse(`${dayOf(now)}T00:00:00Z`) + DAY_MS)
 
 async function topUp(needs: Needs, running: Running, missing: number): Promise<boolean> {
   const { sql, clock } = needs
@@ -149,14 +220,15 @@ async function topUp(needs: Needs, running: Running, missing: number): Promise<b
     })
   // The pool is empty, or the order of before a crash asked for another amount: the next look settles it.
   if (placed instanceof Fault && placed.code === 2) return skipSupply(sql, running)
-  if (placed instanceof Fault && placed.code === InvalidAddress.code) return endRefused(needs, running, placed.message)
+  // The address may not be supplied any more: it has been blacklisted, or has become a contract.
+  if (placed instanceof Fault && placed.code === InvalidAddress.code) return end(needs, running, placed.message)
   if (placed instanceof Fault) return lookAgain(needs, id, LOOK_AGAIN_MS)
   const now = clock.now()
   return sql.begin(async (tx) => {
     const counted = await tx`
       update subscription set supplies = supplies + 1, order_id = ${placed.order.id}, renewed_at = ${now},
         look_at = ${later(clock, LOOK_AGAIN_MS)}, state = case state when 'new' then 'pending' else state end,
-        withdrawn = false
+        idle_since = case when resting is null then idle_since else ${now} end, resting = null, withdrawn = false
       where id = ${id} and supplies = ${supplies} returning 1`
     if (counted.length === 0) return false
     await tx`
@@ -166,14 +238,15 @@ async function topUp(needs: Needs, running: Running, missing: number): Promise<b
   })
 }
 
-/** The address may not be supplied any more: it has been blacklisted, or has become a contract. */
-async function endRefused(needs: Needs, running: Running, reason: string): Promise<boolean> {
-  const { sql, clock } = needs
-  if (running.state !== 'active') return giveUp(needs, running, reason)
-  const ended = await sql`
-    update subscription set state = 'stopped', stopped_at = ${clock.now()}, reason = ${reason}
-    where id = ${running.id} and state = 'active' returning 1`
-  return ended.length > 0
+async function end(
+  { sql, clock }: Needs,
+  running: Running,
+  reason: string,
+  as: 'stopped' | 'expired' = 'stopped',
+): Promise<boolean> {
+  const begun = running.state === 'active'
+  const ended = await sql.begin((tx) => endSubscription(tx, running, { reason, now: clock.now(), as, begun }))
+  return ended !== undefined
 }
 
 /** Takes over the order that was placed before a crash under this number. */
@@ -184,7 +257,7 @@ async function skipSupply(sql: Sql, { id, supplies }: Running): Promise<boolean>
       select id from orders where customer_id = ${HOUSE} and external_id = ${external_id}`
     if (!order) return false
     await tx`
-      update subscription set supplies = supplies + 1, order_id = ${order.id}, withdrawn = false,
+      update subscription set supplies = supplies + 1, order_id = ${order.id}, withdrawn = false, resting = null,
         state = case state when 'new' then 'pending' else state end
       where id = ${id} and supplies = ${supplies}`
     await tx`
@@ -201,7 +274,7 @@ export async function activateAll(tx: Tx, clock: Clock, started: readonly Starte
   const [, active] = await Promise.all([
     lockAccounts(tx, [...new Set(started.map(({ customer_id }) => customerAccount(customer_id)))]),
     tx<Started>`
-      update subscription set state = 'active', started_at = ${now}, look_at = ${now}
+      update subscription set state = 'active', started_at = ${now}, look_at = ${now}, idle_since = ${now}
       where id = any(${started.map(({ id }) => id)}) and state = 'pending' returning id, customer_id, total_sun`,
   ])
   const paid = active.filter(({ total_sun }) => total_sun > 0n)
@@ -211,63 +284,4 @@ export async function activateAll(tx: Tx, clock: Clock, started: readonly Starte
     now,
   )
   return active.length > 0
-}
-
-async function giveUp(
-  { sql, clock }: Needs,
-  { id, customer_id, key_id, created_at, total_sun }: Running,
-  reason = 'the address could not be supplied',
-): Promise<boolean> {
-  const now = clock.now()
-  return sql.begin(async (tx) => {
-    await lockAccounts(tx, [customerAccount(customer_id)])
-    const [mine] = await tx`
-      update subscription set state = 'error', reason = ${reason}, total_sun = 0
-      where id = ${id} and state in ('new', 'pending') returning 1`
-    if (!mine) return false
-    if (total_sun > 0n) await release(tx, holdOf(id), now)
-    if (key_id !== null) await addSpending(tx, key_id, { sun: -total_sun, at: created_at })
-    return true
-  })
-}
-
-async function expire(sql: Sql, { id, state }: Running, now: Date): Promise<boolean> {
-  if (state !== 'active') return false
-  const ended = await sql`
-    update subscription set state = 'expired', stopped_at = ${now}, reason = 'its days are used up'
-    where id = ${id} and state = 'active' returning 1`
-  return ended.length > 0
-}
-
-/** What a subscription that has ended still has is due at once; it is looked at until nothing of it is left. */
-export function withdrawSupplyStep({ sql }: Pick<Needs, 'sql'>): Step {
-  return {
-    name: 'withdraw_supply',
-    rest_ms: 3_000,
-    wakes: ['reclaim'],
-    async run() {
-      // One that was placed before a crash and not noted; after the end nobody else looks for it.
-      await sql`
-        insert into subscription_supply (subscription_id, order_id)
-        select s.id, o.id from subscription as s
-        join orders as o on o.customer_id = ${HOUSE} and o.external_id = s.id || '/' || (s.supplies + 1)
-        where s.state in ('stopped', 'expired', 'error') and not s.withdrawn
-        on conflict do nothing`
-      const due = await sql`
-        update delegation set expires_at = delegated_at
-        from subscription as s join subscription_supply as supply on supply.subscription_id = s.id
-        where s.state in ('stopped', 'expired', 'error') and not s.withdrawn
-          and delegation.order_id = supply.order_id and delegation.state = 'active'
-          and delegation.expires_at > delegation.delegated_at
-        returning delegation.id`
-      await sql`
-        update subscription set withdrawn = true
-        where state in ('stopped', 'expired', 'error') and not withdrawn and not exists (
-          select 1 from subscription_supply as supply join orders as o on o.id = supply.order_id
-            left join delegation as d on d.order_id = o.id
-          where supply.subscription_id = subscription.id
-            and (o.state in ('new', 'pending') or o.to_delegate or d.state in ('delegating', 'active')))`
-      return due.length > 0
-    },
-  }
 }
