@@ -37,3 +37,12 @@ create index subscription_running on subscription (customer_id)
 -- Open orders are counted by customer.
 drop index orders_open;
 create index orders_open on orders (customer_id, id) where state in ('new', 'pending');
+
+-- Whether energy for a subscription lay at its address in a block: supplied in one before, and not all taken back before it.
+create function was_supplied(subscription text, block bigint) returns boolean language sql stable as $$
+  select exists (
+    select 1 from subscription_supply as supply join delegation as d on d.order_id = supply.order_id
+      join attempt as given on given.id = d.attempt_id left join attempt as taken on taken.id = d.reclaim_id
+    where supply.subscription_id = subscription and given.block_number < block
+      and (taken.block_number is null or taken.block_number >= block))
+$$;

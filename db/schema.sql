@@ -889,6 +889,18 @@ begin
   raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';
 end $function$;
 
+CREATE OR REPLACE FUNCTION was_supplied(subscription text, block bigint)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select exists (
+    select 1 from subscription_supply as supply join delegation as d on d.order_id = supply.order_id
+      join attempt as given on given.id = d.attempt_id left join attempt as taken on taken.id = d.reclaim_id
+    where supply.subscription_id = subscription and given.block_number < block
+      and (taken.block_number is null or taken.block_number >= block))
+$function$;
+
 create view journal_root as
  select distinct on (day) day,
     number,

@@ -70,11 +70,12 @@ export const ROW_RULES: readonly RowRule[] = [
                case state when 'success' then 'capture' when 'failed' then 'release' else 'open' end as due
         from orders
         union all
-        select 'subscription:' || id, 'customer:' || customer_id,
-               total_sun - coalesce((select sum(charged_sun) from subscription_use where subscription_id = s.id), 0),
-               total_sun > 0 and state <> 'error',
+        select 'subscription:' || id, 'customer:' || customer_id, start_sun, start_sun > 0 and state <> 'error',
                case when state = 'error' then 'release' when state in ('new', 'pending') then 'open' else 'capture' end
-        from subscription as s
+        from (
+          select *, total_sun - coalesce((
+            select sum(charged_sun) from subscription_use where subscription_id = s.id), 0) as start_sun
+          from subscription as s) as started
         union all
         select 'subscription:' || s.id || '/next/' || number, 'customer:' || customer_id, plan.price_sun, true,
                case when number <= holds_ended or withdrawn then 'release' else 'open' end

@@ -64,7 +64,7 @@ export async function showSubscription(sql: Sql, wanted: string) {
   const uses = await sql`
     select used_at, tx_id, block_number, energy, transactions, charged_sun, solid from subscription_use
     where subscription_id = ${id} order by block_number desc, tx_id limit ${SHOWN_MAX}`
-  const supplies = await sql`
+  const supply_orders = await sql`
     select o.created_at, o.id as order_id, o.energy, o.state, d.state as delegation, d.delegated_at, d.expires_at,
            d.reclaimed_at
     from subscription_supply as supply join orders as o on o.id = supply.order_id
@@ -74,7 +74,7 @@ export async function showSubscription(sql: Sql, wanted: string) {
     select made_at, id, kind, debit, credit, amount_sun from transfer
     where id = 'subscription:' || ${id}::text or starts_with(id, 'subscription:' || ${id}::text || '/')
     order by number desc limit ${SHOWN_MAX}`
-  return { ...subscription, uses, supplies, entries }
+  return { ...subscription, uses, supply_orders, entries }
 }
 
 /** What is recorded about subscriptions that were ended. */

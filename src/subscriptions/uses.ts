@@ -73,11 +73,7 @@ async function findServed(tx: Tx, id: string, block: StoredBlock): Promise<Serve
   const [served] = await tx<Served>`
     select s.*, plan.key as plan_key, plan.energy_per_transaction, plan.transactions_limit as plan_transactions_limit,
            plan.included, plan.price_sun, api_key.daily_cap_sun,
-           exists (
-             select 1 from subscription_supply as supply join delegation as d on d.order_id = supply.order_id
-             join attempt as a on a.id = d.attempt_id left join attempt as r on r.id = d.reclaim_id
-             where supply.subscription_id = s.id and a.block_number < ${block.number}
-               and (r.block_number is null or r.block_number >= ${block.number})) as supplied
+           was_supplied(s.id, ${block.number}) as supplied
     from subscription as s join plan on plan.id = plan_id join orders as o on o.id = s.order_id
       left join api_key on api_key.id = s.key_id
     where s.id = ${id} and s.state in ('pending', 'active', 'stopped', 'expired')
@@ -199,12 +195,14 @@ type Noted = {
   charged_sun: bigint
   used_at: Date
   block_number: bigint
+  /** Whether energy of ours lay there, on the branch that stays. */
+  supplied: boolean
 }
 
 /** Looks at uses whose blocks are solid now: those that are there stay, those that a fork took away are given back. */
 async function confirmUses(tx: Tx, clock: Clock): Promise<boolean> {
   const noted = await tx<Noted>`
-    select u.*, s.customer_id, s.key_id
+    select u.*, s.customer_id, s.key_id, was_supplied(s.id, u.block_number) as supplied
     from subscription_use as u join subscription as s on s.id = subscription_id, cursor
     where not solid and block_number <= (select confirmed_number from chain)
       and cursor.name = 'subscriptions' and block_number <= cursor.number
@@ -216,7 +214,8 @@ async function confirmUses(tx: Tx, clock: Clock): Promise<boolean> {
   )
   const kept = new Map(blocks.map(({ number, contents }) => [number, contents.energy_uses]))
   const gone = noted.filter(
-    ({ block_number, tx_id }) => kept.get(Number(block_number))?.some((use) => use.tx_id === tx_id) === false,
+    ({ block_number, tx_id, supplied }) =>
+      !supplied || kept.get(Number(block_number))?.some((use) => use.tx_id === tx_id) === false,
   )
   await lockAccounts(tx, [...new Set(gone.map((one) => customerAccount(one.customer_id)))])
   for (const one of gone) await takeBack(tx, clock, one)

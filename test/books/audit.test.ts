@@ -230,7 +230,7 @@ const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: R
     ({ transfers, accounts }) => {
       const { id } = first(accounts, isCustomers)
       const gift = { id: 'gift', kind: 'move', hold_id: null, debit: 'world', credit: id, amount_sun: 5n } as const
-      transfers.push(gift)
+      transfers.push({ ...gift, made_at: new Date() })
     },
     /^C7 /,
   ],

@@ -11,12 +11,16 @@ import { readJournal, sealsHold } from './journal.ts'
 import { AT_REST, depositsAreKnown, fundsAreThere, type Place } from './rest.ts'
 import { type Rows, readRows } from './rows.ts'
 import { ALWAYS as ALWAYS_OF_ORDERS, type Books } from './rules.ts'
+import { capsAreKept } from './spending.ts'
 import { ALWAYS_OF_SUBSCRIPTIONS, laterUsesAreCounted } from './subscriptions.ts'
+import { ALWAYS_OF_SUPPLIES } from './supplies.ts'
 
 /** Rules that hold at every moment. */
 export const ALWAYS: readonly ((books: Books) => string[])[] = [
   ...ALWAYS_OF_ORDERS,
   ...ALWAYS_OF_SUBSCRIPTIONS,
+  ...ALWAYS_OF_SUPPLIES,
+  capsAreKept,
   checksArePaidOnce,
   checksAreCounted,
   customersHaveTheRest,

@@ -25,7 +25,8 @@ export function customersHaveTheRest({ rows }: Books): string[] {
     if (state === 'success') add(customer_id, { paid: amount_sun })
     else if (state !== 'failed') add(customer_id, { held: amount_sun })
   }
-  for (const { customer_id, state, total_sun } of rows.subscriptions) {
+  for (const { customer_id, state, total_sun, price_sun, holds_made, holds_ended } of rows.subscriptions) {
+    add(customer_id, { held: BigInt(holds_made - holds_ended) * price_sun })
     if (state === 'new' || state === 'pending') add(customer_id, { held: total_sun })
     else if (state !== 'error') add(customer_id, { paid: total_sun })
   }

@@ -10,6 +10,7 @@ export type Transfer = {
   debit: string
   credit: string
   amount_sun: bigint
+  made_at: Date
 }
 export type Order = {
   id: string
@@ -25,6 +26,8 @@ export type Order = {
   amount_sun: bigint
   fee_sun: bigint
   tx_id: string | null
+  key_id: string | null
+  created_at: Date
 }
 export type Delegation = {
   id: string
@@ -86,13 +89,21 @@ export type Subscription = {
   energy_used: bigint
   transactions_limit: number
   total_sun: bigint
+  key_id: string | null
+  created_at: Date
   stopped_at: Date | null
+  rested_at: Date | null
+  holds_made: number
+  holds_ended: number
+  withdrawn: boolean
   /** What the start costs. */
   start_sun: bigint
   price_sun: bigint
   included: number
   plan_limit: number
   energy_per_transaction: number
+  /** Of the key that started it. */
+  daily_cap_sun: bigint | null
 }
 export type Use = {
   subscription_id: string
@@ -101,6 +112,7 @@ export type Use = {
   transactions: number
   charged_sun: bigint
   block_number: bigint
+  used_at: Date
   solid: boolean
 }
 export type Supply = { subscription_id: string; order_id: string }
@@ -110,11 +122,15 @@ export type Check = {
   idempotency_key: string | null
   state: 'pending' | 'processing' | 'completed' | 'failed'
   price_sun: bigint
+  key_id: string | null
+  created_at: Date
   /** How many pieces of evidence there are. */
   evidence: bigint
 }
 /** How many checks of a customer are said to be in a state. */
 export type CheckCount = { customer_id: string; state: string; n: bigint }
+/** What a key has spent on a day, as the service keeps it. */
+export type Spending = { key_id: string; day: string; spent_sun: bigint; daily_cap_sun: bigint | null }
 export type Customer = { id: string; deposit_address: string }
 export type Pool = { resource: 'energy' | 'bandwidth'; room: bigint; reserved: bigint }
 export type Cursor = { name: string; number: bigint }
@@ -137,13 +153,14 @@ export type Rows = {
   supplies: Supply[]
   checks: Check[]
   check_counts: CheckCount[]
+  spending: Spending[]
 }
 
 /** Reads everything as it is committed at one moment. The connection is one that nobody else uses. */
 export async function readRows(client: pg.Client): Promise<Rows> {
   return inSnapshot(client, async (read) => ({
     accounts: await read('select id, may_go_negative, posted_sun, held_sun from account'),
-    transfers: await read('select id, kind, hold_id, debit, credit, amount_sun from transfer'),
+    transfers: await read('select id, kind, hold_id, debit, credit, amount_sun, made_at from transfer'),
     orders: await read('select * from orders'),
     delegations: await read('select * from delegation'),
     attempts: await read('select id, subject, state, tx_id, block_number, uncovered from attempt'),
@@ -156,20 +173,22 @@ export async function readRows(client: pg.Client): Promise<Rows> {
     pool: await read('select resource, room, reserved from pool'),
     cursors: await read('select name, number from cursor'),
     subscriptions: await read(`
-        select s.id, customer_id, address, state, transactions_used, energy_used, s.transactions_limit, total_sun, stopped_at,
-               activation_fee_sun + initial_price_sun as start_sun, price_sun, included,
-               plan.transactions_limit as plan_limit, energy_per_transaction
-        from subscription as s, plan where plan.id = s.plan_id`),
+        select s.*, activation_fee_sun + initial_price_sun as start_sun, price_sun, included,
+               plan.transactions_limit as plan_limit, energy_per_transaction, daily_cap_sun
+        from subscription as s join plan on plan.id = s.plan_id left join api_key as k on k.id = s.key_id`),
     uses: await read('select * from subscription_use'),
     supplies: await read('select * from subscription_supply'),
     checks: await read(`
-        select id, customer_id, idempotency_key, state, price_sun,
+        select id, customer_id, idempotency_key, state, price_sun, key_id, created_at,
                (select count(*) from aml_evidence where check_id = id) as evidence
         from aml_check`),
     check_counts: await read(`
         select customer_id, state, sum(n)::int8 as n
         from (select customer_id, state, n from aml_count union all select customer_id, state, d from aml_count_delta) as one
         group by customer_id, state`),
+    spending: await read(`
+        select key_id, day::text, spent_sun, daily_cap_sun from api_key_spending as s join api_key as k on k.id = s.key_id
+        order by day`),
   }))
 }
 

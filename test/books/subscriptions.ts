@@ -4,8 +4,9 @@
 import type { ChainTransaction } from './branch.ts'
 import type { Order, Rows, Subscription, Transfer, Use } from './rows.ts'
 import { type Books, HOUSE } from './rules.ts'
+import { layThere } from './supplies.ts'
 
-/** A use that came before the end may be in a later block of the branch that stays: by so much at most. */
+/** A use that came before the end may be in another block of the branch that stays: so far away at most. */
 const FORK_MS = 120_000
 
 /** Whether it is over. */
@@ -18,6 +19,10 @@ export const supplyOrdersOf = (rows: Rows, subscription_id: string): Order[] =>
     ({ customer_id, external_id }) => customer_id === HOUSE && external_id?.startsWith(`${subscription_id}/`) === true,
   )
 
+/** Whether a transfer sets money aside for a transaction to come. */
+export const isNextHold = ({ kind, id }: Transfer): boolean =>
+  kind === 'hold' && /^subscription:\w+\/next\/\d+$/.test(id)
+
 const sumOf = (numbers: readonly bigint[]) => numbers.reduce((sum, one) => sum + one, 0n)
 
 /** C4: the start is held, then captured once when the subscription is active, or released once when it never is. */
@@ -25,7 +30,7 @@ export function startsArePaidOnce({ rows }: Books): string[] {
   const ends = Map.groupBy(rows.transfers, ({ hold_id }) => hold_id)
   const holds = new Map(
     rows.transfers
-      .filter(({ kind, id }) => kind === 'hold' && id.startsWith('subscription:'))
+      .filter((one) => one.kind === 'hold' && one.id.startsWith('subscription:') && !isNextHold(one))
       .map((one) => [one.id, one]),
   )
   const findings: string[] = []
@@ -99,7 +104,10 @@ export function suppliesLastAsLong({ rows, branch }: Books): string[] {
     const given = branch.transactions.get(attempts.get(attempt_id)?.tx_id ?? '')
     const taken = branch.transactions.get(attempts.get(reclaim_id ?? '')?.tx_id ?? '')
     const early = given && taken && taken.block_time_ms - given.block_time_ms < 3_600_000
-    return early ? [`supply ${id} was taken from ${subscription.id}, which is ${subscription.state}`] : []
+    // What it had when it was put to rest went back.
+    const { rested_at } = subscription
+    const rested = given && rested_at !== null && given.block_time_ms <= rested_at.getTime() + FORK_MS
+    return early && !rested ? [`supply ${id} was taken from ${subscription.id}, which is ${subscription.state}`] : []
   })
 }
 
@@ -123,20 +131,22 @@ export const energyUsesOf = ({ branch }: Pick<Books, 'branch'>, address: string)
 
 const beyond = ({ included }: Subscription, used: number) => BigInt(Math.max(0, used - included))
 
-/** At rest: uses are those that the chain has, counted by the energy they took, from before the end; all are paid as the
- *  plan says, but one, for which the money was missing and which was the last. */
-export function usesAreOnTheChain({ rows, branch }: Books): string[] {
+/** At rest: uses are those that the chain has, counted by the energy they took, while energy of ours lay there; all are paid
+ *  as the plan says, but those from the end on, for which nothing was held, and those that a cap did not allow. */
+export function usesAreOnTheChain(books: Books): string[] {
+  const { rows, branch } = books
   const findings: string[] = []
   const uses = Map.groupBy(rows.uses, ({ subscription_id }) => subscription_id)
   for (const one of rows.subscriptions) {
     const mine = uses.get(one.id) ?? []
-    for (const use of mine) findings.push(...judgeUse(use, one, branch.transactions.get(use.tx_id)))
+    for (const use of mine) findings.push(...judgeUse(use, one, books))
     const due_sun = beyond(one, one.transactions_used) * one.price_sun
     const charged_sun = sumOf(mine.map((use) => use.charged_sun))
     const unpaid = due_sun - charged_sun
-    const last_sun = mine.map(({ transactions }) => BigInt(transactions) * one.price_sun)
-    const may_be_unpaid = one.state === 'stopped' && last_sun.some((sun) => sun >= unpaid)
-    if (unpaid < 0n || (unpaid > 0n && !may_be_unpaid)) {
+    const end_ms = (one.stopped_at?.getTime() ?? Number.POSITIVE_INFINITY) - FORK_MS
+    const late = mine.filter(({ tx_id }) => (branch.transactions.get(tx_id)?.block_time_ms ?? 0) >= end_ms)
+    const may_be_unpaid = sumOf(late.map(({ transactions }) => BigInt(transactions) * one.price_sun))
+    if (unpaid < 0n || (unpaid > may_be_unpaid && one.daily_cap_sun === null)) {
       findings.push(
         `subscription ${one.id} (${one.state}) used ${one.transactions_used}, due ${due_sun}, paid ${charged_sun}`,
       )
@@ -146,8 +156,9 @@ export function usesAreOnTheChain({ rows, branch }: Books): string[] {
   return findings
 }
 
-function judgeUse(use: Use, subscription: Subscription, found: ChainTransaction | undefined): string[] {
+function judgeUse(use: Use, subscription: Subscription, books: Books): string[] {
   const { tx_id, energy, transactions, block_number, solid } = use
+  const found = books.branch.transactions.get(tx_id)
   const same =
     solid &&
     found?.owner === subscription.address &&
@@ -158,9 +169,10 @@ function judgeUse(use: Use, subscription: Subscription, found: ChainTransaction 
     return [
       `use ${tx_id} of ${energy} as ${transactions} in ${block_number} is on the chain: ${JSON.stringify(found?.block_number)}`,
     ]
-  const { stopped_at } = subscription
-  const late = stopped_at !== null && found.block_time_ms > stopped_at.getTime() + FORK_MS
-  return late ? [`use ${tx_id} was charged to ${subscription.id} after its end`] : []
+  const served = layThere(books, subscription.id).some(
+    ({ from, to }) => from < found.block_number && found.block_number <= to,
+  )
+  return served ? [] : [`use ${tx_id} was charged to ${subscription.id}, and nothing of ours was there`]
 }
 
 /** A limit ends it with the use that reaches it. */
@@ -176,29 +188,40 @@ function judgeLimit(
   return over || goes_on ? [`subscription ${id} (${state}) used ${transactions_used} of ${limit}`] : []
 }
 
-/** The first block of the branch that has energy of the house for a subscription. */
-function firstSupply({ rows, branch }: Books, subscription_id: string): number {
-  const orders = new Set(supplyOrdersOf(rows, subscription_id).map(({ id }) => id))
-  const attempts = new Map(rows.attempts.map((one) => [one.id, one]))
-  const given = rows.delegations
-    .filter(({ order_id }) => orders.has(order_id))
-    .flatMap(({ attempt_id }) => branch.transactions.get(attempts.get(attempt_id)?.tx_id ?? '') ?? [])
-  return Math.min(Number.POSITIVE_INFINITY, ...given.map(({ block_number }) => block_number))
-}
-
-/** At rest: what an address used after the chain had come to a block and the address was seen to be subscribed, and after
- *  its first supply, is counted. */
+/** At rest: what an address used after the chain had come to a block and the address was seen to be subscribed, while energy
+ *  of ours lay there, is counted: until the end always, and after it as long as something was held or included. */
 export function laterUsesAreCounted(books: Books, active_at: ReadonlyMap<string, number>): string[] {
   const noted = new Set(books.rows.uses.map(({ subscription_id, tx_id }) => `${subscription_id}/${tx_id}`))
-  return books.rows.subscriptions.flatMap(({ id, address, stopped_at }) => {
+  return books.rows.subscriptions.flatMap((one) => {
+    const { id, address, stopped_at, state } = one
     const from_block = active_at.get(id)
-    if (from_block === undefined) return []
-    const after = Math.max(from_block, firstSupply(books, id))
+    if (from_block === undefined || state === 'error') return []
     const end_ms = stopped_at?.getTime() ?? Number.POSITIVE_INFINITY
+    // What a fork took away later was still counted when it was noted.
+    const taken_back = books.rows.transfers.some(
+      (move) => move.id.startsWith(`subscription:${id}/`) && /\/back$/.test(move.id),
+    )
+    const included = one.transactions_used < one.included && !isUsedUp(one) && !taken_back
+    const covered = unspentHolds(books, id) > 0 || included
+    const lay = layThere(books, id)
     return energyUsesOf(books, address)
-      .filter((use) => use.block_number > after && use.block_time_ms < end_ms && !noted.has(`${id}/${use.tx_id}`))
+      .filter(({ block_number: at }) => at > from_block && lay.some(({ from, to }) => from < at && at <= to))
+      .filter(({ tx_id }) => !noted.has(`${id}/${tx_id}`))
+      .filter(({ block_time_ms }) => block_time_ms < end_ms || covered)
       .map(({ tx_id, block_number }) => `use ${tx_id} in block ${block_number} was not charged to ${id}`)
   })
+}
+
+const isUsedUp = ({ transactions_used, transactions_limit, plan_limit }: Subscription): boolean => {
+  const limit = transactions_limit || plan_limit
+  return limit > 0 && transactions_used >= limit
+}
+
+/** How many holds for a next transaction were given back and nothing was charged at the same moment. */
+export function unspentHolds({ rows }: Books, subscription_id: string): number {
+  const mine = rows.transfers.filter(({ id }) => id.startsWith(`subscription:${subscription_id}/`))
+  const charged = new Set(mine.filter(({ kind }) => kind === 'move').map(({ made_at }) => made_at.getTime()))
+  return mine.filter(({ kind, made_at }) => kind === 'release' && !charged.has(made_at.getTime())).length
 }
 
 /** At rest: every order of the house is known to the subscription that it is for. */

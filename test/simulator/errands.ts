@@ -122,7 +122,7 @@ function judgeStatus(wish: Wish, before: Wish, status: string): string | undefin
   return back ? `${wish.id} was ${before.status} and is ${status}` : undefined
 }
 
-/** Beside the plan that is shipped, two that are soon over. */
+/** Beside the plan that is shipped, two that are soon over, and one that includes nothing. */
 const PLANS: Record<string, Partial<PlanTerms>> = {
   three: {
     ...{ name: 'Three', activation_fee_sun: 1_400_000n, initial_price_sun: 3_000_000n, price_sun: 0n, included: 3 },
@@ -130,7 +130,11 @@ const PLANS: Record<string, Partial<PlanTerms>> = {
   },
   daily: {
     ...{ name: 'Daily', initial_price_sun: 1_000_000n, price_sun: 1_500_000n, included: 1 },
-    ...{ duration_days: 1, energy_per_transaction: 32_000 },
+    ...{ duration_days: 1, energy_per_transaction: 32_000, idle_hours: 1 },
+  },
+  each: {
+    ...{ name: 'Each', initial_price_sun: 0n, price_sun: 1_200_000n, included: 0 },
+    ...{ energy_per_transaction: 32_000, idle_hours: 1 },
   },
 }
 
@@ -170,10 +174,10 @@ export class Subscribing extends Errands {
 
   protected draw(number: number): Wish {
     const { dice } = this
-    const subscription_id = dice.pick(['unlimited_energy', 'three', 'daily', 'daily'])
+    const subscription_id = dice.pick(['unlimited_energy', 'three', 'daily', 'each'])
     const duration = dice.chance(0.3) ? 1 : 0
     // What has a limit and no end cannot be stopped, and would never be over.
-    const ends = duration > 0 || subscription_id !== 'unlimited_energy'
+    const ends = duration > 0 || ['three', 'daily'].includes(subscription_id)
     const params = {
       address: dice.pick(this.addresses),
       duration,

@@ -17,7 +17,7 @@ export async function isAtRest(sql: Sql): Promise<boolean> {
   const [row] = await sql`
       select 1 from orders where state in ('new', 'pending') or to_delegate
       union all select 1 from attempt where state not in ('solid', 'dead')
-      union all select 1 from subscription where state in ('new', 'pending', 'active')
+      union all select 1 from subscription where state in ('new', 'pending', 'active') or not withdrawn
       union all select 1 from subscription_use where not solid
       union all select 1 from aml_check where state in ('pending', 'processing')
       union all select 1 from activation where state in ('new', 'activating')

@@ -73,6 +73,10 @@ export async function runSeed(ground: Ground, seed: string): Promise<Verdict> {
 
 const walletsOf = ({ pool, activation, refund }: Town['wallets']) => [...pool, activation, ...(refund ? [refund] : [])]
 
+/** Where there are subscriptions, some keys may spend only so much in a day. */
+const drawCap = ({ subscriptions }: Plan, dice: Dice): bigint | undefined =>
+  subscriptions.most > 0 && dice.chance(0.3) ? BigInt(dice.between(6, 20)) * 1_000_000n : undefined
+
 type Task = { instance: Instance; name: string }
 
 class Run {
@@ -131,9 +135,11 @@ class Run {
     this.customers = await this.ground.sql.begin(async (tx) => {
       const needs = { clock: this.clock, random: { bytes: (n: number) => this.dice.bytes(n) }, ...app }
       const made: Access[] = []
+      const caps = this.dice.fork('caps')
       for (let i = 0; i < this.plan.customers; i++) {
         const { id, deposit_address } = await createCustomer(tx, needs, { name: `customer ${i}` })
-        const { token, secret } = await issueKey(tx, needs, { customer_id: id, name: 'key' })
+        const daily_cap_sun = drawCap(this.plan, caps)
+        const { token, secret } = await issueKey(tx, needs, { customer_id: id, name: 'key', daily_cap_sun })
         made.push({ customer_id: id, token, secret, deposit_address })
       }
       return made
