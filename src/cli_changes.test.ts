@@ -378,7 +378,7 @@ test('a customer is suspended, resumed and closed for good, each with its record
   await said('resume')
   assert.equal(await state(), 'active')
   const closed = await json<Record<string, unknown>>('customers', 'close', customer, '--reason', 'fraud')
-  assert.deepEqual(closed, { id: customer, state: 'closed', revoked_keys: 1 })
+  assert.deepEqual(closed, { id: customer, state: 'closed', revoked_keys: 1, ended_subscriptions: 0 })
   assert.deepEqual(await said('close'), [0, 'It was closed before.'])
   for (const verb of ['suspend', 'resume'])
     assert.deepEqual(await said(verb), [1, `The customer ${customer} is closed, for good.`])

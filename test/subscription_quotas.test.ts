@@ -205,8 +205,8 @@ test('revoking a key ends what it started, unless that is to be kept, and nothin
   const kept = await subscribe(world, zoe, wanted(sue.address))
   const fresh = await anna.get<Subscription>(START, wanted(joe.address))
   const key = await keyOf(desk, anna)
-  const revoked = await desk.json<{ subscriptions_ended: number }>('keys', 'revoke', key, '--reason', 'stolen')
-  assert.equal(revoked.subscriptions_ended, 2)
+  const revoked = await desk.json<{ ended_subscriptions: number }>('keys', 'revoke', key, '--reason', 'stolen')
+  assert.equal(revoked.ended_subscriptions, 2)
   await desk.json('keys', 'revoke', await keyOf(desk, zoe), '--keep-subscriptions')
   const states = await world.sql<{ id: string; state: string; reason: string | null }>`
     select id, state, reason from subscription order by id`

@@ -57,7 +57,8 @@ export async function addCustomer(
 const STATE_NOTES: Record<CustomerState, string> = {
   active: 'Resumed: in force in every process within a second.',
   suspended: 'Suspended: nothing new is begun for it, in any process, within a second.',
-  closed: 'Closed, for good. Its subscriptions are ended. Open orders run to their end; what is left of its money stays on its account.',
+  closed:
+    'Closed, for good. Its subscriptions are ended. Open orders run to their end; what is left of its money stays on its account.',
 }
 
 /** Suspends a customer, or takes that back. What is so already is left alone; a closed customer stays closed. */

@@ -78,7 +78,7 @@ export async function showSubscription(sql: Sql, wanted: string) {
 }
 
 /** What is recorded about subscriptions that were ended. */
-export const endings = (ended: readonly { id: string; before: string; state: string }[], reason: string): Action[] =>
+export const endings = (ended: readonly Ended[], reason: string): Action[] =>
   ended.map(({ id, before, state }) => ({
     subject: `subscription:${id}`,
     before: { state: before },
