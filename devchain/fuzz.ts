@@ -44,6 +44,8 @@ export class FuzzFailure extends Error {
 const people = ['ann', 'ben', 'cid', 'dot'].map(person)
 const [ann, ben, cid, dot] = people as [Person, Person, Person, Person]
 const usdt = addressToHex(USDT)
+/** A contract that pays, splits and stakes. */
+const purse = person('purse')
 /** The id of the first TRC10 token, as its digits' bytes. */
 const FIRST_ASSET = '31303030303031'
 
@@ -64,9 +66,39 @@ function society(seed: string): Scene {
   on.do(ann, 'DelegateResourceContract', lend(cid.hex, true))
   on.do(ann, 'UnfreezeBalanceV2Contract', { unfreeze_balance: 500n * TRX, resource: 'ENERGY' })
   for (const { address } of people) on.post('/devchain/mint', { address, amount: 1_000_000_000 })
+  const contract = { address: purse.address, owner: ann.address, receivers: [ben.address, cid.address] }
+  on.post('/devchain/contract', contract)
+  on.post('/devchain/fund', { address: purse.address, sun: 1_000_000n * TRX })
   for (const { hex } of people) on.devchain.chain.impersonate(hex, true)
   on.mine()
   return on
+}
+
+const wordOf = (value: string | bigint) => (typeof value === 'bigint' ? wordOfInteger(value) : wordOfAddress(value))
+
+/** Calls of the contract, in whatever order they come. */
+function contractCalls(): [string, Message][] {
+  const call = (signature: string, values: (string | bigint)[], call_value = 0n): [string, Message] => {
+    const data = signature === '' ? '' : selectorOf(signature) + values.map(wordOf).join('')
+    return ['TriggerSmartContract', { contract_address: purse.hex, data, call_value }]
+  }
+  const newcomer = person('newcomer').hex
+  return [
+    call('', [], 7n * TRX),
+    call('forward(address)', [newcomer], 3n),
+    call('pay(address,uint256)', [purse.hex, TRX]),
+    call('send(address,uint256)', [usdt, TRX]),
+    call('payMany(address[],uint256[])', [64n, 160n, 2n, ben.hex, newcomer, 2n, 5n, TRX]),
+    call('payMany(address[],uint256[])', [64n, 2n ** 255n, 2n]),
+    call('create(uint256)', [TRX]),
+    call('destroy(address)', [ben.hex]),
+    call('freeze(uint256,uint256)', [10n * TRX, 1n]),
+    call('unfreeze(uint256,uint256)', [TRX, 1n]),
+    call('delegate(address,uint256,uint256)', [cid.hex, 2n * TRX, 1n]),
+    call('undelegate(address,uint256,uint256)', [cid.hex, TRX, 1n]),
+    call('withdraw()', []),
+    call('cancel()', []),
+  ]
 }
 
 /** Messages that mean something, one of each contract type that the chain executes. */
@@ -87,6 +119,7 @@ function sensibleMessages(on: Scene): [string, Message][] {
     ],
     ['UnDelegateResourceContract', { receiver_address: ben.hex, balance: TRX, resource: 'ENERGY' }],
     ['TriggerSmartContract', { contract_address: usdt, data: transfer, call_value: 0n }],
+    ...contractCalls(),
     [
       'AssetIssueContract',
       {
@@ -127,8 +160,21 @@ const endpoints = [
   'getBrokerage getReward getsignweight getapprovedlist broadcasttransaction broadcasthex createtransaction',
   'createaccount freezebalancev2 unfreezebalancev2 delegateresource undelegateresource accountpermissionupdate',
   'votewitnessaccount updateaccount deploycontract transferasset createassetissue getassetissuebyname nosuch',
+  'getaccountbalance getblockbalance gettransactionreceiptbyid',
 ].flatMap((line) => line.split(' '))
-const controls = ['fund', 'mint', 'blacklist', 'set_weight', 'set_drift', 'set_factor', 'token', 'impersonate', 'state']
+const controls = [
+  'fund',
+  'mint',
+  'blacklist',
+  'set_weight',
+  'set_drift',
+  'set_factor',
+  'token',
+  'impersonate',
+  'state',
+  'contract',
+  'set_internal',
+]
 
 /** Members that one endpoint or another asks for, with values that make sense somewhere. */
 function sensibleMembers(on: Scene): Message {
@@ -143,6 +189,10 @@ function sensibleMembers(on: Scene): Message {
     fromAddress: ann.hex,
     toAddress: ben.hex,
     value: head.id,
+    hash: head.id,
+    number: head.header.number,
+    account_identifier: { address: ann.hex },
+    block_identifier: { hash: head.id, number: head.header.number },
     account_id: '6162636465666768',
     num: head.header.number,
     startNum: 1,
