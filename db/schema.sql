@@ -220,6 +220,7 @@ create table attempt (
   made_at timestamptz not null,
   sent_at timestamptz,
   uncovered boolean default false not null,
+  refused_at timestamptz,
   constraint attempt_pkey primary key (id),
   constraint attempt_tx_id_unique unique (tx_id),
   constraint attempt_in_a_block check ((state in ('included', 'solid')) = (block_number is not null) and (block_number is null) = (block_time is null)),
@@ -229,6 +230,7 @@ create table attempt (
 create index attempt_dead on attempt (id) where (state = 'dead');
 create index attempt_not_solid on attempt (block_number) where (state = 'included');
 create unique index attempt_one_alive on attempt (subject) where (state <> 'dead');
+create index attempt_refused on attempt (refused_at) where (refused_at is not null);
 create index attempt_to_send on attempt (send_at) where (state in ('signed', 'sent'));
 create index attempt_to_sign on attempt (send_at) where (state = 'new');
 create index attempt_uncovered on attempt (id) where uncovered;
@@ -736,6 +738,14 @@ create table service (
   constraint service_pkey primary key (name)
 );
 
+create table signing (
+  one boolean default true not null,
+  stopped boolean default false not null,
+  changed_by text default 'shipped' not null,
+  constraint signing_pkey primary key (one),
+  constraint signing_has_one_row check (one)
+);
+
 create table subscription (
   id text not null,
   customer_id text not null,
@@ -824,6 +834,15 @@ create table transfer (
 create index transfer_by_number on transfer using brin (number) with (pages_per_range='16', autosummarize='on');
 create index transfer_of_credit on transfer (credit, made_at);
 create index transfer_of_debit on transfer (debit, made_at);
+
+create table wallet_check (
+  address text not null,
+  checked_at timestamptz not null,
+  complaints text[] not null,
+  stopped boolean not null,
+  stopped_here boolean not null,
+  constraint wallet_check_pkey primary key (address)
+);
 
 CREATE OR REPLACE FUNCTION chain_operator_action()
  RETURNS trigger

@@ -21,7 +21,10 @@ import { DEFAULT_RETENTION_DAYS, rescreenStep, retainStep } from './aml/watches.
 import { judgeStep, type Needs as SignerNeeds, sendStep, signStep } from './chain/attempts.ts'
 import { followStep, pruneStep } from './chain/blocks.ts'
 import { confirmStep } from './chain/confirm.ts'
+import type { KeyFindings } from './chain/permissions.ts'
+import type { SignedLog } from './chain/signed_log.ts'
 import { localSigner, type Signer } from './chain/signer.ts'
+import { type WalletWatch, walletWatch } from './chain/wallet_watch.ts'
 import { authenticator } from './customers/authentication.ts'
 import { type DepositAddress, depositAddresses } from './customers/deposit_addresses.ts'
 import { pruneNonces } from './customers/nonces.ts'
@@ -74,6 +77,9 @@ export type World = {
   /** How customers' calls ask the chain; left out: the node, without a limit. */
   reads?: Reads
   wallets: Wallets
+  /** What was signed before, on disk. */
+  signed: SignedLog
+  keys: KeyRules
   /** TRC20 contracts whose events are read. */
   tokens: ReadonlySet<Address>
   /** When a direct recharge is acted on: when a block has it, or when that block is solid. */
@@ -96,6 +102,16 @@ export type World = {
   wake: (step: string) => void
 }
 
+/** What holds the hot keys. */
+export type KeyRules = {
+  /** Sign although a key can do more than its line. */
+  allow_wide_keys: boolean
+  /** What the start has found about them; left out: the first run of a step finds it. */
+  found?: KeyFindings
+  /** Whether this machine was told to sign nothing; left out: it never is. */
+  stopped_here?: () => boolean
+}
+
 export type App = {
   endpoints: Endpoint[]
   pages: Page[]
@@ -111,7 +127,11 @@ export function buildApp(world: World): App {
   const { sql, clock, random, node, wallets } = world
   const new_id = idMaker(clock, random)
   const seal = sealWith(world.sealing, random)
-  const sign = localSigner(wallets)
+  const { allow_wide_keys, found, stopped_here = () => false } = world.keys
+  const keys = { wallets, allow_wide_keys, stopped_here, found }
+  const watch = walletWatch({ sql, clock, node, log: world.log, ...keys })
+  const { isStopped, stakes } = watch
+  const sign = localSigner(wallets, { sql, clock, log: world.signed, isStopped, stakes, stopped_here })
   const prices = priceReader({ sql, clock })
   const reads = world.reads ?? (() => node)
   const receiver = receiverReader({ clock, node, reads, is_barred: barredReader({ sql, clock }) })
@@ -124,7 +144,7 @@ export function buildApp(world: World): App {
       ...treasuryRoutes({ sql, prices, recharge_address: wallets.recharge_address }),
     ],
     pages: [...treasuryPages({ sql }), ...referencePages()],
-    steps: stepsOf(world, { new_id, sign, prices, placeOrder }),
+    steps: stepsOf(world, { new_id, sign, watch, prices, placeOrder }),
     authenticate: authenticator({ sql, clock, seal }),
     new_id,
     seal,
@@ -134,17 +154,18 @@ export function buildApp(world: World): App {
 }
 
 type Shared = Pick<App, 'new_id' | 'sign'> & {
+  watch: WalletWatch
   prices: ReturnType<typeof priceReader>
   placeOrder: ReturnType<typeof orderPlacer>
 }
 
-function stepsOf(world: World, { new_id, sign, prices, placeOrder }: Shared): Step[] {
+function stepsOf(world: World, { new_id, sign, watch, prices, placeOrder }: Shared): Step[] {
   const { clock, node, wallets, sql: long_sql, steps_sql: sql = long_sql } = world
   const { follow_sql = sql } = world
   const { recharge_address } = wallets
   const pool = wallets.pool.map((wallet) => wallet.address)
   const permissions = new Map(wallets.pool.map((wallet) => [wallet.address, wallet.permission_id]))
-  const chain: SignerNeeds = { sql, clock, node, sign }
+  const chain: SignerNeeds = { sql, clock, node, sign, log: world.log }
   const market = { sql, clock, new_id, permissions }
   const activations = { sql, clock, new_id, node, activation_wallet: wallets.activation }
   const { recharge_at, dust_sun = DUST_SUN } = world
@@ -170,6 +191,7 @@ function stepsOf(world: World, { new_id, sign, prices, placeOrder }: Shared): St
     activateStep(activations),
     activatedStep(activations),
     delegateStep(market),
+    watch.step,
     signStep(chain),
     sendStep(chain),
     judgeStep(chain),

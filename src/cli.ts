@@ -2,8 +2,8 @@
 // the command, and prints what it answers, as text for reading or as JSON. Exit codes: 0 done, 1 not so or not there or broken, 2 asked wrongly. No secret comes in by an
 // argument; the one that goes out, a new key's, goes out once.
 
-import { realpathSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { existsSync, realpathSync } from 'node:fs'
+import { readFile, rm } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -31,6 +31,7 @@ import { listCommands } from './admin/lists.ts'
 import { orderCommands } from './admin/orders.ts'
 import { planCommands } from './admin/plans.ts'
 import { priceCommands, switchCommands } from './admin/prices.ts'
+import { signerCommands } from './admin/signer.ts'
 import { statusCommands } from './admin/status.ts'
 import { subscriptionCommands } from './admin/subscriptions.ts'
 import { httpDownload } from './aml/lists.ts'
@@ -39,6 +40,7 @@ import { depositAddresses } from './customers/deposit_addresses.ts'
 import { sealWith } from './customers/seal.ts'
 import { type Clock, systemClock, wireTime } from './lib/clock.ts'
 import { Outage } from './lib/fault.ts'
+import { requireWritable, writeWhole } from './lib/files.ts'
 import { idMaker, type Random, systemRandom } from './lib/ids.ts'
 import { trxText } from './lib/json.ts'
 import { readMigrations } from './lib/migrate.ts'
@@ -46,7 +48,7 @@ import { connect, type Sql } from './lib/sql.ts'
 import { deriveSandbox } from './sandbox.ts'
 import { keptSealingKeys } from './sealing.ts'
 import { httpTransport, type Transport } from './tron/node.ts'
-import { readWallets } from './wallets.ts'
+import { readWallets, stopFile } from './wallets.ts'
 
 /** What the command line has of the world around it. */
 export type Io = {
@@ -75,6 +77,7 @@ export const COMMANDS: readonly Command[] = [
   ...depositCommands,
   ...subscriptionCommands,
   ...chainCommands,
+  ...signerCommands,
   ...listCommands,
   ...amlCommands,
   ...bookCommands,
@@ -179,6 +182,7 @@ function needsOf({ sql, config, url, io }: Setting): Needs {
   return {
     ...{ sql, clock, random, wait, new_id: idMaker(clock, random), download: httpDownload },
     progress: (line) => io.progress?.(line),
+    stopHere: (stopped, by) => stopSigningHere(config.data_dir, { stopped, by }),
     database: `${hostname}:${port || 5432}${pathname}`,
     async seal() {
       const keys = await keptSealingKeys(config)
@@ -197,6 +201,16 @@ function needsOf({ sql, config, url, io }: Setting): Needs {
       return nodes && chainView(nodes, transport)
     },
   }
+}
+
+async function stopSigningHere(data_dir: string, wanted: { stopped?: boolean | undefined; by?: string | undefined }) {
+  const file = stopFile(data_dir)
+  if (wanted.stopped === true) {
+    await requireWritable(data_dir)
+    await writeWhole(file, `stopped by ${wanted.by}\n`)
+  }
+  if (wanted.stopped === false) await rm(file, { force: true })
+  return existsSync(file)
 }
 
 /** The extended public key that deposit addresses are derived from: the operator's, or that of the sandbox. */

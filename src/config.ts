@@ -223,6 +223,8 @@ function loosenedBy(env: NodeJS.ProcessEnv, used: { nodes: NodeConfig[]; databas
   for (const [name, sentence] of Object.entries(uses))
     if (sentence && env[name] !== 'yes') throw new Misuse(`${sentence} ${name}=yes takes it as it is.`)
   const others = ['PENSTOCK_ALLOW_WIDE_KEYS', 'PENSTOCK_ALLOW_OLD_NODE'].filter((name) => env[name] === 'yes')
+  // A fork can take back what was delivered for.
+  if (env.PENSTOCK_RECHARGE_AT === 'inclusion') others.push('PENSTOCK_RECHARGE_AT')
   return [...Object.keys(uses).filter((name) => uses[name]), ...others]
 }
 

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startDevchain } from '../devchain/serve.ts'
 import { chainState, isCurrent } from './chain/progress.ts'
+import type { LimitsWanted } from './chain/signing_limits.ts'
 import { type Config, Misuse } from './config.ts'
 import { createCustomer } from './customers/customers.ts'
 import { issueKey, keysOfTokens, tokenHash } from './customers/keys.ts'
@@ -56,6 +57,8 @@ export type LocalOptions = {
   /** Seconds between blocks; 0: on demand only. */
   block_time_seconds?: number
   pool_wallets?: number
+  /** What the signer signs at most; left out: by what the pool has staked. */
+  limits?: LimitsWanted
   /** Everything is in temporary places and gone at the end. */
   throw_away?: boolean
   /** Told what is being done, one sentence at a time. */
@@ -110,7 +113,7 @@ async function build(
     config,
     database_url,
     nodes,
-    wallets: sandbox.wallets,
+    wallets: { ...sandbox.wallets, ...(options.limits && { limits: options.limits }) },
     log,
     recharge_at: 'inclusion' as const,
   }

@@ -1,18 +1,21 @@
 // One process of the service: the API, the steps, or both, on a database, nodes and wallets that are given.
 
 import { randomInt } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { chainView } from './admin/chain_books.ts'
 import { httpDownload } from './aml/lists.ts'
 import { startApi } from './api.ts'
 import { type App, buildApp } from './app.ts'
+import { type KeyFindings, lookAtKeys } from './chain/permissions.ts'
+import { fileLog, memoryLog, type SignedLog } from './chain/signed_log.ts'
 import { type Config, Misuse } from './config.ts'
 import { type Root, readRoots } from './ledger/roots.ts'
 import { systemClock } from './lib/clock.ts'
 import { Outage } from './lib/fault.ts'
 import { appendText, readWhole, requireWritable } from './lib/files.ts'
-import { systemRandom } from './lib/ids.ts'
+import { idMaker, systemRandom } from './lib/ids.ts'
 import { type Log, thrownFields } from './lib/log.ts'
 import { migrate } from './lib/migrate.ts'
 import { requireDurable } from './lib/postgres.ts'
@@ -26,7 +29,7 @@ import { httpTransport, type Node, tronNode } from './tron/node.ts'
 import { readBudget } from './tron/read_budget.ts'
 import { nodeReads, type Reads } from './tron/reads.ts'
 import { USDT } from './tron/tokens.ts'
-import { checkWallets, type Wallets } from './wallets.ts'
+import { stopFile, type Wallets } from './wallets.ts'
 import { startWatching, type Watching } from './watching.ts'
 
 export type Serving = {
@@ -108,12 +111,19 @@ async function serveWatched(setup: Setup, watching: Watching): Promise<Serving> 
     await migrate(database_url)
     const sealing = await sealingKeys(config, sql)
     const roots_file = config.role === 'api' ? undefined : await rootsFile(config, log)
-    await requireNarrowKeys(config, node, setup.wallets)
+    const found = await narrowKeys(config, node, setup.wallets)
+    const signed = config.role === 'api' ? memoryLog() : await signedLog(config)
     const app = buildApp({
       ...{ sql, steps_sql, follow_sql, node, log, wallets: setup.wallets, sealing },
       reads: customersReads(setup, watching),
       clock: systemClock,
       random: systemRandom,
+      signed,
+      keys: {
+        ...(found && { found }),
+        allow_wide_keys: config.allow_wide_keys,
+        stopped_here: () => existsSync(stopFile(config.data_dir)),
+      },
       tokens: new Set([USDT]),
       recharge_at: setup.recharge_at,
       dust_sun: config.dust_sun,
@@ -139,6 +149,7 @@ async function serveWatched(setup: Setup, watching: Watching): Promise<Serving> 
         await api?.close()
         await listening_for?.stop()
         await running?.stop()
+        await signed.close()
         await disconnect()
         await watching.close()
       },
@@ -156,12 +167,16 @@ async function requireAnswering(sql: Sql): Promise<void> {
   })
 }
 
-/** An API alone signs nothing, and starts while no node answers. */
-async function requireNarrowKeys(config: Config, node: Node, wallets: Wallets): Promise<void> {
-  const complaints = config.role === 'api' ? [] : await checkWallets(node, wallets)
-  if (complaints.length > 0 && !config.allow_wide_keys) {
-    throw new Misuse(`${complaints.join('\n')}\nPENSTOCK_ALLOW_WIDE_KEYS=yes starts all the same.`)
+/** What the chain says of the hot keys; undefined for an API alone, which signs nothing, and starts
+ *  while no node answers. Throws Misuse when a key can do more, or less, than its line. */
+async function narrowKeys(config: Config, node: Node, wallets: Wallets): Promise<KeyFindings | undefined> {
+  if (config.role === 'api') return undefined
+  const found = await lookAtKeys(node, wallets)
+  if (found.complaints.length > 0 && !config.allow_wide_keys) {
+    const complaints = found.complaints.map(({ said }) => said).join('\n')
+    throw new Misuse(`${complaints}\nPENSTOCK_ALLOW_WIDE_KEYS=yes starts all the same.`)
   }
+  return found
 }
 
 const providersOf = (config: Config) =>
@@ -187,4 +202,11 @@ async function rootsFile({ roots_file, data_dir }: Config, log: Log): Promise<st
 
 async function notedRoots(file: string | undefined): Promise<Root[]> {
   return readRoots((file === undefined ? undefined : await readWhole(file)) ?? '')
+}
+
+/** What this worker has signed before. Throws Misuse when it cannot be kept, or is not what was kept. */
+async function signedLog({ data_dir }: Config): Promise<SignedLog> {
+  const folder = join(data_dir, 'signed')
+  await requireWritable(folder)
+  return fileLog(folder, { clock: systemClock, new_id: idMaker(systemClock, systemRandom) })
 }

@@ -1,9 +1,11 @@
 // The wallets that the service acts for, from a file of the operator's. It holds hot keys: keys of restricted
 // permissions, which can delegate, take back and activate, and move no funds. The file must be readable by its owner only.
 
+import { join } from 'node:path'
 import { HDKey } from '@scure/bip32'
-import { keyComplaints } from './chain/permissions.ts'
+import { lookAtKeys } from './chain/permissions.ts'
 import type { Wallet } from './chain/signer.ts'
+import { LIMIT_NAMES, type LimitsWanted } from './chain/signing_limits.ts'
 import { Misuse } from './config.ts'
 import { readSecretFile } from './lib/files.ts'
 import { type Address, isAddress } from './tron/address.ts'
@@ -22,7 +24,12 @@ export type Wallets = {
   recharge_address: Address
   /** Account-level extended public key, m/44'/195'/0': customers' deposit addresses are derived from it. */
   deposit_xpub: string
+  /** How much is signed within an hour and a day; what is left out follows from the pool's stakes. */
+  limits?: LimitsWanted
 }
+
+/** While this file is there, nothing is signed on this machine, whatever the database says. */
+export const stopFile = (data_dir: string) => join(data_dir, 'signing.stopped')
 
 /** Whether a private_key must be there (where transactions are signed), may be there (operators'
  *  commands), or must not be (an API alone: a key that is not there cannot be stolen from it). */
@@ -44,7 +51,7 @@ export function parseWallets(text: string, file: string, keys: Keys): Wallets {
     throw bad('it is not JSON')
   }
   if (typeof value !== 'object' || value === null) throw bad('it is not an object')
-  const { pool, activation, refund, recharge_address, deposit_xpub } = value
+  const { pool, activation, refund, recharge_address, deposit_xpub, limits } = value
   if (!Array.isArray(pool) || pool.length === 0) throw bad('pool is not a list of wallets')
   if (!activation) throw bad('activation is missing')
   for (const wallet of [...pool, activation, ...(refund ? [refund] : [])]) {
@@ -67,7 +74,20 @@ export function parseWallets(text: string, file: string, keys: Keys): Wallets {
   if (typeof deposit_xpub !== 'string' || !isPublicKey(deposit_xpub)) {
     throw bad('deposit_xpub is not an extended public key')
   }
-  return { pool, activation, ...(refund && { refund }), recharge_address, deposit_xpub }
+  const wrong = limits === undefined ? undefined : wrongLimit(limits)
+  if (wrong !== undefined) throw bad(wrong)
+  return { pool, activation, ...(refund && { refund }), recharge_address, deposit_xpub, ...(limits && { limits }) }
+}
+
+function wrongLimit(limits: unknown): string | undefined {
+  if (typeof limits !== 'object' || limits === null || Array.isArray(limits)) return 'limits is not an object'
+  for (const [name, value] of Object.entries(limits)) {
+    if (!(LIMIT_NAMES as readonly string[]).includes(name)) {
+      return `limits has no ${name}: there are ${LIMIT_NAMES.join(', ')}`
+    }
+    if (!Number.isSafeInteger(value) || value < 0) return `limits.${name} is not a whole number`
+  }
+  return undefined
 }
 
 function canSign({ private_key }: Wallet): boolean {
@@ -90,5 +110,5 @@ function isPublicKey(xpub: string): boolean {
  *  Returns a sentence for each that cannot or can do more: a key that could move funds or change
  *  permissions is not one to keep on a server. */
 export async function checkWallets(node: Pick<Node, 'accountEverywhere'>, wallets: Wallets): Promise<string[]> {
-  return (await keyComplaints(node, wallets)).map(({ said }) => said)
+  return (await lookAtKeys(node, wallets)).complaints.map(({ said }) => said)
 }

@@ -11,6 +11,7 @@ import type { FaultKind } from '../devchain/faults.ts'
 import { type Person, person, Scene, TRX } from '../devchain/scene.ts'
 import { type Policy, publishPolicy, SHIPPED_POLICY } from '../src/aml/policy.ts'
 import { type App, buildApp } from '../src/app.ts'
+import { memoryLog, type Signed } from '../src/chain/signed_log.ts'
 import { createCustomer } from '../src/customers/customers.ts'
 import { issueKey, type KeyWanted } from '../src/customers/keys.ts'
 import { buildServer } from '../src/http/server.ts'
@@ -149,6 +150,10 @@ export class World {
   private readonly random: Random
   private readonly tokens: ReadonlySet<string>
   private readonly providers: readonly Provider[]
+  /** What each pool wallet has staked, in sun. */
+  private readonly stakes: ReadonlyMap<Address, bigint>
+  /** What its processes have signed. */
+  readonly signed: Signed[] = []
   private readonly opened: { sql: Sql; steps_sql: Sql; api: FastifyInstance }[] = []
   private now_ms = 0
 
@@ -167,6 +172,7 @@ export class World {
     for (const [i, trx] of pool_trx.entries()) {
       funded.set(`pool-${i}`, BigInt(trx + pool_bandwidth_trx) * TRX + pool_float_sun)
     }
+    this.stakes = new Map(pool_trx.map((trx, i) => [pool[i]!.address, BigInt(trx + pool_bandwidth_trx) * TRX]))
     this.scene = new Scene(Object.fromEntries(funded))
     const wallet = ({ address, key }: Person) => ({ address, permission_id: 0, private_key: key })
     this.wallets = {
@@ -218,6 +224,9 @@ export class World {
       tokens: this.tokens,
       providers: this.providers,
       recharge_at: this.recharge_at,
+      signed: memoryLog(this.signed),
+      // The wallets here act with their owners' keys, which no start would allow.
+      keys: { allow_wide_keys: true, found: { complaints: [], stakes: this.stakes } },
       log: silentLog,
       wake: () => {},
       ...(reads && { reads: reads(node) }),

@@ -52,7 +52,8 @@ export async function showAttempt(sql: Sql, wanted: string) {
 
 /** Addresses as text, 64-bit integers as numbers. */
 function readable({ type, parameter, Permission_id = 0 }: Contract) {
-  const fields = Object.entries(parameter.value).map(([name, value]) => {
+  // One that nobody here has written may have none.
+  const fields = Object.entries(parameter?.value ?? {}).map(([name, value]) => {
     if (name.endsWith('_address')) return [name, addressFromHex(String(value))]
     const whole = typeof value === 'object' && value !== null && 'int64' in value ? BigInt(String(value.int64)) : value
     return [name === 'balance' ? 'balance_sun' : name, whole]

@@ -27,6 +27,9 @@ export type Needs = {
   /** A node to compare with; undefined when none is named. */
   chainAt(node_urls: readonly string[], solid_urls: readonly string[]): ChainView | undefined
   wait(ms: number): Promise<void>
+  /** Whether a file in the data folder stops signing on this machine; puts it there or takes it away
+   *  when told to. */
+  stopHere(stopped?: boolean, by?: string): Promise<boolean>
   /** Opens a publisher's list. */
   download: Download
   /** Shows how far a long work is, in place of what was shown before; empty: it is over. */

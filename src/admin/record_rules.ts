@@ -114,6 +114,9 @@ function notAsRecorded(tx: Tx): Promise<Finding[]> {
       select 'service:' || name from switched left join last on last.subject = 'service:' || name
       where on_sale <> coalesce((last.after ->> 'on_sale')::boolean, true)
       union all
+      select 'signing' from signing left join last on last.subject = 'signing'
+      where stopped <> coalesce((last.after ->> 'stopped')::boolean, false)
+      union all
       select last.subject from last left join plan on last.subject = 'plan:' || key and until is null
       where starts_with(last.subject, 'plan:')
         and ((plan.id is null) <> (last.after is null) or not coalesce(to_jsonb(plan) @> last.after, true))

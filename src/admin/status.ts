@@ -49,6 +49,29 @@ export const ALERTS: Record<string, (look: Look) => Promise<{ since: Date | null
   attempt_unsigned: ({ sql, now }) => sql`
     select min(made_at) as since, format('transactions that wait for a signature: %s', count(*)) as what from attempt
     where state = 'new' and made_at < ${now}::timestamptz - interval '1 minute' having count(*) > 0`,
+  signing_stopped: ({ sql }) => sql`
+    select made_at as since, format('%s stopped signing: %s', made_by, coalesce(reason, 'no reason given')) as what
+    from (select * from operator_action where subject = 'signing' order by number desc limit 1) as last
+    where (after ->> 'stopped')::boolean
+    union all
+    select null, 'signing is stopped, and no record says by whom'
+    where coalesce((select stopped from signing), true) and not coalesce((
+      select (after ->> 'stopped')::boolean from operator_action where subject = 'signing'
+      order by number desc limit 1), false)
+    union all
+    select min(checked_at), 'signing is stopped on a machine by its file signing.stopped'
+    from wallet_check where stopped_here having count(*) > 0`,
+  signing_refused: ({ sql, now }) => sql`
+    select min(refused_at) as since,
+      format('transactions that the signer refused within a day: %s, the last for %s: %s', count(*),
+             (array_agg(subject order by refused_at desc))[1], (array_agg(answer order by refused_at desc))[1]) as what
+    from attempt where refused_at > ${now}::timestamptz - interval '1 day' having count(*) > 0`,
+  wallet_key_wide: ({ sql }) => sql`
+    select checked_at as since, complaints[1] || case when stopped then ' Nothing is signed for it.' else '' end as what
+    from wallet_check where cardinality(complaints) > 0 order by address`,
+  wallet_key_unchecked: ({ sql, now }) => sql`
+    select min(checked_at) as since, 'what hot keys may do was not looked at since' as what
+    from wallet_check having max(checked_at) < ${now}::timestamptz - interval '3 hours'`,
   attempt_unknown: ({ sql }) => sql`
     select min(expires_at) as since, format('transactions of which it is not known whether a block has them: %s', count(*)) as what
     from attempt, chain where state in ('signed', 'sent') and expires_at < head_time - interval '5 minutes' having count(*) > 0`,

@@ -8,19 +8,20 @@
 // a block or its time is over. No answer to a broadcast decides anything. It is dead only when a solid block exists
 // whose parent's time is at or past its expiration, we have followed the chain that far without meeting it, and every
 // configured node says that its solid chain, reaching as far, does not have it. Only then may its subject have another.
-// One that was never signed has no bytes that could be anywhere: it is dead when signing fails for minutes, or when it is
-// not wanted any more.
+// One that was never signed has no bytes that could be anywhere: it is dead when signing is refused or stopped for minutes,
+// or when it is not wanted any more.
 
 import { type Clock, later } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
+import type { Log } from '../lib/log.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
-import { allOrEach, type Step } from '../lib/step.ts'
+import type { Step } from '../lib/step.ts'
 import type { Block, Node } from '../tron/node.ts'
 import { type Contract, encodeRawData, encodeTransaction } from '../tron/transaction.ts'
 import { chainState, isCurrent } from './progress.ts'
-import type { Signer } from './signer.ts'
+import type { Signer, SignOutcome, ToSign } from './signer.ts'
 
-export type Needs = { sql: Sql; clock: Clock; node: Node; sign: Signer }
+export type Needs = { sql: Sql; clock: Clock; node: Node; sign: Signer; log: Log }
 
 /** How long a transaction may wait for a block, on the chain's clock. A node drops what waits for longer. */
 const LIFETIME_MS = 60_000
@@ -28,8 +29,10 @@ const LIFETIME_MS = 60_000
 const RESEND_MS = 5_000
 /** What could not be signed in this time is given up. */
 const UNSIGNED_MS_MAX = 300_000
-/** What could not be signed is tried again after this long. */
+/** What the signer has refused is tried again after this long. */
 const REFUSED_MS = 30_000
+/** So soon is it noticed that signing is not stopped any more. */
+const WAITS_MS = 2_000
 const HALF_DAY_MS = 43_200_000
 const AT_ONCE = 50
 
@@ -88,30 +91,25 @@ export function signStep(needs: Needs): Step {
       const { sql, clock } = needs
       const chain = await chainState(sql)
       if (!isCurrent(chain, clock)) return false
-      const rows = await sql<{ id: string; contract: Contract; reference: string }>`
+      const rows = await sql<Wished>`
         select attempt.id, contract, block.id as reference from attempt, block
         where attempt.state = 'new' and send_at <= ${clock.now()} and number = ${chain.solid_number}
         order by send_at, attempt.id limit ${AT_ONCE}`
-      return allOrEach(
-        rows,
-        (some) =>
-          signAll(
-            needs,
-            chain.head_time,
-            some.map((row) => ({ ...row, timestamp: stamp(chain.head_time) })),
-          ),
-        ({ id }) => sql`update attempt set send_at = ${later(clock, REFUSED_MS)} where id = ${id} and state = 'new'`,
-      )
+      if (rows.length === 0) return false
+      const expires_at = new Date(chain.head_time.getTime() + LIFETIME_MS)
+      const batch = rows.map((row) => prepared(row, expires_at, stamp(chain.head_time)))
+      const outcomes = await needs.sign(batch)
+      await store(needs, batch, outcomes)
+      return true
     },
   }
 }
 
-type ToSign = { id: string; contract: Contract; reference: string; timestamp: number }
+type Wished = { id: string; contract: Contract; reference: string }
 
-async function signAll({ sql, sign }: Needs, head_time: Date, rows: readonly ToSign[]): Promise<boolean> {
-  const expires_at = new Date(head_time.getTime() + LIFETIME_MS)
-  const signed: { id: string; tx_id: string; bytes: string }[] = []
-  for (const { id, contract, reference, timestamp } of rows) {
+/** The bytes to sign. None for a row that nobody here has written: the signer says what is wrong with that. */
+function prepared({ id, contract, reference }: Wished, expires_at: Date, timestamp: number): ToSign {
+  try {
     const raw_data = encodeRawData({
       // The solid block, so that no small fork makes the transaction invalid.
       ref_block_bytes: reference.slice(12, 16),
@@ -120,20 +118,43 @@ async function signAll({ sql, sign }: Needs, head_time: Date, rows: readonly ToS
       timestamp,
       contract: [fromRow(contract)],
     })
-    const { tx_id, signature } = await sign(raw_data)
-    signed.push({ id, tx_id, bytes: Buffer.from(encodeTransaction(raw_data, [signature])).toString('hex') })
+    return { attempt: id, raw_data }
+  } catch {
+    return { attempt: id, raw_data: new Uint8Array() }
   }
+}
+
+/** Notes what became of each. */
+async function store({ sql, clock, log }: Needs, batch: readonly ToSign[], outcomes: SignOutcome[]): Promise<void> {
+  const told = outcomes.map((outcome, i) => ({ id: batch[i]!.attempt, outcome }))
+  const signed = told.flatMap(({ id, outcome }) => (outcome.state === 'signed' ? [{ id, ...outcome }] : []))
+  const refused = told.flatMap(({ id, outcome }) => (outcome.state === 'refused' ? [{ id, ...outcome }] : []))
+  const waiting = told.flatMap(({ id, outcome }) => (outcome.state === 'waits' ? [id] : []))
+  for (const { id, why } of refused) log('signing_refused', { attempt: id, why })
+  const bytesOf = ({ raw_data, signature }: (typeof signed)[number]) =>
+    Buffer.from(encodeTransaction(raw_data, [signature])).toString('hex')
   // Another process may have signed one meanwhile: then its bytes are the attempt, and these are never sent.
-  await sql`
-    update attempt set state = 'signed', tx_id = t.tx_id, signed = decode(t.bytes, 'hex'), expires_at = ${expires_at}
-    from unnest(${signed.map((one) => one.id)}::text[], ${signed.map((one) => one.tx_id)}::text[],
-                ${signed.map((one) => one.bytes)}::text[]) as t (id, tx_id, bytes)
-    where attempt.id = t.id and attempt.state = 'new'`
-  return true
+  if (signed.length > 0) {
+    await sql`
+      update attempt set state = 'signed', tx_id = t.tx_id, signed = decode(t.bytes, 'hex'), expires_at = t.expires_at
+      from unnest(${signed.map((one) => one.id)}::text[], ${signed.map((one) => one.tx_id)}::text[],
+                  ${signed.map(bytesOf)}::text[], ${signed.map((one) => one.expires_at)}::timestamptz[])
+        as t (id, tx_id, bytes, expires_at)
+      where attempt.id = t.id and attempt.state = 'new'`
+  }
+  if (refused.length > 0) {
+    await sql`
+      update attempt set answer = t.why, refused_at = ${clock.now()}, send_at = ${later(clock, REFUSED_MS)}
+      from unnest(${refused.map((one) => one.id)}::text[], ${refused.map((one) => one.why)}::text[]) as t (id, why)
+      where attempt.id = t.id and attempt.state = 'new'`
+  }
+  if (waiting.length > 0) {
+    await sql`update attempt set send_at = ${later(clock, WAITS_MS)} where id = any(${waiting}) and state = 'new'`
+  }
 }
 
 /** signed -> sent, and sent again until a block has it. No transaction is open while the nodes are asked. */
-export function sendStep({ sql, clock, node }: Needs): Step {
+export function sendStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'node'>): Step {
   return {
     name: 'send',
     rest_ms: 500,
@@ -165,7 +186,7 @@ export function sendStep({ sql, clock, node }: Needs): Step {
 }
 
 /** new, signed, sent -> dead: see the top of this file. */
-export function judgeStep({ sql, clock, node }: Omit<Needs, 'sign'>): Step {
+export function judgeStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'node'>): Step {
   return {
     name: 'judge',
     rest_ms: 3_000,
@@ -203,7 +224,7 @@ async function giveUpUnsigned(sql: Sql, clock: Clock): Promise<boolean> {
   // While no node answers nothing is signed, and that is nobody's fault; what signing has refused was postponed.
   if (!isCurrent(chain, clock)) return false
   const dead = await sql`
-    update attempt set state = 'dead', answer = 'it could not be signed'
+    update attempt set state = 'dead', answer = coalesce(answer, 'it could not be signed')
     where state = 'new' and send_at > made_at and made_at < ${later(clock, -UNSIGNED_MS_MAX)} returning id`
   return dead.length > 0
 }

@@ -7,7 +7,7 @@ import { Outage } from '../lib/fault.ts'
 import { addressToHex } from '../tron/address.ts'
 import { type Node, type Transport, tronNode } from '../tron/node.ts'
 import type { Message } from '../tron/protobuf.ts'
-import { keyComplaints, type OwnWallets } from './permissions.ts'
+import { lookAtKeys, type OwnWallets } from './permissions.ts'
 
 const POOL = '0000000000000006'.padEnd(64, '0')
 const CREATE = '01'.padEnd(64, '0')
@@ -57,7 +57,7 @@ const nodesOf = (...scenes: readonly (Scene | undefined)[]): Node =>
   tronNode({ nodes: scenes.map((_, i) => ({ url: `http://node${i}` })), transport: transportTo(...scenes) })
 
 const said = async (scene: Scene, of: OwnWallets = wallets) =>
-  (await keyComplaints(nodesOf(scene), of)).map((one) => [one.wide, one.said])
+  (await lookAtKeys(nodesOf(scene), of)).complaints.map((one) => [one.wide, one.said])
 
 const about = (what: string) => `The key for ${pool.address} (pool) ${what}.`
 
@@ -141,10 +141,10 @@ test('a key that weighs less than the threshold, may too little or is not there,
 test('every node is asked: a complaint by any of them counts, and one that is away stops nothing', async () => {
   const [right, wide] = [chainWith({}), chainWith({ owner: owned(hot) })]
   for (const node of [nodesOf(right, wide), nodesOf(wide, right), nodesOf(undefined, right, wide)]) {
-    assert.equal((await keyComplaints(node, wallets)).length, 1)
+    assert.equal((await lookAtKeys(node, wallets)).complaints.length, 1)
   }
-  assert.deepEqual(await keyComplaints(nodesOf(undefined, right), wallets), [])
-  await assert.rejects(keyComplaints(nodesOf(undefined, undefined), wallets), Outage)
+  assert.deepEqual((await lookAtKeys(nodesOf(undefined, right), wallets)).complaints, [])
+  await assert.rejects(lookAtKeys(nodesOf(undefined, undefined), wallets), Outage)
 })
 
 test('what is staked is read with what of it is delegated', async () => {

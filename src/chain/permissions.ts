@@ -30,9 +30,12 @@ export type Complaint = { address: Address; wide: boolean; said: string }
 
 type Line = Wallet & { kind: Kind; hot: Address }
 
-/** Asks every node about every account of ours. A complaint by any of them counts; one that does not
- *  answer says nothing. Throws Outage when no node answers. */
-export async function keyComplaints(node: Pick<Node, 'accountEverywhere'>, wallets: OwnWallets): Promise<Complaint[]> {
+/** What the nodes say: complaints about keys, and what each pool wallet has staked, in sun. */
+export type KeyFindings = { complaints: Complaint[]; stakes: ReadonlyMap<Address, bigint> }
+
+/** Asks every node about every account of ours. A complaint by any of them counts, and of stakes the
+ *  least; one that does not answer says nothing. Throws Outage when no node answers. */
+export async function lookAtKeys(node: Pick<Node, 'accountEverywhere'>, wallets: OwnWallets): Promise<KeyFindings> {
   const lines = linesOf(wallets)
   const addresses = [...new Set([...lines.map((line) => line.address), wallets.recharge_address])]
   const found = await Promise.all(
@@ -43,19 +46,29 @@ export async function keyComplaints(node: Pick<Node, 'accountEverywhere'>, walle
     const said = `The key for ${line.address} (${line.kind}) ${what}.`
     complaints.set(said, { address: line.address, wide, said })
   }
-  for (const line of lines) {
-    if (line.permission_id === 0) {
-      note(line, true, 'is one of the owner: it can do everything')
-      continue
-    }
-    for (const { address, states } of found) {
-      for (const state of states) {
-        if (address === line.address) judgeLine(line, state, note)
-        judgeOthers(line, { address, state, lines }, note)
-      }
+  for (const line of lines) judge(line, { lines, found }, note)
+  const pool = new Set(wallets.pool.map(({ address }) => address))
+  const stakes = found
+    .filter(({ address }) => pool.has(address))
+    .map(({ address, states }) => [address, states.map(stakeOf).reduce((a, b) => (b < a ? b : a))] as const)
+  return { complaints: [...complaints.values()], stakes: new Map(stakes) }
+}
+
+const stakeOf = ({ staked_sun }: AccountState) => staked_sun.energy + staked_sun.bandwidth
+
+type Found = { lines: readonly Line[]; found: readonly { address: Address; states: AccountState[] }[] }
+
+function judge(line: Line, { lines, found }: Found, note: Note): void {
+  if (line.permission_id === 0) {
+    note(line, true, 'is one of the owner: it can do everything')
+    return
+  }
+  for (const { address, states } of found) {
+    for (const state of states) {
+      if (address === line.address) judgeLine(line, state, note)
+      judgeOthers(line, { address, state, lines }, note)
     }
   }
-  return [...complaints.values()]
 }
 
 type Note = (line: Line, wide: boolean, what: string) => void

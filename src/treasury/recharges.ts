@@ -8,7 +8,7 @@
 
 import type { HeldSenders } from '../aml/barred.ts'
 import { enqueueAttempt, withdrawAttempts } from '../chain/attempts.ts'
-import { REFUND_MAX_SUN } from '../chain/signer.ts'
+import { NETWORK_FEE_SUN, REFUND_MAX_SUN } from '../chain/signer.ts'
 import { customerAccount, move, REVENUE, WORLD } from '../ledger/ledger.ts'
 import { type Clock, later } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
@@ -37,8 +37,6 @@ export type Needs = {
   dust_sun: bigint
 }
 
-/** What sending a refund costs, in sun: 267 bytes of bandwidth at 1000 sun, and the signature of a permission. */
-export const NETWORK_FEE_SUN = 300_000n
 /** A refund of less than this is not worth sending. */
 export const REFUND_MIN_SUN = 500_000n
 /** How long a recharge may wait for room in the pool before it goes back. */

@@ -3,6 +3,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import { type App, buildApp } from '../../src/app.ts'
+import { memoryLog, type Signed } from '../../src/chain/signed_log.ts'
 import { buildServer } from '../../src/http/server.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import { silentLog } from '../../src/lib/log.ts'
@@ -25,6 +26,8 @@ export type Surroundings = {
   /** How many nodes the service knows; all of them are the one chain. */
   nodes: number
   recharge_at: 'inclusion' | 'solid'
+  /** What was signed on its machine, which outlives it. */
+  signed: Signed[]
 }
 
 const SEALING = { current: 'k1', keys: { k1: new Uint8Array(32).fill(7) } }
@@ -38,12 +41,14 @@ export class Instance {
   followed_at_ms = 0
   /** Steps that are running. */
   readonly running = new Set<Step>()
+  readonly signed: Signed[]
   private readonly gate: Gate
   private readonly build: () => Promise<FastifyInstance>
   private server: Promise<FastifyInstance> | undefined
 
   constructor(name: string, { sql, gate, network, town, dice, clock, ...settings }: Surroundings) {
     this.life = new Life(name)
+    this.signed = settings.signed
     this.gate = gate
     const held = heldSql(sql, gate, this.life)
     const node = tronNode({
@@ -62,6 +67,9 @@ export class Instance {
         sealing: SEALING,
       },
       ...{ tokens: new Set(), recharge_at: settings.recharge_at },
+      signed: memoryLog(settings.signed),
+      // The wallets here act with their owners' keys.
+      keys: { allow_wide_keys: true },
       wake: (step) => this.woken.add(step),
     })
     const needs = { sql: held, clock, random, log: silentLog, authenticate: this.app.authenticate }

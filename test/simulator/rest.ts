@@ -27,9 +27,14 @@ export async function isAtRest(sql: Sql): Promise<boolean> {
   return row === undefined
 }
 
-/** What the service's own check of its books has found. */
+/** What the service's own check of its books has found, and what it would not sign. */
 export async function ownFindings(sql: Sql): Promise<string[]> {
+  const refused = await sql<{ subject: string; answer: string }>`
+    select subject, answer from attempt where refused_at is not null and not starts_with(id, 'forged')`
   const rows = await sql<{ rule: string; subject: string; found: string }>`
     select rule, subject, found from books_finding`
-  return rows.map(({ rule, subject, found }) => `it finds itself that ${rule} is broken: ${subject} ${found}`)
+  return [
+    ...refused.map(({ subject, answer }) => `it refuses to sign for ${subject}: ${answer}`),
+    ...rows.map(({ rule, subject, found }) => `it finds itself that ${rule} is broken: ${subject} ${found}`),
+  ]
 }

@@ -3,6 +3,8 @@
 // come to rest. The outsider's check looks in between and at the end.
 
 import type pg from 'pg'
+import { person } from '../../devchain/scene.ts'
+import type { Signed } from '../../src/chain/signed_log.ts'
 import { createCustomer } from '../../src/customers/customers.ts'
 import { issueKey } from '../../src/customers/keys.ts'
 import { Outage } from '../../src/lib/fault.ts'
@@ -19,6 +21,7 @@ import { Outside } from './outside.ts'
 import { drawPlan, type Plan } from './plan.ts'
 import { hasOpenOrders, isAtRest, ownFindings } from './rest.ts'
 import { type Access, ask, drawWish, look, type Wish } from './shopper.ts'
+import { signedForThief } from './thief.ts'
 import { buildTown, type Town } from './town.ts'
 import { Trace } from './trace.ts'
 
@@ -179,12 +182,14 @@ class Run {
 
   private readonly clock = { now: () => new Date(this.outside.now_ms) }
 
-  private bear(): void {
+  /** `signed`: what the one before it has signed on the same machine. */
+  private bear(signed: Signed[] = []): void {
     const skew_ms = this.dice.between(-this.plan.skew_ms, this.plan.skew_ms)
     const { sql } = this.ground
     const around: Surroundings = {
       ...{ sql, gate: this.gate, network: this.network, town: this.town, nodes: this.plan.nodes },
       recharge_at: this.plan.recharge_at,
+      signed,
       dice: this.dice.fork(`instance ${this.born}`),
       clock: { now: () => new Date(this.outside.now_ms + skew_ms) },
     }
@@ -254,7 +259,7 @@ class Run {
       this.gate.forget(instance.life)
       for (const task of this.tasks) if (task.instance === instance) this.tasks.delete(task)
       this.instances = this.instances.filter((one) => one !== instance)
-      this.bear()
+      this.bear(instance.signed)
     }
   }
 
@@ -410,6 +415,7 @@ class Run {
         await this.everyStep('all')
         this.findings.push(...(await this.auditor.lookAtRest(this.place)), ...(await ownFindings(this.ground.sql)))
         for (const [what, count] of Object.entries(this.auditor.outcomes())) this.trace.add(what, count)
+        if (this.findings.length === 0) await this.steal()
         return
       }
       const open = await hasOpenOrders(this.ground.sql)
@@ -424,6 +430,15 @@ class Run {
     }
     if (this.findings.length > 0) return
     this.findings.push('it does not come to rest', ...(await this.auditor.lookAtRest(this.place)))
+  }
+
+  /** Last of all, because its rows break the books. */
+  private async steal(): Promise<void> {
+    const { sql } = this.ground
+    const { sign } = this.instances[0]!.app
+    const thief = person('thief').address
+    const findings = await signedForThief({ sql, sign, wallets: this.town.wallets, thief, now: this.clock.now() })
+    this.findings.push(...findings)
   }
 
   /** Lets everything under way end, without troubles. */

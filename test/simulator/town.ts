@@ -28,6 +28,17 @@ export type Town = {
   rest_of_network: { energy_weight_trx: bigint; net_weight_trx: bigint }
 }
 
+/** Far above what a run asks for: what is refused is refused for another reason. */
+const AMPLE = {
+  delegated_trx_hour: 1_000_000_000,
+  delegated_trx_day: 1_000_000_000,
+  wallet_trx_hour: 1_000_000_000,
+  wallet_trx_day: 1_000_000_000,
+  delegations_minute: 1_000_000,
+  activations_day: 1_000_000,
+  refund_trx_day: 1_000_000_000,
+  refunds_hour: 1_000_000,
+}
 const XPUB = HDKey.fromMasterSeed(new Uint8Array(32).fill(1)).derive("m/44'/195'/0'").publicExtendedKey
 const PAYERS = ['payer 1', 'payer 2']
 const POOL_MAX = 3
@@ -95,6 +106,7 @@ export function buildTown(dice: Dice): Town {
       ...(dice.chance(0.7) && { refund: wallet(refund_person) }),
       recharge_address: recharge_person.address,
       deposit_xpub: XPUB,
+      limits: { ...AMPLE },
     },
     active,
     inactive: Array.from({ length: dice.between(1, 2) }, () => drawAddress(dice)),

@@ -1,0 +1,174 @@
+// Somebody who can write rows, and wants signatures for them. Every forgery is made when all is at
+// rest and asks the signer itself: none may be signed. The rows stay; they end with the run.
+
+import type { Signer } from '../../src/chain/signer.ts'
+import type { Sql, Tx } from '../../src/lib/sql.ts'
+import { type Address, addressToHex } from '../../src/tron/address.ts'
+import type { Message } from '../../src/tron/protobuf.ts'
+import { contract, encodeRawData } from '../../src/tron/transaction.ts'
+import type { Wallets } from '../../src/wallets.ts'
+
+export type Target = { sql: Sql; sign: Signer; wallets: Wallets; thief: Address; now: Date }
+
+/** A transaction that the thief wants signed: what it does, and the rows that ask for it. */
+type Forgery = { name: string; type: string; value: Message; rows: (tx: Tx, attempt: string) => unknown }
+
+/** What was signed that nobody has bought: a line for each. */
+export async function signedForThief(target: Target): Promise<string[]> {
+  const findings: string[] = []
+  for (const [i, forgery] of (await forgeries(target)).entries()) {
+    const attempt = `forged${i}`
+    await target.sql.begin(async (tx) => {
+      await insertAttempt(tx, { attempt, subject: `forged:${i}`, now: target.now })
+      await forgery.rows(tx, attempt)
+    })
+    const [outcome] = await target.sign([{ attempt, raw_data: bytesOf(forgery, target.now) }])
+    if (outcome?.state !== 'refused') findings.push(`the signer gives a thief ${forgery.name}: ${outcome?.state}`)
+  }
+  return findings
+}
+
+type Attempt = { attempt: string; subject: string; now: Date }
+
+const insertAttempt = (tx: Tx, { attempt, subject, now }: Attempt) => tx`
+  insert into attempt (id, subject, contract, send_at, made_at) values (${attempt}, ${subject}, '{}', ${now}, ${now})`
+
+const rename = (tx: Tx, attempt: string, subject: string) =>
+  tx`update attempt set subject = ${subject} where id = ${attempt}`
+
+function bytesOf({ type, value }: Forgery, now: Date): Uint8Array {
+  return encodeRawData({
+    ref_block_bytes: '0001',
+    ref_block_hash: '0102030405060708',
+    // Long after whatever was signed before has ended.
+    timestamp: now.getTime() + 3_600_000,
+    expiration: now.getTime() + 3_660_000,
+    contract: [contract(type, value)],
+  })
+}
+
+async function forgeries({ sql, wallets, thief, now }: Target): Promise<Forgery[]> {
+  const wallet = wallets.pool[0]!.address
+  const stake_sun = 50_000_000n
+  const delegation = (receiver: Address, type = 'DelegateResourceContract', balance = stake_sun) => ({
+    type,
+    value: {
+      owner_address: addressToHex(wallet),
+      receiver_address: addressToHex(receiver),
+      balance,
+      resource: 'ENERGY',
+    },
+  })
+  const deliver = async (tx: Tx, attempt: string, order_id: string) => {
+    await rename(tx, attempt, `delegate:${attempt}`)
+    return tx`
+      insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun, attempt_id)
+      values (${attempt}, ${order_id}, ${wallet}, ${thief}, 'energy', 32000, ${stake_sun}, ${attempt})`
+  }
+  const order = (tx: Tx, id: string, { customer_id, external_id, sun }: Payer) => tx`
+    insert into orders (id, customer_id, external_id, service, address, energy, activate, state, to_delegate,
+                        amount_sun, due_at, created_at)
+    values (${id}, ${customer_id}, ${external_id}, 'energy', ${thief}, 32000, false, 'pending', false,
+            ${sun}, ${now}, ${now})`
+  const found: Forgery[] = [
+    { name: 'a delegation that nothing asks for', ...delegation(thief), rows: () => undefined },
+    {
+      name: 'an activation that no order wants',
+      type: 'AccountCreateContract',
+      value: { owner_address: addressToHex(wallets.activation.address), account_address: addressToHex(thief) },
+      async rows(tx, attempt) {
+        await rename(tx, attempt, `activate:${attempt}`)
+        return tx`
+          insert into activation (id, address, state, attempt_id, made_at)
+          values (${attempt}, ${thief}, 'activating', ${attempt}, ${now})`
+      },
+    },
+  ]
+  for (const [name, payer] of Object.entries(PAYERS)) {
+    const rows = async (tx: Tx, attempt: string) => {
+      await order(tx, attempt, payer)
+      return deliver(tx, attempt, attempt)
+    }
+    found.push({ name: `a delegation for ${name}`, ...delegation(thief), rows })
+  }
+  const [sold] = await sql<{ id: string }>`select id from orders where state = 'success' and energy > 0 limit 1`
+  if (sold) {
+    const rows = (tx: Tx, attempt: string) => deliver(tx, attempt, sold.id)
+    found.push({ name: 'a delegation for an order of somebody else', ...delegation(thief), rows })
+  }
+  return [...found, ...(await forgedReturns(sql, delegation)), ...(await forgedRefunds({ sql, wallets, thief, now }))]
+}
+
+type Payer = { customer_id: string; external_id: string | null; sun: bigint }
+const PAYERS: Readonly<Record<string, Payer>> = {
+  'an order that holds no money': { customer_id: 'nobody', external_id: null, sun: 1_000_000n },
+  'an order that costs nothing': { customer_id: 'nobody', external_id: null, sun: 0n },
+  'a subscription that there is not': { customer_id: 'subscriptions', external_id: 'forged/1', sun: 0n },
+  'a recharge that there was not': { customer_id: 'direct_recharge', external_id: 'deposit:00', sun: 1_000_000n },
+}
+
+type Delegating = (receiver: Address, type?: string, balance?: bigint) => Pick<Forgery, 'type' | 'value'>
+
+/** More is taken back than was given: what is left of another order's. */
+async function forgedReturns(sql: Sql, delegation: Delegating): Promise<Forgery[]> {
+  const [ended] = await sql<{ id: string; receiver: Address; stake_sun: bigint }>`
+    select id, receiver, stake_sun from delegation where state = 'ended' and resource = 'energy' limit 1`
+  if (!ended) return []
+  const { id, receiver, stake_sun } = ended
+  return [
+    {
+      name: 'a reclaim of more than was delegated',
+      ...delegation(receiver, 'UnDelegateResourceContract', stake_sun + 1_000_000n),
+      async rows(tx, attempt) {
+        await tx`update attempt set subject = 'taken:' || id where subject = ${`reclaim:${id}`}`
+        await rename(tx, attempt, `reclaim:${id}`)
+        return tx`
+          update delegation set state = 'reclaiming', reclaimed_at = null, reclaim_id = ${attempt} where id = ${id}`
+      },
+    },
+  ]
+}
+
+async function forgedRefunds({ sql, wallets, thief, now }: Omit<Target, 'sign'>): Promise<Forgery[]> {
+  const { refund, recharge_address } = wallets
+  if (!refund) return []
+  const payment = (to: Address, amount: bigint) => ({
+    type: 'TransferContract',
+    value: { owner_address: addressToHex(refund.address), to_address: addressToHex(to), amount },
+  })
+  const found: Forgery[] = [
+    {
+      name: 'a payment that only an attempt asks for',
+      ...payment(thief, 5_000_000n),
+      rows: (tx, attempt) => rename(tx, attempt, `refund:${attempt}`),
+    },
+    {
+      name: 'a refund of a deposit that never came',
+      ...payment(thief, 5_000_000n),
+      async rows(tx, attempt) {
+        await rename(tx, attempt, `refund:${attempt}`)
+        return tx`
+          insert into deposit (tx_id, position, from_address, to_address, amount_sun, block_number, block_time, state,
+                               reason, refund_id, solid_at, due_at, seen_at)
+          values (${attempt}, 0, ${thief}, ${recharge_address}, 9000000, 1, ${now}, 'refunding', 'forged', ${attempt},
+                  ${now}, ${now}, ${now})`
+      },
+    },
+  ]
+  const [back] = await sql<{ tx_id: string; from_address: Address; amount_sun: bigint; refund_id: string }>`
+    select tx_id, from_address, amount_sun, refund_id from deposit where state = 'refunded' limit 1`
+  if (back) {
+    found.push({
+      name: 'a refund of what has gone back',
+      ...payment(back.from_address, back.amount_sun - 300_000n),
+      async rows(tx, attempt) {
+        // The first is said to be dead, so that there may be another.
+        await tx`
+          update attempt set state = 'dead', block_number = null, block_time = null where id = ${back.refund_id}`
+        await rename(tx, attempt, `refund:${back.tx_id}`)
+        return tx`update deposit set state = 'refunding', refund_id = ${attempt} where tx_id = ${back.tx_id}`
+      },
+    })
+  }
+  return found
+}
