@@ -27,6 +27,8 @@ const deposits = 'src/treasury/deposits.ts'
 const recharges = 'src/treasury/recharges.ts'
 const supply = 'src/subscriptions/supply.ts'
 const uses = 'src/subscriptions/uses.ts'
+const holds = 'src/subscriptions/holds.ts'
+const ending = 'src/subscriptions/ending.ts'
 const settling = 'src/aml/settling.ts'
 
 export const MUTANTS: readonly Mutant[] = [
@@ -184,15 +186,32 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [[uses, 'if (surplus_sun <= 0n) return', 'return']],
   },
   {
-    name: 'what is used after the end is charged',
+    name: 'what is used where nothing of ours lies is charged',
     edits: [
-      [
-        uses,
-        '(s.stopped_at is null or s.stopped_at > ',
-        "(s.stopped_at is null or s.stopped_at > '-infinity' or s.stopped_at > ",
-      ],
-      [uses, "in ('stopped', 'expired') and stopped_at > ", "in ('stopped', 'expired') and created_at < "],
+      [uses, 'if (!served?.supplied) return served && wake(tx, clock, { served, energy })', 'if (!served) return'],
+      [uses, '!supplied || kept', 'kept'],
+      [uses, "in ('stopped', 'expired') and not withdrawn", "in ('stopped', 'expired')"],
     ],
+  },
+  {
+    name: 'a transaction is supplied and not held for',
+    edits: [[holds, 'cover.price_sun === 0n ? 0 :', 'cover.price_sun >= 0n ? 0 :']],
+  },
+  {
+    name: 'what was held for the next transaction stays held',
+    edits: [[ending, 'await releaseHolds(tx, whole, { count, now })', '']],
+  },
+  {
+    name: 'what is held is given back before the energy is',
+    edits: [[ending, 'where supply.subscription_id = s.id\n', 'where false and supply.subscription_id = s.id\n']],
+  },
+  {
+    name: 'a cap does not bind subscriptions',
+    edits: [[holds, "if (sun > (await leftOfCap(tx, payer, now))) return 'capped'", '']],
+  },
+  {
+    name: 'what subscriptions use does not count for the key',
+    edits: [[uses, 'if (key_id !== null) await addSpending(tx, key_id, { sun, at: now })', '']],
   },
   {
     name: 'the start of a subscription is captured twice',
@@ -211,21 +230,30 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       [supply, "s.state in ('new', 'pending', 'active')\n      and (look_at", "s.state <> 'error'\n      and (look_at"],
       [supply, "and s.state in ('new', 'pending', 'active')`", "and s.state <> 'error'`"],
-      [supply, "if (state !== 'active') return false", "if (state === 'pending') return false"],
-      [supply, 'if (running.expire_at !== null', "if (running.state === 'active' && running.expire_at !== null"],
+      [
+        supply,
+        "const starting = running.state !== 'active'",
+        "const starting = ['new', 'pending'].includes(running.state)",
+      ],
+      [supply, 'if (!starting && running.expire_at', "if (running.state === 'active' && running.expire_at"],
     ],
   },
   {
     name: 'a running subscription loses its supply',
     edits: [
-      [supply, "s.state in ('stopped', 'expired', 'error')", "s.state in ('stopped', 'expired', 'error', 'active')"],
+      [ending, "s.state in ('stopped', 'expired', 'error')", "s.state in ('stopped', 'expired', 'error', 'active')"],
     ],
   },
   {
     name: 'a start that failed is charged',
     edits: [
       [
-        supply,
+        ending,
+        'import { customerAccount, lockAccounts, release }',
+        'import { captureAll, customerAccount, lockAccounts }',
+      ],
+      [
+        ending,
         'await release(tx, holdOf(id), now)',
         'await captureAll(tx, [{ hold_id: holdOf(id), amount_sun: total_sun }], now)',
       ],
