@@ -13,7 +13,7 @@ test('requests are counted by endpoint and code, and nothing else of them', () =
   log('request', { path: '/v1/balance', status: 200, code: 0, ms: 12, request_id: 'r', customer_id: 'c' })
   log('request', { path: '/v1/balance', status: 200, code: 1, ms: 1, ip: '203.0.113.7' })
   log('request', { path: '/../../etc/passwd', status: 404, code: 404, ms: 0 })
-  log('request', { path: '/v1/balance', status: 429, code: 429, ms: 0 })
+  log('request', { path: '/v1/balance', status: 429, code: 429, ms: 0, lines_left_out: 7 })
   log('step_failed', { step: 'x' })
   const text = measures.text()
   assert.deepEqual(lines(text, 'http_requests_total'), [
@@ -24,6 +24,7 @@ test('requests are counted by endpoint and code, and nothing else of them', () =
   ])
   assert.deepEqual(lines(text, 'http_refused_total'), [
     'penstock_http_refused_total{reason="auth"} 1',
+    'penstock_http_refused_total{reason="not_logged"} 7',
     'penstock_http_refused_total{reason="rate"} 1',
   ])
   assert.ok(!/203\.0|passwd/.test(text))

@@ -38,6 +38,9 @@ const UNAUTHENTICATED = 1
 export function measuredLog(log: Log, measures: Measures, endpoints: ReadonlySet<string>): Log {
   return (event, fields) => {
     log(event, fields)
+    // A flood leaves few lines, and each says how many are missing before it.
+    const left_out = fields?.lines_left_out
+    if (typeof left_out === 'number') measures.count('http_refused_total', { reason: 'not_logged' }, left_out)
     if (event !== 'request' || !fields) return
     const { path, status, code, ms } = fields
     const endpoint = typeof path === 'string' && endpoints.has(path) ? path : 'other'

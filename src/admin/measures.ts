@@ -16,7 +16,9 @@ export const METRICS = {
   http_requests_total: counter('Requests answered, by endpoint and by the code of the answer.'),
   http_request_seconds: histogram('From the headers of a request to its answer, by endpoint.'),
   http_in_flight: gauge('Requests that are being answered.'),
-  http_refused_total: counter('Requests refused before their work began: auth, busy, rate, size, timeout.'),
+  http_refused_total: counter(
+    'Requests refused before their work began: auth, busy, rate, size, timeout; not_logged: any of them.',
+  ),
   step_runs_total: counter('Runs of a step.'),
   step_seconds: histogram('How long a run of a step takes.'),
   step_failures_total: counter('Runs of a step that failed; it runs again.'),
