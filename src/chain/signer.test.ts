@@ -288,8 +288,8 @@ test('what a subscription or a direct recharge asks for is delivered, and nothin
     values ('small', 'small', 0, 0, 5, 0, 0, 0, 50, 'test')`
   await sql`
     insert into subscription (id, customer_id, plan_id, address, duration, transactions_limit, activate_address, total_sun,
-                              look_at, created_at)
-    select 'sub', 'anna', id, ${bob.address}, 0, 0, false, 0, ${now}, ${now} from plan where key = 'small'`
+                              look_at, idle_since, created_at)
+    select 'sub', 'anna', id, ${bob.address}, 0, 0, false, 0, ${now}, ${now}, ${now} from plan where key = 'small'`
   assert.equal((await ask(signerWith(), await house('subscriptions', 'sub/1', 0n), bytes)).state, 'signed')
   assert.match(await whyNot(await house('subscriptions', 'none/1', 0n), bytes), /not paid for/)
   await sql`update plan set energy_per_transaction = 49 where key = 'small'`
