@@ -1,7 +1,8 @@
 // The API of one process: a server, and what it must know of the database before it listens and while it does. It has
 // connections of its own for that, so that it waits for no customer and no customer for it.
 
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, Server as NetServer } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from './app.ts'
 import type { Config } from './config.ts'
 import { KnownTokens, readTokensStep } from './customers/known_tokens.ts'
@@ -17,6 +18,8 @@ import type { Watching } from './watching.ts'
 
 export type Api = { url: string; close(): Promise<void> }
 
+/** What a connection has to send its request, once the process was asked to stop. */
+const HEARD_MS = 200
 /** For the tokens. */
 const CONNECTIONS = { connections_max: 1, connection_timeout_ms: 2_000, statement_timeout_ms: 5_000 }
 
@@ -51,6 +54,10 @@ export async function startApi(
     return {
       url: `http://${host}:${port}`,
       async close() {
+        // No connection is taken any more, and those that were just taken are heard: whoever calls through a proxy has
+        // sent by then, and a proxy sends nothing twice.
+        NetServer.prototype.close.call(server.server)
+        await delay(HEARD_MS)
         await server.close()
         await reading.stop()
         await sql.close()

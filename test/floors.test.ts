@@ -36,6 +36,7 @@ const EDGES: Record<string, string> = {
   'src/measuring.ts': 'measures how long steps and nodes take',
   'src/lib/postgres.ts': 'starts a server: chooses its password, waits for it',
   'src/local.ts': 'waits for the parts it has started',
+  'src/api.ts': 'hears those out who have connected when it stops',
   'src/serve.ts': 'spreads and delays the calls to screening services',
   'src/sealing.ts': 'makes the sealing key on the first start',
   'src/sandbox.ts': 'makes the wallets of a development chain',

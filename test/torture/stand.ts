@@ -153,11 +153,22 @@ export class Stand {
     })
   }
 
-  /** Starts a process of the service. It is ready when the promise resolves. */
-  async start(role: Role): Promise<Member> {
+  /** Starts a process of the service, with more options if wanted. It is ready when the promise resolves. */
+  async start(role: Role, more: readonly string[] = []): Promise<Member> {
     const ready_file = join(this.folder, `ready-${randomBytes(6).toString('hex')}`)
     const nodes = this.node_urls.flatMap((url) => ['--node-url', url])
-    const args = [`${ROOT}src/main.ts`, 'serve', '--role', role, '--port', '0', '--ready-file', ready_file, ...nodes]
+    const args = [
+      `${ROOT}src/main.ts`,
+      'serve',
+      '--role',
+      role,
+      '--port',
+      '0',
+      '--ready-file',
+      ready_file,
+      ...nodes,
+      ...more,
+    ]
     const child = spawn(process.execPath, [...args, '--data-dir', this.folder], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
