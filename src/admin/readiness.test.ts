@@ -45,8 +45,8 @@ async function issueElsewhere(tx: Tx): Promise<void> {
 }
 
 const follow = (sql: Sql, seen_at: Date, head_seen_at = seen_at) => sql`
-  insert into chain (head_number, head_id, head_time, solid_number, seen_at, head_seen_at)
-  values (1, 'x', ${head_seen_at}, 1, ${seen_at}, ${head_seen_at})
+  insert into chain (head_number, head_id, head_time, solid_number, confirmed_number, seen_at, head_seen_at)
+  values (1, 'x', ${head_seen_at}, 1, 1, ${seen_at}, ${head_seen_at})
   on conflict (one) do update set seen_at = excluded.seen_at, head_seen_at = excluded.head_seen_at`
 
 test('a process is ready from the end of its start to the request to stop, while the database answers', async (t) => {
