@@ -9,6 +9,7 @@ import { moveByHand } from '../moving_by_hand.ts'
 import { TRX, World } from '../world.ts'
 import { ALWAYS, Auditor } from './audit.ts'
 import type { Post } from './branch.ts'
+import { blacklistedGetNothing } from './by_hand.ts'
 import { History } from './history.ts'
 import { type Journal, readJournal, sealsHold } from './journal.ts'
 import { AT_REST, depositsAreKnown, fundsAreThere, type Place } from './rest.ts'
@@ -62,7 +63,12 @@ async function readEverything(t: TestContext): Promise<Read & { found: string[] 
     JSON.parse(world.scene.devchain.request('POST', path, JSON.stringify(body)).body) as unknown
   const { pool, activation, refund, recharge_address } = world.wallets
   const wallets = [...pool, activation, refund!].map(({ address }) => address)
-  const place: Place = { first_block, recharge_address, refund_address: refund!.address }
+  const place: Place = {
+    first_block,
+    recharge_address,
+    refund_address: refund!.address,
+    blacklisted: [world.person('whale').address],
+  }
   const auditor = new Auditor({ client, post, wallets, from_block: 1 })
   const found = await auditor.lookAtRest(place)
   return { books: await auditor.read(), journal: await readJournal(client), place, found }
@@ -70,7 +76,13 @@ async function readEverything(t: TestContext): Promise<Read & { found: string[] 
 
 function look({ books, journal, place }: Read): string[] {
   const rules = [...ALWAYS, ...AT_REST].flatMap((rule) => rule(books))
-  return [...rules, ...depositsAreKnown(books, place), ...fundsAreThere(books, place), ...sealsHold(journal)]
+  return [
+    ...rules,
+    ...depositsAreKnown(books, place),
+    ...fundsAreThere(books, place),
+    ...blacklistedGetNothing(books, place),
+    ...sealsHold(journal),
+  ]
 }
 
 const first = <Row>(rows: readonly Row[], fits: (row: Row) => boolean): Row => {
@@ -298,6 +310,15 @@ const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: R
       corrections[0]!.amount_sun += 1n
     },
     /^C3 customer/,
+  ],
+  [
+    'a refund to a blacklisted sender',
+    (_rows, { books, place }) => {
+      const { transactions } = books.branch
+      const refund = first([...transactions.values()], ({ owner }) => owner === place.refund_address)
+      refund.to = place.blacklisted[0]!
+    },
+    /has sent back to a blacklisted one/,
   ],
   [
     'money that is held and was credited',

@@ -3,7 +3,7 @@
 
 import type pg from 'pg'
 import { at, type Branch, type Post, readBranch } from './branch.ts'
-import { decisionsAreBooked, heldMoneyIsThere, resolutionsAreTrue } from './by_hand.ts'
+import { blacklistedGetNothing, decisionsAreBooked, heldMoneyIsThere, resolutionsAreTrue } from './by_hand.ts'
 import { checksAreCounted, checksArePaidOnce } from './checks.ts'
 import { customersHaveTheRest } from './customers.ts'
 import { History } from './history.ts'
@@ -68,6 +68,7 @@ export class Auditor {
     const findings = [...this.see(books), ...[...ALWAYS, ...AT_REST].flatMap((rule) => rule(books))]
     findings.push(...laterUsesAreCounted(books, this.history.active_at))
     findings.push(...sealsHold(await readJournal(this.client)))
+    findings.push(...blacklistedGetNothing(books, place))
     return [...findings, ...depositsAreKnown(books, place), ...fundsAreThere(books, place)]
   }
 

@@ -78,7 +78,13 @@ export function stakesAreBack({ branch, wallets }: Books): string[] {
   return [...stakes].flatMap(([key, sun]) => (sun === 0n ? [] : [`C8 ${sun} sun are still delegated: ${key}`]))
 }
 
-export type Place = { first_block: number; recharge_address: string; refund_address: string | undefined }
+export type Place = {
+  first_block: number
+  recharge_address: string
+  refund_address: string | undefined
+  /** Who was blacklisted all the time. */
+  blacklisted: readonly string[]
+}
 
 /** C6: every transfer to an address of ours since the service began to read has its end in the rows. */
 export function depositsAreKnown({ rows, branch }: Books, { first_block, recharge_address }: Place): string[] {

@@ -35,6 +35,8 @@ const SEALING = { current: 'k1', keys: { k1: new Uint8Array(32).fill(7) } }
 export class Instance {
   readonly life: Life
   readonly app: App
+  /** The database as this process sees it, for what operators do there. */
+  readonly sql: Sql
   /** Steps that were woken since they last ran. */
   readonly woken = new Set<string>()
   /** When it last began to follow the chain. */
@@ -51,6 +53,7 @@ export class Instance {
     this.signed = settings.signed
     this.gate = gate
     const held = heldSql(sql, gate, this.life)
+    this.sql = held
     const node = tronNode({
       nodes: Array.from({ length: settings.nodes }, (_, i) => ({ url: `http://node${i}` })),
       transport: network.transport(gate, this.life),

@@ -25,6 +25,8 @@ const pool = 'src/market/pool.ts'
 const settlement = 'src/market/settlement.ts'
 const deposits = 'src/treasury/deposits.ts'
 const recharges = 'src/treasury/recharges.ts'
+const resolutions = 'src/treasury/resolutions.ts'
+const corrections = 'src/treasury/corrections.ts'
 const supply = 'src/subscriptions/supply.ts'
 const uses = 'src/subscriptions/uses.ts'
 const holds = 'src/subscriptions/holds.ts'
@@ -272,6 +274,48 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a check that failed is not counted',
     edits: [[settling, "from: before.get(id)!, to: 'failed'", "to: 'failed'"]],
+  },
+  {
+    name: 'a blacklisted sender is credited, and sold to',
+    edits: [
+      [deposits, 'if (held.has(from) ||', 'if (held.size < 0 ||'],
+      [recharges, 'if (await isHeld(needs, sql, from_address)) return', 'if (from_address.length < 0) return'],
+    ],
+  },
+  {
+    name: 'a blacklisted sender gets money back',
+    edits: [
+      [deposits, 'if (held.has(from) ||', 'if (held.size < 0 ||'],
+      [recharges, '(await heldSenders(sql, [from])).has(from)', '(await heldSenders(sql, [])).has(from)'],
+      [
+        recharges,
+        'const ids = unsigned.filter((one) => held.has(one.from_address))',
+        'const ids = unsigned.slice(0, 0)',
+      ],
+    ],
+  },
+  {
+    name: 'what is held is given to the customer',
+    edits: [[deposits, "const held = customer_id !== null && state !== 'credited'", 'const held = false']],
+  },
+  {
+    name: 'a deposit that is being sent back is resolved',
+    edits: [[resolutions, 'if (!before || !isOpen(before)) {', 'if (!before) {']],
+  },
+  {
+    name: 'what was sent back in part counts as sent back whole',
+    edits: [[resolutions, 'amount_sun: sent_amount!, made_at }', 'amount_sun, made_at }']],
+  },
+  {
+    name: 'a resolution is not noted as one',
+    edits: [[resolutions, "set state = 'resolved' where", 'set state = state where']],
+  },
+  {
+    name: 'a correction is made again',
+    edits: [
+      [corrections, 'if (!inserted) return', 'if (inserted && amount_sun === 0n) return'],
+      [corrections, 'id: `correction:', 'id: made_at.getTime() + `correction:'],
+    ],
   },
   {
     name: 'two followers overtake one another',

@@ -6,7 +6,7 @@ import type { Address } from '../../src/tron/address.ts'
 import type { Dice } from './dice.ts'
 import type { Network } from './network.ts'
 import type { Events, Plan } from './plan.ts'
-import { pay, spendEnergy, type Town } from './town.ts'
+import { pay, sendToken, spendEnergy, type Town } from './town.ts'
 import type { Trace } from './trace.ts'
 
 const DEPOSITS_SUN = [1_000_001, 3_000_000, 5_900_000, 30_000_000, 50_000_000, 70_000_000]
@@ -92,6 +92,8 @@ export class Outside {
     else if (kind === 'drift') this.driftOn()
     else if (kind === 'stake_leaves') this.unstake()
     else if (kind === 'day') this.jump(86_400)
+    else if (kind === 'dust') this.dust(deposit_addresses)
+    else if (kind === 'spam') this.spam(deposit_addresses)
     return kind
   }
 
@@ -132,6 +134,20 @@ export class Outside {
   private send(what: string, to: Address, sun: number): void {
     const taken = pay(this.town, this.dice.pick(this.town.payers), { to, sun: BigInt(sun) })
     this.trace.note(what, `${sun} sun to ${to} ${taken ? 'sent' : 'refused'}`)
+  }
+
+  /** Too little to be worth anything, to one of the addresses that are ours. */
+  private dust(deposit_addresses: readonly Address[]): void {
+    const to = this.dice.pick([this.town.wallets.recharge_address, ...deposit_addresses])
+    this.send('dust', to, this.dice.pick([1, 99_999]))
+  }
+
+  /** A token that nobody asked for. */
+  private spam(deposit_addresses: readonly Address[]): void {
+    const to = this.dice.pick([this.town.wallets.recharge_address, ...deposit_addresses])
+    const from = this.dice.pick(this.town.payers)
+    this.town.scene.post('/devchain/mint', { address: from.address, amount: 10n })
+    this.trace.note('spam', `to ${to} ${sendToken(this.town, from, to) ? 'sent' : 'refused'}`)
   }
 
   /** Deep enough for the newest block with transactions, or any depth that is possible. */

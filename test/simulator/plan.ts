@@ -21,6 +21,8 @@ export type Events = {
   crash: number
   use: number
   day: number
+  dust: number
+  spam: number
 }
 
 export type Plan = {
@@ -39,6 +41,8 @@ export type Plan = {
   /** How many are asked for at most, and how often: none in many runs. */
   subscriptions: { most: number; rate: number }
   checks: { most: number; rate: number }
+  /** How often operators move money by hand, and blacklist somebody: never in most runs. */
+  by_hand: number
   event_rate: number
   audits: number
   /** In so many rounds on the way to rest the chain still forks. */
@@ -59,10 +63,12 @@ export function drawPlan(dice: Dice): Plan {
   const theme = more.weighted({ purchases: 4, subscriptions: 4, checks: 1, everything: 1 })
   const subscribes = theme === 'subscriptions' || theme === 'everything'
   const screens = theme === 'checks' || theme === 'everything'
+  const hands = dice.fork('by hand')
+  const by_hand = hands.chance(0.35) ? hands.pick([0.2, 0.5]) : 0
   const often = (probability: number) => (dice.chance(0.5) ? rate * probability : 0)
   const fork = often(2)
   const plan: Plan = {
-    name: `${level}, ${instances} instances, ${theme}`,
+    name: `${level}, ${instances} instances, ${theme}${by_hand > 0 ? ', by hand' : ''}`,
     instances,
     nodes: dice.between(1, 2),
     recharge_at: dice.pick(['inclusion', 'solid'] as const),
@@ -75,6 +81,7 @@ export function drawPlan(dice: Dice): Plan {
     wish_rate: dice.pick([0.3, 0.6, 1]),
     subscriptions: subscribes ? { most: more.between(2, 5), rate: more.pick([0.2, 0.4, 0.8]) } : { most: 0, rate: 0 },
     checks: screens ? { most: more.between(2, 8), rate: more.pick([0.3, 0.6]) } : { most: 0, rate: 0 },
+    by_hand,
     event_rate: dice.pick([0.4, 1, 2]),
     audits: 0.015,
     late_forks: fork > 0 ? more.pick([1, 2, 3]) : 0,
@@ -92,7 +99,7 @@ export function drawPlan(dice: Dice): Plan {
     },
     events: {
       deposit: 1,
-      recharge: dice.chance(0.4) ? 2 : 0,
+      recharge: by_hand > 0 ? 5 : dice.chance(0.4) ? 2 : 0,
       fork,
       detour: often(0.5),
       node_down: often(0.5),
@@ -107,6 +114,8 @@ export function drawPlan(dice: Dice): Plan {
       crash: often(0.3),
       use: subscribes ? more.pick([2, 5]) : 0,
       day: subscribes && more.chance(0.5) ? 0.15 : 0,
+      dust: by_hand > 0 ? 1 : 0,
+      spam: by_hand > 0 ? 0.2 : 0,
     },
   }
   return sharpened(plan, more)

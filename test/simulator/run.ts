@@ -10,6 +10,7 @@ import { issueKey } from '../../src/customers/keys.ts'
 import { Outage } from '../../src/lib/fault.ts'
 import type { Sql } from '../../src/lib/sql.ts'
 import type { Step } from '../../src/lib/step.ts'
+import { USDT } from '../../src/tron/tokens.ts'
 import { Auditor } from '../books/audit.ts'
 import { emptyTables } from '../database.ts'
 import { Dice } from './dice.ts'
@@ -17,6 +18,7 @@ import { type Errand, Screening, Subscribing, sellPlans } from './errands.ts'
 import { type CountBlocked, Gate, type Op, type Passage } from './gate.ts'
 import { Instance, type Surroundings } from './instance.ts'
 import { Network, NO_TROUBLES } from './network.ts'
+import { Operator } from './operator.ts'
 import { Outside } from './outside.ts'
 import { drawPlan, type Plan } from './plan.ts'
 import { hasOpenOrders, isAtRest, ownFindings } from './rest.ts'
@@ -97,6 +99,8 @@ class Run {
   private customers: Access[] = []
   private subscribing: Subscribing | undefined
   private screening: Screening | undefined
+  private operator: Operator | undefined
+  private readonly blacklisted: string[] = []
   private instances: Instance[] = []
   private born = 0
   private first_block = 0
@@ -148,6 +152,7 @@ class Run {
       return made
     })
     if (this.plan.subscriptions.most > 0) await sellPlans(this.ground.sql, this.clock)
+    if (this.plan.by_hand > 0) await this.blacklistOne()
     this.drawErrands()
     await instance!.run(app.steps[0]!)
     this.first_block = this.chain.solid_block.header.number
@@ -156,6 +161,14 @@ class Run {
     this.outside.solidify()
     await this.everyStep()
     if (this.plan.subscriptions.most > 0) await this.subscribeSome()
+  }
+
+  /** Somebody who sends money is blacklisted from the beginning to the end. */
+  private async blacklistOne(): Promise<void> {
+    const { address } = this.town.payers.at(-1)!
+    this.blacklisted.push(address)
+    await this.ground
+      .sql`insert into flow_freeze (token, address, frozen, number) values (${USDT}, ${address}, true, 0)`
   }
 
   /** Most subscriptions run when the troubles begin. */
@@ -174,6 +187,7 @@ class Run {
       ...{ dice: this.dice.fork('subscribing'), customers, wishes_max: plan.subscriptions.most },
       addresses: [...addresses, ...active.slice(0, 1)],
     })
+    this.operator = new Operator({ dice: this.dice.fork('operator'), town, customers, clock: this.clock })
     this.screening = new Screening({
       ...{ dice: this.dice.fork('screening'), customers, wishes_max: plan.checks.most },
       ...{ addresses: [...active, ...inactive, ...addresses], transactions: town.mined },
@@ -221,6 +235,7 @@ class Run {
       event: plan.event_rate,
       subscription: this.tasks.size < TASKS_MAX ? plan.subscriptions.rate : 0,
       check: this.tasks.size < TASKS_MAX ? plan.checks.rate : 0,
+      by_hand: this.tasks.size < TASKS_MAX ? plan.by_hand : 0,
     })
     if (kind === 'release') await this.release()
     else if (kind === 'step') this.startStep()
@@ -228,6 +243,7 @@ class Run {
     else if (kind === 'block') this.outside.mine(this.dice.chance(0.9) ? undefined : this.outside.now_ms)
     else if (kind === 'subscription') this.startErrand(this.subscribing?.next())
     else if (kind === 'check') this.startErrand(this.screening?.next())
+    else if (kind === 'by_hand') this.startErrand(this.operator?.next())
     else await this.event()
   }
 
@@ -421,6 +437,7 @@ class Run {
       const open = await hasOpenOrders(this.ground.sql)
       this.outside.jump(open ? (round % 3 === 2 ? 70 : 3) : this.dice.pick([3_000, 3_500, 3_600]))
       await this.endSubscriptions(round)
+      if (this.plan.by_hand > 0 && round < LAST_ROUND) await this.moveByHand()
       if (round < this.plan.late_forks) await this.forkOnceMore()
       if (round === LAST_ROUND) this.outside.activateAgain()
       // From here on a block is solid soon: fewer are needed.
@@ -472,7 +489,13 @@ class Run {
 
   private get place() {
     const { recharge_address, refund } = this.town.wallets
-    return { first_block: this.first_block, recharge_address, refund_address: refund?.address }
+    const { first_block, blacklisted } = this
+    return { first_block, recharge_address, refund_address: refund?.address, blacklisted }
+  }
+
+  /** Most is held only when it is solid: operators go on while everything comes to rest. */
+  private async moveByHand(): Promise<void> {
+    for (let left = 4; left > 0 && this.operator; left--) await this.runErrand(this.instances[0]!, this.operator.next())
   }
 
   /** Some more is used; then all are stopped, and the days go by of those that cannot be. */

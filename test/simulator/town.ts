@@ -127,7 +127,12 @@ export function pay(town: Town, from: Person, payment: { to: Address; sun: bigin
 
 /** Sends a token to the shop, which takes energy. Returns whether the chain took it. */
 export function spendEnergy(town: Town, from: Person): boolean {
-  const data = selectorOf('transfer(address,uint256)') + wordOfAddress(town.shop.hex) + wordOfInteger(1n)
+  return sendToken(town, from, town.shop.address)
+}
+
+/** Sends the least of a token there is. Returns whether the chain took it. */
+export function sendToken(town: Town, from: Person, to: Address): boolean {
+  const data = selectorOf('transfer(address,uint256)') + wordOfAddress(addressToHex(to)) + wordOfInteger(1n)
   const message = { contract_address: addressToHex(USDT), data }
   return town.scene.send(from, 'TriggerSmartContract', message, { fee_limit: 1_000n * TRX }).result === true
 }

@@ -314,7 +314,8 @@ export class Stand {
   async lookAtRest(): Promise<string[]> {
     await this.stopMining()
     const { recharge_address, refund } = this.sandbox.wallets
-    const place: Place = { first_block: this.first_block, recharge_address, refund_address: refund?.address }
+    const paying = { recharge_address, refund_address: refund?.address }
+    const place: Place = { first_block: this.first_block, ...paying, blacklisted: [] }
     let least = Number.POSITIVE_INFINITY
     for (let idle = 0; idle < IDLE_ROUNDS_MAX; idle++) {
       const { open, hours, unread } = await this.countOpen()
