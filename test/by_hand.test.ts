@@ -20,7 +20,7 @@ async function sumOf(world: World, account: string): Promise<bigint> {
 
 /** The books hold, by the service's own rules and with the chain beside them. */
 async function holds(at: Desk): Promise<void> {
-  const { code, out } = await at.type('books', 'check', '--node-url', 'http://devchain')
+  const { code, out } = await at.type('books', 'check', '--node-url', 'http://127.0.0.1')
   assert.equal(code, 0, out)
 }
 
@@ -96,7 +96,7 @@ test('a deposit that is held ends in one of three ways, as an entry with its rec
   await at.json('deposits', 'resolve', blocked, '--credit', anna.id, '--blocked-reviewed', ...WHY)
   assert.equal(await anna.balance(), 20)
   // The node is asked, although the block is kept here too.
-  const node = ['--node-url', 'http://devchain']
+  const node = ['--node-url', 'http://127.0.0.1']
   await at.json('deposits', 'resolve', token, '--sent-by', token_back, ...node, ...WHY)
   for (const tx_id of [big, blocked, token]) assert.deepEqual(await stateOf(world, tx_id), ['resolved'])
   assert.equal(await sumOf(world, 'held_deposits'), 0n)
@@ -180,7 +180,7 @@ test('what cannot be done about a deposit is refused with a sentence, and leaves
     [1, /is closed, for good/, big, '--credit', zoe.id, ...WHY],
     [1, /A token cannot be credited/, token, '--credit', anna.id, ...WHY],
     [1, /not in a solid block/, big, '--sent-by', none, ...WHY],
-    [1, /not on the node's solid chain/, big, '--sent-by', none, '--node-url', 'http://devchain', ...WHY],
+    [1, /not on the node's solid chain/, big, '--sent-by', none, '--node-url', 'http://127.0.0.1', ...WHY],
     [1, /only 1001000000 came/, big, '--sent-by', more, ...WHY],
     [1, /no TRX to/, big, '--sent-by', credited, ...WHY],
     [1, /service itself has sent/, big, '--sent-by', refund!.tx_id, '--to', owner.address, '--keep-rest', ...WHY],

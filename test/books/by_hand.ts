@@ -1,7 +1,6 @@
 // What operators have moved by hand, held against their decisions and the chain: each deposit went one way, each correction
 // is one entry, and nothing else moved through the accounts that are for that.
 
-import type { Place } from './rest.ts'
 import type { Deposit, Resolution, Rows, Transfer } from './rows.ts'
 import type { Books } from './rules.ts'
 
@@ -97,10 +96,12 @@ export function heldMoneyIsThere({ rows }: Books): string[] {
   return held === booked ? [] : [`C6 ${booked} sun are booked as held, and ${held} are`]
 }
 
+type Known = { blacklisted: readonly string[]; refund_address: string | undefined }
+
 const UNTOUCHED = ['seen', 'held', 'ignored', 'resolved', 'gone']
 
 /** What blacklisted senders have sent was neither credited nor delivered for, and nothing of ours has gone to them. */
-export function blacklistedGetNothing({ rows, branch }: Books, { blacklisted, refund_address }: Place): string[] {
+export function blacklistedGetNothing({ rows, branch }: Books, { blacklisted, refund_address }: Known): string[] {
   const findings = rows.deposits
     .filter(({ from_address, state }) => blacklisted.includes(from_address) && !UNTOUCHED.includes(state))
     .map(({ tx_id, state }) => `deposit ${tx_id} of a blacklisted sender is ${state}`)

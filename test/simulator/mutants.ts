@@ -300,7 +300,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a deposit that is being sent back is resolved',
-    edits: [[resolutions, 'if (!before || !isOpen(before)) {', 'if (!before) {']],
+    edits: [[resolutions, "state === 'held' || state === 'ignored'", '/^(held|ignored|return|refund)/.test(state)']],
   },
   {
     name: 'what was sent back in part counts as sent back whole',
