@@ -92,6 +92,30 @@ test('an address that rests is woken by a use, which costs nothing, and is suppl
   assert.equal('resting' in (await check(anna, id)), false)
 })
 
+test('a suspended customer is supplied no more, and goes on where it was when it is resumed', async (t) => {
+  const world = await makeWorld(t)
+  const desk = await worldDesk(world)
+  const anna = await world.customer({ trx: 100 })
+  const bob = sender(world)
+  const { id } = await subscribe(world, anna, wanted(bob.address))
+  await desk.json('customers', 'suspend', anna.id)
+  await use(world, bob)
+  await pass(world, 2)
+  for (let i = 0; i < 3; i++) await world.solidify()
+  assert.equal(await supplies(world), 1)
+  assert.equal(await world.energyLimit(bob.address), 0)
+  assert.equal((await check(anna, id)).status, 'active')
+  await desk.json('customers', 'resume', anna.id)
+  await world.advance(120)
+  // It was idle meanwhile, so it rests until it is used.
+  assert.equal((await check(anna, id)).status, 'active')
+  await use(world, bob)
+  world.mine()
+  await world.drain()
+  assert.equal(await supplies(world), 2)
+  assert.ok((await energyLeft(world, bob)) >= PER_TRANSACTION)
+})
+
 test('a plan says for how many hours; 0 is for ever, and running subscriptions keep theirs', async (t) => {
   const world = await makeWorld(t)
   const desk = await worldDesk(world)

@@ -7,6 +7,7 @@
 // supplied before its price is held (holds.ts). An address that has not used its energy for the hours that its plan gives,
 // or whose key may spend no more today, rests: it keeps its subscription, and what it still has is taken back (ending.ts).
 
+import type { CustomerState } from '../customers/customers.ts'
 import { captureAll, customerAccount, lockAccounts } from '../ledger/ledger.ts'
 import { type Clock, dayOf, later } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
@@ -44,7 +45,13 @@ const TOLERANCE = 0.1
 const AT_ONCE = 16
 const ACTIVATED_AT_ONCE = 200
 
-type Running = Subscription & Cover & { energy_per_transaction: number; idle_hours: number; order_state: string | null }
+type Running = Subscription &
+  Cover & {
+    energy_per_transaction: number
+    idle_hours: number
+    order_state: string | null
+    customer_state: CustomerState
+  }
 
 export function supplyStep(needs: Needs): Step {
   return {
@@ -112,6 +119,8 @@ async function supply(needs: Needs, id: string): Promise<boolean> {
     return end(needs, running, 'its days are used up', 'expired')
   }
   if (running.order_state === 'new' || running.order_state === 'pending') return lookAgain(needs, id, UNDER_WAY_MS)
+  // What is there goes when its hour is over, and what is used of it is charged.
+  if (!starting && running.customer_state !== 'active') return lookAgain(needs, id, LOOK_MS)
   if (running.resting === 'idle') return rest(needs, running, 'idle')
   const { energy_per_transaction: whole } = running
   // At the start the whole is given, whatever the address has from elsewhere.
@@ -134,8 +143,9 @@ async function supply(needs: Needs, id: string): Promise<boolean> {
 async function findRunning(sql: Sql | Tx, id: string): Promise<Running | undefined> {
   const [running] = await sql<Running>`
     select s.*, plan.key as plan_key, plan.energy_per_transaction, plan.included, plan.price_sun, plan.idle_hours,
-           o.state as order_state
-    from subscription as s join plan on plan.id = plan_id left join orders as o on o.id = order_id
+           o.state as order_state, c.state as customer_state
+    from subscription as s join plan on plan.id = plan_id join customer as c on c.id = s.customer_id
+    left join orders as o on o.id = order_id
     where s.id = ${id} and s.state in ('new', 'pending', 'active')`
   return running
 }
