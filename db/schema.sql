@@ -380,12 +380,26 @@ create table deposit (
   constraint deposit_delivered_by_an_order check ((state not in ('delivering', 'delivered')) or order_id is not null),
   constraint deposit_held_for_a_reason check ((state not in ('returning', 'refunding', 'refunded', 'held', 'ignored', 'resolved')) or reason is not null),
   constraint deposit_left_out_not_negative check (left_out >= 0),
-  constraint deposit_state check (state in ('seen', 'credited', 'received', 'delivering', 'delivered', 'returning', 'refunding', 'refunded', 'held', 'ignored', 'resolved', 'gone'))
+  constraint deposit_state check (state in ('seen', 'unproven', 'credited', 'received', 'delivering', 'delivered', 'returning', 'refunding', 'refunded', 'held', 'ignored', 'resolved', 'gone'))
 );
 create index deposit_held on deposit (block_time) where (state = 'held');
 create index deposit_not_solid on deposit (block_number) where (solid_at is null);
 create index deposit_of_customer on deposit (customer_id, block_number);
 create index deposit_open on deposit (due_at) where (state in ('received', 'delivering', 'returning', 'refunding'));
+create index deposit_to_address on deposit (to_address, block_number);
+create index deposit_unproven on deposit (to_address) where (state = 'unproven');
+
+create table deposit_outflow (
+  tx_id text not null,
+  address text not null,
+  block_number bigint not null,
+  amount_sun bigint not null,
+  fee_sun bigint,
+  constraint deposit_outflow_pkey primary key (tx_id),
+  constraint deposit_outflow_not_negative check (amount_sun >= 0 and coalesce(fee_sun, 0::bigint) >= 0)
+);
+create index deposit_outflow_of_address on deposit_outflow (address, block_number);
+create index deposit_outflow_without_fee on deposit_outflow (block_number) where (fee_sun is null);
 
 create table deposit_resolution (
   tx_id text not null,
@@ -507,6 +521,20 @@ create table flow_reach (
   constraint flow_reach_pkey primary key (number)
 );
 
+create table holding (
+  address text not null,
+  prior_sun bigint,
+  number bigint,
+  held_sun bigint,
+  read_from text,
+  compared boolean default true not null,
+  surplus_sun bigint default 0 not null,
+  due_at timestamptz not null,
+  constraint holding_pkey primary key (address),
+  constraint holding_read check ((number is null) = (held_sun is null) and (number is null) = (read_from is null))
+);
+create index holding_due on holding (due_at);
+
 create table journal (
   number bigint not null,
   first_entry bigint not null,
@@ -605,6 +633,14 @@ create table node_dispute (
   last_at timestamptz not null,
   constraint node_dispute_pkey primary key (dissenting, against),
   constraint node_dispute_of_somebody check (cardinality(dissenting) > 0)
+);
+
+create table node_hiding (
+  node text not null,
+  number bigint not null,
+  tx_id text not null,
+  seen_at timestamptz not null,
+  constraint node_hiding_pkey primary key (node)
 );
 
 create table operator_action (

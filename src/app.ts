@@ -54,6 +54,7 @@ import { routes as subscriptionRoutes } from './subscriptions/routes.ts'
 import { supplyStep } from './subscriptions/supply.ts'
 import { useStep } from './subscriptions/uses.ts'
 import { arriveStep, creditStep, DUST_SUN } from './treasury/deposits.ts'
+import { holdingsStep } from './treasury/holdings.ts'
 import { pages as treasuryPages } from './treasury/pages.ts'
 import { rechargedStep, rechargeStep, refundedStep, refundStep } from './treasury/recharges.ts'
 import { routes as treasuryRoutes } from './treasury/routes.ts'
@@ -200,6 +201,7 @@ function stepsOf(world: World, { new_id, sign, watch, prices, placeOrder }: Shar
     reclaimedStep(market),
     creditStep(deposits),
     arriveStep(deposits),
+    holdingsStep({ ...deposits, node }),
     rechargeStep(recharges),
     rechargedStep(recharges),
     refundStep(recharges),

@@ -3,8 +3,13 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { selectorOf, wordOfAddress, wordOfInteger } from '../devchain/abi.ts'
+import { chainView, missingHoldings, missingOnChain } from '../src/admin/chain_books.ts'
+import { alerts } from '../src/admin/status.ts'
+import { findDeposits } from '../src/treasury/deposits.ts'
+import { UNPROVEN } from '../src/treasury/holdings.ts'
 import { addressToHex } from '../src/tron/address.ts'
 import { worldDesk } from './desk.ts'
+import { Liar } from './liars.ts'
 import { makeWorld, TRX, type World, type WorldOptions } from './world.ts'
 
 type Call = (signature: string, ...values: (string | bigint)[]) => string
@@ -64,4 +69,140 @@ test('a contract that delegates to an address does not wash what came there befo
     ],
     'what the flow of money is followed by',
   )
+})
+
+const alertNames = async ({ sql, now }: World) => (await alerts({ sql, now })).map(({ alert }) => alert)
+
+/** The node lies as it is told to. */
+function liarIn(world: World, to: string, sun: bigint, name = 'devchain'): Liar {
+  const ask = (path: string, body: string) => world.scene.devchain.request('POST', path, body)
+  const liar = new Liar(ask, () => ({ to: [to], sun, from: world.person('nobody').address }))
+  world.weather.nodes.set(name, (path, body) => liar.answer(path, body))
+  return liar
+}
+
+test('what a contract sends is credited when the balance bears it out, and once', async (t) => {
+  const { world, call } = await contractWorld(t)
+  const anna = await world.customer({ trx: 3 })
+  const tx_id = call('send(address,uint256)', anna.deposit_address, 7n * TRX)
+  await world.solidify()
+  await world.solidify()
+  assert.equal(await anna.balance(), 10)
+  const [deposit, ...more] = await findDeposits(world.sql, tx_id)
+  assert.deepEqual([deposit?.state, deposit?.position, more.length], ['credited', -1, 0])
+  await world.solidify()
+  assert.equal(await anna.balance(), 10)
+  assert.deepEqual(await alertNames(world), [])
+})
+
+for (const nodes of [1, 2]) {
+  test(`with ${nodes === 1 ? 'one node' : 'two nodes'}, a contract's transfer that the balance does not bear out is held`, async (t) => {
+    const world = await makeWorld(t, { nodes })
+    const anna = await world.customer({ trx: 3 })
+    const liar = liarIn(world, anna.deposit_address, 5n * TRX)
+    liar.lie = 'sends inside'
+    liar.from_block = world.scene.devchain.head.header.number + 1
+    const tx_id = world.pay(world.person('somebody', 1).address, TRX)
+    await world.solidify()
+    liar.lie = undefined
+    await world.solidify()
+    assert.ok(liar.told > 0)
+    assert.equal(await anna.balance(), 3)
+    const deposits = await findDeposits(world.sql, tx_id)
+    assert.deepEqual(
+      deposits.map(({ state, reason, amount_sun }) => [state, reason, amount_sun]),
+      [['held', UNPROVEN, null]],
+    )
+    assert.ok((await alertNames(world)).includes('deposit_held'))
+    assert.equal((await (await worldDesk(world)).type('books', 'check')).code, 0)
+  })
+}
+
+test('an internal transaction of an unknown kind is held with its note, and nobody is credited', async (t) => {
+  const { world, call } = await contractWorld(t)
+  const anna = await world.customer({ trx: 3 })
+  const hex = (text: string) => Buffer.from(text).toString('hex')
+  world.weather.answers = (_path, body) => body.replaceAll(`"note":"${hex('call')}"`, `"note":"${hex('stakeLater')}"`)
+  const tx_id = call('send(address,uint256)', anna.deposit_address, 7n * TRX)
+  await world.solidify()
+  const [deposit] = await findDeposits(world.sql, tx_id)
+  assert.equal(deposit?.state, 'held')
+  assert.match(deposit.reason!, /not known to move TRX: "stakeLater"/)
+  assert.equal(await anna.balance(), 3)
+  assert.ok((await alertNames(world)).includes('deposit_held'))
+  const moved =
+    await world.sql`select 1 from block where contents->'m' @> '[]' and contents::text like '%internal%stakeLater%'`
+  assert.equal(moved.length, 1)
+})
+
+test('a node that hides what contracts send is found out, and takes nothing off sale', async (t) => {
+  const { world, call } = await contractWorld(t)
+  const anna = await world.customer({ trx: 3 })
+  const seen = call('send(address,uint256)', anna.deposit_address, 7n * TRX)
+  await world.solidify()
+  await world.solidify()
+  assert.equal(await anna.balance(), 10)
+  const liar = liarIn(world, anna.deposit_address, 0n)
+  liar.lie = 'hides'
+  call('send(address,uint256)', anna.deposit_address, 5n * TRX)
+  await world.solidify()
+  await world.advance(70)
+  await world.solidify()
+  assert.equal(await anna.balance(), 10)
+  assert.ok((await alertNames(world)).includes('internal_transfers_hidden'))
+  const view = chainView([{ url: 'http://devchain' }], async ({ url, body }) =>
+    liar.answer(new URL(url).pathname, body),
+  )
+  const { deposits, unseen } = await missingOnChain(world.sql, view, null)
+  assert.deepEqual(
+    [deposits, unseen.map(({ subject }) => subject)],
+    [[], [seen]],
+    'it cannot be seen, and is not missing',
+  )
+  const other = chainView([{ url: 'http://one' }, { url: 'http://two' }], async ({ url, body }) => {
+    const { host, pathname } = new URL(url)
+    return host === 'two' ? liar.answer(pathname, body) : world.scene.devchain.request('POST', pathname, body)
+  })
+  assert.deepEqual((await missingOnChain(world.sql, other, null)).unseen, [], 'another node shows it')
+})
+
+test('what was booked and is not at the address is found by the books', async (t) => {
+  const { world } = await contractWorld(t)
+  const anna = await world.customer({ trx: 30 })
+  const answers = (poorer: number) =>
+    chainView([{ url: 'http://devchain' }], async ({ url, body }) => {
+      const { pathname } = new URL(url)
+      const answer = world.scene.devchain.request('POST', pathname, body)
+      if (!pathname.endsWith('getaccount') || !body.includes(anna.deposit_address)) return answer
+      const account = JSON.parse(answer.body) as { balance: number }
+      return { ...answer, body: JSON.stringify({ ...account, balance: account.balance - poorer }) }
+    })
+  assert.deepEqual(await missingHoldings(world.sql, answers(0), null), [])
+  assert.deepEqual(await missingHoldings(world.sql, answers(1), null), [
+    { subject: anna.deposit_address, found: 'the chain shows 1 sun less than was booked there' },
+  ])
+})
+
+test('what the operator has collected, with its fees, does not make a later transfer doubtful', async (t) => {
+  const { world, call } = await contractWorld(t)
+  const { recharge } = world
+  const reasonOf = async (tx_id: string) => (await findDeposits(world.sql, tx_id))[0]?.reason
+  const first = call('send(address,uint256)', recharge.address, 50n * TRX)
+  await world.solidify()
+  await world.solidify()
+  // To an address that is not there yet: a fee of its own.
+  world.pay(world.person('cold').address, 40n * TRX, recharge)
+  world.pay(world.person('payer').address, 2n * TRX, recharge)
+  const second = call('send(address,uint256)', recharge.address, 3n * TRX)
+  await world.solidify()
+  await world.advance(70)
+  await world.solidify()
+  assert.deepEqual([await reasonOf(first), await reasonOf(second)], Array(2).fill('it was sent by a contract'))
+  const [left] = await world.sql<{ n: bigint; fees: bigint }>`
+    select count(*) as n, sum(fee_sun)::bigint as fees from deposit_outflow`
+  assert.equal(left?.n, 2n)
+  assert.ok(left.fees >= 1_000_000n)
+  const [holding] = await world.sql<{ surplus_sun: bigint }>`
+    select surplus_sun from holding where address = ${recharge.address}`
+  assert.equal(holding?.surplus_sun, 0n)
 })

@@ -10,7 +10,7 @@ import { readWhole } from '../lib/files.ts'
 import type { Sql } from '../lib/sql.ts'
 import { misuse, refusal, sentence } from './actions.ts'
 import { ROW_RULES } from './book_rules.ts'
-import { type ChainView, type Finding, missingOnChain, wrongStakes } from './chain_books.ts'
+import { type ChainView, type Finding, missingHoldings, missingOnChain, wrongStakes } from './chain_books.ts'
 import { command, many, type Needs, text, time } from './command.ts'
 
 export type RuleReport = {
@@ -34,6 +34,16 @@ const NODE_RULES = [
   {
     rule: 'C6',
     says: 'solid deposits are in the solid blocks that we noted, with sender, receiver and amount',
+    stops_selling: true,
+  },
+  {
+    rule: 'C6',
+    says: 'the node shows what contracts sent',
+    stops_selling: false,
+  },
+  {
+    rule: 'C13',
+    says: 'what was booked as having come to deposit addresses is what the chain shows there, with what left them',
     stops_selling: true,
   },
   {
@@ -62,20 +72,24 @@ function report({ rule, says, stops_selling }: Rule, findings: Finding[], note: 
 
 /** The rules about the chain, by a node. What it does not answer is not checked. */
 async function lookAtChain(sql: Sql, chain: ChainView, since: Date | undefined): Promise<RuleReport[]> {
-  const [c5, c6, c8] = NODE_RULES
+  const [c5, c6, c6_shown, c13, c8] = NODE_RULES
   const unknown = (rules: readonly Rule[]) => (thrown: unknown) => {
     if (!(thrown instanceof Outage)) throw thrown
     return rules.map((rule): RuleReport => ({ ...rule, state: 'not checked', note: thrown.message, findings: [] }))
   }
   const in_blocks = missingOnChain(sql, chain, since ?? null).then(
-    ({ deposits, attempts, blocks }) => {
+    ({ deposits, unseen, attempts, blocks }) => {
       const note = `${blocks} blocks read`
-      return [report(c5, attempts, note), report(c6, deposits, note)]
+      return [report(c5, attempts, note), report(c6, deposits, note), report(c6_shown, unseen, note)]
     },
-    unknown([c5, c6]),
+    unknown([c5, c6, c6_shown]),
+  )
+  const holdings = missingHoldings(sql, chain, since ?? null).then(
+    (findings) => [report(c13, findings, null)],
+    unknown([c13]),
   )
   const stakes = wrongStakes(sql, chain).then((findings) => [report(c8, findings, null)], unknown([c8]))
-  return [...(await in_blocks), ...(await stakes)]
+  return [...(await in_blocks), ...(await holdings), ...(await stakes)]
 }
 
 /** One look at everything. Without a node the rules about the chain are left out. `since`: only blocks from then on are

@@ -15,11 +15,12 @@ export type ChainView = {
   ask(path: string, body: object): Promise<unknown>
 }
 
-/** Reads go to the first of the nodes that answers, what only is asked here to the first. */
+/** The service prefers the first node that answers: here the last is asked first, and what only is asked here goes to it
+ *  alone. */
 export function chainView(nodes: NodeOptions['nodes'], transport: Transport): ChainView {
-  const { url = '', solid_url = url, headers = {} } = nodes[0] ?? {}
+  const { url = '', solid_url = url, headers = {} } = nodes.at(-1) ?? {}
   return {
-    node: tronNode({ nodes, transport }),
+    node: tronNode({ nodes: nodes.toReversed(), transport }),
     async ask(path, body) {
       const side = (path.startsWith('/walletsolidity/') ? solid_url : url).replace(/\/+$/, '')
       const request = { url: side + path, body: JSON.stringify(body), headers, timeout_ms: TIMEOUT_MS }
@@ -66,8 +67,8 @@ export async function missingOnChain(
   sql: Sql,
   { node }: ChainView,
   since: Date | null,
-): Promise<{ deposits: Finding[]; attempts: Finding[]; blocks: number }> {
-  const result = { deposits: [] as Finding[], attempts: [] as Finding[], blocks: 0 }
+): Promise<{ deposits: Finding[]; unseen: Finding[]; attempts: Finding[]; blocks: number }> {
+  const result = { deposits: [] as Finding[], unseen: [] as Finding[], attempts: [] as Finding[], blocks: 0 }
   let after = -1n
   for (;;) {
     const noted = await sql<Noted>`
@@ -96,11 +97,34 @@ export async function missingOnChain(
       for (const one of ones) {
         const found = block ? difference(one, block, receipts) : `the node has no solid block ${number}`
         if (found === undefined) continue
+        if (found === UNSEEN) {
+          const shown = await isShownByOther(node, Number(number), one)
+          if (!shown) result.unseen.push({ subject: one.tx_id, found })
+          continue
+        }
         const place = one.deposit ? result.deposits : result.attempts
         place.push({ subject: one.tx_id, found })
       }
     })
   }
+}
+
+/** Nodes show what contracts send only when they are told to keep it: one that shows nothing contradicts nobody. */
+const UNSEEN = 'the node does not show what contracts send'
+
+async function isShownByOther(node: Node, number: number, noted: Noted): Promise<boolean> {
+  for (const name of node.names) {
+    const other = node.only(name)
+    const shown = await other
+      .blocks(number, number, 'solid')
+      .then(async ([block]) => block && difference(noted, block, await other.receipts(block, 'solid')) === undefined)
+      .catch((thrown: unknown) => {
+        if (thrown instanceof Outage) return false
+        throw thrown
+      })
+    if (shown) return true
+  }
+  return false
 }
 
 type SolidBlock = Awaited<ReturnType<Node['blocks']>>[number]
@@ -112,7 +136,8 @@ function difference({ tx_id, deposit }: Noted, block: SolidBlock, receipts: Rece
   if (!succeeded) return `it is not in the solid block ${block.number}`
   if (deposit === null) return undefined
   if (deposit.position < 0) {
-    const internal = receipts.find((one) => one.tx_id === tx_id)?.internal ?? []
+    const { internal = [], internal_shown = 0 } = receipts.find((one) => one.tx_id === tx_id) ?? {}
+    if (internal_shown === 0) return UNSEEN
     const there = internal.some(
       ({ from, to, amount, asset }) =>
         asset === undefined && from === deposit.from && to === deposit.to && amount === BigInt(deposit.amount_sun),
@@ -124,6 +149,37 @@ function difference({ tx_id, deposit }: Noted, block: SolidBlock, receipts: Rece
   const same =
     transfer.from === deposit.from && transfer.to === deposit.to && transfer.amount_sun === BigInt(deposit.amount_sun)
   return same ? undefined : `on the chain ${transfer.amount_sun} sun went from ${transfer.from} to ${transfer.to}`
+}
+
+/** Where the chain shows less at an address where deposits arrive than was booked as having come there, less what was
+ *  seen to leave (C13). What only will be seen to leave is given the benefit of the doubt. */
+export async function missingHoldings(sql: Sql, { node }: ChainView, since: Date | null): Promise<Finding[]> {
+  const addresses = await sql<{ address: Address }>`
+    select address from holding as h where prior_sun is not null and (
+      address in (select subject from books_finding) or exists (
+        select 1 from deposit as d where d.to_address = h.address and d.solid_at is not null and amount_sun is not null
+          and (${since}::timestamptz is null or d.block_time >= ${since})))
+    order by address`
+  const findings: Finding[] = []
+  await each(addresses, async ({ address }) => {
+    const before = await node.solidHead()
+    const held_sun = await node.holdings(address)
+    const after = await node.solidHead()
+    const [booked] = await sql<{ sun: bigint; fees_known: boolean }>`
+      select prior_sun
+             + coalesce((select sum(amount_sun)::bigint from deposit
+                where to_address = ${address} and solid_at is not null and block_number <= ${before.number}), 0)
+             - coalesce((select sum(amount_sun + coalesce(fee_sun, 0))::bigint from deposit_outflow
+                where address = ${address} and block_number <= ${after.number}), 0) as sun,
+             not exists (select 1 from deposit_outflow where address = ${address} and fee_sun is null) as fees_known
+      from holding where address = ${address}`
+    if (!booked?.fees_known || held_sun >= booked.sun) return
+    findings.push({
+      subject: address,
+      found: `the chain shows ${booked.sun - held_sun} sun less than was booked there`,
+    })
+  })
+  return findings
 }
 
 type Place = { wallet: Address; receiver: Address; resource: Resource }

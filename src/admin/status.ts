@@ -37,6 +37,14 @@ export const ALERTS: Record<string, (look: Look) => Promise<{ since: Date | null
     select unconfirmed_since as since,
            format('no second node confirms the solid blocks after %s: deposits wait', confirmed_number) as what
     from chain where unconfirmed_since < ${now}::timestamptz - interval '3 minutes' and disputed_number is null`,
+  internal_transfers_hidden: ({ sql, now }) => sql`
+    select min(since) as since, string_agg(said, '; ' order by since) as what from (
+      (select seen_at as since, format('%s does not show what contracts send (block %s, transaction %s)', node, number, tx_id) as said
+       from node_hiding where seen_at > ${now}::timestamptz - interval '1 hour')
+      union all
+      (select null, format('%s holds %s sun more than was seen to come', address, surplus_sun)
+       from holding where surplus_sun > 0 order by address limit 10)) as hidden
+    having count(*) > 0`,
   reader_behind: ({ sql }) => sql`
     select null as since, format('%s has %s solid blocks to read', name, confirmed_number - number) as what from cursor, chain
     where confirmed_number - number > 200 order by number limit 1`,

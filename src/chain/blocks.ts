@@ -184,7 +184,20 @@ function store(tx: Tx, block: ReadBlock): void {
     insert into block (number, id, parent_id, time, contents, read_from, outcomes_sha256)
     values (${block.number}, ${block.id}, ${block.parent_id}, ${block.time}, ${pack(block.contents)},
             ${[...block.read_from].sort()}::text[], ${outcomesSum(block)})`
+  // The receipts' giver came last.
+  const giver = [...block.read_from].at(-1)
+  if (block.hidden_in !== undefined && giver !== undefined) {
+    noteHiding(tx, { node: giver, number: block.number, tx_id: block.hidden_in, time: block.time })
+  }
   includeAttempts(tx, block)
+}
+
+/** A node does not show what contracts send. The statement is on its way when this returns. */
+export function noteHiding(tx: Tx, seen: { node: string; number: number; tx_id: string; time: Date }): void {
+  void tx`
+    insert into node_hiding (node, number, tx_id, seen_at)
+    values (${seen.node}, ${seen.number}, ${seen.tx_id}, ${seen.time})
+    on conflict (node) do update set number = excluded.number, tx_id = excluded.tx_id, seen_at = excluded.seen_at`
 }
 
 export type StoredBlock = { number: number; id: string; time: Date; contents: Contents }
@@ -210,6 +223,12 @@ export async function readBlocks(
   await work(rows.map(unpackRow))
   await tx`update cursor set number = ${last.number} where name = ${name}`
   return true
+}
+
+/** The last block that a reader has read; undefined before its first. */
+export async function readCursor(sql: Sql | Tx, name: string): Promise<bigint | undefined> {
+  const [row] = await sql<{ number: bigint }>`select number from cursor where name = ${name}`
+  return row?.number
 }
 
 /** Where a reader stands, which nobody else moves until the transaction ends. Undefined before the first block is stored. */

@@ -17,7 +17,7 @@ import type { Sql, Tx } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
 import type { Block, Node } from '../tron/node.ts'
 import { settleAttempts } from './attempts.ts'
-import { type Needs, READERS_OF_SOLID, takeBack } from './blocks.ts'
+import { type Needs, noteHiding, READERS_OF_SOLID, takeBack } from './blocks.ts'
 import { type Contents, contentsOf, type Move, outcomesSum, type Packed, pack, unpack } from './contents.ts'
 import { chainState } from './progress.ts'
 
@@ -59,7 +59,7 @@ export async function confirm(needs: Needs): Promise<boolean> {
   const alike = leading(stored, ({ read_from }) => read_from.join() === givers)
   const said = await compare(needs, alike, witnessesOf(node, first, avoided))
   const agreed = alike.slice(0, said.agreed)
-  const moved = agreed.length > 0 && (await settle(needs, after, agreed, said.shown))
+  const moved = agreed.length > 0 && (await settle(needs, after, agreed, said))
   if (said.differing) return (await judge(needs, said.differing)) || moved
   if (!moved) await sql`update chain set unconfirmed_since = ${clock.now()} where unconfirmed_since is null`
   return moved
@@ -125,10 +125,13 @@ type Said = {
   differing: Stored | undefined
   /** Fuller contents of blocks of which the giver did not show what contracts sent, by number. */
   shown: Map<number, { contents: Contents; name: string }>
+  /** Nodes that did not show it, with the last such transaction. */
+  hiding: Map<string, { number: number; tx_id: string; time: Date }>
 }
 
 async function compare(needs: Needs, blocks: readonly Stored[], { candidates, needed }: Witnesses): Promise<Said> {
   const shown: Said['shown'] = new Map()
+  const hiding: Said['hiding'] = new Map()
   const reached: number[] = []
   for (const name of candidates) {
     if (reached.length === needed) break
@@ -141,15 +144,24 @@ async function compare(needs: Needs, blocks: readonly Stored[], { candidates, ne
     let agreed = 0
     for (const [i, account] of accounts.entries()) {
       const ours = blocks[i]!
-      if (difference(ours, account) !== undefined) return { agreed: needed > 1 ? 0 : i, differing: ours, shown }
-      if (ours.outcomes_sha256 === '' || showsMore(account.contents, ours.contents))
+      if (difference(ours, account) !== undefined) return { agreed: needed > 1 ? 0 : i, differing: ours, shown, hiding }
+      const [more, less] = [onlyShownBy(account, ours), onlyShownBy(ours, account)]
+      const place = { number: ours.number, time: ours.time }
+      if (more !== undefined || ours.outcomes_sha256 === '')
         shown.set(ours.number, { contents: account.contents, name })
+      if (more !== undefined) for (const giver of ours.read_from) hiding.set(giver, { ...place, tx_id: more })
+      if (less !== undefined) hiding.set(name, { ...place, tx_id: less })
       agreed += 1
     }
     // One that is silent or behind says nothing: another is asked.
     if (agreed > 0) reached.push(agreed)
   }
-  return { agreed: reached.length < needed ? 0 : Math.min(blocks.length, ...reached), differing: undefined, shown }
+  return {
+    agreed: reached.length < needed ? 0 : Math.min(blocks.length, ...reached),
+    differing: undefined,
+    shown,
+    hiding,
+  }
 }
 
 /** What two accounts of a block differ in; undefined when they can both be true. */
@@ -186,15 +198,16 @@ function internalByTransaction({ moves, unfollowed }: Contents): Map<string, str
   return found
 }
 
-/** Whether the first shows what contracts sent in transactions of which the second shows nothing. */
-function showsMore(first: Contents, second: Contents): boolean {
-  const known = internalByTransaction(second)
-  return [...internalByTransaction(first).keys()].some((tx_id) => !known.has(tx_id))
+/** A transaction of which the first shows what contracts sent, and the second nothing. */
+function onlyShownBy(first: Account, second: Account): string | undefined {
+  const known = internalByTransaction(second.contents)
+  return [...internalByTransaction(first.contents).keys()].find((tx_id) => !known.has(tx_id))
 }
 
 /** Writes down that blocks are confirmed, unless they are others now. */
-async function settle(needs: Needs, after: number, blocks: readonly Stored[], shown: Said['shown']): Promise<boolean> {
+async function settle(needs: Needs, after: number, blocks: readonly Stored[], said: Said): Promise<boolean> {
   const { sql, clock } = needs
+  const { shown, hiding } = said
   const last = blocks.at(-1)!.number
   return sql.begin(async (tx) => {
     const [same] = await tx`select 1 from chain where confirmed_number = ${after} for update`
@@ -211,6 +224,7 @@ async function settle(needs: Needs, after: number, blocks: readonly Stored[], sh
           where number = ${number}`
       }
     }
+    for (const [node, seen] of hiding) noteHiding(tx, { node, ...seen })
     void tx`
       update chain set confirmed_number = ${last},
         unconfirmed_since = case when solid_number > ${last}::bigint then ${clock.now()}::timestamptz end,

@@ -43,7 +43,8 @@ export type Contents = {
   energy_uses: EnergyUse[]
 }
 
-export type ReadBlock = Block & { contents: Contents }
+/** `hidden_in`: a transaction of which the node that gave the receipts does not show what its contracts did. */
+export type ReadBlock = Block & { contents: Contents; hidden_in: string | undefined }
 
 /** A block with what is kept of it. */
 export function contentsOf(tokens: ReadonlySet<Address>, block: Block, receipts: readonly Receipt[]): ReadBlock {
@@ -51,10 +52,14 @@ export function contentsOf(tokens: ReadonlySet<Address>, block: Block, receipts:
   const contents: Contents = { moves: [], unfollowed, unknown: [], freezes: [], energy_uses: [] }
   const transfers = new Map(block.transfers.map((transfer) => [transfer.tx_id, transfer]))
   let index = 0
-  for (const [i, { tx_id, energy, logs, internal, unknown_internal }] of receipts.entries()) {
+  let hidden_in: string | undefined
+  for (const [i, { tx_id, energy, logs, internal, unknown_internal, internal_shown }] of receipts.entries()) {
     const { owner, succeeded, call } = block.transactions[i]!
     if (energy > 0n && owner !== undefined) contents.energy_uses.push({ tx_id, owner, energy })
     if (!succeeded) continue
+    // Another contract than the one that was called has said something: so it was called too, which a node shows that
+    // keeps such calls.
+    if (call && internal_shown === 0 && logs.some(({ contract }) => contract !== call.contract)) hidden_in = tx_id
     const trx = (kind: Move['kind'], from: Address, to: Address, amount: bigint) => {
       if (amount > 0n) contents.moves.push({ tx_id, kind, index: 0, asset: 'TRX', from, to, amount })
     }
@@ -73,7 +78,7 @@ export function contentsOf(tokens: ReadonlySet<Address>, block: Block, receipts:
       contents.unknown.push({ ...more, asset, tx_id, kind: 'internal', index: 0 })
     }
   }
-  return { ...block, contents }
+  return { ...block, contents, hidden_in }
 }
 
 function noteEvent(

@@ -12,7 +12,7 @@
 // one, and send as much of it as he likes.
 
 import type { HeldSenders } from '../aml/barred.ts'
-import { readBlocks, readSolidBlocks, type StoredBlock } from '../chain/blocks.ts'
+import { blocksAt, readBlocks, readSolidBlocks, type StoredBlock } from '../chain/blocks.ts'
 import type { Move } from '../chain/contents.ts'
 import { type AddressOwner, customersOfAddresses } from '../customers/customers.ts'
 import { customerAccount, HELD_DEPOSITS, lockAccounts, moveAll, WORLD } from '../ledger/ledger.ts'
@@ -56,6 +56,7 @@ export type Deposit = {
   customer_id: string | null
   state:
     | 'seen'
+    | 'unproven'
     | 'credited'
     | 'received'
     | 'delivering'
@@ -92,7 +93,28 @@ export function creditStep(needs: Needs): Step {
 }
 
 async function credit(tx: Tx, needs: Needs, blocks: readonly StoredBlock[]): Promise<void> {
-  const arrivals = await arrivalsForUs(tx, needs, blocks)
+  const all = await arrivalsForUs(tx, needs, blocks)
+  // What contracts sent is in no account before the balance bears it out (holdings.ts).
+  const unproven = all.filter(isSentByContract).map((one): Fated => ({ ...one, state: 'unproven', reason: null }))
+  await noteAll(tx, needs, unproven, false)
+  await noteOutflows(tx, needs, blocks)
+  const arrivals = all.filter((one) => !isSentByContract(one))
+  await book(tx, needs, arrivals)
+}
+
+const isSentByContract = ({ position, amount_sun }: Arrival) => position < 0 && amount_sun !== null
+
+/** Books what the balances of its addresses bear out. Gives back the places of what is booked: all that is in blocks that
+ *  are still kept. */
+export async function creditProven(tx: Tx, needs: Needs, proven: readonly Deposit[]): Promise<Set<string>> {
+  const blocks = await blocksAt(tx, [...new Set(proven.map((one) => one.block_number))])
+  const places = new Set(proven.map(placeOf))
+  const arrivals = (await arrivalsForUs(tx, needs, blocks)).filter((one) => places.has(placeOf(one)))
+  await book(tx, needs, arrivals)
+  return new Set(arrivals.map(placeOf))
+}
+
+async function book(tx: Tx, needs: Needs, arrivals: readonly Ours[]): Promise<void> {
   // All accounts of the portion at once, in the order of their ids: one by one could deadlock with a purchase.
   await lockAccounts(tx, [...new Set(arrivals.map(accountOf))])
   const fated = await withFates(tx, needs, arrivals, true)
@@ -108,6 +130,27 @@ async function credit(tx: Tx, needs: Needs, blocks: readonly StoredBlock[]): Pro
       return [{ id: `deposit:${placeOf(arrival)}`, debit: WORLD, credit: account, amount_sun, made_at }]
     }),
   )
+}
+
+/** Writes down what left addresses where deposits arrive; the fees are asked for later. */
+async function noteOutflows(tx: Tx, { recharge_address }: Needs, blocks: readonly StoredBlock[]): Promise<void> {
+  const outflows = blocks.flatMap(({ number, contents: { moves, unfollowed, energy_uses } }) => [
+    ...[...moves, ...unfollowed]
+      .filter(({ kind }) => kind === 'transfer' || kind === 'call_value')
+      .map(({ tx_id, from, asset, amount }) => ({ number, tx_id, from, sun: asset === 'TRX' ? amount : 0n })),
+    ...energy_uses.map(({ tx_id, owner }) => ({ number, tx_id, from: owner, sun: 0n })),
+  ])
+  const owners = await customersOfAddresses(tx, [...new Set(outflows.map(({ from }) => from))])
+  // A call that sends TRX along is there twice: with what it sends, and for its energy.
+  const sorted = outflows.toSorted((a, b) => (a.sun < b.sun ? -1 : a.sun > b.sun ? 1 : 0))
+  const mine = sorted.filter(({ from }) => owners.has(from) || from === recharge_address)
+  const ours = [...new Map(mine.map((one) => [one.tx_id, one])).values()]
+  if (ours.length === 0) return
+  await tx`
+    insert into deposit_outflow (tx_id, address, block_number, amount_sun)
+    select * from unnest(${ours.map((one) => one.tx_id)}::text[], ${ours.map((one) => one.from)}::text[],
+                         ${ours.map((one) => one.number)}::bigint[], ${ours.map((one) => one.sun)}::bigint[])
+    on conflict (tx_id) do nothing`
 }
 
 /** How the ledger names it: its transaction, and its position there unless it is the transaction's own transfer. */
@@ -147,6 +190,8 @@ type Arrival = {
   token_amount: bigint | null
   /** A token that is not followed. */
   unfollowed: boolean
+  /** The note of what a node shows like a contract's transfer, and which is not known to move anything. */
+  note: string | undefined
   block_number: number
   block_time: Date
 }
@@ -161,11 +206,15 @@ function arrivalsOf({ number, time, contents }: StoredBlock): Arrival[] {
     by_contracts.set(tx_id, before + 1)
     return -1 - before
   }
-  const followed_moves = contents.moves.length
-  return [...contents.moves, ...contents.unfollowed]
-    .map((move, i) => ({ ...move, position: positionOf(move), unfollowed: i >= followed_moves }))
+  const told = [
+    ...contents.moves.map((move) => ({ ...move, unfollowed: false, note: undefined })),
+    ...contents.unfollowed.map((move) => ({ ...move, unfollowed: true, note: undefined })),
+    ...contents.unknown.map((move) => ({ ...move, asset: 'unknown', unfollowed: false })),
+  ]
+  return told
+    .map((move) => ({ ...move, position: positionOf(move) }))
     .filter(({ amount }) => amount > 0n)
-    .map(({ tx_id, position, asset, from, to, amount, unfollowed }) => ({
+    .map(({ tx_id, position, asset, from, to, amount, unfollowed, note }) => ({
       tx_id,
       position,
       from,
@@ -175,6 +224,7 @@ function arrivalsOf({ number, time, contents }: StoredBlock): Arrival[] {
       token: asset === 'TRX' ? null : asset,
       token_amount: asset === 'TRX' ? null : amount,
       unfollowed,
+      note,
       block_number: number,
       block_time: time,
     }))
@@ -182,8 +232,8 @@ function arrivalsOf({ number, time, contents }: StoredBlock): Arrival[] {
 
 type Ours = Arrival & { customer_id: string | null; customer: AddressOwner | undefined; left_out: number }
 
-const isWorthless = ({ unfollowed, token_amount }: Arrival) =>
-  unfollowed || (token_amount !== null && token_amount < TOKEN_DUST)
+const isWorthless = ({ unfollowed, token_amount, note }: Arrival) =>
+  unfollowed || (token_amount !== null && note === undefined && token_amount < TOKEN_DUST)
 
 /** What came to an address of ours. Of worthless tokens only the first of each transaction are there. */
 async function arrivalsForUs(tx: Tx, needs: Needs, blocks: readonly StoredBlock[]): Promise<Ours[]> {
@@ -234,11 +284,12 @@ function fateOf(
 
 /** Why it can be neither credited nor sold for; undefined when it can. */
 function whatIsAgainst(
-  { unfollowed, token, from, owner, position, customer }: Ours,
+  { unfollowed, token, from, owner, position, customer, note }: Ours,
   recharge: boolean,
   held: ReadonlySet<Address>,
 ): string | undefined {
   if (unfollowed) return 'a token that is not followed'
+  if (note !== undefined) return `an internal transaction that is not known to move TRX: ${JSON.stringify(note)}`
   if (held.has(from) || (owner !== undefined && held.has(owner))) return BLOCKED
   if (token !== null) return 'a token that is not TRX'
   if (customer && customer.state !== 'active') return `the customer is ${customer.state}`
@@ -278,8 +329,10 @@ async function noteAll(tx: Tx, { clock }: Needs, fated: readonly Fated[], solid:
       set block_number = excluded.block_number, block_time = excluded.block_time,
           solid_at = coalesce(deposit.solid_at, excluded.solid_at), left_out = excluded.left_out,
           customer_id = coalesce(deposit.customer_id, excluded.customer_id),
-          state = case when deposit.state in ('seen', 'gone') then excluded.state else deposit.state end,
-          reason = case when deposit.state in ('seen', 'gone') then excluded.reason else deposit.reason end`
+          state = case when deposit.state in ('seen', 'gone') or (deposit.state = 'unproven' and ${solid}::boolean)
+                  then excluded.state else deposit.state end,
+          reason = case when deposit.state in ('seen', 'gone') or (deposit.state = 'unproven' and ${solid}::boolean)
+                   then excluded.reason else deposit.reason end`
 }
 
 /** The deposits that a transaction on the chain made, if it made any. */

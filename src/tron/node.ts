@@ -6,6 +6,7 @@
 // further in has to ask again whether an id is an id.
 
 import { Outage } from '../lib/fault.ts'
+import { holdingsOf } from './account_answers.ts'
 import type { Address } from './address.ts'
 import { addressOf, fieldsOf, hex, integer, listOf, parseNodeJson, plain, readText, signed, text } from './answers.ts'
 import { type Block, type BlockHead, blockOf, headOf, isSuccess, type Receipt, receiptsOf } from './block_answers.ts'
@@ -93,6 +94,10 @@ export type Node = {
   account(address: Address): Promise<AccountState>
   /** The same as every node that answers has it. Rejects when none does. */
   accountEverywhere(address: Address): Promise<AccountState[]>
+  /** All TRX of the account on the solid chain, in sun: its balance and its stakes, what it delegates included. */
+  holdings(address: Address): Promise<bigint>
+  /** What the network took for a transaction of the solid chain, in sun; undefined when that does not have it. */
+  feeOf(tx_id: string): Promise<bigint | undefined>
   resource(address: Address, resource: Resource): Promise<ResourceState>
   /** Both resources, by one request. */
   resources(address: Address): Promise<Record<Resource, ResourceState>>
@@ -283,6 +288,12 @@ export function tronNode(options: NodeOptions): Node {
       if (found.length === 0) throw lost!.reason
       return found
     },
+    holdings: (address) => read('/walletsolidity/getaccount', { address, visible: true }, holdingsOf),
+    feeOf: (tx_id) =>
+      read('/walletsolidity/gettransactioninfobyid', { value: tx_id }, (answer) => {
+        const { id, fee = 0 } = fieldsOf(answer, 'gettransactioninfobyid')
+        return id === tx_id ? BigInt(integer(fee, 'fee')) : undefined
+      }),
     resource: (address, resource) =>
       read('/wallet/getaccountresource', { address, visible: true }, (answer) => resourceOf(answer, resource)),
     resources: (address) =>
