@@ -6,6 +6,7 @@
 //   twins    [--twins N] [--rounds N] [--json]                 one external_id, many calls at once, two processes
 //   faults   [NAME ...] [--json]                               real faults: crash points, a full disk, lying nodes, ...
 //   strangers [--seconds N] [--rate N] [--connections N] [--json]    all that somebody without a key can do
+//   liars    [--json]                                          a node that lies, beside honest ones
 //   fuzz     [--requests-per-endpoint N] [--seed TEXT] [--only PATH] [--json]    signed requests, to nonsense
 //
 // Exit code 0: nothing was found; 1: something was; 2: asked wrongly; 130: interrupted.
@@ -27,6 +28,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   twins: async (args) => (await import('./torture/twins.ts')).run(args),
   faults: async (args) => (await import('./torture/faults.ts')).run(args),
   strangers: async (args) => (await import('./torture/strangers.ts')).run(args),
+  liars: async (args) => (await import('./torture/liars.ts')).run(args),
   fuzz: async (args) => (await import('./fuzz.ts')).run(args),
 }
 

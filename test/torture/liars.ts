@@ -1,0 +1,169 @@
+// `npm run torture -- liars`: a real service whose first node lies, in one manner after another, with one and with two
+// honest nodes beside it. Nothing that only the liar says may be credited; somebody must be told; and what is true is
+// credited, at once where the majority is honest, else when the liar has stopped.
+
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Devchain } from '../../devchain/devchain.ts'
+import { person } from '../../devchain/scene.ts'
+import { alerts } from '../../src/admin/status.ts'
+import { readArguments } from '../arguments.ts'
+import { type Aim, LIES, Liar, type Lie } from '../liars.ts'
+import { Stand } from './stand.ts'
+
+const LIE_SUN = 7_654_321_000_000n
+const HONEST_SUN = 5_000_000n
+/** What tells of each lie. A node that prints what its bytes do not say is not read from, and its word is missing. */
+const TOLD_BY: Readonly<Record<Lie, readonly string[]>> = {
+  invents: ['nodes_disagree'],
+  misprints: [],
+  alters: ['nodes_disagree'],
+  'leaves out': ['nodes_disagree'],
+  hides: [],
+  'sends inside': ['deposit_held'],
+}
+const WAIT_MS_MAX = 90_000
+
+export type Outcome = {
+  nodes: number
+  lie: Lie
+  /** Answers that were not what the chain said. */
+  told: number
+  /** Of what the liar wanted, what was credited, in sun. */
+  credited_sun: string
+  alerts: string[]
+  /** Whether an honest deposit was credited while the liar lied, and after. */
+  honest_meanwhile: boolean
+  honest_after: boolean
+  findings: string[]
+}
+
+/** A node's front that lies. */
+async function listen(liar: Liar): Promise<{ url: string; close(): Promise<void> }> {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const said = liar.answer(request.url ?? '/', Buffer.concat(chunks).toString('utf8'))
+      response.writeHead(said.status, { 'content-type': 'application/json' }).end(said.body)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+/** One stand with so many nodes, of which the first lies. */
+async function withNodes(nodes: number, say: (line: string) => void): Promise<Outcome[]> {
+  const aim: { now: Aim } = { now: { to: [person('nobody').address], sun: LIE_SUN, from: person('ghost').address } }
+  const fronts: { url: string; close(): Promise<void> }[] = []
+  let liar: Liar | undefined
+  const node_urls = async (chain: Devchain) => {
+    const ask = (path: string, body: string) => chain.request('POST', path, body)
+    for (let i = 0; i < nodes; i++) {
+      const one = new Liar(ask, () => aim.now)
+      liar ??= one
+      fronts.push(await listen(one))
+    }
+    return fronts.map(({ url }) => url)
+  }
+  const stand = await Stand.open({ node_urls })
+  try {
+    await stand.start('worker')
+    await stand.fund()
+    const outcomes: Outcome[] = []
+    for (const [i, lie] of LIES.entries()) {
+      const customer = stand.customers[i % stand.customers.length]!
+      aim.now = { ...aim.now, to: [customer.deposit_address] }
+      outcomes.push(
+        await tell(stand, liar!, { nodes, lie, customer: customer.customer_id, to: customer.deposit_address }),
+      )
+      say(`${nodes} nodes, the first ${lie}`)
+    }
+    outcomes.at(-1)!.findings.push(...(await stand.lookAtRest()))
+    return outcomes
+  } finally {
+    await stand.close()
+    for (const front of fronts) await front.close()
+  }
+}
+
+type Telling = { nodes: number; lie: Lie; customer: string; to: string }
+
+async function tell(stand: Stand, liar: Liar, { nodes, lie, customer, to }: Telling): Promise<Outcome> {
+  const { sql } = stand
+  const balance = async () => {
+    const [row] = await sql<{ posted_sun: bigint }>`select posted_sun from account where id = ${`customer:${customer}`}`
+    return row!.posted_sun
+  }
+  const before = await balance()
+  const seen = new Set<string>()
+  const look = async () => {
+    for (const { alert } of await alerts({ sql, now: new Date() })) seen.add(alert)
+  }
+  const until = async (isSo: () => Promise<boolean>): Promise<boolean> => {
+    for (const began = Date.now(); Date.now() - began < WAIT_MS_MAX; ) {
+      stand.mine(2)
+      await delay(300)
+      await look()
+      if (await isSo()) return true
+    }
+    return false
+  }
+  liar.told = 0
+  liar.from_block = stand.chain.chain.chain.head_number + 1
+  liar.lie = lie
+  await stand.pay(to, HONEST_SUN)
+  stand.mine(25)
+  const wanted = TOLD_BY[lie]
+  const honest = async () => (await balance()) - before >= HONEST_SUN
+  const told = async () => liar.told > 0 && wanted.every((alert) => seen.has(alert))
+  // With an honest majority the deposit comes meanwhile; with two nodes that disagree it waits.
+  const is_outvoted = nodes > 2 || lie === 'hides' || lie === 'sends inside'
+  await until(async () => (await told()) && (!is_outvoted || (await honest())))
+  const honest_meanwhile = await honest()
+  liar.lie = undefined
+  const honest_after = await until(honest)
+  const gained = (await balance()) - before
+  const findings: string[] = []
+  if (liar.told === 0) findings.push('the lie was never told')
+  if (gained !== HONEST_SUN) findings.push(`${gained} sun were credited, ${HONEST_SUN} were paid`)
+  for (const alert of wanted) if (!seen.has(alert)) findings.push(`there was no alert ${alert}`)
+  if (is_outvoted && !honest_meanwhile) findings.push('the honest deposit had to wait for the liar')
+  const credited_sun = String(gained > HONEST_SUN ? gained - HONEST_SUN : 0n)
+  return {
+    nodes,
+    lie,
+    told: liar.told,
+    credited_sun,
+    alerts: [...seen].sort(),
+    honest_meanwhile,
+    honest_after,
+    findings,
+  }
+}
+
+export async function run(args: string[]): Promise<boolean> {
+  const { json } = readArguments(args, {})
+  const say = (line: string) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${line}`)
+  const outcomes = [...(await withNodes(2, say)), ...(await withNodes(3, say))]
+  const ok = outcomes.every(({ findings, honest_after }) => findings.length === 0 && honest_after)
+  const print = (line: string) => process.stdout.write(`${line}\n`)
+  if (json) print(JSON.stringify({ ok, outcomes }))
+  else {
+    for (const { nodes, lie, told, credited_sun, alerts, honest_meanwhile, findings } of outcomes) {
+      const honest = honest_meanwhile ? 'credited meanwhile' : 'credited when the nodes agreed'
+      print(
+        `${nodes} nodes, the first ${lie}: told ${told} times, credited ${credited_sun} sun; honest ${honest}; ${alerts.join(', ')}`,
+      )
+      for (const finding of findings) print(`        ${finding}`)
+    }
+  }
+  return ok
+}
