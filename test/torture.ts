@@ -7,6 +7,7 @@
 //   faults   [NAME ...] [--json]                               real faults: crash points, a full disk, lying nodes, ...
 //   strangers [--seconds N] [--rate N] [--connections N] [--json]    all that somebody without a key can do
 //   liars    [--json]                                          a node that lies, beside honest ones
+//   thieves  [--json]                                        forged rows, wide keys, limits and the switch of the signer
 //   fuzz     [--requests-per-endpoint N] [--seed TEXT] [--only PATH] [--json]    signed requests, to nonsense
 //
 // Exit code 0: nothing was found; 1: something was; 2: asked wrongly; 130: interrupted.
@@ -29,6 +30,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   faults: async (args) => (await import('./torture/faults.ts')).run(args),
   strangers: async (args) => (await import('./torture/strangers.ts')).run(args),
   liars: async (args) => (await import('./torture/liars.ts')).run(args),
+  thieves: async (args) => (await import('./torture/thieves.ts')).run(args),
   fuzz: async (args) => (await import('./fuzz.ts')).run(args),
 }
 

@@ -1,9 +1,10 @@
-// Somebody who can write rows, and wants signatures for them. Every forgery is made when all is at
-// rest and asks the signer itself: none may be signed. The rows stay; they end with the run.
+// Somebody who can write rows, and wants signatures for them. In a run every forgery is made when all
+// is at rest, and asks the signer itself: none may be signed. The rows stay; they end with the run.
 
+import { enqueueAttempt } from '../../src/chain/attempts.ts'
 import type { Signer } from '../../src/chain/signer.ts'
 import type { Sql, Tx } from '../../src/lib/sql.ts'
-import { type Address, addressToHex } from '../../src/tron/address.ts'
+import { type Address, addressFromHex, addressToHex } from '../../src/tron/address.ts'
 import type { Message } from '../../src/tron/protobuf.ts'
 import { contract, encodeRawData } from '../../src/tron/transaction.ts'
 import type { Wallets } from '../../src/wallets.ts'
@@ -11,43 +12,60 @@ import type { Wallets } from '../../src/wallets.ts'
 export type Target = { sql: Sql; sign: Signer; wallets: Wallets; thief: Address; now: Date }
 
 /** A transaction that the thief wants signed: what it does, and the rows that ask for it. */
-type Forgery = { name: string; type: string; value: Message; rows: (tx: Tx, attempt: string) => unknown }
+export type Forgery = {
+  name: string
+  type: string
+  value: Message
+  /** Whether rows of others are changed for it, and not only rows added. */
+  alters?: boolean
+  rows: (tx: Tx, attempt: string) => unknown
+}
+
+/** Writes the rows of a forgery, as an attempt of that id. */
+export function plant(target: Omit<Target, 'sign'>, forgery: Forgery, attempt: string): Promise<void> {
+  const { sql, wallets, now } = target
+  const wanted = { subject: `forged:${attempt}`, contract: contractOf(forgery, wallets) }
+  return sql.begin(async (tx) => {
+    enqueueAttempt(tx, { clock: { now: () => now }, new_id: () => attempt }, wanted)
+    await forgery.rows(tx, attempt)
+  })
+}
+
+/** By the permission that the wallet's key has. */
+function contractOf({ type, value }: Forgery, { pool, activation, refund }: Wallets) {
+  const owner = addressFromHex(String(value.owner_address))
+  const wallet = [...pool, activation, ...(refund ? [refund] : [])].find(({ address }) => address === owner)
+  return contract(type, value, wallet?.permission_id)
+}
 
 /** What was signed that nobody has bought: a line for each. */
 export async function signedForThief(target: Target): Promise<string[]> {
   const findings: string[] = []
   for (const [i, forgery] of (await forgeries(target)).entries()) {
     const attempt = `forged${i}`
-    await target.sql.begin(async (tx) => {
-      await insertAttempt(tx, { attempt, subject: `forged:${i}`, now: target.now })
-      await forgery.rows(tx, attempt)
-    })
-    const [outcome] = await target.sign([{ attempt, raw_data: bytesOf(forgery, target.now) }])
+    await plant(target, forgery, attempt)
+    const [outcome] = await target.sign([{ attempt, raw_data: bytesOf(forgery, target) }])
     if (outcome?.state !== 'refused') findings.push(`the signer gives a thief ${forgery.name}: ${outcome?.state}`)
   }
   return findings
 }
 
-type Attempt = { attempt: string; subject: string; now: Date }
-
-const insertAttempt = (tx: Tx, { attempt, subject, now }: Attempt) => tx`
-  insert into attempt (id, subject, contract, send_at, made_at) values (${attempt}, ${subject}, '{}', ${now}, ${now})`
-
 const rename = (tx: Tx, attempt: string, subject: string) =>
   tx`update attempt set subject = ${subject} where id = ${attempt}`
 
-function bytesOf({ type, value }: Forgery, now: Date): Uint8Array {
+function bytesOf(forgery: Forgery, { now, wallets }: Target): Uint8Array {
   return encodeRawData({
     ref_block_bytes: '0001',
     ref_block_hash: '0102030405060708',
     // Long after whatever was signed before has ended.
     timestamp: now.getTime() + 3_600_000,
     expiration: now.getTime() + 3_660_000,
-    contract: [contract(type, value)],
+    contract: [contractOf(forgery, wallets)],
   })
 }
 
-async function forgeries({ sql, wallets, thief, now }: Target): Promise<Forgery[]> {
+/** What a thief would want, as far as there are rows to begin with. */
+export async function forgeries({ sql, wallets, thief, now }: Omit<Target, 'sign'>): Promise<Forgery[]> {
   const wallet = wallets.pool[0]!.address
   const stake_sun = 50_000_000n
   const delegation = (receiver: Address, type = 'DelegateResourceContract', balance = stake_sun) => ({
@@ -118,6 +136,7 @@ async function forgedReturns(sql: Sql, delegation: Delegating): Promise<Forgery[
   return [
     {
       name: 'a reclaim of more than was delegated',
+      alters: true,
       ...delegation(receiver, 'UnDelegateResourceContract', stake_sun + 1_000_000n),
       async rows(tx, attempt) {
         await tx`update attempt set subject = 'taken:' || id where subject = ${`reclaim:${id}`}`
@@ -160,6 +179,7 @@ async function forgedRefunds({ sql, wallets, thief, now }: Omit<Target, 'sign'>)
   if (back) {
     found.push({
       name: 'a refund of what has gone back',
+      alters: true,
       ...payment(back.from_address, back.amount_sun - 300_000n),
       async rows(tx, attempt) {
         // The first is said to be dead, so that there may be another.

@@ -1,12 +1,13 @@
 // A whole Penstock for real faults: PostgreSQL with every commit on disk, a development chain whose blocks are made here,
 // and the service as processes of its own, which can be killed and started again one by one.
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { atEnd } from '../../bench/ending.ts'
 import type { Devchain } from '../../devchain/devchain.ts'
@@ -49,7 +50,10 @@ export type StandOptions = {
   env?: Readonly<Record<string, string>>
 }
 
-/** A wallet as an API has it, which signs nothing. */
+/** An API signs nothing, and has no keys. */
+const walletsOf = (role: Role) => (role === 'api' ? 'addresses.json' : 'wallets.json')
+
+/** A wallet as an API has it. */
 const withoutKey = ({ private_key: _, ...wallet }: Wallet) => wallet
 
 /** One process of the service. */
@@ -125,7 +129,7 @@ export class Stand {
   private readonly post: Post = async (path, body) =>
     JSON.parse(this.chain.chain.request('POST', path, JSON.stringify(body)).body) as unknown
 
-  private get node() {
+  get node() {
     return tronNode({ nodes: [{ url: this.chain.url }], transport: httpTransport })
   }
 
@@ -154,7 +158,7 @@ export class Stand {
   }
 
   /** Starts a process of the service, with more options if wanted. It is ready when the promise resolves. */
-  async start(role: Role, more: readonly string[] = []): Promise<Member> {
+  async start(role: Role, more: readonly string[] = [], wallets_file = walletsOf(role)): Promise<Member> {
     const ready_file = join(this.folder, `ready-${randomBytes(6).toString('hex')}`)
     const nodes = this.node_urls.flatMap((url) => ['--node-url', url])
     const args = [
@@ -174,7 +178,7 @@ export class Stand {
       env: {
         ...process.env,
         DATABASE_URL: this.database_url,
-        PENSTOCK_WALLETS: join(this.folder, role === 'api' ? 'addresses.json' : 'wallets.json'),
+        PENSTOCK_WALLETS: join(this.folder, wallets_file),
         PENSTOCK_SECRET_KEY: this.secret_key,
         PENSTOCK_REQUESTS_PER_SECOND: '0',
         PENSTOCK_READ_REQUESTS_PER_SECOND: '0',
@@ -207,6 +211,18 @@ export class Stand {
     return this.members.flatMap(({ api_url }) => api_url ?? [])
   }
 
+  /** An operator's command. Returns what it prints. */
+  async operate(...words: string[]): Promise<string> {
+    const env = { ...process.env, DATABASE_URL: this.database_url }
+    const { stdout } = await promisify(execFile)(process.execPath, [`${ROOT}src/cli.ts`, ...words], { env })
+    return stdout
+  }
+
+  /** A file of wallets that a process may be started with, beside the right one. */
+  async writeWallets(name: string, change: object): Promise<void> {
+    await writeFile(join(this.folder, name), JSON.stringify({ ...this.sandbox.wallets, ...change }), { mode: 0o600 })
+  }
+
   /** Gives every customer money and waits until it is there and the pool is surveyed; some process works by then. */
   async fund(): Promise<void> {
     // What is in a block before the first that is followed is never read.
@@ -221,7 +237,7 @@ export class Stand {
     })
   }
 
-  private async until(otherwise: string, isSo: () => Promise<boolean>): Promise<void> {
+  async until(otherwise: string, isSo: () => Promise<boolean>): Promise<void> {
     for (let waited_ms = 0; waited_ms < READY_MS_MAX; waited_ms += 50) {
       if (await isSo()) return
       await delay(50)

@@ -1,0 +1,184 @@
+// `npm run torture -- thieves`: somebody has the database, or a key, while customers buy from a running
+// service. Rows are forged that ask for transactions; keys are given that may do too much; limits are
+// reached; signing is stopped and goes on. Nothing may leave the wallets that was not sold: the chain
+// says, and the outsider's check at the end.
+
+import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../../src/lib/clock.ts'
+import { addressToHex } from '../../src/tron/address.ts'
+import { readArguments } from '../arguments.ts'
+import { type Forgery, forgeries, plant } from '../simulator/thief.ts'
+import { Shoppers } from './shoppers.ts'
+import { Ended, Stand } from './stand.ts'
+
+const BLOCK_MS = 200
+const PAYMENTS = 20
+const LIMIT_TRX = 1_000
+
+type Result = { findings: string[]; figures: Record<string, number | boolean> }
+
+export async function run(args: string[]): Promise<boolean> {
+  const { json } = readArguments(args, {})
+  const began_ms = performance.now()
+  const findings: string[] = []
+  const figures: Record<string, number | boolean> = {}
+  const stand = await Stand.open()
+  try {
+    const deeds = { wideKeys, keyedApi, forgedRows, stopped, limited }
+    await Promise.all((['api', 'worker'] as const).map((role) => stand.start(role)))
+    await stand.fund()
+    const shoppers = new Shoppers(stand)
+    shoppers.begin(4, 100)
+    stand.keepMining(BLOCK_MS)
+    for (const [name, deed] of Object.entries(deeds)) {
+      const result = await deed(stand)
+      Object.assign(figures, result.figures)
+      findings.push(...result.findings)
+      if (!json)
+        process.stdout.write(`${name}: ${result.findings.length === 0 ? 'held' : result.findings.join('; ')}\n`)
+    }
+    findings.push(...(await shoppers.findingsAtRest()))
+    figures.orders = shoppers.accepted.size
+  } finally {
+    await stand.close()
+  }
+  const ms = Math.round(performance.now() - began_ms)
+  const ok = findings.length === 0
+  process.stdout.write(`${JSON.stringify({ ok, ms, ...figures, findings: findings.slice(0, 20) })}\n`)
+  return ok
+}
+
+/** Workers are started with keys that could do more. */
+async function wideKeys(stand: Stand): Promise<Result> {
+  const { pool, activation } = stand.sandbox.wallets
+  const [owner] = stand.sandbox.owners
+  const wide = {
+    'the owner permission': { pool: [{ ...pool[0]!, permission_id: 0, private_key: owner!.private_key }] },
+    "the owner's key": { pool: [{ ...pool[0]!, private_key: owner!.private_key }] },
+    "another wallet's key": { activation: { ...activation, private_key: pool[0]!.private_key } },
+  }
+  const findings: string[] = []
+  for (const [name, change] of Object.entries(wide)) {
+    await stand.writeWallets('wide.json', change)
+    const started = await stand.start('worker', [], 'wide.json').then(
+      () => true,
+      (thrown: unknown) => !(thrown instanceof Ended),
+    )
+    if (started) findings.push(`a worker starts with ${name}`)
+  }
+  return { findings, figures: { wide_keys_refused: Object.keys(wide).length - findings.length } }
+}
+
+/** An API is given a file with keys. */
+async function keyedApi(stand: Stand): Promise<Result> {
+  const started = await stand.start('api', [], 'wallets.json').then(
+    () => true,
+    () => false,
+  )
+  return { findings: started ? ['an API starts with private keys'] : [], figures: { keyed_api_refused: !started } }
+}
+
+/** Rows are written that ask for payments, delegations and activations for a thief. */
+async function forgedRows(stand: Stand): Promise<Result> {
+  const { sql, node } = stand
+  const { wallets, funded_accounts } = stand.sandbox
+  const thief = funded_accounts.at(-2)!.address
+  await stand.until('nothing is sold', async () => {
+    return (await sql`select 1 from orders where state = 'success' and energy > 0 limit 1`).length > 0
+  })
+  const target = { sql, wallets, thief, now: systemClock.now() }
+  const payment: Omit<Forgery, 'name'> = {
+    type: 'TransferContract',
+    value: {
+      owner_address: addressToHex(wallets.refund.address),
+      to_address: addressToHex(thief),
+      amount: 1_000_000_000n,
+    },
+    rows: () => undefined,
+  }
+  const more = Array.from({ length: PAYMENTS }, (_, i) => ({ ...payment, name: `payment ${i}` }))
+  const planted = [...(await forgeries(target)).filter(({ alters }) => !alters), ...more]
+  const before = await node.account(thief)
+  for (const [i, forgery] of planted.entries()) await plant(target, forgery, `forged${i}`)
+  await stand.until('the signer looks at nothing', async () => {
+    const unseen = await sql`
+      select 1 from attempt where starts_with(id, 'forged') and refused_at is null and tx_id is null limit 1`
+    return unseen.length === 0
+  })
+  const signed = await sql<{ id: string }>`
+    select id from attempt where starts_with(id, 'forged') and tx_id is not null`
+  const findings = signed.map(({ id }) => `${planted[Number(id.slice(6))]!.name} was signed`)
+  await delay(5 * BLOCK_MS)
+  const after = await node.account(thief)
+  if (after.balance_sun !== before.balance_sun) findings.push(`the thief has ${after.balance_sun} sun`)
+  const alert = await stand.operate('status', '--json').catch((thrown: { stdout?: string }) => thrown.stdout ?? '')
+  if (!alert.includes('signing_refused')) findings.push('no alert says that signatures were refused')
+  await cleanUp(stand)
+  return { findings, figures: { forged_rows: planted.length, forged_rows_signed: signed.length } }
+}
+
+/** The forged rows are taken away: the check at the end is about what was sold. */
+async function cleanUp({ sql }: Stand): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`delete from delegation where starts_with(id, 'forged')`
+    await tx`delete from deposit where starts_with(tx_id, 'forged')`
+    await tx`delete from activation where starts_with(id, 'forged')`
+    await tx`delete from orders where starts_with(id, 'forged')`
+    await tx`delete from attempt where starts_with(id, 'forged')`
+  })
+}
+
+/** Signing is stopped while customers buy, turned on again by a row without a record, and by an operator. */
+async function stopped(stand: Stand): Promise<Result> {
+  const { sql } = stand
+  const findings: string[] = []
+  const countSigned = async () => {
+    const [row] = await sql<{ count: bigint }>`select count(*) from attempt where tx_id is not null`
+    return row!.count
+  }
+  await stand.operate('signer', 'stop', '--reason', 'a test')
+  // A batch that was under way may still be stored.
+  await delay(1_000)
+  const at_stop = await countSigned()
+  await sql`update signing set stopped = false`
+  await delay(3_000)
+  const waiting = await sql`select 1 from attempt where state = 'new'`
+  const while_stopped = (await countSigned()) - at_stop
+  if (while_stopped > 0n) findings.push(`${while_stopped} transactions were signed while signing was stopped`)
+  if (waiting.length === 0) findings.push('nothing waited for a signature while signing was stopped')
+  await stand.operate('signer', 'go', '--reason', 'the test is over')
+  const go_ms = performance.now()
+  await stand.until('nothing is signed after signer go', async () => (await countSigned()) > at_stop)
+  return {
+    findings,
+    figures: {
+      signed_while_stopped: Number(while_stopped),
+      waited_while_stopped: waiting.length,
+      signed_again_after_ms: Math.round(performance.now() - go_ms),
+    },
+  }
+}
+
+/** A worker that may sign little is all there is: no more than that leaves. */
+async function limited(stand: Stand): Promise<Result> {
+  const { sql } = stand
+  const workers = stand.members.filter(({ role }) => role === 'worker')
+  await stand.writeWallets('limited.json', { limits: { delegated_trx_hour: LIMIT_TRX } })
+  await Promise.all(workers.map((worker) => worker.kill('SIGTERM')))
+  // What went before counts: the new worker reads what was signed, and is above its limit at once.
+  const delegated = async () => {
+    const [row] = await sql<{ count: bigint }>`
+      select count(*) from attempt where tx_id is not null and starts_with(subject, 'delegate:')`
+    return row!.count
+  }
+  const before = await delegated()
+  const worker = await stand.start('worker', [], 'limited.json')
+  await stand.until('the limit stops nothing', async () => {
+    return (await sql`select 1 from attempt where answer like 'it is above a limit%' limit 1`).length > 0
+  })
+  const more = (await delegated()) - before
+  const findings = more > 0n ? [`${more} delegations were signed above the limit`] : []
+  await worker.kill('SIGTERM')
+  await stand.start('worker')
+  return { findings, figures: { signed_above_limit: Number(more) } }
+}
