@@ -20,6 +20,8 @@ const blocks = 'src/chain/blocks.ts'
 const ledger = 'src/ledger/ledger.ts'
 const delegations = 'src/market/delegations.ts'
 const delivery = 'src/market/delivery.ts'
+const reasons = 'src/chain/signing_reasons.ts'
+const signer = 'src/chain/signer.ts'
 const orders = 'src/market/orders.ts'
 const pool = 'src/market/pool.ts'
 const settlement = 'src/market/settlement.ts'
@@ -320,6 +322,36 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'two followers overtake one another',
     edits: [[blocks, 'select 1 from chain where head_id = ', 'select 1 from chain where true or head_id = ']],
+  },
+  {
+    name: 'the signer does not ask who wants it',
+    edits: [[signer, 'if (against !== undefined) throw new Refused(against)', '']],
+  },
+  {
+    name: 'the signer does not look whether an order is paid for',
+    edits: [[reasons, "if (!order_paid) return 'its order is not paid for'", '']],
+  },
+  {
+    name: 'the signer does not look how much an order wants',
+    edits: [[reasons, "if (!order_wants) return 'no order that is open or owed wants this much there'", '']],
+  },
+  {
+    name: 'the signer takes back what a row says, and not what was delegated',
+    edits: [[reasons, 'if (operation.sun !== sun) return', 'if (operation.sun < 0n) return']],
+  },
+  {
+    name: 'the signer sends a deposit back twice',
+    edits: [
+      [
+        reasons,
+        "and not exists (select 1 from transfer as back where back.id = 'refund:' || p.tx_id) as came",
+        'as came',
+      ],
+    ],
+  },
+  {
+    name: 'the signer believes a deposit that is not in the ledger',
+    edits: [[reasons, 'if (!reason.came) return', 'if (reason.came === undefined) return']],
   },
 ]
 
