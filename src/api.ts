@@ -1,11 +1,11 @@
 // The API of one process: a server, and what it must know of the database before it listens and while it does. It has
 // connections of its own for that, so that it waits for no customer and no customer for it.
 
-import { type AddressInfo, Server as NetServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { App } from './app.ts'
 import type { Config } from './config.ts'
 import { KnownTokens, readTokensStep } from './customers/known_tokens.ts'
+import { listenOn } from './http/listeners.ts'
 import { buildServer, DEFAULT_CONNECTION_LIMITS, DEFAULT_RATE_LIMIT } from './http/server.ts'
 import { systemClock } from './lib/clock.ts'
 import { systemRandom } from './lib/ids.ts'
@@ -47,18 +47,20 @@ export async function startApi(
     })
     for (const { path } of app.endpoints) watching.endpoints.add(path)
     if (watching.measures) measureInFlight(server.server, watching.measures)
-    await listening(() => server.listen({ port: config.port, host: config.host }), config.port)
+    const { port, stopListening, close } = await listening(
+      () => listenOn(server, { port: config.port, host: config.host }),
+      config.port,
+    )
     const reading = startSteps([readTokens], log)
-    const { port } = server.server.address() as AddressInfo
     const host = config.host.includes(':') ? `[${config.host}]` : config.host
     return {
       url: `http://${host}:${port}`,
       async close() {
         // No connection is taken any more, and those that were just taken are heard: whoever calls through a proxy has
         // sent by then, and a proxy sends nothing twice.
-        NetServer.prototype.close.call(server.server)
+        stopListening()
         await delay(HEARD_MS)
-        await server.close()
+        await close()
         await reading.stop()
         await sql.close()
       },

@@ -42,6 +42,8 @@ export type Closing = 'limit_of_address' | 'limit' | 'makes_room' | 'does_not_re
 
 type Needs = { clock: Clock; proxies: BlockList; onClosing: (why: Closing, ip: string) => void }
 
+/** Time between two looks beyond this was ours: nobody could be heard meanwhile, so it counts against nobody. */
+const LOOK_MS_MAX = 2_000
 /** Whoever has our last word and does not hang up is given this long. */
 const ENDED_MS_MAX = 5_000
 /** More than this may be in the kernel, unread; then a farewell would wait behind it. */
@@ -51,6 +53,9 @@ export class Connections {
   private readonly needs: Needs
   private readonly limits: ConnectionLimits
   private readonly open = new Map<Socket, Connection>()
+  /** Milliseconds in which we looked after them, and when we did last. */
+  private now_ms = 0
+  private looked_at_ms: number | undefined
   private readonly count_of = new Map<string, number>()
   private readonly strangers_of = new Map<string, Set<Socket>>()
 
@@ -72,9 +77,8 @@ export class Connections {
     const { per_address_max, total_max } = this.limits
     if (mine >= per_address_max && !this.makeRoom(network)) return this.refuse('limit_of_address', ip)
     if (this.open.size >= total_max && !this.makeRoom(this.mostStrangers())) return this.refuse('limit', ip)
-    const now_ms = this.needs.clock.now().getTime()
     this.open.set(socket, {
-      ...{ ip, network, shared, stranger: !shared, over: false, unanswered: 0, quiet_since_ms: now_ms },
+      ...{ ip, network, shared, stranger: !shared, over: false, unanswered: 0, quiet_since_ms: this.now_ms },
       ...{ unread: undefined, ended_since_ms: undefined },
     })
     if (!shared) {
@@ -95,11 +99,11 @@ export class Connections {
   }
 
   /** Its answer is written. Says whether the connection is a stranger's. */
-  answered(socket: Socket, now_ms: number): boolean {
+  answered(socket: Socket): boolean {
     const connection = this.open.get(socket)
     if (!connection) return false
     connection.unanswered = Math.max(0, connection.unanswered - 1)
-    connection.quiet_since_ms = now_ms
+    connection.quiet_since_ms = this.now_ms
     return connection.stranger
   }
 
@@ -126,7 +130,11 @@ export class Connections {
 
   /** Closes those that do not take what was written for them, and strangers that idle. */
   sweep(): void {
-    const now_ms = this.needs.clock.now().getTime()
+    const at_ms = this.needs.clock.now().getTime()
+    const passed_ms = at_ms - (this.looked_at_ms ?? at_ms)
+    this.looked_at_ms = at_ms
+    this.now_ms += Math.max(0, Math.min(passed_ms, LOOK_MS_MAX))
+    const { now_ms } = this
     for (const [socket, connection] of this.open) {
       const why = this.reasonToClose(socket, connection, now_ms)
       if (why) this.close(socket, connection, why)

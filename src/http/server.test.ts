@@ -620,8 +620,10 @@ test('connections are looked after once a second, and a stranger is told how lon
     headers: { authorization: `Bearer ${TOKEN}`, 'x-signature': signature(Buffer.from(''), SECRET) },
   })
   assert.match(signed_reply.headers.get('keep-alive') ?? '', /^timeout=72/)
-  now_ms += 20_000
-  t.mock.timers.tick(1_000)
+  for (let second = 0; second <= 20; second++) {
+    now_ms += 1_000
+    t.mock.timers.tick(1_000)
+  }
   await once(socket, 'close')
 })
 

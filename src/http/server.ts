@@ -155,7 +155,7 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
     const now_ms = needs.clock.now().getTime()
     const ms = now_ms - (request.arrived_at_ms ?? now_ms)
     if (asker !== 'unlogged') lines.answered(request, { status, code, ms }, asker)
-    const stranger = connections.answered(request.raw.socket, now_ms)
+    const stranger = connections.answered(request.raw.socket)
     const last = answer.last && connections.endStrangers(request.raw.socket)
     if (closing || last) reply.header('connection', 'close')
     else if (stranger) reply.header('keep-alive', `timeout=${Math.floor(limits.stranger_idle_ms_max / 1_000)}`)
