@@ -11,6 +11,8 @@ import { person } from '../devchain/scene.ts'
 import { freshDatabase, testCluster } from '../test/database.ts'
 import { quietDesk, type Said, SEALING_KEY, walletsFile, worldDesk } from '../test/desk.ts'
 import { makeWorld } from '../test/world.ts'
+import { ROW_RULES } from './admin/book_rules.ts'
+import { NODE_RULES } from './admin/books.ts'
 import { findCommand, readArguments } from './admin/command.ts'
 import { ALERTS } from './admin/status.ts'
 import { COMMANDS } from './cli.ts'
@@ -125,7 +127,9 @@ test("the operator's guide has commands that exist, every alert and every rule",
     readArguments(command, rest)
   }
   for (const alert of Object.keys(ALERTS)) assert.ok(guide.includes(`| \`${alert}\` |`), alert)
-  assert.equal(guide.match(/^\| C\d+ \|/gm)?.length, 11)
+  const rules = new Set([...ROW_RULES, ...NODE_RULES].map(({ rule }) => rule))
+  for (const rule of rules) assert.ok(guide.includes(`\n| ${rule} |`), rule)
+  assert.equal(guide.match(/^\| C\d+ \|/gm)?.length, rules.size)
 })
 
 type Statement = {

@@ -29,7 +29,7 @@ type Rule = Pick<RuleReport, 'rule' | 'says' | 'stops_selling'>
 /** Between the two looks: longer than the steps that put things right rest. */
 export const LOOK_AGAIN_MS = 10_000
 
-const NODE_RULES = [
+export const NODE_RULES = [
   { rule: 'C5', says: 'our solid transactions are in the solid blocks that we noted', stops_selling: true },
   {
     rule: 'C6',
