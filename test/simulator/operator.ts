@@ -93,11 +93,15 @@ export class Operator {
     const { customer_id } = this.dice.pick(this.customers)
     const payer = this.dice.pick(this.town.payers)
     const less = this.dice.chance(0.3)
+    // What is on its way back is not to be had, and is asked for all the same.
+    const late = this.dice.chance(0.4)
     const run = async ({ sql }: Instance): Promise<string> => {
       const all = await sql<Deposit>`
         select * from deposit where state in ('held', 'ignored', 'resolved', 'returning', 'refunding')
         order by state, tx_id, position`
-      const deposit = all[draw % all.length]
+      const leaving = all.filter(({ state }) => state === 'returning' || state === 'refunding')
+      const some = late && leaving.length > 0 ? leaving : all
+      const deposit = some[draw % some.length]
       if (!deposit) return 'nothing is held'
       const way: Way | undefined =
         kind === 'sent_back'
