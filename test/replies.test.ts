@@ -27,7 +27,7 @@ type Draft = {
 }
 type Mistake = (draft: Draft, cast: Cast) => void
 type Cast = Record<
-  'rich' | 'poor' | 'walletless' | 'capped' | 'reader' | 'screener' | 'suspended' | 'strict' | 'guesser',
+  'rich' | 'poor' | 'walletless' | 'capped' | 'reader' | 'screener' | 'suspended' | 'strict' | 'guesser' | 'full',
   Customer
 > &
   Record<'bob' | 'nina' | 'contract' | 'barred', string> & {
@@ -50,7 +50,7 @@ const set =
     }
   }
 const as =
-  (who: 'poor' | 'walletless' | 'capped' | 'guesser'): Mistake =>
+  (who: 'poor' | 'walletless' | 'capped' | 'guesser' | 'full'): Mistake =>
   (draft, cast) => {
     draft.who = cast[who]
   }
@@ -133,6 +133,7 @@ const PROOFS: Record<string, Proof> = {
       unnamed,
       set({ external_id: 'taken' }),
       offSale('resource_bundle'),
+      as('full'),
       as('walletless'),
       set(({ contract }) => ({ 'params.address': contract })),
       set(({ barred }) => ({ 'params.address': barred })),
@@ -169,6 +170,7 @@ const PROOFS: Record<string, Proof> = {
         'params.address': [...subscribers].find(([customer]) => customer !== who)![1].limited_address,
       })),
       set(({ nina }) => ({ 'params.address': nina })),
+      as('full'),
       as('poor'),
       as('capped'),
     ],
@@ -254,6 +256,7 @@ async function makeCast(world: World): Promise<Cast> {
     // What they have spent by now is 13.35.
     capped: await customer('capped', 1_000, 14_000_000n),
     guesser: await customer('guesser', 1_000),
+    full: await customer('full', 1_000),
   }
   const order = await people.rich.buyEnergy(place('other'), 65_000)
   const wanted = { type: 'hash', network: 'TRX', address: place('other'), hash: 'cd'.repeat(32) }
@@ -267,6 +270,8 @@ async function makeCast(world: World): Promise<Cast> {
   await world.sql`
     insert into aml_count (customer_id, day, state, n)
     values (${people.guesser.id}, ${dayOf(world.now)}, 'failed', ${FAILED_MAX})`
+  await world.sql`
+    update customer set subscriptions_limit = 0, open_orders_limit = 0 where id = ${people.full.id}`
   await world.sql`update customer set state = 'suspended' where id = ${suspended.id}`
   const towns = { bob: place('bob'), nina: world.person('nina').address, contract, barred, order_id: order.id }
   assert.equal(
