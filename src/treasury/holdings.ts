@@ -169,7 +169,8 @@ async function compare(tx: Tx, needs: Needs, address: Address): Promise<void> {
   const credited = proven.length === 0 ? new Set<string>() : await creditProven(tx, needs, proven)
   const others = unproven.filter((one) => !credited.has(placeOf(one)))
   await tx`
-    update deposit set state = 'held', reason = ${UNPROVEN}, token = 'unproven', token_amount = amount_sun, amount_sun = null
+    update deposit set state = 'held', reason = ${UNPROVEN}, token = 'unproven', token_amount = amount_sun,
+      amount_sun = null, solid_at = ${needs.clock.now()}
     from unnest(${others.map((one) => one.tx_id)}::text[], ${others.map((one) => one.position)}::integer[]) as t (id, place)
     where tx_id = t.id and position = t.place and state = 'unproven'`
   await tx`

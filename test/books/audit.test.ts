@@ -233,6 +233,13 @@ const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: R
     /^C6 deposit:again was booked/,
   ],
   [
+    'a deposit that the address does not hold',
+    (_rows, { books }) => {
+      books.holdings = new Map()
+    },
+    /^C13 .* has 0 and/,
+  ],
+  [
     'a deposit that was overlooked',
     ({ deposits }) => without(deposits, ({ state }) => state === 'credited'),
     /^C6 deposit .* not known/,

@@ -103,6 +103,11 @@ export class Auditor {
       energy: Math.max(best.energy, units('Energy')),
       bandwidth: Math.max(best.bandwidth, units('Net')),
     }
-    return { rows, branch: this.branch, wallets: this.wallets, units_per_trx: this.units_per_trx }
+    const holdings = new Map<string, bigint>()
+    for (const { deposit_address: address } of rows.customers) {
+      const account = await this.post('/walletsolidity/getaccount', { address, visible: true })
+      holdings.set(address, BigInt(String(at(account, 'balance') ?? 0)))
+    }
+    return { rows, branch: this.branch, wallets: this.wallets, units_per_trx: this.units_per_trx, holdings }
   }
 }

@@ -14,6 +14,8 @@ export type ChainTransaction = {
   sun: bigint
   /** What it took of this resource, its own or bought, as its receipt says. */
   energy_used: bigint
+  /** TRX that contracts have sent in it. */
+  inner: { to: string; sun: bigint }[]
   block_number: number
   block_time_ms: number
 }
@@ -62,11 +64,27 @@ export async function readBranch(post: Post, from_block: number, earlier?: Branc
   return { blocks, solid_number, transactions: new Map(all.map((one) => [one.tx_id, one])) }
 }
 
-/** Only calls of contracts use energy. */
+/** Only calls of contracts use energy, and send TRX on. */
 async function addReceipts(post: Post, { number, transactions }: ChainBlock): Promise<void> {
-  const receipts = (await post('/wallet/gettransactioninfobyblocknum', { num: number })) as unknown[]
-  const used = new Map(receipts.map((one) => [at(one, 'id'), at(one, 'receipt', 'energy_usage_total') ?? 0]))
-  for (const one of transactions) one.energy_used = BigInt(String(used.get(one.tx_id) ?? 0))
+  const receipts = (await post('/wallet/gettransactioninfobyblocknum', { num: number, visible: true })) as unknown[]
+  const by_id = new Map(receipts.map((one) => [at(one, 'id'), one]))
+  for (const one of transactions) {
+    const receipt = by_id.get(one.tx_id)
+    one.energy_used = BigInt(String(at(receipt, 'receipt', 'energy_usage_total') ?? 0))
+    one.inner = innerOf((at(receipt, 'internal_transactions') ?? []) as unknown[])
+  }
+}
+
+/** The words 'call', 'create' and 'suicide' in hexadecimal. */
+const SENDING = ['63616c6c', '637265617465', '73756963696465']
+
+function innerOf(list: readonly unknown[]): ChainTransaction['inner'] {
+  const sent = list.filter((one) => SENDING.includes(String(at(one, 'note'))) && at(one, 'rejected') !== true)
+  return sent.flatMap((one) =>
+    ((at(one, 'callValueInfo') ?? []) as unknown[])
+      .filter((value) => at(value, 'tokenId') === undefined && at(value, 'callValue') !== undefined)
+      .map((value) => ({ to: String(at(one, 'transferTo_address')), sun: BigInt(String(at(value, 'callValue'))) })),
+  )
 }
 
 function blockOf(block: unknown): ChainBlock {
@@ -95,5 +113,6 @@ function transactionOf(one: unknown): Omit<ChainTransaction, 'block_number' | 'b
     resource: at(value, 'resource') === 'ENERGY' ? 'energy' : 'bandwidth',
     sun: BigInt(String(sun)),
     energy_used: 0n,
+    inner: [],
   }
 }

@@ -92,9 +92,13 @@ export function depositsAreKnown({ rows, branch }: Books, { first_block, recharg
   const solid = new Set(rows.deposits.filter(({ solid_at }) => solid_at !== null).map(({ tx_id }) => tx_id))
   return [...branch.transactions.values()]
     .filter(isPast(first_block))
-    .filter((one) => one.type === 'TransferContract' && one.succeeded && ours.has(one.to) && !solid.has(one.tx_id))
+    .filter((one) => one.succeeded && sentIn(one).some(({ to }) => ours.has(to)) && !solid.has(one.tx_id))
     .map(({ tx_id, sun }) => `C6 deposit ${tx_id} of ${sun} sun is not known`)
 }
+
+/** What a transaction moves, by itself and by contracts. */
+const sentIn = ({ type, to, sun, inner }: ChainTransaction) =>
+  type === 'TransferContract' ? [{ to, sun }, ...inner] : inner
 
 /** What the states of direct recharges say is so. */
 export function rechargesAreDone({ rows, branch }: Books): string[] {
@@ -123,9 +127,9 @@ export function fundsAreThere({ rows, branch }: Books, place: Place): string[] {
   const ours = new Set([recharge_address, ...rows.customers.map(({ deposit_address }) => deposit_address)])
   let on_chain = 0n
   for (const one of branch.transactions.values()) {
-    if (one.type !== 'TransferContract' || !one.succeeded || !isPast(first_block)(one)) continue
-    if (ours.has(one.to)) on_chain += one.sun
-    if (one.owner === refund_address) on_chain -= one.sun
+    if (!one.succeeded || !isPast(first_block)(one)) continue
+    for (const { to, sun } of sentIn(one)) if (ours.has(to)) on_chain += sun
+    if (one.type === 'TransferContract' && one.owner === refund_address) on_chain -= one.sun
   }
   on_chain -= sentBackByHand(rows)
   let in_books = 0n

@@ -11,6 +11,8 @@ export type Books = {
   wallets: readonly string[]
   /** Units of a resource that one TRX of stake gives, by the chain. */
   units_per_trx: Record<'energy' | 'bandwidth', number>
+  /** The TRX that the solid chain has at each customer's deposit address, in sun. */
+  holdings: ReadonlyMap<string, bigint>
 }
 
 /** Whom the orders that supply subscriptions belong to. */
@@ -157,16 +159,18 @@ export function depositsExist({ rows, branch }: Books): string[] {
   const findings: string[] = []
   const customers = new Map(rows.customers.map(({ id, deposit_address }) => [deposit_address, id]))
   const moves = new Map(rows.transfers.filter(({ id }) => id.startsWith('deposit:')).map((one) => [one.id, one]))
-  for (const { tx_id, to_address, amount_sun, customer_id, solid_at, state } of rows.deposits) {
+  for (const { tx_id, position, to_address, amount_sun, customer_id, solid_at, state } of rows.deposits) {
     if (solid_at === null || amount_sun === null) continue
     const found = branch.transactions.get(tx_id)
-    const real = found?.succeeded && found.type === 'TransferContract' && found.block_number <= branch.solid_number
-    if (!real || found.to !== to_address || found.sun !== amount_sun) {
+    const solid = found?.succeeded && found.block_number <= branch.solid_number
+    const sent = [...(found?.type === 'TransferContract' ? [found] : []), ...(found?.inner ?? [])]
+    if (!solid || !sent.some(({ to, sun }) => to === to_address && sun === amount_sun)) {
       findings.push(`C6 deposit ${tx_id} is not on the chain`)
     }
     if (customers.get(to_address) !== (customer_id ?? undefined)) findings.push(`C6 deposit ${tx_id} is another's`)
-    const move = moves.get(`deposit:${tx_id}`)
-    moves.delete(`deposit:${tx_id}`)
+    const id = position === 0 ? `deposit:${tx_id}` : `deposit:${tx_id}/${position}`
+    const move = moves.get(id)
+    moves.delete(id)
     const kept = customer_id !== null && state !== 'credited'
     const credit = kept ? 'held_deposits' : `customer:${customer_id ?? 'direct_recharge'}`
     if (move?.amount_sun !== amount_sun || move.credit !== credit || move.debit !== 'world') {
@@ -176,6 +180,20 @@ export function depositsExist({ rows, branch }: Books): string[] {
   for (const id of moves.keys()) findings.push(`C6 ${id} was booked and is no deposit`)
   const from_outside = rows.transfers.filter(({ debit, id }) => debit === 'world' && !id.startsWith('deposit:'))
   return [...findings, ...from_outside.map(({ id }) => `C6 ${id} came out of nothing`)]
+}
+
+/** C13: nothing was booked as having come to a deposit address that is not there, or has left it. */
+export function addressesHoldDeposits({ rows, branch, holdings }: Books): string[] {
+  return rows.customers.flatMap(({ deposit_address }) => {
+    const booked = rows.deposits
+      .filter(({ to_address, solid_at }) => to_address === deposit_address && solid_at !== null)
+      .map(({ amount_sun }) => amount_sun ?? 0n)
+    const left = [...branch.transactions.values()]
+      .filter(({ owner }) => owner === deposit_address)
+      .map(({ sun }) => sun)
+    const there = (holdings.get(deposit_address) ?? 0n) + sumOf(left)
+    return there < sumOf(booked) ? [`C13 ${deposit_address} has ${there} and ${sumOf(booked)} were booked`] : []
+  })
 }
 
 /** A direct recharge is delivered, or goes back once and to its sender, or neither; never both. */
@@ -349,6 +367,7 @@ export const ALWAYS: readonly ((books: Books) => string[])[] = [
   reservesAreNeeded,
   ordersAreWhole,
   depositsExist,
+  addressesHoldDeposits,
   rechargesEndOnce,
   chainIsKnown,
   deliveriesAreExact,

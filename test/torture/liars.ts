@@ -8,6 +8,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Devchain } from '../../devchain/devchain.ts'
 import { person } from '../../devchain/scene.ts'
 import { alerts } from '../../src/admin/status.ts'
+import { addressToHex } from '../../src/tron/address.ts'
+import { sign } from '../../src/tron/keys.ts'
+import { contract, encodeRawData, encodeTransaction, transactionId } from '../../src/tron/transaction.ts'
 import { readArguments } from '../arguments.ts'
 import { type Aim, LIES, Liar, type Lie } from '../liars.ts'
 import { Stand } from './stand.ts'
@@ -20,7 +23,7 @@ const TOLD_BY: Readonly<Record<Lie, readonly string[]>> = {
   misprints: [],
   alters: ['nodes_disagree'],
   'leaves out': ['nodes_disagree'],
-  hides: [],
+  hides: ['internal_transfers_hidden'],
   'sends inside': ['deposit_held'],
 }
 const WAIT_MS_MAX = 90_000
@@ -94,6 +97,26 @@ async function withNodes(nodes: number, say: (line: string) => void): Promise<Ou
   }
 }
 
+/** A contract of the payer's passes TRX on: what nodes show only as an internal transaction. */
+function payByContract({ sandbox, chain }: Stand, to: string, sun: bigint): void {
+  const { chain: devchain } = chain
+  const payer = sandbox.funded_accounts.at(-1)!
+  const router = person(`router to ${to}`)
+  const post = (path: string, body: object) =>
+    JSON.parse(devchain.request('POST', path, JSON.stringify(body)).body) as Record<string, unknown>
+  post('/devchain/contract', { address: router.address, owner: payer.address, receivers: [to] })
+  const { id, header } = devchain.head
+  const value = { owner_address: addressToHex(payer.address), contract_address: router.hex, call_value: sun }
+  const raw = encodeRawData({
+    ...{ ref_block_bytes: id.slice(12, 16), ref_block_hash: id.slice(16, 32), fee_limit: 1_000_000_000n },
+    ...{ expiration: header.timestamp + 60_000, timestamp: Date.now() },
+    contract: [contract('TriggerSmartContract', value)],
+  })
+  const signed = encodeTransaction(raw, [sign(transactionId(raw), payer.private_key)])
+  const answer = post('/wallet/broadcasthex', { transaction: Buffer.from(signed).toString('hex') })
+  if (answer.result !== true) throw new Error(`the chain refuses the contract's call: ${JSON.stringify(answer)}`)
+}
+
 type Telling = { nodes: number; lie: Lie; customer: string; to: string }
 
 async function tell(stand: Stand, liar: Liar, { nodes, lie, customer, to }: Telling): Promise<Outcome> {
@@ -116,10 +139,15 @@ async function tell(stand: Stand, liar: Liar, { nodes, lie, customer, to }: Tell
     }
     return false
   }
+  // A day has passed: nobody remembers who has lied, and the first node is asked first again.
+  await stand.sql`delete from node_dispute`
+  for (const member of [...stand.members]) await member.kill('SIGTERM')
+  await stand.start('worker')
   liar.told = 0
   liar.from_block = stand.chain.chain.chain.head_number + 1
   liar.lie = lie
-  await stand.pay(to, HONEST_SUN)
+  if (lie === 'hides') payByContract(stand, to, HONEST_SUN)
+  else await stand.pay(to, HONEST_SUN)
   stand.mine(25)
   const wanted = TOLD_BY[lie]
   const honest = async () => (await balance()) - before >= HONEST_SUN
@@ -151,7 +179,7 @@ async function tell(stand: Stand, liar: Liar, { nodes, lie, customer, to }: Tell
 
 export async function run(args: string[]): Promise<boolean> {
   const { json } = readArguments(args, {})
-  const say = (line: string) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${line}`)
+  const say = (line: string) => process.stderr.write(`${line}\n`)
   const outcomes = [...(await withNodes(2, say)), ...(await withNodes(3, say))]
   const ok = outcomes.every(({ findings, honest_after }) => findings.length === 0 && honest_after)
   const print = (line: string) => process.stdout.write(`${line}\n`)
