@@ -176,6 +176,8 @@ test('what a blacklisted owner has a contract send is held too', async (t) => {
     })
     return JSON.stringify(receipts.map((one) => (paid.includes(one.id) ? sends(one) : one)))
   }
+  // The balance bears both out.
+  world.scene.post('/devchain/fund', { address: anna.deposit_address, sun: 4_000_000 })
   await world.solidify()
   assert.deepEqual(await Promise.all(paid.map((tx_id) => fateOf(world, tx_id))), [
     ['credited', null],
