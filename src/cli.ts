@@ -6,6 +6,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
+import { text as readText } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Refused, refusal } from './admin/actions.ts'
@@ -19,6 +20,7 @@ import {
   findCommand,
   helpOf,
   type Needs,
+  type Outside,
   overview,
   type Reading,
   readArguments,
@@ -34,6 +36,7 @@ import { priceCommands, switchCommands } from './admin/prices.ts'
 import { signerCommands } from './admin/signer.ts'
 import { statusCommands } from './admin/status.ts'
 import { subscriptionCommands } from './admin/subscriptions.ts'
+import { walletCommands } from './admin/wallets.ts'
 import { httpDownload } from './aml/lists.ts'
 import { type Config, Misuse, readConfig } from './config.ts'
 import { depositAddresses } from './customers/deposit_addresses.ts'
@@ -47,7 +50,7 @@ import { readMigrations } from './lib/migrate.ts'
 import { connect, type Sql } from './lib/sql.ts'
 import { deriveSandbox } from './sandbox.ts'
 import { keptSealingKeys } from './sealing.ts'
-import { httpTransport, type Transport } from './tron/node.ts'
+import { httpTransport, type Transport, tronNode } from './tron/node.ts'
 import { readWallets, stopFile } from './wallets.ts'
 
 /** What the command line has of the world around it. */
@@ -61,6 +64,8 @@ export type Io = {
   random: Random
   transport: Transport
   wait(ms: number): Promise<void>
+  /** Standard input, to its end. */
+  input(): Promise<string>
   /** Left out: nobody watches. */
   progress?(line: string): void
 }
@@ -78,6 +83,7 @@ export const COMMANDS: readonly Command[] = [
   ...subscriptionCommands,
   ...chainCommands,
   ...signerCommands,
+  ...walletCommands,
   ...listCommands,
   ...amlCommands,
   ...bookCommands,
@@ -128,6 +134,7 @@ function excuse(thrown: unknown): [string, number] {
 async function answerOf(command: Command, given: Reading, io: Io): Promise<Answer> {
   const { values, data_dir, by = io.user, reason = null } = given
   const config = readConfig(data_dir === undefined ? [] : ['--data-dir', data_dir], io.env)
+  if (command.runAlone) return command.runAlone(outsideOf({ config, io }), values)
   const url = config.database_url ?? (await privateDatabase(config.data_dir))
   const sql = connect({ url, connections_max: 3, statement_timeout_ms: STATEMENT_MS_MAX })
   try {
@@ -176,13 +183,40 @@ async function requireSchema(sql: Sql): Promise<void> {
 
 type Setting = { sql: Sql; config: Config; url: string; io: Io }
 
-function needsOf({ sql, config, url, io }: Setting): Needs {
+/** What commands have that is not about the database. */
+function outsideOf({ config, io }: Pick<Setting, 'config' | 'io'>): Outside {
   const { clock, random, transport, wait } = io
-  const { hostname, port, pathname } = new URL(url)
   return {
-    ...{ sql, clock, random, wait, new_id: idMaker(clock, random), download: httpDownload },
+    ...{ clock, random, wait, new_id: idMaker(clock, random), download: httpDownload },
     progress: (line) => io.progress?.(line),
     stopHere: (stopped, by) => stopSigningHere(config.data_dir, { stopped, by }),
+    readInput: () => io.input(),
+    readFile: (name) =>
+      readFile(name, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
+        throw refusal(`${name} cannot be read: ${thrown.code}.`)
+      }),
+    writeFile: writeWhole,
+    nodeAt(urls) {
+      const { nodes } = readConfig(
+        urls.flatMap((one) => ['--node-url', one]),
+        io.env,
+      )
+      if (!nodes) throw refusal('No node is named: --node-url URL.')
+      return tronNode({ nodes, transport })
+    },
+    wallets() {
+      if (!config.wallets_file) throw refusal('No file of wallets is named: set PENSTOCK_WALLETS.')
+      return readWallets(config.wallets_file, 'optional')
+    },
+  }
+}
+
+function needsOf({ sql, config, url, io }: Setting): Needs {
+  const { random, transport } = io
+  const { hostname, port, pathname } = new URL(url)
+  return {
+    ...outsideOf({ config, io }),
+    sql,
     database: `${hostname}:${port || 5432}${pathname}`,
     async seal() {
       const keys = await keptSealingKeys(config)
@@ -303,6 +337,7 @@ if (script !== undefined && realpathSync(script) === fileURLToPath(import.meta.u
     random: systemRandom,
     transport: httpTransport,
     wait: (ms) => delay(ms),
+    input: () => readText(process.stdin),
     ...(process.stderr.isTTY && { progress: (line) => process.stderr.write(`\r\x1b[K${line}`) }),
   })
 }

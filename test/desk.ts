@@ -37,6 +37,7 @@ function desk({ sql, env, now, transport }: Place): Desk {
       said.err += text
     },
     wait: async () => {},
+    input: async () => '',
   }
   const type = async (...words: string[]): Promise<Said> => {
     Object.assign(said, { out: '', err: '' })

@@ -4,21 +4,44 @@
 
 import { parseArgs } from 'node:util'
 import type { Download } from '../aml/lists.ts'
+import type { OwnWallets } from '../chain/permissions.ts'
 import type { DepositAddress } from '../customers/deposit_addresses.ts'
 import type { Seal } from '../customers/seal.ts'
 import { type Clock, isDay } from '../lib/clock.ts'
 import type { NewId, Random } from '../lib/ids.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import { type Address, isAddress } from '../tron/address.ts'
+import type { Node } from '../tron/node.ts'
 import { type Change, misuse, type Operator, perform } from './actions.ts'
 import type { ChainView } from './chain_books.ts'
 
-/** What commands work on. What is made only when it is asked for may throw a sentence about what is missing. */
-export type Needs = {
-  sql: Sql
+/** What commands work on that is not about the database. */
+export type Outside = {
   clock: Clock
   random: Random
   new_id: NewId
+  wait(ms: number): Promise<void>
+  /** Whether a file in the data folder stops signing on this machine; puts it there or takes it away
+   *  when told to. */
+  stopHere(stopped?: boolean, by?: string): Promise<boolean>
+  /** The nodes that are named. Throws Refused when none is. */
+  nodeAt(urls: readonly string[]): Node
+  /** The file of wallets that PENSTOCK_WALLETS names. */
+  wallets(): Promise<OwnWallets>
+  readFile(name: string): Promise<string>
+  /** Readable by its owner only, in place of what was there. */
+  writeFile(name: string, text: string): Promise<void>
+  /** Standard input, to its end. */
+  readInput(): Promise<string>
+  /** Opens a publisher's list. */
+  download: Download
+  /** Shows how far a long work is, in place of what was shown before; empty: it is over. */
+  progress(line: string): void
+}
+
+/** What commands work on. What is made only when it is asked for may throw a sentence about what is missing. */
+export type Needs = Outside & {
+  sql: Sql
   /** The database, for reading: host, port and name. */
   database: string
   seal(): Promise<Seal>
@@ -26,14 +49,6 @@ export type Needs = {
   depositAddress(): Promise<DepositAddress>
   /** A node to compare with; undefined when none is named. */
   chainAt(node_urls: readonly string[], solid_urls: readonly string[]): ChainView | undefined
-  wait(ms: number): Promise<void>
-  /** Whether a file in the data folder stops signing on this machine; puts it there or takes it away
-   *  when told to. */
-  stopHere(stopped?: boolean, by?: string): Promise<boolean>
-  /** Opens a publisher's list. */
-  download: Download
-  /** Shows how far a long work is, in place of what was shown before; empty: it is over. */
-  progress(line: string): void
 }
 
 /** What a command found or made. JSON is printed from `value`, and the text for reading too, unless `text` is given. */
@@ -70,6 +85,8 @@ export type Command = {
   readonly operands: Options
   readonly options: Options
   readonly changes: boolean
+  /** The same as run(), for a command that works without a database. */
+  readonly runAlone?: (needs: Outside, given: Record<string, unknown>) => Promise<Answer>
   run(needs: Needs, given: Record<string, unknown>, operator: Operator): Promise<Answer>
 }
 
@@ -94,6 +111,18 @@ export function command<Operands extends Options = Record<never, never>, Others 
   // The command line calls run() with what the operands and options of this very command have read.
   const run: Command['run'] = (needs, given) => spec.run(needs, given as Given<Operands> & Given<Others>)
   return { words, summary, details, operands, options, changes: false, run }
+}
+
+/** Declares a command that needs no database, and records nothing there. */
+export function standalone<
+  Operands extends Options = Record<never, never>,
+  Others extends Options = Record<never, never>,
+>(
+  spec: Description<Operands, Others> & {
+    run(needs: Outside, given: Given<Operands> & Given<Others>): Promise<Answer>
+  },
+): Command {
+  return { ...command(spec), runAlone: (needs, given) => spec.run(needs, given as Given<Operands> & Given<Others>) }
 }
 
 /** Declares a command that changes something. It runs in a transaction, which also records what it says it has done. */

@@ -124,7 +124,10 @@ export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
         select coalesce(sum(stake_sun), 0) as sun, count(*) from attempt as a join delegation as d on d.attempt_id = a.id
         where a.uncovered and a.state in ('signed', 'sent') and d.wallet = w.address and d.resource = w.resource
           and d.state = 'active' and d.delegated_at <= w.block_time) as uncovered
-    where w.resource = ${resource} order by w.address`
+    where w.resource = ${resource}
+      -- Nothing is signed for a wallet whose key can do more than it should.
+      and not exists (select 1 from wallet_check as k where k.address = w.address and k.stopped)
+    order by w.address`
   const [rooms, [ratio]] = await Promise.all([
     reading,
     tx<Ratio>`select total_limit, total_weight from pool where resource = ${resource} for update`,
