@@ -120,9 +120,10 @@ const AFTERWARDS = [
    select id || '/capture', 'capture', id, debit, credit, amount_sun, made_at from transfer
    where kind = 'hold' and id like 'order:%'`,
   `insert into subscription (id, customer_id, plan_id, address, duration, transactions_limit, activate_address, state,
-                             total_sun, supplies, order_id, look_at, created_at, started_at, stopped_at, withdrawn)
+                             total_sun, supplies, order_id, look_at, created_at, started_at, stopped_at, withdrawn,
+                             idle_since)
    select 'ended/' || substr(id, 6), customer_id, 1, address, 0, 0, false, 'stopped', 1000000, 1, id, created_at, created_at,
-          created_at, created_at + interval '1 hour', true
+          created_at, created_at + interval '1 hour', true, created_at
    from orders where id like 'over/%0'`,
   `insert into subscription_supply (subscription_id, order_id)
    select 'ended/' || substr(id, 6), id from orders where id like 'over/%0'`,

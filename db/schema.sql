@@ -534,6 +534,7 @@ create table holding (
   constraint holding_read check ((number is null) = (held_sun is null) and (number is null) = (read_from is null))
 );
 create index holding_due on holding (due_at);
+create index holding_to_compare on holding (number) where (not compared);
 
 create table journal (
   number bigint not null,
@@ -546,6 +547,7 @@ create table journal (
   constraint journal_pkey primary key (number),
   constraint journal_range check (number > 0 and first_entry <= last_entry and entries >= 0 and entries <= (last_entry - first_entry + 1))
 );
+create index journal_sealed_at on journal (sealed_at);
 
 create table label_set (
   number integer not null,

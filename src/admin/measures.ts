@@ -215,7 +215,7 @@ const PENDING_MAX = 5_000
 const SETTLED_MS = 5_000
 
 type Following<Row> = {
-  /** Rows with an id beyond this one, and those of the ids. */
+  /** Those of the ids, and the next rows with an id beyond `after`, which none of the ids is. */
   find(after: string, until: Date, ids: readonly string[]): Promise<Row[]>
   /** Counts a row that has ended; false while it has not. */
   take(row: Row): boolean
@@ -254,8 +254,11 @@ function followOrders({ sql, clock, measures }: FollowNeeds): () => Promise<void
   return follow<Row>(clock, newest, {
     find: (after, until, ids) => sql<Row>`
       select o.id, o.service, o.state, o.created_at, a.sent_at, a.block_time
-      from orders as o left join attempt as a on a.tx_id = o.tx_id
-      where o.id = any(${ids}) or (o.id > ${after} and o.created_at < ${until}) order by o.id limit ${2 * PENDING_MAX}`,
+      from (select * from orders where id = any(${ids})
+            union all
+            (select * from orders where id > ${after} and created_at < ${until}
+             order by id limit ${PENDING_MAX})) as o
+      left join attempt as a on a.tx_id = o.tx_id order by o.id`,
     take({ service, state, created_at, sent_at, block_time }) {
       if (state !== 'success' && state !== 'failed') return false
       measures.count('orders_total', { service, outcome: state })
@@ -275,8 +278,11 @@ function followChecks({ sql, clock, measures }: FollowNeeds): () => Promise<void
   }
   return follow<Row>(clock, newest, {
     find: (after, until, ids) => sql<Row>`
-      select id, type, state, created_at, ended_at from aml_check
-      where id = any(${ids}) or (id > ${after} and created_at < ${until}) order by id limit ${2 * PENDING_MAX}`,
+      select id, type, state, created_at, ended_at from aml_check where id = any(${ids})
+      union all
+      (select id, type, state, created_at, ended_at from aml_check
+       where id > ${after} and created_at < ${until} order by id limit ${PENDING_MAX})
+      order by id`,
     take({ type, state, created_at, ended_at }) {
       if (!ended_at) return false
       measures.count('checks_total', { type, outcome: state })

@@ -62,10 +62,13 @@ function rootOf(value: unknown): Root | undefined {
 
 /** The roots of the days that are over, oldest first; only of days after one when it is given. */
 export async function finishedRoots(sql: Sql | Tx, clock: Clock, after: string | undefined): Promise<Root[]> {
+  // By the time of the seals, so that only those are read that are younger than what was noted.
   return sql<Root>`
     select distinct on (day) day::text, number, last_entry, sha256
-    from (select (sealed_at at time zone 'UTC')::date as day, number, last_entry, sha256 from journal) as seal
-    where day < ${dayOf(later(clock, -GRACE_MS))}::date and (${after ?? null}::date is null or day > ${after ?? null}::date)
+    from (select (sealed_at at time zone 'UTC')::date as day, number, last_entry, sha256 from journal
+          where sealed_at < ${dayOf(later(clock, -GRACE_MS))}::timestamp at time zone 'UTC'
+            and sealed_at >= coalesce((${after ?? null}::date + 1)::timestamp at time zone 'UTC',
+                                      '-infinity')) as seal
     order by day, number desc`
 }
 

@@ -10,6 +10,7 @@
 import { readCursor } from '../chain/blocks.ts'
 import { later } from '../lib/clock.ts'
 import { Outage } from '../lib/fault.ts'
+import { firstIdAt } from '../lib/ids.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import type { Step } from '../lib/step.ts'
 import type { Address } from '../tron/address.ts'
@@ -21,6 +22,9 @@ export type Needs = DepositNeeds & { node: Node }
 /** How often an address is looked at without a reason, and the least time between two such looks. */
 const EVERY_MS = 60_000
 const BETWEEN_MS = 10_000
+/** Customers are looked through for those who have no row yet: the new ones always, all of them so often. */
+const ALL_EVERY_MS = 3_600_000
+const YOUNG_MS = 600_000
 const AT_ONCE = 5
 const FEES_AT_ONCE = 20
 /** The solid chain goes on every three seconds: a balance is of one block when that is the same before and after. */
@@ -31,19 +35,16 @@ export const UNPROVEN = 'the balance of the address does not bear it out'
 export function holdingsStep(needs: Needs): Step {
   const { sql, clock } = needs
   let next_look_at = new Date(0)
+  let next_all_at = new Date(0)
   return {
     name: 'holdings',
     rest_ms: 3_000,
     wakes: ['recharge', 'refund'],
     async run() {
       const now = clock.now()
-      await sql`
-        insert into holding (address, prior_sun, due_at)
-        select deposit_address, 0, ${now}::timestamptz from customer as c
-        where not exists (select 1 from holding where address = c.deposit_address)
-        union all select ${needs.recharge_address}, null, ${now}::timestamptz
-        where not exists (select 1 from holding where address = ${needs.recharge_address})
-        on conflict (address) do nothing`
+      const all = now >= next_all_at
+      if (all) next_all_at = later(clock, ALL_EVERY_MS)
+      await addHoldings(needs, now, all ? '' : firstIdAt(later(clock, -YOUNG_MS)))
       const asked = await askFees(needs)
       const wanted = await dueAddresses(sql, now, now >= next_look_at)
       if (wanted.some(({ needed_number }) => needed_number === null)) next_look_at = later(clock, BETWEEN_MS)
@@ -52,6 +53,17 @@ export function holdingsStep(needs: Needs): Step {
       return asked || read || compared
     },
   }
+}
+
+/** The rows of customers whose ids come after one, and that of the published address. */
+async function addHoldings({ sql, recharge_address }: Needs, now: Date, from_id: string): Promise<void> {
+  await sql`
+    insert into holding (address, prior_sun, due_at)
+    select deposit_address, 0, ${now}::timestamptz from customer as c
+    where id >= ${from_id} and not exists (select 1 from holding where address = c.deposit_address)
+    union all select ${recharge_address}, null, ${now}::timestamptz
+    where not exists (select 1 from holding where address = ${recharge_address})
+    on conflict (address) do nothing`
 }
 
 type Due = { address: Address; needed_number: bigint | null; givers: string[] }
