@@ -1,11 +1,12 @@
 // The only reader of the environment and of the command line. What is not given has a default that works on a bare
 // machine; what is given and makes no sense is one sentence, before anything is started.
 
-import { isIP } from 'node:net'
 import { parseArgs } from 'node:util'
 import { readSealingKeys } from './customers/seal.ts'
 import { isDatabasePrivate } from './in_the_clear.ts'
 import { Misuse } from './lib/fault.ts'
+import { sunOf } from './lib/json.ts'
+import { isNetwork } from './lib/networks.ts'
 import { type NodeConfig, nodesInTheClear, nodesOf } from './nodes.ts'
 import type { ProviderKeys } from './providers/configured.ts'
 
@@ -125,7 +126,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     ...{ node_urls: given['read-node-url'] ?? [], solid_urls: given['read-solid-node-url'] ?? [], prefix: 'read-' },
     key: PENSTOCK_READ_NODE_API_KEY,
   })
-  const { DATABASE_URL, PG_BIN, PENSTOCK_WALLETS, PENSTOCK_SECRET_KEY, PENSTOCK_REQUESTS_PER_SECOND } = env
+  const { DATABASE_URL, PG_BIN, PENSTOCK_WALLETS, PENSTOCK_SECRET_KEY } = env
   if (DATABASE_URL && !/^postgres(ql)?:\/\//.test(DATABASE_URL)) {
     throw new Misuse('DATABASE_URL does not begin with postgres://.')
   }
@@ -148,19 +149,19 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     wallets_file: PENSTOCK_WALLETS || undefined,
     secret_key: PENSTOCK_SECRET_KEY || undefined,
     roots_file: env.PENSTOCK_ROOTS_FILE || undefined,
-    requests_per_second: PENSTOCK_REQUESTS_PER_SECOND ? countOf(PENSTOCK_REQUESTS_PER_SECOND) : undefined,
-    connections_max: connectionsOf(env, 'PENSTOCK_CONNECTIONS_MAX'),
-    connections_per_address: connectionsOf(env, 'PENSTOCK_CONNECTIONS_PER_ADDRESS'),
-    read_requests_per_second: readRequestsOf(env.PENSTOCK_READ_REQUESTS_PER_SECOND),
+    requests_per_second: wholeOf(env, 'PENSTOCK_REQUESTS_PER_SECOND', 0),
+    connections_max: wholeOf(env, 'PENSTOCK_CONNECTIONS_MAX', 1, 999_999),
+    connections_per_address: wholeOf(env, 'PENSTOCK_CONNECTIONS_PER_ADDRESS', 1, 999_999),
+    read_requests_per_second: wholeOf(env, 'PENSTOCK_READ_REQUESTS_PER_SECOND', 0),
     read_nodes: read_nodes.length > 0 ? read_nodes : undefined,
     trusted_proxies: env.PENSTOCK_TRUSTED_PROXIES ? proxiesOf(env.PENSTOCK_TRUSTED_PROXIES) : undefined,
     recharge_at: rechargeAtOf(env.PENSTOCK_RECHARGE_AT || 'solid'),
-    dust_sun: env.PENSTOCK_DUST_TRX ? sunOf(env.PENSTOCK_DUST_TRX) : undefined,
+    dust_sun: env.PENSTOCK_DUST_TRX ? dustOf(env.PENSTOCK_DUST_TRX) : undefined,
     allow_wide_keys: env.PENSTOCK_ALLOW_WIDE_KEYS === 'yes',
     loosened,
     tls_in_front: env.PENSTOCK_TLS_IN_FRONT === 'yes' || Boolean(env.PENSTOCK_TRUSTED_PROXIES),
     providers: providersOf(env),
-    retention_days: daysOf(env.PENSTOCK_AML_RETENTION_DAYS || undefined),
+    retention_days: wholeOf(env, 'PENSTOCK_AML_RETENTION_DAYS', 1, 99_999),
     json: given.json ?? false,
     help: given.help ?? false,
   }
@@ -234,21 +235,18 @@ function roleOf(text: string): Role {
   return text
 }
 
-function countOf(text: string): number {
-  if (!/^\d{1,7}$/.test(text)) throw new Misuse('PENSTOCK_REQUESTS_PER_SECOND is not a whole number.')
-  return Number(text)
-}
-
-function connectionsOf(env: NodeJS.ProcessEnv, name: keyof typeof ENVIRONMENT): number | undefined {
+/** The variable as a whole number; undefined when it is not set. Throws Misuse. */
+function wholeOf(
+  env: NodeJS.ProcessEnv,
+  name: keyof typeof ENVIRONMENT,
+  least: 0 | 1,
+  most = 9_999_999,
+): number | undefined {
   const text = env[name] || undefined
-  if (text !== undefined && !/^[1-9]\d{0,5}$/.test(text)) throw new Misuse(`${name} is not a whole number from 1.`)
-  return text === undefined ? undefined : Number(text)
-}
-
-function readRequestsOf(text: string | undefined): number | undefined {
-  if (!text) return undefined
-  if (!/^\d{1,7}$/.test(text)) throw new Misuse('PENSTOCK_READ_REQUESTS_PER_SECOND is not a whole number.')
-  return Number(text)
+  if (text === undefined) return undefined
+  const number = /^\d{1,7}$/.test(text) ? Number(text) : Number.NaN
+  if (number >= least && number <= most) return number
+  throw new Misuse(`${name} is not a whole number from ${least} to ${most}.`)
 }
 
 function providersOf(env: NodeJS.ProcessEnv): ProviderKeys {
@@ -263,22 +261,12 @@ function providersOf(env: NodeJS.ProcessEnv): ProviderKeys {
   }
 }
 
-function daysOf(text: string | undefined): number | undefined {
-  if (text !== undefined && !/^[1-9]\d{0,4}$/.test(text))
-    throw new Misuse('PENSTOCK_AML_RETENTION_DAYS is not a whole number of days.')
-  return text === undefined ? undefined : Number(text)
-}
-
 function proxiesOf(text: string): string[] {
   return text.split(',').map((part) => {
     const network = part.trim()
-    const [address = '', bits, ...more] = network.split('/')
-    const length = isIP(address) === 6 ? 128 : 32
-    const good = bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= length)
-    if (isIP(address) === 0 || !good || more.length > 0) {
-      throw new Misuse(`PENSTOCK_TRUSTED_PROXIES: ${network} is neither an address nor a network such as 10.0.0.0/8.`)
-    }
-    return network
+    // All the world is nobody's proxy.
+    if (isNetwork(network) && !/\/0+$/.test(network)) return network
+    throw new Misuse(`PENSTOCK_TRUSTED_PROXIES: ${network} is neither an address nor a network such as 10.0.0.0/8.`)
   })
 }
 
@@ -287,10 +275,10 @@ function rechargeAtOf(text: string): 'inclusion' | 'solid' {
   throw new Misuse('PENSTOCK_RECHARGE_AT is inclusion or solid.')
 }
 
-function sunOf(text: string): bigint {
-  const [, trx, decimals = ''] = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text) ?? []
-  if (trx === undefined) throw new Misuse('PENSTOCK_DUST_TRX is not an amount of TRX, like 0.1.')
-  return BigInt(trx + decimals.padEnd(6, '0'))
+function dustOf(text: string): bigint {
+  const sun = sunOf(text)
+  if (sun === undefined) throw new Misuse('PENSTOCK_DUST_TRX is not an amount of TRX, like 0.1.')
+  return sun
 }
 
 /** The text of --help. */

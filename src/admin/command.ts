@@ -9,6 +9,7 @@ import type { DepositAddress } from '../customers/deposit_addresses.ts'
 import type { Seal } from '../customers/seal.ts'
 import { type Clock, isDay } from '../lib/clock.ts'
 import type { NewId, Random } from '../lib/ids.ts'
+import { sunOf } from '../lib/json.ts'
 import type { Sql, Tx } from '../lib/sql.ts'
 import { type Address, isAddress } from '../tron/address.ts'
 import type { Node } from '../tron/node.ts'
@@ -185,9 +186,9 @@ export const whole = (value: string, help: string, { min = 1, max = Number.MAX_S
 export const trx = (value: string, help: string) => single(value, help, readTrx)
 
 export function readTrx(given: string, name: string): bigint {
-  const [, trx, decimals = ''] = /^(\d{1,12})(?:\.(\d{1,6}))?$/.exec(given) ?? []
-  if (trx === undefined) throw misuse(`${name} ${given}: it is an amount of TRX with at most 6 decimals, like 12.5.`)
-  return BigInt(trx + decimals.padEnd(6, '0'))
+  const sun = sunOf(given)
+  if (sun === undefined) throw misuse(`${name} ${given}: it is an amount of TRX with at most 6 decimals, like 12.5.`)
+  return sun
 }
 
 /** A moment: a day (`2026-11-01`, its beginning in UTC) or a time (`2026-11-01T12:00:00Z`). */

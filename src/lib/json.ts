@@ -249,6 +249,13 @@ export function trxText(sun: bigint): string {
   return `${sun < 0n ? '-' : ''}${positive / SUN_PER_TRX}${decimals === '' ? '' : `.${decimals}`}`
 }
 
+/** TRX in decimal text as integer sun: `12.1` is 12100000n. Undefined when it is no such amount, from 0 to
+ *  a million million TRX. */
+export function sunOf(text: string): bigint | undefined {
+  const [, trx, decimals = ''] = /^(\d{1,12})(?:\.(\d{1,6}))?$/.exec(text) ?? []
+  return trx === undefined ? undefined : BigInt(trx + decimals.padEnd(6, '0'))
+}
+
 /** JSON text of a reply. Throws on a bigint: money goes through money(), and nothing else that leaves is beyond 2^53. */
 export function printJson(value: unknown): string {
   const text: string | undefined = JSON.stringify(value)
