@@ -3,14 +3,12 @@
 
 import { join } from 'node:path'
 import { HDKey } from '@scure/bip32'
-import { lookAtKeys } from './chain/permissions.ts'
 import type { Wallet } from './chain/signer.ts'
 import { LIMIT_NAMES, type LimitsWanted } from './chain/signing_limits.ts'
 import { Misuse } from './config.ts'
 import { readSecretFile } from './lib/files.ts'
 import { type Address, isAddress } from './tron/address.ts'
 import { addressOf } from './tron/keys.ts'
-import type { Node } from './tron/node.ts'
 
 export type Wallets = {
   /** Staked accounts; the keys' permission allows 57 (delegate) and 58 (take back). */
@@ -104,11 +102,4 @@ function isPublicKey(xpub: string): boolean {
   } catch {
     return false
   }
-}
-
-/** Asks the chain, by every node, whether each hot key can do what it is for, and nothing else.
- *  Returns a sentence for each that cannot or can do more: a key that could move funds or change
- *  permissions is not one to keep on a server. */
-export async function checkWallets(node: Pick<Node, 'accountEverywhere'>, wallets: Wallets): Promise<string[]> {
-  return (await lookAtKeys(node, wallets)).complaints.map(({ said }) => said)
 }

@@ -29,6 +29,7 @@ import {
   undertaking,
   whole,
 } from './command.ts'
+import { requireCustomer } from './customer_rows.ts'
 import { progressBar } from './lists.ts'
 
 const check = needed(text('CHECK', 'the id of the check'))
@@ -49,12 +50,6 @@ export async function screeningState(sql: Sql | Tx) {
     ...{ policy: `${name} (version ${version})`, ...row!, ...log! },
     lists: lists.length === 0 ? 'none: nothing is known of who addresses belong to' : lists.map(({ code }) => code),
   }
-}
-
-async function requireCustomer(tx: Tx, id: string): Promise<string> {
-  const [found] = await tx`select 1 from customer where id = ${id}`
-  if (!found) throw refusal(`There is no customer ${id}.`)
-  return id
 }
 
 async function evidenceOf(sql: Sql, id: string) {
@@ -141,7 +136,7 @@ async function decide(tx: Tx, needs: Needs, given: Decision) {
   const { kind, address, customer, why, expires, changed_by, at } = given
   if (expires !== undefined && expires <= at) throw misuse('--expires is in the past.')
   const entry = {
-    ...{ customer_id: customer === undefined ? null : await requireCustomer(tx, customer), address, kind },
+    ...{ customer_id: customer === undefined ? null : (await requireCustomer(tx, customer)).id, address, kind },
     ...{ reason: why, made_by: changed_by, made_at: at, expires_at: expires ?? null },
   }
   const { id } = await makeEntry(tx, needs.new_id, entry)
@@ -216,7 +211,7 @@ const watches = [
     summary: 'screen an address again whenever the labels change, for a customer, at no price',
     operands: watching,
     async run(tx, _needs, { customer, address: one, at }) {
-      const customer_id = await requireCustomer(tx, customer)
+      const { id: customer_id } = await requireCustomer(tx, customer)
       await watch(tx, { customer_id, address: one, made_at: at })
       const after = { customer_id, address: one }
       return { result: { value: after }, actions: [{ subject: `watch:${one}`, before: null, after }] }

@@ -3,7 +3,7 @@
 import { correct, listCorrections } from '../treasury/corrections.ts'
 import { misuse, sentence } from './actions.ts'
 import { type Changing, change, command, flag, LIMIT, needed, paging, text, trx } from './command.ts'
-import { requireCustomer } from './customers.ts'
+import { requireCustomer } from './customer_rows.ts'
 
 /** From here on a correction has to be confirmed: three zeros too many are soon typed. */
 const UNCONFIRMED_MAX_SUN = 1_000_000_000n

@@ -8,9 +8,7 @@ import {
   type CustomerRow,
   type CustomerState,
   createCustomer,
-  findCustomer,
   listCustomers,
-  lockCustomer,
   setCustomerState,
 } from '../customers/customers.ts'
 import type { DepositAddress } from '../customers/deposit_addresses.ts'
@@ -24,15 +22,9 @@ import { endAll } from '../subscriptions/ending.ts'
 import { SUBSCRIPTIONS_MAX } from '../subscriptions/subscriptions.ts'
 import { type Action, type Change, misuse, refusal } from './actions.ts'
 import { type Answer, change, command, flag, LIMIT, needed, text, time, whole } from './command.ts'
+import { requireCustomer, requireLockedCustomer } from './customer_rows.ts'
 import { keyShown } from './keys.ts'
 import { endings } from './subscriptions.ts'
-
-/** The customer. Throws Refused when there is none. */
-export async function requireCustomer(sql: Sql | Tx, customer_id: string): Promise<CustomerRow> {
-  const customer = await findCustomer(sql, customer_id)
-  if (!customer) throw refusal(`There is no customer ${customer_id}.`)
-  return customer
-}
 
 /** Throws Refused unless the newest customer's address is derived from the same public key. */
 export async function requireSameAddresses(tx: Sql | Tx, deposit_address: DepositAddress): Promise<void> {
@@ -66,7 +58,7 @@ async function changeState(
   tx: Tx,
   { customer, state }: { customer: string; state: 'active' | 'suspended' },
 ): Promise<Change<Answer>> {
-  const { id, state: before } = await lockedCustomer(tx, customer)
+  const { id, state: before } = await requireLockedCustomer(tx, customer)
   if (before === 'closed') throw refusal(`The customer ${id} is closed, for good.`)
   if (before === state) return { result: { value: { id, state }, note: 'It was so already.' }, actions: [] }
   await setCustomerState(tx, id, state)
@@ -76,7 +68,7 @@ async function changeState(
 
 /** Closes a customer for good: its keys are revoked and its subscriptions ended, each with a record. */
 async function closeCustomer(tx: Tx, { customer, at }: { customer: string; at: Date }): Promise<Change<Answer>> {
-  const { id, state: before } = await lockedCustomer(tx, customer)
+  const { id, state: before } = await requireLockedCustomer(tx, customer)
   const value = { id, state: 'closed' }
   if (before === 'closed') return { result: { value, note: 'It was closed before.' }, actions: [] }
   const revoked = await revokeKeys(tx, { customer_id: id, at })
@@ -94,12 +86,6 @@ async function closeCustomer(tx: Tx, { customer, at }: { customer: string; at: D
   ]
   const counts = { revoked_keys: revoked.length, ended_subscriptions: ended.length }
   return { result: { value: { ...value, ...counts }, note: STATE_NOTES.closed }, actions }
-}
-
-async function lockedCustomer(tx: Tx, customer_id: string): Promise<CustomerRow> {
-  const customer = await lockCustomer(tx, customer_id)
-  if (!customer) throw refusal(`There is no customer ${customer_id}.`)
-  return customer
 }
 
 type Money = { spendable_sun: bigint; held_sun: bigint }

@@ -2,7 +2,6 @@
 // compared with what the database already has: with the wrong one keys would never work. A new key takes only requests
 // with the second signature, unless the operator says otherwise.
 
-import { findCustomer, lockCustomer } from '../customers/customers.ts'
 import {
   changeKey,
   issueKey,
@@ -33,6 +32,7 @@ import {
   readTrx,
   text,
 } from './command.ts'
+import { requireCustomer, requireLockedCustomer } from './customer_rows.ts'
 import { endings } from './subscriptions.ts'
 
 const SCOPES: readonly Scope[] = ['read', 'buy', 'aml']
@@ -139,8 +139,7 @@ const signaturesOf = (require_v2: boolean) => (require_v2 ? 'v2' : 'v1 or v2')
 /** Makes a key. Its token and secret are in the result, and nowhere else. */
 async function addKey(tx: Tx, needs: Needs, typed: Typed & { customer: string; at: Date }): Promise<Change<Answer>> {
   // Whoever closes the customer meanwhile waits, and then revokes this key too.
-  const customer = await lockCustomer(tx, typed.customer)
-  if (!customer) throw refusal(`There is no customer ${typed.customer}.`)
+  const customer = await requireLockedCustomer(tx, typed.customer)
   const { id: customer_id } = customer
   if (customer.state === 'closed') throw refusal(`The customer ${customer_id} is closed: it has no keys any more.`)
   const seal = await needs.seal()
@@ -238,8 +237,7 @@ export const keyCommands = [
     summary: "a customer's keys, revoked and expired ones included",
     operands: { customer },
     async run({ sql }, { customer }) {
-      const found = await findCustomer(sql, customer)
-      if (!found) throw refusal(`There is no customer ${customer}.`)
+      const found = await requireCustomer(sql, customer)
       return { value: (await listKeys(sql, found.id)).map(keyShown) }
     },
   }),

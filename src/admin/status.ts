@@ -163,7 +163,7 @@ export const statusCommands = [
     options: {
       subject: text(
         'SUBJECT',
-        'only about this: price, fee, plan, service, customer, key, or one of them with a colon and its name',
+        'only about this: price, fee, plan, service, customer, key, subscription, deposit, correction, list, signing ...; or one of them with a colon and its name',
       ),
       made_by: text('NAME', 'only by this operator'),
       before: whole('NUMBER', 'only those before this one: the next page'),

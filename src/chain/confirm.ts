@@ -27,9 +27,9 @@ const AT_ONCE = 5
 /** For so long a node that the majority was against is read from only when no other answers. */
 const AVOIDED_MS = 86_400_000
 
-/** What is compared of a block. */
-type Account = { id: string; parent_id: string; time: Date; outcomes_sha256: string; contents: Contents }
-type Stored = Account & { number: number; read_from: string[]; version: string }
+/** What a node says that a block is, as far as it is compared. */
+type Claim = { id: string; parent_id: string; time: Date; outcomes_sha256: string; contents: Contents }
+type Stored = Claim & { number: number; read_from: string[]; version: string }
 
 export function confirmStep(needs: Needs): Step {
   return {
@@ -103,7 +103,7 @@ async function storedBlocks(sql: Sql | Tx, after: number, last: number): Promise
 }
 
 /** What a node by itself says of solid blocks, as far as it has them. */
-async function accountsOf(needs: Needs, name: string, first: number, last: number): Promise<Account[]> {
+async function claimsOf(needs: Needs, name: string, first: number, last: number): Promise<Claim[]> {
   const node = needs.node.only(name)
   const blocks: Block[] = []
   for (let from = first; from <= last && blocks.length === from - first; from += AT_ONCE) {
@@ -135,20 +135,17 @@ async function compare(needs: Needs, blocks: readonly Stored[], { candidates, ne
   const reached: number[] = []
   for (const name of candidates) {
     if (reached.length === needed) break
-    const accounts = await accountsOf(needs, name, blocks[0]!.number, blocks.at(-1)!.number).catch(
-      (thrown: unknown) => {
-        if (thrown instanceof Outage) return []
-        throw thrown
-      },
-    )
+    const claims = await claimsOf(needs, name, blocks[0]!.number, blocks.at(-1)!.number).catch((thrown: unknown) => {
+      if (thrown instanceof Outage) return []
+      throw thrown
+    })
     let agreed = 0
-    for (const [i, account] of accounts.entries()) {
+    for (const [i, claim] of claims.entries()) {
       const ours = blocks[i]!
-      if (difference(ours, account) !== undefined) return { agreed: needed > 1 ? 0 : i, differing: ours, shown, hiding }
-      const [more, less] = [onlyShownBy(account, ours), onlyShownBy(ours, account)]
+      if (difference(ours, claim) !== undefined) return { agreed: needed > 1 ? 0 : i, differing: ours, shown, hiding }
+      const [more, less] = [onlyShownBy(claim, ours), onlyShownBy(ours, claim)]
       const place = { number: ours.number, time: ours.time }
-      if (more !== undefined || ours.outcomes_sha256 === '')
-        shown.set(ours.number, { contents: account.contents, name })
+      if (more !== undefined || ours.outcomes_sha256 === '') shown.set(ours.number, { contents: claim.contents, name })
       if (more !== undefined) for (const giver of ours.read_from) hiding.set(giver, { ...place, tx_id: more })
       if (less !== undefined) hiding.set(name, { ...place, tx_id: less })
       agreed += 1
@@ -164,8 +161,8 @@ async function compare(needs: Needs, blocks: readonly Stored[], { candidates, ne
   }
 }
 
-/** What two accounts of a block differ in; undefined when they can both be true. */
-export function difference(a: Account, b: Account): string | undefined {
+/** What two claims about a block differ in; undefined when they can both be true. */
+export function difference(a: Claim, b: Claim): string | undefined {
   if (a.id !== b.id || a.parent_id !== b.parent_id) return 'the block'
   if (a.time.getTime() !== b.time.getTime()) return 'its time'
   // Blocks that were stored before the sum was kept have none, and what contracts sent was read otherwise then.
@@ -199,7 +196,7 @@ function internalByTransaction({ moves, unfollowed }: Contents): Map<string, str
 }
 
 /** A transaction of which the first shows what contracts sent, and the second nothing. */
-function onlyShownBy(first: Account, second: Account): string | undefined {
+function onlyShownBy(first: Claim, second: Claim): string | undefined {
   const known = internalByTransaction(second.contents)
   return [...internalByTransaction(first.contents).keys()].find((tx_id) => !known.has(tx_id))
 }
@@ -234,21 +231,21 @@ async function settle(needs: Needs, after: number, blocks: readonly Stored[], sa
   })
 }
 
-type Opinion = { account: Account; names: string[] }
+type Opinion = { claim: Claim; names: string[] }
 
 /** What all nodes say of a block, those together that say the same. */
 async function opinionsOf(needs: Needs, number: number): Promise<Opinion[]> {
   const opinions: Opinion[] = []
   const asked = needs.node.names.map(async (name) => {
-    const [account] = await accountsOf(needs, name, number, number)
-    return { name, account }
+    const [claim] = await claimsOf(needs, name, number, number)
+    return { name, claim }
   })
   for (const answer of await Promise.allSettled(asked)) {
-    if (answer.status === 'rejected' || !answer.value.account) continue
-    const { name, account } = answer.value
-    const same = opinions.find((one) => difference(one.account, account) === undefined)
+    if (answer.status === 'rejected' || !answer.value.claim) continue
+    const { name, claim } = answer.value
+    const same = opinions.find((one) => difference(one.claim, claim) === undefined)
     if (same) same.names.push(name)
-    else opinions.push({ account, names: [name] })
+    else opinions.push({ claim, names: [name] })
   }
   return opinions
 }
@@ -258,12 +255,12 @@ async function judge(needs: Needs, ours: Stored): Promise<boolean> {
   const { sql, clock, node } = needs
   const { number, read_from, version } = ours
   const opinions = await opinionsOf(needs, number)
-  const differing = opinions.map(({ account }) => difference(ours, account)).filter((one) => one !== undefined)
+  const differing = opinions.map(({ claim }) => difference(ours, claim)).filter((one) => one !== undefined)
   const [what] = differing
   // Whoever differed has come round meanwhile, or says nothing more.
   if (what === undefined) return false
   const majority = opinions.find(({ names }) => 2 * names.length > node.names.length)
-  const refuted = majority !== undefined && difference(ours, majority.account) !== undefined
+  const refuted = majority !== undefined && difference(ours, majority.claim) !== undefined
   const against = majority?.names ?? []
   const named = [...opinions.flatMap(({ names }) => names), ...(refuted || !majority ? read_from : [])]
   const dissenting = [...new Set(named)].filter((name) => !against.includes(name)).sort()

@@ -73,17 +73,18 @@ type Limit = {
   name: (typeof LIMIT_NAMES)[number]
   span_ms: number
   /** What one signature counts for; undefined: it does not count here. */
-  counts(one: Operation): bigint | undefined
+  counts(one: Counted): bigint | undefined
   /** Kept apart for each wallet. */
   by_wallet: boolean
 }
 
-type Operation = Pick<Signed, 'type' | 'wallet' | 'sun'>
+/** What of a signature the limits look at. */
+type Counted = Pick<Signed, 'type' | 'wallet' | 'sun'>
 
-const delegated = ({ type, sun }: Operation) => (type === 'DelegateResourceContract' ? sun : undefined)
-const refunded = ({ type, sun }: Operation) => (type === 'TransferContract' ? sun : undefined)
-const one = (counts: Limit['counts']) => (operation: Operation) => counts(operation) && 1n
-const activated = ({ type }: Operation) => (type === 'AccountCreateContract' ? 1n : undefined)
+const delegated = ({ type, sun }: Counted) => (type === 'DelegateResourceContract' ? sun : undefined)
+const refunded = ({ type, sun }: Counted) => (type === 'TransferContract' ? sun : undefined)
+const one = (counts: Limit['counts']) => (operation: Counted) => counts(operation) && 1n
+const activated = ({ type }: Counted) => (type === 'AccountCreateContract' ? 1n : undefined)
 
 const LIMITS: readonly Limit[] = [
   { name: 'delegated_trx_hour', span_ms: HOUR_MS, counts: delegated, by_wallet: false },
@@ -118,7 +119,7 @@ function mostOf({ name }: Limit, wallet: string, wanted: LimitsWanted, stakes: S
 export class SignedSums {
   private readonly sums = new Map<string, RollingSum>()
 
-  add(signed: Operation & { at: number }): void {
+  add(signed: Counted & { at: number }): void {
     for (const limit of LIMITS) {
       const value = limit.counts(signed)
       if (value === undefined) continue
@@ -130,7 +131,7 @@ export class SignedSums {
   }
 
   /** The limit that one more would be above, in words; undefined when there is none. */
-  above(next: Operation & { at: number }, wanted: LimitsWanted, stakes: Stakes): string | undefined {
+  above(next: Counted & { at: number }, wanted: LimitsWanted, stakes: Stakes): string | undefined {
     for (const limit of LIMITS) {
       const value = limit.counts(next)
       const most = value === undefined ? undefined : mostOf(limit, next.wallet, wanted, stakes)
