@@ -36,7 +36,9 @@ export async function startApi(
   try {
     await readTokens.run()
     const server = await buildServer(needs, {
-      ...{ endpoints: app.endpoints, pages: app.pages, known_tokens },
+      endpoints: app.endpoints,
+      pages: app.pages,
+      known_tokens,
       isHealthy: async () => watching.readiness().ready,
       rate_limit: per_second === 0 ? undefined : { per_second, burst: 2 * per_second },
       connections: {

@@ -145,7 +145,7 @@ export function buildApp(world: World): App {
       ...treasuryRoutes({ sql, prices, recharge_address: wallets.recharge_address }),
     ],
     pages: [...treasuryPages({ sql }), ...referencePages()],
-    steps: stepsOf(world, { new_id, sign, watch, prices, placeOrder }),
+    steps: stepsOf(world, { new_id, sign, watch, reads, prices, placeOrder }),
     authenticate: authenticator({ sql, clock, seal }),
     new_id,
     seal,
@@ -156,11 +156,12 @@ export function buildApp(world: World): App {
 
 type Shared = Pick<App, 'new_id' | 'sign'> & {
   watch: WalletWatch
+  reads: Reads
   prices: ReturnType<typeof priceReader>
   placeOrder: ReturnType<typeof orderPlacer>
 }
 
-function stepsOf(world: World, { new_id, sign, watch, prices, placeOrder }: Shared): Step[] {
+function stepsOf(world: World, { new_id, sign, watch, reads, prices, placeOrder }: Shared): Step[] {
   const { clock, node, wallets, sql: long_sql, steps_sql: sql = long_sql } = world
   const { follow_sql = sql } = world
   const { recharge_address } = wallets
@@ -173,7 +174,13 @@ function stepsOf(world: World, { new_id, sign, watch, prices, placeOrder }: Shar
   const senders = { heldSenders: heldSenders({ clock }), dust_sun }
   const deposits = { sql, clock, recharge_address, recharge_at, ...senders }
   const recharges = {
-    ...{ sql, clock, new_id, prices, placeOrder, refund_wallet: wallets.refund, ...senders },
+    sql,
+    clock,
+    new_id,
+    prices,
+    placeOrder,
+    refund_wallet: wallets.refund,
+    ...senders,
     isWitnessed: (tx_id: string) => node.isWitnessed(tx_id),
   }
   const flow = {
@@ -181,7 +188,6 @@ function stepsOf(world: World, { new_id, sign, watch, prices, placeOrder }: Shar
     checkpoint_transfers: DEFAULT_CHECKPOINT_TRANSFERS,
   }
   const generations = flowGenerations(flow)
-  const reads = world.reads ?? (() => node)
   const answering = { sql: long_sql, clock, reads, generations, carried_blocks: DEFAULT_CARRIED_BLOCKS }
   const { providers = [], download, retention_days = DEFAULT_RETENTION_DAYS } = world
   // In the order in which an order meets them.

@@ -275,7 +275,9 @@ test('roots are exported, compared, and a journal that does not have them is con
   assert.match(other.out, /C10 +broken[\s\S]+root of \d{4}-\d\d-\d\d: seal 1 was noted as/)
   assert.match((await type('books', 'roots', '--export', file)).err, /has other roots than this journal/)
   assert.deepEqual(await type('books', 'check', '--roots', `${file}x`), {
-    ...{ code: 1, out: '', err: `There is no file ${file}x.\n` },
+    code: 1,
+    out: '',
+    err: `There is no file ${file}x.\n`,
   })
 })
 

@@ -30,7 +30,8 @@ test('a tier is changed by ending one row and beginning another, at one moment',
   assert.deepEqual(action, {
     ...{ number: 1, made_at: rows[1]!.since.toISOString(), made_by: 'anna', reason: 'dearer', action: 'prices set' },
     // What the database saw, whatever was typed.
-    ...{ made_role: 'penstock', made_from: '127.0.0.1' },
+    made_role: 'penstock',
+    made_from: '127.0.0.1',
     subject: 'price:energy',
     before: { '32000-130999': '0.045', '131000-3000000': '0.042' },
     after: { '32000-130999': '0.05', '131000-3000000': '0.042' },
@@ -335,8 +336,14 @@ test('the limits of a key are changed one by one, lifted, and recorded as they w
   const changed = await json<Record<string, unknown>>('keys', 'change', key_id, ...limits, ...flags)
   const { id: _, created_at, ...now } = changed
   assert.deepEqual(now, {
-    ...{ name: 'shop', scopes: ['all'], allowed_networks: ['203.0.113.0/24'], daily_cap_sun: null },
-    ...{ require_v2: false, require_external_id: true, expires_at: '2099-01-01T00:00:00.000Z', revoked_at: null },
+    name: 'shop',
+    scopes: ['all'],
+    allowed_networks: ['203.0.113.0/24'],
+    daily_cap_sun: null,
+    require_v2: false,
+    require_external_id: true,
+    expires_at: '2099-01-01T00:00:00.000Z',
+    revoked_at: null,
   })
   const again = await type('keys', 'change', key_id, ...limits, ...flags)
   assert.deepEqual([again.code, again.out.trim().split('\n').at(-1)], [0, 'It was so already.'])

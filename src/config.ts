@@ -119,11 +119,16 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     given[name] === undefined ? undefined : portOf(given[name], name)
   const { PENSTOCK_NODES, PENSTOCK_NODE_API_KEY, PENSTOCK_NODE_API_KEYS, PENSTOCK_READ_NODE_API_KEY } = env
   const nodes = nodesOf({
-    ...{ node_urls: given['node-url'] ?? [], solid_urls: given['solid-node-url'] ?? [], file: PENSTOCK_NODES },
-    ...{ key: PENSTOCK_NODE_API_KEY, keys: PENSTOCK_NODE_API_KEYS },
+    node_urls: given['node-url'] ?? [],
+    solid_urls: given['solid-node-url'] ?? [],
+    file: PENSTOCK_NODES,
+    key: PENSTOCK_NODE_API_KEY,
+    keys: PENSTOCK_NODE_API_KEYS,
   })
   const read_nodes = nodesOf({
-    ...{ node_urls: given['read-node-url'] ?? [], solid_urls: given['read-solid-node-url'] ?? [], prefix: 'read-' },
+    node_urls: given['read-node-url'] ?? [],
+    solid_urls: given['read-solid-node-url'] ?? [],
+    prefix: 'read-',
     key: PENSTOCK_READ_NODE_API_KEY,
   })
   const { DATABASE_URL, PG_BIN, PENSTOCK_WALLETS, PENSTOCK_SECRET_KEY } = env

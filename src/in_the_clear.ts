@@ -1,14 +1,7 @@
 // What may be reached in the clear: this machine, and what the operator has allowed by name. Each such variable that makes a
 // difference is told by `penstock status` for as long as a process runs with it.
 
-import { isIP } from 'node:net'
-
-/** Whether a host is this machine: by its name, or an address that never leaves it. */
-export function isLoopback(host: string): boolean {
-  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
-  if (isIP(name) === 4) return name.startsWith('127.')
-  return name === 'localhost' || name.endsWith('.localhost') || name === '::1'
-}
+import { isLoopback } from './lib/networks.ts'
 
 /** Whether the connection to the database is one that nobody on the way can read or answer: on this machine, or with a
  *  certificate that is checked. Of the modes only those count that say so; what others mean is up to the driver's version,

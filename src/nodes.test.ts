@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { chainView } from './admin/chain_books.ts'
 import { readConfig } from './config.ts'
-import { isDatabasePrivate, isLoopback } from './in_the_clear.ts'
+import { isDatabasePrivate } from './in_the_clear.ts'
 import { Misuse } from './lib/fault.ts'
+import { isLoopback } from './lib/networks.ts'
 import { tronNode } from './tron/node.ts'
 
 const named = (...urls: string[]) => urls.flatMap((url) => ['--node-url', url])

@@ -2,8 +2,8 @@
 // goes to the operator it is for and to nobody else, and what is asked over a network is asked over TLS.
 
 import { readFileSync, statSync } from 'node:fs'
-import { isLoopback } from './in_the_clear.ts'
 import { Misuse } from './lib/fault.ts'
+import { isLoopback } from './lib/networks.ts'
 
 export type NodeConfig = {
   url: string

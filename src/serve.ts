@@ -114,7 +114,13 @@ async function serveWatched(setup: Setup, watching: Watching): Promise<Serving> 
     const found = await narrowKeys(config, node, setup.wallets)
     const signed = config.role === 'api' ? memoryLog() : await signedLog(config)
     const app = buildApp({
-      ...{ sql, steps_sql, follow_sql, node, log, wallets: setup.wallets, sealing },
+      sql,
+      steps_sql,
+      follow_sql,
+      node,
+      log,
+      wallets: setup.wallets,
+      sealing,
       reads: customersReads(setup, watching),
       clock: systemClock,
       random: systemRandom,
@@ -143,7 +149,11 @@ async function serveWatched(setup: Setup, watching: Watching): Promise<Serving> 
     }
     watching.serving()
     return {
-      ...{ app, sql, node, api_url: api?.url, admin_url: watching.admin_url },
+      app,
+      sql,
+      node,
+      api_url: api?.url,
+      admin_url: watching.admin_url,
       async close() {
         watching.stopping()
         await api?.close()
@@ -181,7 +191,9 @@ async function narrowKeys(config: Config, node: Node, wallets: Wallets): Promise
 
 const providersOf = (config: Config) =>
   configuredProviders(config.providers, {
-    ...{ http: httpExchange, clock: systemClock, chance: () => randomInt(1_000_000) / 1_000_000 },
+    http: httpExchange,
+    clock: systemClock,
+    chance: () => randomInt(1_000_000) / 1_000_000,
     wait: (ms, signal) => delay(ms, undefined, { signal }),
   })
 
@@ -206,7 +218,6 @@ async function notedRoots(file: string | undefined): Promise<Root[]> {
 
 /** What this worker has signed before. Throws Misuse when it cannot be kept, or is not what was kept. */
 async function signedLog({ data_dir }: Config): Promise<SignedLog> {
-  const folder = join(data_dir, 'signed')
-  await requireWritable(folder)
-  return fileLog(folder, { clock: systemClock, new_id: idMaker(systemClock, systemRandom) })
+  await requireWritable(data_dir)
+  return fileLog(join(data_dir, 'signed'), { clock: systemClock, new_id: idMaker(systemClock, systemRandom) })
 }

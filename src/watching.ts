@@ -65,7 +65,11 @@ export async function startWatching(config: Config, given_log: Log): Promise<Wat
     if (at) measures?.set('gauges_age_seconds', (systemClock.now().getTime() - at.getTime()) / 1_000)
   }
   return {
-    ...{ measures, admin_url: port?.url, endpoints, log, readiness },
+    measures,
+    admin_url: port?.url,
+    endpoints,
+    log,
+    readiness,
     observer: (pool) => measures && poolObserver(pool, measures, loads),
     steps: (steps) => (measures ? steps.map((step) => measuredStep(step, measures)) : steps),
     transport: (transport, nodes) => (measures ? measuredTransport(transport, nodes, measures) : transport),
@@ -73,7 +77,10 @@ export async function startWatching(config: Config, given_log: Log): Promise<Wat
       const sql = connect({ url: database_url, connections_max: 1, statement_timeout_ms: STATEMENT_MS_MAX })
       disconnect = () => sql.close()
       const looking = watchReadiness({
-        ...{ sql, clock: systemClock, seal, known_schema: schema },
+        sql,
+        clock: systemClock,
+        seal,
+        known_schema: schema,
         loosened: config.loosened,
       })
       await looking.step.run()

@@ -98,8 +98,11 @@ export class Liar {
     const bytes = encodeRawData({ ...raw, contract: [contract('TransferContract', value)] })
     const printed = { ...contract('TransferContract', { ...value, amount: Number(sun) }) } as Contract
     return {
-      ...{ ret: [{ contractRet: 'SUCCESS' }], signature: ['00'.repeat(65)], txID: transactionId(bytes) },
-      ...{ raw_data: { contract: [printed] }, raw_data_hex: Buffer.from(bytes).toString('hex') },
+      ret: [{ contractRet: 'SUCCESS' }],
+      signature: ['00'.repeat(65)],
+      txID: transactionId(bytes),
+      raw_data: { contract: [printed] },
+      raw_data_hex: Buffer.from(bytes).toString('hex'),
     }
   }
 

@@ -152,7 +152,9 @@ test('the page signs calls with what was typed, and nothing else that it sends',
   type Started = { url: string; validatorUrl: null; requestInterceptor: (request: Sent) => Promise<Sent> }
   const first_only = { checked: true, value: '' }
   const fields: Record<string, { value: string; checked?: boolean }> = {
-    ...{ token: { value: '' }, secret: { value: '' }, 'first-only': first_only },
+    token: { value: '' },
+    secret: { value: '' },
+    'first-only': first_only,
   }
   let started: Started | undefined
   const browser = {

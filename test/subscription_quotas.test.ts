@@ -202,7 +202,8 @@ test('what a subscription takes counts for the key, and at its cap nothing is su
   const [spent] = await world.sql<{ spent_sun: bigint }>`select spent_sun from api_key_spending`
   assert.equal(spent!.spent_sun, 8_800_000n)
   const refused = await anna.call('/v1/transaction/new', {
-    ...{ service: 'energy', params: { address: bob.address, amount: 65_000, duration: 1 } },
+    service: 'energy',
+    params: { address: bob.address, amount: 65_000, duration: 1 },
   })
   assert.deepEqual([refused.code, refused.key], [6, 'insufficient_funds.daily_cap'])
   const desk = await worldDesk(world)

@@ -136,7 +136,9 @@ async function decide(tx: Tx, needs: Needs, given: Decision) {
   const { kind, address, customer, why, expires, changed_by, at } = given
   if (expires !== undefined && expires <= at) throw misuse('--expires is in the past.')
   const entry = {
-    ...{ customer_id: customer === undefined ? null : (await requireCustomer(tx, customer)).id, address, kind },
+    customer_id: customer === undefined ? null : (await requireCustomer(tx, customer)).id,
+    address,
+    kind,
     ...{ reason: why, made_by: changed_by, made_at: at, expires_at: expires ?? null },
   }
   const { id } = await makeEntry(tx, needs.new_id, entry)

@@ -48,8 +48,16 @@ export function keyShown(key: KeyRow) {
   const { id, name, scopes, allowed_networks, daily_cap_sun, require_v2, require_external_id } = key
   const { created_at, expires_at, revoked_at } = key
   return {
-    ...{ id, name, scopes: scopes ?? ['all'], allowed_networks: allowed_networks ?? ['any'], daily_cap_sun },
-    ...{ require_v2, require_external_id, created_at, expires_at, revoked_at },
+    id,
+    name,
+    scopes: scopes ?? ['all'],
+    allowed_networks: allowed_networks ?? ['any'],
+    daily_cap_sun,
+    require_v2,
+    require_external_id,
+    created_at,
+    expires_at,
+    revoked_at,
   }
 }
 

@@ -35,7 +35,9 @@ const PRICES = ['activation_fee_sun', 'initial_price_sun', 'price_sun'] as const
 
 const priceChanges = (old: PlanTerms | undefined, after: PlanTerms): PriceChange[] =>
   PRICES.filter((term) => old?.[term] !== after[term]).map((term) => ({
-    ...{ what: term.replace(/_sun$/, '').replaceAll('_', ' '), before: old?.[term], after: after[term] },
+    what: term.replace(/_sun$/, '').replaceAll('_', ' '),
+    before: old?.[term],
+    after: after[term],
   }))
 
 /** Puts a new version of a plan on sale, with the terms given and, for the rest, those of the version before, which ends.
@@ -120,7 +122,7 @@ export const planCommands = [
         ...{ name: given.name, activation_fee_sun: given.activation_fee, initial_price_sun: given.initial_price },
         ...{ price_sun: given.price, included: given.included, transactions_limit: given.transactions_limit },
         ...{ duration_days: given.duration_days, energy_per_transaction: given.energy },
-        ...{ idle_hours: given.idle_hours },
+        idle_hours: given.idle_hours,
       }
       const terms = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined))
       return changed(await setPlan(tx, { key, terms, confirmed: given.yes, at, changed_by }))

@@ -91,7 +91,11 @@ async function lookAt(sql: Sql, clock: Clock, seal: Seal): Promise<Look> {
   const at_ms = clock.now().getTime()
   const { now, standby, schema } = server!
   return {
-    ...{ at_ms, standby, schema, chain, on_sale: sale!.on_sale },
+    at_ms,
+    standby,
+    schema,
+    chain,
+    on_sale: sale!.on_sale,
     offset_ms: now.getTime() - (began_ms + at_ms) / 2,
     secrets_open: newest === undefined || opens(seal, newest),
   }

@@ -47,9 +47,17 @@ async function writeUnnamed(sql: Sql): Promise<void> {
   const [last] = await sql<{ number: bigint; sha256: string }>`
     select number, sha256 from operator_action order by number desc limit 1`
   const record = {
-    ...{ number: (last?.number ?? 0n) + 1n, made_at: '2026-10-08 15:26:32+00', made_by: 'anna', reason: null },
-    ...{ action: 'prices set', subject: 'thing', before: null, after: '{"a": 1}' },
-    ...{ made_role: null, made_from: null, sha256: '' },
+    number: (last?.number ?? 0n) + 1n,
+    made_at: '2026-10-08 15:26:32+00',
+    made_by: 'anna',
+    reason: null,
+    action: 'prices set',
+    subject: 'thing',
+    before: null,
+    after: '{"a": 1}',
+    made_role: null,
+    made_from: null,
+    sha256: '',
   }
   const sha256 = recordSum(last?.sha256 ?? '', record)
   await sql.begin(async (tx) => {

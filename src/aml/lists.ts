@@ -3,6 +3,7 @@
 
 import type { Clock } from '../lib/clock.ts'
 import { Outage } from '../lib/fault.ts'
+import { isLoopback } from '../lib/networks.ts'
 import type { Sql } from '../lib/sql.ts'
 import { eachRow, type Step } from '../lib/step.ts'
 import { counted, type ListReader, type Reading } from '../lists/entries.ts'
@@ -118,7 +119,7 @@ const nameOf = (url: URL): string => url.host
 function secureUrl(text: string, base?: URL): URL {
   if (!URL.canParse(text, base?.href)) throw new Outage('a publisher sends us on to what is no address')
   const url = new URL(text, base)
-  const here = url.protocol === 'http:' && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname)
+  const here = url.protocol === 'http:' && isLoopback(url.hostname)
   if (url.protocol !== 'https:' && !here) throw new Outage(`${nameOf(url)} is not asked over https`)
   return url
 }

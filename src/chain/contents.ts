@@ -165,5 +165,11 @@ export function unpack({ m, o = [], u = [], f, e }: Packed): Contents {
 }
 
 const unpackMove = ([tx_id, kind, index, asset, from, to, amount]: PackedMove): Move => ({
-  ...{ tx_id, kind, index, asset, from, to, amount: BigInt(amount) },
+  tx_id,
+  kind,
+  index,
+  asset,
+  from,
+  to,
+  amount: BigInt(amount),
 })

@@ -12,6 +12,7 @@ import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promise
 import { join } from 'node:path'
 import type { Clock } from '../lib/clock.ts'
 import { Misuse } from '../lib/fault.ts'
+import { requireWritable, syncFolder } from '../lib/files.ts'
 import type { NewId } from '../lib/ids.ts'
 import type { Address } from '../tron/address.ts'
 
@@ -71,10 +72,11 @@ type Reading = { bytes: number; lines: number; sum: string; newest_at: number }
 type Beginning = { follows: Record<string, Pick<Reading, 'lines' | 'sum' | 'newest_at'>> }
 type Own = Reading & { name: string; handle: FileHandle; begun_at: number }
 
-/** Opens the folder, made when it is not there. Throws Misuse when what was written there is not
- *  what is there. */
+/** Opens the folder, made for its owner only when it is not there. Throws Misuse when it cannot be
+ *  written to, or what was written there is not what is there. */
 export async function fileLog(folder: string, needs: Needs): Promise<SignedLog> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
+  await requireWritable(folder)
   const log = new FileLog(folder, needs)
   await log.begin()
   return log
@@ -184,9 +186,7 @@ class FileLog implements SignedLog {
     for (const [tx_id, { at }] of this.refunds) if (at < now - REFUNDS_KEPT_MS) this.refunds.delete(tx_id)
     const carried = old.length === 0 ? [] : [...this.refunds.values()]
     await write(own, [JSON.stringify({ follows }), ...carried.map(printed)])
-    const directory = await open(this.folder)
-    await directory.sync()
-    await directory.close()
+    await syncFolder(this.folder)
     for (const file of old) {
       await rm(join(this.folder, file), { force: true })
       this.readings.delete(file)

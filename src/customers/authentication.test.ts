@@ -111,8 +111,13 @@ function v2(key: Issued, clock: { now(): Date }, change: V2Change = {}) {
 
 /** What a request with the first signature shows. */
 const credentialsOf = ({ token, secret }: Issued): Credentials => ({
-  ...{ token, signature: signature(Buffer.from('{}'), secret), body: Buffer.from('{}') },
-  ...{ method: 'POST', path: '/v1/read', ip: '127.0.0.1', idempotency_key: undefined },
+  token,
+  signature: signature(Buffer.from('{}'), secret),
+  body: Buffer.from('{}'),
+  method: 'POST',
+  path: '/v1/read',
+  ip: '127.0.0.1',
+  idempotency_key: undefined,
   v2: { signature: undefined, timestamp: undefined, nonce: undefined },
 })
 

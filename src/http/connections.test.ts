@@ -6,8 +6,11 @@ import { networkList } from '../lib/networks.ts'
 import { type ConnectionLimits, Connections } from './connections.ts'
 
 const LIMITS: ConnectionLimits = {
-  ...{ total_max: 4, per_address_max: 2, unanswered_max: 3 },
-  ...{ unread_ms_max: 25_000, stranger_idle_ms_max: 20_000 },
+  total_max: 4,
+  per_address_max: 2,
+  unanswered_max: 3,
+  unread_ms_max: 25_000,
+  stranger_idle_ms_max: 20_000,
 }
 
 /** A listener whose connections are counted by a clock of ours. Clients come from addresses of loopback. */

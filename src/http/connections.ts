@@ -78,8 +78,15 @@ export class Connections {
     if (mine >= per_address_max && !this.makeRoom(network)) return this.refuse('limit_of_address', ip)
     if (this.open.size >= total_max && !this.makeRoom(this.mostStrangers())) return this.refuse('limit', ip)
     this.open.set(socket, {
-      ...{ ip, network, shared, stranger: !shared, over: false, unanswered: 0, quiet_since_ms: this.now_ms },
-      ...{ unread: undefined, ended_since_ms: undefined },
+      ip,
+      network,
+      shared,
+      stranger: !shared,
+      over: false,
+      unanswered: 0,
+      quiet_since_ms: this.now_ms,
+      unread: undefined,
+      ended_since_ms: undefined,
     })
     if (!shared) {
       this.count_of.set(network, (this.count_of.get(network) ?? 0) + 1)

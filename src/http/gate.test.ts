@@ -12,8 +12,13 @@ import { isSignature, signature } from './signature.ts'
 const SECRET = 'secret-1'
 const BURST = 5
 const balance = endpoint({
-  ...{ path: '/v1/balance', auth: 'signature', scope: 'read', summary: 'Balance' },
-  ...{ body: Type.Object({}), reply: Type.Object({}), faults: [] },
+  path: '/v1/balance',
+  auth: 'signature',
+  scope: 'read',
+  summary: 'Balance',
+  body: Type.Object({}),
+  reply: Type.Object({}),
+  faults: [],
   handle: async () => ({}),
 })
 const known_tokens = () => new Set([hash('sha256', 'owner')])

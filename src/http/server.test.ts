@@ -363,8 +363,15 @@ test('every request leaves one line in the log, and no line has a token, signatu
   const { ms, ...first } = requests[0]!
   assert.ok(Number(ms) >= 1_000)
   assert.deepEqual(first, {
-    ...{ path: '/v1/balance', status: 200, code: 0, request_id, ip: '127.0.0.1', signature: 'v1' },
-    ...{ auth: undefined, key_id: 'k1', customer_id: 'c1' },
+    path: '/v1/balance',
+    status: 200,
+    code: 0,
+    request_id,
+    ip: '127.0.0.1',
+    signature: 'v1',
+    auth: undefined,
+    key_id: 'k1',
+    customer_id: 'c1',
   })
   assert.deepEqual([requests[1]!.auth, requests[1]!.customer_id], ['auth', undefined])
   assert.deepEqual(

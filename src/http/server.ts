@@ -106,7 +106,9 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxRequestsPerSocket: REQUESTS_PER_CONNECTION_MAX,
     http: {
-      ...{ maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: HEADERS_MS_MAX, connectionsCheckingInterval: SWEEP_MS },
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: HEADERS_MS_MAX,
+      connectionsCheckingInterval: SWEEP_MS,
       // Node would refuse without a body; here it is refused like the rest.
       requireHostHeader: false,
     },

@@ -46,7 +46,7 @@ export async function readSecretFile(file: string, holds: string): Promise<strin
 /** Writes the file, readable by its owner only, in place of what was there. */
 export async function writeWhole(file: string, text: string): Promise<void> {
   await rename(await writeBeside(file, text), file)
-  await syncFolder(file)
+  await syncFolder(dirname(file))
 }
 
 /** The text of a file, undefined when there is none. */
@@ -66,7 +66,7 @@ export async function appendText(file: string, text: string): Promise<void> {
   } finally {
     await handle.close()
   }
-  await syncFolder(file)
+  await syncFolder(dirname(file))
 }
 
 /** Writes the file unless it is there. Of several who do so at once, one wins. */
@@ -79,7 +79,7 @@ export async function writeOnce(file: string, text: string): Promise<void> {
   } finally {
     await rm(written)
   }
-  await syncFolder(file)
+  await syncFolder(dirname(file))
 }
 
 async function writeBeside(file: string, text: string): Promise<string> {
@@ -91,8 +91,9 @@ async function writeBeside(file: string, text: string): Promise<string> {
   return beside
 }
 
-async function syncFolder(file: string): Promise<void> {
-  const folder = await open(dirname(file))
-  await folder.sync()
-  await folder.close()
+/** Brings to disk which files the folder has. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder)
+  await handle.sync()
+  await handle.close()
 }

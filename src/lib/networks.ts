@@ -1,4 +1,4 @@
-// Addresses of callers, and the networks that they are in.
+// Addresses of callers and of hosts, and the networks that they are in.
 
 import { BlockList, isIP } from 'node:net'
 
@@ -46,4 +46,11 @@ export function isListed(list: BlockList, ip: string): boolean {
   const address = plainAddress(ip)
   const version = isIP(address)
   return version !== 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6')
+}
+
+/** Whether a host is this machine: by its name, or an address that never leaves it. */
+export function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase()
+  if (isIP(name) === 4) return name.startsWith('127.')
+  return name === 'localhost' || name.endsWith('.localhost') || name === '::1'
 }

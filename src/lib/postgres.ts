@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { Misuse } from './fault.ts'
+import { syncFolder } from './files.ts'
 import { type Log, silentLog } from './log.ts'
 import { lockFolder, type Place, placeCluster, placeThrowAway } from './postgres-folder.ts'
 import { environment, findPrograms, runProgram, serverUser } from './postgres-programs.ts'
@@ -106,12 +107,6 @@ async function initialise(cluster: Cluster): Promise<void> {
   await syncFolder(folder)
   // The folder above may be closed to us.
   await syncFolder(join(folder, '..')).catch(() => {})
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const handle = await open(path)
-  await handle.sync()
-  await handle.close()
 }
 
 async function startServer(cluster: Cluster, settings: Record<string, string>): Promise<Postgres> {

@@ -267,7 +267,12 @@ const start = (needs: Needs): Endpoint =>
       const { customer_id, key_id, daily_cap_sun } = customer
       const key = daily_cap_sun === undefined ? undefined : { key_id, daily_cap_sun }
       const wanted = {
-        ...{ customer_id, key_id, key, asked_by: customer, external_id, plan_key },
+        customer_id,
+        key_id,
+        key,
+        asked_by: customer,
+        external_id,
+        plan_key,
         ...{ address, duration, transactions_limit, activate_address },
       }
       const { subscription, replayed } = await startSubscription(needs, wanted)

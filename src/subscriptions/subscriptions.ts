@@ -162,8 +162,13 @@ async function readSituation(tx: Tx, clock: Clock, { wanted, plan, now }: Terms 
   const { at_limit = false, revoked = false } = allowed ?? {}
   const spent_by_key = (wanted.key && spent_sun.get(wanted.key.key_id)) ?? 0n
   return {
-    ...{ earlier, can_supply, running, at_limit, revoked },
-    ...{ free_sun: free_sun.get(account), spent_sun: spent_by_key },
+    earlier,
+    can_supply,
+    running,
+    at_limit,
+    revoked,
+    free_sun: free_sun.get(account),
+    spent_sun: spent_by_key,
   }
 }
 
@@ -203,9 +208,16 @@ function newSubscription(
   const expire_at = days === 0 ? null : new Date(now.getTime() + days * DAY_MS)
   return {
     ...wanted,
-    ...{ id, expire_at, plan_id: plan.id, total_sun: totalOf(plan), created_at: now, idle_since: now },
+    id,
+    expire_at,
+    plan_id: plan.id,
+    total_sun: totalOf(plan),
+    created_at: now,
+    idle_since: now,
     ...{ state: 'new', reason: null, transactions_used: 0, energy_used: 0n, supplies: 0, order_id: null },
-    ...{ resting: null, holds_made: 0, holds_ended: 0 },
+    resting: null,
+    holds_made: 0,
+    holds_ended: 0,
     ...{ started_at: null, renewed_at: null, stopped_at: null },
   }
 }

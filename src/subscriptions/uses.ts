@@ -176,7 +176,11 @@ async function charge(tx: Tx, charging: Charging): Promise<{ paid: number; short
   if (paid === 0) return { paid, short }
   const sun = BigInt(paid) * price_sun
   await move(tx, {
-    ...{ id: chargeOf(id, tx_id, block.number), debit: account, credit: REVENUE, amount_sun: sun, made_at: now },
+    id: chargeOf(id, tx_id, block.number),
+    debit: account,
+    credit: REVENUE,
+    amount_sun: sun,
+    made_at: now,
   })
   if (key_id !== null) await addSpending(tx, key_id, { sun, at: now })
   return { paid, short }

@@ -304,7 +304,10 @@ test('transactions that nobody signed for openly, and kinds that are not known, 
 })
 
 const noted = (note: string | undefined, more: object = {}) => ({
-  ...{ hash: 'f'.repeat(64), caller_address: OWNER, transferTo_address: TO, callValueInfo: [{ callValue: 9 }] },
+  hash: 'f'.repeat(64),
+  caller_address: OWNER,
+  transferTo_address: TO,
+  callValueInfo: [{ callValue: 9 }],
   ...(note !== undefined && { note: Buffer.from(note).toString('hex') }),
   ...more,
 })

@@ -130,11 +130,17 @@ const PLANS: Record<string, Partial<PlanTerms>> = {
   },
   daily: {
     ...{ name: 'Daily', initial_price_sun: 1_000_000n, price_sun: 1_500_000n, included: 1 },
-    ...{ duration_days: 1, energy_per_transaction: 32_000, idle_hours: 1 },
+    duration_days: 1,
+    energy_per_transaction: 32_000,
+    idle_hours: 1,
   },
   each: {
-    ...{ name: 'Each', initial_price_sun: 0n, price_sun: 1_200_000n, included: 0 },
-    ...{ energy_per_transaction: 32_000, idle_hours: 1 },
+    name: 'Each',
+    initial_price_sun: 0n,
+    price_sun: 1_200_000n,
+    included: 0,
+    energy_per_transaction: 32_000,
+    idle_hours: 1,
   },
 }
 
