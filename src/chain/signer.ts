@@ -78,6 +78,9 @@ const LATER_MS = 30_000
 /** For a refund longer: by then one that is on the chain is solid, and booked as gone. */
 const REFUND_LATER_MS = 180_000
 
+/** A signature takes most of a millisecond: after so many, what else is under way gets its turn. */
+const YIELD_EVERY = 10
+
 class Refused extends Error {}
 class Early extends Error {}
 
@@ -135,7 +138,10 @@ class LocalSigner {
     // On disk before anybody has it; the signatures are made meanwhile.
     const kept = log.append(fresh.map(({ signed }) => signed))
     kept.catch(() => {})
-    for (const { at, form, signed } of fresh) outcomes[at] = outcomeOf(signed, form.key)
+    for (const [i, { at, form, signed }] of fresh.entries()) {
+      if (i % YIELD_EVERY === YIELD_EVERY - 1) await new Promise((resolve) => setImmediate(resolve))
+      outcomes[at] = outcomeOf(signed, form.key)
+    }
     await kept
     for (const { signed } of fresh) this.keep(signed)
     return outcomes
