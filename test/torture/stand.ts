@@ -213,7 +213,7 @@ export class Stand {
 
   /** An operator's command. Returns what it prints. */
   async operate(...words: string[]): Promise<string> {
-    const env = { ...process.env, DATABASE_URL: this.database_url }
+    const env = { ...process.env, DATABASE_URL: this.database_url, PENSTOCK_SECRET_KEY: this.secret_key }
     const { stdout } = await promisify(execFile)(process.execPath, [`${ROOT}src/cli.ts`, ...words], { env })
     return stdout
   }

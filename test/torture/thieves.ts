@@ -4,6 +4,7 @@
 // says, and the outsider's check at the end.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import { signedCall } from '../../bench/load.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { addressToHex } from '../../src/tron/address.ts'
 import { readArguments } from '../arguments.ts'
@@ -14,7 +15,12 @@ import { Ended, Stand } from './stand.ts'
 const BLOCK_MS = 200
 const PAYMENTS = 20
 const LIMIT_TRX = 1_000
+const TRX = 1_000_000n
+/** What the stolen key may spend in a day, and how often the thief tries to buy. */
+const CAP_TRX = 20
+const CAP_TRIES = 30
 
+type StolenKey = { key_id: string; token: string; secret: string }
 type Result = { findings: string[]; figures: Record<string, number | boolean> }
 
 export async function run(args: string[]): Promise<boolean> {
@@ -24,7 +30,7 @@ export async function run(args: string[]): Promise<boolean> {
   const figures: Record<string, number | boolean> = {}
   const stand = await Stand.open()
   try {
-    const deeds = { wideKeys, keyedApi, forgedRows, stopped, limited }
+    const deeds = { stolenKey, wideKeys, keyedApi, forgedRows, stopped, limited }
     await Promise.all((['api', 'worker'] as const).map((role) => stand.start(role)))
     await stand.fund()
     const shoppers = new Shoppers(stand)
@@ -46,6 +52,53 @@ export async function run(args: string[]): Promise<boolean> {
   const ok = findings.length === 0
   process.stdout.write(`${JSON.stringify({ ok, ms, ...figures, findings: findings.slice(0, 20) })}\n`)
   return ok
+}
+
+/** An API key with a daily cap is stolen: the thief buys, and subscribes, all that it gives, until it is revoked. */
+async function stolenKey(stand: Stand): Promise<Result> {
+  const { sql } = stand
+  const { customer_id } = stand.customers[0]!
+  const words = ['keys', 'issue', customer_id, '--name', 'stolen', '--allow-v1', '--daily-cap', String(CAP_TRX)]
+  const issued = JSON.parse(await stand.operate(...words, '--json')) as StolenKey
+  const call = signedCall(stand.api_urls[0]!, issued)
+  const address = stand.sandbox.funded_accounts[0]!.address
+  const energy = (amount: number) => ({ service: 'energy', params: { address, amount, duration: 1 } })
+  const subscription = { subscription_id: 'unlimited_energy', params: { address, duration: 0, transactions_limit: 0 } }
+  const subscribed = await call('/v1/subscription/start', subscription)
+  let bought = 0
+  for (let tries = 0; tries < CAP_TRIES; tries++) {
+    const { code } = await call('/v1/transaction/new', energy(32_000))
+    if (code === 0) bought += 1
+  }
+  const findings: string[] = []
+  if (bought === 0) findings.push('the stolen key buys nothing, so this shows nothing')
+  if (bought === CAP_TRIES) findings.push('the daily cap ends nothing')
+  const spent = async () => {
+    const [row] = await sql<{ sun: bigint }>`
+      select coalesce(max(spent_sun), 0)::bigint as sun from api_key_spending where key_id = ${issued.key_id}`
+    return row!.sun
+  }
+  if ((await spent()) > BigInt(CAP_TRX) * TRX) findings.push(`the stolen key spends ${await spent()} sun in a day`)
+  await stand.operate('keys', 'revoke', issued.key_id, '--reason', 'stolen')
+  await delay(1_000)
+  const after = await call('/v1/transaction/new', energy(32_000))
+  if (after.code === 0) findings.push('a revoked key buys')
+  const running = async () => {
+    const rows = await sql`
+      select 1 from subscription where key_id = ${issued.key_id} and state in ('new', 'pending', 'active')`
+    return rows.length
+  }
+  await stand.until('a subscription outlives its key', async () => (await running()) === 0)
+  return {
+    findings,
+    figures: {
+      stolen_key_subscribed: subscribed.code === 0,
+      stolen_key_bought: bought,
+      stolen_key_spent_sun: Number(await spent()),
+      stolen_key_cap_sun: CAP_TRX * Number(TRX),
+      revoked_key_code: after.code,
+    },
+  }
 }
 
 /** Workers are started with keys that could do more. */
