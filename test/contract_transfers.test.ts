@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { selectorOf, wordOfAddress, wordOfInteger } from '../devchain/abi.ts'
+import type { Person } from '../devchain/scene.ts'
 import { chainView, missingHoldings, missingOnChain } from '../src/admin/chain_books.ts'
 import { alerts } from '../src/admin/status.ts'
 import { findDeposits } from '../src/treasury/deposits.ts'
@@ -205,4 +206,57 @@ test('what the operator has collected, with its fees, does not make a later tran
   const [holding] = await world.sql<{ surplus_sun: bigint }>`
     select surplus_sun from holding where address = ${recharge.address}`
   assert.equal(holding?.surplus_sun, 0n)
+})
+
+/** Changes who may do what with the account, which takes 100 TRX of it and moves nothing. */
+function changePermissions(world: World, person: Person): void {
+  const keys = [{ address: person.hex, weight: 1 }]
+  const operations = `02${'0'.repeat(62)}`
+  const answer = world.scene.send(person, 'AccountPermissionUpdateContract', {
+    owner: { permission_name: 'owner', threshold: 1, keys },
+    actives: [{ type: 2, permission_name: 'hot', threshold: 1, operations, keys }],
+  })
+  assert.equal(answer.result, true, String(answer.message))
+  world.mine()
+}
+
+test('what the network took for other things than transfers left an address too', async (t) => {
+  const { world, call } = await contractWorld(t)
+  const { recharge, sql } = world
+  call('send(address,uint256)', recharge.address, 150n * TRX)
+  await world.solidify()
+  await world.solidify()
+  changePermissions(world, recharge)
+  await world.advance(70)
+  await world.solidify()
+  const [left] = await sql<{ sun: bigint }>`select sum(amount_sun + fee_sun)::bigint as sun from deposit_outflow`
+  assert.equal(left?.sun, 100n * TRX)
+  const chain = chainView([{ url: 'http://devchain' }], async ({ url, body }) =>
+    world.scene.devchain.request('POST', new URL(url).pathname, body),
+  )
+  assert.deepEqual(await missingHoldings(sql, chain, null), [])
+})
+
+test('what nobody saw come is alerted until the operator says that it is explained', async (t) => {
+  const { world } = await contractWorld(t)
+  const { address } = world.recharge
+  const at = await worldDesk(world)
+  world.scene.post('/devchain/fund', { address, sun: 5n * TRX })
+  await world.solidify()
+  await world.advance(70)
+  await world.solidify()
+  const isAlerted = async () => (await alertNames(world)).includes('internal_transfers_hidden')
+  assert.equal(await isAlerted(), true)
+  assert.equal((await at.type('deposits', 'recount', address)).code, 2, 'without a reason')
+  const stranger = world.person('somebody').address
+  assert.equal((await at.type('deposits', 'recount', stranger, '--reason', 'a try')).code, 1)
+  const { code, out } = await at.type('deposits', 'recount', address, '--reason', 'a gift', '--json')
+  assert.deepEqual([code, JSON.parse(out).surplus_sun], [0, 5_000_000])
+  await world.advance(70)
+  await world.solidify()
+  assert.equal(await isAlerted(), false)
+  const [holding] = await world.sql<{ prior_sun: bigint }>`select prior_sun from holding where address = ${address}`
+  assert.equal(holding?.prior_sun, 6n * TRX, 'with what was there before')
+  assert.match((await at.type('actions', 'list')).out, /a gift +deposits recount/)
+  assert.equal((await at.type('books', 'check')).code, 0)
 })

@@ -7,6 +7,7 @@ import { keptBlockWith, type StoredBlock } from '../chain/blocks.ts'
 import { contentsOf } from '../chain/contents.ts'
 import type { Sql } from '../lib/sql.ts'
 import { type Deposit, findDeposits, placeOf } from '../treasury/deposits.ts'
+import { recountHolding } from '../treasury/holdings.ts'
 import {
   assetOf,
   findResolutions,
@@ -23,6 +24,7 @@ import type { ChainView } from './chain_books.ts'
 import {
   type Answer,
   address,
+  change,
   command,
   flag,
   LIMIT,
@@ -40,6 +42,7 @@ import { period } from './orders.ts'
 
 const DEPOSIT_STATES = [
   'seen',
+  'unproven',
   'credited',
   'received',
   'delivering',
@@ -230,4 +233,20 @@ export const depositCommands = [
     run: async ({ sql }, { tx_id }) => ({ value: await showDeposits(sql, tx_id) }),
   }),
   resolve,
+  change({
+    words: 'deposits recount',
+    summary: 'take what the chain shows at an address where deposits arrive as right, from now on',
+    details:
+      'For what nobody has seen come or go there, once you know what it was: it ends the alert, and the finding of C13. No account changes: customers credit and customers debit do that.',
+    operands: { address: needed(address('the published address, or that of a customer')) },
+    async run(tx, _needs, { address, ...changing }) {
+      reasonOf(changing)
+      const before = await sentence(recountHolding(tx, address))
+      const note = 'It is counted anew within a minute.'
+      return {
+        result: { value: { address, ...before }, note },
+        actions: [{ subject: `holding:${address}`, before, after: { prior_sun: null } }],
+      }
+    },
+  }),
 ]

@@ -2,6 +2,7 @@
 // alerts. An alert is something that a person should look at; docs/operating.md says for each what it means.
 
 import type { Sql } from '../lib/sql.ts'
+import { DUST_SUN } from '../treasury/deposits.ts'
 import { listActions } from './actions.ts'
 import { screeningState } from './aml.ts'
 import { poolRows, showChain } from './chain.ts'
@@ -43,7 +44,7 @@ export const ALERTS: Record<string, (look: Look) => Promise<{ since: Date | null
        from node_hiding where seen_at > ${now}::timestamptz - interval '1 hour')
       union all
       (select null, format('%s holds %s sun more than was seen to come', address, surplus_sun)
-       from holding where surplus_sun > 0 order by address limit 10)) as hidden
+       from holding where surplus_sun >= ${DUST_SUN} order by address limit 10)) as hidden
     having count(*) > 0`,
   reader_behind: ({ sql }) => sql`
     select null as since, format('%s has %s solid blocks to read', name, confirmed_number - number) as what from cursor, chain

@@ -185,6 +185,8 @@ const withoutInternal = (contents: Contents): Contents => ({
   moves: contents.moves.filter((one) => !isInternal(one)),
   unfollowed: contents.unfollowed.filter((one) => !isInternal(one)),
   unknown: [],
+  // Blocks that were stored before fees were kept have none; what they come to is asked for again.
+  fees: [],
 })
 
 function internalByTransaction({ moves, unfollowed }: Contents): Map<string, string> {

@@ -29,6 +29,10 @@ export type FreezeEvent = {
 
 export type EnergyUse = { tx_id: string; owner: Address; energy: bigint }
 
+/** A transaction that is none of the above and for which the network took TRX of its owner: another permission, a
+ *  delegation without bandwidth. */
+export type FeePaid = { tx_id: string; owner: Address }
+
 /** What a node shows like a transfer by a contract, with a note that nobody here knows. */
 export type UnknownMove = Move & { note: string }
 
@@ -41,6 +45,7 @@ export type Contents = {
   unknown: UnknownMove[]
   freezes: FreezeEvent[]
   energy_uses: EnergyUse[]
+  fees: FeePaid[]
 }
 
 /** `hidden_in`: a transaction of which the node that gave the receipts does not show what its contracts did. */
@@ -49,13 +54,15 @@ export type ReadBlock = Block & { contents: Contents; hidden_in: string | undefi
 /** A block with what is kept of it. */
 export function contentsOf(tokens: ReadonlySet<Address>, block: Block, receipts: readonly Receipt[]): ReadBlock {
   const unfollowed = block.asset_transfers.map((one): Move => ({ ...one, kind: 'transfer', index: 0 }))
-  const contents: Contents = { moves: [], unfollowed, unknown: [], freezes: [], energy_uses: [] }
+  const contents: Contents = { moves: [], unfollowed, unknown: [], freezes: [], energy_uses: [], fees: [] }
   const transfers = new Map(block.transfers.map((transfer) => [transfer.tx_id, transfer]))
+  const moving = new Set([...block.transfers, ...block.asset_transfers].map(({ tx_id }) => tx_id))
   let index = 0
   let hidden_in: string | undefined
-  for (const [i, { tx_id, energy, logs, internal, unknown_internal, internal_shown }] of receipts.entries()) {
+  for (const [i, { tx_id, fee_sun, energy, logs, internal, unknown_internal, internal_shown }] of receipts.entries()) {
     const { owner, succeeded, call } = block.transactions[i]!
     if (energy > 0n && owner !== undefined) contents.energy_uses.push({ tx_id, owner, energy })
+    else if (fee_sun > 0n && owner !== undefined && !moving.has(tx_id)) contents.fees.push({ tx_id, owner })
     if (!succeeded) continue
     // Another contract than the one that was called has said something: so it was called too, which a node shows that
     // keeps such calls.
@@ -114,6 +121,8 @@ export type Packed = {
   u?: [...PackedMove, note: string][]
   f: [tx_id: string, index: number, token: Address, kind: FreezeEvent['kind'], address: Address][]
   e: [tx_id: string, owner: Address, energy: string][]
+  /** Absent likewise. */
+  p?: [tx_id: string, owner: Address][]
 }
 type PackedMove = [
   tx_id: string,
@@ -130,13 +139,14 @@ export function outcomesSum({ transactions }: Block): string {
   return hash('sha256', transactions.map(({ tx_id, succeeded }) => tx_id + (succeeded ? '1' : '0')).join(), 'hex')
 }
 
-export function pack({ moves, unfollowed, unknown, freezes, energy_uses }: Contents): string {
+export function pack({ moves, unfollowed, unknown, freezes, energy_uses, fees }: Contents): string {
   const packed: Packed = {
     m: moves.map(packMove),
     o: unfollowed.map(packMove),
     ...(unknown.length > 0 && { u: unknown.map((one) => [...packMove(one), one.note] as const) }),
     f: freezes.map((one) => [one.tx_id, one.index, one.token, one.kind, one.address]),
     e: energy_uses.map((one) => [one.tx_id, one.owner, one.energy.toString()]),
+    ...(fees.length > 0 && { p: fees.map((one) => [one.tx_id, one.owner] as const) }),
   }
   return JSON.stringify(packed)
 }
@@ -151,7 +161,7 @@ const packMove = ({ tx_id, kind, index, asset, from, to, amount }: Move): Packed
   amount.toString(),
 ]
 
-export function unpack({ m, o = [], u = [], f, e }: Packed): Contents {
+export function unpack({ m, o = [], u = [], f, e, p = [] }: Packed): Contents {
   return {
     moves: m.map(unpackMove),
     unfollowed: o.map(unpackMove),
@@ -161,6 +171,7 @@ export function unpack({ m, o = [], u = [], f, e }: Packed): Contents {
     })),
     freezes: f.map(([tx_id, index, token, kind, address]) => ({ tx_id, index, token, kind, address })),
     energy_uses: e.map(([tx_id, owner, energy]) => ({ tx_id, owner, energy: BigInt(energy) })),
+    fees: p.map(([tx_id, owner]) => ({ tx_id, owner })),
   }
 }
 

@@ -134,11 +134,11 @@ async function book(tx: Tx, needs: Needs, arrivals: readonly Ours[]): Promise<vo
 
 /** Writes down what left addresses where deposits arrive; the fees are asked for later. */
 async function noteOutflows(tx: Tx, { recharge_address }: Needs, blocks: readonly StoredBlock[]): Promise<void> {
-  const outflows = blocks.flatMap(({ number, contents: { moves, unfollowed, energy_uses } }) => [
+  const outflows = blocks.flatMap(({ number, contents: { moves, unfollowed, energy_uses, fees } }) => [
     ...[...moves, ...unfollowed]
       .filter(({ kind }) => kind === 'transfer' || kind === 'call_value')
       .map(({ tx_id, from, asset, amount }) => ({ number, tx_id, from, sun: asset === 'TRX' ? amount : 0n })),
-    ...energy_uses.map(({ tx_id, owner }) => ({ number, tx_id, from: owner, sun: 0n })),
+    ...[...energy_uses, ...fees].map(({ tx_id, owner }) => ({ number, tx_id, from: owner, sun: 0n })),
   ])
   const owners = await customersOfAddresses(tx, [...new Set(outflows.map(({ from }) => from))])
   // A call that sends TRX along is there twice: with what it sends, and for its energy.

@@ -39,6 +39,8 @@ export type ContractLog = { contract: Address; topics: string[]; data: string }
 /** What the execution of a transaction left: all energy it took, whoever paid, its events, and what contracts did. */
 export type Receipt = {
   tx_id: string
+  /** What the network took of its owner for it, in sun. */
+  fee_sun: bigint
   energy: bigint
   logs: ContractLog[]
   internal: InternalTransfer[]
@@ -181,7 +183,8 @@ export function receiptsOf(answer: unknown, where: string): Receipt[] {
       return { contract, topics, data: hex(data, data.length, tx_id) }
     })
     const energy = BigInt(integer(fieldsOf(given.receipt ?? {}, tx_id).energy_usage_total ?? 0, tx_id))
+    const fee_sun = BigInt(integer(given.fee ?? 0, tx_id))
     const { transfers, unknown, shown } = internalsOf(given.internal_transactions ?? [], tx_id)
-    return { tx_id, energy, logs, internal: transfers, unknown_internal: unknown, internal_shown: shown }
+    return { tx_id, fee_sun, energy, logs, internal: transfers, unknown_internal: unknown, internal_shown: shown }
   })
 }
