@@ -290,7 +290,7 @@ function dustOf(text: string): bigint {
 export function usage(): string {
   const options = Object.entries(OPTIONS).map(([name, { value, help }]) => [`--${name} ${value}`.trim(), help])
   const variables = Object.entries(ENVIRONMENT)
-  const lines = (rows: string[][]) => rows.map(([left, right]) => `  ${left!.padEnd(30)}${right}`).join('\n')
+  const lines = (rows: string[][]) => rows.map(([left, right]) => `  ${left!.padEnd(29)} ${right}`).join('\n')
   return [
     'penstock: a marketplace for TRON resources',
     '',

@@ -9,12 +9,14 @@ import { isLoopback } from './lib/networks.ts'
 export function isDatabasePrivate(url: string, env: NodeJS.ProcessEnv): boolean {
   // Without a host in it the address is of a socket in the file system.
   const parsed = URL.canParse(url) ? new URL(url) : undefined
-  const given = parsed?.searchParams
-  const host = given?.get('host') ?? decodeURIComponent(parsed?.hostname ?? hostOf(url))
+  const given = parsed?.searchParams ?? new URLSearchParams(/\?([^#]*)/.exec(url)?.[1])
+  // As the driver reads it: of several the last counts, and an empty host is none.
+  const last = (name: string) => given.getAll(name).at(-1)
+  const host = last('host') || decodeURIComponent(parsed?.hostname ?? hostOf(url))
   if (host === '' ? !env.PGHOST || isLocal(env.PGHOST) : isLocal(host)) return true
   if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0') return false
-  const mode = given?.get('sslmode') ?? env.PGSSLMODE
-  return mode === 'verify-full' || (mode === 'verify-ca' && given?.has('sslrootcert') === true)
+  const mode = last('sslmode') ?? env.PGSSLMODE
+  return mode === 'verify-full' || (mode === 'verify-ca' && given.has('sslrootcert'))
 }
 
 const isLocal = (host: string) => host.startsWith('/') || isLoopback(host)

@@ -106,6 +106,10 @@ const OPEN: [url: string, env?: NodeJS.ProcessEnv][] = [
   ['postgres://u:p@db.example/x?uselibpqcompat=true&sslmode=require'],
   ['postgres://u:p@localhost/x?host=db.example'],
   ['postgres://u:p@/x', { PGHOST: 'db.example' }],
+  ['postgres://u:p@/x?host=db.example'],
+  ['postgres://u:p@db.example/x?host='],
+  ['postgres://u:p@localhost/x?host=localhost&host=db.example'],
+  ['postgres://u:p@db.example/x?sslmode=verify-full&sslmode=disable'],
   ['postgres://u:p@db.example/x?sslmode=verify-full', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }],
 ]
 
