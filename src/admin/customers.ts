@@ -71,10 +71,11 @@ async function closeCustomer(tx: Tx, { customer, at }: { customer: string; at: D
   const { id, state: before } = await requireLockedCustomer(tx, customer)
   const value = { id, state: 'closed' }
   if (before === 'closed') return { result: { value, note: 'It was closed before.' }, actions: [] }
+  const reason = 'its customer was closed'
+  // The account is locked before the keys, as everywhere; a start that comes later finds its key revoked.
+  const ended = await endAll(tx, { customer_id: id }, { reason, now: at })
   const revoked = await revokeKeys(tx, { customer_id: id, at })
   await setCustomerState(tx, id, 'closed')
-  const reason = 'its customer was closed'
-  const ended = await endAll(tx, { customer_id: id }, { reason, now: at })
   const actions: Action[] = [
     { subject: `customer:${id}`, before: { state: before }, after: { state: 'closed' } },
     ...revoked.map(({ id: key_id, name }) => ({

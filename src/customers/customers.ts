@@ -47,7 +47,7 @@ export async function findCustomer(sql: Sql | Tx, customer_id: string): Promise<
 export async function lockCustomer(tx: Tx, customer_id: string): Promise<CustomerRow | undefined> {
   const [customer] = await tx<CustomerRow>`
     select id, name, state, created_at, deposit_index, deposit_address from customer where id = ${customer_id}
-    for update`
+    for no key update`
   return customer
 }
 

@@ -147,7 +147,7 @@ export async function lockKey(tx: Tx, key_id: string): Promise<KeyRow | undefine
   const [key] = await tx<KeyRow>`
     select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2, require_external_id, created_at,
       expires_at, revoked_at
-    from api_key where id = ${key_id} for update`
+    from api_key where id = ${key_id} for no key update`
   return key
 }
 

@@ -9,7 +9,7 @@
 import type { HeldSenders } from '../aml/barred.ts'
 import { enqueueAttempt, withdrawAttempts } from '../chain/attempts.ts'
 import { NETWORK_FEE_SUN, REFUND_MAX_SUN } from '../chain/signer.ts'
-import { customerAccount, move, REVENUE, WORLD } from '../ledger/ledger.ts'
+import { customerAccount, lockAccounts, move, REVENUE, WORLD } from '../ledger/ledger.ts'
 import { type Clock, later } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
@@ -263,11 +263,12 @@ export function refundedStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step
 }
 
 async function book(tx: Tx, clock: Clock, { tx_id, position, amount_sun }: Deposit): Promise<boolean> {
+  const debit = customerAccount(DIRECT_RECHARGE)
+  await lockAccounts(tx, [debit])
   const [mine] = await tx`
     update deposit set state = 'refunded' where tx_id = ${tx_id} and position = ${position} and state = 'refunding'
     returning 1`
   if (!mine || amount_sun === null) return false
-  const debit = customerAccount(DIRECT_RECHARGE)
   const made_at = clock.now()
   const refund_sun = amount_sun - NETWORK_FEE_SUN
   await move(tx, { id: `refund:${tx_id}`, debit, credit: WORLD, amount_sun: refund_sun, made_at })
