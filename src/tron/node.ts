@@ -6,11 +6,19 @@
 // further in has to ask again whether an id is an id.
 
 import { Outage } from '../lib/fault.ts'
-import { holdingsOf } from './account_answers.ts'
+import {
+  type AccountState,
+  accountOf,
+  holdingsOf,
+  type Resource,
+  type ResourceState,
+  resourceOf,
+} from './account_answers.ts'
 import type { Address } from './address.ts'
-import { addressOf, fieldsOf, hex, integer, listOf, parseNodeJson, plain, readText, signed, text } from './answers.ts'
+import { fieldsOf, integer, listOf, parseNodeJson, plain, readText, signed, text } from './answers.ts'
 import { type Block, type BlockHead, blockOf, headOf, isSuccess, type Receipt, receiptsOf } from './block_answers.ts'
 
+export type { AccountState, Permission, Resource, ResourceState } from './account_answers.ts'
 export type {
   AssetTransfer,
   Block,
@@ -20,8 +28,6 @@ export type {
   Receipt,
   TrxTransfer,
 } from './block_answers.ts'
-
-export type Resource = 'energy' | 'bandwidth'
 
 /** One HTTP exchange. Rejects with anything when there was no answer within `timeout_ms`. */
 export type Transport = (request: {
@@ -35,31 +41,6 @@ export type Transport = (request: {
 export type Whereabouts = { found: 'solid'; block_number: number } | { found: 'head' } | { found: 'nowhere' }
 /** What a contract's function would do. `energy` includes the penalty of the dynamic energy model. */
 export type ConstantCall = { succeeded: boolean; energy: bigint; result: string; said: string }
-export type AccountState = {
-  active: boolean
-  contract: boolean
-  balance_sun: bigint
-  /** What is staked for each resource, with what of it is delegated. */
-  staked_sun: Record<Resource, bigint>
-  /** May do everything. An account that never set one has its own key here. */
-  owner: Permission
-  /** May produce blocks; only witnesses have it. */
-  witness: Permission | undefined
-  /** The active permissions, 2 and up. */
-  permissions: Permission[]
-}
-/** Who may sign: keys that reach the threshold together. `operations` are the bits of the contract
- *  types that an active permission may use; the others have none. */
-export type Permission = {
-  id: number
-  name: string
-  threshold: bigint
-  operations: string
-  keys: { address: Address; weight: bigint }[]
-}
-/** A resource of an account: what its stakes give, what of that is used, and what is left for use now, the free part of
- *  bandwidth included. One TRX of stake gives `total_limit / total_weight` units a day. */
-export type ResourceState = { limit: bigint; used: bigint; left: bigint; total_limit: bigint; total_weight: bigint }
 /** What one node said to a broadcast. `accepted` is a hint: neither inclusion nor refusal follows from it. */
 export type BroadcastAnswer = { accepted: boolean; said: string }
 /** Whether a node's solid chain has a transaction, and how far that chain reached when it said so. */
@@ -361,71 +342,6 @@ function constantCallOf(answer: unknown): ConstantCall {
     energy: BigInt(integer(called.energy_used ?? 0, where)),
     result: text(result ?? '', where),
     said: plain(message).slice(0, 200),
-  }
-}
-
-function accountOf(answer: unknown, address: Address): AccountState {
-  const account = fieldsOf(answer, 'getaccount')
-  const { owner_permission, witness_permission } = account
-  const own = { id: 0, name: 'owner', threshold: 1n, operations: '', keys: [{ address, weight: 1n }] }
-  return {
-    active: 'address' in account,
-    contract: account.type === 'Contract',
-    balance_sun: BigInt(integer(account.balance ?? 0, 'balance')),
-    staked_sun: stakesOf(account),
-    owner: owner_permission === undefined ? own : permissionOf(owner_permission),
-    witness: witness_permission === undefined ? undefined : permissionOf(witness_permission),
-    permissions: listOf(account.active_permission ?? [], 'active_permission').map((one) => {
-      const permission = permissionOf(one)
-      hex(permission.operations, 64, 'active_permission')
-      return permission
-    }),
-  }
-}
-
-/** What an account has frozen is kept apart from what of it is delegated. */
-function stakesOf(account: Record<string, unknown>): Record<Resource, bigint> {
-  const where = 'frozenV2'
-  const resources = fieldsOf(account.account_resource ?? {}, where)
-  const frozen = listOf(account.frozenV2 ?? [], where).map((one) => fieldsOf(one, where))
-  const staked = (resource: string, delegated: unknown) =>
-    frozen
-      // Bandwidth is the default, which nodes leave out.
-      .filter(({ type = 'BANDWIDTH' }) => type === resource)
-      .reduce((sum, { amount }) => sum + BigInt(integer(amount ?? 0, where)), BigInt(integer(delegated ?? 0, where)))
-  return {
-    energy: staked('ENERGY', resources.delegated_frozenV2_balance_for_energy),
-    bandwidth: staked('BANDWIDTH', account.delegated_frozenV2_balance_for_bandwidth),
-  }
-}
-
-function permissionOf(given: unknown): Permission {
-  const where = 'permission'
-  const permission = fieldsOf(given, where)
-  return {
-    id: Number(integer(permission.id ?? 0, where)),
-    name: text(permission.permission_name ?? '', where),
-    threshold: BigInt(integer(permission.threshold ?? 0, where)),
-    operations: text(permission.operations ?? '', where),
-    keys: listOf(permission.keys ?? [], where).map((one) => {
-      const { address, weight } = fieldsOf(one, where)
-      return { address: addressOf(address, where), weight: BigInt(integer(weight ?? 0, where)) }
-    }),
-  }
-}
-
-function resourceOf(answer: unknown, resource: Resource): ResourceState {
-  const account = fieldsOf(answer, 'getaccountresource')
-  const [own, total] = resource === 'energy' ? ['Energy', 'TotalEnergy'] : ['Net', 'TotalNet']
-  const read = (name: string) => BigInt(integer(account[name] ?? 0, name))
-  const above_zero = (value: bigint) => (value > 0n ? value : 0n)
-  const limit = read(`${own}Limit`)
-  const used = read(`${own}Used`)
-  const free = resource === 'bandwidth' ? above_zero(read('freeNetLimit') - read('freeNetUsed')) : 0n
-  return {
-    ...{ limit, used, left: above_zero(limit - used) + free },
-    total_limit: read(`${total}Limit`),
-    total_weight: read(`${total}Weight`),
   }
 }
 

@@ -68,107 +68,135 @@ type Share = { window: Window; under_way: number; readers: Map<string, Turn> }
 /** A reader who waits. */
 type Turn = { share: Share; name: string; waiting: Waiting[] }
 
-export function readBudget(limits: ReadLimits, timer: Timer): ReadBudget {
-  const all = new Window(limits.per_second)
-  const shares = new Map<string, Share>()
-  /** Those who wait, in the order of their turns. */
-  let turns: Turn[] = []
-  let under_way = 0
-  let looks_at_ms = Number.POSITIVE_INFINITY
+/** What each customer has of the whole. */
+class Shares {
+  private readonly shares = new Map<string, Share>()
+  private readonly size: number
+  private readonly timer: Timer
 
-  function shareOf({ customer_id }: Reader): Share {
-    const known = shares.get(customer_id)
+  constructor(limits: ReadLimits, timer: Timer) {
+    this.size = Math.min(limits.per_second_of_one, limits.per_second)
+    this.timer = timer
+  }
+
+  of({ customer_id }: Reader): Share {
+    const known = this.shares.get(customer_id)
     if (known) return known
-    if (shares.size >= CUSTOMERS_MAX) forgetIdle()
-    const window = new Window(Math.min(limits.per_second_of_one, limits.per_second))
-    const share = { window, under_way: 0, readers: new Map() }
-    shares.set(customer_id, share)
+    if (this.shares.size >= CUSTOMERS_MAX) this.forgetIdle()
+    const share: Share = { window: new Window(this.size), under_way: 0, readers: new Map() }
+    this.shares.set(customer_id, share)
     return share
   }
 
-  function forgetIdle(): void {
-    const now_ms = timer.now_ms()
-    for (const [customer_id, { window, under_way, readers }] of shares) {
+  private forgetIdle(): void {
+    const now_ms = this.timer.now_ms()
+    for (const [customer_id, { window, under_way, readers }] of this.shares) {
       const idle = under_way === 0 && readers.size === 0 && window.ready_at_ms(window.size) <= now_ms
-      if (idle) shares.delete(customer_id)
+      if (idle) this.shares.delete(customer_id)
     }
   }
+}
 
-  /** When the reader's next request may go, as far as time alone says. */
-  const ready_at_ms = ({ share, waiting: [first] }: Turn) =>
-    Math.max(share.window.ready_at_ms(first!.weight), all.ready_at_ms(first!.weight))
+export function readBudget(limits: ReadLimits, timer: Timer): ReadBudget {
+  return new Budget(limits, timer)
+}
 
-  /** Lets go whoever's turn it is, refuses whoever has waited too long, and comes back when more can be done. */
-  function pump(): void {
-    const now_ms = timer.now_ms()
-    turns = turns.filter((turn) => !isOver(turn, now_ms))
-    for (;;) {
-      const next = turns.findIndex(
-        (turn) => turn.share.under_way < limits.at_once_of_one && ready_at_ms(turn) <= now_ms,
-      )
-      if (next < 0 || under_way >= limits.at_once) break
-      const [turn] = turns.splice(next, 1)
-      start(turn!, now_ms)
-      if (!isOver(turn!, now_ms)) turns.push(turn!)
-    }
-    lookAgain(now_ms)
+class Budget implements ReadBudget {
+  private readonly limits: ReadLimits
+  private readonly timer: Timer
+  private readonly all: Window
+  private readonly shares: Shares
+  /** Those who wait, in the order of their turns. */
+  private turns: Turn[] = []
+  private under_way = 0
+  private looks_at_ms = Number.POSITIVE_INFINITY
+
+  constructor(limits: ReadLimits, timer: Timer) {
+    this.limits = limits
+    this.timer = timer
+    this.all = new Window(limits.per_second)
+    this.shares = new Shares(limits, timer)
   }
 
-  function start({ share, waiting }: Turn, now_ms: number): void {
-    const { weight, go } = waiting.shift()!
-    share.window.add(weight, now_ms)
-    all.add(weight, now_ms)
-    share.under_way += 1
-    under_way += 1
-    go()
-  }
-
-  function lookAgain(now_ms: number): void {
-    const next_ms = Math.min(
-      ...turns.map((turn) => {
-        const ready_ms = ready_at_ms(turn)
-        // Ready, and only waiting for an answer: the answer pumps.
-        return Math.min(turn.waiting[0]!.until_ms, ready_ms > now_ms ? ready_ms : Number.POSITIVE_INFINITY)
-      }),
-    )
-    if (next_ms >= looks_at_ms || next_ms === Number.POSITIVE_INFINITY) return
-    looks_at_ms = next_ms
-    void timer.wait(Math.max(1, Math.ceil(next_ms - now_ms))).then(() => {
-      if (looks_at_ms === next_ms) looks_at_ms = Number.POSITIVE_INFINITY
-      pump()
-    })
-  }
-
-  async function spend<T>(reader: Reader, weight: number, ask: () => Promise<T>): Promise<T> {
-    const share = shareOf(reader)
-    await new Promise<void>((go, fail) => {
-      const refuse = () => fail(new TooManyRequests(1))
-      const turn = share.readers.get(reader.name) ?? { share, name: reader.name, waiting: [] }
-      // More would wait than can be asked in that time.
-      const waiting_max = Math.ceil((share.window.size * reader.wait_ms) / SECOND_MS)
-      if (turn.waiting.length > waiting_max) return refuse()
-      turn.waiting.push({ weight, until_ms: timer.now_ms() + reader.wait_ms, go, refuse })
-      if (turn.waiting.length === 1) {
-        share.readers.set(reader.name, turn)
-        turns.push(turn)
-      }
-      pump()
-    })
+  async spend<T>(reader: Reader, weight: number, ask: () => Promise<T>): Promise<T> {
+    const share = this.shares.of(reader)
+    await this.turnOf(reader, share, weight)
     try {
       return await ask()
     } finally {
       share.under_way -= 1
-      under_way -= 1
-      pump()
+      this.under_way -= 1
+      this.pump()
     }
   }
 
-  return {
-    spend,
-    isBusy(reader) {
-      const { window, readers } = shareOf(reader)
-      return readers.size > 0 || window.ready_at_ms(Math.ceil(window.size / 2)) > timer.now_ms()
-    },
+  isBusy(reader: Reader): boolean {
+    const { window, readers } = this.shares.of(reader)
+    return readers.size > 0 || window.ready_at_ms(Math.ceil(window.size / 2)) > this.timer.now_ms()
+  }
+
+  /** Resolves when it is the reader's turn. Rejects with TooManyRequests when that takes too long. */
+  private turnOf({ name, wait_ms }: Reader, share: Share, weight: number): Promise<void> {
+    return new Promise<void>((go, fail) => {
+      const refuse = () => fail(new TooManyRequests(1))
+      const turn = share.readers.get(name) ?? { share, name, waiting: [] }
+      // More would wait than can be asked in that time.
+      const waiting_max = Math.ceil((share.window.size * wait_ms) / SECOND_MS)
+      if (turn.waiting.length > waiting_max) return refuse()
+      turn.waiting.push({ weight, until_ms: this.timer.now_ms() + wait_ms, go, refuse })
+      if (turn.waiting.length === 1) {
+        share.readers.set(name, turn)
+        this.turns.push(turn)
+      }
+      this.pump()
+    })
+  }
+
+  /** When the reader's next request may go, as far as time alone says. */
+  private ready_at_ms({ share, waiting: [first] }: Turn): number {
+    return Math.max(share.window.ready_at_ms(first!.weight), this.all.ready_at_ms(first!.weight))
+  }
+
+  /** Lets go whoever's turn it is, refuses whoever has waited too long, and comes back when more can be done. */
+  private pump(): void {
+    const { at_once, at_once_of_one } = this.limits
+    const now_ms = this.timer.now_ms()
+    this.turns = this.turns.filter((turn) => !isOver(turn, now_ms))
+    for (;;) {
+      const next = this.turns.findIndex(
+        (turn) => turn.share.under_way < at_once_of_one && this.ready_at_ms(turn) <= now_ms,
+      )
+      if (next < 0 || this.under_way >= at_once) break
+      const [turn] = this.turns.splice(next, 1)
+      this.start(turn!, now_ms)
+      if (!isOver(turn!, now_ms)) this.turns.push(turn!)
+    }
+    this.lookAgain(now_ms)
+  }
+
+  private start({ share, waiting }: Turn, now_ms: number): void {
+    const { weight, go } = waiting.shift()!
+    share.window.add(weight, now_ms)
+    this.all.add(weight, now_ms)
+    share.under_way += 1
+    this.under_way += 1
+    go()
+  }
+
+  private lookAgain(now_ms: number): void {
+    const next_ms = Math.min(
+      ...this.turns.map((turn) => {
+        const ready_ms = this.ready_at_ms(turn)
+        // Ready, and only waiting for an answer: the answer pumps.
+        return Math.min(turn.waiting[0]!.until_ms, ready_ms > now_ms ? ready_ms : Number.POSITIVE_INFINITY)
+      }),
+    )
+    if (next_ms >= this.looks_at_ms || next_ms === Number.POSITIVE_INFINITY) return
+    this.looks_at_ms = next_ms
+    void this.timer.wait(Math.max(1, Math.ceil(next_ms - now_ms))).then(() => {
+      if (this.looks_at_ms === next_ms) this.looks_at_ms = Number.POSITIVE_INFINITY
+      this.pump()
+    })
   }
 }
 
