@@ -91,6 +91,24 @@ const SWEEP_MS = 1_000
 /** Connections that are accepted in one go, before we can count them. */
 const ACCEPTED_AT_ONCE = 512
 
+const SERVER_OPTIONS = {
+  logger: false,
+  bodyLimit: BODY_BYTES_MAX,
+  requestTimeout: REQUEST_MS_MAX,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  maxRequestsPerSocket: REQUESTS_PER_CONNECTION_MAX,
+  http: {
+    maxHeaderSize: HEADER_BYTES_MAX,
+    headersTimeout: HEADERS_MS_MAX,
+    connectionsCheckingInterval: SWEEP_MS,
+    // Node would refuse without a body; here it is refused like the rest.
+    requireHostHeader: false,
+  },
+  // A base URL with a slash at its end, joined with a path, makes two in a row.
+  routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true },
+  return503OnClosing: false,
+} as const
+
 /** Builds the server, not yet listening. Other pages are added with get() before listen(); close() stops accepting,
  *  answers what is under way and returns when that is done. */
 export async function buildServer(needs: Needs, options: Options): Promise<FastifyInstance> {
@@ -100,22 +118,8 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
   const gate = makeGate(needs.clock, options.rate_limit, known_tokens)
   const { pages = [], trusted_proxies = [] } = options
   const app = fastify({
-    logger: false,
-    bodyLimit: BODY_BYTES_MAX,
-    requestTimeout: REQUEST_MS_MAX,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    maxRequestsPerSocket: REQUESTS_PER_CONNECTION_MAX,
-    http: {
-      maxHeaderSize: HEADER_BYTES_MAX,
-      headersTimeout: HEADERS_MS_MAX,
-      connectionsCheckingInterval: SWEEP_MS,
-      // Node would refuse without a body; here it is refused like the rest.
-      requireHostHeader: false,
-    },
-    // A base URL with a slash at its end, joined with a path, makes two in a row.
-    routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true },
+    ...SERVER_OPTIONS,
     trustProxy: trusted_proxies.length > 0 ? [...trusted_proxies] : false,
-    return503OnClosing: false,
     genReqId: newRequestId,
     frameworkErrors: (_error, request, reply) => send(request, reply, transportRefusal(request.id, 404)),
     clientErrorHandler: ({ code }, socket) => refuse(socket, statusOfUnreadable(code)),
@@ -165,20 +169,7 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
     return reply.code(status).header('content-type', content_type).header('x-request-id', request.id).send(body)
   }
 
-  app.setNotFoundHandler((request, reply) => {
-    const path = plainPath(request)
-    const url = pages.find((page) => matches(page, path))?.path ?? path
-    const allow = ['GET', 'HEAD', 'POST'].filter((method) => app.hasRoute({ method, url })).join(', ')
-    const too_many = gate.failed(request, reply)
-    return send(request, reply, too_many ?? transportRefusal(request.id, allow ? 405 : 404, allow ? { allow } : {}))
-  })
-  app.setErrorHandler((thrown: unknown, request, reply) => {
-    const status = thrown instanceof Error && 'statusCode' in thrown ? Number(thrown.statusCode) : 500
-    const ours = !(status >= 400 && status < 500)
-    if (ours) needs.log('request_failed', { request_id: request.id, ...thrownFields(thrown) })
-    return send(request, reply, transportRefusal(request.id, ours ? 500 : status))
-  })
-
+  addFallbacks(app, pages, { log: needs.log, gate, send })
   const check = options.check_replies ? await replyChecker() : undefined
   const { log, authenticate } = needs
   const door = { log, authenticate, gate, connections, check, turns: new Turns(TURN_LIMITS) }
@@ -224,6 +215,27 @@ function passGate(gate: Gate, send: Send, by: Counted): onRequestHookHandler {
     if (answer) send(request, reply, answer)
     else done()
   }
+}
+
+/** What no endpoint or page answers, and what none of them was meant to throw. */
+function addFallbacks(
+  app: FastifyInstance,
+  pages: readonly Page[],
+  { log, gate, send }: { log: Log; gate: Gate; send: Send },
+): void {
+  app.setNotFoundHandler((request, reply) => {
+    const path = plainPath(request)
+    const url = pages.find((page) => matches(page, path))?.path ?? path
+    const allow = ['GET', 'HEAD', 'POST'].filter((method) => app.hasRoute({ method, url })).join(', ')
+    const too_many = gate.failed(request, reply)
+    return send(request, reply, too_many ?? transportRefusal(request.id, allow ? 405 : 404, allow ? { allow } : {}))
+  })
+  app.setErrorHandler((thrown: unknown, request, reply) => {
+    const status = thrown instanceof Error && 'statusCode' in thrown ? Number(thrown.statusCode) : 500
+    const ours = !(status >= 400 && status < 500)
+    if (ours) log('request_failed', { request_id: request.id, ...thrownFields(thrown) })
+    return send(request, reply, transportRefusal(request.id, ours ? 500 : status))
+  })
 }
 
 /** Whether all is well. That it is is not logged: something asks every few seconds. */

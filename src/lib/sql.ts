@@ -69,7 +69,7 @@ function statement(strings: TemplateStringsArray): { name: string; text: string 
   return known
 }
 
-export function connect(options: SqlOptions): Sql {
+function openPool(options: SqlOptions): pg.Pool {
   const statement_timeout_ms = options.statement_timeout_ms ?? 30_000
   const pool = new pg.Pool({
     connectionString: options.url,
@@ -87,7 +87,11 @@ export function connect(options: SqlOptions): Sql {
   pool.on('error', () => {})
   // One that is lost while it is handed out is seen by whoever uses it; without a listener it would end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
+  return pool
+}
 
+export function connect(options: SqlOptions): Sql {
+  const pool = openPool(options)
   const { observer } = options
   observer?.opened(() => ({ connections: pool.totalCount, waiting: pool.waitingCount }))
   const observed = <T>(work: () => Promise<T>): Promise<T> => (observer ? timed(observer, work) : work())
