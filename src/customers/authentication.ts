@@ -10,6 +10,7 @@ import { isSignature, isSignatureV2, keyV2 } from '../http/signature.ts'
 import { batched } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isListed, networkList } from '../lib/networks.ts'
+import { Recent } from '../lib/recent.ts'
 import type { Sql } from '../lib/sql.ts'
 import { isToken, keysOfTokens, type SealedKey, sealContext, tokenHash } from './keys.ts'
 import { type NonceUse, useNonces } from './nonces.ts'
@@ -27,13 +28,12 @@ type OpenKey = {
   require_v2: boolean
   networks: BlockList | undefined
   expires_at: Date | null
-  read_at_ms: number
 }
 
 /** The check of credentials for signed endpoints. Throws Unauthenticated for every reason alike, and Outage when the
  *  database does not answer. */
 export function authenticator({ sql, clock, seal }: Needs): Authenticate {
-  const open_keys = new Map<string, OpenKey>()
+  const open_keys = new Recent<OpenKey>(FRESH_MS)
   const readKey = batched(BATCH_MAX, async (token_hashes: string[]) => {
     const keys = new Map((await keysOfTokens(sql, token_hashes)).map((key) => [key.token_hash, key]))
     return token_hashes.map((token_hash) => keys.get(token_hash))
@@ -53,27 +53,13 @@ export function authenticator({ sql, clock, seal }: Needs): Authenticate {
     customer_state: 'active',
   }
 
-  function freshKey(token_hash: string): OpenKey | undefined {
-    const key = open_keys.get(token_hash)
-    return key && isFresh(key, clock.now().getTime()) ? key : undefined
-  }
-
-  /** Keeps an opened key, and lets go of those that are too old: they are the first of the map. */
-  function keep(token_hash: string, key: OpenKey): void {
-    for (const [hash, other] of open_keys) {
-      if (isFresh(other, key.read_at_ms)) break
-      open_keys.delete(hash)
-    }
-    open_keys.delete(token_hash)
-    open_keys.set(token_hash, key)
-  }
-
   /** Reads the key and checks the credentials. What takes time is done for unknown tokens too. */
   async function admit(token_hash: string, credentials: Credentials): Promise<OpenKey> {
     const row = await readKey(token_hash)
-    const key = openKey(row ?? nobody, seal, clock.now())
-    if (row) keep(token_hash, key)
-    const failure = failureOf(key, credentials, clock.now())
+    const now = clock.now()
+    const key = openKey(row ?? nobody, seal)
+    if (row) open_keys.set(token_hash, key, now.getTime())
+    const failure = failureOf(key, credentials, now)
     if (!row) throw unauthenticated('unknown_token')
     if (failure) throw unauthenticated(failure, row.id)
     return key
@@ -81,8 +67,9 @@ export function authenticator({ sql, clock, seal }: Needs): Authenticate {
 
   /** The key as it was read within the last second, when the credentials are right by it; else as it is now. */
   async function keyOf(token_hash: string, credentials: Credentials): Promise<OpenKey> {
-    const fresh = freshKey(token_hash)
-    const failure = fresh && failureOf(fresh, credentials, clock.now())
+    const now = clock.now()
+    const fresh = open_keys.get(token_hash, now.getTime())
+    const failure = fresh && failureOf(fresh, credentials, now)
     if (fresh && !failure) return fresh
     if (fresh && failure && credentials.mayReadAgain?.() === false)
       throw unauthenticated(failure, fresh.customer.key_id)
@@ -103,11 +90,7 @@ export function authenticator({ sql, clock, seal }: Needs): Authenticate {
   }
 }
 
-function isFresh(key: OpenKey, now_ms: number): boolean {
-  return Math.abs(now_ms - key.read_at_ms) < FRESH_MS
-}
-
-function openKey(row: SealedKey, seal: Seal, now: Date): OpenKey {
+function openKey(row: SealedKey, seal: Seal): OpenKey {
   const { id, customer_id, sealed_secret, scopes, allowed_networks, daily_cap_sun, require_v2 } = row
   const { require_external_id, expires_at, customer_state } = row
   const secret = seal.open(sealed_secret, sealContext(id))
@@ -124,7 +107,6 @@ function openKey(row: SealedKey, seal: Seal, now: Date): OpenKey {
     require_v2,
     expires_at,
     networks: allowed_networks ? networkList(allowed_networks) : undefined,
-    read_at_ms: now.getTime(),
   }
 }
 

@@ -5,6 +5,7 @@
 
 import { batched } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
+import { Recent } from '../lib/recent.ts'
 import type { Sql } from '../lib/sql.ts'
 
 /** How many orders of a customer may be open, where nothing else is set for it. */
@@ -16,7 +17,7 @@ const COUNT_MS_MAX = 10_000
 const RECOUNT_MS = 250
 const BATCH_MAX = 256
 
-type Count = { open: number; limit: number; counted_at_ms: number }
+type Count = Counted & { counted_at_ms: number }
 
 export type OpenOrders = {
   /** Counts one more order of the customer. False, and nothing is counted, when that is more than it may have. */
@@ -26,41 +27,30 @@ export type OpenOrders = {
 }
 
 export function openOrderCounter({ sql, clock }: { sql: Sql; clock: Clock }): OpenOrders {
-  const counts = new Map<string, Count>()
+  const counts = new Recent<Count>(COUNT_MS_MAX)
   const count = batched(BATCH_MAX, (customer_ids: string[]) => countAll(sql, customer_ids))
 
-  const isDue = (known: Count | undefined, now_ms: number) => {
-    if (!known) return true
-    const age_ms = Math.abs(now_ms - known.counted_at_ms)
-    return age_ms >= COUNT_MS_MAX || (known.open >= known.limit && age_ms >= RECOUNT_MS)
-  }
-
-  /** Keeps a count, and lets go of those that are too old: they are the first of the map. */
-  function keep(customer_id: string, fresh: Count): void {
-    for (const [id, { counted_at_ms }] of counts) {
-      if (Math.abs(fresh.counted_at_ms - counted_at_ms) < COUNT_MS_MAX) break
-      counts.delete(id)
-    }
-    counts.delete(customer_id)
-    counts.set(customer_id, fresh)
-  }
+  const isDue = (known: Count | undefined, now_ms: number) =>
+    !known || (known.open >= known.limit && Math.abs(now_ms - known.counted_at_ms) >= RECOUNT_MS)
 
   return {
     async add(customer_id) {
       const now_ms = clock.now().getTime()
-      if (isDue(counts.get(customer_id), now_ms)) {
+      if (isDue(counts.get(customer_id, now_ms), now_ms)) {
         const found = await count(customer_id)
         // Of several who count at once the first is believed: the others would forget what it has let in.
-        if (isDue(counts.get(customer_id), now_ms)) keep(customer_id, { ...found, counted_at_ms: now_ms })
+        if (isDue(counts.get(customer_id, now_ms), now_ms)) {
+          counts.set(customer_id, { ...found, counted_at_ms: now_ms }, now_ms)
+        }
       }
-      const known = counts.get(customer_id)
+      const known = counts.get(customer_id, now_ms)
       if (!known) return true
       if (known.open >= known.limit) return false
       known.open += 1
       return true
     },
     remove(customer_id) {
-      const known = counts.get(customer_id)
+      const known = counts.get(customer_id, clock.now().getTime())
       if (known) known.open -= 1
     },
   }
