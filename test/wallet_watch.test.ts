@@ -130,3 +130,33 @@ test('while no node answers the last word holds, and after hours somebody is tol
   const names = (await alerts({ sql, now })).map(({ alert }) => alert)
   assert.ok(names.includes('wallet_key_unchecked'))
 })
+
+test('a wallet that was taken out of the file is told of no more, some hours later', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const at = chain()
+  let now = new Date(1_780_000_000_000)
+  const told = async () => (await alerts({ sql, now })).map(({ alert }) => alert)
+  const watch = walletWatch({
+    sql,
+    clock: { now: () => now },
+    node: at.node,
+    log: silentLog,
+    wallets,
+    allow_wide_keys: false,
+    stopped_here: () => false,
+  })
+  await sql`
+    insert into wallet_check (address, checked_at, complaints, stopped, stopped_here)
+    values ('gone', ${now}, '{"it is wide"}', true, true)`
+  await watch.step.run()
+  assert.deepEqual(
+    (await told()).filter((alert) => /wallet_key|signing/.test(alert)),
+    ['signing_stopped', 'wallet_key_wide'],
+  )
+  now = new Date(now.getTime() + 4 * HOUR_MS)
+  await watch.step.run()
+  assert.deepEqual(
+    (await told()).filter((alert) => /wallet_key|signing/.test(alert)),
+    [],
+  )
+})

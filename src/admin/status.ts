@@ -58,6 +58,7 @@ export const ALERTS: Record<string, (look: Look) => Promise<{ since: Date | null
   attempt_unsigned: ({ sql, now }) => sql`
     select min(made_at) as since, format('transactions that wait for a signature: %s', count(*)) as what from attempt
     where state = 'new' and made_at < ${now}::timestamptz - interval '1 minute' having count(*) > 0`,
+  // What was looked at hours before the others is a wallet that no worker has any more.
   signing_stopped: ({ sql }) => sql`
     select made_at as since, format('%s stopped signing: %s', made_by, coalesce(reason, 'no reason given')) as what
     from (select * from operator_action where subject = 'signing' order by number desc limit 1) as last
@@ -69,7 +70,8 @@ export const ALERTS: Record<string, (look: Look) => Promise<{ since: Date | null
       order by number desc limit 1), false)
     union all
     select min(checked_at), 'signing is stopped on a machine by its file signing.stopped'
-    from wallet_check where stopped_here having count(*) > 0`,
+    from wallet_check where stopped_here
+      and checked_at > (select max(checked_at) from wallet_check) - interval '3 hours' having count(*) > 0`,
   signing_refused: ({ sql, now }) => sql`
     select min(refused_at) as since,
       format('transactions that the signer refused within a day: %s, the last for %s: %s', count(*),
@@ -77,7 +79,8 @@ export const ALERTS: Record<string, (look: Look) => Promise<{ since: Date | null
     from attempt where refused_at > ${now}::timestamptz - interval '1 day' having count(*) > 0`,
   wallet_key_wide: ({ sql }) => sql`
     select checked_at as since, complaints[1] || case when stopped then ' Nothing is signed for it.' else '' end as what
-    from wallet_check where cardinality(complaints) > 0 order by address`,
+    from wallet_check where cardinality(complaints) > 0
+      and checked_at > (select max(checked_at) from wallet_check) - interval '3 hours' order by address`,
   wallet_key_unchecked: ({ sql, now }) => sql`
     select min(checked_at) as since, 'what hot keys may do was not looked at since' as what
     from wallet_check having max(checked_at) < ${now}::timestamptz - interval '3 hours'`,
