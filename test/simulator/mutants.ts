@@ -163,9 +163,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'deposits are credited before they are solid',
-    edits: [
-      [deposits, "readSolidBlocks(tx, 'deposits', async", "readBlocks(tx, { name: 'deposits', side: 'head' }, async"],
-    ],
+    edits: [[deposits, "readSolidBlocks(tx, 'deposits',", "readBlocks(tx, { name: 'deposits', side: 'head' },"]],
   },
   {
     name: 'a settled order is settled again',
