@@ -97,20 +97,24 @@ test('a price that a typing mistake makes is not put in force without a confirma
   const mistakes: [typed: string, sentence: string][] = [
     [
       'prices set energy 32000-130999=0.000045',
-      '32000-130999: 0.045 -> 0.000045 TRX (x0.001): a price becomes a tenth to ten times of what it is.',
+      '32000-130999: 0.045 -> 0.000045 TRX (x0.001): a price stays above a tenth and below ten times of what it is.',
+    ],
+    [
+      'prices set energy 32000-130999=0.0045',
+      '32000-130999: 0.045 -> 0.0045 TRX (x0.1): a price stays above a tenth and below ten times of what it is.',
     ],
     [
       'prices set energy 32000-3000000=0.45 --replace',
-      '32000-3000000: 0.042 -> 0.45 TRX (x10.7): a price becomes a tenth to ten times of what it is.',
+      '32000-3000000: 0.045 -> 0.45 TRX (x10): a price stays above a tenth and below ten times of what it is.',
     ],
     ['prices set energy 1-31999=0.0009', '1-31999: none -> 0.0009 TRX: a new price is from 0.001 to 1 TRX.'],
     [
       'fees set activate_address 140',
-      'activate_address: 1.4 -> 140 TRX (x100): a price becomes a tenth to ten times of what it is.',
+      'activate_address: 1.4 -> 140 TRX (x100): a price stays above a tenth and below ten times of what it is.',
     ],
     [
       'plans set unlimited_energy --price 0',
-      'price: 2.8 -> 0 TRX (x0): a price becomes a tenth to ten times of what it is.',
+      'price: 2.8 -> 0 TRX (x0): a price stays above a tenth and below ten times of what it is.',
     ],
     ['plans set free --name Free --initial-price 0 --price 0', 'The plan free would cost nothing.'],
   ]

@@ -11,7 +11,7 @@ export type PriceChange = { what: string; before: bigint | undefined; after: big
  *  database itself refuses a price of 0. */
 export type Bounds = { least: bigint; most: bigint }
 
-/** A price may become a tenth of what it is, and ten times as much. */
+/** By so much a price changes when its point moves by one place. */
 const FACTOR_MAX = 10n
 
 /** `32000-130999: 0.045 -> 0.05 TRX (x1.11)` */
@@ -26,7 +26,7 @@ const factorText = (factor: number) => String(Number(factor.toPrecision(3)))
 function isWithin({ before, after }: PriceChange, { least, most }: Bounds): boolean {
   if (after === 0n && least > 0n) return true
   if (before === undefined || before === 0n) return after >= least && after <= most
-  return after * FACTOR_MAX >= before && after <= before * FACTOR_MAX
+  return after * FACTOR_MAX > before && after < before * FACTOR_MAX
 }
 
 /** Throws Refused when a price leaves its bounds and nobody has confirmed it. */
@@ -37,6 +37,6 @@ export function requireWithin(changes: readonly PriceChange[], bounds: Bounds, c
   const reason =
     wild.before === undefined || wild.before === 0n
       ? `a new price is from ${trxText(least)} to ${trxText(most)} TRX`
-      : 'a price becomes a tenth to ten times of what it is'
+      : 'a price stays above a tenth and below ten times of what it is'
   throw misuse(`${changeText(wild)}: ${reason}. Nothing is changed; --yes does it all the same.`)
 }

@@ -298,7 +298,7 @@ export const priceCommands = [
     words: 'prices set',
     summary: 'put tiers of a resource in force',
     details:
-      'A tier is FROM-TO=PRICE, the price in TRX for 1000 units. It ends the tier of the same range. Ranges never overlap: to move their bounds, give all tiers of the resource with --replace. A price below a tenth or above ten times of what the amount costs now needs --yes.',
+      'A tier is FROM-TO=PRICE, the price in TRX for 1000 units. It ends the tier of the same range. Ranges never overlap: to move their bounds, give all tiers of the resource with --replace. A price of a tenth or less, or of ten times or more, of what the amount costs now needs --yes.',
     operands: { resource: needed(resource), tiers: many(text('FROM-TO=PRICE', 'such as 32000-130999=0.045')) },
     options: { replace: flag('end every other tier of the resource'), yes },
     async run(tx, _needs, { resource, tiers, replace, yes: confirmed, changed_by, at }) {
