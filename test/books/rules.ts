@@ -200,7 +200,9 @@ export function addressesHoldDeposits({ rows, branch, holdings }: Books): string
 export function rechargesEndOnce({ rows, branch }: Books): string[] {
   const orders = new Map(rows.orders.map((one) => [one.id, one]))
   return rows.deposits.flatMap((deposit) => {
-    const { tx_id, order_id, from_address, amount_sun } = deposit
+    const { tx_id, position, order_id, from_address, amount_sun } = deposit
+    // Only what a transaction itself has sent is delivered or goes back: not what contracts send in it.
+    if (position !== 0) return order_id === null ? [] : [`deposit ${tx_id}/${position} has an order`]
     const findings: string[] = []
     const sent = rows.attempts.filter((one) => one.subject === `refund:${tx_id}`)
     const refunds = sent.flatMap((one) => branch.transactions.get(one.tx_id ?? '') ?? [])

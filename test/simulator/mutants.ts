@@ -17,6 +17,9 @@ export type Mutant = {
 
 const attempts = 'src/chain/attempts.ts'
 const blocks = 'src/chain/blocks.ts'
+const confirm = 'src/chain/confirm.ts'
+const holdings = 'src/treasury/holdings.ts'
+const internals = 'src/tron/internal_transfers.ts'
 const ledger = 'src/ledger/ledger.ts'
 const delegations = 'src/market/delegations.ts'
 const delivery = 'src/market/delivery.ts'
@@ -315,6 +318,26 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       [corrections, 'if (!inserted) return', 'if (inserted && amount_sun === 0n) return'],
       [corrections, 'id: `correction:', 'id: made_at.getTime() + `correction:'],
+    ],
+  },
+  {
+    name: 'one node is enough',
+    edits: [[confirm, 'const needed = Math.min(2, names.length)', 'const needed = Math.min(1, names.length)']],
+  },
+  {
+    name: 'what a liar told stays',
+    edits: [[confirm, 'if (refuted) await takeBack(tx, number - 1)', '']],
+  },
+  {
+    name: 'what contracts send is credited whatever the balance is',
+    edits: [[holdings, 'deposit.amount_sun > surplus_sun', 'deposit.amount_sun < 0n']],
+  },
+  {
+    name: 'a stake that a contract delegates is a payment',
+    edits: [
+      [internals, '|| MOVING_NOTHING.has(said)', ''],
+      [internals, 'if (MOVING.has(said))', "if (said !== '')"],
+      [holdings, 'deposit.amount_sun > surplus_sun', 'deposit.amount_sun < 0n'],
     ],
   },
   {

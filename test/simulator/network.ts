@@ -1,9 +1,11 @@
 // The way from the service to its node, and what can be wrong with it. The node is the development chain, in process. A
 // call can be lost before or after the node has done it; a transaction can be answered for and never sent on, sent on
-// late, or twice; the node can lie about duplicates, be busy, be down, or answer from a height that is behind.
+// late, or twice; the node can lie about duplicates, be busy, be down, or answer from a height that is behind. Of several
+// nodes, all of the one chain, one can lie about what is in blocks.
 
 import type { Devchain } from '../../devchain/devchain.ts'
 import type { Transport } from '../../src/tron/node.ts'
+import { type Aim, Liar } from '../liars.ts'
 import type { Dice } from './dice.ts'
 import type { Gate, Life } from './gate.ts'
 
@@ -43,6 +45,11 @@ export class Network {
   down_for = 0
   /** Told of every fault. */
   onTrouble: (what: string) => void = () => {}
+  /** The node that lies about blocks, when it does. */
+  readonly liar: Liar
+  liar_name = ''
+  /** What the liar wants to be believed. */
+  aim: Aim = { to: [], sun: 0n, from: '' }
   private readonly dice: Dice
   private delayed: Delayed[] = []
   /** Transactions that a node took and never sent on. */
@@ -51,27 +58,31 @@ export class Network {
   constructor(devchain: Devchain, dice: Dice) {
     this.devchain = devchain
     this.dice = dice
+    this.liar = new Liar(
+      (path, body) => this.read(path, body),
+      () => this.aim,
+    )
   }
 
   /** The transport of one instance: each call waits at the gate. */
   transport(gate: Gate, life: Life): Transport {
     return ({ url, body }) => {
-      const { pathname } = new URL(url)
+      const { pathname, host } = new URL(url)
       const lost = () => new Error('simulated: the node does not answer')
       return gate.pass(life, { kind: 'node', label: pathname, inside: false, lost }, async () =>
-        this.call(pathname, body),
+        this.call(pathname, body, host),
       )
     }
   }
 
-  private call(path: string, body: string): Answer {
+  private call(path: string, body: string, host: string): Answer {
     const { troubles, dice } = this
     if (this.down_for > 0) {
       this.down_for -= 1
       return this.lose('down')
     }
     if (dice.chance(troubles.lost_request)) return this.lose('request lost')
-    const answered = path === '/wallet/broadcasthex' ? this.broadcast(body) : this.read(path, body)
+    const answered = path === '/wallet/broadcasthex' ? this.broadcast(body) : this.ask(path, body, host)
     if (dice.chance(troubles.lost_answer)) return this.lose('answer lost')
     return answered
   }
@@ -124,6 +135,14 @@ export class Network {
     for (const body of [...this.strays, ...this.delayed.map((one) => one.body)]) {
       if (this.dice.chance(0.8)) this.devchain.request('POST', '/wallet/broadcasthex', body)
     }
+  }
+
+  private ask(path: string, body: string, host: string): Answer {
+    if (host !== this.liar_name) return this.read(path, body)
+    const before = this.liar.told
+    const said = this.liar.answer(path, body)
+    if (this.liar.told > before) this.onTrouble(`${host} lies: it ${this.liar.lie}`)
+    return said
   }
 
   /** A read; at times from a node that is some blocks behind, as behind a provider's balancer. */

@@ -1,8 +1,10 @@
 // What the world does to the service: blocks, forks, jumps of the clocks, people who pay, lost and late transactions, and a
 // network whose numbers drift. Nothing here knows the service.
 
+import { selectorOf, wordOfAddress, wordOfInteger } from '../../devchain/abi.ts'
+import { type Person, person } from '../../devchain/scene.ts'
 import { transactionHex } from '../../devchain/transactions.ts'
-import type { Address } from '../../src/tron/address.ts'
+import { type Address, addressToHex } from '../../src/tron/address.ts'
 import type { Dice } from './dice.ts'
 import type { Network } from './network.ts'
 import type { Events, Plan } from './plan.ts'
@@ -89,6 +91,7 @@ export class Outside {
     else if (kind === 'hour') this.jump(dice.pick([3_000, 3_590, 3_600, 3_601]))
     else if (kind === 'blocks') for (let i = 0; i < dice.between(2, 8); i++) this.mine()
     else if (kind === 'outsider_activates') this.activate(dice.pick(this.town.inactive))
+    else if (kind === 'contract') this.callContract(dice.pick(deposit_addresses))
     else if (kind === 'drift') this.driftOn()
     else if (kind === 'stake_leaves') this.unstake()
     else if (kind === 'day') this.jump(86_400)
@@ -198,6 +201,38 @@ export class Outside {
     this.detour = undefined
     if (depth <= chain.head_number - chain.solid_block.header.number) this.fork(depth)
   }
+
+  /** A contract of a payer's, made when it is first called, sends TRX to an address or delegates stake to it. */
+  private callContract(to: Address): void {
+    const { town, dice } = this
+    const { scene } = town
+    const [owner] = town.payers as [Person, ...Person[]]
+    const contract = person('contract')
+    if (!this.has_contract) {
+      scene.post('/devchain/contract', { address: contract.address, owner: owner.address })
+      scene.post('/devchain/fund', { address: contract.address, sun: 10_000_000_000n })
+      this.has_contract = true
+    }
+    const word = wordOfAddress(addressToHex(to))
+    const sun = wordOfInteger(BigInt(dice.pick(DEPOSITS_SUN)))
+    const kind = dice.pick(['send', 'freeze', 'delegate', 'undelegate'] as const)
+    const energy = wordOfInteger(1n)
+    const data = {
+      send: selectorOf('send(address,uint256)') + word + sun,
+      freeze: selectorOf('freeze(uint256,uint256)') + wordOfInteger(100_000_000n) + energy,
+      delegate: selectorOf('delegate(address,uint256,uint256)') + word + sun + energy,
+      undelegate: selectorOf('undelegate(address,uint256,uint256)') + word + sun + energy,
+    }[kind]
+    const answer = scene.send(
+      owner,
+      'TriggerSmartContract',
+      { contract_address: contract.hex, data },
+      { fee_limit: 1_000_000_000n },
+    )
+    this.trace.note('contract', `${kind} for ${to} ${answer.result === true ? 'sent' : 'refused'}`)
+  }
+
+  private has_contract = false
 
   /** Others stake: the same stake yields a little less. */
   private driftOn(): void {

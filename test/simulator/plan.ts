@@ -1,6 +1,7 @@
 // What a seed is about: how many instances and customers, which troubles and how often. Drawn first, so that a seed has a
 // character; most are short, and each kind of trouble is rare in most and frequent in some.
 
+import { LIES, type Lie } from '../liars.ts'
 import type { Dice } from './dice.ts'
 import type { Troubles } from './network.ts'
 
@@ -23,12 +24,16 @@ export type Events = {
   day: number
   dust: number
   spam: number
+  /** A contract sends to a deposit address, or delegates to it. */
+  contract: number
 }
 
 export type Plan = {
   name: string
   instances: number
   nodes: number
+  /** In which manner the first node lies about blocks, if it does. */
+  lie: Lie | undefined
   recharge_at: 'inclusion' | 'solid'
   customers: number
   wishes: number
@@ -71,6 +76,7 @@ export function drawPlan(dice: Dice): Plan {
     name: `${level}, ${instances} instances, ${theme}${by_hand > 0 ? ', by hand' : ''}`,
     instances,
     nodes: dice.between(1, 2),
+    lie: undefined,
     recharge_at: dice.pick(['inclusion', 'solid'] as const),
     customers: dice.between(1, 3),
     wishes: dice.between(2, 8),
@@ -116,9 +122,18 @@ export function drawPlan(dice: Dice): Plan {
       day: subscribes && more.chance(0.5) ? 0.15 : 0,
       dust: by_hand > 0 ? 1 : 0,
       spam: by_hand > 0 ? 0.2 : 0,
+      contract: 0,
     },
   }
-  return sharpened(plan, more)
+  return lying(sharpened(plan, more), dice.fork('lies'))
+}
+
+/** In some runs contracts send TRX, and in some the first of several nodes lies. */
+function lying(plan: Plan, dice: Dice): Plan {
+  const events = { ...plan.events, contract: dice.chance(0.15) ? 2 : 0 }
+  if (!dice.chance(0.15)) return { ...plan, events }
+  const lie = dice.pick(LIES)
+  return { ...plan, events, lie, nodes: dice.between(2, 3), name: `${plan.name}, a node ${lie}` }
 }
 
 /** In some runs something is frequent that hardly ever meets what it would disturb otherwise. */

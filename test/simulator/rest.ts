@@ -22,7 +22,7 @@ export async function isAtRest(sql: Sql): Promise<boolean> {
       union all select 1 from aml_check where state in ('pending', 'processing')
       union all select 1 from activation where state in ('new', 'activating')
       union all select 1 from delegation where state not in ('ended', 'failed')
-      union all select 1 from deposit where state in ('received', 'delivering', 'returning', 'refunding')
+      union all select 1 from deposit where state in ('unproven', 'received', 'delivering', 'returning', 'refunding')
       limit 1`
   return row === undefined
 }

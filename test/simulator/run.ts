@@ -38,6 +38,8 @@ export type Verdict = {
 }
 
 const TASKS_MAX = 7
+/** What a node that lies says was paid. */
+const LIE_SUN = 77_000_000n
 /** How often blocks are followed, at least, when no trouble keeps them from it. */
 const FOLLOW_MS = 2_000
 /** Steps beside the way of orders and deposits: while everything comes to rest they run only where they are needed, and at
@@ -215,6 +217,7 @@ class Run {
   async letAnythingHappen(): Promise<void> {
     this.gate.open = false
     this.network.troubles = this.plan.troubles
+    this.beginToLie()
     for (let moment = 0; moment < this.plan.moments; moment++) {
       this.trace.moment = moment
       this.outside.now_ms += this.dice.between(0, 150)
@@ -223,6 +226,17 @@ class Run {
       if (this.findings.length > 0) return
       if (this.dice.chance(this.plan.audits)) await this.audit()
     }
+  }
+
+  private beginToLie(): void {
+    const { lie } = this.plan
+    if (lie === undefined) return
+    const { recharge_address } = this.town.wallets
+    const to = [...this.customers.map(({ deposit_address }) => deposit_address), recharge_address]
+    this.network.aim = { to, sun: LIE_SUN, from: this.town.payers[0]!.address }
+    this.network.liar_name = 'node0'
+    this.network.liar.from_block = this.chain.head_number + 1
+    this.network.liar.lie = lie
   }
 
   private async something(): Promise<void> {
@@ -421,6 +435,7 @@ class Run {
     if (this.findings.length > 0) return
     this.trace.note('phase', 'rest')
     this.network.troubles = NO_TROUBLES
+    this.network.liar.lie = undefined
     this.network.down_for = 0
     this.chain.setSolidLag(Math.min(this.chain.solid_lag_blocks, 3))
     await this.finishTasks()

@@ -186,7 +186,8 @@ async function forgedRefunds({ sql, wallets, thief, now }: Omit<Target, 'sign'>)
         await tx`
           update attempt set state = 'dead', block_number = null, block_time = null where id = ${back.refund_id}`
         await rename(tx, attempt, `refund:${back.tx_id}`)
-        return tx`update deposit set state = 'refunding', refund_id = ${attempt} where tx_id = ${back.tx_id}`
+        return tx`
+          update deposit set state = 'refunding', refund_id = ${attempt} where tx_id = ${back.tx_id} and position = 0`
       },
     })
   }
