@@ -19,7 +19,6 @@ const attempts = 'src/chain/attempts.ts'
 const blocks = 'src/chain/blocks.ts'
 const confirm = 'src/chain/confirm.ts'
 const holdings = 'src/treasury/holdings.ts'
-const internals = 'src/tron/internal_transfers.ts'
 const ledger = 'src/ledger/ledger.ts'
 const delegations = 'src/market/delegations.ts'
 const delivery = 'src/market/delivery.ts'
@@ -331,14 +330,6 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what contracts send is credited whatever the balance is',
     edits: [[holdings, 'deposit.amount_sun > surplus_sun', 'deposit.amount_sun < 0n']],
-  },
-  {
-    name: 'a stake that a contract delegates is a payment',
-    edits: [
-      [internals, '|| MOVING_NOTHING.has(said)', ''],
-      [internals, 'if (MOVING.has(said))', "if (said !== '')"],
-      [holdings, 'deposit.amount_sun > surplus_sun', 'deposit.amount_sun < 0n'],
-    ],
   },
   {
     name: 'two followers overtake one another',
