@@ -820,7 +820,8 @@ create table subscription (
   constraint subscription_asked check (least(duration, transactions_limit) >= 0),
   constraint subscription_holds check (holds_ended >= 0 and holds_ended <= holds_made),
   constraint subscription_resting check (resting is null or (resting in ('idle', 'daily_cap')) and rested_at is not null),
-  constraint subscription_state check (state in ('new', 'pending', 'active', 'stopped', 'expired', 'error'))
+  constraint subscription_state check (state in ('new', 'pending', 'active', 'stopped', 'expired', 'error')),
+  constraint subscription_withdrawn check (not withdrawn or holds_made = holds_ended and (resting is not null or (state in ('stopped', 'expired', 'error'))))
 );
 create index subscription_ended on subscription (address) where ((state in ('stopped', 'expired')) and (not withdrawn));
 create index subscription_of_customer on subscription (customer_id, id desc);

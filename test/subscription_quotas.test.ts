@@ -387,3 +387,45 @@ test('a stop and a use that race are charged once, whichever comes first', async
   }
   assert.deepEqual([await anna.balance(), await held(world, anna)], [264.8, 0])
 })
+
+/** Buys so much that nobody else's address can be supplied for an hour. */
+async function emptyPool(world: World, who: Customer): Promise<void> {
+  const [pool] = await world.sql<{ left: bigint }>`
+    select max(room - reserved) as left from pool where resource = 'energy'`
+  const amount = Number(pool!.left) - PER_TRANSACTION / 2
+  const params = { address: world.person('hoarder', 1).address, amount, duration: 1 }
+  await who.buy({ service: 'energy', params })
+  await world.settle()
+}
+
+test('what was held for one that rested, and was stopped before it was supplied, is given back', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [30_000] })
+  // At noon, so that the day does not end on the way.
+  await world.advance(DAY * 1.5 - ((world.now.getTime() / 1_000) % DAY))
+  const zoe = await world.customer({ trx: 10_000 })
+  const anna = await world.customer({ trx: 200, daily_cap_sun: 10_000_000n })
+  const ben = await world.customer({ trx: 200 })
+  const [bob, sue] = [sender(world), sender(world, 'sue')]
+  const capped = await subscribe(world, anna, wanted(bob.address))
+  await useAndWait(world, bob, 6)
+  const idle = await subscribe(world, ben, wanted(sue.address))
+  await useAndWait(world, sue, 2)
+  await pass(world, 3)
+  await world.solidify()
+  const resting = await world.sql`select id, resting, withdrawn from subscription order by id`
+  assert.deepEqual(resting, [
+    { id: capped.id, resting: 'daily_cap', withdrawn: true },
+    { id: idle.id, resting: 'idle', withdrawn: true },
+  ])
+  await world.advance(DAY - 1_800 - ((world.now.getTime() / 1_000) % DAY))
+  await emptyPool(world, zoe)
+  const given = await supplies(world)
+  await use(world, sue)
+  await world.advance(2_400)
+  assert.deepEqual([await supplies(world), await held(world, anna), await held(world, ben)], [given, 2.8, 2.8])
+  await anna.get('/v1/subscription/stop', { id: capped.id })
+  await ben.get('/v1/subscription/stop', { id: idle.id })
+  await world.drain()
+  assert.deepEqual([await held(world, anna), await held(world, ben)], [0, 0])
+  assert.deepEqual([await anna.balance(), await ben.balance()], [191.2, 194])
+})

@@ -57,7 +57,8 @@ export async function holdNext(
     tx,
     numbers.map((number) => ({ ...held, id: nextHoldOf(id, number) })),
   )
-  void tx`update subscription set holds_made = holds_made + ${count} where id = ${id}`
+  void tx`
+    update subscription set holds_made = holds_made + ${count}, withdrawn = false where id = ${id}`
   if (key_id !== null) void addSpending(tx, key_id, { sun, at: now })
   return 'held'
 }

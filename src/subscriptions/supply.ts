@@ -122,14 +122,13 @@ async function supply(needs: Needs, id: string): Promise<boolean> {
   // What is there goes when its hour is over, and what is used of it is charged.
   if (!starting && running.customer_state !== 'active') return lookAgain(needs, id, LOOK_MS)
   if (running.resting === 'idle') return rest(needs, running, 'idle')
+  if (running.resting === 'daily_cap') return (await wakeAtCap(needs, running)) && supply(needs, id)
   const { energy_per_transaction: whole } = running
   // At the start the whole is given, whatever the address has from elsewhere.
   const { left, ours, lasting } = starting ? { left: 0, ours: 0, lasting: 0 } : await readEnergy(needs, running)
   const there = Math.min(left, ours)
   const missing = whole - lasting
-  // One that rested for its cap is supplied on the new day, used or not.
-  const idle = running.resting === null && isIdle(running, now)
-  if (missing > 0 && !starting && idle) return rest(needs, running, 'idle')
+  if (missing > 0 && !starting && isIdle(running, now)) return rest(needs, running, 'idle')
   if (missing > 0) {
     const held = await ensureHeld(needs, running, transactionsIn(there + missing, whole))
     if (held === 'held') return topUp(needs, running, missing)
@@ -211,6 +210,16 @@ async function rest({ sql, clock }: Needs, running: Running, why: 'idle' | 'dail
       and resting is not distinct from ${running.resting}
     returning 1`
   return rested.length > 0 && running.resting === null
+}
+
+/** Ends the rest of one whose key was at its cap, before anything is held or supplied: what rests is
+ *  withdrawn, and what is held for it is given back. On the new day it is supplied, used or not. */
+async function wakeAtCap({ sql, clock }: Needs, { id, supplies }: Running): Promise<boolean> {
+  const woken = await sql`
+    update subscription set resting = null, withdrawn = false, idle_since = ${clock.now()}
+    where id = ${id} and state = 'active' and supplies = ${supplies} and resting = 'daily_cap'
+    returning 1`
+  return woken.length > 0
 }
 
 /** When the next day begins, in UTC. */

@@ -111,7 +111,8 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: Used): Promise<
   void tx`
     update subscription set transactions_used = transactions_used + ${transactions}, energy_used = energy_used + ${energy},
       total_sun = total_sun + ${charged_sun}, look_at = ${now}, idle_since = ${now},
-      resting = case when resting = 'idle' then null else resting end
+      resting = case when resting = 'idle' then null else resting end,
+      withdrawn = withdrawn and resting is distinct from 'idle'
     where id = ${id}`
   if (short === 'cap') restAtCap(tx, id, now)
   const used_up = limit > 0 && served.transactions_used + transactions >= limit
@@ -132,7 +133,7 @@ async function wake(tx: Tx, clock: Clock, { served, energy }: { served: Served; 
   if (served.resting !== 'idle' || energy * 2n < BigInt(served.energy_per_transaction)) return
   const now = clock.now()
   await tx`
-    update subscription set resting = null, idle_since = ${now}, look_at = ${now}
+    update subscription set resting = null, withdrawn = false, idle_since = ${now}, look_at = ${now}
     where id = ${served.id} and state = 'active'`
 }
 
