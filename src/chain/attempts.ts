@@ -10,6 +10,9 @@
 // configured node says that its solid chain, reaching as far, does not have it. Only then may its subject have another.
 // One that was never signed has no bytes that could be anywhere: it is dead when signing is refused or stopped for minutes,
 // or when it is not wanted any more.
+//
+// Whoever changes several attempts locks them in the order of their ids first, so that two of them never wait for each
+// other.
 
 import { type Clock, later } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
@@ -140,16 +143,20 @@ async function store({ sql, clock, log }: Needs, batch: readonly ToSign[], outco
       from unnest(${signed.map((one) => one.id)}::text[], ${signed.map((one) => one.tx_id)}::text[],
                   ${signed.map(bytesOf)}::text[], ${signed.map((one) => one.expires_at)}::timestamptz[])
         as t (id, tx_id, bytes, expires_at)
-      where attempt.id = t.id and attempt.state = 'new'`
+      where attempt.id = t.id and attempt.state = 'new' and attempt.id in (
+        select id from attempt where id = any(${signed.map((one) => one.id)}) order by id for no key update)`
   }
   if (refused.length > 0) {
     await sql`
       update attempt set answer = t.why, refused_at = ${clock.now()}, send_at = ${later(clock, REFUSED_MS)}
       from unnest(${refused.map((one) => one.id)}::text[], ${refused.map((one) => one.why)}::text[]) as t (id, why)
-      where attempt.id = t.id and attempt.state = 'new'`
+      where attempt.id = t.id and attempt.state = 'new' and attempt.id in (
+        select id from attempt where id = any(${refused.map((one) => one.id)}) order by id for no key update)`
   }
   if (waiting.length > 0) {
-    await sql`update attempt set send_at = ${later(clock, WAITS_MS)} where id = any(${waiting}) and state = 'new'`
+    await sql`
+      update attempt set send_at = ${later(clock, WAITS_MS)} where state = 'new' and id in (
+        select id from attempt where id = any(${waiting}) order by id for no key update)`
   }
 }
 
@@ -179,7 +186,8 @@ export function sendStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'no
       await sql`
         update attempt set answer = said.answer
         from unnest(${rows.map((row) => row.id)}::text[], ${answers}::text[]) as said (id, answer)
-        where attempt.id = said.id`
+        where attempt.id = said.id and attempt.id in (
+          select id from attempt where id = any(${rows.map((row) => row.id)}) order by id for no key update)`
       return true
     },
   }
@@ -203,9 +211,13 @@ export function judgeStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'n
       const dead = verdicts.filter((one) => one.dead).map((one) => one.id)
       const undecided = verdicts.filter((one) => !one.dead).map((one) => one.id)
       // What cannot be decided yet lets the next ones through.
-      await sql`update attempt set send_at = ${later(clock, RESEND_MS)} where id = any(${undecided})`
+      await sql`
+        update attempt set send_at = ${later(clock, RESEND_MS)} where id in (
+          select id from attempt where id = any(${undecided}) order by id for no key update)`
       const moved = await sql`
-        update attempt set state = 'dead' where id = any(${dead}) and state in ('signed', 'sent') returning id`
+        update attempt set state = 'dead' where state in ('signed', 'sent') and id in (
+          select id from attempt where id = any(${dead}) order by id for no key update)
+        returning id`
       return given_up || moved.length > 0
     },
   }
@@ -225,14 +237,20 @@ async function giveUpUnsigned(sql: Sql, clock: Clock): Promise<boolean> {
   if (!isCurrent(chain, clock)) return false
   const dead = await sql`
     update attempt set state = 'dead', answer = coalesce(answer, 'it could not be signed')
-    where state = 'new' and send_at > made_at and made_at < ${later(clock, -UNSIGNED_MS_MAX)} returning id`
+    where state = 'new' and id in (
+      select id from attempt
+      where state = 'new' and send_at > made_at and made_at < ${later(clock, -UNSIGNED_MS_MAX)}
+      order by id for no key update)
+    returning id`
   return dead.length > 0
 }
 
 /** new -> dead: what is not signed yet is not wanted any more. True when any of them was not signed. */
 export async function withdrawAttempts(sql: Sql | Tx, ids: readonly string[], why: string): Promise<boolean> {
   const dead = await sql`
-    update attempt set state = 'dead', answer = ${why} where id = any(${ids}) and state = 'new' returning id`
+    update attempt set state = 'dead', answer = ${why} where state = 'new' and id in (
+      select id from attempt where id = any(${ids}) order by id for no key update)
+    returning id`
   return dead.length > 0
 }
 
@@ -242,14 +260,17 @@ export function includeAttempts(tx: Tx, block: Block): void {
   if (succeeded.length === 0) return
   void tx`
     update attempt set state = 'included', block_number = ${block.number}, block_time = ${block.time}
-    where tx_id = any(${succeeded}) and state in ('signed', 'sent')`
+    where state in ('signed', 'sent') and id in (
+      select id from attempt where tx_id = any(${succeeded}) order by id for no key update)`
 }
 
 /** A fork took the blocks above `keep` back: the same bytes may still get into another. */
 export async function uncoverAttempts(tx: Tx, keep: number): Promise<void> {
   await tx`
     update attempt set state = 'sent', block_number = null, block_time = null, uncovered = true
-    where state = 'included' and block_number > ${keep}`
+    where state = 'included' and id in (
+      select id from attempt where state = 'included' and block_number > ${keep}
+      order by id for no key update)`
 }
 
 /** What is in a confirmed block stays. The statement is on its way when this returns, and the caller's transaction waits
@@ -257,5 +278,8 @@ export async function uncoverAttempts(tx: Tx, keep: number): Promise<void> {
 export function settleAttempts(tx: Tx): void {
   void tx`
     update attempt set state = 'solid'
-    where state = 'included' and block_number <= (select confirmed_number from chain)`
+    where state = 'included' and id in (
+      select id from attempt
+      where state = 'included' and block_number <= (select confirmed_number from chain)
+      order by id for no key update)`
 }

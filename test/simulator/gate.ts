@@ -74,6 +74,7 @@ export class Gate {
   private readonly flying = new Map<Op, Outcome | undefined>()
   private readonly trailing = new Set<Promise<unknown>>()
   private readonly countBlocked: CountBlocked
+  private last: Promise<unknown> = Promise.resolve()
   /** How many ops have been asked for. */
   asked = 0
   /** How often a transaction ended while several statements waited for locks: which of them gets a row that it has changed
@@ -98,6 +99,14 @@ export class Gate {
       }
       this.held.push({ ...what, number: this.asked++, life, act, deliver })
     })
+  }
+
+  /** While it is open, statements and transactions happen one after the other, as they were asked for: what is on its way
+   *  together would otherwise end in whatever order the server likes. */
+  inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const acted = this.last.then(act)
+    this.last = acted.catch(() => {})
+    return acted
   }
 
   /** Something the server still has to do for nobody: the rollback of a dead instance. */
@@ -200,5 +209,10 @@ export class Gate {
   /** How much is in flight and waits for a lock, when nothing moves. */
   get blocked(): number {
     return this.unlanded()
+  }
+
+  /** What is in flight, by its first words. */
+  get waiting(): string[] {
+    return [...this.flying.keys()].map(({ life, kind, label }) => `${life.name} ${kind} ${label}`)
   }
 }

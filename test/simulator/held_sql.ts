@@ -17,12 +17,13 @@ function labelOf(strings: TemplateStringsArray): string {
 const labels = new WeakMap<TemplateStringsArray, string>()
 
 export function heldSql(real: Sql, gate: Gate, life: Life): Sql {
-  const query = <R extends object>(strings: TemplateStringsArray, ...values: unknown[]): Promise<R[]> =>
-    gate.pass(life, { kind: 'statement', label: labelOf(strings), inside: false, lost }, () =>
-      real<R>(strings, ...values),
-    )
+  const query = <R extends object>(strings: TemplateStringsArray, ...values: unknown[]): Promise<R[]> => {
+    const act = () => real<R>(strings, ...values)
+    if (gate.open) return gate.inTurn(act)
+    return gate.pass(life, { kind: 'statement', label: labelOf(strings), inside: false, lost }, act)
+  }
   const begin = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
-    gate.open ? real.begin(work) : new Transaction<T>(real, gate, life).run(work)
+    gate.open ? gate.inTurn(() => real.begin(work)) : new Transaction<T>(real, gate, life).run(work)
   return Object.assign(query, { begin, close: async () => {} })
 }
 

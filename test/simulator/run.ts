@@ -483,7 +483,8 @@ class Run {
       await this.gate.release(this.dice.pick(this.gate.held), 'through')
       if (turns > 5_000) throw new Error('what is under way does not end')
     }
-    if (this.gate.blocked > 0) throw new Error('statements wait for locks that nobody holds')
+    const { waiting } = this.gate
+    if (waiting.length > 0) throw new Error(`statements wait for each other: ${waiting.join('; ')}`)
     if (this.tasks.size > 0) throw new Error(`still under way: ${[...this.tasks].map(({ name }) => name).join(', ')}`)
   }
 
