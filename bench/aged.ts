@@ -7,10 +7,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type Local, startLocal } from 'penstock-playground/start.ts'
+import { readConfig } from 'penstock-service/config.ts'
+import { silentLog } from 'penstock-service/lib/log.ts'
 import pg from 'pg'
-import { readConfig } from '../src/config.ts'
-import { silentLog } from '../src/lib/log.ts'
-import { type Local, startLocal } from '../src/local.ts'
 import { signedCall } from './load.ts'
 
 export const OPTIONS = { orders: { type: 'string', default: '1000000' } } as const

@@ -3,12 +3,12 @@
 // the transfers. Compared are the error of the shares, how many innocents are flagged for each theft, how well the tainted
 // are told from the others, and what it costs to move one's own score.
 
-import { SHIPPED_POLICY } from '../src/aml/policy.ts'
-import { CATEGORY_COUNT, categoryNumber, UNIDENTIFIED } from '../src/flow/categories.ts'
-import { FlowIndex } from '../src/flow/flow_index.ts'
-import { readHolding } from '../src/flow/holdings.ts'
-import type { Label } from '../src/flow/labels.ts'
-import { addressWords } from '../src/flow/memory.ts'
+import { CATEGORY_COUNT, categoryNumber, UNIDENTIFIED } from 'penstock-service/flow/categories.ts'
+import { FlowIndex } from 'penstock-service/flow/flow_index.ts'
+import { readHolding } from 'penstock-service/flow/holdings.ts'
+import type { Label } from 'penstock-service/flow/labels.ts'
+import { addressWords } from 'penstock-service/flow/memory.ts'
+import { SHIPPED_POLICY } from 'penstock-service/screening/policy.ts'
 
 const SEEDS = [1, 2, 3, 4, 5]
 const PEOPLE = 600

@@ -8,12 +8,12 @@ import { Agent, request } from 'node:http'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { referenceTo } from '../devchain/blocks.ts'
-import { Devchain } from '../devchain/devchain.ts'
-import { addressToHex } from '../src/tron/address.ts'
-import { addressOf, type PrivateKey, recoverAddress, sign } from '../src/tron/keys.ts'
-import type { Message } from '../src/tron/protobuf.ts'
-import { contract, encodeRawData, encodeTransaction, transactionId } from '../src/tron/transaction.ts'
+import { referenceTo } from 'penstock-devchain/chain/blocks.ts'
+import { Devchain } from 'penstock-devchain/devchain.ts'
+import { addressToHex } from 'penstock-tron/address.ts'
+import { addressOf, type PrivateKey, recoverAddress, sign } from 'penstock-tron/keys.ts'
+import type { Message } from 'penstock-tron/protobuf.ts'
+import { contract, encodeRawData, encodeTransaction, transactionId } from 'penstock-tron/transaction.ts'
 
 const SENDERS = 50
 const SENT = 5000
@@ -33,7 +33,7 @@ const ACCOUNTS_MIB_MAX = 1024
 const FIRST_ANSWER_MS_MAX = 1000
 
 const keys = Array.from({ length: SENDERS }, (_, index) => hash('sha256', `bench sender ${index}`))
-const command = fileURLToPath(new URL('../devchain/penstock-devchain.js', import.meta.url))
+const command = fileURLToPath(new URL('../packages/devchain/penstock-devchain.js', import.meta.url))
 
 type Signed = { readonly id: string; readonly hex: string; readonly signature: string }
 
@@ -209,7 +209,7 @@ function recoveriesPerSecond(): number {
 }
 
 const manyAccounts = `
-  const { Devchain } = await import(${JSON.stringify(new URL('../devchain/devchain.ts', import.meta.url).href)})
+  const { Devchain } = await import(${JSON.stringify(new URL('../packages/devchain/devchain.ts', import.meta.url).href)})
   gc()
   const before = process.memoryUsage()
   const devchain = new Devchain({ genesis_time_ms: 1_780_000_000_000 })

@@ -3,12 +3,12 @@
 // far more often than others. A second figure is for uniform traffic, where no address is likelier than another and the
 // processor's caches help least.
 
-import { categoryNumber } from '../src/flow/categories.ts'
-import { stateHash, writeCheckpoint } from '../src/flow/checkpoint.ts'
-import { FlowIndex } from '../src/flow/flow_index.ts'
-import type { Label } from '../src/flow/labels.ts'
-import { applyBlock, CarriedWriter, type LoggedBlock } from '../src/flow/log.ts'
-import { bitCount, MASK, SLOT } from '../src/flow/memory.ts'
+import { categoryNumber } from 'penstock-service/flow/categories.ts'
+import { stateHash, writeCheckpoint } from 'penstock-service/flow/checkpoint.ts'
+import { FlowIndex } from 'penstock-service/flow/flow_index.ts'
+import type { Label } from 'penstock-service/flow/labels.ts'
+import { applyBlock, CarriedWriter, type LoggedBlock } from 'penstock-service/flow/log.ts'
+import { bitCount, MASK, SLOT } from 'penstock-service/flow/memory.ts'
 
 const ADDRESSES = 4_000_000
 const SERVICES = 300

@@ -7,11 +7,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startDevchain } from '../devchain/serve.ts'
-import { readConfig } from '../src/config.ts'
-import { silentLog } from '../src/lib/log.ts'
-import { type Local, startLocal } from '../src/local.ts'
-import { atEnd } from './ending.ts'
+import { startDevchain } from 'penstock-devchain/serve.ts'
+import { type Local, startLocal } from 'penstock-playground/start.ts'
+import { readConfig } from 'penstock-service/config.ts'
+import { silentLog } from 'penstock-service/lib/log.ts'
+import { atEnd } from '../tools/ending.ts'
 
 const WARM_UP = 10
 const ORDERS = 100

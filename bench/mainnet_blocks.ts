@@ -5,10 +5,10 @@
 // when the chain grows, so that serving a block costs next to nothing.
 
 import { createHash, hash } from 'node:crypto'
-import { addressToHex } from '../src/tron/address.ts'
-import type { Message } from '../src/tron/protobuf.ts'
-import { USDT } from '../src/tron/tokens.ts'
-import { contract, encodeRawData, type RawData, transactionId } from '../src/tron/transaction.ts'
+import { addressToHex } from 'penstock-tron/address.ts'
+import type { Message } from 'penstock-tron/protobuf.ts'
+import { USDT } from 'penstock-tron/tokens.ts'
+import { contract, encodeRawData, type RawData, transactionId } from 'penstock-tron/transaction.ts'
 
 /** How many of each kind a block has. */
 const MIX = { transfer: 150, usdt: 106, swap: 22, failed: 8, delegate: 45, undelegate: 42, trc10: 10 }

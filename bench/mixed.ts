@@ -10,9 +10,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { person } from '../devchain/scene.ts'
-import { devchainControl } from '../src/sandbox.ts'
-import { httpTransport } from '../src/tron/node.ts'
+import { person } from 'penstock-devchain/scene.ts'
+import { devchainControl } from 'penstock-playground/sandbox.ts'
+import { httpTransport } from 'penstock-service/node/node.ts'
 import { type Access, type Reply, signedCall } from './load.ts'
 
 export const OPTIONS = { seconds: { type: 'string', default: '60' }, rate: { type: 'string', default: '200' } } as const
@@ -37,7 +37,7 @@ export async function run({ json, numbers }: { json: boolean; numbers: Readonly<
   const service = spawn(
     process.execPath,
     [
-      join(import.meta.dirname, '../src/main.ts'),
+      join(import.meta.dirname, '../packages/service/src/main.ts'),
       'start',
       ...['--port', '0', '--chain-port', '0', '--data-dir', folder, '--ready-file', join(folder, 'ready.json')],
     ],

@@ -10,19 +10,19 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { startDevchain } from 'penstock-devchain/serve.ts'
+import { startPostgres } from 'penstock-playground/postgres/server.ts'
+import { deriveSandbox, devchainControl, prepareChain, sandboxPhrase } from 'penstock-playground/sandbox.ts'
+import { readConfig } from 'penstock-service/config.ts'
+import { createCustomer } from 'penstock-service/customers/customers.ts'
+import { issueKey } from 'penstock-service/customers/keys.ts'
+import { systemClock } from 'penstock-service/lib/clock.ts'
+import { systemRandom } from 'penstock-service/lib/ids.ts'
+import { silentLog } from 'penstock-service/lib/log.ts'
+import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
+import { type Serving, serve } from 'penstock-service/serve.ts'
 import pg from 'pg'
-import { startDevchain } from '../devchain/serve.ts'
-import { readConfig } from '../src/config.ts'
-import { createCustomer } from '../src/customers/customers.ts'
-import { issueKey } from '../src/customers/keys.ts'
-import { systemClock } from '../src/lib/clock.ts'
-import { systemRandom } from '../src/lib/ids.ts'
-import { silentLog } from '../src/lib/log.ts'
-import { startPostgres } from '../src/lib/postgres.ts'
-import { deriveSandbox, devchainControl, prepareChain, sandboxPhrase } from '../src/sandbox.ts'
-import { type Serving, serve } from '../src/serve.ts'
-import { httpTransport, tronNode } from '../src/tron/node.ts'
-import { atEnd } from './ending.ts'
+import { atEnd } from '../tools/ending.ts'
 import type { Seen, Task } from './order_load.ts'
 
 const CUSTOMERS = 500
@@ -178,7 +178,7 @@ function findPgbench(): string | undefined {
   return folders.map((folder) => join(folder, 'pgbench')).find((file) => existsSync(file))
 }
 
-/** The statements of placeTogether() in src/market/orders.ts, their rows made by the server. Transactions a second. */
+/** The statements of placeTogether() in market/orders.ts, their rows made by the server. Transactions a second. */
 async function pgbenchRun(
   { url, folder }: Setting,
   program: string,

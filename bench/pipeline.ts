@@ -7,10 +7,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { readConfig } from '../src/config.ts'
-import { silentLog } from '../src/lib/log.ts'
-import { type Local, startLocal } from '../src/local.ts'
-import { atEnd } from './ending.ts'
+import { type Local, startLocal } from 'penstock-playground/start.ts'
+import { readConfig } from 'penstock-service/config.ts'
+import { silentLog } from 'penstock-service/lib/log.ts'
+import { atEnd } from '../tools/ending.ts'
 import { signedCall } from './load.ts'
 
 const ORDERS = 5_000
@@ -38,7 +38,7 @@ export async function run({ json }: { json: boolean }): Promise<void> {
 }
 
 async function startChain(): Promise<{ url: string; stop(): Promise<void> }> {
-  const file = join(import.meta.dirname, '../devchain/cli.ts')
+  const file = join(import.meta.dirname, '../packages/devchain/cli.ts')
   const child = spawn(process.execPath, [file, '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] })
   const stop = atEnd(() => child.kill())
   const url = await new Promise<string>((resolve, reject) => {

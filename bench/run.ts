@@ -3,7 +3,7 @@
 
 import { readdirSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { endWhenInterrupted } from './ending.ts'
+import { endWhenInterrupted } from '../tools/ending.ts'
 
 export type Bench = {
   /** Numbers that may be given, with their defaults. */

@@ -7,21 +7,21 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Devchain, USDT } from '../devchain/devchain.ts'
-import { addressOfBare, recordStep } from '../src/aml/flow_log.ts'
-import { flowGenerations, type Generation, holdingsOf } from '../src/aml/generations.ts'
-import { SHIPPED_POLICY } from '../src/aml/policy.ts'
-import { noExposure, scoreOf, worth } from '../src/aml/scoring.ts'
-import { readConfig } from '../src/config.ts'
-import { systemClock } from '../src/lib/clock.ts'
-import { silentLog } from '../src/lib/log.ts'
-import { migrate } from '../src/lib/migrate.ts'
-import { startPostgres } from '../src/lib/postgres.ts'
-import { connect, type Sql } from '../src/lib/sql.ts'
-import { drain } from '../src/lib/step.ts'
-import { type Local, startLocal } from '../src/local.ts'
-import { addressToHex } from '../src/tron/address.ts'
-import { tronNode } from '../src/tron/node.ts'
+import { Devchain, USDT } from 'penstock-devchain/devchain.ts'
+import { startPostgres } from 'penstock-playground/postgres/server.ts'
+import { type Local, startLocal } from 'penstock-playground/start.ts'
+import { readConfig } from 'penstock-service/config.ts'
+import { migrate } from 'penstock-service/database/migrate.ts'
+import { connect, type Sql } from 'penstock-service/database/sql.ts'
+import { systemClock } from 'penstock-service/lib/clock.ts'
+import { silentLog } from 'penstock-service/lib/log.ts'
+import { tronNode } from 'penstock-service/node/node.ts'
+import { SHIPPED_POLICY } from 'penstock-service/screening/policy.ts'
+import { noExposure, scoreOf, worth } from 'penstock-service/screening/scoring.ts'
+import { drain } from 'penstock-service/steps/step.ts'
+import { addressOfBare, recordStep } from 'penstock-service/tracing/flow_log.ts'
+import { flowGenerations, type Generation, holdingsOf } from 'penstock-service/tracing/generations.ts'
+import { addressToHex } from 'penstock-tron/address.ts'
 import { signedCall } from './load.ts'
 
 const WARM_UP = 20
@@ -88,7 +88,7 @@ async function askOverHttp(say: (line: string) => void) {
 }
 
 async function startChain(): Promise<{ url: string; stop(): void }> {
-  const file = join(import.meta.dirname, '../devchain/cli.ts')
+  const file = join(import.meta.dirname, '../packages/devchain/cli.ts')
   const child = spawn(process.execPath, [file, '--port', '0', '--traffic', String(TRAFFIC)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -1,11 +1,11 @@
 // What customers do beside buying: they subscribe addresses, stop that, and have addresses screened. As with purchases, an
 // answer that contradicts an earlier one, or a refusal that was not due, is a finding.
 
-import { type Action, perform } from '../../src/admin/actions.ts'
-import { type PlanTerms, setPlan } from '../../src/admin/plans.ts'
-import type { Clock } from '../../src/lib/clock.ts'
-import type { Sql } from '../../src/lib/sql.ts'
-import type { Address } from '../../src/tron/address.ts'
+import type { Sql } from 'penstock-service/database/sql.ts'
+import { type Action, perform } from 'penstock-service/ledger/actions.ts'
+import type { Clock } from 'penstock-service/lib/clock.ts'
+import { type PlanTerms, setPlan } from 'penstock-service/operators/plans.ts'
+import type { Address } from 'penstock-tron/address.ts'
 import type { Dice } from './dice.ts'
 import type { Instance } from './instance.ts'
 import { type Access, call, type Reply } from './shopper.ts'

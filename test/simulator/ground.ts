@@ -1,9 +1,9 @@
 // The database that runs share: one of the test cluster, with its statistics and its vacuum out of the way, so that the
 // same statements find the same rows in the same order in every run.
 
+import { connect } from 'penstock-service/database/sql.ts'
 import pg from 'pg'
-import { connect } from '../../src/lib/sql.ts'
-import { createDatabase, dropDatabase } from '../database.ts'
+import { createDatabase, dropDatabase } from '../harness/database.ts'
 import type { Ground } from './run.ts'
 
 const CONNECTIONS = 20

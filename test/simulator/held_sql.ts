@@ -1,8 +1,8 @@
 // The service's database as the simulator sees it: real statements on real connections, each of which waits at the gate.
 // The connections are shared by all instances: what dies with an instance is its transactions.
 
-import { Outage } from '../../src/lib/fault.ts'
-import type { Sql, Tx } from '../../src/lib/sql.ts'
+import type { Sql, Tx } from 'penstock-service/database/sql.ts'
+import { Outage } from 'penstock-service/lib/fault.ts'
 import type { Gate, Life } from './gate.ts'
 
 const lost = () => new Outage('the database', { cause: new Error('simulated: Connection terminated unexpectedly') })

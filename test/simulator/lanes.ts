@@ -4,7 +4,7 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { CLUSTER_VARIABLE, testCluster } from '../database.ts'
+import { CLUSTER_VARIABLE, testCluster } from '../harness/database.ts'
 import { openGround } from './ground.ts'
 import { runSeed } from './run.ts'
 

@@ -3,7 +3,7 @@
 
 import { readFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
-import { ROOT } from '../source.ts'
+import { ROOT } from '../../tools/source.ts'
 
 /** In a file, one text in place of another, wherever it stands. */
 type Edit = readonly [file: string, from: string, to: string]
@@ -15,27 +15,27 @@ export type Mutant = {
   sql?: string
 }
 
-const attempts = 'src/chain/attempts.ts'
-const blocks = 'src/chain/blocks.ts'
-const confirm = 'src/chain/confirm.ts'
-const holdings = 'src/treasury/holdings.ts'
-const ledger = 'src/ledger/ledger.ts'
-const delegations = 'src/market/delegations.ts'
-const delivery = 'src/market/delivery.ts'
-const reasons = 'src/chain/signing_reasons.ts'
-const signer = 'src/chain/signer.ts'
-const orders = 'src/market/orders.ts'
-const pool = 'src/market/pool.ts'
-const settlement = 'src/market/settlement.ts'
-const deposits = 'src/treasury/deposits.ts'
-const recharges = 'src/treasury/recharges.ts'
-const resolutions = 'src/treasury/resolutions.ts'
-const corrections = 'src/treasury/corrections.ts'
-const supply = 'src/subscriptions/supply.ts'
-const uses = 'src/subscriptions/uses.ts'
-const holds = 'src/subscriptions/holds.ts'
-const ending = 'src/subscriptions/ending.ts'
-const settling = 'src/aml/settling.ts'
+const attempts = 'packages/service/src/chain/attempts.ts'
+const blocks = 'packages/service/src/chain/blocks.ts'
+const confirm = 'packages/service/src/chain/confirm.ts'
+const holdings = 'packages/service/src/treasury/holdings.ts'
+const ledger = 'packages/service/src/ledger/ledger.ts'
+const delegations = 'packages/service/src/pool/delegations.ts'
+const delivery = 'packages/service/src/market/delivery.ts'
+const reasons = 'packages/service/src/signing/signing_reasons.ts'
+const signer = 'packages/service/src/signing/signer.ts'
+const orders = 'packages/service/src/market/orders.ts'
+const pool = 'packages/service/src/pool/pool.ts'
+const settlement = 'packages/service/src/market/settlement.ts'
+const deposits = 'packages/service/src/treasury/deposits.ts'
+const recharges = 'packages/service/src/treasury/recharges.ts'
+const resolutions = 'packages/service/src/treasury/resolutions.ts'
+const corrections = 'packages/service/src/treasury/corrections.ts'
+const supply = 'packages/service/src/subscriptions/supply.ts'
+const uses = 'packages/service/src/subscriptions/uses.ts'
+const holds = 'packages/service/src/subscriptions/holds.ts'
+const ending = 'packages/service/src/subscriptions/ending.ts'
+const settling = 'packages/service/src/checks/settling.ts'
 
 export const MUTANTS: readonly Mutant[] = [
   {

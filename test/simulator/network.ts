@@ -3,9 +3,9 @@
 // late, or twice; the node can lie about duplicates, be busy, be down, or answer from a height that is behind. Of several
 // nodes, all of the one chain, one can lie about what is in blocks.
 
-import type { Devchain } from '../../devchain/devchain.ts'
-import type { Transport } from '../../src/tron/node.ts'
-import { type Aim, Liar } from '../liars.ts'
+import type { Devchain } from 'penstock-devchain/devchain.ts'
+import type { Transport } from 'penstock-service/node/node.ts'
+import { type Aim, Liar } from '../harness/liars.ts'
 import type { Dice } from './dice.ts'
 import type { Gate, Life } from './gate.ts'
 

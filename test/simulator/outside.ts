@@ -1,10 +1,10 @@
 // What the world does to the service: blocks, forks, jumps of the clocks, people who pay, lost and late transactions, and a
 // network whose numbers drift. Nothing here knows the service.
 
-import { selectorOf, wordOfAddress, wordOfInteger } from '../../devchain/abi.ts'
-import { type Person, person } from '../../devchain/scene.ts'
-import { transactionHex } from '../../devchain/transactions.ts'
-import { type Address, addressToHex } from '../../src/tron/address.ts'
+import { selectorOf, wordOfAddress, wordOfInteger } from 'penstock-devchain/calls/abi.ts'
+import { transactionHex } from 'penstock-devchain/chain/transactions.ts'
+import { type Person, person } from 'penstock-devchain/scene.ts'
+import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import type { Dice } from './dice.ts'
 import type { Network } from './network.ts'
 import type { Events, Plan } from './plan.ts'

@@ -1,7 +1,7 @@
 // What a seed is about: how many instances and customers, which troubles and how often. Drawn first, so that a seed has a
 // character; most are short, and each kind of trouble is rare in most and frequent in some.
 
-import { LIES, type Lie } from '../liars.ts'
+import { LIES, type Lie } from '../harness/liars.ts'
 import type { Dice } from './dice.ts'
 import type { Troubles } from './network.ts'
 

@@ -1,6 +1,6 @@
 // What the rows say of rest: whether the run has to go on, and what the service itself has found wrong.
 
-import type { Sql } from '../../src/lib/sql.ts'
+import type { Sql } from 'penstock-service/database/sql.ts'
 
 /** Whether something is on its way that time alone brings on. */
 export async function hasOpenOrders(sql: Sql): Promise<boolean> {

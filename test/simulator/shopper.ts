@@ -1,8 +1,8 @@
 // The customers: what they ask for, how they ask again when an answer is lost, and what they hold against the service.
 // An answer that contradicts an earlier one, a wrong price or a refusal that was not due is a finding.
 
-import { signature } from '../../src/http/signature.ts'
-import type { Address } from '../../src/tron/address.ts'
+import { signature } from 'penstock-service/wire/signature.ts'
+import type { Address } from 'penstock-tron/address.ts'
 import type { Dice } from './dice.ts'
 import type { Instance } from './instance.ts'
 

@@ -1,13 +1,13 @@
 // Somebody who can write rows, and wants signatures for them. In a run every forgery is made when all
 // is at rest, and asks the signer itself: none may be signed. The rows stay; they end with the run.
 
-import { enqueueAttempt } from '../../src/chain/attempts.ts'
-import type { Signer } from '../../src/chain/signer.ts'
-import type { Sql, Tx } from '../../src/lib/sql.ts'
-import { type Address, addressFromHex, addressToHex } from '../../src/tron/address.ts'
-import type { Message } from '../../src/tron/protobuf.ts'
-import { contract, encodeRawData } from '../../src/tron/transaction.ts'
-import type { Wallets } from '../../src/wallets.ts'
+import { enqueueAttempt } from 'penstock-service/chain/attempts.ts'
+import type { Sql, Tx } from 'penstock-service/database/sql.ts'
+import type { Signer } from 'penstock-service/signing/signer.ts'
+import type { Wallets } from 'penstock-service/wallets/wallet_file.ts'
+import { type Address, addressFromHex, addressToHex } from 'penstock-tron/address.ts'
+import type { Message } from 'penstock-tron/protobuf.ts'
+import { contract, encodeRawData } from 'penstock-tron/transaction.ts'
 
 export type Target = { sql: Sql; sign: Signer; wallets: Wallets; thief: Address; now: Date }
 

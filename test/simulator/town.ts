@@ -2,13 +2,13 @@
 // run different from another. Keys are the same in all runs; everything else is drawn.
 
 import { HDKey } from '@scure/bip32'
-import { selectorOf, wordOfAddress, wordOfInteger } from '../../devchain/abi.ts'
-import { leaveUnsigned } from '../../devchain/blocks.ts'
-import { mainnetWeights } from '../../devchain/parameters.ts'
-import { type Person, person, Scene, TRX } from '../../devchain/scene.ts'
-import { type Address, addressFromBytes, addressToHex } from '../../src/tron/address.ts'
-import { USDT } from '../../src/tron/tokens.ts'
-import type { Wallets } from '../../src/wallets.ts'
+import { selectorOf, wordOfAddress, wordOfInteger } from 'penstock-devchain/calls/abi.ts'
+import { leaveUnsigned } from 'penstock-devchain/chain/blocks.ts'
+import { type Person, person, Scene, TRX } from 'penstock-devchain/scene.ts'
+import { mainnetWeights } from 'penstock-devchain/state/parameters.ts'
+import type { Wallets } from 'penstock-service/wallets/wallet_file.ts'
+import { type Address, addressFromBytes, addressToHex } from 'penstock-tron/address.ts'
+import { USDT } from 'penstock-tron/tokens.ts'
 import type { Dice } from './dice.ts'
 
 export type Town = {

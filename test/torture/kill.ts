@@ -4,7 +4,7 @@
 // another. At the end everything comes to rest, and the check looks once more.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { readArguments } from '../arguments.ts'
+import { readArguments } from '../../tools/arguments.ts'
 import { Dice } from '../simulator/dice.ts'
 import { Shoppers } from './shoppers.ts'
 import { type Role, Stand } from './stand.ts'

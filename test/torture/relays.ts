@@ -4,7 +4,7 @@
 import { createServer as createHttp, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Devchain } from '../../devchain/devchain.ts'
+import type { Devchain } from 'penstock-devchain/devchain.ts'
 
 export type Link = 'well' | 'cut' | 'half open' | 'slow'
 

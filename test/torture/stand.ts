@@ -8,26 +8,33 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import type { Devchain } from 'penstock-devchain/devchain.ts'
+import { type Served, startDevchain } from 'penstock-devchain/serve.ts'
+import { type Postgres, startPostgres } from 'penstock-playground/postgres/server.ts'
+import {
+  deriveSandbox,
+  devchainControl,
+  paying,
+  prepareChain,
+  type Sandbox,
+  transact,
+} from 'penstock-playground/sandbox.ts'
+import { createCustomer } from 'penstock-service/customers/customers.ts'
+import { depositAddresses } from 'penstock-service/customers/deposit_addresses.ts'
+import { issueKey } from 'penstock-service/customers/keys.ts'
+import { readSealingKeys, sealWith } from 'penstock-service/customers/seal.ts'
+import { migrate } from 'penstock-service/database/migrate.ts'
+import { connect, type Sql } from 'penstock-service/database/sql.ts'
+import { systemClock } from 'penstock-service/lib/clock.ts'
+import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
+import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
+import type { Wallet } from 'penstock-service/signing/signer.ts'
 import pg from 'pg'
-import { atEnd } from '../../bench/ending.ts'
-import type { Devchain } from '../../devchain/devchain.ts'
-import { type Served, startDevchain } from '../../devchain/serve.ts'
-import type { Wallet } from '../../src/chain/signer.ts'
-import { createCustomer } from '../../src/customers/customers.ts'
-import { depositAddresses } from '../../src/customers/deposit_addresses.ts'
-import { issueKey } from '../../src/customers/keys.ts'
-import { readSealingKeys, sealWith } from '../../src/customers/seal.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { idMaker, systemRandom } from '../../src/lib/ids.ts'
-import { migrate } from '../../src/lib/migrate.ts'
-import { type Postgres, startPostgres } from '../../src/lib/postgres.ts'
-import { connect, type Sql } from '../../src/lib/sql.ts'
-import { deriveSandbox, devchainControl, paying, prepareChain, type Sandbox, transact } from '../../src/sandbox.ts'
-import { httpTransport, tronNode } from '../../src/tron/node.ts'
-import { Auditor } from '../books/audit.ts'
-import type { Post } from '../books/branch.ts'
-import type { Place } from '../books/rest.ts'
-import { ROOT } from '../source.ts'
+import { atEnd } from '../../tools/ending.ts'
+import { ROOT } from '../../tools/source.ts'
+import { Auditor } from '../auditor/audit.ts'
+import type { Post } from '../auditor/branch.ts'
+import type { Place } from '../auditor/rest.ts'
 
 export type Access = { customer_id: string; token: string; secret: string; deposit_address: string }
 export type Role = 'api' | 'worker' | 'all'
@@ -162,7 +169,7 @@ export class Stand {
     const ready_file = join(this.folder, `ready-${randomBytes(6).toString('hex')}`)
     const nodes = this.node_urls.flatMap((url) => ['--node-url', url])
     const args = [
-      `${ROOT}src/main.ts`,
+      `${ROOT}packages/service/src/main.ts`,
       'serve',
       '--role',
       role,
@@ -214,7 +221,9 @@ export class Stand {
   /** An operator's command. Returns what it prints. */
   async operate(...words: string[]): Promise<string> {
     const env = { ...process.env, DATABASE_URL: this.database_url, PENSTOCK_SECRET_KEY: this.secret_key }
-    const { stdout } = await promisify(execFile)(process.execPath, [`${ROOT}src/cli.ts`, ...words], { env })
+    const { stdout } = await promisify(execFile)(process.execPath, [`${ROOT}packages/service/src/cli.ts`, ...words], {
+      env,
+    })
     return stdout
   }
 

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { signedCall } from '../../bench/load.ts'
-import { readArguments } from '../arguments.ts'
+import { readArguments } from '../../tools/arguments.ts'
 import { type Access, type Member, Stand } from './stand.ts'
 import type { Attack, Counts, Order } from './strangers_thread.ts'
 

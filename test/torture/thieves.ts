@@ -4,10 +4,10 @@
 // says, and the outsider's check at the end.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from 'penstock-service/lib/clock.ts'
+import { addressToHex } from 'penstock-tron/address.ts'
 import { signedCall } from '../../bench/load.ts'
-import { systemClock } from '../../src/lib/clock.ts'
-import { addressToHex } from '../../src/tron/address.ts'
-import { readArguments } from '../arguments.ts'
+import { readArguments } from '../../tools/arguments.ts'
 import { type Forgery, forgeries, plant } from '../simulator/thief.ts'
 import { Shoppers } from './shoppers.ts'
 import { Ended, Stand } from './stand.ts'

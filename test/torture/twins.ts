@@ -2,7 +2,7 @@
 // may come of them, charged once, and all must be answered alike.
 
 import { signedCall } from '../../bench/load.ts'
-import { readArguments } from '../arguments.ts'
+import { readArguments } from '../../tools/arguments.ts'
 import { Stand } from './stand.ts'
 
 const say = (line: string) => process.stdout.write(`${line}\n`)

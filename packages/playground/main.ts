@@ -1,0 +1,75 @@
+// `npm start`: everything for trying out, until it is interrupted. `npm run demo`: one purchase, and the end.
+
+import { hash } from 'node:crypto'
+import { type Config, Misuse, readConfig, usage } from 'penstock-service/config.ts'
+import { writeWhole } from 'penstock-service/lib/files.ts'
+import { askedToStop, clearReady, print, processLog, runProgram } from 'penstock-service/program/program.ts'
+import { demo } from './demo.ts'
+import { type Local, startLocal } from './start.ts'
+
+/** A line for `sh` that buys 65,000 energy, signed over exactly the bytes it sends. */
+export function purchaseLine(api_url: string, customer: { token: string; secret: string }, address: string): string {
+  const body = JSON.stringify({ service: 'energy', params: { address, amount: 65_000, duration: 1 } })
+  const signature = hash('sha256', body + customer.secret)
+  const headers = [
+    `Authorization: Bearer ${customer.token}`,
+    `X-Signature: ${signature}`,
+    'Content-Type: application/json',
+  ]
+  return `curl -s ${api_url}/v1/transaction/new ${headers.map((one) => `-H '${one}'`).join(' ')} -d '${body}'`
+}
+
+function announce({ api_url, node_url, customer, sandbox, database_url }: Local): void {
+  const [receiver] = sandbox.funded_accounts
+  print('')
+  print('Penstock is ready. Everything here is a sandbox: a chain of its own, money that is worth nothing.')
+  print('')
+  print(`  API        ${api_url}/v1`)
+  print(`  Chain      ${node_url}   (a TRON node's HTTP API; POST /devchain/mine, /advance, /fund, /state)`)
+  print(`  Database   ${database_url.replace(/:[^:@/]*@/, ':…@')}`)
+  print('')
+  print(`  Token      ${customer.token}`)
+  print(`  Secret     ${customer.secret}`)
+  print(`  Deposits   ${customer.deposit_address}`)
+  print('')
+  print('Buy 65,000 energy for an hour (it is delegated within a block, about 3 seconds):')
+  print('')
+  print(purchaseLine(api_url, customer, receiver!.address))
+  print('')
+  print('Ctrl-C stops it; starting again goes on where it was.')
+}
+
+/** What a program needs to use what was started. */
+function readyText(local: Local): string {
+  const { api_url, admin_url, node_url, customer, sandbox, database_url, token: sample } = local
+  const { token, secret, deposit_address, customer_id } = customer
+  const ready = {
+    ...{ api_url, node_url, customer: { token, secret, deposit_address, customer_id } },
+    admin: { database_url },
+    funded_accounts: sandbox.funded_accounts,
+    ...(sample && { token: sample }),
+    ...(admin_url && { admin_url }),
+  }
+  return `${JSON.stringify(ready, null, 2)}\n`
+}
+
+async function start(config: Config): Promise<void> {
+  const stop = askedToStop()
+  if (config.role !== 'all') throw new Misuse('start runs everything; roles are for serve.')
+  await clearReady(config.ready_file)
+  const progress = config.json ? () => {} : print
+  const local = await startLocal({ config, log: processLog(), progress })
+  try {
+    if (config.ready_file !== undefined) await writeWhole(config.ready_file, readyText(local))
+    if (config.json) print(readyText(local).trimEnd())
+    else announce(local)
+    stop.ready()
+    await Promise.race([stop.asked, local.broken])
+    if (!config.json) print('Stopping.')
+    await clearReady(config.ready_file)
+  } finally {
+    await local.close()
+  }
+}
+
+runProgram({ commands: { start, demo }, readConfig, usage })

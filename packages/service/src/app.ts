@@ -1,0 +1,233 @@
+// The App: every part, given what it needs. This is the only file that sees them all, and the only list of every route
+// and every step. Nothing runs here: main.ts serves the endpoints and starts the steps, tests drain them, the simulator
+// runs them one by one.
+
+import type { Address } from 'penstock-tron/address.ts'
+import type { Looking } from './audit/books.ts'
+import { watchBooksStep } from './audit/watch.ts'
+import { judgeStep, type Needs as SignerNeeds, sendStep, signStep } from './chain/attempts.ts'
+import { followStep, pruneStep } from './chain/blocks.ts'
+import { confirmStep } from './chain/confirm.ts'
+import { askProvidersStep, screenStep } from './checks/answering.ts'
+import { checkPlacer } from './checks/checks.ts'
+import { foldCountsStep } from './checks/history.ts'
+import { routes as amlRoutes } from './checks/routes.ts'
+import { DEFAULT_RETENTION_DAYS, rescreenStep, retainStep } from './checks/watches.ts'
+import { authenticator } from './customers/authentication.ts'
+import { type DepositAddress, depositAddresses } from './customers/deposit_addresses.ts'
+import { pruneNonces } from './customers/nonces.ts'
+import { type Seal, type SealingKeys, sealWith } from './customers/seal.ts'
+import type { Sql } from './database/sql.ts'
+import { type Page, referencePages } from './http/pages.ts'
+import type { Authenticate } from './http/server.ts'
+import { type Download, refreshStep } from './labels/lists.ts'
+import { sealStep } from './ledger/journal.ts'
+import { noteRootsStep } from './ledger/roots.ts'
+import type { Clock } from './lib/clock.ts'
+import { idMaker, type NewId, type Random } from './lib/ids.ts'
+import type { Log } from './lib/log.ts'
+import { delegateStep } from './market/delivery.ts'
+import { orderPlacer } from './market/orders.ts'
+import { priceReader } from './market/prices.ts'
+import { routes as marketRoutes } from './market/routes.ts'
+import { settleStep } from './market/settlement.ts'
+import type { Node } from './node/node.ts'
+import type { Reads } from './node/reads.ts'
+import { receiverReader } from './node/receivers.ts'
+import { activatedStep, activateStep } from './pool/activations.ts'
+import { reclaimedStep, reclaimStep } from './pool/delegations.ts'
+import { surveyStep } from './pool/pool.ts'
+import type { Provider } from './providers/provider.ts'
+import { barredReader, heldSenders } from './screening/barred.ts'
+import type { SignedLog } from './signing/signed_log.ts'
+import { localSigner, type Signer } from './signing/signer.ts'
+import type { Step } from './steps/step.ts'
+import { withdrawSupplyStep } from './subscriptions/ending.ts'
+import { routes as subscriptionRoutes } from './subscriptions/routes.ts'
+import { supplyStep } from './subscriptions/supply.ts'
+import { useStep } from './subscriptions/uses.ts'
+import { recordStep } from './tracing/flow_log.ts'
+import {
+  DEFAULT_CARRIED_BLOCKS,
+  DEFAULT_CHECKPOINT_TRANSFERS,
+  flowGenerations,
+  pruneIndexStep,
+} from './tracing/generations.ts'
+import { arriveStep, creditStep, DUST_SUN } from './treasury/deposits.ts'
+import { holdingsStep } from './treasury/holdings.ts'
+import { pages as treasuryPages } from './treasury/pages.ts'
+import { rechargedStep, rechargeStep, refundedStep, refundStep } from './treasury/recharges.ts'
+import { routes as treasuryRoutes } from './treasury/routes.ts'
+import type { KeyFindings } from './wallets/permissions.ts'
+import type { Wallets } from './wallets/wallet_file.ts'
+import { type WalletWatch, walletWatch } from './wallets/wallet_watch.ts'
+import type { Endpoint } from './wire/endpoint.ts'
+
+/** What the world outside gives. */
+export type World = {
+  sql: Sql
+  /** Few connections, through which the steps work that are due after each block, so that customers do not wait behind all
+   *  of them at once. The steps that may take long, and those that a customer looks on, work through the others. */
+  steps_sql?: Sql
+  /** A connection of the follower's own: when it is late, everything that is sold is refused. */
+  follow_sql?: Sql
+  clock: Clock
+  random: Random
+  log: Log
+  node: Node
+  /** How customers' calls ask the chain; left out: the node, without a limit. */
+  reads?: Reads
+  wallets: Wallets
+  /** What was signed before, on disk. */
+  signed: SignedLog
+  keys: KeyRules
+  /** TRC20 contracts whose events are read. */
+  tokens: ReadonlySet<Address>
+  /** When a direct recharge is acted on: when a block has it, or when that block is solid. */
+  recharge_at: 'inclusion' | 'solid'
+  /** What would be held for the operator is ignored when it is less than this; DUST_SUN when left out. */
+  dust_sun?: bigint | undefined
+  /** Outside screening services that a policy can name; none when left out. */
+  providers?: readonly Provider[]
+  /** Opens publishers' lists; without it none is refreshed. */
+  download?: Download
+  /** For how long the evidence of checks is kept. */
+  retention_days?: number | undefined
+  /** Seals the secrets of API keys. */
+  sealing: SealingKeys
+  /** What the books' check looks at; undefined: the rows alone, by the same connections. */
+  books?: Looking
+  /** The file that the roots of the journal are noted in; without it they are noted in the log alone. */
+  roots_file?: string | undefined
+  /** Called when something was written that a step may take up. */
+  wake: (step: string) => void
+}
+
+/** What holds the hot keys. */
+export type KeyRules = {
+  /** Sign although a key can do more than its line. */
+  allow_wide_keys: boolean
+  /** What the start has found about them; left out: the first run of a step finds it. */
+  found?: KeyFindings
+  /** Whether this machine was told to sign nothing; left out: it never is. */
+  stopped_here?: () => boolean
+}
+
+export type App = {
+  endpoints: Endpoint[]
+  pages: Page[]
+  steps: Step[]
+  authenticate: Authenticate
+  new_id: NewId
+  seal: Seal
+  deposit_address: DepositAddress
+  sign: Signer
+}
+
+export function buildApp(world: World): App {
+  const { sql, clock, random, node, wallets } = world
+  const new_id = idMaker(clock, random)
+  const seal = sealWith(world.sealing, random)
+  const { allow_wide_keys, found, stopped_here = () => false } = world.keys
+  const keys = { wallets, allow_wide_keys, stopped_here, found }
+  const watch = walletWatch({ sql, clock, node, log: world.log, ...keys })
+  const { isStopped, stakes } = watch
+  const sign = localSigner(wallets, { sql, clock, log: world.signed, isStopped, stakes, stopped_here })
+  const prices = priceReader({ sql, clock })
+  const reads = world.reads ?? (() => node)
+  const receiver = receiverReader({ clock, node, reads, is_barred: barredReader({ sql, clock }) })
+  const placeOrder = orderPlacer({ sql, clock, new_id, prices, receiver, wake: world.wake })
+  return {
+    endpoints: [
+      ...marketRoutes({ sql, prices, receiver, placeOrder, reads }),
+      ...subscriptionRoutes({ sql, clock, new_id, receiver, wake: world.wake }),
+      ...amlRoutes({ sql, placeCheck: checkPlacer({ sql, clock, new_id, wake: world.wake }) }),
+      ...treasuryRoutes({ sql, prices, recharge_address: wallets.recharge_address }),
+    ],
+    pages: [...treasuryPages({ sql }), ...referencePages()],
+    steps: stepsOf(world, { new_id, sign, watch, reads, prices, placeOrder }),
+    authenticate: authenticator({ sql, clock, seal }),
+    new_id,
+    seal,
+    deposit_address: depositAddresses(wallets.deposit_xpub),
+    sign,
+  }
+}
+
+type Shared = Pick<App, 'new_id' | 'sign'> & {
+  watch: WalletWatch
+  reads: Reads
+  prices: ReturnType<typeof priceReader>
+  placeOrder: ReturnType<typeof orderPlacer>
+}
+
+function stepsOf(world: World, { new_id, sign, watch, reads, prices, placeOrder }: Shared): Step[] {
+  const { clock, node, wallets, sql: long_sql, steps_sql: sql = long_sql } = world
+  const { follow_sql = sql } = world
+  const { recharge_address } = wallets
+  const pool = wallets.pool.map((wallet) => wallet.address)
+  const permissions = new Map(wallets.pool.map((wallet) => [wallet.address, wallet.permission_id]))
+  const chain: SignerNeeds = { sql, clock, node, sign, log: world.log }
+  const market = { sql, clock, new_id, permissions }
+  const activations = { sql, clock, new_id, node, activation_wallet: wallets.activation }
+  const { recharge_at, dust_sun = DUST_SUN } = world
+  const senders = { heldSenders: heldSenders({ clock }), dust_sun }
+  const deposits = { sql, clock, recharge_address, recharge_at, ...senders }
+  const recharges = {
+    sql,
+    clock,
+    new_id,
+    prices,
+    placeOrder,
+    refund_wallet: wallets.refund,
+    ...senders,
+    isWitnessed: (tx_id: string) => node.isWitnessed(tx_id),
+  }
+  const flow = {
+    ...{ sql: long_sql, clock, carried_blocks: DEFAULT_CARRIED_BLOCKS },
+    checkpoint_transfers: DEFAULT_CHECKPOINT_TRANSFERS,
+  }
+  const generations = flowGenerations(flow)
+  const answering = { sql: long_sql, clock, reads, generations, carried_blocks: DEFAULT_CARRIED_BLOCKS }
+  const { providers = [], download, retention_days = DEFAULT_RETENTION_DAYS } = world
+  // In the order in which an order meets them.
+  return [
+    followStep({ sql: follow_sql, clock, node, tokens: world.tokens }),
+    confirmStep({ sql, clock, node, tokens: world.tokens }),
+    surveyStep({ sql, node, pool }),
+    activateStep(activations),
+    activatedStep(activations),
+    delegateStep(market),
+    watch.step,
+    signStep(chain),
+    sendStep(chain),
+    judgeStep(chain),
+    settleStep(market),
+    reclaimStep(market),
+    reclaimedStep(market),
+    creditStep(deposits),
+    arriveStep(deposits),
+    holdingsStep({ ...deposits, node }),
+    rechargeStep(recharges),
+    rechargedStep(recharges),
+    refundStep(recharges),
+    refundedStep(recharges),
+    useStep({ sql, clock }),
+    supplyStep({ sql, clock, node, placeOrder }),
+    withdrawSupplyStep({ sql, clock }),
+    recordStep({ sql, node, tokens: world.tokens }),
+    generations.step,
+    screenStep({ ...answering, providers }),
+    askProvidersStep({ ...answering, providers }),
+    rescreenStep({ sql: long_sql, clock, new_id, generations }),
+    foldCountsStep({ sql }),
+    pruneIndexStep(flow),
+    ...(download ? [refreshStep({ sql: long_sql, clock, download })] : []),
+    retainStep({ sql: long_sql, clock }, retention_days),
+    sealStep({ sql: long_sql, clock }),
+    noteRootsStep({ sql: long_sql, clock, log: world.log, file: world.roots_file }),
+    watchBooksStep({ clock, ...(world.books ?? { sql: long_sql, chain: undefined }) }),
+    pruneStep({ sql: long_sql }),
+    pruneNonces({ sql: long_sql, clock }),
+  ]
+}

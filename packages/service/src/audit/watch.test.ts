@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { makeWorld, type World } from 'penstock-test/harness/world.ts'
+import { perform } from '../ledger/actions.ts'
+import { setSwitches, switches } from '../market/switches.ts'
+import type { Transport } from '../node/node.ts'
+import { alerts } from '../operators/status.ts'
+import { chainView } from './chain.ts'
+import { watchBooksStep } from './watch.ts'
+
+const onSale = async (world: World) => (await switches(world.sql)).filter((one) => one.on_sale).length
+
+/** Until the next check that is due has looked twice. */
+async function checked(world: World): Promise<void> {
+  await world.advance(700)
+  await world.settle()
+  await world.advance(15)
+  await world.settle()
+}
+
+async function putOnSale(world: World): Promise<void> {
+  const clock = { now: () => world.now }
+  const operator = { made_by: 'anna', reason: 'seen to' }
+  await perform({ sql: world.sql, clock }, { operator, action: 'services on' }, async (tx) => {
+    const names = (await switches(tx)).map(({ name }) => name)
+    return setSwitches(tx, { names, on_sale: true, changed_by: 'anna' })
+  })
+  await world.advance(2)
+}
+
+test('books that do not balance stop selling, not reading and not delivering, until an operator lifts it', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const bob = world.person('bob', 1)
+  await checked(world)
+  const all = (await switches(world.sql)).length
+  assert.equal(await onSale(world), all)
+  const [check] = await world.sql<{ checked_at: Date }>`select checked_at from books_check`
+  assert.ok(check)
+
+  const account = `customer:${anna.id}`
+  await world.sql`update account set posted_sun = posted_sun + 1 where id = ${account}`
+  await world.advance(700)
+  const sold = await anna.buyEnergy(bob.address, 65_000)
+  await world.advance(15)
+  assert.equal(await onSale(world), 0)
+  await world.settle()
+  const refused = await anna.call('/v1/transaction/new', {
+    service: 'energy',
+    params: { address: bob.address, amount: 65_000, duration: 1 },
+  })
+  assert.equal(refused.code, 35)
+  assert.equal((await anna.check(sold.id)).status, 'success')
+  assert.equal(typeof (await anna.balance()), 'number')
+  const names = (await alerts({ sql: world.sql, now: world.now })).map(({ alert }) => alert)
+  assert.ok(names.includes('books_broken'))
+  const [record] = await world.sql<{ made_by: string; reason: string }>`
+    select made_by, reason from operator_action order by number desc limit 1`
+  assert.deepEqual(record, { made_by: 'books check', reason: 'C2, C7 broken' })
+
+  await putOnSale(world)
+  await anna.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  await world.sql`update account set posted_sun = posted_sun - 1 where id = ${account}`
+  await checked(world)
+  assert.equal(await onSale(world), all, 'what is right again stops nothing')
+  assert.deepEqual(await world.sql`select * from books_finding`, [])
+})
+
+test('what an operator has accepted does not stop the sale again, and something new does', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const price = (name: string) => world.sql`update price set changed_by = ${name} where resource = 'bandwidth'`
+  await price('mallory')
+  await checked(world)
+  assert.equal(await onSale(world), 0)
+  await putOnSale(world)
+  await checked(world)
+  assert.notEqual(await onSale(world), 0)
+  await world.sql`update account set posted_sun = posted_sun + 1 where id = ${`customer:${anna.id}`}`
+  await checked(world)
+  assert.equal(await onSale(world), 0)
+  await world.sql`update account set posted_sun = posted_sun - 1 where id = ${`customer:${anna.id}`}`
+  await price('shipped')
+})
+
+test('what is only late, and what is put right before the second look, stops nothing', async (t) => {
+  const world = await makeWorld(t)
+  await world.customer({ trx: 100 })
+  await world.sql`update pool set reserved = reserved + 1 where resource = 'energy'`
+  await checked(world)
+  await world.sql`update pool set reserved = reserved - 1 where resource = 'energy'`
+  await world.advance(700)
+  await world.sql`update account set posted_sun = posted_sun + 1 where not may_go_negative`
+  await world.settle()
+  await world.sql`update account set posted_sun = posted_sun - 1 where not may_go_negative`
+  await world.advance(15)
+  await world.settle()
+  assert.notEqual(await onSale(world), 0)
+  assert.deepEqual(await world.sql`select * from books_finding`, [])
+})
+
+test('what an operator has accepted stays the same finding while the account and the place are used', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const bob = world.person('bob', 1)
+  await world.sql`update account set posted_sun = posted_sun + 1 where id = ${`customer:${anna.id}`}`
+  await checked(world)
+  assert.equal(await onSale(world), 0)
+  await putOnSale(world)
+  await anna.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  await checked(world)
+  assert.notEqual(await onSale(world), 0)
+  await world.sql`update account set posted_sun = posted_sun - 1 where id = ${`customer:${anna.id}`}`
+})
+
+test('what was found on the chain stays found while no node answers, and however old it gets', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  await world.sql`update deposit set amount_sun = amount_sun + 1`
+  let answers = true
+  const transport: Transport = async ({ url, body }) => {
+    if (!answers) throw new Error('ECONNREFUSED')
+    return world.scene.devchain.request('POST', new URL(url).pathname, body)
+  }
+  const chain = chainView([{ url: 'http://devchain' }], transport)
+  const watch = watchBooksStep({ sql: world.sql, clock: { now: () => world.now }, chain })
+  const look = async () => {
+    for (const seconds of [700, 15]) {
+      world.wait(seconds)
+      await watch.run()
+    }
+    return world.sql`select rule, subject from books_finding where subject in (select tx_id from deposit) order by rule`
+  }
+  const found = await look()
+  assert.equal(found.length, 1)
+  await putOnSale(world)
+  answers = false
+  assert.deepEqual(await look(), found)
+  answers = true
+  assert.deepEqual(await look(), found)
+  assert.notEqual(await onSale(world), 0)
+  world.wait(3 * 3_600)
+  assert.deepEqual(await look(), found)
+  assert.deepEqual(await look(), found)
+  assert.notEqual(await onSale(world), 0)
+  await world.sql`update deposit set amount_sun = amount_sun - 1`
+  assert.deepEqual(await look(), [])
+  assert.equal(await anna.balance(), 100)
+})

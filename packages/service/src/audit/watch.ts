@@ -1,0 +1,89 @@
+// The check of the books that runs by itself. What it finds twice, and the check before had not found, takes everything
+// off sale, by the switches and with the record of an operator's change; reading, delivering what was sold and taking it
+// back go on. An operator who has seen to it, or accepts it, puts everything on sale again: `services on --all`.
+
+import type { Sql, Tx } from '../database/sql.ts'
+import { perform } from '../ledger/actions.ts'
+import type { Clock } from '../lib/clock.ts'
+import { setSwitches, switches } from '../market/switches.ts'
+import type { Step } from '../steps/step.ts'
+import { foundByBoth, LOOK_AGAIN_MS, type Looking, lookAtBooks, type RuleReport } from './books.ts'
+
+export type Needs = Looking & { clock: Clock }
+
+/** The least time from one check to the next; a check that takes long is made more seldom, so that it takes at most a
+ *  twentieth of the time. */
+const EVERY_MS = 600_000
+const SHARE = 20
+/** How long whoever makes a check has it alone. */
+const ALONE_MS = 1_800_000
+/** Blocks are read from the node again so far back from the last check. */
+const OVERLAP_MS = 3_600_000
+
+const later = (at: Date, ms: number) => new Date(at.getTime() + ms)
+
+const stops = ({ state, stops_selling }: RuleReport) => state === 'broken' && stops_selling
+
+export function watchBooksStep(needs: Needs): Step {
+  const { sql, clock } = needs
+  let first: { reports: RuleReport[]; since: Date | undefined; began_at: Date } | undefined
+  return {
+    name: 'watch_books',
+    rest_ms: LOOK_AGAIN_MS,
+    async run() {
+      const began_at = clock.now()
+      if (first) {
+        if (began_at < later(first.began_at, LOOK_AGAIN_MS)) return false
+        const { reports, since } = first
+        first = undefined
+        await conclude(needs, began_at, foundByBoth(reports, await lookAtBooks(needs, since)))
+        return true
+      }
+      const due = await claim(sql, began_at)
+      if (!due) return false
+      const reports = await lookAtBooks(needs, due.since)
+      if (reports.some(stops)) first = { reports, since: due.since, began_at }
+      else await conclude(needs, began_at, reports)
+      return true
+    },
+  }
+}
+
+/** Takes up the check when it is due. `since`: undefined at the first. */
+async function claim(sql: Sql, now: Date): Promise<{ since: Date | undefined } | undefined> {
+  const [taken] = await sql<{ checked_at: Date | null }>`
+    insert into books_check (checked_at, due_at) values ('-infinity', ${later(now, ALONE_MS)})
+    on conflict (one) do update set due_at = excluded.due_at where books_check.due_at <= ${now}
+    returning case when isfinite(checked_at) then checked_at end as checked_at`
+  if (!taken) return undefined
+  return { since: taken.checked_at ? later(taken.checked_at, -OVERLAP_MS) : undefined }
+}
+
+async function conclude({ sql, clock }: Needs, began_at: Date, reports: readonly RuleReport[]): Promise<void> {
+  const now = clock.now()
+  const due_at = later(now, Math.max(EVERY_MS, SHARE * (now.getTime() - began_at.getTime())))
+  const findings = reports.filter(stops).flatMap(({ rule, findings }) => findings.map((one) => ({ ...one, rule })))
+  const column = (name: 'rule' | 'subject' | 'found') => findings.map((one) => one[name])
+  const rules = [...new Set(column('rule'))].join(', ')
+  // What could not be looked at may be as it was.
+  const unchecked = reports.filter(({ state }) => state === 'not checked').map(({ rule }) => rule)
+  const operator = { made_by: 'books check', reason: findings.length === 0 ? null : `${rules} broken` }
+  await perform({ sql, clock }, { operator, action: 'books check' }, async (tx) => {
+    const fresh = await tx`
+      with gone as (
+        delete from books_finding where rule <> all (${unchecked}) and (rule, subject, found) not in (
+          select * from unnest(${column('rule')}::text[], ${column('subject')}::text[], ${column('found')}::text[]))
+      )
+      insert into books_finding (rule, subject, found, found_at)
+      select distinct rule, subject, found, ${now}::timestamptz
+      from unnest(${column('rule')}::text[], ${column('subject')}::text[], ${column('found')}::text[]) as f (rule, subject, found)
+      on conflict (rule, subject, found) do nothing returning 1`
+    await tx`update books_check set checked_at = ${began_at}, due_at = ${due_at}`
+    return { result: undefined, actions: fresh.length > 0 ? await stopSelling(tx) : [] }
+  })
+}
+
+async function stopSelling(tx: Tx) {
+  const names = (await switches(tx)).map(({ name }) => name)
+  return (await setSwitches(tx, { names, on_sale: false, changed_by: 'books check' })).actions
+}

@@ -1,0 +1,285 @@
+// One transaction of ours on the chain.
+//
+//   new -> signed -> sent -> included -> solid
+//     \       \        \ <----/ (a fork took the block back)
+//      `-------`--------`-> dead
+//
+// It is signed and stored before it is sent; the same bytes are sent to every node, again and again, until it is seen in
+// a block or its time is over. No answer to a broadcast decides anything. It is dead only when a solid block exists
+// whose parent's time is at or past its expiration, we have followed the chain that far without meeting it, and every
+// configured node says that its solid chain, reaching as far, does not have it. Only then may its subject have another.
+// One that was never signed has no bytes that could be anywhere: it is dead when signing is refused or stopped for minutes,
+// or when it is not wanted any more.
+//
+// Whoever changes several attempts locks them in the order of their ids first, so that two of them never wait for each
+// other.
+
+import { type Contract, encodeRawData, encodeTransaction } from 'penstock-tron/transaction.ts'
+import type { Sql, Tx } from '../database/sql.ts'
+import { type Clock, later } from '../lib/clock.ts'
+import type { NewId } from '../lib/ids.ts'
+import type { Log } from '../lib/log.ts'
+import type { Block, Node } from '../node/node.ts'
+import type { Signer, SignOutcome, ToSign } from '../signing/signer.ts'
+import type { Step } from '../steps/step.ts'
+import { chainState, isCurrent } from './progress.ts'
+
+export type Needs = { sql: Sql; clock: Clock; node: Node; sign: Signer; log: Log }
+
+/** How long a transaction may wait for a block, on the chain's clock. A node drops what waits for longer. */
+const LIFETIME_MS = 60_000
+/** The same bytes go out again after this long without a block that has them. */
+const RESEND_MS = 5_000
+/** What could not be signed in this time is given up. */
+const UNSIGNED_MS_MAX = 300_000
+/** What the signer has refused is tried again after this long. */
+const REFUSED_MS = 30_000
+/** So soon is it noticed that signing is not stopped any more. */
+const WAITS_MS = 2_000
+const HALF_DAY_MS = 43_200_000
+const AT_ONCE = 50
+
+/** Asks for a transaction. The subject may have no other that is alive: `attempt_one_alive` is the judge. The statement is
+ *  on its way when this returns, and the caller's transaction waits for it. */
+export function enqueueAttempt(tx: Tx, needs: EnqueueNeeds, wanted: Wanted): string {
+  const [id] = enqueueAttempts(tx, needs, [wanted])
+  return id!
+}
+
+export type EnqueueNeeds = { clock: Clock; new_id: NewId }
+export type Wanted = { subject: string; contract: Contract }
+
+/** enqueueAttempt() for any number at once: the ids come back in their order. */
+export function enqueueAttempts(tx: Tx, needs: EnqueueNeeds, wanted: readonly Wanted[]): string[] {
+  const ids = wanted.map(() => needs.new_id())
+  const now = needs.clock.now()
+  void tx`
+    insert into attempt (id, subject, contract, send_at, made_at)
+    select id, subject, contract, ${now}, ${now}
+    from unnest(${ids}::text[], ${wanted.map((one) => one.subject)}::text[],
+                ${wanted.map((one) => toText(one.contract))}::jsonb[]) as t (id, subject, contract)`
+  return ids
+}
+
+/** JSON has no 64-bit integers: they are kept as text and made whole again by fromRow(). */
+function toText(contract: Contract): string {
+  return JSON.stringify(contract, (_key, value: unknown) =>
+    typeof value === 'bigint' ? { int64: value.toString() } : value,
+  )
+}
+
+function fromRow(contract: Contract): Contract {
+  return JSON.parse(JSON.stringify(contract), (_key, value: unknown) =>
+    typeof value === 'object' && value !== null && 'int64' in value ? BigInt(String(value.int64)) : value,
+  ) as Contract
+}
+
+/** new -> signed. The bytes are stored here, before anything is sent. */
+export function signStep(needs: Needs): Step {
+  // TRON has no nonces: two equal operations in one block are one transaction unless their timestamps differ. They are our
+  // clock's, so that those of two processes differ too; for a chain that somebody has pushed ahead of it by days, half days
+  // are added.
+  let last_stamp_ms = 0
+  const stamp = (head_time: Date) => {
+    const now_ms = needs.clock.now().getTime()
+    const ahead_ms = Math.max(0, head_time.getTime() - now_ms)
+    last_stamp_ms = Math.max(now_ms + ahead_ms - (ahead_ms % HALF_DAY_MS), last_stamp_ms + 1)
+    return last_stamp_ms
+  }
+  return {
+    name: 'sign',
+    rest_ms: 1_000,
+    wakes: ['send'],
+    async run() {
+      const { sql, clock } = needs
+      const chain = await chainState(sql)
+      if (!isCurrent(chain, clock)) return false
+      const rows = await sql<Wished>`
+        select attempt.id, contract, block.id as reference from attempt, block
+        where attempt.state = 'new' and send_at <= ${clock.now()} and number = ${chain.solid_number}
+        order by send_at, attempt.id limit ${AT_ONCE}`
+      if (rows.length === 0) return false
+      const expires_at = new Date(chain.head_time.getTime() + LIFETIME_MS)
+      const batch = rows.map((row) => prepared(row, expires_at, stamp(chain.head_time)))
+      const outcomes = await needs.sign(batch)
+      await store(needs, batch, outcomes)
+      return true
+    },
+  }
+}
+
+type Wished = { id: string; contract: Contract; reference: string }
+
+/** The bytes to sign. None for a row that nobody here has written: the signer says what is wrong with that. */
+function prepared({ id, contract, reference }: Wished, expires_at: Date, timestamp: number): ToSign {
+  try {
+    const raw_data = encodeRawData({
+      // The solid block, so that no small fork makes the transaction invalid.
+      ref_block_bytes: reference.slice(12, 16),
+      ref_block_hash: reference.slice(16, 32),
+      expiration: expires_at.getTime(),
+      timestamp,
+      contract: [fromRow(contract)],
+    })
+    return { attempt: id, raw_data }
+  } catch {
+    return { attempt: id, raw_data: new Uint8Array() }
+  }
+}
+
+/** Notes what became of each. */
+async function store({ sql, clock, log }: Needs, batch: readonly ToSign[], outcomes: SignOutcome[]): Promise<void> {
+  const told = outcomes.map((outcome, i) => ({ id: batch[i]!.attempt, outcome }))
+  const signed = told.flatMap(({ id, outcome }) => (outcome.state === 'signed' ? [{ id, ...outcome }] : []))
+  const refused = told.flatMap(({ id, outcome }) => (outcome.state === 'refused' ? [{ id, ...outcome }] : []))
+  const waiting = told.flatMap(({ id, outcome }) => (outcome.state === 'waits' ? [id] : []))
+  for (const { id, why } of refused) log('signing_refused', { attempt: id, why })
+  const bytesOf = ({ raw_data, signature }: (typeof signed)[number]) =>
+    Buffer.from(encodeTransaction(raw_data, [signature])).toString('hex')
+  // Another process may have signed one meanwhile: then its bytes are the attempt, and these are never sent.
+  if (signed.length > 0) {
+    await sql`
+      update attempt set state = 'signed', tx_id = t.tx_id, signed = decode(t.bytes, 'hex'), expires_at = t.expires_at
+      from unnest(${signed.map((one) => one.id)}::text[], ${signed.map((one) => one.tx_id)}::text[],
+                  ${signed.map(bytesOf)}::text[], ${signed.map((one) => one.expires_at)}::timestamptz[])
+        as t (id, tx_id, bytes, expires_at)
+      where attempt.id = t.id and attempt.state = 'new' and attempt.id in (
+        select id from attempt where id = any(${signed.map((one) => one.id)}) order by id for no key update)`
+  }
+  if (refused.length > 0) {
+    await sql`
+      update attempt set answer = t.why, refused_at = ${clock.now()}, send_at = ${later(clock, REFUSED_MS)}
+      from unnest(${refused.map((one) => one.id)}::text[], ${refused.map((one) => one.why)}::text[]) as t (id, why)
+      where attempt.id = t.id and attempt.state = 'new' and attempt.id in (
+        select id from attempt where id = any(${refused.map((one) => one.id)}) order by id for no key update)`
+  }
+  if (waiting.length > 0) {
+    await sql`
+      update attempt set send_at = ${later(clock, WAITS_MS)} where state = 'new' and id in (
+        select id from attempt where id = any(${waiting}) order by id for no key update)`
+  }
+}
+
+/** signed -> sent, and sent again until a block has it. No transaction is open while the nodes are asked. */
+export function sendStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'node'>): Step {
+  return {
+    name: 'send',
+    rest_ms: 500,
+    async run() {
+      const now = clock.now()
+      const again_at = later(clock, RESEND_MS)
+      // It counts as sent before it is: a crash in between must not look like nothing happened.
+      const rows = await sql<{ id: string; signed: Buffer }>`
+        update attempt set state = 'sent', sends = sends + 1, send_at = ${again_at}, sent_at = coalesce(sent_at, ${now})
+        where id in (
+          select id from attempt where state in ('signed', 'sent') and send_at <= ${now}
+            and expires_at > (select head_time from chain)
+          order by send_at limit ${AT_ONCE} for update skip locked)
+        returning id, signed`
+      if (rows.length === 0) return false
+      const answers = await Promise.all(
+        rows.map(async ({ signed }) => {
+          const said = await node.broadcast(signed)
+          return said.map((one) => one.said).join(' | ')
+        }),
+      )
+      await sql`
+        update attempt set answer = said.answer
+        from unnest(${rows.map((row) => row.id)}::text[], ${answers}::text[]) as said (id, answer)
+        where attempt.id = said.id and attempt.id in (
+          select id from attempt where id = any(${rows.map((row) => row.id)}) order by id for no key update)`
+      return true
+    },
+  }
+}
+
+/** new, signed, sent -> dead: see the top of this file. */
+export function judgeStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'node'>): Step {
+  return {
+    name: 'judge',
+    rest_ms: 3_000,
+    wakes: ['settle', 'activated', 'reclaimed'],
+    async run() {
+      // First, because what follows fails while one of the nodes is silent.
+      const given_up = await giveUpUnsigned(sql, clock)
+      const late = await sql<Late>`
+        select attempt.id, tx_id, confirmed_number as solid_number from attempt, chain
+        where state in ('signed', 'sent') and send_at <= ${clock.now()}
+          and expires_at <= (select time from block where number = confirmed_number - 1)
+        order by expires_at limit ${AT_ONCE}`
+      const verdicts = await Promise.all(late.map(async (one) => ({ ...one, dead: await isDead(node, one) })))
+      const dead = verdicts.filter((one) => one.dead).map((one) => one.id)
+      const undecided = verdicts.filter((one) => !one.dead).map((one) => one.id)
+      // What cannot be decided yet lets the next ones through.
+      await sql`
+        update attempt set send_at = ${later(clock, RESEND_MS)} where id in (
+          select id from attempt where id = any(${undecided}) order by id for no key update)`
+      const moved = await sql`
+        update attempt set state = 'dead' where state in ('signed', 'sent') and id in (
+          select id from attempt where id = any(${dead}) order by id for no key update)
+        returning id`
+      return given_up || moved.length > 0
+    },
+  }
+}
+
+type Late = { id: string; tx_id: string; solid_number: bigint }
+
+/** Whether every node says that its solid chain, having come as far as ours, does not have it. */
+async function isDead(node: Node, { tx_id, solid_number }: Late): Promise<boolean> {
+  const findings = await node.solidTransaction(tx_id)
+  return findings.every((one) => !one.found && one.solid_number >= Number(solid_number))
+}
+
+async function giveUpUnsigned(sql: Sql, clock: Clock): Promise<boolean> {
+  const chain = await chainState(sql)
+  // While no node answers nothing is signed, and that is nobody's fault; what signing has refused was postponed.
+  if (!isCurrent(chain, clock)) return false
+  const dead = await sql`
+    update attempt set state = 'dead', answer = coalesce(answer, 'it could not be signed')
+    where state = 'new' and id in (
+      select id from attempt
+      where state = 'new' and send_at > made_at and made_at < ${later(clock, -UNSIGNED_MS_MAX)}
+      order by id for no key update)
+    returning id`
+  return dead.length > 0
+}
+
+/** new -> dead: what is not signed yet is not wanted any more. True when any of them was not signed. */
+export async function withdrawAttempts(sql: Sql | Tx, ids: readonly string[], why: string): Promise<boolean> {
+  const dead = await sql`
+    update attempt set state = 'dead', answer = ${why} where state = 'new' and id in (
+      select id from attempt where id = any(${ids}) order by id for no key update)
+    returning id`
+  return dead.length > 0
+}
+
+/** A block of the branch has them. The statement is on its way when this returns, and the caller's transaction waits for it. */
+export function includeAttempts(tx: Tx, block: Block): void {
+  const succeeded = block.transactions.filter((one) => one.succeeded).map((one) => one.tx_id)
+  if (succeeded.length === 0) return
+  void tx`
+    update attempt set state = 'included', block_number = ${block.number}, block_time = ${block.time}
+    where state in ('signed', 'sent') and id in (
+      select id from attempt where tx_id = any(${succeeded}) order by id for no key update)`
+}
+
+/** A fork took the blocks above `keep` back: the same bytes may still get into another. */
+export async function uncoverAttempts(tx: Tx, keep: number): Promise<void> {
+  await tx`
+    update attempt set state = 'sent', block_number = null, block_time = null, uncovered = true
+    where state = 'included' and id in (
+      select id from attempt where state = 'included' and block_number > ${keep}
+      order by id for no key update)`
+}
+
+/** What is in a confirmed block stays. The statement is on its way when this returns, and the caller's transaction waits
+ *  for it. */
+export function settleAttempts(tx: Tx): void {
+  void tx`
+    update attempt set state = 'solid'
+    where state = 'included' and id in (
+      select id from attempt
+      where state = 'included' and block_number <= (select confirmed_number from chain)
+      order by id for no key update)`
+}

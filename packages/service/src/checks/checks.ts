@@ -1,0 +1,304 @@
+// Checks: asking for them, looking one up.
+//
+//   pending -> processing -> completed (charged) | failed (nothing charged)
+//
+// Concurrent requests are placed together, like orders: one transaction, each judged as if it were alone. How a check is
+// answered is in answering.ts, how many there are in history.ts.
+
+import type { Address } from 'penstock-tron/address.ts'
+import { chainState } from '../chain/progress.ts'
+import { addAllSpending, type CappedKey, spentOn } from '../customers/spending.ts'
+import { batched } from '../database/batch.ts'
+import type { Sql, Tx } from '../database/sql.ts'
+import { customerAccount, holdAll, InsufficientFunds, lockAccounts, REVENUE, WalletNotFound } from '../ledger/ledger.ts'
+import { type Clock, dayOf } from '../lib/clock.ts'
+import { Fault } from '../lib/fault.ts'
+import type { NewId } from '../lib/ids.ts'
+import type { Factor } from '../screening/scoring.ts'
+import { InvalidParams, ServiceUnavailable } from '../wire/endpoint.ts'
+
+export type CheckType = 'address' | 'hash'
+export type CheckState = 'pending' | 'processing' | 'completed' | 'failed'
+/** How many hash checks of a customer may be under way. Each asks the nodes, and costs nothing when its
+ *  transaction is made up. */
+const HASHES_OPEN_MAX = 200
+/** So many of a customer's checks may fail in a day (UTC), or as many as are answered: then no hash is
+ *  checked for it until the next. What failed stays on record, though nobody paid for it. */
+export const FAILED_MAX = 1_000
+
+export const CHECK_STATES: readonly CheckState[] = ['pending', 'processing', 'completed', 'failed']
+
+export type Check = {
+  id: string
+  customer_id: string
+  idempotency_key: string | null
+  type: CheckType
+  network: string
+  address: Address
+  hash: string | null
+  direction: 'deposit' | 'withdrawal' | null
+  state: CheckState
+  price_sun: bigint
+  /** The API key, when it may only spend so much in a day. */
+  key_id: string | null
+  solid_number: bigint
+  due_at: Date
+  tries: number
+  created_at: Date
+  ended_at: Date | null
+  risk_score: string | null
+  risk_level: 'low' | 'medium' | 'high' | null
+  blacklist: boolean
+  risk_factors: Factor[]
+  error: string | null
+  provider: string | null
+  policy: number | null
+  label_set: number | null
+  generation: number | null
+  index_number: bigint | null
+  evidence_sha256: string | null
+  supersedes: string | null
+}
+
+/** What a customer asks for. */
+export type CheckWanted = Pick<
+  Check,
+  'customer_id' | 'idempotency_key' | 'type' | 'network' | 'address' | 'hash' | 'direction'
+> & {
+  capped_key: CappedKey | undefined
+}
+
+export type CheckPlaced = { check: Check; replayed: boolean }
+
+export type Needs = { sql: Sql; clock: Clock; new_id: NewId; wake: (step: string) => void }
+
+/** The hold that pays for a check. */
+export const holdOfCheck = (check_id: string) => `aml:${check_id}`
+
+export type CheckPrices = ReadonlyMap<CheckType, { price_sun: bigint; on_sale: boolean }>
+
+/** What each type of check costs now. */
+export async function checkPrices(sql: Sql | Tx): Promise<CheckPrices> {
+  const rows = await sql<{ type: CheckType; price_sun: bigint; on_sale: boolean }>`
+    select type, price_sun, on_sale from aml_price join aml_service using (type) where until is null order by type`
+  return new Map(rows.map(({ type, ...price }) => [type, price]))
+}
+
+const BATCH_MAX = 256
+
+/** Places one check; concurrent calls share a transaction. Throws 2 when the idempotency key was used for another one, 35
+ *  when the type is off sale, 5 and 6. */
+export function checkPlacer(needs: Needs): (wanted: CheckWanted) => Promise<CheckPlaced> {
+  const place = batched<CheckWanted, CheckPlaced | Fault>(BATCH_MAX, (wanted) =>
+    needs.sql.begin((tx) => placeTogether(tx, needs, wanted)),
+  )
+  return async (wanted) => {
+    const outcome = await place(wanted)
+    if (outcome instanceof Fault) throw outcome
+    if (!outcome.replayed) needs.wake('screen')
+    return outcome
+  }
+}
+
+type Today = { open: number; failed: number; completed: number }
+
+/** What the checks of a batch are judged by; it changes as they are accepted. */
+type Situation = {
+  now: Date
+  solid_number: bigint
+  prices: CheckPrices
+  free_sun: Map<string, bigint>
+  spent_sun: Map<string, bigint>
+  /** Whoever asks for a hash check: how many it has under way, and what became of the day's checks. */
+  today: Map<string, Today>
+  by_key: Map<string, Check>
+}
+
+const keyOf = (one: { customer_id: string; idempotency_key: string | null }) =>
+  `${one.customer_id} ${one.idempotency_key}`
+
+async function placeTogether(tx: Tx, needs: Needs, wanted: CheckWanted[]): Promise<(CheckPlaced | Fault)[]> {
+  const situation = await readSituation(tx, needs, wanted)
+  const accepted: Check[] = []
+  const outcomes = wanted.map((one) => {
+    const outcome = judge(one, situation, needs.new_id)
+    if (!(outcome instanceof Fault) && !outcome.replayed) accepted.push(outcome.check)
+    return outcome
+  })
+  write(tx, situation.now, accepted)
+  return outcomes
+}
+
+async function readSituation(tx: Tx, { clock }: Needs, wanted: CheckWanted[]): Promise<Situation> {
+  const now = clock.now()
+  const keyed = wanted.filter((one) => one.idempotency_key !== null)
+  const capped = [...new Set(wanted.flatMap(({ capped_key }) => capped_key?.key_id ?? []))]
+  // On their way together: whoever else uses the accounts waits for it.
+  const hashing = [...new Set(wanted.flatMap(({ type, customer_id }) => (type === 'hash' ? [customer_id] : [])))]
+  const [free_sun, earlier, terms, spent_sun, today] = await Promise.all([
+    // The lock also makes twins of one idempotency key, in whatever process, come one after the other.
+    lockAccounts(tx, [...new Set(wanted.map((one) => customerAccount(one.customer_id)))]),
+    placedEarlier(tx, keyed),
+    readTerms(tx),
+    spentOn(tx, capped, now),
+    hashing.length === 0 ? new Map<string, Today>() : readToday(tx, hashing, now),
+  ])
+  return { ...terms, now, free_sun, spent_sun, today, by_key: new Map(earlier.map((check) => [keyOf(check), check])) }
+}
+
+/** What of the customers' checks is under way, and what became of those of today. */
+async function readToday(tx: Tx, customers: readonly string[], now: Date): Promise<Map<string, Today>> {
+  const rows = await tx<{ customer_id: string; open: bigint; failed: bigint; completed: bigint }>`
+    with counted as (
+      select customer_id, state, n from aml_count
+      where customer_id = any(${customers}) and day = ${dayOf(now)}
+      union all
+      select customer_id, state, d from aml_count_delta
+      where customer_id = any(${customers}) and day = ${dayOf(now)}
+    ), ended as (
+      select customer_id, coalesce(sum(n) filter (where state = 'failed'), 0)::bigint as failed,
+             coalesce(sum(n) filter (where state = 'completed'), 0)::bigint as completed
+      from counted group by customer_id
+    ), under_way as (
+      select customer_id, count(*) as open from aml_check
+      where customer_id = any(${customers}) and state in ('pending', 'processing') and type = 'hash'
+      group by customer_id
+    )
+    select c.customer_id, coalesce(open, 0) as open, coalesce(failed, 0) as failed,
+           coalesce(completed, 0) as completed
+    from unnest(${customers}::text[]) as c (customer_id)
+    left join under_way using (customer_id) left join ended using (customer_id)`
+  return new Map(
+    rows.map(({ customer_id, open, failed, completed }) => [
+      customer_id,
+      { open: Number(open), failed: Number(failed), completed: Number(completed) },
+    ]),
+  )
+}
+
+/** The checks that have the idempotency keys of those asked for. */
+async function placedEarlier(tx: Tx, keyed: readonly CheckWanted[]): Promise<Check[]> {
+  if (keyed.length === 0) return []
+  return tx<Check>`
+    select c.* from aml_check as c
+    join unnest(${keyed.map((one) => one.customer_id)}::text[], ${keyed.map((one) => one.idempotency_key)}::text[])
+      as asked (customer_id, idempotency_key)
+    on c.customer_id = asked.customer_id and c.idempotency_key = asked.idempotency_key`
+}
+
+/** What every check of a batch is placed on: one statement, because each customer waits for it. */
+async function readTerms(tx: Tx): Promise<Pick<Situation, 'solid_number' | 'prices'>> {
+  const rows = await tx<{ solid_number: bigint | null; type: CheckType; price_sun: bigint; on_sale: boolean }>`
+    select (select confirmed_number from chain) as solid_number, type, price_sun, on_sale
+    from aml_service left join aml_price using (type) where until is null order by type`
+  return {
+    solid_number: rows[0]?.solid_number ?? 0n,
+    prices: new Map(rows.map(({ type, price_sun, on_sale }) => [type, { price_sun, on_sale }])),
+  }
+}
+
+/** Judges one check, and books it in the situation when it is accepted. */
+function judge(wanted: CheckWanted, situation: Situation, new_id: NewId): CheckPlaced | Fault {
+  const earlier = wanted.idempotency_key === null ? undefined : situation.by_key.get(keyOf(wanted))
+  if (earlier) {
+    if (!sameMeaning(earlier, wanted)) return InvalidParams('external_id', 'Invalid Idempotency-Key')
+    return { check: earlier, replayed: true }
+  }
+  const price = situation.prices.get(wanted.type)
+  if (!price?.on_sale) return ServiceUnavailable()
+  const today = wanted.type === 'hash' ? situation.today.get(wanted.customer_id) : undefined
+  if (today && isTooMuch(today)) return ServiceUnavailable('too_many_checks', 'Too many checks are open or have failed')
+  const account = customerAccount(wanted.customer_id)
+  const free_sun = situation.free_sun.get(account)
+  if (free_sun === undefined) return WalletNotFound()
+  const { price_sun } = price
+  const { capped_key } = wanted
+  const spent_sun = capped_key ? (situation.spent_sun.get(capped_key.key_id) ?? 0n) : 0n
+  if (free_sun < price_sun) return InsufficientFunds()
+  if (capped_key && spent_sun + price_sun > capped_key.daily_cap_sun) {
+    return InsufficientFunds('daily_cap', 'The daily cap of this key is reached')
+  }
+  const check = newCheck(wanted, { id: new_id(), price_sun, situation })
+  if (today) today.open += 1
+  situation.free_sun.set(account, free_sun - price_sun)
+  if (capped_key) situation.spent_sun.set(capped_key.key_id, spent_sun + price_sun)
+  if (wanted.idempotency_key !== null) situation.by_key.set(keyOf(wanted), check)
+  return { check, replayed: false }
+}
+
+const isTooMuch = ({ open, failed, completed }: Today) =>
+  open >= HASHES_OPEN_MAX || (failed >= FAILED_MAX && failed > completed)
+
+function sameMeaning(earlier: Check, wanted: CheckWanted): boolean {
+  const parts = ['type', 'network', 'address', 'hash', 'direction'] as const
+  return parts.every((part) => earlier[part] === wanted[part])
+}
+
+function newCheck(
+  wanted: Omit<CheckWanted, 'capped_key'> & { capped_key?: CappedKey | undefined },
+  made: { id: string; price_sun: bigint; situation: Pick<Situation, 'now' | 'solid_number'> },
+): Check {
+  const { capped_key, ...asked } = wanted
+  const { now, solid_number } = made.situation
+  return {
+    ...asked,
+    ...{ id: made.id, state: 'pending', price_sun: made.price_sun, key_id: capped_key?.key_id ?? null, solid_number },
+    ...{ due_at: now, tries: 0, created_at: now, ended_at: null, risk_score: null, risk_level: null, blacklist: false },
+    ...{ risk_factors: [], error: null, provider: null, policy: null, label_set: null, generation: null },
+    ...{ index_number: null, evidence_sha256: null, supersedes: null },
+  }
+}
+
+/** Not waited for: the transaction waits for its statements, together with its commit. */
+function write(tx: Tx, now: Date, checks: readonly Check[]): void {
+  if (checks.length === 0) return
+  void insertChecks(tx, checks)
+  void holdAll(
+    tx,
+    checks
+      .filter(({ price_sun }) => price_sun > 0n)
+      .map(({ id, customer_id, price_sun }) => ({
+        ...{ id: holdOfCheck(id), debit: customerAccount(customer_id), credit: REVENUE },
+        ...{ amount_sun: price_sun, made_at: now },
+      })),
+  )
+  const spent = checks.map(({ key_id, price_sun: sun }) => ({ key_id, sun }))
+  addAllSpending(tx, spent, now)
+}
+
+function insertChecks(tx: Tx, checks: readonly Check[]): Promise<unknown> {
+  const column = <K extends keyof Check>(name: K) => checks.map((check) => check[name])
+  return tx`
+    with made as (
+    insert into aml_check (id, customer_id, idempotency_key, type, network, address, hash, direction, price_sun, key_id,
+                           solid_number, due_at, created_at, supersedes)
+    select * from unnest(${column('id')}::text[], ${column('customer_id')}::text[], ${column('idempotency_key')}::text[],
+      ${column('type')}::text[], ${column('network')}::text[], ${column('address')}::text[], ${column('hash')}::text[],
+      ${column('direction')}::text[], ${column('price_sun')}::bigint[], ${column('key_id')}::text[],
+      ${column('solid_number')}::bigint[], ${column('due_at')}::timestamptz[], ${column('created_at')}::timestamptz[],
+      ${column('supersedes')}::text[])
+    returning customer_id, created_at)
+    insert into aml_count_delta (customer_id, day, state, d)
+    select customer_id, (created_at at time zone 'UTC')::date, 'pending', count(*) from made group by 1, 2`
+}
+
+/** Asks again about an address, at no price: the answer stands beside the one it supersedes. */
+export async function placeAgain(
+  tx: Tx,
+  needs: Omit<Needs, 'sql' | 'wake'>,
+  again: { customer_id: string; address: Address; supersedes: string | null },
+): Promise<Check> {
+  const chain = await chainState(tx)
+  const situation = { now: needs.clock.now(), solid_number: BigInt(chain?.confirmed_number ?? 0) }
+  const { customer_id, address, supersedes } = again
+  const asked = { customer_id, address, type: 'address', network: 'TRX', hash: null, direction: null } as const
+  const check = newCheck({ ...asked, idempotency_key: null }, { id: needs.new_id(), price_sun: 0n, situation })
+  await insertChecks(tx, [{ ...check, supersedes }])
+  return { ...check, supersedes }
+}
+
+/** The customer's check by its id. */
+export async function findCheck(sql: Sql | Tx, by: { id: string; customer_id: string }): Promise<Check | undefined> {
+  const [check] = await sql<Check>`select * from aml_check where id = ${by.id} and customer_id = ${by.customer_id}`
+  return check
+}

@@ -1,0 +1,141 @@
+// The history of checks: pages, newest first, and exact totals however long it is. Checks are counted by state and by the
+// day (UTC) that they were asked on. Whoever moves a check notes the change beside it, in its own transaction and without
+// waiting for others; a step adds the changes to the sums. A page is found by its day, and only what is of that day is
+// skipped over.
+
+import type { Sql, Tx } from '../database/sql.ts'
+import { dayOf } from '../lib/clock.ts'
+import type { Step } from '../steps/step.ts'
+import { CHECK_STATES, type Check, type CheckState } from './checks.ts'
+
+type Change = { customer_id: string; created_at: Date; from?: CheckState; to: CheckState }
+
+/** Notes that checks have come into a state, out of another one or out of nothing. */
+export async function countChanges(tx: Tx, changes: readonly Change[]): Promise<void> {
+  const sums = new Map<string, { customer_id: string; day: string; state: CheckState; d: number }>()
+  const add = ({ customer_id, created_at }: Change, state: CheckState, d: number) => {
+    const day = dayOf(created_at)
+    const key = `${customer_id} ${day} ${state}`
+    const sum = sums.get(key) ?? { customer_id, day, state, d: 0 }
+    sum.d += d
+    sums.set(key, sum)
+  }
+  for (const change of changes) {
+    if (change.from) add(change, change.from, -1)
+    add(change, change.to, 1)
+  }
+  const rows = [...sums.values()].filter(({ d }) => d !== 0)
+  if (rows.length === 0) return
+  await tx`
+    insert into aml_count_delta (customer_id, day, state, d)
+    select * from unnest(${rows.map((row) => row.customer_id)}::text[], ${rows.map((row) => row.day)}::date[],
+                         ${rows.map((row) => row.state)}::text[], ${rows.map((row) => row.d)}::bigint[])`
+}
+
+/** Adds the changes to the sums. */
+export function foldCountsStep({ sql }: { sql: Sql }): Step {
+  return {
+    name: 'fold_counts',
+    rest_ms: 1_000,
+    async run() {
+      const folded = await sql`
+        with taken as (
+          delete from aml_count_delta where id in (
+            select id from aml_count_delta order by id limit 5000 for update skip locked)
+          returning customer_id, day, state, d
+        ), sums as (
+          select customer_id, day, state, sum(d)::bigint as d from taken group by customer_id, day, state
+        )
+        insert into aml_count (customer_id, day, state, n)
+        select customer_id, day, state, d from sums order by customer_id, day, state
+        on conflict (customer_id, day, state) do update set n = aml_count.n + excluded.n
+        returning 1`
+      return folded.length > 0
+    },
+  }
+}
+
+export type HistoryWanted = { customer_id: string; page: number; per_page: number; state: CheckState | undefined }
+
+/** One page of a customer's checks, newest first, and how many there are; both as of one instant. */
+export async function checkHistory(sql: Sql, wanted: HistoryWanted): Promise<{ total: number; checks: Check[] }> {
+  const { customer_id, page, per_page, state } = wanted
+  return sql.begin(async (tx) => {
+    void tx`set transaction isolation level repeatable read, read only`
+    const days = await countDays(tx, customer_id, state === undefined ? CHECK_STATES : [state])
+    const total = days.reduce((sum, day) => sum + day.count, 0)
+    const offset = (page - 1) * per_page
+    if (offset >= total) return { total, checks: [] }
+    const count = Math.min(per_page, total - offset)
+    const first = dayAt(days, offset)
+    const last = dayAt(days, offset + count - 1)
+    const newer = offset - first.before
+    const older = last.before + last.count - offset - count
+    // From the nearer end: from the end of the day that the page begins on, or from the start of the one that it ends on.
+    const checks =
+      newer <= older
+        ? await downFrom(tx, { customer_id, state, bound: first.end, offset: newer, count })
+        : (await upFrom(tx, { customer_id, state, bound: last.start, offset: older, count })).reverse()
+    return { total, checks }
+  })
+}
+
+type Day = { start: Date; end: Date; count: number }
+
+const DAY_MS = 86_400_000
+
+/** The days that have checks in these states, newest first. */
+async function countDays(tx: Tx, customer_id: string, states: readonly CheckState[]): Promise<Day[]> {
+  const rows = await tx<{ day: string; count: bigint }>`
+    select day::text, sum(n)::bigint as count from (
+      select day, n from aml_count where customer_id = ${customer_id} and state = any(${states})
+      union all
+      select day, d from aml_count_delta where customer_id = ${customer_id} and state = any(${states})) as one
+    group by day having sum(n) <> 0 order by day desc`
+  return rows.map(({ day, count }) => {
+    const start = new Date(`${day}T00:00:00Z`)
+    return { start, end: new Date(start.getTime() + DAY_MS), count: Number(count) }
+  })
+}
+
+/** The day of the check at this place, and how many checks are newer than that day. */
+function dayAt(days: readonly Day[], place: number): Day & { before: number } {
+  let before = 0
+  for (const day of days) {
+    if (place < before + day.count) return { ...day, before }
+    before += day.count
+  }
+  throw new Error(`there is no check at ${place}`)
+}
+
+type Part = { customer_id: string; state: CheckState | undefined; bound: Date; offset: number; count: number }
+
+// Only ids are skipped over, out of the index; the rows are fetched for the page alone.
+
+function downFrom(tx: Tx, { customer_id, state, bound, offset, count }: Part): Promise<Check[]> {
+  return state === undefined
+    ? tx<Check>`
+        with page as (
+          select id from aml_check where customer_id = ${customer_id} and created_at < ${bound}
+          order by created_at desc, id desc limit ${count} offset ${offset})
+        select c.* from page join aml_check as c using (id) order by c.created_at desc, c.id desc`
+    : tx<Check>`
+        with page as (
+          select id from aml_check where customer_id = ${customer_id} and state = ${state} and created_at < ${bound}
+          order by created_at desc, id desc limit ${count} offset ${offset})
+        select c.* from page join aml_check as c using (id) order by c.created_at desc, c.id desc`
+}
+
+function upFrom(tx: Tx, { customer_id, state, bound, offset, count }: Part): Promise<Check[]> {
+  return state === undefined
+    ? tx<Check>`
+        with page as (
+          select id from aml_check where customer_id = ${customer_id} and created_at >= ${bound}
+          order by created_at, id limit ${count} offset ${offset})
+        select c.* from page join aml_check as c using (id) order by c.created_at, c.id`
+    : tx<Check>`
+        with page as (
+          select id from aml_check where customer_id = ${customer_id} and state = ${state} and created_at >= ${bound}
+          order by created_at, id limit ${count} offset ${offset})
+        select c.* from page join aml_check as c using (id) order by c.created_at, c.id`
+}

@@ -1,0 +1,144 @@
+// Asks outside providers, as the policy's route says, and turns what they say into an answer of ours: their score, their
+// shares under our names, and what they lack to the whole as unidentified. A provider that fails is never a score: the
+// next one is asked, or the check fails. Of several answers the worst counts, and all are kept.
+
+import { categoryNumber, UNIDENTIFIED } from '../flow/categories.ts'
+import { type Provider, type ProviderAnswer, ProviderFailure } from '../providers/provider.ts'
+import { canonical, type Fact, sha256Of } from '../screening/evidence.ts'
+import { EMBEDDED, type Policy, type Route } from '../screening/policy.ts'
+import { factorsOf, levelOf, noExposure, type Outcome } from '../screening/scoring.ts'
+import { ENGINE } from '../screening/screening.ts'
+import type { Check } from './checks.ts'
+import type { Answered, OutsideAnswer, Result } from './settling.ts'
+
+type Asking = {
+  providers: readonly Provider[]
+  policy: Policy
+  /** Our own engine; undefined: it cannot answer now. */
+  inside: (check: Check) => Promise<Answered> | undefined
+}
+
+/** What one of those asked found. A score of undefined: it only says that the address is not barred. */
+type Found = { name: string; outcome: Outcome | undefined; facts: Fact; embedded: Result | undefined }
+
+const WAIT_MS = 1_000
+/** When others were asked before our own engine had to wait: they will be asked again. */
+const WAIT_ASKED_MS = 15_000
+
+export async function askAll(asking: Asking, route: Route, check: Check): Promise<Answered> {
+  const answers: OutsideAnswer[] = []
+  const found: Found[] = []
+  let failed: string | undefined
+  // Our own engine first where all are asked: if it has to wait, nobody else is paid for nothing.
+  const names =
+    route.mode === 'maximum' ? route.use.toSorted((a, b) => Number(b === EMBEDDED) - Number(a === EMBEDDED)) : route.use
+  for (const name of names) {
+    if (name === EMBEDDED) {
+      const answered = await asking.inside(check)
+      if (answered?.state === 'failed') return { ...answered, answers }
+      if (answered?.state !== 'completed')
+        return { state: 'wait', ms: answers.length > 0 ? WAIT_ASKED_MS : WAIT_MS, answers }
+      const { result } = answered
+      found.push({ name, outcome: result.outcome, facts: JSON.parse(result.evidence) as Fact, embedded: result })
+    } else {
+      const asked = await askOne(asking, name, check)
+      answers.push(asked.answer)
+      if ('failure' in asked) failed ??= `provider_${asked.failure}`
+      else found.push(asked.found)
+    }
+    const scored = found.some(({ outcome }) => outcome !== undefined)
+    if (route.mode === 'first' && scored) break
+    if (route.mode === 'maximum' && failed) break
+  }
+  const scored = found.filter((one): one is Found & { outcome: Outcome } => one.outcome !== undefined)
+  if (scored.length === 0 || (route.mode === 'maximum' && failed)) {
+    return { state: 'failed', error: failed ?? 'provider_no_score', answers }
+  }
+  return { state: 'completed', result: combine(asking.policy, check, { scored, found }), answers }
+}
+
+type One = { answer: OutsideAnswer } & ({ found: Found } | { failure: string })
+
+async function askOne({ providers, policy }: Asking, name: string, check: Check): Promise<One> {
+  const provider = providers.find((one) => one.name === name)
+  if (!provider?.covers(check)) {
+    return { answer: { provider: name, outcome: 'unsupported', body: new Uint8Array() }, failure: 'unsupported' }
+  }
+  const { type, network, address, hash, direction } = check
+  try {
+    const answer = await provider.screen({ type, network, address, hash, direction }, new AbortController().signal)
+    const outcome = answer.score === undefined ? undefined : outcomeOf(policy, answer, answer.score)
+    const facts = { provider: name, reference: answer.reference, body_sha256: sha256Of(answer.body) }
+    return {
+      answer: { provider: name, outcome: 'answered', body: answer.body },
+      found: { name, outcome, facts, embedded: undefined },
+    }
+  } catch (thrown) {
+    if (!(thrown instanceof ProviderFailure)) throw thrown
+    return { answer: { provider: name, outcome: thrown.kind, body: thrown.body }, failure: thrown.kind }
+  }
+}
+
+const MILLIONTHS = 1_000_000
+
+function outcomeOf(policy: Policy, { blacklist, level, shares }: ProviderAnswer, score: number): Outcome {
+  const { amounts } = noExposure()
+  for (const { category, share } of shares) {
+    amounts[categoryNumber(category) ?? UNIDENTIFIED]! += BigInt(Math.round(share * MILLIONTHS))
+  }
+  const known = amounts.reduce((sum, amount) => sum + amount, 0n)
+  if (known < BigInt(MILLIONTHS)) amounts[UNIDENTIFIED]! += BigInt(MILLIONTHS) - known
+  const tenths = BigInt(blacklist ? 1_000 : Math.round(score * 10))
+  const text = `${tenths / 10n}.${tenths % 10n}`
+  return {
+    factors: factorsOf(policy, amounts),
+    ...{ base_score: text, raw_score: text, score: text },
+    level: blacklist ? 'high' : (level ?? levelOf(policy, tenths, false)),
+    blacklist,
+    floors: [],
+  }
+}
+
+const LEVELS: readonly Outcome['level'][] = ['low', 'medium', 'high']
+
+/** By score; of equal scores the one that bars is the worse, and then the higher level. */
+function isWorse(a: Outcome, b: Outcome): boolean {
+  if (a.score !== b.score) return Number(a.score) > Number(b.score)
+  if (a.blacklist !== b.blacklist) return a.blacklist
+  return LEVELS.indexOf(a.level) > LEVELS.indexOf(b.level)
+}
+
+function combine(
+  policy: Policy,
+  check: Check,
+  { scored, found }: { scored: readonly (Found & { outcome: Outcome })[]; found: readonly Found[] },
+): Result {
+  const worst = scored.reduce((a, b) => (isWorse(b.outcome, a.outcome) ? b : a))
+  const embedded = found.find((one) => one.embedded)?.embedded
+  const { outcome } = worst
+  const { factors, score, level, blacklist } = outcome
+  const facts: Fact = {
+    engine: ENGINE,
+    asked: {
+      ...{ type: check.type, network: check.network, address: check.address, hash: check.hash },
+      ...{ direction: check.direction, at: check.created_at.toISOString() },
+    },
+    policy: { name: policy.name, version: String(policy.version) },
+    answered_by: worst.name,
+    answers: found.map((one) => ({
+      name: one.name,
+      score: one.outcome?.score ?? null,
+      level: one.outcome?.level ?? null,
+      blacklist: one.outcome?.blacklist ?? false,
+      facts: one.facts,
+    })),
+    result: {
+      ...{ risk_score: score, risk_level: level, blacklist },
+      risk_factors: factors.map(({ score, ...factor }) => ({ ...factor, score: score.toFixed(4) })),
+    },
+  }
+  const provider = found.map(({ name }) => name).join('+')
+  // Where our own engine alone has answered after all, its evidence stands as it is, and the check can be replayed.
+  if (embedded && found.length === 1) return embedded
+  return { outcome, evidence: canonical(facts), provider, policy: policy.version, index: embedded?.index }
+}

@@ -1,0 +1,241 @@
+// Screening on the wire.
+
+import { type Static, Type } from 'typebox'
+import type { Sql } from '../database/sql.ts'
+import { InsufficientFunds, WalletNotFound } from '../ledger/ledger.ts'
+import { wireTime } from '../lib/clock.ts'
+import { type FaultKind, fault } from '../lib/fault.ts'
+import { type Json, money } from '../lib/json.ts'
+import { NETWORKS } from '../screening/networks.ts'
+import { currentPolicy } from '../screening/policy.ts'
+import {
+  type Customer,
+  type Endpoint,
+  EXTERNAL_ID_REFUSALS,
+  endpoint,
+  externalId,
+  InvalidParams,
+  Money,
+  refuses,
+  ServiceUnavailable,
+  unchecked,
+} from '../wire/endpoint.ts'
+import { EXAMPLE } from '../wire/examples.ts'
+import { PAGE_REFUSALS, pageFields, pageOf } from '../wire/paging.ts'
+import { CHECK_STATES, type Check, type CheckPlaced, type CheckWanted, checkPrices, findCheck } from './checks.ts'
+import { checkHistory } from './history.ts'
+
+export const CheckNotFound: FaultKind = fault(30, 'aml_check_not_found', 'AML check not found')
+
+export type Needs = {
+  sql: Sql
+  placeCheck: (wanted: CheckWanted) => Promise<CheckPlaced>
+}
+
+const Factor = Type.Object({
+  name: Type.String({ description: 'Category' }),
+  label: Type.String(),
+  group: Type.String({ description: 'low, medium, high' }),
+  score: Type.Number({ description: 'Share of the money, 0 to 1; the shares sum to 1' }),
+})
+
+const CheckForm = Type.Object({
+  id: Type.String(),
+  type: Type.String({ description: 'address, hash' }),
+  address: Type.String(),
+  hash: Type.Optional(Type.String({ description: 'Of hash checks' })),
+  direction: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], {
+      description: 'Of hash checks: deposit, withdrawal, or null if not given',
+    }),
+  ),
+  network: Type.String(),
+  status: Type.String({ description: CHECK_STATES.join(', ') }),
+  risk_score: Type.Union([Type.String(), Type.Null()], { description: '0.0 to 100.0; null until completed' }),
+  risk_level: Type.Union([Type.String(), Type.Null()], { description: 'low, medium, high; null until completed' }),
+  blacklist: Type.Boolean({ description: 'The address itself is barred by an authority, its issuer, or you' }),
+  risk_factors: Type.Array(Factor, { description: 'The largest first' }),
+  checked_at: Type.String({ description: 'When the check was created' }),
+})
+
+/** A check in the wire's form. */
+export function printCheck(check: Check): Static<typeof CheckForm> {
+  const { id, type, address, hash, direction, network, state, risk_score, risk_level, blacklist, risk_factors } = check
+  return {
+    ...{ id, type, address },
+    ...(hash !== null && { hash, direction }),
+    ...{ network, status: state, risk_score, risk_level, blacklist },
+    // The database keeps an object's keys in an order of its own.
+    risk_factors: risk_factors.map(({ name, label, group, score }) => ({ name, label, group, score })),
+    checked_at: wireTime(check.created_at),
+  }
+}
+
+/** The network of a check, if the policy has somebody who screens it. */
+async function readNetwork(sql: Sql, network: string, type: string): Promise<(typeof NETWORKS)[string]> {
+  const known = Object.hasOwn(NETWORKS, network) ? NETWORKS[network] : undefined
+  const { routes } = await currentPolicy(sql)
+  if (!known || !routes[`${network}/${type}`]) throw InvalidParams('network', 'Unsupported network')
+  return known
+}
+
+const isAbsent = (value: Json | undefined): value is undefined | null | '' =>
+  value === undefined || value === null || value === ''
+
+function readHash(value: Json | undefined, pattern: RegExp): string {
+  if (isAbsent(value)) throw InvalidParams('hash', 'Hash is required for hash checks')
+  if (typeof value !== 'string' || !pattern.test(value)) throw InvalidParams('hash', 'Invalid hash')
+  return value.toLowerCase()
+}
+
+/** A deposit when nothing is said: half of the clients leave it out then. */
+function readDirection(value: Json | undefined): 'deposit' | 'withdrawal' {
+  if (isAbsent(value)) return 'deposit'
+  if (value !== 'deposit' && value !== 'withdrawal') throw InvalidParams('direction', 'Invalid direction value')
+  return value
+}
+
+const cappedKey = ({ key_id, daily_cap_sun }: Customer) =>
+  daily_cap_sun === undefined ? undefined : { key_id, daily_cap_sun }
+
+export function routes({ sql, placeCheck }: Needs): Endpoint[] {
+  return [
+    endpoint({
+      path: '/v1/aml-checks',
+      auth: 'signature',
+      scope: 'aml',
+      summary: 'Types of checks on sale and their prices',
+      body: Type.Object({}),
+      reply: Type.Array(
+        Type.Object({
+          id: Type.String(),
+          type: Type.String({ description: 'address, hash' }),
+          price: Money({ description: 'TRX for one check' }),
+        }),
+      ),
+      faults: [],
+      examples: [{ summary: 'All of them', body: {} }],
+      async handle() {
+        return [...(await checkPrices(sql))].flatMap(([type, { price_sun, on_sale }]) =>
+          on_sale ? [{ id: type, type, price: money(price_sun) }] : [],
+        )
+      },
+    }),
+
+    endpoint({
+      path: '/v1/aml-checks/new',
+      auth: 'signature',
+      scope: 'aml',
+      mutating: true,
+      creates: true,
+      summary: 'Screen an address, or the other side of a transaction',
+      description:
+        'The price is set aside at once, charged when the check is completed, and given back when it fails. The header `Idempotency-Key` makes a repeated call return the same check. A check never needs a connection to a wallet.',
+      body: Type.Object({
+        type: Type.Enum(['address', 'hash']),
+        network: Type.String({
+          maxLength: 16,
+          description: 'TRX; others when the operator has a provider for them',
+          fault: () => InvalidParams('network', 'Unsupported network'),
+        }),
+        address: unchecked(
+          Type.String({ description: 'What to screen; for a hash check, the recipient in the transaction' }),
+        ),
+        hash: Type.Optional(
+          unchecked(Type.String({ description: 'Needed for a hash check: 64 hexadecimal characters' })),
+        ),
+        direction: Type.Optional(
+          unchecked(
+            Type.String({
+              description:
+                'For a hash check: deposit (the sender is judged by the money it sent; also when absent) or withdrawal (the recipient is)',
+            }),
+          ),
+        ),
+      }),
+      reply: CheckForm,
+      faults: [
+        refuses(InvalidParams, '`network` is not one that is screened', 'network'),
+        refuses(InvalidParams, '`address` is not an address of the network', 'address'),
+        refuses(InvalidParams, '`hash` is missing from a hash check, or is not one', 'hash'),
+        refuses(InvalidParams, '`direction` is neither deposit nor withdrawal', 'direction'),
+        ...EXTERNAL_ID_REFUSALS,
+        refuses(InvalidParams, 'The Idempotency-Key was used for another check', 'external_id'),
+        refuses(ServiceUnavailable, 'This type of check is off sale'),
+        refuses(
+          ServiceUnavailable,
+          'A hash check, while 200 are under way, or on a day when 1,000 checks have failed and fewer were completed',
+          'too_many_checks',
+        ),
+        refuses(WalletNotFound, 'The customer has no wallet'),
+        refuses(InsufficientFunds, 'The balance is below the price'),
+        refuses(InsufficientFunds, 'The daily cap of the key would be passed', 'daily_cap'),
+      ],
+      examples: [
+        { summary: 'An address', body: { type: 'address', network: 'TRX', address: EXAMPLE.address } },
+        {
+          summary: 'A network that is not screened',
+          body: { type: 'address', network: 'BTC', address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq' },
+        },
+      ],
+      async handle({ body, customer, headers, reply_headers }) {
+        const { type, network } = body
+        const { isAddress, hash: pattern } = await readNetwork(sql, network, type)
+        const { address } = body
+        if (typeof address !== 'string' || !isAddress(address)) {
+          throw InvalidParams('address', 'Invalid address provided')
+        }
+        const hash = type === 'hash' ? readHash(body.hash, pattern) : null
+        const direction = type === 'hash' ? readDirection(body.direction) : null
+        const idempotency_key = externalId(undefined, { headers, customer })
+        const { customer_id } = customer
+        const capped_key = cappedKey(customer)
+        const asked = { customer_id, idempotency_key, type, network, address, hash, direction }
+        const { check, replayed } = await placeCheck({ ...asked, capped_key })
+        if (replayed) reply_headers['idempotency-replayed'] = 'true'
+        return printCheck(check)
+      },
+    }),
+
+    endpoint({
+      path: '/v1/aml-checks/check',
+      auth: 'signature',
+      scope: 'aml',
+      summary: 'The state and the result of a check',
+      body: Type.Object({
+        id: Type.String({ minLength: 1, maxLength: 64, fault: () => InvalidParams('id', 'Invalid id') }),
+      }),
+      reply: CheckForm,
+      faults: [
+        refuses(InvalidParams, '`id` is missing or is not text', 'id'),
+        refuses(CheckNotFound, 'The customer has no such check'),
+      ],
+      examples: [{ summary: 'One that is not there', body: { id: '01jq7h6bvf6p5t1amnz6y3n8c4' } }],
+      async handle({ body, customer }) {
+        const check = await findCheck(sql, { id: body.id, customer_id: customer.customer_id })
+        if (!check) throw CheckNotFound()
+        return printCheck(check)
+      },
+    }),
+
+    endpoint({
+      path: '/v1/aml-checks/history',
+      auth: 'signature',
+      scope: 'aml',
+      summary: "The customer's checks, newest first",
+      body: Type.Object(pageFields(CHECK_STATES)),
+      reply: pageOf(CheckForm, { description: 'Of all checks that pass the filter' }),
+      faults: [...PAGE_REFUSALS],
+      examples: [
+        { summary: 'The newest ten', body: {} },
+        { summary: 'Those that are completed', body: { status: 'completed', page: 1, per_page: 50 } },
+      ],
+      async handle({ body, customer }) {
+        const { page = 1, per_page = 10, status } = body
+        const { customer_id } = customer
+        const { total, checks } = await checkHistory(sql, { customer_id, page, per_page, state: status })
+        return { page, per_page, total, items: checks.map(printCheck) }
+      },
+    }),
+  ]
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { HDKey } from '@scure/bip32'
+import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { brokenConstraint, type Sql } from '../database/sql.ts'
+import { systemClock } from '../lib/clock.ts'
+import { Fault } from '../lib/fault.ts'
+import { idMaker, systemRandom } from '../lib/ids.ts'
+import { createCustomer } from './customers.ts'
+import { depositAddresses } from './deposit_addresses.ts'
+import {
+  issueKey,
+  isToken,
+  type KeyWanted,
+  keysOfTokens,
+  listKeys,
+  resealSecrets,
+  revokeKey,
+  sealContext,
+  tokenHash,
+} from './keys.ts'
+import { sealWith } from './seal.ts'
+
+const account = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).derive("m/44'/195'/0'")
+const keys = { a: new Uint8Array(32).fill(1), b: new Uint8Array(32).fill(2) }
+const seal = sealWith({ current: 'a', keys: { a: keys.a } }, systemRandom)
+const needs = {
+  clock: systemClock,
+  random: systemRandom,
+  new_id: idMaker(systemClock, systemRandom),
+  seal,
+  deposit_address: depositAddresses(account.publicExtendedKey),
+}
+
+async function customer(sql: Sql): Promise<string> {
+  return (await sql.begin((tx) => createCustomer(tx, needs, { name: 'Somebody' }))).id
+}
+const issue = (sql: Sql, wanted: KeyWanted) => sql.begin((tx) => issueKey(tx, needs, wanted))
+
+test('token and secret are 32 random bytes with prefixes that can be recognised', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const { token, secret } = await issue(sql, { customer_id: await customer(sql), name: 'web' })
+  assert.match(token, /^pst_[\w-]{43}$/)
+  assert.match(secret, /^pss_[\w-]{43}$/)
+  assert.equal(Buffer.from(token.slice(4), 'base64url').length, 32)
+  assert.ok(isToken(token))
+  for (const text of [undefined, '', secret, token.slice(1), `${token}x`, `${token}\n`]) assert.ok(!isToken(text))
+})
+
+test('the table holds neither token nor secret in the clear', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const { key_id, token, secret } = await issue(sql, { customer_id: await customer(sql), name: 'web' })
+  const [row] = await sql<{ text: string }>`select api_key::text as text from api_key`
+  assert.ok(!row!.text.includes(token.slice(4)))
+  assert.ok(!row!.text.includes(secret.slice(4)))
+  const [key] = await keysOfTokens(sql, [tokenHash(token)])
+  assert.equal(seal.open(key!.sealed_secret, sealContext(key_id)), secret)
+})
+
+test('a key is listed with its limits and without anything secret', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const customer_id = await customer(sql)
+  const limits = {
+    name: 'web',
+    scopes: ['read', 'buy'] as const,
+    allowed_networks: ['203.0.113.0/24', '2001:db8::/32', '198.51.100.7'],
+    daily_cap_sun: 5_000_000n,
+    require_v2: true,
+    require_external_id: true,
+    expires_at: new Date('2099-01-01T00:00:00Z'),
+  }
+  const { key_id } = await issue(sql, { customer_id, ...limits })
+  await issue(sql, { customer_id, name: 'plain' })
+  const [limited, plain] = await listKeys(sql, customer_id)
+  const { created_at, ...rest } = limited!
+  assert.ok(created_at instanceof Date)
+  assert.deepEqual(rest, { id: key_id, customer_id, revoked_at: null, ...limits })
+  const { scopes, allowed_networks, daily_cap_sun, require_v2 } = plain!
+  assert.deepEqual([scopes, allowed_networks, daily_cap_sun, require_v2], [null, null, null, false])
+})
+
+test('a revoked key is listed and no longer found by its token; others are untouched', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const customer_id = await customer(sql)
+  const gone = await issue(sql, { customer_id, name: 'gone' })
+  const kept = await issue(sql, { customer_id, name: 'kept' })
+  const at = new Date()
+  assert.ok(await revokeKey(sql, { customer_id, key_id: gone.key_id, at }))
+  assert.ok(!(await revokeKey(sql, { customer_id, key_id: gone.key_id, at: new Date(0) })))
+  const found = await keysOfTokens(
+    sql,
+    [gone, kept].map(({ token }) => tokenHash(token)),
+  )
+  assert.deepEqual(
+    found.map(({ id }) => id),
+    [kept.key_id],
+  )
+  assert.deepEqual(
+    (await listKeys(sql, customer_id)).map(({ revoked_at }) => revoked_at),
+    [at, null],
+  )
+})
+
+test('nobody revokes the key of another customer', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const customer_id = await customer(sql)
+  const { key_id } = await issue(sql, { customer_id, name: 'web' })
+  assert.ok(!(await revokeKey(sql, { customer_id: await customer(sql), key_id, at: new Date() })))
+  assert.equal((await listKeys(sql, customer_id))[0]!.revoked_at, null)
+})
+
+test('limits that mean nothing are refused', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const customer_id = await customer(sql)
+  for (const network of [
+    '',
+    'example.com',
+    '203.0.113.0/33',
+    '203.0.113.0/',
+    '203.0.113/24',
+    '::/129',
+    '1.2.3.4/8/8',
+    '1.2.3.4/-1',
+  ])
+    await assert.rejects(issue(sql, { customer_id, name: 'x', allowed_networks: [network] }), Fault)
+  const breaks = async (wanted: Partial<KeyWanted>, constraint: string) =>
+    assert.rejects(
+      issue(sql, { customer_id, name: 'x', ...wanted }),
+      (thrown) => brokenConstraint(thrown) === constraint,
+    )
+  await breaks({ scopes: [] }, 'api_key_scopes_known')
+  await breaks({ scopes: ['root' as 'read'] }, 'api_key_scopes_known')
+  await breaks({ allowed_networks: [] }, 'api_key_allowed_networks_not_empty')
+  await breaks({ daily_cap_sun: -1n }, 'api_key_daily_cap_not_negative')
+  await breaks({ customer_id: 'nobody' }, 'api_key_of_customer')
+  await breaks({ name: '' }, 'api_key_name_length')
+  assert.deepEqual(await listKeys(sql, customer_id), [])
+})
+
+test('after secrets were sealed again the old sealing key is not needed', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const customer_id = await customer(sql)
+  const issued = [await issue(sql, { customer_id, name: 'one' }), await issue(sql, { customer_id, name: 'two' })]
+  const both = sealWith({ current: 'b', keys }, systemRandom)
+  assert.equal(await sql.begin((tx) => resealSecrets(tx, both)), 2)
+  assert.equal(await sql.begin((tx) => resealSecrets(tx, both)), 0)
+  const only_new = sealWith({ current: 'b', keys: { b: keys.b } }, systemRandom)
+  for (const { key_id, token, secret } of issued) {
+    const [key] = await keysOfTokens(sql, [tokenHash(token)])
+    assert.equal(only_new.open(key!.sealed_secret, sealContext(key_id)), secret)
+  }
+})
+
+test('a sealed secret that was moved to another key does not open', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const customer_id = await customer(sql)
+  const [one, two] = [await issue(sql, { customer_id, name: 'one' }), await issue(sql, { customer_id, name: 'two' })]
+  await sql`
+    update api_key set sealed_secret = (select sealed_secret from api_key where id = ${one.key_id}) where id = ${two.key_id}`
+  const [key] = await keysOfTokens(sql, [tokenHash(two.token)])
+  assert.throws(() => seal.open(key!.sealed_secret, sealContext(two.key_id)))
+})

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { migrate, readMigrations } from './migrate.ts'
+import type { Sql } from './sql.ts'
+
+/** An empty database, and a function that writes migrations (name -> text) to a folder of their own. */
+async function setUp(t: TestContext) {
+  const { sql, url } = await freshDatabase(t)
+  await sql`drop schema public cascade`
+  await sql`create schema public`
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-migrations-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const write = (name: string, text: string) => writeFile(join(folder, `${name}.sql`), text)
+  return { sql, url, folder, write, run: () => migrate(url, folder) }
+}
+
+async function applied(sql: Sql): Promise<string[]> {
+  const rows = await sql<{ name: string }>`select name from migration order by applied_at, number`
+  return rows.map(({ name }) => name)
+}
+
+const numbers = (migrations: readonly { number: number }[]) => migrations.map(({ number }) => number)
+
+test('migrations are applied once each, in order of their numbers', async (t) => {
+  const { sql, write, run } = await setUp(t)
+  await write('0002_b', 'insert into a values (2)')
+  await write('0001_a', 'create table a (n int); insert into a values (1);')
+  await write('schema', 'this is not a migration')
+  assert.deepEqual(numbers(await run()), [1, 2])
+  await write('0010_c', 'insert into a values (10)')
+  assert.deepEqual(numbers(await run()), [10])
+  assert.deepEqual(numbers(await run()), [])
+  assert.deepEqual(await sql`select n from a order by n`, [{ n: 1 }, { n: 2 }, { n: 10 }])
+  assert.deepEqual(await applied(sql), ['a', 'b', 'c'])
+})
+
+test('several processes that migrate at once apply each migration once', async (t) => {
+  const { sql, write, run } = await setUp(t)
+  for (let n = 1; n <= 5; n++) await write(`000${n}_t`, `create table t${n} (n int)`)
+  const done = await Promise.all(Array.from({ length: 6 }, run))
+  assert.deepEqual(numbers(done.flat()).sort(), [1, 2, 3, 4, 5])
+  assert.equal((await applied(sql)).length, 5)
+})
+
+test('a migration that fails leaves nothing of itself, and is named with the line', async (t) => {
+  const { sql, write, run } = await setUp(t)
+  await write('0001_a', 'create table a (n int)')
+  await write('0002_b', 'create table b (n int);\ninsert into a values (1);\ninsert into a values (no);')
+  await assert.rejects(run(), { message: 'Migration 2 (b), line 3: column "no" does not exist' })
+  assert.deepEqual(await applied(sql), ['a'])
+  assert.deepEqual(await sql`select n from a`, [])
+  await write('0002_b', 'create table b (n int)')
+  assert.deepEqual(numbers(await run()), [2])
+})
+
+test('a migration that has changed since it was applied is refused', async (t) => {
+  const { write, run } = await setUp(t)
+  await write('0001_a', 'create table a (n int)')
+  await run()
+  await write('0001_a', 'create table a (n bigint)')
+  await write('0002_b', 'create table b (n int)')
+  await assert.rejects(run(), { message: 'Migration 1 (a) has changed since it was applied.' })
+})
+
+test('a database that is ahead of the code is refused', async (t) => {
+  const { folder, write, run } = await setUp(t)
+  await write('0001_a', 'create table a (n int)')
+  await write('0002_b', 'create table b (n int)')
+  await run()
+  await rm(join(folder, '0002_b.sql'))
+  await assert.rejects(run(), { message: 'The database has migration 2 (b): it needs a newer Penstock than this one.' })
+})
+
+test('a migration that appears before one that is applied is refused', async (t) => {
+  const { write, run } = await setUp(t)
+  await write('0002_b', 'create table b (n int)')
+  await run()
+  await write('0001_a', 'create table a (n int)')
+  await assert.rejects(run(), { message: 'Migration 1 (a) comes too late: 2 is applied already.' })
+})
+
+test('two migrations with one number are refused', async (t) => {
+  const { folder, write } = await setUp(t)
+  await write('0001_a', 'select 1')
+  await write('0001_b', 'select 1')
+  await assert.rejects(readMigrations(folder), { message: 'Two migrations have the number 0001.' })
+})

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshDatabase, testCluster } from 'penstock-test/harness/database.ts'
+import { Outage } from '../lib/fault.ts'
+import { brokenConstraint, connect, type Tx } from './sql.ts'
+
+test('values of all kinds go in and come out as they are', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const at = new Date('2026-10-08T15:26:32.123Z')
+  const bytes = Buffer.from([0, 1, 255])
+  const sun = 2n ** 62n
+  const texts = ['a', "it's", 'x"y,{}', '']
+  const [row] = await sql<Record<string, unknown>>`
+    select ${sun}::bigint as sun, ${5}::integer as small, ${at}::timestamptz as at, ${bytes}::bytea as bytes,
+           ${texts}::text[] as texts, ${[sun, -1n]}::bigint[] as sums, ${null}::text as nothing, ${true}::boolean as yes,
+           count(*) as n from generate_series(1, 3)`
+  assert.deepEqual(row, { sun, small: 5, at, bytes, texts, sums: [sun, -1n], nothing: null, yes: true, n: 3n })
+})
+
+test('a value is never part of the statement', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const nasty = "'; drop table transfer; --"
+  const [row] = await sql<{ text: string }>`select ${nasty}::text as text`
+  assert.equal(row?.text, nasty)
+  await sql`select 1 from transfer`
+})
+
+test('a throw is the rollback, and a return the commit', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const open = (tx: Tx, id: string) => tx`insert into account (id, may_go_negative) values (${id}, false)`
+  await sql.begin((tx) => open(tx, 'kept'))
+  await assert.rejects(
+    sql.begin(async (tx) => {
+      await open(tx, 'gone')
+      throw new Error('no')
+    }),
+    /no/,
+  )
+  // A statement that fails spoils the transaction, also when somebody swallows it.
+  await assert.rejects(
+    sql.begin(async (tx) => {
+      await open(tx, 'gone too')
+      await tx`select 1 / 0`.catch(() => {})
+      await open(tx, 'and this')
+    }),
+  )
+  const rows = await sql`select id from account where not may_go_negative`
+  assert.deepEqual(rows, [{ id: 'kept' }])
+})
+
+test('a transaction cannot be used after its end', async (t) => {
+  const { sql } = await freshDatabase(t)
+  let kept: Tx | undefined
+  await sql.begin(async (tx) => {
+    kept = tx
+  })
+  assert.throws(() => void kept!`select 1`, /after its end/)
+})
+
+test('when its connection dies, a transaction is an outage, and nothing of it happens on another connection', async (t) => {
+  const { sql } = await freshDatabase(t, { connections_max: 2 })
+  const open = (tx: Tx, id: string) => tx`insert into account (id, may_go_negative) values (${id}, false)`
+  let later: unknown
+  await assert.rejects(
+    sql.begin(async (tx) => {
+      await open(tx, 'before')
+      const [me] = await tx<{ pid: number }>`select pg_backend_pid() as pid`
+      await sql`select pg_terminate_backend(${me!.pid})`
+      later = await open(tx, 'after').catch((thrown: unknown) => thrown)
+      await open(tx, 'after that')
+    }),
+    Outage,
+  )
+  assert.ok(later instanceof Error)
+  assert.deepEqual(await sql`select id from account where not may_go_negative`, [])
+  for (let i = 0; i < 5; i++) await sql.begin((tx) => tx`select 1`)
+})
+
+test('idle connections that the server closes are replaced without a word', async (t) => {
+  const { sql } = await freshDatabase(t, { connections_max: 3 })
+  await Promise.all([1, 2, 3].map(() => sql`select pg_sleep(0.02)`))
+  await sql`select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and pid <> pg_backend_pid()`
+  // A connection may be handed out before its end is noticed: an outage then, and the next one works.
+  for (let i = 0; i < 10; i++)
+    await sql`select 1`.catch((thrown) => assert.ok(thrown instanceof Outage, String(thrown)))
+  assert.deepEqual(await sql`select 1 as one`, [{ one: 1 }])
+})
+
+test('a server that is not there, and one that is too slow, is an outage', async () => {
+  const nowhere = connect({ url: 'postgres://localhost:1/none' })
+  await assert.rejects(nowhere`select 1`, Outage)
+  await assert.rejects(
+    nowhere.begin((tx) => tx`select 1`),
+    Outage,
+  )
+  await nowhere.close()
+  const impatient = connect({ url: await testCluster(), statement_timeout_ms: 50 })
+  await assert.rejects(impatient`select pg_sleep(10)`, Outage)
+  assert.deepEqual(await impatient`select 1 as one`, [{ one: 1 }])
+  await impatient.close()
+})
+
+test('a deadlock is an outage for one of the two: nothing happened, and it may be tried again', async (t) => {
+  const { sql } = await freshDatabase(t)
+  await sql`insert into account (id, may_go_negative) values ('a', false), ('b', false)`
+  let both = 0
+  let go = () => {}
+  const met = new Promise<void>((resolve) => {
+    go = resolve
+  })
+  const lock = (first: string, second: string) =>
+    sql.begin(async (tx) => {
+      await tx`select 1 from account where id = ${first} for update`
+      both += 1
+      if (both === 2) go()
+      await met
+      await tx`select 1 from account where id = ${second} for update`
+    })
+  const outcomes = await Promise.allSettled([lock('a', 'b'), lock('b', 'a')])
+  const lost = outcomes.filter((one) => one.status === 'rejected')
+  assert.equal(lost.length, 1)
+  assert.ok(lost[0]!.reason instanceof Outage)
+})
+
+test('a broken constraint is named, and everything else has no name', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const insert = () => sql`insert into account (id, may_go_negative) values ('a', false)`
+  await insert()
+  await assert.rejects(insert(), (thrown) => brokenConstraint(thrown) === 'account_pkey')
+  await assert.rejects(sql`select 1 / 0`, (thrown) => brokenConstraint(thrown) === undefined)
+  assert.equal(brokenConstraint(new Error('account_pkey')), undefined)
+})

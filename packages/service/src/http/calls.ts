@@ -1,0 +1,162 @@
+// One call of an endpoint: who asks, whether it is its turn, what it asks for, and what it is told.
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Fault, TooManyRequests } from '../lib/fault.ts'
+import { printJson } from '../lib/json.ts'
+import { type Log, thrownFields } from '../lib/log.ts'
+import { callerOf, once } from '../limits/caller.ts'
+import type { Connections } from '../limits/connections.ts'
+import type { Full, Turns } from '../limits/turns.ts'
+import { parseBody } from '../wire/body.ts'
+import { authFailureOf, type Customer, type Endpoint, InternalError, Unauthenticated } from '../wire/endpoint.ts'
+import { type Answer, type CheckReply, refusal, success, transportRefusal } from '../wire/replies.ts'
+import { type Gate, tooMany } from './gate.ts'
+
+/** What a signed request shows. */
+export type Credentials = {
+  token: string | undefined
+  signature: string | undefined
+  v2: { signature: string | undefined; timestamp: string | undefined; nonce: string | undefined }
+  method: string
+  /** The endpoint's path, wherever a proxy may have mounted it. */
+  path: string
+  body: Uint8Array
+  /** The header Idempotency-Key; sent more than once, its values joined by commas. */
+  idempotency_key: string | undefined
+  ip: string
+  /** Asked before a key that was read a moment ago is read again, to refuse it; left out, it may be. */
+  mayReadAgain?: () => boolean
+}
+
+/** Says who sent a request. Throws what unauthenticated() makes, the same for every reason as far as the caller sees. */
+export type Authenticate = (credentials: Credentials) => Promise<Customer>
+
+/** What a call passes on its way. */
+export type Door = {
+  log: Log
+  authenticate: Authenticate
+  gate: Gate
+  turns: Turns
+  connections: Connections
+  /** Undefined: results and refusals are not compared with what is documented. */
+  check: CheckReply | undefined
+}
+
+/** Who asked, for the log. */
+export type Asker = { customer_id?: string | undefined; key_id?: string | undefined; auth?: string | undefined }
+
+type Call = { endpoint: Endpoint; request: FastifyRequest; reply: FastifyReply }
+
+/** Calls of one key that are worked on at once. What changes something is committed together with others, so that many
+ *  of them cost little; what only reads has a connection each. */
+const READS_AT_ONCE_MAX = 64
+const CHANGES_AT_ONCE_MAX = 256
+const NO_BYTES = new Uint8Array()
+
+export async function answerCall(door: Door, call: Call): Promise<{ answer: Answer; asker: Asker }> {
+  const { endpoint, request } = call
+  let customer: Customer | undefined
+  try {
+    const bytes = request.body instanceof Uint8Array ? request.body : NO_BYTES
+    if (endpoint.auth === 'signature') customer = await admit(door, call, bytes)
+    if (customer) mayAsk(endpoint, customer)
+    const answer = await inTurn(door.turns, call, customer, () => handled(door, call, { customer, bytes }))
+    return { answer, asker: customer ?? {} }
+  } catch (thrown) {
+    return refused(door, call, { thrown, customer })
+  }
+}
+
+async function handled(
+  { check }: Door,
+  { endpoint, request }: Call,
+  { customer, bytes }: { customer: Customer | undefined; bytes: Uint8Array },
+): Promise<Answer> {
+  const { id: request_id, headers } = request
+  const body = endpoint.read ? endpoint.read(parseBody(bytes)) : {}
+  const reply_headers: Record<string, string> = {}
+  const result = printJson(await endpoint.handle({ body, customer, request_id, headers, reply_headers }))
+  check?.(endpoint, result)
+  return success(request_id, result, reply_headers)
+}
+
+/** Says who asks. Throws Unauthenticated. */
+async function admit(door: Door, { endpoint, request, reply }: Call, body: Uint8Array): Promise<Customer> {
+  const { token, ip } = callerOf(request)
+  const customer = await door.authenticate({
+    token,
+    signature: once(request, 'x-signature'),
+    v2: {
+      signature: once(request, 'x-signature-v2'),
+      timestamp: once(request, 'x-timestamp'),
+      nonce: once(request, 'x-nonce'),
+    },
+    method: request.method,
+    path: endpoint.path,
+    body,
+    idempotency_key: request.headers['idempotency-key']?.toString(),
+    ip,
+    mayReadAgain: () => door.gate.mayReadAgain(request),
+  })
+  door.gate.admitted(request, reply)
+  door.connections.isCustomers(request.raw.socket)
+  return customer
+}
+
+/** Throws when this customer, or this key, may not call the endpoint. */
+function mayAsk(endpoint: Endpoint, customer: Customer): void {
+  if (endpoint.scope && customer.scopes && !customer.scopes.includes(endpoint.scope))
+    throw Unauthenticated('scope', `This key lacks the scope ${endpoint.scope}`)
+  if (endpoint.creates && customer.suspended) throw Unauthenticated('suspended', 'This customer is suspended')
+}
+
+/** Does the work when it is the caller's turn. */
+async function inTurn(
+  turns: Turns,
+  { endpoint, request }: Call,
+  customer: Customer | undefined,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  const name = customer?.key_id ?? callerOf(request).network
+  const lane = endpoint.mutating ? `${name} changes` : name
+  const turn = turns.begin(lane, endpoint.mutating ? CHANGES_AT_ONCE_MAX : READS_AT_ONCE_MAX)
+  if (typeof turn === 'string') return busy(request.id, turn)
+  if (turn) await turn
+  try {
+    return await work()
+  } finally {
+    turns.end(lane)
+  }
+}
+
+function busy(request_id: string, full: Full): Answer {
+  return full === 'lane full' ? tooMany(request_id, 1) : transportRefusal(request_id, 503, { 'retry-after': '1' })
+}
+
+function refused(
+  { log, gate, check }: Door,
+  call: Call,
+  { thrown, customer }: { thrown: unknown; customer: Customer | undefined },
+): { answer: Answer; asker: Asker } {
+  const { request, reply } = call
+  if (thrown instanceof TooManyRequests) {
+    return { answer: tooMany(request.id, thrown.retry_after_seconds), asker: customer ?? {} }
+  }
+  const failure = authFailureOf(thrown)
+  const asker = { ...customer, key_id: failure?.key_id ?? customer?.key_id, auth: failure?.reason }
+  const too_many = failure && !customer ? gate.failed(request, reply) : undefined
+  return { answer: too_many ?? refusal(request.id, asFault({ log, check }, call, thrown)), asker }
+}
+
+/** What the caller is told. Whatever is not a refusal is our failure: it is logged, and its details stay here. */
+function asFault({ log, check }: Pick<Door, 'log' | 'check'>, { endpoint, request }: Call, thrown: unknown): Fault {
+  const listed = thrown instanceof Fault && (!check || isListed(endpoint, thrown))
+  if (listed) return thrown
+  log('request_failed', { path: endpoint.path, request_id: request.id, ...thrownFields(thrown) })
+  return InternalError()
+}
+
+/** Whether the endpoint documents this refusal, code and key. */
+function isListed({ faults }: Endpoint, { code, key }: Fault): boolean {
+  return faults.some((one) => one.code === code && one.key === key)
+}

@@ -1,0 +1,58 @@
+// Allow and deny entries: what a customer, or the operator for all, has decided about an address, with a reason and an end.
+// They are never changed, only withdrawn, so what was in force when a check was asked for can be read back.
+
+import type { Address } from 'penstock-tron/address.ts'
+import type { Sql, Tx } from '../database/sql.ts'
+import type { NewId } from '../lib/ids.ts'
+
+export type Entry = {
+  id: string
+  /** Null: the operator's, for all customers. */
+  customer_id: string | null
+  address: Address
+  kind: 'allow' | 'deny'
+  reason: string
+  made_by: string
+  made_at: Date
+  expires_at: Date | null
+  withdrawn_at: Date | null
+}
+
+/** Makes an entry. */
+export async function makeEntry(
+  tx: Tx,
+  new_id: NewId,
+  entry: Omit<Entry, 'id' | 'withdrawn_at'>,
+): Promise<{ id: string }> {
+  const id = new_id()
+  const { customer_id, address, kind, reason, made_by, made_at, expires_at } = entry
+  await tx`
+    insert into aml_entry (id, customer_id, address, kind, reason, made_by, made_at, expires_at)
+    values (${id}, ${customer_id}, ${address}, ${kind}, ${reason}, ${made_by}, ${made_at}, ${expires_at})`
+  return { id }
+}
+
+/** Ends an entry. False when it is not there, not the customer's, or ended already. */
+export async function withdrawEntry(
+  tx: Tx,
+  which: { id: string; customer_id: string | null; at: Date },
+): Promise<boolean> {
+  const { id, customer_id, at } = which
+  const rows = await tx`
+    update aml_entry set withdrawn_at = ${at}
+    where id = ${id} and customer_id is not distinct from ${customer_id}::text and withdrawn_at is null returning 1`
+  return rows.length > 0
+}
+
+/** The entries about an address that were in force for a customer when a check was asked for, oldest first. */
+export async function entriesFor(
+  sql: Sql | Tx,
+  of: { address: Address; customer_id: string; created_at: Date },
+): Promise<Entry[]> {
+  const { address, customer_id, created_at } = of
+  return sql<Entry>`
+    select * from aml_entry
+    where address = ${address} and (customer_id is null or customer_id = ${customer_id}) and made_at <= ${created_at}
+      and (expires_at is null or expires_at > ${created_at}) and (withdrawn_at is null or withdrawn_at > ${created_at})
+    order by made_at, id`
+}

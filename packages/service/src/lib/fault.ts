@@ -1,0 +1,76 @@
+// What can go wrong, in three kinds. A Fault is a refusal: the caller may mend it, and it has a code and a key that go
+// out on the wire. An Outage is something outside that time may mend: a step runs again; a domain that knows what it
+// means for its endpoint says 35, elsewhere it is code 500. Everything else that is thrown is a bug: code 500, and somebody is told.
+
+/** A refusal, as a client sees it: `{ code, key, error }`. */
+export class Fault extends Error {
+  override name = 'Fault'
+  readonly code: number
+  readonly key: string
+  constructor(code: number, key: string, sentence: string) {
+    super(sentence)
+    this.code = code
+    this.key = key
+  }
+}
+
+/** One kind of refusal, declared in a line beside the function that throws it. */
+export type FaultKind = {
+  readonly code: number
+  readonly key: string
+  readonly sentence: string
+  /** The fault itself, with an optional sub-key (`key.sub`) and a sentence of its own. */
+  (sub?: string, sentence?: string): Fault
+}
+
+export function fault(code: number, key: string, sentence: string): FaultKind {
+  const make = (sub?: string, own?: string) => new Fault(code, sub ? `${key}.${sub}` : key, own ?? sentence)
+  return Object.assign(make, { code, key, sentence })
+}
+
+/** Something that is not done, in one sentence for the operator. */
+export class Refused extends Error {
+  override name = 'Refused'
+  /** What the process ends with. 1: it is not so, or not there. 2: it was asked wrongly. */
+  readonly exit_code: 1 | 2
+  constructor(sentence: string, exit_code: 1 | 2) {
+    super(sentence)
+    this.exit_code = exit_code
+  }
+}
+
+/** A mistake of whoever starts or runs the program. The message is all they need. */
+export class Misuse extends Refused {
+  override name = 'Misuse'
+  constructor(sentence: string) {
+    super(sentence, 2)
+  }
+}
+
+export const refusal = (sentence: string) => new Refused(sentence, 1)
+export const misuse = (sentence: string) => new Misuse(sentence)
+
+/** Work that throws a plain Error with one sentence about what it cannot do: that becomes a refusal. */
+export async function sentence<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (thrown) {
+    if (thrown instanceof Error && thrown.constructor === Error && !('code' in thrown)) throw refusal(thrown.message)
+    throw thrown
+  }
+}
+
+/** Something outside this process does not answer, or not sensibly: the database, a node, a provider. */
+export class Outage extends Error {
+  override name = 'Outage'
+}
+
+/** More is asked than the caller's share allows: HTTP 429, whatever the endpoint. */
+export class TooManyRequests extends Error {
+  override name = 'TooManyRequests'
+  readonly retry_after_seconds: number
+  constructor(retry_after_seconds: number) {
+    super(`too many requests; again in ${retry_after_seconds} s`)
+    this.retry_after_seconds = retry_after_seconds
+  }
+}

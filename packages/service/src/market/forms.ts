@@ -1,0 +1,116 @@
+// The forms in which the market's things go over the wire: tiers, purchases, delegations.
+
+import { type Static, Type } from 'typebox'
+import { wireTime } from '../lib/clock.ts'
+import { money } from '../lib/json.ts'
+import type { Delegation } from '../pool/delegations.ts'
+import { InvalidParams, Money } from '../wire/endpoint.ts'
+import type { Order } from './orders.ts'
+import { charge, type Tier } from './prices.ts'
+
+/** An address of the network in a request. Which code a wrong one has depends on the field, so the handler judges it. */
+export const AddressText = (description?: string) =>
+  Type.String({ minLength: 34, maxLength: 34, ...(description !== undefined && { description }) })
+
+export const EnergyTier = Type.Object({
+  duration: Type.Integer({ description: 'Hours' }),
+  min_amount: Type.Integer(),
+  max_amount: Type.Integer(),
+  min_energy: Type.Integer({ deprecated: true, description: 'The same as min_amount' }),
+  max_energy: Type.Integer({ deprecated: true, description: 'The same as max_amount' }),
+  price: Money({ description: 'TRX for 1000 energy' }),
+  price_32k: Money({ description: 'TRX for 32,000 energy at the price of this tier' }),
+  price_65k: Money({ description: 'TRX for 65,000 energy at the price of this tier' }),
+  price_131k: Money({ description: 'TRX for 131,000 energy at the price of this tier' }),
+})
+
+export const BandwidthTier = Type.Object({
+  duration: Type.Integer({ description: 'Hours' }),
+  min_amount: Type.Integer(),
+  max_amount: Type.Integer(),
+  price: Money({ description: 'TRX for 1000 bandwidth' }),
+})
+
+/** An energy tier in the form of the services list; direct recharge shows the same figures under the old names. */
+export function printEnergyTier(tier: Tier): Static<typeof EnergyTier> {
+  const { duration_hours, min_amount, max_amount, price_sun } = tier
+  return {
+    duration: duration_hours,
+    ...{ min_amount, max_amount, min_energy: min_amount, max_energy: max_amount },
+    price: money(price_sun),
+    price_32k: money(charge(price_sun, 32_000)),
+    price_65k: money(charge(price_sun, 65_000)),
+    price_131k: money(charge(price_sun, 131_000)),
+  }
+}
+
+const Params = Type.Object({
+  address: Type.String({ minLength: 34, maxLength: 34 }),
+  amounts: Type.Optional(
+    Type.Object({ energy: Type.Optional(Type.Integer()), bandwidth: Type.Optional(Type.Integer()) }),
+  ),
+  duration: Type.Optional(Type.Integer({ description: 'Hours' })),
+  activate_address: Type.Boolean(),
+})
+
+export const Transaction = Type.Object({
+  id: Type.String(),
+  external_id: Type.Union([Type.String(), Type.Null()]),
+  service: Type.String(),
+  params: Params,
+  status: Type.String({ description: 'new, pending, success or failed (then the whole amount is given back)' }),
+  amount: Money({ description: 'TRX' }),
+  created_at: Type.String(),
+  hash: Type.Optional(Type.String({ description: 'When completed: the transaction on the chain' })),
+})
+
+export const CheckedTransaction = Type.Object({
+  ...Transaction.properties,
+  delegations: Type.Array(
+    Type.Object({
+      resource: Type.String(),
+      amount: Type.Integer(),
+      hash: Type.String(),
+      expires_at: Type.String(),
+      reclaim_hash: Type.Optional(Type.String()),
+      reclaimed_at: Type.Optional(Type.String()),
+    }),
+  ),
+})
+
+/** An order in the wire's form. */
+export function printOrder(order: Order): Static<typeof Transaction> {
+  const { id, external_id, service, address, energy, bandwidth, activate, state, tx_id } = order
+  const amounts = {
+    ...(energy > 0n && { energy: Number(energy) }),
+    ...(bandwidth > 0n && { bandwidth: Number(bandwidth) }),
+  }
+  const params =
+    service === 'activate_address'
+      ? { address, activate_address: true }
+      : { address, amounts, duration: 1, activate_address: activate }
+  return {
+    ...{ id, external_id, service, params, status: state },
+    amount: money(order.amount_sun),
+    created_at: wireTime(order.created_at),
+    ...(state === 'success' && tx_id !== null && { hash: tx_id }),
+  }
+}
+
+export function printDelegation(one: Delegation & { tx_id: string; reclaim_tx_id: string | null }) {
+  return {
+    resource: one.resource,
+    amount: Number(one.amount),
+    hash: one.tx_id,
+    expires_at: wireTime(one.expires_at!),
+    ...(one.reclaim_tx_id !== null && { reclaim_hash: one.reclaim_tx_id }),
+    ...(one.reclaimed_at !== null && { reclaimed_at: wireTime(one.reclaimed_at) }),
+  }
+}
+
+export const ExternalId = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  description: "The caller's own id: the same id again, with the same meaning, returns the same transaction",
+  fault: () => InvalidParams('external_id', 'Invalid external_id'),
+})

@@ -1,0 +1,89 @@
+// Prices are rows, changed without a restart; what is charged is computed here and nowhere else. All amounts are integer
+// sun; a charge is rounded half up to 0.01 TRX and is at least that.
+
+import type { Sql } from '../database/sql.ts'
+import type { Clock } from '../lib/clock.ts'
+import { type FaultKind, fault } from '../lib/fault.ts'
+import type { Resource } from '../node/node.ts'
+
+export const InvalidEnergyAmount: FaultKind = fault(11, 'invalid_energy_amount', 'Invalid energy amount')
+export const InvalidBandwidthAmount: FaultKind = fault(50, 'invalid_bandwidth_amount', 'Invalid bandwidth amount')
+
+/** A price in force: `price_sun` is that of 1000 units, for any amount from `min_amount` to `max_amount`. */
+export type Tier = {
+  resource: Resource
+  duration_hours: number
+  min_amount: number
+  max_amount: number
+  price_sun: bigint
+}
+
+export type Prices = {
+  /** By resource, then by amount. */
+  tiers: Tier[]
+  activation_sun: bigint
+  /** Services that are on sale. */
+  on_sale: ReadonlySet<string>
+}
+
+const CENT_SUN = 10_000n
+
+/** What `amount` units cost at a price per 1000. */
+export function charge(price_sun: bigint, amount: number | bigint): bigint {
+  const thousandths = price_sun * BigInt(amount)
+  const cents = (thousandths + 500n * CENT_SUN) / (1000n * CENT_SUN)
+  return (cents > 0n ? cents : 1n) * CENT_SUN
+}
+
+/** The tier that answers for an amount, if one does. */
+export function tierFor(prices: Prices, resource: Resource, amount: number): Tier | undefined {
+  return prices.tiers.find(
+    (tier) => tier.resource === resource && tier.min_amount <= amount && amount <= tier.max_amount,
+  )
+}
+
+/** What an amount costs. Throws 11 or 50 when no tier answers for it. */
+export function priceOf(prices: Prices, resource: Resource, amount: number): bigint {
+  const tier = tierFor(prices, resource, amount)
+  if (!tier) throw resource === 'energy' ? InvalidEnergyAmount() : InvalidBandwidthAmount()
+  return charge(tier.price_sun, amount)
+}
+
+export async function readPrices(sql: Sql): Promise<Prices> {
+  const tiers = await sql<Record<'min_amount' | 'max_amount', bigint> & Tier>`
+    select resource, duration_hours, min_amount, max_amount, price_sun from price
+    where until is null order by resource desc, min_amount`
+  const [fee] = await sql<{ price_sun: bigint }>`
+    select price_sun from fee where name = 'activate_address' and until is null`
+  const services = await sql<{ name: string }>`select name from service where on_sale`
+  if (!fee) throw new Error('the fee for an activation has no price')
+  return {
+    tiers: tiers.map((tier) => ({
+      ...tier,
+      min_amount: Number(tier.min_amount),
+      max_amount: Number(tier.max_amount),
+    })),
+    activation_sun: fee.price_sun,
+    on_sale: new Set(services.map(({ name }) => name)),
+  }
+}
+
+/** How long a changed price may take to be in force in every process. */
+const FRESH_MS = 1_000
+
+/** Reads prices at most once a second. */
+export function priceReader({ sql, clock }: { sql: Sql; clock: Clock }): () => Promise<Prices> {
+  let read_at = Number.NEGATIVE_INFINITY
+  let reading: Promise<Prices> | undefined
+  return () => {
+    const now = clock.now().getTime()
+    if (reading && Math.abs(now - read_at) < FRESH_MS) return reading
+    read_at = now
+    const fresh = readPrices(sql)
+    fresh.catch(() => {
+      if (reading === fresh) reading = undefined
+    })
+    reading = fresh
+    return fresh
+  }
+}

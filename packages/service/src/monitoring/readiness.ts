@@ -1,0 +1,153 @@
+// Whether this process can do its work, for whoever balances load or restarts what hangs. A look at the database every
+// second; the answer is what the last look saw, so that asking costs nothing however often it is done.
+//
+// What makes a process not ready is what only this process, or another database, can mend. That nothing is sold is not:
+// every process would be not ready at once, and reading, which works, would be off the net with them. It is a notice.
+
+import { type ChainState, chainState, isCurrent, isStale } from '../chain/progress.ts'
+import { newestSecret, sealContext } from '../customers/keys.ts'
+import type { Seal } from '../customers/seal.ts'
+import type { Sql } from '../database/sql.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Step } from '../steps/step.ts'
+
+export type Reason = { reason: string; what: string }
+export type Readiness = { ready: boolean; reasons: Reason[]; notices: Reason[] }
+export type Phase = 'starting' | 'serving' | 'stopping'
+
+export type ReadinessWatch = {
+  /** Looks at the database; run every second. */
+  step: Step
+  readiness(): Readiness
+  /** Seconds that the database's clock is ahead of ours; undefined before the first look. */
+  clockOffset(): number | undefined
+  enter(phase: Phase): void
+}
+
+type Needs = {
+  sql: Sql
+  clock: Clock
+  seal: Seal
+  /** The number of the newest migration that this program knows. */
+  known_schema: number
+  /** The settings that loosen safety and that this process runs with: it says so for `status` to warn of. */
+  loosened?: readonly string[]
+}
+
+type Look = {
+  at_ms: number
+  offset_ms: number
+  standby: boolean
+  schema: number
+  secrets_open: boolean
+  chain: ChainState | undefined
+  on_sale: boolean
+}
+
+const LOOK_EVERY_MS = 1_000
+const SAY_EVERY_MS = 60_000
+/** Looks take milliseconds; a machine that is busy may leave some out. */
+const LOOK_AGE_MS_MAX = 5_000
+/** Beyond this, signatures with a time and the age of the chain are judged wrongly. */
+const CLOCK_OFFSET_MS_MAX = 30_000
+
+export function watchReadiness({ sql, clock, seal, known_schema, loosened = [] }: Needs): ReadinessWatch {
+  let said_at_ms = 0
+  let phase: Phase = 'starting'
+  let last: Look | undefined
+  return {
+    step: {
+      name: 'look',
+      rest_ms: LOOK_EVERY_MS,
+      async run() {
+        last = await lookAt(sql, clock, seal)
+        if (loosened.length > 0 && last.at_ms - said_at_ms > SAY_EVERY_MS) {
+          await sayLoosened(sql, loosened, new Date(last.at_ms))
+          said_at_ms = last.at_ms
+        }
+        return false
+      },
+    },
+    readiness: () => judge({ phase, last, known_schema, clock }),
+    clockOffset: () => last && last.offset_ms / 1_000,
+    enter(next) {
+      phase = next
+    },
+  }
+}
+
+async function lookAt(sql: Sql, clock: Clock, seal: Seal): Promise<Look> {
+  const began_ms = clock.now().getTime()
+  const [[server], chain, newest, [sale]] = await sql.begin((tx) =>
+    Promise.all([
+      tx<{ now: Date; standby: boolean; schema: number }>`
+        select clock_timestamp() as now, pg_is_in_recovery() as standby,
+               (select coalesce(max(number), 0) from migration) as schema`,
+      chainState(tx),
+      newestSecret(tx),
+      tx<{ on_sale: boolean }>`select bool_or(on_sale) as on_sale from service`,
+    ]),
+  )
+  const at_ms = clock.now().getTime()
+  const { now, standby, schema } = server!
+  return {
+    at_ms,
+    standby,
+    schema,
+    chain,
+    on_sale: sale!.on_sale,
+    offset_ms: now.getTime() - (began_ms + at_ms) / 2,
+    secrets_open: newest === undefined || opens(seal, newest),
+  }
+}
+
+async function sayLoosened(sql: Sql, names: readonly string[], now: Date): Promise<void> {
+  await sql`
+    insert into loosened_setting (name, seen_at) select name, ${now}::timestamptz from unnest(${names}::text[]) as name
+    on conflict (name) do update set seen_at = greatest(loosened_setting.seen_at, excluded.seen_at)`
+}
+
+function opens(seal: Seal, { id, sealed_secret }: { id: string; sealed_secret: string }): boolean {
+  try {
+    seal.open(sealed_secret, sealContext(id))
+    return true
+  } catch {
+    return false
+  }
+}
+
+type Judging = { phase: Phase; last: Look | undefined; known_schema: number; clock: Clock }
+
+function judge({ phase, last, known_schema, clock }: Judging): Readiness {
+  const reasons: Reason[] = []
+  const add = (wrong: boolean, reason: string, what: string) => wrong && reasons.push({ reason, what })
+  add(phase === 'starting', 'starting', 'the process is not up yet')
+  add(phase === 'stopping', 'stopping', 'the process was asked to stop')
+  if (!last) {
+    add(phase !== 'starting', 'database_silent', 'the database has not answered yet')
+    return { ready: false, reasons, notices: [] }
+  }
+  const age_ms = clock.now().getTime() - last.at_ms
+  add(age_ms > LOOK_AGE_MS_MAX, 'database_silent', `the database answered ${Math.round(age_ms / 1_000)} s ago`)
+  add(last.standby, 'database_standby', 'the database is a standby')
+  const versions = `the database is at version ${last.schema}, this program at ${known_schema}`
+  add(last.schema < known_schema, 'schema_old', versions)
+  const offset_s = Math.round(last.offset_ms / 1_000)
+  const clocks = `the clock of the database is ${offset_s} s ahead of ours`
+  add(Math.abs(last.offset_ms) > CLOCK_OFFSET_MS_MAX, 'clock_off', clocks)
+  add(!last.secrets_open, 'sealing_key', 'the sealing key does not open the newest secret')
+  const notices = noticesOf(last, clock)
+  // A newer program is taking over: until it has, this one goes on.
+  if (last.schema > known_schema) notices.push({ reason: 'schema_new', what: versions })
+  return { ready: reasons.length === 0, reasons, notices }
+}
+
+/** Why purchases are refused just now. */
+function noticesOf({ chain, on_sale }: Look, clock: Clock): Reason[] {
+  const notices: Reason[] = []
+  if (chain === undefined) notices.push({ reason: 'chain_unknown', what: 'no block has been followed yet' })
+  else if (isStale(chain, clock)) notices.push({ reason: 'chain_silent', what: 'no node has answered of late' })
+  else if (!isCurrent(chain, clock)) notices.push({ reason: 'chain_still', what: 'the chain makes no blocks' })
+  if (!on_sale) notices.push({ reason: 'off_sale', what: 'everything was taken off sale' })
+  return notices
+}

@@ -1,0 +1,357 @@
+// The client of a TRON node's HTTP API. A real node serves two sides, `/wallet` (head, with pending transactions) and
+// `/walletsolidity` (irreversible), on two ports; a provider or the devchain serves both under one address.
+//
+// Reads go to the first node that answers, and on to one that is ahead when its head stands still. Broadcasts go to all
+// of them. Whatever a node answers is checked here; what does not fit is an Outage, like no answer at all: nothing
+// further in has to ask again whether an id is an id.
+
+import type { Address } from 'penstock-tron/address.ts'
+import { Outage } from '../lib/fault.ts'
+import {
+  type AccountState,
+  accountOf,
+  holdingsOf,
+  type Resource,
+  type ResourceState,
+  resourceOf,
+} from './account_answers.ts'
+import { fieldsOf, integer, listOf, parseNodeJson, plain, readText, signed, text } from './answers.ts'
+import { type Block, type BlockHead, blockOf, headOf, isSuccess, type Receipt, receiptsOf } from './block_answers.ts'
+
+export type { AccountState, Permission, Resource, ResourceState } from './account_answers.ts'
+export type {
+  AssetTransfer,
+  Block,
+  BlockHead,
+  BlockTransaction,
+  Receipt,
+  TrxTransfer,
+} from './block_answers.ts'
+
+/** One HTTP exchange. Rejects with anything when there was no answer within `timeout_ms`. */
+export type Transport = (request: {
+  url: string
+  body: string
+  headers: Record<string, string>
+  timeout_ms: number
+}) => Promise<{ status: number; body: string }>
+
+/** Where a transaction is: in a solid block, only in one of the head (or pending), or nowhere that any node knows. */
+export type Whereabouts = { found: 'solid'; block_number: number } | { found: 'head' } | { found: 'nowhere' }
+/** What a contract's function would do. `energy` includes the penalty of the dynamic energy model. */
+export type ConstantCall = { succeeded: boolean; energy: bigint; result: string; said: string }
+/** What one node said to a broadcast. `accepted` is a hint: neither inclusion nor refusal follows from it. */
+export type BroadcastAnswer = { accepted: boolean; said: string }
+/** Whether a node's solid chain has a transaction, and how far that chain reached when it said so. */
+export type SolidFinding = { found: boolean; solid_number: number }
+
+/** The node's newest blocks, or only those that are solid. */
+export type Side = 'head' | 'solid'
+
+export type Node = {
+  /** The names of the nodes: their hosts, since addresses may hold keys. Two at one host are one. */
+  readonly names: readonly string[]
+  /** A client of the node with that name alone, so that what one says can be held against what others say. */
+  only(name: string): Node
+  /** From now on these are read from only when no other answers. */
+  avoid(names: ReadonlySet<string>): void
+  head(): Promise<BlockHead>
+  solidHead(): Promise<BlockHead>
+  /** Blocks from `first` to `last`, both included, at most 100; of the solid chain when `side` says so. Fewer when the
+   *  node has no more. */
+  blocks(first: number, last: number, side: Side): Promise<Block[]>
+  /** The receipts of a block's transactions, in their order. Rejects while the node does not have all of them. */
+  receipts(block: Block, side: Side): Promise<Receipt[]>
+  /** A block and its receipts, asked for at the same time; undefined while the node does not have the block. */
+  blockWithReceipts(number: number, side: Side): Promise<{ block: Block; receipts: Receipt[] } | undefined>
+  /** Runs a function of a contract on the solid state and changes nothing. */
+  constantCall(call: { owner: Address; contract: Address; selector: string; parameter: string }): Promise<ConstantCall>
+  /** Asks every node. Rejects when one of them does not answer and none has the transaction. */
+  whereabouts(tx_id: string): Promise<Whereabouts>
+  /** The chain parameters that have a value, by name. */
+  parameters(): Promise<Map<string, bigint>>
+  /** The account as the head and its pending transactions have it. */
+  account(address: Address): Promise<AccountState>
+  /** The same as every node that answers has it. Rejects when none does. */
+  accountEverywhere(address: Address): Promise<AccountState[]>
+  /** All TRX of the account on the solid chain, in sun: its balance and its stakes, what it delegates included. */
+  holdings(address: Address): Promise<bigint>
+  /** What the network took for a transaction of the solid chain, in sun; undefined when that does not have it. */
+  feeOf(tx_id: string): Promise<bigint | undefined>
+  resource(address: Address, resource: Resource): Promise<ResourceState>
+  /** Both resources, by one request. */
+  resources(address: Address): Promise<Record<Resource, ResourceState>>
+  /** How much of the owner's stake can be delegated now, in sun. */
+  delegable(owner: Address, resource: Resource): Promise<bigint>
+  /** Sends the same bytes to every node. Never rejects: a node that does not answer is one of the answers. */
+  broadcast(signed: Uint8Array): Promise<BroadcastAnswer[]>
+  /** Asks every node. Rejects when one of them does not answer: absence needs all of them. */
+  solidTransaction(tx_id: string): Promise<SolidFinding[]>
+  /** Whether two nodes, or the only one, have the transaction in a block of the head's branch, as a success. Never
+   *  rejects: who does not answer does not have it. */
+  isWitnessed(tx_id: string): Promise<boolean>
+}
+
+export type NodeOptions = {
+  /** One or more nodes; each may have a second address for its solid side. */
+  nodes: readonly { url: string; solid_url?: string; headers?: Record<string, string> }[]
+  transport: Transport
+  timeout_ms?: number
+}
+
+const BLOCKS_MAX = 100
+/** What a node that left a broadcast unanswered has for the next, while another answers. */
+const SILENT_MS = 1_000
+/** How often in a row the same head is taken for the newest: the follower asks four times a second. */
+const STANDING_MAX = 100
+
+export function tronNode(options: NodeOptions): Node {
+  const { nodes, transport, timeout_ms = 5_000 } = options
+  if (nodes.length === 0) throw new TypeError('at least one node is needed')
+
+  type One = (typeof nodes)[number]
+  const nameOf = ({ url }: One) => new URL(url).host
+  let avoided: ReadonlySet<string> = new Set()
+  async function ask(node: One, path: string, body: object, limit_ms = timeout_ms): Promise<unknown> {
+    const side = path.startsWith('/walletsolidity/') ? (node.solid_url ?? node.url) : node.url
+    const url = side.replace(/\/+$/, '') + path
+    const name = hostOf(side)
+    const request = { url, body: JSON.stringify(body), headers: node.headers ?? {}, timeout_ms: limit_ms }
+    const answer = await transport(request).catch((cause: unknown) => {
+      throw new Outage(`node ${name} does not answer ${path}`, { cause })
+    })
+    if (answer.status !== 200) throw new Outage(`node ${name} answers ${path} with HTTP ${answer.status}`)
+    const value = parseNodeJson(answer.body, path)
+    const refusal = typeof value === 'object' && value !== null && 'Error' in value ? value.Error : undefined
+    if (refusal !== undefined) throw new Outage(`node ${name} answers ${path} with ${String(refusal)}`)
+    return value
+  }
+  /** The node that is asked first: one that hangs costs its time limit once, and not for every read. */
+  let preferred = 0
+  /** The first node that gives a sensible answer gives the answer. */
+  async function read<T>(path: string, body: object, parse: (answer: unknown, from: string) => T): Promise<T> {
+    const first = preferred
+    let last: unknown
+    const order = [...nodes.keys()].map((i) => (first + i) % nodes.length)
+    if (avoided.size > 0) order.sort((a, b) => Number(isAvoided(a)) - Number(isAvoided(b)))
+    for (const i of order) {
+      try {
+        const value = parse(await ask(nodes[i]!, path, body), nameOf(nodes[i]!))
+        if (i !== first) preferred = i
+        return value
+      } catch (thrown) {
+        if (!(thrown instanceof Outage)) throw thrown
+        last = thrown
+      }
+    }
+    throw last
+  }
+
+  const isAvoided = (i: number) => avoided.has(nameOf(nodes[i]!))
+
+  const askHead = async (node: One) => headOf(await ask(node, '/wallet/getblock', { detail: false }), 'getblock')
+  let standing = { number: -1, times: 0 }
+  /** The head. One that stands still is what a node has that lost its peers: then whoever is furthest is asked first. */
+  async function head(): Promise<BlockHead> {
+    const found = await read('/wallet/getblock', { detail: false }, (answer) => headOf(answer, 'getblock'))
+    standing = { number: found.number, times: found.number === standing.number ? standing.times + 1 : 0 }
+    if (nodes.length === 1 || standing.times < STANDING_MAX) return found
+    standing.times = 0
+    const heads = await Promise.all(nodes.map((node) => askHead(node).catch(() => found)))
+    const furthest = heads.reduce(
+      (best, one, i) => (one.number > heads[best]!.number && !isAvoided(i) ? i : best),
+      preferred,
+    )
+    preferred = furthest
+    return heads[furthest]!
+  }
+
+  function blocks(first: number, last: number, side: Side): Promise<Block[]> {
+    const path = side === 'solid' ? '/walletsolidity/getblockbylimitnext' : '/wallet/getblockbylimitnext'
+    const end = Math.min(last, first + BLOCKS_MAX - 1) + 1
+    return read(path, { startNum: first, endNum: end }, (answer, from) => {
+      const { block = [] } = fieldsOf(answer, path)
+      return listOf(block, path).map((one) => blockOf(one, path, from))
+    })
+  }
+
+  type Found = ReadonlyMap<string, Receipt>
+  function receiptsAt<T>(num: number, side: Side, parse: (found: Found, from: string) => T): Promise<T> {
+    const path = `/${side === 'solid' ? 'walletsolidity' : 'wallet'}/gettransactioninfobyblocknum`
+    return read(path, { num }, (answer, from) =>
+      parse(new Map(receiptsOf(answer, path).map((receipt) => [receipt.tx_id, receipt])), from),
+    )
+  }
+
+  async function receipts(block: Block, side: Side): Promise<Receipt[]> {
+    if (block.transactions.length === 0) return []
+    return receiptsAt(block.number, side, (found, from) => inOrder(block, found, from))
+  }
+
+  const silent = new Set<One>()
+  async function broadcastTo(node: One, transaction: string): Promise<BroadcastAnswer> {
+    const limit_ms = silent.has(node) && silent.size < nodes.length ? Math.min(SILENT_MS, timeout_ms) : timeout_ms
+    try {
+      const answer = fieldsOf(await ask(node, '/wallet/broadcasthex', { transaction }, limit_ms), 'broadcasthex')
+      silent.delete(node)
+      const code = typeof answer.code === 'string' ? answer.code : 'SUCCESS'
+      const said = typeof answer.message === 'string' && answer.message !== '' ? `${code}: ${answer.message}` : code
+      return { accepted: answer.result === true, said: said.slice(0, 500) }
+    } catch (thrown) {
+      if (!(thrown instanceof Outage)) throw thrown
+      silent.add(node)
+      return { accepted: false, said: `no answer: ${thrown.message}`.slice(0, 500) }
+    }
+  }
+
+  async function findSolid(node: One, tx_id: string): Promise<SolidFinding> {
+    // The height first: the transaction is looked for in a chain that reaches at least that far.
+    const reached = headOf(await ask(node, '/walletsolidity/getblock', { detail: false }), 'getblock')
+    const found = fieldsOf(
+      await ask(node, '/walletsolidity/gettransactionbyid', { value: tx_id }),
+      'gettransactionbyid',
+    )
+    return { found: 'raw_data' in found || 'txID' in found, solid_number: reached.number }
+  }
+
+  async function findAnywhere(node: One, tx_id: string): Promise<Whereabouts> {
+    const solid = fieldsOf(await ask(node, '/walletsolidity/gettransactioninfobyid', { value: tx_id }), 'transaction')
+    if ('id' in solid) return { found: 'solid', block_number: Number(integer(solid.blockNumber, 'blockNumber')) }
+    const head = fieldsOf(await ask(node, '/wallet/gettransactionbyid', { value: tx_id }), 'gettransactionbyid')
+    return 'txID' in head ? { found: 'head' } : { found: 'nowhere' }
+  }
+
+  return {
+    names: [...new Set(nodes.map(nameOf))],
+    only: (name) => tronNode({ ...options, nodes: nodes.filter((one) => nameOf(one) === name) }),
+    avoid(names) {
+      avoided = names
+    },
+    head,
+    solidHead: () => read('/walletsolidity/getblock', { detail: false }, (answer) => headOf(answer, 'getblock')),
+    blocks,
+    receipts,
+    async blockWithReceipts(number, side) {
+      const [given, { found, from }] = await Promise.all([
+        blocks(number, number, side),
+        receiptsAt(number, side, (found, from) => ({ found, from })),
+      ])
+      const block = given.find((one) => one.number === number)
+      if (!block) return undefined
+      // What another node has answered may be short: then they are asked for as usual.
+      const complete = block.transactions.every(({ tx_id }) => found.has(tx_id))
+      return { block, receipts: complete ? inOrder(block, found, from) : await receipts(block, side) }
+    },
+    constantCall: ({ owner, contract, selector, parameter }) =>
+      read(
+        '/walletsolidity/triggerconstantcontract',
+        { owner_address: owner, contract_address: contract, function_selector: selector, parameter, visible: true },
+        constantCallOf,
+      ),
+    parameters: () =>
+      read('/wallet/getchainparameters', {}, (answer) => {
+        const { chainParameter } = fieldsOf(answer, 'getchainparameters')
+        const pairs = listOf(chainParameter, 'getchainparameters').map((one) => fieldsOf(one, 'getchainparameters'))
+        const set = pairs.filter(({ value }) => value !== undefined)
+        return new Map(set.map(({ key, value }) => [text(key, 'key'), BigInt(signed(value, 'value'))]))
+      }),
+    account: (address) =>
+      read('/wallet/getaccount', { address, visible: true }, (answer) => accountOf(answer, address)),
+    async accountEverywhere(address) {
+      const asked = await Promise.allSettled(
+        nodes.map(async (node) =>
+          accountOf(await ask(node, '/wallet/getaccount', { address, visible: true }), address),
+        ),
+      )
+      const found = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+      const [lost] = asked.filter((one) => one.status === 'rejected')
+      if (found.length === 0) throw lost!.reason
+      return found
+    },
+    holdings: (address) => read('/walletsolidity/getaccount', { address, visible: true }, holdingsOf),
+    feeOf: (tx_id) =>
+      read('/walletsolidity/gettransactioninfobyid', { value: tx_id }, (answer) => {
+        const { id, fee = 0 } = fieldsOf(answer, 'gettransactioninfobyid')
+        return id === tx_id ? BigInt(integer(fee, 'fee')) : undefined
+      }),
+    resource: (address, resource) =>
+      read('/wallet/getaccountresource', { address, visible: true }, (answer) => resourceOf(answer, resource)),
+    resources: (address) =>
+      read('/wallet/getaccountresource', { address, visible: true }, (answer) => ({
+        energy: resourceOf(answer, 'energy'),
+        bandwidth: resourceOf(answer, 'bandwidth'),
+      })),
+    delegable: (owner, resource) =>
+      read(
+        '/wallet/getcandelegatedmaxsize',
+        { owner_address: owner, type: resource === 'energy' ? 1 : 0, visible: true },
+        (answer) => BigInt(integer(fieldsOf(answer, 'getcandelegatedmaxsize').max_size ?? 0, 'max_size')),
+      ),
+    broadcast(bytes) {
+      const transaction = Buffer.from(bytes).toString('hex')
+      return Promise.all(nodes.map((node) => broadcastTo(node, transaction)))
+    },
+    async whereabouts(tx_id) {
+      const asked = await Promise.allSettled(nodes.map((node) => findAnywhere(node, tx_id)))
+      const found = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+      const best = found.find((one) => one.found === 'solid') ?? found.find((one) => one.found === 'head')
+      if (best) return best
+      const [lost] = asked.filter((one) => one.status === 'rejected')
+      if (lost) throw lost.reason
+      return { found: 'nowhere' }
+    },
+    solidTransaction: (tx_id) => Promise.all(nodes.map((node) => findSolid(node, tx_id))),
+    async isWitnessed(tx_id) {
+      const path = '/wallet/gettransactionbyid'
+      const asked = nodes.map(async (node) => {
+        const has = isSuccess(fieldsOf(await ask(node, path, { value: tx_id }), path), tx_id)
+        return has ? [nameOf(node)] : []
+      })
+      const said = await Promise.allSettled(asked)
+      const having = new Set(said.flatMap((one) => (one.status === 'fulfilled' ? one.value : [])))
+      return having.size >= Math.min(2, new Set(nodes.map(nameOf)).size)
+    },
+  }
+}
+
+/** A node as it may be named anywhere: some have a key in the path of their address. */
+export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : 'without an address')
+
+function inOrder(block: Block, found: ReadonlyMap<string, Receipt>, from: string): Receipt[] {
+  const receipts = block.transactions.map(({ tx_id }) => {
+    const receipt = found.get(tx_id)
+    if (!receipt) throw new Outage(`the node has no receipt for transaction ${tx_id} yet`)
+    return receipt
+  })
+  block.read_from.add(from)
+  return receipts
+}
+
+function constantCallOf(answer: unknown): ConstantCall {
+  const where = 'triggerconstantcontract'
+  const called = fieldsOf(answer, where)
+  const outcome = fieldsOf(called.result, where)
+  const message = typeof outcome.message === 'string' ? outcome.message : ''
+  const { transaction } = called
+  const [ret] = transaction === undefined ? [] : listOf(fieldsOf(transaction, where).ret ?? [], where)
+  const failed = fieldsOf(ret ?? {}, where).ret === 'FAILED'
+  const [result] = listOf(called.constant_result ?? [], where)
+  return {
+    succeeded: outcome.result === true && message === '' && !failed,
+    energy: BigInt(integer(called.energy_used ?? 0, where)),
+    result: text(result ?? '', where),
+    said: plain(message).slice(0, 200),
+  }
+}
+
+/** The transport of production: HTTP POST with a time limit and a limit on the answer's size. */
+export const httpTransport: Transport = async ({ url, body, headers, timeout_ms }) => {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+    redirect: 'error',
+    signal: AbortSignal.timeout(timeout_ms),
+  })
+  return { status: response.status, body: await readText(response) }
+}

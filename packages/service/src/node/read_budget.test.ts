@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { mostInOneSecond, standingTime } from 'penstock-test/harness/standing_time.ts'
+import { TooManyRequests } from '../lib/fault.ts'
+import { type Reader, type ReadLimits, readBudget } from './read_budget.ts'
+
+const settle = async () => {
+  for (let i = 0; i < 20; i++) await Promise.resolve()
+}
+
+const LIMITS: ReadLimits = { per_second: 300, per_second_of_one: 50, at_once: 100, at_once_of_one: 100 }
+const reader = (name: string, customer_id = name): Reader => ({ name, customer_id, wait_ms: 2_000 })
+const [anna, ben] = [reader('anna'), reader('ben')]
+
+/** A budget, and when it let what through. */
+function budgetAt(limits: Partial<ReadLimits> = {}) {
+  const time = standingTime(settle)
+  const budget = readBudget({ ...LIMITS, ...limits }, time.timer)
+  const asked: { who: string; at_ms: number }[] = []
+  const refused: string[] = []
+  const ask = (reader: Reader, weight = 1, answer: Promise<void> = Promise.resolve()) => {
+    const asking = async () => {
+      asked.push({ who: reader.name, at_ms: time.timer.now_ms() })
+      await answer
+    }
+    return budget.spend(reader, weight, asking).catch((thrown: unknown) => {
+      if (!(thrown instanceof TooManyRequests)) throw thrown
+      refused.push(reader.name)
+    })
+  }
+  const of = (who: string) => asked.filter((one) => one.who === who)
+  return { pass: time.pass, settle, budget, asked, refused, ask, of }
+}
+
+test('in no second is more asked for one reader than its share, however hard it tries', async () => {
+  const { ask, asked, pass, refused } = budgetAt()
+  for (let round = 0; round < 50; round++) {
+    for (let i = 0; i < 12; i++) void ask(anna)
+    await pass(100)
+  }
+  assert.ok(asked.length > 180, String(asked.length))
+  assert.ok(
+    mostInOneSecond(asked.map(({ at_ms }) => at_ms)) <= 50,
+    String(mostInOneSecond(asked.map(({ at_ms }) => at_ms))),
+  )
+  assert.ok(refused.length > 0)
+})
+
+test('a reader within its share waits for nothing', async () => {
+  const { ask, asked, pass, settle } = budgetAt()
+  for (let call = 0; call < 20; call++) {
+    for (let i = 0; i < 3; i++) void ask(anna)
+    await settle()
+    assert.equal(asked.length, 3 * (call + 1))
+    await pass(100)
+  }
+})
+
+test('what is short of its share waits for its turn, and is refused after its time', async () => {
+  const { ask, asked, refused, pass, settle } = budgetAt()
+  for (let i = 0; i < 80; i++) void ask(anna)
+  await settle()
+  assert.equal(asked.length, 50)
+  await pass(1_050)
+  assert.deepEqual([asked.length, refused.length], [80, 0])
+  for (let i = 0; i < 500; i++) void ask(anna)
+  await settle()
+  assert.ok(refused.length > 370, 'more than can be asked in that time is refused at once')
+  await pass(2_001)
+  assert.equal(asked.length + refused.length, 580)
+  await pass(2_000)
+  void ask({ ...anna, wait_ms: 0 })
+  await settle()
+  assert.equal(asked.length + refused.length, 581)
+})
+
+test('many readers together ask no more than all may, and each gets its turn', async () => {
+  const { ask, asked, of, pass } = budgetAt({ per_second: 40 })
+  const greedy = Array.from({ length: 5 }, (_, i) => reader(`greedy ${i}`))
+  for (let round = 0; round < 50; round++) {
+    for (const reader of greedy) for (let i = 0; i < 10; i++) void ask(reader)
+    if (round % 10 === 0) void ask(ben)
+    await pass(100)
+  }
+  assert.ok(
+    mostInOneSecond(asked.map(({ at_ms }) => at_ms)) <= 40,
+    String(mostInOneSecond(asked.map(({ at_ms }) => at_ms))),
+  )
+  assert.equal(of('ben').length, 5)
+  const counts = greedy.map(({ name }) => of(name).length)
+  // The first have the benefit of what could be asked at once.
+  assert.ok(Math.min(...counts) >= 0.7 * Math.max(...counts), counts.join(' '))
+})
+
+test('a slow answer holds one place, and one reader never holds all of them', async () => {
+  const { ask, of, settle, pass } = budgetAt({ at_once: 10, at_once_of_one: 4 })
+  const never = new Promise<void>(() => {})
+  for (let i = 0; i < 20; i++) void ask(anna, 1, never)
+  await settle()
+  await pass(1_000)
+  assert.equal(of('anna').length, 4)
+  for (let i = 0; i < 10; i++) void ask(ben)
+  await settle()
+  await pass(500)
+  assert.equal(of('ben').length, 10)
+})
+
+test('the keys of a customer share what it has, and take turns', async () => {
+  const { ask, asked, of, pass } = budgetAt({ per_second_of_one: 10 })
+  const [stolen, own] = [reader('stolen', 'anna'), reader('own', 'anna')]
+  for (let i = 0; i < 30; i++) void ask(stolen)
+  for (let i = 0; i < 5; i++) void ask(own)
+  await pass(1_100)
+  assert.ok(mostInOneSecond(asked.map(({ at_ms }) => at_ms)) <= 10)
+  assert.equal(of('own').length, 5)
+})
+
+test('an answer lets the next one go at once, and a failure does too', async () => {
+  const { budget, ask, asked, settle } = budgetAt({ at_once: 1 })
+  const first = Promise.withResolvers<void>()
+  const failed = budget.spend(anna, 1, () => first.promise)
+  void ask(ben)
+  await settle()
+  assert.equal(asked.length, 0)
+  first.reject(new Error('the node'))
+  await assert.rejects(failed, /the node/)
+  await settle()
+  assert.equal(asked.length, 1)
+})
+
+test('what weighs more than is left goes, and its successors wait for it', async () => {
+  const { ask, asked, pass, settle } = budgetAt()
+  for (let i = 0; i < 6; i++) void ask(anna, 2)
+  await settle()
+  assert.equal(asked.length, 6)
+  for (let i = 0; i < 20; i++) void ask(anna, 2)
+  await pass(1_000)
+  assert.ok(asked.length <= 6 + 20 && asked.length >= 23, String(asked.length))
+})
+
+test('a customer is busy while it has used half of its share, and no other is', async () => {
+  const { budget, ask, pass, settle } = budgetAt()
+  assert.equal(budget.isBusy(anna), false)
+  for (let i = 0; i < 25; i++) void ask(anna)
+  await settle()
+  assert.equal(budget.isBusy(anna), false)
+  void ask(anna)
+  await settle()
+  assert.equal(budget.isBusy(anna), true)
+  assert.equal(budget.isBusy(ben), false)
+  await pass(1_050)
+  assert.equal(budget.isBusy(anna), false)
+})

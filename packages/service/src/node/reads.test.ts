@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Address } from 'penstock-tron/address.ts'
+import { TooManyRequests } from '../lib/fault.ts'
+import type { Reader } from './read_budget.ts'
+import { keyReader, nodeReads, type ReadNode } from './reads.ts'
+
+const BOB = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t' as Address
+
+const key = (key_id: string) => keyReader({ key_id, customer_id: 'anna' })
+
+/** Reads of a node that counts what it is asked, within a budget whose say is set by hand. */
+function setting() {
+  let now_ms = 0
+  const asked: string[] = []
+  const say = { busy: false, refused: new Set<string>() }
+  const answer = (what: string) => async () => {
+    asked.push(what)
+    return { number: asked.length, result: 'f'.repeat(10_000) }
+  }
+  const node = {
+    account: answer('account'),
+    resources: answer('resources'),
+    constantCall: answer('constantCall'),
+    parameters: answer('parameters'),
+    whereabouts: answer('whereabouts'),
+  } as unknown as ReadNode
+  const weights: number[] = []
+  const budget = {
+    async spend<T>({ name }: Reader, weight: number, ask: () => Promise<T>) {
+      weights.push(weight)
+      if (say.refused.has(name)) throw new TooManyRequests(1)
+      return ask()
+    },
+    isBusy: () => say.busy,
+  }
+  const timer = { now_ms: () => now_ms, wait: async () => {} }
+  const reads = nodeReads(node, budget, timer)
+  return { reads, asked, say, weights, pass: (ms: number) => (now_ms += ms) }
+}
+
+test('a reader within its share gets a fresh answer each time', async () => {
+  const { reads, asked } = setting()
+  const node = reads(key('a'))
+  const answers = [await node.account(BOB), await node.account(BOB)]
+  assert.equal(asked.length, 2)
+  assert.notDeepEqual(answers[0], answers[1])
+})
+
+test('one that has used it up gets what is up to a second old, whoever asked for it', async () => {
+  const { reads, asked, say, pass } = setting()
+  const first = await reads(key('a')).account(BOB)
+  say.busy = true
+  pass(999)
+  assert.deepEqual(await reads(key('b')).account(BOB), first)
+  pass(1)
+  assert.notDeepEqual(await reads(key('b')).account(BOB), first)
+  await reads(key('b')).resources(BOB)
+  assert.deepEqual(asked, ['account', 'account', 'resources'])
+})
+
+test('of many who ask the same at once one asks', async () => {
+  const { reads, asked, say } = setting()
+  say.busy = true
+  const calls = Array.from({ length: 50 }, (_, i) => reads(key(`k${i}`)).account(BOB))
+  assert.equal(new Set(await Promise.all(calls)).size, 1)
+  assert.deepEqual(asked, ['account'])
+})
+
+test('a refusal of one is not the refusal of another who asks the same', async () => {
+  const { reads, say } = setting()
+  say.busy = true
+  say.refused.add('key poor')
+  const [poor, rich] = await Promise.allSettled([reads(key('poor')).account(BOB), reads(key('rich')).account(BOB)])
+  assert.deepEqual([poor.status, rich.status], ['rejected', 'fulfilled'])
+})
+
+test('calls are remembered by all that they say, parameters for a minute, and a long result is cut', async () => {
+  const { reads, asked, say, pass } = setting()
+  say.busy = true
+  const node = reads(key('a'))
+  const call = { owner: BOB, contract: BOB, selector: 'f()', parameter: '00' }
+  const { result } = await node.constantCall(call)
+  assert.equal(result.length, 256)
+  await node.constantCall({ ...call })
+  await node.constantCall({ ...call, parameter: '01' })
+  assert.deepEqual(asked, ['constantCall', 'constantCall'])
+  await node.parameters()
+  say.busy = false
+  pass(59_999)
+  await node.parameters()
+  pass(1)
+  await node.parameters()
+  assert.equal(asked.filter((what) => what === 'parameters').length, 2)
+})
+
+test('what is remembered is bounded: the oldest is forgotten', async () => {
+  const { reads, asked, say } = setting()
+  say.busy = true
+  const node = reads(key('a'))
+  const call = (n: number) => node.constantCall({ owner: BOB, contract: BOB, selector: 'f()', parameter: String(n) })
+  for (let n = 0; n <= 2_000; n++) await call(n)
+  await call(2_000)
+  assert.equal(asked.length, 2_001)
+  await call(0)
+  assert.equal(asked.length, 2_002)
+})
+
+test('where a transaction is weighs two requests, and is always asked', async () => {
+  const { reads, asked, say, weights } = setting()
+  say.busy = true
+  const node = reads(key('a'))
+  await node.whereabouts('ab')
+  await node.whereabouts('ab')
+  assert.deepEqual([asked.length, weights], [2, [2, 2]])
+})

@@ -1,0 +1,159 @@
+// A hot key from its birth to its end, by the commands, on a development chain.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { HDKey } from '@scure/bip32'
+import { person, Scene, TRX } from 'penstock-devchain/scene.ts'
+import { repeatable } from 'penstock-test/harness/world.ts'
+import { runCommand } from '../cli.ts'
+
+const [pool, activation, recharge] = [person('pool'), person('activation'), person('recharge')]
+const [hot, next, creator] = [person('pool hot'), person('pool next'), person('creator')]
+const NODE = ['--node-url', 'http://127.0.0.1']
+const xpub = HDKey.fromMasterSeed(repeatable('wallets').bytes(32)).derive("m/44'/195'/0'").publicExtendedKey
+
+/** A desk without any database. */
+async function desk(t: TestContext) {
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-wallets-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const scene = new Scene({ pool: 20_000n * TRX, activation: 1_000n * TRX, recharge: TRX })
+  const file = join(folder, 'update.json')
+  const wallets = join(folder, 'wallets.json')
+  let out = ''
+  let err = ''
+  const type = async (input: string, ...words: string[]) => {
+    out = ''
+    err = ''
+    const code = await runCommand(words, {
+      env: { PENSTOCK_WALLETS: wallets },
+      user: 'ops',
+      out: (text) => {
+        out += text
+      },
+      err: (text) => {
+        err += text
+      },
+      clock: { now: () => new Date(scene.devchain.head.header.timestamp) },
+      random: repeatable('wallets'),
+      transport: async ({ url, body }) => scene.devchain.request('POST', new URL(url).pathname, body),
+      wait: async () => {},
+      input: async () => input,
+    })
+    return { code, out, err }
+  }
+  const json = async (input: string, ...words: string[]) => {
+    const said = await type(input, ...words, '--json')
+    assert.equal(said.code, 0, said.err)
+    return JSON.parse(said.out)
+  }
+  /** Prepared, signed and sent. */
+  const carry = async (key: string, ...words: string[]) => {
+    const made = await json('', 'wallets', ...words, '--file', file, ...NODE)
+    await json(`${key}\n`, 'wallets', 'sign', file)
+    const sent = await json('', 'wallets', 'broadcast', file, ...NODE)
+    assert.equal(sent.tx_id, made.tx_id)
+    scene.mine()
+    return made
+  }
+  const writeWallets = (hot_key: string, permission_id: number, spare_keys: string[] = []) =>
+    writeFile(
+      wallets,
+      JSON.stringify({
+        pool: [{ address: pool.address, permission_id, private_key: hot_key, spare_keys }],
+        activation: { address: activation.address, permission_id: 3, private_key: creator.key },
+        recharge_address: recharge.address,
+        deposit_xpub: xpub,
+      }),
+      { mode: 0o600 },
+    )
+  return { scene, file, type, json, carry, writeWallets }
+}
+
+test('a hot key gets its permission, another takes its place, and it is taken away', async (t) => {
+  const { type, carry, writeWallets } = await desk(t)
+  const check = async () => (await type('', 'wallets', 'check', ...NODE, '--json')).code
+  const permitted = await carry(pool.key, 'permit', pool.address, '--kind', 'pool', '--hot-key', hot.address)
+  // An account is born with permission 2, which stays.
+  assert.equal(permitted.permission_id, 3)
+  assert.match(permitted.says.join('\n'), /Permission 3 \(penstock pool\): T\w+ may use Delegate\w+, UnDelegate\w+\./)
+  const created = ['permit', activation.address, '--kind', 'activation', '--hot-key', creator.address]
+  await carry(activation.key, ...created)
+  await writeWallets(hot.key, 3)
+  assert.equal(await check(), 0)
+
+  const both = ['permit', pool.address, '--kind', 'pool', '--hot-key', hot.address, '--spare-key', next.address]
+  assert.equal((await carry(pool.key, ...both)).permission_id, 3, 'the same permission')
+  assert.equal(await check(), 1, 'another key is there')
+  await writeWallets(hot.key, 3, [next.address])
+  assert.equal(await check(), 0)
+  await writeWallets(next.key, 3, [hot.address])
+  assert.equal(await check(), 0, 'the next key does it')
+  await carry(pool.key, 'forbid', pool.address, '--hot-key', hot.address)
+  await writeWallets(next.key, 3)
+  assert.equal(await check(), 0)
+  await writeWallets(hot.key, 3)
+  const said = await type('', 'wallets', 'check', ...NODE)
+  assert.equal(said.code, 1)
+  assert.match(said.out, /cannot act alone with permission 3/)
+})
+
+test('what is signed is told from the bytes, and nothing else is signed', async (t) => {
+  const { file, type, json } = await desk(t)
+  await json('', 'wallets', 'permit', pool.address, '--kind', 'pool', '--hot-key', hot.address, '--file', file, ...NODE)
+  const carried = JSON.parse(await readFile(file, 'utf8'))
+  const refused: [string, string, RegExp][] = [
+    ['', pool.key, /cannot be read: ENOENT/],
+    ['nonsense', pool.key, /is not a transaction of wallets permit/],
+    [JSON.stringify({ ...carried, raw_data: '0a' }), pool.key, /./],
+    [JSON.stringify({ ...carried, signatures: ['00'] }), pool.key, /a signature has another form/],
+    [JSON.stringify(carried), 'secret words', /Standard input has no key/],
+  ]
+  for (const [text, key, why] of refused) {
+    const name = text === '' ? `${file}.absent` : file
+    if (text !== '') await writeFile(file, text)
+    const said = await type(key, 'wallets', 'sign', name)
+    assert.notEqual(said.code, 0)
+    assert.match(said.err, why)
+    assert.ok(!said.err.includes(pool.key))
+  }
+  await writeFile(file, JSON.stringify({ ...carried, tx_id: 'f'.repeat(64) }))
+  const unsigned = await type('', 'wallets', 'broadcast', file, ...NODE)
+  assert.match(unsigned.err, /is not signed yet/)
+  const signed = await json(pool.key, 'wallets', 'sign', file)
+  assert.equal(signed.tx_id, carried.tx_id, 'the id is worked out again')
+  assert.equal(signed.signed_by, pool.address)
+  assert.match(signed.says[0], new RegExp(`^${pool.address} belongs to ${pool.address}`))
+  const stranger = await type(hot.key, 'wallets', 'sign', file)
+  assert.equal(stranger.code, 0)
+  const sent = await type('', 'wallets', 'broadcast', file, ...NODE)
+  assert.equal(sent.code, 1, 'the chain takes no signature of a stranger')
+})
+
+test('what would leave a key wide, or cannot be, is refused before anything is signed', async (t) => {
+  const { type, carry } = await desk(t)
+  const permit = (...more: string[]) => type('', 'wallets', 'permit', pool.address, '--kind', 'pool', ...more, ...NODE)
+  const owner = await permit('--hot-key', pool.address)
+  assert.deepEqual([owner.code, owner.err], [1, `${pool.address} is in the owner permission: take another hot key.\n`])
+  assert.match((await permit('--hot-key', hot.address, '--permission-id', '5')).err, /no permission 5 to replace/)
+  assert.match((await permit()).err, /--hot-key is missing/)
+  assert.match((await type('', 'wallets', 'check', '--node-url', 'ftp://x')).err, /is not the http/)
+  const nobody = await type('', 'wallets', 'permit', hot.address, '--kind', 'pool', '--hot-key', next.address, ...NODE)
+  assert.match(nobody.err, /is not active on the chain/)
+  await carry(pool.key, 'permit', pool.address, '--kind', 'activation', '--hot-key', hot.address)
+  assert.match((await permit('--hot-key', hot.address)).err, /is in permission 3 too: forbid it first/)
+  const unknown = await type('', 'wallets', 'forbid', pool.address, '--hot-key', next.address, ...NODE)
+  assert.match(unknown.err, /is in no active permission/)
+})
+
+test('the last active permission is left to the owner, because the chain wants one', async (t) => {
+  const { scene, carry } = await desk(t)
+  const all = ['permit', pool.address, '--kind', 'pool', '--hot-key', hot.address, '--permission-id', '2']
+  assert.equal((await carry(pool.key, ...all)).permission_id, 2)
+  await carry(pool.key, 'forbid', pool.address, '--hot-key', hot.address)
+  const [left, ...more] = scene.account(pool).active_permission as { keys: { address: string }[] }[]
+  assert.equal(more.length, 0)
+  assert.deepEqual(left?.keys, [{ address: pool.hex, weight: 1 }])
+})

@@ -1,0 +1,284 @@
+// API keys, by the operator's hand. What seals a new key's secret comes from outside of the database, and is first
+// compared with what the database already has: with the wrong one keys would never work. A new key takes only requests
+// with the second signature, unless the operator says otherwise.
+
+import {
+  changeKey,
+  issueKey,
+  type KeyLimits,
+  type KeyRow,
+  listKeys,
+  lockKey,
+  resealSecrets,
+  revokeKey,
+  sealingKeysMissing,
+} from '../customers/keys.ts'
+import type { Seal } from '../customers/seal.ts'
+import type { Sql, Tx } from '../database/sql.ts'
+import type { Change } from '../ledger/actions.ts'
+import { Fault, misuse, refusal } from '../lib/fault.ts'
+import { endAll } from '../subscriptions/ending.ts'
+import type { Scope } from '../wire/endpoint.ts'
+import {
+  type Answer,
+  change,
+  command,
+  flag,
+  many,
+  type Needs,
+  needed,
+  oneOf,
+  readTime,
+  readTrx,
+  text,
+} from './command.ts'
+import { requireCustomer, requireLockedCustomer } from './customer_rows.ts'
+import { endings } from './subscriptions.ts'
+
+const SCOPES: readonly Scope[] = ['read', 'buy', 'aml']
+
+/** Throws Refused unless the secrets of the keys can be opened. */
+export async function requireSameSeal(tx: Sql | Tx, seal: Seal): Promise<void> {
+  if ((await sealingKeysMissing(tx, seal)).length > 0)
+    throw refusal('The secrets in this database are not sealed with the key that is configured here.')
+}
+
+/** A key for reading: null is not said, what it means is. */
+export function keyShown(key: KeyRow) {
+  const { id, name, scopes, allowed_networks, daily_cap_sun, require_v2, require_external_id } = key
+  const { created_at, expires_at, revoked_at } = key
+  return {
+    id,
+    name,
+    scopes: scopes ?? ['all'],
+    allowed_networks: allowed_networks ?? ['any'],
+    daily_cap_sun,
+    require_v2,
+    require_external_id,
+    created_at,
+    expires_at,
+    revoked_at,
+  }
+}
+
+/** What limits a key, as it is typed: the same for a new key and for one that is changed. */
+const LIMITS = {
+  name: text('NAME', 'what to call it (key)'),
+  scope: many(oneOf([...SCOPES, 'all'], 'what it may do (all)')),
+  network: many(text('NETWORK', 'where it may be used from, such as 203.0.113.0/24 (any)')),
+  daily_cap: text('TRX', 'the most it may spend in a day (none)'),
+  expires: text('WHEN', 'a day, a time, or in so many days (90d): refused from then on (never)'),
+  require_v2: flag('refuse requests without the second signature, which binds time and path'),
+  allow_v1: flag('take requests with the first signature alone, too: whoever sees one can send it again'),
+  require_external_id: flag('refuse to begin anything without an external_id or an Idempotency-Key'),
+  allow_no_external_id: flag('begin things without an id of the caller, too'),
+}
+
+type Typed = {
+  name: string | undefined
+  scope: (Scope | 'all')[]
+  network: string[]
+  daily_cap: string | undefined
+  expires: string | undefined
+  require_v2: boolean
+  allow_v1: boolean
+  require_external_id: boolean
+  allow_no_external_id: boolean
+}
+
+/** What was typed as limits; what was not typed is undefined. Throws misuse. */
+function readLimits(typed: Typed, at: Date): KeyLimits {
+  const { name, scope, network, daily_cap, expires } = typed
+  return {
+    name,
+    scopes: scope.length === 0 ? undefined : scopesOf(scope),
+    allowed_networks: network.length === 0 ? undefined : networksOf(network),
+    daily_cap_sun:
+      daily_cap === undefined ? undefined : daily_cap === 'none' ? null : readTrx(daily_cap, '--daily-cap'),
+    require_v2: either(typed.require_v2, typed.allow_v1, '--require-v2 and --allow-v1'),
+    require_external_id: either(
+      typed.require_external_id,
+      typed.allow_no_external_id,
+      '--require-external-id and --allow-no-external-id',
+    ),
+    expires_at: expires === undefined ? undefined : readExpiry(expires, at),
+  }
+}
+
+function scopesOf(words: readonly (Scope | 'all')[]): Scope[] | null {
+  if (!words.includes('all')) return [...new Set(words as readonly Scope[])]
+  if (words.length > 1) throw misuse('--scope all includes the others: give it alone.')
+  return null
+}
+
+function networksOf(words: readonly string[]): readonly string[] | null {
+  if (!words.includes('any')) return words
+  if (words.length > 1) throw misuse('--network any includes the others: give it alone.')
+  return null
+}
+
+function either(yes: boolean, no: boolean, names: string): boolean | undefined {
+  if (yes && no) throw misuse(`${names} exclude one another.`)
+  return yes ? true : no ? false : undefined
+}
+
+const DAY_MS = 86_400_000
+
+/** `never`, a day or time that is still to come, or `90d`. */
+function readExpiry(given: string, at: Date): Date | null {
+  if (given === 'never') return null
+  const days = /^(\d{1,4})d$/.exec(given)?.[1]
+  const expires_at = days === undefined ? readTime(given) : new Date(at.getTime() + Number(days) * DAY_MS)
+  if (!expires_at) throw misuse(`--expires ${given}: it is a day, a time in UTC, a number of days like 90d, or never.`)
+  if (expires_at <= at) throw misuse(`--expires ${given} is not in the future.`)
+  return expires_at
+}
+
+/** Runs what checks allowed networks, and says which is none. */
+async function withNetworks<T>(work: Promise<T>): Promise<T> {
+  return work.catch((thrown: unknown) => {
+    throw thrown instanceof Fault ? misuse(`--network: ${thrown.message}.`) : thrown
+  })
+}
+
+/** Which signatures a key takes, for reading. */
+const signaturesOf = (require_v2: boolean) => (require_v2 ? 'v2' : 'v1 or v2')
+
+/** Makes a key. Its token and secret are in the result, and nowhere else. */
+async function addKey(tx: Tx, needs: Needs, typed: Typed & { customer: string; at: Date }): Promise<Change<Answer>> {
+  // Whoever closes the customer meanwhile waits, and then revokes this key too.
+  const customer = await requireLockedCustomer(tx, typed.customer)
+  const { id: customer_id } = customer
+  if (customer.state === 'closed') throw refusal(`The customer ${customer_id} is closed: it has no keys any more.`)
+  const seal = await needs.seal()
+  await requireSameSeal(tx, seal)
+  const { clock, random, new_id } = needs
+  const read = readLimits(typed, typed.at)
+  const { name = 'key', scopes, allowed_networks, daily_cap_sun, expires_at } = read
+  const { require_v2 = true, require_external_id = false } = read
+  const limits = {
+    scopes: scopes ?? undefined,
+    allowed_networks: allowed_networks ?? undefined,
+    daily_cap_sun: daily_cap_sun ?? undefined,
+    expires_at: expires_at ?? undefined,
+    require_v2,
+    require_external_id,
+  }
+  const issued = await withNetworks(issueKey(tx, { clock, random, new_id, seal }, { customer_id, name, ...limits }))
+  const value = { ...issued, signatures: signaturesOf(require_v2), expires_at: expires_at ?? null }
+  const action = { subject: `key:${issued.key_id}`, before: null, after: { customer_id, name, ...limits } }
+  const note = `The secret cannot be shown again. ${SIGNATURE_NOTES[signaturesOf(require_v2)]}`
+  return { result: { value, note }, actions: [action] }
+}
+
+const SIGNATURE_NOTES = {
+  v2: 'Requests need the second signature too (docs/api.md).',
+  'v1 or v2': 'It takes requests with the first signature alone: whoever sees one can send it again.',
+}
+
+async function requireKey(tx: Tx, key_id: string): Promise<KeyRow> {
+  const key = await lockKey(tx, key_id)
+  if (!key) throw refusal(`There is no key ${key_id}.`)
+  return key
+}
+
+/** Puts other limits on a key that is not revoked. */
+async function alterKey(
+  tx: Tx,
+  { key: key_id, at, ...typed }: Typed & { key: string; at: Date },
+): Promise<Change<Answer>> {
+  const before = await requireKey(tx, key_id)
+  if (before.revoked_at) throw refusal(`The key ${key_id} is revoked, for good.`)
+  const limits = readLimits(typed, at)
+  if (Object.values(limits).every((limit) => limit === undefined))
+    throw misuse('keys change: nothing to change is given.')
+  const after = await withNetworks(changeKey(tx, before, limits))
+  const told = (key: KeyRow) =>
+    JSON.stringify(key, (_name, one: unknown) => (typeof one === 'bigint' ? String(one) : one))
+  const [was, is] = [limitsOf(before, limits), limitsOf(after, limits)]
+  const same = told(before) === told(after)
+  const note = same ? 'It was so already.' : 'Changed: in force in every process within a second.'
+  const action = { subject: `key:${key_id}`, before: was, after: is }
+  return { result: { value: keyShown(after), note }, actions: same ? [] : [action] }
+}
+
+/** Those fields of a key that were to be changed. */
+function limitsOf(key: KeyRow, limits: KeyLimits): object {
+  const names = Object.entries(limits).flatMap(([name, limit]) => (limit === undefined ? [] : [name]))
+  return Object.fromEntries(names.map((name) => [name, key[name as keyof KeyLimits]]))
+}
+
+type Taken = { key_id: string; revoked_at: Date; ended_subscriptions: number }
+
+/** Revokes a key for good, and ends the subscriptions that it has started unless they are to be kept. */
+async function takeKey(
+  tx: Tx,
+  { key_id, at, keep_subscriptions }: { key_id: string; at: Date; keep_subscriptions: boolean },
+): Promise<Change<Taken>> {
+  const [owner] = await tx<{ customer_id: string }>`select customer_id from api_key where id = ${key_id}`
+  if (!owner) throw refusal(`There is no key ${key_id}.`)
+  // The account is locked before the key, as everywhere; a start that comes later finds the key revoked.
+  const reason = 'the key that started it was revoked'
+  const ended = keep_subscriptions ? [] : await endAll(tx, { ...owner, key_id }, { reason, now: at })
+  const { customer_id, name, revoked_at } = await requireKey(tx, key_id)
+  const result = { key_id, revoked_at: revoked_at ?? at, ended_subscriptions: ended.length }
+  if (revoked_at) return { result, actions: endings(ended, reason) }
+  await revokeKey(tx, { customer_id, key_id, at })
+  const action = { subject: `key:${key_id}`, before: { customer_id, name }, after: { revoked_at: at } }
+  return { result, actions: [action, ...endings(ended, reason)] }
+}
+
+const customer = needed(text('CUSTOMER', 'the id of the customer'))
+const key = needed(text('KEY', 'the id of the key'))
+
+export const keyCommands = [
+  change({
+    words: 'keys issue',
+    summary: 'make an API key; its secret is shown this once',
+    details: 'Unless --allow-v1 is given, it takes only requests with the second signature.',
+    operands: { customer },
+    options: LIMITS,
+    run: async (tx, needs, given) => addKey(tx, needs, given),
+  }),
+  command({
+    words: 'keys list',
+    summary: "a customer's keys, revoked and expired ones included",
+    operands: { customer },
+    async run({ sql }, { customer }) {
+      const found = await requireCustomer(sql, customer)
+      return { value: (await listKeys(sql, found.id)).map(keyShown) }
+    },
+  }),
+  change({
+    words: 'keys change',
+    summary: 'put other limits on a key; servers follow within a second',
+    details:
+      'What is not given stays as it is. --scope all, --network any, --daily-cap none and --expires never lift a limit.',
+    operands: { key },
+    options: LIMITS,
+    run: async (tx, _needs, given) => alterKey(tx, given),
+  }),
+  change({
+    words: 'keys revoke',
+    summary: 'end a key for good; servers refuse it within a second',
+    details:
+      'The subscriptions that it has started end with it, since a key is mostly revoked because it was stolen; whoever only changes keys keeps them.',
+    operands: { key },
+    options: { keep_subscriptions: flag('let the subscriptions go on that it has started') },
+    async run(tx, _needs, { key, at, keep_subscriptions }) {
+      const { result, actions } = await takeKey(tx, { key_id: key, at, keep_subscriptions })
+      const revoked = actions.some(({ subject }) => subject === `key:${key}`)
+      const note = revoked ? 'Revoked.' : 'It was revoked before.'
+      return { result: { value: result, note }, actions }
+    },
+  }),
+  change({
+    words: 'keys reseal',
+    summary: 'seal every secret with the current sealing key, so that older ones can be given up',
+    async run(tx, needs) {
+      const resealed = await resealSecrets(tx, await needs.seal())
+      const action = { subject: 'key', before: null, after: { resealed } }
+      return { result: { value: { resealed } }, actions: resealed > 0 ? [action] : [] }
+    },
+  }),
+]

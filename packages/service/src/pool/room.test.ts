@@ -1,0 +1,115 @@
+// What a wallet's room is said to be, held against what the chain would delegate: never more, at no moment between a survey,
+// a block, a fork and what of ours is still on its way.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { makeWorld, type World } from 'penstock-test/harness/world.ts'
+import { lockRooms, surveyStep } from './pool.ts'
+
+async function run(world: World, ...names: string[]): Promise<void> {
+  for (const name of names) {
+    const step = world.app.steps.find((one) => one.name === name)
+    assert.ok(step, name)
+    while (await step.run()) {}
+  }
+}
+
+const roomOf = async (world: World) => (await world.sql.begin((tx) => lockRooms(tx, 'energy'))).rooms[0]!
+
+/** What the chain would delegate from the only wallet, less what of ours is in no block and may still come. The node
+ *  counts what waits with it already. */
+async function surelyFree(world: World): Promise<bigint> {
+  const rows = await world.sql<{ tx_id: string | null; stake_sun: bigint }>`
+    select tx_id, stake_sun from delegation as d join attempt as a on a.id = d.attempt_id
+    where d.state in ('delegating', 'active') and a.state in ('new', 'signed', 'sent')`
+  const waiting = new Set<string | null>(world.scene.devchain.chain.pendingTransactions().map(({ id }) => id))
+  const free_sun = await world.node.delegable(world.wallets.pool[0]!.address, 'energy')
+  return rows.reduce((sun, { tx_id, stake_sun }) => (waiting.has(tx_id) ? sun : sun - stake_sun), free_sun)
+}
+
+async function assertNotOverstated(world: World, when: string): Promise<void> {
+  const { room_sun } = await roomOf(world)
+  const free_sun = await surelyFree(world)
+  assert.ok(room_sun <= free_sun, `${when}: ${room_sun} are said to be free, ${free_sun} are`)
+}
+
+test('what is on its way, in a later block, or taken out of its block by a fork is not free', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [100_000] })
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 100 })
+  await world.drain()
+  const before = await roomOf(world)
+  assert.equal(before.room_sun, await surelyFree(world), 'all of it, when nothing is under way')
+  const order = await anna.buyEnergy(bob.address, 65_000)
+  await run(world, 'delegate')
+  await assertNotOverstated(world, 'planned')
+  assert.equal((await roomOf(world)).carries, before.carries - 2n, 'it has to be given and taken back')
+  await run(world, 'sign', 'send')
+  await assertNotOverstated(world, 'sent')
+  world.mine()
+  await run(world, 'follow')
+  await assertNotOverstated(world, 'in a block after the survey')
+  await run(world, 'settle')
+  await assertNotOverstated(world, 'settled, and not surveyed since')
+  const { carries } = await roomOf(world)
+  assert.ok(carries <= before.carries - 2n, `given since, and to be taken back: ${carries} of ${before.carries}`)
+  await run(world, 'survey')
+  await assertNotOverstated(world, 'surveyed')
+  world.weather.loses = () => true
+  world.fork(1, { drop: true })
+  await run(world, 'follow', 'survey')
+  await assertNotOverstated(world, 'taken back by a fork, and surveyed since')
+  world.weather.loses = () => false
+  world.wait(10)
+  await world.settle()
+  await assertNotOverstated(world, 'at last')
+  assert.equal((await anna.check(order.id)).status, 'success')
+})
+
+test('a block that comes between two questions of a survey leaves no room overstated', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [100_000] })
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 100 })
+  await world.drain()
+  let asked = 0
+  world.weather.onRequest = () => asked++
+  await run(world, 'survey')
+  const questions = asked
+  world.weather.onRequest = () => {}
+  for (let at = 1; at <= questions; at++) {
+    await anna.buyEnergy(bob.address, 32_000)
+    await run(world, 'delegate', 'sign')
+    const [{ signed } = { signed: Buffer.alloc(0) }] = await world.sql<{ signed: Buffer }>`
+      select signed from attempt where state = 'signed'`
+    asked = 0
+    // Somebody else sends it, and its block comes, when this answer is on its way.
+    world.weather.answers = (_path, body) => {
+      asked += 1
+      if (asked === at) {
+        const transaction = JSON.stringify({ transaction: signed.toString('hex') })
+        world.scene.devchain.request('POST', '/wallet/broadcasthex', transaction)
+        world.mine()
+      }
+      return body
+    }
+    const survey = world.app.steps.find(({ name }) => name === 'survey')!
+    await survey.run()
+    world.weather.answers = (_path, body) => body
+    await run(world, 'follow')
+    await assertNotOverstated(world, `after answer ${at} of ${questions}`)
+    await run(world, 'settle')
+    await assertNotOverstated(world, `after answer ${at} of ${questions}, and settled`)
+    await world.settle()
+  }
+})
+
+test('a wallet that is not configured any more sells nothing', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [10_000, 100_000] })
+  const [small] = world.wallets.pool
+  await surveyStep({ sql: world.sql, node: world.node, pool: [small!.address] }).run()
+  const { rooms } = await world.sql.begin((tx) => lockRooms(tx, 'energy'))
+  assert.deepEqual(
+    rooms.map(({ wallet }) => wallet),
+    [small!.address],
+  )
+})

@@ -1,0 +1,149 @@
+// How a process is watched: whether it is ready, always; and, with an admin port, its numbers. The port is open from the
+// first moment of a start, so that whoever waits for the process sees that it is starting.
+
+import about from '../../package.json' with { type: 'json' }
+import type { Seal } from '../customers/seal.ts'
+import { readMigrations } from '../database/migrate.ts'
+import { connect, type Observer } from '../database/sql.ts'
+import { systemClock } from '../lib/clock.ts'
+import type { Log } from '../lib/log.ts'
+import { type Asked, openAdminPort } from '../monitoring/admin_port.ts'
+import { type Measures, measureStep } from '../monitoring/metrics.ts'
+import { type Readiness, watchReadiness } from '../monitoring/readiness.ts'
+import type { Transport } from '../node/node.ts'
+import { type Running, type Step, startSteps } from '../steps/step.ts'
+import {
+  measuredLog,
+  measuredStep,
+  measuredTransport,
+  measureRuntime,
+  newMeasures,
+  poolObserver,
+} from './instruments.ts'
+import { listening } from './listen.ts'
+
+export type Watching = {
+  /** Undefined without an admin port: then nothing below wraps anything. */
+  measures: Measures | undefined
+  admin_url: string | undefined
+  observer(pool: string): Observer | undefined
+  log: Log
+  /** The paths that requests are counted by. */
+  endpoints: Set<string>
+  steps(steps: readonly Step[]): readonly Step[]
+  transport(transport: Transport, nodes: readonly { url: string; solid_url?: string }[]): Transport
+  /** Begins to look, and returns when the database has answered once. */
+  begin(needs: { database_url: string; seal: Seal }): Promise<void>
+  readiness(): Readiness
+  /** From now on the process does its work. */
+  serving(): void
+  /** From now on it is not ready. */
+  stopping(): void
+  close(): Promise<void>
+}
+
+export type WatchConfig = {
+  role: 'api' | 'worker' | 'all'
+  /** Undefined: no admin port. */
+  admin_port: number | undefined
+  admin_host: string
+  /** The settings in force that make the service less safe than it is by default. */
+  loosened: readonly string[]
+}
+
+const STARTING: Readiness = {
+  ready: false,
+  reasons: [{ reason: 'starting', what: 'the process is not up yet' }],
+  notices: [],
+}
+/** What looks and what is read for the metrics must never wait for long. */
+const STATEMENT_MS_MAX = 2_000
+
+export async function startWatching(config: WatchConfig, given_log: Log): Promise<Watching> {
+  const measures = config.admin_port === undefined ? undefined : newMeasures()
+  const endpoints = new Set<string>()
+  const loads: (() => void)[] = []
+  const log = measures ? measuredLog(given_log, measures, endpoints) : given_log
+  const schema = (await readMigrations()).at(-1)!.number
+  measures?.set('build_info', 1, { version: about.version, node: process.version, schema, role: config.role })
+  let watch: ReturnType<typeof watchReadiness> | undefined
+  let running: Running | undefined
+  let disconnect = async () => {}
+  let read_at: () => Date | undefined = () => undefined
+  const readiness = () => watch?.readiness() ?? STARTING
+  let started = false
+  const port = measures && (await openPort(config, { measures, loads, readiness, started: () => started, prepare }))
+  function prepare(): void {
+    const offset = watch?.clockOffset()
+    if (offset !== undefined) measures?.set('clock_offset_seconds', offset)
+    const at = read_at()
+    if (at) measures?.set('gauges_age_seconds', (systemClock.now().getTime() - at.getTime()) / 1_000)
+  }
+  return {
+    measures,
+    admin_url: port?.url,
+    endpoints,
+    log,
+    readiness,
+    observer: (pool) => measures && poolObserver(pool, measures, loads),
+    steps: (steps) => (measures ? steps.map((step) => measuredStep(step, measures)) : steps),
+    transport: (transport, nodes) => (measures ? measuredTransport(transport, nodes, measures) : transport),
+    async begin({ database_url, seal }) {
+      const sql = connect({ url: database_url, connections_max: 1, statement_timeout_ms: STATEMENT_MS_MAX })
+      disconnect = () => sql.close()
+      const looking = watchReadiness({
+        sql,
+        clock: systemClock,
+        seal,
+        known_schema: schema,
+        loosened: config.loosened,
+      })
+      await looking.step.run()
+      watch = looking
+      // Who runs no steps leaves what the database says to those who do.
+      const measuring =
+        measures && config.role !== 'api' ? measureStep({ sql, clock: systemClock, measures }) : undefined
+      if (measuring) read_at = measuring.readAt
+      running = startSteps([looking.step, ...(measuring ? [measuring] : [])], given_log)
+    },
+    serving() {
+      started = true
+      watch?.enter('serving')
+    },
+    stopping: () => watch?.enter('stopping'),
+    async close() {
+      await running?.stop()
+      await port?.close()
+      await disconnect()
+    },
+  }
+}
+
+type Port = {
+  measures: Measures
+  loads: readonly (() => void)[]
+  readiness: Asked['readiness']
+  started: Asked['started']
+  /** Sets what is known only when somebody asks. */
+  prepare(): void
+}
+
+async function openPort(config: WatchConfig, { measures, loads, readiness, started, prepare }: Port) {
+  const runtime = measureRuntime()
+  const { admin_port = 0, admin_host, role } = config
+  const metrics = () => {
+    prepare()
+    for (const load of loads) load()
+    measures.set('ready', readiness().ready ? 1 : 0)
+    return measures.text() + runtime.text()
+  }
+  const open = () => openAdminPort({ host: admin_host, port: admin_port }, { role, readiness, started, metrics })
+  const { url, close } = await listening(open, admin_port)
+  return {
+    url,
+    async close() {
+      runtime.stop()
+      await close()
+    },
+  }
+}

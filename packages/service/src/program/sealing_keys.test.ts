@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { HDKey } from '@scure/bip32'
+import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { Misuse } from '../config.ts'
+import { createCustomer } from '../customers/customers.ts'
+import { depositAddresses } from '../customers/deposit_addresses.ts'
+import { issueKey, revokeKey } from '../customers/keys.ts'
+import { readSealingKeys, type SealingKeys, sealWith } from '../customers/seal.ts'
+import type { Sql } from '../database/sql.ts'
+import { systemClock } from '../lib/clock.ts'
+import { idMaker, systemRandom } from '../lib/ids.ts'
+import { sealingKeys } from './sealing_keys.ts'
+
+const account = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).derive("m/44'/195'/0'")
+const [RIGHT, WRONG] = ['11'.repeat(32), '22'.repeat(32)]
+
+async function dataFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-sealing-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A customer with a key, whose secret is sealed by the given keys. */
+async function keyHolder(sql: Sql, sealing: SealingKeys): Promise<{ customer_id: string; key_id: string }> {
+  const needs = {
+    clock: systemClock,
+    random: systemRandom,
+    new_id: idMaker(systemClock, systemRandom),
+    seal: sealWith(sealing, systemRandom),
+    deposit_address: depositAddresses(account.publicExtendedKey),
+  }
+  return sql.begin(async (tx) => {
+    const { id: customer_id } = await createCustomer(tx, needs, { name: 'Anna' })
+    return { customer_id, key_id: (await issueKey(tx, needs, { customer_id, name: 'shop' })).key_id }
+  })
+}
+
+test('a key is made and kept where nothing is sealed yet, and found again', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const where = { data_dir: join(await dataFolder(t), 'data'), secret_key: undefined }
+  const first = await sealingKeys(where, sql)
+  await keyHolder(sql, first)
+  assert.deepEqual(await sealingKeys(where, sql), first)
+  assert.match(await readFile(join(where.data_dir, 'secret.key'), 'utf8'), /^[0-9a-f]{64}\n$/)
+})
+
+test('a start with another key than that of the database is refused, and so is one with none', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const data_dir = await dataFolder(t)
+  await keyHolder(sql, readSealingKeys(RIGHT)!)
+  for (const secret_key of [WRONG, `k2:${RIGHT}`, `k1:${WRONG},k2:${RIGHT}`]) {
+    await assert.rejects(sealingKeys({ data_dir, secret_key }, sql), (thrown) => {
+      assert.ok(thrown instanceof Misuse && /another key k1/.test(thrown.message), String(thrown))
+      assert.ok(!thrown.message.includes(WRONG) && !thrown.message.includes(RIGHT))
+      return true
+    })
+  }
+  await assert.rejects(sealingKeys({ data_dir, secret_key: undefined }, sql), /set PENSTOCK_SECRET_KEY/)
+  await assert.rejects(readFile(join(data_dir, 'secret.key')), /ENOENT/, 'no key was made')
+  assert.equal((await sealingKeys({ data_dir, secret_key: RIGHT }, sql)).current, 'k1')
+})
+
+test('every key that still opens secrets is needed, until they are revoked', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const data_dir = await dataFolder(t)
+  const old = await keyHolder(sql, readSealingKeys(`k1:${RIGHT}`)!)
+  await keyHolder(sql, readSealingKeys(`k2:${WRONG}`)!)
+  const fresh_only = () => sealingKeys({ data_dir, secret_key: `k2:${WRONG}` }, sql)
+  await assert.rejects(fresh_only(), /another key k1\./)
+  await sealingKeys({ data_dir, secret_key: `k2:${WRONG},k1:${RIGHT}` }, sql)
+  await revokeKey(sql, { ...old, at: new Date() })
+  assert.equal((await fresh_only()).current, 'k2')
+})
+
+test('a kept key that others can read, or that is damaged, is refused', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const where = { data_dir: await dataFolder(t), secret_key: undefined }
+  const file = join(where.data_dir, 'secret.key')
+  await writeFile(file, `${RIGHT}\n`, { mode: 0o600 })
+  await sealingKeys(where, sql)
+  await chmod(file, 0o640)
+  await assert.rejects(sealingKeys(where, sql), /chmod 600/)
+  await writeFile(file, RIGHT.slice(1))
+  await chmod(file, 0o600)
+  await assert.rejects(sealingKeys(where, sql), /damaged/)
+})

@@ -1,0 +1,50 @@
+// The keys that seal the secrets of API keys: from the configuration, else from a file under the data folder, made on the
+// first start. A process whose keys do not open what the database has sealed must not start: it would answer its
+// customers with failures, and by them tell right tokens from made-up ones.
+
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { hasSecrets, sealingKeysMissing } from '../customers/keys.ts'
+import { readSealingKeys, type SealingKeys, sealWith } from '../customers/seal.ts'
+import type { Sql } from '../database/sql.ts'
+import { Misuse } from '../lib/fault.ts'
+import { readSecretFile, requireWritable, writeOnce } from '../lib/files.ts'
+import { systemRandom } from '../lib/ids.ts'
+
+type Where = { secret_key: string | undefined; data_dir: string }
+
+const fileOf = ({ data_dir }: Where) => join(data_dir, 'secret.key')
+
+/** The keys that are configured or kept; undefined when there are none. Throws Misuse when the file is damaged or can be
+ *  read by others. */
+export async function keptSealingKeys(where: Where): Promise<SealingKeys | undefined> {
+  const text = where.secret_key ?? (await readSecretFile(fileOf(where), 'the sealing key'))
+  if (text === undefined) return undefined
+  const keys = readSealingKeys(text.trim())
+  if (!keys) throw new Misuse(`${fileOf(where)} is damaged: it is not 64 hexadecimal characters.`)
+  return keys
+}
+
+/** The keys that open what this database has sealed. Where nothing is sealed yet, one is made and kept in a file. Throws
+ *  Misuse when a key is missing, or is another than the one that the database knows. */
+export async function sealingKeys(where: Where, sql: Sql): Promise<SealingKeys> {
+  const keys = (await keptSealingKeys(where)) ?? (await firstKeys(where, sql))
+  const missing = await sealingKeysMissing(sql, sealWith(keys, systemRandom))
+  if (missing.length === 0) return keys
+  const from = where.secret_key === undefined ? fileOf(where) : 'PENSTOCK_SECRET_KEY'
+  throw new Misuse(
+    `The database has secrets that ${from} does not open: they are sealed with another key ${missing.join(' and ')}.`,
+  )
+}
+
+async function firstKeys(where: Where, sql: Sql): Promise<SealingKeys> {
+  const file = fileOf(where)
+  if (await hasSecrets(sql)) {
+    throw new Misuse(
+      `The database has sealed secrets, and there is no key that opens them: set PENSTOCK_SECRET_KEY, or put ${file} back.`,
+    )
+  }
+  await requireWritable(where.data_dir)
+  await writeOnce(file, `${randomBytes(32).toString('hex')}\n`)
+  return (await keptSealingKeys(where))!
+}

@@ -1,0 +1,281 @@
+// A check as a person reads it: one page, complete in itself (no scripts, nothing from elsewhere),
+// made for the screen and for paper. What was found is from the evidence, whose hash is on it; who
+// asked, what the lists were and what the rules say in words is from the rows beside it, and the
+// page says so. Everything in it came from outside once, so all text is escaped.
+
+import type { Evidence } from '../screening/evidence.ts'
+import type { ReportContext } from './context.ts'
+import { bars, factorTable, pathPart } from './money.ts'
+import { rulesPart } from './rules.ts'
+import { amountText, type FactorFact, type LabelFact, said, type TransferFact, text } from './text.ts'
+
+export type Facts = {
+  engine: string
+  answers: Answer[]
+  asked: { type: string; network: string; address: string; hash: string | null; direction: string | null; at: string }
+  index: { first_block: string; last_block: string; last_block_time: string | null }
+  label_set: string
+  lists: { list: string; title: string; entries: string; loaded_at: string; sha256: string }[]
+  notes: string[]
+  policy: { name: string; version: string }
+  screened: {
+    address: string
+    labels: LabelFact[]
+    frozen_by_issuer: boolean
+    in_force: { category: string; terminal: boolean } | null
+  }
+  entries: { kind: string; reason: string }[]
+  transfers: TransferFact[]
+  destinations: { sent_usd: string; to: Record<string, string> } | null
+  factors: FactorFact[]
+  floors: { rule: string; category: string | null; points: string }[]
+  blacklisted_by: string[]
+  result: {
+    base_score?: string
+    raw_score?: string
+    risk_score: string
+    risk_level: string
+    blacklist: boolean
+    risk_factors: { name: string; label: string; group: string; score: string }[]
+  }
+}
+
+/** The report as JSON: the evidence itself, with the check's id and the hash. */
+export function reportJson({ check_id, canonical, sha256 }: Evidence): string {
+  return `{"check_id":${JSON.stringify(check_id)},"evidence_sha256":"${sha256}","evidence":${canonical}}`
+}
+
+/** The report as a page of HTML. Where providers were asked too, it is about what our own engine found, with their answers
+ *  beside it; where it was not asked at all, about the answer that counts. */
+export function reportPage(evidence: Evidence, context: ReportContext): string {
+  const { check_id, canonical, sha256 } = evidence
+  const facts = factsOf(canonical)
+  const { asked, result } = facts
+  const title = `Screening of ${asked.type === 'hash' ? asked.hash : asked.address}`
+  const direction = asked.direction ? ` &middot; ${text(asked.direction)}` : ''
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${text(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<header>
+<p class="kind">AML screening ${text(check_id)}</p>
+<h1>${text(facts.screened.address)}</h1>
+<p>${text(asked.network)} &middot; ${text(asked.type)}${direction} &middot; asked ${text(asked.at)}${askerText(context)}</p>
+${asked.hash ? `<p class="hash">${text(asked.hash)}</p>` : ''}
+</header>
+<section class="score ${text(result.risk_level)}">
+<p class="number">${text(result.risk_score)}</p>
+<p><strong>${text(result.risk_level)} risk</strong>${result.blacklist ? ' &middot; <strong>blacklisted</strong>' : ''}<br>
+${meanLine(facts)}${foundLine(facts)}</p>
+</section>
+${answerPart(facts)}
+${blacklistPart(facts)}
+${entryPart(facts)}
+${transferPart(facts, context)}
+<section>
+<h2>Where the money is from</h2>
+${bars(result.risk_factors, facts.factors)}
+${ownLine(facts)}${factorTable(facts.factors, context.decimals)}
+</section>
+${destinationPart(facts)}
+${rulesPart(facts.floors, facts.index.last_block === '' ? undefined : context.policy)}
+${pathPart(facts.factors, context.decimals)}
+${labelPart(facts)}
+${sourcePart(facts, context)}
+${limitPart(facts, context)}
+<footer>
+<p>Engine ${text(facts.engine)}, policy ${text(facts.policy.name)} (version ${text(facts.policy.version)})${facts.label_set === '' ? '' : `, label set ${text(facts.label_set)}`}.</p>
+<p>Evidence SHA-256: <span class="hash">${text(sha256)}</span></p>
+<p>To check it: <code>penstock aml report ${text(check_id)} --evidence FILE</code> writes the evidence,
+whose <code>sha256sum</code> is this; <code>penstock aml replay ${text(check_id)}</code> computes it again
+from the chain and the lists of then. Who asked, the licences and origins of the lists, and the rules
+in words are from the service's records beside the evidence, and not part of this sum.</p>
+</footer>
+</main>
+</body>
+</html>
+`
+}
+
+type Answer = { name: string; score: string | null; level: string | null; blacklist: boolean; facts: unknown }
+
+/** The facts of an answer, whoever gave it. */
+function factsOf(evidence: string): Facts {
+  const given = JSON.parse(evidence) as Partial<Facts> & { answers?: Answer[] }
+  const embedded = given.answers?.find(({ name }) => name === 'embedded')?.facts as Partial<Facts> | undefined
+  const asked = given.asked!
+  return {
+    ...NOTHING_FOUND,
+    screened: { address: asked.address, labels: [], frozen_by_issuer: false, in_force: null },
+    ...embedded,
+    ...given,
+    answers: given.answers ?? [],
+  } as Facts
+}
+
+/** What a provider's answer does not have. */
+const NOTHING_FOUND = {
+  index: { first_block: '', last_block: '', last_block_time: null },
+  label_set: '',
+  lists: [],
+  notes: [],
+  factors: [],
+  floors: [],
+  blacklisted_by: [],
+  entries: [],
+  transfers: [],
+  destinations: null,
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  list: 'an official list names this address',
+  issuer_freeze: "the token's issuer has frozen this address",
+  denied: 'a deny entry names this address',
+}
+
+function askerText({ asked_by }: ReportContext): string {
+  if (!asked_by) return ''
+  const { customer_name, customer_id } = asked_by
+  return ` by ${customer_name === null ? 'customer' : text(customer_name)} (${text(customer_id)})`
+}
+
+function meanLine({ result: { base_score, raw_score, risk_score, blacklist } }: Facts): string {
+  if (base_score === undefined || raw_score === undefined) return ''
+  const raised = blacklist || raw_score === base_score ? '' : ', raised by the rules below'
+  const kept = `, not raised to ${text(raw_score)} because the address is allowed`
+  return `Weighted mean ${text(base_score)}${raw_score === risk_score ? raised : kept}.<br>`
+}
+
+function foundLine({ index: { last_block, last_block_time } }: Facts): string {
+  if (last_block === '') return ''
+  const at = last_block_time ? ` (${text(last_block_time)})` : ''
+  return `Found in what is held as of block ${text(last_block)}${at}.`
+}
+
+function answerPart({ answers }: Facts): string {
+  if (answers.length === 0) return ''
+  const rows = answers.map(({ name, score, level, blacklist }) => {
+    const points = score === null ? 'no score' : text(score)
+    return `<li>${text(name)}: ${points}${level ? `, ${text(level)}` : ''}${blacklist ? ', blacklisted' : ''}</li>`
+  })
+  return `<section><h2>Who answered</h2><ul>${rows.join('')}</ul></section>`
+}
+
+function blacklistPart({ blacklisted_by }: Facts): string {
+  if (blacklisted_by.length === 0) return ''
+  const reasons = blacklisted_by.map((reason) => `<li>${text(REASONS[reason] ?? reason)}</li>`).join('')
+  return `<section><h2>Blacklist</h2><ul>${reasons}</ul></section>`
+}
+
+function entryPart({ entries }: Facts): string {
+  if (entries.length === 0) return ''
+  const rows = entries.map(({ kind, reason }) => `<li>${text(kind)}: ${text(reason)}</li>`)
+  return `<section><h2>What has been decided about the address</h2><ul>${rows.join('')}</ul></section>`
+}
+
+function transferPart({ transfers }: Facts, { decimals }: ReportContext): string {
+  if (transfers.length === 0) return ''
+  const rows = transfers.map(
+    ({ block, from, to, asset, amount }) =>
+      `<tr><td>${text(block)}</td><td class="hash">${text(from)}</td><td class="hash">${text(to)}</td>
+<td>${amountText(amount, asset, decimals)}</td></tr>`,
+  )
+  return `<section><h2>The transfers that were judged</h2><table><thead><tr><th>Block</th><th>From</th>
+<th>To</th><th>Amount</th></tr></thead><tbody>${rows.join('')}</tbody></table></section>`
+}
+
+function destinationPart({ destinations }: Facts): string {
+  const to = Object.entries(destinations?.to ?? {})
+  if (destinations === null || to.length === 0) return ''
+  const rows = to.map(([category, usd]) => `<li>${text(category)}: ${text(usd)} USD</li>`)
+  return `<section><h2>Where it sends to</h2><p>Of ${text(destinations.sent_usd)} USD sent in all:</p>
+<ul>${rows.join('')}</ul></section>`
+}
+
+/** Said where the bars show something else than the table. */
+function ownLine({ screened: { in_force }, factors }: Facts): string {
+  if (!in_force?.terminal || (factors.length === 1 && factors[0]!.category === in_force.category)) return ''
+  return `<p>The address has a label of its own (${text(in_force.category)}), which counts instead of what it received.</p>`
+}
+
+function labelPart({ screened }: Facts): string {
+  if (screened.labels.length === 0 && !screened.frozen_by_issuer) return ''
+  const rows = screened.labels.map(
+    (label) =>
+      `<li>${text(label.category)}: ${text(label.entity)}, by ${said(label)}, confidence ${text(label.confidence)}</li>`,
+  )
+  const frozen = screened.frozen_by_issuer ? '<li>Frozen by the issuer of a token</li>' : ''
+  return `<section><h2>What is said of the address</h2><ul>${rows.join('')}${frozen}</ul></section>`
+}
+
+function sourcePart({ lists, notes, index }: Facts, context: ReportContext): string {
+  if (index.last_block === '') return ''
+  const rows = lists.map(({ list, title, entries, loaded_at, sha256 }) => {
+    const source = context.lists.find((one) => one.list === list && one.sha256 === sha256)
+    const origin = source
+      ? `<td class="hash">${text(source.origin)}</td><td>${text(source.licence)}</td>`
+      : '<td>not kept</td><td></td>'
+    const count = Number(entries).toLocaleString('en')
+    return `<tr><td>${text(title)}</td><td>${text(count)}</td><td>${text(loaded_at)}</td>${origin}
+<td class="hash">${text(sha256)}</td></tr>`
+  })
+  const table =
+    rows.length === 0
+      ? ''
+      : `<table><thead><tr><th>List</th><th>Addresses</th><th>Loaded</th><th>Read from</th>
+<th>Licence</th><th>SHA-256 of its entries</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
+  const remarks = notes.map((note) => `<li>${text(note)}</li>`)
+  return `<section><h2>What this rests on</h2>
+<p>Transfers of blocks ${text(index.first_block)} to ${text(index.last_block)}, and these lists:</p>${table}
+<h3>Notes</h3><ul>${remarks.join('')}</ul></section>`
+}
+
+/** What a reader might take for granted and the screening did not do. */
+function limitPart({ index, asked, factors }: Facts, { decimals }: ReportContext): string {
+  if (index.last_block === '') return ''
+  const limits = [
+    `What happened before block ${text(index.first_block)}, or after block ${text(index.last_block)}.`,
+    `Assets other than ${text([...decimals.keys()].join(', ') || 'those above')}, and networks other than ${text(asked.network)}.`,
+    'Whether addresses that nobody has labelled belong to the same owner.',
+    'Exchanges and other services inside: what they do with the money is not on the chain.',
+    ...(factors.some(({ path }) => path.length === 0)
+      ? ['The way back of every category: only the largest are drawn, over ten transfers at most.']
+      : []),
+  ]
+  return `<section><h2>What was not looked at</h2><ul>${limits.map((one) => `<li>${one}</li>`).join('')}</ul></section>`
+}
+
+const STYLE = `
+:root { color-scheme: light; --low: #2f7d4f; --medium: #b7791f; --high: #b3261e }
+* { box-sizing: border-box }
+body { font: 15px/1.5 system-ui, sans-serif; color: #1c1c1c; background: #fff; margin: 0 }
+main { max-width: 60rem; margin: 0 auto; padding: 2rem 1.5rem }
+h1, h2, h3, p, li, td, th, .name, .from { overflow-wrap: anywhere; min-width: 0 }
+h1 { font-size: 1.3rem; margin: .2rem 0 }
+h2 { font-size: 1.1rem; margin: 2rem 0 .6rem; border-bottom: 1px solid #ddd; padding-bottom: .2rem }
+h3 { font-size: 1rem; margin: 1.2rem 0 .4rem }
+.kind, footer { color: #555; font-size: .85rem }
+.hash, code { font-family: ui-monospace, monospace; font-size: .8rem; overflow-wrap: anywhere }
+.score { display: flex; gap: 1.5rem; align-items: center; border-left: .5rem solid; padding-left: 1rem; margin-top: 1.5rem }
+.score .number { font-size: 3rem; font-weight: 700; margin: 0; line-height: 1 }
+.score.low { border-color: var(--low) } .score.medium { border-color: var(--medium) } .score.high { border-color: var(--high) }
+table { border-collapse: collapse; width: 100%; font-size: .85rem; margin: .6rem 0 }
+th { white-space: nowrap }
+th, td { text-align: left; padding: .3rem .5rem .3rem 0; border-bottom: 1px solid #eee; vertical-align: top }
+.bars .row { display: grid; grid-template-columns: minmax(7rem, 14rem) 1fr 4.5rem minmax(6rem, 12rem); gap: .8rem; align-items: center; font-size: .85rem; padding: .15rem 0 }
+.bars .head { color: #555; padding-bottom: 1.1rem }
+.track { background: linear-gradient(90deg, #ddd 1px, #f4f4f4 1px) 0 0 / 25% 100%; height: 1rem; position: relative; border-right: 1px solid #ddd }
+.track.ticks { background: none; border: 0 }
+.track span { position: absolute; transform: translateX(-50%); font-size: .7rem; top: .6rem; white-space: nowrap }
+.track .bar { height: 100%; print-color-adjust: exact; -webkit-print-color-adjust: exact }
+.bar.low { background: var(--low) } .bar.medium { background: var(--medium) } .bar.high { background: var(--high) }
+svg { width: 100%; height: auto; display: block; font: 13px system-ui, sans-serif }
+rect.node { fill: #f2f2f2; stroke: #999 } .arrow { stroke: #333; fill: none } .mid { text-anchor: middle } .small { font-size: 10px }
+@media print { main { padding: 0; max-width: none } section { break-inside: auto } h2, h3, tr { break-inside: avoid } h2, h3 { break-after: avoid } body { font-size: 11px } }
+`

@@ -1,0 +1,223 @@
+// One process of the service: the API, the steps, or both, on a database, nodes and wallets that are given.
+
+import { randomInt } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { USDT } from 'penstock-tron/tokens.ts'
+import { type App, buildApp } from './app.ts'
+import { chainView } from './audit/chain.ts'
+import { type Config, Misuse } from './config.ts'
+import { requireDurable } from './database/durable.ts'
+import { migrate } from './database/migrate.ts'
+import { connect, type Sql, type SqlOptions } from './database/sql.ts'
+import { httpDownload } from './labels/lists.ts'
+import { type Root, readRoots } from './ledger/roots.ts'
+import { systemClock } from './lib/clock.ts'
+import { Outage } from './lib/fault.ts'
+import { appendText, readWhole, requireWritable } from './lib/files.ts'
+import { idMaker, systemRandom } from './lib/ids.ts'
+import { type Log, thrownFields } from './lib/log.ts'
+import { httpTransport, type Node, tronNode } from './node/node.ts'
+import { readBudget } from './node/read_budget.ts'
+import { nodeReads, type Reads } from './node/reads.ts'
+import { startWatching, type Watching } from './program/admin.ts'
+import { startApi } from './program/api.ts'
+import { sealingKeys } from './program/sealing_keys.ts'
+import { configuredProviders } from './providers/configured.ts'
+import { httpExchange } from './providers/guard.ts'
+import { fileLog, memoryLog, type SignedLog } from './signing/signed_log.ts'
+import { type Running, startSteps } from './steps/step.ts'
+import { listenForWakes, wakeOthers } from './steps/wake.ts'
+import { type KeyFindings, lookAtKeys } from './wallets/permissions.ts'
+import { stopFile, type Wallets } from './wallets/wallet_file.ts'
+
+export type Serving = {
+  /** Undefined when this process has no API. */
+  api_url: string | undefined
+  /** Undefined without an admin port. */
+  admin_url: string | undefined
+  app: App
+  sql: Sql
+  node: Node
+  close(): Promise<void>
+}
+
+export type Setup = {
+  config: Config
+  database_url: string
+  nodes: NonNullable<Config['nodes']>
+  wallets: Wallets
+  recharge_at: 'inclusion' | 'solid'
+  log: Log
+}
+
+/** Connections of one process; group commit needs few. */
+const CONNECTIONS = 16
+/** Those of the steps that are due after each block: more of them at once only make customers wait longer. */
+const STEPS_CONNECTIONS = 2
+/** A check of the books has connections of its own, and its statements take as long as they take. */
+const BOOKS = { connections_max: 2, statement_timeout_ms: 3_600_000 }
+
+/** The pools of connections of a process, and the end of them all. */
+function connectAll(url: string, watching: Watching) {
+  const open = (pool: string, options: Omit<SqlOptions, 'url'>) =>
+    connect({ url, observer: watching.observer(pool), ...options })
+  const pools = {
+    sql: open('api', { connections_max: CONNECTIONS }),
+    steps_sql: open('steps', { connections_max: STEPS_CONNECTIONS }),
+    follow_sql: open('follow', { connections_max: 1 }),
+    books_sql: open('books', BOOKS),
+  }
+  return { ...pools, disconnect: () => Promise.all(Object.values(pools).map((one) => one.close())) }
+}
+
+/** What customers' calls may ask of the nodes, unless the operator has set another sum. */
+const READ_LIMITS = { per_second: 300, per_second_of_one: 60, at_once: 32, at_once_of_one: 8 }
+/** A customer waits for this: a contract that computes for ever is given up sooner than a block. */
+const READ_TIMEOUT_MS = 2_500
+
+/** How customers' calls ask the chain. Its client is one of its own: which node it prefers is not what
+ *  the follower asks, even where the nodes are the same. */
+function customersReads({ config, nodes: own_nodes }: Setup, watching: Watching): Reads {
+  const nodes = config.read_nodes ?? own_nodes
+  const transport = watching.transport(httpTransport, nodes)
+  const node = tronNode({ nodes, transport, timeout_ms: READ_TIMEOUT_MS })
+  const { read_requests_per_second: per_second = READ_LIMITS.per_second } = config
+  if (per_second === 0) return () => node
+  const timer = { now_ms: () => performance.now(), wait: (ms: number) => delay(ms) }
+  return nodeReads(node, readBudget({ ...READ_LIMITS, per_second }, timer), timer)
+}
+
+export async function serve(setup: Setup): Promise<Serving> {
+  const watching = await startWatching(setup.config, setup.log)
+  try {
+    return await serveWatched({ ...setup, log: watching.log }, watching)
+  } catch (thrown) {
+    await watching.close()
+    throw thrown
+  }
+}
+
+async function serveWatched(setup: Setup, watching: Watching): Promise<Serving> {
+  const { config, log, database_url, nodes } = setup
+  const node = tronNode({ nodes, transport: watching.transport(httpTransport, nodes) })
+  const { sql, steps_sql, follow_sql, books_sql, disconnect } = connectAll(database_url, watching)
+  let running: Running | undefined
+  let listening_for: { stop(): Promise<void> } | undefined
+  const tellOthers = wakeOthers(sql)
+  try {
+    await requireAnswering(sql)
+    await migrate(database_url)
+    const sealing = await sealingKeys(config, sql)
+    const roots_file = config.role === 'api' ? undefined : await rootsFile(config, log)
+    const found = await narrowKeys(config, node, setup.wallets)
+    const signed = config.role === 'api' ? memoryLog() : await signedLog(config)
+    const app = buildApp({
+      sql,
+      steps_sql,
+      follow_sql,
+      node,
+      log,
+      wallets: setup.wallets,
+      sealing,
+      reads: customersReads(setup, watching),
+      clock: systemClock,
+      random: systemRandom,
+      signed,
+      keys: {
+        ...(found && { found }),
+        allow_wide_keys: config.allow_wide_keys,
+        stopped_here: () => existsSync(stopFile(config.data_dir)),
+      },
+      tokens: new Set([USDT]),
+      recharge_at: setup.recharge_at,
+      dust_sun: config.dust_sun,
+      providers: providersOf(config),
+      download: httpDownload,
+      retention_days: config.retention_days,
+      roots_file,
+      books: { sql: books_sql, chain: chainView(nodes, httpTransport), notedRoots: () => notedRoots(roots_file) },
+      wake: (step) => (running ? running.wake(step) : tellOthers(step)),
+    })
+    await watching.begin({ database_url, seal: app.seal })
+    const api = config.role === 'worker' ? undefined : await startApi(config, { database_url, log, app, watching })
+    if (config.role !== 'api') {
+      const started = startSteps(watching.steps(app.steps), log)
+      running = started
+      listening_for = listenForWakes(database_url, started.wake)
+    }
+    watching.serving()
+    return {
+      app,
+      sql,
+      node,
+      api_url: api?.url,
+      admin_url: watching.admin_url,
+      async close() {
+        watching.stopping()
+        await api?.close()
+        await listening_for?.stop()
+        await running?.stop()
+        await signed.close()
+        await disconnect()
+        await watching.close()
+      },
+    }
+  } catch (thrown) {
+    await disconnect()
+    throw thrown
+  }
+}
+
+async function requireAnswering(sql: Sql): Promise<void> {
+  await requireDurable(sql).catch((thrown: unknown) => {
+    const cause = thrown instanceof Outage && thrown.cause instanceof Error ? thrown.cause : undefined
+    throw cause ? new Misuse(`The database does not answer: ${cause.message || String(cause)}.`) : thrown
+  })
+}
+
+/** What the chain says of the hot keys; undefined for an API alone, which signs nothing, and starts
+ *  while no node answers. Throws Misuse when a key can do more, or less, than its line. */
+async function narrowKeys(config: Config, node: Node, wallets: Wallets): Promise<KeyFindings | undefined> {
+  if (config.role === 'api') return undefined
+  const found = await lookAtKeys(node, wallets)
+  if (found.complaints.length > 0 && !config.allow_wide_keys) {
+    const complaints = found.complaints.map(({ said }) => said).join('\n')
+    throw new Misuse(`${complaints}\nPENSTOCK_ALLOW_WIDE_KEYS=yes starts all the same.`)
+  }
+  return found
+}
+
+const providersOf = (config: Config) =>
+  configuredProviders(config.providers, {
+    http: httpExchange,
+    clock: systemClock,
+    chance: () => randomInt(1_000_000) / 1_000_000,
+    wait: (ms, signal) => delay(ms, undefined, { signal }),
+  })
+
+/** The file that roots are noted in: undefined when the default one cannot be written. Throws Misuse when the one that was
+ *  named cannot. */
+async function rootsFile({ roots_file, data_dir }: Config, log: Log): Promise<string | undefined> {
+  const file = roots_file ?? join(data_dir, 'roots.log')
+  try {
+    await requireWritable(dirname(file))
+    await appendText(file, '')
+    return file
+  } catch (thrown) {
+    if (roots_file !== undefined) throw new Misuse(`PENSTOCK_ROOTS_FILE ${file} cannot be written.`)
+    log('roots_file_not_written', { file, ...thrownFields(thrown) })
+    return undefined
+  }
+}
+
+async function notedRoots(file: string | undefined): Promise<Root[]> {
+  return readRoots((file === undefined ? undefined : await readWhole(file)) ?? '')
+}
+
+/** What this worker has signed before. Throws Misuse when it cannot be kept, or is not what was kept. */
+async function signedLog({ data_dir }: Config): Promise<SignedLog> {
+  await requireWritable(data_dir)
+  return fileLog(join(data_dir, 'signed'), { clock: systemClock, new_id: idMaker(systemClock, systemRandom) })
+}

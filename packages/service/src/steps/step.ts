@@ -1,0 +1,129 @@
+// A step moves rows along one arrow of a state machine. In production each step runs when it is woken and, in any case,
+// at least every `rest_ms`; tests call drain(); the simulator calls run() in random order. Waking is a hint and may be
+// lost: what is due is in the rows.
+
+import { type Log, thrownFields } from '../lib/log.ts'
+
+export type Step = {
+  readonly name: string
+  /** The longest time between two runs when nobody wakes it. */
+  readonly rest_ms: number
+  /** Steps to wake when this one has moved something. */
+  readonly wakes?: readonly string[]
+  /** Moves at most one batch. True when something moved: it is run again at once. */
+  run(): Promise<boolean>
+}
+
+export type Running = {
+  /** Runs a step soon. Unknown names are ignored: the step may live in another process. */
+  wake(name: string): void
+  /** Lets every run under way end, and starts no other. */
+  stop(): Promise<void>
+}
+
+const BACK_OFF_MS_MAX = 5_000
+
+/** Runs every step in a loop of its own. */
+export function startSteps(steps: readonly Step[], log: Log): Running {
+  let stopping = false
+  const bells = new Map<string, () => void>()
+  const pending = new Set<string>()
+
+  const rest = (name: string, ms: number) =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      bells.set(name, () => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
+  function wake(name: string) {
+    pending.add(name)
+    bells.get(name)?.()
+  }
+
+  async function loop(step: Step) {
+    let failures = 0
+    while (!stopping) {
+      pending.delete(step.name)
+      const moved = await step.run().then(
+        (result) => {
+          failures = 0
+          return result
+        },
+        (thrown: unknown) => {
+          failures += 1
+          log('step_failed', { step: step.name, failures, ...thrownFields(thrown) })
+          return false
+        },
+      )
+      if (moved) step.wakes?.forEach(wake)
+      if (stopping) break
+      if (failures > 0) await rest(step.name, Math.min(BACK_OFF_MS_MAX, 50 * 2 ** failures))
+      else if (!moved && !pending.has(step.name)) await rest(step.name, step.rest_ms)
+    }
+  }
+
+  const loops = steps.map(loop)
+  return {
+    wake,
+    async stop() {
+      stopping = true
+      for (const bell of bells.values()) bell()
+      await Promise.all(loops)
+    },
+  }
+}
+
+/** Runs the steps round and round until none of them moves anything. Throws what a step throws. */
+export async function drain(steps: readonly Step[], rounds_max = 1_000): Promise<void> {
+  for (let round = 0; round < rounds_max; round++) {
+    let moved = false
+    for (const step of steps) moved = (await step.run()) || moved
+    if (!moved) return
+  }
+  throw new Error(`steps still move after ${rounds_max} rounds`)
+}
+
+/** Does the work for all rows at once; when that throws, for each row by itself, so that one that cannot be done now does
+ *  not stop the others: it is postponed, and the first of what was thrown is thrown again at the end, for the runner to
+ *  log. True when anything moved. */
+export async function allOrEach<Row>(
+  rows: readonly Row[],
+  work: (rows: readonly Row[]) => Promise<boolean>,
+  postpone: (row: Row) => Promise<unknown>,
+): Promise<boolean> {
+  if (rows.length === 0) return false
+  let together: unknown
+  if (rows.length > 1) {
+    const moved = await work(rows).catch((thrown: unknown) => {
+      together = thrown
+    })
+    if (moved !== undefined) return moved
+  }
+  const moved = await eachRow(rows, (row) => work([row]), postpone)
+  // Each went alone, but not all together: nothing is lost, and somebody should know.
+  if (together !== undefined) throw together
+  return moved
+}
+
+/** Does the work for each row by itself, so that one that cannot be done now does not stop the others: it is postponed,
+ *  and the first of what was thrown is thrown again at the end, for the runner to log. True when any row moved. */
+export async function eachRow<Row>(
+  rows: readonly Row[],
+  work: (row: Row) => Promise<boolean>,
+  postpone: (row: Row) => Promise<unknown>,
+): Promise<boolean> {
+  let moved = false
+  const thrown: unknown[] = []
+  for (const row of rows) {
+    try {
+      moved = (await work(row)) || moved
+    } catch (error) {
+      thrown.push(error)
+      await postpone(row)
+    }
+  }
+  if (thrown.length > 0) throw thrown[0]
+  return moved
+}

@@ -1,0 +1,62 @@
+// Waking steps of other processes. A hint, sent outside of any transaction and at most a few times a second for each step;
+// when it is lost, the step looks by itself soon after.
+
+import pg from 'pg'
+import type { Sql } from '../database/sql.ts'
+
+const CHANNEL = 'penstock_wake'
+const RETRY_MS = 1_000
+
+/** Tells the processes that listen. Never throws and is not waited for. */
+export function wakeOthers(sql: Sql): (step: string) => void {
+  const under_way = new Set<string>()
+  return (step) => {
+    if (under_way.has(step)) return
+    under_way.add(step)
+    sql`select pg_notify(${CHANNEL}, ${step})`.catch(() => {}).finally(() => under_way.delete(step))
+  }
+}
+
+/** Calls `wake` for what others tell, on a connection of its own that is made again when it is lost. */
+export function listenForWakes(url: string, wake: (step: string) => void): { stop(): Promise<void> } {
+  let stopped = false
+  let client: pg.Client | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  function again() {
+    client = undefined
+    if (!stopped && timer === undefined) {
+      timer = setTimeout(() => {
+        timer = undefined
+        listen()
+      }, RETRY_MS)
+    }
+  }
+  function listen() {
+    const fresh = new pg.Client({
+      connectionString: url,
+      keepAlive: true,
+      connectionTimeoutMillis: 10_000,
+      application_name: 'penstock wake',
+    })
+    client = fresh
+    fresh.on('notification', ({ payload }) => payload && wake(payload))
+    fresh.on('error', again)
+    fresh.on('end', again)
+    fresh
+      .connect()
+      .then(() => fresh.query(`listen ${CHANNEL}`))
+      .catch(() => {
+        fresh.end().catch(() => {})
+        again()
+      })
+  }
+  listen()
+  return {
+    async stop() {
+      stopped = true
+      clearTimeout(timer)
+      await client?.end().catch(() => {})
+    },
+  }
+}

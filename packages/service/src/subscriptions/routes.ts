@@ -1,0 +1,351 @@
+// Subscriptions on the wire.
+
+import { type Static, Type } from 'typebox'
+import { InsufficientFunds, WalletNotFound } from '../ledger/ledger.ts'
+import { wireTime } from '../lib/clock.ts'
+import { type Json, money } from '../lib/json.ts'
+import { AddressText } from '../market/forms.ts'
+import { AddressNotActivated } from '../market/orders.ts'
+import {
+  type Endpoint,
+  EXTERNAL_ID_REFUSALS,
+  endpoint,
+  externalId,
+  InvalidParams,
+  Money,
+  refuses,
+  ServiceUnavailable,
+  unchecked,
+} from '../wire/endpoint.ts'
+import { EXAMPLE } from '../wire/examples.ts'
+import { PAGE_REFUSALS, pageFields, pageOf } from '../wire/paging.ts'
+import { InvalidAddress, InvalidDuration, isAbsent, readAddress, readFlag, readNames } from '../wire/reading.ts'
+import { listPlans } from './plans.ts'
+import {
+  CannotStop,
+  findSubscription,
+  listSubscriptions,
+  type Needs,
+  narrower,
+  STATES,
+  type Subscription,
+  SubscriptionNotFound,
+  startSubscription,
+  stopSubscription,
+} from './subscriptions.ts'
+
+const Params = Type.Object({
+  address: Type.String(),
+  duration: Type.Integer({ description: 'Days; 0: unlimited' }),
+  transactions_limit: Type.Integer({ description: '0: unlimited' }),
+  activate_address: Type.Boolean(),
+})
+
+const Time = Type.Union([Type.String(), Type.Null()])
+const Reason = Type.Optional(
+  Type.String({ description: 'Why it has ended, when it was not the customer who ended it' }),
+)
+
+const Resting = Type.Optional(
+  Type.String({
+    description:
+      'Only while it runs and is not supplied: `idle` until its address is used, `daily_cap` until the next day (UTC)',
+  }),
+)
+
+const Started = Type.Object({
+  id: Type.String(),
+  subscription_id: Type.String({ description: 'The key of the plan' }),
+  created_at: Type.String(),
+  expire_at: Time,
+  address: Type.String(),
+  status: Type.String({ description: STATES.join(', ') }),
+  external_id: Type.Union([Type.String(), Type.Null()]),
+  params: Params,
+  reason: Reason,
+  resting: Resting,
+})
+
+const Stopped = Type.Object({
+  id: Type.String(),
+  subscription_id: Type.String({ description: 'The key of the plan' }),
+  created_at: Type.String(),
+  stopped_at: Time,
+  status: Type.String(),
+  external_id: Type.Union([Type.String(), Type.Null()]),
+  params: Params,
+})
+
+const Listed = Type.Object({
+  id: Type.String(),
+  status: Type.String(),
+  subscription_id: Type.String({ description: 'The key of the plan' }),
+  address: Type.String(),
+  transactions_limit: Type.Integer(),
+  transactions_used: Type.Integer(),
+  energy_used: Type.Integer(),
+  total_price: Money({ description: 'TRX, all charges so far' }),
+  started_at: Time,
+  renewed_at: Time,
+  stopped_at: Time,
+  expire_at: Time,
+  created_at: Type.String(),
+  reason: Reason,
+  resting: Resting,
+})
+
+const Plan = Type.Object({
+  id: Type.Integer(),
+  name: Type.String(),
+  activation_fee: Money({ description: 'TRX, once' }),
+  initial_price: Money({ description: 'TRX, at the start' }),
+  price: Money({ description: 'TRX for each transaction served beyond those that the initial price covers' }),
+  transactions_limit: Type.Integer({ description: '0: none' }),
+  duration_days: Type.Integer({ description: '0: none' }),
+})
+
+const reasonOf = ({ reason, resting }: Subscription) => ({
+  ...(reason !== null && { reason }),
+  ...(resting !== null && { resting }),
+})
+const timeOrNull = (at: Date | null) => (at === null ? null : wireTime(at))
+
+function common(subscription: Subscription) {
+  const { id, plan_key, created_at, state, external_id, address, duration, transactions_limit } = subscription
+  const params = { address, duration, transactions_limit, activate_address: subscription.activate_address }
+  return { id, subscription_id: plan_key, created_at: wireTime(created_at), status: state, external_id, params }
+}
+
+const printStarted = (subscription: Subscription): Static<typeof Started> => ({
+  ...common(subscription),
+  address: subscription.address,
+  expire_at: timeOrNull(subscription.expire_at),
+  ...reasonOf(subscription),
+})
+
+const printStopped = (subscription: Subscription): Static<typeof Stopped> => ({
+  ...common(subscription),
+  stopped_at: timeOrNull(subscription.stopped_at),
+})
+
+function printListed(subscription: Subscription, plan_limit: number): Static<typeof Listed> {
+  const { id, state, plan_key, address, transactions_limit, transactions_used, energy_used } = subscription
+  return {
+    ...{ id, status: state, subscription_id: plan_key, address, transactions_used },
+    transactions_limit: narrower(transactions_limit, plan_limit),
+    energy_used: Number(energy_used),
+    total_price: money(subscription.total_sun),
+    started_at: timeOrNull(subscription.started_at),
+    renewed_at: timeOrNull(subscription.renewed_at),
+    stopped_at: timeOrNull(subscription.stopped_at),
+    expire_at: timeOrNull(subscription.expire_at),
+    created_at: wireTime(subscription.created_at),
+    ...reasonOf(subscription),
+  }
+}
+
+const LIMIT_MAX = 1_000_000
+
+/** A whole number from 0 on; absent is 0. */
+function readLimit(value: Json | undefined, refuse: () => Error): number {
+  if (isAbsent(value)) return 0
+  if (typeof value !== 'number' || value < 0 || value > LIMIT_MAX) throw refuse()
+  return value
+}
+
+const Names = Type.Object({
+  id: Type.Optional(unchecked(Type.String())),
+  subscription_id: Type.Optional(unchecked(Type.String({ deprecated: true, description: 'The same as id' }))),
+  external_id: Type.Optional(
+    unchecked(Type.String({ description: 'Beside id, or instead of it; when both are given, both must match' })),
+  ),
+})
+
+const NOT_NAMED = [
+  refuses(InvalidParams, 'Neither `id` nor `external_id` is given, or `id` is not text', 'id'),
+  refuses(InvalidParams, '`external_id` is not text', 'external_id'),
+  refuses(SubscriptionNotFound, 'The customer has no such subscription'),
+]
+const BY_EXTERNAL_ID = [{ summary: "By the caller's own id", body: { external_id: 'sub-7' } }]
+
+const plans = ({ sql }: Needs): Endpoint =>
+  endpoint({
+    path: '/v1/subscriptions',
+    auth: 'signature',
+    scope: 'read',
+    summary: 'The plans on sale, by their keys',
+    body: Type.Object({}),
+    reply: Type.Record(Type.String(), Plan),
+    faults: [],
+    async handle() {
+      const plans = await listPlans(sql)
+      return Object.fromEntries(
+        plans.map(({ key, id, name, transactions_limit, duration_days, ...prices }) => [
+          key,
+          {
+            ...{ id, name, transactions_limit, duration_days },
+            activation_fee: money(prices.activation_fee_sun),
+            initial_price: money(prices.initial_price_sun),
+            price: money(prices.price_sun),
+          },
+        ]),
+      )
+    },
+  })
+
+const StartBody = Type.Object({
+  subscription_id: Type.String({ minLength: 1, maxLength: 128, description: 'The key of the plan' }),
+  params: Type.Object({
+    address: unchecked(AddressText('Who is kept supplied')),
+    duration: Type.Optional(
+      unchecked(Type.Integer({ minimum: 0, maximum: LIMIT_MAX, description: 'Days; 0: as the plan says' })),
+    ),
+    transactions_limit: Type.Optional(
+      unchecked(Type.Integer({ minimum: 0, maximum: LIMIT_MAX, description: '0: as the plan says' })),
+    ),
+    activate_address: Type.Optional(
+      unchecked(Type.Boolean({ description: 'Activate the address too, if it is not active' })),
+    ),
+  }),
+  external_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      fault: () => InvalidParams('external_id', 'Invalid external_id'),
+    }),
+  ),
+})
+
+const start = (needs: Needs): Endpoint =>
+  endpoint({
+    path: '/v1/subscription/start',
+    auth: 'signature',
+    scope: 'buy',
+    mutating: true,
+    creates: true,
+    summary: 'Keep an address supplied with energy',
+    body: StartBody,
+    reply: Started,
+    faults: [
+      refuses(InvalidParams, '`external_id` is not text of 1 to 128 characters', 'external_id'),
+      refuses(InvalidAddress, 'Not an address of the network: 34 characters, base58check, beginning with T'),
+      refuses(InvalidDuration, '`duration` is not a number of days'),
+      refuses(InvalidParams, '`transactions_limit` is not a number of transactions'),
+      ...EXTERNAL_ID_REFUSALS,
+      refuses(InvalidParams, 'The same `external_id` was used with another meaning', 'external_id'),
+      refuses(InvalidParams, 'There is no such plan'),
+      refuses(InvalidDuration, '`duration` is longer than the plan'),
+      refuses(InvalidParams, '`transactions_limit` is more than the plan has'),
+      refuses(ServiceUnavailable, 'Off sale, or no energy can be delivered now, or the chain cannot be reached'),
+      refuses(WalletNotFound, 'The customer has no wallet'),
+      refuses(InvalidAddress, 'The address is a contract, which cannot receive resources'),
+      refuses(InvalidAddress, 'The operator sells nothing to blacklisted addresses, and this is one', 'blacklisted'),
+      refuses(InvalidAddress, 'The customer has a subscription for this address', 'already_subscribed'),
+      refuses(InvalidParams, 'Another customer has a subscription for this address', 'address_owner'),
+      refuses(AddressNotActivated, 'The address is not active, and `activate_address` is not true', 'subscription'),
+      refuses(ServiceUnavailable, 'As many subscriptions of the customer run as may', 'subscriptions'),
+      refuses(InsufficientFunds, 'The balance is below the activation fee and the initial price'),
+      refuses(InsufficientFunds, 'The daily cap of the key would be passed', 'daily_cap'),
+    ],
+    examples: [
+      {
+        summary: 'Until it is stopped, for 30 days at most',
+        body: {
+          subscription_id: 'unlimited_energy',
+          params: { address: EXAMPLE.other_address, duration: 30, transactions_limit: 0 },
+          external_id: 'sub-7',
+        },
+      },
+    ],
+    async handle({ body, customer, headers, reply_headers }) {
+      const { params, subscription_id: plan_key } = body
+      const activate_address = readFlag(params.activate_address)
+      const address = readAddress(params.address)
+      const duration = readLimit(params.duration, () => InvalidDuration(undefined, 'Invalid duration'))
+      const transactions_limit = readLimit(params.transactions_limit, InvalidParams)
+      const external_id = externalId(body.external_id, { headers, customer })
+      const { customer_id, key_id, daily_cap_sun } = customer
+      const key = daily_cap_sun === undefined ? undefined : { key_id, daily_cap_sun }
+      const wanted = {
+        customer_id,
+        key_id,
+        key,
+        asked_by: customer,
+        external_id,
+        plan_key,
+        ...{ address, duration, transactions_limit, activate_address },
+      }
+      const { subscription, replayed } = await startSubscription(needs, wanted)
+      if (replayed) reply_headers['idempotency-replayed'] = 'true'
+      return printStarted(subscription)
+    },
+  })
+
+const check = ({ sql }: Needs): Endpoint =>
+  endpoint({
+    path: '/v1/subscription/check',
+    auth: 'signature',
+    scope: 'read',
+    summary: 'The state of a subscription',
+    body: Names,
+    reply: Started,
+    faults: NOT_NAMED,
+    examples: BY_EXTERNAL_ID,
+    async handle({ body, customer }) {
+      const named = readNames(isAbsent(body.id) ? body.subscription_id : body.id, body.external_id)
+      return printStarted(await findSubscription(sql, { ...named, customer_id: customer.customer_id }))
+    },
+  })
+
+const stop = (needs: Needs): Endpoint =>
+  endpoint({
+    path: '/v1/subscription/stop',
+    auth: 'signature',
+    scope: 'buy',
+    mutating: true,
+    summary: 'Stop a subscription that has no limit of transactions',
+    body: Names,
+    reply: Stopped,
+    faults: [...NOT_NAMED, refuses(CannotStop, 'It is not active, or has a limit of transactions')],
+    examples: BY_EXTERNAL_ID,
+    async handle({ body, customer }) {
+      const named = readNames(isAbsent(body.id) ? body.subscription_id : body.id, body.external_id)
+      return printStopped(await stopSubscription(needs, { ...named, customer_id: customer.customer_id }))
+    },
+  })
+
+const history = ({ sql }: Needs): Endpoint =>
+  endpoint({
+    path: '/v1/subscriptions/history',
+    auth: 'signature',
+    scope: 'read',
+    summary: "The customer's subscriptions, newest first",
+    body: Type.Object(pageFields(STATES)),
+    reply: pageOf(Listed),
+    faults: [...PAGE_REFUSALS],
+    examples: [
+      { summary: 'The newest ten', body: {} },
+      { summary: 'Those that are running', body: { status: 'active', page: 1, per_page: 50 } },
+    ],
+    async handle({ body, customer }) {
+      const { page = 1, per_page = 10, status = null } = body
+      const { customer_id } = customer
+      const { total, items } = await listSubscriptions(sql, { customer_id, state: status, page, per_page })
+      const limits = new Map(
+        (
+          await sql<{ id: number; transactions_limit: number }>`
+        select id, transactions_limit from plan where id = any(${items.map((item) => item.plan_id)})`
+        ).map((plan) => [plan.id, plan.transactions_limit]),
+      )
+      const printed = items.map((item) => printListed(item, limits.get(item.plan_id) ?? 0))
+      return { page, per_page, total, items: printed }
+    },
+  })
+
+export const routes = (needs: Needs): Endpoint[] => [
+  plans(needs),
+  start(needs),
+  check(needs),
+  stop(needs),
+  history(needs),
+]

@@ -1,0 +1,278 @@
+// Direct recharge: whoever sends TRX to the published address gets energy for an hour. Each deposit ends as delivered,
+// refunded, held with a reason, or ignored; the drawing is in db/0005_treasury.sql, what comes before it in
+// db/0014_deposits_seen.sql, what comes after it in db/0020_held_deposits.sql.
+//
+// The delivery is an order like any other, placed by the house under the deposit's own id, so that a crash in between
+// finds it again. Money goes back only when the deposit is solid, and only to the address that sent it; never to one
+// that is blacklisted, which is looked at again before a delivery is ordered, and until a refund is signed.
+
+import { type Address, addressToHex } from 'penstock-tron/address.ts'
+import { contract } from 'penstock-tron/transaction.ts'
+import { enqueueAttempt, withdrawAttempts } from '../chain/attempts.ts'
+import type { Sql, Tx } from '../database/sql.ts'
+import { customerAccount, lockAccounts, move, REVENUE, WORLD } from '../ledger/ledger.ts'
+import { type Clock, later } from '../lib/clock.ts'
+import { Fault } from '../lib/fault.ts'
+import type { NewId } from '../lib/ids.ts'
+import type { Placed, Purchase } from '../market/orders.ts'
+import type { Prices } from '../market/prices.ts'
+import type { HeldSenders } from '../screening/barred.ts'
+import { NETWORK_FEE_SUN, REFUND_MAX_SUN } from '../signing/signer.ts'
+import { eachRow, type Step } from '../steps/step.ts'
+import { BLOCKED, type Deposit, DIRECT_RECHARGE } from './deposits.ts'
+
+export type RefundWallet = { address: Address; permission_id: number }
+
+export type Needs = {
+  sql: Sql
+  clock: Clock
+  new_id: NewId
+  prices: () => Promise<Prices>
+  placeOrder: (purchase: Purchase) => Promise<Placed>
+  /** Whether a second node, where there is one, has the transaction in a block too. */
+  isWitnessed: (tx_id: string) => Promise<boolean>
+  refund_wallet: RefundWallet | undefined
+  heldSenders: HeldSenders
+  /** What is neither delivered nor sent back is ignored when it is less than this, and held otherwise. */
+  dust_sun: bigint
+}
+
+/** A refund of less than this is not worth sending. */
+export const REFUND_MIN_SUN = 500_000n
+/** How long a recharge may wait for room in the pool before it goes back. */
+const WAIT_MAX_MS = 120_000
+const LOOK_AGAIN_MS = 3_000
+const ALONE_MS = 30_000
+const AT_ONCE = 50
+
+/** The energy that an amount buys: at the price of the highest tier whose least amount it reaches. Undefined when it
+ *  reaches none, or more than that tier sells. */
+export function rechargeEnergy(prices: Prices, amount_sun: bigint): number | undefined {
+  const reached = prices.tiers
+    .filter((tier) => tier.resource === 'energy')
+    .map((tier) => ({ tier, energy: Number((amount_sun * 1000n) / tier.price_sun) }))
+    .filter(({ tier, energy }) => energy >= tier.min_amount)
+    .at(-1)
+  return reached && reached.energy <= reached.tier.max_amount ? reached.energy : undefined
+}
+
+/** received -> delivering | returning */
+export function rechargeStep(needs: Needs): Step {
+  const { sql, clock } = needs
+  return {
+    name: 'recharge',
+    rest_ms: 1_000,
+    wakes: ['delegate', 'refund'],
+    async run() {
+      const gone = await sql`
+        update deposit set state = 'gone', reason = 'taken back by a fork'
+        where state in ('seen', 'received', 'returning') and solid_at is null
+          and block_number <= (select number from cursor where name = 'deposits')
+        returning tx_id`
+      // Whoever takes one up has it alone for a while: two that decide about the same deposit could decide differently.
+      const due = await sql<Deposit>`
+        update deposit set due_at = ${later(clock, ALONE_MS)}
+        where (tx_id, position) in (
+          select tx_id, position from deposit where state = 'received' and due_at <= ${clock.now()}
+            and (solid_at is not null or block_number <= (select number from cursor where name = 'arrivals'))
+          order by due_at limit ${AT_ONCE} for update skip locked)
+        returning *`
+      const moved = await eachRow(
+        due,
+        (deposit) => deliver(needs, deposit),
+        ({ tx_id }) => sql`update deposit set due_at = ${later(clock, LOOK_AGAIN_MS)} where tx_id = ${tx_id}`,
+      )
+      return moved || gone.length > 0
+    },
+  }
+}
+
+async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
+  const { sql, clock } = needs
+  const { tx_id, amount_sun, from_address } = deposit
+  if (await takeOver(sql, deposit)) return true
+  // Before its block is solid, and confirmed, one node alone could have made it up.
+  if (deposit.solid_at === null && !(await needs.isWitnessed(tx_id))) {
+    await sql`update deposit set due_at = ${later(clock, LOOK_AGAIN_MS)} where tx_id = ${tx_id} and position = 0`
+    return false
+  }
+  if (await isHeld(needs, sql, from_address)) return giveBack(sql, deposit, BLOCKED)
+  const prices = await needs.prices()
+  const energy = amount_sun === null ? undefined : rechargeEnergy(prices, amount_sun)
+  if (amount_sun === null || energy === undefined) return giveBack(sql, deposit, 'the amount is in no tier')
+  if (!prices.on_sale.has(DIRECT_RECHARGE)) return giveBack(sql, deposit, 'direct recharge is off sale')
+  const purchase: Purchase = {
+    ...{ customer_id: DIRECT_RECHARGE, external_id: orderName(tx_id), service: 'energy', address: from_address },
+    ...{ energy, bandwidth: 0, activate: false, house: { agreed_sun: amount_sun } },
+  }
+  const placed = await needs.placeOrder(purchase).catch((thrown: unknown) => {
+    if (thrown instanceof Fault) return thrown
+    throw thrown
+  })
+  if (placed instanceof Fault) {
+    const waited_ms = clock.now().getTime() - deposit.seen_at.getTime()
+    if (placed.code !== 35) return giveBack(sql, deposit, placed.message)
+    if (waited_ms > WAIT_MAX_MS) return giveBack(sql, deposit, 'the pool could not deliver it')
+    await sql`update deposit set due_at = ${later(clock, LOOK_AGAIN_MS)} where tx_id = ${tx_id} and position = 0`
+    return false
+  }
+  await sql`
+    update deposit set state = 'delivering', order_id = ${placed.order.id}, energy = ${placed.order.energy}
+    where tx_id = ${tx_id} and position = 0 and state = 'received'`
+  return true
+}
+
+const isHeld = async ({ heldSenders }: Needs, sql: Sql | Tx, from: Address) =>
+  (await heldSenders(sql, [from])).has(from)
+
+/** The order that was placed for it before a crash, whatever the prices are now. */
+async function takeOver(sql: Sql, { tx_id }: Deposit): Promise<boolean> {
+  const taken = await sql`
+    update deposit set state = 'delivering', order_id = orders.id, energy = orders.energy from orders
+    where deposit.tx_id = ${tx_id} and position = 0 and deposit.state = 'received'
+      and orders.customer_id = ${DIRECT_RECHARGE} and orders.external_id = ${orderName(tx_id)}
+    returning deposit.tx_id`
+  return taken.length > 0
+}
+
+const orderName = (tx_id: string) => `deposit:${tx_id}`
+
+async function giveBack(sql: Sql, { tx_id, position }: Deposit, reason: string): Promise<true> {
+  await sql`
+    update deposit set state = 'returning', reason = ${reason}
+    where tx_id = ${tx_id} and position = ${position} and state = 'received'
+      and not exists (select 1 from orders where customer_id = ${DIRECT_RECHARGE} and external_id = ${orderName(tx_id)})`
+  return true
+}
+
+/** delivering -> delivered | returning */
+export function rechargedStep({ sql }: Pick<Needs, 'sql'>): Step {
+  return {
+    name: 'recharged',
+    rest_ms: 3_000,
+    wakes: ['refund'],
+    async run() {
+      const delivered = await sql`
+        update deposit set state = 'delivered' from orders
+        where orders.id = order_id and deposit.state = 'delivering' and orders.state = 'success' returning deposit.tx_id`
+      const failed = await sql`
+        update deposit set state = 'returning', reason = 'it could not be delivered' from orders
+        where orders.id = order_id and deposit.state = 'delivering' and orders.state = 'failed' returning deposit.tx_id`
+      return delivered.length + failed.length > 0
+    },
+  }
+}
+
+/** returning -> refunding | held | ignored */
+export function refundStep(needs: Needs): Step {
+  const { sql } = needs
+  return {
+    name: 'refund',
+    rest_ms: 3_000,
+    wakes: ['sign'],
+    async run() {
+      const due = await sql<Deposit>`
+        select * from deposit where state = 'returning' and solid_at is not null order by due_at limit ${AT_ONCE}`
+      const moved = await eachRow(
+        due,
+        (deposit) => sql.begin((tx) => refund(tx, needs, deposit)),
+        async () => {},
+      )
+      return (await withdrawRefunds(needs)) || moved
+    },
+  }
+}
+
+/** What is not signed yet is not sent to whom has become blacklisted meanwhile: `refunded` takes the deposit back. */
+async function withdrawRefunds(needs: Needs): Promise<boolean> {
+  const { sql } = needs
+  const unsigned = await sql<{ refund_id: string; from_address: Address }>`
+    select refund_id, from_address from deposit join attempt on attempt.id = refund_id
+    where deposit.state = 'refunding' and attempt.state = 'new' limit ${AT_ONCE}`
+  if (unsigned.length === 0) return false
+  const held = await needs.heldSenders(sql, [...new Set(unsigned.map((one) => one.from_address))])
+  const ids = unsigned.filter((one) => held.has(one.from_address)).map((one) => one.refund_id)
+  return ids.length > 0 && withdrawAttempts(sql, ids, BLOCKED)
+}
+
+async function refund(tx: Tx, needs: Needs, { tx_id, position }: Deposit): Promise<boolean> {
+  const [deposit] = await tx<Deposit>`
+    select * from deposit where tx_id = ${tx_id} and position = ${position} and state = 'returning'
+    for update skip locked`
+  if (!deposit || deposit.amount_sun === null) return false
+  const [delivered] = await tx`
+    select 1 from orders where customer_id = ${DIRECT_RECHARGE} and external_id = ${orderName(tx_id)} and state <> 'failed'`
+  if (delivered) throw new Error(`deposit ${tx_id} was delivered and cannot go back`)
+  const refund_sun = deposit.amount_sun - NETWORK_FEE_SUN
+  // What was blocked once stays so: that it is not any more is for the operator to say.
+  const blocked = deposit.reason === BLOCKED || (await isHeld(needs, tx, deposit.from_address))
+  const why = blocked ? BLOCKED : whyNotBack(needs.refund_wallet, deposit.from_address, refund_sun)
+  if (!needs.refund_wallet || why !== undefined) {
+    const state = deposit.amount_sun < needs.dust_sun ? 'ignored' : 'held'
+    const reason = blocked ? BLOCKED : `${deposit.reason}; ${why}`
+    await tx`
+      update deposit set state = ${state}, reason = ${reason} where tx_id = ${tx_id} and position = ${position}`
+    return true
+  }
+  const { address, permission_id } = needs.refund_wallet
+  const payment = contract(
+    'TransferContract',
+    {
+      owner_address: addressToHex(address),
+      to_address: addressToHex(deposit.from_address),
+      amount: refund_sun,
+    },
+    permission_id,
+  )
+  const refund_id = enqueueAttempt(tx, needs, { subject: `refund:${tx_id}`, contract: payment })
+  await tx`
+    update deposit set state = 'refunding', refund_id = ${refund_id} where tx_id = ${tx_id} and position = ${position}`
+  return true
+}
+
+/** Why a refund cannot be sent, ever; undefined when it can. */
+function whyNotBack(wallet: RefundWallet | undefined, to: Address, refund_sun: bigint): string | undefined {
+  if (!wallet) return 'no wallet for refunds is configured'
+  if (refund_sun < REFUND_MIN_SUN) return 'too little to send back'
+  if (refund_sun > REFUND_MAX_SUN) return 'more than a refund may send'
+  return to === wallet.address ? 'it came from the wallet for refunds' : undefined
+}
+
+/** refunding -> refunded when solid, or returning again when the attempt is dead */
+export function refundedStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step {
+  return {
+    name: 'refunded',
+    rest_ms: 3_000,
+    wakes: ['refund'],
+    async run() {
+      const dead = await sql`
+        update deposit set state = 'returning', refund_id = null from attempt
+        where attempt.id = refund_id and attempt.state = 'dead' and deposit.state = 'refunding'
+        returning deposit.tx_id`
+      const due = await sql<Deposit>`
+        select d.* from deposit as d join attempt as a on a.id = d.refund_id
+        where d.state = 'refunding' and a.state = 'solid' limit ${AT_ONCE}`
+      const moved = await eachRow(
+        due,
+        (deposit) => sql.begin((tx) => book(tx, clock, deposit)),
+        async () => {},
+      )
+      return moved || dead.length > 0
+    },
+  }
+}
+
+async function book(tx: Tx, clock: Clock, { tx_id, position, amount_sun }: Deposit): Promise<boolean> {
+  const debit = customerAccount(DIRECT_RECHARGE)
+  await lockAccounts(tx, [debit])
+  const [mine] = await tx`
+    update deposit set state = 'refunded' where tx_id = ${tx_id} and position = ${position} and state = 'refunding'
+    returning 1`
+  if (!mine || amount_sun === null) return false
+  const made_at = clock.now()
+  const refund_sun = amount_sun - NETWORK_FEE_SUN
+  await move(tx, { id: `refund:${tx_id}`, debit, credit: WORLD, amount_sun: refund_sun, made_at })
+  // What the sender does not get back pays the network.
+  await move(tx, { id: `refund_fee:${tx_id}`, debit, credit: REVENUE, amount_sun: NETWORK_FEE_SUN, made_at })
+  return true
+}

@@ -1,0 +1,184 @@
+// A migrated database for each test: a clone of a template that is migrated once. The server is, in this order: the one in
+// TEST_DATABASE_URL (PostgreSQL 15 or later, a superuser), the one that `npm test` has started for the whole run, or a
+// throw-away cluster of this process. A database whose test fails is kept as long as the server is there; that of a test that
+// has passed is restored and given to a later test of the same file.
+
+import { createHash, randomBytes } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import { startPostgres } from 'penstock-playground/postgres/server.ts'
+import { migrate, readMigrations } from 'penstock-service/database/migrate.ts'
+import { connect, type Sql } from 'penstock-service/database/sql.ts'
+import pg from 'pg'
+
+export type Database = { sql: Sql; url: string; name: string }
+
+/** Set by test/run.ts for the processes it starts. */
+export const CLUSTER_VARIABLE = 'PENSTOCK_TEST_CLUSTER_URL'
+
+let cluster: Promise<string> | undefined
+let template: Promise<string> | undefined
+
+/** The server that tests run on, as a superuser; it ends with this process if this process has started it. */
+export function testCluster(): Promise<string> {
+  const url = process.env.TEST_DATABASE_URL ?? process.env[CLUSTER_VARIABLE]
+  cluster ??= url ? Promise.resolve(url) : startPostgres({ throw_away: true }).then((started) => started.url)
+  return cluster
+}
+
+/** A freshly migrated database with connections to it, for this test alone. */
+export async function freshDatabase(t: TestContext, options: { connections_max?: number } = {}): Promise<Database> {
+  const { url, name, sql } = (await reuse(options)) ?? (await create(options))
+  t.after(async () => {
+    await sql.close()
+    // Node's types lack `passed`.
+    const { passed } = t as TestContext & { readonly passed: boolean }
+    if (!passed) t.diagnostic(`kept: database ${name}`)
+    else if (process.env.TEST_DATABASE_URL) await dropDatabase(name)
+    else spare.push({ name, url })
+  })
+  return { sql, url, name }
+}
+
+/** Databases of tests that have passed. Restoring one takes a tenth of what a clone takes; it is restored when it is used
+ *  again, because by then the test before is over with all that it has to clean up. */
+const spare: { url: string; name: string }[] = []
+
+async function reuse(options: { connections_max?: number }): Promise<Database | undefined> {
+  for (let database = spare.pop(); database; database = spare.pop()) {
+    const sql = connect({ url: database.url, ...options })
+    if (await restore(sql)) return { ...database, sql }
+    await sql.close()
+    await dropDatabase(database.name)
+  }
+  return undefined
+}
+
+async function create(options: { connections_max?: number }): Promise<Database> {
+  const database = await createDatabase()
+  return { ...database, sql: connect({ url: database.url, ...options }) }
+}
+
+/** Ends what else is connected and restores the rows. False when the schema has been changed: that is not restored. */
+async function restore(sql: Sql): Promise<boolean> {
+  return sql.begin(async (tx) => {
+    await tx`
+      select pg_terminate_backend(pid, 5000) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`
+    const changed = await tx`select from test_harness.schema_change limit 1`
+    if (changed.length === 0) await tx`select test_harness.empty_tables()`
+    return changed.length === 0
+  })
+}
+
+/** A clone of the migrated template, for those who clean up themselves. */
+export async function createDatabase(): Promise<{ url: string; name: string }> {
+  template ??= makeTemplate()
+  const from = await template
+  const name = `test_${randomBytes(6).toString('hex')}`
+  await asAdmin(`create database ${name} template ${from}`)
+  return { name, url: await urlOf(name) }
+}
+
+export async function dropDatabase(name: string): Promise<void> {
+  await asAdmin(`drop database if exists ${name} with (force)`)
+}
+
+/** Brings a database back to the state after the migrations, their rows included, in a few milliseconds. Only for
+ *  databases of this harness, and while no transaction is open on it. */
+export async function emptyTables(sql: Sql): Promise<void> {
+  await sql`select test_harness.empty_tables()`
+}
+
+let admins: pg.Pool | undefined
+
+/** Runs one statement on the server's own database, on one connection that stays but does not keep the process alive. */
+async function asAdmin(statement: string): Promise<number> {
+  const connectionString = await testCluster()
+  if (!admins) {
+    admins = new pg.Pool({ connectionString, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true })
+    // The server may end before this process does.
+    admins.on('error', () => {})
+  }
+  return (await admins.query(statement)).rowCount ?? 0
+}
+
+async function urlOf(name: string): Promise<string> {
+  const url = new URL(await testCluster())
+  url.pathname = `/${name}`
+  return url.toString()
+}
+
+/** Makes the template unless it is there. Its name tells its content, so that an old one is never used; it gets the name
+ *  when it is complete, and a lock keeps several processes from making it at once. */
+export async function makeTemplate(): Promise<string> {
+  const sum = createHash('sha256').update(HARNESS)
+  for (const { sha256 } of await readMigrations()) sum.update(sha256)
+  const name = `template_${sum.digest('hex').slice(0, 16)}`
+  await asAdmin(`select pg_advisory_lock(${TEMPLATE_LOCK})`)
+  try {
+    if ((await asAdmin(`select from pg_database where datname = '${name}'`)) > 0) return name
+    await asAdmin(`drop database if exists ${name}_unfinished with (force)`)
+    await asAdmin(`create database ${name}_unfinished template template0`)
+    const url = await urlOf(`${name}_unfinished`)
+    await migrate(url)
+    const harness = new pg.Client({ connectionString: url })
+    await harness.connect()
+    await harness.query(HARNESS)
+    await harness.end()
+    await asAdmin(`alter database ${name}_unfinished rename to ${name}`)
+    return name
+  } finally {
+    await asAdmin(`select pg_advisory_unlock(${TEMPLATE_LOCK})`)
+  }
+}
+
+const TEMPLATE_LOCK = 7_204_615_092
+
+/** Keeps the rows that the migrations have made, and a function that restores them; notes when the schema is
+ *  changed. Small tables are emptied by delete,
+ *  which touches few pages; a table that has grown is truncated, so that thousands of rounds leave no dead rows behind. */
+const HARNESS = `
+create schema test_harness;
+do $$
+declare
+  t record;
+  clear text := '';
+  fill text := '';
+  n bigint;
+begin
+  for t in
+    select c.oid, c.relname, format('%I.%I', s.nspname, c.relname) as name,
+           format('test_harness.%I', c.relname) as seed,
+           (select string_agg(format('%I', attname), ', ' order by attnum) from pg_attribute
+             where attrelid = c.oid and attnum > 0 and not attisdropped and attgenerated = '') as columns
+      from pg_class c join pg_namespace s on s.oid = c.relnamespace
+     where s.nspname = 'public' and c.relkind in ('r', 'p') and not c.relispartition
+       and c.relname <> 'migration'
+     order by c.relname
+  loop
+    clear := clear || format(
+      'if pg_relation_size(%1$L) > 262144 then truncate %1$s cascade; '
+      'elsif pg_relation_size(%1$L) > 0 or %2$L then delete from %1$s; end if;' || chr(10),
+      t.name, exists (select from pg_inherits where inhparent = t.oid));
+    execute format('select count(*) from %s', t.name) into n;
+    if n > 0 then
+      execute format('create table %s as select %s from %s', t.seed, t.columns, t.name);
+      fill := fill || format('insert into %s (%s) overriding system value select * from %s;' || chr(10),
+                             t.name, t.columns, t.seed);
+    end if;
+  end loop;
+  for t in
+    select format('%I.%I', schemaname, sequencename) as name, start_value, last_value
+      from pg_sequences where schemaname = 'public'
+  loop
+    fill := fill || format('perform setval(%L, %s, %L);' || chr(10),
+                           t.name, coalesce(t.last_value, t.start_value), t.last_value is not null);
+  end loop;
+  execute format('create function test_harness.empty_tables() returns void language plpgsql '
+                 'set session_replication_role = replica as %L', 'begin' || chr(10) || clear || fill || 'end');
+end $$;
+create table test_harness.schema_change (tag text);
+create function test_harness.note_schema_change() returns event_trigger language plpgsql as
+  $$ begin insert into test_harness.schema_change values (tg_tag); end $$;
+create event trigger test_harness_schema_change on ddl_command_end execute function test_harness.note_schema_change();
+analyze`

@@ -1,0 +1,102 @@
+// An operator at a desk: the commands of packages/service/src/cli.ts as they are typed, on a real database, with or without a service.
+
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { HDKey } from '@scure/bip32'
+import { person } from 'penstock-devchain/scene.ts'
+import { type Io, runCommand } from 'penstock-service/cli.ts'
+import type { Sql } from 'penstock-service/database/sql.ts'
+import { freshDatabase, testCluster } from './database.ts'
+import { repeatable, type World } from './world.ts'
+
+export const SEALING_KEY = '07'.repeat(32)
+export type Said = { code: number; out: string; err: string }
+
+/** An operator at work: what is typed, with blanks between the words, and what comes back. */
+export type Desk = {
+  sql: Sql
+  io: Io
+  type(...words: string[]): Promise<Said>
+  /** The answer of a command that succeeds, as JSON. */
+  json<Value>(...words: string[]): Promise<Value>
+}
+
+type Place = { sql: Sql; env: NodeJS.ProcessEnv; now(): Date; transport: Io['transport'] }
+
+function desk({ sql, env, now, transport }: Place): Desk {
+  const said = { out: '', err: '' }
+  const io: Io = {
+    ...{ env, user: 'ops', transport, random: repeatable('cli'), clock: { now } },
+    out: (text) => {
+      said.out += text
+    },
+    err: (text) => {
+      said.err += text
+    },
+    wait: async () => {},
+    input: async () => '',
+  }
+  const type = async (...words: string[]): Promise<Said> => {
+    Object.assign(said, { out: '', err: '' })
+    const code = await runCommand(words, io)
+    return { code, ...said }
+  }
+  return {
+    ...{ sql, io, type },
+    async json(...words) {
+      const { code, out, err } = await type(...words, '--json')
+      assert.equal(code, 0, `${words.join(' ')}: ${err}`)
+      return JSON.parse(out)
+    },
+  }
+}
+
+const deposit_xpub = HDKey.fromMasterSeed(repeatable('wallets').bytes(32)).derive("m/44'/195'/0'").publicExtendedKey
+
+/** A file with wallets that differ only by the key of the deposit addresses. */
+export async function walletsFile(t: TestContext, xpub = deposit_xpub): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-cli-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const { address, key } = person('pool-0')
+  const wallet = { address, permission_id: 2, private_key: key }
+  const wallets = { pool: [wallet], activation: wallet, recharge_address: address, deposit_xpub: xpub }
+  const file = join(folder, 'wallets.json')
+  await writeFile(file, JSON.stringify(wallets), { mode: 0o600 })
+  return file
+}
+
+/** A desk at a database without a running service. */
+export async function quietDesk(t: TestContext): Promise<Desk> {
+  const { sql, url } = await freshDatabase(t)
+  const env = { DATABASE_URL: url, PENSTOCK_SECRET_KEY: SEALING_KEY, PENSTOCK_WALLETS: await walletsFile(t) }
+  // After the rows that the migrations have made.
+  let now_ms = Date.now()
+  const now = () => {
+    now_ms += 1_000
+    return new Date(now_ms)
+  }
+  return desk({ sql, env, now, transport: () => Promise.reject(new Error('no node')) })
+}
+
+/** A desk at a whole service on a chain. */
+export async function worldDesk(world: World): Promise<Desk> {
+  const [row] = await world.sql<{ name: string }>`select current_database()::text as name`
+  const url = new URL(await testCluster())
+  url.pathname = `/${row!.name}`
+  return desk({
+    sql: world.sql,
+    env: { DATABASE_URL: url.toString(), PENSTOCK_SECRET_KEY: SEALING_KEY },
+    now: () => world.now,
+    transport: async ({ url, body }) => world.scene.devchain.request('POST', new URL(url).pathname, body),
+  })
+}
+
+/** A desk with one customer. */
+export async function deskWithCustomer(t: TestContext): Promise<Desk & { customer: string }> {
+  const at = await quietDesk(t)
+  const { id } = await at.json<{ id: string }>('customers', 'create', 'Anna')
+  return { ...at, customer: id }
+}

@@ -1,0 +1,276 @@
+// The part of Penstock that screens, on a database and the development chain: blocks are followed, recorded and indexed by
+// the real steps. A test moves money, makes it solid, drains, and asks.
+
+import type { TestContext } from 'node:test'
+import { selectorOf, wordOfAddress, wordOfInteger } from 'penstock-devchain/calls/abi.ts'
+import { USDT } from 'penstock-devchain/devchain.ts'
+import { type Person, person, Scene, TRX } from 'penstock-devchain/scene.ts'
+import { followStep } from 'penstock-service/chain/blocks.ts'
+import { type Needs as AnsweringNeeds, askProvidersStep, screenStep } from 'penstock-service/checks/answering.ts'
+import { type Check, type CheckPlaced, type CheckWanted, checkPlacer } from 'penstock-service/checks/checks.ts'
+import { foldCountsStep } from 'penstock-service/checks/history.ts'
+import { connect, type Sql } from 'penstock-service/database/sql.ts'
+import { publishList } from 'penstock-service/labels/label_sets.ts'
+import type { ListEntry } from 'penstock-service/labels/list_entries.ts'
+import { customerAccount, move, openAccount, WORLD } from 'penstock-service/ledger/ledger.ts'
+import { idMaker, type NewId } from 'penstock-service/lib/ids.ts'
+import { type Node, tronNode } from 'penstock-service/node/node.ts'
+import type { Provider } from 'penstock-service/providers/provider.ts'
+import { drain, type Step } from 'penstock-service/steps/step.ts'
+import { recordStep } from 'penstock-service/tracing/flow_log.ts'
+import { flowGenerations, type Generations, pruneIndexStep } from 'penstock-service/tracing/generations.ts'
+import { addressToHex } from 'penstock-tron/address.ts'
+import { addressOf } from 'penstock-tron/keys.ts'
+import { freshDatabase } from './database.ts'
+
+export { USDT } from 'penstock-devchain/devchain.ts'
+export { type Person, person, TRX } from 'penstock-devchain/scene.ts'
+
+const SOLID = 20
+
+export type ScreeningOptions = { carried_blocks?: number; checkpoint_transfers?: number; hub_counterparties?: number }
+
+/** One process: its own index in memory. */
+export type ScreeningProcess = {
+  generations: Generations
+  steps: Step[]
+  place: (wanted: CheckWanted) => Promise<CheckPlaced>
+}
+
+export async function makeScreeningWorld(t: TestContext, options: ScreeningOptions = {}): Promise<ScreeningWorld> {
+  const world = new ScreeningWorld(t, await freshDatabase(t), options)
+  await world.begin()
+  return world
+}
+
+export class ScreeningWorld {
+  readonly sql: Sql
+  readonly url: string
+  readonly scene: Scene
+  private readonly test: TestContext
+  readonly node: Node
+  readonly new_id: NewId
+  readonly clock = { now: () => new Date(this.now_ms) }
+  readonly options: Required<ScreeningOptions>
+  /** Outside services. */
+  readonly providers: Provider[] = []
+  /** The node does not answer. */
+  down = false
+  process!: ScreeningProcess
+  now_ms: number
+  private people = 0
+
+  constructor(t: TestContext, { sql, url }: { sql: Sql; url: string }, options: ScreeningOptions, scene?: Scene) {
+    this.test = t
+    this.sql = sql
+    this.url = url
+    this.options = { carried_blocks: 10_000, checkpoint_transfers: 1_000_000, hub_counterparties: 5_000, ...options }
+    this.scene = scene ?? new Scene({ bank: 1_000_000_000n * TRX })
+    this.now_ms = this.scene.devchain.head.header.timestamp + 1_000
+    let seed = 1
+    const bytes = (length: number) =>
+      Uint8Array.from({ length }, () => {
+        seed = (seed * 48271) % 2147483647
+        return seed & 255
+      })
+    this.new_id = idMaker(this.clock, { bytes })
+    this.node = tronNode({
+      nodes: [{ url: 'http://devchain' }],
+      transport: async ({ url, body }) => {
+        if (this.down) throw new Error('ECONNREFUSED')
+        return this.scene.devchain.request('POST', new URL(url).pathname, body)
+      },
+    })
+  }
+
+  /** A second service, with a database of its own, that begins to follow the same chain now. */
+  async another(): Promise<ScreeningWorld> {
+    const world = new ScreeningWorld(this.test, await freshDatabase(this.test), this.options, this.scene)
+    await world.begin()
+    return world
+  }
+
+  async begin(): Promise<void> {
+    this.process = this.startProcess()
+    await this.drain()
+  }
+
+  startProcess(sql: Sql = this.sql): ScreeningProcess {
+    const { clock, node, new_id, options } = this
+    const flow = { sql, clock, ...options }
+    const generations = flowGenerations(flow)
+    const tokens = new Set([USDT])
+    const answering: AnsweringNeeds = {
+      sql,
+      clock,
+      reads: () => node,
+      generations,
+      carried_blocks: options.carried_blocks,
+      providers: this.providers,
+    }
+    const steps = [
+      followStep({ sql, clock, node, tokens }),
+      recordStep({ sql, node, tokens }),
+      generations.step,
+      screenStep(answering),
+      askProvidersStep(answering),
+      foldCountsStep({ sql }),
+      pruneIndexStep(flow),
+    ]
+    return { generations, steps, place: checkPlacer({ sql, clock, new_id, wake: () => {} }) }
+  }
+
+  connect(): Sql {
+    return connect({ url: this.url })
+  }
+
+  async drain(process = this.process): Promise<void> {
+    await drain(process.steps)
+  }
+
+  mine(blocks = 1): void {
+    this.scene.mine(blocks)
+    this.now_ms = this.scene.devchain.head.header.timestamp + 1_000
+  }
+
+  /** Makes what has happened solid, and lets it be indexed. */
+  async settle(): Promise<void> {
+    this.mine(SOLID)
+    await this.drain()
+  }
+
+  /** Somebody with an account; the money that it begins with is made by decree and is not a transfer. */
+  person(name = `person-${++this.people}`): Person {
+    const one = person(name)
+    this.scene.devchain.fund(one.address, 1_000_000n * TRX)
+    this.scene.post('/devchain/mint', { address: one.address, amount: 1_000_000_000_000n })
+    return one
+  }
+
+  /** Sends TRX, in sun. Returns the transaction's id. */
+  send(from: Person, to: Person, sun: bigint): string {
+    return this.broadcast(from, 'TransferContract', { to_address: to.hex, amount: sun })
+  }
+
+  /** Sends the token, in its smallest unit. */
+  sendToken(from: Person, to: Person, units: bigint): string {
+    const data = selectorOf('transfer(address,uint256)') + wordOfAddress(to.hex) + wordOfInteger(units)
+    return this.call(from, data)
+  }
+
+  /** Puts an address onto the token's freeze list, or takes it off, by a transaction of its owner. */
+  freeze(who: Person, frozen: boolean): string {
+    const name = frozen ? 'addBlackList(address)' : 'removeBlackList(address)'
+    const owner = this.tokenOwner()
+    this.scene.devchain.fund(owner.address, 10_000n * TRX)
+    return this.call(owner, selectorOf(name) + wordOfAddress(who.hex))
+  }
+
+  private tokenOwner(): Person {
+    const key = this.scene.devchain.usdt_owner_key
+    const address = addressOf(key)
+    return { key, address, hex: addressToHex(address) }
+  }
+
+  private call(from: Person, data: string): string {
+    const message = { contract_address: addressToHex(USDT), data }
+    return this.broadcast(from, 'TriggerSmartContract', message, 1_000n * TRX)
+  }
+
+  private broadcast(from: Person, type: string, message: Record<string, string | bigint>, fee_limit = 0n): string {
+    const answer = this.scene.send(from, type, message, fee_limit > 0n ? { fee_limit } : {})
+    if (answer.result !== true) throw new Error(`${answer.code}: ${answer.message}`)
+    this.mine()
+    return String(answer.txid)
+  }
+
+  /** Publishes what a list says. */
+  async publish(list: string, entries: readonly (Partial<ListEntry> & Pick<ListEntry, 'address' | 'category'>)[]) {
+    const loading = {
+      list,
+      origin: 'test',
+      passed_over: 0,
+      loaded_at: this.clock.now(),
+      loaded_by: 'test',
+      may_shrink: true,
+    }
+    const whole = entries.map((entry): ListEntry => ({ ...PLAIN, ...entry }))
+    return this.sql.begin((tx) => publishList(tx, loading, whole))
+  }
+
+  /** A customer with an account and so much TRX. */
+  async customer(trx = 1_000): Promise<string> {
+    const id = this.new_id()
+    await this.sql.begin(async (tx) => {
+      await openAccount(tx, customerAccount(id))
+      const amount_sun = BigInt(trx) * TRX
+      if (trx > 0)
+        await move(tx, {
+          id: `gift:${id}`,
+          debit: WORLD,
+          credit: customerAccount(id),
+          amount_sun,
+          made_at: this.clock.now(),
+        })
+    })
+    return id
+  }
+
+  /** Asks, drains, and returns the check as it then stands. */
+  async ask(
+    wanted: Partial<CheckWanted> & Pick<CheckWanted, 'customer_id' | 'address'>,
+    process = this.process,
+  ): Promise<Check> {
+    const { check } = await process.place({ ...ADDRESS_CHECK, ...wanted })
+    await this.drain(process)
+    return this.check(check.id)
+  }
+
+  async check(id: string): Promise<Check> {
+    const [check] = await this.sql<Check>`select * from aml_check where id = ${id}`
+    return check!
+  }
+
+  async evidence(id: string): Promise<Facts> {
+    const [row] = await this.sql<{ canonical: string }>`select canonical from aml_evidence where check_id = ${id}`
+    return JSON.parse(row!.canonical) as Facts
+  }
+}
+
+/** Evidence, as far as tests look into it. */
+export type Facts = {
+  notes: string[]
+  blacklisted_by: string[]
+  index: Record<string, string>
+  screened: { address: string; in_force: Record<string, unknown> | null; labels: Record<string, string>[] }
+  factors: {
+    category: string
+    share: string
+    usd: string
+    direct_usd: string
+    mean_hops: string | null
+    units: Record<string, string>
+    origins: Record<string, string>[]
+    path: { tx_id: string; from: string; to: string; amount: string; carried: string | null }[]
+  }[]
+  floors: { rule: string; category: string | null; points: string }[]
+  result: Record<string, unknown>
+}
+
+const PLAIN = {
+  entity: 'Somebody',
+  kind: 'curated',
+  confidence: 100,
+  reference: 'test',
+  valid_from: undefined,
+  valid_to: undefined,
+} as const
+
+const ADDRESS_CHECK = {
+  idempotency_key: null,
+  type: 'address',
+  network: 'TRX',
+  hash: null,
+  direction: null,
+  capped_key: undefined,
+} as const

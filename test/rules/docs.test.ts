@@ -1,0 +1,85 @@
+// docs/api.md does what it says: its programs run, its calls are answered as it says, and its tables are complete.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { hash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { buildServer, DEFAULT_RATE_LIMIT } from 'penstock-service/http/server.ts'
+import { systemClock } from 'penstock-service/lib/clock.ts'
+import { systemRandom } from 'penstock-service/lib/ids.ts'
+import { silentLog } from 'penstock-service/lib/log.ts'
+import { type Customer, makeWorld, type World } from '../harness/world.ts'
+
+const page = await readFile(new URL('../../docs/api.md', import.meta.url), 'utf8')
+const blocks = (language: string) =>
+  [...page.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(([, text]) => text!)
+
+/** Runs a program on this Node and returns what it prints. */
+function runProgram(program: string, variables: Record<string, string>): Promise<string> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { env: variables })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  return new Promise((resolve) => child.once('close', () => resolve(output)))
+}
+
+/** A server on a socket; its clock is the real one, as that of the programs is. */
+async function listening(world: World): Promise<{ API: string; close: () => Promise<void> }> {
+  const { app, sql } = world
+  const needs = { sql, clock: systemClock, random: systemRandom, log: silentLog, authenticate: app.authenticate }
+  const server = await buildServer(needs, { endpoints: app.endpoints })
+  return { API: await server.listen({ port: 0, host: '127.0.0.1' }), close: () => server.close() }
+}
+
+test('the programs of the page run', async (t) => {
+  const world = await makeWorld(t)
+  world.wait(Date.now() / 1_000 - world.now.getTime() / 1_000)
+  const anna = await world.customer({ require_v2: true })
+  const ben = await world.customer()
+  const { API, close } = await listening(world)
+  const [first, second, ...more] = blocks('js')
+  assert.equal(more.length, 0)
+  const run = (program: string, { token, secret }: Customer) =>
+    runProgram(program, { API, TOKEN: token, SECRET: secret })
+  assert.match(await run(first!, ben), /balance: 0,/)
+  assert.match(await run(second!, ben), /balance: 0,/)
+  assert.match(await run(second!, anna), /balance: 0,/)
+  assert.match(await run(first!, anna), /Incorrect token or signature/)
+  await close()
+})
+
+test('the calls of the page are answered as it says', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer({ trx: 100 })
+  const address = world.person('bob', 1).address
+  const lines = blocks('sh').flatMap((block) => block.split('\n'))
+  const calls = lines.flatMap((line) => {
+    const [, path, body, comment] = /^call (\S+) '(.*)'(?: # (.*))?$/.exec(line) ?? []
+    return path === undefined ? [] : [{ path, body: body!.replaceAll(`'$ADDRESS'`, address), comment: comment ?? '0' }]
+  })
+  assert.equal(calls.length, lines.filter((line) => line.startsWith('call /')).length)
+  for (const { path, body, comment } of calls) {
+    const { code } = await anna.call(path, body)
+    assert.ok(comment.split(' or ').includes(String(code)), `${path} ${body} is answered ${code}`)
+    await world.settle()
+  }
+})
+
+test('the signatures, the codes and the limits of the page are those of the service', async (t) => {
+  const vectors = [...page.matchAll(/^\| (.+) \| `([0-9a-f]{64})` \|$/gm)]
+  assert.equal(vectors.length, 4)
+  for (const [, body, digest] of vectors) {
+    assert.equal(hash('sha256', `${body === '(empty)' ? '' : body!.replaceAll('`', '')}secret`), digest, body)
+  }
+  const world = await makeWorld(t)
+  const rows = [...page.matchAll(/^\| (\d+) \| `(\w+)` \|/gm)].map(([, code, key]) => `${code} ${key}`)
+  const given = world.app.endpoints.flatMap(({ faults }) =>
+    faults.map(({ code, key }) => `${code} ${key.split('.')[0]}`),
+  )
+  assert.deepEqual(
+    [...new Set(given)].filter((line) => !rows.includes(line)),
+    [],
+  )
+  const { per_second, burst } = DEFAULT_RATE_LIMIT
+  assert.ok(page.includes(`${per_second} a second for a key, ${burst} at once`))
+})

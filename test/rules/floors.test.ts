@@ -1,0 +1,300 @@
+// The house stands: packages and the rooms of the service import downwards only, in no circle of files or of folders; time,
+// chance and the environment come in at the edges; a folder is one level deep, holds ten files at most, and its files are
+// named after what they hold. Drawn in ARCHITECTURE.md.
+
+import assert from 'node:assert/strict'
+import { dirname, join } from 'node:path/posix'
+import { test } from 'node:test'
+import { isNode, parseSource, readSources, type Source, walk, where } from '../../tools/source.ts'
+
+/** What each package may import besides itself. Tests may also import test/, the development chain and the playground. */
+const PACKAGES: Record<string, readonly string[]> = {
+  tron: [],
+  devchain: ['tron'],
+  service: ['tron'],
+  playground: ['tron', 'devchain', 'service'],
+}
+const FOR_TESTS = ['tron', 'devchain', 'service', 'playground']
+
+/** The rooms of the service from the ground up; rooms of one floor do not know each other. The files directly in src/ are
+ *  the roof. */
+const FLOORS = [
+  ['lib', 'flow'],
+  ['database', 'node', 'wire', 'limits', 'providers'],
+  ['steps', 'signing', 'http'],
+  ['ledger', 'chain', 'labels', 'wallets'],
+  ['pool', 'customers', 'tracing'],
+  ['market', 'screening'],
+  ['treasury', 'subscriptions', 'checks', 'reports'],
+  ['audit'],
+  ['operators'],
+  ['monitoring'],
+  ['program'],
+]
+const ROOF = FLOORS.length
+
+/** A folder of more files than this is two. */
+const FILES_MAX = 10
+/** Folders that have more, and why. */
+const FULL_FOLDERS: Record<string, string> = {
+  'packages/service/src/flow': 'one index, whose parts mean nothing to anybody else',
+  'packages/service/src/operators': 'a file for each noun of the command line',
+}
+
+/** Who may read the time, wait, or draw at random, and why. */
+const EDGES: Record<string, string> = {
+  'packages/service/src/lib/clock.ts': 'is the clock',
+  'packages/service/src/http/server.ts': 'looks after its connections once a second',
+  'packages/service/src/lib/ids.ts': 'is the source of randomness',
+  'packages/service/src/steps/step.ts': 'waits between the runs of a step',
+  'packages/service/src/lib/files.ts': 'names a file that nobody else writes',
+  'packages/service/src/steps/wake.ts': 'waits before it connects again',
+  'packages/service/src/database/sql.ts': 'measures how long the database takes',
+  'packages/service/src/program/instruments.ts': 'measures how long steps and nodes take',
+  'packages/service/src/program/api.ts': 'hears those out who have connected when it stops',
+  'packages/service/src/serve.ts': 'spreads and delays the calls to screening services',
+  'packages/service/src/program/sealing_keys.ts': 'makes the sealing key on the first start',
+  'packages/service/src/cli.ts': 'waits between two looks at the books',
+}
+
+/** Who may read the environment, and why. */
+const ENVIRONMENT_READERS: Record<string, string> = {
+  'packages/service/src/program/program.ts': 'hands it to the configuration',
+  'packages/service/src/cli.ts': 'hands it to the configuration',
+}
+
+const NAMES_THAT_SAY_NOTHING =
+  /^(utils?|helpers?|types?|services?|index|managers?|models?|controllers?|repositor(y|ies)|common|misc|shared|data|info|process)$/
+
+type Import = { from: string; to: string; where: string }
+
+const isTest = (path: string) => path.endsWith('.test.ts')
+
+/** The file that a specifier names; undefined for what is not ours. */
+function target(from: string, specifier: string): string | undefined {
+  if (/^\.\.?\//.test(specifier)) return join(dirname(from), specifier)
+  const [, name, path] = /^penstock-(\w+)\/(.+)$/.exec(specifier) ?? []
+  if (name === undefined) return undefined
+  if (name === 'test') return `test/${path}`
+  return name === 'service' ? `packages/service/src/${path}` : `packages/${name}/${path}`
+}
+
+/** The imports between files of the repository. */
+function imports(source: Source): Import[] {
+  const found: Import[] = []
+  for (const node of walk(source.tree)) {
+    if (!/^(Import|ExportNamed|ExportAll)(Declaration|Expression)$/.test(node.type)) continue
+    const specifier = isNode(node.source) ? node.source.value : undefined
+    const to = typeof specifier === 'string' ? target(source.path, specifier) : undefined
+    if (to !== undefined) found.push({ from: source.path, to, where: where(source, node.start) })
+  }
+  return found
+}
+
+const packageOf = (path: string) => /^packages\/([^/]+)\//.exec(path)?.[1]
+
+/** The floor and the room of a file of the service. */
+function floorOf(path: string): { floor: number; room: string } {
+  const [, , , room = '', file] = path.split('/')
+  if (file === undefined) return { floor: ROOF, room: '' }
+  return { floor: FLOORS.findIndex((rooms) => rooms.includes(room)), room }
+}
+
+/** Why an import is not allowed; undefined when it is. */
+function objection({ from, to }: Import): string | undefined {
+  const mine = packageOf(from)
+  if (mine === undefined) return undefined
+  const other = packageOf(to)
+  if (isTest(from) && (other === undefined ? to.startsWith('test/') : FOR_TESTS.includes(other))) return undefined
+  if (other === undefined) return 'leaves the packages'
+  if (mine !== other) return PACKAGES[mine]?.includes(other) ? undefined : `${mine} may not import ${other}`
+  return mine === 'service' ? withinService(from, to) : undefined
+}
+
+function withinService(from: string, to: string): string | undefined {
+  if (!to.startsWith('packages/service/src/')) return to === 'packages/service/package.json' ? undefined : 'leaves src'
+  const [mine, other] = [floorOf(from), floorOf(to)]
+  if (mine.room === other.room) return undefined
+  if (other.floor < 0) return `${other.room} is on no floor`
+  if (other.floor > mine.floor) return 'goes up'
+  return other.floor === mine.floor ? 'goes sideways' : undefined
+}
+
+/** The circles of a graph, each once, from the point where it was met back to there. */
+function circles(edges: readonly { from: string; to: string }[]): string[][] {
+  const next = Map.groupBy(edges, ({ from }) => from)
+  const found = new Map<string, string[]>()
+  const done = new Set<string>()
+  function visit(at: string, trail: string[]) {
+    const before = trail.indexOf(at)
+    if (before >= 0) found.set(trail.slice(before).sort().join(), [...trail.slice(before), at])
+    if (before >= 0 || done.has(at)) return
+    for (const { to } of next.get(at) ?? []) visit(to, [...trail, at])
+    done.add(at)
+  }
+  for (const from of next.keys()) visit(from, [])
+  return [...found.values()]
+}
+
+/** The imports between folders of packages, without tests. */
+const folderEdges = (all: readonly Import[]) =>
+  all
+    .filter(({ from, to }) => packageOf(from) !== undefined && packageOf(to) !== undefined && !isTest(from))
+    .map(({ from, to }) => ({ from: dirname(from), to: dirname(to) }))
+    .filter(({ from, to }) => from !== to)
+
+/** Lines that say which import goes where it must not. */
+function wrongImports(sources: readonly Source[]): string[] {
+  const all = sources.flatMap(imports)
+  const lines = all.flatMap((one) => {
+    const why = objection(one)
+    return why === undefined ? [] : [`${one.where} imports ${one.to}: ${why}`]
+  })
+  const around = [...circles(all), ...circles(folderEdges(all))]
+  return [...lines, ...around.map((files) => `a circle: ${files.join(' -> ')}`)]
+}
+
+/** Every file that is loaded with the one that is given. */
+function closure(sources: readonly Source[], start: string): Set<string> {
+  const next = Map.groupBy(sources.flatMap(imports), ({ from }) => from)
+  const loaded = new Set<string>()
+  const left = [start]
+  for (let path = left.pop(); path !== undefined; path = left.pop()) {
+    if (loaded.has(path)) continue
+    loaded.add(path)
+    left.push(...(next.get(path) ?? []).map(({ to }) => to))
+  }
+  return loaded
+}
+
+const OUTSIDE = /^(setTimeout|setInterval|randomUUID|randomBytes|randomInt|getRandomValues)$/
+
+/** The uses of time, chance and the environment. */
+function outsideUses(source: Source): { what: 'edge' | 'environment'; line: string }[] {
+  const found: { what: 'edge' | 'environment'; line: string }[] = []
+  for (const node of walk(source.tree)) {
+    const text = source.code.slice(node.start, node.end)
+    const timeless = node.type === 'NewExpression' && /^new Date(\(\))?$/.test(text)
+    const member = node.type === 'MemberExpression' && /^(Date\.now|Math\.random|performance\.now)$/.test(text)
+    const named = node.type === 'Identifier' && OUTSIDE.test(text)
+    const line = `${where(source, node.start)} uses ${text}`
+    if (timeless || member || named) found.push({ what: 'edge', line })
+    if (node.type === 'MemberExpression' && text === 'process.env') found.push({ what: 'environment', line })
+  }
+  return found
+}
+
+/** Names of files and folders that are against the rules. */
+function wrongNames(paths: readonly string[]): string[] {
+  return paths.filter((path) => {
+    const inside = path.replace(/^packages\/service\/src\/|^packages\/[^/]+\//, '')
+    const names = inside.replace(/(\.test)?\.ts$/, '').split('/')
+    const deep = inside !== path && names.length > 2 && names[0] !== 'fixtures'
+    return deep || names.some((name) => NAMES_THAT_SAY_NOTHING.test(name))
+  })
+}
+
+/** Folders of packages with too many files, tests left out. */
+function fullFolders(paths: readonly string[]): string[] {
+  const counted = paths.filter((path) => packageOf(path) !== undefined && !isTest(path))
+  const folders = Map.groupBy(counted, (path) => dirname(path))
+  return [...folders].filter(([, files]) => files.length > FILES_MAX).map(([folder]) => folder)
+}
+
+const sources = await readSources('packages', 'test', 'bench', 'tools')
+const service = sources.filter(({ path }) => path.startsWith('packages/service/') && !isTest(path))
+
+test('imports go down, never up, never sideways, never in a circle', () => {
+  const lines = wrongImports(sources)
+  assert.equal(lines.length, 0, `\n${lines.join('\n')}`)
+})
+
+test('the service loads no file of the development chain or of the playground', () => {
+  const loaded = [...closure(sources, 'packages/service/src/main.ts')]
+  assert.ok(loaded.length > 100, `${loaded.length} files are loaded`)
+  assert.deepEqual(
+    loaded.filter((path) => !/^packages\/(service|tron)\//.test(path)),
+    [],
+  )
+})
+
+test('a folder holds ten files at most', () => {
+  const full = fullFolders(sources.map(({ path }) => path))
+  assert.deepEqual(full, Object.keys(FULL_FOLDERS))
+})
+
+test('time, chance and the environment come in at the edges only', () => {
+  const allowed = { edge: EDGES, environment: ENVIRONMENT_READERS }
+  const uses = service.flatMap((source) => outsideUses(source).map((use) => ({ ...use, path: source.path })))
+  const lines = uses.filter(({ what, path }) => !(path in allowed[what])).map(({ line }) => line)
+  assert.equal(lines.length, 0, `\n${lines.join('\n')}`)
+  for (const what of ['edge', 'environment'] as const)
+    for (const path of Object.keys(allowed[what]))
+      assert.ok(
+        uses.some((use) => use.what === what && use.path === path),
+        `${path} needs no exception`,
+      )
+})
+
+test('files are named after what they hold, and folders are one level deep', () => {
+  assert.deepEqual(wrongNames(sources.map(({ path }) => path)), [])
+})
+
+test('an import that goes up, sideways, outside or in a circle is named by file and line', () => {
+  const src = 'packages/service/src'
+  const bad = [
+    parseSource(`${src}/lib/a.ts`, `// up\nimport type { Order } from '../market/orders.ts'`),
+    parseSource(`${src}/market/orders.ts`, `import { a } from '../lib/a.ts'\nexport { b } from '../market/b.ts'`),
+    parseSource(`${src}/treasury/a.ts`, `const late = () => import('../subscriptions/a.ts')`),
+    parseSource(`${src}/labels/a.ts`, `import { start } from 'penstock-devchain/start.ts'`),
+    parseSource('packages/devchain/start.ts', `import { connect } from 'penstock-service/database/sql.ts'`),
+    parseSource(`${src}/app.ts`, `import { a } from './market/orders.ts'\nimport { config } from './config.ts'`),
+    parseSource(`${src}/market/orders.test.ts`, `import { freshDatabase } from 'penstock-test/harness/database.ts'`),
+    parseSource('packages/devchain/chain/a.ts', `import { b } from '../http/b.ts'`),
+    parseSource('packages/devchain/http/c.ts', `import { a } from '../chain/d.ts'`),
+  ]
+  assert.deepEqual(wrongImports(bad), [
+    `${src}/lib/a.ts:2 imports ${src}/market/orders.ts: goes up`,
+    `${src}/treasury/a.ts:1 imports ${src}/subscriptions/a.ts: goes sideways`,
+    `${src}/labels/a.ts:1 imports packages/devchain/start.ts: service may not import devchain`,
+    `packages/devchain/start.ts:1 imports ${src}/database/sql.ts: devchain may not import service`,
+    `a circle: ${src}/lib/a.ts -> ${src}/market/orders.ts -> ${src}/lib/a.ts`,
+    `a circle: ${src}/lib -> ${src}/market -> ${src}/lib`,
+    'a circle: packages/devchain/chain -> packages/devchain/http -> packages/devchain/chain',
+  ])
+})
+
+test('a use of time, chance or the environment is named by file and line', () => {
+  const bad = `import { setTimeout as delay } from 'node:timers/promises'
+    // Date.now() in a comment is nothing
+    const fixed = new Date(0)
+    const now: number = Date.now() + new Date().getTime()
+    const key = process.env.KEY ?? crypto.randomUUID()
+    const dice = Math.random()`
+  assert.deepEqual(
+    outsideUses(parseSource('src/a.ts', bad)).map(({ line }) => line),
+    [
+      'src/a.ts:1 uses setTimeout',
+      'src/a.ts:4 uses Date.now',
+      'src/a.ts:4 uses new Date()',
+      'src/a.ts:5 uses process.env',
+      'src/a.ts:5 uses randomUUID',
+      'src/a.ts:6 uses Math.random',
+    ],
+  )
+})
+
+test('a name that says nothing, a folder in a folder and a full folder are found', () => {
+  const src = 'packages/service/src'
+  const bad = [
+    `${src}/market/utils.ts`,
+    `${src}/market/rules/energy.ts`,
+    `${src}/services/a.ts`,
+    'packages/devchain/index.ts',
+  ]
+  const good = ['packages/tron/fixtures/vectors/a.ts', `${src}/market/orders.ts`, 'test/data_types.ts']
+  assert.deepEqual(wrongNames([...bad, ...good]), bad)
+  const many = Array.from({ length: FILES_MAX + 1 }, (_, i) => `packages/cli/room/${i}.ts`)
+  assert.deepEqual(fullFolders([...many, 'packages/cli/room/a.test.ts']), ['packages/cli/room'])
+  assert.deepEqual(fullFolders(many.slice(1)), [])
+})

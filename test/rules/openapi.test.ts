@@ -1,0 +1,98 @@
+// The reference is fresh, valid, complete and true: it is what the endpoints print now, a public validator accepts it,
+// it names every path the server knows, and every answer it shows was given to the body it shows.
+
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { relative } from 'node:path'
+import { test } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { OPENAPI_FILE } from 'penstock-service/http/pages.ts'
+import { Errors } from 'typebox/schema'
+import { templated } from '../../tools/openapi.ts'
+import { printFreshReference } from '../../tools/print.ts'
+import { ROOT } from '../../tools/source.ts'
+import { tryExamples } from '../harness/examples.ts'
+import { checkStrictly } from '../harness/strict.ts'
+import { makeWorld } from '../harness/world.ts'
+
+type Content = { content: { 'application/json': { schema: object; examples: Record<string, { value: unknown }> } } }
+type Operation = { operationId: string; responses: Record<string, Content>; requestBody: Content }
+type Document = { openapi: string; paths: Record<string, { post?: Operation; get?: Operation }> }
+
+const story = tryExamples()
+const kept = async () => JSON.parse(await readFile(OPENAPI_FILE, 'utf8')) as Document
+
+test('openapi.json and docs/reference.md are what the endpoints print (if not: npm run print)', async () => {
+  for (const [file, text] of await printFreshReference(await story)) {
+    const [old, made] = [await readFile(file, 'utf8'), text].map((all) => all.split('\n'))
+    const line = made!.findIndex((text, i) => text !== old![i])
+    assert.equal(old![line], made![line], `${relative(ROOT, file)}:${line + 1} is not fresh`)
+    assert.equal(old!.length, made!.length)
+  }
+})
+
+test('a public validator accepts openapi.json as OpenAPI 3.1, and every reference in it leads somewhere', async () => {
+  const validator = new Validator()
+  const document = await kept()
+  const { valid, errors } = await validator.validate(document)
+  assert.ok(valid, JSON.stringify(errors))
+  assert.equal(validator.version, '3.1')
+  assert.doesNotMatch(JSON.stringify(validator.resolveRefs()), /"\$ref"/)
+  const wrong = structuredClone(document)
+  Object.assign(wrong.paths['/v1/balance']!.post!, { responses: { ok: {} } })
+  assert.equal((await new Validator().validate(wrong)).valid, false, 'and it would say so if it were not')
+})
+
+test('what the server answers and what the reference names are the same paths', async (t) => {
+  const world = await makeWorld(t)
+  const { paths } = await kept()
+  const { endpoints, pages } = world.app
+  const readable = pages.filter(({ reply }) => reply).map(({ path }) => templated(path))
+  assert.deepEqual(Object.keys(paths), [...endpoints.map(({ path }) => path), ...readable])
+  for (const [path, { post, get }] of Object.entries(paths)) {
+    const status = async (method: 'GET' | 'POST') => (await world.api.inject({ method, url: path })).statusCode
+    assert.equal((await status('POST')) !== 405, post !== undefined, path)
+    assert.equal((await status('GET')) !== 405, get !== undefined, path)
+  }
+})
+
+test('every example fits the schema that stands beside it', async () => {
+  const validator = new Validator()
+  await validator.validate(await kept())
+  const resolved = validator.resolveRefs() as unknown as Document
+  let looked_at = 0
+  for (const { post } of Object.values(resolved.paths)) {
+    if (!post) continue
+    for (const { schema, examples } of [
+      post.requestBody.content['application/json'],
+      post.responses['200']!.content['application/json'],
+    ]) {
+      for (const [name, { value }] of Object.entries(examples)) {
+        // It shows what is answered to a network that is not in the schema.
+        if (post.operationId === 'aml_checks_new' && name === 'example_2') continue
+        const [fits, errors] = Errors(schema, value)
+        assert.ok(fits, `${post.operationId} ${name} ${JSON.stringify(errors)}`)
+        looked_at += 1
+      }
+    }
+  }
+  assert.ok(looked_at > 40)
+})
+
+test('every example is accepted, but for those that show a refusal on purpose, and the strictest client can decode it', async () => {
+  const { endpoints, tried } = await story
+  for (const { path, answer } of tried) checkStrictly(path, JSON.stringify(answer))
+  for (const { path } of endpoints)
+    assert.ok(
+      tried.some((call) => call.path === path),
+      path,
+    )
+  const refused = tried.filter(({ answer }) => (answer as { code: number }).code !== 0)
+  assert.deepEqual(
+    refused.map(({ path, answer }) => [path, (answer as { code: number }).code]),
+    [
+      ['/v1/aml-checks/new', 2],
+      ['/v1/aml-checks/check', 30],
+    ],
+  )
+})

@@ -1,0 +1,220 @@
+// What is read with GET: deposits by their transaction, and the reference, which asks nobody else for anything.
+
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { TRX } from 'penstock-devchain/scene.ts'
+import { buildServer } from 'penstock-service/http/server.ts'
+import { systemClock } from 'penstock-service/lib/clock.ts'
+import { systemRandom } from 'penstock-service/lib/ids.ts'
+import { silentLog } from 'penstock-service/lib/log.ts'
+import { isSignatureV2, keyV2, type Stamped, signature, signatureV2 } from 'penstock-service/wire/signature.ts'
+import { makeWorld, type World } from '../harness/world.ts'
+
+const UNKNOWN = 'ab'.repeat(32)
+
+async function look(world: World, tx_id: string) {
+  const answer = await world.api.inject({ method: 'GET', url: `/deposits/${tx_id}` })
+  return { status: answer.statusCode, headers: answer.headers, ...answer.json() }
+}
+
+test('what came to the published address is found by its transaction, as the chain shows it, with its state', async (t) => {
+  const world = await makeWorld(t, { recharge_at: 'solid' })
+  const payer = world.person('payer')
+  const tx_id = world.pay(world.recharge.address, 12_500_000n)
+  world.mine()
+  await world.drain()
+  const { status, code, request_id, result, headers } = await look(world, tx_id)
+  assert.deepEqual([status, code, headers['x-request-id']], [200, 0, request_id])
+  assert.equal(headers['cache-control'], 'no-store')
+  const { block_number, block_time, ...deposit } = result.deposits[0]
+  assert.equal(result.tx_id, tx_id)
+  assert.deepEqual(deposit, {
+    state: 'seen',
+    reason: null,
+    from_address: payer.address,
+    to_address: world.recharge.address,
+    amount: 12.5,
+    solid: false,
+  })
+  assert.ok(Number.isInteger(block_number))
+  assert.match(block_time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+  assert.equal((await look(world, tx_id.toUpperCase())).result.tx_id, tx_id)
+})
+
+test("strangers are not told which addresses are customers', by no transaction and in no state", async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer()
+  const tx_id = world.pay(anna.deposit_address, 12_500_000n)
+  const unknown = await look(world, UNKNOWN)
+  for (const blocks of [1, 20]) {
+    world.mine(blocks)
+    await world.drain()
+    const { request_id: _, headers: __, ...answer } = await look(world, tx_id)
+    const { request_id: ___, headers: ____, ...same } = unknown
+    assert.deepEqual(answer, same)
+  }
+  assert.equal(await anna.balance(), 12.5)
+})
+
+test('a direct recharge is found with the energy that it bought', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 10)
+  const tx_id = world.pay(world.recharge.address, 3n * TRX, bob)
+  world.mine()
+  await world.settle()
+  const { result } = await look(world, tx_id)
+  const [{ state, amount, energy, solid }] = result.deposits
+  assert.deepEqual([state, amount, energy, solid], ['delivered', 3, 66_666, false])
+})
+
+test('a token that arrives is found with its contract and its amount', async (t) => {
+  const world = await makeWorld(t)
+  const token = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'
+  const [from, to] = [world.person('payer').address, world.recharge.address]
+  const at = world.now
+  // As the follower would write it; in this world it reads no tokens.
+  await world.sql`
+    insert into deposit (tx_id, position, from_address, to_address, token, token_amount, block_number, block_time, state,
+                         reason, due_at, seen_at)
+    values (${UNKNOWN}, 1, ${from}, ${to}, ${token}, ${2n ** 63n}::numeric, 7, ${at}, 'held', 'a token that is not TRX', ${at}, ${at})`
+  const { result } = await look(world, UNKNOWN)
+  const [{ state, reason, amount, token: contract, token_amount }] = result.deposits
+  assert.deepEqual([state, amount, contract, token_amount], ['held', undefined, token, '9223372036854775808'])
+  assert.equal(reason, 'a token that is not TRX')
+})
+
+test('what is no transaction id is 400, a transaction that brought nothing is 404, and another method 405', async (t) => {
+  const world = await makeWorld(t)
+  for (const wrong of ['1', 'ab'.repeat(31), `${UNKNOWN}a`, 'zz'.repeat(32), '%27%3B--', `${UNKNOWN}%00`]) {
+    const { status, code, error, request_id } = await look(world, wrong)
+    assert.deepEqual([status, code, error], [400, 400, 'Not a transaction id'], wrong)
+    assert.match(request_id, /^[0-9a-f-]{36}$/)
+  }
+  const { status, code, error } = await look(world, UNKNOWN)
+  assert.deepEqual([status, code, error], [404, 404, 'No deposit is known of this transaction'])
+  const posted = await world.api.inject({ method: 'POST', url: `/deposits/${UNKNOWN}` })
+  assert.deepEqual([posted.statusCode, posted.headers.allow], [405, 'GET, HEAD'])
+})
+
+test('the reference is read offline: a policy lets nothing in or out, and no file of it names another host', async (t) => {
+  const world = await makeWorld(t)
+  const files = world.app.pages.filter(({ reply }) => !reply)
+  assert.deepEqual(
+    files.map(({ path }) => path),
+    [
+      '/openapi.json',
+      '/docs',
+      '/docs/docs.css',
+      '/docs/docs.js',
+      '/docs/sign.js',
+      '/docs/reader.js',
+      '/docs/reader.css',
+    ],
+  )
+  for (const { path } of files) {
+    const answer = await world.api.inject({ method: 'GET', url: path })
+    assert.equal(answer.statusCode, 200, path)
+    const policy = String(answer.headers['content-security-policy'])
+    assert.match(policy, /^default-src 'none'; script-src 'self'; /)
+    assert.doesNotMatch(policy, /https?:|\*|script-src[^;]*unsafe/, path)
+    assert.equal(answer.headers['x-content-type-options'], 'nosniff')
+    if (path.startsWith('/docs') && !path.includes('reader')) assert.doesNotMatch(answer.body, /\/\/[a-z]+\./, path)
+    const head = await world.api.inject({ method: 'HEAD', url: path })
+    assert.deepEqual([head.statusCode, head.body], [200, ''], path)
+  }
+  const page = (await world.api.inject({ method: 'GET', url: '/docs' })).body
+  for (const [, link] of page.matchAll(/(?:src|href)="([^"]+)"/g)) {
+    assert.ok(link === 'data:,' || files.some(({ path }) => path === `/${link}`), link)
+  }
+})
+
+test('the page signs as the service checks', async () => {
+  const url = new URL('../../packages/service/src/http/sign.js', import.meta.url).href
+  type Signing = {
+    sign: (body: string, secret: string) => Promise<string>
+    signV2: (stamped: Omit<Stamped, 'body'> & { body: string }, secret: string) => Promise<string>
+  }
+  const { sign, signV2 } = (await import(url)) as Signing
+  for (const body of ['', '{}', '[]', '{"id": "tx-1"}', '{"note":"ü 🙂"}']) {
+    assert.equal(await sign(body, 'secret'), signature(Buffer.from(body), 'secret'))
+    const stamp = { timestamp: '1791473192', nonce: 'n-1', method: 'POST', path: '/v1/balance' }
+    for (const idempotency_key of [undefined, '', 'order-1', 'caf\u00e9']) {
+      const stamped = { ...stamp, idempotency_key }
+      const expected = signatureV2(keyV2('secret'), { ...stamped, body: Buffer.from(body) })
+      assert.equal(await signV2({ ...stamped, body }, 'secret'), expected)
+    }
+  }
+})
+
+test('the page signs calls with what was typed, and nothing else that it sends', async (t) => {
+  type Sent = { url: string; method: string; body?: string; loadSpec?: boolean; headers: Record<string, string> }
+  type Started = { url: string; validatorUrl: null; requestInterceptor: (request: Sent) => Promise<Sent> }
+  const first_only = { checked: true, value: '' }
+  const fields: Record<string, { value: string; checked?: boolean }> = {
+    token: { value: '' },
+    secret: { value: '' },
+    'first-only': first_only,
+  }
+  let started: Started | undefined
+  const browser = {
+    document: { getElementById: (id: string) => fields[id], baseURI: 'http://api.test/pen/docs' },
+    SwaggerUIBundle: (given: Started) => {
+      started = given
+    },
+  }
+  Object.assign(globalThis, browser)
+  t.after(() => {
+    for (const name of Object.keys(browser)) Reflect.deleteProperty(globalThis, name)
+  })
+  await import(new URL('../../packages/service/src/http/docs.js', import.meta.url).href)
+  assert.ok(started)
+  assert.deepEqual([started.url, started.validatorUrl], ['openapi.json', null], 'nobody else is asked')
+  const { requestInterceptor: send } = started
+  const headersOf = async (request: Partial<Sent>) =>
+    (await send({ url: '/pen/v1/balance', method: 'POST', body: '{"a":1}', headers: {}, ...request })).headers
+  assert.deepEqual(await headersOf({}), {})
+  fields.token!.value = ' pst_1 '
+  fields.secret!.value = 'pss_1'
+  const signed = (body: string) => ({
+    Authorization: 'Bearer pst_1',
+    'X-Signature': signature(Buffer.from(body), 'pss_1'),
+  })
+  assert.deepEqual(await headersOf({}), signed('{"a":1}'))
+  const { body: _none, ...bare } = { url: '/v1/balance', method: 'POST', body: '', headers: {} }
+  assert.deepEqual((await send(bare)).headers, signed(''))
+  assert.deepEqual(await headersOf({ method: 'GET' }), {})
+  assert.deepEqual(await headersOf({ loadSpec: true }), {})
+  first_only.checked = false
+  const { 'X-Timestamp': timestamp, 'X-Nonce': nonce, 'X-Signature-V2': v2, ...v1 } = await headersOf({})
+  assert.deepEqual(v1, signed('{"a":1}'))
+  const stamped = { timestamp: timestamp!, nonce: nonce!, method: 'POST', path: '/v1/balance' }
+  const body = Buffer.from('{"a":1}')
+  assert.ok(isSignatureV2(v2!, keyV2('pss_1'), { ...stamped, body }, new Date()))
+  const keyed = await headersOf({ headers: { 'Idempotency-Key': 'k-1' } })
+  const restamped = { ...stamped, timestamp: keyed['X-Timestamp']!, nonce: keyed['X-Nonce']!, body }
+  const bound = { ...restamped, idempotency_key: 'k-1' }
+  assert.ok(isSignatureV2(keyed['X-Signature-V2']!, keyV2('pss_1'), bound, new Date()))
+  assert.notEqual(keyed['X-Nonce'], nonce)
+})
+
+test('pages count against the rate of an address, whatever token is shown', async (t) => {
+  const world = await makeWorld(t)
+  const { app, sql } = world
+  const needs = { sql, clock: systemClock, random: systemRandom, log: silentLog, authenticate: app.authenticate }
+  const server = await buildServer(needs, {
+    endpoints: app.endpoints,
+    pages: app.pages,
+    rate_limit: { per_second: 0.001, burst: 2 },
+  })
+  const status = async (authorization: string) =>
+    (await server.inject({ method: 'GET', url: '/docs', headers: { authorization } })).statusCode
+  assert.deepEqual([await status('Bearer a'), await status('Bearer b'), await status('Bearer c')], [200, 200, 429])
+  await server.close()
+})
+
+test('the document that is served is the one that is kept', async (t) => {
+  const world = await makeWorld(t)
+  const served = (await world.api.inject({ method: 'GET', url: '/openapi.json' })).body
+  assert.equal(served, await readFile(new URL('../../packages/service/openapi.json', import.meta.url), 'utf8'))
+})

@@ -1,0 +1,130 @@
+// Customers' calls that ask the chain: what reaches the node, and that the market goes on whatever one key asks.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { person } from 'penstock-devchain/scene.ts'
+import { chainState, isCurrent } from 'penstock-service/chain/progress.ts'
+import { readBudget } from 'penstock-service/node/read_budget.ts'
+import { nodeReads, type Reads } from 'penstock-service/node/reads.ts'
+import { mostInOneSecond, standingTime } from '../harness/standing_time.ts'
+import { type Customer, makeWorld, type Reply, type World } from '../harness/world.ts'
+
+/** The database answers in its own time; the test's time stands meanwhile. */
+const settle = () => delay(2)
+
+/** Lets the world's API ask the chain within a budget of so many requests a second, by a time of the test's. */
+async function limitReads(world: World, per_second: number) {
+  const time = standingTime(settle)
+  const budget = readBudget({ per_second, per_second_of_one: 60, at_once: 32, at_once_of_one: 8 }, time.timer)
+  Object.assign(world, await world.startProcess({ reads: (node) => nodeReads(node, budget, time.timer) }))
+  return time
+}
+
+const CALLS: readonly ((n: number) => [path: string, body: object])[] = [
+  (n) => ['/v1/address-info', { address: person(`a${n}`).address }],
+  (n) => ['/v1/estimate-energy', { from_address: person(`b${n}`).address, to_address: person(`c${n}`).address }],
+  (n) => ['/v1/calculate', { address: person(`d${n}`).address, amount: 65_000, duration: 1 }],
+  (n) => [
+    '/v1/transaction/new',
+    { service: 'energy', params: { address: person(`e${n}`).address, amount: 65_000, duration: 1 } },
+  ],
+  (n) => [
+    '/v1/subscription/start',
+    {
+      subscription_id: 'unlimited_energy',
+      params: { address: person(`f${n}`).address, duration: 0, transactions_limit: 0 },
+    },
+  ],
+]
+
+test('one key sends at most 60 requests a second to the node, whatever it calls, and is told to come again', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer()
+  const time = await limitReads(world, 300)
+  const asked: number[] = []
+  world.weather.onRequest = () => asked.push(time.timer.now_ms())
+  let open = 0
+  const replies: Reply[] = []
+  for (let n = 0; n < 60; n++) {
+    for (const call of CALLS) {
+      open += 1
+      void anna.call(...call(n)).then((reply) => {
+        open -= 1
+        replies.push(reply)
+      })
+    }
+  }
+  for (let round = 0; open > 0 && round < 10_000; round++) await time.pass(20, 20)
+  assert.equal(open, 0)
+  assert.ok(asked.length > 60, String(asked.length))
+  assert.ok(mostInOneSecond(asked) <= 60, String(mostInOneSecond(asked)))
+  const refused = replies.filter(({ status }) => status === 429)
+  assert.ok(refused.length > 0 && refused.length < replies.length, `${refused.length} of ${replies.length}`)
+  for (const { code, headers, error } of refused) {
+    assert.deepEqual([code, headers['retry-after'], error], [429, '1', 'Too Many Requests'])
+  }
+  world.weather.onRequest = () => {}
+})
+
+test('what an address has takes three requests, and an address that is asked for again and again hardly any', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer()
+  const time = await limitReads(world, 300)
+  let asked = 0
+  world.weather.onRequest = () => {
+    asked += 1
+  }
+  const [path, body] = CALLS[0]!(0)
+  assert.equal((await anna.call(path, body)).code, 0)
+  assert.equal(asked, 3)
+  const again = await Promise.all(Array.from({ length: 100 }, () => anna.call(path, body)))
+  assert.deepEqual(new Set(again.map(({ code }) => code)), new Set([0]))
+  assert.ok(asked <= 40, String(asked))
+  await time.pass(1_000, 1_000)
+  world.weather.onRequest = () => {}
+})
+
+/** A provider that allows so many requests a second to a key, and suspends who asks more for 30 seconds. */
+function strictProvider(world: World, allowed: number): void {
+  let recent: number[] = []
+  let suspended_until_ms = 0
+  world.weather.onRequest = () => {
+    const now_ms = world.now.getTime()
+    recent = [...recent.filter((at_ms) => at_ms > now_ms - 1_000), now_ms]
+    if (recent.length > allowed) suspended_until_ms = now_ms + 30_000
+    if (now_ms < suspended_until_ms) throw new Error('429: the key is suspended for 30 s')
+  }
+}
+
+/** A minute in which a key asks all it can, while the chain is followed. Says whether the service could still sell. */
+async function siege(world: World, attacker: Customer, pass: (ms: number) => Promise<void>): Promise<boolean> {
+  const follow = world.app.steps.find(({ name }) => name === 'follow')!
+  const calls: Promise<unknown>[] = []
+  for (let second = 0; second < 60; second++) {
+    for (let n = 0; n < 10; n++) calls.push(attacker.call(...CALLS[0]!(second * 10 + n)))
+    await pass(1_000)
+    if (second % 3 === 2) world.mine()
+    else world.wait(1)
+    await follow.run().catch(() => {})
+  }
+  await pass(5_000)
+  await Promise.all(calls)
+  return isCurrent(await chainState(world.sql), { now: () => world.now })
+}
+
+test('a provider that suspends whoever asks too much is never asked too much by what customers call', async (t) => {
+  const world = await makeWorld(t)
+  const mallory = await world.customer({ scopes: ['read'] })
+  const free: (node: ReturnType<Reads>) => Reads = (node) => () => node
+  Object.assign(world, await world.startProcess({ reads: free }))
+  strictProvider(world, 15)
+  assert.equal(await siege(world, mallory, settle), false, 'without a limit the chain is lost')
+  world.weather.onRequest = () => {}
+  world.mine()
+  await world.drain()
+  const time = await limitReads(world, 6)
+  strictProvider(world, 15)
+  assert.equal(await siege(world, mallory, (ms) => time.pass(ms, 50)), true)
+  world.weather.onRequest = () => {}
+})

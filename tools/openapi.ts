@@ -1,0 +1,271 @@
+// The reference as an OpenAPI 3.1 document, made from the endpoints, the pages, and answers that were really given. Every
+// refusal of an endpoint is HTTP 200, so it is a second form of the same response, and the order in which an endpoint
+// checks, which OpenAPI has no word for, is in `x-refusals` and in its description.
+
+import type { Page } from 'penstock-service/http/pages.ts'
+import { printJson } from 'penstock-service/lib/json.ts'
+import type { Endpoint, Refusal } from 'penstock-service/wire/endpoint.ts'
+import type { TSchema } from 'typebox'
+
+/** A call that was really made, and its whole answer. */
+export type Tried = { path: string; summary: string; body: unknown; answer: unknown }
+
+export type Reference = {
+  endpoints: readonly Endpoint[]
+  pages: readonly Page[]
+  tried: readonly Tried[]
+  version: string
+}
+
+type Part = Record<string, unknown>
+
+const INTRODUCTION = `Every call is a POST with a JSON body, and every answer of an endpoint is HTTP 200 with a JSON object: \`code\` 0 and \
+\`result\`, or another \`code\` with \`key\` and \`error\`. Branch on \`code\`; \`key\` says more, \`error\` is for people. \`request_id\` is also in the \
+header X-Request-Id.
+
+Signed calls carry \`Authorization: Bearer <token>\` and \`X-Signature\`: the lower-case hexadecimal SHA-256 of the body, byte for byte \
+as it is sent, followed by the secret.
+
+An endpoint without parameters takes \`{}\`, \`[]\` or no body. Fields that are not documented are ignored; \`null\` and \`""\` leave an \
+optional field out. Integers are JSON integers: \`1.0\`, \`1e3\` and \`"1"\` are not. Amounts of money are TRX with at most six decimals.`
+
+/** The path in the reference: `/deposits/{tx_id}` for `/deposits/:tx_id`. */
+export const templated = (path: string) => path.replace(/:(\w+)/g, '{$1}')
+
+/** The document as text. */
+export function printOpenapi(reference: Reference): string {
+  return `${JSON.stringify(openapi(reference), null, 2)}\n`
+}
+
+function openapi({ endpoints, pages, tried, version }: Reference): Part {
+  const operations = endpoints.map((endpoint) => {
+    const calls = tried.filter(({ path }) => path === endpoint.path)
+    return [endpoint.path, { post: operation(endpoint, calls) }]
+  })
+  const readable = pages.flatMap((page) => {
+    const { reply } = page
+    return reply ? [[templated(page.path), { get: readOperation(page, reply) }]] : []
+  })
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Penstock',
+      version,
+      description: INTRODUCTION,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    tags: TAGS.filter(([name]) => endpoints.some(({ path }) => tagOf(path) === name)).map(([name, , description]) => ({
+      name,
+      description,
+    })),
+    paths: Object.fromEntries([...operations, ...readable]),
+    components: COMPONENTS,
+  }
+}
+
+const TAGS: readonly [name: string, paths: RegExp, description: string][] = [
+  ['Transactions', /^\/v1\/transaction/, 'Purchases of energy, bandwidth and activations'],
+  ['Subscriptions', /^\/v1\/subscription/, 'Addresses that are kept supplied with energy'],
+  ['AML checks', /^\/v1\/aml/, 'Screening of addresses and transactions'],
+  ['Money', /balance|recharge|deposits/, 'The balance, and what arrives on the chain'],
+  ['Prices', /./, 'What things cost, and what the chain says of an address'],
+]
+
+const tagOf = (path: string) => TAGS.find(([, paths]) => paths.test(path))![0]
+const nameOf = (path: string) =>
+  path
+    .replace(/^\/(v1\/)?/, '')
+    .replace(/\W+/g, '_')
+    .replace(/_$/, '')
+const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` })
+
+function operation(endpoint: Endpoint, calls: readonly Tried[]): Part {
+  const { path, auth, scope, mutating, summary, description, body, faults } = endpoint
+  const has_parameters = Object.keys(body.properties).length > 0
+  const scoped = scope && `Scope of the key: \`${scope}\`.`
+  return {
+    operationId: nameOf(path),
+    tags: [tagOf(path)],
+    summary,
+    description: [description, scoped, refusalTable(faults)].filter((part) => part).join('\n\n'),
+    security: auth === 'signature' ? [{ token: [], signature: [] }] : [],
+    parameters: [
+      ...(auth === 'signature' ? ['Timestamp', 'Nonce', 'SignatureV2'] : []),
+      ...(mutating && faults.some(isReused) ? ['IdempotencyKey'] : []),
+    ].map((name) => ref('parameters', name)),
+    requestBody: {
+      required: has_parameters,
+      content: { 'application/json': { schema: documented(body), examples: named(calls, ({ body }) => body) } },
+    },
+    responses: { 200: answers(endpoint, calls), ...TRANSPORT },
+    'x-refusals': faults,
+  }
+}
+
+/** A creating call knows ids that were used before. */
+const isReused = ({ when }: Refusal) => when.includes('Idempotency-Key')
+
+const TRANSPORT = {
+  404: ref('responses', 'NotFound'),
+  405: ref('responses', 'MethodNotAllowed'),
+  413: ref('responses', 'TooLarge'),
+  415: ref('responses', 'Encoded'),
+  429: ref('responses', 'TooMany'),
+}
+
+function answers({ reply, faults }: Endpoint, calls: readonly Tried[]): Part {
+  const codes = [...new Set(faults.map(({ code }) => code))]
+  const keys = [...new Set(faults.map(({ key }) => key))]
+  const refusal = {
+    title: 'Refusal',
+    type: 'object',
+    required: ['code', 'key', 'request_id', 'error'],
+    properties: {
+      code: { type: 'integer', enum: codes },
+      key: { type: 'string', enum: keys },
+      request_id: ref('schemas', 'RequestId'),
+      error: { type: 'string', description: 'For people' },
+    },
+  }
+  return {
+    description: 'The result, or a refusal',
+    headers: { ...RATE_HEADERS, 'X-Request-Id': ref('headers', 'RequestId') },
+    content: {
+      'application/json': {
+        schema: { oneOf: [success(reply), refusal] },
+        examples: named(calls, ({ answer }) => answer),
+      },
+    },
+  }
+}
+
+function success(reply: TSchema): Part {
+  return {
+    title: 'Success',
+    type: 'object',
+    required: ['code', 'request_id', 'result'],
+    properties: {
+      code: { type: 'integer', const: 0 },
+      request_id: ref('schemas', 'RequestId'),
+      result: documented(reply),
+    },
+  }
+}
+
+function readOperation({ path, summary }: Page, reply: TSchema): Part {
+  return {
+    operationId: nameOf(path),
+    tags: [tagOf(path)],
+    summary,
+    security: [],
+    parameters: [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+      ...{ name, in: 'path', required: true },
+      schema: { type: 'string' },
+    })),
+    responses: {
+      200: {
+        description: 'What was found',
+        headers: { ...RATE_HEADERS, 'X-Request-Id': ref('headers', 'RequestId') },
+        content: { 'application/json': { schema: success(reply) } },
+      },
+      400: ref('responses', 'BadRequest'),
+      404: ref('responses', 'NotFound'),
+      405: ref('responses', 'MethodNotAllowed'),
+      429: ref('responses', 'TooMany'),
+    },
+  }
+}
+
+/** The matrix of an endpoint as a table in Markdown. */
+export function refusalTable(faults: readonly Refusal[]): string {
+  const lines = faults.map(({ code, key, when }) => `| ${code} | \`${key}\` | ${when} |`)
+  return ['Checked in this order; the first that fails answers:', '', '| code | key | when |', '|--:|---|---|']
+    .concat(lines)
+    .join('\n')
+}
+
+function named(calls: readonly Tried[], value: (call: Tried) => unknown): Part {
+  return Object.fromEntries(calls.map((call, i) => [`example_${i + 1}`, { summary: call.summary, value: value(call) }]))
+}
+
+/** The schema without what only the reader of requests understands. */
+function documented(schema: TSchema): Part {
+  const text = printJson(schema)
+  return JSON.parse(text, (name, value) => (name === 'checked_by_handler' ? undefined : value)) as Part
+}
+
+const RATE_HEADERS = {
+  'RateLimit-Limit': ref('headers', 'RateLimit'),
+  'RateLimit-Remaining': ref('headers', 'RateRemaining'),
+  'RateLimit-Reset': ref('headers', 'RateReset'),
+}
+
+const header = (type: string, description: string) => ({ description, schema: { type } })
+
+const optionalHeader = (name: string, description: string) => ({
+  ...{ name, in: 'header', required: false, description },
+  schema: { type: 'string' },
+})
+
+function transport(description: string, error: string, headers: Part = {}): Part {
+  const schema = ref('schemas', 'TransportRefusal')
+  const code = Number(description.slice(0, 3))
+  const example = { code, error, request_id: '5b0f2f5e-6b1b-4d5e-9c0a-0c8a2f7d9b11' }
+  return { description: description.slice(5), headers, content: { 'application/json': { schema, example } } }
+}
+
+const COMPONENTS = {
+  securitySchemes: {
+    token: { type: 'http', scheme: 'bearer', description: 'The token of an API key' },
+    signature: {
+      ...{ type: 'apiKey', in: 'header', name: 'X-Signature' },
+      description: 'Hexadecimal SHA-256 of the body, byte for byte as it is sent, followed by the secret of the key',
+    },
+  },
+  parameters: {
+    Timestamp: optionalHeader('X-Timestamp', 'Unix time in seconds, for X-Signature-V2; at most 300 s off'),
+    Nonce: optionalHeader(
+      'X-Nonce',
+      'Never used before with this key, for X-Signature-V2: 1 to 128 of A-Z a-z 0-9 _ . ~ -',
+    ),
+    SignatureV2: optionalHeader(
+      'X-Signature-V2',
+      'Hexadecimal HMAC-SHA-256 over five lines joined by line feeds: timestamp, nonce, POST, path, hexadecimal SHA-256 of the body. ' +
+        'Its key is HKDF-SHA-256 of the secret, without salt, info `v2`, 32 bytes. A key can be set to require it.',
+    ),
+    IdempotencyKey: optionalHeader('Idempotency-Key', 'Stands for `external_id` when the body has none'),
+  },
+  headers: {
+    RequestId: header('string', 'The same as `request_id` in the body'),
+    RateLimit: header('integer', 'How many requests may come at once after a pause'),
+    RateRemaining: header('integer', 'How many of them are left'),
+    RateReset: header('integer', 'Seconds until all are there again'),
+    RetryAfter: header('integer', 'Seconds until the next request is answered'),
+  },
+  responses: {
+    BadRequest: transport('400: The path is not of the documented form', 'Not a transaction id'),
+    NotFound: transport('404: There is nothing at this path', 'Method not found'),
+    MethodNotAllowed: transport('405: The path takes another method', 'Method Not Allowed', {
+      Allow: header('string', 'The methods of the path'),
+    }),
+    TooLarge: transport('413: The body is larger than 64 KiB', 'Payload Too Large'),
+    Encoded: transport('415: The body has a Content-Encoding', 'Unsupported Media Type'),
+    TooMany: transport('429: Too many requests', 'Too Many Requests', {
+      ...RATE_HEADERS,
+      'Retry-After': ref('headers', 'RetryAfter'),
+    }),
+  },
+  schemas: {
+    RequestId: { type: 'string', format: 'uuid' },
+    TransportRefusal: {
+      type: 'object',
+      description: 'What is refused before an endpoint is reached',
+      required: ['code', 'error', 'request_id'],
+      properties: {
+        code: { type: 'integer', description: 'The HTTP status' },
+        error: { type: 'string', description: 'For people' },
+        request_id: ref('schemas', 'RequestId'),
+      },
+    },
+  },
+}

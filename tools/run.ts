@@ -1,0 +1,132 @@
+// `npm test`: format and lint, types, then every test, on one throw-away PostgreSQL that ends with this process. Prints a line
+// for each file and every failure in full.
+//   --only <part of a path>   only the test files whose path contains it, without the checks
+//   --keep                    when a test has failed, leaves the server (with the databases of the failed tests) until Ctrl-C
+
+import { spawn } from 'node:child_process'
+import { glob } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { join, relative } from 'node:path'
+import { run } from 'node:test'
+import { inspect, parseArgs } from 'node:util'
+import { startPostgres } from 'penstock-playground/postgres/server.ts'
+import { CLUSTER_VARIABLE, dropDatabase, makeTemplate } from 'penstock-test/harness/database.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+/** Ends a file that hangs; a slow machine takes its time. */
+const FILE_MS_MAX = 1_800_000
+/** Takes longest, so it is started first: the others go by beside it. */
+const LONGEST = 'test/simulator/simulator.test.ts'
+const external = process.env.TEST_DATABASE_URL
+const { values: options } = parseArgs({ options: { only: { type: 'string' }, keep: { type: 'boolean' } } })
+
+const say = (line: string) => process.stdout.write(`${line}\n`)
+const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
+
+/** Runs one of the tools that come through npm; its output is shown when it fails. */
+async function check(title: string, script: string, ...args: string[]): Promise<boolean> {
+  const started_at = performance.now()
+  const child = spawn(process.execPath, [`${ROOT}/node_modules/${script}`, ...args], { cwd: ROOT })
+  const output: Buffer[] = []
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => output.push(chunk))
+  const code = await new Promise((resolve) => child.once('close', resolve))
+  say(`${code === 0 ? '✔' : '✖'} ${title}, ${seconds(performance.now() - started_at)}`)
+  if (code !== 0) say(Buffer.concat(output).toString('utf8'))
+  return code === 0
+}
+
+async function checks(): Promise<boolean> {
+  const passed = await Promise.all([
+    check('format and lint', '@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'),
+    check('types', 'typescript/bin/tsc'),
+  ])
+  return passed.every(Boolean)
+}
+
+async function testFiles(): Promise<string[]> {
+  const files: string[] = []
+  for (const folder of ['packages', 'test'])
+    for await (const path of glob(`${folder}/**/*.test.ts`, {
+      cwd: ROOT,
+      exclude: (path) => path.includes('node_modules'),
+    }))
+      if (path.includes(options.only ?? '')) files.push(path)
+  return files.sort((a, b) => Number(b === LONGEST) - Number(a === LONGEST) || (a < b ? -1 : 1))
+}
+
+/** What was thrown, and what that was thrown for. */
+function told(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return inspect(thrown)
+  const cause = thrown.cause === undefined ? '' : `\n  because of ${told(thrown.cause)}`
+  return `${thrown.stack ?? thrown.message}${cause}`
+}
+
+type Count = { tests: number; failed: number }
+
+/** Runs the files, each in a process of its own, and counts the tests that were run and that failed. */
+async function runTests(files: string[]): Promise<Count> {
+  const count: Count = { tests: 0, failed: 0 }
+  const said = new Map<string, string[]>()
+  const failures = new Map<string, string[]>()
+  const note = (notes: Map<string, string[]>, file: string | undefined, line: string) =>
+    notes.set(file ?? '', [...(notes.get(file ?? '') ?? []), line])
+
+  const stream = run({
+    files: files.map((file) => `${ROOT}/${file}`),
+    concurrency: Math.min(availableParallelism(), 8),
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    timeout: FILE_MS_MAX,
+  })
+  stream.on('test:stdout', ({ file, message }) => note(said, file, message.trimEnd()))
+  stream.on('test:stderr', ({ file, message }) => note(said, file, message.trimEnd()))
+  stream.on('test:diagnostic', ({ file, message }) => {
+    if (message.startsWith('kept: ') && (options.keep || external)) note(said, file, message)
+  })
+  stream.on('test:fail', ({ file, line, name, details }) => {
+    // A test fails with its subtests; they have been told.
+    if ('failureType' in details.error && details.error.failureType === 'subtestsFailed') return
+    const place = file === undefined ? '' : `${relative(ROOT, file)}:${line ?? 0}`
+    note(failures, file, `✖ ${name} (${place})\n${told(details.error.cause ?? details.error)}`)
+  })
+  stream.on('test:summary', ({ file, counts, duration_ms }) => {
+    if (file === undefined) return
+    const failed = counts.tests - counts.passed
+    count.tests += counts.tests
+    count.failed += failed
+    say(`${failed === 0 ? '✔' : '✖'} ${relative(ROOT, file)}, ${counts.tests} tests, ${seconds(duration_ms)}`)
+    if (failed > 0) for (const notes of [said, failures]) for (const line of notes.get(file) ?? []) say(line)
+    said.delete(file)
+    failures.delete(file)
+  })
+  await new Promise((resolve) => stream.once('close', resolve).resume())
+  // What no summary has told: a file that did not load, or did not end.
+  for (const [file, lines] of failures) {
+    count.failed += lines.length
+    for (const line of [...(said.get(file) ?? []), ...lines]) say(line)
+  }
+  return count
+}
+
+const started_at = performance.now()
+const [server, checked] = await Promise.all([
+  external ? undefined : startPostgres({ throw_away: true }),
+  options.only === undefined ? checks() : true,
+])
+if (server) process.env[CLUSTER_VARIABLE] = server.url
+const template = await makeTemplate()
+const files = await testFiles()
+const { tests, failed } = await runTests(files)
+const passed = checked && failed === 0 && tests > 0
+say(
+  `${passed ? '✔' : '✖'} ${tests} tests in ${files.length} files, ${failed} failed, ${seconds(performance.now() - started_at)}`,
+)
+if (failed > 0 && options.keep) {
+  say(`The databases of the failed tests are at ${external ?? server?.url}; Ctrl-C ends.`)
+  await new Promise((resolve) => {
+    const alive = setInterval(() => {}, 60_000)
+    process.once('SIGINT', () => resolve(clearInterval(alive)))
+  })
+}
+if (external) await dropDatabase(template)
+await server?.stop()
+process.exitCode = passed ? 0 : 1
