@@ -1,6 +1,7 @@
-// What the steps cost when they have nothing to do, on a new database and on one that has grown old: by default a million
-// orders that are over, 300,000 whose hour is running, 100,000 subscriptions that have ended. Each step is run on both, in
-// turn; it should take no notice of the history. Whoever buys waits for the same database, so this is also its latency.
+// What the steps cost when they have nothing to do, on a new database and on one that has grown
+// old: by default a million orders that are over, 300,000 whose hour is running, 100,000
+// subscriptions that have ended. Each step is run on both, in turn; it should take no notice of the
+// history. Whoever buys waits for the same database, so this is also its latency.
 //
 //   npm run bench -- aged [--orders N] [--json]
 
@@ -23,7 +24,13 @@ const LOOK_AT_ALL = ['watch_books']
 
 type Figure = { step: string; new_ms: number; aged_ms: number }
 
-export async function run({ json, numbers }: { json: boolean; numbers: Readonly<Record<string, number>> }) {
+export async function run({
+  json,
+  numbers,
+}: {
+  json: boolean
+  numbers: Readonly<Record<string, number>>
+}) {
   const say = (line: string) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${line}`)
   const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
   const closers: (() => Promise<void>)[] = []
@@ -58,7 +65,11 @@ const KINDS = [
 ] as const
 
 /** Rows as the service would have left them, made without asking what they refer to. */
-async function age({ database_url, sandbox, customer }: Local, orders: number, say: (line: string) => void) {
+async function age(
+  { database_url, sandbox, customer }: Local,
+  orders: number,
+  say: (line: string) => void,
+) {
   const client = new pg.Client({ connectionString: database_url })
   await client.connect()
   await client.query("set session_replication_role = 'replica'")

@@ -1,7 +1,8 @@
-// How near screenings come to the truth, where the truth is known: a simulated economy in which every unit of money is a
-// thing with an origin, and people spend by habits of their own. The engine and simpler ways of following money see only
-// the transfers. Compared are the error of the shares, how many innocents are flagged for each theft, how well the tainted
-// are told from the others, and what it costs to move one's own score.
+// How near screenings come to the truth, where the truth is known: a simulated economy in which
+// every unit of money is a thing with an origin, and people spend by habits of their own. The
+// engine and simpler ways of following money see only the transfers. Compared are the error of the
+// shares, how many innocents are flagged for each theft, how well the tainted are told from the
+// others, and what it costs to move one's own score.
 
 import { CATEGORY_COUNT, categoryNumber, UNIDENTIFIED } from 'penstock-service/flow/categories.ts'
 import { FlowIndex } from 'penstock-service/flow/flow_index.ts'
@@ -33,7 +34,13 @@ function drawer(seed: number): Draw {
 export type Move = { from: number; to: number; amount: number }
 
 /** Who is what. Services and thieves come first; people after them. */
-type Cast = { exchanges: number[]; mixer: number; victims: number[]; thieves: number[]; people: number[] }
+type Cast = {
+  exchanges: number[]
+  mixer: number
+  victims: number[]
+  thieves: number[]
+  people: number[]
+}
 
 type World = {
   cast: Cast
@@ -107,7 +114,8 @@ class Economy {
   }
 }
 
-/** People whose habits are known to nobody: 40 % spend at random, 30 % the oldest, 30 % the newest first. */
+/** People whose habits are known to nobody: 40 % spend at random, 30 % the oldest, 30 % the newest
+ *  first. */
 const mixedHabits = (address: number): Habit => {
   const n = (Math.imul(address + 1, 0x9e3779b1) >>> 0) % 10
   return n < 4 ? 'at random' : n < 7 ? 'oldest first' : 'newest first'
@@ -118,7 +126,13 @@ function makeWorld(seed: number): World {
   const pick = <T>(all: readonly T[]): T => all[Math.floor(draw() * all.length)]!
   let next = 0
   const some = (count: number) => Array.from({ length: count }, () => next++)
-  const cast: Cast = { exchanges: some(6), mixer: next++, victims: some(8), thieves: some(8), people: some(PEOPLE) }
+  const cast: Cast = {
+    exchanges: some(6),
+    mixer: next++,
+    victims: some(8),
+    thieves: some(8),
+    people: some(PEOPLE),
+  }
   const labels = new Map<number, number>([
     ...cast.exchanges.map((one) => [one, EXCHANGE] as const),
     ...cast.victims.map((one) => [one, STOLEN] as const),
@@ -135,7 +149,8 @@ function makeWorld(seed: number): World {
     const person = pick(cast.people)
     if (kind < 0.25) economy.send(pick(cast.exchanges), person, 3 * amount())
     else if (kind < 0.45) economy.send(person, pick(cast.exchanges), economy.size(person) * draw())
-    else if (kind < 0.97) economy.send(person, pick(cast.people), Math.min(amount(), economy.size(person)))
+    else if (kind < 0.97)
+      economy.send(person, pick(cast.people), Math.min(amount(), economy.size(person)))
     else if (kind < 0.975) {
       // Somebody mixes: he is no innocent, and the mixer pays him later from its pool.
       innocents.delete(person)
@@ -143,15 +158,29 @@ function makeWorld(seed: number): World {
       economy.send(cast.mixer, person, amount())
     } else if (kind < 0.978) {
       thefts += 1
-      steal(economy, { draw, cast, thief: cast.thieves[thefts % cast.thieves.length]!, fresh, dealt })
+      steal(economy, {
+        draw,
+        cast,
+        thief: cast.thieves[thefts % cast.thieves.length]!,
+        fresh,
+        dealt,
+      })
     } else if (kind < 0.985) dust(economy, pick(cast.thieves), cast.people, draw)
   }
-  return { cast, moves: economy.moves, labels, truth: economy.truth, innocents: [...innocents], thefts }
+  return {
+    cast,
+    moves: economy.moves,
+    labels,
+    truth: economy.truth,
+    innocents: [...innocents],
+    thefts,
+  }
 }
 
 type Theft = { draw: Draw; cast: Cast; thief: number; fresh: () => number; dealt: Set<number> }
 
-/** A theft, and then one of the usual ways on: a peel chain, spreading out and gathering again, or dilution. */
+/** A theft, and then one of the usual ways on: a peel chain, spreading out and gathering again, or
+ *  dilution. */
 function steal(economy: Economy, { draw, cast, thief, fresh }: Theft): void {
   const victim = cast.victims[Math.floor(draw() * cast.victims.length)]!
   const loot = 400 + Math.floor(1_200 * draw())
@@ -176,7 +205,8 @@ function steal(economy: Economy, { draw, cast, thief, fresh }: Theft): void {
     const pot = fresh()
     economy.send(cast.exchanges[2]!, pot, loot * 4)
     economy.send(thief, pot, economy.size(thief))
-    for (let i = 0; i < 6; i++) economy.send(pot, cast.people[Math.floor(draw() * cast.people.length)]!, 30)
+    for (let i = 0; i < 6; i++)
+      economy.send(pot, cast.people[Math.floor(draw() * cast.people.length)]!, 30)
     economy.send(pot, cast.exchanges[3]!, economy.size(pot))
   }
 }
@@ -218,7 +248,8 @@ const engine: Method = (world) => {
   }
   return (address) => {
     const shares = new Float64Array(CATEGORY_COUNT)
-    for (const { category, received } of readHolding(index, 0, addressOf(address))?.portions ?? []) {
+    for (const { category, received } of readHolding(index, 0, addressOf(address))?.portions ??
+      []) {
       shares[category] = Number(received)
     }
     return normal(shares)
@@ -277,7 +308,8 @@ const poison: Method = (world) => {
   const plain = engine(world)
   for (const { from, to } of world.moves) {
     const category = world.labels.get(from) ?? bad.get(from)
-    if (category !== undefined && SEVERE.has(category) && !world.labels.has(to) && !bad.has(to)) bad.set(to, category)
+    if (category !== undefined && SEVERE.has(category) && !world.labels.has(to) && !bad.has(to))
+      bad.set(to, category)
   }
   return (address) => {
     const category = bad.get(address)
@@ -288,7 +320,8 @@ const poison: Method = (world) => {
   }
 }
 
-/** A walk back from the address, each sender weighed by what it sent, no further than so many transfers. */
+/** A walk back from the address, each sender weighed by what it sent, no further than so many
+ *  transfers. */
 const walk =
   (depth_max: number): Method =>
   (world) => {
@@ -334,15 +367,18 @@ const severeShare = (shares: Shares) => [...SEVERE].reduce((sum, k) => sum + sha
 const FLAG = 0.05
 
 type Figures = {
-  /** Mean over addresses of half the sum of differences of shares: 0 is the truth, 1 is all wrong. */
+  /** Mean over addresses of half the sum of differences of shares: 0 is the truth, 1 is all
+   *  wrong. */
   share_error: number
   /** The same for the severe categories together. */
   severe_error: number
   /** Addresses of people whose severe share is really below 1 %, flagged at 5 %, for each theft. */
   innocents_flagged_per_theft: number
-  /** How often one whose true severe share is 5 % or more is ranked above one whose is below 1 %. */
+  /** How often one whose true severe share is 5 % or more is ranked above one whose is below 1
+   *  %. */
   auroc: number
-  /** Value, for each unit one holds, that has to be sent around to lower the mean weight by 10 points; null: no way found. */
+  /** Value, for each unit one holds, that has to be sent around to lower the mean weight by 10
+   *  points; null: no way found. */
   manipulation_cost: number | null
 }
 
@@ -367,7 +403,8 @@ function compare(world: World, method: Method): Omit<Figures, 'manipulation_cost
   }
   for (const address of world.innocents) {
     const truth = world.truth.get(address)
-    if (truth && severeShare(normal(truth.slice())) < 0.01 && severeShare(say(address)) >= FLAG) flagged += 1
+    if (truth && severeShare(normal(truth.slice())) < 0.01 && severeShare(say(address)) >= FLAG)
+      flagged += 1
   }
   return {
     share_error: share_error / count,
@@ -396,8 +433,9 @@ function auroc(bad: readonly number[], good: readonly number[]): number {
 const score = (shares: Shares) =>
   shares.reduce((sum, share, k) => sum + share * Object.values(SHIPPED_POLICY.weights)[k]!, 0)
 
-/** A thief with 1,000 stolen units tries to lower the score of the money that he then brings to somebody: he may send it
- *  around among addresses of his own, and add clean money first or last. What he moves in clean money is the cost. */
+/** A thief with 1,000 stolen units tries to lower the score of the money that he then brings to
+ *  somebody: he may send it around among addresses of his own, and add clean money first or last.
+ *  What he moves in clean money is the cost. */
 function manipulationCost(method: Method): number | null {
   const [exchange, victim, thief, own, end] = [0, 1, 2, 3, 4] as const
   const labels = new Map([
@@ -419,7 +457,11 @@ function manipulationCost(method: Method): number | null {
     // A chain of addresses of his own, longer than a walk looks.
     (clean) => [
       { from: victim, to: thief, amount: 1_000 },
-      ...Array.from({ length: 8 }, (_, i) => ({ from: i === 0 ? thief : 9 + i, to: 10 + i, amount: 1_000 })),
+      ...Array.from({ length: 8 }, (_, i) => ({
+        from: i === 0 ? thief : 9 + i,
+        to: 10 + i,
+        amount: 1_000,
+      })),
       { from: 17, to: own, amount: 1_000 },
       ...(clean > 0 ? [{ from: exchange, to: own, amount: clean }] : []),
       { from: own, to: end, amount: 1_000 },

@@ -1,6 +1,7 @@
-// How fast and how large the development chain is: transactions through its HTTP interface with real signatures, beside
-// the recovery of signers alone, which would bound it if keys were not recognized; what a delegation costs; blocks on
-// demand; a block of 5,000; a million accounts; and how long after its start it answers.
+// How fast and how large the development chain is: transactions through its HTTP interface with
+// real signatures, beside the recovery of signers alone, which would bound it if keys were not
+// recognized; what a delegation costs; blocks on demand; a block of 5,000; a million accounts; and
+// how long after its start it answers.
 
 import { spawn } from 'node:child_process'
 import { hash } from 'node:crypto'
@@ -13,7 +14,12 @@ import { Devchain } from 'penstock-devchain/devchain.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { addressOf, type PrivateKey, recoverAddress, sign } from 'penstock-tron/keys.ts'
 import type { Message } from 'penstock-tron/protobuf.ts'
-import { contract, encodeRawData, encodeTransaction, transactionId } from 'penstock-tron/transaction.ts'
+import {
+  contract,
+  encodeRawData,
+  encodeTransaction,
+  transactionId,
+} from 'penstock-tron/transaction.ts'
 
 const SENDERS = 50
 const SENT = 5000
@@ -37,7 +43,12 @@ const command = fileURLToPath(new URL('../packages/devchain/penstock-devchain.js
 
 type Signed = { readonly id: string; readonly hex: string; readonly signature: string }
 
-type Wanted = { readonly type: string; readonly message: Message; readonly key: PrivateKey; readonly serial: number }
+type Wanted = {
+  readonly type: string
+  readonly message: Message
+  readonly key: PrivateKey
+  readonly serial: number
+}
 
 /** A signed transaction; serials make equal ones different. */
 function signed({ head }: Pick<Devchain, 'head'>, { type, message, key, serial }: Wanted): Signed {
@@ -58,18 +69,27 @@ function transfers(devchain: Pick<Devchain, 'head'>, count: number): Signed[] {
   const addresses = keys.map((key) => addressToHex(addressOf(key)))
   return Array.from({ length: count }, (_, serial) => {
     const from = serial % SENDERS
-    const message = { owner_address: addresses[from]!, to_address: addresses[(from + 1) % SENDERS]!, amount: 1n }
+    const message = {
+      owner_address: addresses[from]!,
+      to_address: addresses[(from + 1) % SENDERS]!,
+      amount: 1n,
+    }
     return signed(devchain, { type: 'TransferContract', message, key: keys[from]!, serial })
   })
 }
 
 function chain(): Devchain {
   const genesis_balances = keys.map((key) => ({ address: addressOf(key), sun: FUNDING_SUN }))
-  return new Devchain({ genesis_time_ms: 1_780_000_000_000, genesis_balances, pending_max: 2 * LARGE_BLOCK })
+  return new Devchain({
+    genesis_time_ms: 1_780_000_000_000,
+    genesis_balances,
+    pending_max: 2 * LARGE_BLOCK,
+  })
 }
 
-/** Milliseconds to make a block of many transactions that wait for it, with their signatures checked
- *  already, and microseconds of the processor that each takes from its broadcast into the block. */
+/** Milliseconds to make a block of many transactions that wait for it, with their signatures
+ *  checked already, and microseconds of the processor that each takes from its broadcast into the
+ *  block. */
 function blockOfMany(): { block_ms: number; cpu_us: number } {
   const devchain = chain()
   const waiting = transfers(devchain, LARGE_BLOCK)
@@ -80,44 +100,69 @@ function blockOfMany(): { block_ms: number; cpu_us: number } {
   const started_ms = performance.now()
   const { transactions } = devchain.mine()
   const taken_ms = performance.now() - started_ms
-  if (transactions.length !== LARGE_BLOCK) throw new Error(`the block has ${transactions.length} transactions`)
+  if (transactions.length !== LARGE_BLOCK)
+    throw new Error(`the block has ${transactions.length} transactions`)
   const { user, system } = process.cpuUsage(before)
   return { block_ms: taken_ms, cpu_us: (user + system) / LARGE_BLOCK }
 }
 
-/** Microseconds that one delegation takes when it is broadcast, and when a block takes it in: a few wallets sign all of
- *  them, as those of a pool do. */
+/** Microseconds that one delegation takes when it is broadcast, and when a block takes it in: a few
+ *  wallets sign all of them, as those of a pool do. */
 function delegationCosts(): { broadcast_us: number; include_us: number } {
-  const receivers = Array.from({ length: DELEGATIONS }, (_, index) => addressOf(hash('sha256', `receiver ${index}`)))
+  const receivers = Array.from({ length: DELEGATIONS }, (_, index) =>
+    addressOf(hash('sha256', `receiver ${index}`)),
+  )
   const owners = keys.slice(0, WALLETS)
   const devchain = new Devchain({
     genesis_time_ms: 1_780_000_000_000,
     pending_max: DELEGATIONS,
-    genesis_balances: [...owners.map(addressOf), ...receivers].map((address) => ({ address, sun: 10n ** 15n })),
+    genesis_balances: [...owners.map(addressOf), ...receivers].map((address) => ({
+      address,
+      sun: 10n ** 15n,
+    })),
   })
   const send = (hex: string) => {
-    const { body } = devchain.request('POST', '/wallet/broadcasthex', JSON.stringify({ transaction: hex }))
+    const { body } = devchain.request(
+      'POST',
+      '/wallet/broadcasthex',
+      JSON.stringify({ transaction: hex }),
+    )
     if (!body.includes('"result":true')) throw new Error(body)
   }
   const owner_address = (index: number) => addressToHex(addressOf(owners[index % WALLETS]!))
   const common = { resource: 'ENERGY' }
   for (const [index, key] of owners.entries()) {
-    const stake = { ...common, owner_address: owner_address(index), frozen_balance: 9n * 10n ** 14n }
-    send(signed(devchain, { type: 'FreezeBalanceV2Contract', message: stake, key, serial: index }).hex)
+    const stake = {
+      ...common,
+      owner_address: owner_address(index),
+      frozen_balance: 9n * 10n ** 14n,
+    }
+    send(
+      signed(devchain, { type: 'FreezeBalanceV2Contract', message: stake, key, serial: index }).hex,
+    )
   }
   devchain.mine()
   const waiting = receivers.map((receiver, serial) => {
     const to = { ...common, receiver_address: addressToHex(receiver), balance: 6_772_958_011n }
     const message = { ...to, owner_address: owner_address(serial) }
-    return signed(devchain, { type: 'DelegateResourceContract', message, key: owners[serial % WALLETS]!, serial })
+    return signed(devchain, {
+      type: 'DelegateResourceContract',
+      message,
+      key: owners[serial % WALLETS]!,
+      serial,
+    })
   })
   const started_ms = performance.now()
   for (const { hex } of waiting) send(hex)
   const broadcast_ms = performance.now() - started_ms
   const { transactions } = devchain.mine()
-  if (transactions.length !== DELEGATIONS) throw new Error(`the block has ${transactions.length} delegations`)
+  if (transactions.length !== DELEGATIONS)
+    throw new Error(`the block has ${transactions.length} delegations`)
   const include_ms = performance.now() - started_ms - broadcast_ms
-  return { broadcast_us: (broadcast_ms * 1000) / DELEGATIONS, include_us: (include_ms * 1000) / DELEGATIONS }
+  return {
+    broadcast_us: (broadcast_ms * 1000) / DELEGATIONS,
+    include_us: (include_ms * 1000) / DELEGATIONS,
+  }
 }
 
 function emptyBlocksPerSecond(): number {
@@ -155,7 +200,12 @@ async function start(...options: string[]): Promise<Started> {
 }
 
 /** Without an agent every question has a connection of its own. */
-function ask(url: string, path: string, body: string, agent: Agent | false = false): Promise<string> {
+function ask(
+  url: string,
+  path: string,
+  body: string,
+  agent: Agent | false = false,
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const asked = request(`${url}${path}`, { method: 'POST', agent }, (response) => {
       let text = ''
@@ -170,11 +220,16 @@ function ask(url: string, path: string, body: string, agent: Agent | false = fal
   })
 }
 
-/** Transactions that the command's HTTP interface takes in a second, over several connections, blocks included. */
+/** Transactions that the command's HTTP interface takes in a second, over several connections,
+ *  blocks included. */
 async function broadcastsPerSecond(): Promise<number> {
   const served = await start()
   for (const key of keys) {
-    await ask(served.url, '/devchain/fund', JSON.stringify({ address: addressOf(key), sun: 1_000_000_000_000 }))
+    await ask(
+      served.url,
+      '/devchain/fund',
+      JSON.stringify({ address: addressOf(key), sun: 1_000_000_000_000 }),
+    )
   }
   const { head } = JSON.parse(await ask(served.url, '/devchain/mine', '{}')) as { head: Head }
   const waiting = transfers({ head: blockOf(head) }, SENT)
@@ -183,9 +238,15 @@ async function broadcastsPerSecond(): Promise<number> {
   await Promise.all(
     Array.from({ length: CONNECTIONS }, async () => {
       for (let next = waiting.pop(); next; next = waiting.pop()) {
-        const answer = await ask(served.url, '/wallet/broadcasthex', JSON.stringify({ transaction: next.hex }), agent)
+        const answer = await ask(
+          served.url,
+          '/wallet/broadcasthex',
+          JSON.stringify({ transaction: next.hex }),
+          agent,
+        )
         if (!answer.includes('"result":true')) throw new Error(answer)
-        if (waiting.length % SENT_PER_BLOCK === 0) await ask(served.url, '/devchain/mine', '{}', agent)
+        if (waiting.length % SENT_PER_BLOCK === 0)
+          await ask(served.url, '/devchain/mine', '{}', agent)
       }
     }),
   )
@@ -198,7 +259,8 @@ async function broadcastsPerSecond(): Promise<number> {
 type Head = { readonly id: string; readonly time_ms: number }
 
 /** As much of a block as referring to it takes. */
-const blockOf = ({ id, time_ms }: Head) => ({ id, header: { timestamp: time_ms } }) as Devchain['head']
+const blockOf = ({ id, time_ms }: Head) =>
+  ({ id, header: { timestamp: time_ms } }) as Devchain['head']
 
 /** Signers recovered in a second and nothing else, in this process. */
 function recoveriesPerSecond(): number {
@@ -227,9 +289,13 @@ const manyAccounts = `
 
 /** What a process with a million accounts takes, and what of it the accounts are, in MiB. */
 async function memoryOfAccounts(): Promise<{ process_mib: number; accounts_mib: number }> {
-  const child = spawn(process.execPath, ['--expose-gc', '--input-type=module', '-e', manyAccounts], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const child = spawn(
+    process.execPath,
+    ['--expose-gc', '--input-type=module', '-e', manyAccounts],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
   let text = ''
   child.stdout.on('data', (chunk: Buffer) => {
     text += chunk.toString()

@@ -1,7 +1,7 @@
-// The flow index by itself: time for each transfer and memory for each address, with four million addresses in one
-// process. The traffic is skewed as on a real chain: most transfers go into or come out of services, and some people appear
-// far more often than others. A second figure is for uniform traffic, where no address is likelier than another and the
-// processor's caches help least.
+// The flow index by itself: time for each transfer and memory for each address, with four million
+// addresses in one process. The traffic is skewed as on a real chain: most transfers go into or
+// come out of services, and some people appear far more often than others. A second figure is for
+// uniform traffic, where no address is likelier than another and the processor's caches help least.
 
 import { categoryNumber } from 'penstock-service/flow/categories.ts'
 import { stateHash, writeCheckpoint } from 'penstock-service/flow/checkpoint.ts'
@@ -12,7 +12,8 @@ import { bitCount, MASK, SLOT } from 'penstock-service/flow/memory.ts'
 
 const ADDRESSES = 4_000_000
 const SERVICES = 300
-/** Before the clock runs for the figure; the time of these, from an empty index on, is printed apart. */
+/** Before the clock runs for the figure; the time of these, from an empty index on, is printed
+ *  apart. */
 const EARLIER = 4_000_000
 const TRANSFERS = 4_000_000
 const BLOCK = 200
@@ -46,7 +47,8 @@ function addressText(n: number): string {
   return Buffer.from(words.buffer).toString('hex')
 }
 
-/** How the services' traffic divides among categories, in percent: nearly all of it is exchanges, as on the chain. */
+/** How the services' traffic divides among categories, in percent: nearly all of it is exchanges,
+ *  as on the chain. */
 const VOLUMES: Record<string, number> = {
   exchange_licensed: 40,
   exchange_unlicensed: 20,
@@ -61,7 +63,9 @@ const VOLUMES: Record<string, number> = {
   sanctions: 1,
   issuer_frozen: 1,
 }
-const kinds = Object.entries(VOLUMES).flatMap(([name, percent]) => Array<number>(percent).fill(categoryNumber(name)!))
+const kinds = Object.entries(VOLUMES).flatMap(([name, percent]) =>
+  Array<number>(percent).fill(categoryNumber(name)!),
+)
 
 const labels: Label[] = Array.from({ length: SERVICES }, (_, n) => ({
   address: addressText(n),
@@ -108,15 +112,16 @@ type Figures = {
   /** Processor time: what others do on the machine does not count. */
   us_per_transfer: number
   wall_us_per_transfer: number
-  /** The same from an empty index on, while nearly every transfer makes addresses or categories that were not there. */
+  /** The same from an empty index on, while nearly every transfer makes addresses or categories
+   *  that were not there. */
   filling_us_per_transfer: number
   addresses: number
   cells_per_address: number
   bytes_per_address: number
 }
 
-/** Applies transfers and says how long it took. They are made outside of the measured time, a hundred blocks at once,
- *  and applied block by block. */
+/** Applies transfers and says how long it took. They are made outside of the measured time, a
+ *  hundred blocks at once, and applied block by block. */
 function apply(index: FlowIndex, traffic: Traffic, how: { draw: Draw; transfers: number }) {
   let wall_us = 0
   let cpu_us = 0
@@ -136,7 +141,13 @@ function apply(index: FlowIndex, traffic: Traffic, how: { draw: Draw; transfers:
 
 function nextBlock(index: FlowIndex, transfers: Uint8Array): LoggedBlock {
   const number = index.block_number + 1
-  return { number, time_ms: number * 3_000, freezes: [], first_sequence: index.sequence + 1, transfers }
+  return {
+    number,
+    time_ms: number * 3_000,
+    freezes: [],
+    first_sequence: index.sequence + 1,
+    transfers,
+  }
 }
 
 function measure(traffic: Traffic): { figures: Figures; index: FlowIndex } {
@@ -150,7 +161,8 @@ function measure(traffic: Traffic): { figures: Figures; index: FlowIndex } {
   const filling = apply(index, traffic, { draw, transfers: EARLIER })
   const steady = apply(index, traffic, { draw, transfers: TRANSFERS })
   let cells = 0
-  for (let slot = 0; slot < index.memory.slot_count; slot++) cells += bitCount(index.memory.slots[slot * SLOT + MASK]!)
+  for (let slot = 0; slot < index.memory.slot_count; slot++)
+    cells += bitCount(index.memory.slots[slot * SLOT + MASK]!)
   const figures = {
     us_per_transfer: steady.us,
     wall_us_per_transfer: steady.wall_us,
@@ -202,18 +214,27 @@ export async function run(options: { json: boolean }): Promise<void> {
   }
   const uniform_figures = measure(uniform).figures
   if (options.json) {
-    console.log(JSON.stringify({ ...figures, block_of_200_ms, ...checkpoint, uniform: uniform_figures }))
+    console.log(
+      JSON.stringify({ ...figures, block_of_200_ms, ...checkpoint, uniform: uniform_figures }),
+    )
     return
   }
   print('skewed traffic', figures)
   print('uniform traffic', uniform_figures)
   console.log(`a block of ${BLOCK} transfers with what each carried: ${block_of_200_ms} ms`)
-  console.log(`checkpoint: ${Math.round(saved.result / 1e6)} MB in ${saved.ms} ms; state hash in ${hashed.ms} ms`)
+  console.log(
+    `checkpoint: ${Math.round(saved.result / 1e6)} MB in ${saved.ms} ms; state hash in ${hashed.ms} ms`,
+  )
 }
 
 function print(title: string, figures: Figures): void {
-  const { us_per_transfer, wall_us_per_transfer, filling_us_per_transfer, bytes_per_address } = figures
-  console.log(`${title}: ${us_per_transfer} µs for a transfer (${wall_us_per_transfer} by the clock on the wall)`)
+  const { us_per_transfer, wall_us_per_transfer, filling_us_per_transfer, bytes_per_address } =
+    figures
+  console.log(
+    `${title}: ${us_per_transfer} µs for a transfer (${wall_us_per_transfer} by the clock on the wall)`,
+  )
   console.log(`  while the index fills: ${filling_us_per_transfer} µs`)
-  console.log(`  ${bytes_per_address} bytes for an address, ${figures.cells_per_address} categories each`)
+  console.log(
+    `  ${bytes_per_address} bytes for an address, ${figures.cells_per_address} categories each`,
+  )
 }

@@ -1,8 +1,9 @@
-// How fast the chain is followed when its blocks are as large as the main network's: one at the head, from the node having
-// it to its being stored, and many after an absence. The node is a process of its own that serves prepared bytes over HTTP,
-// the database a real one with every commit on disk, and both share the machine with the follower. The reference is
-// fetching the same bytes and parsing them, in the same run, by turns. A second figure is with everything that reads the
-// stored blocks at work: deposits, subscriptions, and the log and the index of screening.
+// How fast the chain is followed when its blocks are as large as the main network's: one at the
+// head, from the node having it to its being stored, and many after an absence. The node is a
+// process of its own that serves prepared bytes over HTTP, the database a real one with every
+// commit on disk, and both share the machine with the follower. The reference is fetching the same
+// bytes and parsing them, in the same run, by turns. A second figure is with everything that reads
+// the stored blocks at work: deposits, subscriptions, and the log and the index of screening.
 //
 //   npm run bench -- follower [--blocks N] [--json]
 
@@ -54,11 +55,27 @@ const TOKENS = new Set([USDT])
 const round = (value: number) => Math.round(value * 100) / 100
 const sumOf = (values: readonly number[]) => values.reduce((sum, one) => sum + one, 0)
 const at = (values: readonly number[], share: number) =>
-  round(values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(share * values.length))]!)
+  round(
+    values.toSorted((a, b) => a - b)[
+      Math.min(values.length - 1, Math.floor(share * values.length))
+    ]!,
+  )
 
-type Bench = { sql: Sql; url: string; node: ChildProcess; head: number; say: (line: string) => void }
+type Bench = {
+  sql: Sql
+  url: string
+  node: ChildProcess
+  head: number
+  say: (line: string) => void
+}
 
-export async function run({ json, numbers }: { json: boolean; numbers: Readonly<Record<string, number>> }) {
+export async function run({
+  json,
+  numbers,
+}: {
+  json: boolean
+  numbers: Readonly<Record<string, number>>
+}) {
   const say = (line: string) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${line}`)
   const node = fork(join(import.meta.dirname, 'mainnet_node.ts'))
   const [{ url }] = (await once(node, 'message')) as [Started]
@@ -111,7 +128,8 @@ async function reached(sql: Sql): Promise<number> {
   return Number(chain!.head_number)
 }
 
-/** One block after another, each as soon as the node has it. How long until the follower looks is not in it. */
+/** One block after another, each as soon as the node has it. How long until the follower looks is
+ *  not in it. */
 async function atTheHead(bench: Bench, follow: Step) {
   const times: number[] = []
   let cpu_ms = 0
@@ -122,7 +140,8 @@ async function atTheHead(bench: Bench, follow: Step) {
     await follow.run()
     times.push(performance.now() - began_ms)
     cpu_ms += cpuSince(before)
-    if ((await reached(bench.sql)) !== bench.head) throw new Error('a block at the head was not stored in one run')
+    if ((await reached(bench.sql)) !== bench.head)
+      throw new Error('a block at the head was not stored in one run')
     bench.say(`${i + 1} of ${AT_THE_HEAD} blocks at the head`)
     await delay(10)
   }
@@ -137,7 +156,8 @@ async function atTheHead(bench: Bench, follow: Step) {
   }
 }
 
-/** What this process has worked since: on a machine that others use too, the figure that does not depend on them. */
+/** What this process has worked since: on a machine that others use too, the figure that does not
+ *  depend on them. */
 function cpuSince(before: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(before)
   return (user + system) / 1_000
@@ -209,8 +229,14 @@ type Asked = { path: string; body: string }
 function bodiesOf(first: number, last: number): Asked[] {
   const numbers = Array.from({ length: last - first + 1 }, (_, i) => first + i)
   return [
-    { path: '/wallet/getblockbylimitnext', body: JSON.stringify({ startNum: first, endNum: last + 1 }) },
-    ...numbers.map((num) => ({ path: '/wallet/gettransactioninfobyblocknum', body: JSON.stringify({ num }) })),
+    {
+      path: '/wallet/getblockbylimitnext',
+      body: JSON.stringify({ startNum: first, endNum: last + 1 }),
+    },
+    ...numbers.map((num) => ({
+      path: '/wallet/gettransactioninfobyblocknum',
+      body: JSON.stringify({ num }),
+    })),
   ]
 }
 
@@ -219,7 +245,8 @@ async function ask(url: string, { path, body }: Asked): Promise<string> {
   return answer.body
 }
 
-/** What a block takes in each stage when nothing overlaps: further blocks, each stage by itself, in the service's own code. */
+/** What a block takes in each stage when nothing overlaps: further blocks, each stage by itself, in
+ *  the service's own code. */
 async function stages(bench: Bench) {
   const spent = { fetch: 0, parse: 0, check: 0, store: 0 }
   const stage = async <T>(name: keyof typeof spent, work: () => T | Promise<T>): Promise<T> => {
@@ -233,7 +260,8 @@ async function stages(bench: Bench) {
     const asked = bodiesOf(bench.head, bench.head)
     const bodies = await stage('fetch', () => Promise.all(asked.map((one) => ask(bench.url, one))))
     await stage('parse', () => bodies.map((body) => parseNodeJson(body, 'bench')))
-    // The transport hands out what was fetched: what the node's client takes beyond parsing is checking.
+    // The transport hands out what was fetched: what the node's client takes beyond parsing is
+    // checking.
     const held: Transport = async (request) => {
       const found = asked.findIndex((one) => request.url.endsWith(one.path))
       return found < 0 ? httpTransport(request) : { status: 200, body: bodies[found]! }
@@ -247,16 +275,20 @@ async function stages(bench: Bench) {
     const follow = stepOf(bench, held)
     await stage('store', () => follow.run())
   }
-  // By difference: the client parses again what was parsed, and a run of the follower reads again what was checked.
+  // By difference: the client parses again what was parsed, and a run of the follower reads again
+  // what was checked.
   const store = spent.store - spent.check
   const parts = { fetch: spent.fetch, parse: spent.parse, check: spent.check - spent.parse, store }
   return { stages_ms: mapped(parts, (ms) => round(ms / STAGED)) }
 }
 
 const mapped = <T extends Record<string, number>>(values: T, change: (value: number) => number) =>
-  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)])) as Record<keyof T, number>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, change(value)]),
+  ) as Record<keyof T, number>
 
-/** The catch-up with everything that reads blocks at work in the same process, as in the service. */
+/** The catch-up with everything that reads blocks at work in the same process, as in the
+ *  service. */
 async function withReaders(bench: Bench, follow: Step, blocks: number) {
   const { sql, url } = bench
   const generations = flowGenerations({
@@ -265,7 +297,13 @@ async function withReaders(bench: Bench, follow: Step, blocks: number) {
   })
   const clock = systemClock
   const senders = { heldSenders: heldSenders({ clock }), dust_sun: DUST_SUN }
-  const deposits = { sql, clock, recharge_address: USDT, recharge_at: 'inclusion' as const, ...senders }
+  const deposits = {
+    sql,
+    clock,
+    recharge_address: USDT,
+    recharge_at: 'inclusion' as const,
+    ...senders,
+  }
   const steps = [
     follow,
     recordStep({ sql, node: nodeWith(url, httpTransport), tokens: TOKENS }),
@@ -307,7 +345,9 @@ type Figures = Awaited<ReturnType<typeof atTheHead>> &
 
 function report(f: Figures): string {
   const all = sumOf(Object.values(f.stages_ms))
-  const parts = Object.entries(f.stages_ms).map(([name, ms]) => `${name} ${ms} ms (${Math.round((100 * ms) / all)} %)`)
+  const parts = Object.entries(f.stages_ms).map(
+    ([name, ms]) => `${name} ${ms} ms (${Math.round((100 * ms) / all)} %)`,
+  )
   return [
     `a block of ${f.transactions} transactions, ${f.block_kib} KiB with its receipts`,
     `at the head         least ${f.head_min_ms} ms   p50 ${f.head_p50_ms} ms   p99 ${f.head_p99_ms} ms   (${f.head_blocks} blocks; limit ${HEAD_LIMIT_MS} ms; ${f.head_cpu_ms} ms of it at work in this process; it is looked for every ${f.looks_every_ms} ms)`,

@@ -1,6 +1,7 @@
-// Pages of the screening history when there are ten million checks, three million of them one customer's: through HTTP,
-// signed, on a PostgreSQL that is made for it and thrown away. The checks are made by SQL, the totals compared with a
-// count of the rows. Limits: the first hundred pages within 10 ms (p99), any page within 100 ms.
+// Pages of the screening history when there are ten million checks, three million of them one
+// customer's: through HTTP, signed, on a PostgreSQL that is made for it and thrown away. The checks
+// are made by SQL, the totals compared with a count of the rows. Limits: the first hundred pages
+// within 10 ms (p99), any page within 100 ms.
 //
 //   npm run bench -- history [--checks N] [--json]
 
@@ -9,7 +10,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startDevchain } from 'penstock-devchain/serve.ts'
 import { startPostgres } from 'penstock-playground/postgres/server.ts'
-import { deriveSandbox, devchainControl, prepareChain, sandboxPhrase } from 'penstock-playground/sandbox.ts'
+import {
+  deriveSandbox,
+  devchainControl,
+  prepareChain,
+  sandboxPhrase,
+} from 'penstock-playground/sandbox.ts'
 import { readConfig } from 'penstock-service/config.ts'
 import { createCustomer } from 'penstock-service/customers/customers.ts'
 import { issueKey } from 'penstock-service/customers/keys.ts'
@@ -35,12 +41,21 @@ type Asked = { page: number; per_page: number; status?: string }
 type Page = { code: number; result: { total: number; items: { id: string; status: string }[] } }
 type Owner = Access & { customer_id: string; share: string; checks: number }
 
-export async function run({ json, numbers }: { json: boolean; numbers: Readonly<Record<string, number>> }) {
+export async function run({
+  json,
+  numbers,
+}: {
+  json: boolean
+  numbers: Readonly<Record<string, number>>
+}) {
   const say = (line: string) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${line}`)
   const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
   const settings = { shared_buffers: '512MB', max_wal_size: '8GB', maintenance_work_mem: '512MB' }
   const postgres = await startPostgres({ throw_away: true, settings })
-  const devchain = await startDevchain({ genesis_time_ms: Date.now() - 180_000, block_time_seconds: 0 })
+  const devchain = await startDevchain({
+    genesis_time_ms: Date.now() - 180_000,
+    block_time_seconds: 0,
+  })
   const serving = await startApi(folder, postgres.url, devchain.url)
   try {
     const owners = await makeOwners(serving, numbers.checks!)
@@ -65,15 +80,19 @@ async function startApi(folder: string, database_url: string, node_url: string):
   const node = tronNode({ nodes, transport: httpTransport })
   const control = devchainControl(node_url, httpTransport)
   await prepareChain({ node, control, now: systemClock.now }, sandbox)
-  const { help: _, ...config } = readConfig(['--port', '0', '--data-dir', folder, '--role', 'api'], {
-    PENSTOCK_REQUESTS_PER_SECOND: '0',
-  })
+  const { help: _, ...config } = readConfig(
+    ['--port', '0', '--data-dir', folder, '--role', 'api'],
+    {
+      PENSTOCK_REQUESTS_PER_SECOND: '0',
+    },
+  )
   const sealing = { current: 'k1', keys: { k1: systemRandom.bytes(32) } }
   const outside = { config, database_url, nodes, wallets: sandbox.wallets, log: silentLog, sealing }
   return serve({ ...outside, recharge_at: 'solid' })
 }
 
-/** Three tenths are one customer's, three hundredths another's, some 400 a third's; the rest are a crowd's. */
+/** Three tenths are one customer's, three hundredths another's, some 400 a third's; the rest are a
+ *  crowd's. */
 async function makeOwners({ sql, app }: Serving, checks: number): Promise<Owner[]> {
   const sizes: [share: string, checks: number][] = [
     ['large', Math.round(checks * 0.3)],
@@ -96,7 +115,8 @@ async function makeOwners({ sql, app }: Serving, checks: number): Promise<Owner[
   return owners
 }
 
-/** A check for each number up to $3: a third of transactions, one in twenty failed, few still open. */
+/** A check for each number up to $3: a third of transactions, one in twenty failed, few still
+ *  open. */
 const MAKE = `
   insert into aml_check (id, customer_id, type, network, address, hash, direction, state, price_sun, solid_number,
                          due_at, created_at, ended_at, risk_score, risk_level, risk_factors, error)
@@ -116,8 +136,13 @@ const MAKE = `
     from generate_series(1, $3::int) as n
   ) as made`
 
-/** Makes the checks. Indexes are taken away meanwhile and built again at the end, which takes a third of the time. */
-async function makeChecks(url: string, owners: readonly Owner[], say: (line: string) => void): Promise<void> {
+/** Makes the checks. Indexes are taken away meanwhile and built again at the end, which takes a
+ *  third of the time. */
+async function makeChecks(
+  url: string,
+  owners: readonly Owner[],
+  say: (line: string) => void,
+): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   const { rows: indexes } = await client.query<{ name: string; definition: string }>(`
@@ -186,14 +211,16 @@ async function measure({ api_url, sql }: Serving, owners: readonly Owner[]): Pro
         const page = Math.max(1, Math.round(pages * share))
         const { result } = await ask({ page, per_page: 10, ...filter })
         const expected = Math.max(0, Math.min(10, total - (page - 1) * 10))
-        if (result.items.length !== expected) throw new Error(`page ${page} has ${result.items.length} items`)
+        if (result.items.length !== expected)
+          throw new Error(`page ${page} has ${result.items.length} items`)
       }
       await ask({ page: pages + 10, per_page: 10, ...filter })
     }
   }
   first.sort((a, b) => a - b)
   const slowest = any.reduce((a, b) => (b.ms > a.ms ? b : a))
-  const at = (share: number) => round(first[Math.min(first.length - 1, Math.floor(share * first.length))]!)
+  const at = (share: number) =>
+    round(first[Math.min(first.length - 1, Math.floor(share * first.length))]!)
   return {
     p99_first_100_pages_ms: at(0.99),
     p50_first_100_pages_ms: at(0.5),
@@ -208,7 +235,13 @@ const round = (ms: number) => Math.round(ms * 100) / 100
 function report(json: boolean, figures: Figures & { checks: number; made_seconds: number }): void {
   if (json) process.stdout.write(`${JSON.stringify(figures)}\n`)
   else {
-    const { checks, made_seconds, p50_first_100_pages_ms, p99_first_100_pages_ms, max_any_page_ms } = figures
+    const {
+      checks,
+      made_seconds,
+      p50_first_100_pages_ms,
+      p99_first_100_pages_ms,
+      max_any_page_ms,
+    } = figures
     process.stdout.write(
       [
         `${checks} checks, made in ${made_seconds} s`,

@@ -1,6 +1,7 @@
-// What we add between accepting an order and its broadcast, on the idle default set-up: one order at a time, at random
-// moments. An order counts as accepted when its placing begins (before its commit), and as broadcast when the node has
-// the transaction in its hands, so the figure leaves nothing of ours out. The rest of the way is the block interval.
+// What we add between accepting an order and its broadcast, on the idle default set-up: one order
+// at a time, at random moments. An order counts as accepted when its placing begins (before its
+// commit), and as broadcast when the node has the transaction in its hands, so the figure leaves
+// nothing of ours out. The rest of the way is the block interval.
 
 import { hash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -27,7 +28,10 @@ export async function run({ json }: { json: boolean }): Promise<void> {
     if (path === '/wallet/broadcasthex') arrivals.push(performance.timeOrigin + performance.now())
     return answer(method, path, body)
   }
-  const { help: _, ...config } = readConfig(['--port', '0', '--data-dir', data_dir, '--node-url', devchain.url], {})
+  const { help: _, ...config } = readConfig(
+    ['--port', '0', '--data-dir', data_dir, '--node-url', devchain.url],
+    {},
+  )
   const local = await startLocal({ config, log: silentLog, throw_away: true })
   try {
     const overheads: number[] = []
@@ -52,7 +56,11 @@ export async function run({ json }: { json: boolean }): Promise<void> {
   }
 }
 
-async function buy({ api_url, customer, sandbox }: Local): Promise<{ accepted_ms: number; reply_ms: number }> {
+async function buy({
+  api_url,
+  customer,
+  sandbox,
+}: Local): Promise<{ accepted_ms: number; reply_ms: number }> {
   const body = JSON.stringify({
     service: 'energy',
     params: { address: sandbox.funded_accounts[0]!.address, amount: 65_000, duration: 1 },
@@ -74,7 +82,9 @@ async function buy({ api_url, customer, sandbox }: Local): Promise<{ accepted_ms
 function report(json: boolean, overheads: number[], replies: number[]): void {
   const at = (values: number[], share: number) => {
     const sorted = [...values].sort((a, b) => a - b)
-    return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]! * 10) / 10
+    return (
+      Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]! * 10) / 10
+    )
   }
   const figures = {
     accepted_to_broadcast_p50_ms: at(overheads, 0.5),
@@ -85,7 +95,10 @@ function report(json: boolean, overheads: number[], replies: number[]): void {
   }
   if (json) process.stdout.write(`${JSON.stringify(figures)}\n`)
   else {
-    const share = ((100 * figures.accepted_to_broadcast_p50_ms) / figures.block_interval_ms).toFixed(1)
+    const share = (
+      (100 * figures.accepted_to_broadcast_p50_ms) /
+      figures.block_interval_ms
+    ).toFixed(1)
     process.stdout.write(
       [
         `accepted to broadcast   p50 ${figures.accepted_to_broadcast_p50_ms} ms   p99 ${figures.accepted_to_broadcast_p99_ms} ms`,

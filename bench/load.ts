@@ -1,5 +1,5 @@
-// Signed calls over keep-alive connections, as cheap for the caller as they can be made in Node: the load generator runs
-// on the same cores as what it measures.
+// Signed calls over keep-alive connections, as cheap for the caller as they can be made in Node:
+// the load generator runs on the same cores as what it measures.
 
 import { hash } from 'node:crypto'
 import { Agent, request } from 'node:http'

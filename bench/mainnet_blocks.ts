@@ -1,8 +1,9 @@
-// Blocks as large as the main network's average of January 2026, in the JSON of a node: 383 transactions, 0.4 MB, and 0.25 MB
-// of receipts. The mix is an assumption: transfers of TRX, USDT and stakes in like parts, some calls of other contracts.
-// A few dozen blocks are made; further ones repeat them under other numbers and times, and with the number in the bytes of
-// each transaction, so that ids are new and true. They are written into a copy; what has to be hashed for that is hashed
-// when the chain grows, so that serving a block costs next to nothing.
+// Blocks as large as the main network's average of January 2026, in the JSON of a node: 383
+// transactions, 0.4 MB, and 0.25 MB of receipts. The mix is an assumption: transfers of TRX, USDT
+// and stakes in like parts, some calls of other contracts. A few dozen blocks are made; further
+// ones repeat them under other numbers and times, and with the number in the bytes of each
+// transaction, so that ids are new and true. They are written into a copy; what has to be hashed
+// for that is hashed when the chain grows, so that serving a block costs next to nothing.
 
 import { createHash, hash } from 'node:crypto'
 import { addressToHex } from 'penstock-tron/address.ts'
@@ -11,9 +12,18 @@ import { USDT } from 'penstock-tron/tokens.ts'
 import { contract, encodeRawData, type RawData, transactionId } from 'penstock-tron/transaction.ts'
 
 /** How many of each kind a block has. */
-const MIX = { transfer: 150, usdt: 106, swap: 22, failed: 8, delegate: 45, undelegate: 42, trc10: 10 }
+const MIX = {
+  transfer: 150,
+  usdt: 106,
+  swap: 22,
+  failed: 8,
+  delegate: 45,
+  undelegate: 42,
+  trc10: 10,
+}
 const DISTINCT = 48
-/** Every fifth address is one of these few, as exchanges and the pools of the market are; the others are met once. */
+/** Every fifth address is one of these few, as exchanges and the pools of the market are; the
+ *  others are met once. */
 const BUSY_ADDRESSES = 300
 /** Numbers keep this many digits, so that they can be written over one another. */
 const DIGITS = 8
@@ -36,7 +46,8 @@ function drawer(seed: number) {
   let hashed = seed
   const hex = (length: number) => {
     hashed += 1
-    const seeded = (i: number) => createHash('sha512').update(`${seed}/${hashed}/${i}`).digest('hex')
+    const seeded = (i: number) =>
+      createHash('sha512').update(`${seed}/${hashed}/${i}`).digest('hex')
     return Array.from({ length: Math.ceil(length / 128) }, (_, i) => seeded(i))
       .join('')
       .slice(0, length)
@@ -55,7 +66,11 @@ type Made = { type: string; value: Message; fee_limit?: number; receipt: Message
 
 const word = (hex: string) => hex.padStart(64, '0')
 const amountWord = (value: number) => word(value.toString(16))
-const log = (address: string, topics: string[], data: string) => ({ address: address.slice(2), topics, data })
+const log = (address: string, topics: string[], data: string) => ({
+  address: address.slice(2),
+  topics,
+  data,
+})
 const transferLog = (token: string, [from, to]: [string, string], amount: number) =>
   log(token, [TRANSFER_TOPIC, word(from.slice(2)), word(to.slice(2))], amountWord(amount))
 
@@ -98,15 +113,29 @@ const makers: Record<keyof typeof MIX, (draw: Draw) => Made> = {
   }),
 }
 
-function usdtTransfer([from, to]: [string, string], { amount, failed }: { amount: number; failed: boolean }): Made {
+function usdtTransfer(
+  [from, to]: [string, string],
+  { amount, failed }: { amount: number; failed: boolean },
+): Made {
   const receipt = failed
     ? {
         ...{ fee: 3_000_000, contractResult: [''], contract_address: usdt, result: 'FAILED' },
-        resMessage: Buffer.from("Not enough energy for 'SSTORE' operation executing").toString('hex'),
-        receipt: { energy_fee: 3_000_000, energy_usage_total: 30_000, net_usage: 345, result: 'OUT_OF_ENERGY' },
+        resMessage: Buffer.from("Not enough energy for 'SSTORE' operation executing").toString(
+          'hex',
+        ),
+        receipt: {
+          energy_fee: 3_000_000,
+          energy_usage_total: 30_000,
+          net_usage: 345,
+          result: 'OUT_OF_ENERGY',
+        },
       }
     : {
-        ...{ contractResult: [amountWord(1)], contract_address: usdt, log: [transferLog(usdt, [from, to], amount)] },
+        ...{
+          contractResult: [amountWord(1)],
+          contract_address: usdt,
+          log: [transferLog(usdt, [from, to], amount)],
+        },
         receipt: {
           energy_usage: 64_285,
           energy_usage_total: 64_285,
@@ -117,12 +146,17 @@ function usdtTransfer([from, to]: [string, string], { amount, failed }: { amount
       }
   return {
     type: 'TriggerSmartContract',
-    value: { data: `a9059cbb${word(to.slice(2))}${amountWord(amount)}`, owner_address: from, contract_address: usdt },
+    value: {
+      data: `a9059cbb${word(to.slice(2))}${amountWord(amount)}`,
+      owner_address: from,
+      contract_address: usdt,
+    },
     ...{ fee_limit: 100_000_000, receipt, ret: failed ? 'OUT_OF_ENERGY' : 'SUCCESS' },
   }
 }
 
-/** Sells TRX for USDT: a value sent along, one sent on, two transfers of tokens and two further events. */
+/** Sells TRX for USDT: a value sent along, one sent on, two transfers of tokens and two further
+ *  events. */
 function swap({ address, hex, below }: Draw): Made {
   const [owner, router, pair, wrapped] = [address(), address(), address(), address()]
   const [sold, bought] = [1_000_000 + below(9_000_000_000), 1_000_000 + below(2_000_000_000)]
@@ -134,33 +168,62 @@ function swap({ address, hex, below }: Draw): Made {
   ]
   const internal = [
     ...[
-      { caller_address: router, transferTo_address: wrapped, callValueInfo: [{ callValue: sold }], note: '63616c6c' },
+      {
+        caller_address: router,
+        transferTo_address: wrapped,
+        callValueInfo: [{ callValue: sold }],
+        note: '63616c6c',
+      },
     ],
-    ...[{ caller_address: router, transferTo_address: pair, callValueInfo: [{}], note: '63616c6c' }],
+    ...[
+      { caller_address: router, transferTo_address: pair, callValueInfo: [{}], note: '63616c6c' },
+    ],
   ].map((one) => ({ hash: hex(64), ...one }))
   return {
     type: 'TriggerSmartContract',
-    value: { data: hex(8 + 7 * 64), owner_address: owner, contract_address: router, call_value: sold },
+    value: {
+      data: hex(8 + 7 * 64),
+      owner_address: owner,
+      contract_address: router,
+      call_value: sold,
+    },
     fee_limit: 200_000_000,
     receipt: {
-      ...{ contractResult: [hex(256)], contract_address: router, log: logs, internal_transactions: internal },
-      receipt: { energy_usage_total: 240_000, energy_fee: 24_000_000, net_usage: 600, result: 'SUCCESS' },
+      ...{
+        contractResult: [hex(256)],
+        contract_address: router,
+        log: logs,
+        internal_transactions: internal,
+      },
+      receipt: {
+        energy_usage_total: 240_000,
+        energy_fee: 24_000_000,
+        net_usage: 600,
+        result: 'SUCCESS',
+      },
     },
   }
 }
 
-/** One block's JSON and that of its receipts, and where its number, its ids and its times are in them. `raws` are the
- *  bytes of the transactions. */
+/** One block's JSON and that of its receipts, and where its number, its ids and its times are in
+ *  them. `raws` are the bytes of the transactions. */
 type Template = { block: Written; receipts: Written; raws: Buffer[] }
-/** `references`: where the JSON has the bytes that make a transaction another; `tx_ids`: where it has the ids. */
-type Written = Record<'numbers' | 'ids' | 'parents' | 'times' | 'tx_ids' | 'references', number[]> & { bytes: Buffer }
+/** `references`: where the JSON has the bytes that make a transaction another; `tx_ids`: where it
+ *  has the ids. */
+type Written = Record<
+  'numbers' | 'ids' | 'parents' | 'times' | 'tx_ids' | 'references',
+  number[]
+> & { bytes: Buffer }
 
-/** Where the bytes of a transaction have the first half of its reference to a block: here the number goes. */
+/** Where the bytes of a transaction have the first half of its reference to a block: here the
+ *  number goes. */
 const REFERENCE_AT = 6
 
 function templateOf(seed: number): Template {
   const draw = drawer(seed)
-  const kinds = Object.entries(MIX).flatMap(([kind, count]) => Array(count).fill(kind) as (keyof typeof MIX)[])
+  const kinds = Object.entries(MIX).flatMap(
+    ([kind, count]) => Array(count).fill(kind) as (keyof typeof MIX)[],
+  )
   const made = kinds
     .map((kind) => ({ order: draw.below(2 ** 31), one: makers[kind](draw) }))
     .toSorted((a, b) => a.order - b.order)
@@ -168,7 +231,12 @@ function templateOf(seed: number): Template {
   const id_mark = 'b'.repeat(64)
   const parent_mark = 'c'.repeat(64)
   const raw_data = {
-    ...{ number: 99_999_999, txTrieRoot: draw.hex(64), witness_address: draw.address(), parentHash: parent_mark },
+    ...{
+      number: 99_999_999,
+      txTrieRoot: draw.hex(64),
+      witness_address: draw.address(),
+      parentHash: parent_mark,
+    },
     ...{ version: 34, timestamp: 9_999_999_999_999 },
   }
   const block = {
@@ -176,7 +244,12 @@ function templateOf(seed: number): Template {
     transactions: made.map(({ transaction }) => transaction),
   }
   const receipts = made.map(({ one, transaction }) => ({
-    ...{ id: transaction.txID, blockNumber: 99_999_999, blockTimeStamp: 9_999_999_999_999, contractResult: [''] },
+    ...{
+      id: transaction.txID,
+      blockNumber: 99_999_999,
+      blockTimeStamp: 9_999_999_999_999,
+      contractResult: [''],
+    },
     ...one.receipt,
   }))
   const transactions = made.map(({ transaction }) => transaction)
@@ -211,7 +284,9 @@ function written(value: unknown, transactions: readonly Named[]): Written {
     for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + 1)) found.push(at)
     return found
   }
-  const raws = transactions.map(({ raw_data_hex }) => text.indexOf(`"${raw_data_hex}"`)).filter((at) => at >= 0)
+  const raws = transactions
+    .map(({ raw_data_hex }) => text.indexOf(`"${raw_data_hex}"`))
+    .filter((at) => at >= 0)
   return {
     bytes: Buffer.from(text, 'latin1'),
     numbers: all(':99999999,').map((at) => at + 1),
@@ -223,7 +298,10 @@ function written(value: unknown, transactions: readonly Named[]): Written {
 }
 
 export function idOf(number: number): string {
-  return number.toString(16).padStart(16, '0') + createHash('sha256').update(String(number)).digest('hex').slice(16)
+  return (
+    number.toString(16).padStart(16, '0') +
+    createHash('sha256').update(String(number)).digest('hex').slice(16)
+  )
 }
 
 /** A chain of such blocks from FIRST_NUMBER on, of any length, one every three seconds. */
@@ -244,12 +322,16 @@ export function mainnetBlocks(first_ms: number) {
     tx_ids.set(number, made)
     return made
   }
-  function fill({ bytes, numbers, ids, parents, times, ...places }: Written, number: number): Buffer {
+  function fill(
+    { bytes, numbers, ids, parents, times, ...places }: Written,
+    number: number,
+  ): Buffer {
     const filled = Buffer.allocUnsafe(bytes.length)
     bytes.copy(filled)
     const digits = Buffer.from(digitsOf(number), 'latin1')
     for (const at of [...numbers, ...places.references]) digits.copy(filled, at)
-    for (const [i, tx_id] of txIds(number).entries()) filled.write(tx_id, places.tx_ids[i]!, 'latin1')
+    for (const [i, tx_id] of txIds(number).entries())
+      filled.write(tx_id, places.tx_ids[i]!, 'latin1')
     for (const at of ids) filled.write(idOf(number), at, 'latin1')
     for (const at of parents) filled.write(idOf(number - 1), at, 'latin1')
     for (const at of times) filled.write(String(timeOf(number)), at, 'latin1')
@@ -265,7 +347,9 @@ export function mainnetBlocks(first_ms: number) {
     receipts: (number: number) => fill(templateFor(number).receipts, number),
     head: (number: number) => ({
       blockID: idOf(number),
-      block_header: { raw_data: { number, parentHash: idOf(number - 1), version: 34, timestamp: timeOf(number) } },
+      block_header: {
+        raw_data: { number, parentHash: idOf(number - 1), version: 34, timestamp: timeOf(number) },
+      },
     }),
   }
 }

@@ -1,5 +1,6 @@
-// A node that has nothing to do but to serve prepared blocks, in a process of its own: what the follower is measured
-// against. Who starts it says over the process's channel how far its chain reaches, and is told when it does.
+// A node that has nothing to do but to serve prepared blocks, in a process of its own: what the
+// follower is measured against. Who starts it says over the process's channel how far its chain
+// reaches, and is told when it does.
 
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -29,14 +30,19 @@ function answer(path: string, asked: Asked): Buffer {
   if (name === 'getblockbylimitnext') {
     const { startNum = 0, endNum = 0 } = asked
     const numbers = Array.from({ length: endNum - startNum }, (_, i) => startNum + i).filter(has)
-    const parts = numbers.flatMap((number, i) => [Buffer.from(i === 0 ? '' : ','), blocks.block(number)])
+    const parts = numbers.flatMap((number, i) => [
+      Buffer.from(i === 0 ? '' : ','),
+      blocks.block(number),
+    ])
     return Buffer.concat([Buffer.from('{"block":['), ...parts, Buffer.from(']}')])
   }
   if (name === 'gettransactioninfobyblocknum') {
     return has(asked.num ?? 0) ? blocks.receipts(asked.num!) : Buffer.from('[]')
   }
   const constant_result = [WORDS[asked.function_selector ?? ''] ?? '']
-  return Buffer.from(JSON.stringify({ result: { result: true }, energy_used: 500, constant_result }))
+  return Buffer.from(
+    JSON.stringify({ result: { result: true }, energy_used: 500, constant_result }),
+  )
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
@@ -59,5 +65,7 @@ process.on('message', (wanted: Reach) => {
 // It ends with whoever started it.
 process.on('disconnect', () => process.exit())
 server.listen(0, '127.0.0.1', () => {
-  process.send?.({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` } satisfies Started)
+  process.send?.({
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  } satisfies Started)
 })

@@ -1,7 +1,8 @@
-// Every endpoint in turn, 200 requests a second, on the default set-up: `npm start` in a process of its own, with its
-// database, its chain with 3-second blocks, and its steps at work on what is bought. Requests go out at their times whether
-// or not the earlier ones are answered. The limit is 20 ms (p99) for each endpoint; those whose every call asks the chain
-// are shown, and are not held to it. It fails when a call is refused that should succeed: a refusal takes less time.
+// Every endpoint in turn, 200 requests a second, on the default set-up: `npm start` in a process of
+// its own, with its database, its chain with 3-second blocks, and its steps at work on what is
+// bought. Requests go out at their times whether or not the earlier ones are answered. The limit is
+// 20 ms (p99) for each endpoint; those whose every call asks the chain are shown, and are not held
+// to it. It fails when a call is refused that should succeed: a refusal takes less time.
 //
 //   npm run bench -- mixed [--seconds N] [--rate N] [--json]
 
@@ -15,7 +16,10 @@ import { devchainControl } from 'penstock-playground/sandbox.ts'
 import { httpTransport } from 'penstock-service/node/node.ts'
 import { type Access, type Reply, signedCall } from './load.ts'
 
-export const OPTIONS = { seconds: { type: 'string', default: '60' }, rate: { type: 'string', default: '200' } } as const
+export const OPTIONS = {
+  seconds: { type: 'string', default: '60' },
+  rate: { type: 'string', default: '200' },
+} as const
 
 const P99_LIMIT_MS = 20
 const WARM_UP_SECONDS = 5
@@ -25,21 +29,41 @@ const RECEIVERS = 50
 /** How many younger ones there are when a subscription is stopped: some ten seconds' worth. */
 const STOP_LAG = 120
 
-type Ready = { api_url: string; node_url: string; customer: Access; funded_accounts: { address: string }[] }
+type Ready = {
+  api_url: string
+  node_url: string
+  customer: Access
+  funded_accounts: { address: string }[]
+}
 type Call = { path: string; body: (n: number) => object; remember?: (id: string) => void }
 type Sample = { path: string; ms: number; code: number }
 
 /** What is looked up may not be there yet, and what is stopped may not be active yet. */
 const EXPECTED_CODES = [0, 20, 21, 30]
 
-export async function run({ json, numbers }: { json: boolean; numbers: Readonly<Record<string, number>> }) {
+export async function run({
+  json,
+  numbers,
+}: {
+  json: boolean
+  numbers: Readonly<Record<string, number>>
+}) {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
   const service = spawn(
     process.execPath,
     [
       join(import.meta.dirname, '../packages/service/src/main.ts'),
       'start',
-      ...['--port', '0', '--chain-port', '0', '--data-dir', folder, '--ready-file', join(folder, 'ready.json')],
+      ...[
+        '--port',
+        '0',
+        '--chain-port',
+        '0',
+        '--data-dir',
+        folder,
+        '--ready-file',
+        join(folder, 'ready.json'),
+      ],
     ],
     { stdio: 'ignore' },
   )
@@ -52,7 +76,9 @@ export async function run({ json, numbers }: { json: boolean; numbers: Readonly<
     report(json, await load(ready, calls, { rate: numbers.rate!, seconds }))
   } finally {
     service.kill('SIGINT')
-    await new Promise((resolve) => (service.exitCode === null ? service.once('exit', resolve) : resolve(0)))
+    await new Promise((resolve) =>
+      service.exitCode === null ? service.once('exit', resolve) : resolve(0),
+    )
     await rm(folder, { recursive: true, force: true })
   }
 }
@@ -67,17 +93,21 @@ async function untilReady(file: string, service: ChildProcess): Promise<Ready> {
   throw new Error('the service was not ready within a minute')
 }
 
-/** What each endpoint is asked: things that succeed, and change something where the endpoint does. */
+/** What each endpoint is asked: things that succeed, and change something where the endpoint
+ *  does. */
 async function prepare({ node_url, funded_accounts }: Ready, starts: number): Promise<Call[]> {
   const control = devchainControl(node_url, httpTransport)
   const subscribers = Array.from({ length: starts }, (_, i) => person(`subscriber-${i}`).address)
   const receivers = Array.from({ length: RECEIVERS }, (_, i) => person(`receiver-${i}`).address)
-  for (const address of [...subscribers, ...receivers]) await control('fund', { address, sun: 1_000_000 })
+  for (const address of [...subscribers, ...receivers])
+    await control('fund', { address, sun: 1_000_000 })
   const holder = funded_accounts[0]!.address
   const receiver = (n: number) => receivers[n % RECEIVERS]!
   const ids = { orders: [] as string[], checks: [] as string[], subscriptions: [] as string[] }
   const nobody = '01jq7h6bvf6p5t1amnz6y3n8c4'
-  const latest = (from: string[], n: number) => ({ id: from.at(-1 - (n % Math.max(1, from.length))) ?? nobody })
+  const latest = (from: string[], n: number) => ({
+    id: from.at(-1 - (n % Math.max(1, from.length))) ?? nobody,
+  })
   let started = 0
   let stopped = 0
   const nothing = () => ({})
@@ -85,12 +115,18 @@ async function prepare({ node_url, funded_accounts }: Ready, starts: number): Pr
     { path: '/v1/services', body: nothing },
     { path: '/v1/balance', body: nothing },
     { path: '/v1/direct-recharge-info', body: nothing },
-    { path: '/v1/estimate-energy', body: (n) => ({ from_address: holder, to_address: receiver(n) }) },
+    {
+      path: '/v1/estimate-energy',
+      body: (n) => ({ from_address: holder, to_address: receiver(n) }),
+    },
     { path: '/v1/calculate', body: (n) => ({ address: receiver(n), amount: 65_000, duration: 1 }) },
     { path: '/v1/address-info', body: (n) => ({ address: receiver(n) }) },
     {
       path: '/v1/transaction/new',
-      body: (n) => ({ service: 'energy', params: { address: receiver(n), amount: 32_000, duration: 1 } }),
+      body: (n) => ({
+        service: 'energy',
+        params: { address: receiver(n), amount: 32_000, duration: 1 },
+      }),
       remember: (id) => ids.orders.push(id),
     },
     { path: '/v1/transaction/check', body: (n) => latest(ids.orders, n) },
@@ -105,7 +141,10 @@ async function prepare({ node_url, funded_accounts }: Ready, starts: number): Pr
     },
     { path: '/v1/subscription/check', body: (n) => latest(ids.subscriptions, n) },
     // Those that are old enough to be active, each once; the first few of the warm-up are not yet.
-    { path: '/v1/subscription/stop', body: () => ({ id: ids.subscriptions[stopped++ - STOP_LAG] ?? nobody }) },
+    {
+      path: '/v1/subscription/stop',
+      body: () => ({ id: ids.subscriptions[stopped++ - STOP_LAG] ?? nobody }),
+    },
     { path: '/v1/subscriptions/history', body: () => ({ page: 1, per_page: 50 }) },
     { path: '/v1/aml-checks', body: nothing },
     {
@@ -147,10 +186,18 @@ function report(json: boolean, samples: readonly Sample[]): void {
   const round = (ms: number) => Math.round(ms * 10) / 10
   const endpoints = [...Map.groupBy(samples, ({ path }) => path)].map(([path, taken]) => {
     const times = taken.map(({ ms }) => ms).sort((a, b) => a - b)
-    const at = (share: number) => round(times[Math.min(times.length - 1, Math.floor(share * times.length))]!)
+    const at = (share: number) =>
+      round(times[Math.min(times.length - 1, Math.floor(share * times.length))]!)
     const codes: Record<string, number> = {}
     for (const { code } of taken) codes[code] = (codes[code] ?? 0) + 1
-    return { path, requests: times.length, p50_ms: at(0.5), p99_ms: at(0.99), max_ms: round(times.at(-1)!), codes }
+    return {
+      path,
+      requests: times.length,
+      p50_ms: at(0.5),
+      p99_ms: at(0.99),
+      max_ms: round(times.at(-1)!),
+      codes,
+    }
   })
   const held = endpoints.filter(({ path }) => !CHAIN_CALLS.includes(path))
   const worst = held.reduce((a, b) => (b.p99_ms > a.p99_ms ? b : a))

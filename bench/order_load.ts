@@ -1,5 +1,6 @@
-// The load of `bench orders`, in a process of its own: signed purchases over raw keep-alive connections. Started with a
-// file that says what to do; prints what it saw as JSON. It parses no more of an answer than it must.
+// The load of `bench orders`, in a process of its own: signed purchases over raw keep-alive
+// connections. Started with a file that says what to do; prints what it saw as JSON. It parses no
+// more of an answer than it must.
 
 import { hash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'

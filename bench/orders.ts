@@ -1,8 +1,9 @@
-// Orders per second through HTTP, signed, each durable before its answer, beside what PostgreSQL itself reaches with the
-// same statements on the same database (pgbench): batched as ours are, with one batch under way at a time as in a process
-// of ours, with two, and one order a transaction. Spread over many customers, and all from one; and once more with 1 ms
-// added to every flush to disk. The load, the service and the database share the machine's cores, and each measurement
-// runs alone, in turns.
+// Orders per second through HTTP, signed, each durable before its answer, beside what PostgreSQL
+// itself reaches with the same statements on the same database (pgbench): batched as ours are, with
+// one batch under way at a time as in a process of ours, with two, and one order a transaction.
+// Spread over many customers, and all from one; and once more with 1 ms added to every flush to
+// disk. The load, the service and the database share the machine's cores, and each measurement runs
+// alone, in turns.
 
 import { execFile, spawn } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
@@ -12,7 +13,12 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { startDevchain } from 'penstock-devchain/serve.ts'
 import { startPostgres } from 'penstock-playground/postgres/server.ts'
-import { deriveSandbox, devchainControl, prepareChain, sandboxPhrase } from 'penstock-playground/sandbox.ts'
+import {
+  deriveSandbox,
+  devchainControl,
+  prepareChain,
+  sandboxPhrase,
+} from 'penstock-playground/sandbox.ts'
 import { readConfig } from 'penstock-service/config.ts'
 import { createCustomer } from 'penstock-service/customers/customers.ts'
 import { issueKey } from 'penstock-service/customers/keys.ts'
@@ -31,16 +37,31 @@ const ROUNDS = 3
 const SECONDS = 3
 const SLOW_FLUSH_MICROSECONDS = 1_000
 
-type Setting = { serving: Serving; url: string; folder: string; address: string; keys: Task['keys'] }
+type Setting = {
+  serving: Serving
+  url: string
+  folder: string
+  address: string
+  keys: Task['keys']
+}
 
 export async function run({ json }: { json: boolean }): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
   const remove = atEnd(() => rm(folder, { recursive: true, force: true }))
-  const postgres = await startPostgres({ throw_away: true, settings: { shared_buffers: '512MB', max_wal_size: '8GB' } })
-  const devchain = await startDevchain({ genesis_time_ms: Date.now() - 180_000, block_time_seconds: 0 })
+  const postgres = await startPostgres({
+    throw_away: true,
+    settings: { shared_buffers: '512MB', max_wal_size: '8GB' },
+  })
+  const devchain = await startDevchain({
+    genesis_time_ms: Date.now() - 180_000,
+    block_time_seconds: 0,
+  })
   const setting = await prepare(folder, postgres.url, devchain.url)
   try {
-    const figures = await measure(setting, (line) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${line}`))
+    const figures = await measure(
+      setting,
+      (line) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${line}`),
+    )
     if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
     print(json, figures)
   } finally {
@@ -57,11 +78,21 @@ async function prepare(folder: string, url: string, node_url: string): Promise<S
   const node = tronNode({ nodes, transport: httpTransport })
   const control = devchainControl(node_url, httpTransport)
   await prepareChain({ node, control, now: systemClock.now }, sandbox)
-  const { help: _, ...config } = readConfig(['--port', '0', '--data-dir', folder, '--role', 'api'], {
-    PENSTOCK_REQUESTS_PER_SECOND: '0',
-  })
+  const { help: _, ...config } = readConfig(
+    ['--port', '0', '--data-dir', folder, '--role', 'api'],
+    {
+      PENSTOCK_REQUESTS_PER_SECOND: '0',
+    },
+  )
   const sealing = { current: 'k1', keys: { k1: systemRandom.bytes(32) } }
-  const outside = { config, database_url: url, nodes, wallets: sandbox.wallets, log: silentLog, sealing }
+  const outside = {
+    config,
+    database_url: url,
+    nodes,
+    wallets: sandbox.wallets,
+    log: silentLog,
+    sealing,
+  }
   const serving = await serve({ ...outside, recharge_at: 'solid' })
   const { sql, app } = serving
   // Only placing is measured: no steps run, so what they would keep up to date is set once.
@@ -85,7 +116,8 @@ async function prepare(folder: string, url: string, node_url: string): Promise<S
 
 type Say = (line: string) => void
 
-/** Orders a second: ours, and pgbench's with one and with two batches under way; null without pgbench. */
+/** Orders a second: ours, and pgbench's with one and with two batches under way; null without
+ *  pgbench. */
 type Beside = { ours: number; pgbench: number | null; pgbench_2: number | null }
 
 type Figures = {
@@ -107,7 +139,10 @@ async function measure(setting: Setting, say: Say): Promise<Figures> {
       spread: await besides(setting, program, false),
       few: await load(setting, { clients: 64, hot: false }),
       hot: await besides(setting, program, true),
-      one_call: program === undefined ? null : await pgbenchRun(setting, program, { hot: true, batch: 1, clients: 16 }),
+      one_call:
+        program === undefined
+          ? null
+          : await pgbenchRun(setting, program, { hot: true, batch: 1, clients: 16 }),
     })
   }
   say('1 ms more for every flush')
@@ -125,7 +160,11 @@ async function measure(setting: Setting, say: Say): Promise<Figures> {
   }
 }
 
-async function besides(setting: Setting, program: string | undefined, hot: boolean): Promise<Beside> {
+async function besides(
+  setting: Setting,
+  program: string | undefined,
+  hot: boolean,
+): Promise<Beside> {
   const { per_second } = await load(setting, { clients: BATCH, hot })
   if (program === undefined) return { ours: per_second, pgbench: null, pgbench_2: null }
   const batched = async (clients: number) =>
@@ -135,8 +174,14 @@ async function besides(setting: Setting, program: string | undefined, hot: boole
 
 function medians(rounds: readonly Beside[]): Beside {
   const of = (name: 'pgbench' | 'pgbench_2') =>
-    rounds.some((round) => round[name] === null) ? null : median(rounds.map((round) => round[name] ?? 0))
-  return { ours: median(rounds.map((round) => round.ours)), pgbench: of('pgbench'), pgbench_2: of('pgbench_2') }
+    rounds.some((round) => round[name] === null)
+      ? null
+      : median(rounds.map((round) => round[name] ?? 0))
+  return {
+    ours: median(rounds.map((round) => round.ours)),
+    pgbench: of('pgbench'),
+    pgbench_2: of('pgbench_2'),
+  }
 }
 
 /** PostgreSQL itself waits before it flushes: for every commit, however few there are. */
@@ -149,9 +194,13 @@ async function slowFlushes({ url }: Setting, microseconds: number): Promise<void
   await client.end()
 }
 
-const median = (values: number[]) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
+const median = (values: number[]) =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
 
-async function load(setting: Setting, { clients, hot }: { clients: number; hot: boolean }): Promise<Seen> {
+async function load(
+  setting: Setting,
+  { clients, hot }: { clients: number; hot: boolean },
+): Promise<Seen> {
   const { serving, folder, address, keys } = setting
   const port = Number(new URL(serving.api_url!).port)
   const task: Task = {
@@ -164,7 +213,10 @@ async function load(setting: Setting, { clients, hot }: { clients: number; hot: 
   }
   const file = join(folder, 'task.json')
   await writeFile(file, JSON.stringify(task))
-  const { stdout } = await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'order_load.ts'), file])
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    join(import.meta.dirname, 'order_load.ts'),
+    file,
+  ])
   const seen = JSON.parse(stdout) as Seen
   if (seen.refused > 0) throw new Error(`${seen.refused} purchases were refused`)
   return seen
@@ -173,12 +225,16 @@ async function load(setting: Setting, { clients, hot }: { clients: number; hot: 
 function findPgbench(): string | undefined {
   const debian = '/usr/lib/postgresql'
   const versions = existsSync(debian) ? readdirSync(debian).sort().reverse() : []
-  const folders = [process.env.PG_BIN ?? '', ...versions.map((version) => `${debian}/${version}/bin`)]
+  const folders = [
+    process.env.PG_BIN ?? '',
+    ...versions.map((version) => `${debian}/${version}/bin`),
+  ]
   folders.push(...(process.env.PATH ?? '').split(':'))
   return folders.map((folder) => join(folder, 'pgbench')).find((file) => existsSync(file))
 }
 
-/** The statements of placeTogether() in market/orders.ts, their rows made by the server. Transactions a second. */
+/** The statements of placeTogether() in market/orders.ts, their rows made by the server.
+ *  Transactions a second. */
 async function pgbenchRun(
   { url, folder }: Setting,
   program: string,
@@ -202,7 +258,8 @@ async function pgbenchRun(
   ]
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   let text = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += String(chunk)))
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (text += String(chunk)))
   await new Promise((resolve) => child.on('close', resolve))
   const [, per_second] = /tps = ([\d.]+)/.exec(text) ?? []
   if (per_second === undefined) throw new Error(`pgbench failed: ${text}`)

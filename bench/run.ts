@@ -1,5 +1,6 @@
-// npm run bench -- <name> [--json]: runs one benchmark. Each is a file here that exports `run`, and `OPTIONS` when it takes
-// more than --json, and prints what it measured beside its reference or its limit, measured in the same run.
+// npm run bench -- <name> [--json]: runs one benchmark. Each is a file here that exports `run`, and
+// `OPTIONS` when it takes more than --json, and prints what it measured beside its reference or its
+// limit, measured in the same run.
 
 import { readdirSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -12,7 +13,14 @@ export type Bench = {
 }
 
 /** What several benchmarks, or one, are made of. */
-const PARTS = new Set(['run.ts', 'ending.ts', 'load.ts', 'order_load.ts', 'mainnet_blocks.ts', 'mainnet_node.ts'])
+const PARTS = new Set([
+  'run.ts',
+  'ending.ts',
+  'load.ts',
+  'order_load.ts',
+  'mainnet_blocks.ts',
+  'mainnet_node.ts',
+])
 
 const names = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith('.ts') && !PARTS.has(file))
@@ -26,14 +34,18 @@ function refuse(complaint: string): void {
 }
 
 /** What was given, or a sentence about it. */
-function read({ OPTIONS = {} }: Bench): { json: boolean; numbers: Record<string, number> } | string {
+function read({
+  OPTIONS = {},
+}: Bench): { json: boolean; numbers: Record<string, number> } | string {
   try {
     const { values } = parseArgs({
       args: flags,
       options: { ...OPTIONS, json: { type: 'boolean', default: false } },
     })
     const { json, ...given } = values as Record<string, string | boolean>
-    const numbers = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, Number(value)]))
+    const numbers = Object.fromEntries(
+      Object.entries(given).map(([key, value]) => [key, Number(value)]),
+    )
     const wrong = Object.entries(numbers).find(([, value]) => !Number.isInteger(value) || value < 1)
     return wrong ? `--${wrong[0]} takes a whole number from 1.` : { json: json === true, numbers }
   } catch (thrown) {

@@ -1,6 +1,7 @@
-// How long a check takes from asking to the answer as a customer sees it, through HTTP, while blocks with traffic are
-// followed and indexed; what the read of the index takes beside a walk back of three transfers in SQL over the same data;
-// and how long a block as large as the main network's takes to be recorded and indexed.
+// How long a check takes from asking to the answer as a customer sees it, through HTTP, while
+// blocks with traffic are followed and indexed; what the read of the index takes beside a walk back
+// of three transfers in SQL over the same data; and how long a block as large as the main network's
+// takes to be recorded and indexed.
 
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -20,7 +21,11 @@ import { SHIPPED_POLICY } from 'penstock-service/screening/policy.ts'
 import { noExposure, scoreOf, worth } from 'penstock-service/screening/scoring.ts'
 import { drain } from 'penstock-service/steps/step.ts'
 import { addressOfBare, recordStep } from 'penstock-service/tracing/flow_log.ts'
-import { flowGenerations, type Generation, holdingsOf } from 'penstock-service/tracing/generations.ts'
+import {
+  flowGenerations,
+  type Generation,
+  holdingsOf,
+} from 'penstock-service/tracing/generations.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { signedCall } from './load.ts'
 
@@ -64,9 +69,12 @@ export async function run({ json }: { json: boolean }): Promise<void> {
 async function askOverHttp(say: (line: string) => void) {
   const data_dir = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
   const chain = await startChain()
-  const { help: _, ...config } = readConfig(['--port', '0', '--data-dir', data_dir, '--node-url', chain.url], {
-    PENSTOCK_REQUESTS_PER_SECOND: '0',
-  })
+  const { help: _, ...config } = readConfig(
+    ['--port', '0', '--data-dir', data_dir, '--node-url', chain.url],
+    {
+      PENSTOCK_REQUESTS_PER_SECOND: '0',
+    },
+  )
   const local = await startLocal({ config, log: silentLog, throw_away: true })
   try {
     await enrich(local)
@@ -79,7 +87,11 @@ async function askOverHttp(say: (line: string) => void) {
       say(`${i + 1} of ${WARM_UP + CHECKS} checks`)
       await delay(10 + Math.random() * 40)
     }
-    return { checks: CHECKS, check_p50_ms: round(at(times, 0.5)), check_p99_ms: round(at(times, 0.99)) }
+    return {
+      checks: CHECKS,
+      check_p50_ms: round(at(times, 0.5)),
+      check_p99_ms: round(at(times, 0.99)),
+    }
   } finally {
     await local.close()
     chain.stop()
@@ -140,9 +152,18 @@ async function ask(call: ReturnType<typeof signedCall>, address: string): Promis
   }
 }
 
-type Move = [tx_id: string, kind: string, index: number, asset: string, from: string, to: string, amount: string]
+type Move = [
+  tx_id: string,
+  kind: string,
+  index: number,
+  asset: string,
+  from: string,
+  to: string,
+  amount: string,
+]
 
-/** Blocks of made-up traffic go through the steps that record and index; the same transfers lie in a table for the walk. */
+/** Blocks of made-up traffic go through the steps that record and index; the same transfers lie in
+ *  a table for the walk. */
 async function readBesideWalk(say: (line: string) => void) {
   const postgres = await startPostgres({ throw_away: true })
   await migrate(postgres.url)
@@ -169,7 +190,15 @@ function madeUpMoves(number: number): Move[] {
   return Array.from({ length: TRX_MOVES + TOKEN_MOVES }, (_, i) => {
     const tx_id = (number * 1_000 + i).toString(16).padStart(64, '0')
     const amount = String(1 + Math.floor(1e9 * Math.random()))
-    return [tx_id, i < TRX_MOVES ? 'transfer' : 'event', i, i < TRX_MOVES ? 'TRX' : USDT, someone(), someone(), amount]
+    return [
+      tx_id,
+      i < TRX_MOVES ? 'transfer' : 'event',
+      i,
+      i < TRX_MOVES ? 'TRX' : USDT,
+      someone(),
+      someone(),
+      amount,
+    ]
   })
 }
 
@@ -178,7 +207,11 @@ async function indexBlocks(
   say: (line: string) => void,
 ): Promise<{ generation: Generation; blocks: number[] }> {
   const devchain = new Devchain({ genesis_time_ms: Date.now() - 180_000 })
-  devchain.request('POST', '/devchain/mint', JSON.stringify({ address: addressToHex(USDT), amount: 10 ** 15 }))
+  devchain.request(
+    'POST',
+    '/devchain/mint',
+    JSON.stringify({ address: addressToHex(USDT), amount: 10 ** 15 }),
+  )
   for (let i = 0; i < 20; i++) devchain.mine()
   const transport = async ({ url, body }: { url: string; body: string }) =>
     devchain.request('POST', new URL(url).pathname, body)
@@ -202,7 +235,8 @@ async function indexBlocks(
       values (${number}, ${String(number)}, '', now(), ${JSON.stringify({ m: moves, f: [], e: [] })})`
     await sql`update chain set head_number = ${number}, solid_number = ${number}, confirmed_number = ${number}`
     await sql`
-      insert into bench_edge select * from unnest(${moves.map((move) => move[4])}::text[], ${moves.map((move) => move[5])}::text[],
+      insert into bench_edge select *
+        from unnest(${moves.map((move) => move[4])}::text[], ${moves.map((move) => move[5])}::text[],
         ${moves.map((move) => move[6])}::bigint[])`
     const began_ms = performance.now()
     await record.run()
@@ -228,13 +262,15 @@ async function measureWalk(sql: Sql, generation: Generation, say: (line: string)
     const walk_ms = performance.now()
     await sql`
       with recursive inflow as (
-        select to_address, sum(amount) as total from bench_edge where to_address = ${address} group by to_address
+        select to_address, sum(amount) as total from bench_edge where to_address = ${address}
+          group by to_address
       ), walk as (
         select ${address}::text as address, 1::float8 as weight, 0 as depth
         union all
         select e.from_address, w.weight * e.amount / t.total, w.depth + 1
         from walk as w
-        cross join lateral (select sum(amount)::float8 as total from bench_edge where to_address = w.address) as t
+        cross join lateral (select sum(amount)::float8 as total from bench_edge
+          where to_address = w.address) as t
         join bench_edge as e on e.to_address = w.address
         where w.depth < 3
       )
@@ -243,7 +279,11 @@ async function measureWalk(sql: Sql, generation: Generation, say: (line: string)
     say(`${i + 1} of ${WALKS} walks`)
   }
   const [read_ms, walk_ms] = [at(reads, 0.5), at(walks, 0.5)]
-  return { read_us: round(read_ms * 1_000), walk_ms: round(walk_ms), speedup_over_walk: Math.round(walk_ms / read_ms) }
+  return {
+    read_us: round(read_ms * 1_000),
+    walk_ms: round(walk_ms),
+    speedup_over_walk: Math.round(walk_ms / read_ms),
+  }
 }
 
 function readAndScore(generation: Generation, address: string): string {

@@ -1,4 +1,5 @@
-// The arguments of the long tests. Numbers are whole and at least 1: a run of nothing would find nothing, and pass.
+// The arguments of the long tests. Numbers are whole and at least 1: a run of nothing would find
+// nothing, and pass.
 
 import { parseArgs } from 'node:util'
 import { Misuse } from 'penstock-service/lib/fault.ts'
@@ -18,7 +19,8 @@ export type Given<Count extends string, Text extends string> = {
   json: boolean
 }
 
-/** Reads them; --json may always be given. Throws a Misuse, one sentence, when something is not as it should be. */
+/** Reads them; --json may always be given. Throws a Misuse, one sentence, when something is not as
+ *  it should be. */
 export function readArguments<Count extends string = never, Text extends string = never>(
   args: string[],
   { numbers, texts = [], words = false }: Wanted<Count, Text>,
@@ -29,7 +31,9 @@ export function readArguments<Count extends string = never, Text extends string 
   const counts = usual.map(([name, otherwise]) => [name, wholeOf(name, given[name]) ?? otherwise])
   return {
     numbers: Object.fromEntries(counts) as Record<Count, number>,
-    texts: Object.fromEntries(texts.map((name) => [name, given[name]])) as Partial<Record<Text, string>>,
+    texts: Object.fromEntries(texts.map((name) => [name, given[name]])) as Partial<
+      Record<Text, string>
+    >,
     words: positionals,
     json: json === true,
   }

@@ -1,12 +1,14 @@
-// What has to be done at the end of a long run, however that comes: processes ended, folders removed. A run that is
-// interrupted (Ctrl-C, SIGTERM) does it too, and leaves with 130; only SIGKILL leaves something behind.
+// What has to be done at the end of a long run, however that comes: processes ended, folders
+// removed. A run that is interrupted (Ctrl-C, SIGTERM) does it too, and leaves with 130; only
+// SIGKILL leaves something behind.
 
 type Work = () => Promise<unknown> | unknown
 
 const endings = new Set<() => Promise<void>>()
 let interrupted = false
 
-/** Remembers what has to be done. The caller does it by calling what is returned; it is done once. */
+/** Remembers what has to be done. The caller does it by calling what is returned; it is done
+ *  once. */
 export function atEnd(work: Work): () => Promise<void> {
   let done: Promise<void> | undefined
   const end = () => {
@@ -20,7 +22,8 @@ export function atEnd(work: Work): () => Promise<void> {
   return end
 }
 
-/** From now on an interruption does what is remembered, the last first, before this process leaves. */
+/** From now on an interruption does what is remembered, the last first, before this process
+ *  leaves. */
 export function endWhenInterrupted(): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void leave())
 }
@@ -29,7 +32,8 @@ async function leave(): Promise<void> {
   if (interrupted) return
   interrupted = true
   // What is under way fails now, one way or another.
-  for (const event of ['unhandledRejection', 'uncaughtException'] as const) process.on(event, () => {})
+  for (const event of ['unhandledRejection', 'uncaughtException'] as const)
+    process.on(event, () => {})
   for (const end of [...endings].reverse()) await end().catch(() => {})
   process.exit(130)
 }

@@ -1,6 +1,7 @@
-// The reference as an OpenAPI 3.1 document, made from the endpoints, the pages, and answers that were really given. Every
-// refusal of an endpoint is HTTP 200, so it is a second form of the same response, and the order in which an endpoint
-// checks, which OpenAPI has no word for, is in `x-refusals` and in its description.
+// The reference as an OpenAPI 3.1 document, made from the endpoints, the pages, and answers that
+// were really given. Every refusal of an endpoint is HTTP 200, so it is a second form of the same
+// response, and the order in which an endpoint checks, which OpenAPI has no word for, is in
+// `x-refusals` and in its description.
 
 import type { Page } from 'penstock-service/http/pages.ts'
 import { printJson } from 'penstock-service/lib/json.ts'
@@ -54,10 +55,12 @@ function openapi({ endpoints, pages, tried, version }: Reference): Part {
       description: INTRODUCTION,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    tags: TAGS.filter(([name]) => endpoints.some(({ path }) => tagOf(path) === name)).map(([name, , description]) => ({
-      name,
-      description,
-    })),
+    tags: TAGS.filter(([name]) => endpoints.some(({ path }) => tagOf(path) === name)).map(
+      ([name, , description]) => ({
+        name,
+        description,
+      }),
+    ),
     paths: Object.fromEntries([...operations, ...readable]),
     components: COMPONENTS,
   }
@@ -95,7 +98,12 @@ function operation(endpoint: Endpoint, calls: readonly Tried[]): Part {
     ].map((name) => ref('parameters', name)),
     requestBody: {
       required: has_parameters,
-      content: { 'application/json': { schema: documented(body), examples: named(calls, ({ body }) => body) } },
+      content: {
+        'application/json': {
+          schema: documented(body),
+          examples: named(calls, ({ body }) => body),
+        },
+      },
     },
     responses: { 200: answers(endpoint, calls), ...TRANSPORT },
     'x-refusals': faults,
@@ -179,19 +187,28 @@ function readOperation({ path, summary }: Page, reply: TSchema): Part {
 /** The matrix of an endpoint as a table in Markdown. */
 export function refusalTable(faults: readonly Refusal[]): string {
   const lines = faults.map(({ code, key, when }) => `| ${code} | \`${key}\` | ${when} |`)
-  return ['Checked in this order; the first that fails answers:', '', '| code | key | when |', '|--:|---|---|']
+  return [
+    'Checked in this order; the first that fails answers:',
+    '',
+    '| code | key | when |',
+    '|--:|---|---|',
+  ]
     .concat(lines)
     .join('\n')
 }
 
 function named(calls: readonly Tried[], value: (call: Tried) => unknown): Part {
-  return Object.fromEntries(calls.map((call, i) => [`example_${i + 1}`, { summary: call.summary, value: value(call) }]))
+  return Object.fromEntries(
+    calls.map((call, i) => [`example_${i + 1}`, { summary: call.summary, value: value(call) }]),
+  )
 }
 
 /** The schema without what only the reader of requests understands. */
 function documented(schema: TSchema): Part {
   const text = printJson(schema)
-  return JSON.parse(text, (name, value) => (name === 'checked_by_handler' ? undefined : value)) as Part
+  return JSON.parse(text, (name, value) =>
+    name === 'checked_by_handler' ? undefined : value,
+  ) as Part
 }
 
 const RATE_HEADERS = {
@@ -211,7 +228,11 @@ function transport(description: string, error: string, headers: Part = {}): Part
   const schema = ref('schemas', 'TransportRefusal')
   const code = Number(description.slice(0, 3))
   const example = { code, error, request_id: '5b0f2f5e-6b1b-4d5e-9c0a-0c8a2f7d9b11' }
-  return { description: description.slice(5), headers, content: { 'application/json': { schema, example } } }
+  return {
+    description: description.slice(5),
+    headers,
+    content: { 'application/json': { schema, example } },
+  }
 }
 
 const COMPONENTS = {
@@ -219,11 +240,15 @@ const COMPONENTS = {
     token: { type: 'http', scheme: 'bearer', description: 'The token of an API key' },
     signature: {
       ...{ type: 'apiKey', in: 'header', name: 'X-Signature' },
-      description: 'Hexadecimal SHA-256 of the body, byte for byte as it is sent, followed by the secret of the key',
+      description:
+        'Hexadecimal SHA-256 of the body, byte for byte as it is sent, followed by the secret of the key',
     },
   },
   parameters: {
-    Timestamp: optionalHeader('X-Timestamp', 'Unix time in seconds, for X-Signature-V2; at most 300 s off'),
+    Timestamp: optionalHeader(
+      'X-Timestamp',
+      'Unix time in seconds, for X-Signature-V2; at most 300 s off',
+    ),
     Nonce: optionalHeader(
       'X-Nonce',
       'Never used before with this key, for X-Signature-V2: 1 to 128 of A-Z a-z 0-9 _ . ~ -',
@@ -233,7 +258,10 @@ const COMPONENTS = {
       'Hexadecimal HMAC-SHA-256 over five lines joined by line feeds: timestamp, nonce, POST, path, hexadecimal SHA-256 of the body. ' +
         'Its key is HKDF-SHA-256 of the secret, without salt, info `v2`, 32 bytes. A key can be set to require it.',
     ),
-    IdempotencyKey: optionalHeader('Idempotency-Key', 'Stands for `external_id` when the body has none'),
+    IdempotencyKey: optionalHeader(
+      'Idempotency-Key',
+      'Stands for `external_id` when the body has none',
+    ),
   },
   headers: {
     RequestId: header('string', 'The same as `request_id` in the body'),

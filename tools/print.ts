@@ -12,7 +12,9 @@ import pg from 'pg'
 import { printOpenapi } from './openapi.ts'
 import { printReference } from './reference.ts'
 
-export const SCHEMA_FILE = fileURLToPath(new URL('../packages/service/db/schema.sql', import.meta.url))
+export const SCHEMA_FILE = fileURLToPath(
+  new URL('../packages/service/db/schema.sql', import.meta.url),
+)
 
 const REFERENCE_FILE = fileURLToPath(new URL('../docs/reference.md', import.meta.url))
 
@@ -43,7 +45,8 @@ export async function printSchema(url: string): Promise<string> {
   }
 }
 
-/** The server's words as we write them: keywords in lower case, no casts of constants, no default methods. */
+/** The server's words as we write them: keywords in lower case, no casts of constants, no default
+ *  methods. */
 function plain(text: string): string {
   return text
     .split(/('(?:[^']|'')*'|"[^"]*")/)
@@ -90,8 +93,8 @@ where c.relnamespace = 'public'::regnamespace
   and not exists (select from pg_depend where objid = c.oid and classid = 'pg_class'::regclass and deptype in ('i', 'a'))
 order by c.relname`
 
-/** Tables with their columns and constraints, then their indexes and comments. The names of not-null constraints, which only newer
- *  servers have, are left out. */
+/** Tables with their columns and constraints, then their indexes and comments. The names of
+ *  not-null constraints, which only newer servers have, are left out. */
 const TABLES = `
 select format('create%s table %I%s (', case c.relpersistence when 'u' then ' unlogged' else '' end, c.relname,
     coalesce(' partition of ' || (select i.inhparent::regclass from pg_inherits i where i.inhrelid = c.oid and c.relispartition), ''))
@@ -147,5 +150,6 @@ order by c.relname, t.tgname`
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await writeFile(SCHEMA_FILE, await printFreshSchema())
-  for (const [file, text] of await printFreshReference(await tryExamples())) await writeFile(file, text)
+  for (const [file, text] of await printFreshReference(await tryExamples()))
+    await writeFile(file, text)
 }

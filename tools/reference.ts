@@ -1,5 +1,5 @@
-// The reference as a page of Markdown, from the same table as the OpenAPI document: what each endpoint takes, what it
-// gives, and its error matrix.
+// The reference as a page of Markdown, from the same table as the OpenAPI document: what each
+// endpoint takes, what it gives, and its error matrix.
 
 import type { Endpoint } from 'penstock-service/wire/endpoint.ts'
 import type { TSchema } from 'typebox'
@@ -34,13 +34,17 @@ transactions.
 
 /** The page as text. */
 export function printReference({ endpoints, pages, tried }: Reference): string {
-  const contents = endpoints.map(({ path, summary }) => `- [\`${path}\`](#${anchor(path)}): ${summary}`)
+  const contents = endpoints.map(
+    ({ path, summary }) => `- [\`${path}\`](#${anchor(path)}): ${summary}`,
+  )
   const sections = endpoints.map((endpoint) => {
     const calls = tried.filter(({ path }) => path === endpoint.path)
     return section(endpoint, calls)
   })
   const readable = pages.flatMap(({ path, summary, reply }) =>
-    reply ? [[`## GET ${templated(path)}`, summary, 'Public.', table('`result`', reply)].join('\n\n')] : [],
+    reply
+      ? [[`## GET ${templated(path)}`, summary, 'Public.', table('`result`', reply)].join('\n\n')]
+      : [],
   )
   return `${[HEAD.trimEnd(), contents.join('\n'), ...sections, ...readable].join('\n\n')}\n`
 }
@@ -54,7 +58,8 @@ const anchor = (path: string) => path.toLowerCase().replace(/[^\w-]/g, '')
 
 function section(endpoint: Endpoint, calls: readonly Tried[]): string {
   const { path, auth, scope, summary, description, body, reply, faults } = endpoint
-  const access = auth === 'public' ? 'Public: nothing is signed.' : `Signed; scope of the key: \`${scope}\`.`
+  const access =
+    auth === 'public' ? 'Public: nothing is signed.' : `Signed; scope of the key: \`${scope}\`.`
   const has_parameters = Object.keys(body.properties).length > 0
   const parts = [
     `## ${path}`,
@@ -97,7 +102,8 @@ function fields(schema: Field, prefix: string): Row[] {
     const name = `${prefix}${key}`
     const optional = schema.required?.includes(key) || key === '<key>' ? '' : ', optional'
     const description = `${field.deprecated ? 'Deprecated. ' : ''}${field.description ?? ''}`
-    const inner = field.type === 'array' ? fields(field.items ?? {}, `${name}[].`) : fields(field, `${name}.`)
+    const inner =
+      field.type === 'array' ? fields(field.items ?? {}, `${name}[].`) : fields(field, `${name}.`)
     return [{ name, type: `${typeOf(field)}${optional}`, description }, ...inner]
   })
 }
@@ -110,5 +116,7 @@ function typeOf(field: Field): string {
     return `${type} of ${minLength === maxLength ? minLength : `${minLength} to ${maxLength}`}`
   }
   if (minimum === undefined) return type
-  return maximum === undefined || maximum >= 1_000_000 ? `${type} from ${minimum}` : `${type} ${minimum} to ${maximum}`
+  return maximum === undefined || maximum >= 1_000_000
+    ? `${type} from ${minimum}`
+    : `${type} ${minimum} to ${maximum}`
 }

@@ -18,7 +18,9 @@ const FILE_MS_MAX = 1_800_000
 /** Takes longest, so it is started first: the others go by beside it. */
 const LONGEST = 'test/simulator/simulator.test.ts'
 const external = process.env.TEST_DATABASE_URL
-const { values: options } = parseArgs({ options: { only: { type: 'string' }, keep: { type: 'boolean' } } })
+const { values: options } = parseArgs({
+  options: { only: { type: 'string' }, keep: { type: 'boolean' } },
+})
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
@@ -28,7 +30,8 @@ async function check(title: string, script: string, ...args: string[]): Promise<
   const started_at = performance.now()
   const child = spawn(process.execPath, [`${ROOT}/node_modules/${script}`, ...args], { cwd: ROOT })
   const output: Buffer[] = []
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => output.push(chunk))
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => output.push(chunk))
   const code = await new Promise((resolve) => child.once('close', resolve))
   say(`${code === 0 ? '✔' : '✖'} ${title}, ${seconds(performance.now() - started_at)}`)
   if (code !== 0) say(Buffer.concat(output).toString('utf8'))
@@ -63,7 +66,8 @@ function told(thrown: unknown): string {
 
 type Count = { tests: number; failed: number }
 
-/** Runs the files, each in a process of its own, and counts the tests that were run and that failed. */
+/** Runs the files, each in a process of its own, and counts the tests that were run and that
+ *  failed. */
 async function runTests(files: string[]): Promise<Count> {
   const count: Count = { tests: 0, failed: 0 }
   const said = new Map<string, string[]>()
@@ -93,8 +97,11 @@ async function runTests(files: string[]): Promise<Count> {
     const failed = counts.tests - counts.passed
     count.tests += counts.tests
     count.failed += failed
-    say(`${failed === 0 ? '✔' : '✖'} ${relative(ROOT, file)}, ${counts.tests} tests, ${seconds(duration_ms)}`)
-    if (failed > 0) for (const notes of [said, failures]) for (const line of notes.get(file) ?? []) say(line)
+    say(
+      `${failed === 0 ? '✔' : '✖'} ${relative(ROOT, file)}, ${counts.tests} tests, ${seconds(duration_ms)}`,
+    )
+    if (failed > 0)
+      for (const notes of [said, failures]) for (const line of notes.get(file) ?? []) say(line)
     said.delete(file)
     failures.delete(file)
   })

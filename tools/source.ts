@@ -1,5 +1,5 @@
-// The source as a syntax tree, for the tests that hold rules about all of it. Types are blanked out, not cut out, so that
-// every position in the tree is the position in the file.
+// The source as a syntax tree, for the tests that hold rules about all of it. Types are blanked
+// out, not cut out, so that every position in the tree is the position in the file.
 
 import { glob, readFile } from 'node:fs/promises'
 import { stripTypeScriptTypes } from 'node:module'
@@ -16,7 +16,8 @@ export type Source = {
   tree: Node
 }
 
-/** Parses TypeScript. A type-only import stays in the tree: it is an import like any other to the rules. */
+/** Parses TypeScript. A type-only import stays in the tree: it is an import like any other to the
+ *  rules. */
 export function parseSource(path: string, text: string): Source {
   const imports_kept = text.replace(/^(import|export) type(?= [{*]| \w+ from )/gm, '$1     ')
   const stripped = stripTypeScriptTypes(imports_kept)
@@ -25,7 +26,12 @@ export function parseSource(path: string, text: string): Source {
     const blank = code.slice(start, end).replace(/[^\n]/g, ' ')
     code = code.slice(0, start) + blank + code.slice(end)
   }
-  const tree = parse(stripped, { ecmaVersion: 'latest', sourceType: 'module', allowHashBang: true, onComment })
+  const tree = parse(stripped, {
+    ecmaVersion: 'latest',
+    sourceType: 'module',
+    allowHashBang: true,
+    onComment,
+  })
   return { path, code, tree }
 }
 
@@ -38,7 +44,9 @@ export async function readSources(...folders: string[]): Promise<Source[]> {
     { cwd: ROOT, exclude: ignored },
   ))
     paths.push(path)
-  return Promise.all(paths.sort().map(async (path) => parseSource(path, await readFile(`${ROOT}${path}`, 'utf8'))))
+  return Promise.all(
+    paths.sort().map(async (path) => parseSource(path, await readFile(`${ROOT}${path}`, 'utf8'))),
+  )
 }
 
 /** `src/market/orders.ts:12`, for the position in the source. */
@@ -60,5 +68,7 @@ export function* walk(node: Node): Generator<Tree> {
 }
 
 export function isNode(value: unknown): value is Tree {
-  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
+  return (
+    typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
+  )
 }

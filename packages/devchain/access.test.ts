@@ -56,7 +56,11 @@ test('a page of another origin uses the node, and none of its controls', async (
     assert.equal((await ask(served, { ...control, headers: { origin: 'null' } })).status, 403)
   }
   assert.equal(served.chain.head.header.number, number)
-  for (const path of ['/wallet/getnowblock', '/walletsolidity/getnowblock', '/v1/blocks/latest/events']) {
+  for (const path of [
+    '/wallet/getnowblock',
+    '/walletsolidity/getnowblock',
+    '/v1/blocks/latest/events',
+  ]) {
     const got = await ask(served, { path, method: 'GET', headers: { origin: evil } })
     assert.deepEqual([got.status, got.headers['access-control-allow-origin']], [200, '*'], path)
   }
@@ -101,8 +105,14 @@ test('an origin that is named may use the controls from its pages', async () => 
   const served = await start({ control_origins: ['http://localhost:5173'] })
   const headers = { origin: 'http://localhost:5173' }
   const mined = await ask(served, { path: '/devchain/mine', headers })
-  assert.deepEqual([mined.status, mined.headers['access-control-allow-origin']], [200, 'http://localhost:5173'])
-  assert.equal((await ask(served, { path: '/devchain/mine', headers: { origin: evil } })).status, 403)
+  assert.deepEqual(
+    [mined.status, mined.headers['access-control-allow-origin']],
+    [200, 'http://localhost:5173'],
+  )
+  assert.equal(
+    (await ask(served, { path: '/devchain/mine', headers: { origin: evil } })).status,
+    403,
+  )
 })
 
 test('where others reach the chain its controls are off, unless they are asked for', async () => {
@@ -123,7 +133,10 @@ test('where others reach the chain its controls are off, unless they are asked f
   const open = await start({ host: '0.0.0.0', allow_control: true })
   const url = `http://127.0.0.1:${new URL(open.url).port}`
   assert.equal((await ask({ url }, { path: '/devchain/mine' })).status, 200)
-  assert.equal((await ask({ url }, { path: '/devchain/mine', headers: { origin: evil } })).status, 403)
+  assert.equal(
+    (await ask({ url }, { path: '/devchain/mine', headers: { origin: evil } })).status,
+    403,
+  )
 })
 
 test('what counts as this machine, and what as a control', () => {
@@ -131,7 +144,8 @@ test('what counts as this machine, and what as a control', () => {
     const all = { host: '127.0.0.1', allow_control: false, control_origins: [], ...access }
     return refusalOf(all, { method: 'POST', url: '/devchain/mine', headers: {} }) !== undefined
   }
-  for (const host of ['127.0.0.1', '127.8.0.1', 'localhost', '::1']) assert.equal(refused({ host }), false, host)
+  for (const host of ['127.0.0.1', '127.8.0.1', 'localhost', '::1'])
+    assert.equal(refused({ host }), false, host)
   for (const host of ['0.0.0.0', '::', '10.0.0.1', '127.evil.example', 'example.org']) {
     assert.equal(refused({ host }), true, host)
     assert.equal(refused({ host, allow_control: true }), false, host)

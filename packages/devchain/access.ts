@@ -1,8 +1,8 @@
 // Who may ask for what over a socket. The node's interface is for everybody, pages in browsers
 // included. The controls (and keys that are given away) move money from nothing: they are for
-// whoever sits at this machine, so they are refused on an address that others reach, and to pages of
-// other origins, unless it is asked for. A page can neither forge its Origin nor the Host that it
-// names; a Host that is some domain's name is refused, since its owner can point it here.
+// whoever sits at this machine, so they are refused on an address that others reach, and to pages
+// of other origins, unless it is asked for. A page can neither forge its Origin nor the Host that
+// it names; a Host that is some domain's name is refused, since its owner can point it here.
 
 import { isIP } from 'node:net'
 import { printJson } from './state/json.ts'
@@ -37,7 +37,8 @@ function nameOf(host: string): string {
   return name.toLowerCase()
 }
 
-/** Whether a Host can only mean this machine, or the address that the server was told to listen on. */
+/** Whether a Host can only mean this machine, or the address that the server was told to listen
+ *  on. */
 function isOwnName(name: string, access: Access): boolean {
   return isIP(name) !== 0 || !name.includes('.') || name === access.host.toLowerCase()
 }
@@ -56,13 +57,19 @@ export function refusalOf(access: Access, { method, url, headers }: Asked): Answ
   if ((origin !== '' || method !== 'POST') && !isOwnName(nameOf(host), access)) {
     return refuse(`the controls are not for ${nameOf(host)}: ask by address, or for localhost`)
   }
-  const own = origin === '' || origin === `http://${host}` || access.control_origins.includes(origin)
+  const own =
+    origin === '' || origin === `http://${host}` || access.control_origins.includes(origin)
   if (own) return undefined
   return refuse(`the controls are not for pages of ${origin}; --control-origin allows an origin`)
 }
 
-/** What a browser is told about a path: pages may use the node, the controls only if they are told to. */
-export function corsHeaders(access: Access, path: string, headers: Headers): Record<string, string> {
+/** What a browser is told about a path: pages may use the node, the controls only if they are told
+ *  to. */
+export function corsHeaders(
+  access: Access,
+  path: string,
+  headers: Headers,
+): Record<string, string> {
   const origin = one(headers.origin)
   if (!isControl(path)) return { 'access-control-allow-origin': '*' }
   if (!access.control_origins.includes(origin)) return {}

@@ -10,7 +10,10 @@ import { build } from 'esbuild'
 
 const here = import.meta.dirname
 const root = join(here, '../..')
-const commands = { 'penstock-devchain': 'penstock-devchain.js', 'penstock-conformance': 'penstock-conformance.js' }
+const commands = {
+  'penstock-devchain': 'penstock-devchain.js',
+  'penstock-conformance': 'penstock-conformance.js',
+}
 
 type Description = { readonly [name: string]: unknown }
 
@@ -21,7 +24,9 @@ const readDescription = (folder: string) =>
 async function compile(folder: string): Promise<string[]> {
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: ['api', 'cli', 'conformance/conformance'].map((name) => `packages/devchain/${name}.ts`),
+    entryPoints: ['api', 'cli', 'conformance/conformance'].map(
+      (name) => `packages/devchain/${name}.ts`,
+    ),
     entryNames: '[name]',
     outdir: folder,
     bundle: true,
@@ -45,8 +50,16 @@ function writeTypes(folder: string): void {
   const settings = { extends: join(root, 'tsconfig.json'), compilerOptions, ...files }
   writeFileSync(project, JSON.stringify(settings))
   const only_types = ['--declaration', '--emitDeclarationOnly', '--noEmit', 'false']
-  const places = ['--rewriteRelativeImportExtensions', '--rootDir', root, '--outDir', join(folder, 'types')]
-  execFileSync(process.execPath, [compiler, '-p', project, ...only_types, ...places], { stdio: 'inherit' })
+  const places = [
+    '--rewriteRelativeImportExtensions',
+    '--rootDir',
+    root,
+    '--outDir',
+    join(folder, 'types'),
+  ]
+  execFileSync(process.execPath, [compiler, '-p', project, ...only_types, ...places], {
+    stdio: 'inherit',
+  })
   rmSync(project)
 }
 
@@ -65,7 +78,12 @@ function writeLicences(folder: string, bundled: readonly string[]): void {
 
 /** What the package says of itself: what the workspace says, with the version of the repository. */
 function writeDescription(folder: string): void {
-  const { private: _private, scripts: _scripts, dependencies: _bundled, ...said } = readDescription(here)
+  const {
+    private: _private,
+    scripts: _scripts,
+    dependencies: _bundled,
+    ...said
+  } = readDescription(here)
   const { version } = readDescription(root)
   const types = './types/packages/devchain/api.d.ts'
   const own = { version, bin: commands, exports: { '.': { types, default: './api.js' } } }
@@ -79,5 +97,6 @@ export async function buildPackage(folder: string): Promise<void> {
   writeTypes(folder)
   writeLicences(folder, bundled)
   writeDescription(folder)
-  for (const name of ['README.md', ...Object.values(commands)]) copyFileSync(join(here, name), join(folder, name))
+  for (const name of ['README.md', ...Object.values(commands)])
+    copyFileSync(join(here, name), join(folder, name))
 }

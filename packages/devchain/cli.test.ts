@@ -23,7 +23,16 @@ function run(...options: string[]): Promise<{ code: number | null; out: string; 
 }
 
 test('the command prints where it listens, its accounts with their keys, and a line for each block', async () => {
-  const { code, out, err } = await run('--port', '0', '--accounts', '2', '--block-time', '0.1', '--traffic', '3')
+  const { code, out, err } = await run(
+    '--port',
+    '0',
+    '--accounts',
+    '2',
+    '--block-time',
+    '0.1',
+    '--traffic',
+    '3',
+  )
   assert.equal(err, '')
   assert.equal(code, 0)
   assert.match(out, /^listening on http:\/\/127\.0\.0\.1:\d+$/m)
@@ -73,7 +82,9 @@ async function headOf(...options: string[]): Promise<unknown> {
     })
   })
   const post = async (path: string, body: object) =>
-    (await (await fetch(url + path, { method: 'POST', body: JSON.stringify(body) })).json()) as { blockID?: string }
+    (await (await fetch(url + path, { method: 'POST', body: JSON.stringify(body) })).json()) as {
+      blockID?: string
+    }
   await post('/devchain/fund', { address: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t', sun: 5 })
   await post('/devchain/mine', { blocks: 2 })
   const { blockID } = await post('/wallet/getnowblock', {})
@@ -97,7 +108,15 @@ test('with blocks on demand only, the same seed, time and calls give the same bl
 test('help names every option', async () => {
   const { code, out } = await run('--help')
   assert.equal(code, 0)
-  for (const option of ['port', 'instant', 'data-dir', 'solid-lag', 'unfreeze-delay', 'genesis-time', 'traffic']) {
+  for (const option of [
+    'port',
+    'instant',
+    'data-dir',
+    'solid-lag',
+    'unfreeze-delay',
+    'genesis-time',
+    'traffic',
+  ]) {
     assert.ok(out.includes(`--${option}`), option)
   }
 })

@@ -48,11 +48,14 @@ const FUNDING_SUN = 1_000_000_000_000n
 const LAG_OF_GENESIS_MS = 86_400_000
 
 /** The seed of a BIP-39 phrase. Node's own PBKDF2: the start of the command is waited for. */
-const seedOf = (mnemonic: string) => pbkdf2Sync(mnemonic.normalize('NFKD'), 'mnemonic', 2048, 64, 'sha512')
+const seedOf = (mnemonic: string) =>
+  pbkdf2Sync(mnemonic.normalize('NFKD'), 'mnemonic', 2048, 64, 'sha512')
 
 function keysOf(mnemonic: string, count: number): PrivateKey[] {
   const account = HDKey.fromMasterSeed(seedOf(mnemonic)).derive("m/44'/195'/0'/0")
-  return Array.from({ length: count }, (_, index) => bytesToHex(account.deriveChild(index).privateKey!))
+  return Array.from({ length: count }, (_, index) =>
+    bytesToHex(account.deriveChild(index).privateKey!),
+  )
 }
 
 const options = {
@@ -91,7 +94,8 @@ const most: Readonly<Record<string, number>> = {
 function numberOf(name: string, text: string, whole: boolean): number {
   const value = Number(text)
   const bound = most[name] ?? Number.MAX_SAFE_INTEGER
-  const fits = text.trim() !== '' && value >= 0 && value <= bound && (!whole || Number.isInteger(value))
+  const fits =
+    text.trim() !== '' && value >= 0 && value <= bound && (!whole || Number.isInteger(value))
   if (!fits) {
     const upper = most[name] === undefined ? '' : ` and at most ${bound}`
     throw new TypeError(`--${name} must be a ${whole ? 'whole ' : ''}number of 0 or more${upper}`)
@@ -99,7 +103,8 @@ function numberOf(name: string, text: string, whole: boolean): number {
   return value
 }
 
-/** When the chain begins. Where only calls move it, all runs of a day begin alike, and are the same for the same calls. */
+/** When the chain begins. Where only calls move it, all runs of a day begin alike, and are the same
+ *  for the same calls. */
 function genesisOf(text: string | undefined, on_demand: boolean): number {
   if (text === undefined) return on_demand ? new Date().setUTCHours(0, 0, 0, 0) : Date.now()
   const time_ms = /^\d+$/.test(text) ? Number(text) : Date.parse(text)
@@ -122,13 +127,16 @@ function internalOf(text: string): InternalSetting {
 
 type Settings = { serve: ServeOptions; keys: PrivateKey[]; seed: string; traffic: number }
 
-/** Reads the command line; undefined when only help is wanted. Throws a TypeError in one sentence. */
+/** Reads the command line; undefined when only help is wanted. Throws a TypeError in one
+ *  sentence. */
 function readSettings(): Settings | undefined {
   const { values } = parseArgs({ options })
   if (values.help) return undefined
-  const count = (name: 'port' | 'accounts' | 'solid-lag' | 'energy-weight' | 'net-weight' | 'traffic') =>
-    numberOf(name, values[name], true)
-  if (!validateMnemonic(values.mnemonic, wordlist)) throw new TypeError('--mnemonic is not a BIP-39 phrase')
+  const count = (
+    name: 'port' | 'accounts' | 'solid-lag' | 'energy-weight' | 'net-weight' | 'traffic',
+  ) => numberOf(name, values[name], true)
+  if (!validateMnemonic(values.mnemonic, wordlist))
+    throw new TypeError('--mnemonic is not a BIP-39 phrase')
   const parent = values['genesis-parent']
   if (parent !== undefined && !/^[0-9a-f]{64}$/.test(parent)) {
     throw new TypeError('--genesis-parent must be 64 hexadecimal characters')
@@ -146,7 +154,10 @@ function readSettings(): Settings | undefined {
     wall_clock,
     internal: internalOf(values.internal),
     block_time_seconds,
-    genesis_time_ms: genesisOf(values['genesis-time'], block_time_seconds === 0 && !values.instant && !wall_clock),
+    genesis_time_ms: genesisOf(
+      values['genesis-time'],
+      block_time_seconds === 0 && !values.instant && !wall_clock,
+    ),
     solid_lag_blocks: count('solid-lag'),
     rest_of_network: {
       energy_weight_trx: BigInt(count('energy-weight')),
@@ -159,7 +170,8 @@ function readSettings(): Settings | undefined {
       ? {}
       : { unfreeze_delay_seconds: numberOf('unfreeze-delay', values['unfreeze-delay'], true) }),
   }
-  if (values.instant && count('traffic') > 0) throw new TypeError('--traffic does not go with --instant')
+  if (values.instant && count('traffic') > 0)
+    throw new TypeError('--traffic does not go with --instant')
   return { serve, keys, seed: values.seed, traffic: count('traffic') }
 }
 
@@ -185,10 +197,14 @@ async function main(): Promise<void> {
   say(`USDT ${USDT}, owner key ${served.chain.usdt_owner_key}`)
   for (const key of keys) say(`${addressOf(key)} ${key}`)
   if (keys.length < settings.keys.length) {
-    say(`${settings.keys.length - keys.length} accounts of these options are not on the chain in the data folder`)
+    say(
+      `${settings.keys.length - keys.length} accounts of these options are not on the chain in the data folder`,
+    )
   }
-  for (const { address, name, category } of traffic?.labels ?? []) say(`${address} ${category}: ${name}`)
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void served.close())
+  for (const { address, name, category } of traffic?.labels ?? [])
+    say(`${address} ${category}: ${name}`)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void served.close())
 }
 
 main().catch((error: unknown) => {

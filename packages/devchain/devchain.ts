@@ -1,5 +1,6 @@
-// A TRON development chain in a process of one's own: state, blocks and the node's HTTP interface as one synchronous
-// object. It has no clock, no timer and no randomness: the same calls give the same answers, byte for byte.
+// A TRON development chain in a process of one's own: state, blocks and the node's HTTP interface
+// as one synchronous object. It has no clock, no timer and no randomness: the same calls give the
+// same answers, byte for byte.
 
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
@@ -14,34 +15,43 @@ import { Faults } from './http/faults.ts'
 import type { Drift, Node } from './http/routes.ts'
 import { answerEvents } from './indexer_api/events.ts'
 import type { InternalSetting } from './state/internal.ts'
-import { mainnetWeights, type Parameters, PENDING_MAX, SLOT_MS, WITNESS_COUNT } from './state/parameters.ts'
+import {
+  mainnetWeights,
+  type Parameters,
+  PENDING_MAX,
+  SLOT_MS,
+  WITNESS_COUNT,
+} from './state/parameters.ts'
 import { totalsOf } from './state/state.ts'
 import { type Answer, answerWallet } from './wallet_api/wallet_api.ts'
 
 export type DevchainOptions = {
-  /** The time of the head at the start, in milliseconds since 1970; rounded down to a multiple of 3000. The chain begins
-   *  with some empty blocks before it: no client of a real network ever meets a block number of 0, which the node's JSON
-   *  leaves out, or a witness without a block. */
+  /** The time of the head at the start, in milliseconds since 1970; rounded down to a multiple of
+   *  3000. The chain begins with some empty blocks before it: no client of a real network ever
+   *  meets a block number of 0, which the node's JSON leaves out, or a witness without a block. */
   genesis_time_ms: number
   /** Derives the witnesses and everything else that looks random. Default: penstock. */
   seed?: string
   genesis_balances?: { address: Address; sun: bigint }[]
   /** How many blocks the solid block is behind the head. Default: 18, as on the main network. */
   solid_lag_blocks?: number
-  /** How many empty blocks the chain begins with. Default: so many that each witness has made one that is solid. */
+  /** How many empty blocks the chain begins with. Default: so many that each witness has made one
+   *  that is solid. */
   blocks_before_start?: number
   /** Stakes of accounts that this chain does not have. Default: those of the main network. */
   rest_of_network?: { energy_weight_trx: bigint; net_weight_trx: bigint }
-  /** Chain parameters that differ from the main network's, by their names in `getchainparameters`. */
+  /** Chain parameters that differ from the main network's, by their names in
+   *  `getchainparameters`. */
   parameters?: Partial<Parameters>
   /** Makes a block for every transaction that is taken. Default: false. */
   instant?: boolean
-  /** A block has the present time (or 1 ms after its parent's, when that is later) instead of that of a
-   *  slot of 3 s. Default: false. */
+  /** A block has the present time (or 1 ms after its parent's, when that is later) instead of that
+   *  of a slot of 3 s. Default: false. */
   wall_clock?: boolean
   /** How long TRX are unfreezing. Default: as many days as the chain parameter says, 14. */
   unfreeze_delay_seconds?: number
-  /** 64 hexadecimal characters; all that it does is make other block ids. Default: a hash of the seed. */
+  /** 64 hexadecimal characters; all that it does is make other block ids. Default: a hash of the
+   *  seed. */
   genesis_parent_hash?: string
   /** Which internal transactions receipts show: none, those that move TRX, or operations on stakes
    *  too. Default: all. */
@@ -56,7 +66,8 @@ export const USDT: Address = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'
 const SOLID_LAG = 18
 
 /** How many empty blocks a chain begins with when it is not said. */
-export const blocksBeforeStart = (solid_lag_blocks = SOLID_LAG): number => solid_lag_blocks + 1 + WITNESS_COUNT
+export const blocksBeforeStart = (solid_lag_blocks = SOLID_LAG): number =>
+  solid_lag_blocks + 1 + WITNESS_COUNT
 
 const noLess = (weight: bigint) => (weight > 0n ? weight : 0n)
 
@@ -66,7 +77,8 @@ export class Devchain implements Node {
   instant: boolean
   internal: InternalSetting
   drift: Drift = { energy_trx: 0n, net_trx: 0n }
-  /** The present time in milliseconds, where there is a clock: the time of blocks that are made for a transaction. */
+  /** The present time in milliseconds, where there is a clock: the time of blocks that are made for
+   *  a transaction. */
   clock: () => number = () => 0
   /** Changes how often blocks are made, where there is a clock. */
   setBlockTime: (seconds: number) => void = () => {
@@ -84,14 +96,17 @@ export class Devchain implements Node {
     const solid_lag_blocks = options.solid_lag_blocks ?? SOLID_LAG
     const founding_blocks = options.blocks_before_start ?? blocksBeforeStart(solid_lag_blocks)
     this.chain = new Chain({
-      genesis_time_ms: Math.floor(options.genesis_time_ms / SLOT_MS) * SLOT_MS - founding_blocks * SLOT_MS,
+      genesis_time_ms:
+        Math.floor(options.genesis_time_ms / SLOT_MS) * SLOT_MS - founding_blocks * SLOT_MS,
       seed,
       solid_lag_blocks,
       decrees: this.foundingDecrees(options),
       parameters: options.parameters,
       pending_max: options.pending_max ?? PENDING_MAX,
       unfreeze_delay_ms:
-        options.unfreeze_delay_seconds === undefined ? undefined : options.unfreeze_delay_seconds * 1000,
+        options.unfreeze_delay_seconds === undefined
+          ? undefined
+          : options.unfreeze_delay_seconds * 1000,
       genesis_parent_hash: options.genesis_parent_hash,
       wall_clock: options.wall_clock ?? false,
     })
@@ -101,17 +116,31 @@ export class Devchain implements Node {
     for (let made = 0; made < founding_blocks; made++) this.chain.mine()
   }
 
-  private foundingDecrees({ genesis_balances = [], rest_of_network = mainnetWeights }: DevchainOptions): Decree[] {
+  private foundingDecrees({
+    genesis_balances = [],
+    rest_of_network = mainnetWeights,
+  }: DevchainOptions): Decree[] {
     const owner = addressToHex(addressOf(this.usdt_owner_key))
     return [
       { kind: 'weights', ...rest_of_network },
-      { kind: 'token', address: addressToHex(USDT), name: 'Tether USD', symbol: 'USDT', decimals: 6n, owner },
-      ...genesis_balances.map(({ address, sun }) => ({ kind: 'fund' as const, address: addressToHex(address), sun })),
+      {
+        kind: 'token',
+        address: addressToHex(USDT),
+        name: 'Tether USD',
+        symbol: 'USDT',
+        decimals: 6n,
+        owner,
+      },
+      ...genesis_balances.map(({ address, sun }) => ({
+        kind: 'fund' as const,
+        address: addressToHex(address),
+        sun,
+      })),
     ]
   }
 
-  /** One HTTP exchange without a socket. `path` may carry a query; `body` is the raw text, '' when there is none. A
-   *  status of 0 stands for a connection that ended without an answer. */
+  /** One HTTP exchange without a socket. `path` may carry a query; `body` is the raw text, '' when
+   *  there is none. A status of 0 stands for a connection that ended without an answer. */
   request(method: string, path: string, body: string, content_type = 'application/json'): Answer {
     const exchange = { method, path, body, content_type }
     if (path.startsWith('/devchain/')) return answerControl(this, exchange)
@@ -120,7 +149,8 @@ export class Devchain implements Node {
     return path.startsWith('/v1/') ? answerEvents(this, exchange) : answerWallet(this, exchange)
   }
 
-  /** Makes a block of what is pending, at the slot of `time_ms` (at the next one when absent or past). */
+  /** Makes a block of what is pending, at the slot of `time_ms` (at the next one when absent or
+   *  past). */
   mine(time_ms?: number): Block {
     return this.makeBlock(time_ms)
   }
@@ -148,9 +178,9 @@ export class Devchain implements Node {
 
   makeBlockNow = (): Block => this.makeBlock(this.clock())
 
-  /** Takes the newest blocks back and builds one more of other ones in their place, the first a slot later than it was.
-   *  The transactions of the lost blocks are in the new ones, or lost altogether. Throws a RangeError when that would
-   *  reach a solid block. */
+  /** Takes the newest blocks back and builds one more of other ones in their place, the first a
+   *  slot later than it was. The transactions of the lost blocks are in the new ones, or lost
+   *  altogether. Throws a RangeError when that would reach a solid block. */
   reorganize(blocks: number, drop_transactions = false): Block {
     return this.chain.fork(blocks, drop_transactions)
   }

@@ -22,9 +22,14 @@ function scene(): Scene {
 function everything(on: Scene): string[] {
   const { ground } = on.devchain.chain
   const records = tableNames.flatMap((table) =>
-    Array.from(ground.entries(table), ([key, record]) => `${table} ${key} ${printJson(record as bigint)}`).sort(),
+    Array.from(
+      ground.entries(table),
+      ([key, record]) => `${table} ${key} ${printJson(record as bigint)}`,
+    ).sort(),
   )
-  const solid = people.map(({ hex }) => JSON.stringify(on.post('/walletsolidity/getaccount', { address: hex })))
+  const solid = people.map(({ hex }) =>
+    JSON.stringify(on.post('/walletsolidity/getaccount', { address: hex })),
+  )
   return [on.devchain.head.id, on.devchain.solid.id, ...records, ...solid]
 }
 
@@ -40,9 +45,27 @@ function step(on: Scene, random: RandomSeries): void {
     lock_period: 20n,
   }
   const transactions: (() => unknown)[] = [
-    () => on.send(one, 'TransferContract', { to_address: other.hex, amount: BigInt(among(1e9)) }, { keys: [] }),
-    () => on.send(one, 'FreezeBalanceV2Contract', { frozen_balance: 1000n * TRX, resource: 'ENERGY' }, { keys: [] }),
-    () => on.send(one, 'UnfreezeBalanceV2Contract', { unfreeze_balance: TRX, resource: 'ENERGY' }, { keys: [] }),
+    () =>
+      on.send(
+        one,
+        'TransferContract',
+        { to_address: other.hex, amount: BigInt(among(1e9)) },
+        { keys: [] },
+      ),
+    () =>
+      on.send(
+        one,
+        'FreezeBalanceV2Contract',
+        { frozen_balance: 1000n * TRX, resource: 'ENERGY' },
+        { keys: [] },
+      ),
+    () =>
+      on.send(
+        one,
+        'UnfreezeBalanceV2Contract',
+        { unfreeze_balance: TRX, resource: 'ENERGY' },
+        { keys: [] },
+      ),
     () => on.send(one, 'DelegateResourceContract', lend, { keys: [] }),
     () => on.send(one, 'UnDelegateResourceContract', { ...lend, balance: TRX }, { keys: [] }),
   ]

@@ -1,8 +1,18 @@
-// The chain on disk: one line of JSON for everything that was put into it (decrees, blocks, blocks taken back), appended
-// as it happens and replayed at start. Replaying makes the same blocks again, and each line of a block says which id it
-// had, so a log that this program would execute differently is noticed and refused. What was pending is not kept.
+// The chain on disk: one line of JSON for everything that was put into it (decrees, blocks, blocks
+// taken back), appended as it happens and replayed at start. Replaying makes the same blocks again,
+// and each line of a block says which id it had, so a log that this program would execute
+// differently is noticed and refused. What was pending is not kept.
 
-import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join, resolve } from 'node:path'
 import { hexToBytes } from '@noble/hashes/utils.js'
 import type { Chain, ChainInput } from './chain/chain.ts'
@@ -28,14 +38,20 @@ function replayLine(chain: Chain, line: string): void {
 }
 
 function replayBlock(chain: Chain, input: { readonly [name: string]: unknown }): void {
-  const transactions = (input.transactions as string[]).map((hex) => parseTransaction(hexToBytes(hex)))
+  const transactions = (input.transactions as string[]).map((hex) =>
+    parseTransaction(hexToBytes(hex)),
+  )
   const { id } = chain.replay(Number(input.time_ms), transactions)
-  if (id !== input.id) throw new Error(`the log's block ${input.id} came out as ${id}: it is of another version`)
+  if (id !== input.id)
+    throw new Error(`the log's block ${input.id} came out as ${id}: it is of another version`)
 }
 
 /** Sums of sun are bigint in the chain; small ones come back from JSON as numbers. */
 function readDecree(members: Record<string, unknown>) {
-  const read = Object.entries(members).map(([name, value]) => [name, typeof value === 'number' ? BigInt(value) : value])
+  const read = Object.entries(members).map(([name, value]) => [
+    name,
+    typeof value === 'number' ? BigInt(value) : value,
+  ])
   return Object.fromEntries(read) as Extract<ChainInput, { kind: 'decree' }>['decree']
 }
 
@@ -47,8 +63,8 @@ export class ChainLog {
   private readonly file: number
   private readonly lock: string
 
-  /** Opens the log of a folder, which is made if need be; a last line that was torn off is cut away. Throws when
-   *  another process has it open. */
+  /** Opens the log of a folder, which is made if need be; a last line that was torn off is cut
+   *  away. Throws when another process has it open. */
   constructor(folder: string) {
     mkdirSync(folder, { recursive: true })
     this.lock = resolve(folder, 'lock')
@@ -83,7 +99,8 @@ export class ChainLog {
   }
 }
 
-/** Locks held by this very process, which the process id in the file could not tell from an earlier one's. */
+/** Locks held by this very process, which the process id in the file could not tell from an earlier
+ *  one's. */
 const openFolders = new Set<string>()
 
 function takeLock(path: string): void {
@@ -95,7 +112,8 @@ function takeLock(path: string): void {
   openFolders.add(path)
 }
 
-/** Who has a lock. The id of a process that was killed can be another's by now, so the lock says when its own began. */
+/** Who has a lock. The id of a process that was killed can be another's by now, so the lock says
+ *  when its own began. */
 type Holder = { readonly pid: number; readonly began: string }
 
 function lockHolder(path: string): Holder {
@@ -121,7 +139,8 @@ function isRunning({ pid, began }: Holder): boolean {
 /** A process that has ended, but that its parent has not asked about yet: it still has its id. */
 const ENDED = 'ended'
 
-/** When a process began, as its system counts; undefined where the system does not tell (it does on Linux). */
+/** When a process began, as its system counts; undefined where the system does not tell (it does on
+ *  Linux). */
 function beginningOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -13,7 +13,10 @@ const to = resolve(process.env.INIT_CWD ?? '.', values.to)
 const folder = mkdtempSync(join(tmpdir(), 'penstock-devchain-'))
 try {
   await buildPackage(folder)
-  const packed = execFileSync('npm', ['pack', '--pack-destination', to], { cwd: folder, encoding: 'utf8' })
+  const packed = execFileSync('npm', ['pack', '--pack-destination', to], {
+    cwd: folder,
+    encoding: 'utf8',
+  })
   process.stdout.write(`${join(to, packed.trim().split('\n').at(-1)!)}\n`)
 } finally {
   rmSync(folder, { recursive: true, force: true })

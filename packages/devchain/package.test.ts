@@ -12,9 +12,12 @@ const folder = mkdtempSync(join(tmpdir(), 'devchain-package-'))
 
 after(() => rmSync(folder, { recursive: true }))
 
-/** The package packed as the documentation says, and installed into an empty folder, without a registry. */
+/** The package packed as the documentation says, and installed into an empty folder, without a
+ *  registry. */
 async function installed(): Promise<string> {
-  const { stdout } = await run('npm', ['run', '--silent', 'pack:devchain', '--', '--to', folder], { cwd: root })
+  const { stdout } = await run('npm', ['run', '--silent', 'pack:devchain', '--', '--to', folder], {
+    cwd: root,
+  })
   const empty = join(folder, 'empty')
   mkdirSync(empty)
   writeFileSync(join(empty, 'package.json'), '{"type":"module"}')
@@ -40,7 +43,10 @@ test('the package works in an empty folder: commands, programmatic interface, ty
   const out = await firstLines(join(empty, 'node_modules/.bin/penstock-devchain'))
   assert.match(out, /^listening on http:\/\/127\.0\.0\.1:\d+$/m)
   assert.match(out, /^block 47 /m)
-  const help = await run(process.execPath, [join(empty, 'node_modules/.bin/penstock-conformance'), '--help'])
+  const help = await run(process.execPath, [
+    join(empty, 'node_modules/.bin/penstock-conformance'),
+    '--help',
+  ])
   assert.match(help.stdout, /^conformance: /)
   const script = `
     import { Devchain, startDevchain, USDT } from 'penstock-devchain'
@@ -49,7 +55,9 @@ test('the package works in an empty folder: commands, programmatic interface, ty
     console.log(JSON.stringify({ head: chain.mine().header.number, ok: (await fetch(served.url + '/healthcheck')).ok }))
     await served.close()
   `
-  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], { cwd: empty })
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: empty,
+  })
   assert.deepEqual(JSON.parse(stdout), { head: 47, ok: true })
   const made = join(empty, 'node_modules/penstock-devchain')
   const textOf = (name: string) => readFileSync(join(made, name), 'utf8')
@@ -65,6 +73,8 @@ test('the package works in an empty folder: commands, programmatic interface, ty
 })
 
 test('packing the workspace itself is refused: it has no code that would run', async () => {
-  const packed = run('npm', ['pack', '-w', 'penstock-devchain', '--pack-destination', folder], { cwd: root })
+  const packed = run('npm', ['pack', '-w', 'penstock-devchain', '--pack-destination', folder], {
+    cwd: root,
+  })
   await assert.rejects(packed, /must have name and version/)
 })

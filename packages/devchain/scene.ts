@@ -1,10 +1,17 @@
-// A chain with a few funded keys, and the shortest way to sign, send and look: what the tests of this folder stand on.
+// A chain with a few funded keys, and the shortest way to sign, send and look: what the tests of
+// this folder stand on.
 
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { addressOf, type PrivateKey, sign } from 'penstock-tron/keys.ts'
 import type { Message } from 'penstock-tron/protobuf.ts'
-import { contract, encodeRawData, encodeTransaction, type RawData, transactionId } from 'penstock-tron/transaction.ts'
+import {
+  contract,
+  encodeRawData,
+  encodeTransaction,
+  type RawData,
+  transactionId,
+} from 'penstock-tron/transaction.ts'
 import { type Block, referenceTo } from './chain/blocks.ts'
 import { Devchain, type DevchainOptions } from './devchain.ts'
 import { parseJson } from './state/json.ts'
@@ -36,13 +43,18 @@ export class Scene {
   private sent = 0
 
   constructor(funded: Record<string, bigint> = {}, options: Partial<DevchainOptions> = {}) {
-    const genesis_balances = Object.entries(funded).map(([name, sun]) => ({ address: person(name).address, sun }))
+    const genesis_balances = Object.entries(funded).map(([name, sun]) => ({
+      address: person(name).address,
+      sun,
+    }))
     this.devchain = new Devchain({ genesis_time_ms: GENESIS_MS, genesis_balances, ...options })
   }
 
   /** POST of JSON, answered as JSON. */
   post(path: string, body: Message = {}): Answer {
-    const text = JSON.stringify(body, (_name, value) => (typeof value === 'bigint' ? Number(value) : value))
+    const text = JSON.stringify(body, (_name, value) =>
+      typeof value === 'bigint' ? Number(value) : value,
+    )
     return parseJson(this.devchain.request('POST', path, text).body) as Answer
   }
 
@@ -73,10 +85,13 @@ export class Scene {
 
   /** Signs and broadcasts. The node's answer: `{ result, code, message, txid }`. */
   send(signer: Person, type: string, message: Message, extras: Extras = {}): Answer {
-    return this.post('/wallet/broadcasthex', { transaction: this.signed(signer, type, message, extras).hex })
+    return this.post('/wallet/broadcasthex', {
+      transaction: this.signed(signer, type, message, extras).hex,
+    })
   }
 
-  /** Sends and makes a block. Throws with the node's words when the chain does not take it; returns the receipt. */
+  /** Sends and makes a block. Throws with the node's words when the chain does not take it; returns
+   *  the receipt. */
   do(signer: Person, type: string, message: Message, extras: Extras = {}): Answer {
     const answer = this.send(signer, type, message, extras)
     if (answer.result !== true) throw new Error(`${answer.code}: ${answer.message}`)
@@ -110,13 +125,24 @@ export class Scene {
   }
 }
 
-/** Every sun of the chain's head state, by where it is; what was issued is what all of it adds up to. */
-export function audit(devchain: Devchain): { held_sun: bigint; burned_sun: bigint; issued_sun: bigint } {
+/** Every sun of the chain's head state, by where it is; what was issued is what all of it adds up
+ *  to. */
+export function audit(devchain: Devchain): {
+  held_sun: bigint
+  burned_sun: bigint
+  issued_sun: bigint
+} {
   const { ground } = devchain.chain
   let held_sun = 0n
   for (const [, account] of ground.entries('account')) {
     const { balance, frozen, delegated, unfreezing } = account!
-    held_sun += balance + frozen.BANDWIDTH + frozen.ENERGY + frozen.TRON_POWER + delegated.BANDWIDTH + delegated.ENERGY
+    held_sun +=
+      balance +
+      frozen.BANDWIDTH +
+      frozen.ENERGY +
+      frozen.TRON_POWER +
+      delegated.BANDWIDTH +
+      delegated.ENERGY
     held_sun += unfreezing.reduce((sum, { sun }) => sum + sun, 0n)
   }
   const { burned_sun, issued_sun } = totalsOf(ground)

@@ -26,7 +26,9 @@ const start = (options: ServeOptions = {}) => startDevchain({ block_time_seconds
 test('the same chain answers over a socket and in process, and blocks are announced', async () => {
   const announced: number[] = []
   const served = await start({ onBlock: ({ number }) => announced.push(number) })
-  const state = await (await fetch(`${served.url}/devchain/mine`, { method: 'POST', body: '{"blocks":2}' })).json()
+  const state = await (
+    await fetch(`${served.url}/devchain/mine`, { method: 'POST', body: '{"blocks":2}' })
+  ).json()
   assert.equal((state as { head: { id: string } }).head.id, served.chain.head.id)
   const { number } = served.chain.head.header
   assert.deepEqual(announced, [number - 1, number])
@@ -59,8 +61,15 @@ test('a chain on disk is the same after a restart: blocks, balances, fundings th
   await first.close()
 
   const second = await start({ data_dir })
-  assert.deepEqual({ id: second.chain.head.id, audit: audit(second.chain), solid: second.chain.solid.id }, before)
-  const { body } = second.chain.request('GET', `/wallet/getaccount?address=${person('carol').hex}`, '')
+  assert.deepEqual(
+    { id: second.chain.head.id, audit: audit(second.chain), solid: second.chain.solid.id },
+    before,
+  )
+  const { body } = second.chain.request(
+    'GET',
+    `/wallet/getaccount?address=${person('carol').hex}`,
+    '',
+  )
   assert.match(body, /"balance":1000000/)
   second.chain.mine()
   await second.close()
@@ -87,7 +96,10 @@ test('a log that comes out as another chain is refused', async () => {
   first.chain.mine()
   await first.close()
   const path = join(data_dir, 'chain.jsonl')
-  writeFileSync(path, readFileSync(path, 'utf8').replace(/"id":"([0-9a-f]{60})[0-9a-f]{4}"/, '"id":"$1ffff"'))
+  writeFileSync(
+    path,
+    readFileSync(path, 'utf8').replace(/"id":"([0-9a-f]{60})[0-9a-f]{4}"/, '"id":"$1ffff"'),
+  )
   await assert.rejects(start({ data_dir }), /is of another version/)
 })
 
@@ -107,7 +119,9 @@ async function runElsewhere(data_dir: string) {
     const served = await startDevchain({ data_dir: ${JSON.stringify(data_dir)}, block_time_seconds: 0 })
     for (let made = 0; made < 20; made++) served.chain.mine()
     console.log(served.url, served.chain.head.id)`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const line = await new Promise<string>((resolve, reject) => {
     child.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString().trim()))
     child.once('exit', () => reject(new Error('it ended before it was up')))
@@ -139,7 +153,8 @@ test('the lock of a process that has ended holds nobody up, even when its id is 
   assert.equal(Number(pid), child.pid)
   // Only Linux tells when a process began.
   writeFileSync(join(data_dir, 'lock'), `${process.ppid} ${began ?? ''}\n`)
-  if (process.platform !== 'linux') return void (await assert.rejects(start({ data_dir }), /in use/))
+  if (process.platform !== 'linux')
+    return void (await assert.rejects(start({ data_dir }), /in use/))
   const served = await start({ data_dir })
   assert.equal(served.chain.head.id, id)
   await served.close()
@@ -147,7 +162,9 @@ test('the lock of a process that has ended holds nobody up, even when its id is 
 
 test('a start that fails leaves the data folder free', async () => {
   const data_dir = folder()
-  await assert.rejects(start({ data_dir, genesis_balances: [{ address: 'nobody' as never, sun: 1n }] }))
+  await assert.rejects(
+    start({ data_dir, genesis_balances: [{ address: 'nobody' as never, sun: 1n }] }),
+  )
   const served = await start({ data_dir: folder() })
   const port = Number(new URL(served.url).port)
   const taken = folder()
@@ -161,11 +178,20 @@ test('an instant chain makes a block for every transaction it takes, near the ti
   const on = new Scene({ alice: 100n * TRX }, { instant: true })
   const { number } = on.devchain.head.header
   const sent = on.send(alice, 'TransferContract', { to_address: person('bob').hex, amount: TRX })
-  assert.equal(on.post('/wallet/gettransactioninfobyid', { value: sent.txid }).blockNumber, number + 1)
-  assert.equal(on.send(alice, 'TransferContract', { to_address: alice.hex, amount: TRX }).result, false)
+  assert.equal(
+    on.post('/wallet/gettransactioninfobyid', { value: sent.txid }).blockNumber,
+    number + 1,
+  )
+  assert.equal(
+    on.send(alice, 'TransferContract', { to_address: alice.hex, amount: TRX }).result,
+    false,
+  )
   assert.equal(on.devchain.head.header.number, number + 1)
 
-  const served = await start({ instant: true, genesis_balances: [{ address: alice.address, sun: 100n * TRX }] })
+  const served = await start({
+    instant: true,
+    genesis_balances: [{ address: alice.address, sun: 100n * TRX }],
+  })
   const { hex } = on.signed(
     alice,
     'TransferContract',
@@ -175,7 +201,10 @@ test('an instant chain makes a block for every transaction it takes, near the ti
       expiration: Date.now() + 60_000,
     },
   )
-  await fetch(`${served.url}/wallet/broadcasthex`, { method: 'POST', body: JSON.stringify({ transaction: hex }) })
+  await fetch(`${served.url}/wallet/broadcasthex`, {
+    method: 'POST',
+    body: JSON.stringify({ transaction: hex }),
+  })
   assert.equal(served.chain.head.transactions.length, 1)
   assert.ok(Math.abs(served.chain.head.header.timestamp - Date.now()) < 10_000)
   await served.close()
@@ -211,7 +240,12 @@ test('two slow blocks are two blocks late, each by its own delay', async () => {
   const { timestamp } = served.chain.head.header
   times_ms.length = 0
   const armed_ms = performance.now()
-  served.chain.faults.arm({ kind: 'slow_block', count: 2, probability: 1, seconds: delay_ms / 1000 })
+  served.chain.faults.arm({
+    kind: 'slow_block',
+    count: 2,
+    probability: 1,
+    seconds: delay_ms / 1000,
+  })
   await both
   assert.ok(times_ms[1]! - armed_ms >= 2 * delay_ms)
   assert.ok(served.chain.head.header.timestamp >= timestamp)

@@ -1,6 +1,7 @@
-// A development chain on a port: the only part (with cli.ts) that has a clock, timers, sockets and files. With an
-// interval, a block is made every so often, at the wall clock's time plus whatever `advance` and `mine` have moved the
-// chain ahead of it; a chain that was stopped goes on with the present time, and the slots in between stay empty.
+// A development chain on a port: the only part (with cli.ts) that has a clock, timers, sockets and
+// files. With an interval, a block is made every so often, at the wall clock's time plus whatever
+// `advance` and `mine` have moved the chain ahead of it; a chain that was stopped goes on with the
+// present time, and the slots in between stay empty.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -37,7 +38,8 @@ const LOOPBACK = '127.0.0.1'
 /** Longer than clients keep a connection that they do not use, so that they close it and not we. */
 const KEEP_ALIVE_MS = 72_000
 
-/** Starts a chain and its HTTP interface. Throws when the port is taken or another process has the data folder. */
+/** Starts a chain and its HTTP interface. Throws when the port is taken or another process has the
+ *  data folder. */
 export async function startDevchain(options: ServeOptions = {}): Promise<Served> {
   const log = options.data_dir === undefined ? undefined : new ChainLog(options.data_dir)
   try {
@@ -57,7 +59,9 @@ async function serve(options: ServeOptions, log: ChainLog | undefined): Promise<
   const { host = LOOPBACK, allow_control = false, control_origins = [] } = options
   const access = { host, allow_control, control_origins }
   const settings = { keepAliveTimeout: KEEP_ALIVE_MS }
-  const server = createServer(settings, (request, response) => exchange(devchain, access, request, response))
+  const server = createServer(settings, (request, response) =>
+    exchange(devchain, access, request, response),
+  )
   const record = devchain.chain.onInput
   devchain.chain.onInput = (input) => {
     record(input)
@@ -100,8 +104,10 @@ function foundingOf(options: ServeOptions, log: ChainLog | undefined): DevchainO
   if (options.rest_of_network) founding.rest_of_network = options.rest_of_network
   if (options.parameters) founding.parameters = options.parameters
   if (options.wall_clock !== undefined) founding.wall_clock = options.wall_clock
-  if (options.unfreeze_delay_seconds !== undefined) founding.unfreeze_delay_seconds = options.unfreeze_delay_seconds
-  if (options.genesis_parent_hash !== undefined) founding.genesis_parent_hash = options.genesis_parent_hash
+  if (options.unfreeze_delay_seconds !== undefined)
+    founding.unfreeze_delay_seconds = options.unfreeze_delay_seconds
+  if (options.genesis_parent_hash !== undefined)
+    founding.genesis_parent_hash = options.genesis_parent_hash
   return founding
 }
 
@@ -112,7 +118,12 @@ function readFounding(founding: Json): DevchainOptions {
   return {
     ...read,
     ...(genesis_balances
-      ? { genesis_balances: genesis_balances.map(({ address, sun }) => ({ address, sun: BigInt(sun) })) }
+      ? {
+          genesis_balances: genesis_balances.map(({ address, sun }) => ({
+            address,
+            sun: BigInt(sun),
+          })),
+        }
       : {}),
     ...(rest_of_network
       ? {
@@ -162,7 +173,12 @@ function startClock(devchain: Devchain, options: ServeOptions): { stop(): void }
   return { stop: () => clearInterval(timer) }
 }
 
-function exchange(devchain: Devchain, access: Access, request: IncomingMessage, response: ServerResponse): void {
+function exchange(
+  devchain: Devchain,
+  access: Access,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
   const { method = 'GET', url = '/', headers } = request
   const chunks: Buffer[] = []
   let bytes = 0
@@ -186,12 +202,21 @@ function exchange(devchain: Devchain, access: Access, request: IncomingMessage, 
 }
 
 /** What throws is a bug of this program; it must not take the chain away from everybody else. */
-function answerOf(devchain: Devchain, { method = 'GET', url = '/', headers }: IncomingMessage, body: string): Answer {
+function answerOf(
+  devchain: Devchain,
+  { method = 'GET', url = '/', headers }: IncomingMessage,
+  body: string,
+): Answer {
   try {
     return devchain.request(method, url, body, headers['content-type'])
   } catch (error) {
-    process.stderr.write(`${method} ${url} failed: ${error instanceof Error ? error.stack : String(error)}\n`)
-    return { status: 500, body: printJson({ Error: 'the development chain failed; its terminal says how' }) }
+    process.stderr.write(
+      `${method} ${url} failed: ${error instanceof Error ? error.stack : String(error)}\n`,
+    )
+    return {
+      status: 500,
+      body: printJson({ Error: 'the development chain failed; its terminal says how' }),
+    }
   }
 }
 

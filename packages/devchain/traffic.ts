@@ -1,13 +1,18 @@
-// Traffic: a small town whose people send each other TRX and tokens, and deal with a few services, so that whoever reads
-// blocks has something to read. Who sends what to whom follows from the seed. The services are labelled: what a list of
-// known addresses would say of them.
+// Traffic: a small town whose people send each other TRX and tokens, and deal with a few services,
+// so that whoever reads blocks has something to read. Who sends what to whom follows from the seed.
+// The services are labelled: what a list of known addresses would say of them.
 
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { addressOf, type PrivateKey, sign } from 'penstock-tron/keys.ts'
 import type { Message } from 'penstock-tron/protobuf.ts'
-import { contract, encodeRawData, encodeTransaction, transactionId } from 'penstock-tron/transaction.ts'
+import {
+  contract,
+  encodeRawData,
+  encodeTransaction,
+  transactionId,
+} from 'penstock-tron/transaction.ts'
 import { selectorOf, wordOfAddress, wordOfInteger } from './calls/abi.ts'
 import { referenceTo } from './chain/blocks.ts'
 import { type Devchain, USDT } from './devchain.ts'
@@ -95,9 +100,11 @@ export class Traffic {
     if (from === to) return
     // Many small sums and few large ones.
     const amount = BigInt(Math.floor(10 ** (4 + 4 * this.random.next())))
-    if (this.random.next() >= TOKEN_SHARE) this.send(from, 'TransferContract', { to_address: to.hex, amount })
+    if (this.random.next() >= TOKEN_SHARE)
+      this.send(from, 'TransferContract', { to_address: to.hex, amount })
     else {
-      const data = selectorOf('transfer(address,uint256)') + wordOfAddress(to.hex) + wordOfInteger(amount)
+      const data =
+        selectorOf('transfer(address,uint256)') + wordOfAddress(to.hex) + wordOfInteger(amount)
       this.send(from, 'TriggerSmartContract', { contract_address: usdt, data })
     }
   }
@@ -113,6 +120,10 @@ export class Traffic {
       ...(type === 'TriggerSmartContract' ? { fee_limit: FEE_LIMIT_SUN } : {}),
     })
     const bytes = encodeTransaction(raw, [sign(transactionId(raw), from.key)])
-    this.devchain.request('POST', '/wallet/broadcasthex', JSON.stringify({ transaction: bytesToHex(bytes) }))
+    this.devchain.request(
+      'POST',
+      '/wallet/broadcasthex',
+      JSON.stringify({ transaction: bytesToHex(bytes) }),
+    )
   }
 }

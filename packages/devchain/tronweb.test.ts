@@ -32,14 +32,30 @@ const mine = (blocks = 1) => {
 }
 
 /** What tronweb's broadcast gives, which its types do not fully describe. */
-type Sent = { result?: boolean; txid?: string; code?: string; message?: string; transaction?: { txID: string } }
+type Sent = {
+  result?: boolean
+  txid?: string
+  code?: string
+  message?: string
+  transaction?: { txID: string }
+}
 
-async function signAndSend(transaction: unknown, key = alice.key, permission_id?: number): Promise<Sent> {
+async function signAndSend(
+  transaction: unknown,
+  key = alice.key,
+  permission_id?: number,
+): Promise<Sent> {
   const signed =
     permission_id === undefined
       ? await tronweb.trx.sign(transaction as Parameters<typeof tronweb.trx.sign>[0], key)
-      : await tronweb.trx.multiSign(transaction as Parameters<typeof tronweb.trx.multiSign>[0], key, permission_id)
-  return (await tronweb.trx.sendRawTransaction(signed as Parameters<typeof tronweb.trx.sendRawTransaction>[0])) as Sent
+      : await tronweb.trx.multiSign(
+          transaction as Parameters<typeof tronweb.trx.multiSign>[0],
+          key,
+          permission_id,
+        )
+  return (await tronweb.trx.sendRawTransaction(
+    signed as Parameters<typeof tronweb.trx.sendRawTransaction>[0],
+  )) as Sent
 }
 
 /** Sends, makes a block, and gives the receipt from the head. */
@@ -53,7 +69,11 @@ async function settle(transaction: unknown, key = alice.key, permission_id?: num
 }
 
 test('tronweb finds all parts of the node connected', async () => {
-  assert.deepEqual(await tronweb.isConnected(), { fullNode: true, solidityNode: true, eventServer: true })
+  assert.deepEqual(await tronweb.isConnected(), {
+    fullNode: true,
+    solidityNode: true,
+    eventServer: true,
+  })
 })
 
 test('sendTrx moves TRX, and its receipt says which bandwidth it took', async () => {
@@ -77,14 +97,25 @@ test('a transaction is on the solid side only when 18 blocks stand on it', async
 })
 
 test('staking yields energy, and delegating hands it on and back', async () => {
-  await settle(await tronweb.transactionBuilder.freezeBalanceV2(20_000_000_000, 'ENERGY', alice.address))
-  await settle(await tronweb.transactionBuilder.freezeBalanceV2(2_000_000_000, 'BANDWIDTH', alice.address))
+  await settle(
+    await tronweb.transactionBuilder.freezeBalanceV2(20_000_000_000, 'ENERGY', alice.address),
+  )
+  await settle(
+    await tronweb.transactionBuilder.freezeBalanceV2(2_000_000_000, 'BANDWIDTH', alice.address),
+  )
   const own = await tronweb.trx.getAccountResources(alice.address)
   assert.equal(own.EnergyLimit, 191_939)
   assert.ok(own.NetLimit > 3000)
 
   await settle(
-    await tronweb.transactionBuilder.delegateResource(7_000_000_000, bob.address, 'ENERGY', alice.address, true, 1200),
+    await tronweb.transactionBuilder.delegateResource(
+      7_000_000_000,
+      bob.address,
+      'ENERGY',
+      alice.address,
+      true,
+      1200,
+    ),
   )
   assert.equal((await tronweb.trx.getAccountResources(bob.address)).EnergyLimit, 67_178)
   mine(19)
@@ -97,41 +128,69 @@ test('staking yields energy, and delegating hands it on and back', async () => {
   assert.equal(room.max_size, 13_000_000_000)
 
   const early = await signAndSend(
-    await tronweb.transactionBuilder.undelegateResource(7_000_000_000, bob.address, 'ENERGY', alice.address),
+    await tronweb.transactionBuilder.undelegateResource(
+      7_000_000_000,
+      bob.address,
+      'ENERGY',
+      alice.address,
+    ),
   )
   assert.equal(early.code, 'CONTRACT_VALIDATE_ERROR')
   served.chain.request('POST', '/devchain/advance', '{"seconds":3603}')
-  await settle(await tronweb.transactionBuilder.undelegateResource(7_000_000_000, bob.address, 'ENERGY', alice.address))
+  await settle(
+    await tronweb.transactionBuilder.undelegateResource(
+      7_000_000_000,
+      bob.address,
+      'ENERGY',
+      alice.address,
+    ),
+  )
   assert.equal((await tronweb.trx.getAccountResources(bob.address)).EnergyLimit, undefined)
 })
 
 test('unfreezing, cancelling and withdrawing work as tronweb sends them', async () => {
-  await settle(await tronweb.transactionBuilder.unfreezeBalanceV2(1_000_000_000, 'ENERGY', alice.address))
+  await settle(
+    await tronweb.transactionBuilder.unfreezeBalanceV2(1_000_000_000, 'ENERGY', alice.address),
+  )
   const count = await tronweb.trx.getAvailableUnfreezeCount(alice.address, { confirmed: false })
   assert.equal(count.count, 31)
-  const cancelled = await settle(await tronweb.transactionBuilder.cancelUnfreezeBalanceV2(alice.address))
+  const cancelled = await settle(
+    await tronweb.transactionBuilder.cancelUnfreezeBalanceV2(alice.address),
+  )
   assert.deepEqual(cancelled.cancel_unfreezeV2_amount, [
     { key: 'BANDWIDTH', value: 0 },
     { key: 'ENERGY', value: 1_000_000_000 },
     { key: 'TRON_POWER', value: 0 },
   ])
-  await settle(await tronweb.transactionBuilder.unfreezeBalanceV2(3_000_000_000, 'ENERGY', alice.address))
+  await settle(
+    await tronweb.transactionBuilder.unfreezeBalanceV2(3_000_000_000, 'ENERGY', alice.address),
+  )
   served.chain.request('POST', '/devchain/advance', '{"seconds":1209603}')
-  const withdrawn = await settle(await tronweb.transactionBuilder.withdrawExpireUnfreeze(alice.address))
+  const withdrawn = await settle(
+    await tronweb.transactionBuilder.withdrawExpireUnfreeze(alice.address),
+  )
   assert.equal(withdrawn.withdraw_expire_amount, 3_000_000_000)
 })
 
 test('an account comes into being by createAccount, for 1.1 TRX', async () => {
   const newcomer = person('newcomer')
   assert.deepEqual(await tronweb.trx.getUnconfirmedAccount(newcomer.address), {})
-  const receipt = await settle(await tronweb.transactionBuilder.createAccount(newcomer.address, bob.address), bob.key)
+  const receipt = await settle(
+    await tronweb.transactionBuilder.createAccount(newcomer.address, bob.address),
+    bob.key,
+  )
   assert.equal(receipt.fee, 1_100_000)
   assert.equal((await tronweb.trx.getUnconfirmedAccount(newcomer.address)).address, newcomer.hex)
 })
 
 test('a hot key may delegate and take back, and nothing else, once the owner has allowed it', async () => {
   const operations = `${'00'.repeat(7)}06${'00'.repeat(24)}`
-  const owner = { type: 0, permission_name: 'owner', threshold: 1, keys: [{ address: alice.hex, weight: 1 }] }
+  const owner = {
+    type: 0,
+    permission_name: 'owner',
+    threshold: 1,
+    keys: [{ address: alice.hex, weight: 1 }],
+  }
   const active = {
     type: 2,
     permission_name: 'delegator',
@@ -140,7 +199,9 @@ test('a hot key may delegate and take back, and nothing else, once the owner has
     keys: [{ address: hot.hex, weight: 1 }],
   }
   const receipt = await settle(
-    await tronweb.transactionBuilder.updateAccountPermissions(alice.address, owner, undefined, [active]),
+    await tronweb.transactionBuilder.updateAccountPermissions(alice.address, owner, undefined, [
+      active,
+    ]),
   )
   assert.ok(receipt.fee! >= 100_000_000)
 
@@ -156,26 +217,44 @@ test('a hot key may delegate and take back, and nothing else, once the owner has
   )
   await settle(delegate, hot.key, permissionId)
   await settle(
-    await tronweb.transactionBuilder.undelegateResource(2_000_000_000, bob.address, 'ENERGY', alice.address, {
-      permissionId,
-    }),
+    await tronweb.transactionBuilder.undelegateResource(
+      2_000_000_000,
+      bob.address,
+      'ENERGY',
+      alice.address,
+      {
+        permissionId,
+      },
+    ),
     hot.key,
     permissionId,
   )
 
-  // Without the id in the transaction, tronweb asks the node (getsignweight) whether the key may sign.
-  const asked = await tronweb.transactionBuilder.delegateResource(1_000_000_000, bob.address, 'ENERGY', alice.address)
+  // Without the id in the transaction, tronweb asks the node (getsignweight) whether the key may
+  // sign.
+  const asked = await tronweb.transactionBuilder.delegateResource(
+    1_000_000_000,
+    bob.address,
+    'ENERGY',
+    alice.address,
+  )
   await settle(asked, hot.key, permissionId)
   const theft = await tronweb.transactionBuilder.sendTrx(hot.address, 1_000_000, alice.address)
   await assert.rejects(signAndSend(theft, hot.key, permissionId), /Permission denied/)
-  const marked = await tronweb.transactionBuilder.sendTrx(hot.address, 1_000_000, alice.address, { permissionId })
+  const marked = await tronweb.transactionBuilder.sendTrx(hot.address, 1_000_000, alice.address, {
+    permissionId,
+  })
   const sent = await signAndSend(marked, hot.key, permissionId)
   assert.equal(sent.code, 'SIGERROR')
   assert.equal(tronweb.toUtf8(sent.message!), 'Validate signature error: Permission denied')
 })
 
 test('a USDT transfer, its balance and its energy estimate work through tronweb contracts', async () => {
-  served.chain.request('POST', '/devchain/mint', JSON.stringify({ address: alice.address, amount: 50_000_000 }))
+  served.chain.request(
+    'POST',
+    '/devchain/mint',
+    JSON.stringify({ address: alice.address, amount: 50_000_000 }),
+  )
   mine()
   const transfer = [
     { type: 'address', value: bob.address },
@@ -222,8 +301,14 @@ test('events of a token are found by contract, transaction and block, and decode
   const expected = { from: `0x${alice.hex.slice(2)}`, to: `0x${bob.hex.slice(2)}`, value: '5' }
   const byId = await tronweb.event.getEventsByTransactionID(sent.id)
   assert.deepEqual(byId.data![0]!.result, { 0: expected.from, 1: expected.to, 2: '5', ...expected })
-  assert.equal(byId.data![0]!.event, 'Transfer(address indexed from, address indexed to, uint256 value)')
-  const byContract = await tronweb.event.getEventsByContractAddress(USDT, { eventName: 'Transfer', limit: 1 })
+  assert.equal(
+    byId.data![0]!.event,
+    'Transfer(address indexed from, address indexed to, uint256 value)',
+  )
+  const byContract = await tronweb.event.getEventsByContractAddress(USDT, {
+    eventName: 'Transfer',
+    limit: 1,
+  })
   assert.equal(byContract.data!.length, 1)
   assert.equal(byContract.data![0]!.transaction_id, sent.id)
   assert.ok(byContract.meta!.fingerprint)
@@ -234,7 +319,10 @@ test('events of a token are found by contract, transaction and block, and decode
   assert.notEqual(next.data![0]!.transaction_id, sent.id)
   assert.equal((await tronweb.event.getEventsByBlockNumber(sent.blockNumber)).data!.length, 1)
   assert.equal((await tronweb.event.getEventsOfLatestBlock()).data!.length, 1)
-  assert.deepEqual((await tronweb.event.getEventsByTransactionID(sent.id, { only_confirmed: true })).data, [])
+  assert.deepEqual(
+    (await tronweb.event.getEventsByTransactionID(sent.id, { only_confirmed: true })).data,
+    [],
+  )
   await assert.rejects(tronweb.event.getEventsByBlockNumber('zz'))
 })
 
@@ -244,7 +332,10 @@ test('witnesses, votes, names and ids work as tronweb sends them', async () => {
   mine()
   const { transactionBuilder: build, trx } = tronweb
   await settle(await build.updateAccount('Carol', carol.address), carol.key)
-  await settle(await build.setAccountId(Buffer.from('carol-000001').toString('hex'), carol.address), carol.key)
+  await settle(
+    await build.setAccountId(Buffer.from('carol-000001').toString('hex'), carol.address),
+    carol.key,
+  )
   await settle(await build.applyForSR(carol.address, 'https://carol.example'), carol.key)
   await settle(await build.freezeBalanceV2(100_000_000, 'ENERGY', carol.address), carol.key)
   await settle(await build.vote({ [carol.address]: 60 }, carol.address), carol.key)
@@ -262,7 +353,10 @@ test('witnesses, votes, names and ids work as tronweb sends them', async () => {
   mine(19)
   assert.equal((await trx.getAccountById(id)).address, carol.hex)
   const refused = await signAndSend(await build.withdrawBlockRewards(carol.address), carol.key)
-  assert.equal(tronweb.toUtf8(refused.message!), 'Contract validate error : witnessAccount does not have any reward')
+  assert.equal(
+    tronweb.toUtf8(refused.message!),
+    'Contract validate error : witnessAccount does not have any reward',
+  )
 })
 
 test('reads with 64-bit integers as text, and lists that are empty here, come as tronweb expects them', async () => {
@@ -293,9 +387,18 @@ test('a transaction of three signers gathers its weight, and says who has signed
   mine()
   const keys = [one, two, three].map(({ hex }) => ({ address: hex, weight: 1 }))
   const owner = { type: 0, permission_name: 'owner', threshold: 2, keys }
-  const active = { type: 2, permission_name: 'all', threshold: 2, operations: `02${'00'.repeat(31)}`, keys }
+  const active = {
+    type: 2,
+    permission_name: 'all',
+    threshold: 2,
+    operations: `02${'00'.repeat(31)}`,
+    keys,
+  }
   const { transactionBuilder: build, trx } = tronweb
-  await settle(await build.updateAccountPermissions(one.address, owner, undefined, [active]), one.key)
+  await settle(
+    await build.updateAccountPermissions(one.address, owner, undefined, [active]),
+    one.key,
+  )
   const unsigned = await build.sendTrx(bob.address, 1_000_000, one.address, { permissionId: 2 })
   const once = await trx.multiSign(unsigned, two.key, 2)
   const half = await trx.getSignWeight(once, 2)
@@ -334,8 +437,14 @@ test('refusals come with the codes and hexadecimal messages that tronweb decodes
     tronweb.toUtf8(overspent.message!),
     'Contract validate error : Validate TransferContract error, balance is not sufficient.',
   )
-  const missing = await signAndSend(await tronweb.transactionBuilder.sendTrx(bob.address, 1, poor.address), poor.key)
-  assert.match(tronweb.toUtf8(missing.message!), /^Contract validate error : account \[T\w{33}\] does not exist$/)
+  const missing = await signAndSend(
+    await tronweb.transactionBuilder.sendTrx(bob.address, 1, poor.address),
+    poor.key,
+  )
+  assert.match(
+    tronweb.toUtf8(missing.message!),
+    /^Contract validate error : account \[T\w{33}\] does not exist$/,
+  )
   const foreign = await tronweb.transactionBuilder.sendTrx(bob.address, 1, alice.address)
   await assert.rejects(tronweb.trx.sign(foreign, bob.key), /Private key does not match/)
 })

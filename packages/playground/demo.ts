@@ -1,6 +1,6 @@
-// The main job, once, in the open: a customer pays in on the chain, asks the price, buys 65,000 energy for an address
-// that has none, and an hour later the energy is gone again. Everything runs for real, on free ports and in temporary
-// places, and ends.
+// The main job, once, in the open: a customer pays in on the chain, asks the price, buys 65,000
+// energy for an address that has none, and an hour later the energy is gone again. Everything runs
+// for real, on free ports and in temporary places, and ends.
 
 import { hash } from 'node:crypto'
 import { rmSync } from 'node:fs'
@@ -52,7 +52,9 @@ export async function demo(config: Config): Promise<void> {
 async function tell(local: Local, say: (line?: string) => void) {
   const { control, customer, node, sql } = local
   const balance = await call<{ balance: number; address: string }>(local, '/v1/balance', {})
-  say(`A customer has paid ${balance.balance} TRX to ${balance.address}; it is credited, the block being solid.`)
+  say(
+    `A customer has paid ${balance.balance} TRX to ${balance.address}; it is credited, the block being solid.`,
+  )
 
   const receiver = addressOf(newPrivateKey())
   await control('fund', { address: receiver, sun: 1_000_000 })
@@ -67,12 +69,18 @@ async function tell(local: Local, say: (line?: string) => void) {
   say()
 
   const accepted_ms = performance.now()
-  const placed = await call<Transaction>(local, '/v1/transaction/new', { service: 'energy', params: asked })
+  const placed = await call<Transaction>(local, '/v1/transaction/new', {
+    service: 'energy',
+    params: asked,
+  })
   const after = (since_ms: number) => `${Math.round(performance.now() - since_ms)} ms`.padStart(8)
   say(`${after(accepted_ms)}  order ${placed.id} is ${placed.status}`)
-  const order = await watch(local, placed, (status) => say(`${after(accepted_ms)}  order is ${status}`))
+  const order = await watch(local, placed, (status) =>
+    say(`${after(accepted_ms)}  order is ${status}`),
+  )
   const accepted_to_delivered_ms = Math.round(performance.now() - accepted_ms)
-  if (order.status !== 'success' || order.hash === undefined) throw new Error(`the order ended as ${order.status}`)
+  if (order.status !== 'success' || order.hash === undefined)
+    throw new Error(`the order ended as ${order.status}`)
   const energy_after = Number((await node.resource(receiver, 'energy')).limit)
   say()
   say(`Delegated by transaction ${order.hash}`)
@@ -92,11 +100,19 @@ async function tell(local: Local, say: (line?: string) => void) {
   say(`Taken back by transaction ${reclaim_hash}`)
   say(`Energy limit on the chain: ${energy_at_end}`)
   const findings = await checkBooks(sql)
-  for (const finding of findings) say(`The books: ${finding.rule}: ${finding.subject}: ${finding.found}`)
+  for (const finding of findings)
+    say(`The books: ${finding.rule}: ${finding.subject}: ${finding.found}`)
   if (findings.length === 0) say('The books balance.')
   return {
     order,
-    ...{ energy_before, energy_after, hash: order.hash, accepted_to_delivered_ms, reclaim_hash, energy_at_end },
+    ...{
+      energy_before,
+      energy_after,
+      hash: order.hash,
+      accepted_to_delivered_ms,
+      reclaim_hash,
+      energy_at_end,
+    },
     ledger: ledger.map((entry) => ({
       ...entry,
       amount_sun: Number(entry.amount_sun),
@@ -107,7 +123,11 @@ async function tell(local: Local, say: (line?: string) => void) {
 }
 
 /** One signed call, as any client makes it. */
-async function call<Result>({ api_url, customer }: Local, path: string, params: object): Promise<Result> {
+async function call<Result>(
+  { api_url, customer }: Local,
+  path: string,
+  params: object,
+): Promise<Result> {
   const body = JSON.stringify(params)
   const response = await fetch(api_url + path, {
     method: 'POST',
@@ -119,12 +139,17 @@ async function call<Result>({ api_url, customer }: Local, path: string, params: 
     },
   })
   const answer = (await response.json()) as { code: number; error?: string; result?: Result }
-  if (answer.code !== 0 || answer.result === undefined) throw new Error(`${path}: ${answer.code} ${answer.error}`)
+  if (answer.code !== 0 || answer.result === undefined)
+    throw new Error(`${path}: ${answer.code} ${answer.error}`)
   return answer.result
 }
 
 /** Asks after the order until it ends, and reports each change. */
-async function watch(local: Local, placed: Transaction, changed: (status: string) => void): Promise<Transaction> {
+async function watch(
+  local: Local,
+  placed: Transaction,
+  changed: (status: string) => void,
+): Promise<Transaction> {
   let seen = placed.status
   for (const began_ms = performance.now(); performance.now() - began_ms < WAIT_MS_MAX; ) {
     const order = await call<Transaction>(local, '/v1/transaction/check', { id: placed.id })

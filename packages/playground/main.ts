@@ -3,13 +3,26 @@
 import { hash } from 'node:crypto'
 import { type Config, Misuse, readConfig, usage } from 'penstock-service/config.ts'
 import { writeWhole } from 'penstock-service/lib/files.ts'
-import { askedToStop, clearReady, print, processLog, runProgram } from 'penstock-service/program/program.ts'
+import {
+  askedToStop,
+  clearReady,
+  print,
+  processLog,
+  runProgram,
+} from 'penstock-service/program/program.ts'
 import { demo } from './demo.ts'
 import { type Local, startLocal } from './start.ts'
 
 /** A line for `sh` that buys 65,000 energy, signed over exactly the bytes it sends. */
-export function purchaseLine(api_url: string, customer: { token: string; secret: string }, address: string): string {
-  const body = JSON.stringify({ service: 'energy', params: { address, amount: 65_000, duration: 1 } })
+export function purchaseLine(
+  api_url: string,
+  customer: { token: string; secret: string },
+  address: string,
+): string {
+  const body = JSON.stringify({
+    service: 'energy',
+    params: { address, amount: 65_000, duration: 1 },
+  })
   const signature = hash('sha256', body + customer.secret)
   const headers = [
     `Authorization: Bearer ${customer.token}`,
@@ -22,10 +35,14 @@ export function purchaseLine(api_url: string, customer: { token: string; secret:
 function announce({ api_url, node_url, customer, sandbox, database_url }: Local): void {
   const [receiver] = sandbox.funded_accounts
   print('')
-  print('Penstock is ready. Everything here is a sandbox: a chain of its own, money that is worth nothing.')
+  print(
+    'Penstock is ready. Everything here is a sandbox: a chain of its own, money that is worth nothing.',
+  )
   print('')
   print(`  API        ${api_url}/v1`)
-  print(`  Chain      ${node_url}   (a TRON node's HTTP API; POST /devchain/mine, /advance, /fund, /state)`)
+  print(
+    `  Chain      ${node_url}   (a TRON node's HTTP API; POST /devchain/mine, /advance, /fund, /state)`,
+  )
   print(`  Database   ${database_url.replace(/:[^:@/]*@/, ':…@')}`)
   print('')
   print(`  Token      ${customer.token}`)

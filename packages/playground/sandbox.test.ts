@@ -1,4 +1,5 @@
-// The sandbox on a development chain: what a first purchase needs, made once, however often and wherever it is interrupted.
+// The sandbox on a development chain: what a first purchase needs, made once, however often and
+// wherever it is interrupted.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
@@ -11,7 +12,12 @@ import { type Transport, tronNode } from 'penstock-service/node/node.ts'
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { addressOf, sign } from 'penstock-tron/keys.ts'
 import type { Message } from 'penstock-tron/protobuf.ts'
-import { contract, encodeRawData, encodeTransaction, transactionId } from 'penstock-tron/transaction.ts'
+import {
+  contract,
+  encodeRawData,
+  encodeTransaction,
+  transactionId,
+} from 'penstock-tron/transaction.ts'
 import {
   type ChainNeeds,
   deriveSandbox,
@@ -37,18 +43,29 @@ function chainThatBreaks(
   }
   const node = tronNode({ nodes: [{ url: 'http://devchain' }], transport })
   const control = devchainControl('http://devchain', transport)
-  return { node, control, now: () => new Date(devchain.head.header.timestamp), requests: () => requests }
+  return {
+    node,
+    control,
+    now: () => new Date(devchain.head.header.timestamp),
+    requests: () => requests,
+  }
 }
 
 const newChain = () => new Devchain({ genesis_time_ms: GENESIS_MS })
 
-type Account = { balance?: number; frozenV2?: { type?: string; amount?: number }[]; active_permission?: unknown }
+type Account = {
+  balance?: number
+  frozenV2?: { type?: string; amount?: number }[]
+  active_permission?: unknown
+}
 
-/** What matters of a prepared chain: stakes and permissions of the owners, balances of the funded accounts. */
+/** What matters of a prepared chain: stakes and permissions of the owners, balances of the funded
+ *  accounts. */
 function describe(devchain: Devchain) {
   const account = (address: Address) =>
     JSON.parse(
-      devchain.request('POST', '/wallet/getaccount', JSON.stringify({ address, visible: true })).body,
+      devchain.request('POST', '/wallet/getaccount', JSON.stringify({ address, visible: true }))
+        .body,
     ) as Account
   const owners = sandbox.owners.map(({ address }) => account(address))
   return {
@@ -59,9 +76,16 @@ function describe(devchain: Devchain) {
 
 test('the keys follow from the phrase, and no two are the same', () => {
   assert.deepEqual(deriveSandbox(PHRASE), sandbox)
-  const keys = [...sandbox.owners, ...sandbox.funded_accounts, ...sandbox.wallets.pool, sandbox.wallets.activation]
+  const keys = [
+    ...sandbox.owners,
+    ...sandbox.funded_accounts,
+    ...sandbox.wallets.pool,
+    sandbox.wallets.activation,
+  ]
   assert.equal(new Set(keys.map(({ private_key }) => private_key)).size, keys.length)
-  const other = deriveSandbox('legal winner thank year wave sausage worth useful legal winner thank yellow')
+  const other = deriveSandbox(
+    'legal winner thank year wave sausage worth useful legal winner thank yellow',
+  )
   assert.notEqual(other.wallets.deposit_xpub, sandbox.wallets.deposit_xpub)
 })
 
@@ -89,7 +113,10 @@ test('interrupted at any request, it is completed by the next start', async () =
   const expected = describe(whole)
   for (let breaks_at = 0; breaks_at < undisturbed.requests(); breaks_at++) {
     const devchain = newChain()
-    await assert.rejects(prepareChain(chainThatBreaks(devchain, breaks_at), sandbox), /does not answer|interrupted/)
+    await assert.rejects(
+      prepareChain(chainThatBreaks(devchain, breaks_at), sandbox),
+      /does not answer|interrupted/,
+    )
     // The chain lives on for a while before somebody starts again.
     devchain.mine()
     devchain.mine()
@@ -105,7 +132,12 @@ test('interrupted at any request, it is completed by the next start', async () =
 })
 
 /** What the chain says to an operation that is signed with a hot key. */
-function attempt(devchain: Devchain, by: { private_key: string; permission_id: number }, type: string, value: Message) {
+function attempt(
+  devchain: Devchain,
+  by: { private_key: string; permission_id: number },
+  type: string,
+  value: Message,
+) {
   const { id, header } = devchain.head
   const raw_data = encodeRawData({
     ref_block_bytes: id.slice(12, 16),
@@ -116,7 +148,10 @@ function attempt(devchain: Devchain, by: { private_key: string; permission_id: n
   })
   const transaction = encodeTransaction(raw_data, [sign(transactionId(raw_data), by.private_key)])
   const body = JSON.stringify({ transaction: Buffer.from(transaction).toString('hex') })
-  return JSON.parse(devchain.request('POST', '/wallet/broadcasthex', body).body) as { result?: boolean; code?: string }
+  return JSON.parse(devchain.request('POST', '/wallet/broadcasthex', body).body) as {
+    result?: boolean
+    code?: string
+  }
 }
 
 test('a hot key can do what it is for, and the chain refuses it everything else', async () => {
@@ -127,14 +162,28 @@ test('a hot key can do what it is for, and the chain refuses it everything else'
   const operations = (owner: Address): Record<string, Message> => {
     const owner_address = addressToHex(owner)
     return {
-      DelegateResourceContract: { owner_address, receiver_address: bob, balance: 5_000_000n, resource: 'ENERGY' },
+      DelegateResourceContract: {
+        owner_address,
+        receiver_address: bob,
+        balance: 5_000_000n,
+        resource: 'ENERGY',
+      },
       TransferContract: { owner_address, to_address: bob, amount: 5_000_000n },
-      AccountCreateContract: { owner_address, account_address: addressToHex(addressOf('1'.repeat(64))) },
-      UnfreezeBalanceV2Contract: { owner_address, unfreeze_balance: 5_000_000n, resource: 'ENERGY' },
+      AccountCreateContract: {
+        owner_address,
+        account_address: addressToHex(addressOf('1'.repeat(64))),
+      },
+      UnfreezeBalanceV2Contract: {
+        owner_address,
+        unfreeze_balance: 5_000_000n,
+        resource: 'ENERGY',
+      },
     }
   }
   const may: [wallet: (typeof pool)[number], type: string][] = [
-    ...pool.map((wallet) => [wallet, 'DelegateResourceContract'] as [(typeof pool)[number], string]),
+    ...pool.map(
+      (wallet) => [wallet, 'DelegateResourceContract'] as [(typeof pool)[number], string],
+    ),
     [activation, 'AccountCreateContract'],
     [refund!, 'TransferContract'],
   ]

@@ -1,6 +1,7 @@
-// The sandbox: everything a first purchase needs, on a development chain. Staked pool wallets whose hot keys may only
-// delegate and take back, a wallet for activations, a customer with money, and accounts to try things with. All keys come
-// from one phrase in <data-dir>/sandbox.json; making it again on the same chain and database changes nothing.
+// The sandbox: everything a first purchase needs, on a development chain. Staked pool wallets whose
+// hot keys may only delegate and take back, a wallet for activations, a customer with money, and
+// accounts to try things with. All keys come from one phrase in <data-dir>/sandbox.json; making it
+// again on the same chain and database changes nothing.
 
 import { randomBytes } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
@@ -17,7 +18,13 @@ import type { Wallets } from 'penstock-service/wallets/wallet_file.ts'
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { addressOf, type PrivateKey, sign } from 'penstock-tron/keys.ts'
 import type { Message } from 'penstock-tron/protobuf.ts'
-import { type Contract, contract, encodeRawData, encodeTransaction, transactionId } from 'penstock-tron/transaction.ts'
+import {
+  type Contract,
+  contract,
+  encodeRawData,
+  encodeTransaction,
+  transactionId,
+} from 'penstock-tron/transaction.ts'
 
 const POOL_WALLETS = 3
 const FUNDED_ACCOUNTS = 3
@@ -38,7 +45,11 @@ type Key = { address: Address; private_key: PrivateKey }
 type KeyedWallet = Wallet & Key
 
 export type Sandbox = {
-  wallets: Omit<Wallets, 'pool'> & { pool: KeyedWallet[]; activation: KeyedWallet; refund: KeyedWallet }
+  wallets: Omit<Wallets, 'pool'> & {
+    pool: KeyedWallet[]
+    activation: KeyedWallet
+    refund: KeyedWallet
+  }
   /** Owners of the pool wallets, of the activation wallet and of the refund wallet. */
   owners: Key[]
   funded_accounts: Key[]
@@ -52,9 +63,15 @@ export type Control = (
 
 export function devchainControl(url: string, transport: Transport): Control {
   return async (path, body = {}) => {
-    const request = { url: `${url}/devchain/${path}`, body: JSON.stringify(body), headers: {}, timeout_ms: 60_000 }
+    const request = {
+      url: `${url}/devchain/${path}`,
+      body: JSON.stringify(body),
+      headers: {},
+      timeout_ms: 60_000,
+    }
     const answer = await transport(request)
-    if (answer.status !== 200) throw new Outage(`the devchain refuses ${path}: ${answer.body.slice(0, 200)}`)
+    if (answer.status !== 200)
+      throw new Outage(`the devchain refuses ${path}: ${answer.body.slice(0, 200)}`)
     return JSON.parse(answer.body) as Record<string, unknown>
   }
 }
@@ -80,7 +97,8 @@ function phraseOf(text: string, file: string): string {
   return phrase
 }
 
-/** All keys of a sandbox. Accounts of the tree: 0' customers' deposits, 1' owners, 2' hot keys, 3' accounts to try. */
+/** All keys of a sandbox. Accounts of the tree: 0' customers' deposits, 1' owners, 2' hot keys, 3'
+ *  accounts to try. */
 export function deriveSandbox(phrase: string, pool_wallets = POOL_WALLETS): Sandbox {
   const root = HDKey.fromMasterSeed(mnemonicToSeedSync(phrase)).derive("m/44'/195'")
   const keyAt = (account: number, index: number): Key => {
@@ -89,7 +107,8 @@ export function deriveSandbox(phrase: string, pool_wallets = POOL_WALLETS): Sand
     const private_key = bytesToHex(privateKey)
     return { address: addressOf(private_key), private_key }
   }
-  const list = (account: number, length: number) => Array.from({ length }, (_, index) => keyAt(account, index))
+  const list = (account: number, length: number) =>
+    Array.from({ length }, (_, index) => keyAt(account, index))
   const owners = list(1, pool_wallets + 2)
   const hot = list(2, pool_wallets + 2)
   const wallets = owners.map((owner, i): KeyedWallet => {
@@ -112,14 +131,18 @@ export function deriveSandbox(phrase: string, pool_wallets = POOL_WALLETS): Sand
 
 export type ChainNeeds = { node: Node; control: Control; now: () => Date }
 
-/** Brings the accounts of the sandbox onto the chain: funds, stakes, restricted keys. What is there stays. */
+/** Brings the accounts of the sandbox onto the chain: funds, stakes, restricted keys. What is there
+ *  stays. */
 export async function prepareChain(needs: ChainNeeds, sandbox: Sandbox): Promise<void> {
   const { node, control } = needs
   const last = sandbox.funded_accounts.at(-1)!
   if ((await node.account(last.address)).active) return
   for (const [i, owner] of sandbox.owners.entries()) {
     if ((await node.account(owner.address)).active) continue
-    const sun = i < sandbox.wallets.pool.length ? ENERGY_STAKE_SUN + BANDWIDTH_STAKE_SUN + FLOAT_SUN : FLOAT_SUN
+    const sun =
+      i < sandbox.wallets.pool.length
+        ? ENERGY_STAKE_SUN + BANDWIDTH_STAKE_SUN + FLOAT_SUN
+        : FLOAT_SUN
     await fund(control, owner.address, sun)
   }
   await control('mine', { blocks: 1 })
@@ -137,8 +160,10 @@ export async function prepareChain(needs: ChainNeeds, sandbox: Sandbox): Promise
         node.delegable(owner.address, 'energy'),
         node.delegable(owner.address, 'bandwidth'),
       ])
-      if (staked[0] === 0n) await transact(needs, owner, freezing(owner, 'ENERGY', ENERGY_STAKE_SUN))
-      if (staked[1] === 0n) await transact(needs, owner, freezing(owner, 'BANDWIDTH', BANDWIDTH_STAKE_SUN))
+      if (staked[0] === 0n)
+        await transact(needs, owner, freezing(owner, 'ENERGY', ENERGY_STAKE_SUN))
+      if (staked[1] === 0n)
+        await transact(needs, owner, freezing(owner, 'BANDWIDTH', BANDWIDTH_STAKE_SUN))
     }
     await transact(needs, owner, restricting(owner, addressOf(wallet.private_key), operations))
   }
@@ -150,12 +175,16 @@ export async function prepareChain(needs: ChainNeeds, sandbox: Sandbox): Promise
   await control('mine', { blocks: 1 })
 }
 
-const fund = (control: Control, address: Address, sun: bigint) => control('fund', { address, sun: Number(sun) })
+const fund = (control: Control, address: Address, sun: bigint) =>
+  control('fund', { address, sun: Number(sun) })
 
 type Operation = readonly [type: string, value: Message]
 
 function freezing(owner: Key, resource: 'ENERGY' | 'BANDWIDTH', frozen_balance: bigint): Operation {
-  return ['FreezeBalanceV2Contract', { owner_address: addressToHex(owner.address), frozen_balance, resource }]
+  return [
+    'FreezeBalanceV2Contract',
+    { owner_address: addressToHex(owner.address), frozen_balance, resource },
+  ]
 }
 
 /** Keeps the owner's key and gives the hot key one active permission with the given bits. */
@@ -166,21 +195,29 @@ function restricting(owner: Key, hot: Address, operations: string): Operation {
     {
       owner_address: addressToHex(owner.address),
       owner: { type: 'Owner', permission_name: 'owner', threshold: 1, keys: key(owner.address) },
-      actives: [{ type: 'Active', id: 2, permission_name: 'hot', threshold: 1, operations, keys: key(hot) }],
+      actives: [
+        { type: 'Active', id: 2, permission_name: 'hot', threshold: 1, operations, keys: key(hot) },
+      ],
     },
   ]
 }
 
 export function paying(from: Key, to: Address, amount_sun: bigint): Operation {
-  const value = { owner_address: addressToHex(from.address), to_address: addressToHex(to), amount: amount_sun }
+  const value = {
+    owner_address: addressToHex(from.address),
+    to_address: addressToHex(to),
+    amount: amount_sun,
+  }
   return ['TransferContract', value]
 }
 
-/** A block that took long to come has a time past what was signed before it: that is signed again. */
+/** A block that took long to come has a time past what was signed before it: that is signed
+ *  again. */
 const SIGNED_MAX = 10
 
-/** Signs with the owner's key and broadcasts. Returns the transaction's id. Throws Outage when no node accepts it. What
- *  has expired meanwhile can be in no block any more, and is signed again: a busy machine makes its blocks late. */
+/** Signs with the owner's key and broadcasts. Returns the transaction's id. Throws Outage when no
+ *  node accepts it. What has expired meanwhile can be in no block any more, and is signed again: a
+ *  busy machine makes its blocks late. */
 export async function transact(
   needs: Omit<ChainNeeds, 'control'>,
   owner: Key,
@@ -190,12 +227,17 @@ export async function transact(
     const { tx_id, refused } = await signAndSend(needs, owner, contract(type, value))
     if (refused === undefined) return tx_id
     const expired = /TRANSACTION_EXPIRATION_ERROR|TAPOS_ERROR/.test(refused)
-    if (!expired || signed >= SIGNED_MAX) throw new Outage(`the chain refuses a ${type}: ${refused}`)
+    if (!expired || signed >= SIGNED_MAX)
+      throw new Outage(`the chain refuses a ${type}: ${refused}`)
   }
 }
 
 /** `refused`: what the nodes said, when none of them accepted it. */
-async function signAndSend({ node, now }: Omit<ChainNeeds, 'control'>, owner: Key, operation: Contract) {
+async function signAndSend(
+  { node, now }: Omit<ChainNeeds, 'control'>,
+  owner: Key,
+  operation: Contract,
+) {
   const head = await node.head()
   const raw_data = encodeRawData({
     ref_block_bytes: head.id.slice(12, 16),
@@ -205,7 +247,9 @@ async function signAndSend({ node, now }: Omit<ChainNeeds, 'control'>, owner: Ke
     contract: [operation],
   })
   const tx_id = transactionId(raw_data)
-  const answers = await node.broadcast(encodeTransaction(raw_data, [sign(tx_id, owner.private_key)]))
+  const answers = await node.broadcast(
+    encodeTransaction(raw_data, [sign(tx_id, owner.private_key)]),
+  )
   const accepted = answers.some((answer) => answer.accepted)
   return { tx_id, refused: accepted ? undefined : answers.map((answer) => answer.said).join(' | ') }
 }

@@ -1,6 +1,7 @@
-// A whole Penstock on one machine, for trying out and for developing against: PostgreSQL in a folder, a development
-// chain, the sandbox's wallets and its customer, and the service on top. Whatever of it is given (DATABASE_URL,
-// --node-url) is used instead. Stopping and starting again, by whatever means, finds everything as it was.
+// A whole Penstock on one machine, for trying out and for developing against: PostgreSQL in a
+// folder, a development chain, the sandbox's wallets and its customer, and the service on top.
+// Whatever of it is given (DATABASE_URL, --node-url) is used instead. Stopping and starting again,
+// by whatever means, finds everything as it was.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -33,7 +34,12 @@ import {
   transact,
 } from './sandbox.ts'
 
-export type CustomerAccess = { customer_id: string; token: string; secret: string; deposit_address: string }
+export type CustomerAccess = {
+  customer_id: string
+  token: string
+  secret: string
+  deposit_address: string
+}
 
 export type Local = Serving & {
   api_url: string
@@ -66,7 +72,8 @@ export type LocalOptions = {
 }
 
 const CHAIN_PORT = 8090
-/** The chain begins this long ago, so that the blocks made at once for the sandbox do not lie in the future. */
+/** The chain begins this long ago, so that the blocks made at once for the sandbox do not lie in
+ *  the future. */
 const HEAD_START_MS = 180_000
 const FIRST_DEPOSIT_SUN = 10_000_000_000n
 /** A busy machine takes its time; what is missing after this long does not come by itself. */
@@ -95,7 +102,8 @@ async function build(
   const { config, log, progress = () => {} } = options
   await requireWritable(config.data_dir)
   if (config.database_url === undefined) progress('Starting PostgreSQL.')
-  const database = config.database_url === undefined ? await startDatabase(options, closers) : undefined
+  const database =
+    config.database_url === undefined ? await startDatabase(options, closers) : undefined
   const database_url = config.database_url ?? database!.url
   if (!config.nodes) progress('Starting the development chain.')
   const chain = config.nodes ? undefined : await startChain(options, closers)
@@ -103,7 +111,9 @@ async function build(
   const node_url = nodes[0]!.url
   const control = devchainControl(node_url, httpTransport)
   await control('state').catch(() => {
-    throw new Misuse(`${node_url} is not a devchain. On another chain: npm run serve, with wallets of your own.`)
+    throw new Misuse(
+      `${node_url} is not a devchain. On another chain: npm run serve, with wallets of your own.`,
+    )
   })
   const sandbox = deriveSandbox(await sandboxPhrase(config.data_dir), options.pool_wallets)
   await writeWhole(join(config.data_dir, 'deposit_xpub'), `${sandbox.wallets.deposit_xpub}\n`)
@@ -136,7 +146,10 @@ async function build(
   return { ...serving, ...reached, control, sandbox, customer, close }
 }
 
-async function startDatabase({ config, log, throw_away }: LocalOptions, closers: (() => Promise<unknown>)[]) {
+async function startDatabase(
+  { config, log, throw_away }: LocalOptions,
+  closers: (() => Promise<unknown>)[],
+) {
   const bin = config.pg_bin === undefined ? {} : { bin: config.pg_bin }
   const place = throw_away ? { throw_away: true as const } : { folder: join(config.data_dir, 'pg') }
   const postgres = await startPostgres({ ...bin, log, ...place })
@@ -175,10 +188,14 @@ async function startChain(
         })
       : await listening(() => start(chain_port), chain_port)
   closers.push(devchain.close)
-  return { url: devchain.url, token: { address: USDT, owner_private_key: devchain.chain.usdt_owner_key } }
+  return {
+    url: devchain.url,
+    token: { address: USDT, owner_private_key: devchain.chain.usdt_owner_key },
+  }
 }
 
-/** The sandbox's customer: its token and secret are kept beside the data, for this customer alone. */
+/** The sandbox's customer: its token and secret are kept beside the data, for this customer
+ *  alone. */
 async function sandboxCustomer(data_dir: string, { sql, app }: Serving): Promise<CustomerAccess> {
   const file = join(data_dir, 'customer.json')
   const kept = await readFile(file, 'utf8').catch(() => undefined)
@@ -191,7 +208,10 @@ async function sandboxCustomer(data_dir: string, { sql, app }: Serving): Promise
   const needs = { clock: systemClock, random: systemRandom, new_id, seal, deposit_address }
   const access = await sql.begin(async (tx) => {
     const customer = await createCustomer(tx, needs, { name: 'sandbox' })
-    const { token, secret } = await issueKey(tx, needs, { customer_id: customer.id, name: 'sandbox' })
+    const { token, secret } = await issueKey(tx, needs, {
+      customer_id: customer.id,
+      name: 'sandbox',
+    })
     return { customer_id: customer.id, token, secret, deposit_address: customer.deposit_address }
   })
   await writeWhole(file, `${JSON.stringify(access, null, 2)}\n`)
@@ -200,10 +220,12 @@ async function sandboxCustomer(data_dir: string, { sql, app }: Serving): Promise
 
 type Funding = { serving: Serving; control: Control; sandbox: Sandbox; customer: CustomerAccess }
 
-/** The customer's first money comes as any other does: as a transfer on the chain, credited when solid. */
+/** The customer's first money comes as any other does: as a transfer on the chain, credited when
+ *  solid. */
 async function fundFirst({ serving, control, sandbox, customer }: Funding): Promise<void> {
   const { sql, node } = serving
-  const [paid] = await sql`select 1 from deposit where customer_id = ${customer.customer_id} limit 1`
+  const [paid] =
+    await sql`select 1 from deposit where customer_id = ${customer.customer_id} limit 1`
   if (paid) return
   // What is in a block before the first that is followed is never read.
   await until(async () => ((await chainState(sql)) ? undefined : 'the chain has not been followed'))
@@ -213,8 +235,8 @@ async function fundFirst({ serving, control, sandbox, customer }: Funding): Prom
   await control('mine', { blocks: 20 })
 }
 
-/** A chain that has just begun, or was stopped, lies behind the clock, and its next block jumps there: what is signed
- *  before has expired by then. So that block is made now. */
+/** A chain that has just begun, or was stopped, lies behind the clock, and its next block jumps
+ *  there: what is signed before has expired by then. So that block is made now. */
 async function catchUp({ node }: Serving, control: Control): Promise<void> {
   const head = await node.head()
   const seconds = Math.floor((systemClock.now().getTime() - head.time.getTime()) / 1_000)
@@ -233,15 +255,23 @@ async function until(missing: () => Promise<string | undefined>): Promise<void> 
   }
 }
 
-/** The first thing without which a purchase would be refused or wait; undefined when nothing is missing. */
-async function missingForPurchase(sql: Sql, { customer_id }: CustomerAccess): Promise<string | undefined> {
+/** The first thing without which a purchase would be refused or wait; undefined when nothing is
+ *  missing. */
+async function missingForPurchase(
+  sql: Sql,
+  { customer_id }: CustomerAccess,
+): Promise<string | undefined> {
   const chain = await chainState(sql)
   if (!isCurrent(chain, systemClock)) return 'the chain has not been followed'
   const recent = later(systemClock, -2_000 * BEHIND_SECONDS_MAX)
-  if (chain.head_time < recent) return `the chain has been followed up to ${chain.head_time.toISOString()} only`
-  const deposits = await sql<{ state: string }>`select state from deposit where customer_id = ${customer_id}`
+  if (chain.head_time < recent)
+    return `the chain has been followed up to ${chain.head_time.toISOString()} only`
+  const deposits = await sql<{
+    state: string
+  }>`select state from deposit where customer_id = ${customer_id}`
   const states = deposits.map(({ state }) => state)
-  if (!states.includes('credited')) return `no deposit is credited${states.length > 0 ? `, one is ${states[0]}` : ''}`
+  if (!states.includes('credited'))
+    return `no deposit is credited${states.length > 0 ? `, one is ${states[0]}` : ''}`
   const [empty] = await sql`select 1 from pool where room = 0`
   return empty ? 'the pool has no room' : undefined
 }

@@ -3,7 +3,13 @@ import { test } from 'node:test'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { createBase58check } from '@scure/base'
 import fc from 'fast-check'
-import { addressFromBytes, addressFromHex, addressToBytes, addressToHex, isAddress } from './address.ts'
+import {
+  addressFromBytes,
+  addressFromHex,
+  addressToBytes,
+  addressToHex,
+  isAddress,
+} from './address.ts'
 import walletCore from './fixtures/wallet-core.json' with { type: 'json' }
 
 test('published addresses are addresses, and their bytes give them back', () => {

@@ -1,5 +1,6 @@
-// TRON addresses. In bytes: 0x41 and the last 20 bytes of the public key's Keccak-256. As text: base58check, 34
-// characters, beginning with T. The service speaks the text form everywhere and meets the others only at its edges.
+// TRON addresses. In bytes: 0x41 and the last 20 bytes of the public key's Keccak-256. As text:
+// base58check, 34 characters, beginning with T. The service speaks the text form everywhere and
+// meets the others only at its edges.
 
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
@@ -32,7 +33,8 @@ function checksum(bytes: Uint8Array): Uint8Array {
   return digest.subarray(0, CHECKED_LENGTH - LENGTH)
 }
 
-/** Whether the text is an address of the network: length 34, base58 alphabet, checksum, version byte 0x41. */
+/** Whether the text is an address of the network: length 34, base58 alphabet, checksum, version
+ *  byte 0x41. */
 export function isAddress(text: unknown): text is Address {
   return decode(text) !== undefined
 }
@@ -46,14 +48,16 @@ export function addressToBytes(address: Address): Uint8Array {
 
 /** The address of 21 bytes that begin with 0x41. Throws on anything else. */
 export function addressFromBytes(bytes: Uint8Array): Address {
-  if (bytes.length !== LENGTH || bytes[0] !== PREFIX) throw new TypeError(`not a TRON address: ${bytesToHex(bytes)}`)
+  if (bytes.length !== LENGTH || bytes[0] !== PREFIX)
+    throw new TypeError(`not a TRON address: ${bytesToHex(bytes)}`)
   const checked = new Uint8Array(CHECKED_LENGTH)
   checked.set(bytes)
   checked.set(checksum(bytes), LENGTH)
   return toBase58(checked)
 }
 
-/** 42 lower-case hexadecimal characters beginning with 41: the form of the node's JSON and of encoded messages. */
+/** 42 lower-case hexadecimal characters beginning with 41: the form of the node's JSON and of
+ *  encoded messages. */
 export function addressToHex(address: Address): string {
   return bytesToHex(addressToBytes(address))
 }

@@ -1,10 +1,12 @@
-// Base58 of 25 bytes as 34 characters, which is what an address of the network with its checksum is. A block has a thousand
-// of them: general code spends more time here than on everything else of reading a block.
+// Base58 of 25 bytes as 34 characters, which is what an address of the network with its checksum
+// is. A block has a thousand of them: general code spends more time here than on everything else of
+// reading a block.
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 const BYTES = 25
 const CHARACTERS = 34
-/** Characters are taken five at a time, and bytes two at a time: the products stay whole numbers of a float. */
+/** Characters are taken five at a time, and bytes two at a time: the products stay whole numbers of
+ *  a float. */
 const GROUP = 58 ** 5
 const GROUPS = 7
 const LIMBS = 13
@@ -17,7 +19,8 @@ const limbs = new Float64Array(LIMBS)
 const codes = new Uint8Array(GROUPS * 5)
 const LETTERS = Uint8Array.from(ALPHABET, (character) => character.charCodeAt(0))
 
-/** The text of 25 bytes of which the first is from 0x41 to 0x7f: smaller and larger ones have another length. */
+/** The text of 25 bytes of which the first is from 0x41 to 0x7f: smaller and larger ones have
+ *  another length. */
 export function toBase58(bytes: Uint8Array): string {
   groups.fill(0)
   // The first limb is one byte.
@@ -41,7 +44,8 @@ export function toBase58(bytes: Uint8Array): string {
   return String.fromCharCode.apply(null, codes.subarray(1) as unknown as number[])
 }
 
-/** The 25 bytes that 34 characters stand for; undefined when one of them is not of the alphabet or there are other than 34. */
+/** The 25 bytes that 34 characters stand for; undefined when one of them is not of the alphabet or
+ *  there are other than 34. */
 export function fromBase58(text: string): Uint8Array | undefined {
   if (text.length !== CHARACTERS) return undefined
   limbs.fill(0)

@@ -1,5 +1,6 @@
-// The contract types of the protocol and the fields of their messages: the table that protobuf.ts reads.
-// Field numbers and enum values come from the protocol's `core/Tron.proto` and `core/contract/*.proto`.
+// The contract types of the protocol and the fields of their messages: the table that protobuf.ts
+// reads. Field numbers and enum values come from the protocol's `core/Tron.proto` and
+// `core/contract/*.proto`.
 
 import { enumeration, message, type Schema } from './protobuf.ts'
 
@@ -97,10 +98,21 @@ const AbiEntry = message({
   outputs: [5, AbiParameter, 'repeated'],
   type: [
     6,
-    enumeration({ UnknownEntryType: 0, Constructor: 1, Function: 2, Event: 3, Fallback: 4, Receive: 5, Error: 6 }),
+    enumeration({
+      UnknownEntryType: 0,
+      Constructor: 1,
+      Function: 2,
+      Event: 3,
+      Fallback: 4,
+      Receive: 5,
+      Error: 6,
+    }),
   ],
   payable: [7, 'bool'],
-  stateMutability: [8, enumeration({ UnknownMutabilityType: 0, Pure: 1, View: 2, Nonpayable: 3, Payable: 4 })],
+  stateMutability: [
+    8,
+    enumeration({ UnknownMutabilityType: 0, Pure: 1, View: 2, Nonpayable: 3, Payable: 4 }),
+  ],
 })
 
 const SmartContract = message({
@@ -127,7 +139,11 @@ export const contractSchemas: Readonly<Record<string, Schema>> = {
     account_address: [2, 'address'],
     type: [3, AccountType],
   }),
-  TransferContract: message({ owner_address: [1, 'address'], to_address: [2, 'address'], amount: [3, 'int64'] }),
+  TransferContract: message({
+    owner_address: [1, 'address'],
+    to_address: [2, 'address'],
+    amount: [3, 'int64'],
+  }),
   TransferAssetContract: message({
     asset_name: [1, 'text_bytes'],
     owner_address: [2, 'address'],
@@ -140,10 +156,17 @@ export const contractSchemas: Readonly<Record<string, Schema>> = {
     support: [3, 'bool'],
     count: [5, 'int32'],
   }),
-  VoteWitnessContract: message({ owner_address: [1, 'address'], votes: [2, Vote, 'repeated'], support: [3, 'bool'] }),
+  VoteWitnessContract: message({
+    owner_address: [1, 'address'],
+    votes: [2, Vote, 'repeated'],
+    support: [3, 'bool'],
+  }),
   WitnessCreateContract: message({ owner_address: [1, 'address'], url: [2, 'text_bytes'] }),
   WitnessUpdateContract: message({ owner_address: [1, 'address'], update_url: [12, 'text_bytes'] }),
-  AccountUpdateContract: message({ account_name: [1, 'text_bytes'], owner_address: [2, 'address'] }),
+  AccountUpdateContract: message({
+    account_name: [1, 'text_bytes'],
+    owner_address: [2, 'address'],
+  }),
   SetAccountIdContract: message({ account_id: [1, 'text_bytes'], owner_address: [2, 'address'] }),
   FreezeBalanceContract: message({
     owner_address: [1, 'address'],
@@ -192,7 +215,10 @@ export const contractSchemas: Readonly<Record<string, Schema>> = {
     new_limit: [4, 'int64'],
     new_public_limit: [5, 'int64'],
   }),
-  ProposalCreateContract: message({ owner_address: [1, 'address'], parameters: [2, Int64Entry, 'repeated'] }),
+  ProposalCreateContract: message({
+    owner_address: [1, 'address'],
+    parameters: [2, Int64Entry, 'repeated'],
+  }),
   ProposalApproveContract: message({
     owner_address: [1, 'address'],
     proposal_id: [2, 'int64'],

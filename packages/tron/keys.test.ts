@@ -7,7 +7,8 @@ import { addressOf, newPrivateKey, recoverAddress, sign } from './keys.ts'
 
 test('published keys have their published addresses', () => {
   assert.equal(addressOf('01'.repeat(32)), 'TCNkawTmcQgYSU8nP8cHswT1QPjharxJr7')
-  for (const { private_key, address } of walletCore.addresses) assert.equal(addressOf(private_key), address)
+  for (const { private_key, address } of walletCore.addresses)
+    assert.equal(addressOf(private_key), address)
 })
 
 test('a signature names its signer, with a recovery byte of 27 or 28 as well as of 0 or 1', () => {

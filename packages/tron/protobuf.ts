@@ -7,18 +7,26 @@
 
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 
-/** `address` and `text_bytes` are `bytes` on the wire; the names say how a node prints them with `visible: true`. */
+/** `address` and `text_bytes` are `bytes` on the wire; the names say how a node prints them with
+ *  `visible: true`. */
 export type Scalar = 'int32' | 'int64' | 'bool' | 'string' | 'bytes' | 'address' | 'text_bytes'
-export type Enum = { readonly values: Readonly<Record<string, number>>; readonly names: ReadonlyMap<number, string> }
+export type Enum = {
+  readonly values: Readonly<Record<string, number>>
+  readonly names: ReadonlyMap<number, string>
+}
 export type Field = {
   readonly name: string
   readonly number: number
   readonly type: Scalar | Enum | Schema
   readonly repeated: boolean
-  /** Written and kept even with its default: what every protobuf library does with keys and values of maps. */
+  /** Written and kept even with its default: what every protobuf library does with keys and values
+   *  of maps. */
   readonly kept: boolean
 }
-export type Schema = { readonly fields: readonly Field[]; readonly by_number: ReadonlyMap<number, Field> }
+export type Schema = {
+  readonly fields: readonly Field[]
+  readonly by_number: ReadonlyMap<number, Field>
+}
 export type Message = { [name: string]: unknown }
 
 /** Text or bytes that are not a message of the given schema. */
@@ -30,7 +38,13 @@ type FieldSpec = readonly [number: number, type: Scalar | Enum | Schema, how?: '
 
 export function message(spec: Record<string, FieldSpec>): Schema {
   const fields = Object.entries(spec)
-    .map(([name, [number, type, how]]) => ({ name, number, type, repeated: how === 'repeated', kept: how === 'kept' }))
+    .map(([name, [number, type, how]]) => ({
+      name,
+      number,
+      type,
+      repeated: how === 'repeated',
+      kept: how === 'kept',
+    }))
     .sort((a, b) => a.number - b.number)
   return { fields, by_number: new Map(fields.map((field) => [field.number, field])) }
 }
@@ -39,7 +53,8 @@ export function enumeration(values: Record<string, number>): Enum {
   return { values, names: new Map(Object.entries(values).map(([name, number]) => [number, name])) }
 }
 
-const isSchema = (type: Field['type']): type is Schema => typeof type === 'object' && 'fields' in type
+const isSchema = (type: Field['type']): type is Schema =>
+  typeof type === 'object' && 'fields' in type
 const isEnum = (type: Field['type']): type is Enum => typeof type === 'object' && 'values' in type
 
 const VARINT = 0
@@ -77,7 +92,8 @@ function encodeField(out: number[], field: Field, value: unknown, keepDefault: b
     writeBytes(out, number, inner)
   } else if (isEnum(type)) {
     const code = typeof value === 'number' ? value : type.values[String(value)]
-    if (code === undefined || !Number.isInteger(code)) throw new MalformedMessage(`${name} is not one of its names`)
+    if (code === undefined || !Number.isInteger(code))
+      throw new MalformedMessage(`${name} is not one of its names`)
     if (code !== 0 || keepDefault) writeVarintField(out, number, code)
   } else if (type === 'int64' || type === 'int32') {
     const integer = toInteger(name, value, type === 'int64' ? 63n : 31n)
@@ -94,9 +110,14 @@ function encodeField(out: number[], field: Field, value: unknown, keepDefault: b
 
 function toInteger(name: string, value: unknown, bits: bigint): bigint {
   const integer =
-    typeof value === 'bigint' ? value : typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : undefined
+    typeof value === 'bigint'
+      ? value
+      : typeof value === 'number' && Number.isInteger(value)
+        ? BigInt(value)
+        : undefined
   if (integer === undefined) throw new MalformedMessage(`${name} is not an integer`)
-  if (integer >= 1n << bits || integer < -(1n << bits)) throw new MalformedMessage(`${name} is out of range`)
+  if (integer >= 1n << bits || integer < -(1n << bits))
+    throw new MalformedMessage(`${name} is out of range`)
   return integer
 }
 
@@ -141,13 +162,15 @@ function writeVarint(out: number[], value: bigint | number): void {
 /** The deepest nesting that decode() follows; no message of the protocol needs a third of it. */
 const DEPTH_MAX = 16
 
-/** Reads a message. Fields that the schema does not name are passed over, as every protobuf reader does. */
+/** Reads a message. Fields that the schema does not name are passed over, as every protobuf reader
+ *  does. */
 export function decode(schema: Schema, bytes: Uint8Array, depth = 0): Message {
   if (depth > DEPTH_MAX) throw new MalformedMessage('nested too deeply')
   const value: Message = {}
   let at = 0
 
-  /** A plain number up to seven bytes (49 bits), a bigint beyond: nearly every number of the protocol is small. */
+  /** A plain number up to seven bytes (49 bits), a bigint beyond: nearly every number of the
+   *  protocol is small. */
   function varint(): bigint | number {
     let low = 0
     let high = 0n
@@ -193,10 +216,16 @@ export function decode(schema: Schema, bytes: Uint8Array, depth = 0): Message {
   return value
 }
 
-function decodeField(field: Field, wire: number, raw: bigint | number | Uint8Array, depth: number): unknown {
+function decodeField(
+  field: Field,
+  wire: number,
+  raw: bigint | number | Uint8Array,
+  depth: number,
+): unknown {
   const { name, type } = field
   const isNumber = isEnum(type) || type === 'int64' || type === 'int32' || type === 'bool'
-  if (wire !== (isNumber ? VARINT : LENGTH_DELIMITED)) throw new MalformedMessage(`${name} has the wrong wire type`)
+  if (wire !== (isNumber ? VARINT : LENGTH_DELIMITED))
+    throw new MalformedMessage(`${name} has the wrong wire type`)
   if (!(raw instanceof Uint8Array)) {
     if (type === 'bool') return raw > 0
     if (type === 'int64') return BigInt.asIntN(64, BigInt(raw))

@@ -1,11 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CALL, CREATE, MalformedTransaction, readOperation, TRANSFER, TRANSFER_ASSET } from './raw_operation.ts'
+import {
+  CALL,
+  CREATE,
+  MalformedTransaction,
+  readOperation,
+  TRANSFER,
+  TRANSFER_ASSET,
+} from './raw_operation.ts'
 import { contract, decodeRawData, encodeRawData } from './transaction.ts'
 
 const OWNER = `41${'1'.repeat(40)}`
 const TO = `41${'2'.repeat(40)}`
-const RAW = { ref_block_bytes: '0102', ref_block_hash: '03'.repeat(8), expiration: 1_780_000_060_000, timestamp: 5 }
+const RAW = {
+  ref_block_bytes: '0102',
+  ref_block_hash: '03'.repeat(8),
+  expiration: 1_780_000_060_000,
+  timestamp: 5,
+}
 
 const bytesOf = (type: string, value: Record<string, unknown>, more: object = {}) =>
   Buffer.from(encodeRawData({ ...RAW, ...more, contract: [contract(type, value, 2)] }))
@@ -17,24 +29,41 @@ const field = (number: number, content: string) => {
   return Buffer.from([(number << 3) | 2, ...size]).toString('hex') + content
 }
 const any = (value: string) => field(2, value)
-const raw = (...contracts: string[]) => Buffer.from(contracts.map((one) => field(11, one)).join(''), 'hex')
+const raw = (...contracts: string[]) =>
+  Buffer.from(contracts.map((one) => field(11, one)).join(''), 'hex')
 const transfer = (amount: string) => field(1, OWNER) + field(2, TO) + amount
 
 test('what is read of transfers and calls is what the decoder of all messages reads', () => {
   const cases: [type: string, value: Record<string, unknown>, found: object][] = [
-    ['TransferContract', { to_address: TO, amount: 5n }, { type: TRANSFER, to: TO, amount: 5n, asset: '' }],
+    [
+      'TransferContract',
+      { to_address: TO, amount: 5n },
+      { type: TRANSFER, to: TO, amount: 5n, asset: '' },
+    ],
     [
       'TransferContract',
       { to_address: TO, amount: 2n ** 63n - 1n },
       { type: TRANSFER, to: TO, amount: 2n ** 63n - 1n },
     ],
     ['TransferContract', { to_address: TO }, { type: TRANSFER, to: TO, amount: 0n }],
-    ['TransferAssetContract', { to_address: TO, amount: 7n, asset_name: '31' }, { type: TRANSFER_ASSET, asset: '31' }],
-    ['TriggerSmartContract', { contract_address: TO, call_value: 8n, data: 'ab' }, { type: CALL, to: TO, amount: 8n }],
+    [
+      'TransferAssetContract',
+      { to_address: TO, amount: 7n, asset_name: '31' },
+      { type: TRANSFER_ASSET, asset: '31' },
+    ],
+    [
+      'TriggerSmartContract',
+      { contract_address: TO, call_value: 8n, data: 'ab' },
+      { type: CALL, to: TO, amount: 8n },
+    ],
     ['CreateSmartContract', {}, { type: CREATE, to: '', amount: 0n }],
   ]
   for (const [type, value, found] of cases) {
-    const bytes = bytesOf(type, { owner_address: OWNER, ...value }, { data: 'ff'.repeat(300), fee_limit: 9n })
+    const bytes = bytesOf(
+      type,
+      { owner_address: OWNER, ...value },
+      { data: 'ff'.repeat(300), fee_limit: 9n },
+    )
     const read = readOperation(bytes)
     assert.deepEqual({ ...read, ...found }, read, type)
     assert.equal(read.owner, OWNER)
@@ -63,7 +92,11 @@ test('odd bytes are read as the network reads them: the last of a doubled field,
   ]
   for (const [name, one, amount] of cases) {
     const read = readOperation(raw(one))
-    assert.deepEqual([read.type, read.owner, read.to, read.amount], [TRANSFER, OWNER, TO, amount], name)
+    assert.deepEqual(
+      [read.type, read.owner, read.to, read.amount],
+      [TRANSFER, OWNER, TO, amount],
+      name,
+    )
   }
 })
 
@@ -82,5 +115,6 @@ test('bytes that the network would not take are an outage', () => {
     ['an unknown wire type', raw('0f01')],
     ['a length that is negative', Buffer.from('5affffffffffffffffff01', 'hex')],
   ]
-  for (const [name, bytes] of wrong) assert.throws(() => readOperation(bytes), MalformedTransaction, name)
+  for (const [name, bytes] of wrong)
+    assert.throws(() => readOperation(bytes), MalformedTransaction, name)
 })

@@ -1,9 +1,11 @@
-// What a transaction does, read from the bytes that its id is the hash of: who signs for it, and what of TRX or of an
-// asset it sends to whom. A node can print anything beside them, so nothing about money is taken from what it prints.
+// What a transaction does, read from the bytes that its id is the hash of: who signs for it, and
+// what of TRX or of an asset it sends to whom. A node can print anything beside them, so nothing
+// about money is taken from what it prints.
 //
-// Unlike protobuf.ts this reads four messages only, and fast: every transaction of the network passes here. What it
-// makes of odd bytes is what the network's own reader makes of them: the last of a doubled field counts, and unknown
-// fields are passed over, groups too. So nobody can write a transaction that stops us and not the network.
+// Unlike protobuf.ts this reads four messages only, and fast: every transaction of the network
+// passes here. What it makes of odd bytes is what the network's own reader makes of them: the last
+// of a doubled field counts, and unknown fields are passed over, groups too. So nobody can write a
+// transaction that stops us and not the network.
 
 import { ContractType } from './contracts.ts'
 
@@ -45,7 +47,8 @@ export class MalformedTransaction extends Error {
   override name = 'MalformedTransaction'
 }
 
-/** Reads raw data. Throws MalformedTransaction when the bytes are not what the network would take. */
+/** Reads raw data. Throws MalformedTransaction when the bytes are not what the network would
+ *  take. */
 export function readOperation(raw: Buffer): RawOperation {
   const found: RawOperation = { type: 0, owner: undefined, to: '', amount: 0n, asset: '' }
   let message: Fields | undefined
@@ -55,9 +58,11 @@ export function readOperation(raw: Buffer): RawOperation {
     contracts += 1
     const contract = fields.inner()
     while (contract.next()) {
-      if (contract.isNumber(CONTRACT_TYPE)) found.type = Number(BigInt.asIntN(32, BigInt(contract.value)))
+      if (contract.isNumber(CONTRACT_TYPE))
+        found.type = Number(BigInt.asIntN(32, BigInt(contract.value)))
       if (!contract.isBytes(CONTRACT_PARAMETER)) continue
-      for (const any = contract.inner(); any.next(); ) if (any.isBytes(PARAMETER_VALUE)) message = any.inner()
+      for (const any = contract.inner(); any.next(); )
+        if (any.isBytes(PARAMETER_VALUE)) message = any.inner()
     }
   }
   if (contracts !== 1) throw new MalformedTransaction(`a transaction has ${contracts} contracts`)
@@ -68,7 +73,8 @@ export function readOperation(raw: Buffer): RawOperation {
     if (place === undefined) continue
     if (place !== 'amount') {
       if (message.isBytes(message.field)) found[place] = message.hex()
-    } else if (message.isNumber(message.field)) found.amount = BigInt.asIntN(64, BigInt(message.value))
+    } else if (message.isNumber(message.field))
+      found.amount = BigInt.asIntN(64, BigInt(message.value))
   }
   return found
 }
@@ -173,4 +179,6 @@ class Fields {
 
 /** The network's reader takes tags and lengths by their lower 32 bits. */
 const low32 = (value: number | bigint): number =>
-  typeof value === 'number' && value <= INT32_MAX ? value : Number(BigInt.asUintN(32, BigInt(value)))
+  typeof value === 'number' && value <= INT32_MAX
+    ? value
+    : Number(BigInt.asUintN(32, BigInt(value)))

@@ -1,6 +1,7 @@
-// TRC20 tokens: their calls and their events, as words of 32 bytes. Function selectors and event topics are the first
-// bytes of the Keccak-256 of their signatures. Token builds differ in which arguments of an event are indexed, so an
-// argument is taken from the topics as far as they reach and from the data after that.
+// TRC20 tokens: their calls and their events, as words of 32 bytes. Function selectors and event
+// topics are the first bytes of the Keccak-256 of their signatures. Token builds differ in which
+// arguments of an event are indexed, so an argument is taken from the topics as far as they reach
+// and from the data after that.
 
 import { type Address, addressFromHex, addressToHex } from './address.ts'
 
@@ -19,18 +20,22 @@ export type Freeze = { contract: Address; address: Address; frozen: boolean }
 export type Destruction = { contract: Address; address: Address; amount: bigint }
 
 /** The argument word of an address. */
-export const addressWord = (address: Address): string => addressToHex(address).slice(2).padStart(64, '0')
+export const addressWord = (address: Address): string =>
+  addressToHex(address).slice(2).padStart(64, '0')
 
 /** The argument word of a number from 0 to 2^256-1. */
 export const numberWord = (value: bigint): string => value.toString(16).padStart(64, '0')
 
 const addressOf = (word: string): Address => addressFromHex(`41${word.slice(24)}`)
 
-/** What a contract wrote to the log of a transaction: its address, topics and data in hexadecimal without 0x. */
+/** What a contract wrote to the log of a transaction: its address, topics and data in hexadecimal
+ *  without 0x. */
 export type ContractLog = { contract: Address; topics: string[]; data: string }
 
 function words({ topics, data }: ContractLog): string[] {
-  const rest = Array.from({ length: Math.floor(data.length / 64) }, (_, i) => data.slice(64 * i, 64 * i + 64))
+  const rest = Array.from({ length: Math.floor(data.length / 64) }, (_, i) =>
+    data.slice(64 * i, 64 * i + 64),
+  )
   return [...topics.slice(1), ...rest]
 }
 
@@ -38,7 +43,12 @@ function words({ topics, data }: ContractLog): string[] {
 export function transferOf(log: ContractLog): TokenTransfer | undefined {
   const [from, to, amount] = log.topics[0] === TRANSFER ? words(log) : []
   if (from === undefined || to === undefined || amount === undefined) return undefined
-  return { contract: log.contract, from: addressOf(from), to: addressOf(to), amount: BigInt(`0x${amount}`) }
+  return {
+    contract: log.contract,
+    from: addressOf(from),
+    to: addressOf(to),
+    amount: BigInt(`0x${amount}`),
+  }
 }
 
 /** The change of the freeze list that an event tells of, if it is one. */

@@ -8,7 +8,15 @@ import { ContractType, contractSchemas } from './contracts.ts'
 import nodeVectors from './fixtures/node-transactions.json' with { type: 'json' }
 import walletCore from './fixtures/wallet-core.json' with { type: 'json' }
 import { addressOf, sign } from './keys.ts'
-import { decode, type Enum, encode, type Field, MalformedMessage, type Message, type Schema } from './protobuf.ts'
+import {
+  decode,
+  type Enum,
+  encode,
+  type Field,
+  MalformedMessage,
+  type Message,
+  type Schema,
+} from './protobuf.ts'
 import {
   contract,
   decodeRawData,
@@ -21,7 +29,8 @@ import {
 
 const LOCAL_KEY = '01'.repeat(32)
 
-/** What the codec gives back for a value it was given: integers of 64 bits as bigint, everything else as it was. */
+/** What the codec gives back for a value it was given: integers of 64 bits as bigint, everything
+ *  else as it was. */
 function normal(schema: Schema, value: Message): Message {
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => {
@@ -44,7 +53,10 @@ for (const vector of nodeVectors.nile) {
     assert.equal(transactionId(raw), vector.txID)
     const back = decodeRawData(raw)
     const value = vector.raw_data.contract[0]!.parameter.value as Message
-    assert.deepEqual(back.contract[0]!.parameter.value, normal(contractSchemas[vector.type]!, value))
+    assert.deepEqual(
+      back.contract[0]!.parameter.value,
+      normal(contractSchemas[vector.type]!, value),
+    )
     assert.equal(back.expiration, BigInt(vector.raw_data.expiration))
   })
 }
@@ -60,7 +72,8 @@ for (const [name, vector] of Object.entries(nodeVectors.local)) {
   })
 }
 
-/** wallet-core writes addresses as text and bytes of text as they are; the node's form has both as hexadecimal. */
+/** wallet-core writes addresses as text and bytes of text as they are; the node's form has both as
+ *  hexadecimal. */
 function nodeForm(schema: Schema, value: Message): Message {
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => {
@@ -94,7 +107,10 @@ for (const vector of walletCore.transactions) {
 
     const signature = sign(vector.txid, vector.private_key)
     assert.equal(signature.slice(0, 128), vector.signature.slice(0, 128))
-    assert.equal(Number.parseInt(signature.slice(128), 16) - 27, Number.parseInt(vector.signature.slice(128), 16))
+    assert.equal(
+      Number.parseInt(signature.slice(128), 16) - 27,
+      Number.parseInt(vector.signature.slice(128), 16),
+    )
   })
 }
 
@@ -121,7 +137,9 @@ function arbitraryMessage(schema: Schema): fc.Arbitrary<Message> {
     (field) =>
       [
         field.name,
-        field.repeated ? fc.array(arbitraryOf(field.type), { minLength: 1, maxLength: 3 }) : arbitraryOf(field.type),
+        field.repeated
+          ? fc.array(arbitraryOf(field.type), { minLength: 1, maxLength: 3 })
+          : arbitraryOf(field.type),
       ] as const,
   )
   return fc.record(Object.fromEntries(fields), { requiredKeys: [] }) as fc.Arbitrary<Message>
@@ -144,7 +162,9 @@ function withoutDefaults(schema: Schema, value: Message): Message {
     }
     if (repeated) return [[name, item]]
     const zero = typeof type === 'object' ? type.names.get(0) : undefined
-    return item === 0n || item === 0 || item === false || item === '' || item === zero ? [] : [[name, item]]
+    return item === 0n || item === 0 || item === false || item === '' || item === zero
+      ? []
+      : [[name, item]]
   })
   return Object.fromEntries(kept)
 }
@@ -188,7 +208,10 @@ test('a contract whose envelope names another message, and an unknown contract t
   const at = bytesToHex(other).indexOf(bytesToHex(text)) / 2
   other[at] = 'X'.charCodeAt(0)
   assert.throws(() => decodeRawData(other), MalformedMessage)
-  const unknown = { ...nodeVectors.local.transfer.raw_data, contract: [contract('NoSuchContract', {})] }
+  const unknown = {
+    ...nodeVectors.local.transfer.raw_data,
+    contract: [contract('NoSuchContract', {})],
+  }
   assert.throws(() => encodeRawData(unknown as RawData), MalformedMessage)
 })
 
@@ -200,7 +223,11 @@ const sentContracts: [string, Message, number][] = [
   ['TransferContract', { owner_address, to_address: other_address, amount: 1_234_567_890_123 }, 0],
   ['AccountCreateContract', { owner_address, account_address: other_address }, 3],
   ['FreezeBalanceV2Contract', { owner_address, frozen_balance: 5_000_000, resource: 'ENERGY' }, 0],
-  ['UnfreezeBalanceV2Contract', { owner_address, unfreeze_balance: 5_000_000, resource: 'ENERGY' }, 0],
+  [
+    'UnfreezeBalanceV2Contract',
+    { owner_address, unfreeze_balance: 5_000_000, resource: 'ENERGY' },
+    0,
+  ],
   ['WithdrawExpireUnfreezeContract', { owner_address }, 0],
   ['CancelAllUnfreezeV2Contract', { owner_address }, 0],
   [
@@ -220,13 +247,19 @@ const sentContracts: [string, Message, number][] = [
     { owner_address, receiver_address: other_address, balance: 9_000_000, resource: 'ENERGY' },
     2,
   ],
-  ['TriggerSmartContract', { owner_address, contract_address: other_address, data: 'a9059cbb', call_value: 7 }, 0],
+  [
+    'TriggerSmartContract',
+    { owner_address, contract_address: other_address, data: 'a9059cbb', call_value: 7 },
+    0,
+  ],
   [
     'AccountPermissionUpdateContract',
     {
       owner_address,
       owner: { type: 0, permission_name: 'owner', threshold: 1, keys: [key] },
-      actives: [{ type: 2, id: 2, permission_name: 'delegator', threshold: 1, operations, keys: [key] }],
+      actives: [
+        { type: 2, id: 2, permission_name: 'delegator', threshold: 1, operations, keys: [key] },
+      ],
     },
     0,
   ],
@@ -244,7 +277,12 @@ const abi = {
       payable: true,
       stateMutability: 'Payable',
     },
-    { anonymous: true, name: 'Paid', inputs: [{ indexed: true, name: 'to', type: 'address' }], type: 'Event' },
+    {
+      anonymous: true,
+      name: 'Paid',
+      inputs: [{ indexed: true, name: 'to', type: 'address' }],
+      type: 'Event',
+    },
   ],
 }
 /** Types that we only read: the development chain meets them. */
@@ -253,14 +291,32 @@ const readContracts: [string, Message][] = [
   ['SetAccountIdContract', { owner_address, account_id: cafe }],
   ['WitnessCreateContract', { owner_address, url: cafe }],
   ['WitnessUpdateContract', { owner_address, update_url: cafe }],
-  ['VoteWitnessContract', { owner_address, votes: [{ vote_address: other_address, vote_count: 7 }] }],
+  [
+    'VoteWitnessContract',
+    { owner_address, votes: [{ vote_address: other_address, vote_count: 7 }] },
+  ],
   ['WithdrawBalanceContract', { owner_address }],
   ['UpdateBrokerageContract', { owner_address, brokerage: 30 }],
-  ['FreezeBalanceContract', { owner_address, frozen_balance: 9, frozen_duration: 3, resource: 'ENERGY' }],
-  ['UnfreezeBalanceContract', { owner_address, resource: 'ENERGY', receiver_address: other_address }],
-  ['TransferAssetContract', { owner_address, asset_name: cafe, to_address: other_address, amount: 8 }],
-  ['ParticipateAssetIssueContract', { owner_address, to_address: other_address, asset_name: cafe, amount: 8 }],
-  ['UpdateAssetContract', { owner_address, description: cafe, url: cafe, new_limit: 4, new_public_limit: 5 }],
+  [
+    'FreezeBalanceContract',
+    { owner_address, frozen_balance: 9, frozen_duration: 3, resource: 'ENERGY' },
+  ],
+  [
+    'UnfreezeBalanceContract',
+    { owner_address, resource: 'ENERGY', receiver_address: other_address },
+  ],
+  [
+    'TransferAssetContract',
+    { owner_address, asset_name: cafe, to_address: other_address, amount: 8 },
+  ],
+  [
+    'ParticipateAssetIssueContract',
+    { owner_address, to_address: other_address, asset_name: cafe, amount: 8 },
+  ],
+  [
+    'UpdateAssetContract',
+    { owner_address, description: cafe, url: cafe, new_limit: 4, new_public_limit: 5 },
+  ],
   [
     'AssetIssueContract',
     {
@@ -303,11 +359,20 @@ const readContracts: [string, Message][] = [
   ['ClearABIContract', { owner_address, contract_address }],
   [
     'ExchangeCreateContract',
-    { owner_address, first_token_id: cafe, first_token_balance: 1, second_token_id: '5f', second_token_balance: 2 },
+    {
+      owner_address,
+      first_token_id: cafe,
+      first_token_balance: 1,
+      second_token_id: '5f',
+      second_token_balance: 2,
+    },
   ],
   ['ExchangeInjectContract', { owner_address, exchange_id: 1, token_id: cafe, quant: 2 }],
   ['ExchangeWithdrawContract', { owner_address, exchange_id: 1, token_id: cafe, quant: 2 }],
-  ['ExchangeTransactionContract', { owner_address, exchange_id: 1, token_id: cafe, quant: 2, expected: 3 }],
+  [
+    'ExchangeTransactionContract',
+    { owner_address, exchange_id: 1, token_id: cafe, quant: 2, expected: 3 },
+  ],
 ]
 
 test('every contract type that we only read has the same bytes in tronweb', () => {
@@ -354,6 +419,10 @@ test('every contract type we send has the same bytes and id in tronweb', () => {
       tronweb.utils.transaction.txPbToRawDataHex(theirs).toLowerCase(),
       type,
     )
-    assert.equal(`0x${transactionId(encodeRawData(raw_data))}`, tronweb.utils.transaction.txPbToTxID(theirs), type)
+    assert.equal(
+      `0x${transactionId(encodeRawData(raw_data))}`,
+      tronweb.utils.transaction.txPbToTxID(theirs),
+      type,
+    )
   }
 })

@@ -1,8 +1,8 @@
 // A TRON transaction: raw data, its id, its signatures, and the bytes of all three.
 //
-// The JSON form is the node's: `raw_data.contract[0].parameter` is `{ type_url, value }` with the contract's own message
-// as value. The id is the SHA-256 of the encoded raw data, so it is known before anything is sent, and whoever changes a
-// byte makes another transaction.
+// The JSON form is the node's: `raw_data.contract[0].parameter` is `{ type_url, value }` with the
+// contract's own message as value. The id is the SHA-256 of the encoded raw data, so it is known
+// before anything is sent, and whoever changes a byte makes another transaction.
 
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
@@ -43,7 +43,8 @@ const TransactionMessage = message({
   ret: [5, ResultMessage, 'repeated'],
 })
 
-/** One operation. `parameter.value` is the message of the type, in the node's JSON form (hexadecimal addresses). */
+/** One operation. `parameter.value` is the message of the type, in the node's JSON form
+ *  (hexadecimal addresses). */
 export type Contract = {
   type: string
   parameter: { type_url: string; value: Message }
@@ -53,7 +54,8 @@ export type Contract = {
   ContractName?: string
 }
 
-/** What is signed. Times are milliseconds since 1970; `ref_block_*` tie it to one branch of the chain. */
+/** What is signed. Times are milliseconds since 1970; `ref_block_*` tie it to one branch of the
+ *  chain. */
 export type RawData = {
   ref_block_bytes: string
   ref_block_num?: number | bigint
@@ -69,10 +71,13 @@ export type RawData = {
 /** A contract of the given type, its message in the node's JSON form. */
 export function contract(type: string, value: Message, permission_id = 0): Contract {
   const parameter = { type_url: `type.googleapis.com/protocol.${type}`, value }
-  return permission_id === 0 ? { type, parameter } : { type, parameter, Permission_id: permission_id }
+  return permission_id === 0
+    ? { type, parameter }
+    : { type, parameter, Permission_id: permission_id }
 }
 
-/** The bytes of the raw data. Throws MalformedMessage for a field of the wrong kind or a contract type not known here. */
+/** The bytes of the raw data. Throws MalformedMessage for a field of the wrong kind or a contract
+ *  type not known here. */
 export function encodeRawData(raw_data: RawData): Uint8Array {
   const contracts = raw_data.contract.map((given) => ({
     ...given,
@@ -84,7 +89,8 @@ export function encodeRawData(raw_data: RawData): Uint8Array {
   return encode(RawMessage, { ...raw_data, contract: contracts })
 }
 
-/** The inverse of encodeRawData(): integers come back as bigint, absent and default fields are absent. */
+/** The inverse of encodeRawData(): integers come back as bigint, absent and default fields are
+ *  absent. */
 export function decodeRawData(bytes: Uint8Array): RawData {
   const raw = decode(RawMessage, bytes)
   const contracts = ((raw.contract ?? []) as Message[]).map((given) => {
@@ -94,7 +100,11 @@ export function decodeRawData(bytes: Uint8Array): RawData {
     if (type_url.slice(type_url.lastIndexOf('.') + 1) !== type) {
       throw new MalformedMessage(`a ${type} carries a message of type ${JSON.stringify(type_url)}`)
     }
-    return { ...given, type, parameter: { type_url, value: decode(schemaOf(type), hexToBytes(parameter.value ?? '')) } }
+    return {
+      ...given,
+      type,
+      parameter: { type_url, value: decode(schemaOf(type), hexToBytes(parameter.value ?? '')) },
+    }
   })
   return { ...raw, contract: contracts } as RawData
 }
@@ -120,7 +130,15 @@ export function encodeTransaction(
 }
 
 /** The inverse of encodeTransaction(). */
-export function decodeTransaction(bytes: Uint8Array): { raw_data: Uint8Array; signatures: string[]; ret: Message[] } {
+export function decodeTransaction(bytes: Uint8Array): {
+  raw_data: Uint8Array
+  signatures: string[]
+  ret: Message[]
+} {
   const { raw_data = '', signature = [], ret = [] } = decode(TransactionMessage, bytes)
-  return { raw_data: hexToBytes(raw_data as string), signatures: signature as string[], ret: ret as Message[] }
+  return {
+    raw_data: hexToBytes(raw_data as string),
+    signatures: signature as string[],
+    ret: ret as Message[],
+  }
 }

@@ -1,5 +1,6 @@
-// The outsider's check finds what is wrong: a service is led through most of what it sells, and then one thing after
-// another is made wrong in what was read of its rows. A rule that nothing can break would prove nothing.
+// The outsider's check finds what is wrong: a service is led through most of what it sells, and
+// then one thing after another is made wrong in what was read of its rows. A rule that nothing can
+// break would prove nothing.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -16,14 +17,18 @@ import { AT_REST, depositsAreKnown, fundsAreThere, type Place } from './rest.ts'
 import type { Account, Attempt, Order, Rows } from './rows.ts'
 import type { Books } from './rules.ts'
 
-/** Deposits, energy, a bundle, an activation, a failure, recharges that are delivered and sent back; all of it at its end. */
+/** Deposits, energy, a bundle, an activation, a failure, recharges that are delivered and sent
+ *  back; all of it at its end. */
 async function everything(world: World): Promise<void> {
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 1_000 })
   await anna.buyEnergy(bob.address, 65_000)
   await world.settle()
   const amounts = { energy: 65_000, bandwidth: 1_000 }
-  await anna.buy({ service: 'resource_bundle', params: { address: bob.address, amounts, duration: 1 } })
+  await anna.buy({
+    service: 'resource_bundle',
+    params: { address: bob.address, amounts, duration: 1 },
+  })
   await anna.buyEnergy(world.person('carl').address, 65_000, { activate_address: true })
   await moveByHand(world, anna)
   for (const trx of [3n, 1n]) world.pay(world.recharge.address, trx * TRX)
@@ -91,7 +96,8 @@ const first = <Row>(rows: readonly Row[], fits: (row: Row) => boolean): Row => {
   return found
 }
 
-const without = <Row>(rows: Row[], fits: (row: Row) => boolean) => rows.splice(rows.indexOf(first(rows, fits)), 1)
+const without = <Row>(rows: Row[], fits: (row: Row) => boolean) =>
+  rows.splice(rows.indexOf(first(rows, fits)), 1)
 const sold = ({ state, service }: Order) => state === 'success' && service === 'resource_bundle'
 const isCustomers = ({ id }: Account) => /^customer:01/.test(id)
 
@@ -111,8 +117,16 @@ const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: R
     },
     /^C1 .* is a capture of the hold/,
   ],
-  ['a balance that is kept wrongly', ({ accounts }) => first(accounts, isCustomers).posted_sun++, /^C2 customer/],
-  ['money held for nothing', ({ accounts }) => first(accounts, isCustomers).held_sun++, /^C4 customer.* still holds/],
+  [
+    'a balance that is kept wrongly',
+    ({ accounts }) => first(accounts, isCustomers).posted_sun++,
+    /^C2 customer/,
+  ],
+  [
+    'money held for nothing',
+    ({ accounts }) => first(accounts, isCustomers).held_sun++,
+    /^C4 customer.* still holds/,
+  ],
   [
     'a customer below nothing',
     ({ accounts }) => {
@@ -137,7 +151,11 @@ const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: R
     ({ transfers }) => without(transfers, ({ kind }) => kind === 'capture'),
     /^C4 order/,
   ],
-  ['an order that is not there', ({ orders }) => without(orders, sold), /^C4 hold .* is of no order/],
+  [
+    'an order that is not there',
+    ({ orders }) => without(orders, sold),
+    /^C4 hold .* is of no order/,
+  ],
   [
     'a customer who got for nothing what the rows call a failure',
     ({ orders, transfers }) => {
@@ -229,7 +247,10 @@ const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: R
   [
     'a deposit that was booked twice',
     ({ transfers }) =>
-      transfers.push({ ...first(transfers, ({ id }) => id.startsWith('deposit:')), id: 'deposit:again' }),
+      transfers.push({
+        ...first(transfers, ({ id }) => id.startsWith('deposit:')),
+        id: 'deposit:again',
+      }),
     /^C6 deposit:again was booked/,
   ],
   [
@@ -248,7 +269,14 @@ const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: R
     'money out of nothing',
     ({ transfers, accounts }) => {
       const { id } = first(accounts, isCustomers)
-      const gift = { id: 'gift', kind: 'move', hold_id: null, debit: 'world', credit: id, amount_sun: 5n } as const
+      const gift = {
+        id: 'gift',
+        kind: 'move',
+        hold_id: null,
+        debit: 'world',
+        credit: id,
+        amount_sun: 5n,
+      } as const
       transfers.push({ ...gift, made_at: new Date() })
     },
     /^C7 /,
@@ -310,7 +338,11 @@ const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: R
     },
     /^C12 a transaction has sent two/,
   ],
-  ['a correction that nobody has made', ({ corrections }) => corrections.pop(), /^C12 correction:.* nothing/],
+  [
+    'a correction that nobody has made',
+    ({ corrections }) => corrections.pop(),
+    /^C12 correction:.* nothing/,
+  ],
   [
     'a correction of another amount',
     ({ corrections }) => {
@@ -322,7 +354,10 @@ const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: R
     'a refund to a blacklisted sender',
     (_rows, { books, place }) => {
       const { transactions } = books.branch
-      const refund = first([...transactions.values()], ({ owner }) => owner === place.refund_address)
+      const refund = first(
+        [...transactions.values()],
+        ({ owner }) => owner === place.refund_address,
+      )
       refund.to = place.blacklisted[0]!
     },
     /has sent back to a blacklisted one/,
@@ -347,7 +382,10 @@ const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: R
   [
     'more taken back than was given',
     (_rows, { books }) => {
-      first([...books.branch.transactions.values()], ({ type }) => type === 'UnDelegateResourceContract').sun++
+      first(
+        [...books.branch.transactions.values()],
+        ({ type }) => type === 'UnDelegateResourceContract',
+      ).sun++
     },
     /^C8 .* takes more/,
   ],
@@ -355,7 +393,10 @@ const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: R
     'a stake that was never taken back',
     (_rows, { books }) => {
       const { transactions } = books.branch
-      transactions.delete(first([...transactions.values()], ({ type }) => type === 'UnDelegateResourceContract').tx_id)
+      transactions.delete(
+        first([...transactions.values()], ({ type }) => type === 'UnDelegateResourceContract')
+          .tx_id,
+      )
     },
     /^C8 .* are still delegated/,
   ],
@@ -384,7 +425,11 @@ const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: R
     /^C10 seal 1 /,
   ],
   ['an entry that was taken out', (_rows, { journal }) => journal.entries.shift(), /^C10 seal 1 /],
-  ['a seal that was taken out', (_rows, { journal }) => journal.seals.shift(), /^C10 seal 2 does not follow/],
+  [
+    'a seal that was taken out',
+    (_rows, { journal }) => journal.seals.shift(),
+    /^C10 seal 2 does not follow/,
+  ],
   [
     "an operator's record under a seal that was changed",
     (_rows, { journal }) => {
@@ -398,7 +443,10 @@ test('each thing that can be wrong is found in the rows, in the chain or in the 
   const { found, ...read } = await readEverything(t)
   assert.deepEqual(found, [])
   assert.deepEqual(look(read), [])
-  assert.ok(read.journal.seals.length >= 2 && read.journal.entries.length >= 10, 'there is something that was sealed')
+  assert.ok(
+    read.journal.seals.length >= 2 && read.journal.entries.length >= 10,
+    'there is something that was sealed',
+  )
   for (const [what, spoil, said] of WRONGS) {
     const copy = structuredClone(read)
     spoil(copy.books.rows, copy)
@@ -415,7 +463,9 @@ test('what went a way that there is not is found by who looks again', () => {
     const none = { orders: [], subscriptions: [], checks: [], supplies: [] }
     return {
       ...none,
-      attempts: [{ id: 'a', subject: 's', state: 'sent', tx_id: '1', block_number: null, ...attempt }],
+      attempts: [
+        { id: 'a', subject: 's', state: 'sent', tx_id: '1', block_number: null, ...attempt },
+      ],
     } as unknown as Rows
   }
   const seen = (...states: Partial<Attempt>[]) => {
@@ -423,6 +473,8 @@ test('what went a way that there is not is found by who looks again', () => {
     return states.flatMap((state) => history.see(rowsWith(state), 1))
   }
   assert.deepEqual(seen({ state: 'included' }, { state: 'sent' }, { state: 'dead' }), [])
-  assert.deepEqual(seen({ state: 'dead' }, { state: 'included' }), ['attempts a was dead and is included'])
+  assert.deepEqual(seen({ state: 'dead' }, { state: 'included' }), [
+    'attempts a was dead and is included',
+  ])
   assert.deepEqual(seen({}, { tx_id: '2' }), ['C5 attempt a was signed as 1, and again as 2'])
 })

@@ -1,9 +1,14 @@
-// The outsider's check: reads the rows and the chain by ways of its own and holds them against each other. It shares no
-// code with the service, so that a mistake there is not made here again.
+// The outsider's check: reads the rows and the chain by ways of its own and holds them against each
+// other. It shares no code with the service, so that a mistake there is not made here again.
 
 import type pg from 'pg'
 import { at, type Branch, type Post, readBranch } from './branch.ts'
-import { blacklistedGetNothing, decisionsAreBooked, heldMoneyIsThere, resolutionsAreTrue } from './by_hand.ts'
+import {
+  blacklistedGetNothing,
+  decisionsAreBooked,
+  heldMoneyIsThere,
+  resolutionsAreTrue,
+} from './by_hand.ts'
 import { checksAreCounted, checksArePaidOnce } from './checks.ts'
 import { customersHaveTheRest } from './customers.ts'
 import { History } from './history.ts'
@@ -55,8 +60,8 @@ export class Auditor {
     this.wallets = wallets
   }
 
-  /** What is wrong now. The chain is read after the rows: rows speak only of blocks that the chain had already, or has
-   *  taken back. */
+  /** What is wrong now. The chain is read after the rows: rows speak only of blocks that the chain
+   *  had already, or has taken back. */
   async look(): Promise<string[]> {
     const books = await this.read()
     return [...this.see(books), ...ALWAYS.flatMap((rule) => rule(books))]
@@ -75,12 +80,19 @@ export class Auditor {
   /** How many of each thing there are by state, as last read: what a run has come through. */
   outcomes(): Record<string, number> {
     const counts: Record<string, number> = {}
-    const { orders = [], delegations = [], attempts = [], activations = [], deposits = [] } = this.rows ?? {}
+    const {
+      orders = [],
+      delegations = [],
+      attempts = [],
+      activations = [],
+      deposits = [],
+    } = this.rows ?? {}
     const { subscriptions = [], checks = [], uses = [] } = this.rows ?? {}
     if (uses.length > 0) counts.uses = uses.length
     const lists = { orders, delegations, attempts, activations, deposits, subscriptions, checks }
     for (const [what, list] of Object.entries(lists)) {
-      for (const { state } of list) counts[`${what} ${state}`] = (counts[`${what} ${state}`] ?? 0) + 1
+      for (const { state } of list)
+        counts[`${what} ${state}`] = (counts[`${what} ${state}`] ?? 0) + 1
     }
     return counts
   }
@@ -94,7 +106,10 @@ export class Auditor {
     const rows = await readRows(this.client)
     this.rows = rows
     this.branch = await readBranch(this.post, this.from_block, this.branch)
-    const state = await this.post('/wallet/getaccountresource', { address: this.wallets[0], visible: true })
+    const state = await this.post('/wallet/getaccountresource', {
+      address: this.wallets[0],
+      visible: true,
+    })
     const units = (resource: string) =>
       Number(at(state, `Total${resource}Limit`)) / Number(at(state, `Total${resource}Weight`))
     // The network's weights drift; what was delegated earlier was measured by what held then.
@@ -108,6 +123,12 @@ export class Auditor {
       const account = await this.post('/walletsolidity/getaccount', { address, visible: true })
       holdings.set(address, BigInt(String(at(account, 'balance') ?? 0)))
     }
-    return { rows, branch: this.branch, wallets: this.wallets, units_per_trx: this.units_per_trx, holdings }
+    return {
+      rows,
+      branch: this.branch,
+      wallets: this.wallets,
+      units_per_trx: this.units_per_trx,
+      holdings,
+    }
   }
 }

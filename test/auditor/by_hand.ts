@@ -1,5 +1,6 @@
-// What operators have moved by hand, held against their decisions and the chain: each deposit went one way, each correction
-// is one entry, and nothing else moved through the accounts that are for that.
+// What operators have moved by hand, held against their decisions and the chain: each deposit went
+// one way, each correction is one entry, and nothing else moved through the accounts that are for
+// that.
 
 import type { Deposit, Resolution, Rows, Transfer } from './rows.ts'
 import type { Books } from './rules.ts'
@@ -17,14 +18,21 @@ function entriesOf(deposit: Deposit, { way, sent_amount, customer_id }: Resoluti
   if (came === null) return []
   const debit = deposit.customer_id === null ? 'customer:direct_recharge' : 'held_deposits'
   const id = `resolution:${keyOf(deposit)}`
-  if (way === 'credited') return [{ id, debit, credit: `customer:${customer_id}`, amount_sun: came }]
+  if (way === 'credited')
+    return [{ id, debit, credit: `customer:${customer_id}`, amount_sun: came }]
   if (way === 'written_off') return [{ id, debit, credit: 'written_off', amount_sun: came }]
   const gone = { id, debit, credit: 'world', amount_sun: sent_amount ?? 0n }
-  const rest = { id: `${id}/rest`, debit, credit: 'written_off', amount_sun: came - (sent_amount ?? 0n) }
+  const rest = {
+    id: `${id}/rest`,
+    debit,
+    credit: 'written_off',
+    amount_sun: came - (sent_amount ?? 0n),
+  }
   return rest.amount_sun === 0n ? [gone] : [gone, rest]
 }
 
-const entryText = ({ debit, credit, amount_sun }: Entry) => `${amount_sun} from ${debit} to ${credit}`
+const entryText = ({ debit, credit, amount_sun }: Entry) =>
+  `${amount_sun} from ${debit} to ${credit}`
 
 /** C12: what was decided is what was booked. */
 export function decisionsAreBooked({ rows }: Books): string[] {
@@ -37,7 +45,12 @@ export function decisionsAreBooked({ rows }: Books): string[] {
   for (const { id, customer_id, amount_sun } of rows.corrections) {
     const customer = `customer:${customer_id}`
     const [debit, credit] = amount_sun > 0n ? ['corrections', customer] : [customer, 'corrections']
-    const entry = { id: `correction:${id}`, debit, credit, amount_sun: amount_sun > 0n ? amount_sun : -amount_sun }
+    const entry = {
+      id: `correction:${id}`,
+      debit,
+      credit,
+      amount_sun: amount_sun > 0n ? amount_sun : -amount_sun,
+    }
     due.set(entry.id, entry)
   }
   const findings: string[] = []
@@ -45,10 +58,15 @@ export function decisionsAreBooked({ rows }: Books): string[] {
     const wanted = due.get(entry.id)
     due.delete(entry.id)
     if (wanted === undefined || entry.kind !== 'move' || entryText(wanted) !== entryText(entry)) {
-      findings.push(`C12 ${entry.id} moved ${entryText(entry)}, decided was ${wanted ? entryText(wanted) : 'nothing'}`)
+      findings.push(
+        `C12 ${entry.id} moved ${entryText(entry)}, decided was ${wanted ? entryText(wanted) : 'nothing'}`,
+      )
     }
   }
-  return [...findings, ...[...due.values()].map((entry) => `C12 ${entry.id} of ${entryText(entry)} is not booked`)]
+  return [
+    ...findings,
+    ...[...due.values()].map((entry) => `C12 ${entry.id} of ${entryText(entry)} is not booked`),
+  ]
 }
 
 const movedByHand = ({ transfers }: Rows) =>
@@ -59,7 +77,8 @@ const movedByHand = ({ transfers }: Rows) =>
       (OURS.includes(credit) && !id.startsWith('deposit:')),
   )
 
-/** C12: a deposit is resolved if and only if somebody has decided how; what sent it back is on the chain, once. */
+/** C12: a deposit is resolved if and only if somebody has decided how; what sent it back is on the
+ *  chain, once. */
 export function resolutionsAreTrue({ rows, branch }: Books): string[] {
   const findings: string[] = []
   const resolutions = new Map(rows.resolutions.map((one) => [keyOf(one), one]))
@@ -67,18 +86,25 @@ export function resolutionsAreTrue({ rows, branch }: Books): string[] {
     const resolution = resolutions.get(keyOf(deposit))
     resolutions.delete(keyOf(deposit))
     if ((resolution !== undefined) !== (deposit.state === 'resolved')) {
-      findings.push(`C12 deposit ${deposit.tx_id} is ${deposit.state} and was ${resolution?.way ?? 'not resolved'}`)
+      findings.push(
+        `C12 deposit ${deposit.tx_id} is ${deposit.state} and was ${resolution?.way ?? 'not resolved'}`,
+      )
     }
     if (resolution?.way !== 'sent_back' || deposit.amount_sun === null) continue
     const sent = branch.transactions.get(resolution.sent_by ?? '')
-    const real = sent?.type === 'TransferContract' && sent.succeeded && sent.to === resolution.sent_to
+    const real =
+      sent?.type === 'TransferContract' && sent.succeeded && sent.to === resolution.sent_to
     if (!real || sent.sun !== resolution.sent_amount || sent.sun > deposit.amount_sun) {
-      findings.push(`C12 deposit ${deposit.tx_id} was sent back by ${resolution.sent_by}, which is not so`)
+      findings.push(
+        `C12 deposit ${deposit.tx_id} was sent back by ${resolution.sent_by}, which is not so`,
+      )
     }
   }
-  for (const { tx_id } of resolutions.values()) findings.push(`C12 deposit ${tx_id} was resolved and is not there`)
+  for (const { tx_id } of resolutions.values())
+    findings.push(`C12 deposit ${tx_id} was resolved and is not there`)
   const senders = rows.resolutions.flatMap(({ sent_by }) => sent_by ?? [])
-  if (new Set(senders).size !== senders.length) findings.push('C12 a transaction has sent two deposits back')
+  if (new Set(senders).size !== senders.length)
+    findings.push('C12 a transaction has sent two deposits back')
   return findings
 }
 
@@ -100,10 +126,16 @@ type Known = { blacklisted: readonly string[]; refund_address: string | undefine
 
 const UNTOUCHED = ['seen', 'held', 'ignored', 'resolved', 'gone']
 
-/** What blacklisted senders have sent was neither credited nor delivered for, and nothing of ours has gone to them. */
-export function blacklistedGetNothing({ rows, branch }: Books, { blacklisted, refund_address }: Known): string[] {
+/** What blacklisted senders have sent was neither credited nor delivered for, and nothing of ours
+ *  has gone to them. */
+export function blacklistedGetNothing(
+  { rows, branch }: Books,
+  { blacklisted, refund_address }: Known,
+): string[] {
   const findings = rows.deposits
-    .filter(({ from_address, state }) => blacklisted.includes(from_address) && !UNTOUCHED.includes(state))
+    .filter(
+      ({ from_address, state }) => blacklisted.includes(from_address) && !UNTOUCHED.includes(state),
+    )
     .map(({ tx_id, state }) => `deposit ${tx_id} of a blacklisted sender is ${state}`)
   for (const { tx_id, owner, to } of branch.transactions.values()) {
     if (owner === refund_address && blacklisted.includes(to))
@@ -115,5 +147,8 @@ export function blacklistedGetNothing({ rows, branch }: Books, { blacklisted, re
 /** What of TRX was sent back by hand, together. */
 export const sentBackByHand = ({ deposits, resolutions }: Rows): bigint => {
   const trx = new Set(deposits.filter(({ amount_sun }) => amount_sun !== null).map(keyOf))
-  return resolutions.reduce((sum, one) => sum + (trx.has(keyOf(one)) ? (one.sent_amount ?? 0n) : 0n), 0n)
+  return resolutions.reduce(
+    (sum, one) => sum + (trx.has(keyOf(one)) ? (one.sent_amount ?? 0n) : 0n),
+    0n,
+  )
 }

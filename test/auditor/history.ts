@@ -1,5 +1,5 @@
-// What only somebody who looks again and again can say: that things went the ways that they may go, and that what had ended
-// did not go on.
+// What only somebody who looks again and again can say: that things went the ways that they may go,
+// and that what had ended did not go on.
 
 import type { Rows } from './rows.ts'
 import { isEnded, supplyOrdersOf } from './subscriptions.ts'
@@ -43,7 +43,8 @@ export class History {
       if (tx_id === null) continue
       const before = this.tx_ids.get(id) ?? tx_id
       this.tx_ids.set(id, before)
-      if (before !== tx_id) findings.push(`C5 attempt ${id} was signed as ${before}, and again as ${tx_id}`)
+      if (before !== tx_id)
+        findings.push(`C5 attempt ${id} was signed as ${before}, and again as ${tx_id}`)
     }
     for (const subscription of rows.subscriptions) {
       const { id, state } = subscription
@@ -53,7 +54,8 @@ export class History {
       const before = this.supplies_at_end.get(id) ?? count
       this.supplies_at_end.set(id, before)
       // One may have been on its way when it ended.
-      if (count > before + 1) findings.push(`subscription ${id} was ${state} with ${before} supplies and has ${count}`)
+      if (count > before + 1)
+        findings.push(`subscription ${id} was ${state} with ${before} supplies and has ${count}`)
     }
     return findings
   }
@@ -61,6 +63,8 @@ export class History {
   private seeState(name: string, state: string, ways: Ways): string[] {
     const before = this.states.get(name) ?? state
     this.states.set(name, state)
-    return before === state || ways[before]?.includes(state) ? [] : [`${name} was ${before} and is ${state}`]
+    return before === state || ways[before]?.includes(state)
+      ? []
+      : [`${name} was ${before} and is ${state}`]
   }
 }

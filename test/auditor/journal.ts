@@ -1,5 +1,6 @@
-// C10 as an outsider works it out: the seals of the ledger's entries, sum by sum, from the form that they are said to have.
-// The service seals and checks with functions of the database; nothing of those is used here.
+// C10 as an outsider works it out: the seals of the ledger's entries, sum by sum, from the form
+// that they are said to have. The service seals and checks with functions of the database; nothing
+// of those is used here.
 
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
@@ -42,16 +43,23 @@ export async function readJournal(client: pg.Client): Promise<Journal> {
   }))
 }
 
-/** C10: the seals are numbered, cover every number up to the last without a gap, and are the sums of what is there. */
+/** C10: the seals are numbered, cover every number up to the last without a gap, and are the sums
+ *  of what is there. */
 export function sealsHold({ entries, seals }: Journal): string[] {
   const findings: string[] = []
   let previous: Seal | undefined
   for (const seal of seals) {
-    const mine = entries.filter(({ number }) => number >= seal.first_entry && number <= seal.last_entry)
+    const mine = entries.filter(
+      ({ number }) => number >= seal.first_entry && number <= seal.last_entry,
+    )
     const follows =
-      seal.number === (previous?.number ?? 0n) + 1n && seal.first_entry === (previous?.last_entry ?? 0n) + 1n
+      seal.number === (previous?.number ?? 0n) + 1n &&
+      seal.first_entry === (previous?.last_entry ?? 0n) + 1n
     if (!follows) findings.push(`C10 seal ${seal.number} does not follow the one before`)
-    if (BigInt(mine.length) !== seal.entries || sumOf(seal, previous?.sha256 ?? '', mine) !== seal.sha256) {
+    if (
+      BigInt(mine.length) !== seal.entries ||
+      sumOf(seal, previous?.sha256 ?? '', mine) !== seal.sha256
+    ) {
       findings.push(
         `C10 seal ${seal.number} of ${seal.entries} entries is not that of the ${mine.length} that are there`,
       )
@@ -65,14 +73,40 @@ export function sealsHold({ entries, seals }: Journal): string[] {
 function sumOf(seal: Seal, previous: string, entries: readonly Entry[]): string {
   const { number, first_entry, last_entry, actions, sealed_us, record } = seal
   const text = entries.length === 0 ? null : entries.map(entryText).join('\n')
-  const fields = [previous, number, first_entry, last_entry, seal.entries, actions, timeText(sealed_us), record, text]
+  const fields = [
+    previous,
+    number,
+    first_entry,
+    last_entry,
+    seal.entries,
+    actions,
+    timeText(sealed_us),
+    record,
+    text,
+  ]
   const row = `(${fields.map((field) => (field === null ? '' : fieldText(String(field)))).join(',')})`
   return createHash('sha256').update(row).digest('hex')
 }
 
-function entryText({ number, kind, amount_sun, made_us, id, debit, credit, hold_id }: Entry): string {
+function entryText({
+  number,
+  kind,
+  amount_sun,
+  made_us,
+  id,
+  debit,
+  credit,
+  hold_id,
+}: Entry): string {
   const lengths = [id, debit, credit].map((text) => [...text].length)
-  const start = [number, kind, amount_sun, timeText(made_us), ...lengths, hold_id === null ? -1 : [...hold_id].length]
+  const start = [
+    number,
+    kind,
+    amount_sun,
+    timeText(made_us),
+    ...lengths,
+    hold_id === null ? -1 : [...hold_id].length,
+  ]
   return [...start, id, debit, credit, ...(hold_id === null ? [] : [hold_id])].join(' ')
 }
 
@@ -85,4 +119,6 @@ const timeText = (us: bigint) =>
     .padStart(16, '0')
 
 const fieldText = (text: string) =>
-  text === '' || /[",()\\\s]/.test(text) ? `"${text.replaceAll('\\', '\\\\').replaceAll('"', '""')}"` : text
+  text === '' || /[",()\\\s]/.test(text)
+    ? `"${text.replaceAll('\\', '\\\\').replaceAll('"', '""')}"`
+    : text

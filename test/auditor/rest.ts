@@ -1,4 +1,5 @@
-// What must hold when everything has come to rest: the network is well, time has passed, and nothing is left to do.
+// What must hold when everything has come to rest: the network is well, time has passed, and
+// nothing is left to do.
 
 import type { ChainTransaction } from './branch.ts'
 import { sentBackByHand } from './by_hand.ts'
@@ -8,11 +9,17 @@ import { subscriptionsHaveEnded, suppliesAreKnown, usesAreOnTheChain } from './s
 
 const isPast = (block: number) => (one: ChainTransaction) => one.block_number > block
 
-/** Nothing is under way: orders and delegations have ended, attempts are solid or dead, no money or room is set aside. */
+/** Nothing is under way: orders and delegations have ended, attempts are solid or dead, no money or
+ *  room is set aside. */
 export function nothingIsLeft({ rows }: Books): string[] {
   const findings: string[] = []
-  const left = (what: string, rows: readonly { id: string; state: string }[], final: readonly string[]) => {
-    for (const { id, state } of rows) if (!final.includes(state)) findings.push(`C9 ${what} ${id} is still ${state}`)
+  const left = (
+    what: string,
+    rows: readonly { id: string; state: string }[],
+    final: readonly string[],
+  ) => {
+    for (const { id, state } of rows)
+      if (!final.includes(state)) findings.push(`C9 ${what} ${id} is still ${state}`)
   }
   left('order', rows.orders, ['success', 'failed'])
   left('delegation', rows.delegations, ['ended', 'failed'])
@@ -23,8 +30,10 @@ export function nothingIsLeft({ rows }: Books): string[] {
     rows.deposits.map(({ tx_id, state }) => ({ id: tx_id, state })),
     ['credited', 'delivered', 'refunded', 'held', 'ignored', 'resolved', 'gone'],
   )
-  for (const { id, to_delegate } of rows.orders) if (to_delegate) findings.push(`order ${id} is still to be delegated`)
-  for (const { id, held_sun } of rows.accounts) if (held_sun !== 0n) findings.push(`C4 ${id} still holds ${held_sun}`)
+  for (const { id, to_delegate } of rows.orders)
+    if (to_delegate) findings.push(`order ${id} is still to be delegated`)
+  for (const { id, held_sun } of rows.accounts)
+    if (held_sun !== 0n) findings.push(`C4 ${id} still holds ${held_sun}`)
   for (const { resource, reserved } of rows.pool) {
     if (reserved !== 0n) findings.push(`${reserved} ${resource} are still reserved`)
   }
@@ -41,7 +50,9 @@ export function successIsOnTheChain({ rows, branch }: Books): string[] {
     const hash = branch.transactions.get(order.tx_id ?? '')
     const gone = order.service === 'activate_address' && isOvertaken(rows, order)
     if (!gone && (!hash || hash.block_number > branch.solid_number)) {
-      findings.push(`C5 order ${order.id} is a success and its hash ${order.tx_id} is not on the chain`)
+      findings.push(
+        `C5 order ${order.id} is a success and its hash ${order.tx_id} is not on the chain`,
+      )
     }
     if (order.service === 'activate_address') continue
     for (const resource of ['energy', 'bandwidth'] as const) {
@@ -63,7 +74,9 @@ export function hoursBeginOnTheChain({ rows, branch }: Books): string[] {
   return rows.delegations.flatMap(({ id, attempt_id, delegated_at }) => {
     const given = branch.transactions.get(attempts.get(attempt_id)?.tx_id ?? '')
     const late_ms = given && delegated_at ? given.block_time_ms - delegated_at.getTime() : 0
-    return late_ms === 0 ? [] : [`C9 the hour of ${id} was counted from ${late_ms / 1000} s before its block`]
+    return late_ms === 0
+      ? []
+      : [`C9 the hour of ${id} was counted from ${late_ms / 1000} s before its block`]
   })
 }
 
@@ -71,11 +84,14 @@ export function hoursBeginOnTheChain({ rows, branch }: Books): string[] {
 export function stakesAreBack({ branch, wallets }: Books): string[] {
   const stakes = new Map<string, bigint>()
   for (const { type, owner, to, resource, sun } of branch.transactions.values()) {
-    const sign = type === 'DelegateResourceContract' ? 1n : type === 'UnDelegateResourceContract' ? -1n : 0n
+    const sign =
+      type === 'DelegateResourceContract' ? 1n : type === 'UnDelegateResourceContract' ? -1n : 0n
     const key = `${owner} ${to} ${resource}`
     if (wallets.includes(owner)) stakes.set(key, (stakes.get(key) ?? 0n) + sign * sun)
   }
-  return [...stakes].flatMap(([key, sun]) => (sun === 0n ? [] : [`C8 ${sun} sun are still delegated: ${key}`]))
+  return [...stakes].flatMap(([key, sun]) =>
+    sun === 0n ? [] : [`C8 ${sun} sun are still delegated: ${key}`],
+  )
 }
 
 export type Place = {
@@ -86,13 +102,24 @@ export type Place = {
   blacklisted: readonly string[]
 }
 
-/** C6: every transfer to an address of ours since the service began to read has its end in the rows. */
-export function depositsAreKnown({ rows, branch }: Books, { first_block, recharge_address }: Place): string[] {
-  const ours = new Set([recharge_address, ...rows.customers.map(({ deposit_address }) => deposit_address)])
-  const solid = new Set(rows.deposits.filter(({ solid_at }) => solid_at !== null).map(({ tx_id }) => tx_id))
+/** C6: every transfer to an address of ours since the service began to read has its end in the
+ *  rows. */
+export function depositsAreKnown(
+  { rows, branch }: Books,
+  { first_block, recharge_address }: Place,
+): string[] {
+  const ours = new Set([
+    recharge_address,
+    ...rows.customers.map(({ deposit_address }) => deposit_address),
+  ])
+  const solid = new Set(
+    rows.deposits.filter(({ solid_at }) => solid_at !== null).map(({ tx_id }) => tx_id),
+  )
   return [...branch.transactions.values()]
     .filter(isPast(first_block))
-    .filter((one) => one.succeeded && sentIn(one).some(({ to }) => ours.has(to)) && !solid.has(one.tx_id))
+    .filter(
+      (one) => one.succeeded && sentIn(one).some(({ to }) => ours.has(to)) && !solid.has(one.tx_id),
+    )
     .map(({ tx_id, sun }) => `C6 deposit ${tx_id} of ${sun} sun is not known`)
 }
 
@@ -117,14 +144,20 @@ export function rechargesAreDone({ rows, branch }: Books): string[] {
             : solid_at !== null
     return fits
       ? []
-      : [`deposit ${tx_id} is ${state}, on the chain: ${on_chain}, order ${order_id}, refund ${refund_id}`]
+      : [
+          `deposit ${tx_id} is ${state}, on the chain: ${on_chain}, order ${order_id}, refund ${refund_id}`,
+        ]
   })
 }
 
-/** C7: what lies on the chain for us is what customers have, what was earned and what recharges owe, to the sun. */
+/** C7: what lies on the chain for us is what customers have, what was earned and what recharges
+ *  owe, to the sun. */
 export function fundsAreThere({ rows, branch }: Books, place: Place): string[] {
   const { first_block, recharge_address, refund_address } = place
-  const ours = new Set([recharge_address, ...rows.customers.map(({ deposit_address }) => deposit_address)])
+  const ours = new Set([
+    recharge_address,
+    ...rows.customers.map(({ deposit_address }) => deposit_address),
+  ])
   let on_chain = 0n
   for (const one of branch.transactions.values()) {
     if (!one.succeeded || !isPast(first_block)(one)) continue

@@ -1,4 +1,5 @@
-// The service's rows as an outsider reads them: whole tables, in one snapshot, with statements of its own.
+// The service's rows as an outsider reads them: whole tables, in one snapshot, with statements of
+// its own.
 
 import pg from 'pg'
 
@@ -130,7 +131,12 @@ export type Check = {
 /** How many checks of a customer are said to be in a state. */
 export type CheckCount = { customer_id: string; state: string; n: bigint }
 /** What a key has spent on a day, as the service keeps it. */
-export type Spending = { key_id: string; day: string; spent_sun: bigint; daily_cap_sun: bigint | null }
+export type Spending = {
+  key_id: string
+  day: string
+  spent_sun: bigint
+  daily_cap_sun: bigint | null
+}
 export type Customer = { id: string; deposit_address: string }
 export type Pool = { resource: 'energy' | 'bandwidth'; room: bigint; reserved: bigint }
 export type Cursor = { name: string; number: bigint }
@@ -156,11 +162,14 @@ export type Rows = {
   spending: Spending[]
 }
 
-/** Reads everything as it is committed at one moment. The connection is one that nobody else uses. */
+/** Reads everything as it is committed at one moment. The connection is one that nobody else
+ *  uses. */
 export async function readRows(client: pg.Client): Promise<Rows> {
   return inSnapshot(client, async (read) => ({
     accounts: await read('select id, may_go_negative, posted_sun, held_sun from account'),
-    transfers: await read('select id, kind, hold_id, debit, credit, amount_sun, made_at from transfer'),
+    transfers: await read(
+      'select id, kind, hold_id, debit, credit, amount_sun, made_at from transfer',
+    ),
     orders: await read('select * from orders'),
     delegations: await read('select * from delegation'),
     attempts: await read('select id, subject, state, tx_id, block_number, uncovered from attempt'),
@@ -195,10 +204,15 @@ export async function readRows(client: pg.Client): Promise<Rows> {
 type Read = <Row>(text: string) => Promise<Row[]>
 
 /** What is read as it is committed at one moment. The connection is one that nobody else uses. */
-export async function inSnapshot<T>(client: pg.Client, work: (read: Read) => Promise<T>): Promise<T> {
+export async function inSnapshot<T>(
+  client: pg.Client,
+  work: (read: Read) => Promise<T>,
+): Promise<T> {
   await client.query('begin isolation level repeatable read read only')
   try {
-    return await work(async <Row>(text: string) => (await client.query({ text, types })).rows as Row[])
+    return await work(
+      async <Row>(text: string) => (await client.query({ text, types })).rows as Row[],
+    )
   } finally {
     await client.query('commit')
   }

@@ -1,5 +1,6 @@
-// What must always hold between the rows and the chain, whatever has crashed. Every rule gives a line for each thing that
-// is wrong, and nothing when all is well. Marks C1 to C9 are those of the conservation set in the documentation.
+// What must always hold between the rows and the chain, whatever has crashed. Every rule gives a
+// line for each thing that is wrong, and nothing when all is well. Marks C1 to C9 are those of the
+// conservation set in the documentation.
 
 import type { Branch, ChainTransaction } from './branch.ts'
 import type { Delegation, Order, Rows, Transfer } from './rows.ts'
@@ -23,11 +24,13 @@ const REFUND_FEE_SUN = 300_000n
 const sumOf = (numbers: readonly bigint[]) => numbers.reduce((sum, one) => sum + one, 0n)
 const isOpen = ({ state }: Order) => state === 'new' || state === 'pending'
 
-/** C1: each entry takes from one account what it gives to another, and both exist; what a hold set aside was taken or given
- *  back between its own accounts. */
+/** C1: each entry takes from one account what it gives to another, and both exist; what a hold set
+ *  aside was taken or given back between its own accounts. */
 export function entriesHaveTwoSides({ rows }: Books): string[] {
   const accounts = new Set(rows.accounts.map(({ id }) => id))
-  const holds = new Map(rows.transfers.filter(({ kind }) => kind === 'hold').map((one) => [one.id, one]))
+  const holds = new Map(
+    rows.transfers.filter(({ kind }) => kind === 'hold').map((one) => [one.id, one]),
+  )
   return rows.transfers.flatMap(({ id, kind, debit, credit, amount_sun, hold_id }) => {
     const findings: string[] = []
     if (!accounts.has(debit) || !accounts.has(credit) || debit === credit || amount_sun <= 0n) {
@@ -36,7 +39,8 @@ export function entriesHaveTwoSides({ rows }: Books): string[] {
     const ends = kind === 'capture' || kind === 'release'
     const hold = holds.get(hold_id ?? '')
     const fits = hold?.debit === debit && hold.credit === credit && amount_sun <= hold.amount_sun
-    if (ends ? !fits : hold_id !== null) findings.push(`C1 ${id} is a ${kind} of the hold ${hold_id}`)
+    if (ends ? !fits : hold_id !== null)
+      findings.push(`C1 ${id} is a ${kind} of the hold ${hold_id}`)
     return findings
   })
 }
@@ -45,7 +49,8 @@ export function entriesHaveTwoSides({ rows }: Books): string[] {
 export function accountsAddUp({ rows }: Books): string[] {
   const posted = new Map<string, bigint>()
   const held = new Map<string, bigint>()
-  const add = (to: Map<string, bigint>, id: string, sun: bigint) => to.set(id, (to.get(id) ?? 0n) + sun)
+  const add = (to: Map<string, bigint>, id: string, sun: bigint) =>
+    to.set(id, (to.get(id) ?? 0n) + sun)
   for (const { kind, debit, credit, amount_sun } of rows.transfers) {
     if (kind === 'hold') add(held, debit, amount_sun)
     if (kind === 'hold' || kind === 'release') continue
@@ -62,20 +67,27 @@ export function accountsAddUp({ rows }: Books): string[] {
     if (may_go_negative) continue
     const [is, holds] = [posted.get(id) ?? 0n, held.get(id) ?? 0n]
     if (posted_sun !== is || held_sun !== holds) {
-      findings.push(`C2 ${id} keeps ${posted_sun}, held ${held_sun}; its transfers say ${is} and ${holds}`)
+      findings.push(
+        `C2 ${id} keeps ${posted_sun}, held ${held_sun}; its transfers say ${is} and ${holds}`,
+      )
     }
-    if (posted_sun - held_sun < 0n || held_sun < 0n) findings.push(`C3 ${id} has ${posted_sun} and holds ${held_sun}`)
+    if (posted_sun - held_sun < 0n || held_sun < 0n)
+      findings.push(`C3 ${id} has ${posted_sun} and holds ${held_sun}`)
   }
   return findings
 }
 
-/** C4: every open order holds its money, and no other; a success took it, a failure gave it back. */
+/** C4: every open order holds its money, and no other; a success took it, a failure gave it
+ *  back. */
 export function holdsAreOrders({ rows }: Books): string[] {
   const resolutions = new Map<string, Transfer[]>()
   for (const one of rows.transfers) {
-    if (one.hold_id !== null) resolutions.set(one.hold_id, [...(resolutions.get(one.hold_id) ?? []), one])
+    if (one.hold_id !== null)
+      resolutions.set(one.hold_id, [...(resolutions.get(one.hold_id) ?? []), one])
   }
-  const holds = new Map(rows.transfers.filter(({ kind }) => kind === 'hold').map((one) => [one.id, one]))
+  const holds = new Map(
+    rows.transfers.filter(({ kind }) => kind === 'hold').map((one) => [one.id, one]),
+  )
   const findings: string[] = []
   for (const order of rows.orders) {
     const hold = holds.get(`order:${order.id}`)
@@ -93,14 +105,18 @@ export function holdsAreOrders({ rows }: Books): string[] {
       : order.state === 'success'
         ? `capture ${order.amount_sun}`
         : `release ${hold.amount_sun}`
-    if (said !== expected) findings.push(`C4 order ${order.id} is ${order.state} and its hold: ${said || 'open'}`)
+    if (said !== expected)
+      findings.push(`C4 order ${order.id} is ${order.state} and its hold: ${said || 'open'}`)
     const more = hold.amount_sun - order.amount_sun
     if (more !== 0n && (order.state !== 'success' || more < 0n)) {
       findings.push(`C4 order ${order.id} costs ${order.amount_sun} and held ${hold.amount_sun}`)
     }
   }
-  for (const id of holds.keys()) if (id.startsWith('order:')) findings.push(`C4 hold ${id} is of no order`)
-  const captured = rows.transfers.filter(({ kind, id }) => kind === 'capture' && id.startsWith('order:'))
+  for (const id of holds.keys())
+    if (id.startsWith('order:')) findings.push(`C4 hold ${id} is of no order`)
+  const captured = rows.transfers.filter(
+    ({ kind, id }) => kind === 'capture' && id.startsWith('order:'),
+  )
   const sold = rows.orders.filter(({ state }) => state === 'success')
   if (sumOf(captured.map((one) => one.amount_sun)) !== sumOf(sold.map((one) => one.amount_sun))) {
     findings.push('C4 what was captured is not what successful orders cost')
@@ -114,7 +130,9 @@ export function reservesAreNeeded({ rows }: Books): string[] {
     const needed = rows.orders
       .filter(({ to_delegate }) => to_delegate)
       .map((order) => order[resource] - plannedOf(rows, order, resource))
-    return sumOf(needed) === reserved ? [] : [`reserved ${resource} is ${reserved}, orders need ${sumOf(needed)}`]
+    return sumOf(needed) === reserved
+      ? []
+      : [`reserved ${resource} is ${reserved}, orders need ${sumOf(needed)}`]
   })
 }
 
@@ -134,7 +152,8 @@ function plannedOf(rows: Rows, { id }: Order, resource: 'energy' | 'bandwidth'):
   return sums.get(`${id} ${resource}`) ?? 0n
 }
 
-/** Every order is at any time either delivered, on its way, or waiting for it, in full and never more. */
+/** Every order is at any time either delivered, on its way, or waiting for it, in full and never
+ *  more. */
 export function ordersAreWhole({ rows }: Books): string[] {
   const findings: string[] = []
   const names = new Set<string>()
@@ -147,19 +166,32 @@ export function ordersAreWhole({ rows }: Books): string[] {
       const planned = plannedOf(rows, order, resource)
       const short = order.state !== 'failed' && !order.to_delegate && planned < order[resource]
       if (planned > order[resource] || short) {
-        findings.push(`order ${order.id} (${order.state}) bought ${order[resource]} ${resource} and has ${planned}`)
+        findings.push(
+          `order ${order.id} (${order.state}) bought ${order[resource]} ${resource} and has ${planned}`,
+        )
       }
     }
   }
   return findings
 }
 
-/** C6: what came in is on the solid chain, once, with that amount, and was booked to whom it is for. */
+/** C6: what came in is on the solid chain, once, with that amount, and was booked to whom it is
+ *  for. */
 export function depositsExist({ rows, branch }: Books): string[] {
   const findings: string[] = []
   const customers = new Map(rows.customers.map(({ id, deposit_address }) => [deposit_address, id]))
-  const moves = new Map(rows.transfers.filter(({ id }) => id.startsWith('deposit:')).map((one) => [one.id, one]))
-  for (const { tx_id, position, to_address, amount_sun, customer_id, solid_at, state } of rows.deposits) {
+  const moves = new Map(
+    rows.transfers.filter(({ id }) => id.startsWith('deposit:')).map((one) => [one.id, one]),
+  )
+  for (const {
+    tx_id,
+    position,
+    to_address,
+    amount_sun,
+    customer_id,
+    solid_at,
+    state,
+  } of rows.deposits) {
     if (solid_at === null || amount_sun === null) continue
     const found = branch.transactions.get(tx_id)
     const solid = found?.succeeded && found.block_number <= branch.solid_number
@@ -167,22 +199,28 @@ export function depositsExist({ rows, branch }: Books): string[] {
     if (!solid || !sent.some(({ to, sun }) => to === to_address && sun === amount_sun)) {
       findings.push(`C6 deposit ${tx_id} is not on the chain`)
     }
-    if (customers.get(to_address) !== (customer_id ?? undefined)) findings.push(`C6 deposit ${tx_id} is another's`)
+    if (customers.get(to_address) !== (customer_id ?? undefined))
+      findings.push(`C6 deposit ${tx_id} is another's`)
     const id = position === 0 ? `deposit:${tx_id}` : `deposit:${tx_id}/${position}`
     const move = moves.get(id)
     moves.delete(id)
     const kept = customer_id !== null && state !== 'credited'
     const credit = kept ? 'held_deposits' : `customer:${customer_id ?? 'direct_recharge'}`
     if (move?.amount_sun !== amount_sun || move.credit !== credit || move.debit !== 'world') {
-      findings.push(`C6 deposit ${tx_id} of ${amount_sun} booked ${move?.amount_sun} to ${move?.credit}`)
+      findings.push(
+        `C6 deposit ${tx_id} of ${amount_sun} booked ${move?.amount_sun} to ${move?.credit}`,
+      )
     }
   }
   for (const id of moves.keys()) findings.push(`C6 ${id} was booked and is no deposit`)
-  const from_outside = rows.transfers.filter(({ debit, id }) => debit === 'world' && !id.startsWith('deposit:'))
+  const from_outside = rows.transfers.filter(
+    ({ debit, id }) => debit === 'world' && !id.startsWith('deposit:'),
+  )
   return [...findings, ...from_outside.map(({ id }) => `C6 ${id} came out of nothing`)]
 }
 
-/** C13: nothing was booked as having come to a deposit address that is not there, or has left it. */
+/** C13: nothing was booked as having come to a deposit address that is not there, or has left
+ *  it. */
 export function addressesHoldDeposits({ rows, branch, holdings }: Books): string[] {
   return rows.customers.flatMap(({ deposit_address }) => {
     const booked = rows.deposits
@@ -192,7 +230,9 @@ export function addressesHoldDeposits({ rows, branch, holdings }: Books): string
       .filter(({ owner }) => owner === deposit_address)
       .map(({ sun }) => sun)
     const there = (holdings.get(deposit_address) ?? 0n) + sumOf(left)
-    return there < sumOf(booked) ? [`C13 ${deposit_address} has ${there} and ${sumOf(booked)} were booked`] : []
+    return there < sumOf(booked)
+      ? [`C13 ${deposit_address} has ${there} and ${sumOf(booked)} were booked`]
+      : []
   })
 }
 
@@ -201,17 +241,23 @@ export function rechargesEndOnce({ rows, branch }: Books): string[] {
   const orders = new Map(rows.orders.map((one) => [one.id, one]))
   return rows.deposits.flatMap((deposit) => {
     const { tx_id, position, order_id, from_address, amount_sun } = deposit
-    // Only what a transaction itself has sent is delivered or goes back: not what contracts send in it.
-    if (position !== 0) return order_id === null ? [] : [`deposit ${tx_id}/${position} has an order`]
+    // Only what a transaction itself has sent is delivered or goes back: not what contracts send in
+    // it.
+    if (position !== 0)
+      return order_id === null ? [] : [`deposit ${tx_id}/${position} has an order`]
     const findings: string[] = []
     const sent = rows.attempts.filter((one) => one.subject === `refund:${tx_id}`)
     const refunds = sent.flatMap((one) => branch.transactions.get(one.tx_id ?? '') ?? [])
     const order = orders.get(order_id ?? '')
     if (refunds.length > 1) findings.push(`deposit ${tx_id} went back ${refunds.length} times`)
-    if (sent.length > 0 && order && order.state !== 'failed') findings.push(`deposit ${tx_id} is sold and sent back`)
+    if (sent.length > 0 && order && order.state !== 'failed')
+      findings.push(`deposit ${tx_id} is sold and sent back`)
     for (const { to, sun } of refunds) {
       const fits = to === from_address && amount_sun !== null && sun === amount_sun - REFUND_FEE_SUN
-      if (!fits) findings.push(`deposit ${tx_id} of ${amount_sun} from ${from_address} went back as ${sun} to ${to}`)
+      if (!fits)
+        findings.push(
+          `deposit ${tx_id} of ${amount_sun} from ${from_address} went back as ${sun} to ${to}`,
+        )
     }
     if (order && (order.address !== from_address || order.external_id !== `deposit:${tx_id}`)) {
       findings.push(`deposit ${tx_id} was delivered by ${order.id} to ${order.address}`)
@@ -224,7 +270,8 @@ export function rechargesEndOnce({ rows, branch }: Books): string[] {
   })
 }
 
-/** C5: the chain has nothing of our wallets that was not written down before, and what is dead stays off it. */
+/** C5: the chain has nothing of our wallets that was not written down before, and what is dead
+ *  stays off it. */
 export function chainIsKnown({ rows, branch, wallets }: Books): string[] {
   const findings: string[] = []
   const attempts = new Map(rows.attempts.map((one) => [one.tx_id, one]))
@@ -232,16 +279,22 @@ export function chainIsKnown({ rows, branch, wallets }: Books): string[] {
   const on_chain = new Map<string, string>()
   for (const { subject, state, tx_id } of rows.attempts) {
     if (state === 'dead') continue
-    if (alive.has(subject)) findings.push(`C5 ${subject} has two attempts that are alive, one is ${tx_id}`)
+    if (alive.has(subject))
+      findings.push(`C5 ${subject} has two attempts that are alive, one is ${tx_id}`)
     alive.add(subject)
   }
   for (const one of branch.transactions.values()) {
-    const ours = wallets.includes(one.owner) && /^(Un)?DelegateResource|^AccountCreate|^Transfer/.test(one.type)
+    const ours =
+      wallets.includes(one.owner) &&
+      /^(Un)?DelegateResource|^AccountCreate|^Transfer/.test(one.type)
     if (!ours) continue
     const attempt = attempts.get(one.tx_id)
-    if (!attempt) findings.push(`C5 ${one.type} ${one.tx_id} is on the chain and nobody knows of it`)
-    else if (attempt.state === 'dead') findings.push(`C5 ${attempt.subject} ${one.tx_id} is dead and on the chain`)
-    else if (on_chain.has(attempt.subject)) findings.push(`C5 ${attempt.subject} is on the chain twice`)
+    if (!attempt)
+      findings.push(`C5 ${one.type} ${one.tx_id} is on the chain and nobody knows of it`)
+    else if (attempt.state === 'dead')
+      findings.push(`C5 ${attempt.subject} ${one.tx_id} is dead and on the chain`)
+    else if (on_chain.has(attempt.subject))
+      findings.push(`C5 ${attempt.subject} is on the chain twice`)
     if (attempt) on_chain.set(attempt.subject, one.tx_id)
   }
   for (const { state, tx_id, block_number, subject } of rows.attempts) {
@@ -253,7 +306,12 @@ export function chainIsKnown({ rows, branch, wallets }: Books): string[] {
   return findings
 }
 
-type Placed = { delegation: Delegation; order: Order; given: ChainTransaction; taken: ChainTransaction | undefined }
+type Placed = {
+  delegation: Delegation
+  order: Order
+  given: ChainTransaction
+  taken: ChainTransaction | undefined
+}
 
 /** The delegations that are on the branch, with what the branch says of them. */
 function placedDelegations({ rows, branch }: Books): Placed[] {
@@ -269,20 +327,26 @@ function placedDelegations({ rows, branch }: Books): Placed[] {
   })
 }
 
-/** C5, C8: what the chain was given for an order is what was bought: to whom, by whom, enough, and not twice. */
+/** C5, C8: what the chain was given for an order is what was bought: to whom, by whom, enough, and
+ *  not twice. */
 export function deliveriesAreExact(books: Books): string[] {
   const findings: string[] = []
   const delivered = new Map<string, bigint>()
   for (const { delegation, order, given } of placedDelegations(books)) {
     const { id, wallet, receiver, resource, amount, stake_sun } = delegation
     const same =
-      given.owner === wallet && given.to === receiver && given.resource === resource && given.sun === stake_sun
+      given.owner === wallet &&
+      given.to === receiver &&
+      given.resource === resource &&
+      given.sun === stake_sun
     if (!same || receiver !== order.address)
       findings.push(`C8 delegation ${id} is another on the chain: ${given.tx_id}`)
     const units = Math.trunc((Number(given.sun) / 1e6) * books.units_per_trx[resource])
-    if (units < Number(amount)) findings.push(`C5 delegation ${id} gives ${units} ${resource}, sold were ${amount}`)
+    if (units < Number(amount))
+      findings.push(`C5 delegation ${id} gives ${units} ${resource}, sold were ${amount}`)
     const stake_max = (Number(amount) * 1.03) / books.units_per_trx[resource] + 2
-    if (Number(given.sun) / 1e6 > stake_max) findings.push(`C8 delegation ${id} gives ${units}, sold were ${amount}`)
+    if (Number(given.sun) / 1e6 > stake_max)
+      findings.push(`C8 delegation ${id} gives ${units}, sold were ${amount}`)
     const key = `${order.id} ${resource}`
     delivered.set(key, (delivered.get(key) ?? 0n) + amount)
     if (delivered.get(key)! > order[resource]) findings.push(`C5 order ${key} is delivered twice`)
@@ -290,7 +354,8 @@ export function deliveriesAreExact(books: Books): string[] {
   return findings
 }
 
-/** What was given is taken back once, exactly, and from a customer who paid not before the hour is over. */
+/** What was given is taken back once, exactly, and from a customer who paid not before the hour is
+ *  over. */
 export function reclaimsAreExact(books: Books): string[] {
   return placedDelegations(books).flatMap(({ delegation, order, given, taken }) => {
     if (!taken) return []
@@ -306,7 +371,9 @@ export function reclaimsAreExact(books: Books): string[] {
     const lasted_ms = taken.block_time_ms - given.block_time_ms
     // What supplies a subscription may be taken back with its end: that is judged there.
     if (order.state !== 'failed' && order.customer_id !== HOUSE && lasted_ms < HOUR_MS) {
-      findings.push(`C9 ${delegation.id} of order ${order.id} (${order.state}) lasted ${lasted_ms / 1000} s`)
+      findings.push(
+        `C9 ${delegation.id} of order ${order.id} (${order.state}) lasted ${lasted_ms / 1000} s`,
+      )
     }
     return findings
   })
@@ -316,16 +383,20 @@ export function reclaimsAreExact(books: Books): string[] {
 export function reclaimsWaitForSolid({ rows }: Books): string[] {
   const attempts = new Map(rows.attempts.map((one) => [one.id, one]))
   return rows.delegations.flatMap(({ id, attempt_id, reclaim_id }) =>
-    reclaim_id !== null && attempts.get(attempt_id)?.state !== 'solid' ? [`C9 ${id} is taken back and not solid`] : [],
+    reclaim_id !== null && attempts.get(attempt_id)?.state !== 'solid'
+      ? [`C9 ${id} is taken back and not solid`]
+      : [],
   )
 }
 
-/** C8: as the blocks have it, no wallet takes back more than it gave, for no receiver, at no time. */
+/** C8: as the blocks have it, no wallet takes back more than it gave, for no receiver, at no
+ *  time. */
 export function stakesStayPositive({ branch, wallets }: Books): string[] {
   const stakes = new Map<string, bigint>()
   return [...branch.transactions.values()].flatMap(({ type, owner, to, resource, sun, tx_id }) => {
     if (!wallets.includes(owner)) return []
-    const sign = type === 'DelegateResourceContract' ? 1n : type === 'UnDelegateResourceContract' ? -1n : 0n
+    const sign =
+      type === 'DelegateResourceContract' ? 1n : type === 'UnDelegateResourceContract' ? -1n : 0n
     const key = `${owner} ${to} ${resource}`
     stakes.set(key, (stakes.get(key) ?? 0n) + sign * sun)
     return stakes.get(key)! < 0n ? [`C8 ${tx_id} takes more from ${key} than was given`] : []
@@ -340,25 +411,36 @@ export function activationsArePaidOnce({ rows, branch }: Books): string[] {
   for (const order of rows.orders) {
     if (order.fee_sun === 0n || order.state === 'failed' || order.activation_id === null) continue
     const before = payers.get(order.activation_id)
-    if (before !== undefined) findings.push(`orders ${before} and ${order.id} pay for one activation`)
+    if (before !== undefined)
+      findings.push(`orders ${before} and ${order.id} pay for one activation`)
     payers.set(order.activation_id, order.id)
     if (order.state !== 'success') continue
     const activation = rows.activations.find(({ id }) => id === order.activation_id)
     const attempt = attempts.get(activation?.attempt_id ?? '')
     const settled = attempt?.state === 'solid' && branch.transactions.has(attempt.tx_id ?? '')
-    if (attempt?.state !== 'included' && attempt?.state !== 'sent' && !settled && !isOvertaken(rows, order)) {
+    if (
+      attempt?.state !== 'included' &&
+      attempt?.state !== 'sent' &&
+      !settled &&
+      !isOvertaken(rows, order)
+    ) {
       findings.push(`order ${order.id} paid for an activation that was not ours: ${attempt?.state}`)
     }
   }
   return findings
 }
 
-/** Whether its activation was ours when it was charged; then a fork took it back, and somebody else was there first. It
- *  stays a success, and charged. */
+/** Whether its activation was ours when it was charged; then a fork took it back, and somebody else
+ *  was there first. It stays a success, and charged. */
 export function isOvertaken({ attempts, activations }: Rows, { activation_id }: Order): boolean {
   const subject = `activate:${activation_id}`
-  const by_others = activations.some(({ id, attempt_id }) => id === activation_id && attempt_id === null)
-  return by_others && attempts.some((one) => one.subject === subject && one.state === 'dead' && one.uncovered)
+  const by_others = activations.some(
+    ({ id, attempt_id }) => id === activation_id && attempt_id === null,
+  )
+  return (
+    by_others &&
+    attempts.some((one) => one.subject === subject && one.state === 'dead' && one.uncovered)
+  )
 }
 
 /** Rules of orders, deposits and the chain that hold at every moment. */

@@ -18,7 +18,16 @@ function spentOf(rows: Rows): Map<string, bigint> {
     if (state !== 'failed') add(key_id, created_at, price_sun)
   const holds = new Map(rows.transfers.map(({ id, made_at }) => [id, made_at]))
   const keys = new Map(rows.subscriptions.map(({ id, key_id }) => [id, key_id]))
-  for (const { id, key_id, created_at, state, start_sun, price_sun, holds_made, holds_ended } of rows.subscriptions) {
+  for (const {
+    id,
+    key_id,
+    created_at,
+    state,
+    start_sun,
+    price_sun,
+    holds_made,
+    holds_ended,
+  } of rows.subscriptions) {
     if (state !== 'error') add(key_id, created_at, start_sun)
     for (let number = holds_ended + 1; number <= holds_made; number++) {
       const made_at = holds.get(`subscription:${id}/next/${number}`)
@@ -30,8 +39,9 @@ function spentOf(rows: Rows): Map<string, bigint> {
   return spent
 }
 
-/** What is kept of a key's spending is what was bought by it, and over any days no more than its caps. What was set aside
- *  on one day may be used on the next, so the days are looked at together. */
+/** What is kept of a key's spending is what was bought by it, and over any days no more than its
+ *  caps. What was set aside on one day may be used on the next, so the days are looked at
+ *  together. */
 export function capsAreKept({ rows }: Books): string[] {
   const spent = spentOf(rows)
   const findings: string[] = []
@@ -39,14 +49,18 @@ export function capsAreKept({ rows }: Books): string[] {
   for (const { key_id, day, spent_sun, daily_cap_sun } of rows.spending) {
     const is = spent.get(`${key_id} ${day}`) ?? 0n
     spent.delete(`${key_id} ${day}`)
-    if (is !== spent_sun) findings.push(`key ${key_id} has spent ${is} on ${day}, kept is ${spent_sun}`)
+    if (is !== spent_sun)
+      findings.push(`key ${key_id} has spent ${is} on ${day}, kept is ${spent_sun}`)
     const sum = sums.get(key_id) ?? { spent_sun: 0n, days: 0n }
     sum.spent_sun += spent_sun
     sum.days += 1n
     sums.set(key_id, sum)
     if (daily_cap_sun !== null && sum.spent_sun > sum.days * daily_cap_sun)
-      findings.push(`key ${key_id} has spent ${sum.spent_sun} in ${sum.days} days, its cap is ${daily_cap_sun}`)
+      findings.push(
+        `key ${key_id} has spent ${sum.spent_sun} in ${sum.days} days, its cap is ${daily_cap_sun}`,
+      )
   }
-  for (const [name, sun] of spent) if (sun !== 0n) findings.push(`key and day ${name}: spent ${sun}, nothing is kept`)
+  for (const [name, sun] of spent)
+    if (sun !== 0n) findings.push(`key and day ${name}: spent ${sun}, nothing is kept`)
   return findings
 }

@@ -1,12 +1,14 @@
-// What must hold of subscriptions: each start is paid once or given back, each use of energy is one that the chain has and
-// is charged once, and what the house supplies is supplied to somebody who is subscribed.
+// What must hold of subscriptions: each start is paid once or given back, each use of energy is one
+// that the chain has and is charged once, and what the house supplies is supplied to somebody who
+// is subscribed.
 
 import type { ChainTransaction } from './branch.ts'
 import type { Order, Rows, Subscription, Transfer, Use } from './rows.ts'
 import { type Books, HOUSE } from './rules.ts'
 import { layThere } from './supplies.ts'
 
-/** A use that came before the end may be in another block of the branch that stays: so far away at most. */
+/** A use that came before the end may be in another block of the branch that stays: so far away at
+ *  most. */
 const FORK_MS = 120_000
 
 /** Whether it is over. */
@@ -16,7 +18,8 @@ export const isEnded = ({ state }: Subscription): boolean =>
 /** The orders of the house for a subscription; they are numbered. */
 export const supplyOrdersOf = (rows: Rows, subscription_id: string): Order[] =>
   rows.orders.filter(
-    ({ customer_id, external_id }) => customer_id === HOUSE && external_id?.startsWith(`${subscription_id}/`) === true,
+    ({ customer_id, external_id }) =>
+      customer_id === HOUSE && external_id?.startsWith(`${subscription_id}/`) === true,
   )
 
 /** Whether a transfer sets money aside for a transaction to come. */
@@ -25,12 +28,15 @@ export const isNextHold = ({ kind, id }: Transfer): boolean =>
 
 const sumOf = (numbers: readonly bigint[]) => numbers.reduce((sum, one) => sum + one, 0n)
 
-/** C4: the start is held, then captured once when the subscription is active, or released once when it never is. */
+/** C4: the start is held, then captured once when the subscription is active, or released once when
+ *  it never is. */
 export function startsArePaidOnce({ rows }: Books): string[] {
   const ends = Map.groupBy(rows.transfers, ({ hold_id }) => hold_id)
   const holds = new Map(
     rows.transfers
-      .filter((one) => one.kind === 'hold' && one.id.startsWith('subscription:') && !isNextHold(one))
+      .filter(
+        (one) => one.kind === 'hold' && one.id.startsWith('subscription:') && !isNextHold(one),
+      )
       .map((one) => [one.id, one]),
   )
   const findings: string[] = []
@@ -39,13 +45,18 @@ export function startsArePaidOnce({ rows }: Books): string[] {
     holds.delete(`subscription:${id}`)
     if (start_sun === 0n && !hold) continue
     if (hold?.debit !== `customer:${customer_id}` || hold.amount_sun !== start_sun) {
-      findings.push(`C4 subscription ${id} of ${start_sun} sun holds ${hold?.amount_sun} of ${hold?.debit}`)
+      findings.push(
+        `C4 subscription ${id} of ${start_sun} sun holds ${hold?.amount_sun} of ${hold?.debit}`,
+      )
       continue
     }
-    const said = (ends.get(hold.id) ?? []).map(({ kind, amount_sun }) => `${kind} ${amount_sun}`).join(', ')
+    const said = (ends.get(hold.id) ?? [])
+      .map(({ kind, amount_sun }) => `${kind} ${amount_sun}`)
+      .join(', ')
     const open = state === 'new' || state === 'pending'
     const expected = open ? '' : `${state === 'error' ? 'release' : 'capture'} ${start_sun}`
-    if (said !== expected) findings.push(`C4 subscription ${id} is ${state} and its start: ${said || 'open'}`)
+    if (said !== expected)
+      findings.push(`C4 subscription ${id} is ${state} and its start: ${said || 'open'}`)
   }
   return [...findings, ...[...holds.keys()].map((id) => `C4 hold ${id} is of no subscription`)]
 }
@@ -56,12 +67,16 @@ function movedForUses(transfers: readonly Transfer[]): Map<string, bigint> {
   for (const { id, kind, debit, amount_sun } of transfers) {
     const [, use] = /^subscription:(\w+\/\w+)/.exec(id) ?? []
     if (kind !== 'move' || use === undefined) continue
-    moved.set(use, (moved.get(use) ?? 0n) + (debit.startsWith('customer:') ? amount_sun : -amount_sun))
+    moved.set(
+      use,
+      (moved.get(use) ?? 0n) + (debit.startsWith('customer:') ? amount_sun : -amount_sun),
+    )
   }
   return moved
 }
 
-/** Each use is noted once and what it was charged is what was moved for it; what a subscription has cost is the sum. */
+/** Each use is noted once and what it was charged is what was moved for it; what a subscription has
+ *  cost is the sum. */
 export function usesAreChargedOnce({ rows }: Books): string[] {
   const findings: string[] = []
   const moved = movedForUses(rows.transfers)
@@ -78,7 +93,9 @@ export function usesAreChargedOnce({ rows }: Books): string[] {
     if (sun !== 0n && !noted.has(name)) findings.push(`${sun} sun moved for ${name}, no use`)
   for (const one of rows.subscriptions) {
     const mine = uses.get(one.id) ?? []
-    const paid_sun = (one.state === 'error' ? 0n : one.start_sun) + sumOf(mine.map(({ charged_sun }) => charged_sun))
+    const paid_sun =
+      (one.state === 'error' ? 0n : one.start_sun) +
+      sumOf(mine.map(({ charged_sun }) => charged_sun))
     const used = mine.reduce((sum, { transactions }) => sum + transactions, 0)
     const energy = sumOf(mine.map((use) => use.energy))
     if (one.total_sun !== paid_sun)
@@ -88,7 +105,8 @@ export function usesAreChargedOnce({ rows }: Books): string[] {
         `subscription ${one.id} says ${one.transactions_used} used of ${one.energy_used}, uses: ${used} of ${energy}`,
       )
     }
-    if (one.state === 'error' && mine.length > 0) findings.push(`subscription ${one.id} is an error and was used`)
+    if (one.state === 'error' && mine.length > 0)
+      findings.push(`subscription ${one.id} is an error and was used`)
   }
   return findings
 }
@@ -97,7 +115,9 @@ export function usesAreChargedOnce({ rows }: Books): string[] {
 export function suppliesLastAsLong({ rows, branch }: Books): string[] {
   const attempts = new Map(rows.attempts.map((one) => [one.id, one]))
   const subscriptions = new Map(rows.subscriptions.map((one) => [one.id, one]))
-  const of_order = new Map(rows.supplies.map(({ order_id, subscription_id }) => [order_id, subscription_id]))
+  const of_order = new Map(
+    rows.supplies.map(({ order_id, subscription_id }) => [order_id, subscription_id]),
+  )
   return rows.delegations.flatMap(({ id, order_id, attempt_id, reclaim_id }) => {
     const subscription = subscriptions.get(of_order.get(order_id) ?? '')
     if (!subscription || isEnded(subscription)) return []
@@ -106,8 +126,11 @@ export function suppliesLastAsLong({ rows, branch }: Books): string[] {
     const early = given && taken && taken.block_time_ms - given.block_time_ms < 3_600_000
     // What it had when it was put to rest went back.
     const { rested_at } = subscription
-    const rested = given && rested_at !== null && given.block_time_ms <= rested_at.getTime() + FORK_MS
-    return early && !rested ? [`supply ${id} was taken from ${subscription.id}, which is ${subscription.state}`] : []
+    const rested =
+      given && rested_at !== null && given.block_time_ms <= rested_at.getTime() + FORK_MS
+    return early && !rested
+      ? [`supply ${id} was taken from ${subscription.id}, which is ${subscription.state}`]
+      : []
   })
 }
 
@@ -126,13 +149,17 @@ export function houseOrdersAreSupplies({ rows }: Books): string[] {
 }
 
 /** What the chain says an address used, while its subscription ran. */
-export const energyUsesOf = ({ branch }: Pick<Books, 'branch'>, address: string): ChainTransaction[] =>
+export const energyUsesOf = (
+  { branch }: Pick<Books, 'branch'>,
+  address: string,
+): ChainTransaction[] =>
   [...branch.transactions.values()].filter((one) => one.owner === address && one.energy_used > 0n)
 
 const beyond = ({ included }: Subscription, used: number) => BigInt(Math.max(0, used - included))
 
-/** At rest: uses are those that the chain has, counted by the energy they took, while energy of ours lay there; all are paid
- *  as the plan says, but those from the end on, for which nothing was held, and those that a cap did not allow. */
+/** At rest: uses are those that the chain has, counted by the energy they took, while energy of
+ *  ours lay there; all are paid as the plan says, but those from the end on, for which nothing was
+ *  held, and those that a cap did not allow. */
 export function usesAreOnTheChain(books: Books): string[] {
   const { rows, branch } = books
   const findings: string[] = []
@@ -144,8 +171,12 @@ export function usesAreOnTheChain(books: Books): string[] {
     const charged_sun = sumOf(mine.map((use) => use.charged_sun))
     const unpaid = due_sun - charged_sun
     const end_ms = (one.stopped_at?.getTime() ?? Number.POSITIVE_INFINITY) - FORK_MS
-    const late = mine.filter(({ tx_id }) => (branch.transactions.get(tx_id)?.block_time_ms ?? 0) >= end_ms)
-    const may_be_unpaid = sumOf(late.map(({ transactions }) => BigInt(transactions) * one.price_sun))
+    const late = mine.filter(
+      ({ tx_id }) => (branch.transactions.get(tx_id)?.block_time_ms ?? 0) >= end_ms,
+    )
+    const may_be_unpaid = sumOf(
+      late.map(({ transactions }) => BigInt(transactions) * one.price_sun),
+    )
     if (unpaid < 0n || (unpaid > may_be_unpaid && one.daily_cap_sun === null)) {
       findings.push(
         `subscription ${one.id} (${one.state}) used ${one.transactions_used}, due ${due_sun}, paid ${charged_sun}`,
@@ -172,7 +203,9 @@ function judgeUse(use: Use, subscription: Subscription, books: Books): string[] 
   const served = layThere(books, subscription.id).some(
     ({ from, to }) => from < found.block_number && found.block_number <= to,
   )
-  return served ? [] : [`use ${tx_id} was charged to ${subscription.id}, and nothing of ours was there`]
+  return served
+    ? []
+    : [`use ${tx_id} was charged to ${subscription.id}, and nothing of ours was there`]
 }
 
 /** A limit ends it with the use that reaches it. */
@@ -185,13 +218,21 @@ function judgeLimit(
   const most = Math.max(0, ...uses.map(({ transactions }) => transactions))
   const over = transactions_used - most >= limit
   const goes_on = state === 'active' && transactions_used >= limit
-  return over || goes_on ? [`subscription ${id} (${state}) used ${transactions_used} of ${limit}`] : []
+  return over || goes_on
+    ? [`subscription ${id} (${state}) used ${transactions_used} of ${limit}`]
+    : []
 }
 
-/** At rest: what an address used after the chain had come to a block and the address was seen to be subscribed, while energy
- *  of ours lay there, is counted: until the end always, and after it as long as something was held or included. */
-export function laterUsesAreCounted(books: Books, active_at: ReadonlyMap<string, number>): string[] {
-  const noted = new Set(books.rows.uses.map(({ subscription_id, tx_id }) => `${subscription_id}/${tx_id}`))
+/** At rest: what an address used after the chain had come to a block and the address was seen to be
+ *  subscribed, while energy of ours lay there, is counted: until the end always, and after it as
+ *  long as something was held or included. */
+export function laterUsesAreCounted(
+  books: Books,
+  active_at: ReadonlyMap<string, number>,
+): string[] {
+  const noted = new Set(
+    books.rows.uses.map(({ subscription_id, tx_id }) => `${subscription_id}/${tx_id}`),
+  )
   return books.rows.subscriptions.flatMap((one) => {
     const { id, address, stopped_at, state } = one
     const from_block = active_at.get(id)
@@ -205,10 +246,16 @@ export function laterUsesAreCounted(books: Books, active_at: ReadonlyMap<string,
     const covered = unspentHolds(books, id) > 0 || included
     const lay = layThere(books, id)
     return energyUsesOf(books, address)
-      .filter(({ block_number: at }) => at > from_block && lay.some(({ from, to }) => from < at && at <= to))
+      .filter(
+        ({ block_number: at }) =>
+          at > from_block && lay.some(({ from, to }) => from < at && at <= to),
+      )
       .filter(({ tx_id }) => !noted.has(`${id}/${tx_id}`))
       .filter(({ block_time_ms }) => block_time_ms < end_ms || covered)
-      .map(({ tx_id, block_number }) => `use ${tx_id} in block ${block_number} was not charged to ${id}`)
+      .map(
+        ({ tx_id, block_number }) =>
+          `use ${tx_id} in block ${block_number} was not charged to ${id}`,
+      )
   })
 }
 
@@ -217,11 +264,15 @@ const isUsedUp = ({ transactions_used, transactions_limit, plan_limit }: Subscri
   return limit > 0 && transactions_used >= limit
 }
 
-/** How many holds for a next transaction were given back and nothing was charged at the same moment. */
+/** How many holds for a next transaction were given back and nothing was charged at the same
+ *  moment. */
 export function unspentHolds({ rows }: Books, subscription_id: string): number {
   const mine = rows.transfers.filter(({ id }) => id.startsWith(`subscription:${subscription_id}/`))
-  const charged = new Set(mine.filter(({ kind }) => kind === 'move').map(({ made_at }) => made_at.getTime()))
-  return mine.filter(({ kind, made_at }) => kind === 'release' && !charged.has(made_at.getTime())).length
+  const charged = new Set(
+    mine.filter(({ kind }) => kind === 'move').map(({ made_at }) => made_at.getTime()),
+  )
+  return mine.filter(({ kind, made_at }) => kind === 'release' && !charged.has(made_at.getTime()))
+    .length
 }
 
 /** At rest: every order of the house is known to the subscription that it is for. */
@@ -229,7 +280,10 @@ export function suppliesAreKnown({ rows }: Books): string[] {
   const orders = new Set(rows.supplies.map(({ order_id }) => order_id))
   return rows.orders
     .filter(({ id, customer_id }) => customer_id === HOUSE && !orders.has(id))
-    .map(({ id, external_id }) => `order ${id} is of the house and not known to whom it supplies: ${external_id}`)
+    .map(
+      ({ id, external_id }) =>
+        `order ${id} is of the house and not known to whom it supplies: ${external_id}`,
+    )
 }
 
 /** At rest none runs. */

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { connect } from 'penstock-service/database/sql.ts'
 import pg from 'pg'
-import { createDatabase, dropDatabase, emptyTables, freshDatabase, testCluster } from './database.ts'
+import {
+  createDatabase,
+  dropDatabase,
+  emptyTables,
+  freshDatabase,
+  testCluster,
+} from './database.ts'
 
 /** The rows of every table, and what every sequence has reached. */
 async function content(url: string): Promise<unknown> {
@@ -14,8 +20,12 @@ async function content(url: string): Promise<unknown> {
   )
   const found: Record<string, unknown> = {}
   for (const { name } of tables)
-    found[name] = (await client.query(`select t::text from ${name} t order by 1`)).rows.map(({ t }) => t)
-  const sequences = await client.query(`select sequencename, last_value from pg_sequences order by 1`)
+    found[name] = (await client.query(`select t::text from ${name} t order by 1`)).rows.map(
+      ({ t }) => t,
+    )
+  const sequences = await client.query(
+    `select sequencename, last_value from pg_sequences order by 1`,
+  )
   await client.end()
   return { ...found, sequences: sequences.rows }
 }
@@ -95,7 +105,9 @@ test('emptyTables restores what the migrations have left, rows and sequences', a
   await client.connect()
   await client.query('set session_replication_role = replica')
   for (const { name } of tables) await client.query(`delete from ${name}`)
-  await client.query(`select setval(format('%I', sequencename), 1000) from pg_sequences where schemaname = 'public'`)
+  await client.query(
+    `select setval(format('%I', sequencename), 1000) from pg_sequences where schemaname = 'public'`,
+  )
   await client.end()
   assert.notDeepEqual(await content(url), before)
   await emptyTables(sql)

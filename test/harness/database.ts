@@ -1,7 +1,8 @@
-// A migrated database for each test: a clone of a template that is migrated once. The server is, in this order: the one in
-// TEST_DATABASE_URL (PostgreSQL 15 or later, a superuser), the one that `npm test` has started for the whole run, or a
-// throw-away cluster of this process. A database whose test fails is kept as long as the server is there; that of a test that
-// has passed is restored and given to a later test of the same file.
+// A migrated database for each test: a clone of a template that is migrated once. The server is, in
+// this order: the one in TEST_DATABASE_URL (PostgreSQL 15 or later, a superuser), the one that `npm
+// test` has started for the whole run, or a throw-away cluster of this process. A database whose
+// test fails is kept as long as the server is there; that of a test that has passed is restored and
+// given to a later test of the same file.
 
 import { createHash, randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
@@ -18,15 +19,21 @@ export const CLUSTER_VARIABLE = 'PENSTOCK_TEST_CLUSTER_URL'
 let cluster: Promise<string> | undefined
 let template: Promise<string> | undefined
 
-/** The server that tests run on, as a superuser; it ends with this process if this process has started it. */
+/** The server that tests run on, as a superuser; it ends with this process if this process has
+ *  started it. */
 export function testCluster(): Promise<string> {
   const url = process.env.TEST_DATABASE_URL ?? process.env[CLUSTER_VARIABLE]
-  cluster ??= url ? Promise.resolve(url) : startPostgres({ throw_away: true }).then((started) => started.url)
+  cluster ??= url
+    ? Promise.resolve(url)
+    : startPostgres({ throw_away: true }).then((started) => started.url)
   return cluster
 }
 
 /** A freshly migrated database with connections to it, for this test alone. */
-export async function freshDatabase(t: TestContext, options: { connections_max?: number } = {}): Promise<Database> {
+export async function freshDatabase(
+  t: TestContext,
+  options: { connections_max?: number } = {},
+): Promise<Database> {
   const { url, name, sql } = (await reuse(options)) ?? (await create(options))
   t.after(async () => {
     await sql.close()
@@ -39,8 +46,9 @@ export async function freshDatabase(t: TestContext, options: { connections_max?:
   return { sql, url, name }
 }
 
-/** Databases of tests that have passed. Restoring one takes a tenth of what a clone takes; it is restored when it is used
- *  again, because by then the test before is over with all that it has to clean up. */
+/** Databases of tests that have passed. Restoring one takes a tenth of what a clone takes; it is
+ *  restored when it is used again, because by then the test before is over with all that it has to
+ *  clean up. */
 const spare: { url: string; name: string }[] = []
 
 async function reuse(options: { connections_max?: number }): Promise<Database | undefined> {
@@ -58,7 +66,8 @@ async function create(options: { connections_max?: number }): Promise<Database> 
   return { ...database, sql: connect({ url: database.url, ...options }) }
 }
 
-/** Ends what else is connected and restores the rows. False when the schema has been changed: that is not restored. */
+/** Ends what else is connected and restores the rows. False when the schema has been changed: that
+ *  is not restored. */
 async function restore(sql: Sql): Promise<boolean> {
   return sql.begin(async (tx) => {
     await tx`
@@ -83,15 +92,16 @@ export async function dropDatabase(name: string): Promise<void> {
   await asAdmin(`drop database if exists ${name} with (force)`)
 }
 
-/** Brings a database back to the state after the migrations, their rows included, in a few milliseconds. Only for
- *  databases of this harness, and while no transaction is open on it. */
+/** Brings a database back to the state after the migrations, their rows included, in a few
+ *  milliseconds. Only for databases of this harness, and while no transaction is open on it. */
 export async function emptyTables(sql: Sql): Promise<void> {
   await sql`select test_harness.empty_tables()`
 }
 
 let admins: pg.Pool | undefined
 
-/** Runs one statement on the server's own database, on one connection that stays but does not keep the process alive. */
+/** Runs one statement on the server's own database, on one connection that stays but does not keep
+ *  the process alive. */
 async function asAdmin(statement: string): Promise<number> {
   const connectionString = await testCluster()
   if (!admins) {
@@ -108,8 +118,9 @@ async function urlOf(name: string): Promise<string> {
   return url.toString()
 }
 
-/** Makes the template unless it is there. Its name tells its content, so that an old one is never used; it gets the name
- *  when it is complete, and a lock keeps several processes from making it at once. */
+/** Makes the template unless it is there. Its name tells its content, so that an old one is never
+ *  used; it gets the name when it is complete, and a lock keeps several processes from making it at
+ *  once. */
 export async function makeTemplate(): Promise<string> {
   const sum = createHash('sha256').update(HARNESS)
   for (const { sha256 } of await readMigrations()) sum.update(sha256)
@@ -134,9 +145,9 @@ export async function makeTemplate(): Promise<string> {
 
 const TEMPLATE_LOCK = 7_204_615_092
 
-/** Keeps the rows that the migrations have made, and a function that restores them; notes when the schema is
- *  changed. Small tables are emptied by delete,
- *  which touches few pages; a table that has grown is truncated, so that thousands of rounds leave no dead rows behind. */
+/** Keeps the rows that the migrations have made, and a function that restores them; notes when the
+ *  schema is changed. Small tables are emptied by delete, which touches few pages; a table that has
+ *  grown is truncated, so that thousands of rounds leave no dead rows behind. */
 const HARNESS = `
 create schema test_harness;
 do $$

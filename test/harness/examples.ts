@@ -1,6 +1,7 @@
-// Sends every example of every endpoint to a whole service, in the order of the endpoints, and keeps the answers: they are
-// what the reference shows. A seed and the chain's own clock make them the same each time. Only transaction hashes are
-// replaced: they change with every sun by which the development chain's stakes change.
+// Sends every example of every endpoint to a whole service, in the order of the endpoints, and
+// keeps the answers: they are what the reference shows. A seed and the chain's own clock make them
+// the same each time. Only transaction hashes are replaced: they change with every sun by which the
+// development chain's stakes change.
 
 import { hash } from 'node:crypto'
 import { TRX } from 'penstock-devchain/scene.ts'

@@ -1,13 +1,21 @@
-// A node that lies about blocks, in one manner or another, and knows how to make a lie look right: what it invents has
-// bytes and an id that fit, and a receipt.
+// A node that lies about blocks, in one manner or another, and knows how to make a lie look right:
+// what it invents has bytes and an id that fit, and a receipt.
 
 import type { Address } from 'penstock-tron/address.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { contract, decodeRawData, encodeRawData, transactionId } from 'penstock-tron/transaction.ts'
 
-/** `misprints` prints another amount than the bytes say; `alters` changes the bytes and the id with it; `hides` shows
- *  nothing of what contracts did, which nodes do that are set so; `sends inside` invents such a thing. */
-export const LIES = ['invents', 'misprints', 'alters', 'leaves out', 'hides', 'sends inside'] as const
+/** `misprints` prints another amount than the bytes say; `alters` changes the bytes and the id with
+ *  it; `hides` shows nothing of what contracts did, which nodes do that are set so; `sends inside`
+ *  invents such a thing. */
+export const LIES = [
+  'invents',
+  'misprints',
+  'alters',
+  'leaves out',
+  'hides',
+  'sends inside',
+] as const
 export type Lie = (typeof LIES)[number]
 
 export type Answer = { status: number; body: string }
@@ -87,16 +95,30 @@ export class Liar {
 
   private isAimedAt({ raw_data }: Transaction): boolean {
     const [{ type, parameter }] = raw_data.contract as [Contract]
-    return type === 'TransferContract' && this.aim().to.some((to) => addressToHex(to) === parameter.value.to_address)
+    return (
+      type === 'TransferContract' &&
+      this.aim().to.some((to) => addressToHex(to) === parameter.value.to_address)
+    )
   }
 
   /** A transfer that nobody made; the number makes it another one. */
   private invented(number: number): Transaction {
     const { to, sun, from } = this.aim()
-    const value = { owner_address: addressToHex(from), to_address: addressToHex(to[number % to.length]!), amount: sun }
-    const raw = { ref_block_bytes: '0000', ref_block_hash: '00'.repeat(8), expiration: 1, timestamp: number }
+    const value = {
+      owner_address: addressToHex(from),
+      to_address: addressToHex(to[number % to.length]!),
+      amount: sun,
+    }
+    const raw = {
+      ref_block_bytes: '0000',
+      ref_block_hash: '00'.repeat(8),
+      expiration: 1,
+      timestamp: number,
+    }
     const bytes = encodeRawData({ ...raw, contract: [contract('TransferContract', value)] })
-    const printed = { ...contract('TransferContract', { ...value, amount: Number(sun) }) } as Contract
+    const printed = {
+      ...contract('TransferContract', { ...value, amount: Number(sun) }),
+    } as Contract
     return {
       ret: [{ contractRet: 'SUCCESS' }],
       signature: ['00'.repeat(65)],
@@ -110,7 +132,10 @@ export class Liar {
     const { lie } = this
     if (number < this.from_block) return receipts
     if (lie === 'hides') return receipts.map(({ internal_transactions: _, ...rest }) => rest)
-    const { body } = this.ask('/wallet/getblockbylimitnext', JSON.stringify({ startNum: number, endNum: number + 1 }))
+    const { body } = this.ask(
+      '/wallet/getblockbylimitnext',
+      JSON.stringify({ startNum: number, endNum: number + 1 }),
+    )
     const { block = [] } = JSON.parse(body) as { block?: { transactions?: Transaction[] }[] }
     const real = block[0]?.transactions ?? []
     if (lie === 'sends inside')
@@ -126,7 +151,12 @@ export class Liar {
   private sentInside(number: number): Json {
     const { to, sun, from } = this.aim()
     const [caller_address, transferTo_address] = [from, to[number % to.length]!].map(addressToHex)
-    const one = { hash: 'ab'.repeat(32), caller_address, transferTo_address, note: Buffer.from('call').toString('hex') }
+    const one = {
+      hash: 'ab'.repeat(32),
+      caller_address,
+      transferTo_address,
+      note: Buffer.from('call').toString('hex'),
+    }
     return { internal_transactions: [{ ...one, callValueInfo: [{ callValue: Number(sun) }] }] }
   }
 }
@@ -134,10 +164,14 @@ export class Liar {
 function withAmount(one: Transaction, amount: bigint): Transaction {
   const [{ type, parameter }] = one.raw_data.contract as [Contract]
   const value = { ...parameter.value, amount: Number(amount) }
-  return { ...one, raw_data: { ...one.raw_data, contract: [{ type, parameter: { ...parameter, value } }] } }
+  return {
+    ...one,
+    raw_data: { ...one.raw_data, contract: [{ type, parameter: { ...parameter, value } }] },
+  }
 }
 
-const amountOf = ({ raw_data }: Transaction) => BigInt((raw_data.contract[0]!.parameter.value.amount as number) ?? 0)
+const amountOf = ({ raw_data }: Transaction) =>
+  BigInt((raw_data.contract[0]!.parameter.value.amount as number) ?? 0)
 
 const misprinted = (one: Transaction) => withAmount(one, 1_000n * amountOf(one))
 
@@ -145,6 +179,13 @@ function altered(one: Transaction): Transaction {
   const raw = decodeRawData(Buffer.from(one.raw_data_hex, 'hex'))
   const [given] = raw.contract
   const value = { ...given!.parameter.value, amount: 1_000n * amountOf(one) }
-  const bytes = encodeRawData({ ...raw, contract: [{ ...given!, parameter: { ...given!.parameter, value } }] })
-  return { ...misprinted(one), txID: transactionId(bytes), raw_data_hex: Buffer.from(bytes).toString('hex') }
+  const bytes = encodeRawData({
+    ...raw,
+    contract: [{ ...given!, parameter: { ...given!.parameter, value } }],
+  })
+  return {
+    ...misprinted(one),
+    txID: transactionId(bytes),
+    raw_data_hex: Buffer.from(bytes).toString('hex'),
+  }
 }

@@ -1,5 +1,5 @@
-// Money that an operator moves by hand, in a world: deposits that are held end in each way, and an account
-// is put right.
+// Money that an operator moves by hand, in a world: deposits that are held end in each way, and an
+// account is put right.
 
 import { keptBlockWith } from 'penstock-service/chain/blocks.ts'
 import { type Action, perform } from 'penstock-service/ledger/actions.ts'
@@ -8,7 +8,8 @@ import { correct } from 'penstock-service/treasury/corrections.ts'
 import { resolveDeposit, sentIn, type Way } from 'penstock-service/treasury/resolutions.ts'
 import { type Customer, TRX, type World } from './world.ts'
 
-/** Three deposits that are held are sent back, credited and written off, in this order; two corrections. */
+/** Three deposits that are held are sent back, credited and written off, in this order; two
+ *  corrections. */
 export async function moveByHand(world: World, anna: Customer): Promise<void> {
   const [whale, owner] = [world.person('whale', 9_000), world.person('owner', 9_000)]
   await world.blacklist(whale.address)
@@ -30,7 +31,12 @@ export async function moveByHand(world: World, anna: Customer): Promise<void> {
     const actions: Action[] = []
     for (const [i, way] of ways.entries()) {
       const deposit = { tx_id: held[i]!, position: 0 }
-      await resolveDeposit(tx, heldSenders({ clock }), { deposit, way, blocked_reviewed: true, ...made })
+      await resolveDeposit(tx, heldSenders({ clock }), {
+        deposit,
+        way,
+        blocked_reviewed: true,
+        ...made,
+      })
       actions.push({ subject: `deposit:${held[i]}`, before: null, after: null })
     }
     for (const [id, amount_sun] of [

@@ -1,4 +1,5 @@
-// An operator at a desk: the commands of packages/service/src/cli.ts as they are typed, on a real database, with or without a service.
+// An operator at a desk: the commands of packages/service/src/cli.ts as they are typed, on a real
+// database, with or without a service.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -54,7 +55,9 @@ function desk({ sql, env, now, transport }: Place): Desk {
   }
 }
 
-const deposit_xpub = HDKey.fromMasterSeed(repeatable('wallets').bytes(32)).derive("m/44'/195'/0'").publicExtendedKey
+const deposit_xpub = HDKey.fromMasterSeed(repeatable('wallets').bytes(32)).derive(
+  "m/44'/195'/0'",
+).publicExtendedKey
 
 /** A file with wallets that differ only by the key of the deposit addresses. */
 export async function walletsFile(t: TestContext, xpub = deposit_xpub): Promise<string> {
@@ -62,7 +65,12 @@ export async function walletsFile(t: TestContext, xpub = deposit_xpub): Promise<
   t.after(() => rm(folder, { recursive: true }))
   const { address, key } = person('pool-0')
   const wallet = { address, permission_id: 2, private_key: key }
-  const wallets = { pool: [wallet], activation: wallet, recharge_address: address, deposit_xpub: xpub }
+  const wallets = {
+    pool: [wallet],
+    activation: wallet,
+    recharge_address: address,
+    deposit_xpub: xpub,
+  }
   const file = join(folder, 'wallets.json')
   await writeFile(file, JSON.stringify(wallets), { mode: 0o600 })
   return file
@@ -71,7 +79,11 @@ export async function walletsFile(t: TestContext, xpub = deposit_xpub): Promise<
 /** A desk at a database without a running service. */
 export async function quietDesk(t: TestContext): Promise<Desk> {
   const { sql, url } = await freshDatabase(t)
-  const env = { DATABASE_URL: url, PENSTOCK_SECRET_KEY: SEALING_KEY, PENSTOCK_WALLETS: await walletsFile(t) }
+  const env = {
+    DATABASE_URL: url,
+    PENSTOCK_SECRET_KEY: SEALING_KEY,
+    PENSTOCK_WALLETS: await walletsFile(t),
+  }
   // After the rows that the migrations have made.
   let now_ms = Date.now()
   const now = () => {
@@ -90,7 +102,8 @@ export async function worldDesk(world: World): Promise<Desk> {
     sql: world.sql,
     env: { DATABASE_URL: url.toString(), PENSTOCK_SECRET_KEY: SEALING_KEY },
     now: () => world.now,
-    transport: async ({ url, body }) => world.scene.devchain.request('POST', new URL(url).pathname, body),
+    transport: async ({ url, body }) =>
+      world.scene.devchain.request('POST', new URL(url).pathname, body),
   })
 }
 

@@ -19,11 +19,25 @@ const BACKS = [18_081, 18_082] as const
 const CALLERS = 16
 
 /** The configuration of deploy/ with ports of ours in the place of its own. */
-async function configured(program: string, folder: string): Promise<{ file: string; args: string[] }> {
-  const certificate = ['-keyout', join(folder, 'key.pem'), '-out', join(folder, 'cert.pem'), '-subj', '/CN=localhost']
-  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...certificate], {
-    stdio: 'ignore',
-  })
+async function configured(
+  program: string,
+  folder: string,
+): Promise<{ file: string; args: string[] }> {
+  const certificate = [
+    '-keyout',
+    join(folder, 'key.pem'),
+    '-out',
+    join(folder, 'cert.pem'),
+    '-subj',
+    '/CN=localhost',
+  ]
+  execFileSync(
+    'openssl',
+    ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', ...certificate],
+    {
+      stdio: 'ignore',
+    },
+  )
   const name = program === 'nginx' ? 'nginx.conf' : 'Caddyfile'
   const file = join(folder, name)
   const given = await readFile(`${ROOT}deploy/${name}`, 'utf8')
@@ -36,7 +50,10 @@ async function configured(program: string, folder: string): Promise<{ file: stri
       .replace('listen 443 ssl', `listen 127.0.0.1:${FRONT} ssl`)
       .replace('/etc/ssl/penstock/fullchain.pem', join(folder, 'cert.pem'))
       .replace('/etc/ssl/penstock/privkey.pem', join(folder, 'key.pem'))
-    await writeFile(file, `pid ${folder}/nginx.pid;\nerror_log ${folder}/error.log;\ndaemon off;\n${own}`)
+    await writeFile(
+      file,
+      `pid ${folder}/nginx.pid;\nerror_log ${folder}/error.log;\ndaemon off;\n${own}`,
+    )
     return { file, args: ['-c', file, '-p', folder] }
   }
   const tls = `tls ${join(folder, 'cert.pem')} ${join(folder, 'key.pem')}`
@@ -50,7 +67,10 @@ async function configured(program: string, folder: string): Promise<{ file: stri
 /** One signed call through the proxy: what came back, or why nothing did. */
 function call(agent: Agent, { token, secret }: Access): Promise<string> {
   const body = '{}'
-  const signed = { authorization: `Bearer ${token}`, 'x-signature': signature(Buffer.from(body), secret) }
+  const signed = {
+    authorization: `Bearer ${token}`,
+    'x-signature': signature(Buffer.from(body), secret),
+  }
   const headers = { ...signed, host: `localhost:${FRONT}` }
   const options = {
     host: '127.0.0.1',
@@ -67,7 +87,9 @@ function call(agent: Agent, { token, secret }: Access): Promise<string> {
       response.setEncoding('utf8').on('data', (part: string) => {
         text += part
       })
-      response.on('end', () => resolve(response.statusCode === 200 ? codeOf(text) : `HTTP ${response.statusCode}`))
+      response.on('end', () =>
+        resolve(response.statusCode === 200 ? codeOf(text) : `HTTP ${response.statusCode}`),
+      )
     })
     sent.on('error', (thrown: NodeJS.ErrnoException) => resolve(thrown.code ?? thrown.message))
     sent.end(body)
@@ -125,7 +147,9 @@ async function phases(stand: Stand, members: Member[], seconds: number) {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { with: { type: 'string' }, seconds: { type: 'string', default: '20' } } })
+  const { values } = parseArgs({
+    options: { with: { type: 'string' }, seconds: { type: 'string', default: '20' } },
+  })
   const program = values.with
   if (program !== 'nginx' && program !== 'caddy') throw new Error('--with nginx or --with caddy')
   const folder = await mkdtemp(join(tmpdir(), 'penstock-proxy-'))
@@ -135,7 +159,10 @@ async function main(): Promise<void> {
     const members = []
     for (const port of BACKS) members.push(await stand.start('api', ['--port', String(port)]))
     const { args } = await configured(program, folder)
-    proxy = spawn(program, args, { stdio: 'ignore', env: { ...process.env, HOME: folder, XDG_DATA_HOME: folder } })
+    proxy = spawn(program, args, {
+      stdio: 'ignore',
+      env: { ...process.env, HOME: folder, XDG_DATA_HOME: folder },
+    })
     await delay(1_500)
     const result = await phases(stand, members, Number(values.seconds))
     const failed = ({ ok: _, ...others }: Record<string, number>) =>

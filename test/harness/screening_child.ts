@@ -1,4 +1,5 @@
-// A process that does nothing but index, for the test that kills it: says after each portion how far it is.
+// A process that does nothing but index, for the test that kills it: says after each portion how
+// far it is.
 
 import { connect } from 'penstock-service/database/sql.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'

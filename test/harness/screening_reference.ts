@@ -1,5 +1,6 @@
-// The formulas of screening a second time, as they are written: from a node's JSON to shares and scores, with maps and
-// whole numbers of any size, slow and plain. It shares no code with the service.
+// The formulas of screening a second time, as they are written: from a node's JSON to shares and
+// scores, with maps and whole numbers of any size, slow and plain. It shares no code with the
+// service.
 
 import { createHash } from 'node:crypto'
 import { base58 } from '@scure/base'
@@ -57,7 +58,15 @@ const zero = (): Vector => TABLE.map(() => 0n)
 const total = (vector: Vector) => vector.reduce((a, b) => a + b, 0n)
 
 type Account = { held: Vector; received: Vector; direct: Vector; sent_to: Vector; sent: bigint }
-type Moved = { tx: string; asset: string; from: string; to: string; amount: bigint; carried: Vector; terminal: boolean }
+type Moved = {
+  tx: string
+  asset: string
+  from: string
+  to: string
+  amount: bigint
+  carried: Vector
+  terminal: boolean
+}
 
 /** Parts of `amount` by weight: floors, then one each by largest remainder, the earlier first. */
 function divide(weights: Vector, amount: bigint): Vector {
@@ -92,10 +101,16 @@ export class Ledger {
     return made
   }
 
-  /** The label that counts: the issuer's list before what people say, then the surer, the worse, the earlier in the table. */
+  /** The label that counts: the issuer's list before what people say, then the surer, the worse,
+   *  the earlier in the table. */
   labelOf(address: string): ReferenceLabel | undefined {
     return this.labels
-      .filter((one) => one.address === address && (one.from ?? -1) <= this.now && this.now < (one.to ?? Infinity))
+      .filter(
+        (one) =>
+          one.address === address &&
+          (one.from ?? -1) <= this.now &&
+          this.now < (one.to ?? Infinity),
+      )
       .sort(
         (a, b) =>
           Number(b.frozen ?? false) - Number(a.frozen ?? false) ||
@@ -107,7 +122,8 @@ export class Ledger {
 
   block(time: number, events: readonly Event[]): void {
     this.now = time
-    for (const event of events) if (event.kind === 'freeze') this.freeze(event.address, event.frozen)
+    for (const event of events)
+      if (event.kind === 'freeze') this.freeze(event.address, event.frozen)
     for (const [key, account] of this.accounts) {
       const label = this.labelOf(key.split(' ')[1]!)
       if (label && label.confidence >= 50) account.held = zero()
@@ -116,9 +132,17 @@ export class Ledger {
   }
 
   private freeze(address: string, frozen: boolean): void {
-    const open = this.labels.find((one) => one.frozen && one.address === address && one.to === undefined)
+    const open = this.labels.find(
+      (one) => one.frozen && one.address === address && one.to === undefined,
+    )
     if (frozen && !open)
-      this.labels.push({ address, category: 'issuer_frozen', confidence: 100, from: this.now, frozen: true })
+      this.labels.push({
+        address,
+        category: 'issuer_frozen',
+        confidence: 100,
+        from: this.now,
+        frozen: true,
+      })
     if (!frozen && open) open.to = this.now
   }
 
@@ -156,15 +180,28 @@ export class Ledger {
   }
 }
 
-type Movement = { kind: 'move'; tx: string; asset: string; from: string; to: string; amount: bigint }
+type Movement = {
+  kind: 'move'
+  tx: string
+  asset: string
+  from: string
+  to: string
+  amount: bigint
+}
 type Event = Movement | { kind: 'freeze'; address: string; frozen: boolean }
 
-// A unit of TRX is 0.30 micro-dollars, one of the token 1.00: amounts here are in hundredths of a micro-dollar.
+// A unit of TRX is 0.30 micro-dollars, one of the token 1.00: amounts here are in hundredths of a
+// micro-dollar.
 
 const worth = (asset: string, units: bigint) => units * (asset === 'TRX' ? 30n : 100n)
 const USD = 100_000_000n
 
-export type Verdict = { factors: [name: string, score: string][]; score: string; level: string; blacklist: boolean }
+export type Verdict = {
+  factors: [name: string, score: string][]
+  score: string
+  level: string
+  blacklist: boolean
+}
 
 type Exposure = { amounts: Vector; direct: Vector }
 
@@ -193,9 +230,15 @@ export function judgeAddress(ledger: Ledger, address: string, withdrawal = false
   const floors = exposureFloors(exposure)
   if (withdrawal) {
     const accounts = [...ledger.accounts].filter(([key]) => key.endsWith(` ${address}`))
-    const sent = accounts.reduce((sum, [key, { sent }]) => sum + worth(key.split(' ')[0]!, sent), 0n)
+    const sent = accounts.reduce(
+      (sum, [key, { sent }]) => sum + worth(key.split(' ')[0]!, sent),
+      0n,
+    )
     for (const k of SEVERE) {
-      const to = accounts.reduce((sum, [key, { sent_to }]) => sum + worth(key.split(' ')[0]!, sent_to[k]!), 0n)
+      const to = accounts.reduce(
+        (sum, [key, { sent_to }]) => sum + worth(key.split(' ')[0]!, sent_to[k]!),
+        0n,
+      )
       if (to > 0n && to * 200n >= sent && to >= 100n * USD) floors.push(75n)
     }
   }
@@ -203,11 +246,18 @@ export function judgeAddress(ledger: Ledger, address: string, withdrawal = false
 }
 
 /** What a check of a transaction says; undefined when it moved nothing. */
-export function judgeTransaction(ledger: Ledger, tx: string, address: string, direction: string): Verdict | undefined {
+export function judgeTransaction(
+  ledger: Ledger,
+  tx: string,
+  address: string,
+  direction: string,
+): Verdict | undefined {
   const all = ledger.moved.filter((one) => one.tx === tx)
   if (all.length === 0) return undefined
   const largest = (some: readonly Moved[]) =>
-    some.reduce((best, one) => (worth(one.asset, one.amount) > worth(best.asset, best.amount) ? one : best))
+    some.reduce((best, one) =>
+      worth(one.asset, one.amount) > worth(best.asset, best.amount) ? one : best,
+    )
   const to = all.filter((one) => one.to === address)
   const from = all.filter((one) => one.from === address)
   const matching = to.length > 0 ? to : from.length > 0 ? from : [largest(all)]
@@ -240,9 +290,16 @@ function exposureFloors({ amounts, direct }: Exposure): bigint[] {
   return floors
 }
 
-function conclude(ledger: Ledger, address: string, exposure: Exposure, floors: readonly bigint[]): Verdict {
+function conclude(
+  ledger: Ledger,
+  address: string,
+  exposure: Exposure,
+  floors: readonly bigint[],
+): Verdict {
   const amounts =
-    total(exposure.amounts) > 0n ? exposure.amounts : TABLE.map(({ name }) => (name === 'unidentified' ? 1n : 0n))
+    total(exposure.amounts) > 0n
+      ? exposure.amounts
+      : TABLE.map(({ name }) => (name === 'unidentified' ? 1n : 0n))
   const sum = total(amounts)
   const label = ledger.labelOf(address)
   // All scores over one denominator: 60 * sum.
@@ -254,7 +311,11 @@ function conclude(ledger: Ledger, address: string, exposure: Exposure, floors: r
     if (weight >= 75n && own > points) points = own
   }
   const blacklist = ledger.labels.some(
-    (one) => one.frozen && one.address === address && one.from! <= ledger.now && ledger.now < (one.to ?? Infinity),
+    (one) =>
+      one.frozen &&
+      one.address === address &&
+      one.from! <= ledger.now &&
+      ledger.now < (one.to ?? Infinity),
   )
   if (blacklist) points = 100n * 60n * sum
   const [over, under] = [points * 10n, 60n * sum]
@@ -297,7 +358,9 @@ type Block = {
   transactions?: {
     txID: string
     ret?: { contractRet?: string }[]
-    raw_data: { contract: { type: string; parameter: { value: Record<string, string | number> } }[] }
+    raw_data: {
+      contract: { type: string; parameter: { value: Record<string, string | number> } }[]
+    }
   }[]
   block_header: { raw_data: { timestamp: number } }
 }
@@ -319,7 +382,11 @@ const FREEZES: Record<string, boolean> = {
 }
 
 /** What moved and froze in a block, in order. `block` and `receipts`: what a node answers. */
-export function eventsOf(block: unknown, receipts: unknown, token: string): { time: number; events: Event[] } {
+export function eventsOf(
+  block: unknown,
+  receipts: unknown,
+  token: string,
+): { time: number; events: Event[] } {
   const { transactions = [], block_header } = block as Block
   const by_id = new Map((receipts as Receipt[]).map((one) => [one.id, one]))
   const events: Event[] = []
@@ -333,13 +400,15 @@ export function eventsOf(block: unknown, receipts: unknown, token: string): { ti
         ...{ from: textOf(String(from)), to: textOf(String(to)) },
       })
     if (type === 'TransferContract') trx(owner_address, to_address, amount)
-    if (type === 'TriggerSmartContract' && call_value) trx(owner_address, contract_address, call_value)
+    if (type === 'TriggerSmartContract' && call_value)
+      trx(owner_address, contract_address, call_value)
     const { log = [], internal_transactions = [] } = by_id.get(tx) ?? {}
     for (const one of log) if (textOf(one.address) === token) noteLog(events, { tx, token, ...one })
     for (const inner of internal_transactions) {
       if (inner.rejected) continue
       for (const { callValue, tokenId } of inner.callValueInfo ?? []) {
-        if (callValue && tokenId === undefined) trx(inner.caller_address, inner.transferTo_address, callValue)
+        if (callValue && tokenId === undefined)
+          trx(inner.caller_address, inner.transferTo_address, callValue)
       }
     }
   }
@@ -351,7 +420,14 @@ type Log = { tx: string; token: string; topics: string[]; data?: string }
 function noteLog(events: Event[], { tx, token, topics, data = '' }: Log): void {
   const word = (i: number) => textOf(topics[i]!.slice(24))
   if (topics[0] === TRANSFER) {
-    events.push({ kind: 'move', tx, asset: token, from: word(1), to: word(2), amount: BigInt(`0x${data}`) })
+    events.push({
+      kind: 'move',
+      tx,
+      asset: token,
+      from: word(1),
+      to: word(2),
+      amount: BigInt(`0x${data}`),
+    })
   }
   const frozen = FREEZES[topics[0]!]
   const listed = topics[1]?.slice(24) ?? data.slice(24, 64)

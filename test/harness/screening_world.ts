@@ -1,13 +1,22 @@
-// The part of Penstock that screens, on a database and the development chain: blocks are followed, recorded and indexed by
-// the real steps. A test moves money, makes it solid, drains, and asks.
+// The part of Penstock that screens, on a database and the development chain: blocks are followed,
+// recorded and indexed by the real steps. A test moves money, makes it solid, drains, and asks.
 
 import type { TestContext } from 'node:test'
 import { selectorOf, wordOfAddress, wordOfInteger } from 'penstock-devchain/calls/abi.ts'
 import { USDT } from 'penstock-devchain/devchain.ts'
 import { type Person, person, Scene, TRX } from 'penstock-devchain/scene.ts'
 import { followStep } from 'penstock-service/chain/blocks.ts'
-import { type Needs as AnsweringNeeds, askProvidersStep, screenStep } from 'penstock-service/checks/answering.ts'
-import { type Check, type CheckPlaced, type CheckWanted, checkPlacer } from 'penstock-service/checks/checks.ts'
+import {
+  type Needs as AnsweringNeeds,
+  askProvidersStep,
+  screenStep,
+} from 'penstock-service/checks/answering.ts'
+import {
+  type Check,
+  type CheckPlaced,
+  type CheckWanted,
+  checkPlacer,
+} from 'penstock-service/checks/checks.ts'
 import { foldCountsStep } from 'penstock-service/checks/history.ts'
 import { connect, type Sql } from 'penstock-service/database/sql.ts'
 import { publishList } from 'penstock-service/labels/label_sets.ts'
@@ -18,7 +27,11 @@ import { type Node, tronNode } from 'penstock-service/node/node.ts'
 import type { Provider } from 'penstock-service/providers/provider.ts'
 import { drain, type Step } from 'penstock-service/steps/step.ts'
 import { recordStep } from 'penstock-service/tracing/flow_log.ts'
-import { flowGenerations, type Generations, pruneIndexStep } from 'penstock-service/tracing/generations.ts'
+import {
+  flowGenerations,
+  type Generations,
+  pruneIndexStep,
+} from 'penstock-service/tracing/generations.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { addressOf } from 'penstock-tron/keys.ts'
 import { freshDatabase } from './database.ts'
@@ -28,7 +41,11 @@ export { type Person, person, TRX } from 'penstock-devchain/scene.ts'
 
 const SOLID = 20
 
-export type ScreeningOptions = { carried_blocks?: number; checkpoint_transfers?: number; hub_counterparties?: number }
+export type ScreeningOptions = {
+  carried_blocks?: number
+  checkpoint_transfers?: number
+  hub_counterparties?: number
+}
 
 /** One process: its own index in memory. */
 export type ScreeningProcess = {
@@ -37,7 +54,10 @@ export type ScreeningProcess = {
   place: (wanted: CheckWanted) => Promise<CheckPlaced>
 }
 
-export async function makeScreeningWorld(t: TestContext, options: ScreeningOptions = {}): Promise<ScreeningWorld> {
+export async function makeScreeningWorld(
+  t: TestContext,
+  options: ScreeningOptions = {},
+): Promise<ScreeningWorld> {
   const world = new ScreeningWorld(t, await freshDatabase(t), options)
   await world.begin()
   return world
@@ -60,11 +80,21 @@ export class ScreeningWorld {
   now_ms: number
   private people = 0
 
-  constructor(t: TestContext, { sql, url }: { sql: Sql; url: string }, options: ScreeningOptions, scene?: Scene) {
+  constructor(
+    t: TestContext,
+    { sql, url }: { sql: Sql; url: string },
+    options: ScreeningOptions,
+    scene?: Scene,
+  ) {
     this.test = t
     this.sql = sql
     this.url = url
-    this.options = { carried_blocks: 10_000, checkpoint_transfers: 1_000_000, hub_counterparties: 5_000, ...options }
+    this.options = {
+      carried_blocks: 10_000,
+      checkpoint_transfers: 1_000_000,
+      hub_counterparties: 5_000,
+      ...options,
+    }
     this.scene = scene ?? new Scene({ bank: 1_000_000_000n * TRX })
     this.now_ms = this.scene.devchain.head.header.timestamp + 1_000
     let seed = 1
@@ -85,7 +115,12 @@ export class ScreeningWorld {
 
   /** A second service, with a database of its own, that begins to follow the same chain now. */
   async another(): Promise<ScreeningWorld> {
-    const world = new ScreeningWorld(this.test, await freshDatabase(this.test), this.options, this.scene)
+    const world = new ScreeningWorld(
+      this.test,
+      await freshDatabase(this.test),
+      this.options,
+      this.scene,
+    )
     await world.begin()
     return world
   }
@@ -139,7 +174,8 @@ export class ScreeningWorld {
     await this.drain()
   }
 
-  /** Somebody with an account; the money that it begins with is made by decree and is not a transfer. */
+  /** Somebody with an account; the money that it begins with is made by decree and is not a
+   *  transfer. */
   person(name = `person-${++this.people}`): Person {
     const one = person(name)
     this.scene.devchain.fund(one.address, 1_000_000n * TRX)
@@ -154,11 +190,13 @@ export class ScreeningWorld {
 
   /** Sends the token, in its smallest unit. */
   sendToken(from: Person, to: Person, units: bigint): string {
-    const data = selectorOf('transfer(address,uint256)') + wordOfAddress(to.hex) + wordOfInteger(units)
+    const data =
+      selectorOf('transfer(address,uint256)') + wordOfAddress(to.hex) + wordOfInteger(units)
     return this.call(from, data)
   }
 
-  /** Puts an address onto the token's freeze list, or takes it off, by a transaction of its owner. */
+  /** Puts an address onto the token's freeze list, or takes it off, by a transaction of its
+   *  owner. */
   freeze(who: Person, frozen: boolean): string {
     const name = frozen ? 'addBlackList(address)' : 'removeBlackList(address)'
     const owner = this.tokenOwner()
@@ -177,7 +215,12 @@ export class ScreeningWorld {
     return this.broadcast(from, 'TriggerSmartContract', message, 1_000n * TRX)
   }
 
-  private broadcast(from: Person, type: string, message: Record<string, string | bigint>, fee_limit = 0n): string {
+  private broadcast(
+    from: Person,
+    type: string,
+    message: Record<string, string | bigint>,
+    fee_limit = 0n,
+  ): string {
     const answer = this.scene.send(from, type, message, fee_limit > 0n ? { fee_limit } : {})
     if (answer.result !== true) throw new Error(`${answer.code}: ${answer.message}`)
     this.mine()
@@ -185,7 +228,10 @@ export class ScreeningWorld {
   }
 
   /** Publishes what a list says. */
-  async publish(list: string, entries: readonly (Partial<ListEntry> & Pick<ListEntry, 'address' | 'category'>)[]) {
+  async publish(
+    list: string,
+    entries: readonly (Partial<ListEntry> & Pick<ListEntry, 'address' | 'category'>)[],
+  ) {
     const loading = {
       list,
       origin: 'test',
@@ -232,7 +278,9 @@ export class ScreeningWorld {
   }
 
   async evidence(id: string): Promise<Facts> {
-    const [row] = await this.sql<{ canonical: string }>`select canonical from aml_evidence where check_id = ${id}`
+    const [row] = await this.sql<{
+      canonical: string
+    }>`select canonical from aml_evidence where check_id = ${id}`
     return JSON.parse(row!.canonical) as Facts
   }
 }
@@ -242,7 +290,11 @@ export type Facts = {
   notes: string[]
   blacklisted_by: string[]
   index: Record<string, string>
-  screened: { address: string; in_force: Record<string, unknown> | null; labels: Record<string, string>[] }
+  screened: {
+    address: string
+    in_force: Record<string, unknown> | null
+    labels: Record<string, string>[]
+  }
   factors: {
     category: string
     share: string

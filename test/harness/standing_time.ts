@@ -24,4 +24,9 @@ export function standingTime(settle: () => Promise<unknown>) {
 
 /** The most that was asked in any second, wherever it begins. */
 export const mostInOneSecond = (times_ms: readonly number[]) =>
-  Math.max(0, ...times_ms.map((at_ms) => times_ms.filter((one) => one >= at_ms && one < at_ms + 1_000).length))
+  Math.max(
+    0,
+    ...times_ms.map(
+      (at_ms) => times_ms.filter((one) => one >= at_ms && one < at_ms + 1_000).length,
+    ),
+  )

@@ -1,11 +1,22 @@
-// What the strictest of the existing clients can decode. Its types are fixed: an integer with a fraction, a list that is an
-// object when it is empty, or an id that is a number makes it fail, whatever our own schemas say. So this table is written
-// down apart from them, and compared with the text that goes over the wire: JSON.parse() would make 1.0 an integer.
+// What the strictest of the existing clients can decode. Its types are fixed: an integer with a
+// fraction, a list that is an object when it is empty, or an id that is a number makes it fail,
+// whatever our own schemas say. So this table is written down apart from them, and compared with
+// the text that goes over the wire: JSON.parse() would make 1.0 an integer.
 
 import assert from 'node:assert/strict'
 import { type Json, OtherNumber, parseJson } from 'penstock-service/lib/json.ts'
 
-type Kind = 'integer' | 'money' | 'fraction' | 'text' | 'id' | 'time' | 'hash' | 'boolean' | 'object' | 'array'
+type Kind =
+  | 'integer'
+  | 'money'
+  | 'fraction'
+  | 'text'
+  | 'id'
+  | 'time'
+  | 'hash'
+  | 'boolean'
+  | 'object'
+  | 'array'
 
 const ULID = /^[0-9a-z]{26}$/
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
@@ -27,13 +38,15 @@ const FITS: Record<Kind, (value: Json) => boolean> = {
   time: (value) => matches(value, TIME),
   hash: (value) => matches(value, HASH),
   boolean: (value) => typeof value === 'boolean',
-  object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && literal(value) === '',
+  object: (value) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value) && literal(value) === '',
   array: (value) => Array.isArray(value),
 }
 
 const ENERGY_TIERS =
   'integer: duration min_amount max_amount min_energy max_energy; money: price price_32k price_65k price_131k'
-const PARAMS = 'object: params params.amounts; text: params.address; boolean: params.activate_address'
+const PARAMS =
+  'object: params params.amounts; text: params.address; boolean: params.activate_address'
 const AMOUNTS = 'integer: params.duration params.amounts.energy params.amounts.bandwidth'
 const TRANSACTION = `id: id; text?: external_id; text: service status; money: amount; time: created_at; hash: hash; ${PARAMS}; ${AMOUNTS}`
 const LIMITS = 'integer: params.duration params.transactions_limit'
@@ -46,7 +59,10 @@ const CHECK =
 
 /** The same fields below a path. */
 const below = (path: string, fields: string) =>
-  fields.replace(/(: |[^:;] )(?=\S)(\w)/g, (_all, before: string, first: string) => `${before}${path}.${first}`)
+  fields.replace(
+    /(: |[^:;] )(?=\S)(\w)/g,
+    (_all, before: string, first: string) => `${before}${path}.${first}`,
+  )
 
 /** What each endpoint's result is made of; `?`: or null. */
 const RESULTS: Record<string, string> = {
@@ -54,7 +70,8 @@ const RESULTS: Record<string, string> = {
   '/v1/balance': 'object: .; money: balance; text: address',
   '/v1/estimate-energy':
     'object: .; integer: amount energy duration fee_limit bandwidth; money: price activation_fee total; text: from_address to_address contract_address',
-  '/v1/calculate': 'object: .; text: address type; integer: amount energy duration; money: price activation_fee total',
+  '/v1/calculate':
+    'object: .; text: address type; integer: amount energy duration; money: price activation_fee total',
   '/v1/address-info':
     'object: . resources balances; integer: resources.energy resources.bandwidth; money: balances.TRX balances.USDT',
   '/v1/transaction/new': `object: .; ${TRANSACTION}`,
@@ -81,7 +98,8 @@ function tableOf(text: string): Map<string, string> {
   return new Map(fields)
 }
 
-/** Fails unless the strictest client can decode the answer of the endpoint and finds nothing in it that it does not know. */
+/** Fails unless the strictest client can decode the answer of the endpoint and finds nothing in it
+ *  that it does not know. */
 export function checkStrictly(path: string, text: string): void {
   const answer = parseJson(Buffer.from(text)) as { [name: string]: Json }
   const { code, request_id, result, key, error } = answer
@@ -92,7 +110,10 @@ export function checkStrictly(path: string, text: string): void {
     checkValue(path, '.', result!)
   } else {
     assert.deepEqual(Object.keys(answer), ['code', 'key', 'request_id', 'error'])
-    assert.ok(typeof key === 'string' && typeof error === 'string' && key !== '' && error !== '', `${path}: ${text}`)
+    assert.ok(
+      typeof key === 'string' && typeof error === 'string' && key !== '' && error !== '',
+      `${path}: ${text}`,
+    )
   }
 }
 
@@ -103,7 +124,10 @@ function checkValue(path: string, at: string, value: Json): void {
   assert.ok(kind, `${path}: nobody knows ${at}`)
   const may_be_null = kind.endsWith('?')
   const fits = FITS[kind.replace('?', '') as Kind]
-  assert.ok((may_be_null && value === null) || fits(value), `${path}: ${at} is not ${kind}: ${JSON.stringify(value)}`)
+  assert.ok(
+    (may_be_null && value === null) || fits(value),
+    `${path}: ${at} is not ${kind}: ${JSON.stringify(value)}`,
+  )
   const inside = at === '.' ? '' : at
   if (Array.isArray(value)) for (const item of value) checkValue(path, `${inside}[]`, item)
   else if (kind === 'object') {

@@ -1,4 +1,5 @@
-// What tests of subscriptions share: people who really spend energy, by sending tokens, and what the wire says of them.
+// What tests of subscriptions share: people who really spend energy, by sending tokens, and what
+// the wire says of them.
 
 import assert from 'node:assert/strict'
 import { selectorOf, wordOfAddress, wordOfInteger } from 'penstock-devchain/calls/abi.ts'
@@ -16,7 +17,12 @@ export type Subscription = {
   address?: string
   status: string
   external_id: string | null
-  params: { address: string; duration: number; transactions_limit: number; activate_address: boolean }
+  params: {
+    address: string
+    duration: number
+    transactions_limit: number
+    activate_address: boolean
+  }
 }
 
 export type Listed = {
@@ -56,7 +62,9 @@ export function sender(world: World, name = 'bob', trx = 1_000): Person {
 export function sendTokens(world: World, from: Person, to: Person = world.person('shop')): string {
   const data = selectorOf('transfer(address,uint256)') + wordOfAddress(to.hex) + wordOfInteger(1n)
   const message = { contract_address: addressToHex(USDT), data }
-  const answer = world.scene.send(from, 'TriggerSmartContract', message, { fee_limit: 1_000n * TRX })
+  const answer = world.scene.send(from, 'TriggerSmartContract', message, {
+    fee_limit: 1_000n * TRX,
+  })
   assert.equal(answer.result, true, String(answer.message))
   return String(answer.txid)
 }
@@ -81,10 +89,13 @@ export async function subscribe(world: World, who: Customer, body: object): Prom
   return now
 }
 
-export const check = (who: Customer, id: string) => who.get<Subscription>('/v1/subscription/check', { id })
+export const check = (who: Customer, id: string) =>
+  who.get<Subscription>('/v1/subscription/check', { id })
 
 export async function listed(who: Customer, id: string): Promise<Listed> {
-  const { items } = await who.get<{ items: Listed[] }>('/v1/subscriptions/history', { per_page: 50 })
+  const { items } = await who.get<{ items: Listed[] }>('/v1/subscriptions/history', {
+    per_page: 50,
+  })
   return items.find((item) => item.id === id)!
 }
 

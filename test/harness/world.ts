@@ -1,6 +1,7 @@
-// A whole Penstock in one process: PostgreSQL, the development chain as the node, the steps and the HTTP API. Nothing
-// moves by itself: a test makes blocks and drains the steps, and the clock follows the chain. When a test ends, the books,
-// the pool and the chain are compared with each other: no story may leave them apart, whatever else it looks at.
+// A whole Penstock in one process: PostgreSQL, the development chain as the node, the steps and the
+// HTTP API. Nothing moves by itself: a test makes blocks and drains the steps, and the clock
+// follows the chain. When a test ends, the books, the pool and the chain are compared with each
+// other: no story may leave them apart, whatever else it looks at.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -34,7 +35,11 @@ export { TRX } from 'penstock-devchain/scene.ts'
 
 const BLOCKS_UNTIL_SOLID = 20
 
-const FAIR = { loses: () => false, onRequest: () => {}, answers: (_path: string, body: string) => body }
+const FAIR = {
+  loses: () => false,
+  onRequest: () => {},
+  answers: (_path: string, body: string) => body,
+}
 
 const POOL_TRX: readonly number[] = [10_000_000, 10_000_000]
 const POOL_BANDWIDTH_TRX = 1_000_000
@@ -71,7 +76,8 @@ export type Weather = {
   onRequest: (path: string) => void
   /** Turns what the chain answers into what the node says. */
   answers: (path: string, body: string) => string
-  /** What a node says instead of what the chain answers, by its name; undefined: it does not answer. */
+  /** What a node says instead of what the chain answers, by its name; undefined: it does not
+   *  answer. */
   nodes: Map<string, (path: string, body: string) => Answer | undefined>
 }
 
@@ -158,8 +164,15 @@ export class World {
   private now_ms = 0
 
   constructor(url: string, options: WorldOptions) {
-    this.node_names = Array.from({ length: options.nodes ?? 1 }, (_, i) => (i === 0 ? 'devchain' : `node${i + 1}`))
-    const { pool_trx = POOL_TRX, seed = 'world', recharge_at = 'inclusion', refunds = true } = options
+    this.node_names = Array.from({ length: options.nodes ?? 1 }, (_, i) =>
+      i === 0 ? 'devchain' : `node${i + 1}`,
+    )
+    const {
+      pool_trx = POOL_TRX,
+      seed = 'world',
+      recharge_at = 'inclusion',
+      refunds = true,
+    } = options
     this.url = url
     this.recharge_at = recharge_at
     this.tokens = new Set(options.tokens)
@@ -168,11 +181,15 @@ export class World {
     this.random = repeatable(seed)
     const pool = pool_trx.map((_trx, i) => person(`pool-${i}`))
     const { pool_bandwidth_trx = POOL_BANDWIDTH_TRX, pool_float_sun = 80_000_000n * TRX } = options
-    const funded = new Map(['activation', 'refund', 'payer'].map((who) => [who, 100_000_000n * TRX]))
+    const funded = new Map(
+      ['activation', 'refund', 'payer'].map((who) => [who, 100_000_000n * TRX]),
+    )
     for (const [i, trx] of pool_trx.entries()) {
       funded.set(`pool-${i}`, BigInt(trx + pool_bandwidth_trx) * TRX + pool_float_sun)
     }
-    this.stakes = new Map(pool_trx.map((trx, i) => [pool[i]!.address, BigInt(trx + pool_bandwidth_trx) * TRX]))
+    this.stakes = new Map(
+      pool_trx.map((trx, i) => [pool[i]!.address, BigInt(trx + pool_bandwidth_trx) * TRX]),
+    )
     this.scene = new Scene(Object.fromEntries(funded))
     const wallet = ({ address, key }: Person) => ({ address, permission_id: 0, private_key: key })
     this.wallets = {
@@ -180,20 +197,28 @@ export class World {
       activation: wallet(person('activation')),
       ...(refunds && { refund: wallet(person('refund')) }),
       recharge_address: this.recharge.address,
-      deposit_xpub: HDKey.fromMasterSeed(this.random.bytes(32)).derive("m/44'/195'/0'").publicExtendedKey,
+      deposit_xpub: HDKey.fromMasterSeed(this.random.bytes(32)).derive("m/44'/195'/0'")
+        .publicExtendedKey,
     }
     this.node = tronNode({
       nodes: [{ url: 'http://devchain' }],
-      transport: async ({ url, body }) => this.scene.devchain.request('POST', new URL(url).pathname, body),
+      transport: async ({ url, body }) =>
+        this.scene.devchain.request('POST', new URL(url).pathname, body),
     })
   }
 
   /** Stakes the pool, starts the API, and lets the first survey happen. */
-  async build({ pool_trx = POOL_TRX, pool_bandwidth_trx = POOL_BANDWIDTH_TRX }: WorldOptions): Promise<void> {
+  async build({
+    pool_trx = POOL_TRX,
+    pool_bandwidth_trx = POOL_BANDWIDTH_TRX,
+  }: WorldOptions): Promise<void> {
     for (const [i, trx] of pool_trx.entries()) {
       const wallet = person(`pool-${i}`)
       const stake = (resource: string, whole_trx: number) =>
-        this.scene.send(wallet, 'FreezeBalanceV2Contract', { frozen_balance: BigInt(whole_trx) * TRX, resource })
+        this.scene.send(wallet, 'FreezeBalanceV2Contract', {
+          frozen_balance: BigInt(whole_trx) * TRX,
+          resource,
+        })
       stake('ENERGY', trx)
       if (pool_bandwidth_trx > 0) stake('BANDWIDTH', pool_bandwidth_trx)
     }
@@ -203,13 +228,15 @@ export class World {
     await this.drain()
   }
 
-  /** Another process of the service on the same database and chain: its own connections, memory and steps. */
+  /** Another process of the service on the same database and chain: its own connections, memory and
+   *  steps. */
   async startProcess({
     reads,
     names = this.node_names,
   }: ProcessOptions = {}): Promise<{ app: App; api: FastifyInstance }> {
     const sql = connect({ url: this.url })
-    // A step that asked for a second connection while its transaction is open would wait for itself.
+    // A step that asked for a second connection while its transaction is open would wait for
+    // itself.
     const steps_sql = connect({ url: this.url, connections_max: 1 })
     const clock = { now: () => new Date(this.now_ms) }
     const node = this.nodesOf(names)
@@ -231,16 +258,26 @@ export class World {
       wake: () => {},
       ...(reads && { reads: reads(node) }),
     }
-    const app = buildApp({ ...outside, sealing: { current: 'k1', keys: { k1: new Uint8Array(32).fill(7) } } })
+    const app = buildApp({
+      ...outside,
+      sealing: { current: 'k1', keys: { k1: new Uint8Array(32).fill(7) } },
+    })
     const needs = { sql, clock, random, log: silentLog, authenticate: app.authenticate }
-    const api = await buildServer(needs, { endpoints: app.endpoints, pages: app.pages, check_replies: true })
+    const api = await buildServer(needs, {
+      endpoints: app.endpoints,
+      pages: app.pages,
+      check_replies: true,
+    })
     this.opened.push({ sql, steps_sql, api })
     return { app, api }
   }
 
   /** A client of some of the nodes, as the service sees them. */
   nodesOf(names: readonly string[]): Node {
-    return tronNode({ nodes: names.map((name) => ({ url: `http://${name}` })), transport: this.transport })
+    return tronNode({
+      nodes: names.map((name) => ({ url: `http://${name}` })),
+      transport: this.transport,
+    })
   }
 
   private readonly transport: Transport = async ({ url, body }) => {
@@ -279,7 +316,8 @@ export class World {
     await this.drain()
   }
 
-  /** Replaces the newest blocks by other ones and one more; with `drop` their transactions are lost altogether. */
+  /** Replaces the newest blocks by other ones and one more; with `drop` their transactions are lost
+   *  altogether. */
   fork(blocks: number, { drop = false } = {}): void {
     this.scene.devchain.reorganize(blocks, drop)
     this.now_ms = this.scene.devchain.head.header.timestamp + 1_000
@@ -300,7 +338,8 @@ export class World {
     await drain(app.steps)
   }
 
-  /** Makes blocks and drains until every order is settled and every transaction of ours is in a block or dead. */
+  /** Makes blocks and drains until every order is settled and every transaction of ours is in a
+   *  block or dead. */
   async settle(): Promise<void> {
     await this.drain()
     for (const blocks of [1, 1, 1, ...Array<number>(40).fill(8)]) {
@@ -311,7 +350,8 @@ export class World {
     throw new Error('it does not settle')
   }
 
-  /** The states of every transaction that was made for something ('delegate', 'reclaim' ...), the oldest first. */
+  /** The states of every transaction that was made for something ('delegate', 'reclaim' ...), the
+   *  oldest first. */
   async attempts(purpose: string): Promise<string[]> {
     const rows = await this.sql<{ state: string }>`
       select state from attempt where subject like ${`${purpose}:%`} order by made_at, id`
@@ -352,15 +392,27 @@ export class World {
 
   /** Sends TRX from an outsider's account. Returns the transaction's id. */
   pay(to: Address, sun: bigint, from: Person = person('payer')): string {
-    const answer = this.scene.send(from, 'TransferContract', { to_address: addressToHex(to), amount: sun })
+    const answer = this.scene.send(from, 'TransferContract', {
+      to_address: addressToHex(to),
+      amount: sun,
+    })
     assert.equal(answer.result, true, String(answer.message))
     return String(answer.txid)
   }
 
   /** A customer with a key; its money is a real deposit, solid and credited. */
-  async customer({ trx = 0, ...wanted }: { trx?: number } & Partial<KeyWanted> = {}): Promise<Customer> {
+  async customer({
+    trx = 0,
+    ...wanted
+  }: { trx?: number } & Partial<KeyWanted> = {}): Promise<Customer> {
     const { new_id, seal, deposit_address } = this.app
-    const needs = { clock: { now: () => this.now }, random: this.random, new_id, seal, deposit_address }
+    const needs = {
+      clock: { now: () => this.now },
+      random: this.random,
+      new_id,
+      seal,
+      deposit_address,
+    }
     const customer = await this.sql.begin(async (tx) => {
       const { id, deposit_address } = await createCustomer(tx, needs, { name: 'somebody' })
       const key = await issueKey(tx, needs, { name: 'key', ...wanted, customer_id: id })
@@ -375,14 +427,18 @@ export class World {
 
   /** From now on the address is blacklisted: its tokens are frozen. */
   async blacklist(address: Address): Promise<void> {
-    await this.sql`insert into flow_freeze (token, address, frozen, number) values (${USDT}, ${address}, true, 1)`
+    await this
+      .sql`insert into flow_freeze (token, address, frozen, number) values (${USDT}, ${address}, true, 1)`
   }
 
-  /** From now on nothing is sold to the address: it is blacklisted, and the policy looks at that. */
+  /** From now on nothing is sold to the address: it is blacklisted, and the policy looks at
+   *  that. */
   async bar(address: Address, more: Partial<Policy> = {}): Promise<void> {
     const body = { ...SHIPPED_POLICY, refuse_blacklisted_receivers: true, ...more }
     await this.blacklist(address)
-    await this.sql.begin((tx) => publishPolicy(tx, { body, published_by: 'test', published_at: this.now }))
+    await this.sql.begin((tx) =>
+      publishPolicy(tx, { body, published_by: 'test', published_at: this.now }),
+    )
     // Longer than a policy is remembered.
     this.mine(4)
     await this.drain()
@@ -423,8 +479,10 @@ export class World {
     assert.deepEqual(await checkBooks(this.sql), [], 'the books')
     const holds = await this.sql`
       select o.id, o.state, hold.id as hold, r.kind from orders as o
-      left join transfer as hold on hold.id = 'order:' || o.id left join transfer as r on r.hold_id = hold.id
-      where (hold.id is null) <> (o.amount_sun = 0) or hold.id is not null and coalesce(r.kind, '') <>
+      left join transfer as hold on hold.id = 'order:' || o.id left join transfer as r
+        on r.hold_id = hold.id
+      where (hold.id is null) <> (o.amount_sun = 0) or hold.id is not null
+        and coalesce(r.kind, '') <>
         case o.state when 'success' then 'capture' when 'failed' then 'release' else '' end`
     assert.deepEqual(holds, [], 'every order is paid for, given back, or still holds its money')
     const reserved = await this.sql<{ resource: string; reserved: bigint; wanted: bigint }>`
@@ -436,11 +494,14 @@ export class World {
       from pool as p`
     for (const one of reserved) assert.equal(one.reserved, one.wanted, `reserved ${one.resource}`)
     const ours = await this.sql<{ place: string; stake_sun: bigint }>`
-      select d.wallet || ' ' || d.receiver || ' ' || d.resource as place, sum(d.stake_sun)::bigint as stake_sun
-      from delegation as d join attempt as a on a.id = d.attempt_id left join attempt as r on r.id = d.reclaim_id
+      select d.wallet || ' ' || d.receiver || ' ' || d.resource as place,
+        sum(d.stake_sun)::bigint as stake_sun
+      from delegation as d join attempt as a on a.id = d.attempt_id left join attempt as r
+        on r.id = d.reclaim_id
       where a.state in ('included', 'solid') and coalesce(r.state, '') not in ('included', 'solid')
       group by d.wallet, d.receiver, d.resource`
-    const by_place = (rows: Iterable<readonly [string, bigint]>) => [...rows].sort(([a], [b]) => (a < b ? -1 : 1))
+    const by_place = (rows: Iterable<readonly [string, bigint]>) =>
+      [...rows].sort(([a], [b]) => (a < b ? -1 : 1))
     assert.deepEqual(
       by_place(ours.map(({ place, stake_sun }) => [place, stake_sun])),
       by_place(this.delegationsOnChain()),
@@ -477,9 +538,16 @@ export class Customer implements Access {
   }
 
   /** A signed call. A body that is text or bytes is sent as it is. */
-  async call(path: string, body: unknown = {}, headers: Record<string, string> = {}, api = this.world.api) {
+  async call(
+    path: string,
+    body: unknown = {},
+    headers: Record<string, string> = {},
+    api = this.world.api,
+  ) {
     const bytes =
-      body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+      body instanceof Uint8Array
+        ? body
+        : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
     return post(api, path, bytes, {
       authorization: `Bearer ${this.token}`,
       'x-signature': signature(bytes, this.secret),
@@ -496,11 +564,19 @@ export class Customer implements Access {
   }
 
   /** A purchase that is accepted. */
-  buy(body: { service: string; params: Record<string, unknown>; external_id?: string }): Promise<Transaction> {
+  buy(body: {
+    service: string
+    params: Record<string, unknown>
+    external_id?: string
+  }): Promise<Transaction> {
     return this.get<Transaction>('/v1/transaction/new', body)
   }
 
-  buyEnergy(address: Address, amount: number, more: Record<string, unknown> = {}): Promise<Transaction> {
+  buyEnergy(
+    address: Address,
+    amount: number,
+    more: Record<string, unknown> = {},
+  ): Promise<Transaction> {
     return this.buy({ service: 'energy', params: { address, amount, duration: 1, ...more } })
   }
 
@@ -523,7 +599,15 @@ export async function post(
   const payload = body === undefined ? {} : { payload: Buffer.from(body) }
   const answer = await api.inject({ method: 'POST', url: path, headers, ...payload })
   const { code, key, error, request_id, result } = JSON.parse(answer.body) as Reply
-  return { status: answer.statusCode, headers: answer.headers, code, key, error, request_id, result }
+  return {
+    status: answer.statusCode,
+    headers: answer.headers,
+    code,
+    key,
+    error,
+    request_id,
+    result,
+  }
 }
 
 /** Bytes that look random and are the same in every run of a seed. */

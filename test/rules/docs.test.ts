@@ -1,4 +1,5 @@
-// docs/api.md does what it says: its programs run, its calls are answered as it says, and its tables are complete.
+// docs/api.md does what it says: its programs run, its calls are answered as it says, and its
+// tables are complete.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -19,14 +20,21 @@ const blocks = (language: string) =>
 function runProgram(program: string, variables: Record<string, string>): Promise<string> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], { env: variables })
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   return new Promise((resolve) => child.once('close', () => resolve(output)))
 }
 
 /** A server on a socket; its clock is the real one, as that of the programs is. */
 async function listening(world: World): Promise<{ API: string; close: () => Promise<void> }> {
   const { app, sql } = world
-  const needs = { sql, clock: systemClock, random: systemRandom, log: silentLog, authenticate: app.authenticate }
+  const needs = {
+    sql,
+    clock: systemClock,
+    random: systemRandom,
+    log: silentLog,
+    authenticate: app.authenticate,
+  }
   const server = await buildServer(needs, { endpoints: app.endpoints })
   return { API: await server.listen({ port: 0, host: '127.0.0.1' }), close: () => server.close() }
 }
@@ -55,7 +63,9 @@ test('the calls of the page are answered as it says', async (t) => {
   const lines = blocks('sh').flatMap((block) => block.split('\n'))
   const calls = lines.flatMap((line) => {
     const [, path, body, comment] = /^call (\S+) '(.*)'(?: # (.*))?$/.exec(line) ?? []
-    return path === undefined ? [] : [{ path, body: body!.replaceAll(`'$ADDRESS'`, address), comment: comment ?? '0' }]
+    return path === undefined
+      ? []
+      : [{ path, body: body!.replaceAll(`'$ADDRESS'`, address), comment: comment ?? '0' }]
   })
   assert.equal(calls.length, lines.filter((line) => line.startsWith('call /')).length)
   for (const { path, body, comment } of calls) {
@@ -69,10 +79,16 @@ test('the signatures, the codes and the limits of the page are those of the serv
   const vectors = [...page.matchAll(/^\| (.+) \| `([0-9a-f]{64})` \|$/gm)]
   assert.equal(vectors.length, 4)
   for (const [, body, digest] of vectors) {
-    assert.equal(hash('sha256', `${body === '(empty)' ? '' : body!.replaceAll('`', '')}secret`), digest, body)
+    assert.equal(
+      hash('sha256', `${body === '(empty)' ? '' : body!.replaceAll('`', '')}secret`),
+      digest,
+      body,
+    )
   }
   const world = await makeWorld(t)
-  const rows = [...page.matchAll(/^\| (\d+) \| `(\w+)` \|/gm)].map(([, code, key]) => `${code} ${key}`)
+  const rows = [...page.matchAll(/^\| (\d+) \| `(\w+)` \|/gm)].map(
+    ([, code, key]) => `${code} ${key}`,
+  )
   const given = world.app.endpoints.flatMap(({ faults }) =>
     faults.map(({ code, key }) => `${code} ${key.split('.')[0]}`),
   )

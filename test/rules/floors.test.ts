@@ -1,13 +1,15 @@
-// The house stands: packages and the rooms of the service import downwards only, in no circle of files or of folders; time,
-// chance and the environment come in at the edges; a folder is one level deep, holds ten files at most, and its files are
-// named after what they hold. Drawn in ARCHITECTURE.md.
+// The house stands: packages and the rooms of the service import downwards only, in no circle of
+// files or of folders; time, chance and the environment come in at the edges; a folder is one level
+// deep, holds ten files at most, and its files are named after what they hold. Drawn in
+// ARCHITECTURE.md.
 
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path/posix'
 import { test } from 'node:test'
 import { isNode, parseSource, readSources, type Source, walk, where } from '../../tools/source.ts'
 
-/** What each package may import besides itself. Tests may also import test/, the development chain and the playground. */
+/** What each package may import besides itself. Tests may also import test/, the development chain
+ *  and the playground. */
 const PACKAGES: Record<string, readonly string[]> = {
   tron: [],
   devchain: ['tron'],
@@ -16,8 +18,8 @@ const PACKAGES: Record<string, readonly string[]> = {
 }
 const FOR_TESTS = ['tron', 'devchain', 'service', 'playground']
 
-/** The rooms of the service from the ground up; rooms of one floor do not know each other. The files directly in src/ are
- *  the roof. */
+/** The rooms of the service from the ground up; rooms of one floor do not know each other. The
+ *  files directly in src/ are the roof. */
 const FLOORS = [
   ['lib', 'flow'],
   ['database', 'node', 'wire', 'limits', 'providers'],
@@ -105,14 +107,17 @@ function objection({ from, to }: Import): string | undefined {
   const mine = packageOf(from)
   if (mine === undefined) return undefined
   const other = packageOf(to)
-  if (isTest(from) && (other === undefined ? to.startsWith('test/') : FOR_TESTS.includes(other))) return undefined
+  if (isTest(from) && (other === undefined ? to.startsWith('test/') : FOR_TESTS.includes(other)))
+    return undefined
   if (other === undefined) return 'leaves the packages'
-  if (mine !== other) return PACKAGES[mine]?.includes(other) ? undefined : `${mine} may not import ${other}`
+  if (mine !== other)
+    return PACKAGES[mine]?.includes(other) ? undefined : `${mine} may not import ${other}`
   return mine === 'service' ? withinService(from, to) : undefined
 }
 
 function withinService(from: string, to: string): string | undefined {
-  if (!to.startsWith('packages/service/src/')) return to === 'packages/service/package.json' ? undefined : 'leaves src'
+  if (!to.startsWith('packages/service/src/'))
+    return to === 'packages/service/package.json' ? undefined : 'leaves src'
   const [mine, other] = [floorOf(from), floorOf(to)]
   if (mine.room === other.room) return undefined
   if (other.floor < 0) return `${other.room} is on no floor`
@@ -139,7 +144,10 @@ function circles(edges: readonly { from: string; to: string }[]): string[][] {
 /** The imports between folders of packages, without tests. */
 const folderEdges = (all: readonly Import[]) =>
   all
-    .filter(({ from, to }) => packageOf(from) !== undefined && packageOf(to) !== undefined && !isTest(from))
+    .filter(
+      ({ from, to }) =>
+        packageOf(from) !== undefined && packageOf(to) !== undefined && !isTest(from),
+    )
     .map(({ from, to }) => ({ from: dirname(from), to: dirname(to) }))
     .filter(({ from, to }) => from !== to)
 
@@ -175,11 +183,13 @@ function outsideUses(source: Source): { what: 'edge' | 'environment'; line: stri
   for (const node of walk(source.tree)) {
     const text = source.code.slice(node.start, node.end)
     const timeless = node.type === 'NewExpression' && /^new Date(\(\))?$/.test(text)
-    const member = node.type === 'MemberExpression' && /^(Date\.now|Math\.random|performance\.now)$/.test(text)
+    const member =
+      node.type === 'MemberExpression' && /^(Date\.now|Math\.random|performance\.now)$/.test(text)
     const named = node.type === 'Identifier' && OUTSIDE.test(text)
     const line = `${where(source, node.start)} uses ${text}`
     if (timeless || member || named) found.push({ what: 'edge', line })
-    if (node.type === 'MemberExpression' && text === 'process.env') found.push({ what: 'environment', line })
+    if (node.type === 'MemberExpression' && text === 'process.env')
+      found.push({ what: 'environment', line })
   }
   return found
 }
@@ -225,7 +235,9 @@ test('a folder holds ten files at most', () => {
 
 test('time, chance and the environment come in at the edges only', () => {
   const allowed = { edge: EDGES, environment: ENVIRONMENT_READERS }
-  const uses = service.flatMap((source) => outsideUses(source).map((use) => ({ ...use, path: source.path })))
+  const uses = service.flatMap((source) =>
+    outsideUses(source).map((use) => ({ ...use, path: source.path })),
+  )
   const lines = uses.filter(({ what, path }) => !(path in allowed[what])).map(({ line }) => line)
   assert.equal(lines.length, 0, `\n${lines.join('\n')}`)
   for (const what of ['edge', 'environment'] as const)
@@ -244,12 +256,24 @@ test('an import that goes up, sideways, outside or in a circle is named by file 
   const src = 'packages/service/src'
   const bad = [
     parseSource(`${src}/lib/a.ts`, `// up\nimport type { Order } from '../market/orders.ts'`),
-    parseSource(`${src}/market/orders.ts`, `import { a } from '../lib/a.ts'\nexport { b } from '../market/b.ts'`),
+    parseSource(
+      `${src}/market/orders.ts`,
+      `import { a } from '../lib/a.ts'\nexport { b } from '../market/b.ts'`,
+    ),
     parseSource(`${src}/treasury/a.ts`, `const late = () => import('../subscriptions/a.ts')`),
     parseSource(`${src}/labels/a.ts`, `import { start } from 'penstock-devchain/start.ts'`),
-    parseSource('packages/devchain/start.ts', `import { connect } from 'penstock-service/database/sql.ts'`),
-    parseSource(`${src}/app.ts`, `import { a } from './market/orders.ts'\nimport { config } from './config.ts'`),
-    parseSource(`${src}/market/orders.test.ts`, `import { freshDatabase } from 'penstock-test/harness/database.ts'`),
+    parseSource(
+      'packages/devchain/start.ts',
+      `import { connect } from 'penstock-service/database/sql.ts'`,
+    ),
+    parseSource(
+      `${src}/app.ts`,
+      `import { a } from './market/orders.ts'\nimport { config } from './config.ts'`,
+    ),
+    parseSource(
+      `${src}/market/orders.test.ts`,
+      `import { freshDatabase } from 'penstock-test/harness/database.ts'`,
+    ),
     parseSource('packages/devchain/chain/a.ts', `import { b } from '../http/b.ts'`),
     parseSource('packages/devchain/http/c.ts', `import { a } from '../chain/d.ts'`),
   ]
@@ -292,7 +316,11 @@ test('a name that says nothing, a folder in a folder and a full folder are found
     `${src}/services/a.ts`,
     'packages/devchain/index.ts',
   ]
-  const good = ['packages/tron/fixtures/vectors/a.ts', `${src}/market/orders.ts`, 'test/data_types.ts']
+  const good = [
+    'packages/tron/fixtures/vectors/a.ts',
+    `${src}/market/orders.ts`,
+    'test/data_types.ts',
+  ]
   assert.deepEqual(wrongNames([...bad, ...good]), bad)
   const many = Array.from({ length: FILES_MAX + 1 }, (_, i) => `packages/cli/room/${i}.ts`)
   assert.deepEqual(fullFolders([...many, 'packages/cli/room/a.test.ts']), ['packages/cli/room'])

@@ -1,5 +1,6 @@
-// The reference is fresh, valid, complete and true: it is what the endpoints print now, a public validator accepts it,
-// it names every path the server knows, and every answer it shows was given to the body it shows.
+// The reference is fresh, valid, complete and true: it is what the endpoints print now, a public
+// validator accepts it, it names every path the server knows, and every answer it shows was given
+// to the body it shows.
 
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -15,7 +16,9 @@ import { tryExamples } from '../harness/examples.ts'
 import { checkStrictly } from '../harness/strict.ts'
 import { makeWorld } from '../harness/world.ts'
 
-type Content = { content: { 'application/json': { schema: object; examples: Record<string, { value: unknown }> } } }
+type Content = {
+  content: { 'application/json': { schema: object; examples: Record<string, { value: unknown }> } }
+}
 type Operation = { operationId: string; responses: Record<string, Content>; requestBody: Content }
 type Document = { openapi: string; paths: Record<string, { post?: Operation; get?: Operation }> }
 
@@ -40,7 +43,11 @@ test('a public validator accepts openapi.json as OpenAPI 3.1, and every referenc
   assert.doesNotMatch(JSON.stringify(validator.resolveRefs()), /"\$ref"/)
   const wrong = structuredClone(document)
   Object.assign(wrong.paths['/v1/balance']!.post!, { responses: { ok: {} } })
-  assert.equal((await new Validator().validate(wrong)).valid, false, 'and it would say so if it were not')
+  assert.equal(
+    (await new Validator().validate(wrong)).valid,
+    false,
+    'and it would say so if it were not',
+  )
 })
 
 test('what the server answers and what the reference names are the same paths', async (t) => {
@@ -50,7 +57,8 @@ test('what the server answers and what the reference names are the same paths', 
   const readable = pages.filter(({ reply }) => reply).map(({ path }) => templated(path))
   assert.deepEqual(Object.keys(paths), [...endpoints.map(({ path }) => path), ...readable])
   for (const [path, { post, get }] of Object.entries(paths)) {
-    const status = async (method: 'GET' | 'POST') => (await world.api.inject({ method, url: path })).statusCode
+    const status = async (method: 'GET' | 'POST') =>
+      (await world.api.inject({ method, url: path })).statusCode
     assert.equal((await status('POST')) !== 405, post !== undefined, path)
     assert.equal((await status('GET')) !== 405, get !== undefined, path)
   }

@@ -8,7 +8,9 @@ import { freshDatabase } from '../harness/database.ts'
 
 test('db/schema.sql is what the migrations make (if not: npm run print)', async (t) => {
   const { url } = await freshDatabase(t)
-  const [kept, made] = [await readFile(SCHEMA_FILE, 'utf8'), await printSchema(url)].map((text) => text.split('\n'))
+  const [kept, made] = [await readFile(SCHEMA_FILE, 'utf8'), await printSchema(url)].map((text) =>
+    text.split('\n'),
+  )
   const line = made!.findIndex((text, i) => text !== kept![i])
   assert.equal(kept![line], made![line], `db/schema.sql:${line + 1} is not fresh`)
   assert.equal(kept!.length, made!.length)

@@ -1,5 +1,5 @@
-// Every statement in the source is one that the migrated schema accepts: a column that is renamed breaks here, by file and
-// line. Statements are parsed by the server and not run.
+// Every statement in the source is one that the migrated schema accepts: a column that is renamed
+// breaks here, by file and line. Statements are parsed by the server and not run.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -12,11 +12,13 @@ const TAGS = new Set(['sql', 'tx'])
 
 type Statement = { text: string; where: string }
 
-/** The templates tagged sql or tx (also as the end of a path, `needs.sql`), with $1, $2 ... for the values. */
+/** The templates tagged sql or tx (also as the end of a path, `needs.sql`), with $1, $2 ... for the
+ *  values. */
 function statements(source: Source): Statement[] {
   const found: Statement[] = []
   for (const node of walk(source.tree)) {
-    if (node.type !== 'TaggedTemplateExpression' || !isNode(node.tag) || !isNode(node.quasi)) continue
+    if (node.type !== 'TaggedTemplateExpression' || !isNode(node.tag) || !isNode(node.quasi))
+      continue
     if (!TAGS.has(lastName(node.tag))) continue
     const parts = node.quasi.quasis as { value: { cooked: string } }[]
     const text = parts.map(({ value }, i) => (i === 0 ? '' : `$${i}`) + value.cooked).join('')
@@ -74,7 +76,9 @@ async function refused(t: TestContext, found: readonly Statement[]): Promise<str
 }
 
 /** Tests may have tables of their own; their statements are run anyway. */
-const service = (await readSources('packages/service')).filter(({ path }) => !path.endsWith('.test.ts'))
+const service = (await readSources('packages/service')).filter(
+  ({ path }) => !path.endsWith('.test.ts'),
+)
 
 test('the migrated schema accepts every statement in the source', async (t) => {
   const lines = await refused(t, service.flatMap(statements))
@@ -87,7 +91,11 @@ test('no statement in the source is overlooked', async () => {
     assert.equal(statements(source).length, by_text, source.path)
     for (const node of walk(source.tree)) {
       if (node.type !== 'TaggedTemplateExpression' || !isNode(node.tag)) continue
-      assert.match(lastName(node.tag), /^(sql|tx|raw)$/, `${where(source, node.start)} is a template of another kind`)
+      assert.match(
+        lastName(node.tag),
+        /^(sql|tx|raw)$/,
+        `${where(source, node.start)} is a template of another kind`,
+      )
     }
   }
 })

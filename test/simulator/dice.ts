@@ -1,5 +1,5 @@
-// Chance that repeats: every decision of a run is drawn here, from one seed. A fork is a die of its own, so that drawing
-// more from one does not change what another says.
+// Chance that repeats: every decision of a run is drawn here, from one seed. A fork is a die of its
+// own, so that drawing more from one does not change what another says.
 
 import { createHash } from 'node:crypto'
 

@@ -1,5 +1,6 @@
-// What customers do beside buying: they subscribe addresses, stop that, and have addresses screened. As with purchases, an
-// answer that contradicts an earlier one, or a refusal that was not due, is a finding.
+// What customers do beside buying: they subscribe addresses, stop that, and have addresses
+// screened. As with purchases, an answer that contradicts an earlier one, or a refusal that was not
+// due, is a finding.
 
 import type { Sql } from 'penstock-service/database/sql.ts'
 import { type Action, perform } from 'penstock-service/ledger/actions.ts'
@@ -82,7 +83,10 @@ abstract class Errands {
     const run = async (instance: Instance) => {
       const before = { ...wish }
       const reply = await call(instance, who, { path, body, headers })
-      return { told: `${reply.code} ${reply.result?.id ?? ''}`, objection: this.judge(wish, before, reply) }
+      return {
+        told: `${reply.code} ${reply.result?.id ?? ''}`,
+        objection: this.judge(wish, before, reply),
+      }
     }
     return { name: this.kind, about: `${name} ${JSON.stringify(body)}`, run }
   }
@@ -93,8 +97,11 @@ abstract class Errands {
       const before = { ...wish }
       const reply = await call(instance, who, { path: this.look_path, body: { id: wish.id } })
       const missing =
-        reply.code === 0 || reply.code === 500 ? undefined : `${this.kind} ${wish.id} is not found: ${reply.code}`
-      const objection = reply.code === 0 ? judgeStatus(wish, before, String(reply.result?.status)) : missing
+        reply.code === 0 || reply.code === 500
+          ? undefined
+          : `${this.kind} ${wish.id} is not found: ${reply.code}`
+      const objection =
+        reply.code === 0 ? judgeStatus(wish, before, String(reply.result?.status)) : missing
       return { told: `${reply.code} ${wish.status}`, objection }
     }
     return { name: `look at ${this.kind}`, about: name, run }
@@ -104,11 +111,15 @@ abstract class Errands {
     const { code, result } = reply
     if (code === 500) return undefined
     if (code !== 0) {
-      if (before.id !== undefined) return `refused with ${code} what was told as ${this.kind} ${before.id}`
-      return this.refusals.includes(code) ? undefined : `refused with ${code} ${reply.key}: ${reply.error}`
+      if (before.id !== undefined)
+        return `refused with ${code} what was told as ${this.kind} ${before.id}`
+      return this.refusals.includes(code)
+        ? undefined
+        : `refused with ${code} ${reply.key}: ${reply.error}`
     }
     const id = String(result?.id)
-    if (wish.id !== undefined && id !== wish.id) return `${this.kind} made twice: ${wish.id} and ${id}`
+    if (wish.id !== undefined && id !== wish.id)
+      return `${this.kind} made twice: ${wish.id} and ${id}`
     wish.id = id
     return judgeStatus(wish, before, String(result?.status))
   }
@@ -125,7 +136,13 @@ function judgeStatus(wish: Wish, before: Wish, status: string): string | undefin
 /** Beside the plan that is shipped, two that are soon over, and one that includes nothing. */
 const PLANS: Record<string, Partial<PlanTerms>> = {
   three: {
-    ...{ name: 'Three', activation_fee_sun: 1_400_000n, initial_price_sun: 3_000_000n, price_sun: 0n, included: 3 },
+    ...{
+      name: 'Three',
+      activation_fee_sun: 1_400_000n,
+      initial_price_sun: 3_000_000n,
+      price_sun: 0n,
+      included: 3,
+    },
     ...{ transactions_limit: 3, duration_days: 2, energy_per_transaction: 32_000 },
   },
   daily: {
@@ -150,7 +167,13 @@ export async function sellPlans(sql: Sql, clock: Clock): Promise<void> {
   await perform({ sql, clock }, { operator, action: 'plans set' }, async (tx, at) => {
     const actions: Action[] = []
     for (const [key, terms] of Object.entries(PLANS)) {
-      const change = await setPlan(tx, { confirmed: true, key, terms, at, changed_by: operator.made_by })
+      const change = await setPlan(tx, {
+        confirmed: true,
+        key,
+        terms,
+        at,
+        changed_by: operator.made_by,
+      })
       actions.push(...change.actions)
     }
     return { result: undefined, actions }
@@ -170,12 +193,16 @@ export class Subscribing extends Errands {
 
   override next(): Errand | undefined {
     const running = this.wishes.filter(isRunning)
-    return running.length > 0 && this.dice.chance(0.06) ? this.stop(this.dice.pick(running)) : super.next()
+    return running.length > 0 && this.dice.chance(0.06)
+      ? this.stop(this.dice.pick(running))
+      : super.next()
   }
 
   /** The addresses that are subscribed, as far as customers know. */
   get running(): Address[] {
-    return this.wishes.filter(isRunning).map(({ body }) => (body as { params: { address: Address } }).params.address)
+    return this.wishes
+      .filter(isRunning)
+      .map(({ body }) => (body as { params: { address: Address } }).params.address)
   }
 
   protected draw(number: number): Wish {
@@ -193,7 +220,15 @@ export class Subscribing extends Errands {
     const name = `subscription ${number}`
     const body = { subscription_id, params, external_id: name }
     const who = dice.pick(this.customers)
-    return { who, name, path: '/v1/subscription/start', body, headers: {}, id: undefined, status: undefined }
+    return {
+      who,
+      name,
+      path: '/v1/subscription/start',
+      body,
+      headers: {},
+      id: undefined,
+      status: undefined,
+    }
   }
 
   private stop(wish: Wish): Errand {
@@ -205,7 +240,10 @@ export class Subscribing extends Errands {
       const stopped = code === 0 && result?.status === 'stopped'
       if (stopped) wish.status = 'stopped'
       const fine = stopped || code === 21 || code === 500
-      return { told: `${code}`, objection: fine ? undefined : `not stopped: ${code} ${key} ${result?.status}` }
+      return {
+        told: `${code}`,
+        objection: fine ? undefined : `not stopped: ${code} ${key} ${result?.status}`,
+      }
     }
     return { name: 'stop', about: wish.name, run }
   }
@@ -244,9 +282,21 @@ export class Screening extends Errands {
     const address = dice.pick(this.addresses)
     const known = [...this.transactions].slice(-10)
     const hash = known.length > 0 && dice.chance(0.6) ? dice.pick(known) : 'ab'.repeat(32)
-    const body = { network: 'TRX', address, ...(dice.chance(0.7) ? { type: 'address' } : { type: 'hash', hash }) }
+    const body = {
+      network: 'TRX',
+      address,
+      ...(dice.chance(0.7) ? { type: 'address' } : { type: 'hash', hash }),
+    }
     const who = dice.pick(this.customers)
     const headers = { 'idempotency-key': name }
-    return { who, name, path: '/v1/aml-checks/new', body, headers, id: undefined, status: undefined }
+    return {
+      who,
+      name,
+      path: '/v1/aml-checks/new',
+      body,
+      headers,
+      id: undefined,
+      status: undefined,
+    }
   }
 }

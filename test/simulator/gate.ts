@@ -1,7 +1,8 @@
-// The gate that everything which leaves the service goes through: each statement, each commit and each call of the node
-// waits here until the run lets it pass, one at a time. So one seed decides how tasks and whole instances interleave on a
-// real PostgreSQL. A statement that runs into a row lock of another held transaction stays in flight: the server itself
-// is asked whether all that is in flight waits for locks, so nothing here depends on how long anything takes.
+// The gate that everything which leaves the service goes through: each statement, each commit and
+// each call of the node waits here until the run lets it pass, one at a time. So one seed decides
+// how tasks and whole instances interleave on a real PostgreSQL. A statement that runs into a row
+// lock of another held transaction stays in flight: the server itself is asked whether all that is
+// in flight waits for locks, so nothing here depends on how long anything takes.
 
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -46,8 +47,8 @@ export type Op = {
 
 export type Outcome = { value: unknown } | { thrown: unknown }
 
-/** How an op passes: as it should; not done, and an error; done, but the answer is lost; the instance is killed before
- *  it is done, or after. */
+/** How an op passes: as it should; not done, and an error; done, but the answer is lost; the
+ *  instance is killed before it is done, or after. */
 export type Passage = 'through' | 'refused' | 'unanswered' | 'killed_before' | 'killed_after'
 
 /** Says how many sessions of the database wait for a lock that another one holds. */
@@ -55,9 +56,11 @@ export type CountBlocked = () => Promise<number>
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** The longest that anything takes from one thing to the next without passing here: a request through the server. */
+/** The longest that anything takes from one thing to the next without passing here: a request
+ *  through the server. */
 const STILL_TURNS = 6
-/** Wait for this long before the server is asked whether somebody is blocked; it is asked again and again. */
+/** Wait for this long before the server is asked whether somebody is blocked; it is asked again and
+ *  again. */
 const PATIENCE_MS = 1
 const STUCK_MS = 30_000
 
@@ -65,9 +68,11 @@ export class Gate {
   readonly held: Op[] = []
   /** When open, everything passes at once, and unseen. */
   open = true
-  /** Counts whatever happens: while it stands still for some turns of the event loop, the service waits for the gate. */
+  /** Counts whatever happens: while it stands still for some turns of the event loop, the service
+   *  waits for the gate. */
   activity = 0
-  /** How many instances are opening their front door, which takes its turns without passing here. */
+  /** How many instances are opening their front door, which takes its turns without passing
+   *  here. */
   preparing = 0
   /** Transactions that are open on the server. */
   transactions = 0
@@ -77,8 +82,9 @@ export class Gate {
   private last: Promise<unknown> = Promise.resolve()
   /** How many ops have been asked for. */
   asked = 0
-  /** How often a transaction ended while several statements waited for locks: which of them gets a row that it has changed
-   *  is up to the server then, and a run may go another way the next time. */
+  /** How often a transaction ended while several statements waited for locks: which of them gets a
+   *  row that it has changed is up to the server then, and a run may go another way the next
+   *  time. */
   races = 0
   private bell: () => void = () => {}
 
@@ -87,7 +93,11 @@ export class Gate {
   }
 
   /** Asks to do something. Never settles once the instance is dead. */
-  pass<T>(life: Life, what: Pick<Op, 'kind' | 'label' | 'inside' | 'lost'>, act: () => Promise<T>): Promise<T> {
+  pass<T>(
+    life: Life,
+    what: Pick<Op, 'kind' | 'label' | 'inside' | 'lost'>,
+    act: () => Promise<T>,
+  ): Promise<T> {
     if (life.dead) return new Promise<never>(() => {})
     if (this.open) return act()
     this.activity += 1
@@ -101,8 +111,8 @@ export class Gate {
     })
   }
 
-  /** While it is open, statements and transactions happen one after the other, as they were asked for: what is on its way
-   *  together would otherwise end in whatever order the server likes. */
+  /** While it is open, statements and transactions happen one after the other, as they were asked
+   *  for: what is on its way together would otherwise end in whatever order the server likes. */
   inTurn<T>(act: () => Promise<T>): Promise<T> {
     const acted = this.last.then(act)
     this.last = acted.catch(() => {})
@@ -122,7 +132,8 @@ export class Gate {
 
   /** Drops what a dead instance still wanted. */
   forget(life: Life): void {
-    for (let i = this.held.length - 1; i >= 0; i--) if (this.held[i]!.life === life) this.held.splice(i, 1)
+    for (let i = this.held.length - 1; i >= 0; i--)
+      if (this.held[i]!.life === life) this.held.splice(i, 1)
   }
 
   /** Lets a held op pass, and returns when whatever follows from it waits again. */
@@ -149,7 +160,8 @@ export class Gate {
     )
   }
 
-  /** Returns when nothing moves any more: all that is in flight waits for a lock, and the service waits for the gate. */
+  /** Returns when nothing moves any more: all that is in flight waits for a lock, and the service
+   *  waits for the gate. */
   async quiet(): Promise<void> {
     for (;;) {
       await this.still()
@@ -195,7 +207,8 @@ export class Gate {
       if (this.unlanded() < before) continue
       const blocked = await this.countBlocked()
       if (blocked === before && this.unlanded() === before) return
-      if (waited_ms > STUCK_MS) throw new Error(`${before} statements are in flight and ${blocked} wait for a lock`)
+      if (waited_ms > STUCK_MS)
+        throw new Error(`${before} statements are in flight and ${blocked} wait for a lock`)
     }
   }
 

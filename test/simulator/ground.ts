@@ -1,5 +1,5 @@
-// The database that runs share: one of the test cluster, with its statistics and its vacuum out of the way, so that the
-// same statements find the same rows in the same order in every run.
+// The database that runs share: one of the test cluster, with its statistics and its vacuum out of
+// the way, so that the same statements find the same rows in the same order in every run.
 
 import { connect } from 'penstock-service/database/sql.ts'
 import pg from 'pg'
@@ -8,7 +8,8 @@ import type { Ground } from './run.ts'
 
 const CONNECTIONS = 20
 
-/** Nothing here has to outlive the server. A table can only be unlogged when all that refer to it are. */
+/** Nothing here has to outlive the server. A table can only be unlogged when all that refer to it
+ *  are. */
 const UNLOGGED = `
 do $$
 declare

@@ -1,11 +1,13 @@
-// The service's database as the simulator sees it: real statements on real connections, each of which waits at the gate.
-// The connections are shared by all instances: what dies with an instance is its transactions.
+// The service's database as the simulator sees it: real statements on real connections, each of
+// which waits at the gate. The connections are shared by all instances: what dies with an instance
+// is its transactions.
 
 import type { Sql, Tx } from 'penstock-service/database/sql.ts'
 import { Outage } from 'penstock-service/lib/fault.ts'
 import type { Gate, Life } from './gate.ts'
 
-const lost = () => new Outage('the database', { cause: new Error('simulated: Connection terminated unexpectedly') })
+const lost = () =>
+  new Outage('the database', { cause: new Error('simulated: Connection terminated unexpectedly') })
 
 /** The first words of a statement and the tables it names: what a trace needs. */
 function labelOf(strings: TemplateStringsArray): string {
@@ -17,7 +19,10 @@ function labelOf(strings: TemplateStringsArray): string {
 const labels = new WeakMap<TemplateStringsArray, string>()
 
 export function heldSql(real: Sql, gate: Gate, life: Life): Sql {
-  const query = <R extends object>(strings: TemplateStringsArray, ...values: unknown[]): Promise<R[]> => {
+  const query = <R extends object>(
+    strings: TemplateStringsArray,
+    ...values: unknown[]
+  ): Promise<R[]> => {
     const act = () => real<R>(strings, ...values)
     if (gate.open) return gate.inTurn(act)
     return gate.pass(life, { kind: 'statement', label: labelOf(strings), inside: false, lost }, act)
@@ -85,9 +90,17 @@ class Transaction<T> {
         })
       })
     })
-    const pass = <R extends object>(strings: TemplateStringsArray, values: unknown[]): Promise<R[]> => {
+    const pass = <R extends object>(
+      strings: TemplateStringsArray,
+      values: unknown[],
+    ): Promise<R[]> => {
       if (this.broken) return Promise.reject(lost())
-      const statement = { kind: 'statement' as const, label: labelOf(strings), inside: true, lost: () => this.lose() }
+      const statement = {
+        kind: 'statement' as const,
+        label: labelOf(strings),
+        inside: true,
+        lost: () => this.lose(),
+      }
       return gate.pass(life, statement, () => {
         const running = real_tx!<R>(strings, ...values)
         this.running = running
@@ -99,7 +112,10 @@ class Transaction<T> {
       })
     }
     // Statements that are on their way together still happen one after the other.
-    return <R extends object>(strings: TemplateStringsArray, ...values: unknown[]): Promise<R[]> => {
+    return <R extends object>(
+      strings: TemplateStringsArray,
+      ...values: unknown[]
+    ): Promise<R[]> => {
       const passed = this.last.then(() => pass<R>(strings, values))
       this.last = passed.catch(() => {})
       this.sent.push(passed)

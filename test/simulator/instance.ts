@@ -1,5 +1,5 @@
-// One process of the service: an App with its memory, its steps and its front door. Killing it loses everything but what
-// is in the database and on the chain.
+// One process of the service: an App with its memory, its steps and its front door. Killing it
+// loses everything but what is in the database and on the chain.
 
 import type { FastifyInstance } from 'fastify'
 import { type App, buildApp } from 'penstock-service/app.ts'
@@ -80,10 +80,19 @@ export class Instance {
   }
 
   /** A request at the front door. Never answered when the instance is killed meanwhile. */
-  async post(path: string, headers: Record<string, string>, body: string): Promise<{ status: number; body: string }> {
+  async post(
+    path: string,
+    headers: Record<string, string>,
+    body: string,
+  ): Promise<{ status: number; body: string }> {
     this.server ??= this.openDoor()
     const server = await this.server
-    const answer = await server.inject({ method: 'POST', url: path, headers, payload: Buffer.from(body) })
+    const answer = await server.inject({
+      method: 'POST',
+      url: path,
+      headers,
+      payload: Buffer.from(body),
+    })
     return { status: answer.statusCode, body: answer.body }
   }
 

@@ -1,5 +1,6 @@
-// Many seeds, some at a time: while one run waits for the database another works. Each lane has a database of its own, and
-// what a seed does is the same in every lane. One thread keeps about three lanes busy; several threads share the seeds.
+// Many seeds, some at a time: while one run waits for the database another works. Each lane has a
+// database of its own, and what a seed does is the same in every lane. One thread keeps about three
+// lanes busy; several threads share the seeds.
 
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -27,8 +28,12 @@ export type Told = {
   story: string
 }
 
-/** Runs the seeds and hands over each verdict as it comes; ends early when it is answered with 'stop'. */
-export async function runSeeds(wanted: Wanted, tell: (told: Told) => 'stop' | 'go on'): Promise<void> {
+/** Runs the seeds and hands over each verdict as it comes; ends early when it is answered with
+ *  'stop'. */
+export async function runSeeds(
+  wanted: Wanted,
+  tell: (told: Told) => 'stop' | 'go on',
+): Promise<void> {
   const left = [...wanted.seeds]
   async function lane(): Promise<void> {
     const ground = await openGround(wanted.sql)
@@ -36,7 +41,8 @@ export async function runSeeds(wanted: Wanted, tell: (told: Told) => 'stop' | 'g
       for (let seed = left.shift(); seed !== undefined; seed = left.shift()) {
         const { findings, trace } = await runSeed(ground, seed)
         const story = findings.length > 0 ? trace.last(wanted.lines) : ''
-        if (tell({ seed, findings, digest: trace.digest, counts: trace.counts, story }) === 'stop') left.length = 0
+        if (tell({ seed, findings, digest: trace.digest, counts: trace.counts, story }) === 'stop')
+          left.length = 0
       }
     } finally {
       await ground.close()
@@ -55,7 +61,10 @@ export async function runSeedsOnThreads(
   await Promise.all(
     Array.from({ length: threads }, async (_, i) => {
       const share: Wanted = { ...wanted, seeds: seeds.filter((_, place) => place % threads === i) }
-      const thread = new Worker(join(import.meta.dirname, 'lanes_thread.ts'), { workerData: share, env })
+      const thread = new Worker(join(import.meta.dirname, 'lanes_thread.ts'), {
+        workerData: share,
+        env,
+      })
       thread.on('message', tell)
       await once(thread, 'exit')
     }),

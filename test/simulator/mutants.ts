@@ -1,5 +1,5 @@
-// Known mistakes, put into the service's source as it is loaded: the simulator must find each of them. A mutant whose text
-// is no longer in the source is stale, and fails too.
+// Known mistakes, put into the service's source as it is loaded: the simulator must find each of
+// them. A mutant whose text is no longer in the source is stale, and fails too.
 
 import { readFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
@@ -73,7 +73,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an external id is not looked up',
-    edits: [[orders, 'const earlier = asked.external_id === null ?', 'const earlier = asked.external_id !== null ?']],
+    edits: [
+      [
+        orders,
+        'const earlier = asked.external_id === null ?',
+        'const earlier = asked.external_id !== null ?',
+      ],
+    ],
     sql: 'alter table orders drop constraint orders_external_id_once',
   },
   {
@@ -96,14 +102,22 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what was sent four times is given up',
     edits: [
-      [attempts, 'expires_at <= (select time from block where number = confirmed_number - 1)', 'sends > 3'],
+      [
+        attempts,
+        'expires_at <= (select time from block where number = confirmed_number - 1)',
+        'sends > 3',
+      ],
       [attempts, '!one.found && one.solid_number >= Number(solid_number)', '!one.found'],
     ],
   },
   {
     name: 'what was sent is signed again, as another transaction',
     edits: [
-      [attempts, "where attempt.state = 'new' and send_at", "where attempt.state in ('new', 'sent') and send_at"],
+      [
+        attempts,
+        "where attempt.state = 'new' and send_at",
+        "where attempt.state in ('new', 'sent') and send_at",
+      ],
       [
         attempts,
         "attempt.id = t.id and attempt.state = 'new'",
@@ -120,7 +134,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a fork takes nothing back',
-    edits: [[attempts, "where state = 'included' and block_number > ", 'where false and block_number > ']],
+    edits: [
+      [attempts, "where state = 'included' and block_number > ", 'where false and block_number > '],
+    ],
   },
   {
     name: 'the head says that the hour is over',
@@ -135,7 +151,11 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'two processes delegate one order',
     edits: [
-      [delivery, 'and to_delegate order by id for update skip locked`', 'and to_delegate order by id`'],
+      [
+        delivery,
+        'and to_delegate order by id for update skip locked`',
+        'and to_delegate order by id`',
+      ],
       [pool, 'order by address for update`', 'order by address`'],
     ],
     sql: 'alter table pool drop constraint pool_reserved_not_negative',
@@ -155,26 +175,50 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a refund under way is sent again',
     edits: [
-      [recharges, "attempt.state = 'dead' and deposit.state", "attempt.state in ('sent', 'dead') and deposit.state"],
+      [
+        recharges,
+        "attempt.state = 'dead' and deposit.state",
+        "attempt.state in ('sent', 'dead') and deposit.state",
+      ],
     ],
     sql: 'drop index attempt_one_alive',
   },
   {
     name: 'an activation that was not ours is charged',
-    edits: [[settlement, 'activation.tx_id === null ? order.fee_sun : 0n', 'activation.tx_id === null ? 0n : 0n']],
+    edits: [
+      [
+        settlement,
+        'activation.tx_id === null ? order.fee_sun : 0n',
+        'activation.tx_id === null ? 0n : 0n',
+      ],
+    ],
   },
   {
     name: 'deposits are credited before they are solid',
-    edits: [[deposits, "readSolidBlocks(tx, 'deposits',", "readBlocks(tx, { name: 'deposits', side: 'head' },"]],
+    edits: [
+      [
+        deposits,
+        "readSolidBlocks(tx, 'deposits',",
+        "readBlocks(tx, { name: 'deposits', side: 'head' },",
+      ],
+    ],
   },
   {
     name: 'a settled order is settled again',
-    edits: [[settlement, "if (order.state === 'success' || order.state === 'failed') return moved", '']],
+    edits: [
+      [settlement, "if (order.state === 'success' || order.state === 'failed') return moved", ''],
+    ],
     sql: 'alter table transfer drop constraint transfer_hold_resolved_once',
   },
   {
     name: 'what an order needed stays reserved when it fails',
-    edits: [[settlement, 'if (missing > 0) await tx`update pool', 'if (missing < 0) await tx`update pool']],
+    edits: [
+      [
+        settlement,
+        'if (missing > 0) await tx`update pool',
+        'if (missing < 0) await tx`update pool',
+      ],
+    ],
   },
   {
     name: 'a use is charged again when its block is read again',
@@ -192,7 +236,11 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what is used where nothing of ours lies is charged',
     edits: [
-      [uses, 'if (!served?.supplied) return served && wake(tx, clock, { served, energy })', 'if (!served) return'],
+      [
+        uses,
+        'if (!served?.supplied) return served && wake(tx, clock, { served, energy })',
+        'if (!served) return',
+      ],
       [uses, '!supplied || kept', 'kept'],
       [uses, "in ('stopped', 'expired') and not withdrawn", "in ('stopped', 'expired')"],
     ],
@@ -207,7 +255,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'what is held is given back before the energy is',
-    edits: [[ending, 'where supply.subscription_id = s.id\n', 'where false and supply.subscription_id = s.id\n']],
+    edits: [
+      [
+        ending,
+        'where supply.subscription_id = s.id\n',
+        'where false and supply.subscription_id = s.id\n',
+      ],
+    ],
   },
   {
     name: 'a cap does not bind subscriptions',
@@ -225,27 +279,43 @@ export const MUTANTS: readonly Mutant[] = [
         "s.state = 'pending' and o.state = 'success'\n    order",
         "s.state in ('pending', 'active') and o.state = 'success'\n    order",
       ],
-      [supply, "and state = 'pending' returning id", "and state in ('pending', 'active') returning id"],
+      [
+        supply,
+        "and state = 'pending' returning id",
+        "and state in ('pending', 'active') returning id",
+      ],
     ],
     sql: 'alter table transfer drop constraint transfer_hold_resolved_once',
   },
   {
     name: 'an expired subscription is supplied again',
     edits: [
-      [supply, "s.state in ('new', 'pending', 'active')\n      and (look_at", "s.state <> 'error'\n      and (look_at"],
+      [
+        supply,
+        "s.state in ('new', 'pending', 'active')\n      and (look_at",
+        "s.state <> 'error'\n      and (look_at",
+      ],
       [supply, "and s.state in ('new', 'pending', 'active')`", "and s.state <> 'error'`"],
       [
         supply,
         "const starting = running.state !== 'active'",
         "const starting = ['new', 'pending'].includes(running.state)",
       ],
-      [supply, 'if (!starting && running.expire_at', "if (running.state === 'active' && running.expire_at"],
+      [
+        supply,
+        'if (!starting && running.expire_at',
+        "if (running.state === 'active' && running.expire_at",
+      ],
     ],
   },
   {
     name: 'a running subscription loses its supply',
     edits: [
-      [ending, "s.state in ('stopped', 'expired', 'error')", "s.state in ('stopped', 'expired', 'error', 'active')"],
+      [
+        ending,
+        "s.state in ('stopped', 'expired', 'error')",
+        "s.state in ('stopped', 'expired', 'error', 'active')",
+      ],
     ],
   },
   {
@@ -281,14 +351,22 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a blacklisted sender is credited, and sold to',
     edits: [
       [deposits, 'if (held.has(from) ||', 'if (held.size < 0 ||'],
-      [recharges, 'if (await isHeld(needs, sql, from_address)) return', 'if (from_address.length < 0) return'],
+      [
+        recharges,
+        'if (await isHeld(needs, sql, from_address)) return',
+        'if (from_address.length < 0) return',
+      ],
     ],
   },
   {
     name: 'a blacklisted sender gets money back',
     edits: [
       [deposits, 'if (held.has(from) ||', 'if (held.size < 0 ||'],
-      [recharges, '(await heldSenders(sql, [from])).has(from)', '(await heldSenders(sql, [])).has(from)'],
+      [
+        recharges,
+        '(await heldSenders(sql, [from])).has(from)',
+        '(await heldSenders(sql, [])).has(from)',
+      ],
       [
         recharges,
         'const ids = unsigned.filter((one) => held.has(one.from_address))',
@@ -298,11 +376,19 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'what is held is given to the customer',
-    edits: [[deposits, "const held = customer_id !== null && state !== 'credited'", 'const held = false']],
+    edits: [
+      [deposits, "const held = customer_id !== null && state !== 'credited'", 'const held = false'],
+    ],
   },
   {
     name: 'a deposit that is being sent back is resolved',
-    edits: [[resolutions, "state === 'held' || state === 'ignored'", '/^(held|ignored|return|refund)/.test(state)']],
+    edits: [
+      [
+        resolutions,
+        "state === 'held' || state === 'ignored'",
+        '/^(held|ignored|return|refund)/.test(state)',
+      ],
+    ],
   },
   {
     name: 'what was sent back in part counts as sent back whole',
@@ -321,7 +407,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'one node is enough',
-    edits: [[confirm, 'const needed = Math.min(2, names.length)', 'const needed = Math.min(1, names.length)']],
+    edits: [
+      [
+        confirm,
+        'const needed = Math.min(2, names.length)',
+        'const needed = Math.min(1, names.length)',
+      ],
+    ],
   },
   {
     name: 'what a liar told stays',
@@ -333,7 +425,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'two followers overtake one another',
-    edits: [[blocks, 'select 1 from chain where head_id = ', 'select 1 from chain where true or head_id = ']],
+    edits: [
+      [
+        blocks,
+        'select 1 from chain where head_id = ',
+        'select 1 from chain where true or head_id = ',
+      ],
+    ],
   },
   {
     name: 'the signer does not ask who wants it',
@@ -345,7 +443,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the signer does not look how much an order wants',
-    edits: [[reasons, "if (!order_wants) return 'no order that is open or owed wants this much there'", '']],
+    edits: [
+      [
+        reasons,
+        "if (!order_wants) return 'no order that is open or owed wants this much there'",
+        '',
+      ],
+    ],
   },
   {
     name: 'the signer takes back what a row says, and not what was delegated',
@@ -367,7 +471,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
 ]
 
-/** The edits of a mutant whose text is not in the source exactly as often as it should be: at least once. */
+/** The edits of a mutant whose text is not in the source exactly as often as it should be: at least
+ *  once. */
 export async function staleEdits({ edits }: Mutant): Promise<string[]> {
   const stale: string[] = []
   for (const [file, from] of edits) {
@@ -377,7 +482,8 @@ export async function staleEdits({ edits }: Mutant): Promise<string[]> {
   return stale
 }
 
-/** Makes this process load the mutant in place of the service. To be called before anything of it is imported. */
+/** Makes this process load the mutant in place of the service. To be called before anything of it
+ *  is imported. */
 export function infect({ edits }: Mutant): void {
   registerHooks({
     load(url, context, next) {

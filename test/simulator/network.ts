@@ -1,7 +1,8 @@
-// The way from the service to its node, and what can be wrong with it. The node is the development chain, in process. A
-// call can be lost before or after the node has done it; a transaction can be answered for and never sent on, sent on
-// late, or twice; the node can lie about duplicates, be busy, be down, or answer from a height that is behind. Of several
-// nodes, all of the one chain, one can lie about what is in blocks.
+// The way from the service to its node, and what can be wrong with it. The node is the development
+// chain, in process. A call can be lost before or after the node has done it; a transaction can be
+// answered for and never sent on, sent on late, or twice; the node can lie about duplicates, be
+// busy, be down, or answer from a height that is behind. Of several nodes, all of the one chain,
+// one can lie about what is in blocks.
 
 import type { Devchain } from 'penstock-devchain/devchain.ts'
 import type { Transport } from 'penstock-service/node/node.ts'
@@ -82,7 +83,8 @@ export class Network {
       return this.lose('down')
     }
     if (dice.chance(troubles.lost_request)) return this.lose('request lost')
-    const answered = path === '/wallet/broadcasthex' ? this.broadcast(body) : this.ask(path, body, host)
+    const answered =
+      path === '/wallet/broadcasthex' ? this.broadcast(body) : this.ask(path, body, host)
     if (dice.chance(troubles.lost_answer)) return this.lose('answer lost')
     return answered
   }
@@ -99,13 +101,17 @@ export class Network {
       return answer({ result: code === 'SUCCESS', code, message: '' })
     }
     if (dice.chance(troubles.busy)) return said('SERVER_BUSY', 'busy')
-    if (dice.chance(troubles.false_duplicate)) return said('DUP_TRANSACTION_ERROR', 'false duplicate')
+    if (dice.chance(troubles.false_duplicate))
+      return said('DUP_TRANSACTION_ERROR', 'false duplicate')
     if (dice.chance(troubles.dropped)) {
       this.strays.push(body)
       return said('SUCCESS', 'dropped')
     }
     if (dice.chance(troubles.delayed)) {
-      this.delayed.push({ body, at_ms: this.devchain.chain.head_time_ms + dice.between(1, LATE_MS_MAX) })
+      this.delayed.push({
+        body,
+        at_ms: this.devchain.chain.head_time_ms + dice.between(1, LATE_MS_MAX),
+      })
       return said('SUCCESS', 'delayed')
     }
     if (dice.chance(troubles.doubled)) this.devchain.request('POST', '/wallet/broadcasthex', body)
@@ -157,7 +163,11 @@ export class Network {
     const asked = JSON.parse(body) as { startNum?: number; endNum?: number; value?: string }
     this.onTrouble(`${name} ${newest} is behind`)
     if (name === 'getblock') {
-      return this.devchain.request('POST', path, JSON.stringify({ ...asked, id_or_num: String(newest) }))
+      return this.devchain.request(
+        'POST',
+        path,
+        JSON.stringify({ ...asked, id_or_num: String(newest) }),
+      )
     }
     if (name === 'getblockbylimitnext') {
       const endNum = Math.min(asked.endNum!, newest + 1)

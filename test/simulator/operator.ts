@@ -1,6 +1,7 @@
-// What operators do while everything else goes on: they blacklist a payer and take that back, end deposits that are held or
-// ignored, in each way, and correct accounts. Each is done by what the commands do it with. A sentence that refuses is no
-// finding: what has become of the money is for the outsider's check to say.
+// What operators do while everything else goes on: they blacklist a payer and take that back, end
+// deposits that are held or ignored, in each way, and correct accounts. Each is done by what the
+// commands do it with. A sentence that refuses is no finding: what has become of the money is for
+// the outsider's check to say.
 
 import { keptBlockWith } from 'penstock-service/chain/blocks.ts'
 import { perform } from 'penstock-service/ledger/actions.ts'
@@ -40,12 +41,19 @@ export class Operator {
 
   next(): Errand {
     const kind = this.dice.weighted({ resolve: 6, correct: 2, blacklist: 2 })
-    const work = { resolve: this.resolving(), correct: this.correcting(), blacklist: this.blacklisting() }[kind]
+    const work = {
+      resolve: this.resolving(),
+      correct: this.correcting(),
+      blacklist: this.blacklisting(),
+    }[kind]
     const run = async (instance: Instance) => {
       const told = await work.run(instance).catch((thrown: unknown) => {
         // A sentence, or a connection that is gone: everything else is a bug.
         const expected = thrown instanceof Refused || thrown instanceof Outage
-        if (expected || (thrown instanceof Error && thrown.constructor === Error && !('code' in thrown))) {
+        if (
+          expected ||
+          (thrown instanceof Error && thrown.constructor === Error && !('code' in thrown))
+        ) {
           return `refused ${thrown.message}`
         }
         throw thrown
@@ -61,7 +69,8 @@ export class Operator {
     const frozen = this.dice.chance(0.6)
     const run = async ({ sql }: Instance) => {
       await sql`
-        insert into flow_freeze (token, address, frozen, number) values (${USDT}, ${address}, ${frozen}, 0)
+        insert into flow_freeze (token, address, frozen, number)
+          values (${USDT}, ${address}, ${frozen}, 0)
         on conflict (address, token) do update set frozen = excluded.frozen`
       return `blacklisted ${frozen}`
     }
@@ -77,12 +86,27 @@ export class Operator {
     const run = async ({ sql }: Instance) => {
       const { clock } = this
       const operator = { made_by: 'simulator', reason: REASON }
-      return perform({ sql, clock }, { operator, action: 'customers credit' }, async (tx, made_at) => {
-        const wanted = { id, customer_id, amount_sun, made_at, made_by: 'simulator', reason: REASON }
-        const { made } = await correct(tx, wanted)
-        const action = { subject: `correction:${id}`, before: null, after: { customer_id, amount_sun } }
-        return { result: made ? 'corrected' : 'corrected before', actions: made ? [action] : [] }
-      })
+      return perform(
+        { sql, clock },
+        { operator, action: 'customers credit' },
+        async (tx, made_at) => {
+          const wanted = {
+            id,
+            customer_id,
+            amount_sun,
+            made_at,
+            made_by: 'simulator',
+            reason: REASON,
+          }
+          const { made } = await correct(tx, wanted)
+          const action = {
+            subject: `correction:${id}`,
+            before: null,
+            after: { customer_id, amount_sun },
+          }
+          return { result: made ? 'corrected' : 'corrected before', actions: made ? [action] : [] }
+        },
+      )
     }
     return { about: `${customer_id} ${amount_sun} ${id}`, run }
   }
@@ -97,7 +121,8 @@ export class Operator {
     const late = this.dice.chance(0.4)
     const run = async ({ sql }: Instance): Promise<string> => {
       const all = await sql<Deposit>`
-        select * from deposit where state in ('held', 'ignored', 'resolved', 'returning', 'refunding')
+        select * from deposit
+          where state in ('held', 'ignored', 'resolved', 'returning', 'refunding')
         order by state, tx_id, position`
       const leaving = all.filter(({ state }) => state === 'returning' || state === 'refunding')
       const some = late && leaving.length > 0 ? leaving : all
@@ -112,17 +137,26 @@ export class Operator {
       if (way === undefined) return 'sent'
       const { clock } = this
       const operator = { made_by: 'simulator', reason: REASON }
-      return perform({ sql, clock }, { operator, action: 'deposits resolve' }, async (tx, made_at) => {
-        const made = { made_at, made_by: 'simulator', reason: REASON, blocked_reviewed: true }
-        await resolveDeposit(tx, heldSenders({ clock }), { deposit, way, ...made })
-        const action = { subject: `deposit:${placeOf(deposit)}`, before: null, after: { way: kind } }
-        return { result: `resolved ${kind}`, actions: [action] }
-      })
+      return perform(
+        { sql, clock },
+        { operator, action: 'deposits resolve' },
+        async (tx, made_at) => {
+          const made = { made_at, made_by: 'simulator', reason: REASON, blocked_reviewed: true }
+          await resolveDeposit(tx, heldSenders({ clock }), { deposit, way, ...made })
+          const action = {
+            subject: `deposit:${placeOf(deposit)}`,
+            before: null,
+            after: { way: kind },
+          }
+          return { result: `resolved ${kind}`, actions: [action] }
+        },
+      )
     }
     return { about: kind, run }
   }
 
-  /** What has sent it back by now; undefined when that had to be sent first, and may not be in a block for long. */
+  /** What has sent it back by now; undefined when that had to be sent first, and may not be in a
+   *  block for long. */
   private async sentBack(
     sql: Instance['sql'],
     deposit: Deposit,
@@ -130,7 +164,9 @@ export class Operator {
   ): Promise<Way | undefined> {
     const { from_address: to, amount_sun } = deposit
     if (amount_sun === null) return { way: 'written_off' }
-    const sent_by = this.payments.get(placeOf(deposit)) ?? (this.dice.chance(0.1) ? [...this.payments.values()][0] : '')
+    const sent_by =
+      this.payments.get(placeOf(deposit)) ??
+      (this.dice.chance(0.1) ? [...this.payments.values()][0] : '')
     if (!sent_by) {
       const amount = less && amount_sun > 1n ? amount_sun - 1n : amount_sun
       const payment = { to_address: addressToHex(to), amount }
@@ -140,6 +176,10 @@ export class Operator {
     }
     const block = await keptBlockWith(sql, sent_by)
     if (!block) throw new Error(`${sent_by} is in no solid block`)
-    return { way: 'sent_back', sent: sentIn(block, { tx_id: sent_by, to, asset: 'TRX' }), keep_rest: true }
+    return {
+      way: 'sent_back',
+      sent: sentIn(block, { tx_id: sent_by, to, asset: 'TRX' }),
+      keep_rest: true,
+    }
   }
 }

@@ -1,5 +1,5 @@
-// What the world does to the service: blocks, forks, jumps of the clocks, people who pay, lost and late transactions, and a
-// network whose numbers drift. Nothing here knows the service.
+// What the world does to the service: blocks, forks, jumps of the clocks, people who pay, lost and
+// late transactions, and a network whose numbers drift. Nothing here knows the service.
 
 import { selectorOf, wordOfAddress, wordOfInteger } from 'penstock-devchain/calls/abi.ts'
 import { transactionHex } from 'penstock-devchain/chain/transactions.ts'
@@ -79,9 +79,11 @@ export class Outside {
     if (this.detour && this.detour.left-- <= 0) this.comeBack()
     if (this.wants_detour && !this.detour && this.chain.pendingSize() > 0) this.wander()
     const kind = dice.weighted(this.plan.events)
-    if (!['fork', 'detour', 'deposit', 'recharge', 'use'].includes(kind)) this.trace.note('event', kind)
+    if (!['fork', 'detour', 'deposit', 'recharge', 'use'].includes(kind))
+      this.trace.note('event', kind)
     if (kind === 'deposit') this.deposit(dice.pick(deposit_addresses))
-    else if (kind === 'recharge') this.send('recharge', this.town.wallets.recharge_address, dice.pick(RECHARGES_SUN))
+    else if (kind === 'recharge')
+      this.send('recharge', this.town.wallets.recharge_address, dice.pick(RECHARGES_SUN))
     else if (kind === 'fork') this.fork(this.drawDepth())
     else if (kind === 'detour') this.wants_detour = true
     else if (kind === 'node_down') this.network.down_for = dice.between(2, 20)
@@ -131,7 +133,10 @@ export class Outside {
     const { subscribers } = this.town
     const mine = subscribers.filter(({ address }) => subscribed.includes(address))
     const from = this.dice.pick(mine.length > 0 && this.dice.chance(0.9) ? mine : subscribers)
-    this.trace.note('use', `by ${from.address} ${spendEnergy(this.town, from) ? 'sent' : 'refused'}`)
+    this.trace.note(
+      'use',
+      `by ${from.address} ${spendEnergy(this.town, from) ? 'sent' : 'refused'}`,
+    )
   }
 
   private send(what: string, to: Address, sun: number): void {
@@ -164,8 +169,8 @@ export class Outside {
     return dice.between(1, deep)
   }
 
-  /** The newest blocks give way to others: their transactions come again, later or never, and some that had reached
-   *  nobody here are known on the other branch. */
+  /** The newest blocks give way to others: their transactions come again, later or never, and some
+   *  that had reached nobody here are known on the other branch. */
   private fork(depth: number): void {
     if (depth < 1) return
     const { chain, dice } = this
@@ -177,8 +182,8 @@ export class Outside {
     this.trace.note('fork', `${depth} blocks, head is ${chain.head_number}`)
   }
 
-  /** A branch of slow blocks that will be given up: what waited for a block reaches only the other branch, and what
-   *  expires on this one has not expired there. */
+  /** A branch of slow blocks that will be given up: what waited for a block reaches only the other
+   *  branch, and what expires on this one has not expired there. */
   private wander(): void {
     const { chain, dice } = this
     this.wants_detour = false
@@ -186,7 +191,11 @@ export class Outside {
     this.mine()
     chain.reorganize(1, true)
     this.network.stray(waiting)
-    this.detour = { from_block: chain.head_number, left: dice.between(2, 8), solid_lag: chain.solid_lag_blocks }
+    this.detour = {
+      from_block: chain.head_number,
+      left: dice.between(2, 8),
+      solid_lag: chain.solid_lag_blocks,
+    }
     // While the producers disagree nothing becomes solid.
     chain.setSolidLag(SOLID_LAG_MAX)
     this.jump(dice.between(62, 90))
@@ -202,7 +211,8 @@ export class Outside {
     if (depth <= chain.head_number - chain.solid_block.header.number) this.fork(depth)
   }
 
-  /** A contract of a payer's, made when it is first called, sends TRX to an address or delegates stake to it. */
+  /** A contract of a payer's, made when it is first called, sends TRX to an address or delegates
+   *  stake to it. */
   private callContract(to: Address): void {
     const { town, dice } = this
     const { scene } = town
@@ -251,6 +261,9 @@ export class Outside {
   private unstake(): void {
     const owner = this.dice.pick(this.town.pool)
     const unfreeze_balance = BigInt(this.dice.between(500, 3_000)) * 1_000_000n
-    this.town.scene.send(owner, 'UnfreezeBalanceV2Contract', { unfreeze_balance, resource: 'ENERGY' })
+    this.town.scene.send(owner, 'UnfreezeBalanceV2Contract', {
+      unfreeze_balance,
+      resource: 'ENERGY',
+    })
   }
 }

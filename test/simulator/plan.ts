@@ -1,5 +1,6 @@
-// What a seed is about: how many instances and customers, which troubles and how often. Drawn first, so that a seed has a
-// character; most are short, and each kind of trouble is rare in most and frequent in some.
+// What a seed is about: how many instances and customers, which troubles and how often. Drawn
+// first, so that a seed has a character; most are short, and each kind of trouble is rare in most
+// and frequent in some.
 
 import { LIES, type Lie } from '../harness/liars.ts'
 import type { Dice } from './dice.ts'
@@ -85,8 +86,12 @@ export function drawPlan(dice: Dice): Plan {
     momentum: dice.pick([0.3, 0.8, 0.9, 0.97]),
     skew_ms: dice.pick([0, 0, 500, 3_000]),
     wish_rate: dice.pick([0.3, 0.6, 1]),
-    subscriptions: subscribes ? { most: more.between(2, 5), rate: more.pick([0.2, 0.4, 0.8]) } : { most: 0, rate: 0 },
-    checks: screens ? { most: more.between(2, 8), rate: more.pick([0.3, 0.6]) } : { most: 0, rate: 0 },
+    subscriptions: subscribes
+      ? { most: more.between(2, 5), rate: more.pick([0.2, 0.4, 0.8]) }
+      : { most: 0, rate: 0 },
+    checks: screens
+      ? { most: more.between(2, 8), rate: more.pick([0.3, 0.6]) }
+      : { most: 0, rate: 0 },
     by_hand,
     event_rate: dice.pick([0.4, 1, 2]),
     audits: 0.015,
@@ -139,11 +144,20 @@ function lying(plan: Plan, dice: Dice): Plan {
 /** In some runs something is frequent that hardly ever meets what it would disturb otherwise. */
 function sharpened(plan: Plan, dice: Dice): Plan {
   const { events, troubles } = plan
-  const about = dice.weighted({ nothing: 8, rivals: 1, forked_uses: plan.subscriptions.most > 0 ? 2 : 0 })
+  const about = dice.weighted({
+    nothing: 8,
+    rivals: 1,
+    forked_uses: plan.subscriptions.most > 0 ? 2 : 0,
+  })
   const name = `${plan.name}, ${about.replace('_', ' ')}`
   if (about === 'rivals') {
     // Others activate the addresses that we activate, and ours comes too late.
-    return { ...plan, name, events: { ...events, outsider_activates: 3 }, troubles: { ...troubles, dropped: 0.3 } }
+    return {
+      ...plan,
+      name,
+      events: { ...events, outsider_activates: 3 },
+      troubles: { ...troubles, dropped: 0.3 },
+    }
   }
   if (about === 'forked_uses') {
     const often = { event_rate: 5, late_forks: 3, wishes: 2, moments: plan.moments + 50 }

@@ -1,4 +1,5 @@
-// What the rows say of rest: whether the run has to go on, and what the service itself has found wrong.
+// What the rows say of rest: whether the run has to go on, and what the service itself has found
+// wrong.
 
 import type { Sql } from 'penstock-service/database/sql.ts'
 
@@ -17,12 +18,14 @@ export async function isAtRest(sql: Sql): Promise<boolean> {
   const [row] = await sql`
       select 1 from orders where state in ('new', 'pending') or to_delegate
       union all select 1 from attempt where state not in ('solid', 'dead')
-      union all select 1 from subscription where state in ('new', 'pending', 'active') or not withdrawn
+      union all select 1 from subscription where state in ('new', 'pending', 'active')
+        or not withdrawn
       union all select 1 from subscription_use where not solid
       union all select 1 from aml_check where state in ('pending', 'processing')
       union all select 1 from activation where state in ('new', 'activating')
       union all select 1 from delegation where state not in ('ended', 'failed')
-      union all select 1 from deposit where state in ('unproven', 'received', 'delivering', 'returning', 'refunding')
+      union all select 1 from deposit
+        where state in ('unproven', 'received', 'delivering', 'returning', 'refunding')
       limit 1`
   return row === undefined
 }
@@ -35,6 +38,8 @@ export async function ownFindings(sql: Sql): Promise<string[]> {
     select rule, subject, found from books_finding`
   return [
     ...refused.map(({ subject, answer }) => `it refuses to sign for ${subject}: ${answer}`),
-    ...rows.map(({ rule, subject, found }) => `it finds itself that ${rule} is broken: ${subject} ${found}`),
+    ...rows.map(
+      ({ rule, subject, found }) => `it finds itself that ${rule} is broken: ${subject} ${found}`,
+    ),
   ]
 }

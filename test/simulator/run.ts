@@ -1,6 +1,7 @@
-// One run of one seed. First anything may happen, in an order and at moments that the seed decides: steps, purchases,
-// blocks, forks, lost answers, outages, crashes, a second instance. Then all troubles end, time goes on, and everything must
-// come to rest. The outsider's check looks in between and at the end.
+// One run of one seed. First anything may happen, in an order and at moments that the seed decides:
+// steps, purchases, blocks, forks, lost answers, outages, crashes, a second instance. Then all
+// troubles end, time goes on, and everything must come to rest. The outsider's check looks in
+// between and at the end.
 
 import { person } from 'penstock-devchain/scene.ts'
 import { createCustomer } from 'penstock-service/customers/customers.ts'
@@ -42,8 +43,8 @@ const TASKS_MAX = 7
 const LIE_SUN = 77_000_000n
 /** How often blocks are followed, at least, when no trouble keeps them from it. */
 const FOLLOW_MS = 2_000
-/** Steps beside the way of orders and deposits: while everything comes to rest they run only where they are needed, and at
- *  the end. */
+/** Steps beside the way of orders and deposits: while everything comes to rest they run only where
+ *  they are needed, and at the end. */
 const BYWAYS = {
   always: [
     'rescreen',
@@ -78,7 +79,11 @@ export async function runSeed(ground: Ground, seed: string): Promise<Verdict> {
   return { seed, findings: run.findings, trace: run.trace, counts: run.trace.counts }
 }
 
-const walletsOf = ({ pool, activation, refund }: Town['wallets']) => [...pool, activation, ...(refund ? [refund] : [])]
+const walletsOf = ({ pool, activation, refund }: Town['wallets']) => [
+  ...pool,
+  activation,
+  ...(refund ? [refund] : []),
+]
 
 /** Where there are subscriptions, some keys may spend only so much in a day. */
 const drawCap = ({ subscriptions }: Plan, dice: Dice): bigint | undefined =>
@@ -142,13 +147,21 @@ class Run {
     const [instance] = this.instances
     const { app } = instance!
     this.customers = await this.ground.sql.begin(async (tx) => {
-      const needs = { clock: this.clock, random: { bytes: (n: number) => this.dice.bytes(n) }, ...app }
+      const needs = {
+        clock: this.clock,
+        random: { bytes: (n: number) => this.dice.bytes(n) },
+        ...app,
+      }
       const made: Access[] = []
       const caps = this.dice.fork('caps')
       for (let i = 0; i < this.plan.customers; i++) {
         const { id, deposit_address } = await createCustomer(tx, needs, { name: `customer ${i}` })
         const daily_cap_sun = drawCap(this.plan, caps)
-        const { token, secret } = await issueKey(tx, needs, { customer_id: id, name: 'key', daily_cap_sun })
+        const { token, secret } = await issueKey(tx, needs, {
+          customer_id: id,
+          name: 'key',
+          daily_cap_sun,
+        })
         made.push({ customer_id: id, token, secret, deposit_address })
       }
       return made
@@ -158,8 +171,10 @@ class Run {
     this.drawErrands()
     await instance!.run(app.steps[0]!)
     this.first_block = this.chain.solid_block.header.number
-    for (const { deposit_address } of this.customers) if (this.dice.chance(0.9)) this.outside.deposit(deposit_address)
-    if (this.plan.subscriptions.most > 0) this.outside.deposit(this.customers[0]!.deposit_address, 300_000_000)
+    for (const { deposit_address } of this.customers)
+      if (this.dice.chance(0.9)) this.outside.deposit(deposit_address)
+    if (this.plan.subscriptions.most > 0)
+      this.outside.deposit(this.customers[0]!.deposit_address, 300_000_000)
     this.outside.solidify()
     await this.everyStep()
     if (this.plan.subscriptions.most > 0) await this.subscribeSome()
@@ -175,7 +190,8 @@ class Run {
 
   /** Most subscriptions run when the troubles begin. */
   private async subscribeSome(): Promise<void> {
-    for (const start of this.subscribing?.starts() ?? []) await this.runErrand(this.instances[0]!, start)
+    for (const start of this.subscribing?.starts() ?? [])
+      await this.runErrand(this.instances[0]!, start)
     await this.everyStep()
     this.outside.mine()
     await this.everyStep()
@@ -189,7 +205,12 @@ class Run {
       ...{ dice: this.dice.fork('subscribing'), customers, wishes_max: plan.subscriptions.most },
       addresses: [...addresses, ...active.slice(0, 1)],
     })
-    this.operator = new Operator({ dice: this.dice.fork('operator'), town, customers, clock: this.clock })
+    this.operator = new Operator({
+      dice: this.dice.fork('operator'),
+      town,
+      customers,
+      clock: this.clock,
+    })
     this.screening = new Screening({
       ...{ dice: this.dice.fork('screening'), customers, wishes_max: plan.checks.most },
       ...{ addresses: [...active, ...inactive, ...addresses], transactions: town.mined },
@@ -254,19 +275,24 @@ class Run {
     if (kind === 'release') await this.release()
     else if (kind === 'step') this.startStep()
     else if (kind === 'wish') this.startWish()
-    else if (kind === 'block') this.outside.mine(this.dice.chance(0.9) ? undefined : this.outside.now_ms)
+    else if (kind === 'block')
+      this.outside.mine(this.dice.chance(0.9) ? undefined : this.outside.now_ms)
     else if (kind === 'subscription') this.startErrand(this.subscribing?.next())
     else if (kind === 'check') this.startErrand(this.screening?.next())
     else if (kind === 'by_hand') this.startErrand(this.operator?.next())
     else await this.event()
   }
 
-  /** Lets something pass, and mostly what follows from it too: how soon another comes in between is the seed's matter. */
+  /** Lets something pass, and mostly what follows from it too: how soon another comes in between is
+   *  the seed's matter. */
   private async release(): Promise<void> {
     let op: Op | undefined = this.dice.pick(this.gate.held)
     while (op) {
       const passage = this.drawPassage(op)
-      this.trace.note(passage === 'through' ? 'release' : passage, `${op.life.name} ${op.kind} ${op.label}`)
+      this.trace.note(
+        passage === 'through' ? 'release' : passage,
+        `${op.life.name} ${op.kind} ${op.label}`,
+      )
       const { asked } = this.gate
       await this.gate.release(op, passage)
       this.buryTheDead()
@@ -300,7 +326,11 @@ class Run {
     if (this.outside.now_ms - instance.followed_at_ms > FOLLOW_MS) instance.woken.add('follow')
     const woken = idle.filter((step) => instance.woken.has(step.name))
     const busy = idle.filter((step) => BUSY_STEPS.has(step.name))
-    const choice = this.dice.weighted({ woken: woken.length > 0 ? 6 : 0, busy: busy.length > 0 ? 3 : 0, any: 1 })
+    const choice = this.dice.weighted({
+      woken: woken.length > 0 ? 6 : 0,
+      busy: busy.length > 0 ? 3 : 0,
+      any: 1,
+    })
     const step = this.dice.pick({ woken, busy, any: idle }[choice])
     this.trace.note('step', `${instance.life.name} ${step.name}`)
     if (step.name === 'follow') instance.followed_at_ms = this.outside.now_ms
@@ -313,7 +343,9 @@ class Run {
     } catch (thrown) {
       this.trace.note('step failed', `${instance.life.name} ${step.name}: ${String(thrown)}`)
       if (thrown instanceof Outage) return
-      this.findings.push(`step ${step.name} threw ${thrown instanceof Error ? thrown.stack : String(thrown)}`)
+      this.findings.push(
+        `step ${step.name} threw ${thrown instanceof Error ? thrown.stack : String(thrown)}`,
+      )
     }
   }
 
@@ -333,7 +365,10 @@ class Run {
     const instance = dice.pick(this.instances)
     const again = this.wishes.filter((wish) => wish.external_id !== undefined)
     const sold = this.wishes.filter((wish) => wish.id !== undefined)
-    const kinds = { fresh: this.wishes.length < this.plan.wishes ? 3 : 0, again: again.length > 0 ? 2 : 0 }
+    const kinds = {
+      fresh: this.wishes.length < this.plan.wishes ? 3 : 0,
+      again: again.length > 0 ? 2 : 0,
+    }
     const kind = dice.weighted({ ...kinds, look: sold.length > 0 ? 1 : 0, nothing: 0.001 })
     if (kind === 'nothing') return
     if (kind === 'look') {
@@ -342,10 +377,12 @@ class Run {
       return
     }
     const who = dice.pick(this.customers)
-    const wish = kind === 'again' ? dice.pick(again) : drawWish(dice, { who, ...town }, this.wishes.length)
+    const wish =
+      kind === 'again' ? dice.pick(again) : drawWish(dice, { who, ...town }, this.wishes.length)
     if (kind === 'fresh') this.wishes.push(wish)
     this.buy(instance, wish)
-    if (wish.external_id !== undefined && dice.chance(0.2)) this.buy(dice.pick(this.instances), wish)
+    if (wish.external_id !== undefined && dice.chance(0.2))
+      this.buy(dice.pick(this.instances), wish)
   }
 
   private buy(instance: Instance, wish: Wish): void {
@@ -353,7 +390,10 @@ class Run {
     this.trace.note('ask', `${instance.life.name} ${of}`)
     this.start({ instance, name: 'purchase' }, async () => {
       const { code, objection } = await ask(instance, wish)
-      this.trace.note('told', `${wish.external_id ?? 'unnamed'}: ${code === 0 ? wish.id : `code ${code}`}`)
+      this.trace.note(
+        'told',
+        `${wish.external_id ?? 'unnamed'}: ${code === 0 ? wish.id : `code ${code}`}`,
+      )
       this.trace.add(`told ${code}`, 1)
       this.note(objection)
     })
@@ -412,8 +452,9 @@ class Run {
       .map(({ id, tx_id }) => `C5 order ${id} is a success and ${tx_id} was never in a block`)
   }
 
-  /** What is in blocks has been seen there by every step, and is not solid: now some of it is not there any more. Or what
-   *  has been sent expires on a branch that is given up when everybody has seen that. */
+  /** What is in blocks has been seen there by every step, and is not solid: now some of it is not
+   *  there any more. Or what has been sent expires on a branch that is given up when everybody has
+   *  seen that. */
   private async forkOnceMore(): Promise<void> {
     await this.everyStep('most')
     if (this.dice.chance(0.5) && this.outside.leave()) {
@@ -444,8 +485,12 @@ class Run {
     for (let round = 0; round < 60 && this.findings.length === 0; round++) {
       if (round > 0 && !this.network.isLate && (await isAtRest(this.ground.sql))) {
         await this.everyStep('all')
-        this.findings.push(...(await this.auditor.lookAtRest(this.place)), ...(await ownFindings(this.ground.sql)))
-        for (const [what, count] of Object.entries(this.auditor.outcomes())) this.trace.add(what, count)
+        this.findings.push(
+          ...(await this.auditor.lookAtRest(this.place)),
+          ...(await ownFindings(this.ground.sql)),
+        )
+        for (const [what, count] of Object.entries(this.auditor.outcomes()))
+          this.trace.add(what, count)
         if (this.findings.length === 0) await this.steal()
         return
       }
@@ -469,7 +514,13 @@ class Run {
     const { sql } = this.ground
     const { sign } = this.instances[0]!.app
     const thief = person('thief').address
-    const findings = await signedForThief({ sql, sign, wallets: this.town.wallets, thief, now: this.clock.now() })
+    const findings = await signedForThief({
+      sql,
+      sign,
+      wallets: this.town.wallets,
+      thief,
+      now: this.clock.now(),
+    })
     this.findings.push(...findings)
   }
 
@@ -485,21 +536,25 @@ class Run {
     }
     const { waiting } = this.gate
     if (waiting.length > 0) throw new Error(`statements wait for each other: ${waiting.join('; ')}`)
-    if (this.tasks.size > 0) throw new Error(`still under way: ${[...this.tasks].map(({ name }) => name).join(', ')}`)
+    if (this.tasks.size > 0)
+      throw new Error(`still under way: ${[...this.tasks].map(({ name }) => name).join(', ')}`)
   }
 
-  /** Runs every step of one instance, in the order in which an order meets them, and again those that were woken. */
+  /** Runs every step of one instance, in the order in which an order meets them, and again those
+   *  that were woken. */
   private async everyStep(which: 'most' | 'needed' | 'all' = 'needed'): Promise<void> {
     const instance = this.instances[0]!
     const steps = instance.app.steps.filter(({ name }) => which === 'all' || !this.byways.has(name))
     // What wallets have changes seldom, and reading it is the dearest of all.
-    if (which === 'most') steps.splice(0, steps.length, ...steps.filter(({ name }) => name !== 'survey'))
+    if (which === 'most')
+      steps.splice(0, steps.length, ...steps.filter(({ name }) => name !== 'survey'))
     for (const step of steps) await instance.run(step)
     for (let again = 0; ; again++) {
       const woken = steps.filter(({ name }) => instance.woken.has(name))
       if (woken.length === 0) break
       for (const step of woken) await instance.run(step)
-      if (again > 50) throw new Error(`steps move on and on: ${woken.map(({ name }) => name).join(', ')}`)
+      if (again > 50)
+        throw new Error(`steps move on and on: ${woken.map(({ name }) => name).join(', ')}`)
     }
   }
 
@@ -511,7 +566,8 @@ class Run {
 
   /** Most is held only when it is solid: operators go on while everything comes to rest. */
   private async moveByHand(): Promise<void> {
-    for (let left = 4; left > 0 && this.operator; left--) await this.runErrand(this.instances[0]!, this.operator.next())
+    for (let left = 4; left > 0 && this.operator; left--)
+      await this.runErrand(this.instances[0]!, this.operator.next())
   }
 
   /** Some more is used; then all are stopped, and the days go by of those that cannot be. */
@@ -520,7 +576,8 @@ class Run {
     if (round < LAST_ROUND) this.outside.spend(this.subscribing?.running ?? [])
     if (round < LAST_ROUND || round > LAST_ROUND + 1) return
     this.findings.push(...(await this.auditor.look()))
-    for (const stop of this.subscribing?.stops() ?? []) await this.runErrand(this.instances[0]!, stop)
+    for (const stop of this.subscribing?.stops() ?? [])
+      await this.runErrand(this.instances[0]!, stop)
     if (round > LAST_ROUND) this.outside.jump(2 * 86_400)
   }
 }

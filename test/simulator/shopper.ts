@@ -1,12 +1,18 @@
-// The customers: what they ask for, how they ask again when an answer is lost, and what they hold against the service.
-// An answer that contradicts an earlier one, a wrong price or a refusal that was not due is a finding.
+// The customers: what they ask for, how they ask again when an answer is lost, and what they hold
+// against the service. An answer that contradicts an earlier one, a wrong price or a refusal that
+// was not due is a finding.
 
 import { signature } from 'penstock-service/wire/signature.ts'
 import type { Address } from 'penstock-tron/address.ts'
 import type { Dice } from './dice.ts'
 import type { Instance } from './instance.ts'
 
-export type Access = { customer_id: string; token: string; secret: string; deposit_address: Address }
+export type Access = {
+  customer_id: string
+  token: string
+  secret: string
+  deposit_address: Address
+}
 
 type Params = {
   address: Address
@@ -42,14 +48,23 @@ export function drawWish(
   of: { who: Access; active: readonly Address[]; inactive: readonly Address[] },
   number: number,
 ): Wish {
-  const service = dice.weighted({ energy: 6, bandwidth: 2, resource_bundle: 3, activate_address: 1 })
+  const service = dice.weighted({
+    energy: 6,
+    bandwidth: 2,
+    resource_bundle: 3,
+    activate_address: 1,
+  })
   const dormant = dice.chance(service === 'activate_address' ? 0.9 : 0.25)
   const address = dice.pick(dormant ? of.inactive : of.active)
   const activate_address = dice.chance(dormant ? 0.8 : 0.1)
   return {
     who: of.who,
     service,
-    params: { address, ...drawAmounts(dice, service), ...(activate_address && { activate_address }) },
+    params: {
+      address,
+      ...drawAmounts(dice, service),
+      ...(activate_address && { activate_address }),
+    },
     external_id: dice.chance(0.8) ? `wish ${number}` : undefined,
     asked: 0,
     id: undefined,
@@ -63,7 +78,9 @@ function drawAmounts(dice: Dice, service: Wish['service']): Partial<Params> {
   if (service === 'activate_address') return {}
   if (service === 'resource_bundle') return { duration: 1, amounts: { energy, bandwidth } }
   const amount = service === 'energy' ? energy : bandwidth
-  return dice.chance(0.5) ? { duration: 1, amount } : { duration: 1, amounts: { [service]: amount } }
+  return dice.chance(0.5)
+    ? { duration: 1, amount }
+    : { duration: 1, amounts: { [service]: amount } }
 }
 
 /** Sends a signed call. */
@@ -83,7 +100,10 @@ export async function call(
 }
 
 /** Asks for a wish. Returns what is wrong with the answer. */
-export async function ask(instance: Instance, wish: Wish): Promise<{ code: number; objection: string | undefined }> {
+export async function ask(
+  instance: Instance,
+  wish: Wish,
+): Promise<{ code: number; objection: string | undefined }> {
   wish.asked += 1
   const { service, params, external_id } = wish
   const before = { ...wish }
@@ -100,25 +120,35 @@ function judge(wish: Wish, before: Wish, reply: Reply): string | undefined {
   if (code !== 0) {
     if (code === 500) return undefined
     if (before.id !== undefined) return `refused with ${code} what was sold as ${before.id}`
-    return CODES_OF_A_PURCHASE.has(code) ? undefined : `refused with ${code} ${reply.key}: ${reply.error}`
+    return CODES_OF_A_PURCHASE.has(code)
+      ? undefined
+      : `refused with ${code} ${reply.key}: ${reply.error}`
   }
   const id = String(result?.id)
   if (wish.id !== undefined && id !== wish.id) return `sold twice: ${wish.id} and ${id}`
   if (wish.external_id !== undefined && result?.external_id !== wish.external_id)
     return `answers for ${result?.external_id}`
   wish.id = id
-  return judgePrice(wish, Number(result?.amount)) ?? judgeStatus(wish, before.status, String(result?.status))
+  return (
+    judgePrice(wish, Number(result?.amount)) ??
+    judgeStatus(wish, before.status, String(result?.status))
+  )
 }
 
 /** The shipped prices, in TRX, by the rules as published; an activation may be on top. */
 function judgePrice({ params, service }: Wish, charged: number): string | undefined {
   const { amount, amounts } = params
   const energy = service === 'energy' ? (amount ?? amounts?.energy ?? 0) : (amounts?.energy ?? 0)
-  const bandwidth = service === 'bandwidth' ? (amount ?? amounts?.bandwidth ?? 0) : (amounts?.bandwidth ?? 0)
-  const cents = Math.round((energy * (energy >= 131_000 ? 42 : 45)) / 10_000) + Math.round((bandwidth * 1_000) / 10_000)
+  const bandwidth =
+    service === 'bandwidth' ? (amount ?? amounts?.bandwidth ?? 0) : (amounts?.bandwidth ?? 0)
+  const cents =
+    Math.round((energy * (energy >= 131_000 ? 42 : 45)) / 10_000) +
+    Math.round((bandwidth * 1_000) / 10_000)
   const paid = Math.round(charged * 100)
   const fee = service === 'activate_address' ? [140] : params.activate_address ? [0, 140] : [0]
-  return fee.some((one) => cents + one === paid) ? undefined : `charged ${charged} TRX for ${JSON.stringify(params)}`
+  return fee.some((one) => cents + one === paid)
+    ? undefined
+    : `charged ${charged} TRX for ${JSON.stringify(params)}`
 }
 
 /** What is final stays. */
@@ -131,7 +161,10 @@ function judgeStatus(wish: Wish, before: string | undefined, status: string): st
 /** Looks a purchase up. Returns what is wrong with the answer. */
 export async function look(instance: Instance, wish: Wish): Promise<string | undefined> {
   const before = wish.status
-  const reply = await call(instance, wish.who, { path: '/v1/transaction/check', body: { id: wish.id } })
+  const reply = await call(instance, wish.who, {
+    path: '/v1/transaction/check',
+    body: { id: wish.id },
+  })
   if (reply.code === 500) return undefined
   if (reply.code !== 0) return `order ${wish.id} is not found: ${reply.code}`
   return judgeStatus(wish, before, String(reply.result?.status))

@@ -9,13 +9,17 @@ import { MUTANTS, staleEdits } from './mutants.ts'
 import { type Ground, runSeed } from './run.ts'
 
 /** Seeds that have found something: the hour that a fork made too short, uses that a fork put after
- *  the end, money held for one that was stopped before it was supplied on the day after its cap, and
- *  two statements that waited for each other.
- *  They mean that only as long as nothing is drawn differently. */
+ *  the end, money held for one that was stopped before it was supplied on the day after its cap,
+ *  and two statements that waited for each other. They mean that only as long as nothing is drawn
+ *  differently. */
 const ONCE_FAILED = ['155', '368', '383', '1255', '9110', '10375', '60088']
 const SEEDS = 200
 /** Killed by one of the first seeds: quick enough to be shown each time. */
-const SHOWN = ['an external id is not looked up', 'too little is staked', 'more is taken back than was given']
+const SHOWN = [
+  'an external id is not looked up',
+  'too little is staked',
+  'more is taken back than was given',
+]
 
 let ground: Ground & { close(): Promise<void> }
 before(async () => {
@@ -62,7 +66,11 @@ test('the simulator finds known mistakes', async () => {
 })
 
 function torture(...args: string[]): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, [`${import.meta.dirname}/../torture/torture.ts`, ...args, '--json'])
+  const child = spawn(process.execPath, [
+    `${import.meta.dirname}/../torture/torture.ts`,
+    ...args,
+    '--json',
+  ])
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {

@@ -1,5 +1,6 @@
-// Somebody who can write rows, and wants signatures for them. In a run every forgery is made when all
-// is at rest, and asks the signer itself: none may be signed. The rows stay; they end with the run.
+// Somebody who can write rows, and wants signatures for them. In a run every forgery is made when
+// all is at rest, and asks the signer itself: none may be signed. The rows stay; they end with the
+// run.
 
 import { enqueueAttempt } from 'penstock-service/chain/attempts.ts'
 import type { Sql, Tx } from 'penstock-service/database/sql.ts'
@@ -22,7 +23,11 @@ export type Forgery = {
 }
 
 /** Writes the rows of a forgery, as an attempt of that id. */
-export function plant(target: Omit<Target, 'sign'>, forgery: Forgery, attempt: string): Promise<void> {
+export function plant(
+  target: Omit<Target, 'sign'>,
+  forgery: Forgery,
+  attempt: string,
+): Promise<void> {
   const { sql, wallets, now } = target
   const wanted = { subject: `forged:${attempt}`, contract: contractOf(forgery, wallets) }
   return sql.begin(async (tx) => {
@@ -34,7 +39,9 @@ export function plant(target: Omit<Target, 'sign'>, forgery: Forgery, attempt: s
 /** By the permission that the wallet's key has. */
 function contractOf({ type, value }: Forgery, { pool, activation, refund }: Wallets) {
   const owner = addressFromHex(String(value.owner_address))
-  const wallet = [...pool, activation, ...(refund ? [refund] : [])].find(({ address }) => address === owner)
+  const wallet = [...pool, activation, ...(refund ? [refund] : [])].find(
+    ({ address }) => address === owner,
+  )
   return contract(type, value, wallet?.permission_id)
 }
 
@@ -45,7 +52,8 @@ export async function signedForThief(target: Target): Promise<string[]> {
     const attempt = `forged${i}`
     await plant(target, forgery, attempt)
     const [outcome] = await target.sign([{ attempt, raw_data: bytesOf(forgery, target) }])
-    if (outcome?.state !== 'refused') findings.push(`the signer gives a thief ${forgery.name}: ${outcome?.state}`)
+    if (outcome?.state !== 'refused')
+      findings.push(`the signer gives a thief ${forgery.name}: ${outcome?.state}`)
   }
   return findings
 }
@@ -65,10 +73,19 @@ function bytesOf(forgery: Forgery, { now, wallets }: Target): Uint8Array {
 }
 
 /** What a thief would want, as far as there are rows to begin with. */
-export async function forgeries({ sql, wallets, thief, now }: Omit<Target, 'sign'>): Promise<Forgery[]> {
+export async function forgeries({
+  sql,
+  wallets,
+  thief,
+  now,
+}: Omit<Target, 'sign'>): Promise<Forgery[]> {
   const wallet = wallets.pool[0]!.address
   const stake_sun = 50_000_000n
-  const delegation = (receiver: Address, type = 'DelegateResourceContract', balance = stake_sun) => ({
+  const delegation = (
+    receiver: Address,
+    type = 'DelegateResourceContract',
+    balance = stake_sun,
+  ) => ({
     type,
     value: {
       owner_address: addressToHex(wallet),
@@ -80,20 +97,26 @@ export async function forgeries({ sql, wallets, thief, now }: Omit<Target, 'sign
   const deliver = async (tx: Tx, attempt: string, order_id: string) => {
     await rename(tx, attempt, `delegate:${attempt}`)
     return tx`
-      insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun, attempt_id)
+      insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun,
+        attempt_id)
       values (${attempt}, ${order_id}, ${wallet}, ${thief}, 'energy', 32000, ${stake_sun}, ${attempt})`
   }
   const order = (tx: Tx, id: string, { customer_id, external_id, sun }: Payer) => tx`
-    insert into orders (id, customer_id, external_id, service, address, energy, activate, state, to_delegate,
+    insert into orders (id, customer_id, external_id, service, address, energy, activate, state,
+      to_delegate,
                         amount_sun, due_at, created_at)
-    values (${id}, ${customer_id}, ${external_id}, 'energy', ${thief}, 32000, false, 'pending', false,
+    values (${id}, ${customer_id}, ${external_id}, 'energy', ${thief}, 32000, false, 'pending',
+      false,
             ${sun}, ${now}, ${now})`
   const found: Forgery[] = [
     { name: 'a delegation that nothing asks for', ...delegation(thief), rows: () => undefined },
     {
       name: 'an activation that no order wants',
       type: 'AccountCreateContract',
-      value: { owner_address: addressToHex(wallets.activation.address), account_address: addressToHex(thief) },
+      value: {
+        owner_address: addressToHex(wallets.activation.address),
+        account_address: addressToHex(thief),
+      },
       async rows(tx, attempt) {
         await rename(tx, attempt, `activate:${attempt}`)
         return tx`
@@ -109,23 +132,41 @@ export async function forgeries({ sql, wallets, thief, now }: Omit<Target, 'sign
     }
     found.push({ name: `a delegation for ${name}`, ...delegation(thief), rows })
   }
-  const [sold] = await sql<{ id: string }>`select id from orders where state = 'success' and energy > 0 limit 1`
+  const [sold] = await sql<{
+    id: string
+  }>`select id from orders where state = 'success' and energy > 0 limit 1`
   if (sold) {
     const rows = (tx: Tx, attempt: string) => deliver(tx, attempt, sold.id)
     found.push({ name: 'a delegation for an order of somebody else', ...delegation(thief), rows })
   }
-  return [...found, ...(await forgedReturns(sql, delegation)), ...(await forgedRefunds({ sql, wallets, thief, now }))]
+  return [
+    ...found,
+    ...(await forgedReturns(sql, delegation)),
+    ...(await forgedRefunds({ sql, wallets, thief, now })),
+  ]
 }
 
 type Payer = { customer_id: string; external_id: string | null; sun: bigint }
 const PAYERS: Readonly<Record<string, Payer>> = {
   'an order that holds no money': { customer_id: 'nobody', external_id: null, sun: 1_000_000n },
   'an order that costs nothing': { customer_id: 'nobody', external_id: null, sun: 0n },
-  'a subscription that there is not': { customer_id: 'subscriptions', external_id: 'forged/1', sun: 0n },
-  'a recharge that there was not': { customer_id: 'direct_recharge', external_id: 'deposit:00', sun: 1_000_000n },
+  'a subscription that there is not': {
+    customer_id: 'subscriptions',
+    external_id: 'forged/1',
+    sun: 0n,
+  },
+  'a recharge that there was not': {
+    customer_id: 'direct_recharge',
+    external_id: 'deposit:00',
+    sun: 1_000_000n,
+  },
 }
 
-type Delegating = (receiver: Address, type?: string, balance?: bigint) => Pick<Forgery, 'type' | 'value'>
+type Delegating = (
+  receiver: Address,
+  type?: string,
+  balance?: bigint,
+) => Pick<Forgery, 'type' | 'value'>
 
 /** More is taken back than was given: what is left of another order's. */
 async function forgedReturns(sql: Sql, delegation: Delegating): Promise<Forgery[]> {
@@ -148,7 +189,12 @@ async function forgedReturns(sql: Sql, delegation: Delegating): Promise<Forgery[
   ]
 }
 
-async function forgedRefunds({ sql, wallets, thief, now }: Omit<Target, 'sign'>): Promise<Forgery[]> {
+async function forgedRefunds({
+  sql,
+  wallets,
+  thief,
+  now,
+}: Omit<Target, 'sign'>): Promise<Forgery[]> {
   const { refund, recharge_address } = wallets
   if (!refund) return []
   const payment = (to: Address, amount: bigint) => ({
@@ -167,14 +213,21 @@ async function forgedRefunds({ sql, wallets, thief, now }: Omit<Target, 'sign'>)
       async rows(tx, attempt) {
         await rename(tx, attempt, `refund:${attempt}`)
         return tx`
-          insert into deposit (tx_id, position, from_address, to_address, amount_sun, block_number, block_time, state,
+          insert into deposit (tx_id, position, from_address, to_address, amount_sun, block_number,
+            block_time, state,
                                reason, refund_id, solid_at, due_at, seen_at)
-          values (${attempt}, 0, ${thief}, ${recharge_address}, 9000000, 1, ${now}, 'refunding', 'forged', ${attempt},
+          values (${attempt}, 0, ${thief}, ${recharge_address}, 9000000,
+            1, ${now}, 'refunding', 'forged', ${attempt},
                   ${now}, ${now}, ${now})`
       },
     },
   ]
-  const [back] = await sql<{ tx_id: string; from_address: Address; amount_sun: bigint; refund_id: string }>`
+  const [back] = await sql<{
+    tx_id: string
+    from_address: Address
+    amount_sun: bigint
+    refund_id: string
+  }>`
     select tx_id, from_address, amount_sun, refund_id from deposit where state = 'refunded' limit 1`
   if (back) {
     found.push({

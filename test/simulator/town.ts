@@ -1,5 +1,6 @@
-// Where a run takes place: a chain with staked wallets, people with and without accounts, and the numbers that make one
-// run different from another. Keys are the same in all runs; everything else is drawn.
+// Where a run takes place: a chain with staked wallets, people with and without accounts, and the
+// numbers that make one run different from another. Keys are the same in all runs; everything else
+// is drawn.
 
 import { HDKey } from '@scure/bip32'
 import { selectorOf, wordOfAddress, wordOfInteger } from 'penstock-devchain/calls/abi.ts'
@@ -18,7 +19,8 @@ export type Town = {
   active: Address[]
   inactive: Address[]
   payers: Person[]
-  /** People with tokens, who spend energy when they send them to the shop. The last has no account at first. */
+  /** People with tokens, who spend energy when they send them to the shop. The last has no account
+   *  at first. */
   subscribers: Person[]
   shop: Person
   /** Owners of the pool wallets. */
@@ -39,7 +41,9 @@ const AMPLE = {
   refund_trx_day: 1_000_000_000,
   refunds_hour: 1_000_000,
 }
-const XPUB = HDKey.fromMasterSeed(new Uint8Array(32).fill(1)).derive("m/44'/195'/0'").publicExtendedKey
+const XPUB = HDKey.fromMasterSeed(new Uint8Array(32).fill(1)).derive(
+  "m/44'/195'/0'",
+).publicExtendedKey
 const PAYERS = ['payer 1', 'payer 2']
 const POOL_MAX = 3
 const people = new Map<string, Person>()
@@ -57,7 +61,8 @@ const payers = PAYERS.map(personOf)
 const subscribers = ['subscriber 1', 'subscriber 2', 'subscriber 3'].map(personOf)
 const shop = personOf('shop')
 
-/** Stakes in whole TRX: enough for some orders, and in some runs for hardly one. A 32,000 energy order takes some 3,400. */
+/** Stakes in whole TRX: enough for some orders, and in some runs for hardly one. A 32,000 energy
+ *  order takes some 3,400. */
 function drawStakes(dice: Dice): { energy: number; bandwidth: number }[] {
   const tight = dice.chance(0.3)
   return Array.from({ length: dice.between(1, POOL_MAX) }, () => ({
@@ -66,7 +71,8 @@ function drawStakes(dice: Dice): { energy: number; bandwidth: number }[] {
   }))
 }
 
-const drawAddress = (dice: Dice): Address => addressFromBytes(Uint8Array.of(0x41, ...dice.bytes(20)))
+const drawAddress = (dice: Dice): Address =>
+  addressFromBytes(Uint8Array.of(0x41, ...dice.bytes(20)))
 
 export function buildTown(dice: Dice): Town {
   const stakes = drawStakes(dice)
@@ -79,7 +85,10 @@ export function buildTown(dice: Dice): Town {
     ...[...active, recharge_person.address].map((address) => ({ address, sun: TRX })),
     ...[...subscribers.slice(0, -1), shop].map(({ address }) => ({ address, sun: 1_000n * TRX })),
   ]
-  const scene = new Scene({}, { solid_lag_blocks: dice.pick([2, 3, 3, 5, 18]), genesis_balances: balances })
+  const scene = new Scene(
+    {},
+    { solid_lag_blocks: dice.pick([2, 3, 3, 5, 18]), genesis_balances: balances },
+  )
   // Nobody here verifies a block; signing each would take a quarter of the time.
   const mined = new Set<string>()
   scene.devchain.chain.onInput = (input) => {
@@ -89,11 +98,15 @@ export function buildTown(dice: Dice): Town {
   }
   for (const [i, { energy, bandwidth }] of stakes.entries()) {
     const freeze = (resource: string, trx: number) =>
-      scene.send(pool[i]!, 'FreezeBalanceV2Contract', { frozen_balance: BigInt(trx) * TRX, resource })
+      scene.send(pool[i]!, 'FreezeBalanceV2Contract', {
+        frozen_balance: BigInt(trx) * TRX,
+        resource,
+      })
     freeze('ENERGY', energy)
     freeze('BANDWIDTH', bandwidth)
   }
-  for (const { address } of subscribers) scene.post('/devchain/mint', { address, amount: 1_000_000_000n })
+  for (const { address } of subscribers)
+    scene.post('/devchain/mint', { address, amount: 1_000_000_000n })
   // Who holds some already costs less to send to.
   scene.post('/devchain/mint', { address: shop.address, amount: 1n })
   scene.mine()
@@ -119,10 +132,14 @@ export function buildTown(dice: Dice): Town {
   }
 }
 
-/** Sends TRX from somebody outside to an address, straight to the chain. Returns whether the chain took it. */
+/** Sends TRX from somebody outside to an address, straight to the chain. Returns whether the chain
+ *  took it. */
 export function pay(town: Town, from: Person, payment: { to: Address; sun: bigint }): boolean {
   const { to, sun } = payment
-  return town.scene.send(from, 'TransferContract', { to_address: addressToHex(to), amount: sun }).result === true
+  return (
+    town.scene.send(from, 'TransferContract', { to_address: addressToHex(to), amount: sun })
+      .result === true
+  )
 }
 
 /** Sends a token to the shop, which takes energy. Returns whether the chain took it. */
@@ -132,7 +149,11 @@ export function spendEnergy(town: Town, from: Person): boolean {
 
 /** Sends the least of a token there is. Returns whether the chain took it. */
 export function sendToken(town: Town, from: Person, to: Address): boolean {
-  const data = selectorOf('transfer(address,uint256)') + wordOfAddress(addressToHex(to)) + wordOfInteger(1n)
+  const data =
+    selectorOf('transfer(address,uint256)') + wordOfAddress(addressToHex(to)) + wordOfInteger(1n)
   const message = { contract_address: addressToHex(USDT), data }
-  return town.scene.send(from, 'TriggerSmartContract', message, { fee_limit: 1_000n * TRX }).result === true
+  return (
+    town.scene.send(from, 'TriggerSmartContract', message, { fee_limit: 1_000n * TRX }).result ===
+    true
+  )
 }

@@ -1,4 +1,5 @@
-// What happened in a run, in order: counted by kind, hashed whole, and printed by its end when something is wrong.
+// What happened in a run, in order: counted by kind, hashed whole, and printed by its end when
+// something is wrong.
 
 import { createHash } from 'node:crypto'
 

@@ -1,6 +1,7 @@
-// A process is killed at exactly its n-th write, or the database's at exactly its n-th flush to disk, for n = 1, 2, 3, …:
-// a sweep that goes through the crash points of a purchase in order, where killing at random leaves gaps. strace does the
-// killing, attached to the process that runs already.
+// A process is killed at exactly its n-th write, or the database's at exactly its n-th flush to
+// disk, for n = 1, 2, 3, …: a sweep that goes through the crash points of a purchase in order,
+// where killing at random leaves gaps. strace does the killing, attached to the process that runs
+// already.
 
 import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
@@ -19,8 +20,8 @@ const BLOCK_MS = 150
 
 type Result = { note: string; findings: string[] }
 
-/** Attaches to the processes, so that the first of them, or of their later children, that makes its n-th call dies at it.
- *  Resolves when it is attached to all. */
+/** Attaches to the processes, so that the first of them, or of their later children, that makes its
+ *  n-th call dies at it. Resolves when it is attached to all. */
 async function killAt(
   pids: readonly number[],
   calls: string,
@@ -77,8 +78,8 @@ export async function crashPoints(): Promise<Result> {
   })
 }
 
-/** Waits until every connection of ours that was cut off has been noticed, and the server answers. One whose recovery is
- *  killed ends for good. */
+/** Waits until every connection of ours that was cut off has been noticed, and the server answers.
+ *  One whose recovery is killed ends for good. */
 async function recovered({ sql }: Stand): Promise<void> {
   let answered = 0
   for (let tries = 0; tries < 200 && answered < 20; tries++) {
@@ -91,7 +92,8 @@ async function recovered({ sql }: Stand): Promise<void> {
   }
 }
 
-/** The n-th flush of the database's log or data, by whichever of its processes it is; the server then recovers. */
+/** The n-th flush of the database's log or data, by whichever of its processes it is; the server
+ *  then recovers. */
 export async function serverCrashPoints(): Promise<Result> {
   return sweep(
     async (stand) => {
@@ -102,7 +104,12 @@ export async function serverCrashPoints(): Promise<Result> {
       let reached = 0
       for (let n = 1; n <= SERVER_SWEEP; n++) {
         const tracer = await killAt(await childrenOf(pid), 'fdatasync,fsync', n)
-        for (let waited_ms = 0; waited_ms < SERVER_POINT_MS_MAX && !tracer.killed(); waited_ms += 20) await delay(20)
+        for (
+          let waited_ms = 0;
+          waited_ms < SERVER_POINT_MS_MAX && !tracer.killed();
+          waited_ms += 20
+        )
+          await delay(20)
         await tracer.stop()
         if (tracer.killed()) reached += 1
         // The service finds it again.
@@ -115,14 +122,18 @@ export async function serverCrashPoints(): Promise<Result> {
   )
 }
 
-/** How far a sweep came: what is traced is slow, and on a busy machine the later points are not reached in time. One that
- *  killed nothing has shown nothing. */
+/** How far a sweep came: what is traced is slow, and on a busy machine the later points are not
+ *  reached in time. One that killed nothing has shown nothing. */
 function enough(reached: number, points: number): string {
   if (reached === 0) throw new Error(`none of ${points} points was reached`)
   return `${reached} of ${points} points reached`
 }
 
-async function sweep(work: (stand: Stand) => Promise<string>, people = 2, pause_ms = 100): Promise<Result> {
+async function sweep(
+  work: (stand: Stand) => Promise<string>,
+  people = 2,
+  pause_ms = 100,
+): Promise<Result> {
   const stand = await Stand.open()
   try {
     await Promise.all((['api', 'worker'] as const).map((role) => stand.start(role)))

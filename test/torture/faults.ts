@@ -17,7 +17,12 @@ import { Stand, type StandOptions } from './stand.ts'
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
-export type Outcome = { scenario: string; state: 'passed' | 'failed' | 'not run'; note: string; findings: string[] }
+export type Outcome = {
+  scenario: string
+  state: 'passed' | 'failed' | 'not run'
+  note: string
+  findings: string[]
+}
 
 /** What a scenario does to the stand while customers buy. Returns a note on what happened. */
 type Deed = (stand: Stand, shoppers: Shoppers) => Promise<string>
@@ -31,23 +36,33 @@ type Scenario = {
 const BLOCK_MS = 200
 
 /** Customers buy, the deed is done, all is well again; and then nothing may be missing or wrong. */
-async function underLoad(options: StandOptions, deed: Deed, people = 4): Promise<{ note: string; findings: string[] }> {
+async function underLoad(
+  options: StandOptions,
+  deed: Deed,
+  people = 4,
+): Promise<{ note: string; findings: string[] }> {
   const stand = await Stand.open(options)
   try {
-    await Promise.all((['api', 'api', 'worker', 'worker'] as const).map((role) => stand.start(role)))
+    await Promise.all(
+      (['api', 'api', 'worker', 'worker'] as const).map((role) => stand.start(role)),
+    )
     await stand.fund()
     const shoppers = new Shoppers(stand)
     shoppers.begin(people, 100)
     stand.keepMining(BLOCK_MS)
     const note = await deed(stand, shoppers)
     const findings = await shoppers.findingsAtRest()
-    return { note: `${note}; ${shoppers.accepted.size} orders, ${shoppers.unanswered} asked again`, findings }
+    return {
+      note: `${note}; ${shoppers.accepted.size} orders, ${shoppers.unanswered} asked again`,
+      findings,
+    }
   } finally {
     await stand.close()
   }
 }
 
-/** The server is reset as after a crash: one of its processes is killed, it ends all others and recovers. */
+/** The server is reset as after a crash: one of its processes is killed, it ends all others and
+ *  recovers. */
 const resetServer: Deed = async (stand) => {
   const resets = 10
   for (let i = 0; i < resets; i++) {
@@ -82,7 +97,8 @@ async function withDatabaseProxy(
   }
 }
 
-/** The whole server ends at once, as `pg_ctl stop -m immediate` does it, and is started again: it recovers from its log. */
+/** The whole server ends at once, as `pg_ctl stop -m immediate` does it, and is started again: it
+ *  recovers from its log. */
 async function restartedServer() {
   const restarts = 4
   const folder = await mkdtemp(join(tmpdir(), 'penstock-torture-pg-'))
@@ -130,17 +146,20 @@ function nodes(manners: readonly [Manner, Manner], ms: number): Scenario {
   }
 }
 
-/** One process after another is replaced; a balancer takes it out before it is told to stop. No request may fail. */
+/** One process after another is replaced; a balancer takes it out before it is told to stop. No
+ *  request may fail. */
 const roll: Deed = async (stand, shoppers) => {
   const before = shoppers.unanswered
   for (const old of [...stand.members]) {
     await stand.start(old.role)
     stand.takeOut(old)
     const code = await old.kill('SIGTERM')
-    if (code !== 0) shoppers.contradictions.push(`a process that was told to stop left with ${code}: ${old.said}`)
+    if (code !== 0)
+      shoppers.contradictions.push(`a process that was told to stop left with ${code}: ${old.said}`)
   }
   const failed = shoppers.unanswered - before
-  if (failed > 0) shoppers.contradictions.push(`${failed} requests failed while processes were replaced`)
+  if (failed > 0)
+    shoppers.contradictions.push(`${failed} requests failed while processes were replaced`)
   return `4 processes replaced, ${failed} failed requests`
 }
 
@@ -240,7 +259,8 @@ export async function run(args: string[]): Promise<boolean> {
   const { words, json } = readArguments(args, { words: true })
   const names = Object.keys(SCENARIOS)
   const unknown = words.find((part) => !names.some((name) => name.includes(part)))
-  if (unknown !== undefined) throw new Misuse(`There is no ${JSON.stringify(unknown)} among ${names.join(', ')}.`)
+  if (unknown !== undefined)
+    throw new Misuse(`There is no ${JSON.stringify(unknown)} among ${names.join(', ')}.`)
   const wanted = Object.entries(SCENARIOS).filter(
     ([name]) => words.length === 0 || words.some((part) => name.includes(part)),
   )
@@ -256,7 +276,11 @@ export async function run(args: string[]): Promise<boolean> {
   return outcomes.every(({ state }) => state !== 'failed')
 }
 
-async function outcomeOf(scenario: string, unable: string | undefined, run: Scenario['run']): Promise<Outcome> {
+async function outcomeOf(
+  scenario: string,
+  unable: string | undefined,
+  run: Scenario['run'],
+): Promise<Outcome> {
   if (unable !== undefined) return { scenario, state: 'not run', note: unable, findings: [] }
   try {
     const { note, findings } = await run()

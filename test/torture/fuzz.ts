@@ -1,6 +1,7 @@
-// The fuzzer: signed requests to every endpoint of a whole service, from nearly right to nonsense, while the chain goes on
-// and what was bought is delivered and taken back. No answer may be code 500 or HTTP 5xx, none may be one that the
-// endpoint does not document, and afterwards the books, the pool and the chain agree.
+// The fuzzer: signed requests to every endpoint of a whole service, from nearly right to nonsense,
+// while the chain goes on and what was bought is delivered and taken back. No answer may be code
+// 500 or HTTP 5xx, none may be one that the endpoint does not document, and afterwards the books,
+// the pool and the chain agree.
 //
 //   npm run torture -- fuzz [--requests-per-endpoint N] [--seed S] [--only PATH] [--json]
 
@@ -57,7 +58,11 @@ export function objection(endpoint: Endpoint, status: number, text: string): str
 /** Sends the requests, one endpoint after the other. */
 export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
   const { url, name } = await createDatabase()
-  const setup = { seed: options.seed, pool_trx: [50_000_000, 50_000_000], pool_bandwidth_trx: 20_000_000 }
+  const setup = {
+    seed: options.seed,
+    pool_trx: [50_000_000, 50_000_000],
+    pool_bandwidth_trx: 20_000_000,
+  }
   const world = new World(url, setup)
   try {
     await world.build(setup)
@@ -65,7 +70,9 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
     const codes: FuzzReport['codes'] = {}
     const findings: string[] = []
     const round = await Round.begin(world, options)
-    for (const endpoint of world.app.endpoints.filter(({ path }) => path.includes(options.only ?? ''))) {
+    for (const endpoint of world.app.endpoints.filter(({ path }) =>
+      path.includes(options.only ?? ''),
+    )) {
       codes[endpoint.path] = await round.attack(endpoint, findings)
     }
     await world.settle()
@@ -140,7 +147,10 @@ class Round {
     return codes
   }
 
-  private async send(endpoint: Endpoint, payload: Buffer): Promise<{ status: number; text: string }> {
+  private async send(
+    endpoint: Endpoint,
+    payload: Buffer,
+  ): Promise<{ status: number; text: string }> {
     const customer = this.customers[Math.floor(this.draw() ** 3 * this.customers.length)]!
     const headers: Record<string, string> = {
       authorization: `Bearer ${customer.token}`,
@@ -148,7 +158,12 @@ class Round {
       'content-type': 'application/json',
     }
     if (this.draw() < 0.05) headers['idempotency-key'] = 'k'.repeat(Math.floor(this.draw() * 140))
-    const answer = await this.world.api.inject({ method: 'POST', url: endpoint.path, headers, payload })
+    const answer = await this.world.api.inject({
+      method: 'POST',
+      url: endpoint.path,
+      headers,
+      payload,
+    })
     return { status: answer.statusCode, text: answer.body }
   }
 
@@ -160,7 +175,8 @@ class Round {
   }
 
   private async goOn(requests: number): Promise<void> {
-    const passed = (every: number) => Math.floor((this.sent + requests) / every) > Math.floor(this.sent / every)
+    const passed = (every: number) =>
+      Math.floor((this.sent + requests) / every) > Math.floor(this.sent / every)
     if (passed(BLOCK_EVERY)) {
       this.world.mine()
       await this.world.drain()
@@ -175,8 +191,14 @@ class Round {
 
 /** Values that are right for a field of a given name. */
 function rightFor(world: World): { [name: string]: string[] } {
-  const active = Array.from({ length: ADDRESSES }, (_one, i) => world.person(`active-${i}`, 1).address)
-  const addresses = quoted([...active, ...Array.from({ length: 4 }, (_one, i) => world.person(`dormant-${i}`).address)])
+  const active = Array.from(
+    { length: ADDRESSES },
+    (_one, i) => world.person(`active-${i}`, 1).address,
+  )
+  const addresses = quoted([
+    ...active,
+    ...Array.from({ length: 4 }, (_one, i) => world.person(`dormant-${i}`).address),
+  ])
   const amounts = ['65000', '32000', '131000', '345', '3000000', '31999', '100000']
   return {
     address: addresses,
@@ -213,7 +235,8 @@ export async function run(args: string[]): Promise<boolean> {
   })
   const { seed = '1', only } = texts
   const report = await fuzz({ requests_per_endpoint: numbers['requests-per-endpoint'], seed, only })
-  if (report.requests === 0) throw new Misuse(`No endpoint has ${JSON.stringify(only)} in its path.`)
+  if (report.requests === 0)
+    throw new Misuse(`No endpoint has ${JSON.stringify(only)} in its path.`)
   const { codes, findings, ...summary } = report
   const lines = json
     ? [JSON.stringify(report)]

@@ -1,5 +1,6 @@
-// Bodies for the fuzzer, from nearly right to nonsense: made from an endpoint's schema with values that are right for the
-// name of a field, or odd, or missing; and good bodies with a few bytes changed. A seed makes the same ones again.
+// Bodies for the fuzzer, from nearly right to nonsense: made from an endpoint's schema with values
+// that are right for the name of a field, or odd, or missing; and good bodies with a few bytes
+// changed. A seed makes the same ones again.
 
 import type { Endpoint } from 'penstock-service/wire/endpoint.ts'
 
@@ -59,7 +60,14 @@ const ODD: readonly string[] = [
     '+1',
     '0x1',
   ],
-  ...['2147483648', '9007199254740991', '9007199254740992', '9223372036854775808', '1e19', '99999999999999999999999'],
+  ...[
+    '2147483648',
+    '9007199254740991',
+    '9007199254740992',
+    '9223372036854775808',
+    '1e19',
+    '99999999999999999999999',
+  ],
   ...[
     '"\\u0000"',
     '"a\\u0000b"',
@@ -72,7 +80,15 @@ const ODD: readonly string[] = [
     '"\\/"',
     '"\\x"',
   ],
-  ...['"\'; drop table orders;--"', '"%00"', '"{{7*7}}"', '"../../etc/passwd"', '"<script>"', '"\\n\\r\\t"', '"$1"'],
+  ...[
+    '"\'; drop table orders;--"',
+    '"%00"',
+    '"{{7*7}}"',
+    '"../../etc/passwd"',
+    '"<script>"',
+    '"\\n\\r\\t"',
+    '"$1"',
+  ],
   ...[
     '{"__proto__":{"a":1}}',
     '{"constructor":1}',
@@ -121,7 +137,13 @@ export type Right = { [name: string]: readonly string[] }
 type Shape = { properties?: Record<string, Shape> }
 
 /** Fields of which the last ones take part only when the first are left out. */
-const LEFT_OUT: Record<string, number> = { amounts: 0.5, energy: 0.3, bandwidth: 0.3, external_id: 0.5, status: 0.6 }
+const LEFT_OUT: Record<string, number> = {
+  amounts: 0.5,
+  energy: 0.3,
+  bandwidth: 0.3,
+  external_id: 0.5,
+  status: 0.6,
+}
 
 function near(draw: Draw, shape: Shape, right: Right): string {
   const members: string[] = []
@@ -154,7 +176,11 @@ function mutated(draw: Draw, good: string, other: string): Buffer {
         bytes = Buffer.concat([head, rest.subarray(length)])
         break
       case 2:
-        bytes = Buffer.concat([head, Buffer.from(Array.from({ length }, () => below(draw, 256))), rest])
+        bytes = Buffer.concat([
+          head,
+          Buffer.from(Array.from({ length }, () => below(draw, 256))),
+          rest,
+        ])
         break
       case 3:
         bytes = Buffer.concat([head, rest.subarray(0, 8 * length), rest])

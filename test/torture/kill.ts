@@ -14,13 +14,18 @@ const PEOPLE = 4
 const PAUSE_MS = 150
 const BLOCK_MS = 200
 
-/** Findings of the outsider's check that mean that something was charged, delivered or sent twice. */
-const DOUBLED = /twice|times|sold|two |another|again| is on the chain|and nobody|came out of nothing|hold: \w+ \d+, /
+/** Findings of the outsider's check that mean that something was charged, delivered or sent
+ *  twice. */
+const DOUBLED =
+  /twice|times|sold|two |another|again| is on the chain|and nobody|came out of nothing|hold: \w+ \d+, /
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
 export async function run(args: string[]): Promise<boolean> {
-  const { numbers, texts, json } = readArguments(args, { numbers: { cycles: 500 }, texts: ['seed'] })
+  const { numbers, texts, json } = readArguments(args, {
+    numbers: { cycles: 500 },
+    texts: ['seed'],
+  })
   const { cycles } = numbers
   const dice = new Dice(texts.seed ?? 'kill')
   const stand = await Stand.open()
@@ -44,7 +49,8 @@ export async function run(args: string[]): Promise<boolean> {
     }
     stand.keepMining(BLOCK_MS)
     await shoppers.endWhenSoldTo()
-    for (const finding of [...(await stand.lookAtRest()), ...shoppers.contradictions]) findings.add(finding)
+    for (const finding of [...(await stand.lookAtRest()), ...shoppers.contradictions])
+      findings.add(finding)
     lost += await shoppers.lostAtRest()
   } finally {
     await stand.close()
@@ -53,7 +59,12 @@ export async function run(args: string[]): Promise<boolean> {
   const ms = Math.round(performance.now() - began_ms)
   const result = {
     ...{ cycles: done, lost, doubled: doubled.length, books_balanced: findings.size === 0 },
-    ...{ killed, orders: shoppers.accepted.size, asked_again: shoppers.unanswered, refused: shoppers.refused },
+    ...{
+      killed,
+      orders: shoppers.accepted.size,
+      asked_again: shoppers.unanswered,
+      refused: shoppers.refused,
+    },
     ...{
       outcomes: stand.outcomes,
       ms_per_cycle: Math.round(ms / Math.max(1, done)),

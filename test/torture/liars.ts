@@ -10,14 +10,20 @@ import { person } from 'penstock-devchain/scene.ts'
 import { alerts } from 'penstock-service/operators/status.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { sign } from 'penstock-tron/keys.ts'
-import { contract, encodeRawData, encodeTransaction, transactionId } from 'penstock-tron/transaction.ts'
+import {
+  contract,
+  encodeRawData,
+  encodeTransaction,
+  transactionId,
+} from 'penstock-tron/transaction.ts'
 import { readArguments } from '../../tools/arguments.ts'
 import { type Aim, LIES, Liar, type Lie } from '../harness/liars.ts'
 import { Stand } from './stand.ts'
 
 const LIE_SUN = 7_654_321_000_000n
 const HONEST_SUN = 5_000_000n
-/** What tells of each lie. A node that prints what its bytes do not say is not read from, and its word is missing. */
+/** What tells of each lie. A node that prints what its bytes do not say is not read from, and its
+ *  word is missing. */
 const TOLD_BY: Readonly<Record<Lie, readonly string[]>> = {
   invents: ['nodes_disagree'],
   misprints: [],
@@ -64,7 +70,9 @@ async function listen(liar: Liar): Promise<{ url: string; close(): Promise<void>
 
 /** One stand with so many nodes, of which the first lies. */
 async function withNodes(nodes: number, say: (line: string) => void): Promise<Outcome[]> {
-  const aim: { now: Aim } = { now: { to: [person('nobody').address], sun: LIE_SUN, from: person('ghost').address } }
+  const aim: { now: Aim } = {
+    now: { to: [person('nobody').address], sun: LIE_SUN, from: person('ghost').address },
+  }
   const fronts: { url: string; close(): Promise<void> }[] = []
   let liar: Liar | undefined
   const node_urls = async (chain: Devchain) => {
@@ -85,7 +93,12 @@ async function withNodes(nodes: number, say: (line: string) => void): Promise<Ou
       const customer = stand.customers[i % stand.customers.length]!
       aim.now = { ...aim.now, to: [customer.deposit_address] }
       outcomes.push(
-        await tell(stand, liar!, { nodes, lie, customer: customer.customer_id, to: customer.deposit_address }),
+        await tell(stand, liar!, {
+          nodes,
+          lie,
+          customer: customer.customer_id,
+          to: customer.deposit_address,
+        }),
       )
       say(`${nodes} nodes, the first ${lie}`)
     }
@@ -106,23 +119,38 @@ function payByContract({ sandbox, chain }: Stand, to: string, sun: bigint): void
     JSON.parse(devchain.request('POST', path, JSON.stringify(body)).body) as Record<string, unknown>
   post('/devchain/contract', { address: router.address, owner: payer.address, receivers: [to] })
   const { id, header } = devchain.head
-  const value = { owner_address: addressToHex(payer.address), contract_address: router.hex, call_value: sun }
+  const value = {
+    owner_address: addressToHex(payer.address),
+    contract_address: router.hex,
+    call_value: sun,
+  }
   const raw = encodeRawData({
-    ...{ ref_block_bytes: id.slice(12, 16), ref_block_hash: id.slice(16, 32), fee_limit: 1_000_000_000n },
+    ...{
+      ref_block_bytes: id.slice(12, 16),
+      ref_block_hash: id.slice(16, 32),
+      fee_limit: 1_000_000_000n,
+    },
     ...{ expiration: header.timestamp + 60_000, timestamp: Date.now() },
     contract: [contract('TriggerSmartContract', value)],
   })
   const signed = encodeTransaction(raw, [sign(transactionId(raw), payer.private_key)])
   const answer = post('/wallet/broadcasthex', { transaction: Buffer.from(signed).toString('hex') })
-  if (answer.result !== true) throw new Error(`the chain refuses the contract's call: ${JSON.stringify(answer)}`)
+  if (answer.result !== true)
+    throw new Error(`the chain refuses the contract's call: ${JSON.stringify(answer)}`)
 }
 
 type Telling = { nodes: number; lie: Lie; customer: string; to: string }
 
-async function tell(stand: Stand, liar: Liar, { nodes, lie, customer, to }: Telling): Promise<Outcome> {
+async function tell(
+  stand: Stand,
+  liar: Liar,
+  { nodes, lie, customer, to }: Telling,
+): Promise<Outcome> {
   const { sql } = stand
   const balance = async () => {
-    const [row] = await sql<{ posted_sun: bigint }>`select posted_sun from account where id = ${`customer:${customer}`}`
+    const [row] = await sql<{
+      posted_sun: bigint
+    }>`select posted_sun from account where id = ${`customer:${customer}`}`
     return row!.posted_sun
   }
   const before = await balance()

@@ -1,5 +1,5 @@
-// What stands between the service and its database or its node, and can be made bad: a TCP proxy whose target may change,
-// and a node's HTTP front that is away, slow, behind, or lies.
+// What stands between the service and its database or its node, and can be made bad: a TCP proxy
+// whose target may change, and a node's HTTP front that is away, slow, behind, or lies.
 
 import { createServer as createHttp, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -63,17 +63,30 @@ export class Relay {
   }
 }
 
-export type Manner = 'well' | 'away' | 'slow' | 'silent' | 'behind' | 'busy' | 'duplicate' | 'swallows' | 'forgets'
+export type Manner =
+  | 'well'
+  | 'away'
+  | 'slow'
+  | 'silent'
+  | 'behind'
+  | 'busy'
+  | 'duplicate'
+  | 'swallows'
+  | 'forgets'
 
-/** A node that answers for a chain in its own manner. `swallows`: takes transactions and never sends them on; `forgets`:
- *  says of every transaction that its chain does not have it, however far that has come. */
+/** A node that answers for a chain in its own manner. `swallows`: takes transactions and never
+ *  sends them on; `forgets`: says of every transaction that its chain does not have it, however far
+ *  that has come. */
 export class NodeFront {
   manner: Manner = 'well'
   private readonly chain: Devchain
   private readonly server = createHttp((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => void this.answer(request.url ?? '/', Buffer.concat(chunks).toString('utf8'), response))
+    request.on(
+      'end',
+      () => void this.answer(request.url ?? '/', Buffer.concat(chunks).toString('utf8'), response),
+    )
   })
 
   constructor(chain: Devchain) {
@@ -99,7 +112,8 @@ export class NodeFront {
     const answer = (value: object) => ({ status: 200, body: JSON.stringify(value) })
     if (path === '/wallet/broadcasthex') {
       if (manner === 'busy') return answer({ result: false, code: 'SERVER_BUSY', message: '' })
-      if (manner === 'duplicate') return answer({ result: false, code: 'DUP_TRANSACTION_ERROR', message: '' })
+      if (manner === 'duplicate')
+        return answer({ result: false, code: 'DUP_TRANSACTION_ERROR', message: '' })
       if (manner === 'swallows') return answer({ result: true, code: 'SUCCESS', message: '' })
     }
     if (manner === 'forgets' && /gettransaction/.test(path)) return answer({})

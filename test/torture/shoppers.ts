@@ -1,5 +1,6 @@
-// Customers over HTTP who never give up: each purchase has an external_id of its own and is asked for again, at any API
-// process there is, until it is answered. What they were told is what the service is held to.
+// Customers over HTTP who never give up: each purchase has an external_id of its own and is asked
+// for again, at any API process there is, until it is answered. What they were told is what the
+// service is held to.
 
 import { hash, randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -8,7 +9,8 @@ import type { Access, Stand } from './stand.ts'
 
 export type Reply = { code: number; result?: { id?: string; status?: string } }
 
-/** The pool has no room, or the chain does not answer: the only refusal that a right purchase may get. */
+/** The pool has no room, or the chain does not answer: the only refusal that a right purchase may
+ *  get. */
 const NOT_NOW = 35
 const SOLD_MS_MAX = 60_000
 
@@ -37,8 +39,9 @@ export class Shoppers {
     this.people = Array.from({ length: people }, (_, i) => this.shop(i, pause_ms))
   }
 
-  /** Everybody ends, each when the purchase under way is answered; not before something was sold once more. A service that
-   *  sells nothing any more loses nothing either, and that must not pass. Blocks have to be made meanwhile. */
+  /** Everybody ends, each when the purchase under way is answered; not before something was sold
+   *  once more. A service that sells nothing any more loses nothing either, and that must not pass.
+   *  Blocks have to be made meanwhile. */
   async endWhenSoldTo(): Promise<void> {
     const before = this.accepted.size
     for (let waited_ms = 0; this.accepted.size === before; waited_ms += 50) {
@@ -77,9 +80,13 @@ export class Shoppers {
   private async ask(customer: Access, external_id: string, body: object): Promise<void> {
     for (let tries = 0; this.shopping || tries < 500; tries++) {
       const urls = this.stand.api_urls
-      const url = urls[(tries + external_id.charCodeAt(external_id.length - 1)) % Math.max(1, urls.length)]
+      const url =
+        urls[(tries + external_id.charCodeAt(external_id.length - 1)) % Math.max(1, urls.length)]
       const reply =
-        url && (await this.call(url, customer)('/v1/transaction/new', { ...body, external_id }).catch(() => {}))
+        url &&
+        (await this.call(url, customer)('/v1/transaction/new', { ...body, external_id }).catch(
+          () => {},
+        ))
       if (reply && reply.code !== 500) return this.told(customer, external_id, reply)
       this.unanswered += 1
       await delay(20)
@@ -98,16 +105,19 @@ export class Shoppers {
     if (code !== 0) {
       this.refused[code] = (this.refused[code] ?? 0) + 1
       if (code !== NOT_NOW) this.contradictions.push(`${external_id} was refused with ${code}`)
-      if (this.accepted.has(external_id)) this.contradictions.push(`${external_id} was sold, and refused with ${code}`)
+      if (this.accepted.has(external_id))
+        this.contradictions.push(`${external_id} was sold, and refused with ${code}`)
       return
     }
     const id = String(result?.id)
     const before = this.accepted.get(external_id)
-    if (before && before.id !== id) this.contradictions.push(`${external_id} is ${before.id} and ${id}`)
+    if (before && before.id !== id)
+      this.contradictions.push(`${external_id} is ${before.id} and ${id}`)
     this.accepted.set(external_id, { customer_id, external_id, id })
   }
 
-  /** All is well again: what is wrong when something was sold once more, everybody has ended and everything is at rest. */
+  /** All is well again: what is wrong when something was sold once more, everybody has ended and
+   *  everything is at rest. */
   async findingsAtRest(): Promise<string[]> {
     await this.endWhenSoldTo()
     const at_rest = await this.stand.lookAtRest()
@@ -128,7 +138,9 @@ export class Shoppers {
     return open.length + (await this.missing([...this.accepted.values()]))
   }
 
-  private async missing(accepted: { customer_id: string; external_id: string; id: string }[]): Promise<number> {
+  private async missing(
+    accepted: { customer_id: string; external_id: string; id: string }[],
+  ): Promise<number> {
     const column = (name: 'id' | 'customer_id' | 'external_id') => accepted.map((one) => one[name])
     const found = await this.stand.sql`
       select 1 from orders join unnest(${column('id')}::text[], ${column('customer_id')}::text[], ${column('external_id')}::text[])
@@ -137,12 +149,17 @@ export class Shoppers {
   }
 }
 
-/** Mostly energy, for few addresses, so that delegations to one receiver from several orders meet. */
+/** Mostly energy, for few addresses, so that delegations to one receiver from several orders
+ *  meet. */
 function wish(number: number, { sandbox }: Stand): object {
   const address = sandbox.funded_accounts[number % 2]!.address
-  if (number % 7 === 3) return { service: 'bandwidth', params: { address, amount: 300, duration: 1 } }
+  if (number % 7 === 3)
+    return { service: 'bandwidth', params: { address, amount: 300, duration: 1 } }
   if (number % 7 === 5) {
-    return { service: 'resource_bundle', params: { address, amounts: { energy: 32_000, bandwidth: 300 }, duration: 1 } }
+    return {
+      service: 'resource_bundle',
+      params: { address, amounts: { energy: 32_000, bandwidth: 300 }, duration: 1 },
+    }
   }
   return { service: 'energy', params: { address, amount: 32_000 + (number % 3), duration: 1 } }
 }

@@ -1,5 +1,6 @@
-// A whole Penstock for real faults: PostgreSQL with every commit on disk, a development chain whose blocks are made here,
-// and the service as processes of its own, which can be killed and started again one by one.
+// A whole Penstock for real faults: PostgreSQL with every commit on disk, a development chain whose
+// blocks are made here, and the service as processes of its own, which can be killed and started
+// again one by one.
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -53,7 +54,8 @@ export type StandOptions = {
   postgres_folder?: string
   /** Addresses of nodes that the service is given instead of the chain's own. */
   node_urls?: (chain: Devchain) => Promise<readonly string[]>
-  /** Variables that the service is given instead of the stand's own; empty: the service's default. */
+  /** Variables that the service is given instead of the stand's own; empty: the service's
+   *  default. */
   env?: Readonly<Record<string, string>>
 }
 
@@ -113,7 +115,9 @@ export class Stand {
   static async open(options: StandOptions = {}): Promise<Stand> {
     const folder = await mkdtemp(join(tmpdir(), 'penstock-torture-'))
     const place = options.postgres_folder
-    const postgres = await startPostgres(place === undefined ? { throw_away: true } : { folder: place })
+    const postgres = await startPostgres(
+      place === undefined ? { throw_away: true } : { folder: place },
+    )
     const chain = await startDevchain({ block_time_seconds: 0, genesis_time_ms: Date.now() })
     const stand = new Stand(options, { folder, postgres, chain })
     await stand.prepare().catch(async (thrown: unknown) => {
@@ -123,7 +127,10 @@ export class Stand {
     return stand
   }
 
-  private constructor(options: StandOptions, has: { folder: string; postgres: Postgres; chain: Served }) {
+  private constructor(
+    options: StandOptions,
+    has: { folder: string; postgres: Postgres; chain: Served },
+  ) {
     this.options = options
     this.folder = has.folder
     this.postgres = has.postgres
@@ -150,22 +157,45 @@ export class Stand {
     const deposit_address = depositAddresses(this.sandbox.wallets.deposit_xpub)
     const needs = { clock: systemClock, random: systemRandom, new_id, seal, deposit_address }
     const { pool, activation, refund, ...watched } = this.sandbox.wallets
-    const keyless = { pool: pool.map(withoutKey), activation: withoutKey(activation), refund: withoutKey(refund) }
-    await writeFile(join(this.folder, 'wallets.json'), JSON.stringify(this.sandbox.wallets), { mode: 0o600 })
-    await writeFile(join(this.folder, 'addresses.json'), JSON.stringify({ ...keyless, ...watched }), { mode: 0o600 })
+    const keyless = {
+      pool: pool.map(withoutKey),
+      activation: withoutKey(activation),
+      refund: withoutKey(refund),
+    }
+    await writeFile(join(this.folder, 'wallets.json'), JSON.stringify(this.sandbox.wallets), {
+      mode: 0o600,
+    })
+    await writeFile(
+      join(this.folder, 'addresses.json'),
+      JSON.stringify({ ...keyless, ...watched }),
+      { mode: 0o600 },
+    )
     this.customers = await this.sql.begin(async (tx) => {
       const made: Access[] = []
       for (let i = 0; i < CUSTOMERS; i++) {
         const customer = await createCustomer(tx, needs, { name: `customer ${i}` })
-        const { token, secret } = await issueKey(tx, needs, { customer_id: customer.id, name: 'key' })
-        made.push({ customer_id: customer.id, token, secret, deposit_address: customer.deposit_address })
+        const { token, secret } = await issueKey(tx, needs, {
+          customer_id: customer.id,
+          name: 'key',
+        })
+        made.push({
+          customer_id: customer.id,
+          token,
+          secret,
+          deposit_address: customer.deposit_address,
+        })
       }
       return made
     })
   }
 
-  /** Starts a process of the service, with more options if wanted. It is ready when the promise resolves. */
-  async start(role: Role, more: readonly string[] = [], wallets_file = walletsOf(role)): Promise<Member> {
+  /** Starts a process of the service, with more options if wanted. It is ready when the promise
+   *  resolves. */
+  async start(
+    role: Role,
+    more: readonly string[] = [],
+    wallets_file = walletsOf(role),
+  ): Promise<Member> {
     const ready_file = join(this.folder, `ready-${randomBytes(6).toString('hex')}`)
     const nodes = this.node_urls.flatMap((url) => ['--node-url', url])
     const args = [
@@ -209,7 +239,8 @@ export class Stand {
         return member
       }
       if (gone) throw new Ended(member.said)
-      if (waited_ms > READY_MS_MAX) throw new Error(`a process does not become ready: ${member.said}`)
+      if (waited_ms > READY_MS_MAX)
+        throw new Error(`a process does not become ready: ${member.said}`)
       await delay(10)
     }
   }
@@ -220,22 +251,38 @@ export class Stand {
 
   /** An operator's command. Returns what it prints. */
   async operate(...words: string[]): Promise<string> {
-    const env = { ...process.env, DATABASE_URL: this.database_url, PENSTOCK_SECRET_KEY: this.secret_key }
-    const { stdout } = await promisify(execFile)(process.execPath, [`${ROOT}packages/service/src/cli.ts`, ...words], {
-      env,
-    })
+    const env = {
+      ...process.env,
+      DATABASE_URL: this.database_url,
+      PENSTOCK_SECRET_KEY: this.secret_key,
+    }
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [`${ROOT}packages/service/src/cli.ts`, ...words],
+      {
+        env,
+      },
+    )
     return stdout
   }
 
   /** A file of wallets that a process may be started with, beside the right one. */
   async writeWallets(name: string, change: object): Promise<void> {
-    await writeFile(join(this.folder, name), JSON.stringify({ ...this.sandbox.wallets, ...change }), { mode: 0o600 })
+    await writeFile(
+      join(this.folder, name),
+      JSON.stringify({ ...this.sandbox.wallets, ...change }),
+      { mode: 0o600 },
+    )
   }
 
-  /** Gives every customer money and waits until it is there and the pool is surveyed; some process works by then. */
+  /** Gives every customer money and waits until it is there and the pool is surveyed; some process
+   *  works by then. */
   async fund(): Promise<void> {
     // What is in a block before the first that is followed is never read.
-    await this.until('the chain is not followed', async () => (await this.sql`select 1 from chain`).length > 0)
+    await this.until(
+      'the chain is not followed',
+      async () => (await this.sql`select 1 from chain`).length > 0,
+    )
     this.first_block = this.chain.chain.chain.head_number
     for (const { deposit_address } of this.customers) await this.pay(deposit_address, FIRST_SUN)
     this.mine(20)
@@ -296,7 +343,8 @@ export class Stand {
 
   private auditing: { client: pg.Client; auditor: Auditor } | undefined
 
-  /** The connection and what was read of the chain are kept from look to look; a connection that is lost is made anew. */
+  /** The connection and what was read of the chain are kept from look to look; a connection that is
+   *  lost is made anew. */
   private async audit(look: (auditor: Auditor) => Promise<string[]>): Promise<string[]> {
     this.auditing ??= await this.openAudit()
     const { client, auditor } = this.auditing
@@ -335,7 +383,8 @@ export class Stand {
     return true
   }
 
-  /** Lets everything come to its end, hours included, and looks then. It takes as long as less and less is open. */
+  /** Lets everything come to its end, hours included, and looks then. It takes as long as less and
+   *  less is open. */
   async lookAtRest(): Promise<string[]> {
     await this.stopMining()
     const { recharge_address, refund } = this.sandbox.wallets
@@ -348,20 +397,26 @@ export class Stand {
       if (open === 0 && hours > 0) this.passAnHour()
       if (open + hours + unread < least) idle = 0
       least = Math.min(least, open + hours + unread)
-      // Fewer blocks while there is much to send: each minute of the chain is the life of a transaction.
+      // Fewer blocks while there is much to send: each minute of the chain is the life of a
+      // transaction.
       this.mine(open > 500 ? 1 : 3)
       await delay(300)
     }
-    return ['it does not come to rest', ...(await this.audit((auditor) => auditor.lookAtRest(place)))]
+    return [
+      'it does not come to rest',
+      ...(await this.audit((auditor) => auditor.lookAtRest(place))),
+    ]
   }
 
-  /** What has to come to its end: soon, with its hour, and with the blocks that are not read yet. */
+  /** What has to come to its end: soon, with its hour, and with the blocks that are not read
+   *  yet. */
   private async countOpen(): Promise<{ open: number; hours: number; unread: number }> {
     const [counts] = await this.sql<{ open: number; hours: number; unread: number }>`
       select (select count(*) from orders where state in ('new', 'pending') or to_delegate)::int
              + (select count(*) from attempt where state not in ('solid', 'dead'))::int
              + (select count(*) from activation where state in ('new', 'activating'))::int
-             + (select count(*) from deposit where state in ('received', 'delivering', 'returning', 'refunding'))::int as open,
+             + (select count(*) from deposit
+               where state in ('received', 'delivering', 'returning', 'refunding'))::int as open,
              (select count(*) from delegation where state not in ('ended', 'failed'))::int as hours,
              (select count(*) from cursor, chain where cursor.number < confirmed_number - 1)::int as unread`
     return counts!

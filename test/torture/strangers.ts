@@ -24,12 +24,14 @@ const HOUR_EVERY_MS = 4_000
 const ATTACKS = ['resets', 'health', 'connections'] as const
 const DURING: readonly string[] = [...ATTACKS, 'restart']
 
-/** The service's own limits, but for the rate: one stranger of ours is not as fast as a real one. */
+/** The service's own limits, but for the rate: one stranger of ours is not as fast as a real
+ *  one. */
 const ENVIRONMENT = { PENSTOCK_REQUESTS_PER_SECOND: '50', PENSTOCK_CONNECTIONS_PER_ADDRESS: '' }
 
 type Sample = { phase: string; buys: boolean; ms: number }
 
-/** Customers who call at a steady rate, whether or not earlier calls are answered, and never a second time. */
+/** Customers who call at a steady rate, whether or not earlier calls are answered, and never a
+ *  second time. */
 class Customers {
   phase = 'before'
   readonly samples: Sample[] = []
@@ -76,7 +78,8 @@ class Customers {
     const began_ms = performance.now()
     const outcome = await this.ask(n).catch((thrown: Error) => thrown.message)
     this.samples.push({ phase, buys: n % BUYS_EVERY === 0, ms: performance.now() - began_ms })
-    if (outcome !== 0) this.failures[`${phase}: ${outcome}`] = (this.failures[`${phase}: ${outcome}`] ?? 0) + 1
+    if (outcome !== 0)
+      this.failures[`${phase}: ${outcome}`] = (this.failures[`${phase}: ${outcome}`] ?? 0) + 1
   }
 
   private async ask(n: number): Promise<number> {
@@ -87,16 +90,21 @@ class Customers {
     this.calls.set(name, call)
     const params = { address: this.address, amount: 32_000, duration: 1 }
     const purchase = { service: 'energy', params, external_id: `honest-${n}` }
-    const { code } = await (n % BUYS_EVERY === 0 ? call('/v1/transaction/new', purchase) : call('/v1/balance', {}))
+    const { code } = await (n % BUYS_EVERY === 0
+      ? call('/v1/transaction/new', purchase)
+      : call('/v1/balance', {}))
     return code
   }
 
   /** How long the answers of some phases took: those that only look, and purchases. */
   figures(phases: readonly string[]) {
     const of = (buys: boolean) => {
-      const taken = this.samples.filter((sample) => sample.buys === buys && phases.includes(sample.phase))
+      const taken = this.samples.filter(
+        (sample) => sample.buys === buys && phases.includes(sample.phase),
+      )
       const times = taken.map(({ ms }) => ms).sort((a, b) => a - b)
-      const at = (share: number) => Math.round(10 * (times[Math.floor(share * times.length)] ?? 0)) / 10
+      const at = (share: number) =>
+        Math.round(10 * (times[Math.floor(share * times.length)] ?? 0)) / 10
       return { calls: times.length, p50_ms: at(0.5), p99_ms: at(0.99), max_ms: at(0.999999) }
     }
     return { looks: of(false), buys: of(true) }
@@ -141,7 +149,9 @@ async function memoryOf(members: readonly Member[]): Promise<number> {
 }
 
 export async function run(args: string[]): Promise<boolean> {
-  const { numbers, json } = readArguments(args, { numbers: { seconds: 15, rate: 40, connections: 5_000 } })
+  const { numbers, json } = readArguments(args, {
+    numbers: { seconds: 15, rate: 40, connections: 5_000 },
+  })
   const say = (line: string) => (json ? process.stderr : process.stdout).write(`${line}\n`)
   say('a database, a chain, and three processes of the service are started')
   const stand = await Stand.open({ env: ENVIRONMENT })
@@ -180,7 +190,11 @@ class Torture {
     const customers = new Customers(stand.customers, stand.sandbox.funded_accounts[0]!.address)
     customers.urls = this.apis.map(({ api_url }) => api_url!)
     const token = stand.customers[0]!.token
-    const strangers = new Strangers({ ports: this.apis.map(portOf), token, connections: settings.connections })
+    const strangers = new Strangers({
+      ports: this.apis.map(portOf),
+      token,
+      connections: settings.connections,
+    })
     customers.begin(settings.rate)
     this.lag.enable()
     await this.calm(customers, 'before')
@@ -202,11 +216,13 @@ class Torture {
   /** Notes when a process ends that nobody has told to. */
   private watch(member: Member): void {
     void member.ended.then((code) => {
-      if (!this.expected.has(member)) this.ended.push(`${member.role} ended with ${code}: ${member.said.slice(-500)}`)
+      if (!this.expected.has(member))
+        this.ended.push(`${member.role} ended with ${code}: ${member.said.slice(-500)}`)
     })
   }
 
-  /** How late our own thread is: beyond this it is the machine that is slow, and not the service. */
+  /** How late our own thread is: beyond this it is the machine that is slow, and not the
+   *  service. */
   private readonly lag = monitorEventLoopDelay({ resolution: 10 })
 
   private async calm(customers: Customers, phase: string): Promise<void> {

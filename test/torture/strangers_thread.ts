@@ -1,5 +1,6 @@
-// One attack of `torture -- strangers`, in a thread of its own, so that what it costs the sender does not count for the
-// customers who are measured meanwhile. Addresses are those of loopback: each counts as another stranger.
+// One attack of `torture -- strangers`, in a thread of its own, so that what it costs the sender
+// does not count for the customers who are measured meanwhile. Addresses are those of loopback:
+// each counts as another stranger.
 
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -7,7 +8,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 
 export type Attack = keyof typeof ATTACKS
-export type Order = { attack: Attack; ports: number[]; seconds: number; token: string; connections: number }
+export type Order = {
+  attack: Attack
+  ports: number[]
+  seconds: number
+  token: string
+  connections: number
+}
 export type Counts = Record<string, number>
 
 const order = workerData as Order
@@ -71,7 +78,8 @@ async function resets(): Promise<Counts> {
   return { connections }
 }
 
-/** Health, 64 requests in one piece over each of 64 connections, the next piece when this one is answered. */
+/** Health, 64 requests in one piece over each of 64 connections, the next piece when this one is
+ *  answered. */
 async function health(): Promise<Counts> {
   const piece = 'GET /health HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(64)
   const counts: Counts = { answered: 0, refused: 0 }
@@ -112,7 +120,8 @@ async function connections(): Promise<Counts> {
   return { ...counts, held_at_end }
 }
 
-/** Requests one after another over a few connections, from the customers' own address, with a pause after each. */
+/** Requests one after another over a few connections, from the customers' own address, with a pause
+ *  after each. */
 async function requests(make: (n: number) => string): Promise<Counts> {
   const counts: Counts = { sent: 0, refused: 0, unauthenticated: 0, let_in: 0 }
   const sockets = new Map<number, Socket>()
@@ -129,7 +138,10 @@ async function requests(make: (n: number) => string): Promise<Counts> {
     }
     socket.write(make(n))
     counts.sent! += 1
-    const [answer] = await Promise.race([once(socket, 'data').catch(() => ['']), delay(2_000, [''])])
+    const [answer] = await Promise.race([
+      once(socket, 'data').catch(() => ['']),
+      delay(2_000, ['']),
+    ])
     const text = String(answer)
     if (text.includes(' 429 ')) counts.refused! += 1
     else if (text.includes('"code":1,')) counts.unauthenticated! += 1
@@ -150,8 +162,9 @@ const post = (token: string) =>
 const junk = () => requests((n) => post(`pst_${String(n).padStart(43, 'A')}`))
 const leaked = () => requests(() => post(order.token))
 
-/** Who asks for much and does not read it, reads a byte now and then, or sends half a request. Each is looked after once,
- *  at a moment of its own from 10 seconds to the end: whether it is still there says how long such connections live. */
+/** Who asks for much and does not read it, reads a byte now and then, or sends half a request. Each
+ *  is looked after once, at a moment of its own from 10 seconds to the end: whether it is still
+ *  there says how long such connections live. */
 async function slow(): Promise<Counts> {
   const readers = 100
   const began_ms = performance.now()
@@ -177,7 +190,10 @@ async function slow(): Promise<Counts> {
         .then(() => true)
     socket.removeAllListeners('readable')
     socket.resume()
-    looked.push({ after_seconds, gone: (await Promise.race([closed, delay(1_500, false)])) === true })
+    looked.push({
+      after_seconds,
+      gone: (await Promise.race([closed, delay(1_500, false)])) === true,
+    })
     socket.destroy()
   }
   await Promise.all(Array.from({ length: readers }, (_, n) => look(n)))

@@ -41,7 +41,9 @@ export async function run(args: string[]): Promise<boolean> {
       Object.assign(figures, result.figures)
       findings.push(...result.findings)
       if (!json)
-        process.stdout.write(`${name}: ${result.findings.length === 0 ? 'held' : result.findings.join('; ')}\n`)
+        process.stdout.write(
+          `${name}: ${result.findings.length === 0 ? 'held' : result.findings.join('; ')}\n`,
+        )
     }
     findings.push(...(await shoppers.findingsAtRest()))
     figures.orders = shoppers.accepted.size
@@ -50,20 +52,38 @@ export async function run(args: string[]): Promise<boolean> {
   }
   const ms = Math.round(performance.now() - began_ms)
   const ok = findings.length === 0
-  process.stdout.write(`${JSON.stringify({ ok, ms, ...figures, findings: findings.slice(0, 20) })}\n`)
+  process.stdout.write(
+    `${JSON.stringify({ ok, ms, ...figures, findings: findings.slice(0, 20) })}\n`,
+  )
   return ok
 }
 
-/** An API key with a daily cap is stolen: the thief buys, and subscribes, all that it gives, until it is revoked. */
+/** An API key with a daily cap is stolen: the thief buys, and subscribes, all that it gives, until
+ *  it is revoked. */
 async function stolenKey(stand: Stand): Promise<Result> {
   const { sql } = stand
   const { customer_id } = stand.customers[0]!
-  const words = ['keys', 'issue', customer_id, '--name', 'stolen', '--allow-v1', '--daily-cap', String(CAP_TRX)]
+  const words = [
+    'keys',
+    'issue',
+    customer_id,
+    '--name',
+    'stolen',
+    '--allow-v1',
+    '--daily-cap',
+    String(CAP_TRX),
+  ]
   const issued = JSON.parse(await stand.operate(...words, '--json')) as StolenKey
   const call = signedCall(stand.api_urls[0]!, issued)
   const address = stand.sandbox.funded_accounts[0]!.address
-  const energy = (amount: number) => ({ service: 'energy', params: { address, amount, duration: 1 } })
-  const subscription = { subscription_id: 'unlimited_energy', params: { address, duration: 0, transactions_limit: 0 } }
+  const energy = (amount: number) => ({
+    service: 'energy',
+    params: { address, amount, duration: 1 },
+  })
+  const subscription = {
+    subscription_id: 'unlimited_energy',
+    params: { address, duration: 0, transactions_limit: 0 },
+  }
   const subscribed = await call('/v1/subscription/start', subscription)
   let bought = 0
   for (let tries = 0; tries < CAP_TRIES; tries++) {
@@ -78,7 +98,8 @@ async function stolenKey(stand: Stand): Promise<Result> {
       select coalesce(max(spent_sun), 0)::bigint as sun from api_key_spending where key_id = ${issued.key_id}`
     return row!.sun
   }
-  if ((await spent()) > BigInt(CAP_TRX) * TRX) findings.push(`the stolen key spends ${await spent()} sun in a day`)
+  if ((await spent()) > BigInt(CAP_TRX) * TRX)
+    findings.push(`the stolen key spends ${await spent()} sun in a day`)
   await stand.operate('keys', 'revoke', issued.key_id, '--reason', 'stolen')
   await delay(1_000)
   const after = await call('/v1/transaction/new', energy(32_000))
@@ -106,7 +127,9 @@ async function wideKeys(stand: Stand): Promise<Result> {
   const { pool, activation } = stand.sandbox.wallets
   const [owner] = stand.sandbox.owners
   const wide = {
-    'the owner permission': { pool: [{ ...pool[0]!, permission_id: 0, private_key: owner!.private_key }] },
+    'the owner permission': {
+      pool: [{ ...pool[0]!, permission_id: 0, private_key: owner!.private_key }],
+    },
     "the owner's key": { pool: [{ ...pool[0]!, private_key: owner!.private_key }] },
     "another wallet's key": { activation: { ...activation, private_key: pool[0]!.private_key } },
   }
@@ -128,7 +151,10 @@ async function keyedApi(stand: Stand): Promise<Result> {
     () => true,
     () => false,
   )
-  return { findings: started ? ['an API starts with private keys'] : [], figures: { keyed_api_refused: !started } }
+  return {
+    findings: started ? ['an API starts with private keys'] : [],
+    figures: { keyed_api_refused: !started },
+  }
 }
 
 /** Rows are written that ask for payments, delegations and activations for a thief. */
@@ -137,7 +163,9 @@ async function forgedRows(stand: Stand): Promise<Result> {
   const { wallets, funded_accounts } = stand.sandbox
   const thief = funded_accounts.at(-2)!.address
   await stand.until('nothing is sold', async () => {
-    return (await sql`select 1 from orders where state = 'success' and energy > 0 limit 1`).length > 0
+    return (
+      (await sql`select 1 from orders where state = 'success' and energy > 0 limit 1`).length > 0
+    )
   })
   const target = { sql, wallets, thief, now: systemClock.now() }
   const payment: Omit<Forgery, 'name'> = {
@@ -163,9 +191,13 @@ async function forgedRows(stand: Stand): Promise<Result> {
   const findings = signed.map(({ id }) => `${planted[Number(id.slice(6))]!.name} was signed`)
   await delay(5 * BLOCK_MS)
   const after = await node.account(thief)
-  if (after.balance_sun !== before.balance_sun) findings.push(`the thief has ${after.balance_sun} sun`)
-  const alert = await stand.operate('status', '--json').catch((thrown: { stdout?: string }) => thrown.stdout ?? '')
-  if (!alert.includes('signing_refused')) findings.push('no alert says that signatures were refused')
+  if (after.balance_sun !== before.balance_sun)
+    findings.push(`the thief has ${after.balance_sun} sun`)
+  const alert = await stand
+    .operate('status', '--json')
+    .catch((thrown: { stdout?: string }) => thrown.stdout ?? '')
+  if (!alert.includes('signing_refused'))
+    findings.push('no alert says that signatures were refused')
   await cleanUp(stand)
   return { findings, figures: { forged_rows: planted.length, forged_rows_signed: signed.length } }
 }
@@ -181,7 +213,8 @@ async function cleanUp({ sql }: Stand): Promise<void> {
   })
 }
 
-/** Signing is stopped while customers buy, turned on again by a row without a record, and by an operator. */
+/** Signing is stopped while customers buy, turned on again by a row without a record, and by an
+ *  operator. */
 async function stopped(stand: Stand): Promise<Result> {
   const { sql } = stand
   const findings: string[] = []
@@ -197,11 +230,16 @@ async function stopped(stand: Stand): Promise<Result> {
   await delay(3_000)
   const waiting = await sql`select 1 from attempt where state = 'new'`
   const while_stopped = (await countSigned()) - at_stop
-  if (while_stopped > 0n) findings.push(`${while_stopped} transactions were signed while signing was stopped`)
-  if (waiting.length === 0) findings.push('nothing waited for a signature while signing was stopped')
+  if (while_stopped > 0n)
+    findings.push(`${while_stopped} transactions were signed while signing was stopped`)
+  if (waiting.length === 0)
+    findings.push('nothing waited for a signature while signing was stopped')
   await stand.operate('signer', 'go', '--reason', 'the test is over')
   const go_ms = performance.now()
-  await stand.until('nothing is signed after signer go', async () => (await countSigned()) > at_stop)
+  await stand.until(
+    'nothing is signed after signer go',
+    async () => (await countSigned()) > at_stop,
+  )
   return {
     findings,
     figures: {
@@ -227,7 +265,9 @@ async function limited(stand: Stand): Promise<Result> {
   const before = await delegated()
   const worker = await stand.start('worker', [], 'limited.json')
   await stand.until('the limit stops nothing', async () => {
-    return (await sql`select 1 from attempt where answer like 'it is above a limit%' limit 1`).length > 0
+    return (
+      (await sql`select 1 from attempt where answer like 'it is above a limit%' limit 1`).length > 0
+    )
   })
   const more = (await delegated()) - before
   const findings = more > 0n ? [`${more} delegations were signed above the limit`] : []

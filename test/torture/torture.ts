@@ -42,15 +42,18 @@ const TOLD_EVERY = 1_000
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
-/** Runs seeds until `runs` are done; with --mutant, which puts that mistake into the service, until one fails. */
+/** Runs seeds until `runs` are done; with --mutant, which puts that mistake into the service, until
+ *  one fails. */
 async function sim(args: string[]): Promise<boolean> {
   const { numbers, texts, json } = readArguments(args, {
     numbers: { runs: 100, seed: 1, threads: THREADS, lanes: LANES, trace: 40 },
     texts: ['mutant'],
   })
-  const mutant = texts.mutant === undefined ? undefined : MUTANTS.find(({ name }) => name === texts.mutant)
+  const mutant =
+    texts.mutant === undefined ? undefined : MUTANTS.find(({ name }) => name === texts.mutant)
   if (mutant) infect(mutant)
-  else if (texts.mutant !== undefined) throw new Misuse(`There is no mutant ${JSON.stringify(texts.mutant)}.`)
+  else if (texts.mutant !== undefined)
+    throw new Misuse(`There is no mutant ${JSON.stringify(texts.mutant)}.`)
   const { runSeeds, runSeedsOnThreads } = await import('../simulator/lanes.ts')
   const seeds = Array.from({ length: numbers.runs }, (_, i) => String(numbers.seed + i))
   const tally = new Tally(numbers.runs, json)
@@ -86,13 +89,18 @@ class Tally {
 
   add({ seed, findings, digest, counts, story }: Told): void {
     this.done += 1
-    for (const [what, count] of Object.entries(counts)) this.counts[what] = (this.counts[what] ?? 0) + count
+    for (const [what, count] of Object.entries(counts))
+      this.counts[what] = (this.counts[what] ?? 0) + count
     if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${this.done} of ${this.runs} runs `)
-    else if (this.done % TOLD_EVERY === 0) process.stderr.write(`${this.done} of ${this.runs} runs\n`)
+    else if (this.done % TOLD_EVERY === 0)
+      process.stderr.write(`${this.done} of ${this.runs} runs\n`)
     if (findings.length === 0) return
     this.failed += 1
     if (this.json) say(JSON.stringify({ seed, findings, digest }))
-    else say(`seed ${seed} ${digest}${racesOf(counts)}\n${story}\n${findings.slice(0, 8).join('\n')}\n`)
+    else
+      say(
+        `seed ${seed} ${digest}${racesOf(counts)}\n${story}\n${findings.slice(0, 8).join('\n')}\n`,
+      )
   }
 
   tell(): void {
@@ -105,23 +113,34 @@ class Tally {
       ms_per_run: Math.round(ms / runs),
       runs_per_minute: Math.round((runs / ms) * 60_000),
     }
-    say(this.json ? JSON.stringify({ ...summary, counts }) : `${JSON.stringify(summary)}\n${JSON.stringify(counts)}`)
+    say(
+      this.json
+        ? JSON.stringify({ ...summary, counts })
+        : `${JSON.stringify(summary)}\n${JSON.stringify(counts)}`,
+    )
   }
 }
 
 /** Runs each mutant in a process of its own. */
 async function mutants(args: string[]): Promise<boolean> {
-  const { numbers, texts, json } = readArguments(args, { numbers: { runs: 200, seed: 1 }, texts: ['only'] })
+  const { numbers, texts, json } = readArguments(args, {
+    numbers: { runs: 200, seed: 1 },
+    texts: ['only'],
+  })
   const chosen = MUTANTS.filter(({ name }) => name.includes(texts.only ?? ''))
-  if (chosen.length === 0) throw new Misuse(`There is no mutant with ${JSON.stringify(texts.only)} in its name.`)
+  if (chosen.length === 0)
+    throw new Misuse(`There is no mutant with ${JSON.stringify(texts.only)} in its name.`)
   const alive: string[] = []
   for (const mutant of chosen) {
     const { killed_by, said } = await hunt(mutant, numbers)
     if (killed_by === undefined) alive.push(mutant.name)
     if (json) continue
-    say(`${killed_by === undefined ? 'ALIVE' : `killed by seed ${killed_by}`}: ${mutant.name}\n    ${said}`)
+    say(
+      `${killed_by === undefined ? 'ALIVE' : `killed by seed ${killed_by}`}: ${mutant.name}\n    ${said}`,
+    )
   }
-  if (json) say(JSON.stringify({ mutants: chosen.length, killed: chosen.length - alive.length, alive }))
+  if (json)
+    say(JSON.stringify({ mutants: chosen.length, killed: chosen.length - alive.length, alive }))
   return alive.length === 0
 }
 
@@ -130,7 +149,14 @@ async function hunt(mutant: Mutant, { runs, seed }: { runs: number; seed: number
   const stale = await staleEdits(mutant)
   if (stale.length > 0) return { killed_by: undefined, said: stale.join('; ') }
   const range = ['--runs', String(runs), '--seed', String(seed)]
-  const output = await outputOf([import.meta.filename, 'sim', '--mutant', mutant.name, '--json', ...range])
+  const output = await outputOf([
+    import.meta.filename,
+    'sim',
+    '--mutant',
+    mutant.name,
+    '--json',
+    ...range,
+  ])
   const [first = ''] = output.split('\n')
   if (!first.startsWith('{"seed"')) return { killed_by: undefined, said: first.slice(0, 300) }
   const { seed: killed_by, findings } = JSON.parse(first) as { seed: string; findings: string[] }

@@ -24,7 +24,12 @@ test('the same external_id with the same meaning returns the same order as it no
   assert.equal(first.headers['idempotency-replayed'], undefined)
   await world.settle()
   // Said in other words: the sum comes from another field, and a default is spelt out.
-  const params = { address: bob.address, amounts: { energy: 65_000 }, duration: 1, activate_address: false }
+  const params = {
+    address: bob.address,
+    amounts: { energy: 65_000 },
+    duration: 1,
+    activate_address: false,
+  }
   const again = await anna.call('/v1/transaction/new', purchase(bob.address, { params }))
   assert.equal(again.code, 0)
   assert.equal(again.headers['idempotency-replayed'], 'true')
@@ -54,7 +59,11 @@ test('the same external_id with another meaning is refused, whatever it is that 
   ]
   for (const change of changes) {
     const { code, key } = await anna.call('/v1/transaction/new', purchase(bob.address, change))
-    assert.deepEqual([code, key], [2, 'invalid_service_or_params.external_id'], JSON.stringify(change))
+    assert.deepEqual(
+      [code, key],
+      [2, 'invalid_service_or_params.external_id'],
+      JSON.stringify(change),
+    )
   }
   assert.equal(await countOrders(world), 1)
 })
@@ -67,9 +76,15 @@ test('an external_id belongs to its customer', async (t) => {
   const annas = await anna.buy(purchase(bob.address))
   const zoes = await zoe.buy(purchase(bob.address))
   assert.notEqual(annas.id, zoes.id)
-  const looked_up = await zoe.get<{ id: string }>('/v1/transaction/check', { external_id: 'order-42' })
+  const looked_up = await zoe.get<{ id: string }>('/v1/transaction/check', {
+    external_id: 'order-42',
+  })
   assert.equal(looked_up.id, zoes.id)
-  assert.equal((await zoe.call('/v1/transaction/check', { id: annas.id })).code, 20, "another's order is not found")
+  assert.equal(
+    (await zoe.call('/v1/transaction/check', { id: annas.id })).code,
+    20,
+    "another's order is not found",
+  )
 })
 
 test('twins that race, in one process and in two, get one order', async (t) => {
@@ -78,7 +93,9 @@ test('twins that race, in one process and in two, get one order', async (t) => {
   const anna = await world.customer({ trx: 10 })
   const other = await world.startProcess()
   const apis = [world.api, other.api, world.api, other.api, world.api, other.api]
-  const replies = await Promise.all(apis.map((api) => anna.call('/v1/transaction/new', purchase(bob.address), {}, api)))
+  const replies = await Promise.all(
+    apis.map((api) => anna.call('/v1/transaction/new', purchase(bob.address), {}, api)),
+  )
   assert.deepEqual(
     replies.map(({ code }) => code),
     [0, 0, 0, 0, 0, 0],
@@ -98,7 +115,12 @@ test('twins of different meaning that race get one order, and the others are ref
     const params = { address: bob.address, amount, duration: 1 }
     return anna.call('/v1/transaction/new', purchase(bob.address, { params }), {}, api)
   }
-  const replies = await Promise.all([ask(65_000), ask(65_001), ask(65_002, other.api), ask(65_003, other.api)])
+  const replies = await Promise.all([
+    ask(65_000),
+    ask(65_001),
+    ask(65_002, other.api),
+    ask(65_003, other.api),
+  ])
   assert.deepEqual(replies.map(({ code }) => code).sort(), [0, 2, 2, 2])
   assert.equal(await countOrders(world), 1)
 })
@@ -152,7 +174,10 @@ test('"0" is an external_id, and an empty one or null is none', async (t) => {
   assert.equal(zero.external_id, '0')
   assert.equal((await anna.buy(purchase(bob.address, { external_id: '0' }))).id, zero.id)
   for (const external_id of ['', null, undefined]) {
-    const { code, result } = await anna.call('/v1/transaction/new', purchase(bob.address, { external_id }))
+    const { code, result } = await anna.call(
+      '/v1/transaction/new',
+      purchase(bob.address, { external_id }),
+    )
     assert.deepEqual([code, result.external_id], [0, null])
   }
   assert.equal(await countOrders(world), 4)
@@ -196,7 +221,11 @@ test('a repetition returns the order also when its amount can no longer be bough
   world.wait(60)
   const again = await anna.call('/v1/transaction/new', purchase(bob.address))
   assert.deepEqual([again.code, again.result?.id], [0, first.id])
-  assert.equal((await anna.call('/v1/transaction/new', purchase(bob.address, { external_id: 'order-43' }))).code, 11)
+  assert.equal(
+    (await anna.call('/v1/transaction/new', purchase(bob.address, { external_id: 'order-43' })))
+      .code,
+    11,
+  )
   const other = { params: { address: bob.address, amount: 66_000, duration: 1 } }
   assert.equal(
     (await anna.call('/v1/transaction/new', purchase(bob.address, other))).code,

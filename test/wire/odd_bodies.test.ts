@@ -1,5 +1,6 @@
-// Nothing that anybody signs makes us fail: a few thousand bodies for each endpoint, from nearly right to nonsense, and
-// every answer is a documented one. A result that is not what its schema says is a 500 here, so it would show as well.
+// Nothing that anybody signs makes us fail: a few thousand bodies for each endpoint, from nearly
+// right to nonsense, and every answer is a documented one. A result that is not what its schema
+// says is a 500 here, so it would show as well.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -23,7 +24,19 @@ const SUCCEEDS = new Set([
 
 /** Values that have broken somebody's server before, as JSON text. */
 const ODD = [
-  ...['null', 'true', 'false', '""', '" "', '"0"', '"1"', '"undefined"', '"\\u0000"', '"a\\u0000b"', '"\\ud800"'],
+  ...[
+    'null',
+    'true',
+    'false',
+    '""',
+    '" "',
+    '"0"',
+    '"1"',
+    '"undefined"',
+    '"\\u0000"',
+    '"a\\u0000b"',
+    '"\\ud800"',
+  ],
   ...[
     '"\\ufeff"',
     '"é"',
@@ -61,7 +74,14 @@ const ODD = [
     'NaN',
     '01',
   ],
-  ...[`"${'x'.repeat(5_000)}"`, '['.repeat(20) + ']'.repeat(20), `"${'9'.repeat(128)}"`, '-', '"', '{'],
+  ...[
+    `"${'x'.repeat(5_000)}"`,
+    '['.repeat(20) + ']'.repeat(20),
+    `"${'9'.repeat(128)}"`,
+    '-',
+    '"',
+    '{',
+  ],
 ]
 
 const odd = fc.oneof(
@@ -72,7 +92,8 @@ const odd = fc.oneof(
 
 /** Values that are right for a field of a given name, as JSON text. */
 function rightFor(world: World): Record<string, fc.Arbitrary<string>> {
-  const text = (...values: string[]) => fc.constantFrom(...values.map((value) => JSON.stringify(value)))
+  const text = (...values: string[]) =>
+    fc.constantFrom(...values.map((value) => JSON.stringify(value)))
   return {
     service: text('energy', 'bandwidth', 'resource_bundle', 'activate_address'),
     type: text('energy', 'energy', 'bandwidth', 'address', 'hash'),
@@ -112,7 +133,10 @@ function near(shape: Shape, right: Record<string, fc.Arbitrary<string>>): fc.Arb
     const good = field.properties ? near(field, right) : (right[name] ?? odd)
     const value = fc.oneof({ weight: 7, arbitrary: good }, { weight: 1, arbitrary: odd })
     const member = value.map((text) => `${JSON.stringify(name)}:${text}`)
-    return fc.oneof({ weight: 12, arbitrary: member }, { weight: LEFT_OUT[name] ?? 1, arbitrary: fc.constant('') })
+    return fc.oneof(
+      { weight: 12, arbitrary: member },
+      { weight: LEFT_OUT[name] ?? 1, arbitrary: fc.constant('') },
+    )
   })
   const extra = odd.map((text) => `"more":${text}`)
   return fc
@@ -123,7 +147,16 @@ function near(shape: Shape, right: Record<string, fc.Arbitrary<string>>): fc.Arb
 const nonsense = fc.oneof(
   odd,
   fc.string({ unit: 'binary', maxLength: 50 }),
-  fc.constantFrom('', '{}', '[]', ' ', '\ufeff{}', '{}{}', '/**/{}', `${'{"a":'.repeat(40)}1${'}'.repeat(40)}`),
+  fc.constantFrom(
+    '',
+    '{}',
+    '[]',
+    ' ',
+    '\ufeff{}',
+    '{}{}',
+    '/**/{}',
+    `${'{"a":'.repeat(40)}1${'}'.repeat(40)}`,
+  ),
 )
 
 function bodiesFor(endpoint: Endpoint, world: World): string[] {
@@ -143,7 +176,8 @@ test('no body that is signed makes an endpoint fail, and every refusal is a docu
     const seen = new Map<number, number>()
     const bodies = bodiesFor(endpoint, world)
     for (let i = 0; i < bodies.length; i += AT_ONCE) {
-      // Several at once: a purchase is placed together with its neighbours, and must not fail with them.
+      // Several at once: a purchase is placed together with its neighbours, and must not fail with
+      // them.
       await Promise.all(
         bodies.slice(i, i + AT_ONCE).map(async (body) => {
           const { status, code, error } =
@@ -152,13 +186,19 @@ test('no body that is signed makes an endpoint fail, and every refusal is a docu
               : await anna.call(endpoint.path, body)
           seen.set(code, (seen.get(code) ?? 0) + 1)
           assert.equal(status, 200, `${endpoint.path} ${body}`)
-          assert.ok(code !== 500 && documented.has(code), `${endpoint.path} answers ${code} (${error}) to ${body}`)
+          assert.ok(
+            code !== 500 && documented.has(code),
+            `${endpoint.path} answers ${code} (${error}) to ${body}`,
+          )
         }),
       )
     }
     fields.push({ path: endpoint.path, codes: [...seen].sort(([a], [b]) => a - b).join(' ') })
     if (SUCCEEDS.has(endpoint.path))
-      assert.ok((seen.get(0) ?? 0) > bodies.length / 40, `${endpoint.path} hardly succeeds: ${[...seen].join(' ')}`)
+      assert.ok(
+        (seen.get(0) ?? 0) > bodies.length / 40,
+        `${endpoint.path} hardly succeeds: ${[...seen].join(' ')}`,
+      )
   }
   t.diagnostic(JSON.stringify(fields))
 })
@@ -166,7 +206,16 @@ test('no body that is signed makes an endpoint fail, and every refusal is a docu
 test('bytes that are no text are refused like any other nonsense', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer()
-  for (const hex of ['ff', 'c0af', 'eda080', '7b22c3287d', '00', 'efbbbf7b7d', 'f4908080', '7b2261223a2280227d']) {
+  for (const hex of [
+    'ff',
+    'c0af',
+    'eda080',
+    '7b22c3287d',
+    '00',
+    'efbbbf7b7d',
+    'f4908080',
+    '7b2261223a2280227d',
+  ]) {
     const body = Buffer.from(hex, 'hex')
     const { code } = await anna.call('/v1/balance', body)
     assert.equal(code, 2, hex)
@@ -178,15 +227,38 @@ test('odd headers make nothing fail', async (t) => {
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 1_000 })
   const body = { service: 'energy', params: { address: bob.address, amount: 65_000, duration: 1 } }
-  const values = ['', ' ', '0', 'a b', 'é', 'ÿ', '\'"', 'x'.repeat(128), 'x'.repeat(129), 'x'.repeat(5_000), 'a,b']
+  const values = [
+    '',
+    ' ',
+    '0',
+    'a b',
+    'é',
+    'ÿ',
+    '\'"',
+    'x'.repeat(128),
+    'x'.repeat(129),
+    'x'.repeat(5_000),
+    'a,b',
+  ]
   for (const value of values) {
     const { code } = await anna.call('/v1/transaction/new', body, { 'idempotency-key': value })
     assert.ok(code === 0 || code === 2, `idempotency-key ${value}: ${code}`)
     const timed = { 'x-timestamp': value, 'x-nonce': value, 'x-signature-v2': value }
     const v2 = await anna.call('/v1/balance', {}, timed)
     assert.ok(v2.code === 0 || v2.code === 1, `second signature ${value}: ${v2.code}`)
-    for (const name of ['accept', 'content-type', 'x-forwarded-for', 'user-agent', 'x-request-id', 'cookie']) {
-      assert.equal((await anna.call('/v1/balance', {}, { [name]: value })).code, 0, `${name}: ${value}`)
+    for (const name of [
+      'accept',
+      'content-type',
+      'x-forwarded-for',
+      'user-agent',
+      'x-request-id',
+      'cookie',
+    ]) {
+      assert.equal(
+        (await anna.call('/v1/balance', {}, { [name]: value })).code,
+        0,
+        `${name}: ${value}`,
+      )
     }
   }
 })

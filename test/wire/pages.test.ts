@@ -1,4 +1,5 @@
-// What is read with GET: deposits by their transaction, and the reference, which asks nobody else for anything.
+// What is read with GET: deposits by their transaction, and the reference, which asks nobody else
+// for anything.
 
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
@@ -8,7 +9,13 @@ import { buildServer } from 'penstock-service/http/server.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
-import { isSignatureV2, keyV2, type Stamped, signature, signatureV2 } from 'penstock-service/wire/signature.ts'
+import {
+  isSignatureV2,
+  keyV2,
+  type Stamped,
+  signature,
+  signatureV2,
+} from 'penstock-service/wire/signature.ts'
 import { makeWorld, type World } from '../harness/world.ts'
 
 const UNKNOWN = 'ab'.repeat(32)
@@ -75,18 +82,29 @@ test('a token that arrives is found with its contract and its amount', async (t)
   const at = world.now
   // As the follower would write it; in this world it reads no tokens.
   await world.sql`
-    insert into deposit (tx_id, position, from_address, to_address, token, token_amount, block_number, block_time, state,
+    insert into deposit (tx_id, position, from_address, to_address, token, token_amount,
+      block_number, block_time, state,
                          reason, due_at, seen_at)
     values (${UNKNOWN}, 1, ${from}, ${to}, ${token}, ${2n ** 63n}::numeric, 7, ${at}, 'held', 'a token that is not TRX', ${at}, ${at})`
   const { result } = await look(world, UNKNOWN)
   const [{ state, reason, amount, token: contract, token_amount }] = result.deposits
-  assert.deepEqual([state, amount, contract, token_amount], ['held', undefined, token, '9223372036854775808'])
+  assert.deepEqual(
+    [state, amount, contract, token_amount],
+    ['held', undefined, token, '9223372036854775808'],
+  )
   assert.equal(reason, 'a token that is not TRX')
 })
 
 test('what is no transaction id is 400, a transaction that brought nothing is 404, and another method 405', async (t) => {
   const world = await makeWorld(t)
-  for (const wrong of ['1', 'ab'.repeat(31), `${UNKNOWN}a`, 'zz'.repeat(32), '%27%3B--', `${UNKNOWN}%00`]) {
+  for (const wrong of [
+    '1',
+    'ab'.repeat(31),
+    `${UNKNOWN}a`,
+    'zz'.repeat(32),
+    '%27%3B--',
+    `${UNKNOWN}%00`,
+  ]) {
     const { status, code, error, request_id } = await look(world, wrong)
     assert.deepEqual([status, code, error], [400, 400, 'Not a transaction id'], wrong)
     assert.match(request_id, /^[0-9a-f-]{36}$/)
@@ -119,7 +137,8 @@ test('the reference is read offline: a policy lets nothing in or out, and no fil
     assert.match(policy, /^default-src 'none'; script-src 'self'; /)
     assert.doesNotMatch(policy, /https?:|\*|script-src[^;]*unsafe/, path)
     assert.equal(answer.headers['x-content-type-options'], 'nosniff')
-    if (path.startsWith('/docs') && !path.includes('reader')) assert.doesNotMatch(answer.body, /\/\/[a-z]+\./, path)
+    if (path.startsWith('/docs') && !path.includes('reader'))
+      assert.doesNotMatch(answer.body, /\/\/[a-z]+\./, path)
     const head = await world.api.inject({ method: 'HEAD', url: path })
     assert.deepEqual([head.statusCode, head.body], [200, ''], path)
   }
@@ -148,8 +167,18 @@ test('the page signs as the service checks', async () => {
 })
 
 test('the page signs calls with what was typed, and nothing else that it sends', async (t) => {
-  type Sent = { url: string; method: string; body?: string; loadSpec?: boolean; headers: Record<string, string> }
-  type Started = { url: string; validatorUrl: null; requestInterceptor: (request: Sent) => Promise<Sent> }
+  type Sent = {
+    url: string
+    method: string
+    body?: string
+    loadSpec?: boolean
+    headers: Record<string, string>
+  }
+  type Started = {
+    url: string
+    validatorUrl: null
+    requestInterceptor: (request: Sent) => Promise<Sent>
+  }
   const first_only = { checked: true, value: '' }
   const fields: Record<string, { value: string; checked?: boolean }> = {
     token: { value: '' },
@@ -169,10 +198,22 @@ test('the page signs calls with what was typed, and nothing else that it sends',
   })
   await import(new URL('../../packages/service/src/http/docs.js', import.meta.url).href)
   assert.ok(started)
-  assert.deepEqual([started.url, started.validatorUrl], ['openapi.json', null], 'nobody else is asked')
+  assert.deepEqual(
+    [started.url, started.validatorUrl],
+    ['openapi.json', null],
+    'nobody else is asked',
+  )
   const { requestInterceptor: send } = started
   const headersOf = async (request: Partial<Sent>) =>
-    (await send({ url: '/pen/v1/balance', method: 'POST', body: '{"a":1}', headers: {}, ...request })).headers
+    (
+      await send({
+        url: '/pen/v1/balance',
+        method: 'POST',
+        body: '{"a":1}',
+        headers: {},
+        ...request,
+      })
+    ).headers
   assert.deepEqual(await headersOf({}), {})
   fields.token!.value = ' pst_1 '
   fields.secret!.value = 'pss_1'
@@ -186,7 +227,12 @@ test('the page signs calls with what was typed, and nothing else that it sends',
   assert.deepEqual(await headersOf({ method: 'GET' }), {})
   assert.deepEqual(await headersOf({ loadSpec: true }), {})
   first_only.checked = false
-  const { 'X-Timestamp': timestamp, 'X-Nonce': nonce, 'X-Signature-V2': v2, ...v1 } = await headersOf({})
+  const {
+    'X-Timestamp': timestamp,
+    'X-Nonce': nonce,
+    'X-Signature-V2': v2,
+    ...v1
+  } = await headersOf({})
   assert.deepEqual(v1, signed('{"a":1}'))
   const stamped = { timestamp: timestamp!, nonce: nonce!, method: 'POST', path: '/v1/balance' }
   const body = Buffer.from('{"a":1}')
@@ -201,7 +247,13 @@ test('the page signs calls with what was typed, and nothing else that it sends',
 test('pages count against the rate of an address, whatever token is shown', async (t) => {
   const world = await makeWorld(t)
   const { app, sql } = world
-  const needs = { sql, clock: systemClock, random: systemRandom, log: silentLog, authenticate: app.authenticate }
+  const needs = {
+    sql,
+    clock: systemClock,
+    random: systemRandom,
+    log: silentLog,
+    authenticate: app.authenticate,
+  }
   const server = await buildServer(needs, {
     endpoints: app.endpoints,
     pages: app.pages,
@@ -209,12 +261,18 @@ test('pages count against the rate of an address, whatever token is shown', asyn
   })
   const status = async (authorization: string) =>
     (await server.inject({ method: 'GET', url: '/docs', headers: { authorization } })).statusCode
-  assert.deepEqual([await status('Bearer a'), await status('Bearer b'), await status('Bearer c')], [200, 200, 429])
+  assert.deepEqual(
+    [await status('Bearer a'), await status('Bearer b'), await status('Bearer c')],
+    [200, 200, 429],
+  )
   await server.close()
 })
 
 test('the document that is served is the one that is kept', async (t) => {
   const world = await makeWorld(t)
   const served = (await world.api.inject({ method: 'GET', url: '/openapi.json' })).body
-  assert.equal(served, await readFile(new URL('../../packages/service/openapi.json', import.meta.url), 'utf8'))
+  assert.equal(
+    served,
+    await readFile(new URL('../../packages/service/openapi.json', import.meta.url), 'utf8'),
+  )
 })

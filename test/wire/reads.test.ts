@@ -1,4 +1,5 @@
-// Customers' calls that ask the chain: what reaches the node, and that the market goes on whatever one key asks.
+// Customers' calls that ask the chain: what reaches the node, and that the market goes on whatever
+// one key asks.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -13,21 +14,34 @@ import { type Customer, makeWorld, type Reply, type World } from '../harness/wor
 /** The database answers in its own time; the test's time stands meanwhile. */
 const settle = () => delay(2)
 
-/** Lets the world's API ask the chain within a budget of so many requests a second, by a time of the test's. */
+/** Lets the world's API ask the chain within a budget of so many requests a second, by a time of
+ *  the test's. */
 async function limitReads(world: World, per_second: number) {
   const time = standingTime(settle)
-  const budget = readBudget({ per_second, per_second_of_one: 60, at_once: 32, at_once_of_one: 8 }, time.timer)
-  Object.assign(world, await world.startProcess({ reads: (node) => nodeReads(node, budget, time.timer) }))
+  const budget = readBudget(
+    { per_second, per_second_of_one: 60, at_once: 32, at_once_of_one: 8 },
+    time.timer,
+  )
+  Object.assign(
+    world,
+    await world.startProcess({ reads: (node) => nodeReads(node, budget, time.timer) }),
+  )
   return time
 }
 
 const CALLS: readonly ((n: number) => [path: string, body: object])[] = [
   (n) => ['/v1/address-info', { address: person(`a${n}`).address }],
-  (n) => ['/v1/estimate-energy', { from_address: person(`b${n}`).address, to_address: person(`c${n}`).address }],
+  (n) => [
+    '/v1/estimate-energy',
+    { from_address: person(`b${n}`).address, to_address: person(`c${n}`).address },
+  ],
   (n) => ['/v1/calculate', { address: person(`d${n}`).address, amount: 65_000, duration: 1 }],
   (n) => [
     '/v1/transaction/new',
-    { service: 'energy', params: { address: person(`e${n}`).address, amount: 65_000, duration: 1 } },
+    {
+      service: 'energy',
+      params: { address: person(`e${n}`).address, amount: 65_000, duration: 1 },
+    },
   ],
   (n) => [
     '/v1/subscription/start',
@@ -60,7 +74,10 @@ test('one key sends at most 60 requests a second to the node, whatever it calls,
   assert.ok(asked.length > 60, String(asked.length))
   assert.ok(mostInOneSecond(asked) <= 60, String(mostInOneSecond(asked)))
   const refused = replies.filter(({ status }) => status === 429)
-  assert.ok(refused.length > 0 && refused.length < replies.length, `${refused.length} of ${replies.length}`)
+  assert.ok(
+    refused.length > 0 && refused.length < replies.length,
+    `${refused.length} of ${replies.length}`,
+  )
   for (const { code, headers, error } of refused) {
     assert.deepEqual([code, headers['retry-after'], error], [429, '1', 'Too Many Requests'])
   }
@@ -85,7 +102,8 @@ test('what an address has takes three requests, and an address that is asked for
   world.weather.onRequest = () => {}
 })
 
-/** A provider that allows so many requests a second to a key, and suspends who asks more for 30 seconds. */
+/** A provider that allows so many requests a second to a key, and suspends who asks more for 30
+ *  seconds. */
 function strictProvider(world: World, allowed: number): void {
   let recent: number[] = []
   let suspended_until_ms = 0
@@ -97,8 +115,13 @@ function strictProvider(world: World, allowed: number): void {
   }
 }
 
-/** A minute in which a key asks all it can, while the chain is followed. Says whether the service could still sell. */
-async function siege(world: World, attacker: Customer, pass: (ms: number) => Promise<void>): Promise<boolean> {
+/** A minute in which a key asks all it can, while the chain is followed. Says whether the service
+ *  could still sell. */
+async function siege(
+  world: World,
+  attacker: Customer,
+  pass: (ms: number) => Promise<void>,
+): Promise<boolean> {
   const follow = world.app.steps.find(({ name }) => name === 'follow')!
   const calls: Promise<unknown>[] = []
   for (let second = 0; second < 60; second++) {

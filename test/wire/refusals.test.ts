@@ -1,5 +1,6 @@
-// Which mistake is answered first. Clients branch on the code alone, so a request with two mistakes must get the same one
-// today and tomorrow: authentication, form, address, duration, amount, external_id, service, wallet, activation, funds.
+// Which mistake is answered first. Clients branch on the code alone, so a request with two mistakes
+// must get the same one today and tomorrow: authentication, form, address, duration, amount,
+// external_id, service, wallet, activation, funds.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -25,23 +26,51 @@ const MISTAKES: Mistake[] = [
     code: 1,
     make: (draft) => Object.assign(draft.headers, { 'x-signature': '0'.repeat(64) }),
   },
-  { name: 'an unknown service', code: 2, make: ({ body }) => Object.assign(body, { service: 'gas' }) },
-  { name: 'an invalid address', code: 10, make: ({ body }) => Object.assign(body.params, { address: 'T123' }) },
-  { name: 'another duration', code: 12, make: ({ body }) => Object.assign(body.params, { duration: 24 }) },
-  { name: 'an amount in no tier', code: 11, make: ({ body }) => Object.assign(body.params, { amount: 1 }) },
+  {
+    name: 'an unknown service',
+    code: 2,
+    make: ({ body }) => Object.assign(body, { service: 'gas' }),
+  },
+  {
+    name: 'an invalid address',
+    code: 10,
+    make: ({ body }) => Object.assign(body.params, { address: 'T123' }),
+  },
+  {
+    name: 'another duration',
+    code: 12,
+    make: ({ body }) => Object.assign(body.params, { duration: 24 }),
+  },
+  {
+    name: 'an amount in no tier',
+    code: 11,
+    make: ({ body }) => Object.assign(body.params, { amount: 1 }),
+  },
   {
     name: 'an external_id of another meaning',
     code: 2,
     make: ({ body }) => Object.assign(body, { external_id: 'taken' }),
   },
-  { name: 'a service off sale', code: 35, make: (draft) => Object.assign(draft, { off_sale: true }) },
-  { name: 'no wallet', code: 5, make: (draft, { walletless }) => Object.assign(draft, { who: walletless }) },
+  {
+    name: 'a service off sale',
+    code: 35,
+    make: (draft) => Object.assign(draft, { off_sale: true }),
+  },
+  {
+    name: 'no wallet',
+    code: 5,
+    make: (draft, { walletless }) => Object.assign(draft, { who: walletless }),
+  },
   {
     name: 'an inactive address',
     code: 24,
     make: ({ body }, { nina }) => Object.assign(body.params, { address: nina }),
   },
-  { name: 'too little money', code: 6, make: (draft, { poor }) => Object.assign(draft, { who: poor }) },
+  {
+    name: 'too little money',
+    code: 6,
+    make: (draft, { poor }) => Object.assign(draft, { who: poor }),
+  },
 ]
 
 /** Three customers who have all used the external_id `taken`. */
@@ -54,16 +83,23 @@ async function makePeople(world: World): Promise<People> {
     await world.customer({ trx: 3 }),
   ]
   for (const one of [rich, poor, walletless]) {
-    await one.buy({ service: 'energy', params: { address: other, amount: 60_000, duration: 1 }, external_id: 'taken' })
+    await one.buy({
+      service: 'energy',
+      params: { address: other, amount: 60_000, duration: 1 },
+      external_id: 'taken',
+    })
   }
   await world.settle()
   return { rich, poor, walletless, bob, nina: world.person('nina').address }
 }
 
-/** Takes a customer's account away, which no way of the service does, and puts it back after the work. */
+/** Takes a customer's account away, which no way of the service does, and puts it back after the
+ *  work. */
 async function without(world: World, customer: Customer, work: () => Promise<void>): Promise<void> {
   const account = `customer:${customer.id}`
-  const [row] = await world.sql<{ posted_sun: bigint }>`delete from account where id = ${account} returning posted_sun`
+  const [row] = await world.sql<{
+    posted_sun: bigint
+  }>`delete from account where id = ${account} returning posted_sun`
   try {
     await work()
   } finally {
@@ -100,7 +136,11 @@ test('of two mistakes the earlier one is answered, for every pair, and each alon
     for (const [i, first] of MISTAKES.entries()) {
       assert.equal(await answer(world, people, [first]), first.code, first.name)
       for (const second of MISTAKES.slice(i + 1)) {
-        assert.equal(await answer(world, people, [first, second]), first.code, `${first.name}, ${second.name}`)
+        assert.equal(
+          await answer(world, people, [first, second]),
+          first.code,
+          `${first.name}, ${second.name}`,
+        )
       }
     }
     assert.equal(await answer(world, people, MISTAKES), 1, 'all at once')
@@ -142,7 +182,11 @@ test('what is answered by 2, before anything else is looked at', async (t) => {
   }
   for (const external_id of [5, true, [], {}, 'x'.repeat(129), ['a']]) {
     const { code, key } = await rich.call(NEW, { ...good, params: bad_params, external_id })
-    assert.deepEqual([code, key], [2, 'invalid_service_or_params.external_id'], JSON.stringify(external_id))
+    assert.deepEqual(
+      [code, key],
+      [2, 'invalid_service_or_params.external_id'],
+      JSON.stringify(external_id),
+    )
   }
 })
 
@@ -150,12 +194,36 @@ test('an address is refused with 10 unless it is one of the network', async (t) 
   const world = await makeWorld(t)
   const { rich, bob } = await makePeople(world)
   const last = bob.at(-1) === 'A' ? 'B' : 'A'
-  const wrong = [undefined, null, '', 5, [], {}, 'T', bob.slice(0, 33), `${bob}a`, ` ${bob}`, bob.slice(0, 33) + last]
-  const foreign = ['bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq', '0x52908400098527886E0F7030069857D2E4169EE7']
+  const wrong = [
+    undefined,
+    null,
+    '',
+    5,
+    [],
+    {},
+    'T',
+    bob.slice(0, 33),
+    `${bob}a`,
+    ` ${bob}`,
+    bob.slice(0, 33) + last,
+  ]
+  const foreign = [
+    'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
+    '0x52908400098527886E0F7030069857D2E4169EE7',
+  ]
   const other_version = '1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2'
-  for (const address of [...wrong, ...foreign, other_version, '41'.padEnd(42, '0'), bob.toLowerCase()]) {
+  for (const address of [
+    ...wrong,
+    ...foreign,
+    other_version,
+    '41'.padEnd(42, '0'),
+    bob.toLowerCase(),
+  ]) {
     for (const service of ['energy', 'activate_address']) {
-      const { code } = await rich.call(NEW, { service, params: { address, amount: 65_000, duration: 2 } })
+      const { code } = await rich.call(NEW, {
+        service,
+        params: { address, amount: 65_000, duration: 2 },
+      })
       assert.equal(code, 10, JSON.stringify(address))
     }
     assert.equal((await rich.call('/v1/calculate', { address, amount: 1, duration: 2 })).code, 10)
@@ -165,10 +233,28 @@ test('an address is refused with 10 unless it is one of the network', async (t) 
 test('a duration is 1 or refused with 12, and nobody asks an activation for one', async (t) => {
   const world = await makeWorld(t)
   const { rich, bob, nina } = await makePeople(world)
-  for (const duration of ['undefined', 'null', '""', '"1"', '0', '-1', '2', '24', '1.0', '1e0', 'true', '[1]', '{}']) {
+  for (const duration of [
+    'undefined',
+    'null',
+    '""',
+    '"1"',
+    '0',
+    '-1',
+    '2',
+    '24',
+    '1.0',
+    '1e0',
+    'true',
+    '[1]',
+    '{}',
+  ]) {
     const member = duration === 'undefined' ? '' : `,"duration":${duration}`
     const params = `{"address":"${bob}","amount":1${member}}`
-    assert.equal((await rich.call(NEW, `{"service":"energy","params":${params}}`)).code, 12, duration)
+    assert.equal(
+      (await rich.call(NEW, `{"service":"energy","params":${params}}`)).code,
+      12,
+      duration,
+    )
     assert.equal((await rich.call('/v1/calculate', params)).code, 12, duration)
     const activation = `{"service":"activate_address","params":{"address":"${bob}"${member}}}`
     assert.equal((await rich.call(NEW, activation)).code, 25, duration)
@@ -180,15 +266,21 @@ test('the receiver: 24 when it is not active, 25 when an activation is not neede
   const world = await makeWorld(t)
   const { rich, bob, nina } = await makePeople(world)
   const params = (address: string, more = {}) => ({ address, amount: 65_000, duration: 1, ...more })
-  const code = async (service: string, given: object) => (await rich.call(NEW, { service, params: given })).code
+  const code = async (service: string, given: object) =>
+    (await rich.call(NEW, { service, params: given })).code
   assert.equal(await code('energy', params(nina)), 24)
   assert.equal(await code('energy', params(nina, { activate_address: false })), 24)
   assert.equal(await code('bandwidth', params(nina, { amount: 345 })), 24)
-  assert.equal(await code('resource_bundle', params(nina, { amounts: { energy: 65_000, bandwidth: 345 } })), 24)
+  assert.equal(
+    await code('resource_bundle', params(nina, { amounts: { energy: 65_000, bandwidth: 345 } })),
+    24,
+  )
   assert.equal(await code('activate_address', params(bob)), 25)
   const contract = world.person('contract', 1).address
   world.weather.answers = (path, body) =>
-    path === '/wallet/getaccount' && body.includes(contract) ? body.replace('{', '{"type":"Contract",') : body
+    path === '/wallet/getaccount' && body.includes(contract)
+      ? body.replace('{', '{"type":"Contract",')
+      : body
   assert.equal(await code('energy', params(contract)), 10)
   assert.equal(await code('energy', params(contract, { activate_address: true })), 10)
   assert.equal(await code('activate_address', params(contract)), 10)
@@ -331,7 +423,11 @@ test('the services list shows every tier under both names, and the flat fee', as
 test('the public endpoint answers with wrong credentials, without a body and without a content type', async (t) => {
   const world = await makeWorld(t)
   const path = '/v1/direct-recharge-info'
-  const wrong = { authorization: 'Bearer nobody', 'x-signature': 'f'.repeat(64), 'content-type': 'application/json' }
+  const wrong = {
+    authorization: 'Bearer nobody',
+    'x-signature': 'f'.repeat(64),
+    'content-type': 'application/json',
+  }
   const replies = [
     await post(world.api, path, undefined),
     await post(world.api, path, undefined, { 'content-type': 'application/json' }),
@@ -361,7 +457,11 @@ test('every signed endpoint refuses whoever is not known, with 1 and nothing els
       await anna.call(path, {}, { authorization: `Basic ${anna.token}` }),
     ]
     for (const { status, code, key, error } of refusals) {
-      assert.deepEqual([status, code, key, error], [200, 1, 'auth', 'Incorrect token or signature'], path)
+      assert.deepEqual(
+        [status, code, key, error],
+        [200, 1, 'auth', 'Incorrect token or signature'],
+        path,
+      )
     }
     const upper_case = signature(Buffer.from('{}'), anna.secret).toUpperCase()
     assert.notEqual((await anna.call(path, '{}', { 'x-signature': upper_case })).code, 1, path)

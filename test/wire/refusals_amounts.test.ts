@@ -1,4 +1,5 @@
-// The three fields in which clients of different ages put an amount, and what each of them says with it.
+// The three fields in which clients of different ages put an amount, and what each of them says
+// with it.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -6,7 +7,11 @@ import { makeWorld } from '../harness/world.ts'
 
 const NEW = '/v1/transaction/new'
 
-type Row = [service: string, params: string, outcome: number | { energy?: number; bandwidth?: number }]
+type Row = [
+  service: string,
+  params: string,
+  outcome: number | { energy?: number; bandwidth?: number },
+]
 
 const E = { energy: 65_000 }
 const B = { bandwidth: 345 }
@@ -97,7 +102,11 @@ const AMOUNTS: Row[] = [
   ['bandwidth', '"amounts":{"energy":-1},"amount":345', B],
   ['activate_address', '"amounts":{"energy":0,"bandwidth":-1}', 25],
   ['resource_bundle', '"amounts":{"energy":65000,"bandwidth":345}', BOTH],
-  ['resource_bundle', '"amounts":{"energy":65000,"bandwidth":345},"amount":1,"energy_amount":1', BOTH],
+  [
+    'resource_bundle',
+    '"amounts":{"energy":65000,"bandwidth":345},"amount":1,"energy_amount":1',
+    BOTH,
+  ],
   ['resource_bundle', '"amount":65000', 2],
   ['resource_bundle', '"energy_amount":65000', 2],
   ['resource_bundle', '"amounts":null,"amount":65000', 2],
@@ -118,6 +127,11 @@ test('where an amount comes from, and what is none', async (t) => {
     const { code, result } = await rich.call(NEW, body)
     const name = `${service} ${params.slice(0, 100)}`
     if (typeof outcome === 'number') assert.equal(code, outcome, name)
-    else assert.deepEqual([code, (result?.params as { amounts: unknown })?.amounts], [0, outcome], name)
+    else
+      assert.deepEqual(
+        [code, (result?.params as { amounts: unknown })?.amounts],
+        [0, outcome],
+        name,
+      )
   }
 })

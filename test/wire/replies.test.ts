@@ -1,6 +1,7 @@
-// The error matrix, proven: for every endpoint each line of its table is produced by a request with that one mistake, and
-// of two mistakes the line that stands first is answered. Every answer on the way is held against what the strictest
-// client can decode. (All pairs of /v1/transaction/new are in refusals.test.ts.)
+// The error matrix, proven: for every endpoint each line of its table is produced by a request with
+// that one mistake, and of two mistakes the line that stands first is answered. Every answer on the
+// way is held against what the strictest client can decode. (All pairs of /v1/transaction/new are
+// in refusals.test.ts.)
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -27,7 +28,16 @@ type Draft = {
 }
 type Mistake = (draft: Draft, cast: Cast) => void
 type Cast = Record<
-  'rich' | 'poor' | 'walletless' | 'capped' | 'reader' | 'screener' | 'suspended' | 'strict' | 'guesser' | 'full',
+  | 'rich'
+  | 'poor'
+  | 'walletless'
+  | 'capped'
+  | 'reader'
+  | 'screener'
+  | 'suspended'
+  | 'strict'
+  | 'guesser'
+  | 'full',
   Customer
 > &
   Record<'bob' | 'nina' | 'contract' | 'barred', string> & {
@@ -42,7 +52,9 @@ const set =
   (fields: Body | ((cast: Cast, who: Customer) => Body)): Mistake =>
   (draft, cast) => {
     if (typeof draft.body === 'string') return
-    for (const [path, value] of Object.entries(typeof fields === 'function' ? fields(cast, draft.who) : fields)) {
+    for (const [path, value] of Object.entries(
+      typeof fields === 'function' ? fields(cast, draft.who) : fields,
+    )) {
       const names = path.split('.')
       const last = names.pop()!
       const parent = names.reduce<Body>((object, name) => object[name] as Body, draft.body)
@@ -91,7 +103,8 @@ const COMMON: Record<string, Mistake> = {
 
 const NAMED: readonly Mistake[] = [set({ id: 5 }), set({ external_id: 5 }), set({ id: 'nobody' })]
 
-/** For each endpoint a good body, and a mistake for each line of its table beyond those in COMMON, in its order. */
+/** For each endpoint a good body, and a mistake for each line of its table beyond those in COMMON,
+ *  in its order. */
 const PROOFS: Record<string, Proof> = {
   '/v1/services': { good: () => ({}), mistakes: [] },
   '/v1/calculate': {
@@ -115,7 +128,10 @@ const PROOFS: Record<string, Proof> = {
       set(({ nina }) => ({ contract_address: nina })),
     ],
   },
-  '/v1/address-info': { good: ({ bob }) => ({ address: bob }), mistakes: [set({ address: 'T123' }), down] },
+  '/v1/address-info': {
+    good: ({ bob }) => ({ address: bob }),
+    mistakes: [set({ address: 'T123' }), down],
+  },
   '/v1/transaction/new': {
     pairs: false,
     good: ({ bob }) => ({
@@ -167,7 +183,8 @@ const PROOFS: Record<string, Proof> = {
       set(({ barred }) => ({ 'params.address': barred })),
       set(({ subscribers }, who) => ({ 'params.address': subscribers.get(who)!.limited_address })),
       set(({ subscribers }, who) => ({
-        'params.address': [...subscribers].find(([customer]) => customer !== who)![1].limited_address,
+        'params.address': [...subscribers].find(([customer]) => customer !== who)![1]
+          .limited_address,
       })),
       set(({ nina }) => ({ 'params.address': nina })),
       as('full'),
@@ -181,7 +198,10 @@ const PROOFS: Record<string, Proof> = {
   },
   '/v1/subscription/stop': {
     good: ({ subscribers, rich }) => ({ id: subscribers.get(rich)!.id }),
-    mistakes: [...NAMED, set(({ subscribers, rich }) => ({ id: subscribers.get(rich)!.limited_id }))],
+    mistakes: [
+      ...NAMED,
+      set(({ subscribers, rich }) => ({ id: subscribers.get(rich)!.limited_id })),
+    ],
   },
   '/v1/subscriptions/history': {
     good: () => ({}),
@@ -191,7 +211,13 @@ const PROOFS: Record<string, Proof> = {
   '/v1/direct-recharge-info': { good: () => ({}), mistakes: [offSale('direct_recharge')] },
   '/v1/aml-checks': { good: () => ({}), mistakes: [] },
   '/v1/aml-checks/new': {
-    good: ({ bob }) => ({ type: 'hash', network: 'TRX', address: bob, hash: 'ab'.repeat(32), direction: 'deposit' }),
+    good: ({ bob }) => ({
+      type: 'hash',
+      network: 'TRX',
+      address: bob,
+      hash: 'ab'.repeat(32),
+      direction: 'deposit',
+    }),
     mistakes: [
       set({ network: 'BTC' }),
       set({ address: 'T123' }),
@@ -224,7 +250,9 @@ async function makeCast(world: World): Promise<Cast> {
   const place = (name: string) => world.person(name, 1).address
   const contract = place('contract')
   world.weather.answers = (path, body) =>
-    path === '/wallet/getaccount' && body.includes(contract) ? body.replace('{', '{"type":"Contract",') : body
+    path === '/wallet/getaccount' && body.includes(contract)
+      ? body.replace('{', '{"type":"Contract",')
+      : body
   const barred = place('barred')
   await world.sql.begin(async (tx) => {
     const body = { ...SHIPPED_POLICY, refuse_blacklisted_receivers: true }
@@ -243,9 +271,16 @@ async function makeCast(world: World): Promise<Cast> {
       })
     const { id } = await start(address, 0, 'taken')
     const { id: limited_id } = await start(limited_address, 10, 'limited')
-    await who.buy({ service: 'bandwidth', params: { address, amount: 345, duration: 1 }, external_id: 'taken' })
+    await who.buy({
+      service: 'bandwidth',
+      params: { address, amount: 345, duration: 1 },
+      external_id: 'taken',
+    })
     const check = { type: 'address', network: 'TRX', address }
-    assert.equal((await who.call('/v1/aml-checks/new', check, { 'idempotency-key': 'taken' })).code, 0)
+    assert.equal(
+      (await who.call('/v1/aml-checks/new', check, { 'idempotency-key': 'taken' })).code,
+      0,
+    )
     subscribers.set(who, { id, limited_id, limited_address })
     return who
   }
@@ -265,23 +300,45 @@ async function makeCast(world: World): Promise<Cast> {
   world.mine()
   await world.drain()
   const { rich } = people
-  const [reader, screener] = [await world.customer({ scopes: ['read'] }), await world.customer({ scopes: ['aml'] })]
-  const [suspended, strict] = [await world.customer(), await world.customer({ require_external_id: true })]
+  const [reader, screener] = [
+    await world.customer({ scopes: ['read'] }),
+    await world.customer({ scopes: ['aml'] }),
+  ]
+  const [suspended, strict] = [
+    await world.customer(),
+    await world.customer({ require_external_id: true }),
+  ]
   await world.sql`
     insert into aml_count (customer_id, day, state, n)
     values (${people.guesser.id}, ${dayOf(world.now)}, 'failed', ${FAILED_MAX})`
   await world.sql`
     update customer set subscriptions_limit = 0, open_orders_limit = 0 where id = ${people.full.id}`
   await world.sql`update customer set state = 'suspended' where id = ${suspended.id}`
-  const towns = { bob: place('bob'), nina: world.person('nina').address, contract, barred, order_id: order.id }
+  const towns = {
+    bob: place('bob'),
+    nina: world.person('nina').address,
+    contract,
+    barred,
+    order_id: order.id,
+  }
   assert.equal(
     (await rich.get<{ status: string }>('/v1/subscription/check', { external_id: 'taken' })).status,
     'active',
   )
-  return { ...people, reader, screener, suspended, strict, ...towns, subscribers, check_id: check.id }
+  return {
+    ...people,
+    reader,
+    screener,
+    suspended,
+    strict,
+    ...towns,
+    subscribers,
+    check_id: check.id,
+  }
 }
 
-/** The mistakes of an endpoint beside the lines of its table that they lead to. A failure of ours is no mistake. */
+/** The mistakes of an endpoint beside the lines of its table that they lead to. A failure of ours
+ *  is no mistake. */
 function linesOf({ path, faults }: Endpoint): { line: Refusal; mistake: Mistake }[] {
   const proof = PROOFS[path]
   assert.ok(proof, `${path} has no proofs`)
@@ -297,10 +354,22 @@ function linesOf({ path, faults }: Endpoint): { line: Refusal; mistake: Mistake 
 
 type Request = { draft: Draft; expected: Refusal | undefined; name: string }
 
-/** A good request with the given mistakes; the later ones are made first, so that an earlier one stands. */
-function request(cast: Cast, endpoint: Endpoint, made: readonly { line: Refusal; mistake: Mistake }[]): Request {
+/** A good request with the given mistakes; the later ones are made first, so that an earlier one
+ *  stands. */
+function request(
+  cast: Cast,
+  endpoint: Endpoint,
+  made: readonly { line: Refusal; mistake: Mistake }[],
+): Request {
   const body = structuredClone(PROOFS[endpoint.path]!.good(cast))
-  const draft: Draft = { path: endpoint.path, who: cast.rich, body, headers: {}, off_sale: undefined, down: false }
+  const draft: Draft = {
+    path: endpoint.path,
+    who: cast.rich,
+    body,
+    headers: {},
+    off_sale: undefined,
+    down: false,
+  }
   for (const { mistake } of made.toReversed()) mistake(draft, cast)
   const name = `${endpoint.path} ${made.map(({ line }) => `${line.key} (${line.when})`).join(' and ')}`
   return { draft, expected: made[0]?.line, name }
@@ -309,15 +378,24 @@ function request(cast: Cast, endpoint: Endpoint, made: readonly { line: Refusal;
 function requestsOf(cast: Cast, endpoint: Endpoint): Request[] {
   const lines = linesOf(endpoint)
   const pairs =
-    PROOFS[endpoint.path]!.pairs === false ? [] : lines.flatMap((one, i) => lines.slice(i + 1).map((two) => [one, two]))
+    PROOFS[endpoint.path]!.pairs === false
+      ? []
+      : lines.flatMap((one, i) => lines.slice(i + 1).map((two) => [one, two]))
   return [...lines.map((one) => [one]), ...pairs].map((made) => request(cast, endpoint, made))
 }
 
 /** Sends it and holds the answer against the strictest client. */
-async function send(api: World['api'], { draft }: Request): Promise<{ code: number; key?: string }> {
+async function send(
+  api: World['api'],
+  { draft }: Request,
+): Promise<{ code: number; key?: string }> {
   const { path, who, body, headers } = draft
   const payload = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
-  const signed = { authorization: `Bearer ${who.token}`, 'x-signature': signature(payload, who.secret), ...headers }
+  const signed = {
+    authorization: `Bearer ${who.token}`,
+    'x-signature': signature(payload, who.secret),
+    ...headers,
+  }
   const answer = await api.inject({ method: 'POST', url: path, headers: signed, payload })
   assert.equal(answer.statusCode, 200, path)
   checkStrictly(path, answer.body)
@@ -325,7 +403,11 @@ async function send(api: World['api'], { draft }: Request): Promise<{ code: numb
 }
 
 /** Lets a service be off sale, or the chain be away, for the time of the work. */
-async function during(world: World, { off_sale, down }: Draft, work: () => Promise<void>): Promise<void> {
+async function during(
+  world: World,
+  { off_sale, down }: Draft,
+  work: () => Promise<void>,
+): Promise<void> {
   const sell = async (on_sale: boolean) => {
     if (off_sale === undefined) return
     await world.sql`update service set on_sale = ${on_sale} where name = ${off_sale}`
@@ -348,7 +430,9 @@ test('every line of every error matrix has a request that leads to it, and of tw
   const cast = await makeCast(world)
   const account = `customer:${cast.walletless.id}`
   // No way of the service does that.
-  const [kept] = await world.sql<{ posted_sun: bigint }>`delete from account where id = ${account} returning posted_sun`
+  const [kept] = await world.sql<{
+    posted_sun: bigint
+  }>`delete from account where id = ${account} returning posted_sun`
   const requests = world.app.endpoints.flatMap((endpoint) => requestsOf(cast, endpoint))
   const situations = Map.groupBy(requests, ({ draft }) => `${draft.off_sale} ${draft.down}`)
   for (const alike of situations.values()) {
@@ -374,7 +458,9 @@ test('a failure of ours is code 500 with every endpoint, and says nothing else',
   const { api } = await world.startProcess()
   await world.sql`alter schema public rename to away`
   for (const endpoint of world.app.endpoints) {
-    const { request_id, ...answer } = (await send(api, request(cast, endpoint, []))) as { request_id?: string }
+    const { request_id, ...answer } = (await send(api, request(cast, endpoint, []))) as {
+      request_id?: string
+    }
     const expected = { code: 500, key: 'internal_server_error', error: 'Internal server error' }
     assert.deepEqual(answer, expected, endpoint.path)
   }
@@ -382,7 +468,8 @@ test('a failure of ours is code 500 with every endpoint, and says nothing else',
 })
 
 test('the strictest client fails on what it cannot decode', () => {
-  const wrap = (result: string) => `{"code":0,"request_id":"5b0f2f5e-6b1b-4d5e-9c0a-0c8a2f7d9b11","result":${result}}`
+  const wrap = (result: string) =>
+    `{"code":0,"request_id":"5b0f2f5e-6b1b-4d5e-9c0a-0c8a2f7d9b11","result":${result}}`
   const good = '{"balance":125.38,"address":"T"}'
   checkStrictly('/v1/balance', wrap(good))
   const bad: [path: string, text: string][] = [
@@ -407,8 +494,12 @@ test('the strictest client fails on what it cannot decode', () => {
     ['/v1/aml-checks/check', wrap('{"risk_factors":{}}')],
     ['/v1/aml-checks/check', wrap('{"risk_factors":[{"score":1.2}]}')],
     ['/v1/aml-checks/check', wrap('{"risk_score":25.0}')],
-    ['/v1/balance', '{"code":1,"key":"","request_id":"5b0f2f5e-6b1b-4d5e-9c0a-0c8a2f7d9b11","error":"x"}'],
+    [
+      '/v1/balance',
+      '{"code":1,"key":"","request_id":"5b0f2f5e-6b1b-4d5e-9c0a-0c8a2f7d9b11","error":"x"}',
+    ],
     ['/v1/balance', '{"code":1,"key":"auth","error":"x"}'],
   ]
-  for (const [path, text] of bad) assert.throws(() => checkStrictly(path, text), assert.AssertionError, text)
+  for (const [path, text] of bad)
+    assert.throws(() => checkStrictly(path, text), assert.AssertionError, text)
 })

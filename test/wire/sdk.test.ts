@@ -1,5 +1,5 @@
-// A client that exists: `tronzap-sdk` from npm, untouched, over a real socket. Every method it has is called, and what it
-// makes of the answers is what its user would see.
+// A client that exists: `tronzap-sdk` from npm, untouched, over a real socket. Every method it has
+// is called, and what it makes of the answers is what its user would see.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -11,7 +11,11 @@ async function makeClient(t: TestContext, trx: number) {
   const world = await makeWorld(t)
   const customer = await world.customer({ trx })
   const baseUrl = await world.api.listen({ port: 0, host: '127.0.0.1' })
-  const client = new TronZapClient({ apiToken: customer.token, apiSecret: customer.secret, baseUrl })
+  const client = new TronZapClient({
+    apiToken: customer.token,
+    apiSecret: customer.secret,
+    baseUrl,
+  })
   return { world, customer, baseUrl, client }
 }
 
@@ -31,7 +35,13 @@ function refusedWith(code: number): (thrown: unknown) => boolean {
   return (thrown) => thrown instanceof TronZapError && thrown.code === code && thrown.message !== ''
 }
 
-type Bought = { id: string; external_id: string | null; status: string; amount: number; hash?: string }
+type Bought = {
+  id: string
+  external_id: string | null
+  status: string
+  amount: number
+  hash?: string
+}
 
 async function settled(world: World, customer: Customer, id: string): Promise<string> {
   await world.settle()
@@ -62,7 +72,8 @@ test('every method of the SDK works against a served instance', async (t) => {
   const activated: Bought = await client.createEnergyTransaction(nina, 65_000, 1, undefined, true)
   assert.equal(activated.amount, 4.33)
   const activation: Bought = await client.createAddressActivationTransaction(olga, 'order-2')
-  for (const { id } of [bought, activated, activation]) assert.equal(await settled(world, customer, id), 'success')
+  for (const { id } of [bought, activated, activation])
+    assert.equal(await settled(world, customer, id), 'success')
 
   const checked: Bought = await client.checkTransaction(bought.id)
   assert.deepEqual([checked.status, checked.amount], ['success', 2.93])
@@ -88,14 +99,32 @@ test('the SDK sees a refusal as its own error with the code', async (t) => {
   const { world, customer, baseUrl, client } = await makeClient(t, 1)
   const bob = world.person('bob', 1).address
   const nina = world.person('nina').address
-  await assert.rejects(client.calculate('T123', 65_000), refusedWith(ErrorCode.INVALID_TRON_ADDRESS))
+  await assert.rejects(
+    client.calculate('T123', 65_000),
+    refusedWith(ErrorCode.INVALID_TRON_ADDRESS),
+  )
   await assert.rejects(client.calculate(bob, 1), refusedWith(ErrorCode.INVALID_ENERGY_AMOUNT))
   await assert.rejects(client.calculate(bob, 65_000, 24), refusedWith(ErrorCode.INVALID_DURATION))
-  await assert.rejects(client.createEnergyTransaction(bob, 65_000), refusedWith(ErrorCode.INSUFFICIENT_FUNDS))
-  await assert.rejects(client.createEnergyTransaction(nina, 65_000), refusedWith(ErrorCode.ADDRESS_NOT_ACTIVATED))
-  await assert.rejects(client.createAddressActivationTransaction(bob), refusedWith(ErrorCode.ADDRESS_ALREADY_ACTIVATED))
-  await assert.rejects(client.checkTransaction('nobody'), refusedWith(ErrorCode.TRANSACTION_NOT_FOUND))
-  await assert.rejects(client.estimateEnergy(bob, 'T123'), refusedWith(ErrorCode.INVALID_TRON_ADDRESS))
+  await assert.rejects(
+    client.createEnergyTransaction(bob, 65_000),
+    refusedWith(ErrorCode.INSUFFICIENT_FUNDS),
+  )
+  await assert.rejects(
+    client.createEnergyTransaction(nina, 65_000),
+    refusedWith(ErrorCode.ADDRESS_NOT_ACTIVATED),
+  )
+  await assert.rejects(
+    client.createAddressActivationTransaction(bob),
+    refusedWith(ErrorCode.ADDRESS_ALREADY_ACTIVATED),
+  )
+  await assert.rejects(
+    client.checkTransaction('nobody'),
+    refusedWith(ErrorCode.TRANSACTION_NOT_FOUND),
+  )
+  await assert.rejects(
+    client.estimateEnergy(bob, 'T123'),
+    refusedWith(ErrorCode.INVALID_TRON_ADDRESS),
+  )
   const stranger = new TronZapClient({ apiToken: customer.token, apiSecret: 'another', baseUrl })
   await assert.rejects(stranger.getBalance(), refusedWith(ErrorCode.AUTH_ERROR))
   assert.equal((await stranger.getDirectRechargeInfo()).address, world.recharge.address)

@@ -4,7 +4,8 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 
 /** The first four bytes of a function's hash, as 8 hexadecimal characters. */
-export const selectorOf = (signature: string): string => bytesToHex(keccak_256(utf8ToBytes(signature))).slice(0, 8)
+export const selectorOf = (signature: string): string =>
+  bytesToHex(keccak_256(utf8ToBytes(signature))).slice(0, 8)
 
 /** The hash of an event, as the first topic of its logs has it. */
 export const topicOf = (signature: string): string => bytesToHex(keccak_256(utf8ToBytes(signature)))

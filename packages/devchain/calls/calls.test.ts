@@ -26,8 +26,12 @@ const call = (signature: string, ...words: string[]) => ({
 })
 const transfer = (to: Person, amount: bigint) =>
   call('transfer(address,uint256)', wordOfAddress(to.hex), wordOfInteger(amount))
-const trigger = (on: Scene, from: Person, message: ReturnType<typeof call>, fee_limit = 100n * TRX) =>
-  on.do(from, 'TriggerSmartContract', message, { fee_limit })
+const trigger = (
+  on: Scene,
+  from: Person,
+  message: ReturnType<typeof call>,
+  fee_limit = 100n * TRX,
+) => on.do(from, 'TriggerSmartContract', message, { fee_limit })
 
 function ask(on: Scene, signature: string, ...words: string[]): string {
   const answer = on.post('/wallet/triggerconstantcontract', {
@@ -39,7 +43,8 @@ function ask(on: Scene, signature: string, ...words: string[]): string {
   return (answer.constant_result as string[])[0]!
 }
 
-const holds = (on: Scene, who: Person) => BigInt(`0x${ask(on, 'balanceOf(address)', wordOfAddress(who.hex))}`)
+const holds = (on: Scene, who: Person) =>
+  BigInt(`0x${ask(on, 'balanceOf(address)', wordOfAddress(who.hex))}`)
 
 type Receipt = {
   receipt: { [name: string]: number | string }
@@ -66,13 +71,20 @@ test('a transfer to a holder costs 64,285 energy and one to a new holder 130,285
   assert.deepEqual(first.log, [
     {
       address: usdt.slice(2),
-      topics: [topicOf('Transfer(address,address,uint256)'), wordOfAddress(alice.hex), wordOfAddress(carol.hex)],
+      topics: [
+        topicOf('Transfer(address,address,uint256)'),
+        wordOfAddress(alice.hex),
+        wordOfAddress(carol.hex),
+      ],
       data: wordOfInteger(10n * USD),
     },
   ])
   const second = trigger(on, alice, transfer(bob, USD)) as unknown as Receipt
   assert.equal(second.receipt.energy_usage_total, 130_285)
-  assert.deepEqual([holds(on, alice), holds(on, bob), holds(on, carol)], [989n * USD, USD, 10n * USD + 1n])
+  assert.deepEqual(
+    [holds(on, alice), holds(on, bob), holds(on, carol)],
+    [989n * USD, USD, 10n * USD + 1n],
+  )
 })
 
 test('staked energy pays first, TRX for the rest', () => {
@@ -136,18 +148,26 @@ test('a fee limit beyond the chain parameter and a contract that does not exist 
   const on = scene()
   const message = (answer: { [name: string]: unknown }) => String(answer.message)
   assert.match(
-    message(on.send(alice, 'TriggerSmartContract', transfer(bob, 1n), { fee_limit: 15_000_000_001n })),
+    message(
+      on.send(alice, 'TriggerSmartContract', transfer(bob, 1n), { fee_limit: 15_000_000_001n }),
+    ),
     /feeLimit must be >= 0 and <= 15000000000$/,
   )
   assert.match(
-    message(on.send(alice, 'TriggerSmartContract', { ...transfer(bob, 1n), contract_address: bob.hex })),
+    message(
+      on.send(alice, 'TriggerSmartContract', { ...transfer(bob, 1n), contract_address: bob.hex }),
+    ),
     /No contract or not a valid smart contract$/,
   )
 })
 
 test('allowances let somebody else send, up to what was allowed', () => {
   const on = scene()
-  trigger(on, alice, call('approve(address,uint256)', wordOfAddress(bob.hex), wordOfInteger(5n * USD)))
+  trigger(
+    on,
+    alice,
+    call('approve(address,uint256)', wordOfAddress(bob.hex), wordOfInteger(5n * USD)),
+  )
   const send = (amount: bigint) =>
     trigger(
       on,
@@ -162,7 +182,9 @@ test('allowances let somebody else send, up to what was allowed', () => {
   assert.equal(send(3n * USD).receipt.result, 'SUCCESS')
   assert.equal(send(3n * USD).receipt.result, 'REVERT')
   assert.equal(
-    BigInt(`0x${ask(on, 'allowance(address,address)', wordOfAddress(alice.hex), wordOfAddress(bob.hex))}`),
+    BigInt(
+      `0x${ask(on, 'allowance(address,address)', wordOfAddress(alice.hex), wordOfAddress(bob.hex))}`,
+    ),
     2n * USD,
   )
 })
@@ -174,18 +196,34 @@ test("the freeze list is the owner's: listed accounts cannot send, and their tok
   on.devchain.fund(owner.address, 1000n * TRX)
   const listed = () => BigInt(`0x${ask(on, 'isBlackListed(address)', wordOfAddress(alice.hex))}`)
   assert.equal(
-    (trigger(on, bob, call('addBlackList(address)', wordOfAddress(alice.hex))) as unknown as Receipt).result,
+    (
+      trigger(
+        on,
+        bob,
+        call('addBlackList(address)', wordOfAddress(alice.hex)),
+      ) as unknown as Receipt
+    ).result,
     'FAILED',
   )
-  const added = trigger(on, owner, call('addBlackList(address)', wordOfAddress(alice.hex))) as unknown as Receipt
+  const added = trigger(
+    on,
+    owner,
+    call('addBlackList(address)', wordOfAddress(alice.hex)),
+  ) as unknown as Receipt
   assert.deepEqual(added.log, [
     {
       address: usdt.slice(2),
-      topics: ['42e160154868087d6bfdc0ca23d96a1c1cfa32f1b72ba9ba27b69b98a0d819dc', wordOfAddress(alice.hex)],
+      topics: [
+        '42e160154868087d6bfdc0ca23d96a1c1cfa32f1b72ba9ba27b69b98a0d819dc',
+        wordOfAddress(alice.hex),
+      ],
     },
   ])
   assert.equal(listed(), 1n)
-  assert.equal((trigger(on, alice, transfer(bob, 1n)) as unknown as Receipt).receipt.result, 'REVERT')
+  assert.equal(
+    (trigger(on, alice, transfer(bob, 1n)) as unknown as Receipt).receipt.result,
+    'REVERT',
+  )
   const supply = BigInt(`0x${ask(on, 'totalSupply()')}`)
   trigger(on, owner, call('destroyBlackFunds(address)', wordOfAddress(alice.hex)))
   assert.equal(holds(on, alice), 0n)
@@ -200,10 +238,16 @@ test('the factor of a contract scales the penalty and nothing else', () => {
   const on = scene()
   on.post('/devchain/set_factor', { factor: 0 })
   const cold = trigger(on, alice, transfer(carol, USD)) as unknown as Receipt
-  assert.deepEqual([cold.receipt.energy_usage_total, cold.receipt.energy_penalty_total], [14_631, undefined])
+  assert.deepEqual(
+    [cold.receipt.energy_usage_total, cold.receipt.energy_penalty_total],
+    [14_631, undefined],
+  )
   on.post('/devchain/set_factor', { factor: 17_000 })
   const warm = trigger(on, alice, transfer(carol, USD)) as unknown as Receipt
-  assert.deepEqual([warm.receipt.energy_usage_total, warm.receipt.energy_penalty_total], [39_458, 24_827])
+  assert.deepEqual(
+    [warm.receipt.energy_usage_total, warm.receipt.energy_penalty_total],
+    [39_458, 24_827],
+  )
 })
 
 test('constant calls and estimates run without a transaction, and failures are said in their own shape', () => {
@@ -220,7 +264,10 @@ test('constant calls and estimates run without a transaction, and failures are s
   assert.deepEqual([answer.energy_used, answer.energy_penalty], [130_285, 100_654])
   assert.deepEqual((answer.transaction as { ret: unknown }).ret, [{}])
   assert.equal(holds(on, bob), 0n)
-  assert.deepEqual(on.post('/wallet/estimateenergy', asked), { result: { result: true }, energy_required: 130_285 })
+  assert.deepEqual(on.post('/wallet/estimateenergy', asked), {
+    result: { result: true },
+    energy_required: 130_285,
+  })
   const broke = on.post('/wallet/triggerconstantcontract', { ...asked, owner_address: bob.address })
   assert.deepEqual(broke.result, { result: true, message: 'REVERT opcode executed' })
   assert.deepEqual((broke.transaction as { ret: unknown }).ret, [{ ret: 'FAILED' }])
@@ -228,7 +275,8 @@ test('constant calls and estimates run without a transaction, and failures are s
     assert.deepEqual(on.post(`/wallet/${path}`, { ...asked, parameter: 'zz' }), {
       result: {
         code: 'OTHER_ERROR',
-        message: 'class org.tron.core.services.http.JsonFormat$ParseException : 1:1: INVALID hex String',
+        message:
+          'class org.tron.core.services.http.JsonFormat$ParseException : 1:1: INVALID hex String',
       },
     })
   }
@@ -275,7 +323,8 @@ test('tokens never come from nothing: balances add up to the supply, and TRX are
   const on = scene()
   for (const amount of [1n, 500n * USD, 600n * USD, 3n]) trigger(on, alice, transfer(bob, amount))
   let sum = 0n
-  for (const [key, value] of on.devchain.chain.ground.entries('slot')) if (key.includes(':balance:')) sum += value!
+  for (const [key, value] of on.devchain.chain.ground.entries('slot'))
+    if (key.includes(':balance:')) sum += value!
   assert.equal(sum, BigInt(`0x${ask(on, 'totalSupply()')}`))
   const { held_sun, burned_sun, issued_sun } = audit(on.devchain)
   assert.equal(held_sun + burned_sun, issued_sun)
@@ -284,12 +333,21 @@ test('tokens never come from nothing: balances add up to the supply, and TRX are
 test('another token can be made, with its own name and owner', () => {
   const on = scene()
   const address = person('token').address
-  on.post('/devchain/token', { address, owner: bob.address, name: 'Test', symbol: 'TST', decimals: 2 })
+  on.post('/devchain/token', {
+    address,
+    owner: bob.address,
+    name: 'Test',
+    symbol: 'TST',
+    decimals: 2,
+  })
   on.post('/devchain/mint', { token: address, address: carol.address, amount: 7 })
   const printed = on.post('/wallet/getcontract', { value: address, visible: true })
   assert.equal(printed.name, 'TST')
   assert.equal(printed.origin_address, bob.address)
   assert.equal(on.account(person('token')).type, 'Contract')
   assert.deepEqual(on.post('/wallet/getcontract', { value: bob.hex }), {})
-  assert.match(String(on.post('/devchain/mint', { token: bob.address, address, amount: 1 }).error), /no token/)
+  assert.match(
+    String(on.post('/devchain/mint', { token: bob.address, address, amount: 1 }).error),
+    /no token/,
+  )
 })

@@ -1,12 +1,20 @@
-// Calls of smart contracts: in a transaction (TriggerSmartContract), and without one (constant calls and estimates). A
-// transaction whose call fails is in a block all the same: its energy is paid and nothing else of it remains.
+// Calls of smart contracts: in a transaction (TriggerSmartContract), and without one (constant
+// calls and estimates). A transaction whose call fails is in a block all the same: its energy is
+// paid and nothing else of it remains.
 
 import type { Message } from 'penstock-tron/protobuf.ts'
 import { accountOf, isAddressHex, requireAccount } from '../state/accounts.ts'
 import type { SampleContract, Token } from '../state/records.ts'
 import { invalid } from '../state/refusal.ts'
 import { Layer, type View } from '../state/state.ts'
-import { type CallEffects, type Contract, integerOf, type Log, textOf, type World } from '../state/world.ts'
+import {
+  type CallEffects,
+  type Contract,
+  integerOf,
+  type Log,
+  textOf,
+  type World,
+} from '../state/world.ts'
 import { chargeEnergy, energyLimit } from './energy.ts'
 import { heatAt } from './energy_penalty.ts'
 import { runSample, sampleFunctionOf, sampleOf } from './sample_contract.ts'
@@ -14,10 +22,16 @@ import { functionOf } from './token_functions.ts'
 import { type Cost, energyOf, Revert, tokenOf } from './tokens.ts'
 
 type CallWorld = Pick<World, 'cycle' | 'parameters'> & { readonly state: View }
-type Run = Omit<CallEffects, 'contract_address' | 'energy'> & { readonly total: number; readonly penalty: number }
+type Run = Omit<CallEffects, 'contract_address' | 'energy'> & {
+  readonly total: number
+  readonly penalty: number
+}
 
 /** The token at an address, its penalty brought up to the present cycle. */
-export function calledToken({ state, cycle, parameters }: CallWorld, address: string): Token | undefined {
+export function calledToken(
+  { state, cycle, parameters }: CallWorld,
+  address: string,
+): Token | undefined {
   const token = tokenOf(state, address)
   return token && { ...token, ...heatAt(token, cycle, parameters) }
 }
@@ -68,7 +82,8 @@ function runToken(state: Layer, token: Token, message: Message, limit: number): 
   })
   const energy = energyOf(result.cost, token.factor)
   if (energy.total > limit) return outOfEnergy(limit, energy)
-  if (result.output === undefined) return { ...nothingDone, contract_ret: 'REVERT', failure: REVERTED, ...energy }
+  if (result.output === undefined)
+    return { ...nothingDone, contract_ret: 'REVERT', failure: REVERTED, ...energy }
   state.merge(inner)
   noteUse(state, token, energy.total - energy.penalty)
   const { output } = result
@@ -76,8 +91,17 @@ function runToken(state: Layer, token: Token, message: Message, limit: number): 
 }
 
 /** Adds to what the contract used since the last maintenance. Only calls that succeed count. */
-function noteUse(state: Layer, { address, factor, cycle, energy_used }: Token, energy: number): void {
-  state.write('token', address, { ...tokenOf(state, address)!, factor, cycle, energy_used: energy_used + energy })
+function noteUse(
+  state: Layer,
+  { address, factor, cycle, energy_used }: Token,
+  energy: number,
+): void {
+  state.write('token', address, {
+    ...tokenOf(state, address)!,
+    factor,
+    cycle,
+    energy_used: energy_used + energy,
+  })
 }
 
 /** What a call returns and costs; without output it was reverted. */
@@ -108,7 +132,8 @@ export const triggerContract: Contract = {
     const owner = textOf(message, 'owner_address')
     const most = parameters.getMaxFeeLimit
     if (!isAddressHex(owner)) throw invalid('Invalid ownerAddress')
-    if (fee_limit_sun < 0n || fee_limit_sun > BigInt(most)) throw invalid(`feeLimit must be >= 0 and <= ${most}`)
+    if (fee_limit_sun < 0n || fee_limit_sun > BigInt(most))
+      throw invalid(`feeLimit must be >= 0 and <= ${most}`)
     if (!contractAt(state, textOf(message, 'contract_address'))) {
       throw invalid('No contract or not a valid smart contract')
     }
@@ -120,7 +145,11 @@ export const triggerContract: Contract = {
   execute(world, message) {
     const owner = textOf(message, 'owner_address')
     const contract_address = textOf(message, 'contract_address')
-    const limit = energyLimit(world, requireAccount(world.state, owner), integerOf(message, 'call_value'))
+    const limit = energyLimit(
+      world,
+      requireAccount(world.state, owner),
+      integerOf(message, 'call_value'),
+    )
     const { total, penalty, ...run } = runCall(world, message, limit)
     const succeeded = run.contract_ret === 'SUCCESS'
     const energy = chargeEnergy(world, owner, { total, penalty, succeeded })
@@ -128,10 +157,12 @@ export const triggerContract: Contract = {
   },
 }
 
-/** The energy that a constant call may use: the node's own bound. A fee limit of the request lowers it. */
+/** The energy that a constant call may use: the node's own bound. A fee limit of the request lowers
+ *  it. */
 const CONSTANT_ENERGY_MAX = 100_000_000
 
-/** Runs a call on a state of its own that is thrown away afterwards. Throws when there is no such contract. */
+/** Runs a call on a state of its own that is thrown away afterwards. Throws when there is no such
+ *  contract. */
 export function runConstantCall(world: World, message: Message): Run {
   if (!contractAt(world.state, textOf(message, 'contract_address'))) {
     throw invalid('Smart contract is not exist.')

@@ -29,7 +29,11 @@ const argumentNames: Readonly<Record<string, readonly string[]>> = {
   'deprecate(address)': ['_upgradedAddress'],
 }
 
-type Parameter = { readonly name: string; readonly type: 'address' | 'uint256'; readonly indexed: boolean }
+type Parameter = {
+  readonly name: string
+  readonly type: 'address' | 'uint256'
+  readonly indexed: boolean
+}
 export type TokenEvent = { readonly name: string; readonly parameters: readonly Parameter[] }
 
 const indexed = (name: string): Parameter => ({ name, type: 'address', indexed: true })
@@ -51,7 +55,8 @@ export const tokenEvents: readonly TokenEvent[] = [
   { name: 'OwnershipTransferred', parameters: [indexed('previousOwner'), indexed('newOwner')] },
 ]
 
-const signatureOf = ({ name, parameters }: TokenEvent) => `${name}(${parameters.map(({ type }) => type).join(',')})`
+const signatureOf = ({ name, parameters }: TokenEvent) =>
+  `${name}(${parameters.map(({ type }) => type).join(',')})`
 const byTopic = new Map(tokenEvents.map((event) => [topicOf(signatureOf(event)), event]))
 
 /** An event with its arguments: addresses as 42 hexadecimal characters, numbers in decimal. */

@@ -1,5 +1,5 @@
-// Energy: how much a call may use, and who pays for what it used. Staked energy first, TRX burned for the rest; the fee
-// limit of the transaction caps both together, rented energy included.
+// Energy: how much a call may use, and who pays for what it used. Staked energy first, TRX burned
+// for the rest; the fee limit of the transaction caps both together, rented energy included.
 
 import { burn, requireAccount, writeAccount } from '../state/accounts.ts'
 import type { Parameters } from '../state/parameters.ts'
@@ -13,7 +13,10 @@ type Reading = { readonly state: View; readonly parameters: Parameters; readonly
 
 /** What is left of the energy that an account's stakes yield. */
 export function leftEnergy({ state, parameters, slot }: Reading, account: Account): number {
-  return Math.max(0, limitOfAccount(state, account, 'ENERGY', parameters) - fadedUsage(account.energy, slot))
+  return Math.max(
+    0,
+    limitOfAccount(state, account, 'ENERGY', parameters) - fadedUsage(account.energy, slot),
+  )
 }
 
 /** The most energy that a call of this account may use. */
@@ -25,8 +28,9 @@ export function energyLimit(world: World, account: Account, call_value_sun: bigi
   return Number(available < capped ? available : capped)
 }
 
-/** Charges the energy of a call to an account. The node brings the account's usage up to date before it runs a call, and
- *  forgets that when the call fails: the rounding differs by a unit now and then. */
+/** Charges the energy of a call to an account. The node brings the account's usage up to date
+ *  before it runs a call, and forgets that when the call fails: the rounding differs by a unit now
+ *  and then. */
 export function chargeEnergy(world: World, address: string, used: CallEnergy): EnergyBill {
   const { state, slot, parameters } = world
   const { total, penalty, succeeded } = used

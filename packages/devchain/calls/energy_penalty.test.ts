@@ -30,7 +30,11 @@ test('each quiet cycle takes a twentieth off, down to nothing, also when several
   assert.equal(heat({ factor: 2000 }, 3).factor, 830)
   assert.equal(heat({ factor: 2000, energy_used: 1001 }, 3).factor, 3680)
   assert.equal(heat({ factor: 34_000 }, 200).factor, 0)
-  assert.deepEqual(heat({ factor: 2000, energy_used: 7 }, 9), { factor: 0, energy_used: 0, cycle: 9 })
+  assert.deepEqual(heat({ factor: 2000, energy_used: 7 }, 9), {
+    factor: 0,
+    energy_used: 0,
+    cycle: 9,
+  })
 })
 
 test('a held factor stays, and a contract that has no cycle starts cold', () => {
@@ -48,13 +52,22 @@ test("a token's calls get dearer with its use and cheaper without, from maintena
   const data = selectorOf('transfer(address,uint256)') + wordOfAddress(bob.hex) + wordOfInteger(1n)
   const pay = () =>
     (
-      on.do(alice, 'TriggerSmartContract', { contract_address, data }, { fee_limit: 100n * TRX }) as {
+      on.do(
+        alice,
+        'TriggerSmartContract',
+        { contract_address, data },
+        { fee_limit: 100n * TRX },
+      ) as {
         receipt: { energy_usage_total: number; energy_penalty_total?: number }
       }
     ).receipt
   const state = () => {
     const info = on.post('/wallet/getcontractinfo', { value: contract_address })
-    return info.contract_state as { energy_usage?: number; energy_factor?: number; update_cycle: number }
+    return info.contract_state as {
+      energy_usage?: number
+      energy_factor?: number
+      update_cycle: number
+    }
   }
   assert.equal(pay().energy_usage_total, 14_631)
   pay()

@@ -9,13 +9,26 @@
 import { addAsset, assetBalance } from '../contracts/assets.ts'
 import { delegate, undelegate } from '../contracts/delegations.ts'
 import { cancelAllUnfreeze, freeze, unfreeze, withdrawExpired } from '../contracts/staking.ts'
-import { accountOf, adjustBalance, newAccount, requireAccount, writeAccount } from '../state/accounts.ts'
+import {
+  accountOf,
+  adjustBalance,
+  newAccount,
+  requireAccount,
+  writeAccount,
+} from '../state/accounts.ts'
 import { InternalList } from '../state/internal.ts'
 import type { Account, SampleContract } from '../state/records.ts'
 import { Refusal } from '../state/refusal.ts'
 import { Layer, type View } from '../state/state.ts'
 import type { Contract, Effects, World } from '../state/world.ts'
-import { addressOfWord, integerOfWord, selectorOf, wordAt, wordOfAddress, wordOfInteger } from './abi.ts'
+import {
+  addressOfWord,
+  integerOfWord,
+  selectorOf,
+  wordAt,
+  wordOfAddress,
+  wordOfInteger,
+} from './abi.ts'
 import { Revert, tokenOf } from './tokens.ts'
 
 /** What the node's virtual machine asks for each of these operations. */
@@ -62,7 +75,8 @@ type SampleFunction = {
   run(frame: Frame): string
 }
 
-export const sampleOf = (view: View, address: string): SampleContract | undefined => view.read('sample', address)
+export const sampleOf = (view: View, address: string): SampleContract | undefined =>
+  view.read('sample', address)
 
 function spend(shared: Shared, energy: number): void {
   shared.energy += energy
@@ -364,7 +378,12 @@ export const sampleFunctions: readonly SampleFunction[] = [
   made('freeze(uint256,uint256)', 'sun resource', 'bool', freezeSun),
   made('unfreeze(uint256,uint256)', 'sun resource', 'bool', unfreezeSun),
   made('delegate(address,uint256,uint256)', 'to sun resource', 'bool', lend(delegate, 'delegate')),
-  made('undelegate(address,uint256,uint256)', 'to sun resource', 'bool', lend(undelegate, 'unDelegate')),
+  made(
+    'undelegate(address,uint256,uint256)',
+    'to sun resource',
+    'bool',
+    lend(undelegate, 'unDelegate'),
+  ),
   made('withdraw()', '', 'uint256', withdraw),
   made('cancel()', '', 'bool', cancel),
 ]
@@ -372,7 +391,8 @@ export const sampleFunctions: readonly SampleFunction[] = [
 const bySelector = new Map(sampleFunctions.map((one) => [selectorOf(one.signature), one]))
 
 /** The function that call data asks for. */
-export const sampleFunctionOf = (data: string): SampleFunction | undefined => bySelector.get(data.slice(0, 8))
+export const sampleFunctionOf = (data: string): SampleFunction | undefined =>
+  bySelector.get(data.slice(0, 8))
 
 /** Runs a call whose TRX have arrived already. */
 function enter(frame: Frame): string {
@@ -396,7 +416,12 @@ export type SampleRun = {
 }
 
 /** Runs a call with no more than some energy. Its changes are in the state only if it succeeds. */
-export function runSample(world: World, contract: SampleContract, call: SampleCall, limit: number): SampleRun {
+export function runSample(
+  world: World,
+  contract: SampleContract,
+  call: SampleCall,
+  limit: number,
+): SampleRun {
   const internal = new InternalList(world.transaction_id)
   const shared: Shared = { internal, limit, energy: 0 }
   const state = new Layer(world.state)

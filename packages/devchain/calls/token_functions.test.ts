@@ -25,7 +25,8 @@ function scene(): World {
   return { on, owner }
 }
 
-const word = (value: Person | bigint) => (typeof value === 'bigint' ? wordOfInteger(value) : wordOfAddress(value.hex))
+const word = (value: Person | bigint) =>
+  typeof value === 'bigint' ? wordOfInteger(value) : wordOfAddress(value.hex)
 
 function call({ on }: World, from: Person, signature: string, ...values: (Person | bigint)[]) {
   const data = selectorOf(signature) + values.map(word).join('')
@@ -33,13 +34,21 @@ function call({ on }: World, from: Person, signature: string, ...values: (Person
   const receipt = on.do(from, 'TriggerSmartContract', message, { fee_limit: 100n * TRX })
   const { result, energy_usage_total } = receipt.receipt as Answer
   const logs = (receipt.log ?? []) as { topics: string[]; data?: string }[]
-  return { result, energy: energy_usage_total, logs, output: (receipt.contractResult as string[])[0] }
+  return {
+    result,
+    energy: energy_usage_total,
+    logs,
+    output: (receipt.contractResult as string[])[0],
+  }
 }
 
 function ask({ on }: World, signature: string, ...values: (Person | bigint)[]): bigint | undefined {
   const parameter = values.map(word).join('')
   const asked = { owner_address: alice.hex, contract_address: usdt, parameter }
-  const answer = on.post('/wallet/triggerconstantcontract', { ...asked, function_selector: signature })
+  const answer = on.post('/wallet/triggerconstantcontract', {
+    ...asked,
+    function_selector: signature,
+  })
   const [output] = answer.constant_result as [string]
   return output === '' ? undefined : BigInt(`0x${output}`)
 }
@@ -51,7 +60,10 @@ test('transfer succeeds and returns false, transferFrom and approve return true'
   const sent = call(world, alice, 'transfer(address,uint256)', carol, 5n * USD)
   assert.deepEqual([sent.result, sent.output], ['SUCCESS', wordOfInteger(0n)])
   assert.equal(balance(world, carol), 5n * USD)
-  assert.equal(call(world, alice, 'approve(address,uint256)', bob, 9n * USD).output, wordOfInteger(1n))
+  assert.equal(
+    call(world, alice, 'approve(address,uint256)', bob, 9n * USD).output,
+    wordOfInteger(1n),
+  )
   const from = call(world, bob, 'transferFrom(address,address,uint256)', alice, carol, USD)
   assert.equal(from.output, wordOfInteger(1n))
   assert.equal(balance(world, carol), 6n * USD)
@@ -83,12 +95,20 @@ test('the events of the freeze list have the address as a topic, and the event s
   const { on, owner } = world
   call(world, owner, 'addBlackList(address)', alice)
   const { logs } = call(world, owner, 'destroyBlackFunds(address)', alice)
-  assert.deepEqual(logs[0]!.topics, [topicOf('DestroyedBlackFunds(address,uint256)'), wordOfAddress(alice.hex)])
+  assert.deepEqual(logs[0]!.topics, [
+    topicOf('DestroyedBlackFunds(address,uint256)'),
+    wordOfAddress(alice.hex),
+  ])
   assert.equal(logs[0]!.data, wordOfInteger(1000n * USD))
   const removed = call(world, owner, 'removeBlackList(address)', alice)
-  assert.deepEqual([removed.logs[0]!.topics[1], removed.logs[0]!.data], [wordOfAddress(alice.hex), undefined])
+  assert.deepEqual(
+    [removed.logs[0]!.topics[1], removed.logs[0]!.data],
+    [wordOfAddress(alice.hex), undefined],
+  )
   type Event = { event_name: string; result: { [name: string]: string } }
-  const { data } = on.get(`/v1/contracts/${USDT}/events?event_name=DestroyedBlackFunds`) as { data: Event[] }
+  const { data } = on.get(`/v1/contracts/${USDT}/events?event_name=DestroyedBlackFunds`) as {
+    data: Event[]
+  }
   assert.equal(data[0]!.result._blackListedUser, `0x${alice.hex.slice(2)}`)
   assert.equal(data[0]!.result._balance, String(1000n * USD))
 })

@@ -123,7 +123,8 @@ const read = (signature: string, output: string, value: Run, base = 935): TokenF
 const listed = (call: TokenCall) => bool(isListed(call, addressArgument(call, 0)))
 const number = (value: bigint) => wordOfInteger(value)
 const balance = (call: TokenCall) => number(slot(call, 'balance', addressArgument(call, 0)))
-const allowed = (call: TokenCall) => number(slot(call, 'allowance', addressArgument(call, 0), addressArgument(call, 1)))
+const allowed = (call: TokenCall) =>
+  number(slot(call, 'allowance', addressArgument(call, 0), addressArgument(call, 1)))
 
 /** A reading that a deprecated token hands on, and so reverts. */
 const current =
@@ -171,7 +172,10 @@ function costOfAllowance(call: TokenCall): Cost {
 }
 
 /** Sets what a spender may send of the caller's tokens to what `change` makes of it. */
-function allowing(signature: string, change: (before: bigint, value: bigint) => bigint): TokenFunction {
+function allowing(
+  signature: string,
+  change: (before: bigint, value: bigint) => bigint,
+): TokenFunction {
   return {
     signature,
     outputs: ['bool'],
@@ -230,7 +234,9 @@ const transfers: TokenFunction[] = [
   },
   allowing('approve(address,uint256)', (_before, value) => value),
   allowing('increaseApproval(address,uint256)', (before, value) => before + value),
-  allowing('decreaseApproval(address,uint256)', (before, value) => (value > before ? 0n : before - value)),
+  allowing('decreaseApproval(address,uint256)', (before, value) =>
+    value > before ? 0n : before - value,
+  ),
 ]
 
 function byOwner(signature: string, change: (call: TokenCall) => void): TokenFunction {
@@ -330,4 +336,5 @@ export const tokenFunctions: readonly TokenFunction[] = [...reads, ...transfers,
 const bySelector = new Map(tokenFunctions.map((one) => [selectorOf(one.signature), one]))
 
 /** The function that call data ask for. */
-export const functionOf = (data: string): TokenFunction | undefined => bySelector.get(data.slice(0, 8))
+export const functionOf = (data: string): TokenFunction | undefined =>
+  bySelector.get(data.slice(0, 8))

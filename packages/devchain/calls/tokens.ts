@@ -14,7 +14,8 @@ export type TokenCall = {
   readonly logs: Log[]
 }
 
-/** What ends a call with REVERT; nothing that it did remains. `cost` is what a token asks for it. */
+/** What ends a call with REVERT; nothing that it did remains. `cost` is what a token asks for
+ *  it. */
 export class Revert extends Error {
   override name = 'Revert'
   readonly cost: Cost
@@ -25,7 +26,8 @@ export class Revert extends Error {
   }
 }
 
-/** Energy without the penalty of a hot contract, and with the greatest that there is (factor 3.4). */
+/** Energy without the penalty of a hot contract, and with the greatest that there is (factor
+ *  3.4). */
 export type Cost = { readonly base: number; readonly dearest: number }
 
 export type TokenFunction = {
@@ -42,27 +44,42 @@ const MAX_FACTOR = 34_000
 /** One more than the greatest number of a word. */
 export const UINT_END = 2n ** 256n
 
-const slotKey = (token: Token, kind: string, ...addresses: string[]) => [token.address, kind, ...addresses].join(':')
+const slotKey = (token: Token, kind: string, ...addresses: string[]) =>
+  [token.address, kind, ...addresses].join(':')
 
-/** A number that a token keeps under a name and addresses: a balance, an allowance, a place on the freeze list. */
+/** A number that a token keeps under a name and addresses: a balance, an allowance, a place on the
+ *  freeze list. */
 export function slotOf(view: View, token: Token, kind: string, ...addresses: string[]): bigint {
   return view.read('slot', slotKey(token, kind, ...addresses)) ?? 0n
 }
 
-export function writeSlot(state: Layer, token: Token, value: bigint, kind: string, ...addresses: string[]): void {
+export function writeSlot(
+  state: Layer,
+  token: Token,
+  value: bigint,
+  kind: string,
+  ...addresses: string[]
+): void {
   state.write('slot', slotKey(token, kind, ...addresses), value === 0n ? undefined : value)
 }
 
-export const tokenOf = (view: View, address: string): Token | undefined => view.read('token', address)
+export const tokenOf = (view: View, address: string): Token | undefined =>
+  view.read('token', address)
 
-export const plain = (base: number): Cost => ({ base, dearest: Math.trunc(base * (1 + MAX_FACTOR / 10_000)) })
+export const plain = (base: number): Cost => ({
+  base,
+  dearest: Math.trunc(base * (1 + MAX_FACTOR / 10_000)),
+})
 
 /** What a call that ends before it does anything costs, and a transfer of more than there is. */
 export const costOfRevert = plain(1_200)
 export const costOfPoorTransfer: Cost = { base: 1_819, dearest: 8_000 }
 
 /** The energy of a call at a token's factor, and how much of it is the penalty. */
-export function energyOf({ base, dearest }: Cost, factor: number): { total: number; penalty: number } {
+export function energyOf(
+  { base, dearest }: Cost,
+  factor: number,
+): { total: number; penalty: number } {
   const penalty = Math.trunc(((dearest - base) * factor) / MAX_FACTOR)
   return { total: base + penalty, penalty }
 }

@@ -1,5 +1,6 @@
-// Contracts about things that this chain never has: exchanges, proposals, orders, and contracts that somebody deployed.
-// They are refused in the words that a node has for what does not exist, in its order of looking.
+// Contracts about things that this chain never has: exchanges, proposals, orders, and contracts
+// that somebody deployed. They are refused in the words that a node has for what does not exist, in
+// its order of looking.
 
 import type { Message } from 'penstock-tron/protobuf.ts'
 import { contractAt } from '../calls/calls.ts'
@@ -19,12 +20,17 @@ function absent(judge: (world: World, message: Message, owner: string) => string
   return { validate: refuse, execute: refuse }
 }
 
-const noExchange = absent((_world, message) => `Exchange[${integerOf(message, 'exchange_id')}] not exists`)
+const noExchange = absent(
+  (_world, message) => `Exchange[${integerOf(message, 'exchange_id')}] not exists`,
+)
 
 const noProposal = (message: Message) => `Proposal[${integerOf(message, 'proposal_id')}] not exists`
 
 /** Nobody may change a contract here, its owner included: contracts are part of this program. */
-function ofContract(missing: string, check: (message: Message) => string | undefined = () => undefined): Contract {
+function ofContract(
+  missing: string,
+  check: (message: Message) => string | undefined = () => undefined,
+): Contract {
   return absent(({ state }, message, owner) => {
     const wrong = check(message)
     if (wrong !== undefined) return wrong

@@ -1,5 +1,6 @@
-// What a transaction pays for its place in a block: bandwidth (staked, else free, else TRX burned for every byte: all of
-// it from one of the three), and the flat fees for a second signature and for a memo.
+// What a transaction pays for its place in a block: bandwidth (staked, else free, else TRX burned
+// for every byte: all of it from one of the three), and the flat fees for a second signature and
+// for a memo.
 
 import { assetIdOf, assetOf } from '../contracts/assets.ts'
 import { accountOf, addressText, burn, requireAccount, writeAccount } from '../state/accounts.ts'
@@ -13,21 +14,24 @@ import type { SignedTransaction } from './transactions.ts'
 /** What the receipt says of bandwidth: bytes used, or sun burned in their place. */
 export type NetBill = { readonly net_usage: number; readonly net_fee_sun: bigint }
 
-/** Charges the transaction's bytes to its owner. Throws BANDWITH_ERROR when it has none of the three means. */
+/** Charges the transaction's bytes to its owner. Throws BANDWITH_ERROR when it has none of the
+ *  three means. */
 export function chargeBandwidth(world: World, transaction: SignedTransaction): NetBill {
   const owner = transaction.owner_address
   const account = accountOf(world.state, owner)
   if (!account) throw invalid(`account [${addressText(owner)}] does not exist`)
   const bytes = transaction.bytes.length + RESULT_BYTES
-  if (createsAccount(world, transaction)) return chargeForNewAccount(world, account, transaction, bytes)
+  if (createsAccount(world, transaction))
+    return chargeForNewAccount(world, account, transaction, bytes)
   checkAsset(world, transaction)
-  if (useStaked(world, account, bytes) || useFree(world, account, bytes)) return { net_usage: bytes, net_fee_sun: 0n }
+  if (useStaked(world, account, bytes) || useFree(world, account, bytes))
+    return { net_usage: bytes, net_fee_sun: 0n }
   const fee = BigInt(world.parameters.getTransactionFee) * BigInt(bytes)
   return burnInstead(world, account, fee)
 }
 
-/** The node asks here whether the issuer of a TRC10 token pays for its transfers, and so meets one that
- *  does not exist before the contract's own rules do. */
+/** The node asks here whether the issuer of a TRC10 token pays for its transfers, and so meets one
+ *  that does not exist before the contract's own rules do. */
 function checkAsset({ state }: World, { contract_name, message }: SignedTransaction): void {
   if (contract_name !== 'TransferAssetContract') return
   const id = assetIdOf(message)
@@ -43,8 +47,14 @@ function createsAccount({ state }: World, { contract_name, message }: SignedTran
 }
 
 /** A birth is paid from staked bandwidth or by a flat fee; free bandwidth is not for it. */
-function chargeForNewAccount(world: World, account: Account, transaction: SignedTransaction, bytes: number): NetBill {
-  const { getMaxCreateAccountTxSize, getCreateNewAccountBandwidthRate, getCreateAccountFee } = world.parameters
+function chargeForNewAccount(
+  world: World,
+  account: Account,
+  transaction: SignedTransaction,
+  bytes: number,
+): NetBill {
+  const { getMaxCreateAccountTxSize, getCreateNewAccountBandwidthRate, getCreateAccountFee } =
+    world.parameters
   const unsigned_bytes = transaction.bytes.length - transaction.signatures.length * 65
   if (unsigned_bytes > getMaxCreateAccountTxSize) {
     throw new Refusal(
@@ -65,7 +75,11 @@ function useStaked(world: World, account: Account, bytes: number): boolean {
   return true
 }
 
-function useFree({ state, parameters, slot, now_ms }: World, account: Account, bytes: number): boolean {
+function useFree(
+  { state, parameters, slot, now_ms }: World,
+  account: Account,
+  bytes: number,
+): boolean {
   const { amount, slot: used_at } = account.free_net
   const left = fadedFreeUsage(amount, used_at, slot)
   if (bytes > parameters.getFreeNetLimit - left) return false

@@ -1,5 +1,6 @@
-// Blocks: headers that form a hash chain as the real ones do. A block's id is its number in eight bytes and the last 24
-// bytes of the hash of its header; the header names its parent's id and the root over its transactions.
+// Blocks: headers that form a hash chain as the real ones do. A block's id is its number in eight
+// bytes and the last 24 bytes of the hash of its header; the header names its parent's id and the
+// root over its transactions.
 
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
@@ -25,7 +26,11 @@ const HeaderMessage = message({
 })
 
 /** A block producer of the development chain. */
-export type Witness = { readonly name: string; readonly address: string; readonly private_key: PrivateKey }
+export type Witness = {
+  readonly name: string
+  readonly address: string
+  readonly private_key: PrivateKey
+}
 
 /** What a transaction added to the balance of an account, or took from it, in sun. */
 export type BalanceChange = { readonly address: string; readonly sun: bigint }
@@ -56,27 +61,35 @@ export type Block = {
   undo: Undo | undefined
 }
 
-/** The 27 witnesses of a chain. Their keys follow from its seed, so that the same seed makes the same blocks. */
+/** The 27 witnesses of a chain. Their keys follow from its seed, so that the same seed makes the
+ *  same blocks. */
 export function witnessesOf(seed: string): readonly Witness[] {
   const known = witnesses.get(seed) ?? makeWitnesses(seed)
   witnesses.set(seed, known)
   return known
 }
 
-/** Making their keys takes longer than the rest of a chain's beginning, and most chains have the same. */
+/** Making their keys takes longer than the rest of a chain's beginning, and most chains have the
+ *  same. */
 const witnesses = new Map<string, readonly Witness[]>()
 
 function makeWitnesses(seed: string): Witness[] {
   return Array.from({ length: WITNESS_COUNT }, (_, index) => {
     const private_key = bytesToHex(sha256(utf8ToBytes(`${seed} witness ${index}`)))
-    return { name: `witness ${index + 1}`, address: addressToHex(addressOf(private_key)), private_key }
+    return {
+      name: `witness ${index + 1}`,
+      address: addressToHex(addressOf(private_key)),
+      private_key,
+    }
   })
 }
 
 const headerBytes = (header: Header) => encode(HeaderMessage, { ...header })
 
-/** The parent of the first block: nothing but a hash of the seed, so that chains of other seeds share no block. */
-export const genesisParent = (seed: string): string => bytesToHex(sha256(utf8ToBytes(`${seed} genesis`)))
+/** The parent of the first block: nothing but a hash of the seed, so that chains of other seeds
+ *  share no block. */
+export const genesisParent = (seed: string): string =>
+  bytesToHex(sha256(utf8ToBytes(`${seed} genesis`)))
 
 export function makeBlock(
   given: Omit<Header, 'txTrieRoot' | 'version'>,
@@ -89,7 +102,8 @@ export function makeBlock(
 
 const signatures = new WeakMap<Block, string>()
 
-/** The signature of the block's producer. Made when first asked for: nothing in the chain depends on it. */
+/** The signature of the block's producer. Made when first asked for: nothing in the chain depends
+ *  on it. */
 export function witnessSignature(block: Block, witnesses: readonly Witness[]): string {
   const known = signatures.get(block)
   if (known !== undefined) return known
@@ -100,16 +114,22 @@ export function witnessSignature(block: Block, witnesses: readonly Witness[]): s
   return signature
 }
 
-/** The block is printed without a signature: for who reads thousands of blocks and verifies none. */
+/** The block is printed without a signature: for who reads thousands of blocks and verifies
+ *  none. */
 export function leaveUnsigned(block: Block): void {
   signatures.set(block, '')
 }
 
-/** The root of the tree over the transactions' hashes; a leaf without a neighbour moves up as it is. */
+/** The root of the tree over the transactions' hashes; a leaf without a neighbour moves up as it
+ *  is. */
 function merkleRoot(transactions: readonly Included[]): string {
   if (transactions.length === 0) return '00'.repeat(32)
   let hashes: Uint8Array[] = transactions.map(({ transaction, outcome }) =>
-    sha256(encodeTransaction(transaction.raw_bytes, transaction.signatures, [{ contractRet: outcome.contract_ret }])),
+    sha256(
+      encodeTransaction(transaction.raw_bytes, transaction.signatures, [
+        { contractRet: outcome.contract_ret },
+      ]),
+    ),
   )
   while (hashes.length > 1) {
     const next: Uint8Array[] = []

@@ -49,11 +49,17 @@ test('blocks form a hash chain: number and header hash make the id, and each nam
 
 test('the root of a block is the hash tree over its transactions with their outcome', () => {
   const on = scene()
-  const sent = [1n, 2n, 3n].map((amount) => on.signed(alice, 'TransferContract', { to_address: bob.hex, amount }))
+  const sent = [1n, 2n, 3n].map((amount) =>
+    on.signed(alice, 'TransferContract', { to_address: bob.hex, amount }),
+  )
   for (const { hex } of sent) on.post('/wallet/broadcasthex', { transaction: hex })
   const block = on.mine()
   const leaves = block.transactions.map(({ transaction }) =>
-    sha256(encodeTransaction(transaction.raw_bytes, transaction.signatures, [{ contractRet: 'SUCCESS' }])),
+    sha256(
+      encodeTransaction(transaction.raw_bytes, transaction.signatures, [
+        { contractRet: 'SUCCESS' },
+      ]),
+    ),
   )
   const pair = (left: Uint8Array, right: Uint8Array) => sha256(Uint8Array.from([...left, ...right]))
   assert.equal(block.header.txTrieRoot, bytesToHex(pair(pair(leaves[0]!, leaves[1]!), leaves[2]!)))
@@ -100,7 +106,9 @@ test('a pending transaction is in the pool and readable without an outcome, and 
   assert.equal(on.post('/wallet/gettransactionfrompending', { value: txid }).txID, txid)
   assert.deepEqual(receipt(on, txid), {})
   on.mine()
-  assert.deepEqual(on.post('/wallet/gettransactionbyid', { value: txid }).ret, [{ contractRet: 'SUCCESS' }])
+  assert.deepEqual(on.post('/wallet/gettransactionbyid', { value: txid }).ret, [
+    { contractRet: 'SUCCESS' },
+  ])
   assert.deepEqual(on.post('/wallet/gettransactionfrompending', { value: txid }), {})
   assert.deepEqual(on.post('/wallet/gettransactionlistfrompending'), {})
 })
@@ -110,7 +118,10 @@ test('the same transaction is taken once: pending or included, the second broadc
   const { hex, id } = on.signed(alice, 'TransferContract', { to_address: bob.hex, amount: 1n })
   const broadcast = () => on.post('/wallet/broadcasthex', { transaction: hex })
   assert.equal(broadcast().result, true)
-  assert.deepEqual([broadcast().code, broadcast().message], ['DUP_TRANSACTION_ERROR', 'Dup transaction.'])
+  assert.deepEqual(
+    [broadcast().code, broadcast().message],
+    ['DUP_TRANSACTION_ERROR', 'Dup transaction.'],
+  )
   on.mine()
   assert.equal(broadcast().code, 'DUP_TRANSACTION_ERROR')
   assert.equal(broadcast().txid, id)
@@ -124,7 +135,10 @@ test('a transaction that refers to no block of this branch is refused', () => {
   assert.equal(refused({ ref_block_bytes: 'ffff' }), 'TAPOS_ERROR')
   assert.equal(refused({ ref_block_bytes: '', ref_block_hash: '' }), 'TAPOS_ERROR')
   const old = on.devchain.chain.block(0)!.id
-  assert.equal(refused({ ref_block_bytes: old.slice(12, 16), ref_block_hash: old.slice(16, 32) }), 'SUCCESS')
+  assert.equal(
+    refused({ ref_block_bytes: old.slice(12, 16), ref_block_hash: old.slice(16, 32) }),
+    'SUCCESS',
+  )
 })
 
 test('a transaction expires: from the next slot on, and at most a day ahead', () => {
@@ -143,10 +157,16 @@ test('signature comes before reference, size before expiry, duplicate before mon
   const wrong_reference = { ref_block_hash: '0123456789abcdef' }
   assert.equal(pay(on, alice, bob, 1n, { ...wrong_reference, keys: [bob.key] }).code, 'SIGERROR')
   const head_ms = on.devchain.head.header.timestamp
-  assert.equal(pay(on, alice, bob, 1n, { expiration: head_ms, keys: [bob.key] }).code, 'TRANSACTION_EXPIRATION_ERROR')
+  assert.equal(
+    pay(on, alice, bob, 1n, { expiration: head_ms, keys: [bob.key] }).code,
+    'TRANSACTION_EXPIRATION_ERROR',
+  )
   const huge = { data: '00'.repeat(512_000), expiration: head_ms + 90_000_000 }
   assert.equal(pay(on, alice, bob, 1n, huge).code, 'TOO_BIG_TRANSACTION_ERROR')
-  assert.equal(pay(on, carol, bob, 1n).message, `Contract validate error : account [${carol.address}] does not exist`)
+  assert.equal(
+    pay(on, carol, bob, 1n).message,
+    `Contract validate error : account [${carol.address}] does not exist`,
+  )
 })
 
 test('a pending transaction that has become invalid is dropped without a word', () => {
@@ -179,7 +199,12 @@ test('a memo costs 1 TRX, and the bytes of a transaction are paid by stake, else
   on.do(bob, 'TransferContract', { to_address: alice.hex, amount: 1n })
   const burned = on.do(bob, 'TransferContract', { to_address: alice.hex, amount: 1n })
   assert.deepEqual([burned.receipt, burned.fee], [{ net_fee: 265_000 }, 265_000])
-  const memo = on.do(alice, 'TransferContract', { to_address: bob.hex, amount: 1n }, { data: 'cafe' })
+  const memo = on.do(
+    alice,
+    'TransferContract',
+    { to_address: bob.hex, amount: 1n },
+    { data: 'cafe' },
+  )
   assert.deepEqual([memo.receipt, memo.fee], [{ net_usage: 269 }, 1_000_000])
   on.do(alice, 'FreezeBalanceV2Contract', { frozen_balance: 1000n * TRX })
   on.do(alice, 'TransferContract', { to_address: bob.hex, amount: 1n })
@@ -256,10 +281,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     .map(([from, to, amount]) => act(from, 'TransferContract', { to_address: to.hex, amount })),
   fc
     .tuple(someone, fc.nat({ max: 999 }))
-    .map(([from, name]) => act(from, 'AccountCreateContract', { account_address: person(`new${name}`).hex })),
+    .map(([from, name]) =>
+      act(from, 'AccountCreateContract', { account_address: person(`new${name}`).hex }),
+    ),
   fc
     .tuple(someone, sun, resource)
-    .map(([who, frozen_balance, kind]) => act(who, 'FreezeBalanceV2Contract', { frozen_balance, resource: kind })),
+    .map(([who, frozen_balance, kind]) =>
+      act(who, 'FreezeBalanceV2Contract', { frozen_balance, resource: kind }),
+    ),
   fc
     .tuple(someone, sun, resource)
     .map(([who, unfreeze_balance, kind]) =>
@@ -274,11 +303,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       lock_period: 2n,
     }),
   ),
-  fc
-    .tuple(someone, someone, sun, resource)
-    .map(([from, to, balance, kind]) =>
-      act(from, 'UnDelegateResourceContract', { receiver_address: to.hex, balance, resource: kind }),
-    ),
+  fc.tuple(someone, someone, sun, resource).map(([from, to, balance, kind]) =>
+    act(from, 'UnDelegateResourceContract', {
+      receiver_address: to.hex,
+      balance,
+      resource: kind,
+    }),
+  ),
   someone.map((who) => act(who, 'CancelAllUnfreezeV2Contract', {})),
   someone.map((who) => act(who, 'WithdrawExpireUnfreezeContract', {})),
   fc.tuple(someone, fc.bigInt({ min: 1n, max: TRX })).map(
@@ -314,7 +345,8 @@ function run(steps: readonly Step[], check: (on: Scene) => void): Scene {
 function delegatedSums(on: Scene): Record<string, bigint> {
   const sums = { rows: 0n, lent: 0n, acquired: 0n }
   const { ground } = on.devchain.chain
-  for (const [, row] of ground.entries('delegation')) sums.rows += row!.sun.BANDWIDTH + row!.sun.ENERGY
+  for (const [, row] of ground.entries('delegation'))
+    sums.rows += row!.sun.BANDWIDTH + row!.sun.ENERGY
   for (const [, account] of ground.entries('account')) {
     sums.lent += account!.delegated.BANDWIDTH + account!.delegated.ENERGY
     sums.acquired += account!.acquired.BANDWIDTH + account!.acquired.ENERGY
@@ -358,10 +390,15 @@ test('the same calls make the same chain, block id by block id, and another seed
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const ids = (on: Scene) =>
-        Array.from({ length: on.devchain.head.header.number + 1 }, (_, number) => on.devchain.chain.blockId(number))
+        Array.from({ length: on.devchain.head.header.number + 1 }, (_, number) =>
+          on.devchain.chain.blockId(number),
+        )
       assert.deepEqual(ids(run(steps, () => {})), ids(run(steps, () => {})))
     }),
     { numRuns: 10 },
   )
-  assert.notEqual(new Scene({}, { seed: 'one' }).devchain.head.id, new Scene({}, { seed: 'two' }).devchain.head.id)
+  assert.notEqual(
+    new Scene({}, { seed: 'one' }).devchain.head.id,
+    new Scene({}, { seed: 'two' }).devchain.head.id,
+  )
 })

@@ -1,6 +1,7 @@
-// The chain itself: blocks, the pool of pending transactions, and the three states that can be read (head with pending,
-// head, solid). Synchronous and without a clock: time passes only in blocks, and a block's transactions are executed at
-// the time of its parent, as on the real chain. The same calls in the same order make the same blocks.
+// The chain itself: blocks, the pool of pending transactions, and the three states that can be read
+// (head with pending, head, solid). Synchronous and without a clock: time passes only in blocks,
+// and a block's transactions are executed at the time of its parent, as on the real chain. The same
+// calls in the same order make the same blocks.
 
 import { addCandidate, countVotes } from '../contracts/witnesses.ts'
 import { newAccount } from '../state/accounts.ts'
@@ -112,18 +113,27 @@ export class Chain implements ChainFacts {
   constructor(options: ChainOptions) {
     this.parameters = { ...defaultParameters, ...options.parameters }
     this.witnesses = witnessesOf(options.seed)
-    this.calendar = new Calendar(options.genesis_time_ms, this.parameters.getMaintenanceTimeInterval)
+    this.calendar = new Calendar(
+      options.genesis_time_ms,
+      this.parameters.getMaintenanceTimeInterval,
+    )
     const genesis_ms = this.calendar.genesis_ms
     this.solid_lag = options.solid_lag_blocks
     this.pending_max = options.pending_max
     this.wall_clock = options.wall_clock ?? false
-    this.unfreeze_delay_ms = options.unfreeze_delay_ms ?? this.parameters.getUnfreezeDelayDays * DAY_MS
+    this.unfreeze_delay_ms =
+      options.unfreeze_delay_ms ?? this.parameters.getUnfreezeDelayDays * DAY_MS
     const state = new Layer(this.ground)
     for (const { address } of this.witnesses) {
       state.write('account', address, { ...newAccount(address, genesis_ms), is_witness: true })
     }
     for (const [rank, { name, address }] of this.witnesses.entries()) {
-      addCandidate(state, address, `http://${name.replace(' ', '-')}.invalid`, VOTES_AT_GENESIS - BigInt(rank))
+      addCandidate(
+        state,
+        address,
+        `http://${name.replace(' ', '-')}.invalid`,
+        VOTES_AT_GENESIS - BigInt(rank),
+      )
     }
     for (const decree of options.decrees) applyDecree(state, decree, this.rulesAt(genesis_ms))
     this.ground.absorb(state)
@@ -196,7 +206,8 @@ export class Chain implements ChainFacts {
     return this.blocks[Math.max(this.solid, this.head_number - this.lag)]!
   }
 
-  /** Where a transaction stands in the chain; undefined while it is pending and when it is unknown. */
+  /** Where a transaction stands in the chain; undefined while it is pending and when it is
+   *  unknown. */
   placeOf(id: string): Place | undefined {
     return this.places.get(id)
   }
@@ -236,7 +247,8 @@ export class Chain implements ChainFacts {
     )
   }
 
-  /** A world over a layer of its own, at the time of the head. Whatever is done in it is gone with it. */
+  /** A world over a layer of its own, at the time of the head. Whatever is done in it is gone with
+   *  it. */
   world(view: View, building = false): World {
     return { ...this.rulesAt(this.head_time_ms, building), state: new Layer(view) }
   }
@@ -259,7 +271,8 @@ export class Chain implements ChainFacts {
     return this.builds++
   }
 
-  /** Takes a transaction into the pending pool, or throws a Refusal. Blocks leave it there for `held_ms`. */
+  /** Takes a transaction into the pending pool, or throws a Refusal. Blocks leave it there for
+   *  `held_ms`. */
   broadcast(transaction: SignedTransaction, held_ms = 0): void {
     if (this.waiting.size > this.pending_max) throw new Refusal('SERVER_BUSY', 'too many pending')
     const world = this.world(this.pending)
@@ -279,8 +292,9 @@ export class Chain implements ChainFacts {
     this.onInput({ kind: 'decree', decree })
   }
 
-  /** The time of the slot at or before a time, but after the head. On the wall clock the time itself, and
-   *  at least a millisecond after the head: slots then only divide time for resources and witnesses. */
+  /** The time of the slot at or before a time, but after the head. On the wall clock the time
+   *  itself, and at least a millisecond after the head: slots then only divide time for resources
+   *  and witnesses. */
   slotAt(time_ms: number): number {
     const { calendar, head_time_ms, head_number } = this
     if (this.wall_clock) return Math.max(time_ms, head_time_ms + 1)
@@ -288,8 +302,9 @@ export class Chain implements ChainFacts {
     return calendar.timeOf(Math.max(calendar.slotOf(time_ms), next))
   }
 
-  /** Makes a block of what is pending. Pending transactions that have become invalid, or too old, are dropped without
-   *  a word; those that do not fit wait on, and all of them do when the block is to be empty. */
+  /** Makes a block of what is pending. Pending transactions that have become invalid, or too old,
+   *  are dropped without a word; those that do not fit wait on, and all of them do when the block
+   *  is to be empty. */
   mine(time_ms: number = this.head_time_ms + SLOT_MS, empty = false): Block {
     const state = new Layer(this.ground)
     this.applyDecrees(state)
@@ -301,8 +316,8 @@ export class Chain implements ChainFacts {
     return block
   }
 
-  /** Makes a block of exactly these transactions, whose signatures were checked when the block was first made. Throws a
-   *  Refusal when one does not execute. */
+  /** Makes a block of exactly these transactions, whose signatures were checked when the block was
+   *  first made. Throws a Refusal when one does not execute. */
   replay(time_ms: number, transactions: readonly SignedTransaction[]): Block {
     const state = new Layer(this.ground)
     this.applyDecrees(state)
@@ -315,8 +330,8 @@ export class Chain implements ChainFacts {
     return block
   }
 
-  /** Takes blocks back, the newest first. Their decrees and, unless they are to be lost, their transactions wait for
-   *  a block again. Only blocks that are not solid yet can be taken back. */
+  /** Takes blocks back, the newest first. Their decrees and, unless they are to be lost, their
+   *  transactions wait for a block again. Only blocks that are not solid yet can be taken back. */
   reorganize(count: number, drop_transactions: boolean): void {
     if (count > this.head_number - this.solid)
       throw new RangeError(`only ${this.head_number - this.solid} blocks are not solid`)
@@ -327,8 +342,14 @@ export class Chain implements ChainFacts {
       returned.unshift(...block.transactions.map(({ transaction }) => transaction))
     }
     if (!drop_transactions) {
-      const back = returned.map((transaction) => ({ transaction, since_ms: this.head_time_ms, held_until_ms: 0 }))
-      this.waiting = new Map([...back, ...this.waiting.values()].map((waiting) => [waiting.transaction.id, waiting]))
+      const back = returned.map((transaction) => ({
+        transaction,
+        since_ms: this.head_time_ms,
+        held_until_ms: 0,
+      }))
+      this.waiting = new Map(
+        [...back, ...this.waiting.values()].map((waiting) => [waiting.transaction.id, waiting]),
+      )
     }
     this.renewPending()
     this.onInput({ kind: 'reorganize', blocks: count })
@@ -344,13 +365,19 @@ export class Chain implements ChainFacts {
   /** Remembers where the chain stands. Returns the number to restore it by. */
   snapshot(): number {
     const { head: block, solid, solid_lag } = this
-    this.snapshots.push({ block, solid, solid_lag, waiting: new Map(this.waiting), decrees: [...this.decrees] })
+    this.snapshots.push({
+      block,
+      solid,
+      solid_lag,
+      waiting: new Map(this.waiting),
+      decrees: [...this.decrees],
+    })
     this.onInput({ kind: 'snapshot' })
     return this.snapshots.length
   }
 
-  /** Goes back to a snapshot, solid blocks and all; it and the later ones are used up. Throws a RangeError when there is
-   *  no such snapshot, or when a fork has replaced its block. */
+  /** Goes back to a snapshot, solid blocks and all; it and the later ones are used up. Throws a
+   *  RangeError when there is no such snapshot, or when a fork has replaced its block. */
   restore(snapshot: number): void {
     const found = this.snapshots[snapshot - 1]
     if (!found) throw new RangeError(`there is no snapshot ${snapshot}`)
@@ -367,8 +394,8 @@ export class Chain implements ChainFacts {
     this.onInput({ kind: 'restore', snapshot })
   }
 
-  /** Replaces the newest blocks by one more of another branch, the first a slot later than the first that is lost: what
-   *  a node sees of a fork. Throws a RangeError as reorganize() does. */
+  /** Replaces the newest blocks by one more of another branch, the first a slot later than the
+   *  first that is lost: what a node sees of a fork. Throws a RangeError as reorganize() does. */
   fork(count: number, drop_transactions: boolean): Block {
     const first_lost = this.block(this.head_number - count + 1)
     const step_ms = this.wall_clock ? 1 : SLOT_MS
@@ -378,7 +405,11 @@ export class Chain implements ChainFacts {
     return this.head
   }
 
-  private fill(state: Layer, room_bytes: number, time_ms: number): { included: Included[]; left: Waiting[] } {
+  private fill(
+    state: Layer,
+    room_bytes: number,
+    time_ms: number,
+  ): { included: Included[]; left: Waiting[] } {
     const included: Included[] = []
     const left: Waiting[] = []
     const closed = new Set<string>()
@@ -397,7 +428,8 @@ export class Chain implements ChainFacts {
       included.push(result)
       bytes += transaction.bytes.length + 3
       // Whoever changed permissions in a block does nothing else in it: the node's rule.
-      if (transaction.contract_name === 'AccountPermissionUpdateContract') closed.add(transaction.owner_address)
+      if (transaction.contract_name === 'AccountPermissionUpdateContract')
+        closed.add(transaction.owner_address)
     }
     return { included, left }
   }
@@ -429,7 +461,11 @@ export class Chain implements ChainFacts {
       witness_address: this.witnesses[slot % this.witnesses.length]!.address,
     }
     if (this.calendar.maintains(this.head_time_ms, timestamp)) countVotes(state)
-    const block = makeBlock(header, { transactions, decrees: this.decrees, undo: this.ground.absorb(state) })
+    const block = makeBlock(header, {
+      transactions,
+      decrees: this.decrees,
+      undo: this.ground.absorb(state),
+    })
     this.decrees = []
     this.blocks.push(block)
     transactions.forEach(({ transaction }, index) => {
@@ -439,7 +475,8 @@ export class Chain implements ChainFacts {
     return block
   }
 
-  /** Moves the solid block up; it never moves back. What no fork and no snapshot can take back needs no undo. */
+  /** Moves the solid block up; it never moves back. What no fork and no snapshot can take back
+   *  needs no undo. */
   private settle(): void {
     this.solid = Math.max(this.solid, this.head_number - this.solid_lag)
     const final = Math.min(this.solid, ...this.snapshots.map(({ solid }) => solid))
@@ -460,7 +497,8 @@ export class Chain implements ChainFacts {
     this.waiting = new Map()
     for (const waiting of candidates) {
       if (this.head_time_ms - waiting.since_ms > PENDING_MAX_MS) continue
-      if (this.attempt(this.pending, waiting.transaction)) this.waiting.set(waiting.transaction.id, waiting)
+      if (this.attempt(this.pending, waiting.transaction))
+        this.waiting.set(waiting.transaction.id, waiting)
     }
   }
 }

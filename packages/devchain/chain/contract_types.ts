@@ -1,14 +1,27 @@
-// The contract types that the chain executes. All others of the protocol are understood, and refused.
+// The contract types that the chain executes. All others of the protocol are understood, and
+// refused.
 
 import { ContractType } from 'penstock-tron/contracts.ts'
 import { triggerContract } from '../calls/calls.ts'
-import { issueAsset, participate, transferAsset, unfreezeAsset, updateAsset } from '../contracts/assets.ts'
+import {
+  issueAsset,
+  participate,
+  transferAsset,
+  unfreezeAsset,
+  updateAsset,
+} from '../contracts/assets.ts'
 import { delegate, undelegate } from '../contracts/delegations.ts'
 import { setAccountId, updateAccount } from '../contracts/names.ts'
 import { updatePermissions } from '../contracts/permissions.ts'
 import { cancelAllUnfreeze, freeze, unfreeze, withdrawExpired } from '../contracts/staking.ts'
 import { createAccount, transfer } from '../contracts/transfers.ts'
-import { createWitness, updateBrokerage, updateWitness, vote, withdrawReward } from '../contracts/witnesses.ts'
+import {
+  createWitness,
+  updateBrokerage,
+  updateWitness,
+  vote,
+  withdrawReward,
+} from '../contracts/witnesses.ts'
 import { invalid } from '../state/refusal.ts'
 import { type Contract, resourceOf } from '../state/world.ts'
 import { absentContracts } from './absent_contracts.ts'
@@ -61,8 +74,12 @@ const contracts: Readonly<Record<string, Contract>> = {
   UnfreezeBalanceContract: noOldStake,
 }
 
-/** The contract of a type. A type of the protocol that this chain does not execute refuses every transaction. */
+/** The contract of a type. A type of the protocol that this chain does not execute refuses every
+ *  transaction. */
 export function contractOf(type: string): Contract {
   const found = Object.hasOwn(contracts, type) ? contracts[type] : undefined
-  return found ?? refused(type in ContractType.values ? `${type} is not executed by this chain` : 'No contract!')
+  return (
+    found ??
+    refused(type in ContractType.values ? `${type} is not executed by this chain` : 'No contract!')
+  )
 }

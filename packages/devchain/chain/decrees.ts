@@ -1,6 +1,7 @@
-// Decrees: changes that no transaction makes, by which tests set a scene. A decree holds at once for whoever reads the
-// head (it is applied to the pending state) and enters the chain with the next block, before its transactions. So it
-// becomes solid like anything else, and a reorganisation makes it wait for the next block again.
+// Decrees: changes that no transaction makes, by which tests set a scene. A decree holds at once
+// for whoever reads the head (it is applied to the pending state) and enters the chain with the
+// next block, before its transactions. So it becomes solid like anything else, and a reorganisation
+// makes it wait for the next block again.
 
 import { writeSample } from '../calls/sample_contract.ts'
 import { mint, tokenOf, writeSlot } from '../calls/tokens.ts'
@@ -9,7 +10,8 @@ import type { Token } from '../state/records.ts'
 import { addTotals, type Layer, totalsOf } from '../state/state.ts'
 
 export type Decree =
-  /** Sun out of nothing, for an account that is made if need be; less than nothing takes it away. */
+  /** Sun out of nothing, for an account that is made if need be; less than nothing takes it
+   *  away. */
   | { readonly kind: 'fund'; readonly address: string; readonly sun: bigint }
   /** A TRC20 token without supply. */
   | {
@@ -28,13 +30,33 @@ export type Decree =
       readonly receivers: readonly string[]
     }
   /** Tokens out of nothing. */
-  | { readonly kind: 'mint'; readonly token: string; readonly address: string; readonly amount: bigint }
-  /** The factor of a contract's energy penalty, in ten-thousandths; held, it stays whatever the contract's use. */
-  | { readonly kind: 'factor'; readonly token: string; readonly factor: bigint; readonly held?: boolean }
+  | {
+      readonly kind: 'mint'
+      readonly token: string
+      readonly address: string
+      readonly amount: bigint
+    }
+  /** The factor of a contract's energy penalty, in ten-thousandths; held, it stays whatever the
+   *  contract's use. */
+  | {
+      readonly kind: 'factor'
+      readonly token: string
+      readonly factor: bigint
+      readonly held?: boolean
+    }
   /** Onto a token's freeze list, or off it, without a transaction of its owner. */
-  | { readonly kind: 'blacklist'; readonly token: string; readonly address: string; readonly listed: boolean }
+  | {
+      readonly kind: 'blacklist'
+      readonly token: string
+      readonly address: string
+      readonly listed: boolean
+    }
   /** The weights of the rest of the network, in TRX. */
-  | { readonly kind: 'weights'; readonly energy_weight_trx?: bigint; readonly net_weight_trx?: bigint }
+  | {
+      readonly kind: 'weights'
+      readonly energy_weight_trx?: bigint
+      readonly net_weight_trx?: bigint
+    }
 
 type ContractDecree = Extract<Decree, { kind: 'contract' }>
 
@@ -65,7 +87,13 @@ export function applyDecree(state: Layer, decree: Decree, { now_ms, cycle }: Mom
       setFactor(state, decree, cycle)
       break
     case 'blacklist':
-      writeSlot(state, requireToken(state, decree.token), decree.listed ? 1n : 0n, 'blacklisted', decree.address)
+      writeSlot(
+        state,
+        requireToken(state, decree.token),
+        decree.listed ? 1n : 0n,
+        'blacklisted',
+        decree.address,
+      )
   }
 }
 
@@ -75,11 +103,22 @@ function fund(state: Layer, address: string, sun: bigint, now_ms: number): void 
   addTotals(state, { issued_sun: sun })
 }
 
-function foundToken(state: Layer, decree: Extract<Decree, { kind: 'token' }>, { now_ms, cycle }: Moment): void {
+function foundToken(
+  state: Layer,
+  decree: Extract<Decree, { kind: 'token' }>,
+  { now_ms, cycle }: Moment,
+): void {
   const { kind: _, decimals, ...named } = decree
   const account = accountOf(state, decree.address) ?? newAccount(decree.address, now_ms)
   writeAccount(state, { ...account, type: 'Contract' })
-  const fresh = { total_supply: 0n, paused: false, factor: Number(HOT_FACTOR), held: true, energy_used: 0, cycle }
+  const fresh = {
+    total_supply: 0n,
+    paused: false,
+    factor: Number(HOT_FACTOR),
+    held: true,
+    energy_used: 0,
+    cycle,
+  }
   state.write('token', decree.address, { ...named, decimals: Number(decimals), ...fresh })
 }
 
@@ -92,7 +131,13 @@ function foundContract(state: Layer, decree: ContractDecree, now_ms: number): vo
 
 function setFactor(state: Layer, decree: Extract<Decree, { kind: 'factor' }>, cycle: number): void {
   const { token, factor, held = true } = decree
-  state.write('token', token, { ...requireToken(state, token), factor: Number(factor), held, energy_used: 0, cycle })
+  state.write('token', token, {
+    ...requireToken(state, token),
+    factor: Number(factor),
+    held,
+    energy_used: 0,
+    cycle,
+  })
 }
 
 function requireToken(state: Layer, address: string): Token {

@@ -1,5 +1,5 @@
-// The execution of a transaction: every check of the node, in the node's order, then the fees, then the contract. A
-// refusal leaves no trace; only the outcome of a transaction that passes is kept.
+// The execution of a transaction: every check of the node, in the node's order, then the fees, then
+// the contract. A refusal leaves no trace; only the outcome of a transaction that passes is kept.
 
 import { checkSignatures } from '../contracts/permissions.ts'
 import { EXPIRATION_MAX_MS, TRANSACTION_MAX_BYTES } from '../state/parameters.ts'
@@ -24,13 +24,20 @@ export type ChainFacts = {
 }
 
 /** What became of a transaction that a block took in. */
-export type Outcome = Effects & NetBill & { readonly extras_sun: bigint; readonly contract_ret: string }
+export type Outcome = Effects &
+  NetBill & { readonly extras_sun: bigint; readonly contract_ret: string }
 
 /** The sum of all fees of a transaction, in sun. */
-export const feeOf = (outcome: Outcome): bigint => outcome.fee_sun + outcome.net_fee_sun + outcome.extras_sun
+export const feeOf = (outcome: Outcome): bigint =>
+  outcome.fee_sun + outcome.net_fee_sun + outcome.extras_sun
 
-/** Checks and executes a transaction. Throws a Refusal; then the state of the world is to be thrown away. */
-export function executeTransaction(world: World, chain: ChainFacts, transaction: SignedTransaction): Outcome {
+/** Checks and executes a transaction. Throws a Refusal; then the state of the world is to be thrown
+ *  away. */
+export function executeTransaction(
+  world: World,
+  chain: ChainFacts,
+  transaction: SignedTransaction,
+): Outcome {
   checkEnvelope(chain, transaction)
   if (!chain.trusts(transaction)) checkSignatures(world.state, transaction)
   checkReference(chain, transaction)
@@ -48,7 +55,10 @@ export function executeTransaction(world: World, chain: ChainFacts, transaction:
 
 function checkEnvelope({ next_slot_time_ms }: ChainFacts, transaction: SignedTransaction): void {
   if (transaction.raw_data.contract.length !== 1) {
-    throw new Refusal('CONTRACT_VALIDATE_ERROR', 'act size should be exactly 1, this is extend feature')
+    throw new Refusal(
+      'CONTRACT_VALIDATE_ERROR',
+      'act size should be exactly 1, this is extend feature',
+    )
   }
   if (transaction.expires_at_ms < next_slot_time_ms) {
     throw new Refusal(
@@ -68,8 +78,12 @@ function checkReference(chain: ChainFacts, { raw_data }: SignedTransaction): voi
   }
 }
 
-function checkSizeAndTime({ head_time_ms }: ChainFacts, { bytes, expires_at_ms }: SignedTransaction): void {
-  if (bytes.length > TRANSACTION_MAX_BYTES) throw new Refusal('TOO_BIG_TRANSACTION_ERROR', `${bytes.length} bytes`)
+function checkSizeAndTime(
+  { head_time_ms }: ChainFacts,
+  { bytes, expires_at_ms }: SignedTransaction,
+): void {
+  if (bytes.length > TRANSACTION_MAX_BYTES)
+    throw new Refusal('TOO_BIG_TRANSACTION_ERROR', `${bytes.length} bytes`)
   if (expires_at_ms <= head_time_ms || expires_at_ms > head_time_ms + EXPIRATION_MAX_MS) {
     throw new Refusal('TRANSACTION_EXPIRATION_ERROR', `Transaction expires at ${expires_at_ms}`)
   }

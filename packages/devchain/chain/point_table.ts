@@ -1,5 +1,6 @@
-// Multiples of one point of secp256k1, so that multiplying it is adding up: some 40 additions of points and no doubling.
-// It makes checking a signature against a key that is known four times as fast as finding out the key.
+// Multiples of one point of secp256k1, so that multiplying it is adding up: some 40 additions of
+// points and no doubling. It makes checking a signature against a key that is known four times as
+// fast as finding out the key.
 //
 // For signatures only: what is multiplied here is public, and the time it takes tells about it.
 
@@ -10,7 +11,8 @@ type Point = InstanceType<typeof secp256k1.Point>
 
 const { Fp, Fn } = secp256k1.Point
 const P = Fp.ORDER
-/** A sum of points: x is X / Z^2 and y is Y / Z^3, so that adding takes no division. Z 0n: nothing yet. */
+/** A sum of points: x is X / Z^2 and y is Y / Z^3, so that adding takes no division. Z 0n: nothing
+ *  yet. */
 export type Sum = { x: bigint; y: bigint; z: bigint }
 
 const mod = (value: bigint): bigint => {
@@ -22,11 +24,13 @@ export class PointTable {
   private readonly xs: bigint[] = []
   private readonly ys: bigint[] = []
   private readonly window_bits: number
-  /** Digits are signed, so that half a window of multiples suffices; the last digit takes the carry. */
+  /** Digits are signed, so that half a window of multiples suffices; the last digit takes the
+   *  carry. */
   private readonly digit_max: number
   private readonly digits: number
 
-  /** A window of 6 bits takes some 14 ms to make, one of 8 bits 45 ms; adding up is then a sixth faster. */
+  /** A window of 6 bits takes some 14 ms to make, one of 8 bits 45 ms; adding up is then a sixth
+   *  faster. */
   constructor(point: Point, window_bits: number) {
     this.window_bits = window_bits
     this.digit_max = 2 ** (window_bits - 1)
@@ -47,7 +51,8 @@ export class PointTable {
     }
   }
 
-  /** Adds the point `scalar` times to a sum. False when two points met that this short way of adding does not add. */
+  /** Adds the point `scalar` times to a sum. False when two points met that this short way of
+   *  adding does not add. */
   addTo(sum: Sum, scalar: bigint): boolean {
     const window = 2 * this.digit_max
     const mask = BigInt(window - 1)
@@ -68,7 +73,8 @@ export class PointTable {
   }
 }
 
-/** Adds a point to a sum of other ones. False, and nothing is added, when it is their sum or its inverse. */
+/** Adds a point to a sum of other ones. False, and nothing is added, when it is their sum or its
+ *  inverse. */
 function addPoint(sum: Sum, x: bigint, y: bigint): boolean {
   const { x: x1, y: y1, z: z1 } = sum
   if (z1 === 0n) {
@@ -92,8 +98,9 @@ function addPoint(sum: Sum, x: bigint, y: bigint): boolean {
 
 const base = { table: undefined as PointTable | undefined }
 
-/** Whether a signature of an id (both checked for their range) is the one that a key makes: then, and only then, is it
- *  this key that recovery finds. False also in the rare case that the short way of adding cannot tell. */
+/** Whether a signature of an id (both checked for their range) is the one that a key makes: then,
+ *  and only then, is it this key that recovery finds. False also in the rare case that the short
+ *  way of adding cannot tell. */
 export function isSignedBy(
   key: PointTable,
   id: bigint,
@@ -103,7 +110,8 @@ export function isSignedBy(
   base.table ??= new PointTable(secp256k1.Point.BASE, 8)
   const inverse = Fn.inv(s)
   const sum: Sum = { x: 0n, y: 0n, z: 0n }
-  if (!base.table.addTo(sum, Fn.create(id * inverse)) || !key.addTo(sum, Fn.create(r * inverse))) return false
+  if (!base.table.addTo(sum, Fn.create(id * inverse)) || !key.addTo(sum, Fn.create(r * inverse)))
+    return false
   if (sum.z === 0n) return false
   const x = recovery >= 2 ? r + Fn.ORDER : r
   if (x >= P || mod(sum.x - x * ((sum.z * sum.z) % P)) !== 0n) return false

@@ -1,6 +1,7 @@
-// Who signed a transaction. Recovering the key from a signature takes more than a millisecond, and is most of what a
-// broadcast costs; so keys that sign again and again for an account are remembered, and a signature is held against
-// those first. The answer is always the one that recovery gives.
+// Who signed a transaction. Recovering the key from a signature takes more than a millisecond, and
+// is most of what a broadcast costs; so keys that sign again and again for an account are
+// remembered, and a signature is held against those first. The answer is always the one that
+// recovery gives.
 
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { hexToBytes } from '@noble/hashes/utils.js'
@@ -17,7 +18,12 @@ const OWNERS_MAX = 20_000
 const ANSWERS_MAX = 20_000
 const KEYS_OF_OWNER_MAX = 5
 
-type Key = { readonly address: string; readonly public_key: Uint8Array; signatures: number; table?: PointTable }
+type Key = {
+  readonly address: string
+  readonly public_key: Uint8Array
+  signatures: number
+  table?: PointTable
+}
 
 /** Forgets the oldest entries of a map beyond so many. */
 function trim(map: Map<string, unknown>, most: number): void {
@@ -28,8 +34,8 @@ const answers = new Map<string, string>()
 const keys = new Map<string, Key>()
 const keys_of_owner = new Map<string, readonly Key[]>()
 
-/** The address, in hexadecimal, whose key signed an id for the owner of a transaction. Throws SIGERROR for a signature
- *  of the wrong length or of no key. */
+/** The address, in hexadecimal, whose key signed an id for the owner of a transaction. Throws
+ *  SIGERROR for a signature of the wrong length or of no key. */
 export function signerOf(id: string, signature: string, owner: string): string {
   const bytes = signature.length / 2
   if (bytes < 65 || bytes > 68) throw new Refusal('SIGERROR', `Signature size is ${bytes}`)
@@ -45,8 +51,8 @@ export function signerOf(id: string, signature: string, owner: string): string {
 /** The greatest v: from 27 on it names a key, and from 31 on the same key in its short form. */
 const HEADER_MAX = 34
 
-/** Which of the four possible keys v means: 0 to 7 or 27 to 34. As in the node it is a signed byte, to
- *  which 27 is added when it is less than that. */
+/** Which of the four possible keys v means: 0 to 7 or 27 to 34. As in the node it is a signed byte,
+ *  to which 27 is added when it is less than that. */
 function recoveryOf(v: number): number {
   const signed = v > 127 ? v - 256 : v
   const header = signed < 27 ? signed + 27 : signed
@@ -63,13 +69,17 @@ function readSignature(signature: string) {
   return secp256k1.Signature.fromBytes(bytes.subarray(0, 64)).addRecoveryBit(recovery)
 }
 
-/** The signer among the keys that have signed for the owner before; undefined when it is none of them. */
+/** The signer among the keys that have signed for the owner before; undefined when it is none of
+ *  them. */
 function recognize(id: string, signature: string, owner: string): string | undefined {
-  const usual = keys_of_owner.get(owner)?.filter(({ signatures }) => signatures >= SIGNATURES_BEFORE_TABLE)
+  const usual = keys_of_owner
+    .get(owner)
+    ?.filter(({ signatures }) => signatures >= SIGNATURES_BEFORE_TABLE)
   if (!usual || usual.length === 0) return undefined
   const { r, s, recovery } = refusing(() => readSignature(signature))
   const digest = BigInt(`0x${id}`)
-  return usual.find((key) => isSignedBy(tableOf(key), digest, { r, s, recovery: recovery! }))?.address
+  return usual.find((key) => isSignedBy(tableOf(key), digest, { r, s, recovery: recovery! }))
+    ?.address
 }
 
 const tables: Key[] = []
@@ -83,7 +93,9 @@ function tableOf(key: Key): PointTable {
 }
 
 function recover(id: string, signature: string, owner: string): string {
-  const public_key = refusing(() => readSignature(signature).recoverPublicKey(hexToBytes(id)).toBytes(false))
+  const public_key = refusing(() =>
+    readSignature(signature).recoverPublicKey(hexToBytes(id)).toBytes(false),
+  )
   const address = addressToHex(addressOfPublicKey(public_key))
   const key = keys.get(address) ?? { address, public_key, signatures: 0 }
   key.signatures++

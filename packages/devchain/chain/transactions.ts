@@ -25,8 +25,12 @@ export type SignedTransaction = Signed & {
   readonly message: Message
 }
 
-/** A transaction of encoded raw data and signatures. Throws MalformedMessage for bytes that are not one. */
-export function signedTransaction(raw_bytes: Uint8Array, signatures: readonly string[]): SignedTransaction {
+/** A transaction of encoded raw data and signatures. Throws MalformedMessage for bytes that are not
+ *  one. */
+export function signedTransaction(
+  raw_bytes: Uint8Array,
+  signatures: readonly string[],
+): SignedTransaction {
   const raw_data = decodeRawData(raw_bytes)
   const contract = raw_data.contract[0]
   if (!contract) throw new MalformedMessage('contract count is 0')
@@ -59,4 +63,5 @@ export function parseTransaction(bytes: Uint8Array): SignedTransaction {
 }
 
 /** The bytes of a transaction as text, for logs and for `broadcasthex`. */
-export const transactionHex = (transaction: SignedTransaction): string => bytesToHex(transaction.bytes)
+export const transactionHex = (transaction: SignedTransaction): string =>
+  bytesToHex(transaction.bytes)

@@ -31,7 +31,9 @@ test('a node that is wrong fails, and what cannot be asked is not run', async ()
   const served = await startDevchain({ block_time_seconds: 0 })
   const answer = served.chain.request.bind(served.chain)
   served.chain.request = (method, path, body) =>
-    path === '/wallet/getaccount' ? { status: 200, body: '{"balance":0}' } : answer(method, path, body)
+    path === '/wallet/getaccount'
+      ? { status: 200, body: '{"balance":0}' }
+      : answer(method, path, body)
   const suite = { url: served.url, key: alice.key, permissions: false, ...waiting }
   const outcomes = await runConformance(suite, () => {})
   await served.close()

@@ -1,6 +1,7 @@
-// Whether a node behaves as a TRON node does, from outside: `conformance --url U --key K`. The same checks run on the
-// development chain, on a test network and on an operator's own node, and say of each what holds, what does not, and
-// what could not be asked. Exit code 0: everything that was run holds; 1: something does not; 2: nothing was run.
+// Whether a node behaves as a TRON node does, from outside: `conformance --url U --key K`. The same
+// checks run on the development chain, on a test network and on an operator's own node, and say of
+// each what holds, what does not, and what could not be asked. Exit code 0: everything that was run
+// holds; 1: something does not; 2: nothing was run.
 
 import { parseArgs } from 'node:util'
 import { isAddress } from 'penstock-tron/address.ts'
@@ -18,12 +19,19 @@ const USAGE = `conformance: whether a node behaves as a TRON node does, asked ov
   --json               one JSON object instead of lines
 `
 
-export type Outcome = { readonly title: string; readonly outcome: 'holds' | 'fails' | 'not run'; readonly why?: string }
+export type Outcome = {
+  readonly title: string
+  readonly outcome: 'holds' | 'fails' | 'not run'
+  readonly why?: string
+}
 
 export type Suite = ProbeOptions & { readonly permissions: boolean }
 
 /** Runs every check, one after the other, and tells of each as it ends. */
-export async function runConformance(suite: Suite, tell: (outcome: Outcome) => void): Promise<Outcome[]> {
+export async function runConformance(
+  suite: Suite,
+  tell: (outcome: Outcome) => void,
+): Promise<Outcome[]> {
   const probe = new Probe(suite)
   const outcomes: Outcome[] = []
   const reached = await probe.answers()
@@ -40,9 +48,14 @@ export async function runConformance(suite: Suite, tell: (outcome: Outcome) => v
 
 const skipped = ({ title }: Check, why: string): Outcome => ({ title, outcome: 'not run', why })
 
-async function runOne(probe: Probe, check: Check | WriteCheck, permissions: boolean): Promise<Outcome> {
+async function runOne(
+  probe: Probe,
+  check: Check | WriteCheck,
+  permissions: boolean,
+): Promise<Outcome> {
   if (check.needs_token && probe.token === undefined) return skipped(check, 'no --token is given')
-  if (check === permissionCheck && !permissions) return skipped(check, 'it costs 130 TRX: --permissions')
+  if (check === permissionCheck && !permissions)
+    return skipped(check, 'it costs 130 TRX: --permissions')
   try {
     if ('needs_sun' in check && (await probe.balance(probe.me)) < check.needs_sun) {
       return skipped(check, `${probe.me.address} has less than ${check.needs_sun / 1_000_000n} TRX`)
@@ -50,7 +63,11 @@ async function runOne(probe: Probe, check: Check | WriteCheck, permissions: bool
     await check.run(probe)
     return { title: check.title, outcome: 'holds' }
   } catch (error) {
-    return { title: check.title, outcome: 'fails', why: error instanceof Error ? error.message : String(error) }
+    return {
+      title: check.title,
+      outcome: 'fails',
+      why: error instanceof Error ? error.message : String(error),
+    }
   }
 }
 
@@ -68,12 +85,21 @@ function readSuite(): { suite: Suite; json: boolean } | undefined {
   })
   if (values.help) return undefined
   const { url, key, token } = values
-  if (url === undefined || !URL.canParse(url)) throw new TypeError('--url must be the address of a node')
+  if (url === undefined || !URL.canParse(url))
+    throw new TypeError('--url must be the address of a node')
   if (key === undefined || !/^[0-9a-fA-F]{64}$/.test(key))
     throw new TypeError('--key must be 64 hexadecimal characters')
-  if (token !== undefined && !isAddress(token)) throw new TypeError('--token must be a TRON address')
+  if (token !== undefined && !isAddress(token))
+    throw new TypeError('--token must be a TRON address')
   const waiting = { poll_ms: 1000, patience_ms: 180_000 }
-  const suite = { url, solid_url: values['solid-url'], key, token, permissions: values.permissions, ...waiting }
+  const suite = {
+    url,
+    solid_url: values['solid-url'],
+    key,
+    token,
+    permissions: values.permissions,
+    ...waiting,
+  }
   return { suite, json: values.json }
 }
 
@@ -95,9 +121,11 @@ async function command(): Promise<void> {
   const read = readSuite()
   if (!read) return void say(USAGE.trimEnd())
   const outcomes = await runConformance(read.suite, ({ title, outcome, why }) => {
-    if (!read.json) say(`${signs[outcome]} ${title}${why === undefined ? '' : `\n    ${outcome}: ${why}`}`)
+    if (!read.json)
+      say(`${signs[outcome]} ${title}${why === undefined ? '' : `\n    ${outcome}: ${why}`}`)
   })
-  const count = (wanted: Outcome['outcome']) => outcomes.filter(({ outcome }) => outcome === wanted).length
+  const count = (wanted: Outcome['outcome']) =>
+    outcomes.filter(({ outcome }) => outcome === wanted).length
   const sums = { holds: count('holds'), fails: count('fails'), not_run: count('not run') }
   if (read.json) say(JSON.stringify({ url: read.suite.url, ...sums, checks: outcomes }))
   else say(`${read.suite.url}: ${sums.holds} hold, ${sums.fails} fail, ${sums.not_run} not run`)

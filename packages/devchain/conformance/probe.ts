@@ -1,5 +1,5 @@
-// A node as the conformance suite sees it: an address that answers HTTP, and a key with some TRX. Nothing here knows
-// which node it is; blocks are waited for, never asked for.
+// A node as the conformance suite sees it: an address that answers HTTP, and a key with some TRX.
+// Nothing here knows which node it is; blocks are waited for, never asked for.
 
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -7,7 +7,13 @@ import { bytesToHex } from '@noble/hashes/utils.js'
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { addressOf, newPrivateKey, type PrivateKey, sign } from 'penstock-tron/keys.ts'
 import type { Message } from 'penstock-tron/protobuf.ts'
-import { contract, encodeRawData, encodeTransaction, type RawData, transactionId } from 'penstock-tron/transaction.ts'
+import {
+  contract,
+  encodeRawData,
+  encodeTransaction,
+  type RawData,
+  transactionId,
+} from 'penstock-tron/transaction.ts'
 import { parseJson } from '../state/json.ts'
 
 export type Json = { [name: string]: unknown }
@@ -36,9 +42,17 @@ export const partyOf = (key: PrivateKey): Party => {
 export const stranger = (): Party => partyOf(newPrivateKey(randomBytes(32)))
 
 /** A transaction that is signed and not sent. */
-export type Signed = { readonly id: string; readonly hex: string; readonly raw: Uint8Array; readonly bytes: number }
+export type Signed = {
+  readonly id: string
+  readonly hex: string
+  readonly raw: Uint8Array
+  readonly bytes: number
+}
 
-export type Envelope = Partial<RawData> & { readonly signer?: Party; readonly permission_id?: number }
+export type Envelope = Partial<RawData> & {
+  readonly signer?: Party
+  readonly permission_id?: number
+}
 
 export class Probe {
   readonly me: Party
@@ -63,7 +77,11 @@ export class Probe {
 
   async post(path: string, body: object | string = {}): Promise<Reply> {
     const text = typeof body === 'string' ? body : printNumbers(body)
-    return this.ask(path, { method: 'POST', body: text, headers: { 'content-type': 'application/json' } })
+    return this.ask(path, {
+      method: 'POST',
+      body: text,
+      headers: { 'content-type': 'application/json' },
+    })
   }
 
   async get(path: string): Promise<Reply> {
@@ -124,11 +142,17 @@ export class Probe {
     return (await this.post('/wallet/broadcasthex', { transaction: hex })).json
   }
 
-  /** Sends, and waits for the receipt on the head's side. Throws with the node's words when it is not taken. */
-  async settle(type: string, message: Message, envelope: Envelope = {}): Promise<Json & { bytes: number }> {
+  /** Sends, and waits for the receipt on the head's side. Throws with the node's words when it is
+   *  not taken. */
+  async settle(
+    type: string,
+    message: Message,
+    envelope: Envelope = {},
+  ): Promise<Json & { bytes: number }> {
     const transaction = await this.signed(type, message, envelope)
     const answer = await this.broadcast(transaction)
-    if (answer.result !== true) throw new Error(`${type} was refused: ${answer.code} ${answer.message}`)
+    if (answer.result !== true)
+      throw new Error(`${type} was refused: ${answer.code} ${answer.message}`)
     const receipt = await this.receipt(transaction.id, 'wallet')
     return { ...receipt, bytes: transaction.bytes }
   }
@@ -149,7 +173,9 @@ export const utf8Of = (hex: unknown): string => Buffer.from(String(hex), 'hex').
 
 /** JSON with bigint as number literals. */
 function printNumbers(body: object): string {
-  return JSON.stringify(body, (_name, value) => (typeof value === 'bigint' ? JSON.rawJSON(value.toString()) : value))
+  return JSON.stringify(body, (_name, value) =>
+    typeof value === 'bigint' ? JSON.rawJSON(value.toString()) : value,
+  )
 }
 
 /** Answers that are no JSON object are told apart by their text. */

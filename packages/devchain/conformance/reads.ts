@@ -4,10 +4,19 @@ import assert from 'node:assert/strict'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { encode, message } from 'penstock-tron/protobuf.ts'
-import { decodeRawData, encodeRawData, type RawData, transactionId } from 'penstock-tron/transaction.ts'
+import {
+  decodeRawData,
+  encodeRawData,
+  type RawData,
+  transactionId,
+} from 'penstock-tron/transaction.ts'
 import { headerOf, type Json, numberOf, type Probe, stranger, timeOf } from './probe.ts'
 
-export type Check = { readonly title: string; run(probe: Probe): Promise<void>; readonly needs_token?: true }
+export type Check = {
+  readonly title: string
+  run(probe: Probe): Promise<void>
+  readonly needs_token?: true
+}
 
 const Header = message({
   timestamp: [1, 'int64'],
@@ -50,7 +59,8 @@ export const readChecks: readonly Check[] = [
     },
   },
   {
-    title: 'blocks are found by number, id, text and range; without detail there are no transactions',
+    title:
+      'blocks are found by number, id, text and range; without detail there are no transactions',
     async run(probe) {
       const solid = (await probe.get('/walletsolidity/getnowblock')).json
       const [number, id] = [numberOf(solid), solid.blockID]
@@ -64,14 +74,19 @@ export const readChecks: readonly Check[] = [
       }
       const bare = (await probe.post('/wallet/getblock', { id_or_num: String(number) })).json
       assert.deepEqual(Object.keys(bare).sort(), ['blockID', 'block_header'])
-      const range = (await probe.post('/wallet/getblockbylimitnext', { startNum: number - 2, endNum: number })).json
+      const range = (
+        await probe.post('/wallet/getblockbylimitnext', { startNum: number - 2, endNum: number })
+      ).json
       assert.deepEqual(
         (range.block as Json[]).map((block) => numberOf(block)),
         [number - 2, number - 1],
       )
       const tooMany = { startNum: number - 101, endNum: number }
       assert.deepEqual((await probe.post('/wallet/getblockbylimitnext', tooMany)).json, {})
-      assert.equal(((await probe.post('/wallet/getblockbylatestnum', { num: 3 })).json.block as Json[]).length, 3)
+      assert.equal(
+        ((await probe.post('/wallet/getblockbylatestnum', { num: 3 })).json.block as Json[]).length,
+        3,
+      )
     },
   },
   {
@@ -82,13 +97,18 @@ export const readChecks: readonly Check[] = [
       assert.deepEqual((await probe.post('/wallet/getaccountresource', { address: hex })).json, {})
       assert.deepEqual((await probe.post('/walletsolidity/getaccount', { address: hex })).json, {})
       for (const name of ['gettransactionbyid', 'gettransactioninfobyid', 'getblockbyid']) {
-        assert.deepEqual((await probe.post(`/wallet/${name}`, { value: '00'.repeat(32) })).json, {}, name)
+        assert.deepEqual(
+          (await probe.post(`/wallet/${name}`, { value: '00'.repeat(32) })).json,
+          {},
+          name,
+        )
       }
       assert.deepEqual((await probe.post('/wallet/getcontract', { value: hex })).json, {})
     },
   },
   {
-    title: 'an account comes with text addresses when asked, with its permissions and three kinds of stake',
+    title:
+      'an account comes with text addresses when asked, with its permissions and three kinds of stake',
     async run(probe) {
       const { hex, address } = probe.me
       const hidden = (await probe.post('/wallet/getaccount', { address: hex })).json
@@ -115,9 +135,12 @@ export const readChecks: readonly Check[] = [
       const resources = (await probe.post('/wallet/getaccountresource', { address: hex })).json
       const { TotalEnergyLimit, TotalEnergyWeight, EnergyLimit = 0 } = resources
       const own = (account.frozenV2 as Json[]).find(({ type }) => type === 'ENERGY')?.amount
-      const acquired = (account.account_resource as Json).acquired_delegated_frozenV2_balance_for_energy
+      const acquired = (account.account_resource as Json)
+        .acquired_delegated_frozenV2_balance_for_energy
       const sun = Number(asBigInt(own) + asBigInt(acquired))
-      const expected = Math.trunc((sun / 1e6) * (Number(TotalEnergyLimit) / Number(TotalEnergyWeight)))
+      const expected = Math.trunc(
+        (sun / 1e6) * (Number(TotalEnergyLimit) / Number(TotalEnergyWeight)),
+      )
       assert.equal(EnergyLimit, Number.isNaN(expected) ? 0 : expected)
       assert.ok(Number(resources.freeNetLimit) > 0)
     },
@@ -127,16 +150,25 @@ export const readChecks: readonly Check[] = [
     async run(probe) {
       const { chainParameter } = (await probe.post('/wallet/getchainparameters')).json
       const list = new Map((chainParameter as Json[]).map(({ key, value }) => [key, value]))
-      for (const key of ['getEnergyFee', 'getTransactionFee', 'getMaxFeeLimit', 'getFreeNetLimit']) {
+      for (const key of [
+        'getEnergyFee',
+        'getTransactionFee',
+        'getMaxFeeLimit',
+        'getFreeNetLimit',
+      ]) {
         assert.ok(Number(list.get(key)) > 0, key)
       }
       for (const value of list.values()) assert.notEqual(value, 0)
       const { prices } = (await probe.get('/wallet/getenergyprices')).json
-      assert.equal(Number(String(prices).split(',').at(-1)!.split(':')[1]), list.get('getEnergyFee'))
+      assert.equal(
+        Number(String(prices).split(',').at(-1)!.split(':')[1]),
+        list.get('getEnergyFee'),
+      )
     },
   },
   {
-    title: 'a built transaction encodes to its own bytes and id, and refers to a block of the chain',
+    title:
+      'a built transaction encodes to its own bytes and id, and refers to a block of the chain',
     async run(probe) {
       const wanted = { owner_address: probe.me.hex, to_address: stranger().hex, amount: 1 }
       const head = await probe.head()
@@ -173,7 +205,12 @@ export const readChecks: readonly Check[] = [
         `${VALIDATE_EXCEPTION}frozenBalance must be greater than or equal to 1 TRX`,
       )
       const gone = stranger()
-      const delegation = { owner_address: gone.hex, receiver_address: hex, balance: 1_000_000, resource: 'ENERGY' }
+      const delegation = {
+        owner_address: gone.hex,
+        receiver_address: hex,
+        balance: 1_000_000,
+        resource: 'ENERGY',
+      }
       assert.equal(
         (await probe.post('/wallet/delegateresource', delegation)).json.Error,
         `${VALIDATE_EXCEPTION}Account[${gone.hex}] not exists`,
@@ -190,16 +227,22 @@ export const readChecks: readonly Check[] = [
   {
     title: 'addresses are judged by their form',
     async run(probe) {
-      const judge = async (address: string) => (await probe.post('/wallet/validateaddress', { address })).json
-      assert.deepEqual(await judge(probe.me.address), { result: true, message: 'Base58check format' })
+      const judge = async (address: string) =>
+        (await probe.post('/wallet/validateaddress', { address })).json
+      assert.deepEqual(await judge(probe.me.address), {
+        result: true,
+        message: 'Base58check format',
+      })
       assert.deepEqual(await judge(probe.me.hex), { result: true, message: 'Hex string format' })
       assert.equal((await judge('T')).result, false)
     },
   },
   {
-    title: 'witnesses are listed by rank with their votes and blocks, and lists of what nobody made are objects',
+    title:
+      'witnesses are listed by rank with their votes and blocks, and lists of what nobody made are objects',
     async run(probe) {
-      const page = (await probe.post('/wallet/getpaginatednowwitnesslist', { offset: 0, limit: 3 })).json
+      const page = (await probe.post('/wallet/getpaginatednowwitnesslist', { offset: 0, limit: 3 }))
+        .json
       const votes = (page.witnesses as Json[]).map(({ voteCount }) => Number(voteCount))
       assert.equal(votes.length, 3)
       assert.deepEqual(
@@ -208,17 +251,31 @@ export const readChecks: readonly Check[] = [
       )
       assert.ok(Number((page.witnesses as Json[])[0]!.latestBlockNum) > 0)
       assert.ok(Array.isArray((await probe.get('/wallet/listwitnesses')).json.witnesses))
-      assert.ok(Number((await probe.get('/wallet/getnextmaintenancetime')).json.num) > timeOf(await probe.head()))
+      assert.ok(
+        Number((await probe.get('/wallet/getnextmaintenancetime')).json.num) >
+          timeOf(await probe.head()),
+      )
       assert.equal((await probe.post('/wallet/listproposals')).status, 200)
     },
   },
   {
-    title: 'a token is asked without a transaction, and a contract that does not exist is said in its own shape',
+    title:
+      'a token is asked without a transaction, and a contract that does not exist is said in its own shape',
     needs_token: true,
     async run(probe) {
       const ask = async (contract_address: string) => {
-        const call = { owner_address: probe.me.address, contract_address, function_selector: 'decimals()' }
-        return (await probe.post('/wallet/triggerconstantcontract', { ...call, parameter: '', visible: true })).json
+        const call = {
+          owner_address: probe.me.address,
+          contract_address,
+          function_selector: 'decimals()',
+        }
+        return (
+          await probe.post('/wallet/triggerconstantcontract', {
+            ...call,
+            parameter: '',
+            visible: true,
+          })
+        ).json
       }
       const found = await ask(probe.token!)
       assert.deepEqual((found.result as Json).result, true)

@@ -1,5 +1,6 @@
-// What the conformance suite asks of a node by sending transactions. Altogether they cost some 25 TRX, of which most are
-// staked or sent to addresses that nobody has the key of; changing permissions costs 100 TRX more.
+// What the conformance suite asks of a node by sending transactions. Altogether they cost some 25
+// TRX, of which most are staked or sent to addresses that nobody has the key of; changing
+// permissions costs 100 TRX more.
 
 import assert from 'node:assert/strict'
 import { sign } from 'penstock-tron/keys.ts'
@@ -15,7 +16,8 @@ export type WriteCheck = Check & {
   readonly needs_sun: bigint
 }
 
-/** What bandwidth a receipt shows: bytes of stake or of the free allowance, or TRX burned for them. */
+/** What bandwidth a receipt shows: bytes of stake or of the free allowance, or TRX burned for
+ *  them. */
 function assertBandwidth(receipt: Json & { bytes: number }): void {
   const { net_usage, net_fee } = receipt.receipt as Json
   if (net_fee === undefined) assert.equal(net_usage, receipt.bytes + RESULT_BYTES)
@@ -23,7 +25,10 @@ function assertBandwidth(receipt: Json & { bytes: number }): void {
 }
 
 /** The code and the words of a refused broadcast. */
-async function refusal(probe: Probe, ...asked: Parameters<Probe['signed']>): Promise<[unknown, unknown]> {
+async function refusal(
+  probe: Probe,
+  ...asked: Parameters<Probe['signed']>
+): Promise<[unknown, unknown]> {
   const { code, message, result } = await probe.broadcast(await probe.signed(...asked))
   assert.equal(result, false)
   return [code, message]
@@ -33,22 +38,33 @@ const stake = { resource: 'ENERGY', frozen_balance: 3n * TRX }
 
 async function row(probe: Probe, to: string): Promise<Json[]> {
   const body = { fromAddress: probe.me.hex, toAddress: to }
-  return ((await probe.post('/wallet/getdelegatedresourcev2', body)).json.delegatedResource ?? []) as Json[]
+  return ((await probe.post('/wallet/getdelegatedresourcev2', body)).json.delegatedResource ??
+    []) as Json[]
 }
 
 export const writeChecks: readonly WriteCheck[] = [
   {
-    title: 'a first transfer brings an address to life for 1 TRX and its bandwidth, and the next one is only its bytes',
+    title:
+      'a first transfer brings an address to life for 1 TRX and its bandwidth, and the next one is only its bytes',
     needs_sun: 6n * TRX,
     async run(probe) {
       const receiver = stranger()
-      const born = await probe.settle('TransferContract', { to_address: receiver.hex, amount: 2n * TRX })
+      const born = await probe.settle('TransferContract', {
+        to_address: receiver.hex,
+        amount: 2n * TRX,
+      })
       assert.ok(Number(born.fee) >= 1_000_000)
       assert.equal(await probe.balance(receiver), 2n * TRX)
       const before = await probe.balance(probe.me)
-      const receipt = await probe.settle('TransferContract', { to_address: receiver.hex, amount: 1n })
+      const receipt = await probe.settle('TransferContract', {
+        to_address: receiver.hex,
+        amount: 1n,
+      })
       assertBandwidth(receipt)
-      assert.equal(before - (await probe.balance(probe.me)), 1n + BigInt((receipt.fee ?? 0) as number))
+      assert.equal(
+        before - (await probe.balance(probe.me)),
+        1n + BigInt((receipt.fee ?? 0) as number),
+      )
       assert.equal((receipt.receipt as Json).result, undefined)
       assert.deepEqual(receipt.contractResult, [''])
       const found = (await probe.post('/wallet/gettransactionbyid', { value: receipt.id })).json
@@ -67,7 +83,8 @@ export const writeChecks: readonly WriteCheck[] = [
     },
   },
   {
-    title: 'a broadcast of JSON answers result and txid, a refused one code, txid and a hexadecimal message',
+    title:
+      'a broadcast of JSON answers result and txid, a refused one code, txid and a hexadecimal message',
     needs_sun: 4n * TRX,
     async run(probe) {
       const { me } = probe
@@ -104,14 +121,23 @@ export const writeChecks: readonly WriteCheck[] = [
         (await refusal(probe, 'TransferContract', pay, { expiration: head_ms + 90_000_000 }))[0],
         'TRANSACTION_EXPIRATION_ERROR',
       )
-      assert.equal((await refusal(probe, 'TransferContract', pay, { signer: stranger() }))[0], 'SIGERROR')
-      assert.equal((await refusal(probe, 'TransferContract', pay, { permission_id: 7 }))[0], 'SIGERROR')
-      assert.deepEqual(await refusal(probe, 'TransferContract', { ...pay, to_address: probe.me.hex }), [
-        'CONTRACT_VALIDATE_ERROR',
-        'Contract validate error : Cannot transfer TRX to yourself.',
-      ])
+      assert.equal(
+        (await refusal(probe, 'TransferContract', pay, { signer: stranger() }))[0],
+        'SIGERROR',
+      )
+      assert.equal(
+        (await refusal(probe, 'TransferContract', pay, { permission_id: 7 }))[0],
+        'SIGERROR',
+      )
       assert.deepEqual(
-        await refusal(probe, 'UnfreezeBalanceV2Contract', { resource: 'ENERGY', unfreeze_balance: -1n }),
+        await refusal(probe, 'TransferContract', { ...pay, to_address: probe.me.hex }),
+        ['CONTRACT_VALIDATE_ERROR', 'Contract validate error : Cannot transfer TRX to yourself.'],
+      )
+      assert.deepEqual(
+        await refusal(probe, 'UnfreezeBalanceV2Contract', {
+          resource: 'ENERGY',
+          unfreeze_balance: -1n,
+        }),
         ['CONTRACT_VALIDATE_ERROR', `Contract validate error : ${await stakeComplaint(probe)}`],
       )
     },
@@ -128,8 +154,9 @@ export const writeChecks: readonly WriteCheck[] = [
       const [open] = await row(probe, receiver.hex)
       assert.equal(open!.frozen_balance_for_energy, 1_000_000)
       assert.equal(open!.expire_time_for_energy, undefined)
-      const { toAccounts } = (await probe.post('/wallet/getdelegatedresourceaccountindexv2', { value: probe.me.hex }))
-        .json
+      const { toAccounts } = (
+        await probe.post('/wallet/getdelegatedresourceaccountindexv2', { value: probe.me.hex })
+      ).json
       assert.ok((toAccounts as string[]).includes(receiver.hex))
 
       const { blockNumber } = await probe.settle('DelegateResourceContract', {
@@ -137,13 +164,17 @@ export const writeChecks: readonly WriteCheck[] = [
         lock: true,
         lock_period: 1200n,
       })
-      const parent = (await probe.post('/wallet/getblockbynum', { num: Number(blockNumber) - 1 })).json
+      const parent = (await probe.post('/wallet/getblockbynum', { num: Number(blockNumber) - 1 }))
+        .json
       const locked = (await row(probe, receiver.hex))[1]!
       assert.equal(locked.expire_time_for_energy, timeOf(parent) + 1200 * 3000)
-      assert.deepEqual(await refusal(probe, 'UnDelegateResourceContract', { ...lent, balance: 2n * TRX }), [
-        'CONTRACT_VALIDATE_ERROR',
-        'Contract validate error : insufficient delegateFrozenBalance(Energy), request=2000000, unlock_balance=1000000',
-      ])
+      assert.deepEqual(
+        await refusal(probe, 'UnDelegateResourceContract', { ...lent, balance: 2n * TRX }),
+        [
+          'CONTRACT_VALIDATE_ERROR',
+          'Contract validate error : insufficient delegateFrozenBalance(Energy), request=2000000, unlock_balance=1000000',
+        ],
+      )
       await probe.settle('UnDelegateResourceContract', lent)
       assert.equal((await row(probe, receiver.hex)).length, 1)
 
@@ -152,7 +183,9 @@ export const writeChecks: readonly WriteCheck[] = [
       const last = (account.unfrozenV2 as Json[]).at(-1)!
       assert.equal(last.type, 'ENERGY')
       assert.equal(last.unfreeze_amount, 1_000_000)
-      const count = (await probe.post('/wallet/getavailableunfreezecount', { owner_address: probe.me.hex })).json
+      const count = (
+        await probe.post('/wallet/getavailableunfreezecount', { owner_address: probe.me.hex })
+      ).json
       assert.equal(count.count, 32 - (account.unfrozenV2 as Json[]).length)
     },
   },
@@ -167,9 +200,13 @@ export const writeChecks: readonly WriteCheck[] = [
       const timestamp = timeOf(await probe.head())
       const reference = { timestamp, expiration: timestamp + 60_000 }
       const one = await probe.signed('TransferContract', pay, reference)
-      const two = await probe.signed('TransferContract', pay, { ...reference, timestamp: timestamp + 1 })
+      const two = await probe.signed('TransferContract', pay, {
+        ...reference,
+        timestamp: timestamp + 1,
+      })
       assert.notEqual(one.id, two.id)
-      for (const transaction of [one, two]) assert.equal((await probe.broadcast(transaction)).result, true)
+      for (const transaction of [one, two])
+        assert.equal((await probe.broadcast(transaction)).result, true)
       assert.equal((await probe.broadcast(one)).code, 'DUP_TRANSACTION_ERROR')
       for (const { id } of [one, two]) await probe.receipt(id, 'wallet')
     },
@@ -198,7 +235,9 @@ export const writeChecks: readonly WriteCheck[] = [
 async function stakeComplaint(probe: Probe): Promise<string> {
   const account = (await probe.post('/wallet/getaccount', { address: probe.me.hex })).json
   const amount = (account.frozenV2 as Json[]).find(({ type }) => type === 'ENERGY')?.amount
-  return amount === undefined ? 'no frozenBalance(Energy)' : 'Invalid unfreeze_balance, [-1] is error'
+  return amount === undefined
+    ? 'no frozenBalance(Energy)'
+    : 'Invalid unfreeze_balance, [-1] is error'
 }
 
 /** Changes the permissions of a fresh account, since nobody would lend a key for that. */
@@ -238,7 +277,9 @@ export const permissionCheck: WriteCheck = {
       'SIGERROR',
       'Validate signature error: Permission denied',
     ])
-    const built = (await probe.post('/wallet/createtransaction', { ...theft, amount: 1, Permission_id: 2 })).json
+    const built = (
+      await probe.post('/wallet/createtransaction', { ...theft, amount: 1, Permission_id: 2 })
+    ).json
     const judged = (await probe.post('/wallet/getsignweight', built)).json.result as Json
     assert.deepEqual(judged, { code: 'PERMISSION_ERROR', message: 'Permission denied!' })
   },

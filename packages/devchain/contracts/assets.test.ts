@@ -41,9 +41,15 @@ test('issuing a TRC10 token costs 1,024 TRX, gives it an id, and the supply but 
   assert.equal(account.asset_issued_ID, FIRST)
   assert.equal((account.frozen_supply as { frozen_balance: number }[])[0]!.frozen_balance, 100)
   const found = on.post('/wallet/getassetissuebyid', { value: '1000001' })
-  assert.deepEqual([found.id, found.name, found.total_supply, found.precision], ['1000001', hex('Coin'), 1000, 3])
+  assert.deepEqual(
+    [found.id, found.name, found.total_supply, found.precision],
+    ['1000001', hex('Coin'), 1000, 3],
+  )
   assert.deepEqual(on.post('/wallet/getassetissuebyname', { value: hex('Coin') }), found)
-  assert.equal(on.get(`/wallet/getassetissuebyname?value=Coin&visible=true`).owner_address, alice.address)
+  assert.equal(
+    on.get(`/wallet/getassetissuebyname?value=Coin&visible=true`).owner_address,
+    alice.address,
+  )
   for (const name of ['getassetissuelist', 'getassetissuelistbyname', 'getassetissuebyaccount']) {
     assert.deepEqual(
       on.post(`/wallet/${name}`, { value: hex('Coin'), address: alice.hex }),
@@ -64,14 +70,20 @@ test('tokens that make no sense are refused in the words of the node', () => {
   assert.equal(refused({ name: hex('TRX') }), "assetName can't be trx")
   assert.equal(refused({ precision: 7 }), 'precision cannot exceed 6')
   assert.equal(refused({ url: '' }), 'Invalid url')
-  assert.equal(refused({ start_time: BigInt(GENESIS_MS) }), 'Start time should be greater than HeadBlockTime')
+  assert.equal(
+    refused({ start_time: BigInt(GENESIS_MS) }),
+    'Start time should be greater than HeadBlockTime',
+  )
   assert.equal(refused({ end_time: 1n }), 'End time should be greater than start time')
   assert.equal(refused({ total_supply: 0n }), 'TotalSupply must greater than 0!')
   assert.equal(
     refused({ frozen_supply: [{ frozen_amount: 1001n, frozen_days: 1n }] }),
     'Frozen supply cannot exceed total supply',
   )
-  assert.equal(refusal(on, carol, 'AssetIssueContract', coin(on)), `account [${carol.address}] does not exist`)
+  assert.equal(
+    refusal(on, carol, 'AssetIssueContract', coin(on)),
+    `account [${carol.address}] does not exist`,
+  )
   on.do(alice, 'AssetIssueContract', coin(on))
   assert.equal(refused({}), 'An account can only issue one asset')
 })
@@ -79,15 +91,28 @@ test('tokens that make no sense are refused in the words of the node', () => {
 test('tokens are sent, to new accounts too, and never more than there are', () => {
   const on = scene()
   const send = (amount: bigint, to = bob) => ({ asset_name: FIRST, to_address: to.hex, amount })
-  // A broadcast meets the token that does not exist when its bandwidth is paid, a builder by its own rules.
+  // A broadcast meets the token that does not exist when its bandwidth is paid, a builder by its
+  // own rules.
   const unknown = '<ByteString@0 size=7 contents="1000001">'
-  assert.equal(refusal(on, alice, 'TransferAssetContract', send(1n)), `asset [${unknown}] does not exist`)
+  assert.equal(
+    refusal(on, alice, 'TransferAssetContract', send(1n)),
+    `asset [${unknown}] does not exist`,
+  )
   const built = on.post('/wallet/transferasset', { owner_address: alice.hex, ...send(1n) })
   assert.match(String(built.Error), /: No asset!$/)
   on.do(alice, 'AssetIssueContract', coin(on))
-  assert.equal(refusal(on, bob, 'TransferAssetContract', send(1n, alice)), 'assetBalance must be greater than 0.')
-  assert.equal(refusal(on, alice, 'TransferAssetContract', send(901n)), 'assetBalance is not sufficient.')
-  assert.equal(refusal(on, alice, 'TransferAssetContract', send(1n, alice)), 'Cannot transfer asset to yourself.')
+  assert.equal(
+    refusal(on, bob, 'TransferAssetContract', send(1n, alice)),
+    'assetBalance must be greater than 0.',
+  )
+  assert.equal(
+    refusal(on, alice, 'TransferAssetContract', send(901n)),
+    'assetBalance is not sufficient.',
+  )
+  assert.equal(
+    refusal(on, alice, 'TransferAssetContract', send(1n, alice)),
+    'Cannot transfer asset to yourself.',
+  )
   on.do(alice, 'TransferAssetContract', send(10n))
   assert.deepEqual(on.account(bob).assetV2, [{ key: '1000001', value: 10 }])
   assert.equal(on.balance(bob), 5_000n * TRX)
@@ -100,19 +125,39 @@ test('tokens are bought at their price while they are on sale, and what is held 
   const on = scene()
   on.do(alice, 'AssetIssueContract', coin(on))
   const buy = (amount: bigint) => ({ asset_name: FIRST, to_address: alice.hex, amount })
-  assert.equal(refusal(on, bob, 'ParticipateAssetIssueContract', buy(4n)), 'Can not process the exchange!')
-  assert.equal(refusal(on, bob, 'ParticipateAssetIssueContract', buy(5_000n)), 'Asset balance is not enough !')
+  assert.equal(
+    refusal(on, bob, 'ParticipateAssetIssueContract', buy(4n)),
+    'Can not process the exchange!',
+  )
+  assert.equal(
+    refusal(on, bob, 'ParticipateAssetIssueContract', buy(5_000n)),
+    'Asset balance is not enough !',
+  )
   const before_sun = on.balance(alice)
   on.do(bob, 'ParticipateAssetIssueContract', buy(50n))
   assert.deepEqual(on.account(bob).assetV2, [{ key: '1000001', value: 10 }])
   assert.equal(on.balance(alice), before_sun + 50n)
-  on.do(alice, 'UpdateAssetContract', { url: hex('new'), description: '', new_limit: 1n, new_public_limit: 2n })
+  on.do(alice, 'UpdateAssetContract', {
+    url: hex('new'),
+    description: '',
+    new_limit: 1n,
+    new_public_limit: 2n,
+  })
   const asset = on.post('/wallet/getassetissuebyid', { value: '1000001' })
-  assert.deepEqual([asset.url, asset.description, asset.free_asset_net_limit], [hex('new'), undefined, 1])
-  assert.equal(refusal(on, alice, 'UnfreezeAssetContract', {}), "It's not time to unfreeze asset supply")
+  assert.deepEqual(
+    [asset.url, asset.description, asset.free_asset_net_limit],
+    [hex('new'), undefined, 1],
+  )
+  assert.equal(
+    refusal(on, alice, 'UnfreezeAssetContract', {}),
+    "It's not time to unfreeze asset supply",
+  )
   on.wait(86_500)
   on.mine()
-  assert.equal(refusal(on, bob, 'ParticipateAssetIssueContract', buy(50n)), 'No longer valid period!')
+  assert.equal(
+    refusal(on, bob, 'ParticipateAssetIssueContract', buy(50n)),
+    'No longer valid period!',
+  )
   on.do(alice, 'UnfreezeAssetContract', {})
   assert.deepEqual(on.account(alice).assetV2, [{ key: '1000001', value: 990 }])
   assert.equal(on.account(alice).frozen_supply, undefined)
@@ -132,7 +177,9 @@ after(() => served.close())
 /** Signs, sends and mines. */
 async function settle(transaction: unknown, key = alice.key): Promise<void> {
   const signed = await tronweb.trx.sign(transaction as Parameters<typeof tronweb.trx.sign>[0], key)
-  const sent = await tronweb.trx.sendRawTransaction(signed as Parameters<typeof tronweb.trx.sendRawTransaction>[0])
+  const sent = await tronweb.trx.sendRawTransaction(
+    signed as Parameters<typeof tronweb.trx.sendRawTransaction>[0],
+  )
   assert.equal(sent.result, true, Buffer.from(String(sent.message), 'hex').toString())
   served.chain.mine()
 }
@@ -168,7 +215,12 @@ test('tronweb issues, finds, sends, sells and changes a token', async () => {
   served.chain.mine(options.saleStart + 3000)
   await settle(await build.purchaseToken(alice.address, id, 20, bob.address), bob.key)
   assert.deepEqual((await trx.getUnconfirmedAccount(bob.address)).assetV2, [{ key: id, value: 11 }])
-  const changes = { description: 'less use', url: 'https://other.invalid', freeBandwidth: 1, freeBandwidthLimit: 2 }
+  const changes = {
+    description: 'less use',
+    url: 'https://other.invalid',
+    freeBandwidth: 1,
+    freeBandwidthLimit: 2,
+  }
   await settle(await build.updateToken(changes, alice.address))
   assert.equal((await trx.getTokenByID(id)).url, 'https://other.invalid')
 })

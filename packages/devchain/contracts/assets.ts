@@ -1,6 +1,6 @@
-// TRC10: tokens that the protocol itself keeps. An account issues one at most, sells it for TRX during a time that it
-// names, and may hold part of the supply back for days. Transfers look like those of TRX and are none: whoever takes
-// deposits has to tell them apart.
+// TRC10: tokens that the protocol itself keeps. An account issues one at most, sells it for TRX
+// during a time that it names, and may hold part of the supply back for days. Transfers look like
+// those of TRX and are none: whoever takes deposits has to tell them apart.
 
 import { hexToBytes } from '@noble/hashes/utils.js'
 import type { Message } from 'penstock-tron/protobuf.ts'
@@ -37,18 +37,24 @@ export const assetsOf = (view: View): Asset[] =>
 const utf8Of = (hex: string): string => new TextDecoder().decode(hexToBytes(hex))
 
 /** What an account holds of a token. */
-export const assetBalance = ({ assets }: Pick<Account, 'assets'>, id: string): bigint => assets?.[id] ?? 0n
+export const assetBalance = ({ assets }: Pick<Account, 'assets'>, id: string): bigint =>
+  assets?.[id] ?? 0n
 
 /** Adds to what an account holds of a token, or takes from it. */
 export function addAsset(state: Layer, address: string, id: string, amount: bigint): void {
   const account = requireAccount(state, address)
-  writeAccount(state, { ...account, assets: { ...account.assets, [id]: assetBalance(account, id) + amount } })
+  writeAccount(state, {
+    ...account,
+    assets: { ...account.assets, [id]: assetBalance(account, id) + amount },
+  })
 }
 
 /** 1 to 32 printable characters of ASCII, without spaces. */
 function isName(hex: string): boolean {
   const bytes = hexToBytes(hex)
-  return bytes.length > 0 && bytes.length <= 32 && bytes.every((byte) => byte >= 0x21 && byte <= 0x7e)
+  return (
+    bytes.length > 0 && bytes.length <= 32 && bytes.every((byte) => byte >= 0x21 && byte <= 0x7e)
+  )
 }
 
 function checkTexts(message: Message): void {
@@ -59,7 +65,8 @@ function checkTexts(message: Message): void {
 
 function checkNetLimits(free: bigint, free_for_all: bigint): void {
   if (free < 0n || free >= NET_OF_A_DAY) throw invalid('Invalid FreeAssetNetLimit')
-  if (free_for_all < 0n || free_for_all >= NET_OF_A_DAY) throw invalid('Invalid PublicFreeAssetNetLimit')
+  if (free_for_all < 0n || free_for_all >= NET_OF_A_DAY)
+    throw invalid('Invalid PublicFreeAssetNetLimit')
 }
 
 const frozenSupplyOf = (message: Message) =>
@@ -73,10 +80,14 @@ function checkSupply(message: Message): void {
   if (left <= 0n) throw invalid('TotalSupply must greater than 0!')
   if (integerOf(message, 'trx_num') <= 0n) throw invalid('TrxNum must greater than 0!')
   if (integerOf(message, 'num') <= 0n) throw invalid('Num must greater than 0!')
-  if (integerOf(message, 'public_free_asset_net_usage') !== 0n) throw invalid('PublicFreeAssetNetUsage must be 0!')
+  if (integerOf(message, 'public_free_asset_net_usage') !== 0n)
+    throw invalid('PublicFreeAssetNetUsage must be 0!')
   const frozen = frozenSupplyOf(message)
   if (frozen.length > FROZEN_LIST_MAX) throw invalid('Frozen supply list length is too long')
-  checkNetLimits(integerOf(message, 'free_asset_net_limit'), integerOf(message, 'public_free_asset_net_limit'))
+  checkNetLimits(
+    integerOf(message, 'free_asset_net_limit'),
+    integerOf(message, 'public_free_asset_net_limit'),
+  )
   for (const { amount, days } of frozen) {
     if (amount <= 0n) throw invalid('Frozen supply must be greater than 0!')
     if (amount > left) throw invalid('Frozen supply cannot exceed total supply')
@@ -105,14 +116,16 @@ export const issueAsset: Contract = {
     if (!isName(name)) throw invalid('Invalid assetName')
     if (utf8Of(name).toLowerCase() === 'trx') throw invalid("assetName can't be trx")
     if (precision < 0n || precision > 6n) throw invalid('precision cannot exceed 6')
-    if (message.abbr && !isName(textOf(message, 'abbr'))) throw invalid('Invalid abbreviation for token')
+    if (message.abbr && !isName(textOf(message, 'abbr')))
+      throw invalid('Invalid abbreviation for token')
     checkTexts(message)
     checkSale(message, now_ms)
     checkSupply(message)
     const account = accountOf(state, owner)
     if (!account) throw invalid('Account not exists')
     if (account.asset_issued !== undefined) throw invalid('An account can only issue one asset')
-    if (account.balance < BigInt(parameters.getAssetIssueFee)) throw invalid('No enough balance for fee!')
+    if (account.balance < BigInt(parameters.getAssetIssueFee))
+      throw invalid('No enough balance for fee!')
   },
 
   execute({ state, parameters }, message) {
@@ -129,7 +142,10 @@ export const issueAsset: Contract = {
     writeAccount(state, {
       ...requireAccount(state, owner),
       asset_issued: asset_id,
-      frozen_supply: frozen.map(({ amount, days }) => ({ amount, expires_at_ms: start_ms + Number(days) * DAY_MS })),
+      frozen_supply: frozen.map(({ amount, days }) => ({
+        amount,
+        expires_at_ms: start_ms + Number(days) * DAY_MS,
+      })),
     })
     addAsset(state, owner, asset_id, integerOf(message, 'total_supply') - held_back)
     return { fee_sun, asset_id }
@@ -178,7 +194,8 @@ export const transferAsset: Contract = {
 }
 
 /** How much of a token so many sun buy. */
-const bought = (asset: Asset, sun: bigint) => (sun * integerOf(asset, 'num')) / integerOf(asset, 'trx_num')
+const bought = (asset: Asset, sun: bigint) =>
+  (sun * integerOf(asset, 'num')) / integerOf(asset, 'trx_num')
 
 export const participate: Contract = {
   validate({ state, now_ms }, message) {
@@ -195,13 +212,17 @@ export const participate: Contract = {
     const asset = assetOf(state, assetIdOf(message))
     if (!asset) throw invalid(`No asset named ${assetIdOf(message)}`)
     if (asset.owner_address !== to) throw invalid(`The asset is not issued by ${to}`)
-    if (BigInt(now_ms) >= integerOf(asset, 'end_time') || BigInt(now_ms) < integerOf(asset, 'start_time')) {
+    if (
+      BigInt(now_ms) >= integerOf(asset, 'end_time') ||
+      BigInt(now_ms) < integerOf(asset, 'start_time')
+    ) {
       throw invalid('No longer valid period!')
     }
     const amount = bought(asset, sun)
     if (amount > INT64_MAX) throw invalid('long overflow')
     if (amount <= 0n) throw invalid('Can not process the exchange!')
-    if (assetBalance(requireAccount(state, to), asset.id) < amount) throw invalid('Asset balance is not enough !')
+    if (assetBalance(requireAccount(state, to), asset.id) < amount)
+      throw invalid('Asset balance is not enough !')
   },
 
   execute({ state }, message) {

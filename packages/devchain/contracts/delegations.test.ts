@@ -18,16 +18,29 @@ function scene(): Scene {
 type Terms = { resource?: string; lock?: boolean; lock_period?: bigint; receiver_address?: string }
 
 const delegate = (on: Scene, balance: bigint, terms: Terms = {}) =>
-  on.do(lender, 'DelegateResourceContract', { receiver_address: buyer.hex, resource: 'ENERGY', balance, ...terms })
+  on.do(lender, 'DelegateResourceContract', {
+    receiver_address: buyer.hex,
+    resource: 'ENERGY',
+    balance,
+    ...terms,
+  })
 
 const undelegate = (on: Scene, balance: bigint, terms: Terms = {}) =>
-  on.do(lender, 'UnDelegateResourceContract', { receiver_address: buyer.hex, resource: 'ENERGY', balance, ...terms })
+  on.do(lender, 'UnDelegateResourceContract', {
+    receiver_address: buyer.hex,
+    resource: 'ENERGY',
+    balance,
+    ...terms,
+  })
 
 function refusal(work: () => unknown): string {
   try {
     work()
   } catch (error) {
-    return (error as Error).message.replace('CONTRACT_VALIDATE_ERROR: Contract validate error : ', '')
+    return (error as Error).message.replace(
+      'CONTRACT_VALIDATE_ERROR: Contract validate error : ',
+      '',
+    )
   }
   return 'taken'
 }
@@ -39,8 +52,8 @@ type Row = {
 }
 
 const rows = (on: Scene) =>
-  (on.post('/wallet/getdelegatedresourcev2', { fromAddress: lender.hex, toAddress: buyer.hex }).delegatedResource ??
-    []) as Row[]
+  (on.post('/wallet/getdelegatedresourcev2', { fromAddress: lender.hex, toAddress: buyer.hex })
+    .delegatedResource ?? []) as Row[]
 
 const resourceOf = (on: Scene, who: typeof lender) =>
   (on.account(who).account_resource ?? {}) as { [name: string]: number }
@@ -54,7 +67,9 @@ test('delegating moves stake from the lender to the receiver, and the weight of 
   assert.equal(on.resources(lender).TotalEnergyWeight, weight)
   assert.equal(resourceOf(on, lender).delegated_frozenV2_balance_for_energy, 6_772_958_011)
   assert.equal(resourceOf(on, buyer).acquired_delegated_frozenV2_balance_for_energy, 6_772_958_011)
-  assert.deepEqual(rows(on), [{ from: lender.hex, to: buyer.hex, frozen_balance_for_energy: 6_772_958_011 }])
+  assert.deepEqual(rows(on), [
+    { from: lender.hex, to: buyer.hex, frozen_balance_for_energy: 6_772_958_011 },
+  ])
   assert.deepEqual(on.post('/wallet/getdelegatedresourceaccountindexv2', { value: lender.hex }), {
     account: lender.hex,
     toAccounts: [buyer.hex],
@@ -67,7 +82,8 @@ test('delegating moves stake from the lender to the receiver, and the weight of 
 
 test('partners come in the order of the last delegation to each', () => {
   const on = scene()
-  const partners = () => on.post('/wallet/getdelegatedresourceaccountindexv2', { value: lender.hex }).toAccounts
+  const partners = () =>
+    on.post('/wallet/getdelegatedresourceaccountindexv2', { value: lender.hex }).toAccounts
   for (const { hex } of [buyer, other]) delegate(on, TRX, { receiver_address: hex })
   assert.deepEqual(partners(), [buyer.hex, other.hex])
   delegate(on, TRX)
@@ -86,7 +102,10 @@ test('taking everything back leaves no row, no partners and no energy', () => {
     account: lender.hex,
   })
   assert.equal(on.resources(buyer).EnergyLimit, undefined)
-  assert.equal((on.account(lender).frozenV2 as { amount: number }[])[1]!.amount, Number(50_000n * TRX))
+  assert.equal(
+    (on.account(lender).frozenV2 as { amount: number }[])[1]!.amount,
+    Number(50_000n * TRX),
+  )
 })
 
 test('delegations that make no sense are refused in the words and the order of the node', () => {
@@ -194,12 +213,17 @@ test('the next delegation to the pair moves what is locked no longer to the unlo
   delegate(on, 10n * TRX, { lock: true, lock_period: 1n })
   on.mine(3)
   delegate(on, 5n * TRX)
-  assert.deepEqual(rows(on), [{ from: lender.hex, to: buyer.hex, frozen_balance_for_energy: 15_000_000 }])
+  assert.deepEqual(rows(on), [
+    { from: lender.hex, to: buyer.hex, frozen_balance_for_energy: 15_000_000 },
+  ])
 })
 
 test('used bandwidth comes back to the lender as usage, and reduces what can be delegated', () => {
   const on = scene()
-  const room = () => Number(on.post('/wallet/getcandelegatedmaxsize', { owner_address: lender.hex, type: 0 }).max_size)
+  const room = () =>
+    Number(
+      on.post('/wallet/getcandelegatedmaxsize', { owner_address: lender.hex, type: 0 }).max_size,
+    )
   delegate(on, 1000n * TRX, { resource: 'BANDWIDTH' })
   const free = room()
   on.do(buyer, 'TransferContract', { to_address: other.hex, amount: 1n })
@@ -233,7 +257,10 @@ test('the bandwidth that a node reserves when it names the most that can be dele
 
 test('a receiver that is a contract is refused', () => {
   const on = scene()
-  const contract = { ...on.devchain.chain.headView().read('account', other.hex)!, type: 'Contract' as const }
+  const contract = {
+    ...on.devchain.chain.headView().read('account', other.hex)!,
+    type: 'Contract' as const,
+  }
   const world = on.devchain.chain.world(on.devchain.chain.headView())
   world.state.write('account', other.hex, contract)
   on.devchain.chain.ground.absorb(world.state)

@@ -1,9 +1,10 @@
-// Delegations: the weight of a stake lent to another account. Not energy moves but stake: `frozen` falls and `delegated`
-// rises at the owner, `acquired` rises at the receiver. What the receiver used in the meantime comes back to the owner
-// with the stake, as usage.
+// Delegations: the weight of a stake lent to another account. Not energy moves but stake: `frozen`
+// falls and `delegated` rises at the owner, `acquired` rises at the receiver. What the receiver
+// used in the meantime comes back to the owner with the stake, as usage.
 //
-// One pair of accounts has at most two rows: unlocked, and locked. A new lock overwrites the expiry of all that was
-// locked before; a locked row whose time is over is moved to the unlocked one by the next contract of the pair.
+// One pair of accounts has at most two rows: unlocked, and locked. A new lock overwrites the expiry
+// of all that was locked before; a locked row whose time is over is moved to the unlocked one by
+// the next contract of the pair.
 
 import type { Message } from 'penstock-tron/protobuf.ts'
 import { accountOf, isAddressHex, requireAccount, writeAccount } from '../state/accounts.ts'
@@ -28,21 +29,29 @@ const isResource = (name: string): name is Resource => name === 'BANDWIDTH' || n
 
 const keyOf = (from: string, to: string, locked: boolean) => `${from}${to}${locked ? 'locked' : ''}`
 
-export function delegationOf(view: View, from: string, to: string, locked: boolean): Delegation | undefined {
+export function delegationOf(
+  view: View,
+  from: string,
+  to: string,
+  locked: boolean,
+): Delegation | undefined {
   return view.read('delegation', keyOf(from, to, locked))
 }
 
 const noPartners: Partners = { from: [], to: [] }
 
-export const partnersOf = (view: View, address: string): Partners => view.read('partners', address) ?? noPartners
+export const partnersOf = (view: View, address: string): Partners =>
+  view.read('partners', address) ?? noPartners
 
-/** Searched and copied natively: a pool's wallet has thousands of partners, and each delegation comes through here. */
+/** Searched and copied natively: a pool's wallet has thousands of partners, and each delegation
+ *  comes through here. */
 function without(list: readonly string[], address: string): readonly string[] {
   const at = list.indexOf(address)
   return at < 0 ? list : list.toSpliced(at, 1)
 }
 
-/** A pair that is linked already becomes its newest: the node sorts partners by the time of the last delegation. */
+/** A pair that is linked already becomes its newest: the node sorts partners by the time of the
+ *  last delegation. */
 function link(state: Layer, from: string, to: string): void {
   const owner = partnersOf(state, from)
   state.write('partners', from, { ...owner, to: [...without(owner.to, to), to] })
@@ -64,7 +73,12 @@ const emptyRow = (from: string, to: string): Delegation => ({
   expires_at_ms: { BANDWIDTH: 0, ENERGY: 0 },
 })
 
-function withSun(row: Delegation, resource: Resource, sun: bigint, expires_at_ms: number): Delegation {
+function withSun(
+  row: Delegation,
+  resource: Resource,
+  sun: bigint,
+  expires_at_ms: number,
+): Delegation {
   return {
     ...row,
     sun: { ...row.sun, [resource]: sun },
@@ -91,25 +105,29 @@ function unlockExpired(state: Layer, from: string, to: string, now_ms: number): 
   writeRow(state, unlocked, false)
 }
 
-/** The bytes that a node reserves for the delegating transaction itself when it says how much bandwidth can be
- *  delegated: its usual size, and what the numbers of a large one add to it. */
+/** The bytes that a node reserves for the delegating transaction itself when it says how much
+ *  bandwidth can be delegated: its usual size, and what the numbers of a large one add to it. */
 function reservedBytes(account: Account, parameters: Parameters): number {
-  const varintBytes = (value: bigint) => (value === 0n ? 0 : Math.ceil(value.toString(2).length / 7))
+  const varintBytes = (value: bigint) =>
+    value === 0n ? 0 : Math.ceil(value.toString(2).length / 7)
   const field = (value: bigint) => (value === 0n ? 0 : 1 + varintBytes(value))
   const lock = 2 + field(BigInt(parameters.getMaxDelegateLockPeriod))
   return 275 + Math.max(0, lock + field(account.frozen.BANDWIDTH) - field(SUN_PER_TRX))
 }
 
-/** The sun of its own stake that an account could delegate now: what its usage does not hold back. */
+/** The sun of its own stake that an account could delegate now: what its usage does not hold
+ *  back. */
 export function delegatable(
   world: Omit<World, 'state'> & { state: View },
   account: Account,
   resource: Resource,
 ): bigint {
   const { state, parameters, slot } = world
-  const reserved = resource === 'BANDWIDTH' && world.building ? reservedBytes(account, parameters) : 0
+  const reserved =
+    resource === 'BANDWIDTH' && world.building ? reservedBytes(account, parameters) : 0
   const used = fadedUsage(usageOf(account, resource), slot) + reserved
-  const held = stakeOfUsage(used, supplyOf(resource, totalsOf(state), parameters)) - account.acquired[resource]
+  const held =
+    stakeOfUsage(used, supplyOf(resource, totalsOf(state), parameters)) - account.acquired[resource]
   return account.frozen[resource] - (held > 0n ? held : 0n)
 }
 
@@ -121,10 +139,17 @@ function checkLock({ state, parameters, now_ms }: World, message: Message): void
   const period = lockPeriodOf(message)
   const longest = parameters.getMaxDelegateLockPeriod
   if (period < 0n || period > BigInt(longest)) {
-    throw invalid(`The lock period of delegate resource cannot be less than 0 and cannot exceed ${longest}!`)
+    throw invalid(
+      `The lock period of delegate resource cannot be less than 0 and cannot exceed ${longest}!`,
+    )
   }
   const resource = resourceOf(message) as Resource
-  const row = delegationOf(state, textOf(message, 'owner_address'), textOf(message, 'receiver_address'), true)
+  const row = delegationOf(
+    state,
+    textOf(message, 'owner_address'),
+    textOf(message, 'receiver_address'),
+    true,
+  )
   const remaining_ms = (row?.expires_at_ms[resource] ?? 0) - now_ms
   if (row && Number(period) * SLOT_MS < remaining_ms) {
     throw invalid(
@@ -144,7 +169,8 @@ export const delegate: Contract = {
     if (!account) throw invalid(`Account[${owner}] not exists`)
     if (sun < SUN_PER_TRX) throw invalid('delegateBalance must be greater than or equal to 1 TRX')
     const resource = resourceOf(message)
-    if (!isResource(resource)) throw invalid('ResourceCode error, valid ResourceCode[BANDWIDTH、ENERGY]')
+    if (!isResource(resource))
+      throw invalid('ResourceCode error, valid ResourceCode[BANDWIDTH、ENERGY]')
     if (delegatable(world, account, resource) < sun) {
       const name = resource === 'ENERGY' ? 'FreezeEnergyV2' : 'FreezeBandwidthV2'
       throw invalid(`delegateBalance must be less than or equal to available ${name} balance`)
@@ -154,7 +180,8 @@ export const delegate: Contract = {
     const receiving = accountOf(state, receiver)
     if (!receiving) throw invalid(`Account[${receiver}] not exists`)
     if (flagOf(message, 'lock')) checkLock(world, message)
-    if (receiving.type === 'Contract') throw invalid('Do not allow delegate resources to contract addresses')
+    if (receiving.type === 'Contract')
+      throw invalid('Do not allow delegate resources to contract addresses')
   },
 
   execute({ state, now_ms }, message) {
@@ -187,7 +214,10 @@ function moveStake(state: Layer, owner: Account, resource: Resource, sun: bigint
   })
 }
 
-const quoted = { BANDWIDTH: 'delegatedFrozenBalance(BANDWIDTH)', ENERGY: 'delegateFrozenBalance(Energy)' }
+const quoted = {
+  BANDWIDTH: 'delegatedFrozenBalance(BANDWIDTH)',
+  ENERGY: 'delegateFrozenBalance(Energy)',
+}
 
 export const undelegate: Contract = {
   validate({ state, now_ms }, message) {
@@ -203,10 +233,12 @@ export const undelegate: Contract = {
     if (!unlocked && !locked) throw invalid('delegated Resource does not exist')
     if (sun <= 0n) throw invalid('unDelegateBalance must be more than 0 TRX')
     const resource = resourceOf(message)
-    if (!isResource(resource)) throw invalid('ResourceCode error.valid ResourceCode[BANDWIDTH、Energy]')
+    if (!isResource(resource))
+      throw invalid('ResourceCode error.valid ResourceCode[BANDWIDTH、Energy]')
     const expired = locked && locked.expires_at_ms[resource] < now_ms ? locked.sun[resource] : 0n
     const available = (unlocked?.sun[resource] ?? 0n) + expired
-    if (available < sun) throw invalid(`insufficient ${quoted[resource]}, request=${sun}, unlock_balance=${available}`)
+    if (available < sun)
+      throw invalid(`insufficient ${quoted[resource]}, request=${sun}, unlock_balance=${available}`)
   },
 
   execute(world, message) {
@@ -221,7 +253,8 @@ export const undelegate: Contract = {
     unlockExpired(state, from, to, now_ms)
     const row = delegationOf(state, from, to, false)!
     writeRow(state, withSun(row, resource, row.sun[resource] - sun, 0), false)
-    if (!delegationOf(state, from, to, false) && !delegationOf(state, from, to, true)) unlink(state, from, to)
+    if (!delegationOf(state, from, to, false) && !delegationOf(state, from, to, true))
+      unlink(state, from, to)
 
     const owner = requireAccount(state, from)
     const usage = takeBackUsage(usageOf(owner, resource), usageOf(receiver, resource), moved, slot)
@@ -230,8 +263,8 @@ export const undelegate: Contract = {
   },
 }
 
-/** The receiver without the stake, and the usage that leaves with it: its share of what was used, but no more than the
- *  stake would yield today. */
+/** The receiver without the stake, and the usage that leaves with it: its share of what was used,
+ *  but no more than the stake would yield today. */
 function releaseFromReceiver(
   { state, parameters, slot }: World,
   account: Account,
@@ -245,5 +278,8 @@ function releaseFromReceiver(
     ...account,
     acquired: { ...account.acquired, [resource]: account.acquired[resource] - sun },
   }
-  return { receiver: withUsage(released, resource, { ...usage, amount: usage.amount - moved }), moved }
+  return {
+    receiver: withUsage(released, resource, { ...usage, amount: usage.amount - moved }),
+    moved,
+  }
 }

@@ -1,4 +1,5 @@
-// The name and the id that an account may give itself, each once. Both are bytes; ids are found whatever their case.
+// The name and the id that an account may give itself, each once. Both are bytes; ids are found
+// whatever their case.
 
 import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { accountOf, isAddressHex, requireAccount, writeAccount } from '../state/accounts.ts'
@@ -12,7 +13,8 @@ const ID_BYTES_MAX = 32
 const ID_BYTES_MIN = 8
 
 const nameKey = (name: string) => `name:${name}`
-const idKey = (id: string) => `id:${bytesToHex(utf8ToBytes(new TextDecoder().decode(hexToBytes(id)).toLowerCase()))}`
+const idKey = (id: string) =>
+  `id:${bytesToHex(utf8ToBytes(new TextDecoder().decode(hexToBytes(id)).toLowerCase()))}`
 
 /** The account that has an id of hexadecimal bytes. */
 export function accountById(view: View, id: string): Account | undefined {
@@ -52,7 +54,8 @@ export const setAccountId: Contract = {
     const owner = textOf(message, 'owner_address')
     const id = textOf(message, 'account_id')
     const bytes = id.length / 2
-    if (bytes < ID_BYTES_MIN || bytes > ID_BYTES_MAX || !isReadable(id)) throw invalid('Invalid accountId')
+    if (bytes < ID_BYTES_MIN || bytes > ID_BYTES_MAX || !isReadable(id))
+      throw invalid('Invalid accountId')
     if (!isAddressHex(owner)) throw invalid('Invalid ownerAddress')
     const account = accountOf(state, owner)
     if (!account) throw invalid('Account has not existed')

@@ -12,7 +12,11 @@ const TRANSFER_ONLY = `02${'00'.repeat(31)}`
 const scene = () => new Scene({ alice: 10_000n * TRX, bob: 100n * TRX })
 
 const keys = (...people: Person[]) => people.map(({ hex }) => ({ address: hex, weight: 1n }))
-const owner = (...people: Person[]) => ({ permission_name: 'owner', threshold: 1n, keys: keys(...people) })
+const owner = (...people: Person[]) => ({
+  permission_name: 'owner',
+  threshold: 1n,
+  keys: keys(...people),
+})
 const active = (operations: string, people: Person[], threshold = 1n) => ({
   type: 'Active',
   permission_name: 'active',
@@ -23,7 +27,9 @@ const active = (operations: string, people: Person[], threshold = 1n) => ({
 
 function refusal(on: Scene, message: Record<string, unknown>, extras: Extras = {}): string {
   const answer = on.send(alice, 'AccountPermissionUpdateContract', message, extras)
-  return answer.result === true ? 'taken' : String(answer.message).replace('Contract validate error : ', '')
+  return answer.result === true
+    ? 'taken'
+    : String(answer.message).replace('Contract validate error : ', '')
 }
 
 const send = (on: Scene, extras: Extras) =>
@@ -80,7 +86,8 @@ test('signatures are refused with the words of the node', () => {
     owner: { permission_name: 'owner', threshold: 2n, keys: keys(first, second, third) },
     actives: [active(TRANSFER_ONLY, [first, second], 2n), active(DELEGATE_ONLY, [third])],
   })
-  const said = (extras: Extras) => String(send(on, extras).message).replace('Validate signature error: ', '')
+  const said = (extras: Extras) =>
+    String(send(on, extras).message).replace('Validate signature error: ', '')
   assert.equal(said({ keys: [] }), 'miss sig or contract')
   assert.equal(said({ keys: Array.from({ length: 6 }, () => first.key) }), 'too many signatures')
   assert.equal(
@@ -91,7 +98,10 @@ test('signatures are refused with the words of the node', () => {
   assert.equal(said({ keys: [first.key, first.key] }), `${first.address} has signed twice!`)
   assert.equal(said({ keys: [first.key, second.key], permission_id: 7 }), "permission isn't exit")
   assert.equal(said({ keys: [third.key], permission_id: 3 }), 'Permission denied')
-  assert.match(said({ keys: [first.key, third.key], permission_id: 2 }), /is not contained of permission\.$/)
+  assert.match(
+    said({ keys: [first.key, third.key], permission_id: 2 }),
+    /is not contained of permission\.$/,
+  )
 })
 
 test('a second signature costs 1 TRX', () => {
@@ -113,11 +123,17 @@ test('a second signature costs 1 TRX', () => {
 test('permissions that would lock the account or say nothing are refused in the words of the node', () => {
   const on = scene()
   const good = active(TRANSFER_ONLY, [bob])
-  const change = (part: Record<string, unknown>, from: object = owner(alice)) => ({ ...from, ...part })
+  const change = (part: Record<string, unknown>, from: object = owner(alice)) => ({
+    ...from,
+    ...part,
+  })
   const cases: [Record<string, unknown>, string][] = [
     [{ actives: [good] }, 'owner permission is missed'],
     [{ owner: owner(alice) }, 'active permission is missed'],
-    [{ owner: owner(alice), actives: Array.from({ length: 9 }, () => good) }, 'active permission is too many'],
+    [
+      { owner: owner(alice), actives: Array.from({ length: 9 }, () => good) },
+      'active permission is too many',
+    ],
     [
       { owner: owner(alice), witness: { ...owner(alice), type: 'Witness' }, actives: [good] },
       "account isn't witness can't set witness permission",
@@ -127,21 +143,39 @@ test('permissions that would lock the account or say nothing are refused in the 
       { owner: owner(alice, bob, first, second, third, person('sixth')), actives: [good] },
       'number of keys in permission should not be greater than 5',
     ],
-    [{ owner: change({ threshold: 0n }), actives: [good] }, "permission's threshold should be greater than 0"],
-    [{ owner: owner(alice, alice), actives: [good] }, 'address should be distinct in permission Owner'],
+    [
+      { owner: change({ threshold: 0n }), actives: [good] },
+      "permission's threshold should be greater than 0",
+    ],
+    [
+      { owner: owner(alice, alice), actives: [good] },
+      'address should be distinct in permission Owner',
+    ],
     [
       { owner: owner(alice), actives: [active(TRANSFER_ONLY, [bob], 2n)] },
       "sum of all key's weight should not be less than threshold in permission Active",
     ],
-    [{ owner: owner(alice), actives: [change({ operations: 'ff' }, good)] }, 'operations size must 32'],
+    [
+      { owner: owner(alice), actives: [change({ operations: 'ff' }, good)] },
+      'operations size must 32',
+    ],
     [
       { owner: owner(alice), actives: [change({ operations: 'ff'.repeat(32) }, good)] },
       "7 isn't a validate ContractType",
     ],
-    [{ owner: change({ operations: TRANSFER_ONLY }), actives: [good] }, "Owner permission needn't operations"],
+    [
+      { owner: change({ operations: TRANSFER_ONLY }), actives: [good] },
+      "Owner permission needn't operations",
+    ],
     [{ owner: change({ type: 'Active' }), actives: [good] }, 'owner permission type is error'],
-    [{ owner: owner(alice), actives: [change({ type: 'Owner' }, good)] }, 'active permission type is error'],
-    [{ owner: change({ permission_name: 'x'.repeat(33) }), actives: [good] }, "permission's name is too long"],
+    [
+      { owner: owner(alice), actives: [change({ type: 'Owner' }, good)] },
+      'active permission type is error',
+    ],
+    [
+      { owner: change({ permission_name: 'x'.repeat(33) }), actives: [good] },
+      "permission's name is too long",
+    ],
   ]
   for (const [message, expected] of cases) assert.equal(refusal(on, message), expected)
 })
@@ -155,8 +189,10 @@ test('without 100 TRX there is no change', () => {
   assert.equal(answer.result, true)
   const poor = new Scene({ bob: 99n * TRX })
   assert.equal(
-    poor.send(bob, 'AccountPermissionUpdateContract', { owner: owner(bob), actives: [active(TRANSFER_ONLY, [bob])] })
-      .code,
+    poor.send(bob, 'AccountPermissionUpdateContract', {
+      owner: owner(bob),
+      actives: [active(TRANSFER_ONLY, [bob])],
+    }).code,
     'CONTRACT_EXE_ERROR',
   )
 })
@@ -167,10 +203,19 @@ test('getsignweight and getapprovedlist say who has signed and whether it suffic
     owner: { permission_name: 'owner', threshold: 2n, keys: keys(first, second) },
     actives: [active(DELEGATE_ONLY, [third])],
   })
-  const built = on.post('/wallet/createtransaction', { owner_address: alice.hex, to_address: bob.hex, amount: 1 })
+  const built = on.post('/wallet/createtransaction', {
+    owner_address: alice.hex,
+    to_address: bob.hex,
+    amount: 1,
+  })
   const unsigned = on.post('/wallet/getsignweight', built)
   assert.deepEqual(unsigned.result, { code: 'NOT_ENOUGH_PERMISSION' })
-  const halfSigned = on.signed(alice, 'TransferContract', { to_address: bob.hex, amount: 1n }, { keys: [first.key] })
+  const halfSigned = on.signed(
+    alice,
+    'TransferContract',
+    { to_address: bob.hex, amount: 1n },
+    { keys: [first.key] },
+  )
   on.post('/wallet/broadcasthex', { transaction: halfSigned.hex })
   const posted = { ...built, signature: ['00'.repeat(10)] }
   assert.deepEqual(on.post('/wallet/getsignweight', posted).result, {
@@ -181,7 +226,10 @@ test('getsignweight and getapprovedlist say who has signed and whether it suffic
     ...built,
     raw_data: {
       ...(built.raw_data as object),
-      contract: (built.raw_data as { contract: object[] }).contract.map((one) => ({ ...one, Permission_id: 2 })),
+      contract: (built.raw_data as { contract: object[] }).contract.map((one) => ({
+        ...one,
+        Permission_id: 2,
+      })),
     },
   })
   assert.deepEqual(foreign.result, { code: 'PERMISSION_ERROR', message: 'Permission denied!' })

@@ -1,5 +1,6 @@
-// Who may sign for an account: the owner permission (id 0), and active ones (id 2 and up) that name contract types bit by
-// bit. Every permission has keys with weights, and a threshold that the signatures must reach together.
+// Who may sign for an account: the owner permission (id 0), and active ones (id 2 and up) that name
+// contract types bit by bit. Every permission has keys with weights, and a threshold that the
+// signatures must reach together.
 
 import type { Message } from 'penstock-tron/protobuf.ts'
 import {
@@ -35,7 +36,8 @@ export function permissionById(account: Account, id: number): Permission | undef
   return actives.find((active) => active.id === id)
 }
 
-/** What a transaction shows of its right to be executed. `signers` are the addresses that its signatures name. */
+/** What a transaction shows of its right to be executed. `signers` are the addresses that its
+ *  signatures name. */
 export type Signed = {
   readonly owner_address: string
   readonly contract_type: number
@@ -44,8 +46,12 @@ export type Signed = {
   readonly signers: () => readonly string[]
 }
 
-/** The weight of the signatures under a permission. Throws SIGERROR for a signature too many, foreign or repeated. */
-export function weightOfSignatures(permission: Permission, { signatures, signers }: Signed): bigint {
+/** The weight of the signatures under a permission. Throws SIGERROR for a signature too many,
+ *  foreign or repeated. */
+export function weightOfSignatures(
+  permission: Permission,
+  { signatures, signers }: Signed,
+): bigint {
   if (signatures.length > permission.keys.length) {
     throw unsigned(
       `Signature count is ${signatures.length} more than key counts of permission : ${permission.keys.length}`,
@@ -56,7 +62,9 @@ export function weightOfSignatures(permission: Permission, { signatures, signers
   for (const [index, signer] of signers().entries()) {
     const key = permission.keys.find(({ address }) => address === signer)
     if (!key) {
-      throw unsigned(`${signatures[index]} is signed by ${addressText(signer)} but it is not contained of permission.`)
+      throw unsigned(
+        `${signatures[index]} is signed by ${addressText(signer)} but it is not contained of permission.`,
+      )
     }
     if (seen.has(signer)) throw unsigned(`${addressText(signer)} has signed twice!`)
     seen.add(signer)
@@ -71,7 +79,8 @@ export function checkSignatures(view: View, signed: Signed): void {
   if (signatures.length === 0) throw unsigned('miss sig or contract')
   if (signatures.length > SIGNATURES_MAX) throw unsigned('too many signatures')
   // An account that does not exist is judged by the permissions it would be born with.
-  const account = accountOf(view, owner_address) ?? ({ address: owner_address, is_witness: false } as Account)
+  const account =
+    accountOf(view, owner_address) ?? ({ address: owner_address, is_witness: false } as Account)
   const permission = permissionById(account, permission_id)
   if (!permission) throw unsigned("permission isn't exit")
   if (permission_id !== 0) {
@@ -103,7 +112,8 @@ function checkPermission(permission: Permission, parent_id: bigint): void {
     throw invalid(`number of keys in permission should not be greater than ${SIGNATURES_MAX}`)
   }
   if (keys.length === 0) throw invalid("key's count should be greater than 0")
-  if (type === 'Witness' && keys.length !== 1) throw invalid("Witness permission's key count should be 1")
+  if (type === 'Witness' && keys.length !== 1)
+    throw invalid("Witness permission's key count should be 1")
   if (threshold <= 0n) throw invalid("permission's threshold should be greater than 0")
   if (name.length > 32) throw invalid("permission's name is too long")
   if (parent_id !== 0n) throw invalid("permission's parent should be owner")
@@ -143,11 +153,14 @@ export const updatePermissions: Contract = {
     if (!account) throw invalid('ownerAddress account does not exist')
     if (!message.owner) throw invalid('owner permission is missed')
     if (account.is_witness && !message.witness) throw invalid('witness permission is missed')
-    if (!account.is_witness && message.witness) throw invalid("account isn't witness can't set witness permission")
+    if (!account.is_witness && message.witness)
+      throw invalid("account isn't witness can't set witness permission")
     const actives = (message.actives ?? []) as Message[]
     if (actives.length === 0) throw invalid('active permission is missed')
     if (actives.length > 8) throw invalid('active permission is too many')
-    const all: [Message, Permission['type'], string][] = [[message.owner as Message, 'Owner', 'owner']]
+    const all: [Message, Permission['type'], string][] = [
+      [message.owner as Message, 'Owner', 'owner'],
+    ]
     if (message.witness) all.push([message.witness as Message, 'Witness', 'witness'])
     for (const active of actives) all.push([active, 'Active', 'active'])
     for (const [given, type, name] of all) {

@@ -8,7 +8,13 @@ const DAYS = 86_400
 
 const scene = () => new Scene({ alice: 10_000n * TRX })
 
-function refused(on: Scene, type: string, message: Record<string, unknown>, who = alice, extras: Extras = {}): string {
+function refused(
+  on: Scene,
+  type: string,
+  message: Record<string, unknown>,
+  who = alice,
+  extras: Extras = {},
+): string {
   const answer = on.send(who, type, message, extras)
   assert.equal(answer.result, false, 'the transaction was taken')
   assert.equal(answer.code, 'CONTRACT_VALIDATE_ERROR')
@@ -43,7 +49,10 @@ test('stakes that make no sense are refused in the words of the node', () => {
   assert.equal(freeze(-5n), 'frozenBalance must be positive')
   assert.equal(freeze(999_999n), 'frozenBalance must be greater than or equal to 1 TRX')
   assert.equal(freeze(10_001n * TRX), 'frozenBalance must be less than or equal to accountBalance')
-  assert.equal(freeze(TRX, 'TRON_POWER'), 'ResourceCode error, valid ResourceCode[BANDWIDTH、ENERGY]')
+  assert.equal(
+    freeze(TRX, 'TRON_POWER'),
+    'ResourceCode error, valid ResourceCode[BANDWIDTH、ENERGY]',
+  )
   assert.equal(freeze(TRX, 9), 'ResourceCode error, valid ResourceCode[BANDWIDTH、ENERGY]')
   assert.equal(freeze(TRX, 'ENERGY', nobody), `account [${nobody.address}] does not exist`)
 })
@@ -59,10 +68,18 @@ test('unfreezing takes the weight away at once and the TRX come back after 14 da
   // Executed at the time of the parent block.
   assert.equal(expiry, on.devchain.head.header.timestamp - 3000 + 14 * DAYS * 1000)
 
-  assert.equal(refused(on, 'WithdrawExpireUnfreezeContract', {}), 'no unFreeze balance to withdraw ')
-  assert.deepEqual(on.post('/wallet/getcanwithdrawunfreezeamount', { owner_address: alice.hex }), {})
+  assert.equal(
+    refused(on, 'WithdrawExpireUnfreezeContract', {}),
+    'no unFreeze balance to withdraw ',
+  )
+  assert.deepEqual(
+    on.post('/wallet/getcanwithdrawunfreezeamount', { owner_address: alice.hex }),
+    {},
+  )
   const at_expiry = { owner_address: alice.hex, timestamp: expiry }
-  assert.deepEqual(on.post('/wallet/getcanwithdrawunfreezeamount', at_expiry), { amount: 40_000_000 })
+  assert.deepEqual(on.post('/wallet/getcanwithdrawunfreezeamount', at_expiry), {
+    amount: 40_000_000,
+  })
   on.wait(14 * DAYS)
   const before = on.balance(alice)
   const receipt = on.do(alice, 'WithdrawExpireUnfreezeContract', {})
@@ -83,14 +100,17 @@ test('the next unfreezing pays out what has come out of its delay', () => {
 test('32 unfreezings may be under way, the 33rd is refused', () => {
   const on = new Scene({ alice: 100_000n * TRX })
   on.do(alice, 'FreezeBalanceV2Contract', { frozen_balance: 50_000n * TRX })
-  for (let count = 0; count < 32; count++) on.do(alice, 'UnfreezeBalanceV2Contract', { unfreeze_balance: 1n })
+  for (let count = 0; count < 32; count++)
+    on.do(alice, 'UnfreezeBalanceV2Contract', { unfreeze_balance: 1n })
   assert.deepEqual(on.post('/wallet/getavailableunfreezecount', { owner_address: alice.hex }), {})
   assert.equal(
     refused(on, 'UnfreezeBalanceV2Contract', { unfreeze_balance: 1n }),
     'Invalid unfreeze operation, unfreezing times is over limit',
   )
   on.wait(14 * DAYS)
-  assert.deepEqual(on.post('/wallet/getavailableunfreezecount', { owner_address: alice.hex }), { count: 32 })
+  assert.deepEqual(on.post('/wallet/getavailableunfreezecount', { owner_address: alice.hex }), {
+    count: 32,
+  })
 })
 
 test('unfreezings that make no sense are refused in the words of the node', () => {
@@ -102,7 +122,10 @@ test('unfreezings that make no sense are refused in the words of the node', () =
   on.do(alice, 'FreezeBalanceV2Contract', { frozen_balance: 5n * TRX, resource: 'ENERGY' })
   assert.equal(unfreeze(0n, 'ENERGY'), 'Invalid unfreeze_balance, [0] is error')
   assert.equal(unfreeze(5_000_001n, 'ENERGY'), 'Invalid unfreeze_balance, [5000001] is error')
-  assert.equal(unfreeze(1n, 'TRON_POWER'), 'ResourceCode error.valid ResourceCode[BANDWIDTH、Energy]')
+  assert.equal(
+    unfreeze(1n, 'TRON_POWER'),
+    'ResourceCode error.valid ResourceCode[BANDWIDTH、Energy]',
+  )
 })
 
 test('cancelling puts back what is under way, pays out what is due, and says both', () => {

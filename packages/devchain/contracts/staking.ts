@@ -1,5 +1,6 @@
-// Stakes (2.0): freezing TRX for a resource, unfreezing it, and taking it back after the delay of 14 days. The sum of all
-// stakes in whole TRX, account by account, is the weight that everybody's limits depend on.
+// Stakes (2.0): freezing TRX for a resource, unfreezing it, and taking it back after the delay of
+// 14 days. The sum of all stakes in whole TRX, account by account, is the weight that everybody's
+// limits depend on.
 
 import { accountOf, isAddressHex, requireAccount, writeAccount } from '../state/accounts.ts'
 import { SUN_PER_TRX, UNFREEZING_MAX } from '../state/parameters.ts'
@@ -9,7 +10,8 @@ import { addTotals } from '../state/state.ts'
 import { type Contract, integerOf, resourceOf, textOf, type World } from '../state/world.ts'
 import { withVotesOfStake } from './witnesses.ts'
 
-const isStakeType = (name: string): name is 'BANDWIDTH' | 'ENERGY' => name === 'BANDWIDTH' || name === 'ENERGY'
+const isStakeType = (name: string): name is 'BANDWIDTH' | 'ENERGY' =>
+  name === 'BANDWIDTH' || name === 'ENERGY'
 
 /** The stake of an account in whole TRX, what it delegates included. */
 function weightOf(account: Account, type: StakeType): bigint {
@@ -18,7 +20,12 @@ function weightOf(account: Account, type: StakeType): bigint {
 }
 
 /** The account with more (or less) frozen; the totals are moved along. */
-export function addFrozen({ state }: World, account: Account, type: StakeType, sun: bigint): Account {
+export function addFrozen(
+  { state }: World,
+  account: Account,
+  type: StakeType,
+  sun: bigint,
+): Account {
   const changed = { ...account, frozen: { ...account.frozen, [type]: account.frozen[type] + sun } }
   const weight = weightOf(changed, type) - weightOf(account, type)
   if (type === 'ENERGY') addTotals(state, { energy_weight: weight })
@@ -37,8 +44,10 @@ export const freeze: Contract = {
     if (!account) throw invalid(`Account[${owner}] not exists`)
     if (sun <= 0n) throw invalid('frozenBalance must be positive')
     if (sun < SUN_PER_TRX) throw invalid('frozenBalance must be greater than or equal to 1 TRX')
-    if (sun > account.balance) throw invalid('frozenBalance must be less than or equal to accountBalance')
-    if (!isStakeType(resourceOf(message))) throw invalid('ResourceCode error, valid ResourceCode[BANDWIDTH、ENERGY]')
+    if (sun > account.balance)
+      throw invalid('frozenBalance must be less than or equal to accountBalance')
+    if (!isStakeType(resourceOf(message)))
+      throw invalid('ResourceCode error, valid ResourceCode[BANDWIDTH、ENERGY]')
   },
 
   execute(world, message) {
@@ -55,12 +64,17 @@ function payExpired(account: Account, now_ms: number): { account: Account; withd
   const expired = account.unfreezing.filter(({ expires_at_ms }) => expires_at_ms <= now_ms)
   const withdrawn_sun = expired.reduce((sum, { sun }) => sum + sun, 0n)
   const unfreezing = account.unfreezing.filter(({ expires_at_ms }) => expires_at_ms > now_ms)
-  return { account: { ...account, balance: account.balance + withdrawn_sun, unfreezing }, withdrawn_sun }
+  return {
+    account: { ...account, balance: account.balance + withdrawn_sun, unfreezing },
+    withdrawn_sun,
+  }
 }
 
 /** How many more times an account may unfreeze before the earlier ones come out of their delay. */
 export function availableUnfreezeCount(account: Account, now_ms: number): number {
-  return UNFREEZING_MAX - account.unfreezing.filter(({ expires_at_ms }) => expires_at_ms > now_ms).length
+  return (
+    UNFREEZING_MAX - account.unfreezing.filter(({ expires_at_ms }) => expires_at_ms > now_ms).length
+  )
 }
 
 /** What an account could withdraw at a time, in sun. */
@@ -76,9 +90,11 @@ export const unfreeze: Contract = {
     const account = accountOf(state, owner)
     if (!account) throw invalid(`Account[${owner}] does not exist`)
     const resource = resourceOf(message)
-    if (!isStakeType(resource)) throw invalid('ResourceCode error.valid ResourceCode[BANDWIDTH、Energy]')
+    if (!isStakeType(resource))
+      throw invalid('ResourceCode error.valid ResourceCode[BANDWIDTH、Energy]')
     if (account.frozen[resource] <= 0n) throw invalid(`no frozenBalance(${frozenNames[resource]})`)
-    if (sun <= 0n || sun > account.frozen[resource]) throw invalid(`Invalid unfreeze_balance, [${sun}] is error`)
+    if (sun <= 0n || sun > account.frozen[resource])
+      throw invalid(`Invalid unfreeze_balance, [${sun}] is error`)
     if (availableUnfreezeCount(account, now_ms) <= 0) {
       throw invalid('Invalid unfreeze operation, unfreezing times is over limit')
     }
@@ -88,10 +104,16 @@ export const unfreeze: Contract = {
     const { state, now_ms, unfreeze_delay_ms } = world
     const resource = resourceOf(message) as StakeType
     const sun = integerOf(message, 'unfreeze_balance')
-    const { account, withdrawn_sun } = payExpired(requireAccount(state, textOf(message, 'owner_address')), now_ms)
+    const { account, withdrawn_sun } = payExpired(
+      requireAccount(state, textOf(message, 'owner_address')),
+      now_ms,
+    )
     const expires_at_ms = now_ms + unfreeze_delay_ms
     const reduced = withVotesOfStake(state, addFrozen(world, account, resource, -sun))
-    writeAccount(state, { ...reduced, unfreezing: [...reduced.unfreezing, { resource, sun, expires_at_ms }] })
+    writeAccount(state, {
+      ...reduced,
+      unfreezing: [...reduced.unfreezing, { resource, sun, expires_at_ms }],
+    })
     return { fee_sun: 0n, withdrawn_sun }
   },
 }
@@ -106,7 +128,10 @@ export const withdrawExpired: Contract = {
   },
 
   execute({ state, now_ms }, message) {
-    const { account, withdrawn_sun } = payExpired(requireAccount(state, textOf(message, 'owner_address')), now_ms)
+    const { account, withdrawn_sun } = payExpired(
+      requireAccount(state, textOf(message, 'owner_address')),
+      now_ms,
+    )
     writeAccount(state, account)
     return { fee_sun: 0n, withdrawn_sun }
   },
@@ -122,7 +147,10 @@ export const cancelAllUnfreeze: Contract = {
   },
 
   execute(world, message) {
-    const paid = payExpired(requireAccount(world.state, textOf(message, 'owner_address')), world.now_ms)
+    const paid = payExpired(
+      requireAccount(world.state, textOf(message, 'owner_address')),
+      world.now_ms,
+    )
     const cancelled = { BANDWIDTH: 0n, ENERGY: 0n, TRON_POWER: 0n }
     let account = paid.account
     for (const { resource, sun } of account.unfreezing) {

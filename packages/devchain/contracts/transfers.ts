@@ -1,7 +1,15 @@
-// TRX from one account to another, and the birth of accounts: by a contract of its own, or by the first TRX sent to an
-// address. A birth burns 1 TRX beyond what its bandwidth costs (see bandwidth.ts).
+// TRX from one account to another, and the birth of accounts: by a contract of its own, or by the
+// first TRX sent to an address. A birth burns 1 TRX beyond what its bandwidth costs (see
+// bandwidth.ts).
 
-import { accountOf, adjustBalance, burn, isAddressHex, newAccount, writeAccount } from '../state/accounts.ts'
+import {
+  accountOf,
+  adjustBalance,
+  burn,
+  isAddressHex,
+  newAccount,
+  writeAccount,
+} from '../state/accounts.ts'
 import { invalid } from '../state/refusal.ts'
 import { type Contract, integerOf, textOf } from '../state/world.ts'
 
@@ -21,7 +29,8 @@ export const transfer: Contract = {
     const receiver = accountOf(state, to)
     const fee = receiver ? 0n : BigInt(parameters.getCreateNewAccountFeeInSystemContract)
     if (amount + fee > INT64_MAX) throw invalid('long overflow')
-    if (sender.balance < amount + fee) throw invalid('Validate TransferContract error, balance is not sufficient.')
+    if (sender.balance < amount + fee)
+      throw invalid('Validate TransferContract error, balance is not sufficient.')
     if (receiver && receiver.balance + amount > INT64_MAX) throw invalid('long overflow')
   },
 

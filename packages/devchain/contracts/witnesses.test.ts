@@ -10,7 +10,13 @@ const SIX_HOURS_S = 21_600
 const scene = () => new Scene({ alice: 100_000n * TRX, bob: 1_000n * TRX })
 const hexOf = (text: string) => Buffer.from(text).toString('hex')
 
-type Listed = { address: string; voteCount?: number; url: string; isJobs?: boolean; totalProduced?: number }
+type Listed = {
+  address: string
+  voteCount?: number
+  url: string
+  isJobs?: boolean
+  totalProduced?: number
+}
 const page = (on: Scene, body: object, root = 'wallet') =>
   (on.post(`/${root}/getpaginatednowwitnesslist`, { ...body }).witnesses ?? []) as Listed[]
 const listed = (on: Scene) => on.get('/wallet/listwitnesses').witnesses as Listed[]
@@ -31,7 +37,9 @@ test('27 witnesses stand from the start, on both sides, with votes, blocks and s
     assert.equal(first.length, 2)
     assert.ok(first[0]!.voteCount! > first[1]!.voteCount!)
     for (const one of page(on, { offset: 0, limit: 100 }, root)) {
-      const { totalProduced, latestBlockNum, latestSlotNum, isJobs } = one as Listed & { [name: string]: number }
+      const { totalProduced, latestBlockNum, latestSlotNum, isJobs } = one as Listed & {
+        [name: string]: number
+      }
       assert.equal(isJobs, true)
       assert.ok(totalProduced! > 0 && latestBlockNum! > 0 && latestSlotNum! > 0)
     }
@@ -67,7 +75,10 @@ test('becoming a witness costs 9,999 TRX, gives a witness permission and a place
     keys: [{ address: alice.hex, weight: 1 }],
   })
   assert.deepEqual(standing(on, alice.hex), { address: alice.hex, url: 'https://alice.example' })
-  assert.match(String(refused(on, 'WitnessCreateContract', { url: hexOf('x') })), /^Witness\[41\w+\] has existed$/)
+  assert.match(
+    String(refused(on, 'WitnessCreateContract', { url: hexOf('x') })),
+    /^Witness\[41\w+\] has existed$/,
+  )
   on.do(alice, 'WitnessUpdateContract', { update_url: hexOf('https://other.example') })
   assert.equal(standing(on, alice.hex)!.url, 'https://other.example')
   const { held_sun, burned_sun, issued_sun } = audit(on.devchain)
@@ -77,29 +88,49 @@ test('becoming a witness costs 9,999 TRX, gives a witness permission and a place
 test('witnesses and votes that make no sense are refused in the words of the node', () => {
   const on = scene()
   const ours = listed(on)[0]!.address
-  const vote = (vote_address: string, vote_count: bigint) => ({ votes: [{ vote_address, vote_count }] })
+  const vote = (vote_address: string, vote_count: bigint) => ({
+    votes: [{ vote_address, vote_count }],
+  })
   assert.equal(refused(on, 'WitnessCreateContract', { url: '' }), 'Invalid url')
-  assert.equal(refused(on, 'WitnessCreateContract', { url: hexOf('x') }, bob), 'balance < AccountUpgradeCost')
-  assert.equal(refused(on, 'WitnessUpdateContract', { update_url: hexOf('x') }), 'Witness does not exist')
+  assert.equal(
+    refused(on, 'WitnessCreateContract', { url: hexOf('x') }, bob),
+    'balance < AccountUpgradeCost',
+  )
+  assert.equal(
+    refused(on, 'WitnessUpdateContract', { update_url: hexOf('x') }),
+    'Witness does not exist',
+  )
   assert.equal(refused(on, 'VoteWitnessContract', {}), 'VoteNumber must more than 0')
   assert.equal(
     refused(on, 'VoteWitnessContract', { votes: Array(31).fill(vote(ours, 1n).votes[0]) }),
     'VoteNumber more than maxVoteNumber 30',
   )
   assert.equal(refused(on, 'VoteWitnessContract', vote('41', 1n)), 'Invalid vote address!')
-  assert.equal(refused(on, 'VoteWitnessContract', vote(ours, 0n)), 'vote count must be greater than 0')
+  assert.equal(
+    refused(on, 'VoteWitnessContract', vote(ours, 0n)),
+    'vote count must be greater than 0',
+  )
   assert.equal(
     refused(on, 'VoteWitnessContract', vote(person('nobody').hex, 1n)),
     `Account[${person('nobody').hex}] not exists`,
   )
-  assert.equal(refused(on, 'VoteWitnessContract', vote(bob.hex, 1n)), `Witness[${bob.hex}] not exists`)
+  assert.equal(
+    refused(on, 'VoteWitnessContract', vote(bob.hex, 1n)),
+    `Witness[${bob.hex}] not exists`,
+  )
   assert.equal(
     refused(on, 'VoteWitnessContract', vote(ours, 3n)),
     'The total number of votes[3000000] is greater than the tronPower[0]',
   )
-  assert.equal(refused(on, 'WithdrawBalanceContract', {}), 'witnessAccount does not have any reward')
+  assert.equal(
+    refused(on, 'WithdrawBalanceContract', {}),
+    'witnessAccount does not have any reward',
+  )
   assert.equal(refused(on, 'UpdateBrokerageContract', { brokerage: 101 }), 'Invalid brokerage')
-  assert.equal(refused(on, 'UpdateBrokerageContract', { brokerage: 1 }), `Not existed witness:${alice.hex}`)
+  assert.equal(
+    refused(on, 'UpdateBrokerageContract', { brokerage: 1 }),
+    `Not existed witness:${alice.hex}`,
+  )
 })
 
 test('votes show at once in the ranked list and at the next maintenance in the other', () => {
@@ -130,7 +161,11 @@ test('new votes replace the old ones, delegating keeps them, and unfreezing take
   on.do(alice, 'FreezeBalanceV2Contract', { frozen_balance: 100n * TRX, resource: 'ENERGY' })
   on.do(alice, 'VoteWitnessContract', votes(90n, 10n))
   on.do(alice, 'VoteWitnessContract', votes(75n, 25n))
-  on.do(alice, 'DelegateResourceContract', { balance: 40n * TRX, resource: 'ENERGY', receiver_address: bob.hex })
+  on.do(alice, 'DelegateResourceContract', {
+    balance: 40n * TRX,
+    resource: 'ENERGY',
+    receiver_address: bob.hex,
+  })
   assert.equal(on.resources(alice).tronPowerUsed, 100)
   on.do(alice, 'UnfreezeBalanceV2Contract', { unfreeze_balance: 50n * TRX, resource: 'ENERGY' })
   assert.deepEqual(
@@ -179,23 +214,42 @@ test('an account names itself once, and takes an id once, by which it is found o
   const on = scene()
   on.do(alice, 'AccountUpdateContract', { account_name: hexOf('Alice') })
   assert.equal(on.account(alice).account_name, hexOf('Alice'))
-  assert.equal(on.post('/wallet/getaccount', { address: alice.address, visible: true }).account_name, 'Alice')
+  assert.equal(
+    on.post('/wallet/getaccount', { address: alice.address, visible: true }).account_name,
+    'Alice',
+  )
   assert.equal(
     refused(on, 'AccountUpdateContract', { account_name: hexOf('Other') }),
     'This account name is already existed',
   )
-  assert.equal(refused(on, 'AccountUpdateContract', { account_name: hexOf('Alice') }, bob), 'This name is existed')
+  assert.equal(
+    refused(on, 'AccountUpdateContract', { account_name: hexOf('Alice') }, bob),
+    'This name is existed',
+  )
   for (const id of ['short', 'with a space', 'x'.repeat(33)]) {
-    assert.equal(refused(on, 'SetAccountIdContract', { account_id: hexOf(id) }), 'Invalid accountId')
+    assert.equal(
+      refused(on, 'SetAccountIdContract', { account_id: hexOf(id) }),
+      'Invalid accountId',
+    )
   }
   on.do(alice, 'SetAccountIdContract', { account_id: hexOf('Alice-0001') })
-  assert.equal(refused(on, 'SetAccountIdContract', { account_id: hexOf('Alice-0002') }), 'This account id already set')
-  assert.equal(refused(on, 'SetAccountIdContract', { account_id: hexOf('ALICE-0001') }, bob), 'This id has existed')
-  const found = (root: string) => on.post(`/${root}/getaccountbyid`, { account_id: hexOf('alice-0001') }).address
+  assert.equal(
+    refused(on, 'SetAccountIdContract', { account_id: hexOf('Alice-0002') }),
+    'This account id already set',
+  )
+  assert.equal(
+    refused(on, 'SetAccountIdContract', { account_id: hexOf('ALICE-0001') }, bob),
+    'This id has existed',
+  )
+  const found = (root: string) =>
+    on.post(`/${root}/getaccountbyid`, { account_id: hexOf('alice-0001') }).address
   assert.equal(found('wallet'), alice.hex)
   assert.equal(found('walletsolidity'), undefined)
   on.mine(18)
   assert.equal(found('walletsolidity'), alice.hex)
-  assert.equal(on.get('/wallet/getaccountbyid?account_id=Alice-0001&visible=true').account_id, 'Alice-0001')
+  assert.equal(
+    on.get('/wallet/getaccountbyid?account_id=Alice-0001&visible=true').account_id,
+    'Alice-0001',
+  )
   assert.deepEqual(on.post('/wallet/getaccountbyid', { account_id: hexOf('nobody-000') }), {})
 })

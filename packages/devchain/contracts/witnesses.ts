@@ -1,9 +1,17 @@
-// Witnesses and votes, in the least form that stake queries and clients need: who stands, how many votes they have, who
-// voted for whom. The 27 witnesses of the beginning make all blocks, whatever the votes, and nobody earns a reward.
+// Witnesses and votes, in the least form that stake queries and clients need: who stands, how many
+// votes they have, who voted for whom. The 27 witnesses of the beginning make all blocks, whatever
+// the votes, and nobody earns a reward.
 
 import { hexToBytes } from '@noble/hashes/utils.js'
 import type { Message } from 'penstock-tron/protobuf.ts'
-import { accountOf, burn, isAddressHex, permissionsOf, requireAccount, writeAccount } from '../state/accounts.ts'
+import {
+  accountOf,
+  burn,
+  isAddressHex,
+  permissionsOf,
+  requireAccount,
+  writeAccount,
+} from '../state/accounts.ts'
 import { SUN_PER_TRX, VOTES_MAX, WITNESS_COUNT } from '../state/parameters.ts'
 import type { Account, Candidate, Vote } from '../state/records.ts'
 import { invalid } from '../state/refusal.ts'
@@ -14,7 +22,8 @@ const BROKERAGE = 20
 const URL_BYTES_MAX = 256
 const INT64_MAX = 2n ** 63n - 1n
 
-export const candidateOf = (view: View, address: string): Candidate | undefined => view.read('candidate', address)
+export const candidateOf = (view: View, address: string): Candidate | undefined =>
+  view.read('candidate', address)
 
 /** Everybody who may be voted for, in the order in which they came. */
 export function candidatesOf(view: View): Candidate[] {
@@ -23,7 +32,13 @@ export function candidatesOf(view: View): Candidate[] {
 
 export function addCandidate(state: Layer, address: string, url: string, votes: bigint): void {
   state.write('register', '', [...(state.read('register', '') ?? []), address])
-  state.write('candidate', address, { address, url, votes, next_votes: votes, brokerage: BROKERAGE })
+  state.write('candidate', address, {
+    address,
+    url,
+    votes,
+    next_votes: votes,
+    brokerage: BROKERAGE,
+  })
 }
 
 /** What the node does with votes at maintenance. */
@@ -36,16 +51,22 @@ export function countVotes(state: Layer): void {
 
 /** The stake of an account that gives votes, in sun: what it delegates included. */
 export function tronPower({ frozen, delegated }: Account): bigint {
-  return frozen.BANDWIDTH + frozen.ENERGY + frozen.TRON_POWER + delegated.BANDWIDTH + delegated.ENERGY
+  return (
+    frozen.BANDWIDTH + frozen.ENERGY + frozen.TRON_POWER + delegated.BANDWIDTH + delegated.ENERGY
+  )
 }
 
-export const votesCast = ({ votes = [] }: Account): bigint => votes.reduce((sum, { count }) => sum + count, 0n)
+export const votesCast = ({ votes = [] }: Account): bigint =>
+  votes.reduce((sum, { count }) => sum + count, 0n)
 
 /** The account with other votes; the candidates' sums are moved along. */
 function withVotes(state: Layer, account: Account, votes: readonly Vote[]): Account {
   const move = (vote: Vote, sign: bigint) => {
     const candidate = candidateOf(state, vote.address)!
-    state.write('candidate', vote.address, { ...candidate, next_votes: candidate.next_votes + sign * vote.count })
+    state.write('candidate', vote.address, {
+      ...candidate,
+      next_votes: candidate.next_votes + sign * vote.count,
+    })
   }
   for (const vote of account.votes ?? []) move(vote, -1n)
   for (const vote of votes) move(vote, 1n)
@@ -80,7 +101,8 @@ export const createWitness: Contract = {
     const account = accountOf(state, owner)
     if (!account) throw invalid(`account[${owner}] not exists`)
     if (candidateOf(state, owner)) throw invalid(`Witness[${owner}] has existed`)
-    if (account.balance < BigInt(parameters.getAccountUpgradeCost)) throw invalid('balance < AccountUpgradeCost')
+    if (account.balance < BigInt(parameters.getAccountUpgradeCost))
+      throw invalid('balance < AccountUpgradeCost')
   },
 
   execute({ state, parameters }, message) {
@@ -91,7 +113,9 @@ export const createWitness: Contract = {
     const { witness } = permissionsOf({ address: account.address, is_witness: true })
     writeAccount(
       state,
-      account.permissions ? { ...changed, permissions: { ...account.permissions, witness: witness! } } : changed,
+      account.permissions
+        ? { ...changed, permissions: { ...account.permissions, witness: witness! } }
+        : changed,
     )
     burn(state, account.address, fee)
     return { fee_sun: fee }
@@ -109,7 +133,10 @@ export const updateWitness: Contract = {
 
   execute({ state }, message) {
     const candidate = candidateOf(state, textOf(message, 'owner_address'))!
-    state.write('candidate', candidate.address, { ...candidate, url: utf8(textOf(message, 'update_url')) })
+    state.write('candidate', candidate.address, {
+      ...candidate,
+      url: utf8(textOf(message, 'update_url')),
+    })
     return { fee_sun: 0n }
   },
 }
@@ -141,7 +168,8 @@ export const vote: Contract = {
     const sun = votes.reduce((sum, { count }) => sum + count, 0n) * SUN_PER_TRX
     if (sun > INT64_MAX) throw invalid('overflow: checkedMultiply')
     const power = tronPower(account)
-    if (sun > power) throw invalid(`The total number of votes[${sun}] is greater than the tronPower[${power}]`)
+    if (sun > power)
+      throw invalid(`The total number of votes[${sun}] is greater than the tronPower[${power}]`)
   },
 
   execute({ state }, message) {
@@ -182,10 +210,14 @@ export const updateBrokerage: Contract = {
 
   execute({ state }, message) {
     const candidate = candidateOf(state, textOf(message, 'owner_address'))!
-    state.write('candidate', candidate.address, { ...candidate, brokerage: Number(integerOf(message, 'brokerage')) })
+    state.write('candidate', candidate.address, {
+      ...candidate,
+      brokerage: Number(integerOf(message, 'brokerage')),
+    })
     return { fee_sun: 0n }
   },
 }
 
 /** The share that a witness keeps, in per cent; the usual one for everybody else. */
-export const brokerageOf = (view: View, address: string): number => candidateOf(view, address)?.brokerage ?? BROKERAGE
+export const brokerageOf = (view: View, address: string): number =>
+  candidateOf(view, address)?.brokerage ?? BROKERAGE

@@ -18,7 +18,10 @@ test('funding holds at once on the head, enters the chain with the next block, a
     balance_sun: 5_000_000,
   })
   assert.equal(on.balance(newcomer), 5n * TRX)
-  assert.equal(on.send(newcomer, 'TransferContract', { to_address: bob.hex, amount: 1n }).result, true)
+  assert.equal(
+    on.send(newcomer, 'TransferContract', { to_address: bob.hex, amount: 1n }).result,
+    true,
+  )
   on.mine()
   assert.equal(audit(on.devchain).issued_sun - issued, 5n * TRX)
   assert.deepEqual(on.post('/walletsolidity/getaccount', { address: newcomer.hex }), {})
@@ -60,11 +63,14 @@ test('a reorganisation replaces the newest blocks by one more, with other ids fr
   const on = scene()
   const { txid } = pay(on)
   on.mine(3)
-  const ids = [0, 1, 2].map((back) => on.devchain.chain.blockId(on.devchain.head.header.number - back)!)
+  const ids = [0, 1, 2].map(
+    (back) => on.devchain.chain.blockId(on.devchain.head.header.number - back)!,
+  )
   const { number } = on.devchain.head.header
   on.post('/devchain/reorg', { blocks: 3 })
   assert.equal(on.devchain.head.header.number, number + 1)
-  for (const [back, id] of ids.entries()) assert.notEqual(on.devchain.chain.blockId(number - back), id)
+  for (const [back, id] of ids.entries())
+    assert.notEqual(on.devchain.chain.blockId(number - back), id)
   assert.equal(on.post('/wallet/gettransactioninfobyid', { value: txid }).id, txid)
   for (const id of ids) assert.deepEqual(on.post('/wallet/getblockbyid', { value: id }), {})
   on.post('/devchain/reorg', { blocks: 4, drop_transactions: true })
@@ -106,18 +112,33 @@ test('no funding takes the sum of all sun beyond 64 bits', () => {
   const on = scene()
   const most = { address: alice.address, sun: String(2n ** 62n) }
   on.post('/devchain/fund', most)
-  assert.match(String(on.post('/devchain/fund', most).error), /there cannot be more than 9223372036854775807 sun/)
+  assert.match(
+    String(on.post('/devchain/fund', most).error),
+    /there cannot be more than 9223372036854775807 sun/,
+  )
   assert.equal(on.balance(alice), 10_000n * TRX + 2n ** 62n)
 })
 
 test('a token is made once: another at its address is refused and leaves it as it is', () => {
   const on = scene()
-  const asked = { address: person('coin').address, owner: alice.address, name: 'Coin', symbol: 'COIN', decimals: 2 }
+  const asked = {
+    address: person('coin').address,
+    owner: alice.address,
+    name: 'Coin',
+    symbol: 'COIN',
+    decimals: 2,
+  }
   assert.deepEqual(on.post('/devchain/token', asked), { address: asked.address })
   on.post('/devchain/mint', { token: asked.address, address: bob.address, amount: 5 })
-  assert.equal(on.post('/devchain/token', asked).error, 'there is a contract at this address already')
+  assert.equal(
+    on.post('/devchain/token', asked).error,
+    'there is a contract at this address already',
+  )
   const call = { owner_address: bob.address, contract_address: asked.address, visible: true }
-  const supply = on.post('/wallet/triggerconstantcontract', { ...call, function_selector: 'totalSupply()' })
+  const supply = on.post('/wallet/triggerconstantcontract', {
+    ...call,
+    function_selector: 'totalSupply()',
+  })
   assert.equal(BigInt(`0x${(supply.constant_result as string[])[0]}`), 5n)
 })
 
@@ -158,16 +179,26 @@ test('a snapshot is gone back to: blocks, solid block, pending transactions and 
   on.do(alice, 'TransferContract', { to_address: bob.hex, amount: 2n * TRX })
   const { txid } = pay(on)
   on.post('/devchain/fund', { address: bob.address, sun: 3 })
-  const before = { head: on.devchain.head.id, solid: on.devchain.solid.id, audit: audit(on.devchain) }
+  const before = {
+    head: on.devchain.head.id,
+    solid: on.devchain.solid.id,
+    audit: audit(on.devchain),
+  }
   assert.deepEqual(on.post('/devchain/snapshot'), { snapshot: 1 })
   on.mine(40)
   on.do(alice, 'TransferContract', { to_address: bob.hex, amount: 5n * TRX })
   on.post('/devchain/restore', { snapshot: 1 })
-  assert.deepEqual({ head: on.devchain.head.id, solid: on.devchain.solid.id, audit: audit(on.devchain) }, before)
+  assert.deepEqual(
+    { head: on.devchain.head.id, solid: on.devchain.solid.id, audit: audit(on.devchain) },
+    before,
+  )
   assert.equal(on.balance(bob), 102n * TRX + 4n)
   assert.equal(on.post('/walletsolidity/getaccount', { address: bob.hex }).balance, 100_000_000)
   assert.equal(on.mine().transactions[0]!.transaction.id, txid)
-  assert.match(String(on.post('/devchain/restore', { snapshot: 1 }).error), /there is no snapshot 1/)
+  assert.match(
+    String(on.post('/devchain/restore', { snapshot: 1 }).error),
+    /there is no snapshot 1/,
+  )
 })
 
 test('a snapshot whose block a fork has replaced cannot be gone back to', () => {
@@ -207,28 +238,51 @@ test('an impersonated account needs no signature', () => {
 
 test('the interface of the official image gives keys of funded accounts, blocks on demand, and unlocks accounts', () => {
   const on = new Scene({ alice: 100n * TRX })
-  const made = on.devchain.request('GET', '/admin/temporary-accounts-generation?accounts=3&defaultBalance=7', '')
+  const made = on.devchain.request(
+    'GET',
+    '/admin/temporary-accounts-generation?accounts=3&defaultBalance=7',
+    '',
+  )
   assert.match(made.body, /\(2\) T\w{33} \(7 TRX\)/)
-  const { privateKeys, more } = on.get('/admin/accounts-json') as { privateKeys: []; more: { privateKeys: string[] }[] }
+  const { privateKeys, more } = on.get('/admin/accounts-json') as {
+    privateKeys: []
+    more: { privateKeys: string[] }[]
+  }
   assert.deepEqual([privateKeys, more.length, more[0]!.privateKeys.length], [[], 1, 3])
   const [key] = more[0]!.privateKeys
-  assert.equal(on.get(`/wallet/getaccount?address=${addressOf(key!)}&visible=true`).balance, 7_000_000)
+  assert.equal(
+    on.get(`/wallet/getaccount?address=${addressOf(key!)}&visible=true`).balance,
+    7_000_000,
+  )
   const before = on.devchain.head.header.number
-  assert.deepEqual(on.post('/tre', { jsonrpc: '2.0', id: 5, method: 'tre_mine', params: [{ blocks: 2 }] }), {
-    jsonrpc: '2.0',
-    id: 5,
-    result: '0x0',
-  })
+  assert.deepEqual(
+    on.post('/tre', { jsonrpc: '2.0', id: 5, method: 'tre_mine', params: [{ blocks: 2 }] }),
+    {
+      jsonrpc: '2.0',
+      id: 5,
+      result: '0x0',
+    },
+  )
   assert.equal(on.devchain.head.header.number, before + 2)
-  const send = () => on.send(alice, 'TransferContract', { to_address: bob.hex, amount: 1n }, { keys: [keyOf('bob')] })
+  const send = () =>
+    on.send(
+      alice,
+      'TransferContract',
+      { to_address: bob.hex, amount: 1n },
+      { keys: [keyOf('bob')] },
+    )
   assert.equal(send().code, 'SIGERROR')
   on.post('/tre', { method: 'tre_unlockedAccounts', params: [[alice.address]] })
   assert.equal(send().result, true)
-  const wrong = (body: object) => (on.post('/tre', { ...body }).error as { message: string }).message
+  const wrong = (body: object) =>
+    (on.post('/tre', { ...body }).error as { message: string }).message
   assert.match(wrong({ method: 'eth_call' }), /does not exist here/)
   assert.match(wrong({ method: 'tre_mine', params: [{ blocks: -1 }] }), /whole number/)
   assert.match(wrong({ method: 'tre_unlockedAccounts', params: ['x'] }), /not an address/)
-  assert.match(wrong({ method: 'tre_unlockedAccounts', params: [2n ** 64n] }), /18446744073709552000 is not an address/)
+  assert.match(
+    wrong({ method: 'tre_unlockedAccounts', params: [2n ** 64n] }),
+    /18446744073709552000 is not an address/,
+  )
   assert.match(wrong({ method: { toString: 1 } }), /does not exist here/)
 })
 
@@ -237,12 +291,19 @@ test('accounts that are made are solid at once', () => {
   on.devchain.request('GET', '/admin/temporary-accounts-generation?accounts=1', '')
   const { more } = on.get('/admin/accounts-json') as { more: { privateKeys: string[] }[] }
   const address = addressOf(more[0]!.privateKeys[0]!)
-  assert.equal(on.get(`/walletsolidity/getaccount?address=${address}&visible=true`).balance, 10_000_000_000)
+  assert.equal(
+    on.get(`/walletsolidity/getaccount?address=${address}&visible=true`).balance,
+    10_000_000_000,
+  )
 })
 
 test('the state says where the chain stands', () => {
   const on = scene()
-  const state = on.get('/devchain/state') as { head: { id: string }; pending: number; faults: unknown[] }
+  const state = on.get('/devchain/state') as {
+    head: { id: string }
+    pending: number
+    faults: unknown[]
+  }
   assert.equal(state.head.id, on.devchain.head.id)
   assert.equal(state.pending, 0)
   assert.deepEqual(state.faults, [])

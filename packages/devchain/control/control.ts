@@ -1,5 +1,5 @@
-// The development chain's own interface, `/devchain/...`: setting a scene for a test. JSON in, JSON out; what is wrong
-// with a request is said in one sentence with status 400.
+// The development chain's own interface, `/devchain/...`: setting a scene for a test. JSON in, JSON
+// out; what is wrong with a request is said in one sentence with status 400.
 
 import { addressToHex, isAddress } from 'penstock-tron/address.ts'
 import { contractAt } from '../calls/calls.ts'
@@ -42,11 +42,13 @@ class Request {
   /** A whole number between two bounds. */
   integer(name: string, least: bigint, most: bigint): bigint {
     const value = this.members[name]
-    const whole = typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value))
+    const whole =
+      typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value))
     const text = typeof value === 'string' && /^-?\d{1,19}$/.test(value)
     if (!whole && !text) throw new BadControl(`${name} must be a whole number`)
     const integer = BigInt(value as string | number | bigint)
-    if (integer < least || integer > most) throw new BadControl(`${name} must be from ${least} to ${most}`)
+    if (integer < least || integer > most)
+      throw new BadControl(`${name} must be from ${least} to ${most}`)
     return integer
   }
 
@@ -63,7 +65,8 @@ class Request {
   /** A number from 0 to 1; 1 when absent. */
   fraction(name: string): number {
     const value = this.members[name] ?? 1
-    if (typeof value !== 'number' || value < 0 || value > 1) throw new BadControl(`${name} must be from 0 to 1`)
+    if (typeof value !== 'number' || value < 0 || value > 1)
+      throw new BadControl(`${name} must be from 0 to 1`)
     return value
   }
 
@@ -97,7 +100,11 @@ function requireNoContract(view: View, address: string): void {
   if (contractAt(view, address)) throw new BadControl('there is a contract at this address already')
 }
 
-const describeBlock = ({ id, header }: Block) => ({ number: header.number, id, time_ms: header.timestamp })
+const describeBlock = ({ id, header }: Block) => ({
+  number: header.number,
+  id,
+  time_ms: header.timestamp,
+})
 
 function describeState({ chain, faults, internal }: Node): JsonObject {
   const totals = totalsOf(chain.headView())
@@ -119,7 +126,8 @@ function describeState({ chain, faults, internal }: Node): JsonObject {
 }
 
 const controls: Readonly<Record<string, (node: Node, request: Request) => Json>> = {
-  /** Credits TRX: readable and spendable at once, part of the next block. Makes the account if need be. */
+  /** Credits TRX: readable and spendable at once, part of the next block. Makes the account if need
+   *  be. */
   fund({ chain }, request) {
     const address = request.address('address')
     const sun = request.integer('sun', 1n, SUN_MAX)
@@ -127,10 +135,14 @@ const controls: Readonly<Record<string, (node: Node, request: Request) => Json>>
       throw new BadControl(`there cannot be more than ${ISSUED_SUN_MAX} sun on a chain`)
     }
     chain.decree({ kind: 'fund', address, sun })
-    return { address: addressText(address), balance_sun: requireAccount(chain.pendingView(), address).balance }
+    return {
+      address: addressText(address),
+      balance_sun: requireAccount(chain.pendingView(), address).balance,
+    }
   },
 
-  /** Makes blocks now, each 3 s of the chain's time after the last; empty ones leave the pool as it is. */
+  /** Makes blocks now, each 3 s of the chain's time after the last; empty ones leave the pool as it
+   *  is. */
   mine(node, request) {
     const blocks = request.has('blocks') ? Number(request.integer('blocks', 1n, BLOCKS_MAX)) : 1
     const empty = request.flag('empty')
@@ -179,8 +191,8 @@ const controls: Readonly<Record<string, (node: Node, request: Request) => Json>>
     return { address: addressText(address) }
   },
 
-  /** Sets which internal transactions receipts show, those of earlier blocks too: as if another node
-   *  of the network were asked. */
+  /** Sets which internal transactions receipts show, those of earlier blocks too: as if another
+   *  node of the network were asked. */
   set_internal(node, request) {
     const setting = request.text('show')
     if (!isInternalSetting(setting)) {
@@ -193,19 +205,30 @@ const controls: Readonly<Record<string, (node: Node, request: Request) => Json>>
   /** Creates tokens for an address; USDT when no other token is named. */
   mint(node, request) {
     const amount = request.integer('amount', 1n, SUN_MAX)
-    node.chain.decree({ kind: 'mint', token: request.token(), address: request.address('address'), amount })
+    node.chain.decree({
+      kind: 'mint',
+      token: request.token(),
+      address: request.address('address'),
+      amount,
+    })
     return describeState(node)
   },
 
   /** Puts an address onto a token's freeze list, or takes it off, without a transaction. */
   blacklist(node, request) {
     const listed = request.has('listed') ? request.flag('listed') : true
-    node.chain.decree({ kind: 'blacklist', token: request.token(), address: request.address('address'), listed })
+    node.chain.decree({
+      kind: 'blacklist',
+      token: request.token(),
+      address: request.address('address'),
+      listed,
+    })
     return describeState(node)
   },
 
-  /** Sets the factor of a token's energy penalty in ten-thousandths: 0 is cold, 34000 as hot as can be. It stays so,
-   *  unless `held` is false: then it follows the use of the contract from here on. */
+  /** Sets the factor of a token's energy penalty in ten-thousandths: 0 is cold, 34000 as hot as can
+   *  be. It stays so, unless `held` is false: then it follows the use of the contract from here
+   *  on. */
   set_factor(node, request) {
     const factor = request.integer('factor', 0n, HOT_FACTOR)
     const held = request.has('held') ? request.flag('held') : true
@@ -213,16 +236,23 @@ const controls: Readonly<Record<string, (node: Node, request: Request) => Json>>
     return describeState(node)
   },
 
-  /** Sets the stakes of the rest of the network, in TRX: what one staked TRX yields follows from them. */
+  /** Sets the stakes of the rest of the network, in TRX: what one staked TRX yields follows from
+   *  them. */
   set_weight(node, request) {
-    const weight = (name: string) => (request.has(name) ? { [name]: request.integer(name, 0n, SUN_MAX) } : {})
-    node.chain.decree({ kind: 'weights', ...weight('energy_weight_trx'), ...weight('net_weight_trx') })
+    const weight = (name: string) =>
+      request.has(name) ? { [name]: request.integer(name, 0n, SUN_MAX) } : {}
+    node.chain.decree({
+      kind: 'weights',
+      ...weight('energy_weight_trx'),
+      ...weight('net_weight_trx'),
+    })
     return describeState(node)
   },
 
   /** Makes every block add to the stakes of the rest of the network (or take away), in TRX. */
   set_drift(node, request) {
-    const trx = (name: string) => (request.has(name) ? request.integer(name, -SUN_MAX, SUN_MAX) : 0n)
+    const trx = (name: string) =>
+      request.has(name) ? request.integer(name, -SUN_MAX, SUN_MAX) : 0n
     node.drift = { energy_trx: trx('energy_trx'), net_trx: trx('net_trx') }
     return describeState(node)
   },
@@ -244,7 +274,8 @@ const controls: Readonly<Record<string, (node: Node, request: Request) => Json>>
     return describeState(node)
   },
 
-  /** Lets readers see the chain some blocks behind its head (never behind the solid block), as a lagging node would. */
+  /** Lets readers see the chain some blocks behind its head (never behind the solid block), as a
+   *  lagging node would. */
   set_lag(node, request) {
     node.chain.setLag(Number(request.integer('blocks', 0n, BLOCKS_MAX)))
     return describeState(node)
@@ -260,7 +291,8 @@ const controls: Readonly<Record<string, (node: Node, request: Request) => Json>>
   /** Arms a fault for the next `count` requests that it is about. */
   fault(node, request) {
     const kind = request.text('kind')
-    if (!isFaultKind(kind)) throw new BadControl(`kind must be one of ${Object.keys(faultKinds).join(', ')}`)
+    if (!isFaultKind(kind))
+      throw new BadControl(`kind must be one of ${Object.keys(faultKinds).join(', ')}`)
     const count = request.has('count') ? Number(request.integer('count', 1n, BLOCKS_MAX)) : 1
     const seconds = request.has('seconds') ? Number(request.integer('seconds', 0n, 1_000_000n)) : 0
     node.faults.arm({ kind, count, seconds, probability: request.fraction('probability') })
@@ -270,7 +302,8 @@ const controls: Readonly<Record<string, (node: Node, request: Request) => Json>>
   /** Disarms the faults of a kind, or all. */
   clear_faults(node, request) {
     const kind = request.has('kind') ? request.text('kind') : undefined
-    if (kind !== undefined && !isFaultKind(kind)) throw new BadControl('kind is not a kind of fault')
+    if (kind !== undefined && !isFaultKind(kind))
+      throw new BadControl('kind is not a kind of fault')
     node.faults.clear(kind)
     return describeState(node)
   },
@@ -282,18 +315,27 @@ const controls: Readonly<Record<string, (node: Node, request: Request) => Json>>
 export function answerControl(node: Node, { method, path, body }: Exchange): Answer {
   const name = path.split('?', 1)[0]!.slice('/devchain/'.length)
   const control = Object.hasOwn(controls, name) ? controls[name] : undefined
-  const refuse = (status: number, message: string) => ({ status, body: printJson({ error: message }) })
-  if (!control) return refuse(404, `there is no control ${name}; there are ${Object.keys(controls).join(', ')}`)
-  if (method !== 'POST' && !(method === 'GET' && name === 'state')) return refuse(405, `${name} takes a POST`)
+  const refuse = (status: number, message: string) => ({
+    status,
+    body: printJson({ error: message }),
+  })
+  if (!control)
+    return refuse(404, `there is no control ${name}; there are ${Object.keys(controls).join(', ')}`)
+  if (method !== 'POST' && !(method === 'GET' && name === 'state'))
+    return refuse(405, `${name} takes a POST`)
   try {
     const members = body.trim() === '' ? {} : parseJson(body)
     if (typeof members !== 'object' || members === null || Array.isArray(members)) {
       return refuse(400, 'the body must be a JSON object')
     }
-    return { status: 200, body: printJson(control(node, new Request(members as Record<string, unknown>))) }
+    return {
+      status: 200,
+      body: printJson(control(node, new Request(members as Record<string, unknown>))),
+    }
   } catch (error) {
     if (error instanceof SyntaxError) return refuse(400, 'the body is not JSON')
-    if (error instanceof BadControl || error instanceof RangeError) return refuse(400, error.message)
+    if (error instanceof BadControl || error instanceof RangeError)
+      return refuse(400, error.message)
     throw error
   }
 }

@@ -1,6 +1,6 @@
-// The interface of the official development image, as far as test suites written for it ask: `/admin/...` for funded
-// accounts and their keys, `/tre` for blocks on demand and transactions without signatures. What is not here is said to
-// be unknown, in the shape of JSON-RPC.
+// The interface of the official development image, as far as test suites written for it ask:
+// `/admin/...` for funded accounts and their keys, `/tre` for blocks on demand and transactions
+// without signatures. What is not here is said to be unknown, in the shape of JSON-RPC.
 
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
@@ -20,7 +20,8 @@ const BALANCE_TRX_MAX = 1_000_000_000
 const BLOCKS_MAX = 10_000
 const BLOCK_TIME_MAX_SECONDS = 86_400
 
-/** Keys of funded accounts that whoever asks may have: those that the chain was started with, and batches made since. */
+/** Keys of funded accounts that whoever asks may have: those that the chain was started with, and
+ *  batches made since. */
 export class KnownKeys {
   readonly given: PrivateKey[] = []
   readonly batches: PrivateKey[][] = []
@@ -33,7 +34,9 @@ export class KnownKeys {
   /** Makes a batch of keys, which follow from the seed and the number of the batch. */
   make(count: number): readonly PrivateKey[] {
     const name = `${this.seed} batch ${this.batches.length}`
-    const keys = Array.from({ length: count }, (_, index) => bytesToHex(sha256(utf8ToBytes(`${name} key ${index}`))))
+    const keys = Array.from({ length: count }, (_, index) =>
+      bytesToHex(sha256(utf8ToBytes(`${name} key ${index}`))),
+    )
     this.batches.push(keys)
     return keys
   }
@@ -41,7 +44,11 @@ export class KnownKeys {
 
 type Quickstart = Node & { readonly known_keys: KnownKeys }
 
-const text = (body: string): Answer => ({ status: 200, body, content_type: 'text/plain;charset=utf-8' })
+const text = (body: string): Answer => ({
+  status: 200,
+  body,
+  content_type: 'text/plain;charset=utf-8',
+})
 
 /** A whole number of a query from 1 to some most; the usual one for anything else. */
 function countOf(query: URLSearchParams, name: string, usual: number, most: number): number {
@@ -49,7 +56,8 @@ function countOf(query: URLSearchParams, name: string, usual: number, most: numb
   return Number.isInteger(count) && count >= 1 ? Math.min(count, most) : usual
 }
 
-/** Funds new accounts, and makes so many blocks that they are solid: who asks for them uses them at once. */
+/** Funds new accounts, and makes so many blocks that they are solid: who asks for them uses them at
+ *  once. */
 function generate(node: Quickstart, query: URLSearchParams): void {
   const { chain, known_keys } = node
   const sun = BigInt(countOf(query, 'defaultBalance', BALANCE_TRX, BALANCE_TRX_MAX)) * SUN_PER_TRX
@@ -164,10 +172,15 @@ export function answerRpc(node: Node, { body }: Exchange): Answer {
     const asked = parseJson(body) as { id?: Json; method?: unknown; params?: unknown } | null
     id = typeof asked?.id === 'number' || typeof asked?.id === 'string' ? asked.id : null
     return reply({
-      result: run(node, (asked?.method ?? null) as Json, Array.isArray(asked?.params) ? asked.params : []),
+      result: run(
+        node,
+        (asked?.method ?? null) as Json,
+        Array.isArray(asked?.params) ? asked.params : [],
+      ),
     })
   } catch (error) {
-    if (error instanceof SyntaxError) return reply({ error: { code: -32700, message: 'Parse error' } })
+    if (error instanceof SyntaxError)
+      return reply({ error: { code: -32700, message: 'Parse error' } })
     if (error instanceof Unknown || error instanceof RangeError)
       return reply({ error: { code: -32602, message: error.message } })
     throw error

@@ -1,6 +1,7 @@
-// Requests that make no sense, and transactions that almost do: `npm run fuzz -w penstock-devchain -- --requests 100000`.
-// Everything follows from a seed. After every request that was refused the chain is as it was, record by record; after
-// every block every sun is where it was or burned, and tokens add up to their supply; no request throws.
+// Requests that make no sense, and transactions that almost do: `npm run fuzz -w penstock-devchain
+// -- --requests 100000`. Everything follows from a seed. After every request that was refused the
+// chain is as it was, record by record; after every block every sun is where it was or burned, and
+// tokens add up to their supply; no request throws.
 
 import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +11,12 @@ import { addressToHex } from 'penstock-tron/address.ts'
 import { contractSchemas } from 'penstock-tron/contracts.ts'
 import { sign } from 'penstock-tron/keys.ts'
 import type { Message } from 'penstock-tron/protobuf.ts'
-import { contract, encodeRawData, encodeTransaction, transactionId } from 'penstock-tron/transaction.ts'
+import {
+  contract,
+  encodeRawData,
+  encodeTransaction,
+  transactionId,
+} from 'penstock-tron/transaction.ts'
 import { selectorOf, wordOfAddress, wordOfInteger } from '../calls/abi.ts'
 import { referenceTo } from '../chain/blocks.ts'
 import { signedTransaction } from '../chain/transactions.ts'
@@ -24,7 +30,11 @@ import { integerOf } from '../state/world.ts'
 import type { Answer, Exchange } from '../wallet_api/wallet_api.ts'
 import { Mutator } from './mutation.ts'
 
-export type FuzzOptions = { readonly seed: string; readonly requests: number; readonly requests_per_block: number }
+export type FuzzOptions = {
+  readonly seed: string
+  readonly requests: number
+  readonly requests_per_block: number
+}
 
 /** What a run saw. Durations are of this process's clock, for people to read. */
 export type FuzzReport = {
@@ -49,11 +59,15 @@ const purse = person('purse')
 /** The id of the first TRC10 token, as its digits' bytes. */
 const FIRST_ASSET = '31303030303031'
 
-/** A small society: stakes, a locked and an open delegation, something unfreezing, tokens, permissions of two. */
+/** A small society: stakes, a locked and an open delegation, something unfreezing, tokens,
+ *  permissions of two. */
 function society(seed: string): Scene {
-  const on = new Scene(Object.fromEntries(['ann', 'ben', 'cid', 'dot'].map((name) => [name, 1_000_000n * TRX])), {
-    seed,
-  })
+  const on = new Scene(
+    Object.fromEntries(['ann', 'ben', 'cid', 'dot'].map((name) => [name, 1_000_000n * TRX])),
+    {
+      seed,
+    },
+  )
   const lend = (receiver_address: string, lock: boolean) => ({
     receiver_address,
     balance: 1000n * TRX,
@@ -66,7 +80,11 @@ function society(seed: string): Scene {
   on.do(ann, 'DelegateResourceContract', lend(cid.hex, true))
   on.do(ann, 'UnfreezeBalanceV2Contract', { unfreeze_balance: 500n * TRX, resource: 'ENERGY' })
   for (const { address } of people) on.post('/devchain/mint', { address, amount: 1_000_000_000 })
-  const contract = { address: purse.address, owner: ann.address, receivers: [ben.address, cid.address] }
+  const contract = {
+    address: purse.address,
+    owner: ann.address,
+    receivers: [ben.address, cid.address],
+  }
   on.post('/devchain/contract', contract)
   on.post('/devchain/fund', { address: purse.address, sun: 1_000_000n * TRX })
   for (const { hex } of people) on.devchain.chain.impersonate(hex, true)
@@ -74,11 +92,16 @@ function society(seed: string): Scene {
   return on
 }
 
-const wordOf = (value: string | bigint) => (typeof value === 'bigint' ? wordOfInteger(value) : wordOfAddress(value))
+const wordOf = (value: string | bigint) =>
+  typeof value === 'bigint' ? wordOfInteger(value) : wordOfAddress(value)
 
 /** Calls of the contract, in whatever order they come. */
 function contractCalls(): [string, Message][] {
-  const call = (signature: string, values: (string | bigint)[], call_value = 0n): [string, Message] => {
+  const call = (
+    signature: string,
+    values: (string | bigint)[],
+    call_value = 0n,
+  ): [string, Message] => {
     const data = signature === '' ? '' : selectorOf(signature) + values.map(wordOf).join('')
     return ['TriggerSmartContract', { contract_address: purse.hex, data, call_value }]
   }
@@ -104,7 +127,8 @@ function contractCalls(): [string, Message][] {
 /** Messages that mean something, one of each contract type that the chain executes. */
 function sensibleMessages(on: Scene): [string, Message][] {
   const witness = on.devchain.chain.witnesses[0]!.address
-  const transfer = selectorOf('transfer(address,uint256)') + wordOfAddress(ben.hex) + wordOfInteger(7n)
+  const transfer =
+    selectorOf('transfer(address,uint256)') + wordOfAddress(ben.hex) + wordOfInteger(7n)
   const keys = [{ address: dot.hex, weight: 1n }]
   return [
     ['TransferContract', { to_address: ben.hex, amount: 5n }],
@@ -145,7 +169,15 @@ function sensibleMessages(on: Scene): [string, Message][] {
       'AccountPermissionUpdateContract',
       {
         owner: { type: 'Owner', permission_name: 'o', threshold: 1n, keys },
-        actives: [{ type: 'Active', permission_name: 'a', threshold: 1n, operations: `02${'00'.repeat(31)}`, keys }],
+        actives: [
+          {
+            type: 'Active',
+            permission_name: 'a',
+            threshold: 1n,
+            operations: `02${'00'.repeat(31)}`,
+            keys,
+          },
+        ],
       },
     ],
   ]
@@ -263,17 +295,30 @@ class Fuzz {
       })
     if (how < 0.7) return post('/wallet/broadcasthex', { transaction: this.brokenHex() })
     const { raw, signatures } = this.transaction(how < 0.85)
-    const printed = JSON.parse(printJson(printTransaction(signedTransaction(raw, signatures), false)))
+    const printed = JSON.parse(
+      printJson(printTransaction(signedTransaction(raw, signatures), false)),
+    )
     const body = JSON.stringify(this.random.next() < 0.7 ? this.mutate.object(printed) : printed)
-    const path = this.pick(['broadcasttransaction', 'broadcasttransaction', 'getsignweight', 'getapprovedlist'])
-    return { method: 'POST', path: `/wallet/${path}`, body: this.random.next() < 0.1 ? this.mutate.text(body) : body }
+    const path = this.pick([
+      'broadcasttransaction',
+      'broadcasttransaction',
+      'getsignweight',
+      'getapprovedlist',
+    ])
+    return {
+      method: 'POST',
+      path: `/wallet/${path}`,
+      body: this.random.next() < 0.1 ? this.mutate.text(body) : body,
+    }
   }
 
   /** The bytes of a transaction with some changed, in the whole or within its raw data. */
   private brokenHex(): string {
     const { raw, signatures } = this.transaction(false)
     const bytes =
-      this.random.next() < 0.5 ? encode({ raw: this.mutate.bytes(raw), signatures }) : encode({ raw, signatures })
+      this.random.next() < 0.5
+        ? encode({ raw: this.mutate.bytes(raw), signatures })
+        : encode({ raw, signatures })
     return bytesToHex(this.random.next() < 0.5 ? bytes : this.mutate.bytes(bytes))
   }
 
@@ -306,8 +351,15 @@ class Fuzz {
     const path = `/${this.pick(['wallet', 'wallet', 'walletsolidity'])}/${name}`
     const members = this.mutate.object(sensibleMembers(this.on))
     if (this.random.next() < 0.2) {
-      const pairs = Object.entries(members).map(([key, value]): [string, string] => [key, textOf(value)])
-      return { method: 'GET', path: `${path}?${this.mutate.text(new URLSearchParams(pairs).toString())}`, body: '' }
+      const pairs = Object.entries(members).map(([key, value]): [string, string] => [
+        key,
+        textOf(value),
+      ])
+      return {
+        method: 'GET',
+        path: `${path}?${this.mutate.text(new URLSearchParams(pairs).toString())}`,
+        body: '',
+      }
     }
     const body = JSON.stringify(members)
     return {
@@ -318,7 +370,11 @@ class Fuzz {
   }
 
   private control(): Exchange {
-    const members = this.mutate.object({ ...sensibleMembers(this.on), address: ann.address, owner: ben.address })
+    const members = this.mutate.object({
+      ...sensibleMembers(this.on),
+      address: ann.address,
+      owner: ben.address,
+    })
     return post(`/devchain/${this.pick(controls)}`, members)
   }
 
@@ -332,7 +388,8 @@ class Fuzz {
     const started_ms = performance.now()
     const answer = this.answer(request)
     const ms = performance.now() - started_ms
-    if (ms > this.slowest.ms) this.slowest = { ms, request: `${request.path} ${request.body.slice(0, 200)}` }
+    if (ms > this.slowest.ms)
+      this.slowest = { ms, request: `${request.path} ${request.body.slice(0, 200)}` }
     if (changes(request, answer)) {
       this.accepted++
       return
@@ -353,7 +410,9 @@ class Fuzz {
   }
 
   private fail(request: Exchange, what: string): never {
-    throw new FuzzFailure(`${request.method} ${request.path} ${request.body.slice(0, 2000)}\n${what}`)
+    throw new FuzzFailure(
+      `${request.method} ${request.path} ${request.body.slice(0, 2000)}\n${what}`,
+    )
   }
 
   /** Every record that is not in a block yet, by reference: records are never modified. */
@@ -381,7 +440,8 @@ class Fuzz {
     this.checkTokens()
     this.checkAssets()
     // Permissions may have gone to keys that nobody has, and purses may be empty.
-    if (this.blocks % 20 === 0) for (const { address } of people) this.on.devchain.fund(address, 20_000n * TRX)
+    if (this.blocks % 20 === 0)
+      for (const { address } of people) this.on.devchain.fund(address, 20_000n * TRX)
   }
 
   private checkTokens(): void {
@@ -400,24 +460,32 @@ class Fuzz {
 
   private checkAssets(): void {
     const { ground } = this.on.devchain.chain
-    const left = new Map(Array.from(ground.entries('asset'), ([id, asset]) => [id, integerOf(asset!, 'total_supply')]))
+    const left = new Map(
+      Array.from(ground.entries('asset'), ([id, asset]) => [id, integerOf(asset!, 'total_supply')]),
+    )
     const take = (id: string, amount: bigint) => left.set(id, left.get(id)! - amount)
     for (const [, account] of ground.entries('account')) {
       const { assets = {}, asset_issued, frozen_supply = [] } = account!
       for (const [id, amount] of Object.entries(assets)) take(id, amount)
       for (const { amount } of frozen_supply) take(asset_issued!, amount)
     }
-    for (const [id, rest] of left) if (rest !== 0n) throw new FuzzFailure(`${rest} of token ${id} are nobody's`)
+    for (const [id, rest] of left)
+      if (rest !== 0n) throw new FuzzFailure(`${rest} of token ${id} are nobody's`)
   }
 }
 
-const textOf = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : String(value))
+const textOf = (value: unknown) =>
+  typeof value === 'object' ? JSON.stringify(value) : String(value)
 
 type Transaction = { raw: Uint8Array; signatures: string[] }
 
 const encode = ({ raw, signatures }: Transaction) => encodeTransaction(raw, signatures)
 
-const post = (path: string, body: object): Exchange => ({ method: 'POST', path, body: JSON.stringify(body) })
+const post = (path: string, body: object): Exchange => ({
+  method: 'POST',
+  path,
+  body: JSON.stringify(body),
+})
 
 /** Whether an answer says that the request did something. */
 function changes({ path }: Exchange, { status, body }: Answer): boolean {

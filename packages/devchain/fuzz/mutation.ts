@@ -4,7 +4,17 @@ import type { Message, Schema } from 'penstock-tron/protobuf.ts'
 import type { RandomSeries } from '../http/faults.ts'
 
 const oddNumbers = [0, -1, 1, 1.5, 2 ** 31, 2 ** 53, -(2 ** 63), 1e21, 1e308, Number.NaN]
-const oddIntegers = [0n, -1n, 1n, 1_000_000n, 2n ** 31n, 2n ** 53n + 1n, 2n ** 62n, 2n ** 63n - 1n, -(2n ** 63n)]
+const oddIntegers = [
+  0n,
+  -1n,
+  1n,
+  1_000_000n,
+  2n ** 31n,
+  2n ** 53n + 1n,
+  2n ** 62n,
+  2n ** 63n - 1n,
+  -(2n ** 63n),
+]
 const oddTexts = [
   '',
   '0',
@@ -53,7 +63,9 @@ export class Mutator {
       else if (how === 3) bytes.splice(at, 0, this.below(256))
       else bytes[at] = (bytes[at] ?? 0) ^ (1 << this.below(8))
     }
-    return Uint8Array.from(this.below(30) === 0 ? bytes.slice(0, this.below(bytes.length + 1)) : bytes)
+    return Uint8Array.from(
+      this.below(30) === 0 ? bytes.slice(0, this.below(bytes.length + 1)) : bytes,
+    )
   }
 
   /** Text with its bytes changed. */
@@ -72,16 +84,34 @@ export class Mutator {
     const names = Object.keys(within)
     const name = names.length === 0 || this.below(20) === 0 ? this.pick(oddNames) : this.pick(names)
     const value = Object.hasOwn(within, name) ? within[name] : undefined
-    if (typeof value === 'object' && value !== null && this.below(4) > 0) this.change(value as Message)
+    if (typeof value === 'object' && value !== null && this.below(4) > 0)
+      this.change(value as Message)
     else if (this.below(5) === 0) delete within[name]
     else {
       const changed = this.value()
-      Object.defineProperty(within, name, { value: changed, enumerable: true, configurable: true, writable: true })
+      Object.defineProperty(within, name, {
+        value: changed,
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      })
     }
   }
 
   private value(): unknown {
-    const others: unknown[] = [null, true, false, [], {}, [[]], [null], { a: 1 }, ['x', 1], { toString: 1 }, [2 ** 67]]
+    const others: unknown[] = [
+      null,
+      true,
+      false,
+      [],
+      {},
+      [[]],
+      [null],
+      { a: 1 },
+      ['x', 1],
+      { toString: 1 },
+      [2 ** 67],
+    ]
     const how = this.below(8)
     if (how < 3) return this.pick(oddTexts)
     if (how < 5) return this.pick(oddNumbers)

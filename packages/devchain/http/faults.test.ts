@@ -5,8 +5,10 @@ import { person, Scene, TRX } from '../scene.ts'
 const alice = person('alice')
 const bob = person('bob')
 
-const scene = (seed?: string) => new Scene({ alice: 10_000n * TRX, bob: 100n * TRX }, seed ? { seed } : {})
-const signed = (on: Scene) => on.signed(alice, 'TransferContract', { to_address: bob.hex, amount: 1n })
+const scene = (seed?: string) =>
+  new Scene({ alice: 10_000n * TRX, bob: 100n * TRX }, seed ? { seed } : {})
+const signed = (on: Scene) =>
+  on.signed(alice, 'TransferContract', { to_address: bob.hex, amount: 1n })
 const broadcast = (on: Scene, hex: string) =>
   on.devchain.request('POST', '/wallet/broadcasthex', JSON.stringify({ transaction: hex }))
 const codeOf = (answer: { body: string }) => (JSON.parse(answer.body) as { code: string }).code
@@ -67,13 +69,18 @@ test('time-outs, rate limits and overload strike any request, and nothing is don
   on.post('/devchain/fault', { kind: 'rate_limit' })
   assert.equal(ask().status, 429)
   on.post('/devchain/fault', { kind: 'overload' })
-  assert.equal(ask().body, '{"Error":"class java.lang.IllegalAccessException : lack of computing resources"}')
+  assert.equal(
+    ask().body,
+    '{"Error":"class java.lang.IllegalAccessException : lack of computing resources"}',
+  )
   assert.equal(ask().status, 200)
 })
 
 test('a receipt can be missing for a while', () => {
   const on = scene()
-  const { id } = on.do(alice, 'TransferContract', { to_address: bob.hex, amount: 1n }) as { id: string }
+  const { id } = on.do(alice, 'TransferContract', { to_address: bob.hex, amount: 1n }) as {
+    id: string
+  }
   on.post('/devchain/fault', { kind: 'hide_receipt', count: 2 })
   assert.deepEqual([receipt(on, id), receipt(on, id)], [{}, {}])
   assert.equal(receipt(on, id).id, id)
@@ -131,7 +138,10 @@ test('which requests a probable fault strikes follows from the seed', () => {
   const strikes = (seed: string) => {
     const on = scene(seed)
     on.post('/devchain/fault', { kind: 'timeout', count: 1000, probability: 0.3 })
-    return Array.from({ length: 200 }, () => on.devchain.request('GET', '/wallet/getnowblock', '').status)
+    return Array.from(
+      { length: 200 },
+      () => on.devchain.request('GET', '/wallet/getnowblock', '').status,
+    )
   }
   assert.deepEqual(strikes('one'), strikes('one'))
   assert.notDeepEqual(strikes('one'), strikes('two'))

@@ -1,10 +1,12 @@
-// What goes wrong on purpose. A fault is armed for a number of requests (or for each with some probability) and strikes
-// those it is about. Which requests are struck follows from the seed alone, so a failing run can be repeated.
+// What goes wrong on purpose. A fault is armed for a number of requests (or for each with some
+// probability) and strikes those it is about. Which requests are struck follows from the seed
+// alone, so a failing run can be repeated.
 
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 
-/** Each kind, and what it does. "Broken" is a connection that ends without an answer (status 0 in process). */
+/** Each kind, and what it does. "Broken" is a connection that ends without an answer (status 0 in
+ *  process). */
 export const faultKinds = {
   lose_answer: 'a broadcast is done, its answer is lost: the connection is broken',
   drop: 'a broadcast is taken into the pool and never into a block; the pool forgets it after 60 s',
@@ -15,7 +17,8 @@ export const faultKinds = {
   rate_limit: 'any request: nothing is done, status 429',
   overload: 'any request: the node says that it lacks computing resources',
   hide_receipt: 'gettransactioninfobyid answers {} though the receipt exists',
-  late_receipt: 'until it is cleared: the receipts of a block are missing until it is `seconds` of the chain old',
+  late_receipt:
+    'until it is cleared: the receipts of a block are missing until it is `seconds` of the chain old',
   slow_block: 'the next block is `seconds` late; the slots before it stay empty',
   empty_block: 'the next block is empty, and what is pending waits on',
 } as const

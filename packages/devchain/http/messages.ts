@@ -1,5 +1,6 @@
-// The node's JSON of messages, transactions and addresses. `visible` false: addresses and bytes are hexadecimal. True:
-// addresses are text, and so are the few fields of bytes that hold text (the memo is not one of them).
+// The node's JSON of messages, transactions and addresses. `visible` false: addresses and bytes are
+// hexadecimal. True: addresses are text, and so are the few fields of bytes that hold text (the
+// memo is not one of them).
 
 import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { addressToHex, isAddress } from 'penstock-tron/address.ts'
@@ -33,8 +34,9 @@ export function parseException(message: string): NodeException {
 export const printAddress = (hex: string, visible: boolean): string =>
   visible && hex.length === 42 ? addressText(hex) : hex
 
-/** An address of a request as 42 hexadecimal characters. Throws a NodeException for anything else than text of the
- *  expected kind; hexadecimal text of another length passes, since the node lets it pass too. */
+/** An address of a request as 42 hexadecimal characters. Throws a NodeException for anything else
+ *  than text of the expected kind; hexadecimal text of another length passes, since the node lets
+ *  it pass too. */
 export function readAddress(text: string, visible: boolean): string {
   if (visible) {
     if (text === '') return ''
@@ -51,7 +53,8 @@ export function printText(hex: string, visible: boolean): string {
 
 export const readText = (text: string): string => bytesToHex(utf8ToBytes(text))
 
-/** Bytes in hexadecimal; as in the node, 0x may stand in front and an odd digit has a 0 before it. */
+/** Bytes in hexadecimal; as in the node, 0x may stand in front and an odd digit has a 0 before
+ *  it. */
 export function readHex(text: string): string {
   if (!/^(0x)?[0-9a-fA-F]*$/.test(text)) throw parseException('1:1: INVALID hex String')
   const digits = (text.startsWith('0x') ? text.slice(2) : text).toLowerCase()
@@ -59,13 +62,16 @@ export function readHex(text: string): string {
 }
 
 /** The id of a transaction or block that a request names; text that is none names nothing. */
-export const readId = (text: string): string => (text.startsWith('0x') ? text.slice(2) : text).toLowerCase()
+export const readId = (text: string): string =>
+  (text.startsWith('0x') ? text.slice(2) : text).toLowerCase()
 
 const isObject = (value: unknown): value is Message =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-const isSchema = (type: Field['type']): type is Schema => typeof type === 'object' && 'fields' in type
+const isSchema = (type: Field['type']): type is Schema =>
+  typeof type === 'object' && 'fields' in type
 
-/** A message with its addresses and text made visible; the codec's own form is the one that is not visible. */
+/** A message with its addresses and text made visible; the codec's own form is the one that is not
+ *  visible. */
 export function printMessage(schema: Schema, value: Message, visible: boolean): JsonObject {
   return visible ? mapMessage(schema, value, printScalar) : (value as JsonObject)
 }
@@ -90,7 +96,8 @@ function readVisible(type: Field['type'], value: unknown): Json {
 
 /** The node takes names of enums in lower case too, as compilers write them into an ABI. */
 function readScalar(type: Field['type'], value: unknown): Json {
-  if (typeof type === 'object' && typeof value === 'object') throw parseException('1:1: Enum type expected.')
+  if (typeof type === 'object' && typeof value === 'object')
+    throw parseException('1:1: Enum type expected.')
   const lower = typeof type === 'object' && typeof value === 'string' && /^[a-z]+$/.test(value)
   return (lower ? value[0]!.toUpperCase() + value.slice(1) : value) as Json
 }
@@ -124,7 +131,10 @@ export function reading<Result>(read: () => Result): Result {
 /** The raw data of a transaction as the node prints it. */
 export function printRawData(raw_data: RawData, visible: boolean): JsonObject {
   const contract = raw_data.contract.map(({ type, parameter, ...rest }) => ({
-    parameter: { value: printMessage(contractSchemas[type]!, parameter.value, visible), type_url: parameter.type_url },
+    parameter: {
+      value: printMessage(contractSchemas[type]!, parameter.value, visible),
+      type_url: parameter.type_url,
+    },
     type,
     ...rest,
   }))
@@ -132,7 +142,11 @@ export function printRawData(raw_data: RawData, visible: boolean): JsonObject {
 }
 
 /** A transaction as the node prints it; `outcome` is what its block made of it. */
-export function printTransaction(transaction: SignedTransaction, visible: boolean, outcome?: Outcome): JsonObject {
+export function printTransaction(
+  transaction: SignedTransaction,
+  visible: boolean,
+  outcome?: Outcome,
+): JsonObject {
   return {
     ...(outcome ? { ret: [{ contractRet: outcome.contract_ret }] } : {}),
     ...(transaction.signatures.length > 0 ? { signature: transaction.signatures } : {}),
@@ -142,8 +156,8 @@ export function printTransaction(transaction: SignedTransaction, visible: boolea
   }
 }
 
-/** A transaction that a request carries. It is rebuilt from `raw_data`: the posted id and bytes are not looked at, as
- *  the node does not. Undefined when it has no contract of a known type. */
+/** A transaction that a request carries. It is rebuilt from `raw_data`: the posted id and bytes are
+ *  not looked at, as the node does not. Undefined when it has no contract of a known type. */
 export function readTransaction(json: unknown, visible: boolean): SignedTransaction | undefined {
   const { raw_data, signature = [] } = (json ?? {}) as { raw_data?: unknown; signature?: unknown }
   if (typeof raw_data !== 'object' || raw_data === null) return undefined
@@ -159,7 +173,10 @@ export function readTransaction(json: unknown, visible: boolean): SignedTransact
   const signatures = signature.map(readHex)
   return reading(() =>
     signedTransaction(
-      encodeRawData({ ...raw_data, contract: known.map((given) => readContract(given, visible)) } as RawData),
+      encodeRawData({
+        ...raw_data,
+        contract: known.map((given) => readContract(given, visible)),
+      } as RawData),
       signatures,
     ),
   )
@@ -193,7 +210,12 @@ export function printReceipt(
     ...(call ? printCall(call, visible) : {}),
     ...withoutDefaults({ assetIssueID: asset_id, withdraw_expire_amount: withdrawn_sun }),
     ...(cancelled
-      ? { cancel_unfreezeV2_amount: Object.entries(cancelled).map(([key, value]) => ({ key, value })) }
+      ? {
+          cancel_unfreezeV2_amount: Object.entries(cancelled).map(([key, value]) => ({
+            key,
+            value,
+          })),
+        }
       : {}),
     ...withoutDefaults({ internal_transactions: call && printInternal(call, visible, internal) }),
   }
@@ -239,6 +261,8 @@ function printCall({ logs, contract_ret, failure }: CallEffects, visible: boolea
   }))
   return {
     ...withoutDefaults({ log: printed }),
-    ...(contract_ret === 'SUCCESS' ? {} : { result: 'FAILED', resMessage: bytesToHex(utf8ToBytes(failure)) }),
+    ...(contract_ret === 'SUCCESS'
+      ? {}
+      : { result: 'FAILED', resMessage: bytesToHex(utf8ToBytes(failure)) }),
   }
 }

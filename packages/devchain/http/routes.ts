@@ -1,4 +1,5 @@
-// What an endpoint of the node is made of: a name, a chain to ask, and arguments from a body or a query.
+// What an endpoint of the node is made of: a name, a chain to ask, and arguments from a body or a
+// query.
 
 import type { Block } from '../chain/blocks.ts'
 import type { Chain } from '../chain/chain.ts'
@@ -47,7 +48,8 @@ export class Arguments {
     return Number(this.integer(name))
   }
 
-  /** The permission that a transaction is to be signed under; what is no id means the owner's, as in the node. */
+  /** The permission that a transaction is to be signed under; what is no id means the owner's, as
+   *  in the node. */
   permissionId(): number {
     return Math.max(0, this.number('Permission_id'))
   }
@@ -73,10 +75,11 @@ export type Node = {
   drift: Drift
   /** Which internal transactions receipts show. */
   internal: InternalSetting
-  /** Makes a block of what is pending at the slot of a time, or at the next one: as its faults have it. */
+  /** Makes a block of what is pending at the slot of a time, or at the next one: as its faults have
+   *  it. */
   makeBlock(time_ms?: number, empty?: boolean): Block
-  /** Makes a block every so often from now on; 0: for every transaction instead. Throws a RangeError where
-   *  there is no clock. */
+  /** Makes a block every so often from now on; 0: for every transaction instead. Throws a
+   *  RangeError where there is no clock. */
   setBlockTime(seconds: number): void
   /** Makes a block at the present time, where there is a clock. */
   makeBlockNow(): Block
@@ -97,7 +100,8 @@ export type Route = {
 export type Routes = Readonly<Record<string, Route>>
 
 /** The state that the call reads. */
-export const viewOf = ({ chain, solid }: Call): View => (solid ? chain.solidView() : chain.headView())
+export const viewOf = ({ chain, solid }: Call): View =>
+  solid ? chain.solidView() : chain.headView()
 
 /** The newest block that the call can see. */
 export const newestOf = ({ chain, solid }: Call) => (solid ? chain.solid_block : chain.seen_head)

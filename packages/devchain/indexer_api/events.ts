@@ -1,6 +1,6 @@
-// Events of tokens by contract, transaction and block, and the history of accounts (`/v1/...`): not the
-// node's own interface but that of the service beside it, in the shape of the public one, as far as
-// clients ask for it.
+// Events of tokens by contract, transaction and block, and the history of accounts (`/v1/...`): not
+// the node's own interface but that of the service beside it, in the shape of the public one, as
+// far as clients ask for it.
 
 import { addressToHex, isAddress } from 'penstock-tron/address.ts'
 import { declarationOf, readLog } from '../calls/contract_abi.ts'
@@ -63,14 +63,17 @@ function blocksOf({ chain }: Node, query: Query, first: number, last: number): B
   const blocks: Block[] = []
   for (let number = Math.max(from, 0); number <= to; number++) {
     const block = chain.block(number)
-    if (block && block.header.timestamp >= earliest && block.header.timestamp <= latest) blocks.push(block)
+    if (block && block.header.timestamp >= earliest && block.header.timestamp <= latest)
+      blocks.push(block)
   }
   return blocks
 }
 
-/** A page of what was found, the newest first unless asked otherwise; the fingerprint of one leads to the next. */
+/** A page of what was found, the newest first unless asked otherwise; the fingerprint of one leads
+ *  to the next. */
 function page(node: Node, query: Query, found: readonly Json[]): Answer {
-  const ordered = query.get('order_by') === 'block_timestamp,asc' ? [...found] : [...found].reverse()
+  const ordered =
+    query.get('order_by') === 'block_timestamp,asc' ? [...found] : [...found].reverse()
   const size = Math.min(Math.max(Number(query.get('limit') ?? PAGE) || PAGE, 1), PAGE_MAX)
   const start = Math.max(Number(query.get('fingerprint') ?? 0) || 0, 0)
   const shown = ordered.slice(start, start + size)
@@ -92,7 +95,8 @@ function ofContract(node: Node, query: Query, text: string): Answer {
   if (!isAddress(text)) return refuse('A valid contract address must be provided.')
   const contract = addressToHex(text)
   const asked = query.get('block_number')
-  const [first, last] = asked === null ? [0, node.chain.head_number] : [Number(asked), Number(asked)]
+  const [first, last] =
+    asked === null ? [0, node.chain.head_number] : [Number(asked), Number(asked)]
   const name = query.get('event_name')
   const found = blocksOf(node, query, first, last).flatMap((block) =>
     block.transactions
@@ -112,7 +116,9 @@ function ofTransaction(node: Node, query: Query, id: string): Answer {
   return page(
     node,
     query,
-    blocks.flatMap((block) => eventsOf(node, block, block.transactions[place!.index]!)).map(({ json }) => json),
+    blocks
+      .flatMap((block) => eventsOf(node, block, block.transactions[place!.index]!))
+      .map(({ json }) => json),
   )
 }
 
@@ -146,11 +152,13 @@ function ofAccount(node: Node, query: Query, which: string, rest: readonly strin
 
 const notFound: Answer = { status: 404, body: printJson({ error: 'Not Found' }) }
 
-/** Answers `/v1/{contracts|transactions|blocks}/{which}/events` and `/v1/accounts/{which}/transactions[/trc20]`. */
+/** Answers `/v1/{contracts|transactions|blocks}/{which}/events` and
+ *  `/v1/accounts/{which}/transactions[/trc20]`. */
 export function answerEvents(node: Node, { path }: Exchange): Answer {
   const [route, query = ''] = path.split('?', 2)
   const [, , kind = '', which = '', what, ...rest] = route!.split('/')
-  if (kind === 'accounts') return ofAccount(node, new URLSearchParams(query), which, route!.split('/').slice(4))
+  if (kind === 'accounts')
+    return ofAccount(node, new URLSearchParams(query), which, route!.split('/').slice(4))
   const answer = Object.hasOwn(kinds, kind) ? kinds[kind] : undefined
   if (!answer || what !== 'events' || rest.length > 0) return notFound
   return answer(node, new URLSearchParams(query), which)

@@ -22,7 +22,13 @@ function scene(): Scene {
 const send = (on: Scene, from: Person, to: Person, sun: bigint) =>
   on.do(from, 'TransferContract', { to_address: to.hex, amount: sun })
 
-function trigger(on: Scene, contract: string, signature: string, words: string[], sun = 0n): Answer {
+function trigger(
+  on: Scene,
+  contract: string,
+  signature: string,
+  words: string[],
+  sun = 0n,
+): Answer {
   const data = selectorOf(signature) + words.join('')
   const message = { contract_address: contract, data, call_value: sun }
   return on.do(alice, 'TriggerSmartContract', message, { fee_limit: 100n * TRX })
@@ -111,7 +117,9 @@ test('a block tells what it changed, and an account what it had at a block', () 
 test('the receipt alone is there under its own name', () => {
   const on = scene()
   const { id, receipt } = send(on, alice, bob, TRX)
-  assert.deepEqual(on.post('/wallet/gettransactionreceiptbyid', { value: id }), { Receipt: receipt })
+  assert.deepEqual(on.post('/wallet/gettransactionreceiptbyid', { value: id }), {
+    Receipt: receipt,
+  })
   assert.deepEqual(on.post('/wallet/gettransactionreceiptbyid', { value: '00'.repeat(32) }), {})
 })
 
@@ -137,10 +145,17 @@ test('the official image sets a balance, up or down, in every way of writing it'
 
 test('the official image changes how often blocks come, where there is a clock', async () => {
   const on = scene()
-  assert.match(JSON.stringify(on.post('/tre', { method: 'tre_blockTime', params: [1] })), /no clock/)
+  assert.match(
+    JSON.stringify(on.post('/tre', { method: 'tre_blockTime', params: [1] })),
+    /no clock/,
+  )
   const served = await startDevchain({ block_time_seconds: 0 })
   const ask = (seconds: number) =>
-    served.chain.request('POST', '/tre', JSON.stringify({ method: 'tre_blockTime', params: [seconds] }))
+    served.chain.request(
+      'POST',
+      '/tre',
+      JSON.stringify({ method: 'tre_blockTime', params: [seconds] }),
+    )
   assert.match(ask(1).body, /"result":true/)
   const { number } = served.chain.head.header
   await new Promise<void>((resolve) => {

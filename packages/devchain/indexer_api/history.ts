@@ -1,6 +1,6 @@
-// What happened to an account (`/v1/accounts/<address>/transactions` and `.../transactions/trc20`), in
-// the shape of the public service that wallets ask for their history. Blocks are read from the newest
-// to the oldest until a page is full.
+// What happened to an account (`/v1/accounts/<address>/transactions` and `.../transactions/trc20`),
+// in the shape of the public service that wallets ask for their history. Blocks are read from the
+// newest to the oldest until a page is full.
 
 import { addressToHex, isAddress } from 'penstock-tron/address.ts'
 import { readLog } from '../calls/contract_abi.ts'
@@ -21,10 +21,15 @@ const otherNames = ['to_address', 'receiver_address', 'account_address', 'contra
 
 /** Whether a transaction has to do with an account: as its owner, as whom it names, or as whom a
  *  contract paid. `side` leaves one of the two. */
-function concerns({ transaction, outcome }: Included, address: string, side: 'from' | 'to' | 'both'): boolean {
+function concerns(
+  { transaction, outcome }: Included,
+  address: string,
+  side: 'from' | 'to' | 'both',
+): boolean {
   const from = transaction.owner_address === address
   const named = otherNames.some((name) => textOf(transaction.message, name) === address)
-  const paid = outcome.call?.internal.some(({ to, rejected }) => to === address && !rejected) ?? false
+  const paid =
+    outcome.call?.internal.some(({ to, rejected }) => to === address && !rejected) ?? false
   if (side === 'from') return from
   return named || paid || (side === 'both' && from)
 }
@@ -55,7 +60,12 @@ function printEntry({ block, included }: Found, node: Node): Json {
 }
 
 /** The transfers of tokens in a transaction that an account took part in. */
-function printTransfers({ block, included }: Found, node: Node, address: string, query: Query): Json[] {
+function printTransfers(
+  { block, included }: Found,
+  node: Node,
+  address: string,
+  query: Query,
+): Json[] {
   const { call } = included.outcome
   const wanted = query.get('contract_address')
   const side = sideOf(query)
@@ -80,21 +90,35 @@ function printTransfers({ block, included }: Found, node: Node, address: string,
   })
 }
 
-/** What a page is cut from: entries of an account, the newest first. Empty where nothing is asked for. */
-export function historyOf(node: Node, blocks: readonly Block[], query: Query, asked: HistoryAsked): Json[] {
+/** What a page is cut from: entries of an account, the newest first. Empty where nothing is asked
+ *  for. */
+export function historyOf(
+  node: Node,
+  blocks: readonly Block[],
+  query: Query,
+  asked: HistoryAsked,
+): Json[] {
   const { address, tokens_only } = asked
-  const found = blocks.flatMap((block) => block.transactions.map((included) => ({ block, included })))
+  const found = blocks.flatMap((block) =>
+    block.transactions.map((included) => ({ block, included })),
+  )
   if (tokens_only) return found.flatMap((one) => printTransfers(one, node, address, query))
   const side = sideOf(query)
-  return found.filter(({ included }) => concerns(included, address, side)).map((one) => printEntry(one, node))
+  return found
+    .filter(({ included }) => concerns(included, address, side))
+    .map((one) => printEntry(one, node))
 }
 
 export type HistoryAsked = { readonly address: string; readonly tokens_only: boolean }
 
 /** Reads `<address>/transactions[/trc20]`; undefined when the path is another. */
-export function readHistoryPath(which: string, rest: readonly string[]): HistoryAsked | 'invalid' | undefined {
+export function readHistoryPath(
+  which: string,
+  rest: readonly string[],
+): HistoryAsked | 'invalid' | undefined {
   const [what, kind, ...more] = rest
-  if (what !== 'transactions' || more.length > 0 || (kind !== undefined && kind !== 'trc20')) return undefined
+  if (what !== 'transactions' || more.length > 0 || (kind !== undefined && kind !== 'trc20'))
+    return undefined
   if (!isAddress(which)) return 'invalid'
   return { address: addressToHex(which), tokens_only: kind === 'trc20' }
 }

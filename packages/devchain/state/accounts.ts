@@ -8,11 +8,14 @@ import { noUsage } from './resources.ts'
 import { addTotals, type Layer, type View } from './state.ts'
 
 /** The contract types that exist on the chain, one bit each: what an active permission may name. */
-export const availableOperations = '7fff1fc0037efb0f000000000000000000000000000000000000000000000000'
-/** The operations of the active permission that every account is born with: all but changing permissions. */
+export const availableOperations =
+  '7fff1fc0037efb0f000000000000000000000000000000000000000000000000'
+/** The operations of the active permission that every account is born with: all but changing
+ *  permissions. */
 const defaultOperations = '7fff1fc0033efb0f000000000000000000000000000000000000000000000000'
 
-// Shared by all accounts that have none: records are never modified, and there may be a million of them.
+// Shared by all accounts that have none: records are never modified, and there may be a million of
+// them.
 const noStakes: Account['frozen'] = { BANDWIDTH: 0n, ENERGY: 0n, TRON_POWER: 0n }
 const noDelegations: Account['delegated'] = { BANDWIDTH: 0n, ENERGY: 0n }
 const noFreeUse: Account['free_net'] = { amount: 0, slot: 0 }
@@ -37,7 +40,9 @@ export function newAccount(address: string, now_ms: number): Account {
 }
 
 /** The permissions of an account, or those that it would be born with. */
-export function permissionsOf(account: Pick<Account, 'address' | 'permissions' | 'is_witness'>): Permissions {
+export function permissionsOf(
+  account: Pick<Account, 'address' | 'permissions' | 'is_witness'>,
+): Permissions {
   if (account.permissions) return account.permissions
   const keys = [{ address: account.address, weight: 1n }]
   const common = { threshold: 1n, keys }
@@ -57,7 +62,8 @@ export const isAddressHex = (hex: string): boolean => hex.length === 42 && hex.s
  *  of contracts name addresses in hexadecimal. */
 export const addressText = (hex: string): string => addressFromBytes(hexToBytes(hex))
 
-export const accountOf = (view: View, address: string): Account | undefined => view.read('account', address)
+export const accountOf = (view: View, address: string): Account | undefined =>
+  view.read('account', address)
 
 /** An account that is known to exist. */
 export function requireAccount(view: View, address: string): Account {
@@ -70,7 +76,8 @@ export function writeAccount(state: Layer, account: Account): void {
   state.write('account', account.address, account)
 }
 
-/** Adds to a balance, or takes from it. False, and nothing changes, when it would fall below zero. */
+/** Adds to a balance, or takes from it. False, and nothing changes, when it would fall below
+ *  zero. */
 export function adjustBalance(state: Layer, address: string, sun: bigint): boolean {
   const account = requireAccount(state, address)
   if (account.balance + sun < 0n) return false

@@ -1,6 +1,6 @@
-// The chain's time: slots of 3 s from genesis, one block at most in each, and every six hours a maintenance, when votes
-// are counted and the penalties of contracts change. The first block at or after its time does the maintenance, and the
-// two slots after that block stay empty.
+// The chain's time: slots of 3 s from genesis, one block at most in each, and every six hours a
+// maintenance, when votes are counted and the penalties of contracts change. The first block at or
+// after its time does the maintenance, and the two slots after that block stay empty.
 
 import { MAINTENANCE_SKIPPED_SLOTS, SLOT_MS } from './parameters.ts'
 
@@ -23,7 +23,8 @@ export class Calendar {
     return this.genesis_ms + slot * SLOT_MS
   }
 
-  /** The number of the time between two maintenances that a time is in, from 1: as if a block had been made in each. */
+  /** The number of the time between two maintenances that a time is in, from 1: as if a block had
+   *  been made in each. */
   cycleOf(time_ms: number): number {
     return 1 + Math.floor((time_ms - this.genesis_ms) / this.maintenance_ms)
   }
@@ -35,7 +36,11 @@ export class Calendar {
 
   /** The first slot that may have a block after the head. */
   slotAfter(head_ms: number, parent_ms: number | undefined): number {
-    return this.slotOf(head_ms) + 1 + (this.maintains(parent_ms, head_ms) ? MAINTENANCE_SKIPPED_SLOTS : 0)
+    return (
+      this.slotOf(head_ms) +
+      1 +
+      (this.maintains(parent_ms, head_ms) ? MAINTENANCE_SKIPPED_SLOTS : 0)
+    )
   }
 
   nextMaintenance(time_ms: number): number {

@@ -39,12 +39,18 @@ function scene(options: { receivers?: Person[] } = {}): Scene {
   return on
 }
 
-const asWord = (value: Person | bigint) => (typeof value === 'bigint' ? wordOfInteger(value) : wordOfAddress(value.hex))
+const asWord = (value: Person | bigint) =>
+  typeof value === 'bigint' ? wordOfInteger(value) : wordOfAddress(value.hex)
 
 type Asked = { to?: Person; from?: Person; sun?: bigint; fee_limit?: bigint }
 
 /** A call of the paying contract by its owner, and its receipt. */
-function call(on: Scene, signature: string, values: (Person | bigint)[], asked: Asked = {}): Answer {
+function call(
+  on: Scene,
+  signature: string,
+  values: (Person | bigint)[],
+  asked: Asked = {},
+): Answer {
   const { to = payer, from = owner, sun = 0n, fee_limit = 1000n * TRX } = asked
   const data = signature === '' ? '' : selectorOf(signature) + values.map(asWord).join('')
   const message = { contract_address: to.hex, data, call_value: sun }
@@ -208,7 +214,9 @@ test('unfrozen TRX come back to the contract by a withdrawal, by another unfreez
   call(on, 'freeze(uint256,uint256)', [500n * TRX, 0n])
   call(on, 'unfreeze(uint256,uint256)', [100n * TRX, 0n])
   on.wait(15 * 86_400)
-  assert.deepEqual(brief(call(on, 'withdraw()', [])), [['withdrawExpireUnfreeze', 100_000_000, false]])
+  assert.deepEqual(brief(call(on, 'withdraw()', [])), [
+    ['withdrawExpireUnfreeze', 100_000_000, false],
+  ])
   assert.deepEqual(brief(call(on, 'withdraw()', [])), [['withdrawExpireUnfreeze', 0, false]])
   call(on, 'unfreeze(uint256,uint256)', [50n * TRX, 0n])
   on.wait(15 * 86_400)
@@ -242,7 +250,9 @@ test('a node shows none of them, only those that move TRX, or all, as it is set'
   on.post('/devchain/fund', { address: payer.address, sun: 1000n * TRX })
   const frozen = call(on, 'freeze(uint256,uint256)', [5n * TRX, 1n])
   assert.deepEqual(brief(frozen), [])
-  assert.deepEqual(brief(call(on, 'pay(address,uint256)', [bob, TRX])), [['call', 1_000_000, false]])
+  assert.deepEqual(brief(call(on, 'pay(address,uint256)', [bob, TRX])), [
+    ['call', 1_000_000, false],
+  ])
   assert.equal(on.post('/devchain/set_internal', { show: 'all' }).internal, 'all')
   const again = on.post('/wallet/gettransactioninfobyid', { value: frozen.id })
   assert.deepEqual(brief(again), [['freezeBalanceV2ForEnergy', 5_000_000, false]])
@@ -303,7 +313,10 @@ test('a constant call tells the internal transactions that there would be, and c
   assert.deepEqual(brief(answer), [['call', 1_000_000, false]])
   assert.equal(on.balance(payer), 1000n * TRX)
   const broke = { ...asked, owner_address: bob.hex, call_value: 5n * TRX }
-  assert.deepEqual((on.post('/wallet/triggerconstantcontract', broke).result as Answer).result, true)
+  assert.deepEqual(
+    (on.post('/wallet/triggerconstantcontract', broke).result as Answer).result,
+    true,
+  )
   const { abi } = on.post('/wallet/getcontract', { value: payer.hex }) as { abi: Answer }
   assert.match(JSON.stringify(abi), /"payMany","type":"Function","stateMutability":"Payable"/)
 })
@@ -320,7 +333,12 @@ test('contracts that send each other everything end when the energy does', () =>
     })
   made(ping, [pong, pong])
   made(pong, [ping, ping])
-  const receipt = call(on, '', [], { to: ping, from: owner, sun: 1000n * TRX, fee_limit: 50n * TRX })
+  const receipt = call(on, '', [], {
+    to: ping,
+    from: owner,
+    sun: 1000n * TRX,
+    fee_limit: 50n * TRX,
+  })
   assert.match(resultOf(receipt), /OUT_OF_ENERGY|REVERT/)
   assert.equal(on.balance(ping) + on.balance(pong), 0n)
   assertBalanced(on)

@@ -1,5 +1,6 @@
-// JSON as the node speaks it: 64-bit integers are plain number literals, so reading and printing must not go through
-// doubles. In memory such an integer is a bigint (any size), or a number where it is known to be small.
+// JSON as the node speaks it: 64-bit integers are plain number literals, so reading and printing
+// must not go through doubles. In memory such an integer is a bigint (any size), or a number where
+// it is known to be small.
 
 export type Json =
   | null
@@ -11,7 +12,8 @@ export type Json =
   | { readonly [name: string]: Json | undefined }
 export type JsonObject = { readonly [name: string]: Json | undefined }
 
-/** No request of the node's interface needs a tenth of it; much deeper ones would exhaust the stack of whoever reads. */
+/** No request of the node's interface needs a tenth of it; much deeper ones would exhaust the stack
+ *  of whoever reads. */
 const DEPTH_MAX = 200
 
 function isNestedTooDeeply(text: string): boolean {
@@ -30,12 +32,16 @@ function isNestedTooDeeply(text: string): boolean {
   return false
 }
 
-/** Reads JSON; integers beyond 2^53 become bigint. Throws SyntaxError, for what is nested too deeply too. */
+/** Reads JSON; integers beyond 2^53 become bigint. Throws SyntaxError, for what is nested too
+ *  deeply too. */
 export function parseJson(text: string): unknown {
-  if (text.length > 2 * DEPTH_MAX && isNestedTooDeeply(text)) throw new SyntaxError('nested too deeply')
+  if (text.length > 2 * DEPTH_MAX && isNestedTooDeeply(text))
+    throw new SyntaxError('nested too deeply')
   if (!/\d{16}/.test(text)) return JSON.parse(text)
   return JSON.parse(text, (_name: string, value: unknown, context?: { source?: string }) =>
-    typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? '')
+    typeof value === 'number' &&
+    !Number.isSafeInteger(value) &&
+    /^-?\d+$/.test(context?.source ?? '')
       ? BigInt(context!.source!)
       : value,
   )
@@ -59,21 +65,27 @@ const smallNames = new Set(['version', 'id', 'Permission_id', 'brokerage'])
 
 /** The same with every 64-bit integer as text, for readers that know doubles only. */
 export function int64AsText(value: Json, name = ''): Json {
-  if (typeof value === 'bigint' || typeof value === 'number') return smallNames.has(name) ? value : String(value)
+  if (typeof value === 'bigint' || typeof value === 'number')
+    return smallNames.has(name) ? value : String(value)
   if (typeof value !== 'object' || value === null) return value
   if (isList(value)) return value.map((item) => int64AsText(item, name))
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, item === undefined ? item : int64AsText(item, key)]),
+    Object.entries(value).map(([key, item]) => [
+      key,
+      item === undefined ? item : int64AsText(item, key),
+    ]),
   )
 }
 
-const isList = (value: readonly Json[] | JsonObject): value is readonly Json[] => Array.isArray(value)
+const isList = (value: readonly Json[] | JsonObject): value is readonly Json[] =>
+  Array.isArray(value)
 
 /** The members that do not have the default of their kind: what the node prints of a message. */
 export function withoutDefaults(members: JsonObject): JsonObject {
   const kept: Record<string, Json> = {}
   for (const [name, value] of Object.entries(members)) {
-    const empty = value === undefined || value === 0 || value === 0n || value === false || value === ''
+    const empty =
+      value === undefined || value === 0 || value === 0n || value === false || value === ''
     if (!empty && !(Array.isArray(value) && value.length === 0)) kept[name] = value
   }
   return kept

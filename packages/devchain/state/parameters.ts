@@ -1,5 +1,6 @@
-// The chain parameters, under the names that `getchainparameters` gives them, as the main network had them in the
-// middle of 2026, and the numbers that the protocol itself fixes. Sums are sun, times milliseconds unless named.
+// The chain parameters, under the names that `getchainparameters` gives them, as the main network
+// had them in the middle of 2026, and the numbers that the protocol itself fixes. Sums are sun,
+// times milliseconds unless named.
 
 export const SLOT_MS = 3000
 export const SUN_PER_TRX = 1_000_000n
@@ -22,9 +23,9 @@ export const SIGNATURES_MAX = 5
 export const UNFREEZING_MAX = 32
 export const DEFAULT_LOCK_PERIOD = 86_400
 
-/** All that a node answers, in its order, as the main network had them in 2026. A zero is printed without
- *  its value. Most are switches of what the network once decided; this chain follows those that have
- *  to do with what it executes. */
+/** All that a node answers, in its order, as the main network had them in 2026. A zero is printed
+ *  without its value. Most are switches of what the network once decided; this chain follows those
+ *  that have to do with what it executes. */
 export const defaultParameters = {
   getMaintenanceTimeInterval: 21_600_000,
   getAccountUpgradeCost: 9_999_000_000,
@@ -106,5 +107,9 @@ export const defaultParameters = {
 
 export type Parameters = { readonly [Name in keyof typeof defaultParameters]: number }
 
-/** Weights of everybody else's stakes in TRX: they make the resources of one staked TRX what they are on mainnet. */
-export const mainnetWeights = { energy_weight_trx: 18_755_883_722n, net_weight_trx: 26_859_313_515n }
+/** Weights of everybody else's stakes in TRX: they make the resources of one staked TRX what they
+ *  are on mainnet. */
+export const mainnetWeights = {
+  energy_weight_trx: 18_755_883_722n,
+  net_weight_trx: 26_859_313_515n,
+}

@@ -1,11 +1,12 @@
-// The records that the state is made of. None is ever modified: a change writes a new one. Addresses are 42 hexadecimal
-// characters, sums are sun, weights whole TRX.
+// The records that the state is made of. None is ever modified: a change writes a new one.
+// Addresses are 42 hexadecimal characters, sums are sun, weights whole TRX.
 
 import type { Message } from 'penstock-tron/protobuf.ts'
 
 export type Resource = 'BANDWIDTH' | 'ENERGY'
 
-/** Units used as of a slot, and the window over which they fade: slots, or thousandths of one when optimized. */
+/** Units used as of a slot, and the window over which they fade: slots, or thousandths of one when
+ *  optimized. */
 export type Usage = {
   readonly amount: number
   readonly slot: number
@@ -31,7 +32,11 @@ export type Permissions = {
   readonly actives: readonly Permission[]
 }
 
-export type Unfreezing = { readonly resource: StakeType; readonly sun: bigint; readonly expires_at_ms: number }
+export type Unfreezing = {
+  readonly resource: StakeType
+  readonly sun: bigint
+  readonly expires_at_ms: number
+}
 
 /** Votes of an account for a witness, each of 1 TRX of stake. */
 export type Vote = { readonly address: string; readonly count: bigint }
@@ -64,7 +69,8 @@ export type Account = {
   readonly permissions?: Permissions
 }
 
-/** The sun that one account delegates to another, unlocked or locked; times are milliseconds, 0 for none. */
+/** The sun that one account delegates to another, unlocked or locked; times are milliseconds, 0 for
+ *  none. */
 export type Delegation = {
   readonly from: string
   readonly to: string
@@ -86,7 +92,8 @@ export type Candidate = {
 /** With whom an account has delegations, in the order of the last delegation of each pair. */
 export type Partners = { readonly from: readonly string[]; readonly to: readonly string[] }
 
-/** Sums over all accounts. Weights are TRX; `rest_*` stand for stakes of accounts that this chain does not have. */
+/** Sums over all accounts. Weights are TRX; `rest_*` stand for stakes of accounts that this chain
+ *  does not have. */
 export type Totals = {
   readonly net_weight: bigint
   readonly energy_weight: bigint
@@ -96,7 +103,8 @@ export type Totals = {
   readonly issued_sun: bigint
 }
 
-/** A TRC20 token. Amounts are in its smallest unit, the factor of its energy penalty in ten-thousandths. */
+/** A TRC20 token. Amounts are in its smallest unit, the factor of its energy penalty in
+ *  ten-thousandths. */
 export type Token = {
   readonly address: string
   readonly name: string
@@ -108,7 +116,8 @@ export type Token = {
   readonly factor: number
   /** The factor stays as it is, as if the rest of the network kept the contract busy. */
   readonly held: boolean
-  /** Energy used in `cycle`, without penalty; cycles are the times between maintenances, counted from 1. */
+  /** Energy used in `cycle`, without penalty; cycles are the times between maintenances, counted
+   *  from 1. */
   readonly energy_used: number
   readonly cycle: number
 }
@@ -133,8 +142,8 @@ export type Tables = {
   sample: SampleContract
   asset: Asset
   candidate: Candidate
-  /** Addresses: of all candidates (under ''), of who has a name or an id (under "name:" or "id:" and its bytes). Under "assets":
-   *  the ids of all TRC10 tokens. */
+  /** Addresses: of all candidates (under ''), of who has a name or an id (under "name:" or "id:"
+   *  and its bytes). Under "assets": the ids of all TRC10 tokens. */
   register: readonly string[]
   /** What tokens keep: balances, allowances, freeze lists; zero is not kept. */
   slot: bigint

@@ -1,4 +1,5 @@
-// The ways in which a node says no to a transaction: a code of its broadcast answer, and a message that clients read.
+// The ways in which a node says no to a transaction: a code of its broadcast answer, and a message
+// that clients read.
 
 /** Codes of a broadcast answer, as the node's API names them (BANDWITH is its spelling). */
 export type RefusalCode =
@@ -27,7 +28,8 @@ const sentences: { readonly [Code in RefusalCode]: (reason: string) => string } 
   OTHER_ERROR: (reason) => `Error: ${reason}`,
 }
 
-/** A transaction that the chain does not take. `message` is the bare reason, `spoken` the text of the node's answer. */
+/** A transaction that the chain does not take. `message` is the bare reason, `spoken` the text of
+ *  the node's answer. */
 export class Refusal extends Error {
   override name = 'Refusal'
   readonly code: RefusalCode

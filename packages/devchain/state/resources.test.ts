@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import vectors from '../fixtures/resource-vectors.json' with { type: 'json' }
-import { fadedUsage, increaseUsage, limitOfStake, noUsage, stakeOfUsage, takeBackUsage } from './resources.ts'
+import {
+  fadedUsage,
+  increaseUsage,
+  limitOfStake,
+  noUsage,
+  stakeOfUsage,
+  takeBackUsage,
+} from './resources.ts'
 
 const supply = {
   limit: vectors.limit_vectors.total_energy_limit,
@@ -17,22 +24,45 @@ test('a stake yields the energy that the node computes for it, to the unit', () 
 
 for (const vector of vectors.window_vectors.slice(0, 2)) {
   test(`usage and its window grow as in the node's own unit test: ${vector.name}`, () => {
-    const given = vector.in as { usage: number; time: number; window_size: number; calls: number; energy: number }
+    const given = vector.in as {
+      usage: number
+      time: number
+      window_size: number
+      calls: number
+      energy: number
+    }
     const step = vector.name.endsWith('part 2') ? 1 : 0
-    let usage = { amount: given.usage, slot: given.time, window: given.window_size, optimized: false }
+    let usage = {
+      amount: given.usage,
+      slot: given.time,
+      window: given.window_size,
+      optimized: false,
+    }
     for (let call = 0; call < given.calls; call++) {
       usage = increaseUsage(usage, given.energy, given.time + call * step)
     }
-    assert.deepEqual({ usage: usage.amount, window_size: usage.window, window_optimized: usage.optimized }, vector.out)
+    assert.deepEqual(
+      { usage: usage.amount, window_size: usage.window, window_optimized: usage.optimized },
+      vector.out,
+    )
   })
 }
 
 test("half of a stake takes its share of what is left of the usage, as in the node's own unit test", () => {
-  const given = vectors.window_vectors[2]!.in as { now_slot: number; owner_usage: number; receiver_usage: number }
+  const given = vectors.window_vectors[2]!.in as {
+    now_slot: number
+    owner_usage: number
+    receiver_usage: number
+  }
   const used = { amount: given.receiver_usage, slot: 0, window: 0, optimized: false }
   const receiver = increaseUsage(used, 0, given.now_slot)
   const moved = Math.trunc(receiver.amount * 0.5)
-  const owner = takeBackUsage({ ...used, amount: given.owner_usage }, receiver, moved, given.now_slot)
+  const owner = takeBackUsage(
+    { ...used, amount: given.owner_usage },
+    receiver,
+    moved,
+    given.now_slot,
+  )
   assert.deepEqual(
     { owner_usage: owner.amount, receiver_usage: receiver.amount - moved },
     vectors.window_vectors[2]!.out,
@@ -82,10 +112,13 @@ for (const vector of vectors.window_vectors.slice(3)) {
 }
 
 test('usage never grows by waiting, is gone after a day, and its window never exceeds a day', () => {
-  const uses = fc.array(fc.tuple(fc.integer({ min: 1, max: 10_000_000 }), fc.integer({ min: 0, max: 40_000 })), {
-    minLength: 1,
-    maxLength: 10,
-  })
+  const uses = fc.array(
+    fc.tuple(fc.integer({ min: 1, max: 10_000_000 }), fc.integer({ min: 0, max: 40_000 })),
+    {
+      minLength: 1,
+      maxLength: 10,
+    },
+  )
   fc.assert(
     fc.property(uses, fc.integer({ min: 0, max: 28_800 }), (steps, wait) => {
       let usage = noUsage
@@ -112,8 +145,8 @@ test('the stake that a usage holds back covers the usage, within the rounding of
   )
 })
 
-// The rules once more, straight from their definition in 64-bit integers, to be held against the code with cases that
-// no vector has: `Stored` is what an account keeps, in the names of the node.
+// The rules once more, straight from their definition in 64-bit integers, to be held against the
+// code with cases that no vector has: `Stored` is what an account keeps, in the names of the node.
 
 type Stored = { usage: bigint; time: bigint; window: bigint; optimized: boolean }
 
@@ -136,7 +169,8 @@ function grown(stored: Stored, added: bigint, now: bigint): Stored {
   if (stored.time !== now) {
     const passed = now - stored.time
     const decay = Number(old_window - passed) / Number(old_window)
-    average = stored.time + old_window > now ? BigInt(Math.floor(Number(average) * decay + 0.5)) : 0n
+    average =
+      stored.time + old_window > now ? BigInt(Math.floor(Number(average) * decay + 0.5)) : 0n
   }
   const usage = (average * old_window + added_average * DAY) / 1_000_000n
   const left = (average * old_window) / 1_000_000n

@@ -1,8 +1,9 @@
-// Bandwidth and energy: what a stake yields, and how usage fades. All of it is the node's own arithmetic, step by step:
-// 64-bit integers that round where it rounds, and IEEE doubles where it uses doubles, so that the last unit agrees.
+// Bandwidth and energy: what a stake yields, and how usage fades. All of it is the node's own
+// arithmetic, step by step: 64-bit integers that round where it rounds, and IEEE doubles where it
+// uses doubles, so that the last unit agrees.
 //
-// Usage fades linearly over a window of at most 28,800 slots (24 h). Each new use merges the two windows by weight; the
-// window is kept in thousandths of a slot ("optimized").
+// Usage fades linearly over a window of at most 28,800 slots (24 h). Each new use merges the two
+// windows by weight; the window is kept in thousandths of a slot ("optimized").
 
 import type { Parameters } from './parameters.ts'
 import type { Account, Resource, Totals, Usage } from './records.ts'
@@ -38,17 +39,27 @@ function fadedAverage(amount: number, age_slots: number, window_slots: number): 
 /** What is left of a usage at a slot. */
 export function fadedUsage(usage: Usage, slot: number): number {
   const window = windowSlots(usage)
-  return Number((fadedAverage(usage.amount, slot - usage.slot, window) * BigInt(window)) / PRECISION)
+  return Number(
+    (fadedAverage(usage.amount, slot - usage.slot, window) * BigInt(window)) / PRECISION,
+  )
 }
 
 /** What is left of a use of the free bandwidth, whose window is always the whole day. */
-export function fadedFreeUsage(amount: number, used_at_slot: number, slot: number, added = 0): number {
+export function fadedFreeUsage(
+  amount: number,
+  used_at_slot: number,
+  slot: number,
+  added = 0,
+): number {
   const window = BigInt(WINDOW_SLOTS)
-  const average = fadedAverage(amount, slot - used_at_slot, WINDOW_SLOTS) + divideUp(BigInt(added) * PRECISION, window)
+  const average =
+    fadedAverage(amount, slot - used_at_slot, WINDOW_SLOTS) +
+    divideUp(BigInt(added) * PRECISION, window)
   return Number((average * window) / PRECISION)
 }
 
-/** The usage after `added` more units at a slot; with 0 added, what is left of it, its window brought up to date. */
+/** The usage after `added` more units at a slot; with 0 added, what is left of it, its window
+ *  brought up to date. */
 export function increaseUsage(usage: Usage, added: number, slot: number): Usage {
   const window = windowSlots(usage)
   const average = fadedAverage(usage.amount, slot - usage.slot, window)
@@ -57,14 +68,23 @@ export function increaseUsage(usage: Usage, added: number, slot: number): Usage 
   const amount = (left + fresh) / PRECISION
   const remaining = left / PRECISION
   const whole_window = WINDOW_SLOTS * WINDOW_PRECISION
-  if (remaining === 0n) return { amount: Number(amount), slot, window: whole_window, optimized: true }
+  if (remaining === 0n)
+    return { amount: Number(amount), slot, window: whole_window, optimized: true }
   const remaining_window = BigInt(windowThousandths(usage) - (slot - usage.slot) * WINDOW_PRECISION)
-  const merged = divideUp(remaining * remaining_window + BigInt(added) * BigInt(whole_window), amount)
-  return { amount: Number(amount), slot, window: Math.min(Number(merged), whole_window), optimized: true }
+  const merged = divideUp(
+    remaining * remaining_window + BigInt(added) * BigInt(whole_window),
+    amount,
+  )
+  return {
+    amount: Number(amount),
+    slot,
+    window: Math.min(Number(merged), whole_window),
+    optimized: true,
+  }
 }
 
-/** The owner's usage after `moved` units came back from the receiver of an ended delegation, whose own usage has been
- *  brought up to date. */
+/** The owner's usage after `moved` units came back from the receiver of an ended delegation, whose
+ *  own usage has been brought up to date. */
 export function takeBackUsage(owner: Usage, receiver: Usage, moved: number, slot: number): Usage {
   const own = increaseUsage(owner, 0, slot)
   const amount = own.amount + moved
@@ -80,9 +100,16 @@ export function takeBackUsage(owner: Usage, receiver: Usage, moved: number, slot
 /** A day's supply of one resource, and the TRX that share it. */
 export type ResourceSupply = { readonly limit: number; readonly weight: bigint }
 
-export function supplyOf(resource: Resource, totals: Totals, parameters: Parameters): ResourceSupply {
+export function supplyOf(
+  resource: Resource,
+  totals: Totals,
+  parameters: Parameters,
+): ResourceSupply {
   return resource === 'ENERGY'
-    ? { limit: parameters.getTotalEnergyCurrentLimit, weight: totals.energy_weight + totals.rest_energy_weight }
+    ? {
+        limit: parameters.getTotalEnergyCurrentLimit,
+        weight: totals.energy_weight + totals.rest_energy_weight,
+      }
     : { limit: parameters.getTotalNetLimit, weight: totals.net_weight + totals.rest_net_weight }
 }
 
@@ -103,8 +130,16 @@ export function effectiveStake(account: Account, resource: Resource): bigint {
 }
 
 /** The units per day that an account may use, as the state of the network has it. */
-export function limitOfAccount(view: View, account: Account, resource: Resource, parameters: Parameters): number {
-  return limitOfStake(effectiveStake(account, resource), supplyOf(resource, totalsOf(view), parameters))
+export function limitOfAccount(
+  view: View,
+  account: Account,
+  resource: Resource,
+  parameters: Parameters,
+): number {
+  return limitOfStake(
+    effectiveStake(account, resource),
+    supplyOf(resource, totalsOf(view), parameters),
+  )
 }
 
 export const usageOf = (account: Account, resource: Resource): Usage =>

@@ -1,8 +1,10 @@
-// What the chain knows, in layers. The ground is the state at the head block; a layer above it holds only what changed
-// (a transaction being tried, the pending pool, a block being made); what a layer replaced is kept as an undo, so that
-// blocks can be taken back and the state at the solid block can be read. Nothing is ever copied whole.
+// What the chain knows, in layers. The ground is the state at the head block; a layer above it
+// holds only what changed (a transaction being tried, the pending pool, a block being made); what a
+// layer replaced is kept as an undo, so that blocks can be taken back and the state at the solid
+// block can be read. Nothing is ever copied whole.
 //
-// Records are never modified: a change writes a new record. So a layer can hand out what lies below it.
+// Records are never modified: a change writes a new record. So a layer can hand out what lies below
+// it.
 
 import type { Tables, Totals } from './records.ts'
 
@@ -23,9 +25,12 @@ const noChanges = (): Changes => ({
 export const tableNames = Object.keys(noChanges()) as (keyof Tables)[]
 
 /** Something that can be read. */
-export type View = { read<Name extends keyof Tables>(table: Name, key: string): Tables[Name] | undefined }
+export type View = {
+  read<Name extends keyof Tables>(table: Name, key: string): Tables[Name] | undefined
+}
 
-/** Changes over a view, visible through this layer only until they are merged into what lies below. */
+/** Changes over a view, visible through this layer only until they are merged into what lies
+ *  below. */
 export class Layer implements View {
   readonly below: View
   readonly changes: Changes = noChanges()
@@ -40,7 +45,11 @@ export class Layer implements View {
   }
 
   /** Writes a record; undefined deletes it. */
-  write<Name extends keyof Tables>(table: Name, key: string, record: Tables[Name] | undefined): void {
+  write<Name extends keyof Tables>(
+    table: Name,
+    key: string,
+    record: Tables[Name] | undefined,
+  ): void {
     this.changes[table].set(key, record)
   }
 
@@ -76,7 +85,9 @@ export class Ground implements View {
   }
 
   /** Every record of a table, in the order in which the records came into being. */
-  entries<Name extends keyof Tables>(table: Name): IterableIterator<[string, Tables[Name] | undefined]> {
+  entries<Name extends keyof Tables>(
+    table: Name,
+  ): IterableIterator<[string, Tables[Name] | undefined]> {
     return this.records[table].entries()
   }
 
@@ -101,7 +112,8 @@ export class Ground implements View {
   }
 }
 
-/** The state before some of the newest blocks: their undos, the oldest first, over the state at the head. */
+/** The state before some of the newest blocks: their undos, the oldest first, over the state at the
+ *  head. */
 export class PastView implements View {
   private readonly undos: readonly Undo[]
   private readonly head: View

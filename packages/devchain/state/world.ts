@@ -1,5 +1,6 @@
-// What a contract is given and what it gives back. A contract is validated and then executed, both against the state in
-// which the transaction finds itself: the fees of the transaction are already paid.
+// What a contract is given and what it gives back. A contract is validated and then executed, both
+// against the state in which the transaction finds itself: the fees of the transaction are already
+// paid.
 
 import type { Message } from 'penstock-tron/protobuf.ts'
 import type { InternalTransaction } from './internal.ts'
@@ -7,7 +8,8 @@ import type { Parameters } from './parameters.ts'
 import type { StakeType } from './records.ts'
 import type { Layer } from './state.ts'
 
-/** The state that a contract works on, and the time it is executed at: that of the head block, as on the real chain. */
+/** The state that a contract works on, and the time it is executed at: that of the head block, as
+ *  on the real chain. */
 export type World = {
   readonly state: Layer
   readonly parameters: Parameters
@@ -25,7 +27,11 @@ export type World = {
   readonly transaction_id: string
 }
 
-export type Log = { readonly address: string; readonly topics: readonly string[]; readonly data: string }
+export type Log = {
+  readonly address: string
+  readonly topics: readonly string[]
+  readonly data: string
+}
 
 /** What a call used, and who paid: staked energy, and TRX burned in place of energy. */
 export type EnergyBill = {
@@ -66,8 +72,10 @@ export type Contract = {
 
 // Fields of a decoded message: absent means the default.
 
-export const integerOf = (message: Message, name: string): bigint => BigInt((message[name] ?? 0n) as bigint | number)
+export const integerOf = (message: Message, name: string): bigint =>
+  BigInt((message[name] ?? 0n) as bigint | number)
 export const textOf = (message: Message, name: string): string => (message[name] ?? '') as string
-export const flagOf = (message: Message, name: string): boolean => (message[name] ?? false) as boolean
+export const flagOf = (message: Message, name: string): boolean =>
+  (message[name] ?? false) as boolean
 /** The resource a message names: a name, or a number that names none. */
 export const resourceOf = (message: Message): string => String(message.resource ?? 'BANDWIDTH')

@@ -1,4 +1,5 @@
-// Accounts over HTTP. Usage is printed as it has faded by now; times of use are milliseconds, though kept in slots.
+// Accounts over HTTP. Usage is printed as it has faded by now; times of use are milliseconds,
+// though kept in slots.
 
 import { isAddress } from 'penstock-tron/address.ts'
 import { assetOf } from '../contracts/assets.ts'
@@ -10,7 +11,13 @@ import { accountOf, permissionsOf } from '../state/accounts.ts'
 import { type Json, type JsonObject, withoutDefaults } from '../state/json.ts'
 import { SUN_PER_TRX } from '../state/parameters.ts'
 import type { Account, Permission } from '../state/records.ts'
-import { fadedFreeUsage, fadedUsage, increaseUsage, limitOfAccount, supplyOf } from '../state/resources.ts'
+import {
+  fadedFreeUsage,
+  fadedUsage,
+  increaseUsage,
+  limitOfAccount,
+  supplyOf,
+} from '../state/resources.ts'
 import { totalsOf } from '../state/state.ts'
 
 export function printPermission(permission: Permission, visible: boolean): JsonObject {
@@ -52,7 +59,10 @@ function printStakes({ frozen, unfreezing }: Account): JsonObject {
 }
 
 /** The TRC10 tokens that an account holds, and the one that it issued. */
-function printAssets(call: Call, { assets = {}, asset_issued, frozen_supply = [] }: Account): JsonObject {
+function printAssets(
+  call: Call,
+  { assets = {}, asset_issued, frozen_supply = [] }: Account,
+): JsonObject {
   const { visible } = call.given
   const issued = asset_issued === undefined ? undefined : assetOf(viewOf(call), asset_issued)
   return {
@@ -80,7 +90,10 @@ function printAccount(call: Call, account: Account): Json {
       account_name: text(account.name),
       type: account.type === 'Normal' ? undefined : account.type,
       balance: account.balance,
-      votes: account.votes?.map(({ address, count }) => ({ vote_address: given.print(address), vote_count: count })),
+      votes: account.votes?.map(({ address, count }) => ({
+        vote_address: given.print(address),
+        vote_count: count,
+      })),
       ...printAssets(call, account),
       create_time: account.created_at_ms,
       latest_opration_time: account.operated_at_ms,
@@ -150,7 +163,10 @@ function ofAccount(print: (call: Call, account: Account) => Json) {
 /** Whether text is an address, in any of the three forms that the node knows. */
 function validateAddress({ given }: Call): Json {
   const address = given.text('address')
-  const judge = (result: boolean, message: string) => ({ result, message: result ? message : 'Invalid address' })
+  const judge = (result: boolean, message: string) => ({
+    result,
+    message: result ? message : 'Invalid address',
+  })
   if (address.length === 42) return judge(/^41[0-9a-fA-F]{40}$/.test(address), 'Hex string format')
   if (address.length === 34) return judge(isAddress(address), 'Base58check format')
   if (address.length === 28) {

@@ -10,16 +10,20 @@ import type { Asset } from '../state/records.ts'
 const PAGE_MAX = 1000
 const schema = contractSchemas.AssetIssueContract!
 
-const printAsset = ({ given }: Call, asset: Asset): Json => withoutDefaults(printMessage(schema, asset, given.visible))
+const printAsset = ({ given }: Call, asset: Asset): Json =>
+  withoutDefaults(printMessage(schema, asset, given.visible))
 
 const printList = (call: Call, list: readonly Asset[]): Json =>
   withoutDefaults({ assetIssue: list.map((asset) => printAsset(call, asset)) })
 
-/** The tokens that a name means, which is text when the request is visible: their own, or their id. */
+/** The tokens that a name means, which is text when the request is visible: their own, or their
+ *  id. */
 function named(call: Call): Asset[] {
   const text = call.given.text('value')
   const name = call.given.visible ? readText(text) : readHex(text)
-  return assetsOf(viewOf(call)).filter((asset) => asset.name === name || readText(asset.id) === name)
+  return assetsOf(viewOf(call)).filter(
+    (asset) => asset.name === name || readText(asset.id) === name,
+  )
 }
 
 function byName(call: Call): Json {
@@ -36,7 +40,9 @@ function byName(call: Call): Json {
 function page(call: Call): Json {
   const offset = call.given.number('offset')
   const limit = Math.min(call.given.number('limit'), PAGE_MAX)
-  return offset < 0 || limit < 0 ? {} : printList(call, assetsOf(viewOf(call)).slice(offset, offset + limit))
+  return offset < 0 || limit < 0
+    ? {}
+    : printList(call, assetsOf(viewOf(call)).slice(offset, offset + limit))
 }
 
 export const assetRoutes: Routes = {

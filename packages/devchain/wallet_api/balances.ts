@@ -1,5 +1,5 @@
-// Balances as they were: what each transaction of a block changed, and what an account had at a block.
-// A node tells this when it keeps the history of balances, as this chain does.
+// Balances as they were: what each transaction of a block changed, and what an account had at a
+// block. A node tells this when it keeps the history of balances, as this chain does.
 
 import type { Block, Included } from '../chain/blocks.ts'
 import { NodeException, readAddress, readId } from '../http/messages.ts'

@@ -51,7 +51,9 @@ function printFound(call: Call, block: Block | undefined, detail = true): Json {
 function blockByIdOrNumber(call: Call): Block | undefined {
   const asked = call.given.text('id_or_num')
   if (asked === '') return newestOf(call)
-  return /^\d+$/.test(asked) && asked.length < 64 ? visibleBlock(call, Number(asked)) : blockOfId(call, readId(asked))
+  return /^\d+$/.test(asked) && asked.length < 64
+    ? visibleBlock(call, Number(asked))
+    : blockOfId(call, readId(asked))
 }
 
 /** Blocks from a number up to, and without, another. */
@@ -66,9 +68,15 @@ function printRange(call: Call, start: number, end: number): Json {
 
 export const blockRoutes: Routes = {
   getnowblock: { int64_as_number: true, answer: (call) => printBlock(call, newestOf(call)) },
-  getblock: { answer: (call) => printFound(call, blockByIdOrNumber(call), call.given.flag('detail')) },
-  getblockbynum: { answer: (call) => printFound(call, visibleBlock(call, call.given.number('num'))) },
-  getblockbyid: { answer: (call) => printFound(call, blockOfId(call, readId(call.given.text('value')))) },
+  getblock: {
+    answer: (call) => printFound(call, blockByIdOrNumber(call), call.given.flag('detail')),
+  },
+  getblockbynum: {
+    answer: (call) => printFound(call, visibleBlock(call, call.given.number('num'))),
+  },
+  getblockbyid: {
+    answer: (call) => printFound(call, blockOfId(call, readId(call.given.text('value')))),
+  },
   getblockbylimitnext: {
     answer(call) {
       const start = call.given.number('startNum')

@@ -1,5 +1,6 @@
-// Endpoints that build an unsigned transaction: the contract is validated against the head with all that is pending, and
-// the transaction refers to the solid block and expires a minute after the head.
+// Endpoints that build an unsigned transaction: the contract is validated against the head with all
+// that is pending, and the transaction refers to the solid block and expires a minute after the
+// head.
 
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { contractSchemas } from 'penstock-tron/contracts.ts'
@@ -58,16 +59,21 @@ const built = {
 function build({ chain, given }: Call, type: string): Json {
   const { visible } = given
   const schema = contractSchemas[type]!
-  const message = reading(() => decode(schema, encode(schema, readMessage(schema, given.members, visible))))
+  const message = reading(() =>
+    decode(schema, encode(schema, readMessage(schema, given.members, visible))),
+  )
   contractOf(type).validate(chain.world(chain.headView(), true), message)
   const memo = given.text('extra_data')
   const raw_data = {
     ...referenceTo(chain.solid_block),
     expiration: chain.head_time_ms + EXPIRATION_MS,
     contract: [contract(type, message, given.permissionId())],
-    // A real node puts its clock here; two equal requests must differ here too, and a replay must repeat them.
+    // A real node puts its clock here; two equal requests must differ here too, and a replay must
+    // repeat them.
     timestamp: chain.head_time_ms + (chain.nextBuild() % SLOT_MS),
-    ...(memo === '' ? {} : { data: visible ? bytesToHex(new TextEncoder().encode(memo)) : readHex(memo) }),
+    ...(memo === ''
+      ? {}
+      : { data: visible ? bytesToHex(new TextEncoder().encode(memo)) : readHex(memo) }),
   }
   return { visible, ...printTransaction(signedTransaction(encodeRawData(raw_data), []), visible) }
 }

@@ -1,5 +1,5 @@
-// Calls of smart contracts over HTTP. These endpoints never use `Error`: what is wrong is a code and a hexadecimal
-// message inside `result`.
+// Calls of smart contracts over HTTP. These endpoints never use `Error`: what is wrong is a code
+// and a hexadecimal message inside `result`.
 
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { contractSchemas } from 'penstock-tron/contracts.ts'
@@ -11,7 +11,13 @@ import { printSampleAbi, printTokenAbi } from '../calls/contract_abi.ts'
 import { sampleOf } from '../calls/sample_contract.ts'
 import { referenceTo } from '../chain/blocks.ts'
 import { type SignedTransaction, signedTransaction } from '../chain/transactions.ts'
-import { NodeException, printInternal, printTransaction, readHex, reading } from '../http/messages.ts'
+import {
+  NodeException,
+  printInternal,
+  printTransaction,
+  readHex,
+  reading,
+} from '../http/messages.ts'
 import { type Call, type Routes, viewOf, worldOf } from '../http/routes.ts'
 import { type Json, type JsonObject, withoutDefaults } from '../state/json.ts'
 import { SLOT_MS } from '../state/parameters.ts'
@@ -22,7 +28,8 @@ import { textOf, type World } from '../state/world.ts'
 
 const TRIGGER = 'TriggerSmartContract'
 
-/** The message of a call: its data are given, or a function's signature and its encoded arguments. */
+/** The message of a call: its data are given, or a function's signature and its encoded
+ *  arguments. */
 function readCall({ given }: Call): Message {
   const selector = given.text('function_selector')
   const data = selector === '' ? given.text('data') : selectorOf(selector) + given.text('parameter')
@@ -38,9 +45,11 @@ function readCall({ given }: Call): Message {
   return reading(() => decode(schema, encode(schema, message)))
 }
 
-/** Byte code without a contract's address is to be tried out as a new contract: there are none here. */
+/** Byte code without a contract's address is to be tried out as a new contract: there are none
+ *  here. */
 function refuseDeployment(message: Message): void {
-  if (textOf(message, 'contract_address') === '') throw invalid('CreateSmartContract is not executed by this chain')
+  if (textOf(message, 'contract_address') === '')
+    throw invalid('CreateSmartContract is not executed by this chain')
 }
 
 /** A transaction of the call, unsigned. */
@@ -63,17 +72,21 @@ function worldOfCall(call: Call): World {
 
 /** Refusals as these endpoints say them, and what cannot be read. */
 function refusing(call: Call, work: () => JsonObject): JsonObject {
-  const refuse = (code: string, message: string) => ({ result: { code, message: spoken(call, message) } })
+  const refuse = (code: string, message: string) => ({
+    result: { code, message: spoken(call, message) },
+  })
   try {
     return work()
   } catch (error) {
     if (error instanceof Refusal) return refuse(error.code, error.message)
-    if (error instanceof NodeException) return refuse('OTHER_ERROR', `class ${error.java_class} : ${error.message}`)
+    if (error instanceof NodeException)
+      return refuse('OTHER_ERROR', `class ${error.java_class} : ${error.message}`)
     throw error
   }
 }
 
-const spoken = ({ given }: Call, text: string) => (given.visible ? text : bytesToHex(utf8ToBytes(text)))
+const spoken = ({ given }: Call, text: string) =>
+  given.visible ? text : bytesToHex(utf8ToBytes(text))
 
 function constantCall(call: Call): JsonObject {
   return refusing(call, () => {

@@ -1,5 +1,5 @@
-// What the network says of itself over HTTP: parameters, prices, witnesses, the node; and the lists that are always
-// empty here, because the chain has no proposals, exchanges or orders.
+// What the network says of itself over HTTP: parameters, prices, witnesses, the node; and the lists
+// that are always empty here, because the chain has no proposals, exchanges or orders.
 
 import { addressToHex, isAddress } from 'penstock-tron/address.ts'
 import type { Block } from '../chain/blocks.ts'
@@ -14,7 +14,10 @@ import { totalsOf } from '../state/state.ts'
 const PAGE_MAX = 1000
 
 function chainParameters({ chain }: Call): Json {
-  const list = Object.entries(chain.parameters).map(([key, value]) => ({ key, ...withoutDefaults({ value }) }))
+  const list = Object.entries(chain.parameters).map(([key, value]) => ({
+    key,
+    ...withoutDefaults({ value }),
+  }))
   return { chainParameter: list }
 }
 
@@ -27,13 +30,20 @@ function workOf(call: Call): Map<string, Work> {
   for (let number = 1; number <= newest; number++) {
     const block = call.chain.block(number)!
     const { witness_address } = block.header
-    work.set(witness_address, { blocks: (work.get(witness_address)?.blocks ?? 0) + 1, latest: block })
+    work.set(witness_address, {
+      blocks: (work.get(witness_address)?.blocks ?? 0) + 1,
+      latest: block,
+    })
   }
   return work
 }
 
 /** Witnesses with the votes that `votesOf` says. */
-function printWitnesses(call: Call, list: readonly Candidate[], votesOf: (one: Candidate) => bigint): Json[] {
+function printWitnesses(
+  call: Call,
+  list: readonly Candidate[],
+  votesOf: (one: Candidate) => bigint,
+): Json[] {
   const { chain, given } = call
   const work = workOf(call)
   return list.map((candidate) => {
@@ -66,7 +76,11 @@ function pageOfWitnesses(call: Call): Json {
   )
   if (limit <= 0 || offset < 0 || offset >= ranked.length) return {}
   return {
-    witnesses: printWitnesses(call, ranked.slice(offset, offset + limit), ({ next_votes }) => next_votes),
+    witnesses: printWitnesses(
+      call,
+      ranked.slice(offset, offset + limit),
+      ({ next_votes }) => next_votes,
+    ),
   }
 }
 
@@ -90,7 +104,8 @@ const price = (of: (chain: Chain) => number): Route => ({
   answer: ({ chain }): Json => ({ prices: `0:${of(chain)}` }),
 })
 
-/** An address in either form, whatever `visible` says: these endpoints look at the address itself. */
+/** An address in either form, whatever `visible` says: these endpoints look at the address
+ *  itself. */
 function anyAddress({ given }: Call): string {
   const text = given.text('address')
   return isAddress(text) ? addressToHex(text) : readHex(text)

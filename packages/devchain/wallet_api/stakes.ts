@@ -59,7 +59,9 @@ function canWithdrawAmount(call: Call): Json {
 
 function unfreezeCount(call: Call): Json {
   const account = accountOf(viewOf(call), call.given.address('owner_address'))
-  return account ? withoutDefaults({ count: availableUnfreezeCount(account, newestOf(call).header.timestamp) }) : {}
+  return account
+    ? withoutDefaults({ count: availableUnfreezeCount(account, newestOf(call).header.timestamp) })
+    : {}
 }
 
 export const stakeRoutes: Routes = {

@@ -5,7 +5,14 @@ import { MalformedMessage } from 'penstock-tron/protobuf.ts'
 import type { Block, Included } from '../chain/blocks.ts'
 import { parseTransaction, type SignedTransaction } from '../chain/transactions.ts'
 import { allows, permissionById, weightOfSignatures } from '../contracts/permissions.ts'
-import { NodeException, printReceipt, printTransaction, readHex, readId, readTransaction } from '../http/messages.ts'
+import {
+  NodeException,
+  printReceipt,
+  printTransaction,
+  readHex,
+  readId,
+  readTransaction,
+} from '../http/messages.ts'
 import { type Call, type Routes, viewOf } from '../http/routes.ts'
 import { accountOf } from '../state/accounts.ts'
 import { type Json, type JsonObject, printJson, withoutDefaults } from '../state/json.ts'
@@ -42,7 +49,11 @@ function broadcastTransaction(call: Call): Json {
   const refusal = tryBroadcast(call, transaction)
   const txid = transaction?.id ?? ''
   if (!refusal) return { result: true, txid }
-  return { code: refusal.code, txid, message: given.visible ? refusal.spoken : textHex(refusal.spoken) }
+  return {
+    code: refusal.code,
+    txid,
+    message: given.visible ? refusal.spoken : textHex(refusal.spoken),
+  }
 }
 
 /** Throws the exception of the node's own decoder. */
@@ -51,7 +62,10 @@ function readEncoded(hex: string): SignedTransaction {
     return parseTransaction(hexToBytes(hex))
   } catch (error) {
     if (!(error instanceof MalformedMessage)) throw error
-    throw new NodeException('com.google.protobuf.InvalidProtocolBufferException', `Protocol message ${error.message}`)
+    throw new NodeException(
+      'com.google.protobuf.InvalidProtocolBufferException',
+      `Protocol message ${error.message}`,
+    )
   }
 }
 
@@ -78,8 +92,10 @@ function find(call: Call, id: string): { block: Block; included: Included } | un
 function printById(call: Call): Json {
   const id = readId(call.given.text('value'))
   const found = find(call, id)
-  if (found) return printTransaction(found.included.transaction, call.given.visible, found.included.outcome)
-  // The head's interface reads the pending state, and that has the pending transactions too: without `ret`.
+  if (found)
+    return printTransaction(found.included.transaction, call.given.visible, found.included.outcome)
+  // The head's interface reads the pending state, and that has the pending transactions too:
+  // without `ret`.
   const pending = call.solid ? undefined : call.chain.pendingTransaction(id)
   return pending ? printTransaction(pending, call.given.visible) : {}
 }
@@ -111,7 +127,11 @@ function printPending({ chain, given }: Call): Json {
 
 /** The transaction that `getsignweight` and `getapprovedlist` echo. */
 function printEcho(transaction: SignedTransaction, visible: boolean): JsonObject {
-  return { result: { result: true }, txid: transaction.id, transaction: printTransaction(transaction, visible) }
+  return {
+    result: { result: true },
+    txid: transaction.id,
+    transaction: printTransaction(transaction, visible),
+  }
 }
 
 function signatureCode(refusal: Refusal): string {
@@ -120,7 +140,8 @@ function signatureCode(refusal: Refusal): string {
   return unreadable ? 'COMPUTE_ADDRESS_ERROR' : 'PERMISSION_ERROR'
 }
 
-/** What can be said of a posted transaction's signatures before looking at them; undefined when nothing is wrong. */
+/** What can be said of a posted transaction's signatures before looking at them; undefined when
+ *  nothing is wrong. */
 function unfit(transaction: SignedTransaction | undefined): Json | undefined {
   const refuse = (message: string) => ({ result: { code: 'OTHER_ERROR', message } })
   if (!transaction) return refuse('Invalid transaction: no valid contract')
@@ -135,7 +156,9 @@ function claimedPermission(call: Call, transaction: SignedTransaction): Permissi
   if (!permission) return 'Permission for this, does not exist!'
   if (transaction.permission_id === 0) return permission
   if (permission.type !== 'Active') return 'Permission type is wrong!'
-  return allows(permission.operations, transaction.contract_type) ? permission : 'Permission denied!'
+  return allows(permission.operations, transaction.contract_type)
+    ? permission
+    : 'Permission denied!'
 }
 
 /** Looks at the signatures; what is wrong with them is the text of a refusal. */
@@ -161,7 +184,11 @@ function signWeight(call: Call): Json {
   const printed = printPermission(permission, visible)
   const weight = weigh(permission, transaction)
   if (weight instanceof Refusal) {
-    return { result: { code: signatureCode(weight), message: weight.message }, permission: printed, transaction: echo }
+    return {
+      result: { code: signatureCode(weight), message: weight.message },
+      permission: printed,
+      transaction: echo,
+    }
   }
   return {
     result: weight >= permission.threshold ? {} : { code: 'NOT_ENOUGH_PERMISSION' },
@@ -171,7 +198,8 @@ function signWeight(call: Call): Json {
   }
 }
 
-const printSigners = ({ given }: Call, { signers }: SignedTransaction) => signers().map((signer) => given.print(signer))
+const printSigners = ({ given }: Call, { signers }: SignedTransaction) =>
+  signers().map((signer) => given.print(signer))
 
 /** Here a missing permission is an exception like any other, told with its class. */
 function approvedList(call: Call): Json {
@@ -179,7 +207,10 @@ function approvedList(call: Call): Json {
   const wrong = unfit(transaction)
   if (!transaction || wrong) return wrong!
   const echo = printEcho(transaction, call.given.visible)
-  const refuse = (code: string, message: string) => ({ result: { code, message }, transaction: echo })
+  const refuse = (code: string, message: string) => ({
+    result: { code, message },
+    transaction: echo,
+  })
   const exception = (message: string) =>
     refuse('OTHER_ERROR', `class org.tron.core.exception.PermissionException : ${message}`)
   const permission = claimedPermission(call, transaction)
@@ -189,7 +220,11 @@ function approvedList(call: Call): Json {
     const code = signatureCode(weight)
     return code === 'PERMISSION_ERROR' ? exception(weight.message) : refuse(code, weight.message)
   }
-  return { result: {}, ...withoutDefaults({ approved_list: printSigners(call, transaction) }), transaction: echo }
+  return {
+    result: {},
+    ...withoutDefaults({ approved_list: printSigners(call, transaction) }),
+    transaction: echo,
+  }
 }
 
 export const transactionRoutes: Routes = {
@@ -213,7 +248,8 @@ export const transactionRoutes: Routes = {
   gettransactioninfobyblocknum: { answer: printReceiptsOfBlock },
   gettransactionfrompending: { answer: printPending },
   gettransactionlistfrompending: {
-    answer: ({ chain }) => withoutDefaults({ txId: chain.pendingTransactions().map(({ id }) => id) }),
+    answer: ({ chain }) =>
+      withoutDefaults({ txId: chain.pendingTransactions().map(({ id }) => id) }),
   },
   getpendingsize: { answer: ({ chain }) => ({ pendingSize: chain.pendingSize() }) },
   getsignweight: { post_only: true, answer: signWeight },

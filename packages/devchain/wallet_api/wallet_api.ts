@@ -1,5 +1,6 @@
-// The node's HTTP interface without a socket: a request in, a status and a body out. `/wallet` sees the head with all
-// that is pending, `/walletsolidity` the solid state; both are here on one host, as hosted nodes have it.
+// The node's HTTP interface without a socket: a request in, a status and a body out. `/wallet` sees
+// the head with all that is pending, `/walletsolidity` the solid state; both are here on one host,
+// as hosted nodes have it.
 //
 // The node answers 200 nearly always and puts its exceptions into the body; so does this.
 
@@ -94,7 +95,8 @@ const solidityNames = [
   'getmarketpairlist',
 ]
 
-const RATE_LIMITED = 'The key exceeds the frequency limit(15), and the query server is suspended for 30s'
+const RATE_LIMITED =
+  'The key exceeds the frequency limit(15), and the query server is suspended for 30s'
 const OVERLOADED = 'class java.lang.IllegalAccessException : lack of computing resources'
 
 const noAnswer: Answer = { status: 0, body: '' }
@@ -117,7 +119,8 @@ function notFound(path: string): Answer {
   }
 }
 
-/** Answers a request for `/wallet/...`, `/walletsolidity/...` or `/healthcheck`. Anything else is 404. */
+/** Answers a request for `/wallet/...`, `/walletsolidity/...` or `/healthcheck`. Anything else is
+ *  404. */
 export function answerWallet(node: Node, exchange: Exchange): Answer {
   const { method, path, body } = exchange
   const [route_path = '', query = ''] = path.split('?', 2)
@@ -127,15 +130,19 @@ export function answerWallet(node: Node, exchange: Exchange): Answer {
   const route = Object.hasOwn(walletRoutes, name) ? walletRoutes[name] : undefined
   const exists = rest.length === 0 && (root === 'wallet' || (solid && solidityNames.includes(name)))
   if (!route || !exists) return notFound(route_path)
-  if (method !== 'GET' && method !== 'POST') return { status: 405, body: printJson({ Error: 'Method Not Allowed' }) }
+  if (method !== 'GET' && method !== 'POST')
+    return { status: 405, body: printJson({ Error: 'Method Not Allowed' }) }
   if (route.post_only && method === 'GET') return { status: 200, body: '' }
-  if (Buffer.byteLength(body) > BODY_MAX_BYTES) return { status: 413, body: printJson({ Error: 'Payload Too Large' }) }
+  if (Buffer.byteLength(body) > BODY_MAX_BYTES)
+    return { status: 413, body: printJson({ Error: 'Payload Too Large' }) }
   const failed = failAtOnce(node)
   if (failed) return failed
   const answer = attempt(() => {
     const given = readArguments(exchange, query)
     const json = route.answer({ ...node, given, solid })
-    return method === 'GET' && given.flag('int64_as_string') && !route.int64_as_number ? int64AsText(json) : json
+    return method === 'GET' && given.flag('int64_as_string') && !route.int64_as_number
+      ? int64AsText(json)
+      : json
   })
   return isBroadcast(name) && node.faults.strike('lose_answer') ? noAnswer : answer
 }
@@ -166,7 +173,10 @@ function attempt(work: () => Json): Answer {
 function readArguments({ method, body, content_type = '' }: Exchange, query: string): Arguments {
   const members = Object.fromEntries(new URLSearchParams(query))
   if (method === 'GET' || body.trim() === '') return new Arguments(members)
-  if (content_type.startsWith('application/x-www-form-urlencoded') && !body.trimStart().startsWith('{')) {
+  if (
+    content_type.startsWith('application/x-www-form-urlencoded') &&
+    !body.trimStart().startsWith('{')
+  ) {
     return new Arguments({ ...members, ...Object.fromEntries(new URLSearchParams(body)) })
   }
   const parsed = parseJson(body)
@@ -178,8 +188,10 @@ function readArguments({ method, body, content_type = '' }: Exchange, query: str
 
 function describe(error: unknown): string {
   if (error instanceof NodeException) return `class ${error.java_class} : ${error.message}`
-  if (error instanceof Refusal) return `class org.tron.core.exception.ContractValidateException : ${error.message}`
+  if (error instanceof Refusal)
+    return `class org.tron.core.exception.ContractValidateException : ${error.message}`
   if (error instanceof MalformedMessage) return describe(parseException(`1:1: ${error.message}`))
-  if (error instanceof SyntaxError) return `class com.alibaba.fastjson.JSONException : ${error.message}`
+  if (error instanceof SyntaxError)
+    return `class com.alibaba.fastjson.JSONException : ${error.message}`
   throw error
 }

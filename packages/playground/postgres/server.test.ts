@@ -2,7 +2,18 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, lstat, mkdtemp, readdir, readFile, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  lstat,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
@@ -30,7 +41,10 @@ async function start(t: TestContext, options: PostgresOptions): Promise<Postgres
 }
 
 /** Another process that has the cluster running; with the url of its server. */
-async function startElsewhere(t: TestContext, options: PostgresOptions): Promise<{ child: ChildProcess; url: string }> {
+async function startElsewhere(
+  t: TestContext,
+  options: PostgresOptions,
+): Promise<{ child: ChildProcess; url: string }> {
   const child = spawnStarter(t, options)
   const [line] = (await once(child.stdout!, 'data')) as [Buffer]
   return { child, url: line.toString().trim() }
@@ -42,7 +56,13 @@ function spawnStarter(t: TestContext, options: PostgresOptions): ChildProcess {
     const { url } = await startPostgres(JSON.parse(process.argv[1]))
     console.log(url)
     setInterval(() => {}, 1_000)`
-  const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', script, JSON.stringify(options)]
+  const args = [
+    '--disable-warning=ExperimentalWarning',
+    '--input-type=module',
+    '-e',
+    script,
+    JSON.stringify(options),
+  ]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => child.kill('SIGKILL'))
   return child
@@ -62,7 +82,8 @@ async function serverPid(folder: string): Promise<number> {
 }
 
 async function parentOf(pid: number): Promise<number> {
-  if (process.platform !== 'linux') return Number(execFileSync('ps', ['-o', 'ppid=', '-p', String(pid)]))
+  if (process.platform !== 'linux')
+    return Number(execFileSync('ps', ['-o', 'ppid=', '-p', String(pid)]))
   return Number(/^PPid:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1])
 }
 
@@ -98,13 +119,17 @@ test('a cluster keeps its rows over a stop, with every commit on disk, and opens
 
 test('a second Penstock on the same folder is refused, in this process and in another', async (t) => {
   const { url, child } = await startElsewhere(t, { folder })
-  await assert.rejects(startPostgres({ folder }), { message: `Another Penstock is running on ${folder}.` })
+  await assert.rejects(startPostgres({ folder }), {
+    message: `Another Penstock is running on ${folder}.`,
+  })
   const sql = connect({ url })
   assert.deepEqual(await sql`select 1 as one`, [{ one: 1 }], 'the first one is not disturbed')
   await sql.close()
   await killed(child)
   await start(t, { folder })
-  await assert.rejects(startPostgres({ folder }), { message: `Another Penstock is running on ${folder}.` })
+  await assert.rejects(startPostgres({ folder }), {
+    message: `Another Penstock is running on ${folder}.`,
+  })
 })
 
 test('the server ends when the process that started it is killed', async (t) => {
@@ -180,7 +205,10 @@ test('a throw-away cluster is gone after a stop and after a kill', async (t) => 
 })
 
 test('a server that does not start says why', async (t) => {
-  await assert.rejects(startPostgres({ folder, settings: { work_mem: 'plenty' } }), /did not start:[\s\S]*work_mem/)
+  await assert.rejects(
+    startPostgres({ folder, settings: { work_mem: 'plenty' } }),
+    /did not start:[\s\S]*work_mem/,
+  )
   await start(t, { folder })
 })
 
@@ -189,7 +217,8 @@ test('a server that may forget a commit is refused', async (t) => {
   await sql`alter role penstock set synchronous_commit = off`
   const forgetful = connect({ url })
   await assert.rejects(requireDurable(forgetful), {
-    message: 'The PostgreSQL server has synchronous_commit = off; Penstock needs on or remote_apply.',
+    message:
+      'The PostgreSQL server has synchronous_commit = off; Penstock needs on or remote_apply.',
   })
   await forgetful.close()
   await sql`alter role penstock reset synchronous_commit`

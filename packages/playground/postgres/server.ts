@@ -1,10 +1,21 @@
-// A private PostgreSQL in a folder, for those who bring none: the same server, driver and SQL as in production, with every
-// commit on disk. It ends with this process, however that ends: a small shell holds a pipe from us and stops the server when
-// the pipe closes. The server has its own process group, so Ctrl-C reaches us alone and we stop it when we are done.
+// A private PostgreSQL in a folder, for those who bring none: the same server, driver and SQL as in
+// production, with every commit on disk. It ends with this process, however that ends: a small
+// shell holds a pipe from us and stops the server when the pipe closes. The server has its own
+// process group, so Ctrl-C reaches us alone and we stop it when we are done.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chown, mkdtemp, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  chown,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
 import { createServer, Socket } from 'node:net'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
@@ -39,8 +50,9 @@ type Cluster = Place & { bin: string; throw_away: boolean }
 const STOP_MS_MAX = 20_000
 const PORTS_TRIED_MAX = 5
 
-/** Starts the cluster in the folder, making it on the first start. Throws one sentence when another process of ours runs
- *  on the folder, and the last lines of the server's log when it does not start. */
+/** Starts the cluster in the folder, making it on the first start. Throws one sentence when another
+ *  process of ours runs on the folder, and the last lines of the server's log when it does not
+ *  start. */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const log = options.log ?? silentLog
   const wanted_user = await serverUser(options.os_users ?? ['postgres', 'nobody'])
@@ -50,7 +62,10 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
         log('postgres_relocated', { wanted: options.folder, folder }),
       )
   const lock = lockFolder(place.folder)
-  if (!lock) throw new Misuse(`Another Penstock is running on ${options.throw_away ? place.folder : options.folder}.`)
+  if (!lock)
+    throw new Misuse(
+      `Another Penstock is running on ${options.throw_away ? place.folder : options.folder}.`,
+    )
   try {
     const bin = await findPrograms(options.bin, place.user)
     const cluster = { ...place, bin, throw_away: options.throw_away ?? false }
@@ -67,21 +82,35 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   }
 }
 
-/** Makes the cluster, unless it is there. It gets its name when it is complete: an interrupted attempt leaves no cluster. */
+/** Makes the cluster, unless it is there. It gets its name when it is complete: an interrupted
+ *  attempt leaves no cluster. */
 async function initialise(cluster: Cluster): Promise<void> {
   const { folder, user } = cluster
   for (const name of await readdir(folder))
-    if (name.startsWith('unfinished-')) await rm(join(folder, name), { recursive: true, force: true, maxRetries: 5 })
+    if (name.startsWith('unfinished-'))
+      await rm(join(folder, name), { recursive: true, force: true, maxRetries: 5 })
   if (await stat(join(folder, 'data')).catch(() => undefined)) return
   const fresh = await mkdtemp(join(folder, 'unfinished-'))
   await writeFile(join(fresh, 'password'), randomBytes(24).toString('base64url'), { mode: 0o600 })
-  if (user) for (const path of [fresh, join(fresh, 'password')]) await chown(path, user.uid, user.gid)
-  const args = ['-D', join(fresh, 'data'), '-U', 'penstock', '-A', 'scram-sha-256', '-E', 'UTF8', '--locale=C']
+  if (user)
+    for (const path of [fresh, join(fresh, 'password')]) await chown(path, user.uid, user.gid)
+  const args = [
+    '-D',
+    join(fresh, 'data'),
+    '-U',
+    'penstock',
+    '-A',
+    'scram-sha-256',
+    '-E',
+    'UTF8',
+    '--locale=C',
+  ]
   args.push('--data-checksums', '--no-instructions', `--pwfile=${join(fresh, 'password')}`)
   if (cluster.throw_away) args.push('--no-sync')
   const output = join(fresh, 'initdb.log')
   const { exited } = await runWatched(cluster, 'initdb', args, output)
-  if ((await exited) !== 0) throw new Misuse(`PostgreSQL's initdb failed:\n${await tail(output, 0)}`)
+  if ((await exited) !== 0)
+    throw new Misuse(`PostgreSQL's initdb failed:\n${await tail(output, 0)}`)
   await rename(join(fresh, 'password'), join(folder, 'password'))
   await rename(join(fresh, 'data'), join(folder, 'data'))
   await rm(fresh, { recursive: true })
@@ -100,7 +129,9 @@ async function startServer(cluster: Cluster, settings: Record<string, string>): 
     const server = await runWatched(cluster, 'postgres', args, output)
     const url = `postgres://penstock:${password}@127.0.0.1:${port}/penstock`
     const stop = () => stopServer(cluster, server)
-    if (await answers(url, server.exited).catch((thrown) => stop().then(() => Promise.reject(thrown)))) {
+    if (
+      await answers(url, server.exited).catch((thrown) => stop().then(() => Promise.reject(thrown)))
+    ) {
       server.detach()
       return { url, stop, ended: server.exited.then(() => {}) }
     }
@@ -146,8 +177,8 @@ function freePort(): Promise<number> {
   })
 }
 
-/** Waits until the server answers to our password and the database is there. False when it ends before. Recovery after a
- *  crash may take its time, so the server's end is the only limit. */
+/** Waits until the server answers to our password and the database is there. False when it ends
+ *  before. Recovery after a crash may take its time, so the server's end is the only limit. */
 async function answers(url: string, exited: Promise<number>): Promise<boolean> {
   let running = true
   void exited.then(() => {
@@ -176,8 +207,9 @@ async function answers(url: string, exited: Promise<number>): Promise<boolean> {
   return false
 }
 
-/** What runs the server. It stands between us and the server: when the pipe from us closes, it stops the server, and it
- *  leaves with the server's exit code. $1: the signal that stops. $2: a folder to remove at the end, or empty. */
+/** What runs the server. It stands between us and the server: when the pipe from us closes, it
+ *  stops the server, and it leaves with the server's exit code. $1: the signal that stops. $2: a
+ *  folder to remove at the end, or empty. */
 const WATCHDOG = `
 signal=$1; remove=$2; shift 2
 exec 3<&0 </dev/null
@@ -197,7 +229,12 @@ type Watched = {
   detach(): void
 }
 
-async function runWatched(cluster: Cluster, program: string, args: string[], output: string): Promise<Watched> {
+async function runWatched(
+  cluster: Cluster,
+  program: string,
+  args: string[],
+  output: string,
+): Promise<Watched> {
   const { folder, user, bin, throw_away } = cluster
   const [signal, remove] = throw_away && program === 'postgres' ? ['QUIT', folder] : ['INT', '']
   const log = await open(output, 'a', 0o600)
@@ -224,8 +261,12 @@ async function runWatched(cluster: Cluster, program: string, args: string[], out
   }
 }
 
-async function stopServer({ folder, throw_away }: Cluster, { child, exited }: Watched): Promise<void> {
-  const ended = (ms: number) => Promise.race([exited.then(() => true), delay(ms, false, { ref: false })])
+async function stopServer(
+  { folder, throw_away }: Cluster,
+  { child, exited }: Watched,
+): Promise<void> {
+  const ended = (ms: number) =>
+    Promise.race([exited.then(() => true), delay(ms, false, { ref: false })])
   child.ref()
   child.stdin?.end()
   if (!(await ended(STOP_MS_MAX))) {
@@ -237,22 +278,30 @@ async function stopServer({ folder, throw_away }: Cluster, { child, exited }: Wa
   if (throw_away) await rm(folder, { recursive: true, force: true })
 }
 
-/** Stops a server whose Penstock is gone. The lock on the folder is ours, so nobody else uses it. */
+/** Stops a server whose Penstock is gone. The lock on the folder is ours, so nobody else uses
+ *  it. */
 async function endServerLeftRunning(folder: string): Promise<void> {
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
     const pid = await serverPid(folder)
     if (pid === undefined) break
     process.kill(pid, signal)
-    for (let waited_ms = 0; waited_ms < STOP_MS_MAX && (await serverPid(folder)) === pid; waited_ms += 20)
+    for (
+      let waited_ms = 0;
+      waited_ms < STOP_MS_MAX && (await serverPid(folder)) === pid;
+      waited_ms += 20
+    )
       await delay(20)
   }
   const pid = await serverPid(folder)
-  if (pid !== undefined) throw new Error(`The PostgreSQL server ${pid} runs on ${folder} and does not stop.`)
-  // A server that was killed leaves this file, and PostgreSQL does not start while the pid in it is anybody's.
+  if (pid !== undefined)
+    throw new Error(`The PostgreSQL server ${pid} runs on ${folder} and does not stop.`)
+  // A server that was killed leaves this file, and PostgreSQL does not start while the pid in it is
+  // anybody's.
   await rm(join(folder, 'data', 'postmaster.pid'), { force: true })
 }
 
-/** The pid of the server that runs on the cluster; not that of another process that has got the same number since. */
+/** The pid of the server that runs on the cluster; not that of another process that has got the
+ *  same number since. */
 async function serverPid(folder: string): Promise<number | undefined> {
   const data = join(folder, 'data')
   const noted = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => '')
@@ -262,7 +311,9 @@ async function serverPid(folder: string): Promise<number | undefined> {
     process.platform === 'linux'
       ? (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).replaceAll('\0', ' ')
       : (await runProgram('ps', ['-p', String(pid), '-o', 'command='], undefined)).output
-  return command.includes(`/postgres -D ${data} `) && !command.startsWith('/bin/sh ') ? pid : undefined
+  return command.includes(`/postgres -D ${data} `) && !command.startsWith('/bin/sh ')
+    ? pid
+    : undefined
 }
 
 /** The last lines of a log, from the given position on. */

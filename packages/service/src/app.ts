@@ -1,6 +1,6 @@
-// The App: every part, given what it needs. This is the only file that sees them all, and the only list of every route
-// and every step. Nothing runs here: main.ts serves the endpoints and starts the steps, tests drain them, the simulator
-// runs them one by one.
+// The App: every part, given what it needs. This is the only file that sees them all, and the only
+// list of every route and every step. Nothing runs here: main.ts serves the endpoints and starts
+// the steps, tests drain them, the simulator runs them one by one.
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Looking } from './audit/books.ts'
@@ -66,8 +66,9 @@ import type { Endpoint } from './wire/endpoint.ts'
 /** What the world outside gives. */
 export type World = {
   sql: Sql
-  /** Few connections, through which the steps work that are due after each block, so that customers do not wait behind all
-   *  of them at once. The steps that may take long, and those that a customer looks on, work through the others. */
+  /** Few connections, through which the steps work that are due after each block, so that customers
+   *  do not wait behind all of them at once. The steps that may take long, and those that a
+   *  customer looks on, work through the others. */
   steps_sql?: Sql
   /** A connection of the follower's own: when it is late, everything that is sold is refused. */
   follow_sql?: Sql
@@ -85,7 +86,8 @@ export type World = {
   tokens: ReadonlySet<Address>
   /** When a direct recharge is acted on: when a block has it, or when that block is solid. */
   recharge_at: 'inclusion' | 'solid'
-  /** What would be held for the operator is ignored when it is less than this; DUST_SUN when left out. */
+  /** What would be held for the operator is ignored when it is less than this; DUST_SUN when left
+   *  out. */
   dust_sun?: bigint | undefined
   /** Outside screening services that a policy can name; none when left out. */
   providers?: readonly Provider[]
@@ -97,7 +99,8 @@ export type World = {
   sealing: SealingKeys
   /** What the books' check looks at; undefined: the rows alone, by the same connections. */
   books?: Looking
-  /** The file that the roots of the journal are noted in; without it they are noted in the log alone. */
+  /** The file that the roots of the journal are noted in; without it they are noted in the log
+   *  alone. */
   roots_file?: string | undefined
   /** Called when something was written that a step may take up. */
   wake: (step: string) => void
@@ -132,7 +135,14 @@ export function buildApp(world: World): App {
   const keys = { wallets, allow_wide_keys, stopped_here, found }
   const watch = walletWatch({ sql, clock, node, log: world.log, ...keys })
   const { isStopped, stakes } = watch
-  const sign = localSigner(wallets, { sql, clock, log: world.signed, isStopped, stakes, stopped_here })
+  const sign = localSigner(wallets, {
+    sql,
+    clock,
+    log: world.signed,
+    isStopped,
+    stakes,
+    stopped_here,
+  })
   const prices = priceReader({ sql, clock })
   const reads = world.reads ?? (() => node)
   const receiver = receiverReader({ clock, node, reads, is_barred: barredReader({ sql, clock }) })
@@ -188,7 +198,13 @@ function stepsOf(world: World, { new_id, sign, watch, reads, prices, placeOrder 
     checkpoint_transfers: DEFAULT_CHECKPOINT_TRANSFERS,
   }
   const generations = flowGenerations(flow)
-  const answering = { sql: long_sql, clock, reads, generations, carried_blocks: DEFAULT_CARRIED_BLOCKS }
+  const answering = {
+    sql: long_sql,
+    clock,
+    reads,
+    generations,
+    carried_blocks: DEFAULT_CARRIED_BLOCKS,
+  }
   const { providers = [], download, retention_days = DEFAULT_RETENTION_DAYS } = world
   // In the order in which an order meets them.
   return [

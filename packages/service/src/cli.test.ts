@@ -1,4 +1,5 @@
-// The operator's commands as they are typed: what is asked wrongly, what is looked up, and the program itself.
+// The operator's commands as they are typed: what is asked wrongly, what is looked up, and the
+// program itself.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -9,7 +10,13 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { person } from 'penstock-devchain/scene.ts'
 import { freshDatabase, testCluster } from 'penstock-test/harness/database.ts'
-import { quietDesk, type Said, SEALING_KEY, walletsFile, worldDesk } from 'penstock-test/harness/operator.ts'
+import {
+  quietDesk,
+  type Said,
+  SEALING_KEY,
+  walletsFile,
+  worldDesk,
+} from 'penstock-test/harness/operator.ts'
 import { makeWorld } from 'penstock-test/harness/world.ts'
 import { NODE_RULES } from './audit/books.ts'
 import { ROW_RULES } from './audit/rules.ts'
@@ -65,7 +72,10 @@ const MISUSES: [typed: string, sentence: string][] = [
   ],
   ['fees set activate_address 0', 'A price is more than 0.'],
   ['prices set energy', 'prices set: no tier was given, such as 32000-130999=0.045.'],
-  ['prices set energy 32000=1', '32000=1 is not a tier: it has the form FROM-TO=PRICE, like 32000-130999=0.045.'],
+  [
+    'prices set energy 32000=1',
+    '32000=1 is not a tier: it has the form FROM-TO=PRICE, like 32000-130999=0.045.',
+  ],
   ['prices set energy 9-5=1', 'A tier begins at 1 or above and ends where it begins or above.'],
   ['prices set gas 1-2=1', 'prices set: energy|bandwidth gas: it is energy or bandwidth.'],
   ['services off', 'services off: give the services, or --all.'],
@@ -77,7 +87,11 @@ const MISUSES: [typed: string, sentence: string][] = [
 test('what was asked wrongly gets one sentence and the code 2', async (t) => {
   const { type } = await quietDesk(t)
   for (const [typed, sentence] of MISUSES) {
-    assert.deepEqual(await type(...typed.split(' ')), { code: 2, out: '', err: `${sentence}\n` }, typed)
+    assert.deepEqual(
+      await type(...typed.split(' ')),
+      { code: 2, out: '', err: `${sentence}\n` },
+      typed,
+    )
   }
 })
 
@@ -94,15 +108,25 @@ const ABSENT: [typed: string, sentence: string][] = [
   ['orders show 01x', 'There is no order 01x.'],
   ['deposits show 01x', 'No deposit came with the transaction 01x.'],
   ['attempts show 01x', 'There is no attempt 01x.'],
-  ['prices remove energy 1-2', 'No tier of energy goes from 1 to 2; in force: 32000-130999, 131000-3000000.'],
-  ['fees set lunch 2', 'There is no flat price lunch; there are: activate_address, aml_address, aml_hash.'],
+  [
+    'prices remove energy 1-2',
+    'No tier of energy goes from 1 to 2; in force: 32000-130999, 131000-3000000.',
+  ],
+  [
+    'fees set lunch 2',
+    'There is no flat price lunch; there are: activate_address, aml_address, aml_hash.',
+  ],
   ['chain show', 'No block has been followed yet: is a worker running?'],
 ]
 
 test('what is not there gets one sentence and the code 1', async (t) => {
   const { type } = await quietDesk(t)
   for (const [typed, sentence] of ABSENT) {
-    assert.deepEqual(await type(...typed.split(' ')), { code: 1, out: '', err: `${sentence}\n` }, typed)
+    assert.deepEqual(
+      await type(...typed.split(' ')),
+      { code: 1, out: '', err: `${sentence}\n` },
+      typed,
+    )
   }
 })
 
@@ -122,7 +146,9 @@ test("the operator's guide has commands that exist, every alert and every rule",
   assert.ok(typed.length > 30)
   const examples: Record<string, string> = { ADDRESS: person('bob').address, TX_ID: '0'.repeat(64) }
   for (const line of typed) {
-    const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? examples[word!] ?? word!)
+    const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(
+      ([, quoted, word]) => quoted ?? examples[word!] ?? word!,
+    )
     const { command, rest } = findCommand(COMMANDS, words)
     readArguments(command, rest)
   }
@@ -165,23 +191,54 @@ test('a purchase is found by every command that should know of it, and the books
     shown.entries.map(({ kind }) => kind),
     ['hold', 'capture'],
   )
-  const ids = async (...words: string[]) => (await json<{ id: string }[]>(...words)).map(({ id }) => id)
+  const ids = async (...words: string[]) =>
+    (await json<{ id: string }[]>(...words)).map(({ id }) => id)
   const { attempt_id, tx_id } = shown.delegations[0]!
-  assert.deepEqual(await ids('orders', 'list', '--customer', anna.id, '--state', 'success', '--address', bob.address), [
-    order.id,
-  ])
+  assert.deepEqual(
+    await ids(
+      'orders',
+      'list',
+      '--customer',
+      anna.id,
+      '--state',
+      'success',
+      '--address',
+      bob.address,
+    ),
+    [order.id],
+  )
   assert.deepEqual(await ids('orders', 'list', '--open'), [])
   assert.deepEqual(await ids('orders', 'list', '--before', order.id), [])
-  assert.equal((await ids('delegations', 'list', '--order', order.id, '--receiver', bob.address)).length, 1)
+  assert.equal(
+    (await ids('delegations', 'list', '--order', order.id, '--receiver', bob.address)).length,
+    1,
+  )
   assert.deepEqual(await ids('delegations', 'list', '--overdue'), [])
-  assert.deepEqual(await ids('attempts', 'list', '--state', 'solid', '--subject', 'delegate'), [attempt_id])
-  const attempt = await json<{ id: string; contract: Record<string, unknown> }>('attempts', 'show', tx_id)
+  assert.deepEqual(await ids('attempts', 'list', '--state', 'solid', '--subject', 'delegate'), [
+    attempt_id,
+  ])
+  const attempt = await json<{ id: string; contract: Record<string, unknown> }>(
+    'attempts',
+    'show',
+    tx_id,
+  )
   assert.equal(attempt.id, attempt_id)
   assert.equal(attempt.contract.receiver_address, bob.address)
-  const [deposit] = await json<{ tx_id: string; amount_sun: number }[]>('deposits', 'list', '--customer', anna.id)
+  const [deposit] = await json<{ tx_id: string; amount_sun: number }[]>(
+    'deposits',
+    'list',
+    '--customer',
+    anna.id,
+  )
   assert.equal(deposit?.amount_sun, 100_000_000)
-  assert.equal((await json<{ entries: unknown[] }>('deposits', 'show', deposit!.tx_id)).entries.length, 1)
-  const pool = await json<{ resources: { resource: string; out: number }[]; wallets: unknown[] }>('pool', 'show')
+  assert.equal(
+    (await json<{ entries: unknown[] }>('deposits', 'show', deposit!.tx_id)).entries.length,
+    1,
+  )
+  const pool = await json<{ resources: { resource: string; out: number }[]; wallets: unknown[] }>(
+    'pool',
+    'show',
+  )
   assert.deepEqual(
     pool.resources.map(({ resource, out }) => [resource, out]),
     [
@@ -249,7 +306,10 @@ test('a statement has every entry with the balance after it, and a period begins
   const { out: csv } = await type('customers', 'statement', anna.id, '--csv')
   const rows = csv.trimEnd().split('\r\n')
   assert.equal(rows.length, 7)
-  assert.equal(rows[0], 'made_at,id,kind,service,external_id,amount_trx,held_trx,balance_trx,spendable_trx')
+  assert.equal(
+    rows[0],
+    'made_at,id,kind,service,external_id,amount_trx,held_trx,balance_trx,spendable_trx',
+  )
   assert.match(rows[3]!, /,hold,energy,"'=cmd\|""x""",0,2\.93,100,97\.07$/)
   assert.match(rows[6]!, /,closing,,,,,97\.07,94\.14$/)
 })
@@ -265,7 +325,10 @@ test('roots are exported, compared, and a journal that does not have them is con
   world.wait(2 * 86_400)
   const exported = await type('books', 'roots', '--export', file, '--json')
   assert.deepEqual([exported.code, JSON.parse(exported.out).written], [0, 1], exported.err)
-  assert.equal(JSON.parse((await type('books', 'roots', '--export', file, '--json')).out).written, 0)
+  assert.equal(
+    JSON.parse((await type('books', 'roots', '--export', file, '--json')).out).written,
+    0,
+  )
   const check = await type('books', 'check', '--roots', file, '--json')
   assert.deepEqual([check.code, JSON.parse(check.out).roots_compared], [0, 1], check.out)
   const [line = ''] = (await readFile(file, 'utf8')).split('\n')
@@ -273,7 +336,10 @@ test('roots are exported, compared, and a journal that does not have them is con
   const other = await type('books', 'check', '--roots', file)
   assert.equal(other.code, 1)
   assert.match(other.out, /C10 +broken[\s\S]+root of \d{4}-\d\d-\d\d: seal 1 was noted as/)
-  assert.match((await type('books', 'roots', '--export', file)).err, /has other roots than this journal/)
+  assert.match(
+    (await type('books', 'roots', '--export', file)).err,
+    /has other roots than this journal/,
+  )
   assert.deepEqual(await type('books', 'check', '--roots', `${file}x`), {
     code: 1,
     out: '',
@@ -311,7 +377,11 @@ const spawned = (env: NodeJS.ProcessEnv, ...words: string[]): Promise<Said> =>
 
 test('the program prints, records who runs it, and ends with the code that says how it went', async (t) => {
   const { url } = await freshDatabase(t)
-  const env = { DATABASE_URL: url, PENSTOCK_SECRET_KEY: SEALING_KEY, PENSTOCK_WALLETS: await walletsFile(t) }
+  const env = {
+    DATABASE_URL: url,
+    PENSTOCK_SECRET_KEY: SEALING_KEY,
+    PENSTOCK_WALLETS: await walletsFile(t),
+  }
   const created = await spawned(env, 'customers', 'create', 'Anna', '--json')
   assert.deepEqual([created.code, created.err], [0, ''])
   assert.equal(JSON.parse(created.out).name, 'Anna')
@@ -335,7 +405,10 @@ test('where nothing runs, where there is no Penstock, and where the server refus
     [bare.code, bare.err],
     [1, 'This database has no Penstock yet: the service makes it when it starts.\n'],
   )
-  const closed = await spawned({ DATABASE_URL: 'postgres://penstock:hush@127.0.0.1:1/penstock' }, 'status')
+  const closed = await spawned(
+    { DATABASE_URL: 'postgres://penstock:hush@127.0.0.1:1/penstock' },
+    'status',
+  )
   assert.equal(closed.code, 1)
   assert.match(closed.err, /^It does not answer: the database \(.*ECONNREFUSED.*\)\.\n$/)
   assert.ok(!closed.err.includes('hush'))

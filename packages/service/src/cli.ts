@@ -1,5 +1,6 @@
-// The operator's commands, on the database of DATABASE_URL or on the private one of a running `npm start`: connects, runs
-// the command, and prints what it answers, as text for reading or as JSON. Exit codes: 0 done, 1 not so or not there or broken, 2 asked wrongly. No secret comes in by an
+// The operator's commands, on the database of DATABASE_URL or on the private one of a running `npm
+// start`: connects, runs the command, and prints what it answers, as text for reading or as JSON.
+// Exit codes: 0 done, 1 not so or not there or broken, 2 asked wrongly. No secret comes in by an
 // argument; the one that goes out, a new key's, goes out once.
 
 import { existsSync, realpathSync } from 'node:fs'
@@ -137,7 +138,9 @@ async function answerOf(command: Command, given: Reading, io: Io): Promise<Answe
   const sql = connect({ url, connections_max: 3, statement_timeout_ms: STATEMENT_MS_MAX })
   try {
     await requireSchema(sql).catch((thrown) => {
-      throw config.database_url === undefined && isUnreachable(thrown) ? nothingRuns(config.data_dir) : thrown
+      throw config.database_url === undefined && isUnreachable(thrown)
+        ? nothingRuns(config.data_dir)
+        : thrown
     })
     return await command.run(needsOf({ sql, config, url, io }), values, { made_by: by, reason })
   } finally {
@@ -146,9 +149,12 @@ async function answerOf(command: Command, given: Reading, io: Io): Promise<Answe
 }
 
 const nothingRuns = (data_dir: string) =>
-  refusal(`Nothing runs on ${data_dir}: start it (npm start), name its folder (--data-dir), or set DATABASE_URL.`)
+  refusal(
+    `Nothing runs on ${data_dir}: start it (npm start), name its folder (--data-dir), or set DATABASE_URL.`,
+  )
 
-/** The address of the private PostgreSQL that `npm start` runs on a folder: the server itself notes its port there. */
+/** The address of the private PostgreSQL that `npm start` runs on a folder: the server itself notes
+ *  its port there. */
 async function privateDatabase(data_dir: string): Promise<string> {
   const read = (name: string) =>
     readFile(join(data_dir, 'pg', name), 'utf8').catch((thrown: NodeJS.ErrnoException) => {
@@ -169,14 +175,22 @@ function isUnreachable(thrown: unknown): boolean {
 
 /** Throws Refused unless the database has the tables of this very version. */
 async function requireSchema(sql: Sql): Promise<void> {
-  const [table] = await sql<{ there: boolean }>`select to_regclass('migration') is not null as there`
-  if (!table?.there) throw refusal('This database has no Penstock yet: the service makes it when it starts.')
+  const [table] = await sql<{
+    there: boolean
+  }>`select to_regclass('migration') is not null as there`
+  if (!table?.there)
+    throw refusal('This database has no Penstock yet: the service makes it when it starts.')
   const [applied] = await sql<{ number: number }>`select max(number) as number from migration`
   const newest = (await readMigrations()).at(-1)!.number
   const is = applied?.number ?? 0
   if (is < newest)
-    throw refusal(`The database is at version ${is} and this Penstock at ${newest}: start the service once.`)
-  if (is > newest) throw refusal(`The database is at version ${is} and this Penstock at ${newest}: use the newer one.`)
+    throw refusal(
+      `The database is at version ${is} and this Penstock at ${newest}: start the service once.`,
+    )
+  if (is > newest)
+    throw refusal(
+      `The database is at version ${is} and this Penstock at ${newest}: use the newer one.`,
+    )
 }
 
 type Setting = { sql: Sql; config: Config; url: string; io: Io }
@@ -235,7 +249,10 @@ function needsOf({ sql, config, url, io }: Setting): Needs {
   }
 }
 
-async function stopSigningHere(data_dir: string, wanted: { stopped?: boolean | undefined; by?: string | undefined }) {
+async function stopSigningHere(
+  data_dir: string,
+  wanted: { stopped?: boolean | undefined; by?: string | undefined },
+) {
   const file = stopFile(data_dir)
   if (wanted.stopped === true) {
     await requireWritable(data_dir)
@@ -245,9 +262,12 @@ async function stopSigningHere(data_dir: string, wanted: { stopped?: boolean | u
   return existsSync(file)
 }
 
-/** The extended public key that deposit addresses are derived from: the operator's, or the one that `npm start` has noted
- *  in its data folder. */
-async function depositKey(sql: Sql, { wallets_file, data_dir, database_url }: Config): Promise<string> {
+/** The extended public key that deposit addresses are derived from: the operator's, or the one that
+ *  `npm start` has noted in its data folder. */
+async function depositKey(
+  sql: Sql,
+  { wallets_file, data_dir, database_url }: Config,
+): Promise<string> {
   if (wallets_file) return (await readWallets(wallets_file, 'optional')).deposit_xpub
   const kept = await readFile(join(data_dir, 'deposit_xpub'), 'utf8').catch(() => undefined)
   // A sandbox has a customer from the beginning, and with it an address to compare with.
@@ -258,7 +278,8 @@ async function depositKey(sql: Sql, { wallets_file, data_dir, database_url }: Co
   return kept.trim()
 }
 
-/** JSON with whole integers and times as text. Control characters that JSON lets through are written as escapes. */
+/** JSON with whole integers and times as text. Control characters that JSON lets through are
+ *  written as escapes. */
 function jsonText(value: unknown): string {
   const text = JSON.stringify(
     value,
@@ -276,7 +297,8 @@ type Row = Record<string, unknown>
 
 const isRow = (value: unknown): value is Row =>
   typeof value === 'object' && value !== null && !(value instanceof Date) && !Array.isArray(value)
-const isTable = (value: unknown): value is Row[] => Array.isArray(value) && (value.length === 0 || value.every(isRow))
+const isTable = (value: unknown): value is Row[] =>
+  Array.isArray(value) && (value.length === 0 || value.every(isRow))
 
 /** A list as a table; one thing as its fields, with what it holds below. */
 function shown(value: unknown): string[] {
@@ -286,7 +308,10 @@ function shown(value: unknown): string[] {
   const fields = Object.entries(value).filter((field) => !parts.some(([key]) => key === field[0]))
   const width = Math.max(0, ...fields.map(([key]) => heading(key).length)) + 2
   const lines = fields.map(([key, one]) => `${heading(key).padEnd(width)}${cell(key, one) || '-'}`)
-  return [...lines, ...parts.flatMap(([key, one]) => ['', heading(key), ...shown(one).map((line) => `  ${line}`)])]
+  return [
+    ...lines,
+    ...parts.flatMap(([key, one]) => ['', heading(key), ...shown(one).map((line) => `  ${line}`)]),
+  ]
 }
 
 /** `amount_sun` is read in TRX. */
@@ -298,8 +323,11 @@ function table(rows: readonly Row[]): string[] {
   const keys = Object.keys(first)
   const lines = [keys.map(heading), ...rows.map((row) => keys.map((key) => cell(key, row[key])))]
   const widths = keys.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)))
-  const right = keys.map((key) => rows.every((row) => row[key] === null || /^(bigint|number)$/.test(typeof row[key])))
-  const pad = (text: string, i: number) => (right[i] ? text.padStart(widths[i]!) : text.padEnd(widths[i]!))
+  const right = keys.map((key) =>
+    rows.every((row) => row[key] === null || /^(bigint|number)$/.test(typeof row[key])),
+  )
+  const pad = (text: string, i: number) =>
+    right[i] ? text.padStart(widths[i]!) : text.padEnd(widths[i]!)
   return lines.map((line) => line.map(pad).join('  ').trimEnd())
 }
 

@@ -3,18 +3,36 @@ import { test } from 'node:test'
 import { ENVIRONMENT, Misuse, OPTIONS, readConfig, usage } from './config.ts'
 
 test('nothing given is a start on a bare machine', () => {
-  const { host, port, data_dir, database_url, nodes, chain_port, role, secret_key, json, help } = readConfig([], {})
+  const { host, port, data_dir, database_url, nodes, chain_port, role, secret_key, json, help } =
+    readConfig([], {})
   assert.deepEqual(
     { host, port, data_dir, database_url, nodes, chain_port, role, secret_key, json, help },
     {
-      ...{ host: '127.0.0.1', port: 8080, data_dir: 'data', database_url: undefined, nodes: undefined },
+      ...{
+        host: '127.0.0.1',
+        port: 8080,
+        data_dir: 'data',
+        database_url: undefined,
+        nodes: undefined,
+      },
       ...{ chain_port: undefined, role: 'all', secret_key: undefined, json: false, help: false },
     },
   )
 })
 
 test('options and variables are read; an empty variable is none', () => {
-  const args = ['--port', '0', '--host=::1', '--data-dir', '/d', '--chain-port', '9000', '--role', 'worker', '--json']
+  const args = [
+    '--port',
+    '0',
+    '--host=::1',
+    '--data-dir',
+    '/d',
+    '--chain-port',
+    '9000',
+    '--role',
+    'worker',
+    '--json',
+  ]
   const read = readConfig([...args, '--ready-file', '/r'], {
     DATABASE_URL: 'postgresql://localhost/penstock',
     PG_BIN: '/pg',
@@ -36,7 +54,9 @@ test('options and variables are read; an empty variable is none', () => {
 })
 
 test('the addresses and networks of proxies are a list', () => {
-  const { trusted_proxies } = readConfig([], { PENSTOCK_TRUSTED_PROXIES: '10.0.0.1, 10.1.0.0/16,fd00::/8' })
+  const { trusted_proxies } = readConfig([], {
+    PENSTOCK_TRUSTED_PROXIES: '10.0.0.1, 10.1.0.0/16,fd00::/8',
+  })
   assert.deepEqual(trusted_proxies, ['10.0.0.1', '10.1.0.0/16', 'fd00::/8'])
 })
 
@@ -101,7 +121,8 @@ test('what makes no sense is one sentence', () => {
 
 test('an option that npm has kept for itself is named with the line that works', () => {
   const start = { npm_lifecycle_event: 'start', npm_config_port: 'true' }
-  const line = (text: string) => (thrown: unknown) => thrown instanceof Misuse && thrown.message.endsWith(text)
+  const line = (text: string) => (thrown: unknown) =>
+    thrown instanceof Misuse && thrown.message.endsWith(text)
   assert.throws(() => readConfig(['19777'], start), line('npm start -- --port 19777'))
   const equals = { npm_lifecycle_event: 'serve', npm_config_data_dir: '/srv/p' }
   assert.throws(() => readConfig([], equals), line('npm run serve -- --data-dir /srv/p'))

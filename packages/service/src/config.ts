@@ -1,5 +1,6 @@
-// The only reader of the environment and of the command line. What is not given has a default that works on a bare
-// machine; what is given and makes no sense is one sentence, before anything is started.
+// The only reader of the environment and of the command line. What is not given has a default that
+// works on a bare machine; what is given and makes no sense is one sentence, before anything is
+// started.
 
 import { parseArgs } from 'node:util'
 import { readSealingKeys } from './customers/seal.ts'
@@ -32,7 +33,8 @@ export type Config = {
   ready_file: string | undefined
   /** The file with the wallets that the service acts for; made by `start` on a devchain. */
   wallets_file: string | undefined
-  /** 32 bytes, hexadecimal, or a list of id:hex during a rotation: seals the secrets of API keys. Undefined: kept in a file under data_dir. */
+  /** 32 bytes, hexadecimal, or a list of id:hex during a rotation: seals the secrets of API keys.
+   *  Undefined: kept in a file under data_dir. */
   secret_key: string | undefined
   /** Where the roots of the journal are noted. Undefined: in a file under data_dir. */
   roots_file: string | undefined
@@ -49,13 +51,15 @@ export type Config = {
   trusted_proxies: readonly string[] | undefined
   /** When a direct recharge is acted on. */
   recharge_at: 'inclusion' | 'solid'
-  /** What would be held for the operator is ignored when it is less than this; undefined: the default. */
+  /** What would be held for the operator is ignored when it is less than this; undefined: the
+   *  default. */
   dust_sun: bigint | undefined
   /** Start although a hot key can do more than it needs, or cannot do what it is for. */
   allow_wide_keys: boolean
   /** The variables that are set and allow what is refused otherwise. */
   loosened: readonly string[]
-  /** Whether TLS is known to end in front of the API, so that to listen for others is no mistake. */
+  /** Whether TLS is known to end in front of the API, so that to listen for others is no
+   *  mistake. */
   tls_in_front: boolean
   providers: ProviderKeys
   /** For how long the evidence of checks is kept; undefined: five years. */
@@ -67,15 +71,47 @@ export const OPTIONS = {
   port: { type: 'string', value: 'PORT', help: 'port of the API (8080; 0: any free one)' },
   host: { type: 'string', value: 'HOST', help: 'address to listen on (127.0.0.1)' },
   'data-dir': { type: 'string', value: 'DIR', help: 'where everything is kept (./data)' },
-  'node-url': { type: 'string', value: 'URL', help: 'a TRON node instead of the bundled devchain; may be repeated' },
-  'solid-node-url': { type: 'string', value: 'URL', help: 'its solidity side, where that has an address of its own' },
-  'read-node-url': { type: 'string', value: 'URL', help: "a node for customers' reads alone; may be repeated" },
-  'read-solid-node-url': { type: 'string', value: 'URL', help: 'its solidity side, where that has its own address' },
-  'chain-port': { type: 'string', value: 'PORT', help: 'port of the devchain (8090, or any free one)' },
+  'node-url': {
+    type: 'string',
+    value: 'URL',
+    help: 'a TRON node instead of the bundled devchain; may be repeated',
+  },
+  'solid-node-url': {
+    type: 'string',
+    value: 'URL',
+    help: 'its solidity side, where that has an address of its own',
+  },
+  'read-node-url': {
+    type: 'string',
+    value: 'URL',
+    help: "a node for customers' reads alone; may be repeated",
+  },
+  'read-solid-node-url': {
+    type: 'string',
+    value: 'URL',
+    help: 'its solidity side, where that has its own address',
+  },
+  'chain-port': {
+    type: 'string',
+    value: 'PORT',
+    help: 'port of the devchain (8090, or any free one)',
+  },
   role: { type: 'string', value: 'ROLE', help: 'what this process does: api, worker or all (all)' },
-  'admin-port': { type: 'string', value: 'PORT', help: 'also answer /livez, /readyz, /startupz and /metrics there' },
-  'admin-host': { type: 'string', value: 'HOST', help: 'address of the admin port (127.0.0.1): it has no password' },
-  'ready-file': { type: 'string', value: 'FILE', help: 'write addresses and credentials to FILE, as JSON, when ready' },
+  'admin-port': {
+    type: 'string',
+    value: 'PORT',
+    help: 'also answer /livez, /readyz, /startupz and /metrics there',
+  },
+  'admin-host': {
+    type: 'string',
+    value: 'HOST',
+    help: 'address of the admin port (127.0.0.1): it has no password',
+  },
+  'ready-file': {
+    type: 'string',
+    value: 'FILE',
+    help: 'write addresses and credentials to FILE, as JSON, when ready',
+  },
   json: { type: 'boolean', value: '', help: 'print JSON instead of text' },
   help: { type: 'boolean', value: '', help: 'print this' },
 } as const
@@ -87,8 +123,10 @@ export const ENVIRONMENT = {
   PENSTOCK_NODE_API_KEYS: 'instead: one for each --node-url, in their order, with commas',
   PENSTOCK_NODES: 'file with the nodes (JSON: url, solid_url, api_key) instead of --node-url',
   PENSTOCK_ALLOW_HTTP_NODES: 'yes: nodes on other machines may be http://',
-  PENSTOCK_ALLOW_UNVERIFIED_DATABASE: 'yes: a database on another machine need not show a certificate that is checked',
-  PENSTOCK_TLS_IN_FRONT: 'yes: TLS ends in front of the API, and --host may be reached by that alone',
+  PENSTOCK_ALLOW_UNVERIFIED_DATABASE:
+    'yes: a database on another machine need not show a certificate that is checked',
+  PENSTOCK_TLS_IN_FRONT:
+    'yes: TLS ends in front of the API, and --host may be reached by that alone',
   PENSTOCK_WALLETS: 'file with the wallets that the service acts for',
   PENSTOCK_SECRET_KEY: '64 hexadecimal characters: seals the secrets of API keys',
   PENSTOCK_ROOTS_FILE: "where the journal's daily roots are noted (<data-dir>/roots.log)",
@@ -99,7 +137,8 @@ export const ENVIRONMENT = {
   PENSTOCK_REQUESTS_PER_SECOND: 'limit for each API key (300; 0: none)',
   PENSTOCK_CONNECTIONS_MAX: 'open connections to the API at most (4000)',
   PENSTOCK_CONNECTIONS_PER_ADDRESS: 'of one IPv4 address or IPv6 /64 at most (512)',
-  PENSTOCK_READ_REQUESTS_PER_SECOND: "limit of what customers' reads ask of the nodes, in all (300; 0: none)",
+  PENSTOCK_READ_REQUESTS_PER_SECOND:
+    "limit of what customers' reads ask of the nodes, in all (300; 0: none)",
   PENSTOCK_READ_NODE_API_KEY: 'sent to the first node of --read-node-url and others on its host',
   PENSTOCK_TRUSTED_PROXIES:
     'addresses or networks (a.b.c.d/n) of proxies whose X-Forwarded-For is believed, with commas',
@@ -110,14 +149,22 @@ export const ENVIRONMENT = {
 } as const
 
 /** Reads both. Throws Misuse. */
-export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Config & { help: boolean } {
+export function readConfig(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Config & { help: boolean } {
   refuseSwallowed(args, env)
   const given = readOptions(args)
   for (const [name, value] of Object.entries(given))
     if (value === '') throw new Misuse(`--${name} is given without a value.`)
   const number = (name: 'port' | 'chain-port' | 'admin-port') =>
     given[name] === undefined ? undefined : portOf(given[name], name)
-  const { PENSTOCK_NODES, PENSTOCK_NODE_API_KEY, PENSTOCK_NODE_API_KEYS, PENSTOCK_READ_NODE_API_KEY } = env
+  const {
+    PENSTOCK_NODES,
+    PENSTOCK_NODE_API_KEY,
+    PENSTOCK_NODE_API_KEYS,
+    PENSTOCK_READ_NODE_API_KEY,
+  } = env
   const nodes = nodesOf({
     node_urls: given['node-url'] ?? [],
     solid_urls: given['solid-node-url'] ?? [],
@@ -135,9 +182,14 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
   if (DATABASE_URL && !/^postgres(ql)?:\/\//.test(DATABASE_URL)) {
     throw new Misuse('DATABASE_URL does not begin with postgres://.')
   }
-  const loosened = loosenedBy(env, { nodes: [...nodes, ...read_nodes], database_url: DATABASE_URL || undefined })
+  const loosened = loosenedBy(env, {
+    nodes: [...nodes, ...read_nodes],
+    database_url: DATABASE_URL || undefined,
+  })
   if (PENSTOCK_SECRET_KEY && !readSealingKeys(PENSTOCK_SECRET_KEY)) {
-    throw new Misuse('PENSTOCK_SECRET_KEY is not 64 hexadecimal characters, or a list of id:hex with commas.')
+    throw new Misuse(
+      'PENSTOCK_SECRET_KEY is not 64 hexadecimal characters, or a list of id:hex with commas.',
+    )
   }
   return {
     host: given.host ?? '127.0.0.1',
@@ -159,7 +211,9 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     connections_per_address: wholeOf(env, 'PENSTOCK_CONNECTIONS_PER_ADDRESS', 1, 999_999),
     read_requests_per_second: wholeOf(env, 'PENSTOCK_READ_REQUESTS_PER_SECOND', 0),
     read_nodes: read_nodes.length > 0 ? read_nodes : undefined,
-    trusted_proxies: env.PENSTOCK_TRUSTED_PROXIES ? proxiesOf(env.PENSTOCK_TRUSTED_PROXIES) : undefined,
+    trusted_proxies: env.PENSTOCK_TRUSTED_PROXIES
+      ? proxiesOf(env.PENSTOCK_TRUSTED_PROXIES)
+      : undefined,
     recharge_at: rechargeAtOf(env.PENSTOCK_RECHARGE_AT || 'solid'),
     dust_sun: env.PENSTOCK_DUST_TRX ? dustOf(env.PENSTOCK_DUST_TRX) : undefined,
     allow_wide_keys: env.PENSTOCK_ALLOW_WIDE_KEYS === 'yes',
@@ -172,7 +226,8 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
   }
 }
 
-/** npm takes options for itself that come without a double dash before them, and starts us without. */
+/** npm takes options for itself that come without a double dash before them, and starts us
+ *  without. */
 function refuseSwallowed(args: readonly string[], env: NodeJS.ProcessEnv): void {
   const { npm_lifecycle_event: script } = env
   if (script === undefined || !['start', 'serve', 'demo'].includes(script)) return
@@ -180,7 +235,8 @@ function refuseSwallowed(args: readonly string[], env: NodeJS.ProcessEnv): void 
     const swallowed = env[`npm_config_${name.replaceAll('-', '_')}`]
     if (value === '' || swallowed === undefined) continue
     const command = script === 'start' ? 'npm start' : `npm run ${script}`
-    const shown = swallowed === 'true' ? (args.find((one) => !one.startsWith('-')) ?? value) : swallowed
+    const shown =
+      swallowed === 'true' ? (args.find((one) => !one.startsWith('-')) ?? value) : swallowed
     throw new Misuse(
       `npm has kept --${name} for itself. Give options after a double dash: ${command} -- --${name} ${shown}`,
     )
@@ -203,32 +259,42 @@ function readOptions(args: readonly string[]) {
     })
     return values
   } catch (thrown) {
-    // The first sentence of parseArgs names the option; the rest is advice about positional arguments.
+    // The first sentence of parseArgs names the option; the rest is advice about positional
+    // arguments.
     const [sentence] = (thrown as Error).message.split(/\.\s/)
     throw new Misuse(`${sentence}. --help lists the options.`)
   }
 }
 
 function portOf(text: string, name: string): number {
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new Misuse(`--${name} ${text} is not a port.`)
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
+    throw new Misuse(`--${name} ${text} is not a port.`)
   return Number(text)
 }
 
-/** Refuses what others on the network could read or answer, unless that was allowed. Returns what is allowed and used. */
-function loosenedBy(env: NodeJS.ProcessEnv, used: { nodes: NodeConfig[]; database_url: string | undefined }): string[] {
+/** Refuses what others on the network could read or answer, unless that was allowed. Returns what
+ *  is allowed and used. */
+function loosenedBy(
+  env: NodeJS.ProcessEnv,
+  used: { nodes: NodeConfig[]; database_url: string | undefined },
+): string[] {
   const { nodes, database_url } = used
   const [host] = nodesInTheClear(nodes)
   const uses: Record<string, string | undefined> = {
     PENSTOCK_ALLOW_HTTP_NODES:
-      host && `Whoever is on the way to ${host} can invent what the chain says: give the node as https://.`,
+      host &&
+      `Whoever is on the way to ${host} can invent what the chain says: give the node as https://.`,
     PENSTOCK_ALLOW_UNVERIFIED_DATABASE:
       database_url !== undefined && !isDatabasePrivate(database_url, env)
         ? 'DATABASE_URL leads to another machine and does not check its certificate: add sslmode=verify-full.'
         : undefined,
   }
   for (const [name, sentence] of Object.entries(uses))
-    if (sentence && env[name] !== 'yes') throw new Misuse(`${sentence} ${name}=yes takes it as it is.`)
-  const others = ['PENSTOCK_ALLOW_WIDE_KEYS', 'PENSTOCK_ALLOW_OLD_NODE'].filter((name) => env[name] === 'yes')
+    if (sentence && env[name] !== 'yes')
+      throw new Misuse(`${sentence} ${name}=yes takes it as it is.`)
+  const others = ['PENSTOCK_ALLOW_WIDE_KEYS', 'PENSTOCK_ALLOW_OLD_NODE'].filter(
+    (name) => env[name] === 'yes',
+  )
   // A fork can take back what was delivered for.
   if (env.PENSTOCK_RECHARGE_AT === 'inclusion') others.push('PENSTOCK_RECHARGE_AT')
   return [...Object.keys(uses).filter((name) => uses[name]), ...others]
@@ -271,7 +337,9 @@ function proxiesOf(text: string): string[] {
     const network = part.trim()
     // All the world is nobody's proxy.
     if (isNetwork(network) && !/\/0+$/.test(network)) return network
-    throw new Misuse(`PENSTOCK_TRUSTED_PROXIES: ${network} is neither an address nor a network such as 10.0.0.0/8.`)
+    throw new Misuse(
+      `PENSTOCK_TRUSTED_PROXIES: ${network} is neither an address nor a network such as 10.0.0.0/8.`,
+    )
   })
 }
 
@@ -288,9 +356,13 @@ function dustOf(text: string): bigint {
 
 /** The text of --help. */
 export function usage(): string {
-  const options = Object.entries(OPTIONS).map(([name, { value, help }]) => [`--${name} ${value}`.trim(), help])
+  const options = Object.entries(OPTIONS).map(([name, { value, help }]) => [
+    `--${name} ${value}`.trim(),
+    help,
+  ])
   const variables = Object.entries(ENVIRONMENT)
-  const lines = (rows: string[][]) => rows.map(([left, right]) => `  ${left!.padEnd(29)} ${right}`).join('\n')
+  const lines = (rows: string[][]) =>
+    rows.map(([left, right]) => `  ${left!.padEnd(29)} ${right}`).join('\n')
   return [
     'penstock: a marketplace for TRON resources',
     '',

@@ -12,13 +12,20 @@ async function serveOnly(config: Config): Promise<void> {
   const stop = askedToStop()
   const { database_url, nodes, wallets_file } = config
   if (!database_url) throw new Misuse('serve needs a database: set DATABASE_URL.')
-  if (!nodes) throw new Misuse('serve needs a chain: --node-url URL, or a file of nodes in PENSTOCK_NODES.')
+  if (!nodes)
+    throw new Misuse('serve needs a chain: --node-url URL, or a file of nodes in PENSTOCK_NODES.')
   if (!wallets_file) throw new Misuse('serve needs the wallets it acts for: set PENSTOCK_WALLETS.')
-  const mended_in = requireSafeNode(process.version, config.loosened.includes('PENSTOCK_ALLOW_OLD_NODE'))
+  const mended_in = requireSafeNode(
+    process.version,
+    config.loosened.includes('PENSTOCK_ALLOW_OLD_NODE'),
+  )
   const log = processLog()
   if (mended_in !== undefined) log('node_outdated', { version: process.version, mended_in })
   if (!isLoopback(config.host) && !config.tls_in_front && config.role !== 'worker')
-    log('api_in_the_clear', { host: config.host, what: 'no TLS: see docs/operating.md, or PENSTOCK_TLS_IN_FRONT=yes' })
+    log('api_in_the_clear', {
+      host: config.host,
+      what: 'no TLS: see docs/operating.md, or PENSTOCK_TLS_IN_FRONT=yes',
+    })
   await clearReady(config.ready_file)
   const wallets = await readWallets(wallets_file, config.role === 'api' ? 'refused' : 'needed')
   const serving = await serve({

@@ -1,4 +1,5 @@
-// One process of the service: the API, the steps, or both, on a database, nodes and wallets that are given.
+// One process of the service: the API, the steps, or both, on a database, nodes and wallets that
+// are given.
 
 import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -54,9 +55,11 @@ export type Setup = {
 
 /** Connections of one process; group commit needs few. */
 const CONNECTIONS = 16
-/** Those of the steps that are due after each block: more of them at once only make customers wait longer. */
+/** Those of the steps that are due after each block: more of them at once only make customers wait
+ *  longer. */
 const STEPS_CONNECTIONS = 2
-/** A check of the books has connections of its own, and its statements take as long as they take. */
+/** A check of the books has connections of its own, and its statements take as long as they
+ *  take. */
 const BOOKS = { connections_max: 2, statement_timeout_ms: 3_600_000 }
 
 /** The pools of connections of a process, and the end of them all. */
@@ -77,8 +80,8 @@ const READ_LIMITS = { per_second: 300, per_second_of_one: 60, at_once: 32, at_on
 /** A customer waits for this: a contract that computes for ever is given up sooner than a block. */
 const READ_TIMEOUT_MS = 2_500
 
-/** How customers' calls ask the chain. Its client is one of its own: which node it prefers is not what
- *  the follower asks, even where the nodes are the same. */
+/** How customers' calls ask the chain. Its client is one of its own: which node it prefers is not
+ *  what the follower asks, even where the nodes are the same. */
 function customersReads({ config, nodes: own_nodes }: Setup, watching: Watching): Reads {
   const nodes = config.read_nodes ?? own_nodes
   const transport = watching.transport(httpTransport, nodes)
@@ -137,11 +140,18 @@ async function serveWatched(setup: Setup, watching: Watching): Promise<Serving> 
       download: httpDownload,
       retention_days: config.retention_days,
       roots_file,
-      books: { sql: books_sql, chain: chainView(nodes, httpTransport), notedRoots: () => notedRoots(roots_file) },
+      books: {
+        sql: books_sql,
+        chain: chainView(nodes, httpTransport),
+        notedRoots: () => notedRoots(roots_file),
+      },
       wake: (step) => (running ? running.wake(step) : tellOthers(step)),
     })
     await watching.begin({ database_url, seal: app.seal })
-    const api = config.role === 'worker' ? undefined : await startApi(config, { database_url, log, app, watching })
+    const api =
+      config.role === 'worker'
+        ? undefined
+        : await startApi(config, { database_url, log, app, watching })
     if (config.role !== 'api') {
       const started = startSteps(watching.steps(app.steps), log)
       running = started
@@ -172,14 +182,21 @@ async function serveWatched(setup: Setup, watching: Watching): Promise<Serving> 
 
 async function requireAnswering(sql: Sql): Promise<void> {
   await requireDurable(sql).catch((thrown: unknown) => {
-    const cause = thrown instanceof Outage && thrown.cause instanceof Error ? thrown.cause : undefined
-    throw cause ? new Misuse(`The database does not answer: ${cause.message || String(cause)}.`) : thrown
+    const cause =
+      thrown instanceof Outage && thrown.cause instanceof Error ? thrown.cause : undefined
+    throw cause
+      ? new Misuse(`The database does not answer: ${cause.message || String(cause)}.`)
+      : thrown
   })
 }
 
 /** What the chain says of the hot keys; undefined for an API alone, which signs nothing, and starts
  *  while no node answers. Throws Misuse when a key can do more, or less, than its line. */
-async function narrowKeys(config: Config, node: Node, wallets: Wallets): Promise<KeyFindings | undefined> {
+async function narrowKeys(
+  config: Config,
+  node: Node,
+  wallets: Wallets,
+): Promise<KeyFindings | undefined> {
   if (config.role === 'api') return undefined
   const found = await lookAtKeys(node, wallets)
   if (found.complaints.length > 0 && !config.allow_wide_keys) {
@@ -197,8 +214,8 @@ const providersOf = (config: Config) =>
     wait: (ms, signal) => delay(ms, undefined, { signal }),
   })
 
-/** The file that roots are noted in: undefined when the default one cannot be written. Throws Misuse when the one that was
- *  named cannot. */
+/** The file that roots are noted in: undefined when the default one cannot be written. Throws
+ *  Misuse when the one that was named cannot. */
 async function rootsFile({ roots_file, data_dir }: Config, log: Log): Promise<string | undefined> {
   const file = roots_file ?? join(data_dir, 'roots.log')
   try {
@@ -216,8 +233,12 @@ async function notedRoots(file: string | undefined): Promise<Root[]> {
   return readRoots((file === undefined ? undefined : await readWhole(file)) ?? '')
 }
 
-/** What this worker has signed before. Throws Misuse when it cannot be kept, or is not what was kept. */
+/** What this worker has signed before. Throws Misuse when it cannot be kept, or is not what was
+ *  kept. */
 async function signedLog({ data_dir }: Config): Promise<SignedLog> {
   await requireWritable(data_dir)
-  return fileLog(join(data_dir, 'signed'), { clock: systemClock, new_id: idMaker(systemClock, systemRandom) })
+  return fileLog(join(data_dir, 'signed'), {
+    clock: systemClock,
+    new_id: idMaker(systemClock, systemRandom),
+  })
 }

@@ -1,4 +1,5 @@
-// Addresses that are not on the chain yet: activated on demand, on the way, or by somebody else meanwhile.
+// Addresses that are not on the chain yet: activated on demand, on the way, or by somebody else
+// meanwhile.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -54,7 +55,10 @@ test('an order for an address under activation waits for it and pays no fee', as
   const nina = world.person('nina')
   const anna = await world.customer({ trx: 10 })
   const zoe = await world.customer({ trx: 10 })
-  const activation = await anna.buy({ service: 'activate_address', params: { address: nina.address } })
+  const activation = await anna.buy({
+    service: 'activate_address',
+    params: { address: nina.address },
+  })
   const order = await zoe.buyEnergy(nina.address, 65_000)
   assert.equal(order.amount, 2.93)
   const again = await zoe.call('/v1/transaction/new', {
@@ -67,7 +71,9 @@ test('an order for an address under activation waits for it and pays no fee', as
   assert.equal((await zoe.check(order.id)).status, 'success')
   assert.equal(await anna.balance(), 8.6)
   assert.equal(await zoe.balance(), 7.07)
-  const [attempts] = await world.sql<{ n: bigint }>`select count(*) as n from attempt where subject like 'activate:%'`
+  const [attempts] = await world.sql<{
+    n: bigint
+  }>`select count(*) as n from attempt where subject like 'activate:%'`
   assert.equal(attempts?.n, 1n)
 })
 
@@ -82,7 +88,10 @@ test('two customers who ask for activation at the same moment share one, and one
     zoe
       .call(
         '/v1/transaction/new',
-        { service: 'energy', params: { address: nina.address, amount: 65_000, duration: 1, activate_address: true } },
+        {
+          service: 'energy',
+          params: { address: nina.address, amount: 65_000, duration: 1, activate_address: true },
+        },
         {},
         other.api,
       )

@@ -1,4 +1,5 @@
-// Blocks that are taken back, with what was in them. What was paid stays paid once, and what was bought is delivered once.
+// Blocks that are taken back, with what was in them. What was paid stays paid once, and what was
+// bought is delivered once.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -21,7 +22,11 @@ test('a reorganisation moves a delivered part to another block: nothing is charg
   assert.equal(after.delegations.length, 1)
   const [row] = await world.sql<{ delegated_at: Date; block_time: Date }>`
     select delegated_at, block_time from delegation join attempt on attempt.id = attempt_id`
-  assert.equal(row?.delegated_at.getTime(), row?.block_time.getTime(), 'the hour begins with the block that stays')
+  assert.equal(
+    row?.delegated_at.getTime(),
+    row?.block_time.getTime(),
+    'the hour begins with the block that stays',
+  )
   assert.equal(await anna.balance(), 7.07)
 })
 
@@ -44,7 +49,11 @@ test('a reorganisation that loses a delivered part: it is delivered again, at ou
   assert.equal(after.status, 'success')
   assert.equal(after.delegations.length, 1)
   assert.ok((await world.energyLimit(bob.address)) >= 65_000)
-  assert.equal(after.hash, after.delegations[0]?.hash, 'the transaction that is on the chain is shown')
+  assert.equal(
+    after.hash,
+    after.delegations[0]?.hash,
+    'the transaction that is on the chain is shown',
+  )
   assert.equal(await anna.balance(), 7.07)
 })
 
@@ -120,7 +129,8 @@ test('a delegation that is seen in its new block before the activation is: the o
   await world.drain()
   world.mine(1)
   await world.drain()
-  // Now the activation is in a block and the delegation is sent; then both are in another block together.
+  // Now the activation is in a block and the delegation is sent; then both are in another block
+  // together.
   world.fork(1, { drop: true })
   await world.drain()
   world.wait(10)

@@ -19,7 +19,12 @@ test('energy is bought with a deposit, delivered at inclusion, and taken back wh
     id: order.id,
     external_id: null,
     service: 'energy',
-    params: { address: bob.address, amounts: { energy: 65_000 }, duration: 1, activate_address: false },
+    params: {
+      address: bob.address,
+      amounts: { energy: 65_000 },
+      duration: 1,
+      activate_address: false,
+    },
     status: 'new',
     amount: 2.93,
     created_at: `${world.now.toISOString().slice(0, 19)}Z`,
@@ -43,10 +48,15 @@ test('energy is bought with a deposit, delivered at inclusion, and taken back wh
   assert.equal(await anna.balance(), 97.07)
 
   await world.solidify()
-  const until_then_seconds = (included_ms + 3_600_000 - world.scene.devchain.head.header.timestamp) / 1_000
+  const until_then_seconds =
+    (included_ms + 3_600_000 - world.scene.devchain.head.header.timestamp) / 1_000
   await world.advance(until_then_seconds - 3)
   await world.settle()
-  assert.equal((await anna.check(order.id)).delegations[0]?.reclaim_hash, undefined, 'the hour is not over')
+  assert.equal(
+    (await anna.check(order.id)).delegations[0]?.reclaim_hash,
+    undefined,
+    'the hour is not over',
+  )
   assert.ok((await world.energyLimit(bob.address)) >= 65_000)
 
   await world.advance(3)
@@ -63,7 +73,10 @@ test('bandwidth is delivered and taken back like energy', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
-  const order = await anna.buy({ service: 'bandwidth', params: { address: bob.address, amount: 345, duration: 1 } })
+  const order = await anna.buy({
+    service: 'bandwidth',
+    params: { address: bob.address, amount: 345, duration: 1 },
+  })
   assert.equal(order.amount, 0.35)
   assert.deepEqual(order.params.amounts, { bandwidth: 345 })
   await world.settle()
@@ -118,7 +131,9 @@ test('two orders to one receiver are kept apart: each takes back exactly its own
   assert.equal((await zoe.check(second.id)).delegations[0]?.reclaim_hash, undefined)
   const left = await world.energyLimit(bob.address)
   assert.ok(left >= 131_000 && left < 140_000, `${left}`)
-  const [stake] = await world.sql<{ stake_sun: bigint }>`select stake_sun from delegation where order_id = ${second.id}`
+  const [stake] = await world.sql<{
+    stake_sun: bigint
+  }>`select stake_sun from delegation where order_id = ${second.id}`
   const [wallet] = world.wallets.pool
   assert.equal(world.delegated(wallet!.address, bob.address, 'energy'), stake?.stake_sun)
 
@@ -157,11 +172,19 @@ test('what the pool cannot deliver is refused before money moves, and sold again
   const anna = await world.customer({ trx: 100 })
   const params = { address: bob.address, amount: 65_000, duration: 1 }
   await anna.buy({ service: 'energy', params })
-  const refused = await anna.call('/v1/transaction/new', { service: 'energy', params, external_id: 'second' })
+  const refused = await anna.call('/v1/transaction/new', {
+    service: 'energy',
+    params,
+    external_id: 'second',
+  })
   assert.equal(refused.code, 35)
   assert.equal(await anna.balance(), 97.07)
   await world.settle()
-  assert.equal((await anna.call('/v1/transaction/new', { service: 'energy', params })).code, 35, 'and when delivered')
+  assert.equal(
+    (await anna.call('/v1/transaction/new', { service: 'energy', params })).code,
+    35,
+    'and when delivered',
+  )
   assert.equal(await anna.balance(), 97.07)
 
   await world.solidify()
@@ -183,14 +206,18 @@ test('customers who buy at the same moment never buy more than the pool has', as
   const params = { address: bob.address, amount: 65_000, duration: 1 }
   const replies = await Promise.all(
     customers.flatMap((one) =>
-      [world.api, api, world.api].map((at) => one.call('/v1/transaction/new', { service: 'energy', params }, {}, at)),
+      [world.api, api, world.api].map((at) =>
+        one.call('/v1/transaction/new', { service: 'energy', params }, {}, at),
+      ),
     ),
   )
   const codes = replies.map(({ code }) => code)
   assert.equal(codes.filter((code) => code === 0).length, 5, codes.join(' '))
   assert.equal(codes.filter((code) => code === 35).length, 7)
   await world.settle()
-  const [orders] = await world.sql<{ n: bigint }>`select count(*) as n from orders where state = 'success'`
+  const [orders] = await world.sql<{
+    n: bigint
+  }>`select count(*) as n from orders where state = 'success'`
   assert.equal(orders?.n, 5n)
   assert.ok((await world.energyLimit(bob.address)) >= 5 * 65_000)
 })
@@ -203,7 +230,12 @@ test('a customer who buys everything at once is not overdrawn: as many are accep
   const params = { address: bob.address, amount: 65_000, duration: 1 }
   const replies = await Promise.all(
     Array.from({ length: 10 }, (_, i) =>
-      anna.call('/v1/transaction/new', { service: 'energy', params }, {}, i % 2 === 0 ? api : world.api),
+      anna.call(
+        '/v1/transaction/new',
+        { service: 'energy', params },
+        {},
+        i % 2 === 0 ? api : world.api,
+      ),
     ),
   )
   const codes = replies.map(({ code }) => code).toSorted()
@@ -261,7 +293,9 @@ test('the margin on a stake is no more than two in a hundred', async (t) => {
   assert.ok(limit <= 1_020_000, `${limit}`)
   const [pool] = await world.sql<{ total_limit: bigint; total_weight: bigint }>`
     select total_limit, total_weight from pool where resource = 'energy'`
-  const delegated = world.wallets.pool.map(({ address }) => world.delegated(address, bob.address, 'energy'))
+  const delegated = world.wallets.pool.map(({ address }) =>
+    world.delegated(address, bob.address, 'energy'),
+  )
   assert.deepEqual(delegated.toSorted(), [0n, stakeFor(1_000_000, pool!)])
 })
 

@@ -1,4 +1,5 @@
-// With two nodes or more, money is what two of them say. One lies, in every manner, and the other does not.
+// With two nodes or more, money is what two of them say. One lies, in every manner, and the other
+// does not.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -6,7 +7,14 @@ import { type Alert, alerts } from 'penstock-service/operators/status.ts'
 import { findDeposits } from 'penstock-service/treasury/deposits.ts'
 import { decodeRawData, decodeTransaction, transactionId } from 'penstock-tron/transaction.ts'
 import { Liar, type Lie } from '../../harness/liars.ts'
-import { type Answer, type Customer, makeWorld, TRX, type World, type WorldOptions } from '../../harness/world.ts'
+import {
+  type Answer,
+  type Customer,
+  makeWorld,
+  TRX,
+  type World,
+  type WorldOptions,
+} from '../../harness/world.ts'
 
 const LIE_SUN = 9_000_000n * TRX
 
@@ -23,9 +31,11 @@ async function stage(t: TestContext, liar_name: string, options: WorldOptions): 
   return { world, anna, liar }
 }
 
-const alertNames = async ({ sql, now }: World) => (await alerts({ sql, now })).map(({ alert }: Alert) => alert)
+const alertNames = async ({ sql, now }: World) =>
+  (await alerts({ sql, now })).map(({ alert }: Alert) => alert)
 
-/** The lie is told for as long as it takes for it to be solid, with an honest deposit in between. */
+/** The lie is told for as long as it takes for it to be solid, with an honest deposit in
+ *  between. */
 async function lieFor({ world, anna, liar }: Stage, lie: Lie): Promise<string> {
   liar.lie = lie
   liar.from_block = world.scene.devchain.head.header.number + 1
@@ -38,7 +48,11 @@ async function lieFor({ world, anna, liar }: Stage, lie: Lie): Promise<string> {
 }
 
 async function chainRow({ sql }: World) {
-  const [row] = await sql<{ solid_number: bigint; confirmed_number: bigint; disputed_number: bigint | null }>`
+  const [row] = await sql<{
+    solid_number: bigint
+    confirmed_number: bigint
+    disputed_number: bigint | null
+  }>`
     select solid_number, confirmed_number, disputed_number from chain`
   return row!
 }
@@ -95,7 +109,8 @@ test('three nodes, and the first lies: it is outvoted, what it said is taken bac
   assert.deepEqual(dispute, { dissenting: ['devchain'], against: ['node2', 'node3'] })
   await anna.buyEnergy(world.person('bob', 1).address, 65_000)
   await world.settle()
-  const seen = await world.sql`select 1 from deposit where amount_sun = ${LIE_SUN} and state <> 'gone'`
+  const seen =
+    await world.sql`select 1 from deposit where amount_sun = ${LIE_SUN} and state <> 'gone'`
   assert.equal(seen.length, 0)
 })
 
@@ -111,14 +126,20 @@ test('a delivery that only a lying node shows is taken back, and made', async (t
     return { status: 200, body: '{"result":true,"code":"SUCCESS"}' }
   }
   const shown_at = world.scene.devchain.head.header.number + 1
-  world.weather.nodes.set('devchain', (path, body) => withShown(swallow(path, body), path, shown_at, swallowed))
+  world.weather.nodes.set('devchain', (path, body) =>
+    withShown(swallow(path, body), path, shown_at, swallowed),
+  )
   for (const name of ['node2', 'node3']) world.weather.nodes.set(name, swallow)
   const placed = await anna.buyEnergy(bob.address, 65_000)
   await world.drain()
   assert.equal(swallowed.size, 1)
   world.mine()
   await world.drain()
-  assert.equal((await anna.check(placed.id)).status, 'success', 'what one node says is enough to be told soon')
+  assert.equal(
+    (await anna.check(placed.id)).status,
+    'success',
+    'what one node says is enough to be told soon',
+  )
   assert.deepEqual(await world.attempts('delegate'), ['included'])
   assert.equal(world.delegated(world.wallets.pool[0]!.address, bob.address, 'energy'), 0n)
   // Now whatever is sent arrives.
@@ -136,14 +157,26 @@ test('a delivery that only a lying node shows is taken back, and made', async (t
 })
 
 /** The answer with transactions that are in no block shown in one. */
-function withShown({ status, body }: Answer, path: string, number: number, swallowed: ReadonlySet<string>): Answer {
+function withShown(
+  { status, body }: Answer,
+  path: string,
+  number: number,
+  swallowed: ReadonlySet<string>,
+): Answer {
   const [, , name] = path.split('/')
   const transactions = [...swallowed].map((signed) => {
     const { raw_data } = decodeTransaction(Buffer.from(signed, 'hex'))
     const { contract } = decodeRawData(raw_data)
-    const printed = JSON.parse(JSON.stringify({ contract }, (_, one) => (typeof one === 'bigint' ? Number(one) : one)))
+    const printed = JSON.parse(
+      JSON.stringify({ contract }, (_, one) => (typeof one === 'bigint' ? Number(one) : one)),
+    )
     const raw_data_hex = Buffer.from(raw_data).toString('hex')
-    return { txID: transactionId(raw_data), ret: [{ contractRet: 'SUCCESS' }], raw_data: printed, raw_data_hex }
+    return {
+      txID: transactionId(raw_data),
+      ret: [{ contractRet: 'SUCCESS' }],
+      raw_data: printed,
+      raw_data_hex,
+    }
   })
   const said = JSON.parse(body)
   if (name === 'getblockbylimitnext') {

@@ -1,4 +1,5 @@
-// What goes wrong on the way to a delivery, and that it neither costs the customer twice nor delivers twice.
+// What goes wrong on the way to a delivery, and that it neither costs the customer twice nor
+// delivers twice.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -25,7 +26,11 @@ test('a delegation that never gets into a block: the order fails, the money is b
   await world.drain()
   world.mine(30)
   await world.drain()
-  assert.equal((await anna.check(order.id)).status, 'pending', 'no answer and no silence makes it dead')
+  assert.equal(
+    (await anna.check(order.id)).status,
+    'pending',
+    'no answer and no silence makes it dead',
+  )
   assert.equal(await anna.balance(), 7.07)
   await world.settle()
   await refunded(anna, order.id, 10)
@@ -55,7 +60,14 @@ test('a delegation that the node drops is made again when it is dead, and delive
 })
 
 test('an answer that is lost, a busy node and a false duplicate change nothing: the same bytes go out again', async (t) => {
-  for (const kind of ['lose_answer', 'busy', 'false_dup', 'timeout', 'rate_limit', 'overload'] as const) {
+  for (const kind of [
+    'lose_answer',
+    'busy',
+    'false_dup',
+    'timeout',
+    'rate_limit',
+    'overload',
+  ] as const) {
     const world = await makeWorld(t)
     const bob = world.person('bob', 1)
     const anna = await world.customer({ trx: 10 })
@@ -185,7 +197,8 @@ test('two processes that run the same steps deliver, settle and take back once',
   const receivers = ['bob', 'ben', 'bea', 'bel'].map((name) => world.person(name, 1))
   await world.drain()
   await Promise.all(receivers.map(({ address }) => anna.buyEnergy(address, 65_000)))
-  const both = () => Promise.all(world.app.steps.flatMap((step, i) => [step.run(), other.app.steps[i]!.run()]))
+  const both = () =>
+    Promise.all(world.app.steps.flatMap((step, i) => [step.run(), other.app.steps[i]!.run()]))
   for (let round = 0; round < 6; round++) {
     for (let i = 0; i < 4; i++) await both()
     world.mine()
@@ -212,7 +225,8 @@ test('an order waits while the pool has shrunk, is delivered when there is room 
   const anna = await world.customer({ trx: 10 })
   const order = await anna.buyEnergy(bob.address, 65_000)
   const [wallet] = world.wallets.pool
-  const drained = () => world.sql`update pool_wallet set room_sun = 0 where address = ${wallet!.address}`
+  const drained = () =>
+    world.sql`update pool_wallet set room_sun = 0 where address = ${wallet!.address}`
   const delegate = world.app.steps.find((step) => step.name === 'delegate')!
   await drained()
   await delegate.run()
@@ -244,12 +258,19 @@ test('an order waits while the pool has shrunk, is delivered when there is room 
 })
 
 test('a wallet that cannot pay for taking back what it delegates sells nothing, and sells again when it can', async (t) => {
-  const world = await makeWorld(t, { pool_trx: [10_000_000], pool_bandwidth_trx: 0, pool_float_sun: 10_000_000n })
+  const world = await makeWorld(t, {
+    pool_trx: [10_000_000],
+    pool_bandwidth_trx: 0,
+    pool_float_sun: 10_000_000n,
+  })
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 100 })
-  // 10 TRX burn for 28 transactions of 350 bytes, and what is free of bandwidth is spent on the stake.
+  // 10 TRX burn for 28 transactions of 350 bytes, and what is free of bandwidth is spent on the
+  // stake.
   const carries = async () => {
-    const [row] = await world.sql<{ carries: bigint }>`select carries from pool_wallet where resource = 'energy'`
+    const [row] = await world.sql<{
+      carries: bigint
+    }>`select carries from pool_wallet where resource = 'energy'`
     return Number(row!.carries)
   }
   const first = await carries()
@@ -258,7 +279,9 @@ test('a wallet that cannot pay for taking back what it delegates sells nothing, 
   await world.settle()
   assert.equal((await anna.check(order.id)).status, 'success')
   assert.ok((await carries()) < first)
-  const [sent] = await world.sql<{ bytes: number }>`select max(octet_length(signed)) as bytes from attempt`
+  const [sent] = await world.sql<{
+    bytes: number
+  }>`select max(octet_length(signed)) as bytes from attempt`
   assert.ok(sent!.bytes + 64 <= Number(TRANSACTION_BANDWIDTH))
 
   const refused: unknown[] = []
@@ -349,7 +372,11 @@ test('a database that drops its connections again and again: every order is plac
   await world.drain()
   let bought = 0
   const buy = async (address: string) => {
-    const body = { service: 'energy', params: { address, amount: 65_000, duration: 1 }, external_id: address }
+    const body = {
+      service: 'energy',
+      params: { address, amount: 65_000, duration: 1 },
+      external_id: address,
+    }
     for (;;) {
       const { code } = await anna.call('/v1/transaction/new', body)
       if (code === 0) break

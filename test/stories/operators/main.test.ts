@@ -1,4 +1,5 @@
-// The program as its users start it: a process of its own, stopped, killed and started again, and started wrongly.
+// The program as its users start it: a process of its own, stopped, killed and started again, and
+// started wrongly.
 
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
@@ -32,12 +33,14 @@ type Ready = {
 type Ended = { code: number | null; stdout: string; stderr: string }
 type Started = { child: ChildProcess; ended: Promise<Ended>; said: () => string }
 
-/** Starts what `npm start`, `npm run demo` or `npm run serve` runs, in a process group of its own. */
+/** Starts what `npm start`, `npm run demo` or `npm run serve` runs, in a process group of its
+ *  own. */
 function run(t: TestContext, args: readonly string[], env: Record<string, string> = {}): Started {
   const clean = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(DATABASE_URL|PENSTOCK_|NODE_)/.test(name)),
   )
-  const program = args[0] === 'serve' ? 'packages/service/src/main.ts' : 'packages/playground/main.ts'
+  const program =
+    args[0] === 'serve' ? 'packages/service/src/main.ts' : 'packages/playground/main.ts'
   const child = spawn(process.execPath, [program, ...args], {
     cwd: ROOT,
     detached: true,
@@ -51,7 +54,11 @@ function run(t: TestContext, args: readonly string[], env: Record<string, string
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text
   })
-  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, stdout, stderr }))
+  const ended = once(child, 'close').then(([code]) => ({
+    code: code as number | null,
+    stdout,
+    stderr,
+  }))
   t.after(async () => {
     if (child.exitCode === null && child.signalCode === null) killGroup(child, 'SIGKILL')
     await ended
@@ -92,7 +99,11 @@ async function eventually<T>(what: string, look: () => Promise<T | undefined>): 
   throw new Error(`it never happened: ${what}`)
 }
 
-async function start(t: TestContext, folder: string, more: string[] = []): Promise<Started & { ready: Ready }> {
+async function start(
+  t: TestContext,
+  folder: string,
+  more: string[] = [],
+): Promise<Started & { ready: Ready }> {
   const file = join(folder, 'ready.json')
   await rm(file, { force: true })
   const own = ['--port', '0', '--chain-port', '0', '--data-dir', folder, '--ready-file', file]
@@ -116,25 +127,43 @@ async function stop({ child, ended }: Started, folder: string): Promise<Ended> {
   return how
 }
 
-async function call(ready: Ready, path: string, body: object = {}): Promise<Record<string, unknown>> {
+async function call(
+  ready: Ready,
+  path: string,
+  body: object = {},
+): Promise<Record<string, unknown>> {
   const text = JSON.stringify(body)
   const headers = {
     authorization: `Bearer ${ready.customer.token}`,
     'x-signature': signature(Buffer.from(text), ready.customer.secret),
   }
   const response = await fetch(`${ready.api_url}${path}`, { method: 'POST', headers, body: text })
-  const { code, result, error } = (await response.json()) as { code: number; result: object; error: string }
+  const { code, result, error } = (await response.json()) as {
+    code: number
+    result: object
+    error: string
+  }
   assert.equal(code, 0, error)
   return result as Record<string, unknown>
 }
 
-async function onChain(ready: Ready, path: string, body: object = {}): Promise<Record<string, unknown>> {
-  const response = await fetch(`${ready.node_url}${path}`, { method: 'POST', body: JSON.stringify(body) })
+async function onChain(
+  ready: Ready,
+  path: string,
+  body: object = {},
+): Promise<Record<string, unknown>> {
+  const response = await fetch(`${ready.node_url}${path}`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+  })
   return (await response.json()) as Record<string, unknown>
 }
 
 const energyLimit = async (ready: Ready, address: string) =>
-  Number((await onChain(ready, '/wallet/getaccountresource', { address, visible: true })).EnergyLimit ?? 0)
+  Number(
+    (await onChain(ready, '/wallet/getaccountresource', { address, visible: true })).EnergyLimit ??
+      0,
+  )
 
 /** Makes blocks until the order is settled. */
 async function settled(ready: Ready, id: unknown): Promise<Record<string, unknown>> {
@@ -160,7 +189,9 @@ test('start, buy as printed, Ctrl-C, start again, kill, start again: everything 
   const { balance } = await call(ready, '/v1/balance')
   assert.ok(Number(balance) > 0)
   const newest = await fetch(`${ready.node_url}/wallet/getnowblock`)
-  const { block_header } = (await newest.json()) as { block_header: { raw_data: { timestamp: number } } }
+  const { block_header } = (await newest.json()) as {
+    block_header: { raw_data: { timestamp: number } }
+  }
   assert.ok(
     Date.now() - block_header.raw_data.timestamp < 30_000,
     'what is signed now does not expire with the next block',
@@ -190,7 +221,11 @@ test('start, buy as printed, Ctrl-C, start again, kill, start again: everything 
   const found = await call(second.ready, '/v1/transaction/check', { id: bought.result.id })
   assert.deepEqual([found.status, found.hash], ['success', order.hash])
   assert.equal(await energyLimit(second.ready, two!), 0)
-  const purchase = { service: 'energy', params: { address: two, amount: 65_000, duration: 1 }, external_id: 'once' }
+  const purchase = {
+    service: 'energy',
+    params: { address: two, amount: 65_000, duration: 1 },
+    external_id: 'once',
+  }
   const accepted = await call(second.ready, '/v1/transaction/new', purchase)
   killGroup(second.child, 'SIGKILL')
   assert.equal((await second.ended).code, null)
@@ -206,7 +241,8 @@ test('start, buy as printed, Ctrl-C, start again, kill, start again: everything 
   const limit = await energyLimit(third.ready, two!)
   assert.ok(limit >= 65_000 && limit < 67_000, `${limit}`)
   // A second one on the same folder gives way, and says so.
-  const beside = await run(t, ['start', '--port', '0', '--chain-port', '0', '--data-dir', folder]).ended
+  const beside = await run(t, ['start', '--port', '0', '--chain-port', '0', '--data-dir', folder])
+    .ended
   assert.equal(beside.code, 2, beside.stderr)
   assert.deepEqual(sentences(beside), [`Another Penstock is running on ${join(folder, 'pg')}.`])
   await stop(third, folder)
@@ -259,7 +295,9 @@ test('a port that is taken is said in one sentence, and nothing is left running'
   const options = ['--data-dir', folder, '--port', String(port), '--chain-port', '0']
   const { code, stderr } = await run(t, ['start', ...options]).ended
   assert.equal(code, 2, stderr)
-  assert.deepEqual(sentences({ stderr }), [`Port ${port} is in use; choose another, or 0 for any free one.`])
+  assert.deepEqual(sentences({ stderr }), [
+    `Port ${port} is in use; choose another, or 0 for any free one.`,
+  ])
   assert.deepEqual(await processesOf(folder), [])
 })
 
@@ -278,7 +316,10 @@ test('what it needs and does not find is said in one sentence too', async (t) =>
       /127\.0\.0\.1:1\b/,
       { DATABASE_URL: 'postgres://127.0.0.1:1/penstock' },
     ],
-    [['start', '--port', '0', '--node-url', 'http://127.0.0.1:1', '--data-dir', folder], /127\.0\.0\.1:1\b/],
+    [
+      ['start', '--port', '0', '--node-url', 'http://127.0.0.1:1', '--data-dir', folder],
+      /127\.0\.0\.1:1\b/,
+    ],
   ]
   for (const [args, names, env] of missing) {
     const ended = await run(t, args, env).ended
@@ -322,7 +363,9 @@ test('when its private database is killed it ends and says so, and starting agai
   const params = { address: funded_accounts[0]!.address, amount: 65_000, duration: 1 }
   const order = await call(first.ready, '/v1/transaction/new', { service: 'energy', params })
   const sql = connect({ url: admin.database_url! })
-  const [row] = await sql<{ pid: string }>`select split_part(pg_read_file('postmaster.pid'), chr(10), 1) as pid`
+  const [row] = await sql<{
+    pid: string
+  }>`select split_part(pg_read_file('postmaster.pid'), chr(10), 1) as pid`
   await sql.close()
   process.kill(Number(row!.pid), 'SIGKILL')
   const ended = await first.ended

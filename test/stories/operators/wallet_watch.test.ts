@@ -75,11 +75,19 @@ test('a key that turns wide is found within the hour: nothing is signed for it u
   let now = new Date(1_780_000_000_000)
   const watchWith = (allow_wide_keys: boolean) =>
     walletWatch({
-      ...{ sql, clock: { now: () => now }, node: at.node, log: silentLog, wallets, allow_wide_keys },
+      ...{
+        sql,
+        clock: { now: () => now },
+        node: at.node,
+        log: silentLog,
+        wallets,
+        allow_wide_keys,
+      },
       stopped_here: () => false,
     })
   const watch = watchWith(false)
-  const wide = async () => (await alerts({ sql, now })).filter(({ alert }) => alert === 'wallet_key_wide')
+  const wide = async () =>
+    (await alerts({ sql, now })).filter(({ alert }) => alert === 'wallet_key_wide')
   await watch.step.run()
   assert.equal(watch.isStopped(pool.address), false)
   assert.deepEqual(watch.stakes(), new Map([[pool.address, 7n]]))
@@ -109,7 +117,11 @@ test('a key that turns wide is found within the hour: nothing is signed for it u
   at.turn(false)
   now = new Date(now.getTime() + 60_000)
   await watch.step.run()
-  assert.equal(watch.isStopped(pool.address), false, 'it is looked at every minute until it is right')
+  assert.equal(
+    watch.isStopped(pool.address),
+    false,
+    'it is looked at every minute until it is right',
+  )
   assert.deepEqual(await wide(), [])
 })
 
@@ -119,7 +131,15 @@ test('while no node answers the last word holds, and after hours somebody is tol
   let now = new Date(1_780_000_000_000)
   const clock = { now: () => now }
   const watch = walletWatch({
-    ...{ sql, clock, node: at.node, log: silentLog, wallets, allow_wide_keys: false, stopped_here: () => false },
+    ...{
+      sql,
+      clock,
+      node: at.node,
+      log: silentLog,
+      wallets,
+      allow_wide_keys: false,
+      stopped_here: () => false,
+    },
   })
   at.turn(true)
   await watch.step.run()

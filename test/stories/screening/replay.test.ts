@@ -1,6 +1,7 @@
-// A signature of the first kind belongs to a body, not to an endpoint: whoever has seen one request can send its body to any
-// other endpoint. So no endpoint that changes something may accept a body that is good for another one. The wire leaves
-// the exceptions below, which docs/api.md explains; the second signature has none.
+// A signature of the first kind belongs to a body, not to an endpoint: whoever has seen one request
+// can send its body to any other endpoint. So no endpoint that changes something may accept a body
+// that is good for another one. The wire leaves the exceptions below, which docs/api.md explains;
+// the second signature has none.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,7 +10,8 @@ import { type Customer, makeWorld, type World } from '../../harness/world.ts'
 
 type Body = Record<string, unknown>
 
-/** Where a body of the first path is accepted by the second: both name a thing by the customer's own id and no more. */
+/** Where a body of the first path is accepted by the second: both name a thing by the customer's
+ *  own id and no more. */
 const EXCEPTIONS = [
   ['/v1/transaction/new', '/v1/subscription/stop'],
   ['/v1/transaction/check', '/v1/subscription/stop'],
@@ -23,7 +25,11 @@ const start = (address: string, external_id: string) => ({
 })
 
 /** Subscriptions that run, each with an external_id that a purchase has too: the worst case. */
-async function makeSubscriptions(world: World, who: Customer, count: number): Promise<{ id: string; name: string }[]> {
+async function makeSubscriptions(
+  world: World,
+  who: Customer,
+  count: number,
+): Promise<{ id: string; name: string }[]> {
   const address = world.person('bob', 1).address
   const running: { id: string; name: string }[] = []
   for (let i = 0; i < count; i++) {
@@ -32,7 +38,11 @@ async function makeSubscriptions(world: World, who: Customer, count: number): Pr
       '/v1/subscription/start',
       start(world.person(`subscriber-${i}`, 1).address, name),
     )
-    await who.buy({ service: 'bandwidth', params: { address, amount: 345, duration: 1 }, external_id: name })
+    await who.buy({
+      service: 'bandwidth',
+      params: { address, amount: 345, duration: 1 },
+      external_id: name,
+    })
     running.push({ id, name })
   }
   await world.settle()
@@ -44,7 +54,10 @@ async function makeSubscriptions(world: World, who: Customer, count: number): Pr
 /** Good bodies of each endpoint, in every form in which it takes them. */
 async function goodBodies(world: World, who: Customer): Promise<Record<string, Body[]>> {
   const names = await makeSubscriptions(world, who, 6)
-  const [first, second, third, fourth, fifth, sixth] = names as [{ id: string; name: string }, ...typeof names]
+  const [first, second, third, fourth, fifth, sixth] = names as [
+    { id: string; name: string },
+    ...typeof names,
+  ]
   const bob = world.person('bob').address
   const params = { address: bob, amount: 345, duration: 1 }
   const order = await who.buyEnergy(bob, 65_000)
@@ -64,7 +77,11 @@ async function goodBodies(world: World, who: Customer): Promise<Record<string, B
       { id: '', external_id: third!.name },
     ],
     '/v1/subscription/start': [start(world.person('new', 1).address, 'fresh')],
-    '/v1/subscription/check': [{ id: fourth!.id }, { subscription_id: fifth!.id }, { external_id: sixth!.name }],
+    '/v1/subscription/check': [
+      { id: fourth!.id },
+      { subscription_id: fifth!.id },
+      { external_id: sixth!.name },
+    ],
     '/v1/subscription/stop': [{ id: first.id }],
   }
 }
@@ -75,7 +92,9 @@ test('what changes something refuses the bodies of every other endpoint, but for
   const bodies = await goodBodies(world, who)
   const accepted = new Set<string>()
   for (const target of world.app.endpoints.filter(({ mutating }) => mutating)) {
-    for (const source of world.app.endpoints.filter((one) => one !== target && one.auth === 'signature')) {
+    for (const source of world.app.endpoints.filter(
+      (one) => one !== target && one.auth === 'signature',
+    )) {
       for (const body of bodies[source.path]!) {
         const { code } = await who.call(target.path, body)
         assert.notEqual(code, 500)
@@ -119,15 +138,31 @@ test('a request with the second signature is refused by every other endpoint', a
     'x-signature': signature(Buffer.from(body), who.secret),
     'x-timestamp': timestamp,
     'x-nonce': nonce,
-    'x-signature-v2': signatureV2(key, { timestamp, nonce, method: 'POST', path, body: Buffer.from(body) }),
+    'x-signature-v2': signatureV2(key, {
+      timestamp,
+      nonce,
+      method: 'POST',
+      path,
+      body: Buffer.from(body),
+    }),
   })
   const code = async (path: string, sent: Record<string, string>) => {
-    const answer = await world.api.inject({ method: 'POST', url: path, headers: sent, payload: body })
+    const answer = await world.api.inject({
+      method: 'POST',
+      url: path,
+      headers: sent,
+      payload: body,
+    })
     return (answer.json() as { code: number }).code
   }
-  for (const [i, { path }] of world.app.endpoints.filter(({ auth }) => auth === 'signature').entries()) {
-    const others = world.app.endpoints.filter((one) => one.path !== path && one.auth === 'signature')
-    for (const other of others) assert.equal(await code(other.path, headers(path, `other-${i}`)), 1, other.path)
+  for (const [i, { path }] of world.app.endpoints
+    .filter(({ auth }) => auth === 'signature')
+    .entries()) {
+    const others = world.app.endpoints.filter(
+      (one) => one.path !== path && one.auth === 'signature',
+    )
+    for (const other of others)
+      assert.equal(await code(other.path, headers(path, `other-${i}`)), 1, other.path)
     const sent = headers(path, `own-${i}`)
     assert.notEqual(await code(path, sent), 1, path)
     assert.equal(await code(path, sent), 1, `${path} again`)

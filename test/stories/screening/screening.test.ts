@@ -1,5 +1,5 @@
-// Screening through the front door: customers ask over the API, the operator works at the command line, and what moves
-// moves on the chain.
+// Screening through the front door: customers ask over the API, the operator works at the command
+// line, and what moves moves on the chain.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -8,12 +8,22 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { selectorOf, wordOfAddress, wordOfInteger } from 'penstock-devchain/calls/abi.ts'
 import { USDT } from 'penstock-devchain/devchain.ts'
-import { type Provider, type ProviderAnswer, ProviderFailure } from 'penstock-service/providers/provider.ts'
+import {
+  type Provider,
+  type ProviderAnswer,
+  ProviderFailure,
+} from 'penstock-service/providers/provider.ts'
 import type { Policy } from 'penstock-service/screening/policy.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { addressOf } from 'penstock-tron/keys.ts'
 import { type Desk, worldDesk } from '../../harness/operator.ts'
-import { type Customer, makeWorld, TRX, type World, type WorldOptions } from '../../harness/world.ts'
+import {
+  type Customer,
+  makeWorld,
+  TRX,
+  type World,
+  type WorldOptions,
+} from '../../harness/world.ts'
 
 type Person = ReturnType<World['person']>
 
@@ -40,19 +50,25 @@ async function stage(t: TestContext, options: WorldOptions = {}): Promise<Stage>
 /** Loads the operator's labels, as rows of a table, and lets them act. */
 async function label({ desk, folder, world }: Stage, ...rows: string[]): Promise<void> {
   const file = join(folder, 'labels.csv')
-  await writeFile(file, ['address,category,entity,confidence,valid_from,valid_to', ...rows].join('\n'))
+  await writeFile(
+    file,
+    ['address,category,entity,confidence,valid_from,valid_to', ...rows].join('\n'),
+  )
   await desk.json('lists', 'import', 'operator', file)
   await world.drain()
 }
 
 async function sendToken(world: World, from: Person, to: string, units: bigint): Promise<string> {
-  const data = selectorOf('transfer(address,uint256)') + wordOfAddress(addressToHex(to)) + wordOfInteger(units)
+  const data =
+    selectorOf('transfer(address,uint256)') + wordOfAddress(addressToHex(to)) + wordOfInteger(units)
   return callToken(world, from, data)
 }
 
 function callToken(world: World, from: Person, data: string): string {
   const message = { contract_address: addressToHex(USDT), data }
-  const answer = world.scene.send(from, 'TriggerSmartContract', message, { fee_limit: 1_000n * TRX })
+  const answer = world.scene.send(from, 'TriggerSmartContract', message, {
+    fee_limit: 1_000n * TRX,
+  })
   assert.equal(answer.result, true, String(answer.message))
   world.mine()
   return String(answer.txid)
@@ -62,7 +78,11 @@ const people = (world: World, ...names: string[]) =>
   names.map((name) => world.person(name, 1_000_000)) as [Person, ...Person[]]
 
 async function ask({ world, anna }: Stage, body: Record<string, unknown>): Promise<Check> {
-  const { id } = await anna.get<Check>('/v1/aml-checks/new', { type: 'address', network: 'TRX', ...body })
+  const { id } = await anna.get<Check>('/v1/aml-checks/new', {
+    type: 'address',
+    network: 'TRX',
+    ...body,
+  })
   await world.drain()
   return anna.get<Check>('/v1/aml-checks/check', { id })
 }
@@ -76,7 +96,14 @@ test('a check is held, answered and charged; where no list is loaded its evidenc
   const asked = { type: 'address', network: 'TRX', address: bob.address }
   const placed = await anna.get<Check>('/v1/aml-checks/new', asked)
   assert.deepEqual(placed, {
-    ...{ id: placed.id, ...asked, status: 'pending', risk_score: null, risk_level: null, blacklist: false },
+    ...{
+      id: placed.id,
+      ...asked,
+      status: 'pending',
+      risk_score: null,
+      risk_level: null,
+      blacklist: false,
+    },
     ...{ risk_factors: [], checked_at: `${world.now.toISOString().slice(0, 19)}Z` },
   })
   assert.equal(await anna.balance(), 99)
@@ -91,7 +118,11 @@ test('a check is held, answered and charged; where no list is loaded its evidenc
     kind: string
   }>`select kind from transfer where id like ${`aml:${placed.id}%`} or hold_id = ${`aml:${placed.id}`} order by made_at, kind desc`
   assert.deepEqual(entries.map(({ kind }) => kind).sort(), ['capture', 'hold'])
-  const { evidence } = await desk.json<{ evidence: { notes: string[] } }>('aml', 'report', placed.id)
+  const { evidence } = await desk.json<{ evidence: { notes: string[] } }>(
+    'aml',
+    'report',
+    placed.id,
+  )
   assert.match(evidence.notes[0]!, /No list is loaded/)
   const status = await desk.json<{ screening: { lists: string } }>('status')
   assert.match(status.screening.lists, /^none/)
@@ -107,7 +138,11 @@ test('money is followed through others, in TRX and in tokens; deposits and withd
     Person,
     Person,
   ]
-  await label(on, `${mixer.address},mixer,Spinner,100,,`, `${exchange.address},exchange_licensed,Big,100,,`)
+  await label(
+    on,
+    `${mixer.address},mixer,Spinner,100,,`,
+    `${exchange.address},exchange_licensed,Big,100,,`,
+  )
   world.scene.post('/devchain/mint', { address: exchange.address, amount: 10_000_000_000n })
   world.pay(middle.address, 1_000n * TRX, mixer)
   await sendToken(world, exchange, middle.address, 700_000_000n)
@@ -119,21 +154,39 @@ test('money is followed through others, in TRX and in tokens; deposits and withd
 
   // 500 TRX are 150 USD of the mixer, beside 350 USDT of the exchange.
   const address = await ask(on, { address: shop.address })
-  assert.deepEqual([address.status, address.risk_score, address.risk_level], ['completed', '37.0', 'medium'])
+  assert.deepEqual(
+    [address.status, address.risk_score, address.risk_level],
+    ['completed', '37.0', 'medium'],
+  )
   assert.deepEqual(named(address), [
     ['exchange_licensed', 0.7],
     ['mixer', 0.3],
   ])
-  const deposit = await ask(on, { type: 'hash', address: shop.address, hash: first, direction: 'deposit' })
+  const deposit = await ask(on, {
+    type: 'hash',
+    address: shop.address,
+    hash: first,
+    direction: 'deposit',
+  })
   assert.deepEqual([deposit.risk_score, named(deposit)], ['100.0', [['mixer', 1]]])
   const clean = await ask(on, { type: 'hash', address: shop.address, hash: second.toUpperCase() })
   assert.deepEqual([clean.risk_score, named(clean)], ['10.0', [['exchange_licensed', 1]]])
-  const withdrawal = await ask(on, { type: 'hash', address: shop.address, hash: second, direction: 'withdrawal' })
+  const withdrawal = await ask(on, {
+    type: 'hash',
+    address: shop.address,
+    hash: second,
+    direction: 'withdrawal',
+  })
   // Everything it sent in TRX went to the mixer, but only 30 USD of it.
   assert.deepEqual([withdrawal.risk_score, named(withdrawal)], ['37.0', named(address)])
   world.pay(mixer.address, 300n * TRX, shop)
   await world.solidify()
-  const again = await ask(on, { type: 'hash', address: shop.address, hash: second, direction: 'withdrawal' })
+  const again = await ask(on, {
+    type: 'hash',
+    address: shop.address,
+    hash: second,
+    direction: 'withdrawal',
+  })
   assert.deepEqual([again.risk_score, again.risk_level], ['75.0', 'high'])
   assert.equal(
     (await ask(on, { address: shop.address })).risk_score,
@@ -149,7 +202,10 @@ test('money is followed through others, in TRX and in tokens; deposits and withd
   assert.match((await desk.type('aml', 'report', deposit.id, '--out', page)).out, /report\.html/)
   const html = (await desk.type('aml', 'report', deposit.id)).out
   assert.ok(
-    html.includes('class="path"') && html.includes(first) && html.includes('Spinner') && !html.includes('<script'),
+    html.includes('class="path"') &&
+      html.includes(first) &&
+      html.includes('Spinner') &&
+      !html.includes('<script'),
   )
 })
 
@@ -184,7 +240,11 @@ test('who is denied is blacklisted, who is allowed keeps the mean, each until th
   world.wait(2)
   const ended = await desk.json<{ withdrawn_at: string }>('aml', 'withdraw', denied.id)
   world.wait(2)
-  assert.deepEqual(await desk.json('aml', 'withdraw', denied.id), ended, 'what has ended, has ended then')
+  assert.deepEqual(
+    await desk.json('aml', 'withdraw', denied.id),
+    ended,
+    'what has ended, has ended then',
+  )
   assert.deepEqual(await desk.type('aml', 'deny', shop.address, ''), {
     ...{ code: 2, out: '', err: 'Why has 1 to 1000 characters.\n' },
   })
@@ -196,14 +256,21 @@ test('who is denied is blacklisted, who is allowed keeps the mean, each until th
 
   const policy = await desk.json<Policy>('aml', 'policy')
   const file = join(folder, 'policy.json')
-  await writeFile(file, JSON.stringify({ ...policy, name: 'strict', direct: [{ share_bp: 50, usd: 100, points: 90 }] }))
+  await writeFile(
+    file,
+    JSON.stringify({ ...policy, name: 'strict', direct: [{ share_bp: 50, usd: 100, points: 90 }] }),
+  )
   const published = await desk.json<Policy>('aml', 'publish', file)
   assert.deepEqual([published.version, published.name], [2, 'strict'])
   await world.advance(3)
   assert.deepEqual(await score(), ['90.0', false])
   await writeFile(file, JSON.stringify({ ...policy, weights: {} }))
   assert.deepEqual(await desk.type('aml', 'publish', file), {
-    ...{ code: 1, out: '', err: 'In the policy, the weight of sanctions is not a whole number from 0 to 100.\n' },
+    ...{
+      code: 1,
+      out: '',
+      err: 'In the policy, the weight of sanctions is not a whole number from 0 to 100.\n',
+    },
   })
 })
 
@@ -217,7 +284,10 @@ test('a frozen address is blacklisted as long as the issuer says so, and labels 
   callToken(world, owner, selectorOf('addBlackList(address)') + wordOfAddress(bob.hex))
   await world.solidify()
   const frozen = await ask(on, { address: bob.address })
-  assert.deepEqual([frozen.risk_score, frozen.blacklist, named(frozen)], ['100.0', true, [['issuer_frozen', 1]]])
+  assert.deepEqual(
+    [frozen.risk_score, frozen.blacklist, named(frozen)],
+    ['100.0', true, [['issuer_frozen', 1]]],
+  )
   callToken(world, owner, selectorOf('removeBlackList(address)') + wordOfAddress(bob.hex))
   await world.solidify()
   assert.deepEqual([(await ask(on, { address: bob.address })).blacklist], [false])
@@ -242,7 +312,8 @@ test('what cannot be answered waits, is given up after ten minutes and costs not
   const unknown = await ask(on, { type: 'hash', address: bob.address, hash: 'ab'.repeat(32) })
   assert.equal(unknown.status, 'processing')
   await world.advance(9)
-  const status = async (id: string) => (await anna.get<Check>('/v1/aml-checks/check', { id })).status
+  const status = async (id: string) =>
+    (await anna.get<Check>('/v1/aml-checks/check', { id })).status
   assert.equal(await status(unknown.id), 'failed')
   assert.equal(await anna.balance(), 100)
 
@@ -256,11 +327,19 @@ test('what cannot be answered waits, is given up after ten minutes and costs not
   assert.equal(await status(early.id), 'completed')
 
   world.weather.down = true
-  const waiting = await anna.get<Check>('/v1/aml-checks/new', { type: 'address', network: 'TRX', address: bob.address })
+  const waiting = await anna.get<Check>('/v1/aml-checks/new', {
+    type: 'address',
+    network: 'TRX',
+    address: bob.address,
+  })
   world.wait(120)
   const steps = world.app.steps.filter(({ name }) => name === 'screen')
   for (const step of steps) await step.run()
-  assert.equal(await status(waiting.id), 'pending', 'an index that nobody has fed for two minutes says nothing')
+  assert.equal(
+    await status(waiting.id),
+    'pending',
+    'an index that nobody has fed for two minutes says nothing',
+  )
   world.wait(600)
   for (const step of steps) await step.run()
   assert.deepEqual([await status(waiting.id), await anna.balance()], ['failed', 98.5])
@@ -272,7 +351,11 @@ test('a check that a crashed process had taken up is taken up again when its lea
   const on = await stage(t)
   const { world, anna } = on
   const [bob] = people(world, 'bob')
-  const { id } = await anna.get<Check>('/v1/aml-checks/new', { type: 'address', network: 'TRX', address: bob.address })
+  const { id } = await anna.get<Check>('/v1/aml-checks/new', {
+    type: 'address',
+    network: 'TRX',
+    address: bob.address,
+  })
   // The connections break after the check was taken up and before it is settled.
   const screen = world.app.steps.find(({ name }) => name === 'screen')!
   await world.sql`
@@ -312,12 +395,19 @@ test('providers answer where the policy says so: in order, or all and the worst 
   const on = await stage(t, { providers: [first] })
   const { world, desk, anna, folder } = on
   const [bob] = people(world, 'bob')
-  const btc = { type: 'address', network: 'BTC', address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq' }
+  const btc = {
+    type: 'address',
+    network: 'BTC',
+    address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
+  }
   const refused = await anna.call('/v1/aml-checks/new', btc)
   assert.deepEqual([refused.code, refused.key], [2, 'invalid_service_or_params.network'])
   const policy = await desk.json<Policy>('aml', 'policy')
   const publish = async (routes: Policy['routes']) => {
-    await writeFile(join(folder, 'p.json'), JSON.stringify({ ...policy, routes: { ...policy.routes, ...routes } }))
+    await writeFile(
+      join(folder, 'p.json'),
+      JSON.stringify({ ...policy, routes: { ...policy.routes, ...routes } }),
+    )
     const { out } = await desk.type('aml', 'publish', join(folder, 'p.json'))
     assert.match(out, /No provider is called first: asking it fails\.$/m)
     await world.advance(3)
@@ -326,7 +416,8 @@ test('providers answer where the policy says so: in order, or all and the worst 
     'TRX/address': { use: ['first', 'embedded'], mode: 'first' },
     'BTC/address': { use: ['first'], mode: 'first' },
   })
-  const provider = async (id: string) => (await desk.json<{ provider: string }>('aml', 'show', id)).provider
+  const provider = async (id: string) =>
+    (await desk.json<{ provider: string }>('aml', 'show', id)).provider
   const fallen_back = await ask(on, { address: bob.address })
   assert.deepEqual([fallen_back.risk_score, await provider(fallen_back.id)], ['25.0', 'embedded'])
   const nobody = await ask(on, btc)
@@ -363,7 +454,10 @@ test('nothing is sold to a blacklisted address, if the policy says so', async (t
   const before = await anna.buy(wanted)
   const policy = await desk.json<Policy>('aml', 'policy')
   assert.equal(policy.refuse_blacklisted_receivers, false)
-  await writeFile(join(folder, 'p.json'), JSON.stringify({ ...policy, refuse_blacklisted_receivers: true }))
+  await writeFile(
+    join(folder, 'p.json'),
+    JSON.stringify({ ...policy, refuse_blacklisted_receivers: true }),
+  )
   await desk.json('aml', 'publish', join(folder, 'p.json'))
   await world.advance(3)
   const refused = await anna.call('/v1/transaction/new', { ...wanted, external_id: 'two' })
@@ -405,13 +499,25 @@ test('watched addresses are screened again when the labels change, and the opera
 test('a hash check without a direction is one of a deposit, and a page past the end is empty, however far', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 10 })
-  const asked = { type: 'hash', network: 'TRX', address: world.person('bob', 1).address, hash: 'ab'.repeat(32) }
+  const asked = {
+    type: 'hash',
+    network: 'TRX',
+    address: world.person('bob', 1).address,
+    hash: 'ab'.repeat(32),
+  }
   for (const direction of [undefined, null, '', 'deposit']) {
-    const made = await anna.get<{ direction: string | null }>('/v1/aml-checks/new', { ...asked, direction })
+    const made = await anna.get<{ direction: string | null }>('/v1/aml-checks/new', {
+      ...asked,
+      direction,
+    })
     assert.equal(made.direction, 'deposit', String(direction))
   }
   for (const page of [2, 2 ** 31 - 1, Number.MAX_SAFE_INTEGER]) {
     const body = { page, per_page: 50 }
-    assert.deepEqual(await anna.get('/v1/aml-checks/history', body), { ...body, total: 4, items: [] })
+    assert.deepEqual(await anna.get('/v1/aml-checks/history', body), {
+      ...body,
+      total: 4,
+      items: [],
+    })
   }
 })

@@ -1,5 +1,6 @@
-// The engine beside a second implementation of the formulas, which shares no code with it: the same blocks, read once by
-// the service and once over the node's JSON, must give the same shares, scores and levels.
+// The engine beside a second implementation of the formulas, which shares no code with it: the same
+// blocks, read once by the service and once over the node's JSON, must give the same shares, scores
+// and levels.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -52,14 +53,30 @@ function act(world: World, { below, pick, often }: Dice, people: readonly Person
   if (kind < 9) world.scene.send(from, 'TransferContract', { to_address: to.hex, amount: units })
   else if (kind < 18) {
     const amount = often(5) ? 0n : often(5) ? 10n ** 15n : units
-    call(from, selectorOf('transfer(address,uint256)') + wordOfAddress(to.hex) + wordOfInteger(amount))
+    call(
+      from,
+      selectorOf('transfer(address,uint256)') + wordOfAddress(to.hex) + wordOfInteger(amount),
+    )
   } else if (kind === 18) {
-    call(owner, selectorOf(pick(['addBlackList(address)', 'removeBlackList(address)'])) + wordOfAddress(to.hex))
-  } else call(from, selectorOf('transfer(address,uint256)') + wordOfAddress(to.hex) + wordOfInteger(1n), units)
+    call(
+      owner,
+      selectorOf(pick(['addBlackList(address)', 'removeBlackList(address)'])) +
+        wordOfAddress(to.hex),
+    )
+  } else
+    call(
+      from,
+      selectorOf('transfer(address,uint256)') + wordOfAddress(to.hex) + wordOfInteger(1n),
+      units,
+    )
 }
 
 /** Labels of any category and confidence, some of them for a time only. */
-function drawLabels(draw: Dice, people: readonly Person[], times: readonly number[]): ReferenceLabel[] {
+function drawLabels(
+  draw: Dice,
+  people: readonly Person[],
+  times: readonly number[],
+): ReferenceLabel[] {
   return Array.from({ length: 7 }, () => {
     const [from, to] = [draw.pick(times), draw.pick(times)].sort()
     const timed = draw.often(40) && from! < to!
@@ -84,7 +101,9 @@ const csvOf = (labels: readonly ReferenceLabel[]) => {
 function referenceOf(world: World, labels: readonly ReferenceLabel[], first: number): Ledger {
   const supply = BigInt(`0x${supplyOf(world)}`)
   const ledger = new Ledger(labels, USDT, supply)
-  const newest = world.scene.post('/walletsolidity/getnowblock') as { block_header: { raw_data: { number: number } } }
+  const newest = world.scene.post('/walletsolidity/getnowblock') as {
+    block_header: { raw_data: { number: number } }
+  }
   const solid = newest.block_header.raw_data.number
   for (let num = first; num <= solid; num++) {
     const block = world.scene.post('/walletsolidity/getblockbynum', { num })
@@ -116,13 +135,17 @@ const verdictOf = ({ risk_factors, risk_score, risk_level, blacklist }: Checked)
   ...{ score: risk_score, level: risk_level },
 })
 
-async function compare(t: TestContext, seed: string): Promise<{ addresses: number; transactions: number }> {
+async function compare(
+  t: TestContext,
+  seed: string,
+): Promise<{ addresses: number; transactions: number }> {
   const draw = dice(seed)
   const world = await makeWorld(t, { tokens: [USDT], seed })
   const anna = await world.customer({ trx: 10_000 })
   const people = Array.from({ length: 9 }, (_, i) => world.person(`${seed}-${i}`, 100_000))
   world.scene.devchain.fund(addressOf(world.scene.devchain.usdt_owner_key), 1_000_000n * TRX)
-  for (const { address } of people) world.scene.post('/devchain/mint', { address, amount: 10n ** 12n })
+  for (const { address } of people)
+    world.scene.post('/devchain/mint', { address, amount: 10n ** 12n })
   await world.solidify()
   const times: number[] = []
   for (let i = 0; i < 40; i++) {

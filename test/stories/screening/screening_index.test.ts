@@ -1,5 +1,5 @@
-// The index as a thing that lives long: killed, started again, beside others of its kind, relabelled, with more of the past
-// than it began with, and with services that nobody has labelled.
+// The index as a thing that lives long: killed, started again, beside others of its kind,
+// relabelled, with more of the past than it began with, and with services that nobody has labelled.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -19,7 +19,13 @@ import { bareHex } from 'penstock-service/tracing/flow_log.ts'
 import { flowGenerations, type Generations } from 'penstock-service/tracing/generations.ts'
 import { addressFromBytes } from 'penstock-tron/address.ts'
 import { freshDatabase } from '../../harness/database.ts'
-import { makeScreeningWorld, type Person, type ScreeningWorld, TRX, USDT } from '../../harness/screening_world.ts'
+import {
+  makeScreeningWorld,
+  type Person,
+  type ScreeningWorld,
+  TRX,
+  USDT,
+} from '../../harness/screening_world.ts'
 
 const hashOf = (generations: Generations) => stateHash(generations.current()!.index)
 
@@ -29,13 +35,19 @@ const addressOf = (n: number) => addressFromBytes(Uint8Array.of(0x41, ...bytesOf
 /** A log of blocks that were never on a chain, of 1 to 12 transfers among 60 people. */
 async function writeLog(sql: Sql, blocks: number): Promise<void> {
   let drawn = 0
-  const draw = (n: number) => createHash('sha256').update(`draw ${drawn++}`).digest().readUInt32LE() % n
+  const draw = (n: number) =>
+    createHash('sha256').update(`draw ${drawn++}`).digest().readUInt32LE() % n
   let sequence = 1
   const rows = Array.from({ length: blocks }, (_, i) => {
     const transfers = Array.from({ length: 1 + draw(12) }, () => {
       const from = draw(60)
       const to = (from + 1 + draw(59)) % 60
-      return { asset: 0, from: bytesOf(from), to: bytesOf(to), amount: BigInt(1 + draw(10 ** (1 + draw(9)))) }
+      return {
+        asset: 0,
+        from: bytesOf(from),
+        to: bytesOf(to),
+        amount: BigInt(1 + draw(10 ** (1 + draw(9)))),
+      }
     })
     const first_sequence = sequence
     sequence += transfers.length
@@ -48,7 +60,8 @@ async function writeLog(sql: Sql, blocks: number): Promise<void> {
   })
   await sql`
     insert into flow_block (number, id, time, first_sequence, transfers, tx_ids, freezes)
-    select number, number::text, to_timestamp(number * 3), first_sequence, transfers, decode(repeat('00', 32 * count), 'hex'), '[]'
+    select number, number::text, to_timestamp(number * 3), first_sequence, transfers,
+      decode(repeat('00', 32 * count), 'hex'), '[]'
     from unnest(${rows.map((row) => row.number)}::bigint[], ${rows.map((row) => row.first_sequence)}::bigint[],
                 ${rows.map((row) => row.transfers)}::bytea[], ${rows.map((row) => row.count)}::integer[])
       as r (number, first_sequence, transfers, count)`
@@ -66,7 +79,12 @@ async function labelSome(sql: Sql): Promise<void> {
 }
 
 const processOn = (sql: Sql) =>
-  flowGenerations({ sql, clock: systemClock, carried_blocks: 1_000_000, checkpoint_transfers: 10 ** 9 })
+  flowGenerations({
+    sql,
+    clock: systemClock,
+    carried_blocks: 1_000_000,
+    checkpoint_transfers: 10 ** 9,
+  })
 
 async function catchUp(generations: Generations): Promise<Generations> {
   while (await generations.step.run());
@@ -84,7 +102,10 @@ async function carriedHash(sql: Sql): Promise<string> {
 }
 
 /** Indexes in a process of its own; with a number, kills it after so many portions. */
-async function indexInChild(url: string, kill_after: number | undefined): Promise<'killed' | 'done'> {
+async function indexInChild(
+  url: string,
+  kill_after: number | undefined,
+): Promise<'killed' | 'done'> {
   const child = spawn(
     process.execPath,
     [new URL('../../harness/screening_child.ts', import.meta.url).pathname, url, '150'],
@@ -109,7 +130,8 @@ test('an index that is killed again and again comes to the state of one that nev
   await writeLog(sql, 4_000)
   await labelSome(sql)
   let kills = 0
-  // A portion is 50 blocks; a checkpoint comes after 1,500 transfers, so each life gets a little further.
+  // A portion is 50 blocks; a checkpoint comes after 1,500 transfers, so each life gets a little
+  // further.
   for (; kills < 40; kills++) if ((await indexInChild(url, 20)) === 'done') break
   assert.ok(kills >= 2 && kills < 40, `${kills} kills`)
   const survivor = await catchUp(processOn(sql))
@@ -136,11 +158,14 @@ test('what was carried and could not be written is written later, and is known m
   let broken = true
   const flaky = Object.assign(
     (strings: TemplateStringsArray, ...values: unknown[]) => {
-      if (broken && strings[0]!.includes('insert into flow_carried')) return Promise.reject(new Error('gone'))
-      return (sql as unknown as (strings: TemplateStringsArray, ...values: unknown[]) => Promise<unknown[]>)(
-        strings,
-        ...values,
-      )
+      if (broken && strings[0]!.includes('insert into flow_carried'))
+        return Promise.reject(new Error('gone'))
+      return (
+        sql as unknown as (
+          strings: TemplateStringsArray,
+          ...values: unknown[]
+        ) => Promise<unknown[]>
+      )(strings, ...values)
     },
     { begin: sql.begin.bind(sql), close: sql.close.bind(sql) },
   ) as unknown as Sql
@@ -191,7 +216,9 @@ test('while the next generation is computed, the one in use goes on with the cha
     const index = process.steps.find(({ name }) => name === 'index')!
     world.mine(20)
     for (const step of process.steps) if (step !== index) while (await step.run());
-    const solid = Number((await world.sql<{ solid_number: bigint }>`select solid_number from chain`)[0]!.solid_number)
+    const solid = Number(
+      (await world.sql<{ solid_number: bigint }>`select solid_number from chain`)[0]!.solid_number,
+    )
     for (let i = 0; i < 40; i++) {
       await index.run()
       if (process.generations.current()?.index.block_number === solid) break
@@ -201,7 +228,13 @@ test('while the next generation is computed, the one in use goes on with the cha
       [used, solid],
     )
     const { check } = await process.place({
-      ...{ customer_id, idempotency_key: null, type: 'address', network: 'TRX', address: end.address },
+      ...{
+        customer_id,
+        idempotency_key: null,
+        type: 'address',
+        network: 'TRX',
+        address: end.address,
+      },
       ...{ hash: null, direction: null, capped_key: undefined },
     })
     await process.steps.find(({ name }) => name === 'screen')!.run()
@@ -225,9 +258,8 @@ test('with the past read from the node, the index is that of one that was there 
   world.mine(150)
   await world.settle()
   const whole = hashOf(world.process.generations)
-  const [{ first_number: beginning }] = (await sql`select first_number from flow_generation limit 1`) as [
-    { first_number: bigint },
-  ]
+  const [{ first_number: beginning }] =
+    (await sql`select first_number from flow_generation limit 1`) as [{ first_number: bigint }]
   // A service that starts only now knows nothing of all that.
   const late = await lateWorld(world)
   assert.notEqual(hashOf(late.process.generations), whole)
@@ -248,11 +280,16 @@ test('with the past read from the node, the index is that of one that was there 
       return node.blocks(...range)
     },
   }
-  await assert.rejects(backfill({ sql: late.sql, node: weak, tokens: new Set([USDT]) }, wanted), /ECONNRESET/)
+  await assert.rejects(
+    backfill({ sql: late.sql, node: weak, tokens: new Set([USDT]) }, wanted),
+    /ECONNRESET/,
+  )
   await late.drain()
   const still = await late.ask({ customer_id: late.customer_id, address: people[1]!.address })
   assert.equal(still.generation, before.generation, 'half of the past changes nothing')
-  const made = await backfill({ sql: late.sql, node, tokens: new Set([USDT]) }, wanted, (at) => reached.push(at))
+  const made = await backfill({ sql: late.sql, node, tokens: new Set([USDT]) }, wanted, (at) =>
+    reached.push(at),
+  )
   assert.equal(made.first_number, Number(beginning))
   assert.ok(reached.length > 1 && reached.every((at, i) => i === 0 || at < reached[i - 1]!))
   await late.drain()
@@ -270,9 +307,15 @@ test('a beginning that is later than that of the index is refused: nothing that 
   await world.settle()
   const { first_block, index } = world.process.generations.current()!
   const from = (from_number: number) =>
-    backfill({ sql, node, tokens: new Set([USDT]) }, { from_number, made_by: 'me', made_at: world.clock.now() })
+    backfill(
+      { sql, node, tokens: new Set([USDT]) },
+      { from_number, made_by: 'me', made_at: world.clock.now() },
+    )
   for (const later of [first_block + 1, index.block_number + 1_000_000])
-    await assert.rejects(from(later), new RegExp(`^Error: The index begins with block ${first_block} already\\.$`))
+    await assert.rejects(
+      from(later),
+      new RegExp(`^Error: The index begins with block ${first_block} already\\.$`),
+    )
   assert.equal((await from(first_block)).first_number, first_block)
 })
 
@@ -313,7 +356,9 @@ test('an address without a label that deals with very many becomes a service in 
   )
   assert.equal(after.risk_score, '40.0')
   // What a list says goes before it, and what was found stays in the generations after.
-  await world.publish('tagpacks', [{ address: hub.address, category: 'exchange_licensed', kind: 'curated' }])
+  await world.publish('tagpacks', [
+    { address: hub.address, category: 'exchange_licensed', kind: 'curated' },
+  ])
   await world.drain()
   assert.equal((await world.ask({ customer_id, address: end.address })).risk_score, '10.0')
   assert.equal((await sql`select 1 from flow_hub`).length, 2)

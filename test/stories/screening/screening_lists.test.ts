@@ -1,5 +1,5 @@
-// Lists as their publishers give them: fetched over HTTP at the command line and by schedule, and the largest of them in
-// its real size.
+// Lists as their publishers give them: fetched over HTTP at the command line and by schedule, and
+// the largest of them in its real size.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -19,7 +19,9 @@ import { addressFromBytes } from 'penstock-tron/address.ts'
 import { quietDesk } from '../../harness/operator.ts'
 
 const address = (n: number) =>
-  addressFromBytes(Uint8Array.of(0x41, ...createHash('sha256').update(`listed ${n}`).digest().subarray(0, 20)))
+  addressFromBytes(
+    Uint8Array.of(0x41, ...createHash('sha256').update(`listed ${n}`).digest().subarray(0, 20)),
+  )
 
 type Page = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -30,7 +32,14 @@ async function publisher(t: TestContext, page: Page): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-type Loaded = { list: string; label_set: number; entries: number; added: number; removed: number; changed: boolean }
+type Loaded = {
+  list: string
+  label_set: number
+  entries: number
+  added: number
+  removed: number
+  changed: boolean
+}
 
 test('a list is fetched, kept in every version, compared, and fetched again by schedule', async (t) => {
   const desk = await quietDesk(t)
@@ -48,7 +57,10 @@ test('a list is fetched, kept in every version, compared, and fetched again by s
   const lines: string[] = []
   io.progress = (line) => lines.push(line)
   const [first] = await json<Loaded[]>('lists', 'update', 'nbctf')
-  assert.deepEqual([first!.entries, first!.added, first!.label_set, first!.changed], [2, 2, 1, true])
+  assert.deepEqual(
+    [first!.entries, first!.added, first!.label_set, first!.changed],
+    [2, 2, 1, true],
+  )
   assert.ok(
     lines.some((line) => line.startsWith('nbctf [##############################] 100 %')),
     lines.join('\n'),
@@ -67,8 +79,15 @@ test('a list is fetched, kept in every version, compared, and fetched again by s
     [`added ${address(3)}`, `removed ${address(1)}`].sort(),
   )
   assert.deepEqual(await json('lists', 'diff', '2'), [])
-  assert.equal((await type('lists', 'diff', '7')).err, 'There is no label set 7; the newest is 2.\n')
-  const versions = await json<{ loaded_by: string; first_set: number; last_set: number }[]>('lists', 'show', 'nbctf')
+  assert.equal(
+    (await type('lists', 'diff', '7')).err,
+    'There is no label set 7; the newest is 2.\n',
+  )
+  const versions = await json<{ loaded_by: string; first_set: number; last_set: number }[]>(
+    'lists',
+    'show',
+    'nbctf',
+  )
   assert.deepEqual(
     versions.map(({ loaded_by, first_set, last_set }) => [loaded_by, first_set, last_set]),
     [
@@ -80,7 +99,13 @@ test('a list is fetched, kept in every version, compared, and fetched again by s
   assert.match((await type('lists', 'update', 'nbctf')).err, /does not answer: .*HTTP 503/)
   content = 'not, a list'
   await assert.rejects(
-    drain([refreshStep({ sql, clock: { now: () => new Date(Date.now() + 99 * 3_600_000) }, download: httpDownload })]),
+    drain([
+      refreshStep({
+        sql,
+        clock: { now: () => new Date(Date.now() + 99 * 3_600_000) },
+        download: httpDownload,
+      }),
+    ]),
     /503/,
   )
   await json('lists', 'schedule', 'nbctf', '--off')
@@ -113,15 +138,25 @@ test('a file that is not the list changes nothing and is told in one sentence', 
   const lists = await json<{ entries: number | null }[]>('lists', 'show')
   assert.ok(lists.length === 5 && lists.every(({ entries }) => entries === null))
   await writeFile(file, 'number,wallets\n1,x\n')
-  assert.match((await type('lists', 'import', 'nbctf', file)).err, /there is none of the columns address/)
+  assert.match(
+    (await type('lists', 'import', 'nbctf', file)).err,
+    /there is none of the columns address/,
+  )
   await writeFile(file, `address,category\n${address(1)},constructor\n`)
-  assert.match((await type('lists', 'import', 'operator', file)).err, /line 2: there is no category "constructor"/)
+  assert.match(
+    (await type('lists', 'import', 'operator', file)).err,
+    /line 2: there is no category "constructor"/,
+  )
   await writeFile(file, `address,category,entity\n${address(1)},mixer,a\0b\n`)
   assert.match((await type('lists', 'import', 'operator', file)).err, /zero byte/)
   for (const nothing of ['', 'address,category\n']) {
     await writeFile(file, nothing)
     for (const list of ['operator', 'nbctf'])
-      assert.match((await type('lists', 'import', list, file)).err, /no entry/, 'an empty file is not knowledge')
+      assert.match(
+        (await type('lists', 'import', list, file)).err,
+        /no entry/,
+        'an empty file is not knowledge',
+      )
   }
   assert.equal((await json<{ label_set: number }>('aml', 'show')).label_set, 0)
 })
@@ -148,12 +183,21 @@ test('a list that has lost more than half of its entries is loaded only when tha
   t.after(() => rm(folder, { recursive: true }))
   const file = join(folder, 'list.csv')
   const write = (n: number) =>
-    writeFile(file, ['address,category', ...Array.from({ length: n }, (_, i) => `${address(i)},mixer`)].join('\n'))
+    writeFile(
+      file,
+      ['address,category', ...Array.from({ length: n }, (_, i) => `${address(i)},mixer`)].join(
+        '\n',
+      ),
+    )
   await write(10)
   await json('lists', 'import', 'operator', file)
   await write(4)
   assert.deepEqual(await type('lists', 'import', 'operator', file), {
-    ...{ code: 1, out: '', err: `operator from ${file} was not loaded: It has 4 entries where it had 10 before.\n` },
+    ...{
+      code: 1,
+      out: '',
+      err: `operator from ${file} was not loaded: It has 4 entries where it had 10 before.\n`,
+    },
   })
   const [loaded] = await json<Loaded[]>('lists', 'import', 'operator', file, '--shrink')
   assert.equal(loaded!.removed, 6)
@@ -169,7 +213,10 @@ test('an entry that a file has twice counts once, where it is loaded as where it
   const [loaded] = await json<Loaded[]>('lists', 'import', 'operator', file)
   const [again] = await json<Loaded[]>('lists', 'import', 'operator', file)
   const shown = await json<{ list: string; entries: number | null }[]>('lists', 'show')
-  assert.deepEqual([loaded!.entries, loaded!.added, again!.entries, again!.changed], [2, 2, 2, false])
+  assert.deepEqual(
+    [loaded!.entries, loaded!.added, again!.entries, again!.changed],
+    [2, 2, 2, false],
+  )
   assert.equal(shown.find(({ list }) => list === 'operator')!.entries, 2)
 })
 
@@ -179,7 +226,9 @@ test('the commands that the guide to screening shows exist', async () => {
   assert.ok(lines.length >= 10)
   const examples: Record<string, string> = { ADDRESS: address(1), '[LIST]': 'nbctf' }
   for (const line of lines) {
-    const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? examples[word!] ?? word!)
+    const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(
+      ([, quoted, word]) => quoted ?? examples[word!] ?? word!,
+    )
     const { command, rest } = findCommand(COMMANDS, words)
     readArguments(command, rest)
   }
@@ -187,7 +236,8 @@ test('the commands that the guide to screening shows exist', async () => {
 
 const SIZE = 121_000_000
 
-/** A file in the form and of the size of the SDN list: parties with long names, and here and there an address. */
+/** A file in the form and of the size of the SDN list: parties with long names, and here and there
+ *  an address. */
 function* sdnList(listed: number): Generator<Buffer> {
   yield Buffer.from(
     '<?xml version="1.0"?><Sanctions xmlns="urn:example"><ReferenceValueSets><FeatureTypeValues>' +
@@ -226,15 +276,24 @@ test('the SDN list is read as it streams by: 121 MB in a heap of 48', async (t) 
     const source = { list: 'ofac_sdn', origin: '', ...(await httpDownload('${url}')) }
     const { entries } = await readList(source, (bytes) => { read = bytes })
     console.log(JSON.stringify({ read, entries: entries.length, rss_kb: process.resourceUsage().maxRSS }))`
-  const child = spawn(process.execPath, ['--max-old-space-size=48', '--input-type=module', '-e', program], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const child = spawn(
+    process.execPath,
+    ['--max-old-space-size=48', '--input-type=module', '-e', program],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
   let out = ''
   for await (const chunk of child.stdout) out += String(chunk)
-  const { read, entries, rss_kb } = JSON.parse(out) as { read: number; entries: number; rss_kb: number }
+  const { read, entries, rss_kb } = JSON.parse(out) as {
+    read: number
+    entries: number
+    rss_kb: number
+  }
   assert.ok(read > SIZE)
   assert.equal(entries, 300)
-  // The heap is what the reader fills; what the network has brought and nobody has collected yet lies beside it.
+  // The heap is what the reader fills; what the network has brought and nobody has collected yet
+  // lies beside it.
   assert.ok(rss_kb < 400_000, `${rss_kb} kB`)
   t.diagnostic(`${Math.round(rss_kb / 1_000)} MB`)
 })

@@ -1,5 +1,6 @@
-// Subscriptions that take no more than was paid for: the next transaction is set aside before it is supplied, idle addresses
-// rest, uses are charged until the energy is back, caps and revoked keys bind, and operators can stop one.
+// Subscriptions that take no more than was paid for: the next transaction is set aside before it is
+// supplied, idle addresses rest, uses are charged until the energy is back, caps and revoked keys
+// bind, and operators can stop one.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -44,7 +45,8 @@ async function useAndWait(world: World, who: Parameters<typeof use>[1], times: n
   }
 }
 
-const keyOf = async (desk: Desk, { id }: Customer) => (await desk.json<{ id: string }[]>('keys', 'list', id))[0]!.id
+const keyOf = async (desk: Desk, { id }: Customer) =>
+  (await desk.json<{ id: string }[]>('keys', 'list', id))[0]!.id
 
 const held = async (world: World, { id }: Customer) => {
   const [row] = await world.sql<{ held_sun: bigint }>`
@@ -61,9 +63,9 @@ test('what is not used for two hours is supplied no more, and takes nothing more
   assert.equal(await supplies(world), 6, 'two for each, and not one for each hour')
   assert.deepEqual(await world.sql`select 1 from delegation where state <> 'ended'`, [])
   for (const one of people) assert.equal(await world.energyLimit(one.address), 0)
-  const { items } = await anna.get<{ items: { status: string; resting?: string; total_price: number }[] }>(
-    '/v1/subscriptions/history',
-  )
+  const { items } = await anna.get<{
+    items: { status: string; resting?: string; total_price: number }[]
+  }>('/v1/subscriptions/history')
   for (const { status, resting, total_price } of items)
     assert.deepEqual([status, resting, total_price], ['active', 'idle', 6])
 })
@@ -77,7 +79,9 @@ test('an address that rests is woken by a use, which costs nothing, and is suppl
   assert.equal(await anna.balance(), 91.2, 'the third is set aside')
   await pass(world, 3)
   for (let i = 0; i < 3; i++) await world.solidify()
-  const resting = await anna.get<Subscription & { resting?: string }>('/v1/subscription/check', { id })
+  const resting = await anna.get<Subscription & { resting?: string }>('/v1/subscription/check', {
+    id,
+  })
   assert.deepEqual([resting.status, resting.resting], ['active', 'idle'])
   assert.equal(await anna.balance(), 94, 'nothing is set aside for who rests')
   await use(world, bob)
@@ -88,7 +92,10 @@ test('an address that rests is woken by a use, which costs nothing, and is suppl
   assert.deepEqual([woken.transactions_used, woken.total_price, await anna.balance()], [2, 6, 91.2])
   await use(world, bob)
   const served = await listed(anna, id)
-  assert.deepEqual([served.transactions_used, served.total_price, served.status], [3, 8.8, 'active'])
+  assert.deepEqual(
+    [served.transactions_used, served.total_price, served.status],
+    [3, 8.8, 'active'],
+  )
   assert.equal('resting' in (await check(anna, id)), false)
 })
 
@@ -186,7 +193,10 @@ test('a use that counts as two is charged as far as money is there, and never le
   assert.ok(energy > PER_TRANSACTION)
   const { status, transactions_used, total_price } = await listed(anna, id)
   const count = Math.ceil(energy / PER_TRANSACTION)
-  assert.deepEqual([status, transactions_used, total_price, await anna.balance()], ['stopped', 2 + count, 8.8, 0.2])
+  assert.deepEqual(
+    [status, transactions_used, total_price, await anna.balance()],
+    ['stopped', 2 + count, 8.8, 0.2],
+  )
 })
 
 test('what a subscription takes counts for the key, and at its cap nothing is supplied until the next day', async (t) => {
@@ -230,7 +240,13 @@ test('revoking a key ends what it started, unless that is to be kept, and nothin
   const kept = await subscribe(world, zoe, wanted(sue.address))
   const fresh = await anna.get<Subscription>(START, wanted(joe.address))
   const key = await keyOf(desk, anna)
-  const revoked = await desk.json<{ ended_subscriptions: number }>('keys', 'revoke', key, '--reason', 'stolen')
+  const revoked = await desk.json<{ ended_subscriptions: number }>(
+    'keys',
+    'revoke',
+    key,
+    '--reason',
+    'stolen',
+  )
   assert.equal(revoked.ended_subscriptions, 2)
   await desk.json('keys', 'revoke', await keyOf(desk, zoe), '--keep-subscriptions')
   const states = await world.sql<{ id: string; state: string; reason: string | null }>`
@@ -240,7 +256,12 @@ test('revoking a key ends what it started, unless that is to be kept, and nothin
   assert.deepEqual(by_id.get(mine.id), ['stopped', why])
   assert.deepEqual(by_id.get(fresh.id), ['error', why], 'one that had not begun is paid back')
   assert.deepEqual(by_id.get(kept.id), ['active', null])
-  const actions = await desk.json<{ subject: string; reason: string }[]>('actions', 'list', '--limit', '3')
+  const actions = await desk.json<{ subject: string; reason: string }[]>(
+    'actions',
+    'list',
+    '--limit',
+    '3',
+  )
   const subjects = [`subscription:${fresh.id}`, `subscription:${mine.id}`, `key:${key}`]
   assert.deepEqual(
     actions.slice(0, 3).map(({ subject }) => subject.split(':')[0]),
@@ -293,23 +314,41 @@ test('operators list, show and stop subscriptions, also those with a limit', asy
   assert.deepEqual(await list('--address', sue.address), [other.id])
   assert.deepEqual(await list('--key', await keyOf(desk, zoe)), [other.id])
   assert.deepEqual(await list('--limit', '1', '--before', fresh.id), [other.id])
-  const shown = await desk.json<{ id: string; supply_orders: unknown[] }>('subscriptions', 'show', 'sub-1')
+  const shown = await desk.json<{ id: string; supply_orders: unknown[] }>(
+    'subscriptions',
+    'show',
+    'sub-1',
+  )
   assert.deepEqual([shown.id, shown.supply_orders.length], [other.id, 1])
-  const stop = (id: string) => desk.json('subscriptions', 'stop', id, '--reason', 'it was a mistake')
+  const stop = (id: string) =>
+    desk.json('subscriptions', 'stop', id, '--reason', 'it was a mistake')
   assert.deepEqual(await stop(limited.id), { id: limited.id, state: 'stopped' })
   assert.deepEqual(await stop(fresh.id), { id: fresh.id, state: 'error' })
   const [action] = await desk.json<{ before: object; after: object; reason: string }[]>(
     ...['actions', 'list', '--subject', `subscription:${limited.id}`],
   )
   const after = { state: 'stopped', reason: 'stopped by the operator' }
-  assert.deepEqual([action!.before, action!.after, action!.reason], [{ state: 'active' }, after, 'it was a mistake'])
+  assert.deepEqual(
+    [action!.before, action!.after, action!.reason],
+    [{ state: 'active' }, after, 'it was a mistake'],
+  )
   assert.equal((await listed(anna, limited.id)).reason, 'stopped by the operator')
   assert.equal(await anna.balance(), 350)
   const again = await desk.type('subscriptions', 'stop', limited.id)
-  assert.deepEqual([again.code, again.err], [1, `The subscription ${limited.id} does not run: it is stopped.\n`])
+  assert.deepEqual(
+    [again.code, again.err],
+    [1, `The subscription ${limited.id} does not run: it is stopped.\n`],
+  )
   for (const verb of ['show', 'stop'])
-    assert.equal((await desk.type('subscriptions', verb, 'nobody')).err, 'There is no subscription nobody.\n')
-  const { subscriptions } = await desk.json<{ subscriptions: object[] }>('customers', 'show', anna.id)
+    assert.equal(
+      (await desk.type('subscriptions', verb, 'nobody')).err,
+      'There is no subscription nobody.\n',
+    )
+  const { subscriptions } = await desk.json<{ subscriptions: object[] }>(
+    'customers',
+    'show',
+    anna.id,
+  )
   assert.deepEqual(subscriptions, [
     { state: 'error', resting: null, subscriptions: 1 },
     { state: 'stopped', resting: null, subscriptions: 1 },
@@ -357,8 +396,12 @@ test('a customer has so many subscriptions and open orders at once, and the oper
   }
   await world.sql`update customer set subscriptions_limit = 7 where id = ${anna.id}`
   const { out } = await desk.type('books', 'check', '--json')
-  const { rules } = JSON.parse(out) as { rules: { rule: string; findings: { subject: string }[] }[] }
-  const found = rules.flatMap(({ rule, findings }) => findings.map(({ subject }) => `${rule} ${subject}`))
+  const { rules } = JSON.parse(out) as {
+    rules: { rule: string; findings: { subject: string }[] }[]
+  }
+  const found = rules.flatMap(({ rule, findings }) =>
+    findings.map(({ subject }) => `${rule} ${subject}`),
+  )
   assert.deepEqual(found, [`C10 customer:${anna.id}`], 'a limit without its record is noticed')
   await limits('--subscriptions', 'default')
 })
@@ -422,7 +465,10 @@ test('what was held for one that rested, and was stopped before it was supplied,
   const given = await supplies(world)
   await use(world, sue)
   await world.advance(2_400)
-  assert.deepEqual([await supplies(world), await held(world, anna), await held(world, ben)], [given, 2.8, 2.8])
+  assert.deepEqual(
+    [await supplies(world), await held(world, anna), await held(world, ben)],
+    [given, 2.8, 2.8],
+  )
   await anna.get('/v1/subscription/stop', { id: capped.id })
   await ben.get('/v1/subscription/stop', { id: idle.id })
   await world.drain()

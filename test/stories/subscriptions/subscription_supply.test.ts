@@ -1,4 +1,5 @@
-// Subscribed addresses that spend energy: supplied within a block, counted, charged once, and how it ends.
+// Subscribed addresses that spend energy: supplied within a block, counted, charged once, and how
+// it ends.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -31,11 +32,18 @@ test('a transaction that used energy is seen in its block, and the next block fi
     await world.drain()
     const [last] = await world.sql<{ block: bigint }>`
       select max(block_number) as block from attempt where subject like 'delegate:%'`
-    assert.equal(Number(last!.block), world.scene.devchain.head.header.number, 'it is in the block after')
+    assert.equal(
+      Number(last!.block),
+      world.scene.devchain.head.header.number,
+      'it is in the block after',
+    )
     assert.ok((await energyLeft(world, bob)) >= PER_TRANSACTION)
     const item = await listed(anna, id)
     assert.equal(item.transactions_used, i + 1)
-    assert.deepEqual([item.total_price, item.energy_used, item.status], [price, energy_used, 'active'])
+    assert.deepEqual(
+      [item.total_price, item.energy_used, item.status],
+      [price, energy_used, 'active'],
+    )
   }
   assert.equal(await anna.balance(), 85.6, 'the price of the next one is set aside')
   await world.solidify()
@@ -53,7 +61,10 @@ test('an address that is blacklisted meanwhile is supplied no more: the subscrip
   await use(world, bob)
   await world.settle()
   const item = await listed(anna, id)
-  assert.deepEqual([item.status, item.reason, item.transactions_used], ['stopped', 'This address is blacklisted', 1])
+  assert.deepEqual(
+    [item.status, item.reason, item.transactions_used],
+    ['stopped', 'This address is blacklisted', 1],
+  )
   assert.notEqual(item.stopped_at, null)
   await world.solidify()
   await world.settle()
@@ -69,7 +80,10 @@ test('an address that is blacklisted before it has its first energy is an error,
   const { id } = await anna.get<Subscription>(START, wanted(bob.address))
   await world.bar(bob.address)
   const item = await listed(anna, id)
-  assert.deepEqual([item.status, item.reason, item.total_price], ['error', 'This address is blacklisted', 0])
+  assert.deepEqual(
+    [item.status, item.reason, item.total_price],
+    ['error', 'This address is blacklisted', 0],
+  )
   assert.equal(await anna.balance(), 100)
 })
 
@@ -122,7 +136,10 @@ test('what is not used stays: the supply is renewed before its hour is over', as
   const { transactions_used, total_price, renewed_at, started_at } = await listed(anna, id)
   assert.deepEqual([transactions_used, total_price], [1, 6])
   assert.ok(Date.parse(String(renewed_at)) > Date.parse(String(started_at)))
-  assert.ok((await world.energyLimit(bob.address)) < 3 * PER_TRANSACTION, 'the old ones are taken back')
+  assert.ok(
+    (await world.energyLimit(bob.address)) < 3 * PER_TRANSACTION,
+    'the old ones are taken back',
+  )
 })
 
 test('a stop ends it at once, takes the energy back, and nothing is charged after that', async (t) => {
@@ -132,8 +149,17 @@ test('a stop ends it at once, takes the energy back, and nothing is charged afte
   const active = await subscribe(world, anna, wanted(bob.address, {}, { external_id: 'sub-1' }))
   const stopped = await anna.get<Subscription>('/v1/subscription/stop', { external_id: 'sub-1' })
   assert.deepEqual(stopped, {
-    ...{ id: active.id, subscription_id: 'unlimited_energy', created_at: active.created_at, status: 'stopped' },
-    ...{ external_id: 'sub-1', params: active.params, stopped_at: `${world.now.toISOString().slice(0, 19)}Z` },
+    ...{
+      id: active.id,
+      subscription_id: 'unlimited_energy',
+      created_at: active.created_at,
+      status: 'stopped',
+    },
+    ...{
+      external_id: 'sub-1',
+      params: active.params,
+      stopped_at: `${world.now.toISOString().slice(0, 19)}Z`,
+    },
   })
   assert.equal((await anna.call('/v1/subscription/stop', { external_id: 'sub-1' })).code, 21)
   await world.solidify()
@@ -172,7 +198,10 @@ test('what the address used before its first supply is not charged', async (t) =
   // The block is not read yet.
   const { id } = await anna.get<Subscription>(START, wanted(bob.address))
   await world.settle()
-  assert.deepEqual([(await check(anna, id)).status, (await listed(anna, id)).transactions_used], ['active', 0])
+  assert.deepEqual(
+    [(await check(anna, id)).status, (await listed(anna, id)).transactions_used],
+    ['active', 0],
+  )
 })
 
 test('transactions right after the first supply count, though the service saw all the blocks at once', async (t) => {
@@ -185,17 +214,28 @@ test('transactions right after the first supply count, though the service saw al
   sendTokens(world, bob)
   world.mine()
   await world.drain()
-  assert.deepEqual([(await check(anna, id)).status, (await listed(anna, id)).transactions_used], ['active', 1])
+  assert.deepEqual(
+    [(await check(anna, id)).status, (await listed(anna, id)).transactions_used],
+    ['active', 1],
+  )
 })
 
 test('the transactions of a limit are used up: it expires, and its energy goes back', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 300 })
   const bob = sender(world)
-  const pack = wanted(bob.address, { transactions_limit: 2 }, { subscription_id: 'energy_pack_100' })
+  const pack = wanted(
+    bob.address,
+    { transactions_limit: 2 },
+    { subscription_id: 'energy_pack_100' },
+  )
   const { id, expire_at, created_at } = await subscribe(world, anna, pack)
   assert.equal(expire_at, expiryOf(created_at, 30), 'the days of the plan')
-  assert.equal((await anna.call('/v1/subscription/stop', { id })).code, 21, 'one with a limit cannot be stopped')
+  assert.equal(
+    (await anna.call('/v1/subscription/stop', { id })).code,
+    21,
+    'one with a limit cannot be stopped',
+  )
   await use(world, bob)
   world.mine()
   await world.drain()
@@ -269,7 +309,10 @@ test('one that was stopped before its last blocks were read ended where its mone
   await world.drain()
   // One is included, one is paid, and one could not be; nothing after it is served.
   const { status, transactions_used, total_price } = await listed(anna, id)
-  assert.deepEqual([status, transactions_used, total_price, await anna.balance()], ['stopped', 3, 6, 0])
+  assert.deepEqual(
+    [status, transactions_used, total_price, await anna.balance()],
+    ['stopped', 3, 6, 0],
+  )
 })
 
 test('what a fork takes away is given back when the other branch is solid, and what it keeps counts once', async (t) => {
@@ -297,7 +340,10 @@ test('what a fork takes away is given back when the other branch is solid, and w
   await world.drain()
   await world.solidify()
   const after = await listed(anna, id)
-  assert.deepEqual([after.transactions_used, after.energy_used, after.total_price], [4, moved.energy_used, 11.6])
+  assert.deepEqual(
+    [after.transactions_used, after.energy_used, after.total_price],
+    [4, moved.energy_used, 11.6],
+  )
   assert.equal(await anna.balance(), 82.8, 'energy for two lies there now, and is set aside for')
 })
 
@@ -313,7 +359,11 @@ test('when a fork takes away a use that the initial price covered, it covers a l
   await world.drain()
   await use(world, bob)
   await use(world, bob)
-  assert.equal((await listed(anna, id)).total_price, 14.4, 'until it is certain that the first three are gone')
+  assert.equal(
+    (await listed(anna, id)).total_price,
+    14.4,
+    'until it is certain that the first three are gone',
+  )
   await world.solidify()
   const { transactions_used, total_price } = await listed(anna, id)
   assert.deepEqual([transactions_used, total_price, await anna.balance()], [2, 6, 88.4])

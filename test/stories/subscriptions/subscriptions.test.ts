@@ -24,11 +24,22 @@ test('the plans are an object by their keys, in the order in which they were mad
   assert.deepEqual(Object.keys(plans), ['unlimited_energy', 'energy_pack_100'])
   assert.deepEqual(plans, {
     unlimited_energy: {
-      ...{ id: plans.unlimited_energy!.id, name: 'Unlimited energy', activation_fee: 0, initial_price: 6, price: 2.8 },
+      ...{
+        id: plans.unlimited_energy!.id,
+        name: 'Unlimited energy',
+        activation_fee: 0,
+        initial_price: 6,
+        price: 2.8,
+      },
       ...{ transactions_limit: 0, duration_days: 0 },
     },
     energy_pack_100: {
-      ...{ id: plans.energy_pack_100!.id, name: 'Energy for 100 transactions', activation_fee: 0, initial_price: 250 },
+      ...{
+        id: plans.energy_pack_100!.id,
+        name: 'Energy for 100 transactions',
+        activation_fee: 0,
+        initial_price: 250,
+      },
       ...{ price: 0, transactions_limit: 100, duration_days: 30 },
     },
   })
@@ -39,7 +50,10 @@ test('a start takes the initial price at once, gives the address its first energ
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 10 })
   const bob = sender(world)
-  const started = await anna.get<Subscription>(START, wanted(bob.address, { duration: 30 }, { external_id: 'sub-1' }))
+  const started = await anna.get<Subscription>(
+    START,
+    wanted(bob.address, { duration: 30 }, { external_id: 'sub-1' }),
+  )
   assert.match(started.id, /^[0-9a-z]{26}$/)
   assert.deepEqual(started, {
     id: started.id,
@@ -57,12 +71,20 @@ test('a start takes the initial price at once, gives the address its first energ
   world.mine()
   await world.drain()
   assert.deepEqual(await check(anna, started.id), { ...started, status: 'active' })
-  assert.deepEqual(await anna.get('/v1/subscription/check', { external_id: 'sub-1' }), { ...started, status: 'active' })
+  assert.deepEqual(await anna.get('/v1/subscription/check', { external_id: 'sub-1' }), {
+    ...started,
+    status: 'active',
+  })
   assert.ok((await energyLeft(world, bob)) >= PER_TRANSACTION)
   assert.equal(await anna.balance(), 4)
   const item = await listed(anna, started.id)
   assert.deepEqual(item, {
-    ...{ id: started.id, status: 'active', subscription_id: 'unlimited_energy', address: bob.address },
+    ...{
+      id: started.id,
+      status: 'active',
+      subscription_id: 'unlimited_energy',
+      address: bob.address,
+    },
     ...{ transactions_limit: 0, transactions_used: 0, energy_used: 0, total_price: 6 },
     ...{ started_at: item.started_at, renewed_at: item.renewed_at, stopped_at: null },
     ...{ expire_at: started.expire_at, created_at: started.created_at },
@@ -136,13 +158,22 @@ test('twins that race get one subscription; the same external_id with another me
   ]
   for (const change of changes) {
     const { code, key } = await anna.call(START, { ...change, external_id: '0' })
-    assert.deepEqual([code, key], [2, 'invalid_service_or_params.external_id'], JSON.stringify(change))
+    assert.deepEqual(
+      [code, key],
+      [2, 'invalid_service_or_params.external_id'],
+      JSON.stringify(change),
+    )
   }
   const named = await anna.call(START, wanted(sue.address), { 'idempotency-key': 'k' })
   const again = await anna.call(START, wanted(sue.address), { 'idempotency-key': 'k' })
-  assert.deepEqual([again.result.id, again.headers['idempotency-replayed']], [named.result.id, 'true'])
+  assert.deepEqual(
+    [again.result.id, again.headers['idempotency-replayed']],
+    [named.result.id, 'true'],
+  )
   const racing = await Promise.all(
-    ['a', 'b'].map((external_id) => anna.call(START, wanted(world.person('shop').address, {}, { external_id }))),
+    ['a', 'b'].map((external_id) =>
+      anna.call(START, wanted(world.person('shop').address, {}, { external_id })),
+    ),
   )
   assert.deepEqual(racing.map(({ code }) => code).sort(), [0, 10])
   assert.equal(await anna.balance(), 82)
@@ -171,7 +202,8 @@ test('the limits of a start may narrow the plan and not widen it; nonsense is re
     [{ subscription_id: 'unlimited_energy' }, 2],
     [{ subscription_id: 'unlimited_energy', params: [] }, 2],
   ]
-  for (const [body, code] of rows) assert.equal((await anna.call(START, body)).code, code, JSON.stringify(body))
+  for (const [body, code] of rows)
+    assert.equal((await anna.call(START, body)).code, code, JSON.stringify(body))
   assert.equal(await anna.balance(), 1_000)
   const sue = sender(world, 'sue')
   await subscribe(world, anna, wanted(sue.address, { duration: 30, transactions_limit: 100 }, pack))
@@ -200,7 +232,11 @@ test('what names a subscription: its id, the old name for it, the own id, or bot
     assert.equal(code === 0 ? result.id : code, outcome, JSON.stringify(body))
   }
   for (const [body, outcome] of rows.slice(5)) {
-    assert.equal((await anna.call('/v1/subscription/stop', body)).code, outcome, JSON.stringify(body))
+    assert.equal(
+      (await anna.call('/v1/subscription/stop', body)).code,
+      outcome,
+      JSON.stringify(body),
+    )
   }
 })
 
@@ -209,20 +245,44 @@ test('the history is newest first, with exact totals, filters, and pages past th
   const anna = await world.customer({ trx: 100 })
   const zoe = await world.customer({ trx: 100 })
   const ids: string[] = []
-  for (const name of ['a', 'b', 'c']) ids.push((await subscribe(world, anna, wanted(sender(world, name).address))).id)
+  for (const name of ['a', 'b', 'c'])
+    ids.push((await subscribe(world, anna, wanted(sender(world, name).address))).id)
   await subscribe(world, zoe, wanted(sender(world, 'd').address))
   await anna.get('/v1/subscription/stop', { id: ids[1] })
   const page = async (body: object) => {
-    const { items, ...rest } = await anna.get<{ items: Listed[] }>('/v1/subscriptions/history', body)
+    const { items, ...rest } = await anna.get<{ items: Listed[] }>(
+      '/v1/subscriptions/history',
+      body,
+    )
     return { ...rest, ids: items.map((item) => item.id) }
   }
   const [first, second, third] = ids as [string, string, string]
   assert.deepEqual(await page({}), { page: 1, per_page: 10, total: 3, ids: [third, second, first] })
-  assert.deepEqual(await page({ page: 2, per_page: 2 }), { page: 2, per_page: 2, total: 3, ids: [first] })
+  assert.deepEqual(await page({ page: 2, per_page: 2 }), {
+    page: 2,
+    per_page: 2,
+    total: 3,
+    ids: [first],
+  })
   for (const far of [9, 2 ** 31 - 1, Number.MAX_SAFE_INTEGER])
-    assert.deepEqual(await page({ page: far, per_page: 50 }), { page: far, per_page: 50, total: 3, ids: [] })
-  assert.deepEqual(await page({ status: 'stopped' }), { page: 1, per_page: 10, total: 1, ids: [second] })
-  assert.deepEqual(await page({ status: '' }), { page: 1, per_page: 10, total: 3, ids: [third, second, first] })
+    assert.deepEqual(await page({ page: far, per_page: 50 }), {
+      page: far,
+      per_page: 50,
+      total: 3,
+      ids: [],
+    })
+  assert.deepEqual(await page({ status: 'stopped' }), {
+    page: 1,
+    per_page: 10,
+    total: 1,
+    ids: [second],
+  })
+  assert.deepEqual(await page({ status: '' }), {
+    page: 1,
+    per_page: 10,
+    total: 3,
+    ids: [third, second, first],
+  })
   assert.deepEqual(await page({ status: 'expired' }), { page: 1, per_page: 10, total: 0, ids: [] })
   for (const [field, value] of [
     ['page', 0],

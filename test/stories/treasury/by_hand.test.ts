@@ -1,4 +1,5 @@
-// What operators do about money by hand: deposits that are held come to an end, and accounts are put right.
+// What operators do about money by hand: deposits that are held come to an end, and accounts are
+// put right.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,11 +10,13 @@ import { addressWord, numberWord, USDT } from 'penstock-tron/tokens.ts'
 import { type Desk, worldDesk } from '../../harness/operator.ts'
 import { type Customer, makeWorld, TRX, type World } from '../../harness/world.ts'
 
-const stateOf = async (world: World, tx_id: string) => (await findDeposits(world.sql, tx_id)).map((one) => one.state)
+const stateOf = async (world: World, tx_id: string) =>
+  (await findDeposits(world.sql, tx_id)).map((one) => one.state)
 
 async function sumOf(world: World, account: string): Promise<bigint> {
   const [row] = await world.sql<{ sun: bigint }>`
-    select coalesce(sum(case when credit = ${account} then amount_sun else -amount_sun end), 0)::bigint as sun
+    select coalesce(sum(case when credit = ${account} then amount_sun else -amount_sun end),
+      0)::bigint as sun
     from transfer where kind in ('move', 'capture') and ${account} in (debit, credit)`
   return row!.sun
 }
@@ -27,7 +30,9 @@ async function holds(at: Desk): Promise<void> {
 function sendToken(world: World, from: Person, to: Address, amount: bigint): string {
   const data = `a9059cbb${addressWord(to)}${numberWord(amount)}`
   const message = { contract_address: addressToHex(USDT), data }
-  const answer = world.scene.send(from, 'TriggerSmartContract', message, { fee_limit: 1_000n * TRX })
+  const answer = world.scene.send(from, 'TriggerSmartContract', message, {
+    fee_limit: 1_000n * TRX,
+  })
   assert.equal(answer.result, true, String(answer.message))
   return String(answer.txid)
 }
@@ -49,8 +54,13 @@ type Held = {
 async function someHeld(t: Parameters<typeof makeWorld>[0]): Promise<Held> {
   const world = await makeWorld(t, { tokens: [USDT] })
   const anna = await world.customer()
-  const [whale, thief, owner] = [world.person('whale', 3_000), world.person('thief', 100), world.person('owner', 9_000)]
-  for (const { address } of [whale, owner]) world.scene.post('/devchain/mint', { address, amount: 50_000_000n })
+  const [whale, thief, owner] = [
+    world.person('whale', 3_000),
+    world.person('thief', 100),
+    world.person('owner', 9_000),
+  ]
+  for (const { address } of [whale, owner])
+    world.scene.post('/devchain/mint', { address, amount: 50_000_000n })
   world.mine()
   await world.blacklist(thief.address)
   const big = world.pay(world.recharge.address, 1_001n * TRX, whale)
@@ -58,7 +68,8 @@ async function someHeld(t: Parameters<typeof makeWorld>[0]): Promise<Held> {
   const token = sendToken(world, whale, anna.deposit_address, 5_000_000n)
   await world.solidify()
   await world.drain()
-  for (const tx_id of [big, blocked, token]) assert.deepEqual(await stateOf(world, tx_id), ['held'], tx_id)
+  for (const tx_id of [big, blocked, token])
+    assert.deepEqual(await stateOf(world, tx_id), ['held'], tx_id)
   return { world, at: await worldDesk(world), anna, owner, whale, thief, big, blocked, token }
 }
 
@@ -68,11 +79,16 @@ test('a deposit that is held ends in one of three ways, as an entry with its rec
   const { world, at, anna, owner, whale, big, blocked, token } = await someHeld(t)
   const alerts = async () => {
     const { out } = await at.type('status', '--json')
-    return (JSON.parse(out) as { alerts: { alert: string }[] }).alerts.some(({ alert }) => alert === 'deposit_held')
+    return (JSON.parse(out) as { alerts: { alert: string }[] }).alerts.some(
+      ({ alert }) => alert === 'deposit_held',
+    )
   }
   assert.equal(await alerts(), true)
   const listed = await at.type('deposits', 'list', '--state', 'held')
-  assert.match(listed.out, /age seconds[\s\S]*blocked: the sender is blacklisted[\s\S]*penstock deposits resolve TX_ID/)
+  assert.match(
+    listed.out,
+    /age seconds[\s\S]*blocked: the sender is blacklisted[\s\S]*penstock deposits resolve TX_ID/,
+  )
   const back = world.pay(whale.address, 1_001n * TRX, owner)
   const token_back = sendToken(world, owner, whale.address, 5_000_000n)
   const early = await at.type('deposits', 'resolve', big, '--sent-by', back, ...WHY)
@@ -98,24 +114,38 @@ test('a deposit that is held ends in one of three ways, as an entry with its rec
   // The node is asked, although the block is kept here too.
   const node = ['--node-url', 'http://127.0.0.1']
   await at.json('deposits', 'resolve', token, '--sent-by', token_back, ...node, ...WHY)
-  for (const tx_id of [big, blocked, token]) assert.deepEqual(await stateOf(world, tx_id), ['resolved'])
+  for (const tx_id of [big, blocked, token])
+    assert.deepEqual(await stateOf(world, tx_id), ['resolved'])
   assert.equal(await sumOf(world, 'held_deposits'), 0n)
   assert.equal(await sumOf(world, 'customer:direct_recharge'), 0n)
   assert.equal(await alerts(), false)
   await holds(at)
-  const shown = await at.json<{ resolutions: { reason: string }[]; entries: { id: string }[] }>('deposits', 'show', big)
+  const shown = await at.json<{ resolutions: { reason: string }[]; entries: { id: string }[] }>(
+    'deposits',
+    'show',
+    big,
+  )
   assert.deepEqual(
     [shown.resolutions[0]?.reason, shown.entries.map(({ id }) => id)],
     ['looked into', [`deposit:${big}`, `resolution:${big}`]],
   )
-  const records = await at.json<{ subject: string; reason: string }[]>('actions', 'list', '--subject', 'deposit')
+  const records = await at.json<{ subject: string; reason: string }[]>(
+    'actions',
+    'list',
+    '--subject',
+    'deposit',
+  )
   assert.deepEqual(
     records.map(({ subject }) => subject.split('/')[0]),
     [token, blocked, big].map((tx_id) => `deposit:${tx_id}`),
   )
   const { result } = (await world.api.inject({ method: 'GET', url: `/deposits/${big}` })).json()
   assert.equal(result.deposits[0].state, 'resolved')
-  const { lines } = await at.json<{ lines: { service: string }[] }>('customers', 'statement', anna.id)
+  const { lines } = await at.json<{ lines: { service: string }[] }>(
+    'customers',
+    'statement',
+    anna.id,
+  )
   assert.deepEqual(
     lines.map(({ service }) => service),
     ['resolution'],
@@ -156,7 +186,9 @@ test('what cannot be done about a deposit is refused with a sentence, and leaves
   await world.solidify()
   await world.settle()
   await world.solidify()
-  const [refund] = await world.sql<{ tx_id: string }>`select tx_id from attempt where subject like 'refund:%'`
+  const [refund] = await world.sql<{
+    tx_id: string
+  }>`select tx_id from attempt where subject like 'refund:%'`
   const none = 'ab'.repeat(32)
   const before = await world.sql`select * from deposit order by tx_id, position`
   const cases: [code: number, said: RegExp, ...typed: string[]][] = [
@@ -180,16 +212,39 @@ test('what cannot be done about a deposit is refused with a sentence, and leaves
     [1, /is closed, for good/, big, '--credit', zoe.id, ...WHY],
     [1, /A token cannot be credited/, token, '--credit', anna.id, ...WHY],
     [1, /not in a solid block/, big, '--sent-by', none, ...WHY],
-    [1, /not on the node's solid chain/, big, '--sent-by', none, '--node-url', 'http://127.0.0.1', ...WHY],
+    [
+      1,
+      /not on the node's solid chain/,
+      big,
+      '--sent-by',
+      none,
+      '--node-url',
+      'http://127.0.0.1',
+      ...WHY,
+    ],
     [1, /only 1001000000 came/, big, '--sent-by', more, ...WHY],
     [1, /no TRX to/, big, '--sent-by', credited, ...WHY],
-    [1, /service itself has sent/, big, '--sent-by', refund!.tx_id, '--to', owner.address, '--keep-rest', ...WHY],
+    [
+      1,
+      /service itself has sent/,
+      big,
+      '--sent-by',
+      refund!.tx_id,
+      '--to',
+      owner.address,
+      '--keep-rest',
+      ...WHY,
+    ],
     [1, /no of the token|has sent no/, token, '--sent-by', back, ...WHY],
     [1, /blocked-reviewed/, blocked, '--written-off', ...WHY],
   ]
   for (const [code, said, ...typed] of cases) {
     const answer = await at.type('deposits', 'resolve', ...typed)
-    assert.deepEqual([answer.code, said.test(answer.err)], [code, true], `${typed.join(' ')}: ${answer.err}`)
+    assert.deepEqual(
+      [answer.code, said.test(answer.err)],
+      [code, true],
+      `${typed.join(' ')}: ${answer.err}`,
+    )
   }
   assert.deepEqual(await world.sql`select * from deposit order by tx_id, position`, before)
   assert.deepEqual(await world.sql`select * from deposit_resolution`, [])
@@ -223,7 +278,9 @@ test('whoever comes second finds the deposit resolved, and one that is being sen
   const desks = await Promise.all([1, 2, 3, 4].map(() => worldDesk(world)))
   const ways = [['--credit', anna.id], ['--written-off'], ['--credit', anna.id], ['--written-off']]
   const answers = await Promise.all(
-    desks.map((desk, i) => desk.type('deposits', 'resolve', blocked, ...ways[i]!, '--blocked-reviewed', ...WHY)),
+    desks.map((desk, i) =>
+      desk.type('deposits', 'resolve', blocked, ...ways[i]!, '--blocked-reviewed', ...WHY),
+    ),
   )
   assert.deepEqual(answers.map(({ code }) => code).toSorted(), [0, 1, 1, 1])
   const moved = await world.sql`select 1 from transfer where id = ${`resolution:${blocked}`}`
@@ -254,9 +311,26 @@ test("a customer's account is put right by entries with a reason, never below wh
   assert.equal(credit.amount_sun, 12_500_000)
   assert.equal(await anna.balance(), free + 12.5)
   world.wait(1)
-  const debit = await at.json<Made>('customers', 'debit', anna.id, '2.5', '--id', 'ticket 7', ...WHY)
+  const debit = await at.json<Made>(
+    'customers',
+    'debit',
+    anna.id,
+    '2.5',
+    '--id',
+    'ticket 7',
+    ...WHY,
+  )
   assert.deepEqual([debit.id, debit.amount_sun], ['ticket 7', -2_500_000])
-  const same = await at.json<Made>('customers', 'debit', anna.id, '2.5', '--id', 'ticket 7', '--reason', 'again')
+  const same = await at.json<Made>(
+    'customers',
+    'debit',
+    anna.id,
+    '2.5',
+    '--id',
+    'ticket 7',
+    '--reason',
+    'again',
+  )
   assert.deepEqual(same, debit)
   assert.equal(await anna.balance(), free + 10)
   const cases: [code: number, said: RegExp, ...typed: string[]][] = [
@@ -273,7 +347,11 @@ test("a customer's account is put right by entries with a reason, never below wh
   ]
   for (const [code, said, verb, ...typed] of cases) {
     const answer = await at.type('customers', verb!, ...typed)
-    assert.deepEqual([answer.code, said.test(answer.err)], [code, true], `${verb} ${typed.join(' ')}: ${answer.err}`)
+    assert.deepEqual(
+      [answer.code, said.test(answer.err)],
+      [code, true],
+      `${verb} ${typed.join(' ')}: ${answer.err}`,
+    )
   }
   assert.equal(await anna.balance(), free + 10)
   world.wait(1)
@@ -288,7 +366,10 @@ test("a customer's account is put right by entries with a reason, never below wh
     [12_500_000, -2_500_000, 1_500_000_000],
   )
   const listed = await at.json<Made[]>('customers', 'corrections', anna.id)
-  assert.deepEqual(listed.map((one) => one.amount_sun).toSorted(), [-2_500_000, 12_500_000, 1_500_000_000])
+  assert.deepEqual(
+    listed.map((one) => one.amount_sun).toSorted(),
+    [-2_500_000, 12_500_000, 1_500_000_000],
+  )
   assert.equal((await at.json<unknown[]>('actions', 'list', '--subject', 'correction')).length, 3)
   await world.settle()
   await holds(at)

@@ -1,4 +1,5 @@
-// What contracts do with TRX and with stakes, as receipts show it: money is only what the chain moved.
+// What contracts do with TRX and with stakes, as receipts show it: money is only what the chain
+// moved.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -16,7 +17,10 @@ import { makeWorld, TRX, type World, type WorldOptions } from '../../harness/wor
 type Call = (signature: string, ...values: (string | bigint)[]) => string
 
 /** A contract that its owner commands, with 1000 TRX, of which half are staked. */
-async function contractWorld(t: TestContext, options: WorldOptions = {}): Promise<{ world: World; call: Call }> {
+async function contractWorld(
+  t: TestContext,
+  options: WorldOptions = {},
+): Promise<{ world: World; call: Call }> {
   const world = await makeWorld(t, options)
   const owner = world.person('mallory', 100_000)
   const contract = world.person('contract')
@@ -28,7 +32,9 @@ async function contractWorld(t: TestContext, options: WorldOptions = {}): Promis
       typeof one === 'bigint' ? wordOfInteger(one) : wordOfAddress(addressToHex(one))
     const data = selectorOf(signature) + values.map(asWord).join('')
     const message = { contract_address: contract.hex, data }
-    const answer = world.scene.send(owner, 'TriggerSmartContract', message, { fee_limit: 1_000n * TRX })
+    const answer = world.scene.send(owner, 'TriggerSmartContract', message, {
+      fee_limit: 1_000n * TRX,
+    })
     assert.equal(answer.result, true, String(answer.message))
     world.mine()
     return String(answer.txid)
@@ -61,7 +67,9 @@ test('a contract that delegates to an address does not wash what came there befo
   call('send(address,uint256)', carol.address, 7n * TRX)
   await world.solidify()
   const rows = await world.sql<{ contents: { m: string[][] } }>`select contents from block`
-  const received = rows.flatMap(({ contents }) => contents.m).filter((one) => one[5] === carol.address)
+  const received = rows
+    .flatMap(({ contents }) => contents.m)
+    .filter((one) => one[5] === carol.address)
   assert.deepEqual(
     received.map(([, kind, , , , , amount]) => [kind, amount]).sort(),
     [
@@ -72,7 +80,8 @@ test('a contract that delegates to an address does not wash what came there befo
   )
 })
 
-const alertNames = async ({ sql, now }: World) => (await alerts({ sql, now })).map(({ alert }) => alert)
+const alertNames = async ({ sql, now }: World) =>
+  (await alerts({ sql, now })).map(({ alert }) => alert)
 
 /** The node lies as it is told to. */
 function liarIn(world: World, to: string, sun: bigint, name = 'devchain'): Liar {
@@ -123,7 +132,8 @@ test('an internal transaction of an unknown kind is held with its note, and nobo
   const { world, call } = await contractWorld(t)
   const anna = await world.customer({ trx: 3 })
   const hex = (text: string) => Buffer.from(text).toString('hex')
-  world.weather.answers = (_path, body) => body.replaceAll(`"note":"${hex('call')}"`, `"note":"${hex('stakeLater')}"`)
+  world.weather.answers = (_path, body) =>
+    body.replaceAll(`"note":"${hex('call')}"`, `"note":"${hex('stakeLater')}"`)
   const tx_id = call('send(address,uint256)', anna.deposit_address, 7n * TRX)
   await world.solidify()
   const [deposit] = await findDeposits(world.sql, tx_id)
@@ -133,7 +143,10 @@ test('an internal transaction of an unknown kind is held with its note, and nobo
   assert.ok((await alertNames(world)).includes('deposit_held'))
   const [kept] = await world.sql<{ m: string[][]; u: string[][] }>`
     select contents->'m' as m, contents->'u' as u from block where contents::text like '%stakeLater%'`
-  assert.deepEqual([kept!.m.filter(([, kind]) => kind === 'internal').length, kept!.u.length], [0, 1])
+  assert.deepEqual(
+    [kept!.m.filter(([, kind]) => kind === 'internal').length, kept!.u.length],
+    [0, 1],
+  )
 })
 
 test('a node that hides what contracts send is found out, and takes nothing off sale', async (t) => {
@@ -162,9 +175,15 @@ test('a node that hides what contracts send is found out, and takes nothing off 
   )
   const other = chainView([{ url: 'http://one' }, { url: 'http://two' }], async ({ url, body }) => {
     const { host, pathname } = new URL(url)
-    return host === 'two' ? liar.answer(pathname, body) : world.scene.devchain.request('POST', pathname, body)
+    return host === 'two'
+      ? liar.answer(pathname, body)
+      : world.scene.devchain.request('POST', pathname, body)
   })
-  assert.deepEqual((await missingOnChain(world.sql, other, null)).unseen, [], 'another node shows it')
+  assert.deepEqual(
+    (await missingOnChain(world.sql, other, null)).unseen,
+    [],
+    'another node shows it',
+  )
 })
 
 test('what was booked and is not at the address is found by the books', async (t) => {
@@ -198,7 +217,10 @@ test('what the operator has collected, with its fees, does not make a later tran
   await world.solidify()
   await world.advance(70)
   await world.solidify()
-  assert.deepEqual([await reasonOf(first), await reasonOf(second)], Array(2).fill('it was sent by a contract'))
+  assert.deepEqual(
+    [await reasonOf(first), await reasonOf(second)],
+    Array(2).fill('it was sent by a contract'),
+  )
   const [left] = await world.sql<{ n: bigint; fees: bigint }>`
     select count(*) as n, sum(fee_sun)::bigint as fees from deposit_outflow`
   assert.equal(left?.n, 2n)
@@ -229,7 +251,9 @@ test('what the network took for other things than transfers left an address too'
   changePermissions(world, recharge)
   await world.advance(70)
   await world.solidify()
-  const [left] = await sql<{ sun: bigint }>`select sum(amount_sun + fee_sun)::bigint as sun from deposit_outflow`
+  const [left] = await sql<{
+    sun: bigint
+  }>`select sum(amount_sun + fee_sun)::bigint as sun from deposit_outflow`
   assert.equal(left?.sun, 100n * TRX)
   const chain = chainView([{ url: 'http://devchain' }], async ({ url, body }) =>
     world.scene.devchain.request('POST', new URL(url).pathname, body),
@@ -250,12 +274,21 @@ test('what nobody saw come is alerted until the operator says that it is explain
   assert.equal((await at.type('deposits', 'recount', address)).code, 2, 'without a reason')
   const stranger = world.person('somebody').address
   assert.equal((await at.type('deposits', 'recount', stranger, '--reason', 'a try')).code, 1)
-  const { code, out } = await at.type('deposits', 'recount', address, '--reason', 'a gift', '--json')
+  const { code, out } = await at.type(
+    'deposits',
+    'recount',
+    address,
+    '--reason',
+    'a gift',
+    '--json',
+  )
   assert.deepEqual([code, JSON.parse(out).surplus_sun], [0, 5_000_000])
   await world.advance(70)
   await world.solidify()
   assert.equal(await isAlerted(), false)
-  const [holding] = await world.sql<{ prior_sun: bigint }>`select prior_sun from holding where address = ${address}`
+  const [holding] = await world.sql<{
+    prior_sun: bigint
+  }>`select prior_sun from holding where address = ${address}`
   assert.equal(holding?.prior_sun, 6n * TRX, 'with what was there before')
   assert.match((await at.type('actions', 'list')).out, /a gift +deposits recount/)
   assert.equal((await at.type('books', 'check')).code, 0)

@@ -81,7 +81,8 @@ type One = { txID: string }
 test('failed transfers are not deposits', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer()
-  // The chain refuses some of these today; what a node could still say of older blocks is put into its mouth.
+  // The chain refuses some of these today; what a node could still say of older blocks is put into
+  // its mouth.
   const changes: Record<string, (body: string) => string> = {}
   const told = (change: (body: string) => string) => {
     changes[world.pay(anna.deposit_address, 5n * TRX)] = change
@@ -119,7 +120,12 @@ type Inner = { to: string; sun: number; rejected?: boolean; token?: string }
 function sendsAlong(world: World, tx_id: string, inner: Inner[]): void {
   const contract = addressToHex(world.person('contract').address)
   const internal_transactions = inner.map(({ to, sun, rejected, token }) => ({
-    ...{ hash: tx_id, caller_address: contract, transferTo_address: addressToHex(to), note: '63616c6c' },
+    ...{
+      hash: tx_id,
+      caller_address: contract,
+      transferTo_address: addressToHex(to),
+      note: '63616c6c',
+    },
     callValueInfo: [{ callValue: sun, ...(token !== undefined && { tokenId: token }) }],
     ...(rejected && { rejected }),
   }))
@@ -128,7 +134,9 @@ function sendsAlong(world: World, tx_id: string, inner: Inner[]): void {
     const answer = before(path, body)
     if (!path.endsWith('gettransactioninfobyblocknum') || !answer.includes(tx_id)) return answer
     const receipts = JSON.parse(answer) as { id: string }[]
-    return JSON.stringify(receipts.map((one) => (one.id === tx_id ? { ...one, internal_transactions } : one)))
+    return JSON.stringify(
+      receipts.map((one) => (one.id === tx_id ? { ...one, internal_transactions } : one)),
+    )
   }
 }
 
@@ -176,7 +184,11 @@ test('TRX that a contract sends to a deposit address is credited, each part once
   assert.deepEqual((await missingOnChain(world.sql, view, null)).deposits, [])
   world.weather.answers = (_path, body) => body
   const now = await missingOnChain(world.sql, view, null)
-  assert.deepEqual([now.deposits.length, now.unseen.length], [0, 3], 'the node shows nothing of that now')
+  assert.deepEqual(
+    [now.deposits.length, now.unseen.length],
+    [0, 3],
+    'the node shows nothing of that now',
+  )
 })
 
 test('TRX that a contract sends to the published address buys nothing and is held, with the reason', async (t) => {
@@ -187,7 +199,10 @@ test('TRX that a contract sends to the published address buys nothing and is hel
   await world.solidify()
   await world.solidify()
   const [held, ...more] = await findDeposits(world.sql, tx_id)
-  assert.deepEqual([held?.state, held?.reason, held?.amount_sun], ['held', 'it was sent by a contract', 3_000_000n])
+  assert.deepEqual(
+    [held?.state, held?.reason, held?.amount_sun],
+    ['held', 'it was sent by a contract', 3_000_000n],
+  )
   assert.equal(more.length, 0)
 })
 
@@ -198,7 +213,9 @@ function sendToken(world: World, to: string, amount: bigint): string {
   world.mine()
   const data = `a9059cbb${addressWord(to)}${numberWord(amount)}`
   const message = { contract_address: addressToHex(USDT), data }
-  const answer = world.scene.send(payer, 'TriggerSmartContract', message, { fee_limit: 1_000n * TRX })
+  const answer = world.scene.send(payer, 'TriggerSmartContract', message, {
+    fee_limit: 1_000n * TRX,
+  })
   assert.equal(answer.result, true, String(answer.message))
   return String(answer.txid)
 }
@@ -209,8 +226,19 @@ function sendAsset(world: World, to: string, amount: bigint): string {
   const hex = (text: string) => Buffer.from(text).toString('hex')
   const now_ms = BigInt(world.scene.devchain.head.header.timestamp)
   const coin = {
-    ...{ name: hex('TRXX'), abbr: hex('TRXX'), url: hex('https://coin.invalid'), total_supply: 1_000n },
-    ...{ trx_num: 1, num: 1, precision: 6, start_time: now_ms + 3_000n, end_time: now_ms + 600_000n },
+    ...{
+      name: hex('TRXX'),
+      abbr: hex('TRXX'),
+      url: hex('https://coin.invalid'),
+      total_supply: 1_000n,
+    },
+    ...{
+      trx_num: 1,
+      num: 1,
+      precision: 6,
+      start_time: now_ms + 3_000n,
+      end_time: now_ms + 600_000n,
+    },
   }
   const send = (type: string, message: Record<string, unknown>) => {
     const answer = world.scene.send(payer, type, message as Parameters<typeof world.scene.send>[2])
@@ -219,7 +247,11 @@ function sendAsset(world: World, to: string, amount: bigint): string {
     return String(answer.txid)
   }
   send('AssetIssueContract', coin)
-  return send('TransferAssetContract', { asset_name: hex('1000001'), to_address: addressToHex(to), amount })
+  return send('TransferAssetContract', {
+    asset_name: hex('1000001'),
+    to_address: addressToHex(to),
+    amount,
+  })
 }
 
 test('a token is held with its amount when it is followed, and ignored when it is not, as is one of TRC-10', async (t) => {
@@ -239,7 +271,8 @@ test('a token is held with its amount when it is followed, and ignored when it i
       ]
       world.mine()
       await world.drain()
-      for (const { tx_id } of sent) assert.equal((await findDeposits(world.sql, tx_id))[0]?.state, 'seen')
+      for (const { tx_id } of sent)
+        assert.equal((await findDeposits(world.sql, tx_id))[0]?.state, 'seen')
       await world.solidify()
       await world.solidify()
       for (const { tx_id, token, token_amount } of sent) {
@@ -247,12 +280,17 @@ test('a token is held with its amount when it is followed, and ignored when it i
         assert.ok(found)
         assert.equal(more.length, 0)
         const followed = tokens.some((one) => one === token)
-        const fate = followed ? ['held', 'a token that is not TRX'] : ['ignored', 'a token that is not followed']
+        const fate = followed
+          ? ['held', 'a token that is not TRX']
+          : ['ignored', 'a token that is not followed']
         assert.deepEqual(
           [found.state, found.reason, found.token, BigInt(found.token_amount!)],
           [...fate, token, token_amount],
         )
-        assert.deepEqual([found.from_address, found.customer_id, found.amount_sun], [payer, customer_id, null])
+        assert.deepEqual(
+          [found.from_address, found.customer_id, found.amount_sun],
+          [payer, customer_id, null],
+        )
       }
     }
     assert.equal(await anna.balance(), 0)

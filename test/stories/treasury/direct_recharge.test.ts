@@ -1,4 +1,5 @@
-// TRX sent to the published address buys energy for an hour, for whoever sent it. Every deposit has exactly one end.
+// TRX sent to the published address buys energy for an hour, for whoever sent it. Every deposit has
+// exactly one end.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -112,7 +113,8 @@ test('a deposit that buys nothing goes back to its sender, less the network fee,
   assert.match(String(deposit.reason), /no tier/)
   assert.equal(world.scene.balance(sam) - balance, 700_000n)
   const [sums] = await world.sql<{ sun: bigint }>`
-    select sum(case when credit = 'customer:direct_recharge' then amount_sun else -amount_sun end)::bigint as sun
+    select sum(case when credit = 'customer:direct_recharge' then amount_sun
+      else -amount_sun end)::bigint as sun
     from transfer where kind in ('move', 'capture') and 'customer:direct_recharge' in (debit, credit)`
   assert.equal(sums?.sun, 0n)
 })
@@ -140,7 +142,8 @@ test('a refund is booked when its block is solid, and not while a fork could tak
   const sam = world.person('sam', 100)
   const tx_id = world.pay(world.recharge.address, 1n * TRX, sam)
   await world.solidify()
-  const booked = async () => (await world.sql`select 1 from transfer where id = ${`refund:${tx_id}`}`).length
+  const booked = async () =>
+    (await world.sql`select 1 from transfer where id = ${`refund:${tx_id}`}`).length
   for (const fork of [true, false]) {
     world.wait(10)
     await world.drain()
@@ -170,7 +173,10 @@ test('an order that was placed before a crash and not noted is found again, thou
   world.wait(31)
   await world.settle()
   const deposit = await depositOf(world, tx_id)
-  assert.deepEqual([deposit.state, deposit.order_id, deposit.energy], ['delivered', order_id, 66_666n])
+  assert.deepEqual(
+    [deposit.state, deposit.order_id, deposit.energy],
+    ['delivered', order_id, 66_666n],
+  )
 })
 
 test('what is too little to send back is held with the reason, and so is all when there is no wallet for refunds', async (t) => {
@@ -193,8 +199,14 @@ test('what no refund may send, or would only send to itself, is held with the re
   const world = await makeWorld(t)
   const whale = world.person('whale', 2_000)
   const cases = [
-    { tx_id: world.pay(world.recharge.address, 1_001n * TRX, whale), reason: /more than a refund may send/ },
-    { tx_id: world.pay(world.recharge.address, 1n * TRX, world.person('refund')), reason: /the wallet for refunds/ },
+    {
+      tx_id: world.pay(world.recharge.address, 1_001n * TRX, whale),
+      reason: /more than a refund may send/,
+    },
+    {
+      tx_id: world.pay(world.recharge.address, 1n * TRX, world.person('refund')),
+      reason: /the wallet for refunds/,
+    },
   ]
   await world.solidify()
   await world.settle()
@@ -274,7 +286,9 @@ test('a deposit that a fork moves to another block is delivered once', async (t)
   assert.equal((await depositOf(world, tx_id)).state, 'delivered')
   const limit = await world.energyLimit(sam.address)
   assert.ok(limit >= 66_666 && limit < 68_000, `${limit}`)
-  const [moves] = await world.sql<{ n: bigint }>`select count(*) as n from transfer where id = ${`deposit:${tx_id}`}`
+  const [moves] = await world.sql<{
+    n: bigint
+  }>`select count(*) as n from transfer where id = ${`deposit:${tx_id}`}`
   assert.equal(moves?.n, 1n)
 })
 

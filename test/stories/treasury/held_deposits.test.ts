@@ -1,10 +1,16 @@
-// Money that nobody asked for: dust, tokens that anybody can make, and what blacklisted senders send.
+// Money that nobody asked for: dust, tokens that anybody can make, and what blacklisted senders
+// send.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Person } from 'penstock-devchain/scene.ts'
 import { publishPolicy, SHIPPED_POLICY } from 'penstock-service/screening/policy.ts'
-import { BLOCKED, type Deposit, findDeposits, WORTHLESS_ROWS } from 'penstock-service/treasury/deposits.ts'
+import {
+  BLOCKED,
+  type Deposit,
+  findDeposits,
+  WORTHLESS_ROWS,
+} from 'penstock-service/treasury/deposits.ts'
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { addressWord, numberWord, USDT } from 'penstock-tron/tokens.ts'
 import { worldDesk } from '../../harness/operator.ts'
@@ -29,7 +35,8 @@ async function alerts(world: World): Promise<string[]> {
 
 const posted = async (world: World, account: string) => {
   const [row] = await world.sql<{ sun: bigint }>`
-    select coalesce(sum(case when credit = ${account} then amount_sun else -amount_sun end), 0)::bigint as sun
+    select coalesce(sum(case when credit = ${account} then amount_sun else -amount_sun end),
+      0)::bigint as sun
     from transfer where kind in ('move', 'capture') and ${account} in (debit, credit)`
   return row!.sun
 }
@@ -74,7 +81,10 @@ test('dust at the published address and tokens that nobody follows are ignored, 
   ])
   await letRefundsGo(world)
   for (const tx_id of dust) {
-    assert.deepEqual(await fateOf(world, tx_id), ['ignored', 'the amount is in no tier; too little to send back'])
+    assert.deepEqual(await fateOf(world, tx_id), [
+      'ignored',
+      'the amount is in no tier; too little to send back',
+    ])
     const { result } = (await world.api.inject({ method: 'GET', url: `/deposits/${tx_id}` })).json()
     assert.equal(result.deposits[0].state, 'ignored', 'whoever has sent it finds it')
   }
@@ -101,14 +111,21 @@ test('one call that tells of thousands of worthless transfers makes few rows, an
   const called = world.pay(world.person('router', 1).address, TRX)
   const [fake, to] = [world.person('fake').address, anna.deposit_address]
   tells(world, called, [
-    ...Array.from({ length: 3_000 }, (_, i) => ({ token: i % 2 ? fake : USDT, to, amount: BigInt(1 + (i % 7)) })),
+    ...Array.from({ length: 3_000 }, (_, i) => ({
+      token: i % 2 ? fake : USDT,
+      to,
+      amount: BigInt(1 + (i % 7)),
+    })),
     { token: USDT, to, amount: 5_000_000n },
   ])
   const honest = world.pay(anna.deposit_address, 5n * TRX)
   world.mine()
   await world.drain()
   const seen = await findDeposits(world.sql, called)
-  assert.deepEqual([seen.length, new Set(seen.map(({ state }) => state))], [WORTHLESS_ROWS + 1, new Set(['seen'])])
+  assert.deepEqual(
+    [seen.length, new Set(seen.map(({ state }) => state))],
+    [WORTHLESS_ROWS + 1, new Set(['seen'])],
+  )
   await world.solidify()
   const rows = await findDeposits(world.sql, called)
   assert.deepEqual(
@@ -138,7 +155,8 @@ test('what a blacklisted sender sends is held: neither credited, nor sold for, n
     const dust = world.pay(anna.deposit_address, 5n, thief)
     const honest = world.pay(anna.deposit_address, 7n * TRX, sam)
     await letRefundsGo(world)
-    for (const tx_id of [to_anna, buys, buys_nothing]) assert.deepEqual(await fateOf(world, tx_id), ['held', BLOCKED])
+    for (const tx_id of [to_anna, buys, buys_nothing])
+      assert.deepEqual(await fateOf(world, tx_id), ['held', BLOCKED])
     assert.deepEqual(await fateOf(world, dust), ['ignored', BLOCKED], 'nobody need look at that')
     assert.deepEqual(await fateOf(world, honest), ['credited', null])
     assert.equal(await anna.balance(), 7)
@@ -158,7 +176,9 @@ test('what a blacklisted owner has a contract send is held too', async (t) => {
   const thief = world.person('thief', 100)
   await world.blacklist(thief.address)
   const contract = addressToHex(world.person('contract').address)
-  const paid = [world.person('payer'), thief].map((from) => world.pay(world.person('router', 1).address, TRX, from))
+  const paid = [world.person('payer'), thief].map((from) =>
+    world.pay(world.person('router', 1).address, TRX, from),
+  )
   world.weather.answers = (path, body) => {
     if (!path.endsWith('gettransactioninfobyblocknum')) return body
     const receipts = JSON.parse(body) as { id: string; receipt?: object }[]
@@ -238,7 +258,11 @@ test('a delivery is not ordered for a sender who has become blacklisted, and wha
   assert.deepEqual(await fateOf(world, tx_id), ['returning', BLOCKED])
   await world.sql`update flow_freeze set frozen = false`
   await letRefundsGo(world)
-  assert.deepEqual(await fateOf(world, tx_id), ['held', BLOCKED], 'that he is not blacklisted any more is for a person')
+  assert.deepEqual(
+    await fateOf(world, tx_id),
+    ['held', BLOCKED],
+    'that he is not blacklisted any more is for a person',
+  )
   assert.deepEqual(await fateOf(world, credited), ['credited', null])
   assert.equal(await anna.balance(), 4)
 })
@@ -249,7 +273,9 @@ test('with the switch off in the policy nothing is held for its sender; older po
   const thief = world.person('thief', 100)
   await world.blacklist(thief.address)
   const publish = (body: object) =>
-    world.sql.begin((tx) => publishPolicy(tx, { body, published_by: 'test', published_at: world.now }))
+    world.sql.begin((tx) =>
+      publishPolicy(tx, { body, published_by: 'test', published_at: world.now }),
+    )
   const { hold_blacklisted_senders: shipped, ...older } = SHIPPED_POLICY
   assert.equal(shipped, true)
   await publish(older)

@@ -1,10 +1,16 @@
-// Small mistakes that nothing else would notice: each test here is for one condition in the source that was once taken
-// out, or turned round, without any test failing.
+// Small mistakes that nothing else would notice: each test here is for one condition in the source
+// that was once taken out, or turned round, without any test failing.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { captureAll, customerAccount, holdAll, lockAccounts, REVENUE } from 'penstock-service/ledger/ledger.ts'
+import {
+  captureAll,
+  customerAccount,
+  holdAll,
+  lockAccounts,
+  REVENUE,
+} from 'penstock-service/ledger/ledger.ts'
 import { reclaimStep } from 'penstock-service/pool/delegations.ts'
 import { makeWorld, type Transaction, type World } from '../../harness/world.ts'
 
@@ -31,7 +37,8 @@ test('an address that we have activated costs no second fee while a node still c
   const first = await anna.buyEnergy(nina.address, 65_000, { activate_address: true })
   assert.equal(first.amount, 4.33)
   await world.settle()
-  world.weather.answers = (path, body) => (path === '/wallet/getaccount' && body.includes(nina.address) ? '{}' : body)
+  world.weather.answers = (path, body) =>
+    path === '/wallet/getaccount' && body.includes(nina.address) ? '{}' : body
   world.wait(60)
   world.mine()
   await world.drain()
@@ -118,7 +125,9 @@ test('a transaction refers to a block that no fork can take', async (t) => {
   const { solid, head } = world.scene.devchain
   assert.notEqual(solid.id, head.id)
   await world.drain()
-  const [{ signed } = { signed: Buffer.alloc(0) }] = await world.sql<{ signed: Buffer }>`select signed from attempt`
+  const [{ signed } = { signed: Buffer.alloc(0) }] = await world.sql<{
+    signed: Buffer
+  }>`select signed from attempt`
   assert.ok(signed.toString('hex').includes(solid.id.slice(16, 32)))
 })
 
@@ -141,7 +150,8 @@ test('a part that arrives after its order has failed is due at once', async (t) 
   world.mine()
   await failByHand(world)
   await world.drain()
-  const hours = await world.sql`select 1 from delegation where state = 'delegating' or expires_at <> delegated_at`
+  const hours =
+    await world.sql`select 1 from delegation where state = 'delegating' or expires_at <> delegated_at`
   assert.deepEqual(hours, [])
   assert.equal((await anna.check(order.id)).status, 'failed')
   await world.solidify()
@@ -161,7 +171,8 @@ test('a part that dies after its order has failed is not delegated again, and no
   world.mine(45)
   await world.drain()
   assert.deepEqual(await world.attempts('delegate'), ['dead'])
-  const kept = await world.sql`select 1 from pool where reserved <> 0 union all select 1 from orders where to_delegate`
+  const kept =
+    await world.sql`select 1 from pool where reserved <> 0 union all select 1 from orders where to_delegate`
   assert.deepEqual(kept, [])
 })
 
@@ -197,7 +208,12 @@ test('running subscriptions stay supplied while nothing is on sale', async (t) =
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const bob = world.person('bob', 1)
-  const params = { address: bob.address, duration: 0, transactions_limit: 0, activate_address: false }
+  const params = {
+    address: bob.address,
+    duration: 0,
+    transactions_limit: 0,
+    activate_address: false,
+  }
   await anna.get('/v1/subscription/start', { subscription_id: 'unlimited_energy', params })
   await world.settle()
   await world.settle()
@@ -244,7 +260,12 @@ test('what a wallet has delegated that is no longer configured keeps nothing els
   world.mine(20)
   while (await follow?.run());
   const clock = { now: () => world.now }
-  const left = reclaimStep({ sql: world.sql, clock, new_id: world.app.new_id, permissions: new Map([[big!, 0]]) })
+  const left = reclaimStep({
+    sql: world.sql,
+    clock,
+    new_id: world.app.new_id,
+    permissions: new Map([[big!, 0]]),
+  })
   assert.equal(await left.run(), true)
   assert.deepEqual(
     (await live()).map(({ wallet }) => wallet),

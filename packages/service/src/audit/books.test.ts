@@ -1,5 +1,6 @@
-// The books' check finds what is wrong. One service is led through everything it sells; then one thing after another is
-// made wrong in its rows, and exactly the rules that speak of it must be broken.
+// The books' check finds what is wrong. One service is led through everything it sells; then one
+// thing after another is made wrong in its rows, and exactly the rules that speak of it must be
+// broken.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,7 +16,8 @@ import { setFee, setPrices } from '../operators/prices.ts'
 import { checkAllBooks, type RuleReport } from './books.ts'
 import { chainView } from './chain.ts'
 
-/** Deposit, energy that has ended, energy that lives, a bundle, a new address, a subscription, a failure, and direct recharges. */
+/** Deposit, energy that has ended, energy that lives, a bundle, a new address, a subscription, a
+ *  failure, and direct recharges. */
 async function everything(world: World): Promise<void> {
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 1_000 })
@@ -57,7 +59,14 @@ async function everything(world: World): Promise<void> {
   )
   const tiers = [{ min_amount: 300n, max_amount: 100_000n, price_sun: 1_100_000n }]
   await perform({ sql: world.sql, clock }, { operator, action: 'prices set' }, (tx, at) =>
-    setPrices(tx, { resource: 'bandwidth', tiers, replace: false, confirmed: false, at, changed_by: 'anna' }),
+    setPrices(tx, {
+      resource: 'bandwidth',
+      tiers,
+      replace: false,
+      confirmed: false,
+      at,
+      changed_by: 'anna',
+    }),
   )
   for (const price_sun of [1_500_000n, 1_600_000n]) {
     await perform({ sql: world.sql, clock }, { operator, action: 'fees set' }, (tx, at) =>
@@ -75,7 +84,11 @@ const transportOf =
     world.scene.devchain.request('POST', new URL(url).pathname, body)
 
 const look = (sql: Sql, transport: Transport) =>
-  checkAllBooks({ sql, wait: async () => {}, chain: chainView([{ url: 'http://devchain' }], transport) })
+  checkAllBooks({
+    sql,
+    wait: async () => {},
+    chain: chainView([{ url: 'http://devchain' }], transport),
+  })
 
 /** What is made wrong, how, and which rules must say so. */
 const WRONGS: [what: string, statement: string, rules: string[]][] = [
@@ -111,7 +124,11 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
      update account set held_sun = held_sun + 5 where id like 'customer:01%'`,
     ['C4'],
   ],
-  ['a subscription that runs and was given back', `update subscription set state = 'error'`, ['C4']],
+  [
+    'a subscription that runs and was given back',
+    `update subscription set state = 'error'`,
+    ['C4'],
+  ],
   [
     'a check that ended and was not charged',
     `insert into aml_check (id, customer_id, type, network, address, price_sun, solid_number, due_at, created_at, ended_at, state,
@@ -175,7 +192,11 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
      update account set posted_sun = posted_sun + 1 where id like 'customer:01%'`,
     ['C6', 'C10', 'C13'],
   ],
-  ['a refund that was not booked', `delete from transfer where id like 'refund:%'`, ['C6', 'C7', 'C10']],
+  [
+    'a refund that was not booked',
+    `delete from transfer where id like 'refund:%'`,
+    ['C6', 'C7', 'C10'],
+  ],
   [
     'a delegation that was taken back too early',
     `update delegation set expires_at = reclaimed_at + interval '1 second' where state = 'ended'`,
@@ -205,9 +226,17 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
      from delegation as d where d.attempt_id = attempt.id`,
     ['C8'],
   ],
-  ['a record that was changed', `update operator_action set reason = 'cheaper' where number = 1`, ['C10']],
+  [
+    'a record that was changed',
+    `update operator_action set reason = 'cheaper' where number = 1`,
+    ['C10'],
+  ],
   ['a record that was taken out', `delete from operator_action where number = 1`, ['C10']],
-  ['a price without a record', `update price set changed_by = 'mallory' where resource = 'bandwidth'`, ['C10']],
+  [
+    'a price without a record',
+    `update price set changed_by = 'mallory' where resource = 'bandwidth'`,
+    ['C10'],
+  ],
   [
     'money that went from one customer to another',
     `insert into transfer select 'theft', 'move', null, id, 'customer:other', 1000, now() from account where id like 'customer:01%';
@@ -232,7 +261,11 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
     `insert into transfer values ('refund_fee:y', 'move', null, 'customer:direct_recharge', 'revenue', 300000, now())`,
     ['C4'],
   ],
-  ['an account that may be overdrawn', `insert into account values ('customer:mallory', true, 0, 0)`, ['C3']],
+  [
+    'an account that may be overdrawn',
+    `insert into account values ('customer:mallory', true, 0, 0)`,
+    ['C3'],
+  ],
   [
     'an order that was delivered to somebody else',
     `update orders set address = 'T' || repeat('x', 33) where service = 'resource_bundle'`,
@@ -272,10 +305,26 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
      select 'first/release', 'release', 'first', id, 'revenue', 5, now(), -1 from account where id like 'customer:01%'`,
     ['C4', 'C10'],
   ],
-  ['a fee that was changed in its row', `update fee set price_sun = 1 where until is null`, ['C10']],
-  ['a fee that was ended without a record', `update fee set until = now() where until is null`, ['C10']],
-  ['a service that was switched without a record', `update service set on_sale = false where name = 'energy'`, ['C10']],
-  ['a plan that was changed in its row', `update plan set price_sun = 1 where key = 'small'`, ['C10']],
+  [
+    'a fee that was changed in its row',
+    `update fee set price_sun = 1 where until is null`,
+    ['C10'],
+  ],
+  [
+    'a fee that was ended without a record',
+    `update fee set until = now() where until is null`,
+    ['C10'],
+  ],
+  [
+    'a service that was switched without a record',
+    `update service set on_sale = false where name = 'energy'`,
+    ['C10'],
+  ],
+  [
+    'a plan that was changed in its row',
+    `update plan set price_sun = 1 where key = 'small'`,
+    ['C10'],
+  ],
   [
     'a tier that was ended without a record',
     `update price set until = now() where resource = 'bandwidth' and until is null`,
@@ -319,7 +368,11 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
      where way = 'sent_back'`,
     ['C12'],
   ],
-  ['a correction of another amount', `update correction set amount_sun = amount_sun + 1 where id = 'more'`, ['C12']],
+  [
+    'a correction of another amount',
+    `update correction set amount_sun = amount_sun + 1 where id = 'more'`,
+    ['C12'],
+  ],
   ['a correction that nobody has made', `delete from correction where id = 'less'`, ['C12']],
   [
     'a correction and a resolution without their records',
@@ -332,13 +385,36 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
     `update deposit set state = 'credited' where state = 'resolved' and amount_sun = 22000000`,
     ['C6', 'C12'],
   ],
-  ['room that is reserved for nothing', `update pool set reserved = reserved + 1 where resource = 'energy'`, ['C11']],
+  [
+    'room that is reserved for nothing',
+    `update pool set reserved = reserved + 1 where resource = 'energy'`,
+    ['C11'],
+  ],
 ]
 
 /** The tables that are made wrong. */
 const TABLES = [
-  ...['account', 'transfer', 'orders', 'delegation', 'attempt', 'deposit', 'subscription', 'aml_check', 'pool'],
-  ...['deposit_resolution', 'correction', 'operator_action', 'price', 'fee', 'service', 'plan', 'subscription_use'],
+  ...[
+    'account',
+    'transfer',
+    'orders',
+    'delegation',
+    'attempt',
+    'deposit',
+    'subscription',
+    'aml_check',
+    'pool',
+  ],
+  ...[
+    'deposit_resolution',
+    'correction',
+    'operator_action',
+    'price',
+    'fee',
+    'service',
+    'plan',
+    'subscription_use',
+  ],
 ]
 
 test('each thing that can be wrong is found by the rules that speak of it, and by no other', async (t) => {
@@ -362,7 +438,8 @@ test('each thing that can be wrong is found by the rules that speak of it, and b
   await hand.query('alter table account drop constraint account_not_overdrawn')
   await hand.query(TABLES.map((table) => `create table kept_${table} as table ${table};`).join(''))
   const restore = TABLES.map(
-    (table) => `delete from ${table}; insert into ${table} overriding system value table kept_${table};`,
+    (table) =>
+      `delete from ${table}; insert into ${table} overriding system value table kept_${table};`,
   )
   for (const [what, statement, rules] of WRONGS) {
     const results = [await hand.query(statement)].flat()
@@ -412,7 +489,8 @@ test('a wallet that delegates what nobody bought is found on the chain', async (
 test('rules about the chain are not checked without a node, while it is away, and while we are behind it', async (t) => {
   const world = await makeWorld(t)
   const states = (reports: RuleReport[]) => reports.map(({ rule, state }) => `${rule} ${state}`)
-  const unchecked = (reports: RuleReport[]) => states(reports).filter((one) => one.endsWith('not checked'))
+  const unchecked = (reports: RuleReport[]) =>
+    states(reports).filter((one) => one.endsWith('not checked'))
   const { sql } = world
   const without = await checkAllBooks({ sql, wait: async () => {}, chain: undefined })
   const by_node = ['C5', 'C6', 'C6', 'C8', 'C13'].map((rule) => `${rule} not checked`)

@@ -1,5 +1,6 @@
-// What of the books is about money that operators have moved by hand: deposits that they have resolved,
-// and corrections of customers' accounts. Each has exactly its entries, and there are no others.
+// What of the books is about money that operators have moved by hand: deposits that they have
+// resolved, and corrections of customers' accounts. Each has exactly its entries, and there are no
+// others.
 
 import type { Tx } from '../database/sql.ts'
 import { FINDINGS_MAX, type Finding } from './chain.ts'
@@ -14,12 +15,16 @@ export const wrongByHand = async (tx: Tx): Promise<Finding[]> => [
 function wrongEntries(tx: Tx): Promise<Finding[]> {
   return tx<Finding>`
     with resolved as (
-      select 'resolution:' || r.tx_id || case position when 0 then '' else '/' || position end as id,
-             case when d.customer_id is null then 'customer:direct_recharge' else 'held_deposits' end as debit,
+      select 'resolution:' || r.tx_id || case position when 0 then ''
+        else '/' || position end as id,
+             case when d.customer_id is null then 'customer:direct_recharge'
+               else 'held_deposits' end as debit,
              way, r.customer_id, sent_amount, amount_sun
-      from deposit_resolution as r join deposit as d using (tx_id, position) where amount_sun is not null
+      from deposit_resolution as r join deposit as d using (tx_id, position)
+        where amount_sun is not null
     ), wanted as (
-      select id, debit, case way when 'sent_back' then 'world' when 'credited' then 'customer:' || customer_id
+      select id, debit, case way when 'sent_back' then 'world'
+        when 'credited' then 'customer:' || customer_id
                              else 'written_off' end as credit,
              coalesce(sent_amount, amount_sun)::bigint as sun
       from resolved
@@ -27,40 +32,50 @@ function wrongEntries(tx: Tx): Promise<Finding[]> {
       select id || '/rest', debit, 'written_off', (amount_sun - sent_amount)::bigint from resolved
       where sent_amount < amount_sun
       union all
-      select 'correction:' || id, case when amount_sun > 0 then 'corrections' else 'customer:' || customer_id end,
-             case when amount_sun > 0 then 'customer:' || customer_id else 'corrections' end, abs(amount_sun)
+      select 'correction:' || id, case when amount_sun > 0 then 'corrections'
+        else 'customer:' || customer_id end,
+             case when amount_sun > 0 then 'customer:' || customer_id else 'corrections' end,
+               abs(amount_sun)
       from correction
     ), moved as (
       select id, kind, debit, credit, amount_sun as sun from transfer
-      where id like 'resolution:%' or id like 'correction:%' or debit in ('held_deposits', 'written_off', 'corrections')
+      where id like 'resolution:%' or id like 'correction:%'
+        or debit in ('held_deposits', 'written_off', 'corrections')
          or credit in ('written_off', 'corrections')
     )
     select coalesce(wanted.id, moved.id) as subject,
-           case when moved.id is null then format('%s sun from %s to %s are not booked', wanted.sun, wanted.debit, wanted.credit)
+           case when moved.id is null then format('%s sun from %s to %s are not booked',
+             wanted.sun, wanted.debit, wanted.credit)
                 when wanted.id is null then format('%s sun from %s to %s, and nobody has decided that',
                                                    moved.sun, moved.debit, moved.credit)
-                else format('%s sun from %s to %s, decided were %s sun from %s to %s', moved.sun, moved.debit,
+                else format('%s sun from %s to %s, decided were %s sun from %s to %s', moved.sun,
+                  moved.debit,
                             moved.credit, wanted.sun, wanted.debit, wanted.credit) end as found
     from wanted full join moved using (id)
     where wanted.id is null or moved.id is null or kind <> 'move'
-       or (wanted.debit, wanted.credit, wanted.sun) is distinct from (moved.debit, moved.credit, moved.sun)
+       or (wanted.debit, wanted.credit, wanted.sun) is distinct from (moved.debit, moved.credit,
+         moved.sun)
     order by 1 limit ${FINDINGS_MAX}`
 }
 
 /** Deposits that are said to be resolved and are not, and resolutions that may not be. */
 function wrongResolutions(tx: Tx): Promise<Finding[]> {
   return tx<Finding>`
-    select 'deposit ' || tx_id as subject, format('it is %s, and %s', coalesce(d.state, 'not there'),
-             case when r.tx_id is null then 'nobody has decided how' else r.way || ' by hand' end) as found
+    select 'deposit ' || tx_id as subject, format('it is %s, and %s',
+      coalesce(d.state, 'not there'),
+             case when r.tx_id is null then 'nobody has decided how'
+               else r.way || ' by hand' end) as found
     from (select tx_id, position, state from deposit where state = 'resolved') as d
     full join (select tx_id, position, way from deposit_resolution) as r using (tx_id, position)
     where d.tx_id is null or r.tx_id is null
     union all
-    select 'deposit ' || r.tx_id, format('%s were sent back, and %s came', sent_amount, coalesce(amount_sun, token_amount))
+    select 'deposit ' || r.tx_id, format('%s were sent back, and %s came', sent_amount,
+      coalesce(amount_sun, token_amount))
     from deposit_resolution as r join deposit as d using (tx_id, position)
     where sent_amount > coalesce(amount_sun, token_amount) or sent_block < block_number
     union all
-    select 'deposit ' || r.tx_id, format('%s is a transaction of the service for something else', sent_by)
+    select 'deposit ' || r.tx_id, format('%s is a transaction of the service for something else',
+      sent_by)
     from deposit_resolution as r join attempt as a on a.tx_id = r.sent_by
     union all
     select 'transaction ' || sent_by, format('it has resolved %s deposits', count(*))

@@ -11,7 +11,10 @@ const ODD = ['a "b" \\ c', 'line\nfeed\ttab\u0001\u007f', '𝄞 é \u2028', '{"x
 async function write(sql: Sql, [index, text]: [number, string]): Promise<void> {
   const clock = { now: () => new Date(Date.parse('2026-10-08T15:26:32.120Z') + index) }
   const operator = { made_by: text, reason: index % 2 === 0 ? null : text }
-  const before = index === 0 ? null : { [text]: text, longer_key: 12.5, n: 10n ** 17n, empty: {}, list: [true, null] }
+  const before =
+    index === 0
+      ? null
+      : { [text]: text, longer_key: 12.5, n: 10n ** 17n, empty: {}, list: [true, null] }
   await perform({ sql, clock }, { operator, action: `test ${text}` }, async () => ({
     result: undefined,
     actions: [{ subject: `thing:${text}`, before, after: index === 1 ? null : { b: 1, a: text } }],
@@ -39,7 +42,9 @@ test('a record that was altered is found though the function that sums was repla
     alter table operator_action disable trigger operator_action_is_append_only;
     update operator_action set made_by = 'somebody else' where number = 2;
     alter table operator_action enable trigger operator_action_is_append_only`)
-  assert.deepEqual(await look(sql), [{ subject: 'record 2', found: 'it is not the one that was written' }])
+  assert.deepEqual(await look(sql), [
+    { subject: 'record 2', found: 'it is not the one that was written' },
+  ])
 })
 
 /** A record as it was written before the database noted who it was, put at the end of the list. */
@@ -76,7 +81,9 @@ test('records from before the database noted who it was hold, and none without c
   for (const one of ODD.entries()) await write(sql, one)
   assert.deepEqual(await look(sql), [])
   await writeUnnamed(sql)
-  assert.deepEqual(await look(sql), [{ subject: 'record 8', found: 'it is not the one that was written' }])
+  assert.deepEqual(await look(sql), [
+    { subject: 'record 8', found: 'it is not the one that was written' },
+  ])
 })
 
 test('who changed something is what the database saw too, whatever the statement says', async (t) => {
@@ -85,7 +92,8 @@ test('who changed something is what the database saw too, whatever the statement
     insert into operator_action (made_at, made_by, action, subject, made_role, made_from)
     values (now(), 'somebody else', 'prices set', 'thing', 'nobody', '192.0.2.1')`
   const [seen] = await sql<{ made_role: string; made_from: string; right: boolean }>`
-    select made_role, made_from, made_role = session_user and made_from = host(inet_client_addr()) as right
+    select made_role, made_from, made_role = session_user
+      and made_from = host(inet_client_addr()) as right
     from operator_action`
   assert.ok(seen?.right, JSON.stringify(seen))
   assert.deepEqual(await look(sql), [])

@@ -1,5 +1,5 @@
-// What of the books is about operators: each change has its record, no record was altered, and what is in force is what was
-// recorded last.
+// What of the books is about operators: each change has its record, no record was altered, and what
+// is in force is what was recorded last.
 
 import { createHash } from 'node:crypto'
 import type { Tx } from '../database/sql.ts'
@@ -32,14 +32,27 @@ type RecordRow = {
 
 const RECORDS_AT_ONCE = 2_000
 /** What is before the first. */
-const NO_RECORD: Pick<RecordRow, 'number' | 'sha256' | 'made_role'> = { number: 0n, sha256: '', made_role: null }
+const NO_RECORD: Pick<RecordRow, 'number' | 'sha256' | 'made_role'> = {
+  number: 0n,
+  sha256: '',
+  made_role: null,
+}
 
-/** The sum of a record, as the trigger that writes it works it out: of the sum before and of a list in JSON. */
+/** The sum of a record, as the trigger that writes it works it out: of the sum before and of a list
+ *  in JSON. */
 export function recordSum(previous: string, record: RecordRow): string {
-  const { number, made_at, made_by, reason, action, subject, before, after, made_role, made_from } = record
+  const { number, made_at, made_by, reason, action, subject, before, after, made_role, made_from } =
+    record
   const words = [made_by, reason, action, subject].map((text) => JSON.stringify(text))
   const seen = made_role === null ? [] : [made_role, made_from].map((text) => JSON.stringify(text))
-  const list = [number, epochText(made_at), ...words, before ?? 'null', after ?? 'null', ...seen].join(', ')
+  const list = [
+    number,
+    epochText(made_at),
+    ...words,
+    before ?? 'null',
+    after ?? 'null',
+    ...seen,
+  ].join(', ')
   return createHash('sha256').update(`${previous}[${list}]`).digest('hex')
 }
 
@@ -50,16 +63,22 @@ async function alteredRecords(tx: Tx): Promise<Finding[]> {
   for (let before = NO_RECORD, page: RecordRow[] = []; findings.length < FINDINGS_MAX; ) {
     const after: bigint | null = page.length === 0 ? null : before.number
     page = await tx<RecordRow>`
-      select number, made_at::text as made_at, made_by, reason, action, subject, before::text as before,
+      select number, made_at::text as made_at, made_by, reason, action, subject,
+        before::text as before,
              after::text as after, made_role, made_from, sha256
       from operator_action where ${after}::bigint is null or number > ${after}
       order by number limit ${RECORDS_AT_ONCE}`
     for (const record of page) {
       // Since the database notes who it was, no record is without.
       const named = record.made_role !== null || before.made_role === null
-      const linked = record.number === before.number + 1n && record.sha256 === recordSum(before.sha256, record)
+      const linked =
+        record.number === before.number + 1n && record.sha256 === recordSum(before.sha256, record)
       const follows = named && linked
-      if (!follows) findings.push({ subject: `record ${record.number}`, found: 'it is not the one that was written' })
+      if (!follows)
+        findings.push({
+          subject: `record ${record.number}`,
+          found: 'it is not the one that was written',
+        })
       before = record
     }
     if (page.length < RECORDS_AT_ONCE) break
@@ -77,7 +96,8 @@ function withoutRecord(tx: Tx): Promise<Finding[]> {
       union all select 'plan:' || key, 'version', since, changed_by from plan
       union all select 'correction:' || id, 'correction', made_at, made_by from correction
       union all
-      select 'deposit:' || tx_id || case position when 0 then '' else '/' || position end, 'resolution', made_at, made_by
+      select 'deposit:' || tx_id || case position when 0 then ''
+        else '/' || position end, 'resolution', made_at, made_by
       from deposit_resolution
     )
     select subject, format('the %s since %s has no record', what, since) as found from change
@@ -86,7 +106,8 @@ function withoutRecord(tx: Tx): Promise<Finding[]> {
     order by 1 limit ${FINDINGS_MAX}`
 }
 
-/** What is in force and is not what the last record about it says. What was shipped has no record. */
+/** What is in force and is not what the last record about it says. What was shipped has no
+ *  record. */
 function notAsRecorded(tx: Tx): Promise<Finding[]> {
   return tx<Finding>`
     with last as (
@@ -95,21 +116,25 @@ function notAsRecorded(tx: Tx): Promise<Finding[]> {
       select name, price_sun from fee where until is null
       union all select 'aml_' || type, price_sun from aml_price where until is null
     ), tiers as (
-      select resource, jsonb_object_agg(min_amount || '-' || max_amount, price_sun::numeric) as prices
+      select resource, jsonb_object_agg(min_amount || '-' || max_amount,
+        price_sun::numeric) as prices
       from price where until is null group by resource
     ), switched as (
       select name, on_sale from service union all select 'aml_' || type, on_sale from aml_service
     ), limits as (
-      select distinct on (subject) subject, (after ->> 'subscriptions_limit')::integer as subscriptions_limit,
+      select distinct on (subject) subject,
+        (after ->> 'subscriptions_limit')::integer as subscriptions_limit,
              (after ->> 'open_orders_limit')::integer as open_orders_limit
       from operator_action where action = 'customers limits' order by subject, number desc
     ), found as (
       select last.subject from last left join tiers on last.subject = 'price:' || resource
       where starts_with(last.subject, 'price:') and coalesce(prices, '{}') <> coalesce((
-        select jsonb_object_agg(key, (value::numeric * 1000000)::bigint) from jsonb_each_text(last.after)), '{}')
+        select jsonb_object_agg(key, (value::numeric * 1000000)::bigint)
+          from jsonb_each_text(last.after)), '{}')
       union all
       select last.subject from last left join fees on last.subject = 'fee:' || name
-      where starts_with(last.subject, 'fee:') and price_sun is distinct from (last.after ->> 'price_trx')::numeric * 1000000
+      where starts_with(last.subject, 'fee:') and price_sun is distinct
+        from (last.after ->> 'price_trx')::numeric * 1000000
       union all
       select 'service:' || name from switched left join last on last.subject = 'service:' || name
       where on_sale <> coalesce((last.after ->> 'on_sale')::boolean, true)
@@ -117,11 +142,14 @@ function notAsRecorded(tx: Tx): Promise<Finding[]> {
       select 'signing' from signing left join last on last.subject = 'signing'
       where stopped <> coalesce((last.after ->> 'stopped')::boolean, false)
       union all
-      select last.subject from last left join plan on last.subject = 'plan:' || key and until is null
+      select last.subject from last left join plan on last.subject = 'plan:' || key
+        and until is null
       where starts_with(last.subject, 'plan:')
-        and ((plan.id is null) <> (last.after is null) or not coalesce(to_jsonb(plan) @> last.after, true))
+        and ((plan.id is null) <> (last.after is null)
+          or not coalesce(to_jsonb(plan) @> last.after, true))
       union all
-      select 'customer:' || c.id from customer as c left join limits as l on l.subject = 'customer:' || c.id
+      select 'customer:' || c.id from customer as c left join limits as l
+        on l.subject = 'customer:' || c.id
       where c.subscriptions_limit is distinct from l.subscriptions_limit
          or c.open_orders_limit is distinct from l.open_orders_limit
     )

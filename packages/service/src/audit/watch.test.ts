@@ -8,7 +8,8 @@ import { alerts } from '../operators/status.ts'
 import { chainView } from './chain.ts'
 import { watchBooksStep } from './watch.ts'
 
-const onSale = async (world: World) => (await switches(world.sql)).filter((one) => one.on_sale).length
+const onSale = async (world: World) =>
+  (await switches(world.sql)).filter((one) => one.on_sale).length
 
 /** Until the next check that is due has looked twice. */
 async function checked(world: World): Promise<void> {
@@ -70,7 +71,8 @@ test('books that do not balance stop selling, not reading and not delivering, un
 test('what an operator has accepted does not stop the sale again, and something new does', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
-  const price = (name: string) => world.sql`update price set changed_by = ${name} where resource = 'bandwidth'`
+  const price = (name: string) =>
+    world.sql`update price set changed_by = ${name} where resource = 'bandwidth'`
   await price('mallory')
   await checked(world)
   assert.equal(await onSale(world), 0)

@@ -1,6 +1,7 @@
-// The check of the books that runs by itself. What it finds twice, and the check before had not found, takes everything
-// off sale, by the switches and with the record of an operator's change; reading, delivering what was sold and taking it
-// back go on. An operator who has seen to it, or accepts it, puts everything on sale again: `services on --all`.
+// The check of the books that runs by itself. What it finds twice, and the check before had not
+// found, takes everything off sale, by the switches and with the record of an operator's change;
+// reading, delivering what was sold and taking it back go on. An operator who has seen to it, or
+// accepts it, puts everything on sale again: `services on --all`.
 
 import type { Sql, Tx } from '../database/sql.ts'
 import { perform } from '../ledger/actions.ts'
@@ -11,8 +12,8 @@ import { foundByBoth, LOOK_AGAIN_MS, type Looking, lookAtBooks, type RuleReport 
 
 export type Needs = Looking & { clock: Clock }
 
-/** The least time from one check to the next; a check that takes long is made more seldom, so that it takes at most a
- *  twentieth of the time. */
+/** The least time from one check to the next; a check that takes long is made more seldom, so that
+ *  it takes at most a twentieth of the time. */
 const EVERY_MS = 600_000
 const SHARE = 20
 /** How long whoever makes a check has it alone. */
@@ -59,19 +60,29 @@ async function claim(sql: Sql, now: Date): Promise<{ since: Date | undefined } |
   return { since: taken.checked_at ? later(taken.checked_at, -OVERLAP_MS) : undefined }
 }
 
-async function conclude({ sql, clock }: Needs, began_at: Date, reports: readonly RuleReport[]): Promise<void> {
+async function conclude(
+  { sql, clock }: Needs,
+  began_at: Date,
+  reports: readonly RuleReport[],
+): Promise<void> {
   const now = clock.now()
   const due_at = later(now, Math.max(EVERY_MS, SHARE * (now.getTime() - began_at.getTime())))
-  const findings = reports.filter(stops).flatMap(({ rule, findings }) => findings.map((one) => ({ ...one, rule })))
+  const findings = reports
+    .filter(stops)
+    .flatMap(({ rule, findings }) => findings.map((one) => ({ ...one, rule })))
   const column = (name: 'rule' | 'subject' | 'found') => findings.map((one) => one[name])
   const rules = [...new Set(column('rule'))].join(', ')
   // What could not be looked at may be as it was.
   const unchecked = reports.filter(({ state }) => state === 'not checked').map(({ rule }) => rule)
-  const operator = { made_by: 'books check', reason: findings.length === 0 ? null : `${rules} broken` }
+  const operator = {
+    made_by: 'books check',
+    reason: findings.length === 0 ? null : `${rules} broken`,
+  }
   await perform({ sql, clock }, { operator, action: 'books check' }, async (tx) => {
     const fresh = await tx`
       with gone as (
-        delete from books_finding where rule <> all (${unchecked}) and (rule, subject, found) not in (
+        delete from books_finding where rule <> all (${unchecked}) and (rule, subject,
+          found) not in (
           select * from unnest(${column('rule')}::text[], ${column('subject')}::text[], ${column('found')}::text[]))
       )
       insert into books_finding (rule, subject, found, found_at)

@@ -147,7 +147,8 @@ test('its subject has one that is alive; another only when the first is dead', a
   await world.drain()
   assert.equal((await look(world, id)).state, 'dead')
   await world.settle()
-  const [second] = await world.sql<Row>`select * from attempt where subject = ${subject} and id <> ${id}`
+  const [second] =
+    await world.sql<Row>`select * from attempt where subject = ${subject} and id <> ${id}`
   assert.equal(second?.state, 'included')
 })
 
@@ -162,7 +163,10 @@ test('a node that is behind, or has it, or is silent, keeps it alive', async (t)
   const nodeWith = (number: number, has_it: boolean) => (path: string) => {
     if (path.endsWith('gettransactionbyid')) return has_it ? { txID: tx_id } : {}
     const blockID = number.toString(16).padStart(16, '0') + 'a'.repeat(48)
-    return { blockID, block_header: { raw_data: { number, parentHash: 'b'.repeat(64), timestamp: 1 } } }
+    return {
+      blockID,
+      block_header: { raw_data: { number, parentHash: 'b'.repeat(64), timestamp: 1 } },
+    }
   }
   const judge = (...answers: ((path: string) => object)[]) => {
     // Past the time for which one that could not be decided lets others through.
@@ -171,14 +175,18 @@ test('a node that is behind, or has it, or is silent, keeps it alive', async (t)
       nodes: answers.map((_, i) => ({ url: `http://${i}` })),
       transport: async ({ url }) => {
         const { hostname, pathname } = new URL(url)
-        return { status: 200, body: JSON.stringify(answers[Number(hostname.split('.').at(-1))]!(pathname)) }
+        return {
+          status: 200,
+          body: JSON.stringify(answers[Number(hostname.split('.').at(-1))]!(pathname)),
+        }
       },
     })
     return judgeStep({ sql: world.sql, clock: { now: () => world.now }, node }).run()
   }
   const agreeing = nodeWith(solid_number, false)
   assert.equal(await judge(agreeing, nodeWith(solid_number - 1, false)), false, 'one is behind')
-  const [postponed] = await world.sql`select 1 from attempt where id = ${id} and send_at > ${world.now}`
+  const [postponed] =
+    await world.sql`select 1 from attempt where id = ${id} and send_at > ${world.now}`
   assert.ok(postponed, 'what cannot be decided lets others through')
   assert.equal(await judge(nodeWith(solid_number + 5, true), agreeing), false, 'one has it')
   await assert.rejects(
@@ -208,7 +216,10 @@ test('of two processes that sign it, one has signed it: what is sent is what is 
   const other = await world.startProcess()
   const other_sign = other.app.steps.find(({ name }) => name === 'sign')!
   await Promise.all([step(world, 'sign').run(), other_sign.run(), step(world, 'sign').run()])
-  await Promise.all([step(world, 'send').run(), other.app.steps.find(({ name }) => name === 'send')!.run()])
+  await Promise.all([
+    step(world, 'send').run(),
+    other.app.steps.find(({ name }) => name === 'send')!.run(),
+  ])
   const { tx_id } = await look(world, id)
   assert.deepEqual(
     world.scene.devchain.chain.pendingTransactions().map((one) => one.id),
@@ -224,7 +235,12 @@ test('who signs too late has signed nothing: what was signed and sent meanwhile 
     const late = { tx_id: 'f'.repeat(64), signature: '00'.repeat(65), expires_at: world.now }
     return batch.map(({ raw_data }) => ({ state: 'signed', raw_data, ...late }))
   }
-  const needs = { sql: world.sql, clock: { now: () => world.now }, node: world.node, log: silentLog }
+  const needs = {
+    sql: world.sql,
+    clock: { now: () => world.now },
+    node: world.node,
+    log: silentLog,
+  }
   await signStep({ ...needs, sign }).run()
   const { state, tx_id } = await look(world, id)
   assert.equal(state, 'sent')
@@ -251,11 +267,24 @@ test('a transaction that a block has as failed is not included', async (t) => {
   await step(world, 'sign').run()
   const { tx_id } = await look(world, id)
   const { header } = world.scene.devchain.head
-  const head = { number: header.number + 1, id: '0', parent_id: '0', time: new Date(header.timestamp) }
+  const head = {
+    number: header.number + 1,
+    id: '0',
+    parent_id: '0',
+    time: new Date(header.timestamp),
+  }
   const nothing = { read_from: new Set<string>(), transfers: [], asset_transfers: [] }
   const { address: owner } = person('activation')
-  const failed = { tx_id: tx_id!, owner, contract_type: 'AccountCreateContract', succeeded: false, call: undefined }
-  await world.sql.begin(async (tx) => includeAttempts(tx, { ...head, ...nothing, transactions: [failed] }))
+  const failed = {
+    tx_id: tx_id!,
+    owner,
+    contract_type: 'AccountCreateContract',
+    succeeded: false,
+    call: undefined,
+  }
+  await world.sql.begin(async (tx) =>
+    includeAttempts(tx, { ...head, ...nothing, transactions: [failed] }),
+  )
   assert.equal((await look(world, id)).state, 'signed')
 })
 
@@ -298,7 +327,8 @@ test('what the signer refuses is given up also while a node is silent that anoth
   await step(world, 'sign').run()
   const refused = await forge(world, 'theft', theft)
   await step(world, 'sign').run()
-  // The first is late and not judged yet; the other waits for its signature for more than five minutes.
+  // The first is late and not judged yet; the other waits for its signature for more than five
+  // minutes.
   world.mine(130)
   while (await step(world, 'follow').run());
   const silent = tronNode({
@@ -308,7 +338,11 @@ test('what the signer refuses is given up also while a node is silent that anoth
   const judge = judgeStep({ sql: world.sql, clock: { now: () => world.now }, node: silent })
   await assert.rejects(judge.run(), Outage)
   assert.equal((await look(world, refused)).state, 'dead')
-  assert.match((await look(world, refused)).answer!, /^no key here/, 'why it was refused stays known')
+  assert.match(
+    (await look(world, refused)).answer!,
+    /^no key here/,
+    'why it was refused stays known',
+  )
   assert.equal((await look(world, id)).state, 'signed')
 })
 

@@ -4,15 +4,16 @@
 //     \       \        \ <----/ (a fork took the block back)
 //      `-------`--------`-> dead
 //
-// It is signed and stored before it is sent; the same bytes are sent to every node, again and again, until it is seen in
-// a block or its time is over. No answer to a broadcast decides anything. It is dead only when a solid block exists
-// whose parent's time is at or past its expiration, we have followed the chain that far without meeting it, and every
-// configured node says that its solid chain, reaching as far, does not have it. Only then may its subject have another.
-// One that was never signed has no bytes that could be anywhere: it is dead when signing is refused or stopped for minutes,
-// or when it is not wanted any more.
+// It is signed and stored before it is sent; the same bytes are sent to every node, again and
+// again, until it is seen in a block or its time is over. No answer to a broadcast decides
+// anything. It is dead only when a solid block exists whose parent's time is at or past its
+// expiration, we have followed the chain that far without meeting it, and every configured node
+// says that its solid chain, reaching as far, does not have it. Only then may its subject have
+// another. One that was never signed has no bytes that could be anywhere: it is dead when signing
+// is refused or stopped for minutes, or when it is not wanted any more.
 //
-// Whoever changes several attempts locks them in the order of their ids first, so that two of them never wait for each
-// other.
+// Whoever changes several attempts locks them in the order of their ids first, so that two of them
+// never wait for each other.
 
 import { type Contract, encodeRawData, encodeTransaction } from 'penstock-tron/transaction.ts'
 import type { Sql, Tx } from '../database/sql.ts'
@@ -26,7 +27,8 @@ import { chainState, isCurrent } from './progress.ts'
 
 export type Needs = { sql: Sql; clock: Clock; node: Node; sign: Signer; log: Log }
 
-/** How long a transaction may wait for a block, on the chain's clock. A node drops what waits for longer. */
+/** How long a transaction may wait for a block, on the chain's clock. A node drops what waits for
+ *  longer. */
 const LIFETIME_MS = 60_000
 /** The same bytes go out again after this long without a block that has them. */
 const RESEND_MS = 5_000
@@ -39,8 +41,9 @@ const WAITS_MS = 2_000
 const HALF_DAY_MS = 43_200_000
 const AT_ONCE = 50
 
-/** Asks for a transaction. The subject may have no other that is alive: `attempt_one_alive` is the judge. The statement is
- *  on its way when this returns, and the caller's transaction waits for it. */
+/** Asks for a transaction. The subject may have no other that is alive: `attempt_one_alive` is the
+ *  judge. The statement is on its way when this returns, and the caller's transaction waits for
+ *  it. */
 export function enqueueAttempt(tx: Tx, needs: EnqueueNeeds, wanted: Wanted): string {
   const [id] = enqueueAttempts(tx, needs, [wanted])
   return id!
@@ -70,15 +73,17 @@ function toText(contract: Contract): string {
 
 function fromRow(contract: Contract): Contract {
   return JSON.parse(JSON.stringify(contract), (_key, value: unknown) =>
-    typeof value === 'object' && value !== null && 'int64' in value ? BigInt(String(value.int64)) : value,
+    typeof value === 'object' && value !== null && 'int64' in value
+      ? BigInt(String(value.int64))
+      : value,
   ) as Contract
 }
 
 /** new -> signed. The bytes are stored here, before anything is sent. */
 export function signStep(needs: Needs): Step {
-  // TRON has no nonces: two equal operations in one block are one transaction unless their timestamps differ. They are our
-  // clock's, so that those of two processes differ too; for a chain that somebody has pushed ahead of it by days, half days
-  // are added.
+  // TRON has no nonces: two equal operations in one block are one transaction unless their
+  // timestamps differ. They are our clock's, so that those of two processes differ too; for a chain
+  // that somebody has pushed ahead of it by days, half days are added.
   let last_stamp_ms = 0
   const stamp = (head_time: Date) => {
     const now_ms = needs.clock.now().getTime()
@@ -110,8 +115,13 @@ export function signStep(needs: Needs): Step {
 
 type Wished = { id: string; contract: Contract; reference: string }
 
-/** The bytes to sign. None for a row that nobody here has written: the signer says what is wrong with that. */
-function prepared({ id, contract, reference }: Wished, expires_at: Date, timestamp: number): ToSign {
+/** The bytes to sign. None for a row that nobody here has written: the signer says what is wrong
+ *  with that. */
+function prepared(
+  { id, contract, reference }: Wished,
+  expires_at: Date,
+  timestamp: number,
+): ToSign {
   try {
     const raw_data = encodeRawData({
       // The solid block, so that no small fork makes the transaction invalid.
@@ -128,18 +138,28 @@ function prepared({ id, contract, reference }: Wished, expires_at: Date, timesta
 }
 
 /** Notes what became of each. */
-async function store({ sql, clock, log }: Needs, batch: readonly ToSign[], outcomes: SignOutcome[]): Promise<void> {
+async function store(
+  { sql, clock, log }: Needs,
+  batch: readonly ToSign[],
+  outcomes: SignOutcome[],
+): Promise<void> {
   const told = outcomes.map((outcome, i) => ({ id: batch[i]!.attempt, outcome }))
-  const signed = told.flatMap(({ id, outcome }) => (outcome.state === 'signed' ? [{ id, ...outcome }] : []))
-  const refused = told.flatMap(({ id, outcome }) => (outcome.state === 'refused' ? [{ id, ...outcome }] : []))
+  const signed = told.flatMap(({ id, outcome }) =>
+    outcome.state === 'signed' ? [{ id, ...outcome }] : [],
+  )
+  const refused = told.flatMap(({ id, outcome }) =>
+    outcome.state === 'refused' ? [{ id, ...outcome }] : [],
+  )
   const waiting = told.flatMap(({ id, outcome }) => (outcome.state === 'waits' ? [id] : []))
   for (const { id, why } of refused) log('signing_refused', { attempt: id, why })
   const bytesOf = ({ raw_data, signature }: (typeof signed)[number]) =>
     Buffer.from(encodeTransaction(raw_data, [signature])).toString('hex')
-  // Another process may have signed one meanwhile: then its bytes are the attempt, and these are never sent.
+  // Another process may have signed one meanwhile: then its bytes are the attempt, and these are
+  // never sent.
   if (signed.length > 0) {
     await sql`
-      update attempt set state = 'signed', tx_id = t.tx_id, signed = decode(t.bytes, 'hex'), expires_at = t.expires_at
+      update attempt set state = 'signed', tx_id = t.tx_id, signed = decode(t.bytes, 'hex'),
+        expires_at = t.expires_at
       from unnest(${signed.map((one) => one.id)}::text[], ${signed.map((one) => one.tx_id)}::text[],
                   ${signed.map(bytesOf)}::text[], ${signed.map((one) => one.expires_at)}::timestamptz[])
         as t (id, tx_id, bytes, expires_at)
@@ -148,7 +168,8 @@ async function store({ sql, clock, log }: Needs, batch: readonly ToSign[], outco
   }
   if (refused.length > 0) {
     await sql`
-      update attempt set answer = t.why, refused_at = ${clock.now()}, send_at = ${later(clock, REFUSED_MS)}
+      update attempt set answer = t.why, refused_at = ${clock.now()},
+        send_at = ${later(clock, REFUSED_MS)}
       from unnest(${refused.map((one) => one.id)}::text[], ${refused.map((one) => one.why)}::text[]) as t (id, why)
       where attempt.id = t.id and attempt.state = 'new' and attempt.id in (
         select id from attempt where id = any(${refused.map((one) => one.id)}) order by id for no key update)`
@@ -160,7 +181,8 @@ async function store({ sql, clock, log }: Needs, batch: readonly ToSign[], outco
   }
 }
 
-/** signed -> sent, and sent again until a block has it. No transaction is open while the nodes are asked. */
+/** signed -> sent, and sent again until a block has it. No transaction is open while the nodes are
+ *  asked. */
 export function sendStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'node'>): Step {
   return {
     name: 'send',
@@ -170,7 +192,8 @@ export function sendStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'no
       const again_at = later(clock, RESEND_MS)
       // It counts as sent before it is: a crash in between must not look like nothing happened.
       const rows = await sql<{ id: string; signed: Buffer }>`
-        update attempt set state = 'sent', sends = sends + 1, send_at = ${again_at}, sent_at = coalesce(sent_at, ${now})
+        update attempt set state = 'sent', sends = sends + 1, send_at = ${again_at},
+          sent_at = coalesce(sent_at, ${now})
         where id in (
           select id from attempt where state in ('signed', 'sent') and send_at <= ${now}
             and expires_at > (select head_time from chain)
@@ -207,7 +230,9 @@ export function judgeStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'n
         where state in ('signed', 'sent') and send_at <= ${clock.now()}
           and expires_at <= (select time from block where number = confirmed_number - 1)
         order by expires_at limit ${AT_ONCE}`
-      const verdicts = await Promise.all(late.map(async (one) => ({ ...one, dead: await isDead(node, one) })))
+      const verdicts = await Promise.all(
+        late.map(async (one) => ({ ...one, dead: await isDead(node, one) })),
+      )
       const dead = verdicts.filter((one) => one.dead).map((one) => one.id)
       const undecided = verdicts.filter((one) => !one.dead).map((one) => one.id)
       // What cannot be decided yet lets the next ones through.
@@ -233,7 +258,8 @@ async function isDead(node: Node, { tx_id, solid_number }: Late): Promise<boolea
 
 async function giveUpUnsigned(sql: Sql, clock: Clock): Promise<boolean> {
   const chain = await chainState(sql)
-  // While no node answers nothing is signed, and that is nobody's fault; what signing has refused was postponed.
+  // While no node answers nothing is signed, and that is nobody's fault; what signing has refused
+  // was postponed.
   if (!isCurrent(chain, clock)) return false
   const dead = await sql`
     update attempt set state = 'dead', answer = coalesce(answer, 'it could not be signed')
@@ -245,8 +271,13 @@ async function giveUpUnsigned(sql: Sql, clock: Clock): Promise<boolean> {
   return dead.length > 0
 }
 
-/** new -> dead: what is not signed yet is not wanted any more. True when any of them was not signed. */
-export async function withdrawAttempts(sql: Sql | Tx, ids: readonly string[], why: string): Promise<boolean> {
+/** new -> dead: what is not signed yet is not wanted any more. True when any of them was not
+ *  signed. */
+export async function withdrawAttempts(
+  sql: Sql | Tx,
+  ids: readonly string[],
+  why: string,
+): Promise<boolean> {
   const dead = await sql`
     update attempt set state = 'dead', answer = ${why} where state = 'new' and id in (
       select id from attempt where id = any(${ids}) order by id for no key update)
@@ -254,12 +285,14 @@ export async function withdrawAttempts(sql: Sql | Tx, ids: readonly string[], wh
   return dead.length > 0
 }
 
-/** A block of the branch has them. The statement is on its way when this returns, and the caller's transaction waits for it. */
+/** A block of the branch has them. The statement is on its way when this returns, and the caller's
+ *  transaction waits for it. */
 export function includeAttempts(tx: Tx, block: Block): void {
   const succeeded = block.transactions.filter((one) => one.succeeded).map((one) => one.tx_id)
   if (succeeded.length === 0) return
   void tx`
-    update attempt set state = 'included', block_number = ${block.number}, block_time = ${block.time}
+    update attempt set state = 'included', block_number = ${block.number},
+      block_time = ${block.time}
     where state in ('signed', 'sent') and id in (
       select id from attempt where tx_id = any(${succeeded}) order by id for no key update)`
 }
@@ -273,8 +306,8 @@ export async function uncoverAttempts(tx: Tx, keep: number): Promise<void> {
       order by id for no key update)`
 }
 
-/** What is in a confirmed block stays. The statement is on its way when this returns, and the caller's transaction waits
- *  for it. */
+/** What is in a confirmed block stays. The statement is on its way when this returns, and the
+ *  caller's transaction waits for it. */
 export function settleAttempts(tx: Tx): void {
   void tx`
     update attempt set state = 'solid'

@@ -1,4 +1,5 @@
-// The follower against a development chain: what is stored is the node's branch, whatever happens to it meanwhile.
+// The follower against a development chain: what is stored is the node's branch, whatever happens
+// to it meanwhile.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
@@ -8,7 +9,14 @@ import { emptyTables, freshDatabase } from 'penstock-test/harness/database.ts'
 import type { Sql } from '../database/sql.ts'
 import { Outage } from '../lib/fault.ts'
 import { type Node, type Transport, tronNode } from '../node/node.ts'
-import { follow, type Needs, pruneStep, readBlocks, readSolidBlocks, type StoredBlock } from './blocks.ts'
+import {
+  follow,
+  type Needs,
+  pruneStep,
+  readBlocks,
+  readSolidBlocks,
+  type StoredBlock,
+} from './blocks.ts'
 import { chainState } from './progress.ts'
 
 class Bench {
@@ -32,7 +40,12 @@ class Bench {
   }
 
   get needs(): Needs {
-    return { sql: this.sql, node: this.node, clock: { now: () => new Date(this.now_ms) }, tokens: new Set() }
+    return {
+      sql: this.sql,
+      node: this.node,
+      clock: { now: () => new Date(this.now_ms) },
+      tokens: new Set(),
+    }
   }
 
   /** Follows until nothing moves. */
@@ -42,7 +55,10 @@ class Bench {
   }
 
   pay(name: string, sun: bigint): void {
-    this.scene.send(person('alice'), 'TransferContract', { to_address: person(name).hex, amount: sun })
+    this.scene.send(person('alice'), 'TransferContract', {
+      to_address: person(name).hex,
+      amount: sun,
+    })
   }
 
   /** Compares what is stored with the chain, block by block. */
@@ -138,10 +154,15 @@ test('a node that goes back for a while, as one behind a balancer does, takes no
   // Another node of the same chain, some blocks behind.
   const behind = new Scene({ alice: 1_000_000n * TRX }, { seed: 'bench' })
   behind.mine(6)
-  assert.equal(behind.devchain.chain.blockId(20), one.scene.devchain.chain.blockId(20), 'the same chain')
+  assert.equal(
+    behind.devchain.chain.blockId(20),
+    one.scene.devchain.chain.blockId(20),
+    'the same chain',
+  )
   const node = tronNode({
     nodes: [{ url: 'http://behind' }],
-    transport: async ({ url, body }) => behind.devchain.request('POST', new URL(url).pathname, body),
+    transport: async ({ url, body }) =>
+      behind.devchain.request('POST', new URL(url).pathname, body),
   })
   one.now_ms += 10_000
   for (let i = 0; i < 5; i++)
@@ -168,7 +189,8 @@ test('a node of another chain is refused, and nothing that is stored is lost', a
   await assert.rejects(async () => {
     for (let i = 0; i < 10; i++) await follow(stranger.needs)
   })
-  const foreign = await one.sql`select number from block where id = ${stranger.scene.devchain.head.id}`
+  const foreign =
+    await one.sql`select number from block where id = ${stranger.scene.devchain.head.id}`
   assert.deepEqual(foreign, [])
 })
 
@@ -179,7 +201,9 @@ test('a block whose parent is not the one before is not stored', async (t) => {
   const lying: Transport = async (request) => {
     const answer = await one.transport(request)
     if (!request.url.endsWith('getblockbylimitnext')) return answer
-    const value = JSON.parse(answer.body) as { block?: { block_header: { raw_data: { parentHash: string } } }[] }
+    const value = JSON.parse(answer.body) as {
+      block?: { block_header: { raw_data: { parentHash: string } } }[]
+    }
     value.block![1]!.block_header.raw_data.parentHash = 'c'.repeat(64)
     return { ...answer, body: JSON.stringify(value) }
   }
@@ -195,7 +219,8 @@ test('two followers at once store each block once', async (t) => {
     one.scene.mine(round % 3 === 0 ? 25 : 2)
     if (round % 4 === 3) one.scene.devchain.reorganize(2)
     const outcomes = await Promise.allSettled([1, 2, 3].map(() => follow(one.needs)))
-    for (const outcome of outcomes) if (outcome.status === 'rejected') assert.fail(String(outcome.reason))
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') assert.fail(String(outcome.reason))
   }
   await one.catchUp()
   await one.compare()
@@ -221,7 +246,11 @@ test('while nothing happens the time of the last answer is kept fresh', async (t
 })
 
 /** Reads everything there is, in as many transactions as it takes. */
-async function readAll(sql: Sql, name: string, side: 'head' | 'solid' = 'solid'): Promise<StoredBlock[]> {
+async function readAll(
+  sql: Sql,
+  name: string,
+  side: 'head' | 'solid' = 'solid',
+): Promise<StoredBlock[]> {
   const read: StoredBlock[] = []
   const once = () =>
     sql.begin((tx) =>
@@ -298,7 +327,11 @@ test('several readers at once: each block is read once by each name', async (t) 
   const one = await bench(t)
   one.scene.mine(90)
   await one.catchUp()
-  const [a, b, c] = await Promise.all([readAll(one.sql, 'x'), readAll(one.sql, 'x'), readAll(one.sql, 'y')])
+  const [a, b, c] = await Promise.all([
+    readAll(one.sql, 'x'),
+    readAll(one.sql, 'x'),
+    readAll(one.sql, 'y'),
+  ])
   const both = [...a, ...b].map(({ number }) => number).toSorted((x, y) => x - y)
   assert.deepEqual(
     both,
@@ -319,14 +352,20 @@ test('blocks are forgotten when every reader is far past them, and no sooner', a
   const prune = pruneStep({ sql: one.sql })
   await one.sql`insert into cursor (name, number) values ('slow', -2990)`
   await prune.run()
-  const least = async () => Number((await one.sql<{ n: bigint }>`select min(number) as n from block`)[0]!.n)
+  const least = async () =>
+    Number((await one.sql<{ n: bigint }>`select min(number) as n from block`)[0]!.n)
   assert.equal(await least(), -3_000)
   await one.sql`update cursor set number = ${solid.header.number}`
   while (await prune.run()) {}
   assert.equal(await least(), solid.header.number - 2_000)
 })
 
-type Turn = { mine: number } | { fork: number; drop: boolean } | { pay: number } | { follow: number } | { fail: true }
+type Turn =
+  | { mine: number }
+  | { fork: number; drop: boolean }
+  | { pay: number }
+  | { follow: number }
+  | { fail: true }
 
 const turn: fc.Arbitrary<Turn> = fc.oneof(
   fc.record({ mine: fc.constantFrom(1, 1, 2, 30) }),

@@ -1,10 +1,11 @@
-// Follows the chain: stores each block on the branch of the head, marks our transactions that are in it, and takes both
-// back when a fork shows that the branch was another, or when other nodes show that a solid block is another (confirm.ts).
-// What is confirmed is never taken back; if it would have to be, the follower stops, because then the nodes are lying or
-// on another chain. With one node every solid block is confirmed.
+// Follows the chain: stores each block on the branch of the head, marks our transactions that are
+// in it, and takes both back when a fork shows that the branch was another, or when other nodes
+// show that a solid block is another (confirm.ts). What is confirmed is never taken back; if it
+// would have to be, the follower stops, because then the nodes are lying or on another chain. With
+// one node every solid block is confirmed.
 //
-// Readers of blocks (deposits, …) keep cursors of their own and read with `readBlocks`; here only their steps are woken,
-// by name, as a hint.
+// Readers of blocks (deposits, …) keep cursors of their own and read with `readBlocks`; here only
+// their steps are woken, by name, as a hint.
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql, Tx } from '../database/sql.ts'
@@ -13,19 +14,29 @@ import { Outage } from '../lib/fault.ts'
 import type { Block, BlockHead, Node } from '../node/node.ts'
 import type { Step } from '../steps/step.ts'
 import { includeAttempts, settleAttempts, uncoverAttempts } from './attempts.ts'
-import { type Contents, contentsOf, outcomesSum, type Packed, pack, type ReadBlock, unpack } from './contents.ts'
+import {
+  type Contents,
+  contentsOf,
+  outcomesSum,
+  type Packed,
+  pack,
+  type ReadBlock,
+  unpack,
+} from './contents.ts'
 import { type ChainState, chainState } from './progress.ts'
 
 /** `tokens`: the TRC20 contracts whose events are kept. */
 export type Needs = { sql: Sql; clock: Clock; node: Node; tokens: ReadonlySet<Address> }
 
-/** While the head stays the same, the solid side is asked, and the row written, no more often than this. */
+/** While the head stays the same, the solid side is asked, and the row written, no more often than
+ *  this. */
 const QUIET_MS = 2_000
 /** So many blocks above the solid one as it was, the next block is none of the solid side yet. */
 const UNSURE = 5
 /** Blocks of one run: a catch-up goes in portions, and each portion is one transaction. */
 const PORTION = 20
-/** Blocks of one answer of the node: while it is taken apart nothing else of the process gets its turn. */
+/** Blocks of one answer of the node: while it is taken apart nothing else of the process gets its
+ *  turn. */
 const AT_ONCE = 5
 /** Blocks in which a fork is looked for at a time: hardly any is deeper. */
 const FORK_PORTION = 50
@@ -33,32 +44,56 @@ const FORK_PORTION = 50
 const KEPT = 2_000
 
 /** Steps that go on when more of the solid chain is confirmed. */
-export const READERS_OF_SOLID = ['credit', 'record', 'reclaim', 'reclaimed', 'refunded', 'use', 'judge'] as const
+export const READERS_OF_SOLID = [
+  'credit',
+  'record',
+  'reclaim',
+  'reclaimed',
+  'refunded',
+  'use',
+  'judge',
+] as const
 
 export function followStep(needs: Needs): Step {
   return {
     name: 'follow',
     rest_ms: 250,
-    wakes: ['confirm', 'settle', 'activated', 'arrive', 'use', 'sign', 'survey', ...READERS_OF_SOLID],
+    wakes: [
+      'confirm',
+      'settle',
+      'activated',
+      'arrive',
+      'use',
+      'sign',
+      'survey',
+      ...READERS_OF_SOLID,
+    ],
     run: () => follow(needs),
   }
 }
 
-/** Reads what the node has beyond the stored head. True when blocks were stored, taken back, or became solid. */
+/** Reads what the node has beyond the stored head. True when blocks were stored, taken back, or
+ *  became solid. */
 export async function follow(needs: Needs): Promise<boolean> {
   const { sql, clock, node } = needs
   const [before, head] = await Promise.all([chainState(sql), node.head()])
-  if (before?.head_id === head.id && clock.now().getTime() - before.seen_at.getTime() < QUIET_MS) return false
-  const [solid, newest] = await Promise.all([node.solidHead(), before ? newestBlock(needs, before, head) : undefined])
+  if (before?.head_id === head.id && clock.now().getTime() - before.seen_at.getTime() < QUIET_MS)
+    return false
+  const [solid, newest] = await Promise.all([
+    node.solidHead(),
+    before ? newestBlock(needs, before, head) : undefined,
+  ])
   if (!before) return begin(needs, solid, head)
   const portion = await nextPortion(needs, before, { solid, head, newest })
   const forked = portion[0] !== undefined && portion[0].parent_id !== before.head_id
   const disagreeing = await disagrees(sql, before, solid)
   const keep = forked || disagreeing ? await forkPoint(needs, before) : before.head_number
   const taken_back = keep < before.head_number
-  if ((forked || disagreeing) && !taken_back) throw new Outage('the nodes are on different branches')
+  if ((forked || disagreeing) && !taken_back)
+    throw new Outage('the nodes are on different branches')
   return sql.begin(async (tx) => {
-    // The fence against another process that follows too: whoever finds the head moved has read in vain.
+    // The fence against another process that follows too: whoever finds the head moved has read in
+    // vain.
     const [same] = await tx`select 1 from chain where head_id = ${before.head_id} for update`
     if (!same) return true
     if (taken_back) {
@@ -74,7 +109,8 @@ export async function follow(needs: Needs): Promise<boolean> {
     const solid_number = Math.max(before.solid_number, reached)
     void tx`
       update chain set head_number = ${head_number}, head_id = ${last?.id ?? before.head_id},
-        head_time = ${last?.time ?? before.head_time}, solid_number = greatest(solid_number, ${solid_number}::bigint),
+        head_time = ${last?.time ?? before.head_time},
+          solid_number = greatest(solid_number, ${solid_number}::bigint),
         behind = ${Math.max(0, head.number - head_number)}, seen_at = ${clock.now()},
         head_seen_at = ${last ? clock.now() : before.head_seen_at}`
     // With one node nobody else is there to be asked, unless it was another that gave the blocks.
@@ -97,7 +133,8 @@ async function begin(needs: Needs, solid: BlockHead, head: BlockHead): Promise<b
   const first = contentsOf(needs.tokens, block, await node.receipts(block, 'solid'))
   await sql.begin(async (tx) => {
     const made = await tx`
-      insert into chain (head_number, head_id, head_time, solid_number, confirmed_number, behind, seen_at, head_seen_at)
+      insert into chain (head_number, head_id, head_time, solid_number, confirmed_number, behind,
+        seen_at, head_seen_at)
       values (${first.number}, ${first.id}, ${first.time}, ${first.number}, ${confirmed_number},
               ${head.number - first.number}, ${clock.now()}, ${clock.now()})
       on conflict (one) do nothing returning 1`
@@ -106,17 +143,28 @@ async function begin(needs: Needs, solid: BlockHead, head: BlockHead): Promise<b
   return true
 }
 
-/** The one new block of the head, when that is sure to be what is read next: it costs no round trip of its own. */
-async function newestBlock({ node, tokens }: Needs, at: ChainState, head: BlockHead): Promise<ReadBlock | undefined> {
-  if (head.number !== at.head_number + 1 || at.head_number - at.solid_number < UNSURE) return undefined
+/** The one new block of the head, when that is sure to be what is read next: it costs no round trip
+ *  of its own. */
+async function newestBlock(
+  { node, tokens }: Needs,
+  at: ChainState,
+  head: BlockHead,
+): Promise<ReadBlock | undefined> {
+  if (head.number !== at.head_number + 1 || at.head_number - at.solid_number < UNSURE)
+    return undefined
   const found = await node.blockWithReceipts(head.number, 'head')
   return found && contentsOf(tokens, found.block, found.receipts)
 }
 
 type Ends = { solid: BlockHead; head: BlockHead; newest: ReadBlock | undefined }
 
-/** The next blocks: from the solid side as far as that reaches, else from the head's. A run never mixes the two. */
-async function nextPortion({ node, tokens }: Needs, at: ChainState, ends: Ends): Promise<ReadBlock[]> {
+/** The next blocks: from the solid side as far as that reaches, else from the head's. A run never
+ *  mixes the two. */
+async function nextPortion(
+  { node, tokens }: Needs,
+  at: ChainState,
+  ends: Ends,
+): Promise<ReadBlock[]> {
   const { solid, head, newest } = ends
   const first = at.head_number + 1
   const side = solid.number >= first ? 'solid' : 'head'
@@ -129,10 +177,16 @@ async function nextPortion({ node, tokens }: Needs, at: ChainState, ends: Ends):
   const linked: Block[] = []
   for (const block of (await Promise.all(asked)).flat()) {
     const parent_id = linked.at(-1)?.id
-    if (block.number !== first + linked.length || (parent_id !== undefined && block.parent_id !== parent_id)) break
+    if (
+      block.number !== first + linked.length ||
+      (parent_id !== undefined && block.parent_id !== parent_id)
+    )
+      break
     linked.push(block)
   }
-  return Promise.all(linked.map(async (block) => contentsOf(tokens, block, await node.receipts(block, side))))
+  return Promise.all(
+    linked.map(async (block) => contentsOf(tokens, block, await node.receipts(block, side))),
+  )
 }
 
 /** Whether the solid chain has another block where ours is stored. */
@@ -142,24 +196,29 @@ async function disagrees(sql: Sql, at: ChainState, solid: BlockHead): Promise<bo
   return ours !== undefined && ours.id !== solid.id
 }
 
-/** The highest stored block that the node's branch still has. Below the solid one that is so only when nodes disagree. */
+/** The highest stored block that the node's branch still has. Below the solid one that is so only
+ *  when nodes disagree. */
 async function forkPoint({ sql, node }: Needs, at: ChainState): Promise<number> {
   for (let last = at.head_number; last > at.confirmed_number; last -= FORK_PORTION) {
     const first = Math.max(at.confirmed_number + 1, last - FORK_PORTION + 1)
     const ours = await sql<{ number: bigint; id: string }>`
       select number, id from block where number between ${first} and ${last} order by number desc`
-    const theirs = new Map((await node.blocks(first, last, 'head')).map((block) => [block.number, block.id]))
+    const theirs = new Map(
+      (await node.blocks(first, last, 'head')).map((block) => [block.number, block.id]),
+    )
     for (const { number, id } of ours) if (theirs.get(Number(number)) === id) return Number(number)
   }
   return at.confirmed_number
 }
 
-/** Forgets the blocks above `keep`, as if they had never been seen: what was in them may be in others. */
+/** Forgets the blocks above `keep`, as if they had never been seen: what was in them may be in
+ *  others. */
 export async function takeBack(tx: Tx, keep: number): Promise<void> {
   const [top] = await tx<{ id: string; time: Date; confirmed_number: bigint }>`
     select block.id, block.time, chain.confirmed_number from block, chain where number = ${keep}`
   if (!top) return beginAgain(tx, keep)
-  if (keep < Number(top.confirmed_number)) throw new Error(`the confirmed block below ${keep} is not the node's`)
+  if (keep < Number(top.confirmed_number))
+    throw new Error(`the confirmed block below ${keep} is not the node's`)
   await tx`delete from block where number > ${keep}`
   await tx`
     update chain set head_number = ${keep}, head_id = ${top.id}, head_time = ${top.time},
@@ -168,7 +227,8 @@ export async function takeBack(tx: Tx, keep: number): Promise<void> {
   await uncoverAttempts(tx, keep)
 }
 
-/** The very first block was a lie: then nothing was ever confirmed, and another first run is due. */
+/** The very first block was a lie: then nothing was ever confirmed, and another first run is
+ *  due. */
 async function beginAgain(tx: Tx, keep: number): Promise<void> {
   const before = await tx`select 1 from block where number <= ${keep}`
   if (before.length > 0) throw new Error(`the block ${keep} is missing`)
@@ -193,7 +253,10 @@ function store(tx: Tx, block: ReadBlock): void {
 }
 
 /** A node does not show what contracts send. The statement is on its way when this returns. */
-export function noteHiding(tx: Tx, seen: { node: string; number: number; tx_id: string; time: Date }): void {
+export function noteHiding(
+  tx: Tx,
+  seen: { node: string; number: number; tx_id: string; time: Date },
+): void {
   void tx`
     insert into node_hiding (node, number, tx_id, seen_at)
     values (${seen.node}, ${seen.number}, ${seen.tx_id}, ${seen.time})
@@ -202,9 +265,10 @@ export function noteHiding(tx: Tx, seen: { node: string; number: number; tx_id: 
 
 export type StoredBlock = { number: number; id: string; time: Date; contents: Contents }
 
-/** Hands the blocks after the cursor to `work`, oldest first, and moves the cursor, all in the transaction given, whatever
- *  crashes. Returns false when there is none. A cursor begins at the oldest block that is kept when it is first used. A block of
- *  the solid side is read exactly once; one of the head's side is read again, as it then is, when a fork takes it back. */
+/** Hands the blocks after the cursor to `work`, oldest first, and moves the cursor, all in the
+ *  transaction given, whatever crashes. Returns false when there is none. A cursor begins at the
+ *  oldest block that is kept when it is first used. A block of the solid side is read exactly once;
+ *  one of the head's side is read again, as it then is, when a fork takes it back. */
 export async function readBlocks(
   tx: Tx,
   reader: { name: string; side: 'head' | 'solid' },
@@ -216,7 +280,8 @@ export async function readBlocks(
   const rows = await tx<Row>`
     select number, id, time, contents from block
     where number > ${at}
-      and number <= (select case when ${side} = 'head' then head_number else confirmed_number end from chain)
+      and number <= (select case when ${side} = 'head' then head_number else confirmed_number end
+        from chain)
     order by number limit ${PORTION}`
   const last = rows.at(-1)
   if (!last) return false
@@ -231,9 +296,12 @@ export async function readCursor(sql: Sql | Tx, name: string): Promise<bigint | 
   return row?.number
 }
 
-/** Where a reader stands, which nobody else moves until the transaction ends. Undefined before the first block is stored. */
+/** Where a reader stands, which nobody else moves until the transaction ends. Undefined before the
+ *  first block is stored. */
 async function lockCursor(tx: Tx, name: string): Promise<bigint | undefined> {
-  const [known] = await tx<{ number: bigint }>`select number from cursor where name = ${name} for update`
+  const [known] = await tx<{
+    number: bigint
+  }>`select number from cursor where name = ${name} for update`
   if (known) return known.number
   const [made] = await tx<{ number: bigint }>`
     insert into cursor (name, number) select ${name}, (select min(number) - 1 from block) from chain
@@ -243,16 +311,25 @@ async function lockCursor(tx: Tx, name: string): Promise<bigint | undefined> {
 
 type Row = { number: bigint; id: string; time: Date; contents: Packed }
 
-const unpackRow = (row: Row): StoredBlock => ({ ...row, number: Number(row.number), contents: unpack(row.contents) })
+const unpackRow = (row: Row): StoredBlock => ({
+  ...row,
+  number: Number(row.number),
+  contents: unpack(row.contents),
+})
 
 /** Those blocks of the given numbers that are kept. */
 export async function blocksAt(tx: Tx, numbers: readonly bigint[]): Promise<StoredBlock[]> {
-  const rows = await tx<Row>`select number, id, time, contents from block where number = any(${numbers}::bigint[])`
+  const rows =
+    await tx<Row>`select number, id, time, contents from block where number = any(${numbers}::bigint[])`
   return rows.map(unpackRow)
 }
 
-/** The confirmed block among those that are kept which has the transaction; undefined when none has. */
-export async function keptBlockWith(sql: Sql | Tx, tx_id: string): Promise<StoredBlock | undefined> {
+/** The confirmed block among those that are kept which has the transaction; undefined when none
+ *  has. */
+export async function keptBlockWith(
+  sql: Sql | Tx,
+  tx_id: string,
+): Promise<StoredBlock | undefined> {
   const [row] = await sql<Row>`
     select number, id, time, contents from block
     where number <= (select confirmed_number from chain) and strpos(contents::text, ${tx_id}) > 0
@@ -278,7 +355,8 @@ export function pruneStep({ sql }: Pick<Needs, 'sql'>): Step {
       const gone = await sql`
         delete from block where number in (
           select number from block
-          where number < least((select min(number) from cursor), (select confirmed_number from chain)) - ${KEPT}::bigint
+          where number < least((select min(number) from cursor), (select confirmed_number
+            from chain)) - ${KEPT}::bigint
           order by number limit 5000)
         returning number`
       return gone.length > 0

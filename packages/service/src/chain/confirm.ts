@@ -1,15 +1,16 @@
-// A solid block counts when a second node says the same of it: the whole block, so that what was left out is found too.
+// A solid block counts when a second node says the same of it: the whole block, so that what was
+// left out is found too.
 //
 //   stored -> confirmed          another node than the one that gave it has it in the same words
 //   stored -> taken back         the majority of three or more has another: it is read again, from one of these
 //
-// With two nodes that disagree nobody knows who is right: nothing more is confirmed, and nothing is sold, until they
-// agree or the operator has removed one. What contracts sent is in no block: a node shows it or not, as it is set. One
-// that shows nothing of a transaction says nothing about it, and is no liar; whose showing is believed is decided by
-// balances, where it is money of ours.
+// With two nodes that disagree nobody knows who is right: nothing more is confirmed, and nothing is
+// sold, until they agree or the operator has removed one. What contracts sent is in no block: a
+// node shows it or not, as it is set. One that shows nothing of a transaction says nothing about
+// it, and is no liar; whose showing is believed is decided by balances, where it is money of ours.
 //
-// Whoever verifies headers, producers' signatures and the trees of transactions needs no second node for what these
-// cover: such a check would be one more witness here.
+// Whoever verifies headers, producers' signatures and the trees of transactions needs no second
+// node for what these cover: such a check would be one more witness here.
 
 import type { Sql, Tx } from '../database/sql.ts'
 import { type Clock, later } from '../lib/clock.ts'
@@ -18,7 +19,15 @@ import type { Block, Node } from '../node/node.ts'
 import type { Step } from '../steps/step.ts'
 import { settleAttempts } from './attempts.ts'
 import { type Needs, noteHiding, READERS_OF_SOLID, takeBack } from './blocks.ts'
-import { type Contents, contentsOf, type Move, outcomesSum, type Packed, pack, unpack } from './contents.ts'
+import {
+  type Contents,
+  contentsOf,
+  type Move,
+  outcomesSum,
+  type Packed,
+  pack,
+  unpack,
+} from './contents.ts'
 import { chainState } from './progress.ts'
 
 /** Blocks of one run, and of one answer of a node. */
@@ -28,7 +37,13 @@ const AT_ONCE = 5
 const AVOIDED_MS = 86_400_000
 
 /** What a node says that a block is, as far as it is compared. */
-type Claim = { id: string; parent_id: string; time: Date; outcomes_sha256: string; contents: Contents }
+type Claim = {
+  id: string
+  parent_id: string
+  time: Date
+  outcomes_sha256: string
+  contents: Contents
+}
 type Stored = Claim & { number: number; read_from: string[]; version: string }
 
 export function confirmStep(needs: Needs): Step {
@@ -61,7 +76,8 @@ export async function confirm(needs: Needs): Promise<boolean> {
   const agreed = alike.slice(0, said.agreed)
   const moved = agreed.length > 0 && (await settle(needs, after, agreed, said))
   if (said.differing) return (await judge(needs, said.differing)) || moved
-  if (!moved) await sql`update chain set unconfirmed_since = ${clock.now()} where unconfirmed_since is null`
+  if (!moved)
+    await sql`update chain set unconfirmed_since = ${clock.now()} where unconfirmed_since is null`
   return moved
 }
 
@@ -76,7 +92,8 @@ async function clearDoubts(sql: Sql): Promise<void> {
     update chain set unconfirmed_since = null, disputed_number = null where confirmed_number = solid_number`
 }
 
-/** Nodes that the majority was against lately: they are read from, and asked for their word, last. */
+/** Nodes that the majority was against lately: they are read from, and asked for their word,
+ *  last. */
 async function outvoted(sql: Sql, clock: Clock): Promise<Set<string>> {
   const rows = await sql<{ dissenting: string[] }>`
     select dissenting from node_dispute
@@ -84,20 +101,29 @@ async function outvoted(sql: Sql, clock: Clock): Promise<Set<string>> {
   return new Set(rows.flatMap(({ dissenting }) => dissenting))
 }
 
-/** Who can confirm it, and how many must: two nodes at least, of which the one that gave it may be one. */
-function witnessesOf({ names }: Node, { read_from }: Stored, avoided: ReadonlySet<string>): Witnesses {
+/** Who can confirm it, and how many must: two nodes at least, of which the one that gave it may be
+ *  one. */
+function witnessesOf(
+  { names }: Node,
+  { read_from }: Stored,
+  avoided: ReadonlySet<string>,
+): Witnesses {
   const needed = Math.min(2, names.length)
   const in_order = names.toSorted((a, b) => Number(avoided.has(a)) - Number(avoided.has(b)))
   const [only, ...more] = read_from
-  if (only === undefined || more.length > 0 || !names.includes(only)) return { candidates: in_order, needed }
+  if (only === undefined || more.length > 0 || !names.includes(only))
+    return { candidates: in_order, needed }
   return { candidates: in_order.filter((name) => name !== only), needed: needed - 1 }
 }
 
 type Witnesses = { candidates: string[]; needed: number }
 
 async function storedBlocks(sql: Sql | Tx, after: number, last: number): Promise<Stored[]> {
-  const rows = await sql<Omit<Stored, 'number' | 'contents'> & { number: bigint; contents: Packed }>`
-    select number, id, parent_id, time, contents, read_from, outcomes_sha256, xmin::text as version from block
+  const rows = await sql<
+    Omit<Stored, 'number' | 'contents'> & { number: bigint; contents: Packed }
+  >`
+    select number, id, parent_id, time, contents, read_from, outcomes_sha256, xmin::text as version
+      from block
     where number > ${after} and number <= ${last} order by number limit ${PORTION}`
   return rows.map((row) => ({ ...row, number: Number(row.number), contents: unpack(row.contents) }))
 }
@@ -129,24 +155,33 @@ type Said = {
   hiding: Map<string, { number: number; tx_id: string; time: Date }>
 }
 
-async function compare(needs: Needs, blocks: readonly Stored[], { candidates, needed }: Witnesses): Promise<Said> {
+async function compare(
+  needs: Needs,
+  blocks: readonly Stored[],
+  { candidates, needed }: Witnesses,
+): Promise<Said> {
   const shown: Said['shown'] = new Map()
   const hiding: Said['hiding'] = new Map()
   const reached: number[] = []
   for (const name of candidates) {
     if (reached.length === needed) break
-    const claims = await claimsOf(needs, name, blocks[0]!.number, blocks.at(-1)!.number).catch((thrown: unknown) => {
-      if (thrown instanceof Outage) return []
-      throw thrown
-    })
+    const claims = await claimsOf(needs, name, blocks[0]!.number, blocks.at(-1)!.number).catch(
+      (thrown: unknown) => {
+        if (thrown instanceof Outage) return []
+        throw thrown
+      },
+    )
     let agreed = 0
     for (const [i, claim] of claims.entries()) {
       const ours = blocks[i]!
-      if (difference(ours, claim) !== undefined) return { agreed: needed > 1 ? 0 : i, differing: ours, shown, hiding }
+      if (difference(ours, claim) !== undefined)
+        return { agreed: needed > 1 ? 0 : i, differing: ours, shown, hiding }
       const [more, less] = [onlyShownBy(claim, ours), onlyShownBy(ours, claim)]
       const place = { number: ours.number, time: ours.time }
-      if (more !== undefined || ours.outcomes_sha256 === '') shown.set(ours.number, { contents: claim.contents, name })
-      if (more !== undefined) for (const giver of ours.read_from) hiding.set(giver, { ...place, tx_id: more })
+      if (more !== undefined || ours.outcomes_sha256 === '')
+        shown.set(ours.number, { contents: claim.contents, name })
+      if (more !== undefined)
+        for (const giver of ours.read_from) hiding.set(giver, { ...place, tx_id: more })
       if (less !== undefined) hiding.set(name, { ...place, tx_id: less })
       agreed += 1
     }
@@ -165,10 +200,12 @@ async function compare(needs: Needs, blocks: readonly Stored[], { candidates, ne
 export function difference(a: Claim, b: Claim): string | undefined {
   if (a.id !== b.id || a.parent_id !== b.parent_id) return 'the block'
   if (a.time.getTime() !== b.time.getTime()) return 'its time'
-  // Blocks that were stored before the sum was kept have none, and what contracts sent was read otherwise then.
+  // Blocks that were stored before the sum was kept have none, and what contracts sent was read
+  // otherwise then.
   const summed = a.outcomes_sha256 !== '' && b.outcomes_sha256 !== ''
   if (summed && a.outcomes_sha256 !== b.outcomes_sha256) return 'its transactions'
-  if (pack(withoutInternal(a.contents)) !== pack(withoutInternal(b.contents))) return 'what it moved'
+  if (pack(withoutInternal(a.contents)) !== pack(withoutInternal(b.contents)))
+    return 'what it moved'
   if (!summed) return undefined
   const [ours, theirs] = [internalByTransaction(a.contents), internalByTransaction(b.contents)]
   for (const [tx_id, moves] of ours) {
@@ -204,7 +241,12 @@ function onlyShownBy(first: Claim, second: Claim): string | undefined {
 }
 
 /** Writes down that blocks are confirmed, unless they are others now. */
-async function settle(needs: Needs, after: number, blocks: readonly Stored[], said: Said): Promise<boolean> {
+async function settle(
+  needs: Needs,
+  after: number,
+  blocks: readonly Stored[],
+  said: Said,
+): Promise<boolean> {
   const { sql, clock } = needs
   const { shown, hiding } = said
   const last = blocks.at(-1)!.number
@@ -226,7 +268,8 @@ async function settle(needs: Needs, after: number, blocks: readonly Stored[], sa
     for (const [node, seen] of hiding) noteHiding(tx, { node, ...seen })
     void tx`
       update chain set confirmed_number = ${last},
-        unconfirmed_since = case when solid_number > ${last}::bigint then ${clock.now()}::timestamptz end,
+        unconfirmed_since = case
+          when solid_number > ${last}::bigint then ${clock.now()}::timestamptz end,
         disputed_number = case when disputed_number > ${last}::bigint then disputed_number end`
     settleAttempts(tx)
     return true
@@ -257,20 +300,28 @@ async function judge(needs: Needs, ours: Stored): Promise<boolean> {
   const { sql, clock, node } = needs
   const { number, read_from, version } = ours
   const opinions = await opinionsOf(needs, number)
-  const differing = opinions.map(({ claim }) => difference(ours, claim)).filter((one) => one !== undefined)
+  const differing = opinions
+    .map(({ claim }) => difference(ours, claim))
+    .filter((one) => one !== undefined)
   const [what] = differing
   // Whoever differed has come round meanwhile, or says nothing more.
   if (what === undefined) return false
   const majority = opinions.find(({ names }) => 2 * names.length > node.names.length)
   const refuted = majority !== undefined && difference(ours, majority.claim) !== undefined
   const against = majority?.names ?? []
-  const named = [...opinions.flatMap(({ names }) => names), ...(refuted || !majority ? read_from : [])]
+  const named = [
+    ...opinions.flatMap(({ names }) => names),
+    ...(refuted || !majority ? read_from : []),
+  ]
   const dissenting = [...new Set(named)].filter((name) => !against.includes(name)).sort()
   return sql.begin(async (tx) => {
-    const [chain] = await tx`select 1 from chain where confirmed_number < ${number}::bigint for update`
-    const [same] = await tx`select 1 from block where number = ${number} and xmin::text = ${version}`
+    const [chain] =
+      await tx`select 1 from chain where confirmed_number < ${number}::bigint for update`
+    const [same] =
+      await tx`select 1 from block where number = ${number} and xmin::text = ${version}`
     if (!chain || !same) return true
-    if (dissenting.length > 0) await noteDispute(tx, clock.now(), { dissenting, against, number, what })
+    if (dissenting.length > 0)
+      await noteDispute(tx, clock.now(), { dissenting, against, number, what })
     if (refuted) await takeBack(tx, number - 1)
     if (!majority) {
       await tx`
@@ -283,10 +334,15 @@ async function judge(needs: Needs, ours: Stored): Promise<boolean> {
 
 type Dispute = { dissenting: string[]; against: string[]; number: number; what: string }
 
-async function noteDispute(tx: Tx, now: Date, { dissenting, against, number, what }: Dispute): Promise<void> {
+async function noteDispute(
+  tx: Tx,
+  now: Date,
+  { dissenting, against, number, what }: Dispute,
+): Promise<void> {
   await tx`
     insert into node_dispute (dissenting, against, number, what, times, first_at, last_at)
-    values (${dissenting}::text[], ${against.toSorted()}::text[], ${number}, ${what}, 1, ${now}, ${now})
+    values (${dissenting}::text[], ${against.toSorted()}::text[], ${number}, ${what},
+      1, ${now}, ${now})
     on conflict (dissenting, against) do update
       set number = excluded.number, what = excluded.what, times = node_dispute.times + 1, last_at = excluded.last_at`
 }

@@ -6,8 +6,9 @@ import type { ContractLog } from 'penstock-tron/tokens.ts'
 import { destructionOf, freezeOf, transferOf } from 'penstock-tron/tokens.ts'
 import type { Block, Receipt } from '../node/node.ts'
 
-/** A movement of value, in the order of execution: what a transaction itself transfers or sends along to a contract, then
- *  the events of followed tokens, then what contracts sent on. `index` is that of the event in its block, from 1. */
+/** A movement of value, in the order of execution: what a transaction itself transfers or sends
+ *  along to a contract, then the events of followed tokens, then what contracts sent on. `index` is
+ *  that of the event in its block, from 1. */
 export type Move = {
   tx_id: string
   kind: 'transfer' | 'call_value' | 'event' | 'internal'
@@ -30,16 +31,17 @@ export type FreezeEvent = {
 
 export type EnergyUse = { tx_id: string; owner: Address; energy: bigint }
 
-/** A transaction that is none of the above and for which the network took TRX of its owner: another permission, a
- *  delegation without bandwidth. */
+/** A transaction that is none of the above and for which the network took TRX of its owner: another
+ *  permission, a delegation without bandwidth. */
 export type FeePaid = { tx_id: string; owner: Address }
 
 /** What a node shows like a transfer by a contract, with a note that nobody here knows. */
 export type UnknownMove = Move & { note: string }
 
-/** What is kept of a block. `unfollowed` are moves of tokens that are not followed, TRC-10 included, whose asset is its
- *  number: anybody can make such a token and let it say anything, so they count for nothing but being seen. Whether
- *  `unknown` ones moved anything is not known, so neither do they. */
+/** What is kept of a block. `unfollowed` are moves of tokens that are not followed, TRC-10
+ *  included, whose asset is its number: anybody can make such a token and let it say anything, so
+ *  they count for nothing but being seen. Whether `unknown` ones moved anything is not known, so
+ *  neither do they. */
 export type Contents = {
   moves: Move[]
   unfollowed: Move[]
@@ -49,27 +51,47 @@ export type Contents = {
   fees: FeePaid[]
 }
 
-/** `hidden_in`: a transaction of which the node that gave the receipts does not show what its contracts did. */
+/** `hidden_in`: a transaction of which the node that gave the receipts does not show what its
+ *  contracts did. */
 export type ReadBlock = Block & { contents: Contents; hidden_in: string | undefined }
 
 /** A block with what is kept of it. */
-export function contentsOf(tokens: ReadonlySet<Address>, block: Block, receipts: readonly Receipt[]): ReadBlock {
-  const unfollowed = block.asset_transfers.map((one): Move => ({ ...one, kind: 'transfer', index: 0 }))
-  const contents: Contents = { moves: [], unfollowed, unknown: [], freezes: [], energy_uses: [], fees: [] }
+export function contentsOf(
+  tokens: ReadonlySet<Address>,
+  block: Block,
+  receipts: readonly Receipt[],
+): ReadBlock {
+  const unfollowed = block.asset_transfers.map(
+    (one): Move => ({ ...one, kind: 'transfer', index: 0 }),
+  )
+  const contents: Contents = {
+    moves: [],
+    unfollowed,
+    unknown: [],
+    freezes: [],
+    energy_uses: [],
+    fees: [],
+  }
   const transfers = new Map(block.transfers.map((transfer) => [transfer.tx_id, transfer]))
   const moving = new Set([...block.transfers, ...block.asset_transfers].map(({ tx_id }) => tx_id))
   let index = 0
   let hidden_in: string | undefined
-  for (const [i, { tx_id, fee_sun, energy, logs, internal, unknown_internal, internal_shown }] of receipts.entries()) {
+  for (const [
+    i,
+    { tx_id, fee_sun, energy, logs, internal, unknown_internal, internal_shown },
+  ] of receipts.entries()) {
     const { owner, succeeded, call } = block.transactions[i]!
     if (energy > 0n && owner !== undefined) contents.energy_uses.push({ tx_id, owner, energy })
-    else if (fee_sun > 0n && owner !== undefined && !moving.has(tx_id)) contents.fees.push({ tx_id, owner })
+    else if (fee_sun > 0n && owner !== undefined && !moving.has(tx_id))
+      contents.fees.push({ tx_id, owner })
     if (!succeeded) continue
-    // Another contract than the one that was called has said something: so it was called too, which a node shows that
-    // keeps such calls.
-    if (call && internal_shown === 0 && logs.some(({ contract }) => contract !== call.contract)) hidden_in = tx_id
+    // Another contract than the one that was called has said something: so it was called too, which
+    // a node shows that keeps such calls.
+    if (call && internal_shown === 0 && logs.some(({ contract }) => contract !== call.contract))
+      hidden_in = tx_id
     const trx = (kind: Move['kind'], from: Address, to: Address, amount: bigint) => {
-      if (amount > 0n) contents.moves.push({ tx_id, kind, index: 0, asset: 'TRX', from, to, amount })
+      if (amount > 0n)
+        contents.moves.push({ tx_id, kind, index: 0, asset: 'TRX', from, to, amount })
     }
     const transfer = transfers.get(tx_id)
     if (transfer) trx('transfer', transfer.from, transfer.to, transfer.amount_sun)
@@ -109,7 +131,13 @@ function noteEvent(
     contents.freezes.push({ tx_id, index, token: contract, kind, address: freeze.address })
   }
   if (destruction) {
-    contents.freezes.push({ tx_id, index, token: contract, kind: 'destroyed', address: destruction.address })
+    contents.freezes.push({
+      tx_id,
+      index,
+      token: contract,
+      kind: 'destroyed',
+      address: destruction.address,
+    })
   }
 }
 
@@ -137,7 +165,11 @@ type PackedMove = [
 
 /** A sum of which transactions a block has, and which of them succeeded. */
 export function outcomesSum({ transactions }: Block): string {
-  return hash('sha256', transactions.map(({ tx_id, succeeded }) => tx_id + (succeeded ? '1' : '0')).join(), 'hex')
+  return hash(
+    'sha256',
+    transactions.map(({ tx_id, succeeded }) => tx_id + (succeeded ? '1' : '0')).join(),
+    'hex',
+  )
 }
 
 export function pack({ moves, unfollowed, unknown, freezes, energy_uses, fees }: Contents): string {
@@ -170,7 +202,13 @@ export function unpack({ m, o = [], u = [], f, e, p = [] }: Packed): Contents {
       ...unpackMove([tx_id, kind, index, asset, from, to, amount]),
       note,
     })),
-    freezes: f.map(([tx_id, index, token, kind, address]) => ({ tx_id, index, token, kind, address })),
+    freezes: f.map(([tx_id, index, token, kind, address]) => ({
+      tx_id,
+      index,
+      token,
+      kind,
+      address,
+    })),
     energy_uses: e.map(([tx_id, owner, energy]) => ({ tx_id, owner, energy: BigInt(energy) })),
     fees: p.map(([tx_id, owner]) => ({ tx_id, owner })),
   }

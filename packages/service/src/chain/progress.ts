@@ -3,8 +3,8 @@
 import type { Sql, Tx } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 
-/** Times are those of the blocks. By our own clock are `seen_at`, when a node last answered, and `head_seen_at`, when the
- *  newest block came. */
+/** Times are those of the blocks. By our own clock are `seen_at`, when a node last answered, and
+ *  `head_seen_at`, when the newest block came. */
 export type ChainState = {
   head_number: number
   head_id: string
@@ -32,9 +32,11 @@ const BEHIND_MAX = 5
 /** Undefined before the first block is stored. */
 export async function chainState(sql: Sql | Tx): Promise<ChainState | undefined> {
   const [row] = await sql<
-    Omit<ChainState, Numbers> & Record<Exclude<Numbers, 'disputed_number'>, bigint> & { disputed_number: bigint | null }
+    Omit<ChainState, Numbers> &
+      Record<Exclude<Numbers, 'disputed_number'>, bigint> & { disputed_number: bigint | null }
   >`
-    select head_number, head_id, head_time, solid_number, confirmed_number, unconfirmed_since, disputed_number, behind,
+    select head_number, head_id, head_time, solid_number, confirmed_number, unconfirmed_since,
+      disputed_number, behind,
            seen_at, head_seen_at
     from chain`
   if (!row) return undefined
@@ -54,13 +56,15 @@ export function isStale({ behind, seen_at }: ChainState, clock: Clock): boolean 
   return behind > BEHIND_MAX || clock.now().getTime() - seen_at.getTime() > STALE_MS
 }
 
-/** Whether something may be signed on the strength of it: it is not stale, and the chain goes on. */
+/** Whether something may be signed on the strength of it: it is not stale, and the chain goes
+ *  on. */
 export function isCurrent(chain: ChainState | undefined, clock: Clock): chain is ChainState {
   if (chain === undefined || isStale(chain, clock)) return false
   return clock.now().getTime() - chain.head_seen_at.getTime() <= STILL_MS
 }
 
-/** Whether something may be sold on the strength of it: it is current, and the nodes are of one mind. */
+/** Whether something may be sold on the strength of it: it is current, and the nodes are of one
+ *  mind. */
 export function isAgreed(chain: ChainState | undefined, clock: Clock): chain is ChainState {
   return isCurrent(chain, clock) && chain.disputed_number === null
 }

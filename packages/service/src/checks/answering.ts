@@ -1,7 +1,8 @@
-// Answers checks: takes those that are due, has them screened, and settles them together. Two steps do it, so that checks
-// that our own engine answers never wait for those that an outside provider is asked about. Nothing is ever answered from
-// an index that lags behind what was solid when the check was asked for, or while the chain is not heard of: such a check
-// waits, and after ten minutes fails and costs nothing.
+// Answers checks: takes those that are due, has them screened, and settles them together. Two steps
+// do it, so that checks that our own engine answers never wait for those that an outside provider
+// is asked about. Nothing is ever answered from an index that lags behind what was solid when the
+// check was asked for, or while the chain is not heard of: such a check waits, and after ten
+// minutes fails and costs nothing.
 
 import { chainState, isStale } from '../chain/progress.ts'
 import type { Sql } from '../database/sql.ts'
@@ -13,7 +14,12 @@ import type { Whereabouts } from '../node/node.ts'
 import { checksReader, type Reads } from '../node/reads.ts'
 import type { Provider } from '../providers/provider.ts'
 import { EMBEDDED, type Policy, policyReader } from '../screening/policy.ts'
-import { type Bench, type Screened, screenAddress, screenTransfers } from '../screening/screening.ts'
+import {
+  type Bench,
+  type Screened,
+  screenAddress,
+  screenTransfers,
+} from '../screening/screening.ts'
 import type { Step } from '../steps/step.ts'
 import type { Generation, Generations } from '../tracing/generations.ts'
 import { type TransferReader, transferReader } from '../tracing/paths.ts'
@@ -46,7 +52,8 @@ const LOOK_SELDOM_MS = 3_000
 const LOOK_FOR_LATE_MS = 5_000
 const HEARD_MS = 500
 
-const isInner = (policy: Policy, key: string) => policy.routes[key]!.use.every((name) => name === EMBEDDED)
+const isInner = (policy: Policy, key: string) =>
+  policy.routes[key]!.use.every((name) => name === EMBEDDED)
 
 /** Answers what the policy leaves to our own engine alone. */
 export function screenStep(needs: Needs): Step {
@@ -66,7 +73,11 @@ export function screenStep(needs: Needs): Step {
       const bench = await benchOf(policy)
       if (!bench) return late
       const keys = Object.keys(policy.routes).filter((key) => isInner(policy, key))
-      const checks = await claim(needs, { keys, index_number: bench.generation.index.block_number, at_once: AT_ONCE })
+      const checks = await claim(needs, {
+        keys,
+        index_number: bench.generation.index.block_number,
+        at_once: AT_ONCE,
+      })
       return (await answerAll(needs, checks, (check) => answerInside(needs, bench, check))) || late
     },
   }
@@ -108,7 +119,11 @@ async function answerAll(
   const outcomes = await Promise.allSettled(checks.map(answer))
   const settled = checks.map((check, i): Settled => {
     const outcome = outcomes[i]!
-    return { check, answered: outcome.status === 'fulfilled' ? outcome.value : { state: 'wait', ms: LOOK_AGAIN_MS } }
+    return {
+      check,
+      answered:
+        outcome.status === 'fulfilled' ? outcome.value : { state: 'wait', ms: LOOK_AGAIN_MS },
+    }
   })
   await settle(needs, settled)
   // Whoever runs the step should hear of it.
@@ -121,7 +136,8 @@ async function answerAll(
   return true
 }
 
-/** Makes what a screening works on; undefined while there is no index, or nothing is heard of the chain. */
+/** Makes what a screening works on; undefined while there is no index, or nothing is heard of the
+ *  chain. */
 function benchMaker({
   sql,
   clock,
@@ -157,8 +173,8 @@ function benchMaker({
   }
 }
 
-/** Takes up checks of these routes that are due and that the index can answer. Nothing waits for this to be on disk: what
- *  is lost in a crash is taken up again. */
+/** Takes up checks of these routes that are due and that the index can answer. Nothing waits for
+ *  this to be on disk: what is lost in a crash is taken up again. */
 async function claim(
   { sql, clock }: Needs,
   what: { keys: readonly string[]; index_number: number; at_once: number },
@@ -168,11 +184,13 @@ async function claim(
       select set_config('synchronous_commit', 'off', true)
     ), due as (
       select id, customer_id, created_at, state from aml_check
-      where state in ('pending', 'processing') and due_at <= ${clock.now()} and solid_number <= ${what.index_number}
+      where state in ('pending', 'processing') and due_at <= ${clock.now()}
+        and solid_number <= ${what.index_number}
         and network || '/' || type = any(${what.keys})
       order by due_at, id limit ${what.at_once} for update skip locked
     ), claimed as (
-      update aml_check as c set state = 'processing', due_at = ${later(clock, LEASE_MS)}, tries = tries + 1
+      update aml_check as c set state = 'processing', due_at = ${later(clock, LEASE_MS)},
+        tries = tries + 1
       from due where c.id = due.id returning c.*
     ), counted as (
       insert into aml_count_delta (customer_id, day, state, d)
@@ -184,7 +202,11 @@ async function claim(
 }
 
 /** Answers a check from our own index. */
-async function answerInside({ clock, reads }: Needs, bench: Bench, check: Check): Promise<Answered> {
+async function answerInside(
+  { clock, reads }: Needs,
+  bench: Bench,
+  check: Check,
+): Promise<Answered> {
   if (check.hash === null) return completed(bench, await screenAddress(bench, check))
   const age_ms = clock.now().getTime() - check.created_at.getTime()
   const where = await whereabouts(reads, check.customer_id, check.hash)
@@ -203,8 +225,13 @@ async function answerInside({ clock, reads }: Needs, bench: Bench, check: Check)
   return { state: 'failed', error: 'no_transfer' }
 }
 
-/** Where the transaction of a check is; undefined when the customer's checks ask the chain too often. */
-async function whereabouts(reads: Reads, customer_id: string, tx_id: string): Promise<Whereabouts | undefined> {
+/** Where the transaction of a check is; undefined when the customer's checks ask the chain too
+ *  often. */
+async function whereabouts(
+  reads: Reads,
+  customer_id: string,
+  tx_id: string,
+): Promise<Whereabouts | undefined> {
   try {
     return await reads(checksReader(customer_id)).whereabouts(tx_id)
   } catch (thrown) {
@@ -213,17 +240,25 @@ async function whereabouts(reads: Reads, customer_id: string, tx_id: string): Pr
   }
 }
 
-function completed({ generation, policy }: Bench, { outcome, evidence, index_number }: Screened): Answered {
+function completed(
+  { generation, policy }: Bench,
+  { outcome, evidence, index_number }: Screened,
+): Answered {
   const { label_set, number } = generation
   const index = { label_set, generation: number, number: index_number }
-  return { state: 'completed', result: { outcome, evidence, provider: EMBEDDED, policy: policy.version, index } }
+  return {
+    state: 'completed',
+    result: { outcome, evidence, provider: EMBEDDED, policy: policy.version, index },
+  }
 }
 
-/** Fails what has waited too long: for the index, for a transaction to become solid, or for a fault to pass. */
+/** Fails what has waited too long: for the index, for a transaction to become solid, or for a fault
+ *  to pass. */
 async function failLate({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Promise<boolean> {
   const before = later(clock, -WAIT_MAX_MS)
   const late = await sql<{ id: string }>`
-    select id from aml_check where state in ('pending', 'processing') and created_at < ${before} and due_at <= ${clock.now()}
+    select id from aml_check where state in ('pending', 'processing') and created_at < ${before}
+      and due_at <= ${clock.now()}
     limit ${AT_ONCE}`
   if (late.length === 0) return false
   return sql.begin(async (tx) => {
@@ -234,12 +269,16 @@ async function failLate({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Promise<b
       accounts.map(({ customer_id }) => customerAccount(customer_id)),
     )
     const checks = await tx<Check>`
-      select * from aml_check where id = any(${late.map(({ id }) => id)}) and state in ('pending', 'processing')
+      select * from aml_check where id = any(${late.map(({ id }) => id)})
+        and state in ('pending', 'processing')
       order by id for update`
     await fail(
       tx,
       clock.now(),
-      checks.map((check) => ({ check, error: check.state === 'pending' ? 'index_stale' : 'timed_out' })),
+      checks.map((check) => ({
+        check,
+        error: check.state === 'pending' ? 'index_stale' : 'timed_out',
+      })),
     )
     return checks.length > 0
   })

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeScreeningWorld, type ScreeningWorld, TRX } from 'penstock-test/harness/screening_world.ts'
+import {
+  makeScreeningWorld,
+  type ScreeningWorld,
+  TRX,
+} from 'penstock-test/harness/screening_world.ts'
 import { checkBooks } from '../ledger/books.ts'
 import { customerAccount, spendable } from '../ledger/ledger.ts'
 import { Fault } from '../lib/fault.ts'
@@ -18,14 +22,23 @@ test('an address that nothing is known of is unidentified, 25.0, low, and is cha
   const customer_id = await world.customer(10)
   const stranger = world.person()
   const { check } = await world.process.place({
-    ...{ customer_id, idempotency_key: null, type: 'address', network: 'TRX', address: stranger.address },
+    ...{
+      customer_id,
+      idempotency_key: null,
+      type: 'address',
+      network: 'TRX',
+      address: stranger.address,
+    },
     ...{ hash: null, direction: null, capped_key: undefined },
   })
   assert.deepEqual([check.state, check.risk_score, check.risk_factors], ['pending', null, []])
   assert.equal(await free(world, customer_id), 9)
   await world.drain()
   const done = await world.check(check.id)
-  assert.deepEqual([done.state, done.risk_score, done.risk_level, done.blacklist], ['completed', '25.0', 'low', false])
+  assert.deepEqual(
+    [done.state, done.risk_score, done.risk_level, done.blacklist],
+    ['completed', '25.0', 'low', false],
+  )
   assert.deepEqual(factors(done), [['unidentified', 1]])
   assert.equal(await free(world, customer_id), 9)
   const { notes } = await world.evidence(check.id)
@@ -37,7 +50,12 @@ test('an address that nothing is known of is unidentified, 25.0, low, and is cha
 test('money of a mixer that passed through others is found, with the way it came', async (t) => {
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer()
-  const [mixer, middle, exchange, end] = [world.person(), world.person(), world.person(), world.person()]
+  const [mixer, middle, exchange, end] = [
+    world.person(),
+    world.person(),
+    world.person(),
+    world.person(),
+  ]
   await world.publish('operator', [
     { address: mixer.address, category: 'mixer', entity: 'Spinner' },
     { address: exchange.address, category: 'exchange_licensed', entity: 'Market' },
@@ -100,11 +118,16 @@ test('an authority lists an address: blacklisted, 100.0, high; the operator says
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer()
   const [listed, said] = [world.person(), world.person()]
-  await world.publish('ofac_sdn', [{ address: listed.address, category: 'sanctions', kind: 'authority' }])
+  await world.publish('ofac_sdn', [
+    { address: listed.address, category: 'sanctions', kind: 'authority' },
+  ])
   await world.publish('operator', [{ address: said.address, category: 'sanctions' }])
   await world.settle()
   const barred = await world.ask({ customer_id, address: listed.address })
-  assert.deepEqual([barred.risk_score, barred.risk_level, barred.blacklist], ['100.0', 'high', true])
+  assert.deepEqual(
+    [barred.risk_score, barred.risk_level, barred.blacklist],
+    ['100.0', 'high', true],
+  )
   assert.deepEqual(factors(barred), [['sanctions', 1]])
   const named = await world.ask({ customer_id, address: said.address })
   assert.deepEqual([named.risk_score, named.risk_level, named.blacklist], ['100.0', 'high', false])
@@ -120,7 +143,10 @@ test('the issuer freezes an address: it is blacklisted as long as it is frozen',
   const during = await world.ask({ customer_id, address: frozen.address })
   assert.deepEqual([during.blacklist, factors(during)], [true, [['issuer_frozen', 1]]])
   const paid = await world.ask({ customer_id, address: friend.address })
-  assert.deepEqual([paid.blacklist, factors(paid), paid.risk_score], [false, [['issuer_frozen', 1]], '100.0'])
+  assert.deepEqual(
+    [paid.blacklist, factors(paid), paid.risk_score],
+    [false, [['issuer_frozen', 1]], '100.0'],
+  )
   world.freeze(frozen, false)
   await world.settle()
   const after = await world.ask({ customer_id, address: frozen.address })
@@ -181,7 +207,10 @@ test('a withdrawal to somebody who sends to a mixer is high', async (t) => {
   await world.settle()
   const ask = (direction: 'deposit' | 'withdrawal') =>
     world.ask({ customer_id, type: 'hash', address: recipient.address, hash, direction })
-  assert.deepEqual([(await ask('withdrawal')).risk_score, (await ask('deposit')).risk_score], ['75.0', '25.0'])
+  assert.deepEqual(
+    [(await ask('withdrawal')).risk_score, (await ask('deposit')).risk_score],
+    ['75.0', '25.0'],
+  )
 })
 
 test('a hash that the chain does not know, or that moved nothing, fails and costs nothing', async (t) => {
@@ -189,15 +218,28 @@ test('a hash that the chain does not know, or that moved nothing, fails and cost
   const customer_id = await world.customer(10)
   const [a, b] = [world.person(), world.person()]
   await world.settle()
-  const unknown = await world.ask({ customer_id, type: 'hash', address: b.address, hash: 'ab'.repeat(32) })
+  const unknown = await world.ask({
+    customer_id,
+    type: 'hash',
+    address: b.address,
+    hash: 'ab'.repeat(32),
+  })
   assert.equal(unknown.state, 'processing')
   world.now_ms += 10_000
   await world.drain()
   const gone = await world.check(unknown.id)
   assert.deepEqual([gone.state, gone.error, gone.risk_score], ['failed', 'tx_not_found', null])
-  const stake = world.scene.send(a, 'FreezeBalanceV2Contract', { frozen_balance: TRX, resource: 'ENERGY' })
+  const stake = world.scene.send(a, 'FreezeBalanceV2Contract', {
+    frozen_balance: TRX,
+    resource: 'ENERGY',
+  })
   await world.settle()
-  const moved_nothing = await world.ask({ customer_id, type: 'hash', address: a.address, hash: String(stake.txid) })
+  const moved_nothing = await world.ask({
+    customer_id,
+    type: 'hash',
+    address: a.address,
+    hash: String(stake.txid),
+  })
   assert.deepEqual([moved_nothing.state, moved_nothing.error], ['failed', 'no_transfer'])
   assert.equal(await free(world, customer_id), 10)
   assert.deepEqual(await checkBooks(world.sql), [])
@@ -209,7 +251,13 @@ test('a transaction that is not solid yet is waited for', async (t) => {
   const [a, b] = [world.person(), world.person()]
   await world.settle()
   const hash = world.send(a, b, 10n * TRX)
-  const waiting = await world.ask({ customer_id, type: 'hash', address: b.address, hash, direction: 'deposit' })
+  const waiting = await world.ask({
+    customer_id,
+    type: 'hash',
+    address: b.address,
+    hash,
+    direction: 'deposit',
+  })
   assert.equal(waiting.state, 'processing')
   await world.settle()
   assert.equal((await world.check(waiting.id)).state, 'completed')
@@ -244,7 +292,13 @@ test('a check is answered only when the index knows what was solid when it was a
   const [follow, ...others] = world.process.steps
   await follow!.run()
   const { check } = await world.process.place({
-    ...{ customer_id, idempotency_key: null, type: 'address', network: 'TRX', address: someone.address },
+    ...{
+      customer_id,
+      idempotency_key: null,
+      type: 'address',
+      network: 'TRX',
+      address: someone.address,
+    },
     ...{ hash: null, direction: null, capped_key: undefined },
   })
   const screen = others.find(({ name }) => name === 'screen')!
@@ -272,12 +326,18 @@ test('the price is judged before anything is written: 6 below it, 5 without a wa
       },
       ...{ direction: null, capped_key: undefined },
     })
-  const refused = (code: number) => (thrown: unknown) => thrown instanceof Fault && thrown.code === code
+  const refused = (code: number) => (thrown: unknown) =>
+    thrown instanceof Fault && thrown.code === code
   await assert.rejects(ask(poor, 'hash'), refused(6))
   await assert.rejects(ask('nobody', 'address'), refused(5))
   await world.sql`update aml_service set on_sale = false where type = 'address'`
   await assert.rejects(ask(poor, 'address'), refused(35))
-  const { total } = await checkHistory(world.sql, { customer_id: poor, page: 1, per_page: 10, state: undefined })
+  const { total } = await checkHistory(world.sql, {
+    customer_id: poor,
+    page: 1,
+    per_page: 10,
+    state: undefined,
+  })
   assert.equal(total, 0)
 })
 
@@ -289,20 +349,42 @@ test('a check that costs nothing is answered or fails without money and without 
   await world.sql`alter table aml_price drop constraint aml_price_positive`
   await world.sql`update aml_price set price_sun = 0 where type = 'address'`
   const { address } = world.person()
-  const wanted = { network: 'TRX', address, direction: null, capped_key: undefined, idempotency_key: null } as const
+  const wanted = {
+    network: 'TRX',
+    address,
+    direction: null,
+    capped_key: undefined,
+    idempotency_key: null,
+  } as const
   const placed = await Promise.all([
     world.process.place({ ...wanted, customer_id: poor, type: 'address', hash: null }),
     world.process.place({ ...wanted, customer_id: rich, type: 'hash', hash: 'ab'.repeat(32) }),
-    world.process.place({ ...wanted, customer_id: rich, type: 'address', hash: null, idempotency_key: 'twice' }),
-    world.process.place({ ...wanted, customer_id: rich, type: 'address', hash: null, idempotency_key: 'twice' }),
+    world.process.place({
+      ...wanted,
+      customer_id: rich,
+      type: 'address',
+      hash: null,
+      idempotency_key: 'twice',
+    }),
+    world.process.place({
+      ...wanted,
+      customer_id: rich,
+      type: 'address',
+      hash: null,
+      idempotency_key: 'twice',
+    }),
   ])
-  const again = await world.sql.begin((tx) => placeAgain(tx, world, { customer_id: rich, address, supersedes: null }))
+  const again = await world.sql.begin((tx) =>
+    placeAgain(tx, world, { customer_id: rich, address, supersedes: null }),
+  )
   await world.drain()
   await world.sql`update aml_price set price_sun = 0 where type = 'hash'`
   const lost = await world.ask({ customer_id: poor, type: 'hash', address, hash: 'cd'.repeat(32) })
   world.now_ms += 10_000
   await world.drain()
-  const states = await Promise.all([...placed.map(({ check }) => check), lost, again].map(({ id }) => world.check(id)))
+  const states = await Promise.all(
+    [...placed.map(({ check }) => check), lost, again].map(({ id }) => world.check(id)),
+  )
   assert.deepEqual(
     states.map(({ state, price_sun }) => [state, price_sun]),
     [
@@ -352,7 +434,13 @@ test('two processes answer each check once, from equal indexes', async (t) => {
   const placed = await Promise.all(
     Array.from({ length: 40 }, (_, i) =>
       (i % 2 === 0 ? world.process : other).place({
-        ...{ customer_id, idempotency_key: null, type: 'address', network: 'TRX', address: b.address },
+        ...{
+          customer_id,
+          idempotency_key: null,
+          type: 'address',
+          network: 'TRX',
+          address: b.address,
+        },
         ...{ hash: null, direction: null, capped_key: undefined },
       }),
     ),
@@ -369,22 +457,36 @@ test('totals are exact at every moment, and pages come newest first from both en
   const states = Array.from({ length: 137 }, (_, i) => CHECK_STATES[i % 4]!)
   await sql.begin(async (tx) => {
     await tx`
-      insert into aml_check (id, customer_id, type, network, address, state, price_sun, solid_number, due_at, created_at,
+      insert into aml_check (id, customer_id, type, network, address, state, price_sun,
+        solid_number, due_at, created_at,
                              ended_at, risk_score, risk_level, error)
-      select lpad(n::text, 6, '0'), 'c1', 'address', 'TRX', 'x', state, 1, 0, now(), to_timestamp(10000 * (n / 3)),
-             case when state in ('completed', 'failed') then now() end, case state when 'completed' then '1.0' end,
+      select lpad(n::text, 6, '0'), 'c1', 'address', 'TRX', 'x', state, 1, 0, now(),
+        to_timestamp(10000 * (n / 3)),
+             case when state in ('completed', 'failed') then now() end, case state
+               when 'completed' then '1.0' end,
              case state when 'completed' then 'low' end, case state when 'failed' then 'broken' end
       from unnest(${states}::text[]) with ordinality as s (state, n)`
     await countChanges(
       tx,
-      states.map((to, i) => ({ customer_id: 'c1', created_at: new Date(10_000_000 * Math.floor((i + 1) / 3)), to })),
+      states.map((to, i) => ({
+        customer_id: 'c1',
+        created_at: new Date(10_000_000 * Math.floor((i + 1) / 3)),
+        to,
+      })),
     )
   })
   const all = states.map((state, i) => ({ state, id: String(i + 1).padStart(6, '0') })).reverse()
   const look = async (state: CheckState | undefined, per_page: number) => {
-    const wanted = all.filter((one) => state === undefined || one.state === state).map(({ id }) => id)
+    const wanted = all
+      .filter((one) => state === undefined || one.state === state)
+      .map(({ id }) => id)
     for (let page = 1; page <= Math.ceil(wanted.length / per_page) + 1; page++) {
-      const { total, checks } = await checkHistory(sql, { customer_id: 'c1', page, per_page, state })
+      const { total, checks } = await checkHistory(sql, {
+        customer_id: 'c1',
+        page,
+        per_page,
+        state,
+      })
       assert.equal(total, wanted.length)
       assert.deepEqual(
         checks.map(({ id }) => id),
@@ -399,7 +501,12 @@ test('totals are exact at every moment, and pages come newest first from both en
   assert.deepEqual(await sql`select count(*) as n from aml_count_delta`, [{ n: 0n }])
   await look(undefined, 50)
   await look('completed', 3)
-  const beyond = await checkHistory(sql, { customer_id: 'c1', page: 1_000_000_000, per_page: 50, state: undefined })
+  const beyond = await checkHistory(sql, {
+    customer_id: 'c1',
+    page: 1_000_000_000,
+    per_page: 50,
+    state: undefined,
+  })
   assert.deepEqual(beyond, { total: 137, checks: [] })
 })
 

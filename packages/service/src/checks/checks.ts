@@ -2,15 +2,22 @@
 //
 //   pending -> processing -> completed (charged) | failed (nothing charged)
 //
-// Concurrent requests are placed together, like orders: one transaction, each judged as if it were alone. How a check is
-// answered is in answering.ts, how many there are in history.ts.
+// Concurrent requests are placed together, like orders: one transaction, each judged as if it were
+// alone. How a check is answered is in answering.ts, how many there are in history.ts.
 
 import type { Address } from 'penstock-tron/address.ts'
 import { chainState } from '../chain/progress.ts'
 import { addAllSpending, type CappedKey, spentOn } from '../customers/spending.ts'
 import { batched } from '../database/batch.ts'
 import type { Sql, Tx } from '../database/sql.ts'
-import { customerAccount, holdAll, InsufficientFunds, lockAccounts, REVENUE, WalletNotFound } from '../ledger/ledger.ts'
+import {
+  customerAccount,
+  holdAll,
+  InsufficientFunds,
+  lockAccounts,
+  REVENUE,
+  WalletNotFound,
+} from '../ledger/ledger.ts'
 import { type Clock, dayOf } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
@@ -19,11 +26,11 @@ import { InvalidParams, ServiceUnavailable } from '../wire/endpoint.ts'
 
 export type CheckType = 'address' | 'hash'
 export type CheckState = 'pending' | 'processing' | 'completed' | 'failed'
-/** How many hash checks of a customer may be under way. Each asks the nodes, and costs nothing when its
- *  transaction is made up. */
+/** How many hash checks of a customer may be under way. Each asks the nodes, and costs nothing when
+ *  its transaction is made up. */
 const HASHES_OPEN_MAX = 200
-/** So many of a customer's checks may fail in a day (UTC), or as many as are answered: then no hash is
- *  checked for it until the next. What failed stays on record, though nobody paid for it. */
+/** So many of a customer's checks may fail in a day (UTC), or as many as are answered: then no hash
+ *  is checked for it until the next. What failed stays on record, though nobody paid for it. */
 export const FAILED_MAX = 1_000
 
 export const CHECK_STATES: readonly CheckState[] = ['pending', 'processing', 'completed', 'failed']
@@ -86,8 +93,8 @@ export async function checkPrices(sql: Sql | Tx): Promise<CheckPrices> {
 
 const BATCH_MAX = 256
 
-/** Places one check; concurrent calls share a transaction. Throws 2 when the idempotency key was used for another one, 35
- *  when the type is off sale, 5 and 6. */
+/** Places one check; concurrent calls share a transaction. Throws 2 when the idempotency key was
+ *  used for another one, 35 when the type is off sale, 5 and 6. */
 export function checkPlacer(needs: Needs): (wanted: CheckWanted) => Promise<CheckPlaced> {
   const place = batched<CheckWanted, CheckPlaced | Fault>(BATCH_MAX, (wanted) =>
     needs.sql.begin((tx) => placeTogether(tx, needs, wanted)),
@@ -109,7 +116,8 @@ type Situation = {
   prices: CheckPrices
   free_sun: Map<string, bigint>
   spent_sun: Map<string, bigint>
-  /** Whoever asks for a hash check: how many it has under way, and what became of the day's checks. */
+  /** Whoever asks for a hash check: how many it has under way, and what became of the day's
+   *  checks. */
   today: Map<string, Today>
   by_key: Map<string, Check>
 }
@@ -117,7 +125,11 @@ type Situation = {
 const keyOf = (one: { customer_id: string; idempotency_key: string | null }) =>
   `${one.customer_id} ${one.idempotency_key}`
 
-async function placeTogether(tx: Tx, needs: Needs, wanted: CheckWanted[]): Promise<(CheckPlaced | Fault)[]> {
+async function placeTogether(
+  tx: Tx,
+  needs: Needs,
+  wanted: CheckWanted[],
+): Promise<(CheckPlaced | Fault)[]> {
   const situation = await readSituation(tx, needs, wanted)
   const accepted: Check[] = []
   const outcomes = wanted.map((one) => {
@@ -134,20 +146,34 @@ async function readSituation(tx: Tx, { clock }: Needs, wanted: CheckWanted[]): P
   const keyed = wanted.filter((one) => one.idempotency_key !== null)
   const capped = [...new Set(wanted.flatMap(({ capped_key }) => capped_key?.key_id ?? []))]
   // On their way together: whoever else uses the accounts waits for it.
-  const hashing = [...new Set(wanted.flatMap(({ type, customer_id }) => (type === 'hash' ? [customer_id] : [])))]
+  const hashing = [
+    ...new Set(wanted.flatMap(({ type, customer_id }) => (type === 'hash' ? [customer_id] : []))),
+  ]
   const [free_sun, earlier, terms, spent_sun, today] = await Promise.all([
-    // The lock also makes twins of one idempotency key, in whatever process, come one after the other.
+    // The lock also makes twins of one idempotency key, in whatever process, come one after the
+    // other.
     lockAccounts(tx, [...new Set(wanted.map((one) => customerAccount(one.customer_id)))]),
     placedEarlier(tx, keyed),
     readTerms(tx),
     spentOn(tx, capped, now),
     hashing.length === 0 ? new Map<string, Today>() : readToday(tx, hashing, now),
   ])
-  return { ...terms, now, free_sun, spent_sun, today, by_key: new Map(earlier.map((check) => [keyOf(check), check])) }
+  return {
+    ...terms,
+    now,
+    free_sun,
+    spent_sun,
+    today,
+    by_key: new Map(earlier.map((check) => [keyOf(check), check])),
+  }
 }
 
 /** What of the customers' checks is under way, and what became of those of today. */
-async function readToday(tx: Tx, customers: readonly string[], now: Date): Promise<Map<string, Today>> {
+async function readToday(
+  tx: Tx,
+  customers: readonly string[],
+  now: Date,
+): Promise<Map<string, Today>> {
   const rows = await tx<{ customer_id: string; open: bigint; failed: bigint; completed: bigint }>`
     with counted as (
       select customer_id, state, n from aml_count
@@ -188,7 +214,12 @@ async function placedEarlier(tx: Tx, keyed: readonly CheckWanted[]): Promise<Che
 
 /** What every check of a batch is placed on: one statement, because each customer waits for it. */
 async function readTerms(tx: Tx): Promise<Pick<Situation, 'solid_number' | 'prices'>> {
-  const rows = await tx<{ solid_number: bigint | null; type: CheckType; price_sun: bigint; on_sale: boolean }>`
+  const rows = await tx<{
+    solid_number: bigint | null
+    type: CheckType
+    price_sun: bigint
+    on_sale: boolean
+  }>`
     select (select confirmed_number from chain) as solid_number, type, price_sun, on_sale
     from aml_service left join aml_price using (type) where until is null order by type`
   return {
@@ -201,13 +232,15 @@ async function readTerms(tx: Tx): Promise<Pick<Situation, 'solid_number' | 'pric
 function judge(wanted: CheckWanted, situation: Situation, new_id: NewId): CheckPlaced | Fault {
   const earlier = wanted.idempotency_key === null ? undefined : situation.by_key.get(keyOf(wanted))
   if (earlier) {
-    if (!sameMeaning(earlier, wanted)) return InvalidParams('external_id', 'Invalid Idempotency-Key')
+    if (!sameMeaning(earlier, wanted))
+      return InvalidParams('external_id', 'Invalid Idempotency-Key')
     return { check: earlier, replayed: true }
   }
   const price = situation.prices.get(wanted.type)
   if (!price?.on_sale) return ServiceUnavailable()
   const today = wanted.type === 'hash' ? situation.today.get(wanted.customer_id) : undefined
-  if (today && isTooMuch(today)) return ServiceUnavailable('too_many_checks', 'Too many checks are open or have failed')
+  if (today && isTooMuch(today))
+    return ServiceUnavailable('too_many_checks', 'Too many checks are open or have failed')
   const account = customerAccount(wanted.customer_id)
   const free_sun = situation.free_sun.get(account)
   if (free_sun === undefined) return WalletNotFound()
@@ -242,9 +275,30 @@ function newCheck(
   const { now, solid_number } = made.situation
   return {
     ...asked,
-    ...{ id: made.id, state: 'pending', price_sun: made.price_sun, key_id: capped_key?.key_id ?? null, solid_number },
-    ...{ due_at: now, tries: 0, created_at: now, ended_at: null, risk_score: null, risk_level: null, blacklist: false },
-    ...{ risk_factors: [], error: null, provider: null, policy: null, label_set: null, generation: null },
+    ...{
+      id: made.id,
+      state: 'pending',
+      price_sun: made.price_sun,
+      key_id: capped_key?.key_id ?? null,
+      solid_number,
+    },
+    ...{
+      due_at: now,
+      tries: 0,
+      created_at: now,
+      ended_at: null,
+      risk_score: null,
+      risk_level: null,
+      blacklist: false,
+    },
+    ...{
+      risk_factors: [],
+      error: null,
+      provider: null,
+      policy: null,
+      label_set: null,
+      generation: null,
+    },
     ...{ index_number: null, evidence_sha256: null, supersedes: null },
   }
 }
@@ -270,7 +324,8 @@ function insertChecks(tx: Tx, checks: readonly Check[]): Promise<unknown> {
   const column = <K extends keyof Check>(name: K) => checks.map((check) => check[name])
   return tx`
     with made as (
-    insert into aml_check (id, customer_id, idempotency_key, type, network, address, hash, direction, price_sun, key_id,
+    insert into aml_check (id, customer_id, idempotency_key, type, network, address, hash,
+      direction, price_sun, key_id,
                            solid_number, due_at, created_at, supersedes)
     select * from unnest(${column('id')}::text[], ${column('customer_id')}::text[], ${column('idempotency_key')}::text[],
       ${column('type')}::text[], ${column('network')}::text[], ${column('address')}::text[], ${column('hash')}::text[],
@@ -291,14 +346,28 @@ export async function placeAgain(
   const chain = await chainState(tx)
   const situation = { now: needs.clock.now(), solid_number: BigInt(chain?.confirmed_number ?? 0) }
   const { customer_id, address, supersedes } = again
-  const asked = { customer_id, address, type: 'address', network: 'TRX', hash: null, direction: null } as const
-  const check = newCheck({ ...asked, idempotency_key: null }, { id: needs.new_id(), price_sun: 0n, situation })
+  const asked = {
+    customer_id,
+    address,
+    type: 'address',
+    network: 'TRX',
+    hash: null,
+    direction: null,
+  } as const
+  const check = newCheck(
+    { ...asked, idempotency_key: null },
+    { id: needs.new_id(), price_sun: 0n, situation },
+  )
   await insertChecks(tx, [{ ...check, supersedes }])
   return { ...check, supersedes }
 }
 
 /** The customer's check by its id. */
-export async function findCheck(sql: Sql | Tx, by: { id: string; customer_id: string }): Promise<Check | undefined> {
-  const [check] = await sql<Check>`select * from aml_check where id = ${by.id} and customer_id = ${by.customer_id}`
+export async function findCheck(
+  sql: Sql | Tx,
+  by: { id: string; customer_id: string },
+): Promise<Check | undefined> {
+  const [check] =
+    await sql<Check>`select * from aml_check where id = ${by.id} and customer_id = ${by.customer_id}`
   return check
 }

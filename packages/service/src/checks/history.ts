@@ -1,7 +1,7 @@
-// The history of checks: pages, newest first, and exact totals however long it is. Checks are counted by state and by the
-// day (UTC) that they were asked on. Whoever moves a check notes the change beside it, in its own transaction and without
-// waiting for others; a step adds the changes to the sums. A page is found by its day, and only what is of that day is
-// skipped over.
+// The history of checks: pages, newest first, and exact totals however long it is. Checks are
+// counted by state and by the day (UTC) that they were asked on. Whoever moves a check notes the
+// change beside it, in its own transaction and without waiting for others; a step adds the changes
+// to the sums. A page is found by its day, and only what is of that day is skipped over.
 
 import type { Sql, Tx } from '../database/sql.ts'
 import { dayOf } from '../lib/clock.ts'
@@ -44,7 +44,8 @@ export function foldCountsStep({ sql }: { sql: Sql }): Step {
             select id from aml_count_delta order by id limit 5000 for update skip locked)
           returning customer_id, day, state, d
         ), sums as (
-          select customer_id, day, state, sum(d)::bigint as d from taken group by customer_id, day, state
+          select customer_id, day, state, sum(d)::bigint as d from taken group by customer_id, day,
+            state
         )
         insert into aml_count (customer_id, day, state, n)
         select customer_id, day, state, d from sums order by customer_id, day, state
@@ -55,10 +56,19 @@ export function foldCountsStep({ sql }: { sql: Sql }): Step {
   }
 }
 
-export type HistoryWanted = { customer_id: string; page: number; per_page: number; state: CheckState | undefined }
+export type HistoryWanted = {
+  customer_id: string
+  page: number
+  per_page: number
+  state: CheckState | undefined
+}
 
-/** One page of a customer's checks, newest first, and how many there are; both as of one instant. */
-export async function checkHistory(sql: Sql, wanted: HistoryWanted): Promise<{ total: number; checks: Check[] }> {
+/** One page of a customer's checks, newest first, and how many there are; both as of one
+ *  instant. */
+export async function checkHistory(
+  sql: Sql,
+  wanted: HistoryWanted,
+): Promise<{ total: number; checks: Check[] }> {
   const { customer_id, page, per_page, state } = wanted
   return sql.begin(async (tx) => {
     void tx`set transaction isolation level repeatable read, read only`
@@ -71,11 +81,14 @@ export async function checkHistory(sql: Sql, wanted: HistoryWanted): Promise<{ t
     const last = dayAt(days, offset + count - 1)
     const newer = offset - first.before
     const older = last.before + last.count - offset - count
-    // From the nearer end: from the end of the day that the page begins on, or from the start of the one that it ends on.
+    // From the nearer end: from the end of the day that the page begins on, or from the start of
+    // the one that it ends on.
     const checks =
       newer <= older
         ? await downFrom(tx, { customer_id, state, bound: first.end, offset: newer, count })
-        : (await upFrom(tx, { customer_id, state, bound: last.start, offset: older, count })).reverse()
+        : (
+            await upFrom(tx, { customer_id, state, bound: last.start, offset: older, count })
+          ).reverse()
     return { total, checks }
   })
 }
@@ -85,12 +98,17 @@ type Day = { start: Date; end: Date; count: number }
 const DAY_MS = 86_400_000
 
 /** The days that have checks in these states, newest first. */
-async function countDays(tx: Tx, customer_id: string, states: readonly CheckState[]): Promise<Day[]> {
+async function countDays(
+  tx: Tx,
+  customer_id: string,
+  states: readonly CheckState[],
+): Promise<Day[]> {
   const rows = await tx<{ day: string; count: bigint }>`
     select day::text, sum(n)::bigint as count from (
       select day, n from aml_count where customer_id = ${customer_id} and state = any(${states})
       union all
-      select day, d from aml_count_delta where customer_id = ${customer_id} and state = any(${states})) as one
+      select day, d from aml_count_delta where customer_id = ${customer_id}
+        and state = any(${states})) as one
     group by day having sum(n) <> 0 order by day desc`
   return rows.map(({ day, count }) => {
     const start = new Date(`${day}T00:00:00Z`)
@@ -108,7 +126,13 @@ function dayAt(days: readonly Day[], place: number): Day & { before: number } {
   throw new Error(`there is no check at ${place}`)
 }
 
-type Part = { customer_id: string; state: CheckState | undefined; bound: Date; offset: number; count: number }
+type Part = {
+  customer_id: string
+  state: CheckState | undefined
+  bound: Date
+  offset: number
+  count: number
+}
 
 // Only ids are skipped over, out of the index; the rows are fetched for the page alone.
 
@@ -121,7 +145,8 @@ function downFrom(tx: Tx, { customer_id, state, bound, offset, count }: Part): P
         select c.* from page join aml_check as c using (id) order by c.created_at desc, c.id desc`
     : tx<Check>`
         with page as (
-          select id from aml_check where customer_id = ${customer_id} and state = ${state} and created_at < ${bound}
+          select id from aml_check where customer_id = ${customer_id} and state = ${state}
+            and created_at < ${bound}
           order by created_at desc, id desc limit ${count} offset ${offset})
         select c.* from page join aml_check as c using (id) order by c.created_at desc, c.id desc`
 }
@@ -135,7 +160,8 @@ function upFrom(tx: Tx, { customer_id, state, bound, offset, count }: Part): Pro
         select c.* from page join aml_check as c using (id) order by c.created_at, c.id`
     : tx<Check>`
         with page as (
-          select id from aml_check where customer_id = ${customer_id} and state = ${state} and created_at >= ${bound}
+          select id from aml_check where customer_id = ${customer_id} and state = ${state}
+            and created_at >= ${bound}
           order by created_at, id limit ${count} offset ${offset})
         select c.* from page join aml_check as c using (id) order by c.created_at, c.id`
 }

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeScreeningWorld, type ScreeningWorld, TRX } from 'penstock-test/harness/screening_world.ts'
+import {
+  makeScreeningWorld,
+  type ScreeningWorld,
+  TRX,
+} from 'penstock-test/harness/screening_world.ts'
 import { customerAccount, spendable } from '../ledger/ledger.ts'
 import { type Provider, type ProviderAnswer, ProviderFailure } from '../providers/provider.ts'
 import { readReportContext } from '../reports/context.ts'
@@ -10,7 +14,13 @@ import { publishPolicy, type Route, SHIPPED_POLICY } from '../screening/policy.t
 import { replayCheck } from './replay.ts'
 
 const ANSWER: ProviderAnswer = {
-  ...{ score: 42.35, level: undefined, blacklist: false, reference: 'r-1', body: Buffer.from('{"said":1}') },
+  ...{
+    score: 42.35,
+    level: undefined,
+    blacklist: false,
+    reference: 'r-1',
+    body: Buffer.from('{"said":1}'),
+  },
   shares: [
     { category: 'mixer', share: 0.25 },
     { category: 'exchange_licensed', share: 0.5 },
@@ -38,7 +48,9 @@ const failing = (name: string, kind: ProviderFailure['kind']) =>
 
 async function route(world: ScreeningWorld, key: string, wanted: Route): Promise<void> {
   const body = { ...SHIPPED_POLICY, routes: { ...SHIPPED_POLICY.routes, [key]: wanted } }
-  await world.sql.begin((tx) => publishPolicy(tx, { body, published_by: 'test', published_at: world.clock.now() }))
+  await world.sql.begin((tx) =>
+    publishPolicy(tx, { body, published_by: 'test', published_at: world.clock.now() }),
+  )
 }
 
 async function setUp(world: ScreeningWorld, providers: Provider[], wanted: Route) {
@@ -54,7 +66,10 @@ async function setUp(world: ScreeningWorld, providers: Provider[], wanted: Route
 
 test("a provider's answer is the check's, with its bytes and their hash, and the rest unidentified", async (t) => {
   const world = await makeScreeningWorld(t)
-  const asked = await setUp(world, [saying('other', () => ANSWER)], { use: ['other'], mode: 'first' })
+  const asked = await setUp(world, [saying('other', () => ANSWER)], {
+    use: ['other'],
+    mode: 'first',
+  })
   const check = await world.ask(asked)
   assert.deepEqual(
     [check.state, check.risk_score, check.risk_level, check.provider],
@@ -81,11 +96,16 @@ test("a provider's answer is the check's, with its bytes and their hash, and the
 
 test('when a provider fails the next one answers; our own engine, if it is that, can be replayed', async (t) => {
   const world = await makeScreeningWorld(t)
-  const asked = await setUp(world, [failing('other', 'transient')], { use: ['other', 'embedded'], mode: 'first' })
+  const asked = await setUp(world, [failing('other', 'transient')], {
+    use: ['other', 'embedded'],
+    mode: 'first',
+  })
   const check = await world.ask(asked)
   assert.deepEqual([check.risk_score, check.provider], ['10.0', 'embedded'])
   assert.ok((await replayCheck(world.sql, check.id)).same)
-  const [kept] = await world.sql<{ outcome: string }>`select outcome from aml_answer where check_id = ${check.id}`
+  const [kept] = await world.sql<{
+    outcome: string
+  }>`select outcome from aml_answer where check_id = ${check.id}`
   assert.equal(kept!.outcome, 'transient')
 })
 
@@ -107,7 +127,10 @@ test('while our own engine waits for a transaction to be solid, those asked befo
   await world.settle()
   world.now_ms += 30_000
   await world.drain()
-  assert.deepEqual([(await world.check(id)).state, (await world.check(id)).provider], ['completed', 'embedded'])
+  assert.deepEqual(
+    [(await world.check(id)).state, (await world.check(id)).provider],
+    ['completed', 'embedded'],
+  )
 })
 
 test('when nobody can answer the check fails, is released, and what was said is kept', async (t) => {
@@ -117,10 +140,18 @@ test('when nobody can answer the check fails, is released, and what was said is 
     mode: 'first',
   })
   const check = await world.ask(asked)
-  assert.deepEqual([check.state, check.error, check.risk_score], ['failed', 'provider_permanent', null])
-  await assert.rejects(replayCheck(world.sql, check.id), /is failed: there is no answer to do again/)
+  assert.deepEqual(
+    [check.state, check.error, check.risk_score],
+    ['failed', 'provider_permanent', null],
+  )
+  await assert.rejects(
+    replayCheck(world.sql, check.id),
+    /is failed: there is no answer to do again/,
+  )
   assert.equal(await spendable(world.sql, customerAccount(asked.customer_id)), 10n * TRX)
-  const kept = await world.sql<{ body: Buffer }>`select body from aml_answer where check_id = ${check.id} order by id`
+  const kept = await world.sql<{
+    body: Buffer
+  }>`select body from aml_answer where check_id = ${check.id} order by id`
   assert.deepEqual(
     kept.map(({ body }) => body.toString()),
     ['sorry', 'sorry'],
@@ -131,7 +162,10 @@ test('a provider that refuses us fails the check and is heard of', async (t) => 
   const world = await makeScreeningWorld(t)
   const asked = await setUp(world, [failing('other', 'auth')], { use: ['other'], mode: 'first' })
   await assert.rejects(world.ask(asked), /the provider other refuses us: auth/)
-  const [check] = await world.sql<{ state: string; error: string }>`select state, error from aml_check`
+  const [check] = await world.sql<{
+    state: string
+    error: string
+  }>`select state, error from aml_check`
   assert.deepEqual(check, { state: 'failed', error: 'provider_auth' })
 })
 
@@ -140,10 +174,14 @@ test('of all that are asked the worst answer counts, and all are in the evidence
   const other = saying('other', () => ANSWER)
   const asked = await setUp(world, [other], { use: ['other', 'embedded'], mode: 'maximum' })
   const check = await world.ask(asked)
-  assert.deepEqual([check.risk_score, check.provider, check.label_set], ['42.4', 'embedded+other', 1])
+  assert.deepEqual(
+    [check.risk_score, check.provider, check.label_set],
+    ['42.4', 'embedded+other', 1],
+  )
   const evidence = (await readEvidence(world.sql, check.id))!
   const page = reportPage(evidence, await readReportContext(world.sql, evidence))
-  for (const part of [/embedded: 10.0, low/, /other: 42.4, medium/, /The way it came/]) assert.match(page, part)
+  for (const part of [/embedded: 10.0, low/, /other: 42.4, medium/, /The way it came/])
+    assert.match(page, part)
   assert.equal(other.asked, 1)
 })
 
@@ -157,7 +195,10 @@ test('of answers with one score the one that bars counts, and then the higher le
   assert.deepEqual([first.risk_score, first.risk_level, first.blacklist], ['100.0', 'high', true])
   barred = false
   const second = await world.ask(asked)
-  assert.deepEqual([second.risk_score, second.risk_level, second.blacklist], ['100.0', 'high', false])
+  assert.deepEqual(
+    [second.risk_score, second.risk_level, second.blacklist],
+    ['100.0', 'high', false],
+  )
 })
 
 test('one that only says what is barred adds a blacklist match, and otherwise nothing', async (t) => {
@@ -184,14 +225,22 @@ test('one that only says what is barred adds a blacklist match, and otherwise no
 
 test('a policy with an unsound route is refused', async (t) => {
   const world = await makeScreeningWorld(t)
-  await assert.rejects(route(world, 'TRX/address', { use: [], mode: 'first' }), /route TRX\/address/)
-  await assert.rejects(route(world, 'everything', { use: ['embedded'], mode: 'first' }), /route everything/)
+  await assert.rejects(
+    route(world, 'TRX/address', { use: [], mode: 'first' }),
+    /route TRX\/address/,
+  )
+  await assert.rejects(
+    route(world, 'everything', { use: ['embedded'], mode: 'first' }),
+    /route everything/,
+  )
   await assert.rejects(
     route(world, 'BTC/address', { use: ['amlbot', 'embedded'], mode: 'first' }),
     /route BTC\/address/,
   )
   const publish = (body: unknown) =>
-    world.sql.begin((tx) => publishPolicy(tx, { body, published_by: 'test', published_at: world.clock.now() }))
+    world.sql.begin((tx) =>
+      publishPolicy(tx, { body, published_by: 'test', published_at: world.clock.now() }),
+    )
   const broken = [
     { routes: null },
     { routes: { 'TRX/address': null } },
@@ -211,6 +260,9 @@ test('a policy with an unsound route is refused', async (t) => {
     { routes: { 'DOGE/address': { use: ['amlbot'], mode: 'first' } } },
   ]
   for (const part of broken) {
-    await assert.rejects(publish({ ...SHIPPED_POLICY, ...part }), (thrown: Error) => thrown.constructor === Error)
+    await assert.rejects(
+      publish({ ...SHIPPED_POLICY, ...part }),
+      (thrown: Error) => thrown.constructor === Error,
+    )
   }
 })

@@ -1,6 +1,7 @@
-// Asks outside providers, as the policy's route says, and turns what they say into an answer of ours: their score, their
-// shares under our names, and what they lack to the whole as unidentified. A provider that fails is never a score: the
-// next one is asked, or the check fails. Of several answers the worst counts, and all are kept.
+// Asks outside providers, as the policy's route says, and turns what they say into an answer of
+// ours: their score, their shares under our names, and what they lack to the whole as unidentified.
+// A provider that fails is never a score: the next one is asked, or the check fails. Of several
+// answers the worst counts, and all are kept.
 
 import { categoryNumber, UNIDENTIFIED } from '../flow/categories.ts'
 import { type Provider, type ProviderAnswer, ProviderFailure } from '../providers/provider.ts'
@@ -18,8 +19,14 @@ type Asking = {
   inside: (check: Check) => Promise<Answered> | undefined
 }
 
-/** What one of those asked found. A score of undefined: it only says that the address is not barred. */
-type Found = { name: string; outcome: Outcome | undefined; facts: Fact; embedded: Result | undefined }
+/** What one of those asked found. A score of undefined: it only says that the address is not
+ *  barred. */
+type Found = {
+  name: string
+  outcome: Outcome | undefined
+  facts: Fact
+  embedded: Result | undefined
+}
 
 const WAIT_MS = 1_000
 /** When others were asked before our own engine had to wait: they will be asked again. */
@@ -31,7 +38,9 @@ export async function askAll(asking: Asking, route: Route, check: Check): Promis
   let failed: string | undefined
   // Our own engine first where all are asked: if it has to wait, nobody else is paid for nothing.
   const names =
-    route.mode === 'maximum' ? route.use.toSorted((a, b) => Number(b === EMBEDDED) - Number(a === EMBEDDED)) : route.use
+    route.mode === 'maximum'
+      ? route.use.toSorted((a, b) => Number(b === EMBEDDED) - Number(a === EMBEDDED))
+      : route.use
   for (const name of names) {
     if (name === EMBEDDED) {
       const answered = await asking.inside(check)
@@ -39,7 +48,12 @@ export async function askAll(asking: Asking, route: Route, check: Check): Promis
       if (answered?.state !== 'completed')
         return { state: 'wait', ms: answers.length > 0 ? WAIT_ASKED_MS : WAIT_MS, answers }
       const { result } = answered
-      found.push({ name, outcome: result.outcome, facts: JSON.parse(result.evidence) as Fact, embedded: result })
+      found.push({
+        name,
+        outcome: result.outcome,
+        facts: JSON.parse(result.evidence) as Fact,
+        embedded: result,
+      })
     } else {
       const asked = await askOne(asking, name, check)
       answers.push(asked.answer)
@@ -50,7 +64,9 @@ export async function askAll(asking: Asking, route: Route, check: Check): Promis
     if (route.mode === 'first' && scored) break
     if (route.mode === 'maximum' && failed) break
   }
-  const scored = found.filter((one): one is Found & { outcome: Outcome } => one.outcome !== undefined)
+  const scored = found.filter(
+    (one): one is Found & { outcome: Outcome } => one.outcome !== undefined,
+  )
   if (scored.length === 0 || (route.mode === 'maximum' && failed)) {
     return { state: 'failed', error: failed ?? 'provider_no_score', answers }
   }
@@ -62,26 +78,43 @@ type One = { answer: OutsideAnswer } & ({ found: Found } | { failure: string })
 async function askOne({ providers, policy }: Asking, name: string, check: Check): Promise<One> {
   const provider = providers.find((one) => one.name === name)
   if (!provider?.covers(check)) {
-    return { answer: { provider: name, outcome: 'unsupported', body: new Uint8Array() }, failure: 'unsupported' }
+    return {
+      answer: { provider: name, outcome: 'unsupported', body: new Uint8Array() },
+      failure: 'unsupported',
+    }
   }
   const { type, network, address, hash, direction } = check
   try {
-    const answer = await provider.screen({ type, network, address, hash, direction }, new AbortController().signal)
+    const answer = await provider.screen(
+      { type, network, address, hash, direction },
+      new AbortController().signal,
+    )
     const outcome = answer.score === undefined ? undefined : outcomeOf(policy, answer, answer.score)
-    const facts = { provider: name, reference: answer.reference, body_sha256: sha256Of(answer.body) }
+    const facts = {
+      provider: name,
+      reference: answer.reference,
+      body_sha256: sha256Of(answer.body),
+    }
     return {
       answer: { provider: name, outcome: 'answered', body: answer.body },
       found: { name, outcome, facts, embedded: undefined },
     }
   } catch (thrown) {
     if (!(thrown instanceof ProviderFailure)) throw thrown
-    return { answer: { provider: name, outcome: thrown.kind, body: thrown.body }, failure: thrown.kind }
+    return {
+      answer: { provider: name, outcome: thrown.kind, body: thrown.body },
+      failure: thrown.kind,
+    }
   }
 }
 
 const MILLIONTHS = 1_000_000
 
-function outcomeOf(policy: Policy, { blacklist, level, shares }: ProviderAnswer, score: number): Outcome {
+function outcomeOf(
+  policy: Policy,
+  { blacklist, level, shares }: ProviderAnswer,
+  score: number,
+): Outcome {
   const { amounts } = noExposure()
   for (const { category, share } of shares) {
     amounts[categoryNumber(category) ?? UNIDENTIFIED]! += BigInt(Math.round(share * MILLIONTHS))
@@ -138,7 +171,14 @@ function combine(
     },
   }
   const provider = found.map(({ name }) => name).join('+')
-  // Where our own engine alone has answered after all, its evidence stands as it is, and the check can be replayed.
+  // Where our own engine alone has answered after all, its evidence stands as it is, and the check
+  // can be replayed.
   if (embedded && found.length === 1) return embedded
-  return { outcome, evidence: canonical(facts), provider, policy: policy.version, index: embedded?.index }
+  return {
+    outcome,
+    evidence: canonical(facts),
+    provider,
+    policy: policy.version,
+    index: embedded?.index,
+  }
 }

@@ -18,8 +18,20 @@ test('a check comes out the same, byte for byte, after more blocks, labels and d
   const checks = [
     await world.ask({ customer_id, address: end.address }),
     await world.ask({ customer_id, address: mixer.address }),
-    await world.ask({ customer_id, type: 'hash', address: end.address, hash, direction: 'deposit' }),
-    await world.ask({ customer_id, type: 'hash', address: end.address, hash, direction: 'withdrawal' }),
+    await world.ask({
+      customer_id,
+      type: 'hash',
+      address: end.address,
+      hash,
+      direction: 'deposit',
+    }),
+    await world.ask({
+      customer_id,
+      type: 'hash',
+      address: end.address,
+      hash,
+      direction: 'withdrawal',
+    }),
   ]
   world.now_ms += 1_000
   const made_at = world.clock.now()
@@ -37,7 +49,10 @@ test('a check comes out the same, byte for byte, after more blocks, labels and d
     assert.deepEqual([same, replayed_sha256], [true, evidence_sha256])
   }
   const now = await world.ask({ customer_id, address: end.address })
-  assert.deepEqual([now.blacklist, now.risk_factors.map(({ name }) => name).includes('scam')], [true, true])
+  assert.deepEqual(
+    [now.blacklist, now.risk_factors.map(({ name }) => name).includes('scam')],
+    [true, true],
+  )
   assert.ok((await replayCheck(sql, now.id)).same)
 })
 
@@ -49,7 +64,13 @@ test('a deposit older than what is kept of transfers is answered from what its s
   world.send(mixer, middle, 30n * TRX)
   const hash = world.send(middle, end, 20n * TRX)
   await world.settle()
-  const asked = { customer_id, type: 'hash', address: end.address, hash, direction: 'deposit' } as const
+  const asked = {
+    customer_id,
+    type: 'hash',
+    address: end.address,
+    hash,
+    direction: 'deposit',
+  } as const
   const young = await world.ask(asked)
   // Out of the window, and not yet forgotten; then forgotten too.
   world.mine(40)
@@ -84,7 +105,10 @@ test('an answer that was tampered with does not come out the same', async (t) =>
   assert.equal((await replayCheck(world.sql, id)).same, false)
   await write(risk_score, risk_factors)
   assert.equal((await replayCheck(world.sql, id)).same, true)
-  await assert.rejects(world.sql`update aml_evidence set canonical = '{}' where check_id = ${id}`, /append-only/)
+  await assert.rejects(
+    world.sql`update aml_evidence set canonical = '{}' where check_id = ${id}`,
+    /append-only/,
+  )
   await assert.rejects(replayCheck(world.sql, 'nothing'), /There is no check nothing/)
 })
 
@@ -104,7 +128,8 @@ test('an allowed address keeps its weighted mean until the entry is withdrawn or
   const { id } = await sql.begin((tx) =>
     makeEntry(tx, new_id, { customer_id, address: shop.address, kind: 'allow', ...rest }),
   )
-  const score = async (who: string) => (await world.ask({ customer_id: who, address: shop.address })).risk_score
+  const score = async (who: string) =>
+    (await world.ask({ customer_id: who, address: shop.address })).risk_score
   assert.deepEqual([await score(customer_id), await score(other)], ['25.7', '75.0'])
   world.now_ms += 3_600_001
   assert.equal(await score(customer_id), '75.0')

@@ -1,6 +1,7 @@
-// Doing a check again: the index is computed anew from the log and the labels of then, up to the block that the answer
-// knew, and the screening is made once more. The evidence must come out the same, byte for byte; if it does not, either
-// something was tampered with or this program computes differently than the one that answered.
+// Doing a check again: the index is computed anew from the log and the labels of then, up to the
+// block that the answer knew, and the screening is made once more. The evidence must come out the
+// same, byte for byte; if it does not, either something was tampered with or this program computes
+// differently than the one that answered.
 
 import { isDeepStrictEqual } from 'node:util'
 import type { Sql } from '../database/sql.ts'
@@ -28,14 +29,14 @@ export type Replayed = {
 /** What of the evidence is needed to do it again. */
 type Then = { engine: string; index: { carried_since: string }; transfers: { block: string }[] }
 
-/** When the answer looked back over up to so many transfers, what each carried is computed anew too; beyond, it is read as
- *  it was noted, as long as that is kept. */
+/** When the answer looked back over up to so many transfers, what each carried is computed anew
+ *  too; beyond, it is read as it was noted, as long as that is kept. */
 const CARRIED_ANEW_MAX = 5_000_000n
 const PORTION = 500
 
-/** Does a completed check again. `progress` is told the block reached and the last one. Throws a sentence when there is
- *  no such check, it was not answered by the embedded engine, its evidence or what it rests on is gone, or the engine was
- *  another. */
+/** Does a completed check again. `progress` is told the block reached and the last one. Throws a
+ *  sentence when there is no such check, it was not answered by the embedded engine, its evidence
+ *  or what it rests on is gone, or the engine was another. */
 export async function replayCheck(
   sql: Sql,
   check_id: string,
@@ -45,11 +46,13 @@ export async function replayCheck(
   if (!check) throw new Error(`There is no check ${check_id}.`)
   if (check.state !== 'completed')
     throw new Error(`Check ${check_id} is ${check.state}: there is no answer to do again.`)
-  if (check.provider !== EMBEDDED) throw new Error(`Check ${check_id} was not answered by the embedded engine.`)
+  if (check.provider !== EMBEDDED)
+    throw new Error(`Check ${check_id} was not answered by the embedded engine.`)
   const evidence = await readEvidence(sql, check_id)
   if (!evidence) throw new Error(`The evidence of check ${check_id} is not kept any more.`)
   const then = JSON.parse(evidence.canonical) as Then
-  if (then.engine !== ENGINE) throw new Error(`Check ${check_id} was answered by ${then.engine}; this is ${ENGINE}.`)
+  if (then.engine !== ENGINE)
+    throw new Error(`Check ${check_id} was answered by ${then.engine}; this is ${ENGINE}.`)
   const bench = await benchOf(sql, check, { since: Number(then.index.carried_since), progress })
   const screened =
     check.hash === null
@@ -61,8 +64,16 @@ export async function replayCheck(
         )
   const replayed_sha256 = sha256Of(screened.evidence)
   const same =
-    replayed_sha256 === evidence.sha256 && evidence.sha256 === check.evidence_sha256 && agrees(check, screened.outcome)
-  return { check_id, same, evidence_sha256: evidence.sha256, replayed_sha256, canonical: screened.evidence }
+    replayed_sha256 === evidence.sha256 &&
+    evidence.sha256 === check.evidence_sha256 &&
+    agrees(check, screened.outcome)
+  return {
+    check_id,
+    same,
+    evidence_sha256: evidence.sha256,
+    replayed_sha256,
+    canonical: screened.evidence,
+  }
 }
 
 /** Whether the check says, in what its customer reads, what came out now. */
@@ -86,9 +97,15 @@ async function benchOf(
   const window = { first: Math.max(how.since, generation.first_block), last }
   const anew = await isShort(sql, window)
   if (!anew && !(await isNoted(sql, generation.number, window)))
-    throw new Error(`It is not kept any more what transfers carried under the labels of check ${check.id}.`)
+    throw new Error(
+      `It is not kept any more what transfers carried under the labels of check ${check.id}.`,
+    )
   const carried = new Map<number, Uint8Array>()
-  await applyUntil(sql, generation, { ...window, progress: how.progress, carried: anew ? carried : undefined })
+  await applyUntil(sql, generation, {
+    ...window,
+    progress: how.progress,
+    carried: anew ? carried : undefined,
+  })
   return {
     ...{ sql, generation },
     policy: await readPolicy(sql, check.policy!),
@@ -98,7 +115,8 @@ async function benchOf(
   }
 }
 
-/** Applies the log up to a block; into `carried`, if there is one, goes what transfers from `first` on carried. */
+/** Applies the log up to a block; into `carried`, if there is one, goes what transfers from `first`
+ *  on carried. */
 async function applyUntil(
   sql: Sql,
   generation: Generation,
@@ -139,9 +157,9 @@ export type State = {
   state_sha256: string
 }
 
-/** The hash of the index's state at a block, computed in this process from the newest checkpoint and the log: two services
- *  with the same labels, first block and hubs must have the same. Throws a sentence when there is no index yet, or the
- *  block is not in it. */
+/** The hash of the index's state at a block, computed in this process from the newest checkpoint
+ *  and the log: two services with the same labels, first block and hubs must have the same. Throws
+ *  a sentence when there is no index yet, or the block is not in it. */
 export async function stateAt(
   sql: Sql,
   wanted_block: number | undefined,
@@ -160,14 +178,22 @@ export async function stateAt(
   const generation = { ...begun, ...saved }
   await applyUntil(sql, generation, { first: last, last, progress, carried: undefined })
   const { label_set, first_block, hubs, index, block_id = null } = generation
-  return { label_set, first_block, hubs, block: index.block_number, block_id, state_sha256: stateHash(index) }
+  return {
+    label_set,
+    first_block,
+    hubs,
+    block: index.block_number,
+    block_id,
+    state_sha256: stateHash(index),
+  }
 }
 
 type Window = { first: number; last: number }
 
 async function isShort(sql: Sql, { first, last }: Window): Promise<boolean> {
   const [row] = await sql<{ transfers: bigint | null }>`
-    select (select first_sequence from flow_block where number <= ${last} order by number desc limit 1)
+    select (select first_sequence from flow_block where number <= ${last} order by number desc
+      limit 1)
       - (select first_sequence from flow_block where number >= ${first} order by number limit 1) as transfers`
   return (row?.transfers ?? 0n) <= CARRIED_ANEW_MAX
 }

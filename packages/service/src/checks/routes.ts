@@ -22,7 +22,14 @@ import {
 } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
 import { PAGE_REFUSALS, pageFields, pageOf } from '../wire/paging.ts'
-import { CHECK_STATES, type Check, type CheckPlaced, type CheckWanted, checkPrices, findCheck } from './checks.ts'
+import {
+  CHECK_STATES,
+  type Check,
+  type CheckPlaced,
+  type CheckWanted,
+  checkPrices,
+  findCheck,
+} from './checks.ts'
 import { checkHistory } from './history.ts'
 
 export const CheckNotFound: FaultKind = fault(30, 'aml_check_not_found', 'AML check not found')
@@ -51,28 +58,55 @@ const CheckForm = Type.Object({
   ),
   network: Type.String(),
   status: Type.String({ description: CHECK_STATES.join(', ') }),
-  risk_score: Type.Union([Type.String(), Type.Null()], { description: '0.0 to 100.0; null until completed' }),
-  risk_level: Type.Union([Type.String(), Type.Null()], { description: 'low, medium, high; null until completed' }),
-  blacklist: Type.Boolean({ description: 'The address itself is barred by an authority, its issuer, or you' }),
+  risk_score: Type.Union([Type.String(), Type.Null()], {
+    description: '0.0 to 100.0; null until completed',
+  }),
+  risk_level: Type.Union([Type.String(), Type.Null()], {
+    description: 'low, medium, high; null until completed',
+  }),
+  blacklist: Type.Boolean({
+    description: 'The address itself is barred by an authority, its issuer, or you',
+  }),
   risk_factors: Type.Array(Factor, { description: 'The largest first' }),
   checked_at: Type.String({ description: 'When the check was created' }),
 })
 
 /** A check in the wire's form. */
 export function printCheck(check: Check): Static<typeof CheckForm> {
-  const { id, type, address, hash, direction, network, state, risk_score, risk_level, blacklist, risk_factors } = check
+  const {
+    id,
+    type,
+    address,
+    hash,
+    direction,
+    network,
+    state,
+    risk_score,
+    risk_level,
+    blacklist,
+    risk_factors,
+  } = check
   return {
     ...{ id, type, address },
     ...(hash !== null && { hash, direction }),
     ...{ network, status: state, risk_score, risk_level, blacklist },
     // The database keeps an object's keys in an order of its own.
-    risk_factors: risk_factors.map(({ name, label, group, score }) => ({ name, label, group, score })),
+    risk_factors: risk_factors.map(({ name, label, group, score }) => ({
+      name,
+      label,
+      group,
+      score,
+    })),
     checked_at: wireTime(check.created_at),
   }
 }
 
 /** The network of a check, if the policy has somebody who screens it. */
-async function readNetwork(sql: Sql, network: string, type: string): Promise<(typeof NETWORKS)[string]> {
+async function readNetwork(
+  sql: Sql,
+  network: string,
+  type: string,
+): Promise<(typeof NETWORKS)[string]> {
   const known = Object.hasOwn(NETWORKS, network) ? NETWORKS[network] : undefined
   const { routes } = await currentPolicy(sql)
   if (!known || !routes[`${network}/${type}`]) throw InvalidParams('network', 'Unsupported network')
@@ -91,7 +125,8 @@ function readHash(value: Json | undefined, pattern: RegExp): string {
 /** A deposit when nothing is said: half of the clients leave it out then. */
 function readDirection(value: Json | undefined): 'deposit' | 'withdrawal' {
   if (isAbsent(value)) return 'deposit'
-  if (value !== 'deposit' && value !== 'withdrawal') throw InvalidParams('direction', 'Invalid direction value')
+  if (value !== 'deposit' && value !== 'withdrawal')
+    throw InvalidParams('direction', 'Invalid direction value')
   return value
 }
 
@@ -139,10 +174,14 @@ export function routes({ sql, placeCheck }: Needs): Endpoint[] {
           fault: () => InvalidParams('network', 'Unsupported network'),
         }),
         address: unchecked(
-          Type.String({ description: 'What to screen; for a hash check, the recipient in the transaction' }),
+          Type.String({
+            description: 'What to screen; for a hash check, the recipient in the transaction',
+          }),
         ),
         hash: Type.Optional(
-          unchecked(Type.String({ description: 'Needed for a hash check: 64 hexadecimal characters' })),
+          unchecked(
+            Type.String({ description: 'Needed for a hash check: 64 hexadecimal characters' }),
+          ),
         ),
         direction: Type.Optional(
           unchecked(
@@ -172,10 +211,17 @@ export function routes({ sql, placeCheck }: Needs): Endpoint[] {
         refuses(InsufficientFunds, 'The daily cap of the key would be passed', 'daily_cap'),
       ],
       examples: [
-        { summary: 'An address', body: { type: 'address', network: 'TRX', address: EXAMPLE.address } },
+        {
+          summary: 'An address',
+          body: { type: 'address', network: 'TRX', address: EXAMPLE.address },
+        },
         {
           summary: 'A network that is not screened',
-          body: { type: 'address', network: 'BTC', address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq' },
+          body: {
+            type: 'address',
+            network: 'BTC',
+            address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
+          },
         },
       ],
       async handle({ body, customer, headers, reply_headers }) {
@@ -203,7 +249,11 @@ export function routes({ sql, placeCheck }: Needs): Endpoint[] {
       scope: 'aml',
       summary: 'The state and the result of a check',
       body: Type.Object({
-        id: Type.String({ minLength: 1, maxLength: 64, fault: () => InvalidParams('id', 'Invalid id') }),
+        id: Type.String({
+          minLength: 1,
+          maxLength: 64,
+          fault: () => InvalidParams('id', 'Invalid id'),
+        }),
       }),
       reply: CheckForm,
       faults: [
@@ -228,12 +278,20 @@ export function routes({ sql, placeCheck }: Needs): Endpoint[] {
       faults: [...PAGE_REFUSALS],
       examples: [
         { summary: 'The newest ten', body: {} },
-        { summary: 'Those that are completed', body: { status: 'completed', page: 1, per_page: 50 } },
+        {
+          summary: 'Those that are completed',
+          body: { status: 'completed', page: 1, per_page: 50 },
+        },
       ],
       async handle({ body, customer }) {
         const { page = 1, per_page = 10, status } = body
         const { customer_id } = customer
-        const { total, checks } = await checkHistory(sql, { customer_id, page, per_page, state: status })
+        const { total, checks } = await checkHistory(sql, {
+          customer_id,
+          page,
+          per_page,
+          state: status,
+        })
         return { page, per_page, total, items: checks.map(printCheck) }
       },
     }),

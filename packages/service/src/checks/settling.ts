@@ -1,5 +1,6 @@
-// Settles checks: the result, its evidence, the charge and the counts are one transaction. A check that has ended meanwhile,
-// because somebody else was faster or it was given up, is left as it is; what a provider answered is kept all the same.
+// Settles checks: the result, its evidence, the charge and the counts are one transaction. A check
+// that has ended meanwhile, because somebody else was faster or it was given up, is left as it is;
+// what a provider answered is kept all the same.
 
 import { addSpending } from '../customers/spending.ts'
 import type { Sql, Tx } from '../database/sql.ts'
@@ -20,7 +21,8 @@ export type Result = {
   /** Who answered. */
   provider: string
   policy: number
-  /** Of the embedded engine, if it had a part in it: the label set, the generation and the last block that it knew. */
+  /** Of the embedded engine, if it had a part in it: the label set, the generation and the last
+   *  block that it knew. */
   index: { label_set: number; generation: number; number: number } | undefined
 }
 
@@ -43,7 +45,8 @@ export async function settle({ sql, clock }: Needs, all: readonly Settled[]): Pr
     const [, rows] = await Promise.all([
       lockAccounts(tx, customers),
       tx<{ id: string }>`
-        select id from aml_check where id = any(${all.map(({ check }) => check.id)}) and state = 'processing'
+        select id from aml_check where id = any(${all.map(({ check }) => check.id)})
+          and state = 'processing'
         order by id for update`,
     ])
     const open = new Set(rows.map(({ id }) => id))
@@ -102,11 +105,14 @@ function complete(tx: Tx, now: Date, done: readonly Done[]): Promise<unknown> {
         ${results.map((one) => one.index?.generation ?? null)}::integer[],
         ${results.map((one) => one.index?.number ?? null)}::bigint[], ${results.map((one) => one.evidence)}::text[],
         ${results.map((one) => sha256Of(one.evidence))}::text[])
-        as r (id, score, level, blacklist, factors, provider, policy, label_set, generation, number, evidence, sha256)
+        as r (id, score, level, blacklist, factors, provider, policy, label_set, generation,
+          number, evidence, sha256)
     ), ended as (
-      update aml_check as c set state = 'completed', ended_at = ${now}, risk_score = r.score, risk_level = r.level,
+      update aml_check as c set state = 'completed', ended_at = ${now}, risk_score = r.score,
+        risk_level = r.level,
         blacklist = r.blacklist, risk_factors = r.factors, provider = r.provider, policy = r.policy,
-        label_set = r.label_set, generation = r.generation, index_number = r.number, evidence_sha256 = r.sha256
+        label_set = r.label_set, generation = r.generation, index_number = r.number,
+          evidence_sha256 = r.sha256
       from result as r where c.id = r.id and c.state = 'processing'
       returning c.id, c.customer_id, c.created_at
     ), stored as (
@@ -128,7 +134,11 @@ function complete(tx: Tx, now: Date, done: readonly Done[]): Promise<unknown> {
 }
 
 /** Fails checks and gives their money back. The caller has locked the accounts. */
-export async function fail(tx: Tx, now: Date, failed: readonly { check: Check; error: string }[]): Promise<void> {
+export async function fail(
+  tx: Tx,
+  now: Date,
+  failed: readonly { check: Check; error: string }[],
+): Promise<void> {
   if (failed.length === 0) return
   const before = new Map(failed.map(({ check }) => [check.id, check.state]))
   const ended = await tx<Check>`
@@ -142,6 +152,11 @@ export async function fail(tx: Tx, now: Date, failed: readonly { check: Check; e
   }
   await countChanges(
     tx,
-    ended.map(({ id, customer_id, created_at }) => ({ customer_id, created_at, from: before.get(id)!, to: 'failed' })),
+    ended.map(({ id, customer_id, created_at }) => ({
+      customer_id,
+      created_at,
+      from: before.get(id)!,
+      to: 'failed',
+    })),
   )
 }

@@ -26,9 +26,16 @@ test('a watched address is screened again when labels change; the new answer sup
   await world.drain()
   const second = await checkHistory(sql, { customer_id, page: 1, per_page: 10, state: undefined })
   assert.deepEqual(second.checks.map(({ risk_score }) => risk_score).sort(), ['100.0', '25.0'])
-  assert.equal(second.checks.find(({ risk_score }) => risk_score === '100.0')!.supersedes, first.checks[0]!.id)
+  assert.equal(
+    second.checks.find(({ risk_score }) => risk_score === '100.0')!.supersedes,
+    first.checks[0]!.id,
+  )
   assert.deepEqual(
-    (await levelChanges(sql, since)).map(({ address, from_level, to_level }) => [address, from_level, to_level]),
+    (await levelChanges(sql, since)).map(({ address, from_level, to_level }) => [
+      address,
+      from_level,
+      to_level,
+    ]),
     [[shop.address, 'low', 'high']],
   )
   assert.equal(await spendable(sql, customerAccount(customer_id)), 10n * TRX)
@@ -42,7 +49,9 @@ test('a watched address is screened again when labels change; the new answer sup
 test('a watched address is screened again when its issuer freezes it', async (t) => {
   const world = await makeScreeningWorld(t)
   const { sql, clock, new_id } = world
-  world.process.steps.push(rescreenStep({ sql, clock, new_id, generations: world.process.generations }))
+  world.process.steps.push(
+    rescreenStep({ sql, clock, new_id, generations: world.process.generations }),
+  )
   const customer_id = await world.customer(10)
   const shop = world.person()
   world.sendToken(world.person(), shop, 5_000_000n)
@@ -56,7 +65,12 @@ test('a watched address is screened again when its issuer freezes it', async (t)
     (await levelChanges(sql, since)).map(({ address, to_level }) => [address, to_level]),
     [[shop.address, 'high']],
   )
-  const { total } = await checkHistory(sql, { customer_id, page: 1, per_page: 10, state: undefined })
+  const { total } = await checkHistory(sql, {
+    customer_id,
+    page: 1,
+    per_page: 10,
+    state: undefined,
+  })
   assert.equal(total, 2, 'and once only')
 })
 
@@ -108,7 +122,12 @@ test('a screening again that was answered under older labels, by a process that 
   await behind.steps.find(({ name }) => name === 'screen')!.run()
   await again.run()
   await world.drain(ahead)
-  const { checks } = await checkHistory(sql, { customer_id, page: 1, per_page: 10, state: undefined })
+  const { checks } = await checkHistory(sql, {
+    customer_id,
+    page: 1,
+    per_page: 10,
+    state: undefined,
+  })
   assert.deepEqual(checks.map(({ label_set, risk_score }) => [label_set, risk_score]).sort(), [
     [0, '25.0'],
     [1, '100.0'],

@@ -58,13 +58,26 @@ async function front(t: TestContext) {
     log: jsonLog((line) => lines.push(line), clock.now),
   }
   const authenticate = authenticator(needs)
-  const endpoints = [whoami('/v1/read', 'read'), whoami('/v1/buy', 'buy'), whoami('/v1/other', 'read')]
+  const endpoints = [
+    whoami('/v1/read', 'read'),
+    whoami('/v1/buy', 'buy'),
+    whoami('/v1/other', 'read'),
+  ]
   const app = await buildServer({ ...needs, authenticate }, { endpoints, check_replies: true })
   const customer_id = (await sql.begin((tx) => createCustomer(tx, needs, { name: 'Somebody' }))).id
   const issue = (wanted: Partial<KeyWanted> = {}) =>
     sql.begin((tx) => issueKey(tx, needs, { customer_id, name: 'key', ...wanted }))
-  const ask = async (headers: Record<string, string>, { path = '/v1/read', body = '{}', ip = '127.0.0.1' } = {}) => {
-    const reply = await app.inject({ method: 'POST', url: path, payload: body, headers, remoteAddress: ip })
+  const ask = async (
+    headers: Record<string, string>,
+    { path = '/v1/read', body = '{}', ip = '127.0.0.1' } = {},
+  ) => {
+    const reply = await app.inject({
+      method: 'POST',
+      url: path,
+      payload: body,
+      headers,
+      remoteAddress: ip,
+    })
     const { request_id, ...rest } = reply.json()
     return rest as { code: number; key?: string; result?: { key_id: string; customer_id: string } }
   }
@@ -96,7 +109,13 @@ type V2Change = {
 }
 
 function v2(key: Issued, clock: { now(): Date }, change: V2Change = {}) {
-  const { at = clock.now(), nonce = 'n-1', path = '/v1/read', body = '{}', method = 'POST' } = change
+  const {
+    at = clock.now(),
+    nonce = 'n-1',
+    path = '/v1/read',
+    body = '{}',
+    method = 'POST',
+  } = change
   const { idempotency_key } = change
   const timestamp = String(Math.floor(at.getTime() / 1000))
   const stamped = { timestamp, nonce, method, path, body: Buffer.from(body), idempotency_key }
@@ -129,7 +148,10 @@ test('the right token and signature say who asks, in lower or upper case', async
   const { key_id } = key
   assert.deepEqual(await ask(v1(key)), { code: 0, result: { customer_id, key_id } })
   const headers = v1(key)
-  assert.equal((await ask({ ...headers, 'x-signature': headers['x-signature'].toUpperCase() })).code, 0)
+  assert.equal(
+    (await ask({ ...headers, 'x-signature': headers['x-signature'].toUpperCase() })).code,
+    0,
+  )
 })
 
 test('whatever is wrong with the credentials is refused in the same words, before and after the key was used', async (t) => {
@@ -158,16 +180,27 @@ test('whatever is wrong with the credentials is refused in the same words, befor
 test('the log says why somebody was not let in, and has no token, secret, signature or nonce', async (t) => {
   const { ask, issue, clock, lines } = await front(t)
   const key = await issue()
-  const strict = await issue({ require_v2: true, scopes: ['read'], allowed_networks: ['127.0.0.1'] })
+  const strict = await issue({
+    require_v2: true,
+    scopes: ['read'],
+    allowed_networks: ['127.0.0.1'],
+  })
   const expired = await issue({ expires_at: new Date(clock.now().getTime() - 1) })
   const stamped = v2(strict, clock, { nonce: 'nonce-canary' })
   const unknown = { token: `pst_${'A'.repeat(43)}`, secret: key.secret, key_id: '' }
-  const asked: [reason: string | undefined, headers: Record<string, string>, options?: Parameters<typeof ask>[1]][] = [
+  const asked: [
+    reason: string | undefined,
+    headers: Record<string, string>,
+    options?: Parameters<typeof ask>[1],
+  ][] = [
     [undefined, v1(key)],
     ['no_token', { ...v1(key), authorization: 'Bearer pst_canary' }],
     ['no_token', { ...v1(key), authorization: `Basic ${key.token}` }],
     ['unknown_token', v1(unknown)],
-    ['unknown_token', { ...v1(key), authorization: `Bearer ${key.secret.replace('pss_', 'pst_')}` }],
+    [
+      'unknown_token',
+      { ...v1(key), authorization: `Bearer ${key.secret.replace('pss_', 'pst_')}` },
+    ],
     ['wrong_signature', { ...v1(key), 'x-signature': key.secret }],
     ['v2_required', v1(strict)],
     ['wrong_signature_v2', { ...stamped, 'x-nonce': 'other-canary' }],
@@ -175,7 +208,11 @@ test('the log says why somebody was not let in, and has no token, secret, signat
     ['nonce_used', stamped],
     ['network', v2(strict, clock, { nonce: 'elsewhere-canary' }), { ip: '203.0.113.5' }],
     ['expired', v1(expired)],
-    ['auth.scope', v2(strict, clock, { nonce: 'scope-canary', path: '/v1/buy' }), { path: '/v1/buy' }],
+    [
+      'auth.scope',
+      v2(strict, clock, { nonce: 'scope-canary', path: '/v1/buy' }),
+      { path: '/v1/buy' },
+    ],
     [undefined, v1(key, `{"id":"${key.secret}"}`), { body: `{"id":"${key.secret}"}` }],
     [undefined, v1(key), { path: `/v1/read?token=${key.token}` }],
   ]
@@ -186,10 +223,19 @@ test('the log says why somebody was not let in, and has no token, secret, signat
     asked.map(([reason]) => reason),
   )
   assert.deepEqual([said[5]!.key_id, said[5]!.customer_id], [key.key_id, undefined])
-  assert.deepEqual([said[8]!.signature, said[8]!.key_id, said[0]!.signature], ['v2', strict.key_id, 'v1'])
+  assert.deepEqual(
+    [said[8]!.signature, said[8]!.key_id, said[0]!.signature],
+    ['v2', strict.key_id, 'v1'],
+  )
   const text = lines.join('')
-  const secrets = [key, strict, expired].flatMap(({ token, secret }) => [token.slice(4), secret.slice(4)])
-  const signatures = asked.flatMap(([, headers]) => [headers['x-signature'], headers['x-signature-v2']])
+  const secrets = [key, strict, expired].flatMap(({ token, secret }) => [
+    token.slice(4),
+    secret.slice(4),
+  ])
+  const signatures = asked.flatMap(([, headers]) => [
+    headers['x-signature'],
+    headers['x-signature-v2'],
+  ])
   for (const one of [...secrets, ...signatures, 'canary'])
     assert.ok(one === undefined || !text.includes(one), `${one} is in the log`)
 })
@@ -293,7 +339,10 @@ test('the second signature is accepted once, on its own path, with its own body,
   assert.deepEqual(await ask(v2(key, clock)), REFUSED)
   assert.deepEqual(await ask(v2(key, clock, { nonce: 'n-2' }), { path: '/v1/other' }), REFUSED)
   assert.deepEqual(await ask(v2(key, clock, { nonce: 'n-2', method: 'PUT' })), REFUSED)
-  assert.deepEqual(await ask({ ...v2(key, clock, { nonce: 'n-2' }), ...v1(key, '[]') }, { body: '[]' }), REFUSED)
+  assert.deepEqual(
+    await ask({ ...v2(key, clock, { nonce: 'n-2' }), ...v1(key, '[]') }, { body: '[]' }),
+    REFUSED,
+  )
   const early = v2(key, clock, { nonce: 'n-3', at: new Date(clock.now().getTime() - 301_000) })
   const late = v2(key, clock, { nonce: 'n-3', at: new Date(clock.now().getTime() + 301_000) })
   for (const headers of [early, late]) assert.deepEqual(await ask(headers), REFUSED)
@@ -311,7 +360,8 @@ test('the second signature binds the Idempotency-Key: none is added, altered or 
     const change = { path: '/v1/buy', nonce: `n-${nonce++}` }
     return v2(key, clock, idempotency_key === undefined ? change : { ...change, idempotency_key })
   }
-  const send = async (headers: Record<string, string>) => (await ask(headers, { path: '/v1/buy' })).code
+  const send = async (headers: Record<string, string>) =>
+    (await ask(headers, { path: '/v1/buy' })).code
   assert.equal(await send(fresh('k-1')), 0)
   assert.equal(await send(fresh()), 0)
   assert.equal(await send({ ...fresh('k-1'), 'idempotency-key': 'k-2' }), 1)
@@ -357,7 +407,9 @@ test('a refused request does not use up its nonce, and keys do not share nonces'
 test('of twins that arrive together one is accepted', async (t) => {
   const { ask, issue, clock } = await front(t)
   const key = await issue({ require_v2: true })
-  const codes = (await Promise.all(Array.from({ length: 20 }, () => ask(v2(key, clock))))).map(({ code }) => code)
+  const codes = (await Promise.all(Array.from({ length: 20 }, () => ask(v2(key, clock))))).map(
+    ({ code }) => code,
+  )
   assert.equal(codes.filter((code) => code === 0).length, 1)
   assert.equal(codes.filter((code) => code === 1).length, 19)
 })
@@ -381,7 +433,11 @@ test('requests of many keys at once are all told apart', async (t) => {
   const { ask, issue } = await front(t)
   const keys: Issued[] = []
   for (let i = 0; i < 20; i++) keys.push(await issue())
-  const asked = keys.flatMap((key) => [ask(v1(key)), ask(v1(key)), ask({ ...v1(key), 'x-signature': '1'.repeat(64) })])
+  const asked = keys.flatMap((key) => [
+    ask(v1(key)),
+    ask(v1(key)),
+    ask({ ...v1(key), 'x-signature': '1'.repeat(64) }),
+  ])
   const answers = await Promise.all(asked)
   for (const [i, { key_id }] of keys.entries()) {
     assert.equal(answers[i * 3]!.result?.key_id, key_id)

@@ -1,7 +1,8 @@
-// Who sent a request. A key that was read within the last second is used from memory, so a revoked key works for up to a
-// second longer in each process; a refusal is decided on the row itself, unless the caller has been refused too often to
-// be read for. An unknown token takes the same path as a wrong signature, with a secret that nobody has: neither the
-// answer nor its time tells them apart. Why it was refused is for the log alone.
+// Who sent a request. A key that was read within the last second is used from memory, so a revoked
+// key works for up to a second longer in each process; a refusal is decided on the row itself,
+// unless the caller has been refused too often to be read for. An unknown token takes the same path
+// as a wrong signature, with a secret that nobody has: neither the answer nor its time tells them
+// apart. Why it was refused is for the log alone.
 
 import type { BlockList } from 'node:net'
 import { batched } from '../database/batch.ts'
@@ -18,7 +19,8 @@ import type { Seal } from './seal.ts'
 
 export type Needs = { sql: Sql; clock: Clock; seal: Seal }
 
-/** How long a key may be used as it was read. Secrets stay in memory as long, and until the next key is read. */
+/** How long a key may be used as it was read. Secrets stay in memory as long, and until the next
+ *  key is read. */
 const FRESH_MS = 1_000
 const BATCH_MAX = 500
 
@@ -30,12 +32,14 @@ type OpenKey = {
   expires_at: Date | null
 }
 
-/** The check of credentials for signed endpoints. Throws Unauthenticated for every reason alike, and Outage when the
- *  database does not answer. */
+/** The check of credentials for signed endpoints. Throws Unauthenticated for every reason alike,
+ *  and Outage when the database does not answer. */
 export function authenticator({ sql, clock, seal }: Needs): Authenticate {
   const open_keys = new Recent<OpenKey>(FRESH_MS)
   const readKey = batched(BATCH_MAX, async (token_hashes: string[]) => {
-    const keys = new Map((await keysOfTokens(sql, token_hashes)).map((key) => [key.token_hash, key]))
+    const keys = new Map(
+      (await keysOfTokens(sql, token_hashes)).map((key) => [key.token_hash, key]),
+    )
     return token_hashes.map((token_hash) => keys.get(token_hash))
   })
   const useNonce = batched(BATCH_MAX, (uses: NonceUse[]) => useNonces(sql, uses, clock.now()))
@@ -65,7 +69,8 @@ export function authenticator({ sql, clock, seal }: Needs): Authenticate {
     return key
   }
 
-  /** The key as it was read within the last second, when the credentials are right by it; else as it is now. */
+  /** The key as it was read within the last second, when the credentials are right by it; else as
+   *  it is now. */
   async function keyOf(token_hash: string, credentials: Credentials): Promise<OpenKey> {
     const now = clock.now()
     const fresh = open_keys.get(token_hash, now.getTime())
@@ -91,7 +96,8 @@ export function authenticator({ sql, clock, seal }: Needs): Authenticate {
 }
 
 function openKey(row: SealedKey, seal: Seal): OpenKey {
-  const { id, customer_id, sealed_secret, scopes, allowed_networks, daily_cap_sun, require_v2 } = row
+  const { id, customer_id, sealed_secret, scopes, allowed_networks, daily_cap_sun, require_v2 } =
+    row
   const { require_external_id, expires_at, customer_state } = row
   const secret = seal.open(sealed_secret, sealContext(id))
   return {
@@ -110,8 +116,8 @@ function openKey(row: SealedKey, seal: Seal): OpenKey {
   }
 }
 
-/** What is wrong, but for a nonce that is not new: all of it is looked at, whatever is wrong first. The second signature,
- *  once sent, must be right also for a key that does not require it. */
+/** What is wrong, but for a nonce that is not new: all of it is looked at, whatever is wrong first.
+ *  The second signature, once sent, must be right also for a key that does not require it. */
 function failureOf(key: OpenKey, credentials: Credentials, now: Date): AuthFailure | undefined {
   const { body, method, path, idempotency_key, v2, ip } = credentials
   const stamped = { method, path, body, idempotency_key }

@@ -6,19 +6,32 @@ import { brokenConstraint } from '../database/sql.ts'
 import { customerAccount, spendable } from '../ledger/ledger.ts'
 import { systemClock } from '../lib/clock.ts'
 import { idMaker, systemRandom } from '../lib/ids.ts'
-import { createCustomer, customersOfAddresses, findCustomer, listCustomers, type Needs } from './customers.ts'
+import {
+  createCustomer,
+  customersOfAddresses,
+  findCustomer,
+  listCustomers,
+  type Needs,
+} from './customers.ts'
 import { depositAddresses } from './deposit_addresses.ts'
 
 const account = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).derive("m/44'/195'/0'")
 const deposit_address = depositAddresses(account.publicExtendedKey)
-const needs: Needs = { clock: systemClock, new_id: idMaker(systemClock, systemRandom), deposit_address }
+const needs: Needs = {
+  clock: systemClock,
+  new_id: idMaker(systemClock, systemRandom),
+  deposit_address,
+}
 
 test('a customer has the next deposit address and an empty account', async (t) => {
   const { sql } = await freshDatabase(t)
   const first = await sql.begin((tx) => createCustomer(tx, needs, { name: 'First' }))
   const second = await sql.begin((tx) => createCustomer(tx, needs, { name: 'First' }))
   assert.deepEqual([first.deposit_index, second.deposit_index], [0, 1])
-  assert.deepEqual([first.deposit_address, second.deposit_address], [deposit_address(0), deposit_address(1)])
+  assert.deepEqual(
+    [first.deposit_address, second.deposit_address],
+    [deposit_address(0), deposit_address(1)],
+  )
   assert.equal(await spendable(sql, customerAccount(first.id)), 0n)
   assert.deepEqual(await findCustomer(sql, first.id), first)
   assert.equal(await findCustomer(sql, 'nobody'), undefined)
@@ -36,7 +49,10 @@ test('a creation that is rolled back leaves neither customer nor account, and it
   )
   assert.equal(await findCustomer(sql, id), undefined)
   assert.equal(await spendable(sql, customerAccount(id)), undefined)
-  assert.equal((await sql.begin((tx) => createCustomer(tx, needs, { name: 'Next' }))).deposit_index, 1)
+  assert.equal(
+    (await sql.begin((tx) => createCustomer(tx, needs, { name: 'Next' }))).deposit_index,
+    1,
+  )
 })
 
 test('customers created at once get addresses of their own', async (t) => {
@@ -49,7 +65,8 @@ test('customers created at once get addresses of their own', async (t) => {
 test('customers are listed in pages, in the order of their ids', async (t) => {
   const { sql } = await freshDatabase(t)
   const created = []
-  for (const name of ['A', 'B', 'C']) created.push(await sql.begin((tx) => createCustomer(tx, needs, { name })))
+  for (const name of ['A', 'B', 'C'])
+    created.push(await sql.begin((tx) => createCustomer(tx, needs, { name })))
   assert.deepEqual(await listCustomers(sql), created)
   assert.deepEqual(await listCustomers(sql, { limit: 2 }), created.slice(0, 2))
   assert.deepEqual(await listCustomers(sql, { after: created[1]!.id }), created.slice(2))

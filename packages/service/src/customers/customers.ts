@@ -1,5 +1,5 @@
-// Customers: who pays. Each has a deposit address and an account in the ledger from its first moment, made in the same
-// transaction.
+// Customers: who pays. Each has a deposit address and an account in the ledger from its first
+// moment, made in the same transaction.
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql, Tx } from '../database/sql.ts'
@@ -8,7 +8,8 @@ import type { Clock } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
 import type { DepositAddress } from './deposit_addresses.ts'
 
-/** suspended: nothing new is begun for the customer, and everything that only looks goes on. closed: for good. */
+/** suspended: nothing new is begun for the customer, and everything that only looks goes on.
+ *  closed: for good. */
 export type CustomerState = 'active' | 'suspended' | 'closed'
 
 export type CustomerRow = {
@@ -22,10 +23,16 @@ export type CustomerRow = {
 
 export type Needs = { clock: Clock; new_id: NewId; deposit_address: DepositAddress }
 
-/** Creates a customer, with the next deposit address and an empty ledger account. The name has 1 to 200 characters and
- *  need not be unique. */
-export async function createCustomer(tx: Tx, needs: Needs, { name }: { name: string }): Promise<CustomerRow> {
-  const [next] = await tx<{ deposit_index: number }>`select nextval('customer_deposit_index')::integer as deposit_index`
+/** Creates a customer, with the next deposit address and an empty ledger account. The name has 1 to
+ *  200 characters and need not be unique. */
+export async function createCustomer(
+  tx: Tx,
+  needs: Needs,
+  { name }: { name: string },
+): Promise<CustomerRow> {
+  const [next] = await tx<{
+    deposit_index: number
+  }>`select nextval('customer_deposit_index')::integer as deposit_index`
   const { deposit_index } = next!
   const id = needs.new_id()
   const created_at = needs.clock.now()
@@ -37,7 +44,10 @@ export async function createCustomer(tx: Tx, needs: Needs, { name }: { name: str
   return { id, name, state: 'active', created_at, deposit_index, deposit_address }
 }
 
-export async function findCustomer(sql: Sql | Tx, customer_id: string): Promise<CustomerRow | undefined> {
+export async function findCustomer(
+  sql: Sql | Tx,
+  customer_id: string,
+): Promise<CustomerRow | undefined> {
   const [customer] = await sql<CustomerRow>`
     select id, name, state, created_at, deposit_index, deposit_address from customer where id = ${customer_id}`
   return customer
@@ -46,13 +56,18 @@ export async function findCustomer(sql: Sql | Tx, customer_id: string): Promise<
 /** The customer, whose state stays as it is until the transaction ends. */
 export async function lockCustomer(tx: Tx, customer_id: string): Promise<CustomerRow | undefined> {
   const [customer] = await tx<CustomerRow>`
-    select id, name, state, created_at, deposit_index, deposit_address from customer where id = ${customer_id}
+    select id, name, state, created_at, deposit_index, deposit_address from customer
+      where id = ${customer_id}
     for no key update`
   return customer
 }
 
 /** Puts a customer into another state. Servers act on it within a second (see authentication). */
-export async function setCustomerState(tx: Tx, customer_id: string, state: CustomerState): Promise<void> {
+export async function setCustomerState(
+  tx: Tx,
+  customer_id: string,
+  state: CustomerState,
+): Promise<void> {
   await tx`update customer set state = ${state} where id = ${customer_id}`
 }
 

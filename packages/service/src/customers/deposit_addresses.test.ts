@@ -7,7 +7,8 @@ import { isAddress } from 'penstock-tron/address.ts'
 import { addressOf } from 'penstock-tron/keys.ts'
 import { depositAddresses } from './deposit_addresses.ts'
 
-/** The twelve words of the published test vectors; the first address is the one that wallets show for them. */
+/** The twelve words of the published test vectors; the first address is the one that wallets show
+ *  for them. */
 const MNEMONIC = `${'abandon '.repeat(11)}about`
 const FIRST_ADDRESS = 'TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH'
 

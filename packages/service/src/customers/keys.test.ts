@@ -44,12 +44,16 @@ test('token and secret are 32 random bytes with prefixes that can be recognised'
   assert.match(secret, /^pss_[\w-]{43}$/)
   assert.equal(Buffer.from(token.slice(4), 'base64url').length, 32)
   assert.ok(isToken(token))
-  for (const text of [undefined, '', secret, token.slice(1), `${token}x`, `${token}\n`]) assert.ok(!isToken(text))
+  for (const text of [undefined, '', secret, token.slice(1), `${token}x`, `${token}\n`])
+    assert.ok(!isToken(text))
 })
 
 test('the table holds neither token nor secret in the clear', async (t) => {
   const { sql } = await freshDatabase(t)
-  const { key_id, token, secret } = await issue(sql, { customer_id: await customer(sql), name: 'web' })
+  const { key_id, token, secret } = await issue(sql, {
+    customer_id: await customer(sql),
+    name: 'web',
+  })
   const [row] = await sql<{ text: string }>`select api_key::text as text from api_key`
   assert.ok(!row!.text.includes(token.slice(4)))
   assert.ok(!row!.text.includes(secret.slice(4)))
@@ -140,7 +144,10 @@ test('limits that mean nothing are refused', async (t) => {
 test('after secrets were sealed again the old sealing key is not needed', async (t) => {
   const { sql } = await freshDatabase(t)
   const customer_id = await customer(sql)
-  const issued = [await issue(sql, { customer_id, name: 'one' }), await issue(sql, { customer_id, name: 'two' })]
+  const issued = [
+    await issue(sql, { customer_id, name: 'one' }),
+    await issue(sql, { customer_id, name: 'two' }),
+  ]
   const both = sealWith({ current: 'b', keys }, systemRandom)
   assert.equal(await sql.begin((tx) => resealSecrets(tx, both)), 2)
   assert.equal(await sql.begin((tx) => resealSecrets(tx, both)), 0)
@@ -154,7 +161,10 @@ test('after secrets were sealed again the old sealing key is not needed', async 
 test('a sealed secret that was moved to another key does not open', async (t) => {
   const { sql } = await freshDatabase(t)
   const customer_id = await customer(sql)
-  const [one, two] = [await issue(sql, { customer_id, name: 'one' }), await issue(sql, { customer_id, name: 'two' })]
+  const [one, two] = [
+    await issue(sql, { customer_id, name: 'one' }),
+    await issue(sql, { customer_id, name: 'two' }),
+  ]
   await sql`
     update api_key set sealed_secret = (select sealed_secret from api_key where id = ${one.key_id}) where id = ${two.key_id}`
   const [key] = await keysOfTokens(sql, [tokenHash(two.token)])

@@ -1,6 +1,6 @@
-// API keys. A key is a token, which names it, and a secret, which signs: both made here from 32 random bytes, shown once
-// and never chosen by anybody, because the old signature is only safe with secrets of one length. A revoked key stays as
-// a row, since orders name it.
+// API keys. A key is a token, which names it, and a secret, which signs: both made here from 32
+// random bytes, shown once and never chosen by anybody, because the old signature is only safe with
+// secrets of one length. A revoked key stays as a row, since orders name it.
 
 import { hash } from 'node:crypto'
 import type { Sql, Tx } from '../database/sql.ts'
@@ -18,7 +18,8 @@ export type KeyWanted = {
   name: string
   /** Left out: everything. */
   scopes?: readonly Scope[] | undefined
-  /** Addresses (`203.0.113.7`) and networks (`203.0.113.0/24`) it may be used from. Left out: anywhere. */
+  /** Addresses (`203.0.113.7`) and networks (`203.0.113.0/24`) it may be used from. Left out:
+   *  anywhere. */
   allowed_networks?: readonly string[] | undefined
   /** What it may spend in a day, in sun. Left out: no limit. */
   daily_cap_sun?: bigint | undefined
@@ -57,7 +58,8 @@ const SECRET_PREFIX = 'pss_'
 const RANDOM_BYTES = 32
 
 /** Whether the text has the form of a token: prefix and 43 base64url characters. */
-export const isToken = (text: string | undefined): text is string => text !== undefined && /^pst_[\w-]{43}$/.test(text)
+export const isToken = (text: string | undefined): text is string =>
+  text !== undefined && /^pst_[\w-]{43}$/.test(text)
 
 /** Hexadecimal SHA-256, as a token is stored. */
 export const tokenHash = (token: string): string => hash('sha256', token)
@@ -65,8 +67,8 @@ export const tokenHash = (token: string): string => hash('sha256', token)
 /** What the sealed secret of a key is bound to. */
 export const sealContext = (key_id: string): string => `api_key:${key_id}`
 
-/** Makes a key. Its token and secret are in the answer and nowhere else. Throws InvalidParams when an allowed network is
- *  none. */
+/** Makes a key. Its token and secret are in the answer and nowhere else. Throws InvalidParams when
+ *  an allowed network is none. */
 export async function issueKey(
   tx: Tx,
   needs: Needs,
@@ -81,7 +83,8 @@ export async function issueKey(
   const secret = `${SECRET_PREFIX}${random()}`
   const sealed_secret = needs.seal.seal(secret, sealContext(key_id))
   await tx`
-    insert into api_key (id, customer_id, name, token_hash, sealed_secret, scopes, allowed_networks, daily_cap_sun,
+    insert into api_key (id, customer_id, name, token_hash, sealed_secret, scopes,
+      allowed_networks, daily_cap_sun,
       require_v2, require_external_id, created_at, expires_at)
     values (${key_id}, ${customer_id}, ${name}, ${tokenHash(token)}, ${sealed_secret}, ${scopes}, ${allowed_networks},
       ${daily_cap_sun}, ${require_v2}, ${require_external_id}, ${needs.clock.now()}, ${expires_at})`
@@ -91,13 +94,14 @@ export async function issueKey(
 /** The customer's keys, oldest first, revoked ones included. */
 export async function listKeys(sql: Sql | Tx, customer_id: string): Promise<KeyRow[]> {
   return sql<KeyRow>`
-    select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2, require_external_id, created_at,
+    select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2,
+      require_external_id, created_at,
       expires_at, revoked_at
     from api_key where customer_id = ${customer_id} order by id`
 }
 
-/** Revokes a key of the customer, for good. False when there is none that is not revoked. A server may accept the key
- *  for a second longer (see authentication). */
+/** Revokes a key of the customer, for good. False when there is none that is not revoked. A server
+ *  may accept the key for a second longer (see authentication). */
 export async function revokeKey(
   tx: Sql | Tx,
   { customer_id, key_id, at }: { customer_id: string; key_id: string; at: Date },
@@ -128,16 +132,29 @@ export type KeyLimits = {
   expires_at?: Date | null | undefined
 }
 
-/** Puts other limits on a key. Servers follow within a second. Throws InvalidParams when an allowed network is none. */
+/** Puts other limits on a key. Servers follow within a second. Throws InvalidParams when an allowed
+ *  network is none. */
 export async function changeKey(tx: Tx, key: KeyRow, limits: KeyLimits): Promise<KeyRow> {
-  const given = Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined))
+  const given = Object.fromEntries(
+    Object.entries(limits).filter(([, limit]) => limit !== undefined),
+  )
   const after: KeyRow = { ...key, ...given }
-  const { name, scopes, allowed_networks, daily_cap_sun, require_v2, require_external_id, expires_at } = after
+  const {
+    name,
+    scopes,
+    allowed_networks,
+    daily_cap_sun,
+    require_v2,
+    require_external_id,
+    expires_at,
+  } = after
   if (allowed_networks) requireNetworks(allowed_networks)
   await tx`
     update api_key
-    set name = ${name}, scopes = ${scopes}, allowed_networks = ${allowed_networks}, daily_cap_sun = ${daily_cap_sun},
-      require_v2 = ${require_v2}, require_external_id = ${require_external_id}, expires_at = ${expires_at}
+    set name = ${name}, scopes = ${scopes}, allowed_networks = ${allowed_networks},
+      daily_cap_sun = ${daily_cap_sun},
+      require_v2 = ${require_v2}, require_external_id = ${require_external_id},
+        expires_at = ${expires_at}
     where id = ${key.id}`
   return after
 }
@@ -145,25 +162,33 @@ export async function changeKey(tx: Tx, key: KeyRow, limits: KeyLimits): Promise
 /** A key, which stays as it is until the transaction ends. */
 export async function lockKey(tx: Tx, key_id: string): Promise<KeyRow | undefined> {
   const [key] = await tx<KeyRow>`
-    select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2, require_external_id, created_at,
+    select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2,
+      require_external_id, created_at,
       expires_at, revoked_at
     from api_key where id = ${key_id} for no key update`
   return key
 }
 
 /** The keys of the given token hashes that are not revoked, expired ones included. */
-export async function keysOfTokens(sql: Sql | Tx, token_hashes: readonly string[]): Promise<SealedKey[]> {
+export async function keysOfTokens(
+  sql: Sql | Tx,
+  token_hashes: readonly string[],
+): Promise<SealedKey[]> {
   return sql<SealedKey>`
-    select k.id, customer_id, token_hash, sealed_secret, scopes, allowed_networks, daily_cap_sun, require_v2,
+    select k.id, customer_id, token_hash, sealed_secret, scopes, allowed_networks, daily_cap_sun,
+      require_v2,
       require_external_id, expires_at, c.state as customer_state
     from api_key as k join customer as c on c.id = customer_id
     where token_hash = any(${token_hashes}) and revoked_at is null`
 }
 
-/** Seals the secrets again that another sealing key than the current one sealed; says how many. After this the other
- *  keys can leave the configuration. */
+/** Seals the secrets again that another sealing key than the current one sealed; says how many.
+ *  After this the other keys can leave the configuration. */
 export async function resealSecrets(tx: Tx, seal: Seal): Promise<number> {
-  const keys = await tx<{ id: string; sealed_secret: string }>`select id, sealed_secret from api_key for update`
+  const keys = await tx<{
+    id: string
+    sealed_secret: string
+  }>`select id, sealed_secret from api_key for update`
   const old = keys.filter(({ sealed_secret }) => !seal.isCurrent(sealed_secret))
   const sealed = old.map(({ id, sealed_secret }) =>
     seal.seal(seal.open(sealed_secret, sealContext(id)), sealContext(id)),
@@ -182,7 +207,9 @@ export async function hasSecrets(sql: Sql | Tx): Promise<boolean> {
 }
 
 /** The sealed secret that was issued last, of those that may still be used. */
-export async function newestSecret(sql: Sql | Tx): Promise<{ id: string; sealed_secret: string } | undefined> {
+export async function newestSecret(
+  sql: Sql | Tx,
+): Promise<{ id: string; sealed_secret: string } | undefined> {
   const [newest] = await sql<{ id: string; sealed_secret: string }>`
     select id, sealed_secret from api_key where revoked_at is null order by id desc limit 1`
   return newest
@@ -210,5 +237,6 @@ export async function sealingKeysMissing(sql: Sql | Tx, seal: Seal): Promise<str
 /** Throws InvalidParams when one of them is neither an address nor a network. */
 function requireNetworks(networks: readonly string[]): void {
   const wrong = networks.find((network) => !isNetwork(network))
-  if (wrong !== undefined) throw InvalidParams('allowed_networks', `Not an address or network: ${wrong}`)
+  if (wrong !== undefined)
+    throw InvalidParams('allowed_networks', `Not an address or network: ${wrong}`)
 }

@@ -18,7 +18,9 @@ test('the tokens of all keys are known from the first reading, and those of new 
     insert into customer (id, name, deposit_index, deposit_address, created_at)
     values (${customer_id}, 'Somebody', 0, ${'T'.repeat(34)}, ${clock.now()})`
   const issue = async () => {
-    const { key_id, token } = await sql.begin((tx) => issueKey(tx, needs, { customer_id, name: 'key' }))
+    const { key_id, token } = await sql.begin((tx) =>
+      issueKey(tx, needs, { customer_id, name: 'key' }),
+    )
     return { key_id, token_hash: tokenHash(token) }
   }
   const known = new KnownTokens()
@@ -34,5 +36,8 @@ test('the tokens of all keys are known from the first reading, and those of new 
   now_ms += 360_000
   assert.ok(!known.has(second.token_hash))
   await step.run()
-  assert.deepEqual([known.has(second.token_hash), known.has(tokenHash('pst_other')), known.size], [true, false, 2])
+  assert.deepEqual(
+    [known.has(second.token_hash), known.has(tokenHash('pst_other')), known.size],
+    [true, false, 2],
+  )
 })

@@ -1,5 +1,6 @@
-// Nonces of the second signature: each key uses each of its nonces once. They are kept for longer than a signature
-// holds, which is until 300 seconds after its own time, itself at most 300 seconds ahead of ours.
+// Nonces of the second signature: each key uses each of its nonces once. They are kept for longer
+// than a signature holds, which is until 300 seconds after its own time, itself at most 300 seconds
+// ahead of ours.
 
 import type { Sql } from '../database/sql.ts'
 import { type Clock, later } from '../lib/clock.ts'
@@ -13,7 +14,11 @@ export const KEPT_SECONDS = 660
 const PRUNED_AT_ONCE = 10_000
 
 /** Uses nonces up. For each says whether it was new; of twins in one call the first is. */
-export async function useNonces(sql: Sql, uses: readonly NonceUse[], seen_at: Date): Promise<boolean[]> {
+export async function useNonces(
+  sql: Sql,
+  uses: readonly NonceUse[],
+  seen_at: Date,
+): Promise<boolean[]> {
   const rows = await sql<NonceUse>`
     insert into api_key_nonce (key_id, nonce, seen_at)
     select key_id, nonce, ${seen_at}::timestamptz

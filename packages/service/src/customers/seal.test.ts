@@ -11,10 +11,14 @@ const after = sealWith({ current: 'b', keys: { a: OLD, b: NEW } }, systemRandom)
 
 test('what was sealed opens in the same context', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }), (secret, context) => {
-      const text = secret.toWellFormed()
-      assert.equal(before.open(before.seal(text, context), context), text)
-    }),
+    fc.property(
+      fc.string({ unit: 'binary' }),
+      fc.string({ unit: 'grapheme' }),
+      (secret, context) => {
+        const text = secret.toWellFormed()
+        assert.equal(before.open(before.seal(text, context), context), text)
+      },
+    ),
   )
 })
 
@@ -28,7 +32,9 @@ test('what was sealed does not show what it holds and is never the same twice', 
 test('another context, another key or any changed bit does not open', () => {
   const sealed = before.seal('hunter2', 'api_key:1')
   assert.throws(() => before.open(sealed, 'api_key:2'))
-  assert.throws(() => sealWith({ current: 'a', keys: { a: NEW } }, systemRandom).open(sealed, 'api_key:1'))
+  assert.throws(() =>
+    sealWith({ current: 'a', keys: { a: NEW } }, systemRandom).open(sealed, 'api_key:1'),
+  )
   const bytes = Buffer.from(sealed.slice(2), 'base64url')
   for (let bit = 0; bit < bytes.length * 8; bit++) {
     const changed = Buffer.from(bytes)
@@ -36,7 +42,9 @@ test('another context, another key or any changed bit does not open', () => {
     assert.throws(() => before.open(`a.${changed.toString('base64url')}`, 'api_key:1'))
   }
   for (const length of [0, 5, 12, 20, bytes.length - 1])
-    assert.throws(() => before.open(`a.${bytes.subarray(0, length).toString('base64url')}`, 'api_key:1'))
+    assert.throws(() =>
+      before.open(`a.${bytes.subarray(0, length).toString('base64url')}`, 'api_key:1'),
+    )
 })
 
 test('after a rotation old texts open, new ones are sealed with the new key, and only they are current', () => {
@@ -49,6 +57,12 @@ test('after a rotation old texts open, new ones are sealed with the new key, and
 test('a configuration that cannot seal does not start', () => {
   assert.throws(() => sealWith({ current: 'b', keys: { a: OLD } }, systemRandom), /not configured/)
   assert.throws(() => sealWith({ current: 'toString', keys: {} }, systemRandom), /not configured/)
-  assert.throws(() => sealWith({ current: 'a', keys: { a: OLD.subarray(1) } }, systemRandom), /31 bytes/)
-  assert.throws(() => sealWith({ current: 'a.b', keys: { 'a.b': OLD } }, systemRandom), /not a name/)
+  assert.throws(
+    () => sealWith({ current: 'a', keys: { a: OLD.subarray(1) } }, systemRandom),
+    /31 bytes/,
+  )
+  assert.throws(
+    () => sealWith({ current: 'a.b', keys: { 'a.b': OLD } }, systemRandom),
+    /not a name/,
+  )
 })

@@ -1,5 +1,6 @@
-// Secrets at rest: AES-256-GCM with a key that is not where the secrets are. A sealed text names its key, so keys can be
-// rotated, and is bound to a context (what the secret belongs to), so that it cannot be moved to another row.
+// Secrets at rest: AES-256-GCM with a key that is not where the secrets are. A sealed text names
+// its key, so keys can be rotated, and is bound to a context (what the secret belongs to), so that
+// it cannot be moved to another row.
 
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import type { Random } from '../lib/ids.ts'
@@ -7,7 +8,8 @@ import type { Random } from '../lib/ids.ts'
 export type Seal = {
   /** `<key id>.<base64url of nonce, ciphertext and tag>`. */
   seal(secret: string, context: string): string
-  /** The inverse. Throws when the key is not known, the text was changed, or the context is another. */
+  /** The inverse. Throws when the key is not known, the text was changed, or the context is
+   *  another. */
   open(sealed: string, context: string): string
   /** Whether the text was sealed with the key that seals now. */
   isCurrent(sealed: string): boolean
@@ -20,8 +22,9 @@ export type SealingKeys = {
   keys: Readonly<Record<string, Uint8Array>>
 }
 
-/** Sealing keys as they are configured: `id:hex` of each, with commas between them; the first seals, all open. One that is
- *  hexadecimal alone has the id k1. Undefined when it is not of that form. */
+/** Sealing keys as they are configured: `id:hex` of each, with commas between them; the first
+ *  seals, all open. One that is hexadecimal alone has the id k1. Undefined when it is not of that
+ *  form. */
 export function readSealingKeys(configured: string): SealingKeys | undefined {
   const keys: [string, Uint8Array][] = []
   for (const one of configured.split(',')) {
@@ -38,8 +41,10 @@ const TAG_BYTES = 16
 
 export function sealWith({ current, keys }: SealingKeys, random: Random): Seal {
   for (const [id, key] of Object.entries(keys)) {
-    if (!/^[\w-]{1,32}$/.test(id)) throw new Error(`not a name for a sealing key: ${JSON.stringify(id)}`)
-    if (key.length !== 32) throw new Error(`the sealing key ${id} has ${key.length} bytes and not 32`)
+    if (!/^[\w-]{1,32}$/.test(id))
+      throw new Error(`not a name for a sealing key: ${JSON.stringify(id)}`)
+    if (key.length !== 32)
+      throw new Error(`the sealing key ${id} has ${key.length} bytes and not 32`)
   }
   const keyOf = (id: string): Uint8Array => {
     const key = Object.hasOwn(keys, id) ? keys[id] : undefined
@@ -52,7 +57,12 @@ export function sealWith({ current, keys }: SealingKeys, random: Random): Seal {
     seal(secret, context) {
       const nonce = random.bytes(NONCE_BYTES)
       const cipher = createCipheriv(CIPHER, keyOf(current), nonce).setAAD(Buffer.from(context))
-      const sealed = Buffer.concat([nonce, cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()])
+      const sealed = Buffer.concat([
+        nonce,
+        cipher.update(secret, 'utf8'),
+        cipher.final(),
+        cipher.getAuthTag(),
+      ])
       return `${current}.${sealed.toString('base64url')}`
     },
     open(text, context) {

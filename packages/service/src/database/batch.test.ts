@@ -76,24 +76,27 @@ test('a batch that throws fails its own calls, and the next one is run', async (
 
 test('whatever arrives whenever, each call gets the result of its own item', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.record({ item: fc.nat(), turns: fc.nat(3) }), { maxLength: 40 }), async (calls) => {
-      const call = batched(4, async (items: number[]) => {
-        await turn()
-        if (items.some((item) => item % 11 === 5)) throw new Error(`of ${items.join(',')}`)
-        return items.map((item) => item + 1)
-      })
-      const waiting: Promise<void>[] = []
-      for (const { item, turns } of calls) {
-        for (let i = 0; i < turns; i++) await turn()
-        waiting.push(
-          call(item).then(
-            (result) => assert.equal(result, item + 1),
-            (thrown: Error) => assert.match(thrown.message, new RegExp(`\\b${item}\\b`)),
-          ),
-        )
-      }
-      await Promise.all(waiting)
-    }),
+    fc.asyncProperty(
+      fc.array(fc.record({ item: fc.nat(), turns: fc.nat(3) }), { maxLength: 40 }),
+      async (calls) => {
+        const call = batched(4, async (items: number[]) => {
+          await turn()
+          if (items.some((item) => item % 11 === 5)) throw new Error(`of ${items.join(',')}`)
+          return items.map((item) => item + 1)
+        })
+        const waiting: Promise<void>[] = []
+        for (const { item, turns } of calls) {
+          for (let i = 0; i < turns; i++) await turn()
+          waiting.push(
+            call(item).then(
+              (result) => assert.equal(result, item + 1),
+              (thrown: Error) => assert.match(thrown.message, new RegExp(`\\b${item}\\b`)),
+            ),
+          )
+        }
+        await Promise.all(waiting)
+      },
+    ),
   )
 })
 

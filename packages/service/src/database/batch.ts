@@ -1,11 +1,17 @@
-// Group commit. Calls that arrive while a batch is under way are collected and handed over together as the next one, so
-// that one statement and one commit serve them all; when nothing is under way a call does not wait for others.
+// Group commit. Calls that arrive while a batch is under way are collected and handed over together
+// as the next one, so that one statement and one commit serve them all; when nothing is under way a
+// call does not wait for others.
 
-type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (thrown: unknown) => void }
+type Waiting<Item, Result> = {
+  item: Item
+  resolve: (result: Result) => void
+  reject: (thrown: unknown) => void
+}
 
-/** Joins calls into batches of at most `size_max`, in the order of arrival. `run` returns one result for each item; when it
- *  throws, every call of that batch throws the same. The next batch begins when this one has ended, or when it says that
- *  the next may: when it holds the locks for which the next must wait, say. */
+/** Joins calls into batches of at most `size_max`, in the order of arrival. `run` returns one
+ *  result for each item; when it throws, every call of that batch throws the same. The next batch
+ *  begins when this one has ended, or when it says that the next may: when it holds the locks for
+ *  which the next must wait, say. */
 export function batched<Item, Result>(
   size_max: number,
   run: (items: Item[], next_may_begin: () => void) => Promise<Result[]>,

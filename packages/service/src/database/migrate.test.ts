@@ -7,7 +7,8 @@ import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { migrate, readMigrations } from './migrate.ts'
 import type { Sql } from './sql.ts'
 
-/** An empty database, and a function that writes migrations (name -> text) to a folder of their own. */
+/** An empty database, and a function that writes migrations (name -> text) to a folder of their
+ *  own. */
 async function setUp(t: TestContext) {
   const { sql, url } = await freshDatabase(t)
   await sql`drop schema public cascade`
@@ -23,7 +24,8 @@ async function applied(sql: Sql): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-const numbers = (migrations: readonly { number: number }[]) => migrations.map(({ number }) => number)
+const numbers = (migrations: readonly { number: number }[]) =>
+  migrations.map(({ number }) => number)
 
 test('migrations are applied once each, in order of their numbers', async (t) => {
   const { sql, write, run } = await setUp(t)
@@ -49,7 +51,10 @@ test('several processes that migrate at once apply each migration once', async (
 test('a migration that fails leaves nothing of itself, and is named with the line', async (t) => {
   const { sql, write, run } = await setUp(t)
   await write('0001_a', 'create table a (n int)')
-  await write('0002_b', 'create table b (n int);\ninsert into a values (1);\ninsert into a values (no);')
+  await write(
+    '0002_b',
+    'create table b (n int);\ninsert into a values (1);\ninsert into a values (no);',
+  )
   await assert.rejects(run(), { message: 'Migration 2 (b), line 3: column "no" does not exist' })
   assert.deepEqual(await applied(sql), ['a'])
   assert.deepEqual(await sql`select n from a`, [])
@@ -72,7 +77,9 @@ test('a database that is ahead of the code is refused', async (t) => {
   await write('0002_b', 'create table b (n int)')
   await run()
   await rm(join(folder, '0002_b.sql'))
-  await assert.rejects(run(), { message: 'The database has migration 2 (b): it needs a newer Penstock than this one.' })
+  await assert.rejects(run(), {
+    message: 'The database has migration 2 (b): it needs a newer Penstock than this one.',
+  })
 })
 
 test('a migration that appears before one that is applied is refused', async (t) => {

@@ -1,6 +1,7 @@
-// Brings a database to the newest schema: the files db/0001_*.sql and on, in order, forward only. Each runs in one
-// transaction whose first statement is the insert of its own row, so it is applied once and whole, or not at all.
-// A file that has been applied never changes; what it did is altered by a later file.
+// Brings a database to the newest schema: the files db/0001_*.sql and on, in order, forward only.
+// Each runs in one transaction whose first statement is the insert of its own row, so it is applied
+// once and whole, or not at all. A file that has been applied never changes; what it did is altered
+// by a later file.
 
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
@@ -25,14 +26,21 @@ export async function readMigrations(folder = MIGRATIONS_FOLDER): Promise<Migrat
     const [, number, name] = /^(\d{4})_(\w+)\.sql$/.exec(file) ?? []
     if (number === undefined || name === undefined) continue
     const text = await readFile(join(folder, file), 'utf8')
-    if (migrations.at(-1)?.number === Number(number)) throw new Error(`Two migrations have the number ${number}.`)
-    migrations.push({ number: Number(number), name, sha256: createHash('sha256').update(text).digest('hex'), text })
+    if (migrations.at(-1)?.number === Number(number))
+      throw new Error(`Two migrations have the number ${number}.`)
+    migrations.push({
+      number: Number(number),
+      name,
+      sha256: createHash('sha256').update(text).digest('hex'),
+      text,
+    })
   }
   return migrations
 }
 
-/** Applies what is missing and returns it. Safe when several processes do it at once. Throws one sentence when the
- *  database and the files do not belong together; then nothing has been changed. */
+/** Applies what is missing and returns it. Safe when several processes do it at once. Throws one
+ *  sentence when the database and the files do not belong together; then nothing has been
+ *  changed. */
 export async function migrate(url: string, folder = MIGRATIONS_FOLDER): Promise<Applied[]> {
   const migrations = await readMigrations(folder)
   const client = new pg.Client({ connectionString: url, application_name: 'penstock migrate' })
@@ -42,7 +50,8 @@ export async function migrate(url: string, folder = MIGRATIONS_FOLDER): Promise<
     await inTransaction(client, () => client.query(TABLE))
     const done: Applied[] = []
     for (const migration of migrations)
-      if (await inTransaction(client, () => apply(client, migration, migrations))) done.push(migration)
+      if (await inTransaction(client, () => apply(client, migration, migrations)))
+        done.push(migration)
     return done
   } finally {
     await client.end()
@@ -70,14 +79,26 @@ async function inTransaction<T>(client: pg.Client, work: () => Promise<T>): Prom
 }
 
 /** True when the migration was missing and is applied now. */
-async function apply(client: pg.Client, migration: Migration, known: readonly Migration[]): Promise<boolean> {
-  const { rows } = await client.query<Applied>('select number, name, sha256 from migration order by number')
+async function apply(
+  client: pg.Client,
+  migration: Migration,
+  known: readonly Migration[],
+): Promise<boolean> {
+  const { rows } = await client.query<Applied>(
+    'select number, name, sha256 from migration order by number',
+  )
   requireBelong(rows, known)
   if (rows.some(({ number }) => number === migration.number)) return false
   const { number, name, sha256 } = migration
-  await client.query('insert into migration (number, name, sha256) values ($1, $2, $3)', [number, name, sha256])
+  await client.query('insert into migration (number, name, sha256) values ($1, $2, $3)', [
+    number,
+    name,
+    sha256,
+  ])
   await client.query(migration.text).catch((thrown: unknown) => {
-    throw thrown instanceof pg.DatabaseError ? new Error(whereRefused(migration, thrown), { cause: thrown }) : thrown
+    throw thrown instanceof pg.DatabaseError
+      ? new Error(whereRefused(migration, thrown), { cause: thrown })
+      : thrown
   })
   return true
 }
@@ -86,15 +107,26 @@ function requireBelong(applied: readonly Applied[], known: readonly Migration[])
   for (const { number, name, sha256 } of applied) {
     const file = known.find((migration) => migration.number === number)
     if (!file)
-      throw new Misuse(`The database has migration ${number} (${name}): it needs a newer Penstock than this one.`)
-    if (file.sha256 !== sha256) throw new Misuse(`Migration ${number} (${name}) has changed since it was applied.`)
+      throw new Misuse(
+        `The database has migration ${number} (${name}): it needs a newer Penstock than this one.`,
+      )
+    if (file.sha256 !== sha256)
+      throw new Misuse(`Migration ${number} (${name}) has changed since it was applied.`)
   }
   const newest = applied.at(-1)?.number ?? 0
-  const late = known.find(({ number }) => number < newest && !applied.some((other) => other.number === number))
-  if (late) throw new Error(`Migration ${late.number} (${late.name}) comes too late: ${newest} is applied already.`)
+  const late = known.find(
+    ({ number }) => number < newest && !applied.some((other) => other.number === number),
+  )
+  if (late)
+    throw new Error(
+      `Migration ${late.number} (${late.name}) comes too late: ${newest} is applied already.`,
+    )
 }
 
 function whereRefused({ number, name, text }: Migration, refused: pg.DatabaseError): string {
-  const line = refused.position === undefined ? undefined : text.slice(0, Number(refused.position)).split('\n').length
+  const line =
+    refused.position === undefined
+      ? undefined
+      : text.slice(0, Number(refused.position)).split('\n').length
   return `Migration ${number} (${name})${line === undefined ? '' : `, line ${line}`}: ${refused.message}`
 }

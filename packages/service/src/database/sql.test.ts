@@ -14,7 +14,17 @@ test('values of all kinds go in and come out as they are', async (t) => {
     select ${sun}::bigint as sun, ${5}::integer as small, ${at}::timestamptz as at, ${bytes}::bytea as bytes,
            ${texts}::text[] as texts, ${[sun, -1n]}::bigint[] as sums, ${null}::text as nothing, ${true}::boolean as yes,
            count(*) as n from generate_series(1, 3)`
-  assert.deepEqual(row, { sun, small: 5, at, bytes, texts, sums: [sun, -1n], nothing: null, yes: true, n: 3n })
+  assert.deepEqual(row, {
+    sun,
+    small: 5,
+    at,
+    bytes,
+    texts,
+    sums: [sun, -1n],
+    nothing: null,
+    yes: true,
+    n: 3n,
+  })
 })
 
 test('a value is never part of the statement', async (t) => {
@@ -27,7 +37,8 @@ test('a value is never part of the statement', async (t) => {
 
 test('a throw is the rollback, and a return the commit', async (t) => {
   const { sql } = await freshDatabase(t)
-  const open = (tx: Tx, id: string) => tx`insert into account (id, may_go_negative) values (${id}, false)`
+  const open = (tx: Tx, id: string) =>
+    tx`insert into account (id, may_go_negative) values (${id}, false)`
   await sql.begin((tx) => open(tx, 'kept'))
   await assert.rejects(
     sql.begin(async (tx) => {
@@ -59,7 +70,8 @@ test('a transaction cannot be used after its end', async (t) => {
 
 test('when its connection dies, a transaction is an outage, and nothing of it happens on another connection', async (t) => {
   const { sql } = await freshDatabase(t, { connections_max: 2 })
-  const open = (tx: Tx, id: string) => tx`insert into account (id, may_go_negative) values (${id}, false)`
+  const open = (tx: Tx, id: string) =>
+    tx`insert into account (id, may_go_negative) values (${id}, false)`
   let later: unknown
   await assert.rejects(
     sql.begin(async (tx) => {
@@ -81,7 +93,8 @@ test('idle connections that the server closes are replaced without a word', asyn
   await Promise.all([1, 2, 3].map(() => sql`select pg_sleep(0.02)`))
   await sql`select pg_terminate_backend(pid) from pg_stat_activity
             where datname = current_database() and pid <> pg_backend_pid()`
-  // A connection may be handed out before its end is noticed: an outage then, and the next one works.
+  // A connection may be handed out before its end is noticed: an outage then, and the next one
+  // works.
   for (let i = 0; i < 10; i++)
     await sql`select 1`.catch((thrown) => assert.ok(thrown instanceof Outage, String(thrown)))
   assert.deepEqual(await sql`select 1 as one`, [{ one: 1 }])

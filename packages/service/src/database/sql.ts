@@ -1,24 +1,29 @@
-// PostgreSQL through tagged templates: sql`select ... where id = ${id}`. One template is one whole statement, sent as a
-// named prepared statement; a test finds every template in the source and prepares it against the migrated schema.
-// int8 is bigint. A throw inside begin() is the rollback, and the transaction handle is dead once begin() has returned.
-// Statements of a transaction are on their way as soon as they are made, in that order: those that do not need each
-// other's answers, and the commit, cost one round trip together.
+// PostgreSQL through tagged templates: sql`select ... where id = ${id}`. One template is one whole
+// statement, sent as a named prepared statement; a test finds every template in the source and
+// prepares it against the migrated schema. int8 is bigint. A throw inside begin() is the rollback,
+// and the transaction handle is dead once begin() has returned. Statements of a transaction are on
+// their way as soon as they are made, in that order: those that do not need each other's answers,
+// and the commit, cost one round trip together.
 
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { Outage } from '../lib/fault.ts'
 
 type Row = Record<string, unknown>
-type Query = <R extends object = Row>(strings: TemplateStringsArray, ...values: unknown[]) => Promise<R[]>
+type Query = <R extends object = Row>(
+  strings: TemplateStringsArray,
+  ...values: unknown[]
+) => Promise<R[]>
 
 /** Statements of one transaction. */
 export type Tx = Query
 
 /** Statements each in a transaction of its own, and `begin` for several in one. */
 export type Sql = Query & {
-  /** Runs the work in one transaction: committed when it returns, rolled back when it throws or when one of its statements
-   *  fails, those included that it has not waited for. Throws Outage when the connection is lost; if that happens during
-   *  the commit, the outcome is unknown and the caller must look. */
+  /** Runs the work in one transaction: committed when it returns, rolled back when it throws or
+   *  when one of its statements fails, those included that it has not waited for. Throws Outage
+   *  when the connection is lost; if that happens during the commit, the outcome is unknown and the
+   *  caller must look. */
   begin<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** Waits for the connections in use, then closes them all. */
   close(): Promise<void>
@@ -28,8 +33,8 @@ export type Sql = Query & {
 export type Observer = {
   /** Once, with what says how many connections there are and how many wait for one. */
   opened(load: () => { connections: number; waiting: number }): void
-  /** After each transaction or single statement. `outage`: why the database did not do it, as the class of SQLSTATE, `none`
-   *  when there was no answer. */
+  /** After each transaction or single statement. `outage`: why the database did not do it, as the
+   *  class of SQLSTATE, `none` when there was no answer. */
   done(seconds: number, outage: string | undefined): void
 }
 
@@ -85,7 +90,8 @@ function openPool(options: SqlOptions): pg.Pool {
   })
   // An idle connection that the server closes is not an event: the pool drops it and opens another.
   pool.on('error', () => {})
-  // One that is lost while it is handed out is seen by whoever uses it; without a listener it would end the process.
+  // One that is lost while it is handed out is seen by whoever uses it; without a listener it would
+  // end the process.
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }
@@ -94,9 +100,13 @@ export function connect(options: SqlOptions): Sql {
   const pool = openPool(options)
   const { observer } = options
   observer?.opened(() => ({ connections: pool.totalCount, waiting: pool.waitingCount }))
-  const observed = <T>(work: () => Promise<T>): Promise<T> => (observer ? timed(observer, work) : work())
+  const observed = <T>(work: () => Promise<T>): Promise<T> =>
+    observer ? timed(observer, work) : work()
 
-  const statementAlone = async <R extends object>(strings: TemplateStringsArray, values: unknown[]) => {
+  const statementAlone = async <R extends object>(
+    strings: TemplateStringsArray,
+    values: unknown[],
+  ) => {
     const client = await pool.connect().catch(asOutage)
     try {
       const rows = await run<R>(client, strings, values)
@@ -163,17 +173,23 @@ async function timed<T>({ done }: Observer, work: () => Promise<T>): Promise<T> 
 const sqlStateClass = (cause: unknown): string =>
   (cause instanceof pg.DatabaseError ? cause.code?.slice(0, 2) : undefined) ?? 'none'
 
-async function run<R>(client: pg.PoolClient, strings: TemplateStringsArray, values: unknown[]): Promise<R[]> {
+async function run<R>(
+  client: pg.PoolClient,
+  strings: TemplateStringsArray,
+  values: unknown[],
+): Promise<R[]> {
   const { name, text } = statement(strings)
   const result = await client.query({ name, text, values }).catch(asOutage)
   return result.rows as R[]
 }
 
-/** What the server refused for a reason of its own: lost or unavailable connection, no resources, shutting down,
- *  a deadlock or a failed serialization. The statement did not happen and may succeed later. */
+/** What the server refused for a reason of its own: lost or unavailable connection, no resources,
+ *  shutting down, a deadlock or a failed serialization. The statement did not happen and may
+ *  succeed later. */
 const OUTAGE_CLASSES = new Set(['08', '40', '53', '55', '57', '58'])
 
-/** What the driver throws is the server's refusal, a value that it cannot send (a bug), or a connection that is gone. */
+/** What the driver throws is the server's refusal, a value that it cannot send (a bug), or a
+ *  connection that is gone. */
 function asOutage(thrown: unknown): never {
   const refused = thrown instanceof pg.DatabaseError
   const passing = refused && OUTAGE_CLASSES.has(thrown.code?.slice(0, 2) ?? '')

@@ -1,5 +1,5 @@
-// Numbers as bytes, for what is stored: whole numbers in groups of seven bits, the lowest first, so that small ones take
-// one byte. Reading checks that the bytes do not end too early.
+// Numbers as bytes, for what is stored: whole numbers in groups of seven bits, the lowest first, so
+// that small ones take one byte. Reading checks that the bytes do not end too early.
 
 import { writeAddress } from './memory.ts'
 

@@ -1,5 +1,5 @@
-// What a transfer carries, by category. It is valid until the next one is applied. Amounts are doubles while they are small
-// enough to be exact; a transfer beyond that has them in bigint.
+// What a transfer carries, by category. It is valid until the next one is applied. Amounts are
+// doubles while they are small enough to be exact; a transfer beyond that has them in bigint.
 
 import { CATEGORY_COUNT } from './categories.ts'
 
@@ -10,7 +10,8 @@ export class Carried {
   big: bigint[] | undefined
   /** One more than the mean number of hops that this money had behind it at the sender. */
   readonly hops: Float64Array = new Float64Array(CATEGORY_COUNT)
-  /** The transfer that had brought the sender most of this category; 0: none, the money begins there. */
+  /** The transfer that had brought the sender most of this category; 0: none, the money begins
+   *  there. */
   readonly prior: Uint32Array = new Uint32Array(CATEGORY_COUNT)
 
   begin(): void {

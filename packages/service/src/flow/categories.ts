@@ -1,10 +1,15 @@
-// What money can be: 28 categories, numbered by their place in this list. The order is part of every stored vector and
-// of every tie, so a category is never moved or removed. Weights are in hundredths and are only the shipped ones: a
-// policy carries its own. Here they settle which of two equal labels is the worse one.
+// What money can be: 28 categories, numbered by their place in this list. The order is part of
+// every stored vector and of every tie, so a category is never moved or removed. Weights are in
+// hundredths and are only the shipped ones: a policy carries its own. Here they settle which of two
+// equal labels is the worse one.
 
 export type Category = { readonly name: string; readonly label: string; readonly weight: number }
 
-const category = (name: string, label: string, weight: number): Category => ({ name, label, weight })
+const category = (name: string, label: string, weight: number): Category => ({
+  name,
+  label,
+  weight,
+})
 
 export const CATEGORIES: readonly Category[] = [
   category('sanctions', 'Sanctions', 100),

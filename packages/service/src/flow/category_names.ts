@@ -1,4 +1,5 @@
-// Names of categories as others write them. One name of theirs is one category here; what says nothing about risk has none.
+// Names of categories as others write them. One name of theirs is one category here; what says
+// nothing about risk has none.
 
 import { categoryNumber } from './categories.ts'
 

@@ -1,8 +1,9 @@
-// A flow index as bytes, and as a hash. A checkpoint keeps everything but the labels, which the caller brings again; it is
-// written in chunks, so that a large index is saved without a second copy of it; each ends with a sum over it, because a
-// state that was read wrong would give wrong scores for good. The hash covers the whole numbers of
-// every address that ever moved anything, in the order of assets and addresses: equal histories and labels give equal
-// hashes, whatever portions they came in. Hops and witnesses are evidence and stay outside of it.
+// A flow index as bytes, and as a hash. A checkpoint keeps everything but the labels, which the
+// caller brings again; it is written in chunks, so that a large index is saved without a second
+// copy of it; each ends with a sum over it, because a state that was read wrong would give wrong
+// scores for good. The hash covers the whole numbers of every address that ever moved anything, in
+// the order of assets and addresses: equal histories and labels give equal hashes, whatever
+// portions they came in. Hops and witnesses are evidence and stay outside of it.
 
 import { createHash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
@@ -39,7 +40,8 @@ const CHUNK_BYTES = 1 << 20
 /** More than any one slot takes: its own numbers, and 28 cells. */
 const SLOT_BYTES_MAX = 256 + 28 * 80
 
-/** The bytes are not a whole checkpoint as it was written: what it held has to be computed from the log. */
+/** The bytes are not a whole checkpoint as it was written: what it held has to be computed from the
+ *  log. */
 export class BrokenCheckpoint extends Error {
   override name = 'BrokenCheckpoint'
 }
@@ -51,12 +53,14 @@ type Header = {
   sequence: number
   slots: number
   freezes: [string, string, number, number | null][]
-  /** Sums that have given 2^53s away, and holdings kept in bigint: asset, address, and what Memory keeps them by. */
+  /** Sums that have given 2^53s away, and holdings kept in bigint: asset, address, and what Memory
+   *  keeps them by. */
   wide: { asset: number; address: string; category: number; field: number; beyond: number }[]
   big: { asset: number; address: string; held: string[] }[]
 }
 
-/** The state of the index, in chunks of about a mebibyte; a slot never lies in two. The index must not change meanwhile. */
+/** The state of the index, in chunks of about a mebibyte; a slot never lies in two. The index must
+ *  not change meanwhile. */
 export function* writeCheckpoint(index: FlowIndex): Generator<Uint8Array> {
   const { memory } = index
   const header = Buffer.from(JSON.stringify(headerOf(index)))
@@ -122,7 +126,9 @@ function addressOfSlot({ memory }: FlowIndex, slot: number): Buffer {
 
 /** Whether a slot is one of value, and ever was part of a transfer. */
 function hasMoved({ memory: { slots } }: FlowIndex, slot: number): boolean {
-  return (slots[slot * SLOT + ASSET]! & 255) !== LABEL_ASSET && slots[slot * SLOT + LAST_BLOCK] !== 0
+  return (
+    (slots[slot * SLOT + ASSET]! & 255) !== LABEL_ASSET && slots[slot * SLOT + LAST_BLOCK] !== 0
+  )
 }
 
 function writeSlot(out: Output, { memory }: FlowIndex, slot: number): void {
@@ -147,8 +153,8 @@ function writeSlot(out: Output, { memory }: FlowIndex, slot: number): void {
   }
 }
 
-/** The index that was written. The labels must be those it was built with, or differ only in addresses that no slot of
- *  it has. Throws BrokenCheckpoint. */
+/** The index that was written. The labels must be those it was built with, or differ only in
+ *  addresses that no slot of it has. Throws BrokenCheckpoint. */
 export async function readCheckpoint(
   labels: readonly Label[],
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -160,13 +166,18 @@ export async function readCheckpoint(
     const input = new Input(unsealed(chunk))
     if (!header || !index) {
       header = JSON.parse(Buffer.from(input.bytes(input.number())).toString()) as Header
-      if (header.format !== FORMAT) throw new BrokenCheckpoint('the checkpoint is of another version')
+      if (header.format !== FORMAT)
+        throw new BrokenCheckpoint('the checkpoint is of another version')
       index = new FlowIndex(labels, header.slots)
-      index.restore({ ...header, time_ms: header.time_ms ?? Number.NEGATIVE_INFINITY }, spellsOf(header))
+      index.restore(
+        { ...header, time_ms: header.time_ms ?? Number.NEGATIVE_INFINITY },
+        spellsOf(header),
+      )
     }
     for (; !input.atEnd(); slots++) readInto(index, input)
   }
-  if (!header || !index || slots !== header.slots) throw new BrokenCheckpoint('the checkpoint is not whole')
+  if (!header || !index || slots !== header.slots)
+    throw new BrokenCheckpoint('the checkpoint is not whole')
   const { memory } = index
   const slotOf = (one: { asset: number; address: string }) =>
     memory.find(one.asset, addressWords(Buffer.from(one.address, 'hex')), 0)
@@ -191,7 +202,8 @@ function readInto(index: FlowIndex, input: Input): void {
   const base = slot * SLOT
   memory.slot_doubles[slot * SLOT_DOUBLES + BALANCE] = input.number()
   memory.slot_doubles[slot * SLOT_DOUBLES + SENT] = input.number()
-  for (let word = base + COUNT_IN; word <= base + LAST_BLOCK; word++) memory.slots[word] = input.number()
+  for (let word = base + COUNT_IN; word <= base + LAST_BLOCK; word++)
+    memory.slots[word] = input.number()
   const mask = input.number()
   memory.ensureCells(slot, mask)
   const first = memory.slots[base + CELLS]!

@@ -1,7 +1,8 @@
-// The flow index: for every address and asset, how much of each category it holds and has received, kept exactly, unit by
-// unit, as transfers are applied in the order of the chain. Always: the categories held sum to the balance, and those
-// received to all that arrived. Labels begin and end with the time of blocks, so the same blocks and labels give the same
-// state, however they are cut into portions.
+// The flow index: for every address and asset, how much of each category it holds and has received,
+// kept exactly, unit by unit, as transfers are applied in the order of the chain. Always: the
+// categories held sum to the balance, and those received to all that arrived. Labels begin and end
+// with the time of blocks, so the same blocks and labels give the same state, however they are cut
+// into portions.
 
 import { Carried } from './carried.ts'
 import { CATEGORY_COUNT, ISSUER_FROZEN, UNIDENTIFIED } from './categories.ts'
@@ -51,7 +52,9 @@ const TERMINAL_BIT = 1 << 13
 
 /** A label in 16 bits: 0 is none. */
 const packLabel = (label: Label | undefined) =>
-  label === undefined ? 0 : (label.category + 1) | (label.confidence << 5) | (isTerminal(label) ? TERMINAL_BIT : 0)
+  label === undefined
+    ? 0
+    : (label.category + 1) | (label.confidence << 5) | (isTerminal(label) ? TERMINAL_BIT : 0)
 
 const categoryOf = (packed: number) => (packed & 31) - 1
 /** Of a label that is not a terminal's. */
@@ -92,8 +95,8 @@ export class FlowIndex {
     for (const address of this.labels.keys()) this.relabel(address)
   }
 
-  /** Begins a block: labels that have begun or ended by its time, and changes of freeze lists in it, are in force for all
-   *  its transfers. Blocks come in order. */
+  /** Begins a block: labels that have begun or ended by its time, and changes of freeze lists in
+   *  it, are in force for all its transfers. Blocks come in order. */
   beginBlock(number: number, time_ms: number, freezes: readonly Freeze[] = []): void {
     this.block_number = number
     this.block_time_ms = time_ms
@@ -112,25 +115,35 @@ export class FlowIndex {
 
   private noteFreeze({ token, address, frozen }: Freeze, at_ms: number): void {
     const open = this.freezes.find(
-      (one) => one.to_ms === Number.POSITIVE_INFINITY && one.token === token && one.address === address,
+      (one) =>
+        one.to_ms === Number.POSITIVE_INFINITY && one.token === token && one.address === address,
     )
     if (frozen && !open) {
       this.addSpell({ token, address, from_ms: at_ms, to_ms: Number.POSITIVE_INFINITY })
     } else if (!frozen && open) open.to_ms = at_ms
   }
 
-  /** Takes over what a freeze list said. The spell itself is kept among the address's labels, so that its end is seen. */
+  /** Takes over what a freeze list said. The spell itself is kept among the address's labels, so
+   *  that its end is seen. */
   private addSpell(spell: FreezeSpell): void {
     this.freezes.push(spell)
-    const label = Object.assign(spell, { category: ISSUER_FROZEN, confidence: 100, kind: 'ledger' as const })
+    const label = Object.assign(spell, {
+      category: ISSUER_FROZEN,
+      confidence: 100,
+      kind: 'ledger' as const,
+    })
     const known = this.labels.get(spell.address)
     if (known) known.push(label)
     else this.labels.set(spell.address, [label])
   }
 
   /** Restores the freeze lists and the time of a saved state, before any slot is. */
-  restore(block: { number: number; time_ms: number; sequence: number }, spells: readonly FreezeSpell[]): void {
-    for (const { token, address, from_ms, to_ms } of spells) this.addSpell({ token, address, from_ms, to_ms })
+  restore(
+    block: { number: number; time_ms: number; sequence: number },
+    spells: readonly FreezeSpell[],
+  ): void {
+    for (const { token, address, from_ms, to_ms } of spells)
+      this.addSpell({ token, address, from_ms, to_ms })
     this.beginBlock(block.number, block.time_ms)
     this.sequence = block.sequence
     for (const { address } of spells) this.relabel(address)
@@ -155,7 +168,8 @@ export class FlowIndex {
     return this.labelsOf(address).filter((label) => isValidAt(label, this.block_time_ms))
   }
 
-  /** Puts the label in force into the address's slots. A terminal holds nothing: its customers' money is not its own. */
+  /** Puts the label in force into the address's slots. A terminal holds nothing: its customers'
+   *  money is not its own. */
   private relabel(address: string): void {
     const { memory } = this
     const words = addressWords(Buffer.from(address, 'hex'))
@@ -182,7 +196,8 @@ export class FlowIndex {
     big.delete(slot)
   }
 
-  /** The slot of an address (five words from `at`) for an asset (0 to 254), made when there is none. */
+  /** The slot of an address (five words from `at`) for an asset (0 to 254), made when there is
+   *  none. */
   slot(asset: number, words: Uint32Array, at = 0): number {
     const { memory } = this
     const count = memory.slot_count
@@ -191,14 +206,21 @@ export class FlowIndex {
       if (asset >= this.assets) this.assets = asset + 1
       const labelled = memory.find(LABEL_ASSET, words, at)
       if (labelled >= 0)
-        memory.slots[slot * SLOT + ASSET]! |= (memory.slots[labelled * SLOT + ASSET]! & 0xffff0000) >>> 0
+        memory.slots[slot * SLOT + ASSET]! |=
+          (memory.slots[labelled * SLOT + ASSET]! & 0xffff0000) >>> 0
     }
     return slot
   }
 
-  /** Applies a transfer of `low + high * 2^32` units between two slots of one asset; `sequence` (from 1) is its number in
-   *  the log. What it carried is in `carried`. Returns false, and does nothing, for a transfer of nothing or to itself. */
-  transfer(from: number, to: number, amount: { low: number; high: number }, sequence: number): boolean {
+  /** Applies a transfer of `low + high * 2^32` units between two slots of one asset; `sequence`
+   *  (from 1) is its number in the log. What it carried is in `carried`. Returns false, and does
+   *  nothing, for a transfer of nothing or to itself. */
+  transfer(
+    from: number,
+    to: number,
+    amount: { low: number; high: number },
+    sequence: number,
+  ): boolean {
     const { low, high } = amount
     this.sequence = sequence
     if (from === to || (low === 0 && high === 0)) return false
@@ -258,7 +280,9 @@ export class FlowIndex {
 
   private cellOf(slot: number, category: number): number {
     const { slots } = this.memory
-    return slots[slot * SLOT + CELLS]! + bitCount(slots[slot * SLOT + MASK]! & ((1 << category) - 1))
+    return (
+      slots[slot * SLOT + CELLS]! + bitCount(slots[slot * SLOT + MASK]! & ((1 << category) - 1))
+    )
   }
 
   /** What an address spends beyond what it was seen to receive was there before the index began. */
@@ -308,7 +332,9 @@ export class FlowIndex {
       carried.mask |= 1 << category
       carried.amounts[category] = part
       const kept = doubles[at + RECEIVED]!
-      const received = memory.has_wide ? Number(memory.wholeSum(kept, { slot, category, field: RECEIVED })) : kept
+      const received = memory.has_wide
+        ? Number(memory.wholeSum(kept, { slot, category, field: RECEIVED }))
+        : kept
       carried.hops[category] = 1 + doubles[at + HOPS]! / received
       carried.prior[category] = words[2 * at + WITNESS]!
     }
@@ -349,7 +375,8 @@ export class FlowIndex {
     }
   }
 
-  // The same for transfers and holdings that doubles would not hold exactly. Nothing here has to be fast.
+  // The same for transfers and holdings that doubles would not hold exactly. Nothing here has to be
+  // fast.
 
   private transferBig(from: number, to: number, q: bigint): void {
     const { memory, carried } = this
@@ -375,7 +402,8 @@ export class FlowIndex {
     for (let left = q; left > 0n; left -= portion) {
       const part = Number(left < portion ? left : portion)
       if (field !== SENT_SUM) this.addTo(slot, category, field, part)
-      else if (addSum(memory.slot_doubles, slot * SLOT_DOUBLES + SENT, part)) memory.giveAway(slot, category, field)
+      else if (addSum(memory.slot_doubles, slot * SLOT_DOUBLES + SENT, part))
+        memory.giveAway(slot, category, field)
     }
   }
 
@@ -403,7 +431,9 @@ export class FlowIndex {
     const is_big = balance >= BigInt(BIG)
     if (is_big) memory.big.set(slot, held.slice())
     else memory.big.delete(slot)
-    memory.slot_doubles[slot * SLOT_DOUBLES + BALANCE] = is_big ? Number.POSITIVE_INFINITY : Number(balance)
+    memory.slot_doubles[slot * SLOT_DOUBLES + BALANCE] = is_big
+      ? Number.POSITIVE_INFINITY
+      : Number(balance)
     for (const [category, amount] of held.entries()) {
       if (((memory.slots[slot * SLOT + MASK]! >>> category) & 1) === 0) continue
       const cell = this.cellOf(slot, category)
@@ -433,7 +463,11 @@ export class FlowIndex {
       const cell = this.cellOf(slot, category)
       const { words, doubles } = memory.pages[cell >>> PAGE_BITS]!
       const place = placeOf(cell)
-      const received = memory.wholeSum(doubles[place + RECEIVED]!, { slot, category, field: RECEIVED })
+      const received = memory.wholeSum(doubles[place + RECEIVED]!, {
+        slot,
+        category,
+        field: RECEIVED,
+      })
       carried.mask |= 1 << category
       carried.big[category] = part
       carried.hops[category] = 1 + doubles[place + HOPS]! / Number(received)

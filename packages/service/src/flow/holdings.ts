@@ -24,7 +24,8 @@ import {
   WITNESS,
 } from './memory.ts'
 
-/** One category of what an address has held, received and sent of an asset, in the asset's units. */
+/** One category of what an address has held, received and sent of an asset, in the asset's
+ *  units. */
 export type Portion = {
   category: number
   held: bigint
@@ -50,10 +51,17 @@ export type Holding = {
   portions: Portion[]
 }
 
-/** What an address (20 bytes) has of an asset; undefined when it never took part in a transfer of it. */
-export function readHolding(index: FlowIndex, asset: number, address: Uint8Array): Holding | undefined {
+/** What an address (20 bytes) has of an asset; undefined when it never took part in a transfer of
+ *  it. */
+export function readHolding(
+  index: FlowIndex,
+  asset: number,
+  address: Uint8Array,
+): Holding | undefined {
   const slot = index.memory.find(asset, addressWords(address), 0)
-  return slot < 0 || index.memory.slots[slot * SLOT + LAST_BLOCK] === 0 ? undefined : readSlot(index, slot)
+  return slot < 0 || index.memory.slots[slot * SLOT + LAST_BLOCK] === 0
+    ? undefined
+    : readSlot(index, slot)
 }
 
 export function readSlot(index: FlowIndex, slot: number): Holding {
@@ -82,7 +90,11 @@ export function readSlot(index: FlowIndex, slot: number): Holding {
   }
   return {
     balance: held.reduce((total, one) => total + one, 0n),
-    sent: memory.wholeSum(slot_doubles[slot * SLOT_DOUBLES + SENT]!, { slot, category: 0, field: SENT_SUM }),
+    sent: memory.wholeSum(slot_doubles[slot * SLOT_DOUBLES + SENT]!, {
+      slot,
+      category: 0,
+      field: SENT_SUM,
+    }),
     count_in: slots[base + COUNT_IN]!,
     count_out: slots[base + COUNT_OUT]!,
     first_block: slots[base + FIRST_BLOCK]!,

@@ -1,6 +1,7 @@
-// Labels: who an address is said to be, by whom, how surely, and from when to when. At any instant an address has at most
-// one label in force: the best of those valid then. With a confidence of 50 or more its money becomes the label's
-// category when it leaves (a terminal); below that, part of it does.
+// Labels: who an address is said to be, by whom, how surely, and from when to when. At any instant
+// an address has at most one label in force: the best of those valid then. With a confidence of 50
+// or more its money becomes the label's category when it leaves (a terminal); below that, part of
+// it does.
 
 import { CATEGORIES } from './categories.ts'
 
@@ -24,12 +25,14 @@ export type Label = {
 
 export const TERMINAL_CONFIDENCE = 50
 
-export const isTerminal = (label: { readonly confidence: number }) => label.confidence >= TERMINAL_CONFIDENCE
+export const isTerminal = (label: { readonly confidence: number }) =>
+  label.confidence >= TERMINAL_CONFIDENCE
 
 export const isValidAt = (label: Pick<Label, 'from_ms' | 'to_ms'>, at_ms: number) =>
   label.from_ms <= at_ms && at_ms < label.to_ms
 
-/** Below 0 when `a` goes before `b`: the more believed kind, then confidence, weight and place in the list. */
+/** Below 0 when `a` goes before `b`: the more believed kind, then confidence, weight and place in
+ *  the list. */
 export function compareLabels(a: Omit<Label, 'address'>, b: Omit<Label, 'address'>): number {
   return (
     KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) ||
@@ -40,7 +43,10 @@ export function compareLabels(a: Omit<Label, 'address'>, b: Omit<Label, 'address
 }
 
 /** The label in force among those of one address. */
-export function labelInForce<L extends Omit<Label, 'address'>>(labels: readonly L[], at_ms: number): L | undefined {
+export function labelInForce<L extends Omit<Label, 'address'>>(
+  labels: readonly L[],
+  at_ms: number,
+): L | undefined {
   let best: L | undefined
   for (const label of labels) {
     if (!isValidAt(label, at_ms)) continue

@@ -59,7 +59,11 @@ test('what transfers carried sums to what they moved, and comes back as it was w
 test('the borders of portions leave no trace in the state', () => {
   fc.assert(
     fc.property(fc.array(transfers, { maxLength: 6 }), (blocks) => {
-      const logged = blocks.map((all, i) => ({ ...blockOf(all), number: i + 1, time_ms: i * 3_000 }))
+      const logged = blocks.map((all, i) => ({
+        ...blockOf(all),
+        number: i + 1,
+        time_ms: i * 3_000,
+      }))
       const one_go = new FlowIndex([], 1)
       for (const block of logged) applyBlock(one_go, block)
       const noting = new FlowIndex([], 4096)
@@ -72,7 +76,14 @@ test('the borders of portions leave no trace in the state', () => {
 test('a witness leads back, transfer by transfer, to where the money came from', () => {
   const [a, b, c] = [person(1), person(2), person(3)]
   const index = new FlowIndex([
-    { address: a.toString('hex'), category: 7, confidence: 100, kind: 'curated', from_ms: -Infinity, to_ms: Infinity },
+    {
+      address: a.toString('hex'),
+      category: 7,
+      confidence: 100,
+      kind: 'curated',
+      from_ms: -Infinity,
+      to_ms: Infinity,
+    },
   ])
   const all = [
     { asset: 0, from: a, to: b, amount: 100n },

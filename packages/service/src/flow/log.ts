@@ -1,5 +1,6 @@
-// The log that the index is computed from: the transfers of a block, packed, and what each of them carried. A record is 13
-// words: asset, sender, receiver, amount, the lower byte and the lower word first. The log is all that a rebuild needs besides the labels.
+// The log that the index is computed from: the transfers of a block, packed, and what each of them
+// carried. A record is 13 words: asset, sender, receiver, amount, the lower byte and the lower word
+// first. The log is all that a rebuild needs besides the labels.
 
 import { Input, Output } from './bytes.ts'
 import type { FlowIndex, Freeze } from './flow_index.ts'
@@ -17,7 +18,8 @@ export type LoggedBlock = {
   transfers: Uint8Array
 }
 
-/** What a transfer carried of one category, and the transfer that had brought the sender most of that (0: none). */
+/** What a transfer carried of one category, and the transfer that had brought the sender most of
+ *  that (0: none). */
 export type CarriedPart = { category: number; amount: bigint; prior: number }
 
 const RECORD = 13
@@ -48,11 +50,15 @@ export function transferAt(bytes: Uint8Array, i: number): LoggedTransfer {
     asset: bytes[at]!,
     from: bytes.subarray(at + FROM * 4, at + TO * 4),
     to: bytes.subarray(at + TO * 4, at + AMOUNT * 4),
-    amount: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(at + AMOUNT * 4, true),
+    amount: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(
+      at + AMOUNT * 4,
+      true,
+    ),
   }
 }
 
-/** The bytes as words. Words of this machine are those of the log: every platform that runs this has the lower byte first. */
+/** The bytes as words. Words of this machine are those of the log: every platform that runs this
+ *  has the lower byte first. */
 function wordsOf(bytes: Uint8Array): Uint32Array {
   const aligned = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice()
   return new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.byteLength / 4)
@@ -72,8 +78,9 @@ export function applyBlock(index: FlowIndex, block: LoggedBlock, writer?: Carrie
 const AHEAD = FETCH_MAX / 2
 const found = new Uint32Array(FETCH_MAX)
 
-/** Memory answers far more slowly than it is asked: with millions of addresses, nearly every look-up waits for it. So all
- *  addresses of a portion are asked for before the first one is needed, and the waits overlap (a third of the time). */
+/** Memory answers far more slowly than it is asked: with millions of addresses, nearly every
+ *  look-up waits for it. So all addresses of a portion are asked for before the first one is
+ *  needed, and the waits overlap (a third of the time). */
 function applyPortion(
   index: FlowIndex,
   words: Uint32Array,
@@ -100,9 +107,15 @@ function applyPortion(
 }
 
 /** The slot of an address: the one that was guessed, if it is that. */
-function slotOf(index: FlowIndex, words: Uint32Array, is: { guess: number; asset: number; at: number }): number {
+function slotOf(
+  index: FlowIndex,
+  words: Uint32Array,
+  is: { guess: number; asset: number; at: number },
+): number {
   const { guess, asset, at } = is
-  return guess > 0 && index.memory.isAt(guess - 1, asset, words, at) ? guess - 1 : index.slot(asset, words, at)
+  return guess > 0 && index.memory.isAt(guess - 1, asset, words, at)
+    ? guess - 1
+    : index.slot(asset, words, at)
 }
 
 /** What one transfer can take: a count, and 28 times category, amount and prior. */

@@ -1,12 +1,15 @@
-// The index's memory: a slot of 64 bytes for each (asset, address), found by open addressing, and for each category that
-// the address ever had, a cell of 56 bytes. A slot's cells lie together in the order of their categories; a mask of 28
-// bits says which there are, so a cell is found by counting bits. Cells are kept in pages, so that there is never a moment
-// in which all of them are copied.
+// The index's memory: a slot of 64 bytes for each (asset, address), found by open addressing, and
+// for each category that the address ever had, a cell of 56 bytes. A slot's cells lie together in
+// the order of their categories; a mask of 28 bits says which there are, so a cell is found by
+// counting bits. Cells are kept in pages, so that there is never a moment in which all of them are
+// copied.
 //
-// Amounts are doubles and always whole and exact. A sum of gross flow that would reach 2^53 gives a 2^53 away, counted
-// apart; a holding that would reach 2^52 is kept in bigint from then on. Nearly no address ever gets there.
+// Amounts are doubles and always whole and exact. A sum of gross flow that would reach 2^53 gives a
+// 2^53 away, counted apart; a holding that would reach 2^52 is kept in bigint from then on. Nearly
+// no address ever gets there.
 
-/** Words (32 bits) of a slot and what they hold. ASSET is the asset, the capacity for cells << 8, and the label << 16. */
+/** Words (32 bits) of a slot and what they hold. ASSET is the asset, the capacity for cells << 8,
+ *  and the label << 16. */
 export const SLOT = 16
 export const ASSET = 5
 export const CELLS = 8
@@ -20,8 +23,9 @@ export const SLOT_DOUBLES = 8
 export const BALANCE = 3
 export const SENT = 5
 
-/** Doubles of a cell: held, received, received from terminals directly, sent to terminals directly, the sum of amount
- *  times hops, and what its witness brought. WITNESS, a word, is the transfer that brought most. */
+/** Doubles of a cell: held, received, received from terminals directly, sent to terminals directly,
+ *  the sum of amount times hops, and what its witness brought. WITNESS, a word, is the transfer
+ *  that brought most. */
 export const CELL = 7
 export const HELD = 0
 export const RECEIVED = 1
@@ -86,7 +90,8 @@ export class Memory {
   private cell_end = 0
   private cells_given = 0
   private readonly free: number[][] = Array.from({ length: 29 }, () => [])
-  /** Pairs of a hash and one more than the slot; 0: none. With the hash beside it, nearly no slot is looked at in vain. */
+  /** Pairs of a hash and one more than the slot; 0: none. With the hash beside it, nearly no slot
+   *  is looked at in vain. */
   private table: Uint32Array
 
   constructor(slots_expected: number) {
@@ -107,7 +112,8 @@ export class Memory {
     return this.table[this.place(asset, words, at) + 1]! - 1
   }
 
-  /** What the table has for an address, by the hash alone: 0, or one more than the slot that it nearly surely is. */
+  /** What the table has for an address, by the hash alone: 0, or one more than the slot that it
+   *  nearly surely is. */
   guess(asset: number, words: Uint32Array, at: number): number {
     const { table } = this
     const hash = hashOf(asset, words[at]!, words[at + 1]!)
@@ -117,8 +123,9 @@ export class Memory {
     }
   }
 
-  /** Fetches up to FETCH_MAX slots that were guessed, and the first of their cells. Without branches, so that no read waits for another.
-   *  The result says nothing: it keeps the reads alive. */
+  /** Fetches up to FETCH_MAX slots that were guessed, and the first of their cells. Without
+   *  branches, so that no read waits for another. The result says nothing: it keeps the reads
+   *  alive. */
   fetch(guesses: Uint32Array, count: number): number {
     const { slots, pages } = this
     let read = 0
@@ -164,7 +171,8 @@ export class Memory {
     let place = (hash << 1) & last
     for (;;) {
       const found = table[place + 1]!
-      if (found === 0 || (table[place] === hash && this.isAt(found - 1, asset, words, at))) return place
+      if (found === 0 || (table[place] === hash && this.isAt(found - 1, asset, words, at)))
+        return place
       place = (place + 2) & last
     }
   }
@@ -224,8 +232,9 @@ export class Memory {
       this.slots[base + CELLS] = to
       this.slots[base + ASSET] = (this.slots[base + ASSET]! & 0xffff00ff) | (larger << 8)
     }
-    // From the last cell to the first, so that cells can move up within their own block. Word by word: for so few the
-    // array's own copy and fill are several times slower, and doubles would not carry every pattern of bits unchanged.
+    // From the last cell to the first, so that cells can move up within their own block. Word by
+    // word: for so few the array's own copy and fill are several times slower, and doubles would
+    // not carry every pattern of bits unchanged.
     const source = this.pages[from >>> PAGE_BITS]!.words
     const target = this.pages[to >>> PAGE_BITS]!.words
     let read = (placeOf(from) + old_count * CELL) * 2
@@ -268,7 +277,9 @@ export class Memory {
 
   /** Only the first page begins small. */
   private widenFirstPage(cells: number): void {
-    const page = makePage(Math.min(PAGE_CELLS, Math.max(cells, (2 * this.pages[0]!.doubles.length) / CELL)))
+    const page = makePage(
+      Math.min(PAGE_CELLS, Math.max(cells, (2 * this.pages[0]!.doubles.length) / CELL)),
+    )
     page.words.set(this.pages[0]!.words)
     this.pages[0] = page
   }
@@ -296,12 +307,14 @@ export class Memory {
 
   /** A sum of gross flow, whole: of a slot's cell, or SENT_SUM. `kept` is what is in the double. */
   wholeSum(kept: number, of: { slot: number; category: number; field: number }): bigint {
-    const beyond = this.wide.size === 0 ? undefined : this.wide.get(wideKey(of.slot, of.category, of.field))
+    const beyond =
+      this.wide.size === 0 ? undefined : this.wide.get(wideKey(of.slot, of.category, of.field))
     return BigInt(kept) + (beyond === undefined ? 0n : BigInt(beyond) << 53n)
   }
 }
 
-const wideKey = (slot: number, category: number, field: number) => (slot * 32 + category) * 8 + field
+const wideKey = (slot: number, category: number, field: number) =>
+  (slot * 32 + category) * 8 + field
 
 /** How many slots can be fetched at once. */
 export const FETCH_MAX = 512
@@ -328,7 +341,12 @@ export function addressWords(bytes: Uint8Array): Uint32Array {
 }
 
 /** Writes an address's 20 bytes from its slot. */
-export function writeAddress(slots: Uint32Array, slot: number, bytes: Uint8Array, at: number): void {
+export function writeAddress(
+  slots: Uint32Array,
+  slot: number,
+  bytes: Uint8Array,
+  at: number,
+): void {
   for (let i = 0; i < 20; i++) bytes[at + i] = slots[slot * SLOT + (i >>> 2)]! >>> ((i & 3) * 8)
 }
 
@@ -338,10 +356,12 @@ function hashOf(asset: number, a: number, b: number): number {
   return (mixed ^ (mixed >>> 16)) >>> 0
 }
 
-/** Words for so many slots. Large buffers begin 16 bytes into a cache line: beginning 48 bytes later, no slot lies on two. */
+/** Words for so many slots. Large buffers begin 16 bytes into a cache line: beginning 48 bytes
+ *  later, no slot lies on two. */
 function slotWords(count: number): Uint32Array {
   const length = count * SLOT
   return new Uint32Array(new ArrayBuffer(48 + length * 4), 48, length)
 }
 
-const doublesOf = (words: Uint32Array) => new Float64Array(words.buffer, words.byteOffset, words.length / 2)
+const doublesOf = (words: Uint32Array) =>
+  new Float64Array(words.buffer, words.byteOffset, words.length / 2)

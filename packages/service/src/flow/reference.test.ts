@@ -1,9 +1,16 @@
-// The index against a reference that is slow and obviously right: maps, bigint, and the formulas as they are written.
+// The index against a reference that is slow and obviously right: maps, bigint, and the formulas as
+// they are written.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { CATEGORIES, CATEGORY_COUNT, categoryNumber, ISSUER_FROZEN, UNIDENTIFIED } from './categories.ts'
+import {
+  CATEGORIES,
+  CATEGORY_COUNT,
+  categoryNumber,
+  ISSUER_FROZEN,
+  UNIDENTIFIED,
+} from './categories.ts'
 import { readCheckpoint, stateHash, writeCheckpoint } from './checkpoint.ts'
 import { FlowIndex, type Freeze } from './flow_index.ts'
 import { type Holding, readHolding } from './holdings.ts'
@@ -16,12 +23,19 @@ type Move = { asset: number; from: string; to: string; amount: bigint }
 type Block = { time_ms: number; freezes: Freeze[]; moves: Move[] }
 type History = { labels: Label[]; blocks: Block[] }
 
-type Account = { held: bigint[]; received: bigint[]; direct: bigint[]; destination: bigint[]; sent: bigint }
+type Account = {
+  held: bigint[]
+  received: bigint[]
+  direct: bigint[]
+  destination: bigint[]
+  sent: bigint
+}
 
 const zeros = () => CATEGORIES.map(() => 0n)
 const sum = (amounts: readonly bigint[]) => amounts.reduce((a, b) => a + b, 0n)
 
-/** `q` shared out over `weights`: the floors, then one unit each to the largest remainders, ties in order. */
+/** `q` shared out over `weights`: the floors, then one unit each to the largest remainders, ties in
+ *  order. */
 function shareOut(weights: readonly bigint[], q: bigint): bigint[] {
   const total = sum(weights)
   const parts = weights.map((weight) => (weight * q) / total)
@@ -46,7 +60,13 @@ class Reference {
     const key = `${asset} ${address}`
     let account = this.accounts.get(key)
     if (!account) {
-      account = { held: zeros(), received: zeros(), direct: zeros(), destination: zeros(), sent: 0n }
+      account = {
+        held: zeros(),
+        received: zeros(),
+        direct: zeros(),
+        destination: zeros(),
+        sent: 0n,
+      }
       this.accounts.set(key, account)
     }
     return account
@@ -55,7 +75,8 @@ class Reference {
   label(address: string): { category: number; confidence: number } | undefined {
     const all: Omit<Label, 'address'>[] = this.labels.filter((label) => label.address === address)
     for (const spell of this.frozen) {
-      if (spell.address === address) all.push({ ...spell, category: ISSUER_FROZEN, confidence: 100, kind: 'ledger' })
+      if (spell.address === address)
+        all.push({ ...spell, category: ISSUER_FROZEN, confidence: 100, kind: 'ledger' })
     }
     const valid = all.filter(({ from_ms, to_ms }) => from_ms <= this.now_ms && this.now_ms < to_ms)
     const rank = (label: Omit<Label, 'address'>) =>
@@ -69,8 +90,11 @@ class Reference {
   begin(block: Block): void {
     this.now_ms = block.time_ms
     for (const { token, address, frozen } of block.freezes) {
-      const open = this.frozen.find((one) => one.token === token && one.address === address && one.to_ms === Infinity)
-      if (frozen && !open) this.frozen.push({ token, address, from_ms: block.time_ms, to_ms: Infinity })
+      const open = this.frozen.find(
+        (one) => one.token === token && one.address === address && one.to_ms === Infinity,
+      )
+      if (frozen && !open)
+        this.frozen.push({ token, address, from_ms: block.time_ms, to_ms: Infinity })
       if (!frozen && open) open.to_ms = block.time_ms
     }
     for (const [key, account] of this.accounts) {
@@ -131,8 +155,17 @@ const label: fc.Arbitrary<Label> = fc
     to_ms: fc.oneof(fc.constant(Number.POSITIVE_INFINITY), instant),
   })
   .map((one) => one)
-const move: fc.Arbitrary<Move> = fc.record({ asset: fc.constantFrom(0, 0, 1), from: address, to: address, amount })
-const freeze: fc.Arbitrary<Freeze> = fc.record({ token: fc.constantFrom('a', 'b'), address, frozen: fc.boolean() })
+const move: fc.Arbitrary<Move> = fc.record({
+  asset: fc.constantFrom(0, 0, 1),
+  from: address,
+  to: address,
+  amount,
+})
+const freeze: fc.Arbitrary<Freeze> = fc.record({
+  token: fc.constantFrom('a', 'b'),
+  address,
+  frozen: fc.boolean(),
+})
 const history: fc.Arbitrary<History> = fc.record({
   labels: fc.array(label, { maxLength: 6 }),
   blocks: fc
@@ -148,7 +181,11 @@ const history: fc.Arbitrary<History> = fc.record({
 
 const bytesOf = (person: string) => Buffer.from(person, 'hex')
 
-function applyMove(index: FlowIndex, { asset, from, to, amount: q }: Move, sequence: number): boolean {
+function applyMove(
+  index: FlowIndex,
+  { asset, from, to, amount: q }: Move,
+  sequence: number,
+): boolean {
   const sender = index.slot(asset, addressWords(bytesOf(from)))
   const receiver = index.slot(asset, addressWords(bytesOf(to)))
   const words = { low: Number(q & 0xffffffffn), high: Number(q >> 32n) }
@@ -196,7 +233,8 @@ test('every amount of every address equals the reference after every transfer, a
         for (const one of block.moves) {
           const carried = reference.move(one)
           assert.equal(applyMove(index, one, index.sequence + 1), carried !== undefined)
-          if (carried) for (const [k, part] of carried.entries()) assert.equal(index.carried.amount(k), part)
+          if (carried)
+            for (const [k, part] of carried.entries()) assert.equal(index.carried.amount(k), part)
           assertSame(index, reference)
         }
       }
@@ -216,7 +254,10 @@ test('a saved and restored index goes on as if it had never stopped', async () =
       assert.equal(stateHash(restored), stateHash(whole))
       // Hops and witnesses too, which the hash leaves out.
       for (const person of PEOPLE)
-        assert.deepEqual(readHolding(restored, 0, bytesOf(person)), readHolding(whole, 0, bytesOf(person)))
+        assert.deepEqual(
+          readHolding(restored, 0, bytesOf(person)),
+          readHolding(whole, 0, bytesOf(person)),
+        )
     }),
     RUNS,
   )
@@ -228,7 +269,11 @@ test('sums of gross flow stay exact beyond 64 bits, also in a checkpoint', async
   const index = new FlowIndex([])
   index.beginBlock(1, 0)
   for (let i = 0; i < 6; i++) {
-    applyMove(index, { asset: 0, from: i % 2 === 0 ? a : b, to: i % 2 === 0 ? b : a, amount }, i + 1)
+    applyMove(
+      index,
+      { asset: 0, from: i % 2 === 0 ? a : b, to: i % 2 === 0 ? b : a, amount },
+      i + 1,
+    )
   }
   for (const one of [index, await readCheckpoint([], writeCheckpoint(index))]) {
     const holding = readHolding(one, 0, bytesOf(a))!
@@ -241,61 +286,75 @@ test('sums of gross flow stay exact beyond 64 bits, also in a checkpoint', async
 test('splitting a transfer changes each category by at most one unit for each part', () => {
   const parts = fc.array(fc.bigInt(1n, 2n ** 45n), { minLength: 2, maxLength: 6 })
   fc.assert(
-    fc.property(history, parts, fc.constantFrom(...PEOPLE.slice(0, 3)), ({ labels, blocks }, amounts, from) => {
-      const to = 'ff'.repeat(20)
-      const send = (pieces: readonly bigint[]) => {
-        const index = applyAll(new FlowIndex(labels), blocks)
-        for (const piece of pieces) applyMove(index, { asset: 0, from, to, amount: piece }, index.sequence + 1)
-        return vector(readHolding(index, 0, bytesOf(to))!, 'received')
-      }
-      // Enough is there before, so that what is not known of is the same however it is sent.
-      const total = sum(amounts)
-      const enough: Block = {
-        time_ms: blocks.length * 3,
-        freezes: [],
-        moves: [{ asset: 0, from: 'ee'.repeat(20), to: from, amount: total }],
-      }
-      blocks.push(enough)
-      const whole = send([total])
-      const split = send(amounts)
-      blocks.pop()
-      for (const [k, part] of whole.entries()) {
-        const difference = split[k]! - part
-        assert.ok(difference <= BigInt(amounts.length) && -difference <= BigInt(amounts.length), `${k}: ${difference}`)
-      }
-    }),
+    fc.property(
+      history,
+      parts,
+      fc.constantFrom(...PEOPLE.slice(0, 3)),
+      ({ labels, blocks }, amounts, from) => {
+        const to = 'ff'.repeat(20)
+        const send = (pieces: readonly bigint[]) => {
+          const index = applyAll(new FlowIndex(labels), blocks)
+          for (const piece of pieces)
+            applyMove(index, { asset: 0, from, to, amount: piece }, index.sequence + 1)
+          return vector(readHolding(index, 0, bytesOf(to))!, 'received')
+        }
+        // Enough is there before, so that what is not known of is the same however it is sent.
+        const total = sum(amounts)
+        const enough: Block = {
+          time_ms: blocks.length * 3,
+          freezes: [],
+          moves: [{ asset: 0, from: 'ee'.repeat(20), to: from, amount: total }],
+        }
+        blocks.push(enough)
+        const whole = send([total])
+        const split = send(amounts)
+        blocks.pop()
+        for (const [k, part] of whole.entries()) {
+          const difference = split[k]! - part
+          assert.ok(
+            difference <= BigInt(amounts.length) && -difference <= BigInt(amounts.length),
+            `${k}: ${difference}`,
+          )
+        }
+      },
+    ),
     RUNS,
   )
 })
 
 test('dust changes the share of a category by no more than its own share of what was received', () => {
   fc.assert(
-    fc.property(history, fc.bigInt(1n, 1000n), fc.constantFrom(...PEOPLE), ({ labels, blocks }, dust, victim) => {
-      const mixer = 'dd'.repeat(20)
-      const marked: Label[] = [
-        ...labels,
-        {
-          address: mixer,
-          category: categoryNumber('mixer')!,
-          confidence: 100,
-          kind: 'curated',
-          from_ms: -Infinity,
-          to_ms: Infinity,
-        },
-      ]
-      const index = applyAll(new FlowIndex(marked), blocks)
-      index.beginBlock(blocks.length + 1, blocks.length * 3)
-      const received = () => {
-        const holding = readHolding(index, 0, bytesOf(victim))
-        return holding ? vector(holding, 'received') : zeros()
-      }
-      const before = received()
-      applyMove(index, { asset: 0, from: mixer, to: victim, amount: dust }, index.sequence + 1)
-      const after = received()
-      const k = categoryNumber('mixer')!
-      assert.equal(after[k]! - before[k]!, dust)
-      assert.equal(sum(after) - sum(before), dust)
-    }),
+    fc.property(
+      history,
+      fc.bigInt(1n, 1000n),
+      fc.constantFrom(...PEOPLE),
+      ({ labels, blocks }, dust, victim) => {
+        const mixer = 'dd'.repeat(20)
+        const marked: Label[] = [
+          ...labels,
+          {
+            address: mixer,
+            category: categoryNumber('mixer')!,
+            confidence: 100,
+            kind: 'curated',
+            from_ms: -Infinity,
+            to_ms: Infinity,
+          },
+        ]
+        const index = applyAll(new FlowIndex(marked), blocks)
+        index.beginBlock(blocks.length + 1, blocks.length * 3)
+        const received = () => {
+          const holding = readHolding(index, 0, bytesOf(victim))
+          return holding ? vector(holding, 'received') : zeros()
+        }
+        const before = received()
+        applyMove(index, { asset: 0, from: mixer, to: victim, amount: dust }, index.sequence + 1)
+        const after = received()
+        const k = categoryNumber('mixer')!
+        assert.equal(after[k]! - before[k]!, dust)
+        assert.equal(sum(after) - sum(before), dust)
+      },
+    ),
     RUNS,
   )
 })
@@ -305,7 +364,8 @@ test('recomputing from the first transfer that a new label touches gives what a 
     fc.asyncProperty(history, label, async ({ labels, blocks }, added) => {
       const touched = blocks.findIndex(({ moves }) =>
         moves.some(
-          ({ from, to, amount: q }) => q > 0n && from !== to && (from === added.address || to === added.address),
+          ({ from, to, amount: q }) =>
+            q > 0n && from !== to && (from === added.address || to === added.address),
         ),
       )
       const relabelled = [...labels, added]

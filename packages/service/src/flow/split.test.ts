@@ -7,7 +7,9 @@ const share = fc.oneof(
   fc.integer({ min: 0, max: 9 }),
   fc.maxSafeInteger().map((n) => Math.abs(n) % (FAST_BELOW / 32)),
 )
-const holding = fc.array(share, { minLength: 1, maxLength: 28 }).filter((held) => held.some((h) => h > 0))
+const holding = fc
+  .array(share, { minLength: 1, maxLength: 28 })
+  .filter((held) => held.some((h) => h > 0))
 
 test('doubles give the same units as bigint for every holding below 2^52', () => {
   fc.assert(
@@ -16,7 +18,10 @@ test('doubles give the same units as bigint for every holding below 2^52', () =>
       const q = Math.max(1, Math.floor(balance * fraction))
       const parts = new Float64Array(held.length)
       split(Float64Array.from(held), held.length, { q, balance }, parts)
-      assert.deepEqual([...parts].map(BigInt), splitBig(held.map(BigInt), BigInt(q), BigInt(balance)))
+      assert.deepEqual(
+        [...parts].map(BigInt),
+        splitBig(held.map(BigInt), BigInt(q), BigInt(balance)),
+      )
     }),
     { numRuns: 5_000 },
   )

@@ -1,14 +1,21 @@
-// Takes q out of a holding in proportion, in whole units: floor(held * q / balance) of each category, and what is left
-// over one by one to the largest remainders, ties to the lower category. Always exact: products beyond 2^53 are computed
-// in two doubles without loss, and holdings too large for that in bigint.
+// Takes q out of a holding in proportion, in whole units: floor(held * q / balance) of each
+// category, and what is left over one by one to the largest remainders, ties to the lower category.
+// Always exact: products beyond 2^53 are computed in two doubles without loss, and holdings too
+// large for that in bigint.
 
 /** Numbers below this go the fast way. Remainders of products then stay below 2^53. */
 export const FAST_BELOW = 2 ** 52
 
 const SPLITTER = 2 ** 27 + 1
 
-/** Splits `q` over `held[0..count)`, whose sum is `balance`; 0 < q <= balance < FAST_BELOW. Writes the parts. */
-export function split(held: Float64Array, count: number, amounts: { q: number; balance: number }, parts: Float64Array) {
+/** Splits `q` over `held[0..count)`, whose sum is `balance`; 0 < q <= balance < FAST_BELOW. Writes
+ *  the parts. */
+export function split(
+  held: Float64Array,
+  count: number,
+  amounts: { q: number; balance: number },
+  parts: Float64Array,
+) {
   const { q, balance } = amounts
   if (q === balance) {
     for (let i = 0; i < count; i++) parts[i] = held[i]!
@@ -29,7 +36,8 @@ export function split(held: Float64Array, count: number, amounts: { q: number; b
     let rest: number
     if (product < 2 ** 53) rest = product - part * balance
     else {
-      // The errors of both products (Dekker) make their difference exact; the quotient may be one off.
+      // The errors of both products (Dekker) make their difference exact; the quotient may be one
+      // off.
       const h_split = SPLITTER * h
       const h_high = h_split - (h_split - h)
       const h_low = h - h_high

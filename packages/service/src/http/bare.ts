@@ -1,5 +1,6 @@
-// Answers where there is no reply to send: bytes that are no HTTP request, CONNECT, connections beyond the limits. Node
-// has let go of such a socket, or is about to: its errors are ours, and one that nobody listens for ends the process.
+// Answers where there is no reply to send: bytes that are no HTTP request, CONNECT, connections
+// beyond the limits. Node has let go of such a socket, or is about to: its errors are ours, and one
+// that nobody listens for ends the process.
 
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
@@ -22,7 +23,11 @@ export function refuseBare(socket: Socket, status: number, request_id: string): 
     socket.destroy()
     return
   }
-  const { body, headers } = transportRefusal(request_id, status, status === 503 ? { 'Retry-After': '1' } : {})
+  const { body, headers } = transportRefusal(
+    request_id,
+    status,
+    status === 503 ? { 'Retry-After': '1' } : {},
+  )
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Content-Type: application/json; charset=utf-8',

@@ -8,8 +8,20 @@ import { callerOf, once } from '../limits/caller.ts'
 import type { Connections } from '../limits/connections.ts'
 import type { Full, Turns } from '../limits/turns.ts'
 import { parseBody } from '../wire/body.ts'
-import { authFailureOf, type Customer, type Endpoint, InternalError, Unauthenticated } from '../wire/endpoint.ts'
-import { type Answer, type CheckReply, refusal, success, transportRefusal } from '../wire/replies.ts'
+import {
+  authFailureOf,
+  type Customer,
+  type Endpoint,
+  InternalError,
+  Unauthenticated,
+} from '../wire/endpoint.ts'
+import {
+  type Answer,
+  type CheckReply,
+  refusal,
+  success,
+  transportRefusal,
+} from '../wire/replies.ts'
 import { type Gate, tooMany } from './gate.ts'
 
 /** What a signed request shows. */
@@ -24,11 +36,13 @@ export type Credentials = {
   /** The header Idempotency-Key; sent more than once, its values joined by commas. */
   idempotency_key: string | undefined
   ip: string
-  /** Asked before a key that was read a moment ago is read again, to refuse it; left out, it may be. */
+  /** Asked before a key that was read a moment ago is read again, to refuse it; left out, it may
+   *  be. */
   mayReadAgain?: () => boolean
 }
 
-/** Says who sent a request. Throws what unauthenticated() makes, the same for every reason as far as the caller sees. */
+/** Says who sent a request. Throws what unauthenticated() makes, the same for every reason as far
+ *  as the caller sees. */
 export type Authenticate = (credentials: Credentials) => Promise<Customer>
 
 /** What a call passes on its way. */
@@ -43,24 +57,33 @@ export type Door = {
 }
 
 /** Who asked, for the log. */
-export type Asker = { customer_id?: string | undefined; key_id?: string | undefined; auth?: string | undefined }
+export type Asker = {
+  customer_id?: string | undefined
+  key_id?: string | undefined
+  auth?: string | undefined
+}
 
 type Call = { endpoint: Endpoint; request: FastifyRequest; reply: FastifyReply }
 
-/** Calls of one key that are worked on at once. What changes something is committed together with others, so that many
- *  of them cost little; what only reads has a connection each. */
+/** Calls of one key that are worked on at once. What changes something is committed together with
+ *  others, so that many of them cost little; what only reads has a connection each. */
 const READS_AT_ONCE_MAX = 64
 const CHANGES_AT_ONCE_MAX = 256
 const NO_BYTES = new Uint8Array()
 
-export async function answerCall(door: Door, call: Call): Promise<{ answer: Answer; asker: Asker }> {
+export async function answerCall(
+  door: Door,
+  call: Call,
+): Promise<{ answer: Answer; asker: Asker }> {
   const { endpoint, request } = call
   let customer: Customer | undefined
   try {
     const bytes = request.body instanceof Uint8Array ? request.body : NO_BYTES
     if (endpoint.auth === 'signature') customer = await admit(door, call, bytes)
     if (customer) mayAsk(endpoint, customer)
-    const answer = await inTurn(door.turns, call, customer, () => handled(door, call, { customer, bytes }))
+    const answer = await inTurn(door.turns, call, customer, () =>
+      handled(door, call, { customer, bytes }),
+    )
     return { answer, asker: customer ?? {} }
   } catch (thrown) {
     return refused(door, call, { thrown, customer })
@@ -75,13 +98,19 @@ async function handled(
   const { id: request_id, headers } = request
   const body = endpoint.read ? endpoint.read(parseBody(bytes)) : {}
   const reply_headers: Record<string, string> = {}
-  const result = printJson(await endpoint.handle({ body, customer, request_id, headers, reply_headers }))
+  const result = printJson(
+    await endpoint.handle({ body, customer, request_id, headers, reply_headers }),
+  )
   check?.(endpoint, result)
   return success(request_id, result, reply_headers)
 }
 
 /** Says who asks. Throws Unauthenticated. */
-async function admit(door: Door, { endpoint, request, reply }: Call, body: Uint8Array): Promise<Customer> {
+async function admit(
+  door: Door,
+  { endpoint, request, reply }: Call,
+  body: Uint8Array,
+): Promise<Customer> {
   const { token, ip } = callerOf(request)
   const customer = await door.authenticate({
     token,
@@ -107,7 +136,8 @@ async function admit(door: Door, { endpoint, request, reply }: Call, body: Uint8
 function mayAsk(endpoint: Endpoint, customer: Customer): void {
   if (endpoint.scope && customer.scopes && !customer.scopes.includes(endpoint.scope))
     throw Unauthenticated('scope', `This key lacks the scope ${endpoint.scope}`)
-  if (endpoint.creates && customer.suspended) throw Unauthenticated('suspended', 'This customer is suspended')
+  if (endpoint.creates && customer.suspended)
+    throw Unauthenticated('suspended', 'This customer is suspended')
 }
 
 /** Does the work when it is the caller's turn. */
@@ -130,7 +160,9 @@ async function inTurn(
 }
 
 function busy(request_id: string, full: Full): Answer {
-  return full === 'lane full' ? tooMany(request_id, 1) : transportRefusal(request_id, 503, { 'retry-after': '1' })
+  return full === 'lane full'
+    ? tooMany(request_id, 1)
+    : transportRefusal(request_id, 503, { 'retry-after': '1' })
 }
 
 function refused(
@@ -148,8 +180,13 @@ function refused(
   return { answer: too_many ?? refusal(request.id, asFault({ log, check }, call, thrown)), asker }
 }
 
-/** What the caller is told. Whatever is not a refusal is our failure: it is logged, and its details stay here. */
-function asFault({ log, check }: Pick<Door, 'log' | 'check'>, { endpoint, request }: Call, thrown: unknown): Fault {
+/** What the caller is told. Whatever is not a refusal is our failure: it is logged, and its details
+ *  stay here. */
+function asFault(
+  { log, check }: Pick<Door, 'log' | 'check'>,
+  { endpoint, request }: Call,
+  thrown: unknown,
+): Fault {
   const listed = thrown instanceof Fault && (!check || isListed(endpoint, thrown))
   if (listed) return thrown
   log('request_failed', { path: endpoint.path, request_id: request.id, ...thrownFields(thrown) })

@@ -1,6 +1,7 @@
-// Starts the reader on the reference and signs what it sends. Token and secret are in the two fields of the page and
-// nowhere else: a reload forgets them, and of the secret only signatures are sent. A call carries both signatures, so
-// that keys can be tried that take no other; the first alone only when that is chosen.
+// Starts the reader on the reference and signs what it sends. Token and secret are in the two
+// fields of the page and nowhere else: a reload forgets them, and of the secret only signatures are
+// sent. A call carries both signatures, so that keys can be tried that take no other; the first
+// alone only when that is chosen.
 
 import { sign, signV2 } from './sign.js'
 
@@ -28,7 +29,8 @@ async function signed(request) {
   if (request.loadSpec || request.method !== 'POST' || !token || !secret) return request
   request.headers.Authorization = `Bearer ${token}`
   request.headers['X-Signature'] = await sign(request.body ?? '', secret)
-  if (!field('first-only').checked) Object.assign(request.headers, await secondSignature(request, secret))
+  if (!field('first-only').checked)
+    Object.assign(request.headers, await secondSignature(request, secret))
   return request
 }
 

@@ -31,23 +31,40 @@ async function server(options: Partial<Options> = {}) {
     read_again.push(mayReadAgain?.())
     if (token !== 'owner' && token !== 'new') throw unauthenticated('unknown_token')
     if (!isSignature(signature, body, SECRET)) throw unauthenticated('wrong_signature', 'k1')
-    const rights = { scopes: undefined, daily_cap_sun: undefined, require_external_id: false, suspended: false }
+    const rights = {
+      scopes: undefined,
+      daily_cap_sun: undefined,
+      require_external_id: false,
+      suspended: false,
+    }
     return { customer_id: 'c1', key_id: 'k1', ...rights }
   }
   const log = (event: string, fields = {}) => void lines.push({ event, ...fields })
   const sql = (async () => []) as unknown as Sql
   const needs = { sql, clock: systemClock, random: systemRandom, log, authenticate }
   const rate_limit = { per_second: 0.001, burst: BURST }
-  const app = await buildServer(needs, { endpoints: [balance], rate_limit, known_tokens: known_tokens(), ...options })
+  const app = await buildServer(needs, {
+    endpoints: [balance],
+    rate_limit,
+    known_tokens: known_tokens(),
+    ...options,
+  })
   const ask = async (token: string, { right = true, ip = '203.0.113.1', forwarded = '' } = {}) => {
     const headers = {
       authorization: `Bearer ${token}`,
       'x-signature': right ? signature(Buffer.from('{}'), SECRET) : '0'.repeat(64),
       ...(forwarded && { 'x-forwarded-for': forwarded }),
     }
-    return app.inject({ method: 'POST', url: '/v1/balance', payload: '{}', remoteAddress: ip, headers })
+    return app.inject({
+      method: 'POST',
+      url: '/v1/balance',
+      payload: '{}',
+      remoteAddress: ip,
+      headers,
+    })
   }
-  const code = async (...asked: Parameters<typeof ask>) => ((await ask(...asked)).json() as { code: number }).code
+  const code = async (...asked: Parameters<typeof ask>) =>
+    ((await ask(...asked)).json() as { code: number }).code
   return { ask, code, read_again, lines }
 }
 
@@ -60,7 +77,8 @@ test('right tokens are served after any junk from their address, and from the fi
 test('wrong signatures take nothing from the owner of their token, here or elsewhere', async () => {
   const { code } = await server()
   for (const ip of ['203.0.113.1', '198.51.100.1']) {
-    for (let i = 0; i < 3 * BURST; i++) assert.equal(await code('owner', { right: false, ip }), i < BURST ? 1 : 429)
+    for (let i = 0; i < 3 * BURST; i++)
+      assert.equal(await code('owner', { right: false, ip }), i < BURST ? 1 : 429)
   }
   for (let i = 0; i < BURST; i++) assert.equal(await code('owner'), 0)
   assert.equal(await code('owner'), 429)
@@ -111,7 +129,13 @@ test('the log says who was turned away and why, and a flood leaves few lines', a
   await ask('owner')
   await ask('owner', { right: false })
   await ask('unknown', { ip: '::ffff:198.51.100.9' })
-  const said = lines.map(({ ip, signature, auth, key_id, code }) => ({ ip, signature, auth, key_id, code }))
+  const said = lines.map(({ ip, signature, auth, key_id, code }) => ({
+    ip,
+    signature,
+    auth,
+    key_id,
+    code,
+  }))
   assert.deepEqual(said, [
     { ip: '203.0.113.1', signature: 'v1', auth: undefined, key_id: 'k1', code: 0 },
     { ip: '203.0.113.1', signature: 'v1', auth: 'wrong_signature', key_id: 'k1', code: 1 },

@@ -1,15 +1,22 @@
-// What is refused before a body is read: encodings, and callers that come too often. A token that is known has an
-// allowance of its own, which only requests with a right signature use up. Everything else uses up that of the network
-// it comes from: made-up tokens, wrong signatures, and what needs no token. So junk takes nothing from a customer,
-// wherever it comes from and whatever token it shows.
+// What is refused before a body is read: encodings, and callers that come too often. A token that
+// is known has an allowance of its own, which only requests with a right signature use up.
+// Everything else uses up that of the network it comes from: made-up tokens, wrong signatures, and
+// what needs no token. So junk takes nothing from a customer, wherever it comes from and whatever
+// token it shows.
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../lib/clock.ts'
 import { callerOf } from '../limits/caller.ts'
-import { type Allowance, type RateLimit, type RateLimiter, rateLimiter } from '../limits/rate_limit.ts'
+import {
+  type Allowance,
+  type RateLimit,
+  type RateLimiter,
+  rateLimiter,
+} from '../limits/rate_limit.ts'
 import { type Answer, transportRefusal } from '../wire/replies.ts'
 
-/** The tokens of customers, by their hexadecimal SHA-256. One that is not among them may still be right. */
+/** The tokens of customers, by their hexadecimal SHA-256. One that is not among them may still be
+ *  right. */
 export type KnownTokens = { has(token_hash: string): boolean; add(token_hash: string): void }
 
 /** What a request counts for. */
@@ -51,7 +58,11 @@ function countingGate(clock: Clock, limit: RateLimit, known: KnownTokens): Gate 
   // There are no more of them than keys, so none is ever forgotten.
   const tokens = rateLimiter(limit, clock, Number.POSITIVE_INFINITY)
 
-  function tell(request: FastifyRequest, reply: FastifyReply, allowance: Allowance): Answer | undefined {
+  function tell(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    allowance: Allowance,
+  ): Answer | undefined {
     const { allowed, remaining, retry_after_seconds, full_after_seconds } = allowance
     reply.header('ratelimit-limit', limit.burst)
     reply.header('ratelimit-remaining', remaining)
@@ -59,9 +70,13 @@ function countingGate(clock: Clock, limit: RateLimit, known: KnownTokens): Gate 
     return allowed ? undefined : tooMany(request.id, retry_after_seconds)
   }
 
-  /** Counts a request for its network. One too many is the last of a stranger's connection: what was sent behind it costs
-   *  nothing more, and a flood has to connect again for each refusal. */
-  function count(request: FastifyRequest, reply: FastifyReply, limiter: RateLimiter): Answer | undefined {
+  /** Counts a request for its network. One too many is the last of a stranger's connection: what
+   *  was sent behind it costs nothing more, and a flood has to connect again for each refusal. */
+  function count(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    limiter: RateLimiter,
+  ): Answer | undefined {
     const caller = callerOf(request)
     caller.counted = true
     const answer = tell(request, reply, limiter.take(caller.network))
@@ -92,5 +107,7 @@ function countingGate(clock: Clock, limit: RateLimit, known: KnownTokens): Gate 
 
 /** Refuses what comes too often, or too much at once. */
 export function tooMany(request_id: string, retry_after_seconds: number): Answer {
-  return transportRefusal(request_id, 429, { 'retry-after': String(Math.max(1, retry_after_seconds)) })
+  return transportRefusal(request_id, 429, {
+    'retry-after': String(Math.max(1, retry_after_seconds)),
+  })
 }

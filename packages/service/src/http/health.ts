@@ -1,4 +1,5 @@
-// The answer of /health. It is looked up at most once a second however often it is asked for, and by one look at a time.
+// The answer of /health. It is looked up at most once a second however often it is asked for, and
+// by one look at a time.
 
 import type { Clock } from '../lib/clock.ts'
 

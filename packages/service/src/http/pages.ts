@@ -1,6 +1,7 @@
-// Pages: what is read with GET, beside the endpoints and outside /v1. They are public and count against the rate of the
-// caller's address. The reference is made of files: openapi.json, printed from the endpoints, and a reader for it that
-// asks no other host for anything, which its policy enforces.
+// Pages: what is read with GET, beside the endpoints and outside /v1. They are public and count
+// against the rate of the caller's address. The reference is made of files: openapi.json, printed
+// from the endpoints, and a reader for it that asks no other host for anything, which its policy
+// enforces.
 
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -22,8 +23,8 @@ export const OPENAPI_FILE = fileURLToPath(new URL('../../openapi.json', import.m
 const SWAGGER = fileURLToPath(new URL('./static/', import.meta.resolve('@fastify/swagger-ui')))
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 
-/** Everything from here, nothing from elsewhere. The reader sets styles on what it draws, and has its pictures inside
- *  its style sheet. */
+/** Everything from here, nothing from elsewhere. The reader sets styles on what it draws, and has
+ *  its pictures inside its style sheet. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -42,18 +43,49 @@ const HEADERS = {
   'cache-control': 'no-cache',
 }
 
-const FILES: readonly [path: Page['path'], file: string, content_type: string, summary: string][] = [
-  ['/openapi.json', OPENAPI_FILE, 'application/json; charset=utf-8', 'The reference as an OpenAPI document'],
-  ['/docs', `${HERE}docs.html`, 'text/html; charset=utf-8', 'The reference for reading and trying out'],
-  ['/docs/docs.css', `${HERE}docs.css`, 'text/css; charset=utf-8', 'Its style'],
-  ['/docs/docs.js', `${HERE}docs.js`, 'text/javascript; charset=utf-8', 'Starts the reader and signs what it sends'],
-  ['/docs/sign.js', `${HERE}sign.js`, 'text/javascript; charset=utf-8', 'The signature of a request'],
-  ['/docs/reader.js', `${SWAGGER}swagger-ui-bundle.js`, 'text/javascript; charset=utf-8', 'The reader'],
-  ['/docs/reader.css', `${SWAGGER}swagger-ui.css`, 'text/css; charset=utf-8', 'The style of the reader'],
-]
+const FILES: readonly [path: Page['path'], file: string, content_type: string, summary: string][] =
+  [
+    [
+      '/openapi.json',
+      OPENAPI_FILE,
+      'application/json; charset=utf-8',
+      'The reference as an OpenAPI document',
+    ],
+    [
+      '/docs',
+      `${HERE}docs.html`,
+      'text/html; charset=utf-8',
+      'The reference for reading and trying out',
+    ],
+    ['/docs/docs.css', `${HERE}docs.css`, 'text/css; charset=utf-8', 'Its style'],
+    [
+      '/docs/docs.js',
+      `${HERE}docs.js`,
+      'text/javascript; charset=utf-8',
+      'Starts the reader and signs what it sends',
+    ],
+    [
+      '/docs/sign.js',
+      `${HERE}sign.js`,
+      'text/javascript; charset=utf-8',
+      'The signature of a request',
+    ],
+    [
+      '/docs/reader.js',
+      `${SWAGGER}swagger-ui-bundle.js`,
+      'text/javascript; charset=utf-8',
+      'The reader',
+    ],
+    [
+      '/docs/reader.css',
+      `${SWAGGER}swagger-ui.css`,
+      'text/css; charset=utf-8',
+      'The style of the reader',
+    ],
+  ]
 
-/** The reference: the document, and the page that shows it. A file is read when it is first asked for, and again until
- *  that has succeeded. */
+/** The reference: the document, and the page that shows it. A file is read when it is first asked
+ *  for, and again until that has succeeded. */
 export function referencePages(files = FILES): Page[] {
   return files.map(([path, file, content_type, summary]) => {
     let bytes: Buffer | undefined

@@ -2,8 +2,8 @@
 
 import type { Random } from '../lib/ids.ts'
 
-/** Makes random UUIDs (version 4). Random bytes are drawn for many at a time: one by one they are a twentieth of a
- *  request. */
+/** Makes random UUIDs (version 4). Random bytes are drawn for many at a time: one by one they are a
+ *  twentieth of a request. */
 export function uuidMaker(random: Random): () => string {
   let bytes = Buffer.alloc(0)
   let at = 0

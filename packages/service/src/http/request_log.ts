@@ -1,6 +1,7 @@
-// The lines about requests. Each request of a customer leaves one; of those that were turned away one network leaves only
-// so many, because whoever may write to our disk as fast as he can send may fill it. The next line says how many were
-// left out before it. No line has a body, a token, a signature, or what follows the question mark of a path.
+// The lines about requests. Each request of a customer leaves one; of those that were turned away
+// one network leaves only so many, because whoever may write to our disk as fast as he can send may
+// fill it. The next line says how many were left out before it. No line has a body, a token, a
+// signature, or what follows the question mark of a path.
 
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../lib/clock.ts'
@@ -44,7 +45,18 @@ export function requestLog({ log, clock }: { log: Log; clock: Clock }): RequestL
       const path = pathOf(request)
       const { id: request_id } = request
       const signature = signatureShown(request)
-      const fields = { path, status, code, ms, request_id, ip, signature, auth, key_id, customer_id }
+      const fields = {
+        path,
+        status,
+        code,
+        ms,
+        request_id,
+        ip,
+        signature,
+        auth,
+        key_id,
+        customer_id,
+      }
       const turned_away = customer_id === undefined && (status >= 400 || code === CODE_AUTH)
       if (turned_away) logStranger(network, 'request', fields)
       else log('request', fields)
@@ -53,7 +65,8 @@ export function requestLog({ log, clock }: { log: Log; clock: Clock }): RequestL
   }
 }
 
-/** The path without its query, and without what could be taken for another line or another field. */
+/** The path without its query, and without what could be taken for another line or another
+ *  field. */
 function pathOf({ url }: FastifyRequest): string {
   const path = url.split('?', 1)[0]!.slice(0, PATH_LENGTH_MAX)
   return /^[!-~]*$/.test(path) ? path : path.replace(/[^!-~]/g, '?')

@@ -14,7 +14,14 @@ import { fault, Outage } from '../lib/fault.ts'
 import { systemRandom } from '../lib/ids.ts'
 import { money } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
-import { endpoint, InvalidParams, Money, refuses, ServiceUnavailable, Unauthenticated } from '../wire/endpoint.ts'
+import {
+  endpoint,
+  InvalidParams,
+  Money,
+  refuses,
+  ServiceUnavailable,
+  Unauthenticated,
+} from '../wire/endpoint.ts'
 import { isSignature, signature } from '../wire/signature.ts'
 import { referencePages } from './pages.ts'
 import { type Authenticate, buildServer, type Options } from './server.ts'
@@ -101,8 +108,18 @@ async function server(options: Partial<Options> & { sql?: Sql; clock?: Clock } =
   const lines: Line[] = []
   const log: Log = (event, fields) => lines.push({ event, fields })
   const sql = options.sql ?? (Object.assign(async () => []) as unknown as Sql)
-  const needs = { sql, clock: options.clock ?? systemClock, random: systemRandom, log, authenticate }
-  const app = await buildServer(needs, { endpoints: [balance, buy, prices, trouble], check_replies: true, ...options })
+  const needs = {
+    sql,
+    clock: options.clock ?? systemClock,
+    random: systemRandom,
+    log,
+    authenticate,
+  }
+  const app = await buildServer(needs, {
+    endpoints: [balance, buy, prices, trouble],
+    check_replies: true,
+    ...options,
+  })
   const post = (url: string, body?: string | Buffer, headers: Record<string, string> = {}) =>
     app.inject({ method: 'POST', url, headers, ...(body === undefined ? {} : { payload: body }) })
   const signed = (url: string, body: string, headers: Record<string, string> = {}) =>
@@ -145,7 +162,10 @@ test('a result comes in the envelope, with the same request id in body and heade
   const { request_id } = reply.json()
   assert.match(request_id, UUID)
   assert.equal(reply.headers['x-request-id'], request_id)
-  assert.equal(reply.body, `{"code":0,"request_id":"${request_id}","result":{"balance":1.5,"note":"ü"}}`)
+  assert.equal(
+    reply.body,
+    `{"code":0,"request_id":"${request_id}","result":{"balance":1.5,"note":"ü"}}`,
+  )
 })
 
 test('a refusal is HTTP 200 with code, key and sentence', async () => {
@@ -157,17 +177,37 @@ test('a refusal is HTTP 200 with code, key and sentence', async () => {
     assert.match(request_id, UUID)
     return rest
   }
-  assert.deepEqual(await refused('refusal'), { code: 35, key: 'service_unavailable', error: 'Service unavailable' })
-  assert.deepEqual(await refused('sub'), { code: 2, key: 'invalid_service_or_params.page', error: 'Invalid page' })
+  assert.deepEqual(await refused('refusal'), {
+    code: 35,
+    key: 'service_unavailable',
+    error: 'Service unavailable',
+  })
+  assert.deepEqual(await refused('sub'), {
+    code: 2,
+    key: 'invalid_service_or_params.page',
+    error: 'Invalid page',
+  })
 })
 
 test('whatever else is thrown is code 500 without details, which go to the log', async () => {
-  for (const how of ['outage', 'bug', 'nothing', 'unlisted', 'unlisted_sub', 'undeclared', 'fraction']) {
+  for (const how of [
+    'outage',
+    'bug',
+    'nothing',
+    'unlisted',
+    'unlisted_sub',
+    'undeclared',
+    'fraction',
+  ]) {
     const { post, lines } = await server()
     const reply = await post('/v1/trouble', `{"how":"${how}"}`)
     assert.equal(reply.statusCode, 200, how)
     const { request_id, ...rest } = reply.json()
-    assert.deepEqual(rest, { code: 500, key: 'internal_server_error', error: 'Internal server error' }, how)
+    assert.deepEqual(
+      rest,
+      { code: 500, key: 'internal_server_error', error: 'Internal server error' },
+      how,
+    )
     const failure = lines.find(({ event }) => event === 'request_failed')
     assert.equal(failure?.fields?.request_id, request_id)
   }
@@ -175,13 +215,19 @@ test('whatever else is thrown is code 500 without details, which go to the log',
 
 test('results are not compared with their schemas unless that is asked for', async () => {
   const { post } = await server({ check_replies: false })
-  assert.deepEqual((await post('/v1/trouble', '{"how":"undeclared"}')).json().result, { n: 1, internal: 'cost price' })
+  assert.deepEqual((await post('/v1/trouble', '{"how":"undeclared"}')).json().result, {
+    n: 1,
+    internal: 'cost price',
+  })
   assert.equal((await post('/v1/trouble', '{"how":"unlisted"}')).json().code, 77)
 })
 
 test('a signed endpoint answers code 1, in the same words, whatever is wrong with the credentials', async () => {
   const { post, signed } = await server()
-  const right = { authorization: `Bearer ${TOKEN}`, 'x-signature': signature(Buffer.from('{}'), SECRET) }
+  const right = {
+    authorization: `Bearer ${TOKEN}`,
+    'x-signature': signature(Buffer.from('{}'), SECRET),
+  }
   const attempts = [
     post('/v1/balance', '{}'),
     post('/v1/balance', '{}', { ...right, authorization: 'Bearer other' }),
@@ -199,7 +245,10 @@ test('a signed endpoint answers code 1, in the same words, whatever is wrong wit
     assert.match(request_id, UUID)
     assert.deepEqual(rest, { code: 1, key: 'auth', error: 'Incorrect token or signature' })
   }
-  assert.equal((await post('/v1/balance', '{}', { ...right, authorization: `bearer   ${TOKEN}` })).json().code, 0)
+  assert.equal(
+    (await post('/v1/balance', '{}', { ...right, authorization: `bearer   ${TOKEN}` })).json().code,
+    0,
+  )
 })
 
 test('a key without the scope of the endpoint is refused', async () => {
@@ -218,7 +267,8 @@ test('a body is parsed only when its signature is right', async () => {
 
 test('no body, an empty array and an empty object are the same to a signed endpoint', async () => {
   const { signed } = await server()
-  for (const body of ['', '[]', '{}']) assert.equal((await signed('/v1/balance', body)).json().code, 0)
+  for (const body of ['', '[]', '{}'])
+    assert.equal((await signed('/v1/balance', body)).json().code, 0)
 })
 
 test('a public endpoint without parameters looks neither at credentials nor at the body', async () => {
@@ -246,7 +296,11 @@ test('any content type, or none, is accepted', async () => {
     'multipart/form-data',
   ]
   for (const type of types)
-    assert.equal((await signed('/v1/balance', '{"note":"x"}', { 'content-type': type })).json().code, 0, type)
+    assert.equal(
+      (await signed('/v1/balance', '{"note":"x"}', { 'content-type': type })).json().code,
+      0,
+      type,
+    )
 })
 
 test('what the transport refuses has a status, a code and a sentence', async () => {
@@ -262,14 +316,22 @@ test('what the transport refuses has a status, a code and a sentence', async () 
     [await app.inject({ method: 'GET', url: '/v1/unknown' }), 404, 'Method not found'],
     [await app.inject({ method: 'GET', url: '/v1/balance?x=1' }), 405, 'Method Not Allowed'],
     [await app.inject({ method: 'DELETE', url: '/v1/balance' }), 405, 'Method Not Allowed'],
-    [await app.inject({ method: 'PUT', url: '/v1/balance', payload: '{}' }), 405, 'Method Not Allowed'],
+    [
+      await app.inject({ method: 'PUT', url: '/v1/balance', payload: '{}' }),
+      405,
+      'Method Not Allowed',
+    ],
     [await app.inject({ method: 'OPTIONS', url: '/v1/balance' }), 405, 'Method Not Allowed'],
     [await app.inject({ method: 'GET', url: '//v1/balance/' }), 405, 'Method Not Allowed'],
     [await app.inject({ method: 'TRACE', url: '/v1/balance' }), 405, 'Method Not Allowed'],
     [await post('/health', '{}'), 405, 'Method Not Allowed'],
     [await post('/health/', '{}'), 405, 'Method Not Allowed'],
     [await post('/v1/balance', large), 413, 'Payload Too Large'],
-    [await post('/v1/balance', gzipSync('{}'), { 'content-encoding': 'gzip' }), 415, 'Unsupported Media Type'],
+    [
+      await post('/v1/balance', gzipSync('{}'), { 'content-encoding': 'gzip' }),
+      415,
+      'Unsupported Media Type',
+    ],
     [await post('/v1/prices', '{}', { 'content-encoding': 'br' }), 415, 'Unsupported Media Type'],
   ] as const
   for (const [reply, status, error] of table) {
@@ -285,12 +347,19 @@ test('what the transport refuses has a status, a code and a sentence', async () 
 
 test('slashes that a base URL adds, in front or at the end, say nothing', async () => {
   const { signed, app } = await server({
-    pages: [{ path: '/page', summary: 'A page', handle: async () => ({ status: 200, code: 0, body: 'hello' }) }],
+    pages: [
+      {
+        path: '/page',
+        summary: 'A page',
+        handle: async () => ({ status: 200, code: 0, body: 'hello' }),
+      },
+    ],
   })
   for (const path of ['/v1/balance', '//v1/balance', '/v1/balance/', '//v1//balance//?x=1'])
     assert.equal((await signed(path, '{}')).json().code, 0, path)
   assert.equal((await app.inject({ url: '/health/' })).statusCode, 200)
-  for (const url of ['/page', '//page']) assert.equal((await app.inject({ url })).body, 'hello', url)
+  for (const url of ['/page', '//page'])
+    assert.equal((await app.inject({ url })).body, 'hello', url)
   for (const url of ['/page/', '//page/?x=1', '/page//']) {
     const { statusCode, headers } = await app.inject({ url })
     assert.deepEqual([statusCode, headers.location], [308, '../page'], url)
@@ -301,7 +370,9 @@ test('a file of the reference that cannot be read is tried again the next time',
   const dir = await mkdtemp(join(tmpdir(), 'penstock-pages-'))
   t.after(() => rm(dir, { recursive: true }))
   const file = join(dir, 'late.css')
-  const { app } = await server({ pages: referencePages([['/late.css', file, 'text/css', 'A file']]) })
+  const { app } = await server({
+    pages: referencePages([['/late.css', file, 'text/css', 'A file']]),
+  })
   assert.equal((await app.inject({ url: '/late.css' })).statusCode, 500)
   await writeFile(file, 'a { }')
   assert.equal((await app.inject({ url: '/late.css' })).body, 'a { }')
@@ -312,7 +383,10 @@ test('a file of the reference that cannot be read is tried again the next time',
 test('a body of exactly 64 KiB and the encoding identity are accepted', async () => {
   const { signed } = await server()
   const body = `{}${' '.repeat(64 * 1024 - 2)}`
-  assert.equal((await signed('/v1/balance', body, { 'content-encoding': 'identity' })).json().code, 0)
+  assert.equal(
+    (await signed('/v1/balance', body, { 'content-encoding': 'identity' })).json().code,
+    0,
+  )
 })
 
 test('too many requests of one caller are 429 and say when to come again', async () => {
@@ -336,9 +410,15 @@ test('too many requests of one caller are 429 and say when to come again', async
 test('made-up tokens use up the allowance of the address and not that of a customer', async () => {
   const { signed, post } = await server({ rate_limit: { per_second: 0.001, burst: 3 } })
   await signed('/v1/balance', '{}')
-  const made_up = async (name: string) => (await post('/v1/balance', '{}', { authorization: name })).statusCode
+  const made_up = async (name: string) =>
+    (await post('/v1/balance', '{}', { authorization: name })).statusCode
   assert.deepEqual(
-    [await made_up('Bearer a'), await made_up('Bearer b'), await made_up('Bearer c'), await made_up('Basic d')],
+    [
+      await made_up('Bearer a'),
+      await made_up('Bearer b'),
+      await made_up('Bearer c'),
+      await made_up('Basic d'),
+    ],
     [200, 200, 429, 429],
   )
   assert.equal((await post('/v1/prices')).statusCode, 429)
@@ -410,7 +490,8 @@ test('health asks the database once a second at most, however many ask for it', 
   now_ms += 999
   const later = ask()
   answer()
-  for (const { statusCode } of await Promise.all([...together, later, ask()])) assert.equal(statusCode, 200)
+  for (const { statusCode } of await Promise.all([...together, later, ask()]))
+    assert.equal(statusCode, 200)
   now_ms += 998
   await ask()
   assert.equal(asked, 1)
@@ -447,7 +528,9 @@ test('the address behind a trusted proxy is the one it names, and nobody else is
   const seen = async (trusted_proxies: string[]) => {
     const { app } = await server({ trusted_proxies })
     app.get('/ip', async (request) => request.ip)
-    return (await app.inject({ method: 'GET', url: '/ip', headers: { 'x-forwarded-for': '203.0.113.9' } })).body
+    return (
+      await app.inject({ method: 'GET', url: '/ip', headers: { 'x-forwarded-for': '203.0.113.9' } })
+    ).body
   }
   assert.equal(await seen(['127.0.0.1']), '203.0.113.9')
   assert.equal(await seen([]), '127.0.0.1')
@@ -470,7 +553,8 @@ test('a client that offers to upgrade to HTTP/2 is answered in HTTP/1.1, and its
   t.after(() => socket.destroy())
   for (const body_apart of [false, true, false]) {
     socket.write(body_apart ? `${head}\r\n\r\n` : `${head}\r\n\r\n{}`)
-    if (body_apart) await new Promise((resolve) => setTimeout(resolve, 50)).then(() => socket.write('{}'))
+    if (body_apart)
+      await new Promise((resolve) => setTimeout(resolve, 50)).then(() => socket.write('{}'))
     const [answer] = (await once(socket, 'data')) as [string]
     assert.match(answer, /^HTTP\/1\.1 200 .*"code":0/s)
     assert.doesNotMatch(answer, /^connection: close/im)
@@ -479,13 +563,19 @@ test('a client that offers to upgrade to HTTP/2 is answered in HTTP/1.1, and its
 
 test('a bare request without body, type or credentials reaches a public endpoint', async (t) => {
   const { port } = await listening(t)
-  const answer = await exchange(port, 'POST /v1/prices HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  const answer = await exchange(
+    port,
+    'POST /v1/prices HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+  )
   assert.match(answer, /^HTTP\/1\.1 200 .*"result":\{"count":0\}\}$/s)
 })
 
 test('an expectation that nobody knows is ignored', async (t) => {
   const { port } = await listening(t)
-  const answer = await exchange(port, 'POST /v1/prices HTTP/1.1\r\nHost: x\r\nExpect: x\r\nConnection: close\r\n\r\n')
+  const answer = await exchange(
+    port,
+    'POST /v1/prices HTTP/1.1\r\nHost: x\r\nExpect: x\r\nConnection: close\r\n\r\n',
+  )
   assert.match(answer, /^HTTP\/1\.1 200 .*"result":\{"count":0\}\}$/s)
 })
 
@@ -494,7 +584,10 @@ test('a body in chunks is read as a whole, and refused when it grows too large',
   const chunked = async (chunk: string, count: number) => {
     const parts = Array.from({ length: count }, () => new TextEncoder().encode(chunk))
     const sent = chunk.repeat(count)
-    const headers = { authorization: `Bearer ${TOKEN}`, 'x-signature': signature(Buffer.from(sent), SECRET) }
+    const headers = {
+      authorization: `Bearer ${TOKEN}`,
+      'x-signature': signature(Buffer.from(sent), SECRET),
+    }
     const reply = await fetch(`${url}/v1/balance`, {
       method: 'POST',
       headers,
@@ -509,9 +602,18 @@ test('a body in chunks is read as a whole, and refused when it grows too large',
 
 test('a credential that is given twice counts as none, whichever of the two is right', async (t) => {
   const { port } = await listening(t)
-  const good = [`Authorization: Bearer ${TOKEN}`, `X-Signature: ${signature(Buffer.from('{}'), SECRET)}`]
+  const good = [
+    `Authorization: Bearer ${TOKEN}`,
+    `X-Signature: ${signature(Buffer.from('{}'), SECRET)}`,
+  ]
   const call = async (...headers: string[]) => {
-    const head = ['POST /v1/balance HTTP/1.1', 'Host: x', 'Connection: close', 'Content-Length: 2', ...headers]
+    const head = [
+      'POST /v1/balance HTTP/1.1',
+      'Host: x',
+      'Connection: close',
+      'Content-Length: 2',
+      ...headers,
+    ]
     const answer = await exchange(port, `${head.join('\r\n')}\r\n\r\n{}`)
     return (JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))) as { code: number }).code
   }
@@ -527,7 +629,10 @@ test('requests that come in one piece are answered in their order', async (t) =>
   const head = (path: string, more = '') => `POST ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`
   const answer = await exchange(
     port,
-    head('/v1/prices') + head('/v1/nowhere') + head('http://x/v1/prices') + head('/v1/prices', 'Connection: close\r\n'),
+    head('/v1/prices') +
+      head('/v1/nowhere') +
+      head('http://x/v1/prices') +
+      head('/v1/prices', 'Connection: close\r\n'),
   )
   const statuses = [...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
   assert.deepEqual(statuses, ['200', '404', '200', '200'])
@@ -544,7 +649,8 @@ test('who asks whether to go on with a body is told to', async (t) => {
 
 test('HEAD is answered without a body', async (t) => {
   const { port } = await listening(t)
-  const head = (path: string) => exchange(port, `HEAD ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+  const head = (path: string) =>
+    exchange(port, `HEAD ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
   assert.match(await head('/health'), /^HTTP\/1\.1 200 .*\r\n\r\n$/s)
   assert.match(await head('/v1/prices'), /^HTTP\/1\.1 405 .*\r\nallow: POST\r\n.*\r\n\r\n$/is)
 })
@@ -557,7 +663,13 @@ test('bytes that are no request, or headers without end, are answered in the sam
     [await exchange(port, 'POST /v1/prices HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n'), 400],
     [await exchange(port, large), 431],
     [await exchange(port, 'POST /v1/prices HTTP/1.1\r\nConnection: close\r\n\r\n'), 400],
-    [await exchange(port, 'POST /v1/prices HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n'), 400],
+    [
+      await exchange(
+        port,
+        'POST /v1/prices HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n',
+      ),
+      400,
+    ],
     [await exchange(port, 'BUY /v1/prices HTTP/1.1\r\nHost: x\r\n\r\n'), 400],
     [await exchange(port, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), 400],
     [await exchange(port, 'CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n'), 405],
@@ -565,7 +677,10 @@ test('bytes that are no request, or headers without end, are answered in the sam
   ] as const
   for (const [answer, status] of answers) {
     assert.ok(answer.startsWith(`HTTP/1.1 ${status} `), answer)
-    assert.match(answer, new RegExp(`\\{"code":${status},"error":"[^"]+","request_id":"[0-9a-f-]{36}"\\}$`))
+    assert.match(
+      answer,
+      new RegExp(`\\{"code":${status},"error":"[^"]+","request_id":"[0-9a-f-]{36}"\\}$`),
+    )
   }
 })
 
@@ -599,7 +714,9 @@ test('beyond the limit of connections the answer is 503 at once, and customers k
   t.after(() => socket.destroy())
   const ask = async () => {
     const credentials = `Authorization: Bearer ${TOKEN}\r\nX-Signature: ${signature(Buffer.from('{}'), SECRET)}`
-    socket.write(`POST /v1/balance HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n${credentials}\r\n\r\n{}`)
+    socket.write(
+      `POST /v1/balance HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n${credentials}\r\n\r\n{}`,
+    )
     const [answer] = (await once(socket, 'data')) as [string]
     assert.match(answer, /^HTTP\/1\.1 200 .*"code":0/s)
   }
@@ -619,12 +736,17 @@ test('connections are looked after once a second, and a stranger is told how lon
     connections: { stranger_idle_ms_max: 20_000 },
     clock: { now: () => new Date(now_ms) },
   })
-  const socket = connectSocket(port, '127.0.0.1', () => socket.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n'))
+  const socket = connectSocket(port, '127.0.0.1', () =>
+    socket.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n'),
+  )
   const [answer] = (await once(socket, 'data')) as [Buffer]
   assert.match(answer.toString(), /\r\nkeep-alive: timeout=20\r\n/i)
   const signed_reply = await fetch(`${url}/v1/balance`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${TOKEN}`, 'x-signature': signature(Buffer.from(''), SECRET) },
+    headers: {
+      authorization: `Bearer ${TOKEN}`,
+      'x-signature': signature(Buffer.from(''), SECRET),
+    },
   })
   assert.match(signed_reply.headers.get('keep-alive') ?? '', /^timeout=72/)
   for (let second = 0; second <= 20; second++) {
@@ -673,7 +795,10 @@ test('a stranger who asks too often is answered once more, and what he sent behi
 
 test('a customer who asks too often keeps the connection', async (t) => {
   const { url } = await listening(t, { rate_limit: { per_second: 0.001, burst: 3 } })
-  const headers = { authorization: `Bearer ${TOKEN}`, 'x-signature': signature(Buffer.from('{}'), SECRET) }
+  const headers = {
+    authorization: `Bearer ${TOKEN}`,
+    'x-signature': signature(Buffer.from('{}'), SECRET),
+  }
   const replies: [number, string | null][] = []
   for (let i = 0; i < 4; i++) {
     const reply = await fetch(`${url}/v1/balance`, { method: 'POST', headers, body: '{}' })

@@ -1,6 +1,7 @@
-// The HTTP server of a list of endpoints. The order of work is: size, rate, raw bytes, token and signature over those
-// bytes, and only then parsing, so that nobody unknown makes us interpret anything. Content types are not looked at:
-// bytes are bytes. Every answer goes out through send(), with one line in the log: never a body, token or signature.
+// The HTTP server of a list of endpoints. The order of work is: size, rate, raw bytes, token and
+// signature over those bytes, and only then parsing, so that nobody unknown makes us interpret
+// anything. Content types are not looked at: bytes are bytes. Every answer goes out through send(),
+// with one line in the log: never a body, token or signature.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -52,23 +53,27 @@ export type Needs = {
 export type Options = {
   endpoints: readonly Endpoint[]
   pages?: readonly Page[]
-  /** For each token that is known, and for each address of those who show none. Undefined: no limit. */
+  /** For each token that is known, and for each address of those who show none. Undefined: no
+   *  limit. */
   rate_limit?: RateLimit | undefined
-  /** The tokens that have an allowance of their own from the start; others get it with their first right signature. */
+  /** The tokens that have an allowance of their own from the start; others get it with their first
+   *  right signature. */
   known_tokens?: KnownTokens
   connections?: Partial<ConnectionLimits>
   /** What /health answers. Left out: whether the database does. */
   isHealthy?: () => Promise<boolean>
   /** Addresses or networks of proxies whose X-Forwarded-For is believed. */
   trusted_proxies?: readonly string[]
-  /** Every result is compared with its schema, and every refusal with the endpoint's list: a mismatch is a bug. */
+  /** Every result is compared with its schema, and every refusal with the endpoint's list: a
+   *  mismatch is a bug. */
   check_replies?: boolean
 }
 
 /** Far above what one integration needs, far below what one process serves. */
 export const DEFAULT_RATE_LIMIT: RateLimit = { per_second: 300, burst: 600 }
 
-/** A process has file descriptors for more. One address may stand for an office, or for a proxy that nobody has named. */
+/** A process has file descriptors for more. One address may stand for an office, or for a proxy
+ *  that nobody has named. */
 export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = {
   total_max: 4_000,
   per_address_max: 512,
@@ -84,7 +89,8 @@ const BODY_BYTES_MAX = 64 * 1024
 const HEADER_BYTES_MAX = 8 * 1024
 const HEADERS_MS_MAX = 10_000
 const REQUEST_MS_MAX = 15_000
-/** Longer than the minute after which common proxies drop an idle connection, so that never we close first. */
+/** Longer than the minute after which common proxies drop an idle connection, so that never we
+ *  close first. */
 const KEEP_ALIVE_MS = 72_000
 const REQUESTS_PER_CONNECTION_MAX = 10_000
 const SWEEP_MS = 1_000
@@ -109,8 +115,8 @@ const SERVER_OPTIONS = {
   return503OnClosing: false,
 } as const
 
-/** Builds the server, not yet listening. Other pages are added with get() before listen(); close() stops accepting,
- *  answers what is under way and returns when that is done. */
+/** Builds the server, not yet listening. Other pages are added with get() before listen(); close()
+ *  stops accepting, answers what is under way and returns when that is done. */
 export async function buildServer(needs: Needs, options: Options): Promise<FastifyInstance> {
   const newRequestId = uuidMaker(needs.random)
   const lines = requestLog(needs)
@@ -121,7 +127,8 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
     ...SERVER_OPTIONS,
     trustProxy: trusted_proxies.length > 0 ? [...trusted_proxies] : false,
     genReqId: newRequestId,
-    frameworkErrors: (_error, request, reply) => send(request, reply, transportRefusal(request.id, 404)),
+    frameworkErrors: (_error, request, reply) =>
+      send(request, reply, transportRefusal(request.id, 404)),
     clientErrorHandler: ({ code }, socket) => refuse(socket, statusOfUnreadable(code)),
   })
   const limits = { ...DEFAULT_CONNECTION_LIMITS, ...options.connections }
@@ -136,8 +143,11 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
   }
   lookAfter(app, connections, { total_max: limits.total_max, refuse })
   app.server.on('connect', (_request, socket: Socket) => refuse(socket, 405))
-  // Node itself would refuse every expectation but 100-continue, without a body. It may be ignored instead.
-  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+  // Node itself would refuse every expectation but 100-continue, without a body. It may be ignored
+  // instead.
+  app.server.on('checkExpectation', (request, response) =>
+    app.server.emit('request', request, response),
+  )
   let closing = false
   app.addHook('preClose', (done) => {
     closing = true
@@ -156,7 +166,12 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
 
-  function send(request: FastifyRequest, reply: FastifyReply, answer: Answer, asker: Asker | 'unlogged' = {}) {
+  function send(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    answer: Answer,
+    asker: Asker | 'unlogged' = {},
+  ) {
     const { status, code, body, headers, content_type = 'application/json; charset=utf-8' } = answer
     const now_ms = needs.clock.now().getTime()
     const ms = now_ms - (request.arrived_at_ms ?? now_ms)
@@ -164,9 +179,14 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
     const stranger = connections.answered(request.raw.socket)
     const last = answer.last && connections.endStrangers(request.raw.socket)
     if (closing || last) reply.header('connection', 'close')
-    else if (stranger) reply.header('keep-alive', `timeout=${Math.floor(limits.stranger_idle_ms_max / 1_000)}`)
+    else if (stranger)
+      reply.header('keep-alive', `timeout=${Math.floor(limits.stranger_idle_ms_max / 1_000)}`)
     if (headers) reply.headers(headers)
-    return reply.code(status).header('content-type', content_type).header('x-request-id', request.id).send(body)
+    return reply
+      .code(status)
+      .header('content-type', content_type)
+      .header('x-request-id', request.id)
+      .send(body)
   }
 
   addFallbacks(app, pages, { log: needs.log, gate, send })
@@ -189,7 +209,9 @@ function lookAfter(
   // What comes in between two of our looks is counted by Node.
   server.maxConnections = total_max + ACCEPTED_AT_ONCE
   // Requests are made of all that has come in one piece, also when an answer was the last.
-  const [answer] = server.listeners('request') as [(request: IncomingMessage, response: ServerResponse) => void]
+  const [answer] = server.listeners('request') as [
+    (request: IncomingMessage, response: ServerResponse) => void,
+  ]
   server.removeAllListeners('request')
   server.on('request', (request, response) => {
     if (connections.listensTo(request.socket)) answer(request, response)
@@ -206,7 +228,12 @@ function lookAfter(
   server.on('close', () => clearInterval(timer))
 }
 
-type Send = (request: FastifyRequest, reply: FastifyReply, answer: Answer, asker?: Asker | 'unlogged') => FastifyReply
+type Send = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: Answer,
+  asker?: Asker | 'unlogged',
+) => FastifyReply
 
 /** Counts a request and answers it at once if it is one too many. */
 function passGate(gate: Gate, send: Send, by: Counted): onRequestHookHandler {
@@ -226,12 +253,19 @@ function addFallbacks(
   app.setNotFoundHandler((request, reply) => {
     const path = plainPath(request)
     const url = pages.find((page) => matches(page, path))?.path ?? path
-    const allow = ['GET', 'HEAD', 'POST'].filter((method) => app.hasRoute({ method, url })).join(', ')
+    const allow = ['GET', 'HEAD', 'POST']
+      .filter((method) => app.hasRoute({ method, url }))
+      .join(', ')
     const too_many = gate.failed(request, reply)
-    return send(request, reply, too_many ?? transportRefusal(request.id, allow ? 405 : 404, allow ? { allow } : {}))
+    return send(
+      request,
+      reply,
+      too_many ?? transportRefusal(request.id, allow ? 405 : 404, allow ? { allow } : {}),
+    )
   })
   app.setErrorHandler((thrown: unknown, request, reply) => {
-    const status = thrown instanceof Error && 'statusCode' in thrown ? Number(thrown.statusCode) : 500
+    const status =
+      thrown instanceof Error && 'statusCode' in thrown ? Number(thrown.statusCode) : 500
     const ours = !(status >= 400 && status < 500)
     if (ours) log('request_failed', { request_id: request.id, ...thrownFields(thrown) })
     return send(request, reply, transportRefusal(request.id, ours ? 500 : status))
@@ -254,7 +288,11 @@ function addHealth(
 }
 
 /** The endpoints and the pages, each behind the gate. */
-function addRoutes(app: FastifyInstance, options: Options, { door, send }: { door: Door; send: Send }): void {
+function addRoutes(
+  app: FastifyInstance,
+  options: Options,
+  { door, send }: { door: Door; send: Send },
+): void {
   const { endpoints, pages = [] } = options
   for (const endpoint of endpoints) {
     app.post(endpoint.path, {
@@ -271,7 +309,11 @@ function addRoutes(app: FastifyInstance, options: Options, { door, send }: { doo
       { onRequest: passGate(door.gate, send, 'address') },
       async (request, reply) => {
         const { params, id: request_id } = request
-        return send(request, reply, movedPage(request) ?? (await page.handle({ params, request_id })))
+        return send(
+          request,
+          reply,
+          movedPage(request) ?? (await page.handle({ params, request_id })),
+        )
       },
     )
   }

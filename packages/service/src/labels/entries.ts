@@ -1,5 +1,6 @@
-// Allow and deny entries: what a customer, or the operator for all, has decided about an address, with a reason and an end.
-// They are never changed, only withdrawn, so what was in force when a check was asked for can be read back.
+// Allow and deny entries: what a customer, or the operator for all, has decided about an address,
+// with a reason and an end. They are never changed, only withdrawn, so what was in force when a
+// check was asked for can be read back.
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql, Tx } from '../database/sql.ts'
@@ -44,7 +45,8 @@ export async function withdrawEntry(
   return rows.length > 0
 }
 
-/** The entries about an address that were in force for a customer when a check was asked for, oldest first. */
+/** The entries about an address that were in force for a customer when a check was asked for,
+ *  oldest first. */
 export async function entriesFor(
   sql: Sql | Tx,
   of: { address: Address; customer_id: string; created_at: Date },
@@ -52,7 +54,9 @@ export async function entriesFor(
   const { address, customer_id, created_at } = of
   return sql<Entry>`
     select * from aml_entry
-    where address = ${address} and (customer_id is null or customer_id = ${customer_id}) and made_at <= ${created_at}
-      and (expires_at is null or expires_at > ${created_at}) and (withdrawn_at is null or withdrawn_at > ${created_at})
+    where address = ${address} and (customer_id is null or customer_id = ${customer_id})
+      and made_at <= ${created_at}
+      and (expires_at is null or expires_at > ${created_at}) and (withdrawn_at is null
+        or withdrawn_at > ${created_at})
     order by made_at, id`
 }

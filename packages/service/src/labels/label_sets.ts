@@ -1,5 +1,6 @@
-// Label sets: which version of which list screenings rest on. Loading a list makes a version of it, and a set in which that
-// version takes the place of the one before; neither ever changes. A screening names its set, so it can be done again.
+// Label sets: which version of which list screenings rest on. Loading a list makes a version of it,
+// and a set in which that version takes the place of the one before; neither ever changes. A
+// screening names its set, so it can be done again.
 
 import { createHash } from 'node:crypto'
 import type { Address } from 'penstock-tron/address.ts'
@@ -13,7 +14,13 @@ export type LabelEntry = Omit<ListEntry, 'valid_from' | 'valid_to'> & {
   valid_to: Date | null
 }
 
-export type LoadedList = { list: string; title: string; sha256: string; entries: number; loaded_at: Date }
+export type LoadedList = {
+  list: string
+  title: string
+  sha256: string
+  entries: number
+  loaded_at: Date
+}
 
 export type Loading = {
   list: string
@@ -46,19 +53,26 @@ function lineOf(entry: ListEntry): string {
   ])
 }
 
-/** Publishes a version of a list, and with it the next label set. When the list says what it said before, nothing is
- *  made and `changed` is false. Throws a sentence when an entry is not sound, or when the list has no entry or has lost
- *  more than half of them, unless it may: a publisher's bad day must not take its list away, and an empty file that was
- *  loaded would look like knowledge. */
-export async function publishList(tx: Tx, loading: Loading, entries: readonly ListEntry[]): Promise<Published> {
+/** Publishes a version of a list, and with it the next label set. When the list says what it said
+ *  before, nothing is made and `changed` is false. Throws a sentence when an entry is not sound, or
+ *  when the list has no entry or has lost more than half of them, unless it may: a publisher's bad
+ *  day must not take its list away, and an empty file that was loaded would look like knowledge. */
+export async function publishList(
+  tx: Tx,
+  loading: Loading,
+  entries: readonly ListEntry[],
+): Promise<Published> {
   for (const entry of entries) requireSound(entry)
   await tx`lock table label_set in exclusive mode`
   const lines = [...new Set(entries.map(lineOf))].sort()
   const sha256 = createHash('sha256').update(lines.join('\n')).digest('hex')
-  const [set] = await tx<{ number: number }>`select number from label_set order by number desc limit 1`
+  const [set] = await tx<{
+    number: number
+  }>`select number from label_set order by number desc limit 1`
   const before = set!.number
   const [same] = await tx<{ version_id: bigint; sha256: string; entries: number }>`
-    select v.id as version_id, v.sha256, v.entries from label_set_version as s join list_version as v on v.id = s.version_id
+    select v.id as version_id, v.sha256, v.entries from label_set_version as s
+      join list_version as v on v.id = s.version_id
     where s.label_set = ${before} and v.list = ${loading.list}`
   if (same?.sha256 === sha256) {
     return {
@@ -70,7 +84,8 @@ export async function publishList(tx: Tx, loading: Loading, entries: readonly Li
       entries: lines.length,
     }
   }
-  if (lines.length === 0 && !loading.may_shrink) throw new Error('It has no entry for an address of this network.')
+  if (lines.length === 0 && !loading.may_shrink)
+    throw new Error('It has no entry for an address of this network.')
   if (same && !loading.may_shrink && lines.length * 2 < same.entries)
     throw new Error(`It has ${lines.length} entries where it had ${same.entries} before.`)
   const by_line = new Map(entries.map((entry) => [lineOf(entry), entry]))
@@ -79,13 +94,19 @@ export async function publishList(tx: Tx, loading: Loading, entries: readonly Li
     { ...loading, sha256 },
     lines.map((line) => by_line.get(line)!),
   )
-  const number = await insertSet(tx, { before, replaced: same?.version_id ?? 0n, version_id, loading })
+  const number = await insertSet(tx, {
+    before,
+    replaced: same?.version_id ?? 0n,
+    version_id,
+    loading,
+  })
   const difference = await differenceOf(tx, same?.version_id ?? 0n, version_id)
   return { label_set: number, version_id, ...difference, changed: true, entries: lines.length }
 }
 
 function requireSound({ address, category, confidence, entity, reference }: ListEntry): void {
-  if (categoryNumber(category) === undefined) throw new Error(`${address}: there is no category ${category}.`)
+  if (categoryNumber(category) === undefined)
+    throw new Error(`${address}: there is no category ${category}.`)
   if (entity.includes('\0') || reference.includes('\0'))
     throw new Error(`${address}: there is a zero byte in its text.`)
   if (!Number.isInteger(confidence) || confidence < 0 || confidence > 100)
@@ -103,8 +124,10 @@ async function insertVersion(
     values (${list}, ${origin}, ${sha256}, ${entries.length}, ${passed_over}, ${loaded_at}, ${loaded_by}) returning id`
   const column = <K extends keyof ListEntry>(name: K) => entries.map((entry) => entry[name] ?? null)
   await tx`
-    insert into list_entry (version_id, n, address, category, entity, kind, confidence, reference, valid_from, valid_to)
-    select ${version!.id}, n, address, category, entity, kind, confidence, reference, valid_from, valid_to
+    insert into list_entry (version_id, n, address, category, entity, kind, confidence, reference,
+      valid_from, valid_to)
+    select ${version!.id}, n, address, category, entity, kind, confidence, reference, valid_from,
+      valid_to
     from unnest(${column('address')}::text[], ${column('category')}::text[], ${column('entity')}::text[],
                 ${column('kind')}::text[], ${column('confidence')}::smallint[], ${column('reference')}::text[],
                 ${column('valid_from')}::timestamptz[], ${column('valid_to')}::timestamptz[]) with ordinality
@@ -136,7 +159,11 @@ async function insertSet(
 }
 
 /** How many entries one version has that the other lacks. */
-async function differenceOf(tx: Tx, before: bigint, after: bigint): Promise<{ added: number; removed: number }> {
+async function differenceOf(
+  tx: Tx,
+  before: bigint,
+  after: bigint,
+): Promise<{ added: number; removed: number }> {
   const [row] = await tx<{ added: bigint; removed: bigint }>`
     with had as (select address, category, entity, kind, confidence, reference, valid_from, valid_to
                  from list_entry where version_id = ${before}),
@@ -152,11 +179,15 @@ export type Difference = LabelEntry & { change: 'added' | 'removed' }
 /** What two label sets say differently, by address. */
 export async function diffSets(sql: Sql, before: number, after: number): Promise<Difference[]> {
   return sql<Difference>`
-    with had as (select v.list, address, category, entity, kind, confidence, reference, valid_from, valid_to
-                 from label_set_version join list_entry using (version_id) join list_version as v on v.id = version_id
+    with had as (select v.list, address, category, entity, kind, confidence, reference, valid_from,
+      valid_to
+                 from label_set_version join list_entry using (version_id) join list_version as v
+                   on v.id = version_id
                  where label_set = ${before}),
-         has as (select v.list, address, category, entity, kind, confidence, reference, valid_from, valid_to
-                 from label_set_version join list_entry using (version_id) join list_version as v on v.id = version_id
+         has as (select v.list, address, category, entity, kind, confidence, reference, valid_from,
+           valid_to
+                 from label_set_version join list_entry using (version_id) join list_version as v
+                   on v.id = version_id
                  where label_set = ${after})
     select 'added' as change, a.* from (select * from has except select * from had) as a
     union all
@@ -171,8 +202,10 @@ export async function namedLabels(
   addresses: readonly Address[],
 ): Promise<LabelEntry[]> {
   return sql<LabelEntry>`
-    select v.list, e.address, e.category, e.entity, e.kind, e.confidence, e.reference, e.valid_from, e.valid_to
-    from list_entry as e join label_set_version as s using (version_id) join list_version as v on v.id = e.version_id
+    select v.list, e.address, e.category, e.entity, e.kind, e.confidence, e.reference,
+      e.valid_from, e.valid_to
+    from list_entry as e join label_set_version as s using (version_id) join list_version as v
+      on v.id = e.version_id
     where s.label_set = ${label_set} and e.address = any(${addresses})
     order by e.address, v.list, e.n`
 }
@@ -181,7 +214,8 @@ export async function namedLabels(
 export async function listsOfSet(sql: Sql | Tx, label_set: number): Promise<LoadedList[]> {
   return sql<LoadedList>`
     select v.list, l.title, v.sha256, v.entries, v.loaded_at
-    from label_set_version as s join list_version as v on v.id = s.version_id join list as l on l.code = v.list
+    from label_set_version as s join list_version as v on v.id = s.version_id join list as l
+      on l.code = v.list
     where s.label_set = ${label_set} order by v.list, v.id`
 }
 

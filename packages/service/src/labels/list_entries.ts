@@ -1,6 +1,6 @@
-// What a list says about addresses, whatever its publisher's format. A reader takes bytes as they come and returns entries
-// for this network's addresses, told by their own shape: publishers tag them with all kinds of currency names. Rows about
-// other networks are passed over and counted.
+// What a list says about addresses, whatever its publisher's format. A reader takes bytes as they
+// come and returns entries for this network's addresses, told by their own shape: publishers tag
+// them with all kinds of currency names. Rows about other networks are passed over and counted.
 
 import { type Address, isAddress } from 'penstock-tron/address.ts'
 import type { Kind } from '../flow/labels.ts'
@@ -11,7 +11,8 @@ export type ListEntry = {
   address: Address
   /** Name of a category. */
   category: string
-  /** Who it is said to be. Of official lists, the number of the listing: names of people stay with the publisher. */
+  /** Who it is said to be. Of official lists, the number of the listing: names of people stay with
+   *  the publisher. */
   entity: string
   kind: Kind
   /** 0 to 100. */
@@ -26,7 +27,8 @@ export type ListEntry = {
 
 export type Reading = { entries: ListEntry[]; passed_over: number }
 
-/** Reads a list. Throws a sentence with the place when the bytes are not in the publisher's format. */
+/** Reads a list. Throws a sentence with the place when the bytes are not in the publisher's
+ *  format. */
 export type ListReader = (bytes: AsyncIterable<Uint8Array>) => Promise<Reading>
 
 /** Some ten times the largest list there is. */
@@ -48,7 +50,8 @@ export class Collected {
 const INSTANT = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?$/
 const ZONE = /(Z|[+-]\d{2}:\d{2})$/
 
-/** A date (its midnight) or an instant, in UTC. Undefined when there is none. Throws a sentence when it is neither. */
+/** A date (its midnight) or an instant, in UTC. Undefined when there is none. Throws a sentence
+ *  when it is neither. */
 export function readInstant(text: string | undefined, where: string): Date | undefined {
   const given = text?.trim() ?? ''
   if (given === '') return undefined
@@ -65,14 +68,16 @@ export function readInstant(text: string | undefined, where: string): Date | und
 
 const LINE_MAX = 16_000_000
 
-/** The lines of a text, without their ends. Throws a sentence when one is longer than any line of a list is. */
+/** The lines of a text, without their ends. Throws a sentence when one is longer than any line of a
+ *  list is. */
 export async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let rest = ''
   for await (const chunk of bytes) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
     rest = lines.pop() ?? ''
-    if (rest.length > LINE_MAX) throw new Error('There is a line of more than 16 million characters.')
+    if (rest.length > LINE_MAX)
+      throw new Error('There is a line of more than 16 million characters.')
     for (const line of lines) yield line.replace(/\r$/, '')
   }
   rest += decoder.decode()

@@ -14,7 +14,9 @@ async function publisher(
 ): Promise<string> {
   const server = createServer((request, response) => {
     const { location, text = '' } = answers[request.url ?? ''] ?? {}
-    response.writeHead(location === undefined ? 200 : 302, location === undefined ? {} : { location }).end(text)
+    response
+      .writeHead(location === undefined ? 200 : 302, location === undefined ? {} : { location })
+      .end(text)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => server.close())
@@ -43,7 +45,10 @@ test('a publisher is followed where it sends us on, but not out of https, and no
       return true
     })
   }
-  await assert.rejects(httpDownload('http://publisher.example/list'), /publisher\.example is not asked over https/)
+  await assert.rejects(
+    httpDownload('http://publisher.example/list'),
+    /publisher\.example is not asked over https/,
+  )
 })
 
 async function* chunks(...texts: string[]) {
@@ -60,6 +65,12 @@ test('no more is read of a list than a list can have', async () => {
   }
   await read(6)
   await assert.rejects(read(5), /it sends more than 5 bytes/)
-  await assert.rejects(readTagPack(endless('- tag: some text\n')), /more than 32 million characters/)
-  await assert.rejects(readOperatorTable(endless('one field without an end ')), /[Mm]ax.?[Rr]ecord.?[Ss]ize/)
+  await assert.rejects(
+    readTagPack(endless('- tag: some text\n')),
+    /more than 32 million characters/,
+  )
+  await assert.rejects(
+    readOperatorTable(endless('one field without an end ')),
+    /[Mm]ax.?[Rr]ecord.?[Ss]ize/,
+  )
 })

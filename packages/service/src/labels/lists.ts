@@ -1,5 +1,6 @@
-// Loading lists: from a file that an operator has, or from the publisher. Whatever was loaded stays; a list that says what
-// it said before makes no new version. A file that cannot be read as its list changes nothing.
+// Loading lists: from a file that an operator has, or from the publisher. Whatever was loaded
+// stays; a list that says what it said before makes no new version. A file that cannot be read as
+// its list changes nothing.
 
 import type { Sql } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -23,7 +24,8 @@ const READERS: Readonly<Record<string, ListReader>> = {
 
 export const LISTS = Object.keys(READERS)
 
-/** Opens a publisher's file. Rejects with an Outage when it is not to be had. `bytes_expected`: undefined when not said. */
+/** Opens a publisher's file. Rejects with an Outage when it is not to be had. `bytes_expected`:
+ *  undefined when not said. */
 export type Download = (
   url: string,
 ) => Promise<{ bytes: AsyncIterable<Uint8Array>; bytes_expected: number | undefined }>
@@ -45,13 +47,17 @@ export type Source = {
 }
 
 /** Reads a list. Throws a sentence when there is no such list or it cannot be read. */
-export async function readList({ list, bytes, bytes_expected }: Source, progress: Progress): Promise<Reading> {
+export async function readList(
+  { list, bytes, bytes_expected }: Source,
+  progress: Progress,
+): Promise<Reading> {
   const reader = READERS[list]
   if (!reader) throw new Error(`There is no list ${list}; there are ${LISTS.join(', ')}.`)
   return reader(counted(bytes, (read) => progress(read, bytes_expected)))
 }
 
-/** Reads a list and publishes it. Throws a sentence when there is no such list or it cannot be read. */
+/** Reads a list and publishes it. Throws a sentence when there is no such list or it cannot be
+ *  read. */
 export async function importList(
   { sql, clock }: Pick<Needs, 'sql' | 'clock'>,
   from: Source & { loaded_by: string },
@@ -64,11 +70,16 @@ export async function importList(
   return { ...published, passed_over }
 }
 
-/** Opens the newest version of a list at its publisher. Throws a sentence when the list has no address to load it from. */
-export async function openList({ sql, download }: Pick<Needs, 'sql' | 'download'>, list: string): Promise<Source> {
+/** Opens the newest version of a list at its publisher. Throws a sentence when the list has no
+ *  address to load it from. */
+export async function openList(
+  { sql, download }: Pick<Needs, 'sql' | 'download'>,
+  list: string,
+): Promise<Source> {
   const [row] = await sql<{ url: string | null }>`select url from list where code = ${list}`
   if (!row) throw new Error(`There is no list ${list}; there are ${LISTS.join(', ')}.`)
-  if (row.url === null) throw new Error(`The list ${list} has no address to load it from: import a file.`)
+  if (row.url === null)
+    throw new Error(`The list ${list} has no address to load it from: import a file.`)
   return { list, origin: row.url, ...(await download(row.url)) }
 }
 
@@ -78,7 +89,8 @@ const TRY_AGAIN_MS = 600_000
 /** Loads lists from their publishers when their time has come. */
 export function refreshStep(needs: Needs): Step {
   const { sql, clock } = needs
-  /** When a list may be tried again in this process: one that has not changed has no newer version to tell by. */
+  /** When a list may be tried again in this process: one that has not changed has no newer version
+   *  to tell by. */
   const rests = new Map<string, number>()
   return {
     name: 'refresh_lists',
@@ -87,7 +99,8 @@ export function refreshStep(needs: Needs): Step {
     async run() {
       const now_ms = clock.now().getTime()
       const rows = await sql<{ code: string; refresh_hours: number; loaded_at: Date | null }>`
-        select code, refresh_hours, (select max(loaded_at) from list_version where list = code) as loaded_at
+        select code, refresh_hours, (select max(loaded_at) from list_version
+          where list = code) as loaded_at
         from list where refresh_hours is not null and url is not null order by code`
       const due = rows.filter(({ code, refresh_hours, loaded_at }) => {
         const due_ms = (loaded_at?.getTime() ?? 0) + refresh_hours * 3_600_000
@@ -96,7 +109,10 @@ export function refreshStep(needs: Needs): Step {
       return eachRow(
         due,
         async ({ code, refresh_hours }) => {
-          const { changed } = await importList(needs, { ...(await openList(needs, code)), loaded_by: 'schedule' })
+          const { changed } = await importList(needs, {
+            ...(await openList(needs, code)),
+            loaded_by: 'schedule',
+          })
           rests.set(code, now_ms + refresh_hours * 3_600_000)
           return changed
         },
@@ -114,17 +130,19 @@ const REDIRECTS_MAX = 5
 /** A publisher as it may be named anywhere: an address may have a key in it. */
 const nameOf = (url: URL): string => url.host
 
-/** The address of a publisher. Throws an Outage unless it is one that nobody on the way can answer for: what a list says
- *  decides whose money is refused. */
+/** The address of a publisher. Throws an Outage unless it is one that nobody on the way can answer
+ *  for: what a list says decides whose money is refused. */
 function secureUrl(text: string, base?: URL): URL {
-  if (!URL.canParse(text, base?.href)) throw new Outage('a publisher sends us on to what is no address')
+  if (!URL.canParse(text, base?.href))
+    throw new Outage('a publisher sends us on to what is no address')
   const url = new URL(text, base)
   const here = url.protocol === 'http:' && isLoopback(url.hostname)
   if (url.protocol !== 'https:' && !here) throw new Outage(`${nameOf(url)} is not asked over https`)
   return url
 }
 
-/** The transport of production: HTTPS, redirects followed to HTTPS alone, and no more bytes than a list can have. */
+/** The transport of production: HTTPS, redirects followed to HTTPS alone, and no more bytes than a
+ *  list can have. */
 export const httpDownload: Download = async (text) => {
   const signal = AbortSignal.timeout(DOWNLOAD_MS_MAX)
   let url = secureUrl(text)
@@ -132,7 +150,8 @@ export const httpDownload: Download = async (text) => {
     const response = await fetch(url, { signal, redirect: 'manual' }).catch((cause: unknown) => {
       throw new Outage(`${nameOf(url)} does not answer`, { cause })
     })
-    const location = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null
+    const location =
+      response.status >= 300 && response.status < 400 ? response.headers.get('location') : null
     if (location === null) return contentOf(response, nameOf(url))
     await response.body?.cancel()
     url = secureUrl(location, url)
@@ -141,7 +160,8 @@ export const httpDownload: Download = async (text) => {
 }
 
 function contentOf(response: Response, name: string): Awaited<ReturnType<Download>> {
-  if (!response.ok || response.body === null) throw new Outage(`${name} answers with HTTP ${response.status}`)
+  if (!response.ok || response.body === null)
+    throw new Outage(`${name} answers with HTTP ${response.status}`)
   const length = Number(response.headers.get('content-length') ?? Number.NaN)
   const bytes_expected = Number.isFinite(length) ? length : undefined
   return { bytes: limited(response.body, DOWNLOAD_BYTES_MAX, name), bytes_expected }

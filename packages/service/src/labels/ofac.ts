@@ -1,5 +1,6 @@
-// OFAC's list of Specially Designated Nationals in the Advanced XML format, read as it streams by: the file is far larger
-// than what is kept of it. Addresses are features of parties; programmes come later in the file, by the party's profile.
+// OFAC's list of Specially Designated Nationals in the Advanced XML format, read as it streams by:
+// the file is far larger than what is kept of it. Addresses are features of parties; programmes
+// come later in the file, by the party's profile.
 
 import { SaxesParser, type SaxesTagPlain } from 'saxes'
 import { Collected, type ListReader } from './list_entries.ts'
@@ -37,10 +38,12 @@ class Listing {
     const tag = this.path.pop()
     const text = this.text.trim()
     this.text = ''
-    if (tag?.name === 'FeatureType' && FEATURE.test(text)) this.feature_types.add(tag.attributes.ID ?? '')
+    if (tag?.name === 'FeatureType' && FEATURE.test(text))
+      this.feature_types.add(tag.attributes.ID ?? '')
     else if (tag?.name === 'VersionDetail' && text !== '' && this.isAddress()) {
       this.found.push({ profile: this.profile, address: text })
-    } else if (tag?.name === 'Comment' && text !== '' && this.isProgramme()) this.noteProgramme(text)
+    } else if (tag?.name === 'Comment' && text !== '' && this.isProgramme())
+      this.noteProgramme(text)
   }
 
   /** Whether what is open is a feature of a type that holds addresses. */
@@ -51,7 +54,9 @@ class Listing {
 
   private isProgramme(): boolean {
     const measure = this.path.at(-1)
-    return measure?.name === 'SanctionsMeasure' && measure.attributes.SanctionsTypeID === PROGRAMME_TYPE
+    return (
+      measure?.name === 'SanctionsMeasure' && measure.attributes.SanctionsTypeID === PROGRAMME_TYPE
+    )
   }
 
   private noteProgramme(name: string): void {

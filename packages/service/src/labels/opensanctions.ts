@@ -1,5 +1,6 @@
-// OpenSanctions' entities as lines of JSON: those of the schema CryptoWallet. The dataset says who listed the address and
-// so what it is and how far it goes: a government's list bars, a researcher's list informs.
+// OpenSanctions' entities as lines of JSON: those of the schema CryptoWallet. The dataset says who
+// listed the address and so what it is and how far it goes: a government's list bars, a
+// researcher's list informs.
 
 import { Collected, type ListEntry, type ListReader, linesOf } from './list_entries.ts'
 
@@ -41,7 +42,8 @@ function parsed(line: string, line_number: number): Record<string, unknown> {
   throw new Error(`line ${line_number} is not an entity.`)
 }
 
-const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [])
+const texts = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
 
 /** Datasets that are lists of governments. Others count as research. */
 const AUTHORITIES = /^(us_ofac|il_mod|eu_|gb_|ua_|ca_|au_|ch_seco|jp_mof|un_sc|fr_|be_|nz_)/
@@ -68,7 +70,11 @@ function entryOf({ id, datasets, topics }: Wallet): Omit<ListEntry, 'address'> {
   }
 }
 
-function categoryOf(datasets: readonly string[], topics: readonly string[], authority: boolean): string {
+function categoryOf(
+  datasets: readonly string[],
+  topics: readonly string[],
+  authority: boolean,
+): string {
   if (datasets.some((dataset) => dataset.startsWith('il_mod'))) return 'terrorism_financing'
   if (datasets.includes('ransomwhere')) return 'ransom'
   for (const [topic, category] of TOPICS) if (topics.some((one) => topic.test(one))) return category

@@ -75,7 +75,10 @@ test('it does not matter how the SDN list is cut into chunks', async () => {
 })
 
 test('an address of the SDN list that is written as character data is not lost', async () => {
-  const written = SDN.replace(A, `<![CDATA[${A}]]>`).replace(B, `${B.slice(0, 9)}<!-- -->${B.slice(9)}`)
+  const written = SDN.replace(A, `<![CDATA[${A}]]>`).replace(
+    B,
+    `${B.slice(0, 9)}<!-- -->${B.slice(9)}`,
+  )
   assert.deepEqual(await read(readSdn, written), await read(readSdn, SDN))
 })
 
@@ -101,7 +104,14 @@ ${B},other,,,,,\r
       valid_to: new Date('2026-02-01T12:30:00Z'),
     },
     {
-      ...{ address: B, category: 'unidentified', entity: 'unnamed', kind: 'curated', confidence: 100, reference: '' },
+      ...{
+        address: B,
+        category: 'unidentified',
+        entity: 'unnamed',
+        kind: 'curated',
+        confidence: 100,
+        reference: '',
+      },
       ...{ valid_from: undefined, valid_to: undefined },
     },
   ])
@@ -109,7 +119,10 @@ ${B},other,,,,,\r
 
 test("a mistake in the operator's table is told with its line, and nothing is taken", async () => {
   const rows = (row: string) =>
-    read(readOperatorTable, `address,category,confidence,valid_from,valid_to\n${A},mixer,,,\n${row}\n`)
+    read(
+      readOperatorTable,
+      `address,category,confidence,valid_from,valid_to\n${A},mixer,,,\n${row}\n`,
+    )
   await assert.rejects(rows('Txyz,mixer,,,'), /line 3: "Txyz" is not an address/)
   await assert.rejects(rows(`${B},nonsense,,,`), /line 3: there is no category "nonsense"/)
   await assert.rejects(rows(`${B},mixer,120,,`), /line 3: the confidence "120"/)
@@ -126,8 +139,18 @@ test('seizure orders are in force until their end, also several addresses in a r
   )
   assert.deepEqual(entries, [
     {
-      ...{ address: A, category: 'terrorism_financing', entity: 'NBCTF order ASO 12/23', kind: 'authority' },
-      ...{ confidence: 100, reference: 'ASO 12/23', valid_from: undefined, valid_to: new Date('2027-05-01T00:00:00Z') },
+      ...{
+        address: A,
+        category: 'terrorism_financing',
+        entity: 'NBCTF order ASO 12/23',
+        kind: 'authority',
+      },
+      ...{
+        confidence: 100,
+        reference: 'ASO 12/23',
+        valid_from: undefined,
+        valid_to: new Date('2027-05-01T00:00:00Z'),
+      },
     },
   ])
   assert.equal(passed_over, 1)
@@ -178,14 +201,22 @@ tags:
   )
   const until = (valid_to: string) =>
     read(readTagPack, `tags:\n  - address: ${A}\n    category: scam\n    valid_to: ${valid_to}\n`)
-  assert.equal((await until('2026-11-30')).entries[0]!.valid_to?.toISOString(), '2026-11-30T00:00:00.000Z')
+  assert.equal(
+    (await until('2026-11-30')).entries[0]!.valid_to?.toISOString(),
+    '2026-11-30T00:00:00.000Z',
+  )
   assert.equal((await until('~')).entries[0]!.valid_to, undefined)
   await assert.rejects(until('20261130'), /tag 1: "20261130" is not a date/)
 })
 
 test("OpenSanctions' wallets are what their dataset says", async () => {
-  const line = (id: string, publicKey: string[], datasets: string[], topics: string[], schema = 'CryptoWallet') =>
-    JSON.stringify({ id, schema, properties: { publicKey, topics }, datasets })
+  const line = (
+    id: string,
+    publicKey: string[],
+    datasets: string[],
+    topics: string[],
+    schema = 'CryptoWallet',
+  ) => JSON.stringify({ id, schema, properties: { publicKey, topics }, datasets })
   const { entries, passed_over } = await read(
     readOpenSanctions,
     [
@@ -211,18 +242,32 @@ test("OpenSanctions' wallets are what their dataset says", async () => {
 
 test('a bare date is its midnight in UTC, and an offset is an offset', () => {
   assert.equal(readInstant('2026-03-01', 'x')?.toISOString(), '2026-03-01T00:00:00.000Z')
-  assert.equal(readInstant('2026-03-01T10:00:00+02:00', 'x')?.toISOString(), '2026-03-01T08:00:00.000Z')
+  assert.equal(
+    readInstant('2026-03-01T10:00:00+02:00', 'x')?.toISOString(),
+    '2026-03-01T08:00:00.000Z',
+  )
   assert.equal(readInstant('2026-03-01 10:00', 'x')?.toISOString(), '2026-03-01T10:00:00.000Z')
   assert.equal(readInstant(' ', 'x'), undefined)
   assert.throws(() => readInstant('01/03/2026', 'x'), /not a date/)
   assert.throws(() => readInstant('2026-13-01', 'x'), /not a date/)
   assert.equal(readInstant('2028-02-29', 'x')?.toISOString(), '2028-02-29T00:00:00.000Z')
-  for (const no_such_day of ['2026-02-29', '2026-02-31', '2026-04-31T10:00:00+02:00', '2026-11-31 10:00'])
+  for (const no_such_day of [
+    '2026-02-29',
+    '2026-02-31',
+    '2026-04-31T10:00:00+02:00',
+    '2026-11-31 10:00',
+  ])
     assert.throws(() => readInstant(no_such_day, 'x'), /not a date/, no_such_day)
 })
 
 test('every other name of a category leads to one that exists', () => {
-  for (const name of ['Exchange', 'mixing_service', 'ransomware', 'exchange_mlrisk_veryhigh', 'Darknet market'])
+  for (const name of [
+    'Exchange',
+    'mixing_service',
+    'ransomware',
+    'exchange_mlrisk_veryhigh',
+    'Darknet market',
+  ])
     assert.notEqual(categoryNumber(categoryNamed(name) ?? ''), undefined, name)
   assert.equal(categoryNamed('individual'), undefined)
 })
@@ -232,7 +277,8 @@ test('lines and counts come out right however bytes are cut', async () => {
   for (const size of [1, 2, 3, 100]) {
     const seen: number[] = []
     const lines: string[] = []
-    for await (const line of linesOf(counted(chunksOf(text, size), (n) => seen.push(n)))) lines.push(line)
+    for await (const line of linesOf(counted(chunksOf(text, size), (n) => seen.push(n))))
+      lines.push(line)
     assert.deepEqual(lines, ['één', 'twee', '', 'drie'])
     assert.equal(seen.at(-1), Buffer.byteLength(text))
   }

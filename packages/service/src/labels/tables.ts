@@ -1,5 +1,6 @@
-// Lists in the form of tables (CSV with a header): the operator's own labels, and Israel's seizure orders. The operator's
-// file is refused as a whole at its first mistake, with the line: half of a list is worse than the one before it.
+// Lists in the form of tables (CSV with a header): the operator's own labels, and Israel's seizure
+// orders. The operator's file is refused as a whole at its first mistake, with the line: half of a
+// list is worse than the one before it.
 
 import { type Options, parse } from 'csv-parse'
 import { isAddress } from 'penstock-tron/address.ts'
@@ -21,9 +22,12 @@ const OPTIONS: Options = {
 async function* rowsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<TableRow> {
   const parser = parse(OPTIONS)
   const feeding = (async () => {
-    for await (const chunk of bytes) if (!parser.write(chunk)) await new Promise((go) => parser.once('drain', go))
+    for await (const chunk of bytes)
+      if (!parser.write(chunk)) await new Promise((go) => parser.once('drain', go))
     parser.end()
-  })().catch((thrown: unknown) => parser.destroy(thrown instanceof Error ? thrown : new Error(String(thrown))))
+  })().catch((thrown: unknown) =>
+    parser.destroy(thrown instanceof Error ? thrown : new Error(String(thrown))),
+  )
   for await (const { record, info } of parser as AsyncIterable<{
     record: Record<string, string>
     info: { lines: number }
@@ -34,9 +38,11 @@ async function* rowsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<TableRo
 }
 
 /** The first of the named columns that has something. */
-const field = ({ fields }: TableRow, ...names: string[]) => names.map((name) => fields[name]).find((text) => text) ?? ''
+const field = ({ fields }: TableRow, ...names: string[]) =>
+  names.map((name) => fields[name]).find((text) => text) ?? ''
 
-/** Columns: address, category, and if wanted entity, confidence (100), source, valid_from, valid_to. */
+/** Columns: address, category, and if wanted entity, confidence (100), source, valid_from,
+ *  valid_to. */
 export const readOperatorTable: ListReader = async (bytes) => {
   const collected = new Collected()
   for await (const row of rowsOf(bytes)) {
@@ -44,10 +50,12 @@ export const readOperatorTable: ListReader = async (bytes) => {
     const address = field(row, 'address')
     if (!isAddress(address)) throw new Error(`${where}: "${address}" is not an address.`)
     const category = categoryNamed(field(row, 'category'))
-    if (category === undefined) throw new Error(`${where}: there is no category "${field(row, 'category')}".`)
+    if (category === undefined)
+      throw new Error(`${where}: there is no category "${field(row, 'category')}".`)
     const valid_from = readInstant(field(row, 'valid_from'), where)
     const valid_to = readInstant(field(row, 'valid_to'), where)
-    if (valid_from && valid_to && valid_to <= valid_from) throw new Error(`${where}: valid_to is not after valid_from.`)
+    if (valid_from && valid_to && valid_to <= valid_from)
+      throw new Error(`${where}: valid_to is not after valid_from.`)
     collected.add(address, {
       ...{ category, valid_from, valid_to },
       entity: field(row, 'entity', 'label') || 'unnamed',
@@ -69,13 +77,17 @@ function readConfidence(text: string, where: string): number {
 
 const WALLET_COLUMNS = ['address', 'wallet', 'wallet_address', 'crypto_address', 'account']
 
-/** Seizure orders: an address (or several, apart) in each row, the order's number, and the time it is in force. */
+/** Seizure orders: an address (or several, apart) in each row, the order's number, and the time it
+ *  is in force. */
 export const readSeizureOrders: ListReader = async (bytes) => {
   const collected = new Collected()
   for await (const row of rowsOf(bytes)) {
     const where = `line ${row.line}`
     const order = field(row, 'order', 'order_number', 'aso', 'order_no', 'number')
-    const valid_to = readInstant(field(row, 'valid_to', 'valid_until', 'expires', 'expiry', 'end_date'), where)
+    const valid_to = readInstant(
+      field(row, 'valid_to', 'valid_until', 'expires', 'expiry', 'end_date'),
+      where,
+    )
     if (!WALLET_COLUMNS.some((name) => name in row.fields))
       throw new Error(`there is none of the columns ${WALLET_COLUMNS.join(', ')}.`)
     const wallets = field(row, ...WALLET_COLUMNS).split(/[\s;,]+/)

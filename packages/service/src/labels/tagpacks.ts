@@ -1,5 +1,6 @@
-// GraphSense TagPacks (YAML): attribution tags, with defaults for all of them at the top. What a tag says about abuse goes
-// before what it says about the kind of service. A tag without a category that is known here is passed over.
+// GraphSense TagPacks (YAML): attribution tags, with defaults for all of them at the top. What a
+// tag says about abuse goes before what it says about the kind of service. A tag without a category
+// that is known here is passed over.
 
 import { parse } from 'yaml'
 import { categoryNamed } from '../flow/category_names.ts'
@@ -31,10 +32,12 @@ export const readTagPack: ListReader = async (bytes) => {
   let text = ''
   for await (const chunk of bytes) {
     text += decoder.decode(chunk, { stream: true })
-    if (text.length > TEXT_MAX) throw new Error('This TagPack has more than 32 million characters: split it.')
+    if (text.length > TEXT_MAX)
+      throw new Error('This TagPack has more than 32 million characters: split it.')
   }
   const pack: unknown = parse(text + decoder.decode(), { schema: 'core', maxAliasCount: 1_000 })
-  if (!isTag(pack) || !Array.isArray(pack.tags)) throw new Error('This is not a TagPack: it has no tags.')
+  if (!isTag(pack) || !Array.isArray(pack.tags))
+    throw new Error('This is not a TagPack: it has no tags.')
   const { tags, ...defaults } = pack
   const collected = new Collected()
   for (const [i, tag] of tags.entries()) {
@@ -45,7 +48,8 @@ export const readTagPack: ListReader = async (bytes) => {
   return collected
 }
 
-const isTag = (value: unknown): value is Tag => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isTag = (value: unknown): value is Tag =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function noteTag(collected: Collected, tag: Tag, where: string): void {
   const category = categoryOf(tag)
@@ -54,7 +58,8 @@ function noteTag(collected: Collected, tag: Tag, where: string): void {
     return
   }
   const confidence = CONFIDENCES[String(tag.confidence ?? 'unknown')]
-  if (confidence === undefined) throw new Error(`${where}: there is no confidence "${String(tag.confidence)}".`)
+  if (confidence === undefined)
+    throw new Error(`${where}: there is no confidence "${String(tag.confidence)}".`)
   collected.add(tag.address, {
     ...{ category, confidence },
     entity: String(tag.actor ?? tag.label ?? 'unnamed'),
@@ -65,7 +70,8 @@ function noteTag(collected: Collected, tag: Tag, where: string): void {
   })
 }
 
-/** The category of the first name that has one: what is abused, then concepts, then the kind of service. */
+/** The category of the first name that has one: what is abused, then concepts, then the kind of
+ *  service. */
 function categoryOf({ abuse, concepts, category }: Tag): string | undefined {
   const names = [abuse, ...(Array.isArray(concepts) ? concepts : []), category]
   return names.flatMap((name) => (typeof name === 'string' ? (categoryNamed(name) ?? []) : []))[0]

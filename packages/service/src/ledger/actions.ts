@@ -1,5 +1,6 @@
-// The record of what operators have changed. A change and its record are one transaction; the database numbers the
-// records without gaps and chains their sums, so a record cannot be altered or taken out unseen. Nothing secret goes in.
+// The record of what operators have changed. A change and its record are one transaction; the
+// database numbers the records without gaps and chains their sums, so a record cannot be altered or
+// taken out unseen. Nothing secret goes in.
 
 import { brokenConstraint, type Sql, type Tx } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -8,10 +9,12 @@ import { misuse } from '../lib/fault.ts'
 /** Who changes something, and why. */
 export type Operator = { made_by: string; reason: string | null }
 
-/** What was changed: one subject, as it was and as it is. Either is null where there was or is nothing. */
+/** What was changed: one subject, as it was and as it is. Either is null where there was or is
+ *  nothing. */
 export type Action = { subject: string; before: object | null; after: object | null }
 
-/** What a change comes to, and what is to be recorded of it. No actions: everything was so already. */
+/** What a change comes to, and what is to be recorded of it. No actions: everything was so
+ *  already. */
 export type Change<Result> = { result: Result; actions: Action[] }
 
 /** What the database itself refuses, in words. */
@@ -32,7 +35,8 @@ const SENTENCES: Record<string, string> = {
   operator_action_reason_length: 'A reason has 1 to 500 characters.',
 }
 
-/** Makes a change and records it, in one transaction and as of one time. Throws Refused for what the database does not allow. */
+/** Makes a change and records it, in one transaction and as of one time. Throws Refused for what
+ *  the database does not allow. */
 export async function perform<Result>(
   { sql, clock }: { sql: Sql; clock: Clock },
   { operator, action }: { operator: Operator; action: string },
@@ -59,7 +63,9 @@ export async function perform<Result>(
 /** As JSON, integers whole. */
 function plain(value: object | null): string | null {
   if (value === null) return null
-  return JSON.stringify(value, (_key, one: unknown) => (typeof one === 'bigint' ? JSON.rawJSON(one.toString()) : one))
+  return JSON.stringify(value, (_key, one: unknown) =>
+    typeof one === 'bigint' ? JSON.rawJSON(one.toString()) : one,
+  )
 }
 
 export type ActionRow = {
@@ -78,16 +84,24 @@ export type ActionRow = {
   after: unknown
 }
 
-/** Newest first. A subject also stands for those that begin with it and a colon: `price` for `price:energy`. */
+/** Newest first. A subject also stands for those that begin with it and a colon: `price` for
+ *  `price:energy`. */
 export async function listActions(
   sql: Sql,
-  wanted: { subject?: string | undefined; made_by?: string | undefined; before?: number | undefined; limit: number },
+  wanted: {
+    subject?: string | undefined
+    made_by?: string | undefined
+    before?: number | undefined
+    limit: number
+  },
 ): Promise<ActionRow[]> {
   const { subject = null, made_by = null, before = null, limit } = wanted
   return sql<ActionRow>`
     select number, made_at, made_by, made_role, made_from, reason, action, subject, before, after
     from operator_action
-    where (${subject}::text is null or subject = ${subject} or starts_with(subject, ${subject} || ':'))
-      and (${made_by}::text is null or made_by = ${made_by}) and (${before}::bigint is null or number < ${before})
+    where (${subject}::text is null or subject = ${subject}
+      or starts_with(subject, ${subject} || ':'))
+      and (${made_by}::text is null or made_by = ${made_by}) and (${before}::bigint is null
+        or number < ${before})
     order by number desc limit ${limit}`
 }

@@ -1,4 +1,5 @@
-// The books' check: everything that the ledger keeps is computed again from its rows and compared. It only reads.
+// The books' check: everything that the ledger keeps is computed again from its rows and compared.
+// It only reads.
 
 import type { Sql, Tx } from '../database/sql.ts'
 
@@ -28,23 +29,27 @@ export async function accountSums(sql: Sql | Tx): Promise<AccountSum[]> {
       select credit, sun, 0 from flow where kind in ('move', 'capture')
       union all
       select hold.debit, 0, sum(hold.amount_sun) from transfer as hold
-      where hold.kind = 'hold' and not exists (select 1 from transfer as r where r.hold_id = hold.id) group by hold.debit
+      where hold.kind = 'hold' and not exists (select 1 from transfer as r
+        where r.hold_id = hold.id) group by hold.debit
     ), sums as (
       select id, sum(posted)::bigint as posted, sum(held)::bigint as held from side group by id
     )
     select id, account.id is not null as exists, not coalesce(may_go_negative, true) as keeps_sum,
-           coalesce(account.posted_sun, 0) as kept_posted_sun, coalesce(account.held_sun, 0) as kept_held_sun,
+           coalesce(account.posted_sun, 0) as kept_posted_sun, coalesce(account.held_sun,
+             0) as kept_held_sun,
            coalesce(sums.posted, 0) as posted_sun, coalesce(sums.held, 0) as held_sun
     from account full join sums using (id) order by id`
 }
 
-/** What does not hold, empty when all does. Rules: every kept sum equals the sum of its rows; every capture and release
- *  resolves a hold between the same accounts for no more than it set aside; every account that a transfer names exists. */
+/** What does not hold, empty when all does. Rules: every kept sum equals the sum of its rows; every
+ *  capture and release resolves a hold between the same accounts for no more than it set aside;
+ *  every account that a transfer names exists. */
 export async function checkBooks(sql: Sql | Tx, sums?: readonly AccountSum[]): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const one of sums ?? (await accountSums(sql))) {
     const { id, kept_posted_sun, kept_held_sun, posted_sun, held_sun } = one
-    if (!one.exists) findings.push({ rule: 'accounts exist', subject: id, found: 'no such account' })
+    if (!one.exists)
+      findings.push({ rule: 'accounts exist', subject: id, found: 'no such account' })
     if (!one.keeps_sum || (kept_posted_sun === posted_sun && kept_held_sun === held_sun)) continue
     // Told by the difference, which stays the same while the account is used.
     const found = `kept ${kept_posted_sun - posted_sun} sun posted and ${kept_held_sun - held_sun} held more than the rows say`
@@ -54,8 +59,11 @@ export async function checkBooks(sql: Sql | Tx, sums?: readonly AccountSum[]): P
     select 'a hold is resolved between its own accounts' as rule, r.id as subject,
            format('%s of %s', r.amount_sun, hold.amount_sun) as found
     from transfer as r join transfer as hold on hold.id = r.hold_id
-    where hold.kind <> 'hold' or r.debit <> hold.debit or r.credit <> hold.credit or r.amount_sun > hold.amount_sun
+    where hold.kind <> 'hold' or r.debit <> hold.debit or r.credit <> hold.credit
+      or r.amount_sun > hold.amount_sun
        or (r.kind = 'release' and r.amount_sun <> hold.amount_sun)
     order by r.id`
-  return [...resolutions, ...findings].sort((a, b) => (a.rule < b.rule ? -1 : a.rule > b.rule ? 1 : 0))
+  return [...resolutions, ...findings].sort((a, b) =>
+    a.rule < b.rule ? -1 : a.rule > b.rule ? 1 : 0,
+  )
 }

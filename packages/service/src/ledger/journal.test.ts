@@ -1,13 +1,26 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { createDatabase, dropDatabase, freshDatabase, testCluster } from 'penstock-test/harness/database.ts'
+import {
+  createDatabase,
+  dropDatabase,
+  freshDatabase,
+  testCluster,
+} from 'penstock-test/harness/database.ts'
 import pg from 'pg'
 import { migrate } from '../database/migrate.ts'
 import { connect, type Sql } from '../database/sql.ts'
 import { drain } from '../steps/step.ts'
 import { sealStep } from './journal.ts'
-import { captureAll, customerAccount, holdAll, move, openAccount, REVENUE, WORLD } from './ledger.ts'
+import {
+  captureAll,
+  customerAccount,
+  holdAll,
+  move,
+  openAccount,
+  REVENUE,
+  WORLD,
+} from './ledger.ts'
 import { checkJournal } from './seals.ts'
 
 const made_at = new Date('2026-10-08T15:26:32.123Z')
@@ -29,7 +42,10 @@ const seal = (sql: Sql) => drain([sealStep({ sql, clock })])
 const look = (sql: Sql) => sql.begin((tx) => checkJournal(tx))
 
 const sealed = async (sql: Sql) =>
-  sql<{ entries: bigint; last_entry: bigint }>`select entries, last_entry from journal order by number`
+  sql<{
+    entries: bigint
+    last_entry: bigint
+  }>`select entries, last_entry from journal order by number`
 
 test('entries are sealed once, in the order of their numbers, and what is sealed holds', async (t) => {
   const { sql } = await ledger(t)
@@ -57,7 +73,10 @@ test('an entry whose transaction is still open is waited for, and nobody waits f
   })
   await drain([step])
   const all = await sealed(sql)
-  assert.deepEqual([all.reduce((sum, one) => sum + one.entries, 0n), all.at(-1)?.last_entry], [4n, 4n])
+  assert.deepEqual(
+    [all.reduce((sum, one) => sum + one.entries, 0n), all.at(-1)?.last_entry],
+    [4n, 4n],
+  )
   assert.deepEqual(await look(sql), [])
 })
 
@@ -106,7 +125,9 @@ test('whatever of a sealed entry or of a seal is changed, shows', async (t) => {
     const found = await look(sql)
     assert.notEqual(found.length, 0, what)
     await hand.query('begin; set local session_replication_role = replica')
-    await hand.query(`delete from transfer where id in ('more', 'second', 'other'); delete from journal`)
+    await hand.query(
+      `delete from transfer where id in ('more', 'second', 'other'); delete from journal`,
+    )
     await hand.query('alter sequence transfer_number_seq restart with 1')
     await hand.query(`delete from transfer; commit`)
     for (const id of ['first', 'second', 'third']) {
@@ -140,7 +161,9 @@ test('what is written stays also by right: the owner of the tables may not chang
   })
   await sql.begin((tx) => openAccount(tx, ANNA))
   await deposit(sql, 'first')
-  await sql.begin((tx) => holdAll(tx, [{ id: 'h', debit: ANNA, credit: REVENUE, amount_sun: 3n, made_at }]))
+  await sql.begin((tx) =>
+    holdAll(tx, [{ id: 'h', debit: ANNA, credit: REVENUE, amount_sun: 3n, made_at }]),
+  )
   await sql.begin((tx) => captureAll(tx, [{ hold_id: 'h', amount_sun: 3n }], made_at))
   await seal(sql)
   assert.deepEqual(await sealed(sql), [{ entries: 3n, last_entry: 3n }])
@@ -156,7 +179,8 @@ test('what is written stays also by right: the owner of the tables may not chang
   }
 })
 
-/** The database's own functions, replaced by some that know only what was there when they were made. */
+/** The database's own functions, replaced by some that know only what was there when they were
+ *  made. */
 const FUNCTIONS_THAT_LIE = `
   create table kept_text as select number, entry_text(t) as text from transfer as t;
   create or replace function entry_text(of transfer) returns text language sql stable as $$
@@ -183,7 +207,9 @@ test('an entry that was altered is found though the trigger was off and the func
   await hand.query('alter table transfer enable trigger transfer_is_append_only')
   const found = await look(sql)
   // By the database's own account all is well.
-  const { rows } = await hand.query(`select 1 from journal as j where sha256 <> journal_sum(j, '', null, '')`)
+  const { rows } = await hand.query(
+    `select 1 from journal as j where sha256 <> journal_sum(j, '', null, '')`,
+  )
   assert.equal(rows.length, 0)
   assert.deepEqual(
     found.map(({ subject }) => subject),
@@ -206,7 +232,9 @@ test('sums worked out here are those of the functions that seal, whatever the te
               values (${id}, 'move', ${`d${id}`}, ${`c${id}`}, ${i + 1}, ${times[i % times.length]!}::timestamptz)`
     if (i % 3 === 0) await seal(sql)
   }
-  await sql.begin((tx) => holdAll(tx, [{ id: 'h"', debit: ANNA, credit: REVENUE, amount_sun: 3n, made_at }]))
+  await sql.begin((tx) =>
+    holdAll(tx, [{ id: 'h"', debit: ANNA, credit: REVENUE, amount_sun: 3n, made_at }]),
+  )
   await sql.begin((tx) => captureAll(tx, [{ hold_id: 'h"', amount_sun: 3n }], made_at))
   await seal(sql)
   assert.ok((await sealed(sql)).length > 2)

@@ -26,7 +26,9 @@ const ZOE = customerAccount('zoe')
 async function ledger(t: TestContext, sun: bigint): Promise<Sql> {
   const { sql } = await freshDatabase(t)
   await openBoth(sql)
-  await sql.begin((tx) => move(tx, { id: 'first', debit: WORLD, credit: ANNA, amount_sun: sun, made_at }))
+  await sql.begin((tx) =>
+    move(tx, { id: 'first', debit: WORLD, credit: ANNA, amount_sun: sun, made_at }),
+  )
   return sql
 }
 
@@ -39,7 +41,8 @@ const openBoth = (sql: Sql) =>
 const hold = (sql: Sql, id: string, amount_sun: bigint, debit = ANNA) =>
   sql.begin((tx) => holdAll(tx, [{ id, debit, credit: REVENUE, amount_sun, made_at }]))
 
-const capture = (tx: Tx, hold_id: string, amount_sun: bigint) => captureAll(tx, [{ hold_id, amount_sun }], made_at)
+const capture = (tx: Tx, hold_id: string, amount_sun: bigint) =>
+  captureAll(tx, [{ hold_id, amount_sun }], made_at)
 
 const breaks = (name: string) => (thrown: unknown) => brokenConstraint(thrown) === name
 
@@ -71,7 +74,9 @@ test('what is captured may be less than was held, and the rest is free again; it
 
 test('captures of several customers together take from each what is taken, and give the rest back', async (t) => {
   const sql = await ledger(t, 100n)
-  await sql.begin((tx) => move(tx, { id: 'm', debit: WORLD, credit: ZOE, amount_sun: 50n, made_at }))
+  await sql.begin((tx) =>
+    move(tx, { id: 'm', debit: WORLD, credit: ZOE, amount_sun: 50n, made_at }),
+  )
   await hold(sql, 'h1', 30n)
   await hold(sql, 'h2', 20n)
   await hold(sql, 'h3', 40n, ZOE)
@@ -149,7 +154,9 @@ test('the same move again changes nothing, and its id cannot be used for another
   }
   await hold(sql, 'h1', 1n)
   await assert.rejects(
-    sql.begin((tx) => move(tx, { id: 'h1', debit: ANNA, credit: REVENUE, amount_sun: 1n, made_at })),
+    sql.begin((tx) =>
+      move(tx, { id: 'h1', debit: ANNA, credit: REVENUE, amount_sun: 1n, made_at }),
+    ),
     /made before/,
     'a hold is not a move',
   )
@@ -170,7 +177,12 @@ test('what is written stays: a transfer is neither changed, nor deleted, nor tru
 
 test('the database refuses a transfer that makes no sense, by name', async (t) => {
   const sql = await ledger(t, 100n)
-  const insert = (row: { kind?: string; hold_id?: string | null; debit?: string; amount_sun?: bigint }) => {
+  const insert = (row: {
+    kind?: string
+    hold_id?: string | null
+    debit?: string
+    amount_sun?: bigint
+  }) => {
     const { kind = 'move', hold_id = null, debit = ANNA, amount_sun = 1n } = row
     return sql`insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
                values ('t', ${kind}, ${hold_id}, ${debit}, ${ZOE}, ${amount_sun}, ${made_at})`
@@ -181,8 +193,14 @@ test('the database refuses a transfer that makes no sense, by name', async (t) =
   await assert.rejects(insert({ kind: 'gift' }), breaks('transfer_kind'))
   await assert.rejects(insert({ kind: 'capture' }), breaks('transfer_resolves_a_hold'))
   await assert.rejects(insert({ hold_id: 'first' }), breaks('transfer_resolves_a_hold'))
-  await assert.rejects(insert({ kind: 'release', hold_id: 'nothing' }), breaks('transfer_hold_exists'))
-  await assert.rejects(sql`update account set held_sun = -1 where id = ${ZOE}`, breaks('account_held_not_negative'))
+  await assert.rejects(
+    insert({ kind: 'release', hold_id: 'nothing' }),
+    breaks('transfer_hold_exists'),
+  )
+  await assert.rejects(
+    sql`update account set held_sun = -1 where id = ${ZOE}`,
+    breaks('account_held_not_negative'),
+  )
   await assert.rejects(
     sql`update account set posted_sun = 1 where id = ${WORLD}`,
     breaks('account_system_keeps_no_sum'),
@@ -218,7 +236,9 @@ const id = fc.integer({ min: 0, max: 5 })
 const sun = fc.bigInt(1n, 60n)
 const deed: fc.Arbitrary<Deed> = fc.oneof(
   fc.record({ do: fc.constantFrom('deposit' as const, 'hold' as const), who, id, sun }),
-  fc.record({ do: fc.constant('give' as const), from: who, to: who, id, sun }).filter(({ from, to }) => from !== to),
+  fc
+    .record({ do: fc.constant('give' as const), from: who, to: who, id, sun })
+    .filter(({ from, to }) => from !== to),
   fc.record({ do: fc.constant('capture' as const), id, sun }),
   fc.record({ do: fc.constant('release' as const), id }),
 )
@@ -229,11 +249,25 @@ function commit(sql: Sql, one: Deed, fails: boolean): Promise<void> {
     if (one.do === 'hold') {
       const free = await lockAccounts(tx, [one.who])
       if ((free.get(one.who) ?? 0n) < one.sun) throw new Error('too little')
-      await holdAll(tx, [{ id: `h${one.id}`, debit: one.who, credit: REVENUE, amount_sun: one.sun, made_at }])
+      await holdAll(tx, [
+        { id: `h${one.id}`, debit: one.who, credit: REVENUE, amount_sun: one.sun, made_at },
+      ])
     } else if (one.do === 'deposit') {
-      await move(tx, { id: `d${one.id}`, debit: WORLD, credit: one.who, amount_sun: one.sun, made_at })
+      await move(tx, {
+        id: `d${one.id}`,
+        debit: WORLD,
+        credit: one.who,
+        amount_sun: one.sun,
+        made_at,
+      })
     } else if (one.do === 'give') {
-      await move(tx, { id: `g${one.id}`, debit: one.from, credit: one.to, amount_sun: one.sun, made_at })
+      await move(tx, {
+        id: `g${one.id}`,
+        debit: one.from,
+        credit: one.to,
+        amount_sun: one.sun,
+        made_at,
+      })
     } else if (one.do === 'capture') await capture(tx, `h${one.id}`, one.sun)
     else await release(tx, `h${one.id}`, made_at)
     if (fails) throw new Error('what was bought could not be written')
@@ -252,20 +286,33 @@ test('whatever happens at once, succeeds or fails half-way: the books are right 
     fc.asyncProperty(history, async (deeds) => {
       await emptyTables(sql)
       await openBoth(sql)
-      const outcomes = await Promise.allSettled(deeds.map(({ one, fails }) => commit(sql, one, fails)))
+      const outcomes = await Promise.allSettled(
+        deeds.map(({ one, fails }) => commit(sql, one, fails)),
+      )
       for (const outcome of outcomes) {
         if (outcome.status === 'fulfilled') continue
         const constraint = brokenConstraint(outcome.reason)
         const why = constraint ?? String(outcome.reason)
-        assert.match(why, constraint ? /^(account_not_overdrawn|transfer_pkey|transfer_hold_resolved_once)$/ : EXPECTED)
+        assert.match(
+          why,
+          constraint
+            ? /^(account_not_overdrawn|transfer_pkey|transfer_hold_resolved_once)$/
+            : EXPECTED,
+        )
       }
       assert.deepEqual(await checkBooks(sql), [])
       const [sums] = await sql<{ customers: bigint; world: bigint; revenue: bigint }>`
         select (select coalesce(sum(posted_sun), 0)::bigint from account) as customers,
-               coalesce(sum(amount_sun) filter (where debit = 'world' and kind = 'move'), 0)::bigint as world,
-               coalesce(sum(amount_sun) filter (where credit = 'revenue' and kind = 'capture'), 0)::bigint as revenue
+               coalesce(sum(amount_sun) filter (where debit = 'world' and kind = 'move'),
+                 0)::bigint as world,
+               coalesce(sum(amount_sun) filter (where credit = 'revenue' and kind = 'capture'),
+                 0)::bigint as revenue
         from transfer`
-      assert.equal(sums!.customers + sums!.revenue, sums!.world, 'what came in is with customers or earned')
+      assert.equal(
+        sums!.customers + sums!.revenue,
+        sums!.world,
+        'what came in is with customers or earned',
+      )
     }),
     { numRuns: 60 },
   )

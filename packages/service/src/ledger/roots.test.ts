@@ -9,7 +9,14 @@ import type { Log } from '../lib/log.ts'
 import { drain } from '../steps/step.ts'
 import { sealStep } from './journal.ts'
 import { customerAccount, move, openAccount, WORLD } from './ledger.ts'
-import { checkRoots, exportRoots, finishedRoots, noteRootsStep, readRoots, rootLine } from './roots.ts'
+import {
+  checkRoots,
+  exportRoots,
+  finishedRoots,
+  noteRootsStep,
+  readRoots,
+  rootLine,
+} from './roots.ts'
 import { checkJournal } from './seals.ts'
 
 const ANNA = customerAccount('anna')
@@ -21,7 +28,9 @@ async function journal(t: TestContext, days: readonly string[]) {
   const sealAt = async (time: string) => {
     clock.at = new Date(time)
     const id = `entry of ${time}`
-    await sql.begin((tx) => move(tx, { id, debit: WORLD, credit: ANNA, amount_sun: 10n, made_at: clock.at }))
+    await sql.begin((tx) =>
+      move(tx, { id, debit: WORLD, credit: ANNA, amount_sun: 10n, made_at: clock.at }),
+    )
     await drain([sealStep({ sql, clock })])
   }
   await sql.begin((tx) => openAccount(tx, ANNA))
@@ -124,7 +133,11 @@ test('a line that a crash cut short is passed over, and the file goes on; anothe
   for (const cut of [rootLine(first!).slice(0, -2), '{"d', '{']) {
     await writeFile(file, rootLine(first!) + cut)
     assert.equal((await exportRoots(sql, clock, file)).length, 1, cut)
-    assert.deepEqual(readRoots(await readFile(file, 'utf8')), await finishedRoots(sql, clock, undefined), cut)
+    assert.deepEqual(
+      readRoots(await readFile(file, 'utf8')),
+      await finishedRoots(sql, clock, undefined),
+      cut,
+    )
   }
   const [, ...lines] = (await readFile(file, 'utf8')).split('\n')
   assert.ok(lines.length > 1)
@@ -134,9 +147,18 @@ test('a line that a crash cut short is passed over, and the file goes on; anothe
 
 test('what books roots prints as JSON is read too, and nonsense is not', () => {
   const root = { day: '2026-11-01', number: 2n, last_entry: 9n, sha256: 'ab'.repeat(32) }
-  const printed = JSON.stringify([{ ...root, number: 2, last_entry: 9, sealed_at: '2026-11-01T20:00:00Z' }])
+  const printed = JSON.stringify([
+    { ...root, number: 2, last_entry: 9, sealed_at: '2026-11-01T20:00:00Z' },
+  ])
   assert.deepEqual(readRoots(printed), [root])
   assert.deepEqual(readRoots(''), [])
-  for (const wrong of ['[1]', '[{}]', '[', '{}', '{"day":"2026-11-01","number":"2","sha256":""}', 'x'])
+  for (const wrong of [
+    '[1]',
+    '[{}]',
+    '[',
+    '{}',
+    '{"day":"2026-11-01","number":"2","sha256":""}',
+    'x',
+  ])
     assert.throws(() => readRoots(wrong), /not a (root|list)/, wrong)
 })

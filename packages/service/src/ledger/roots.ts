@@ -1,6 +1,7 @@
-// Roots: the last sum that was sealed in a day stands for every entry and record until then. Whoever may do everything in
-// the database can write another history with sums that fit it, but not one that fits roots that were noted elsewhere. So
-// the root of each day leaves the database by itself: as a line of the log, and as a line of a file that only grows.
+// Roots: the last sum that was sealed in a day stands for every entry and record until then.
+// Whoever may do everything in the database can write another history with sums that fit it, but
+// not one that fits roots that were noted elsewhere. So the root of each day leaves the database by
+// itself: as a line of the log, and as a line of a file that only grows.
 
 import type { Sql, Tx } from '../database/sql.ts'
 import { type Clock, dayOf, later } from '../lib/clock.ts'
@@ -18,8 +19,9 @@ const GRACE_MS = 600_000
 export const rootLine = ({ day, number, last_entry, sha256 }: Root): string =>
   `${JSON.stringify({ day, number: Number(number), last_entry: Number(last_entry), sha256 })}\n`
 
-/** The roots in a file: lines as they are written, or the list that `books roots --json` prints. A line that was cut short
- *  by a crash is passed over. Throws a sentence with the line that is not a root. */
+/** The roots in a file: lines as they are written, or the list that `books roots --json` prints. A
+ *  line that was cut short by a crash is passed over. Throws a sentence with the line that is not a
+ *  root. */
 export function readRoots(text: string): Root[] {
   if (text.trimStart().startsWith('[')) return parsed(text, listOf, 'it is not a list in JSON')
   return text.split('\n').flatMap((line, i) => {
@@ -54,18 +56,28 @@ function rootOf(value: unknown): Root | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { day, number, last_entry = 0, sha256 } = value as Record<string, unknown>
   const whole = (given: unknown) => Number.isSafeInteger(given) && Number(given) >= 0
-  if (typeof day !== 'string' || !/^\d{4}-\d\d-\d\d$/.test(day) || !whole(number) || !whole(last_entry))
+  if (
+    typeof day !== 'string' ||
+    !/^\d{4}-\d\d-\d\d$/.test(day) ||
+    !whole(number) ||
+    !whole(last_entry)
+  )
     return undefined
   if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256)) return undefined
   return { day, number: BigInt(Number(number)), last_entry: BigInt(Number(last_entry)), sha256 }
 }
 
 /** The roots of the days that are over, oldest first; only of days after one when it is given. */
-export async function finishedRoots(sql: Sql | Tx, clock: Clock, after: string | undefined): Promise<Root[]> {
+export async function finishedRoots(
+  sql: Sql | Tx,
+  clock: Clock,
+  after: string | undefined,
+): Promise<Root[]> {
   // By the time of the seals, so that only those are read that are younger than what was noted.
   return sql<Root>`
     select distinct on (day) day::text, number, last_entry, sha256
-    from (select (sealed_at at time zone 'UTC')::date as day, number, last_entry, sha256 from journal
+    from (select (sealed_at at time zone 'UTC')::date as day, number, last_entry, sha256
+      from journal
           where sealed_at < ${dayOf(later(clock, -GRACE_MS))}::timestamp at time zone 'UTC'
             and sealed_at >= coalesce((${after ?? null}::date + 1)::timestamp at time zone 'UTC',
                                       '-infinity')) as seal
@@ -85,12 +97,16 @@ export async function checkRoots(sql: Sql | Tx, noted: readonly Root[]): Promise
   })
 }
 
-/** Writes the roots at the end of the file that it does not have yet. Throws a sentence when the file has others. */
+/** Writes the roots at the end of the file that it does not have yet. Throws a sentence when the
+ *  file has others. */
 export async function exportRoots(sql: Sql | Tx, clock: Clock, file: string): Promise<Root[]> {
   const text = (await readWhole(file)) ?? ''
   const noted = readRoots(text)
   const [wrong] = await checkRoots(sql, noted)
-  if (wrong) throw new Error(`${file} has other roots than this journal: the ${wrong.subject}, ${wrong.found}.`)
+  if (wrong)
+    throw new Error(
+      `${file} has other roots than this journal: the ${wrong.subject}, ${wrong.found}.`,
+    )
   return appendRoots(file, text, await finishedRoots(sql, clock, noted.at(-1)?.day))
 }
 
@@ -102,7 +118,12 @@ async function appendRoots(file: string, text: string, roots: Root[]): Promise<R
 }
 
 /** Notes the root of each day that is over: in the log and, where there is one, in the file. */
-export function noteRootsStep(needs: { sql: Sql; clock: Clock; log: Log; file: string | undefined }): Step {
+export function noteRootsStep(needs: {
+  sql: Sql
+  clock: Clock
+  log: Log
+  file: string | undefined
+}): Step {
   const { sql, clock, log, file } = needs
   let noted_until: string | undefined
   return {
@@ -110,7 +131,8 @@ export function noteRootsStep(needs: { sql: Sql; clock: Clock; log: Log; file: s
     rest_ms: GRACE_MS,
     async run() {
       const text = file === undefined ? '' : ((await readWhole(file)) ?? '')
-      noted_until ??= file === undefined ? dayOf(later(clock, -2 * 86_400_000)) : readRoots(text).at(-1)?.day
+      noted_until ??=
+        file === undefined ? dayOf(later(clock, -2 * 86_400_000)) : readRoots(text).at(-1)?.day
       const roots = await finishedRoots(sql, clock, noted_until)
       if (file !== undefined) await appendRoots(file, text, roots)
       for (const { day, number, last_entry, sha256 } of roots) {

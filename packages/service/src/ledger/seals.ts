@@ -1,6 +1,7 @@
-// The journal's check: every seal is worked out again, in this process, from the plain columns of the entries, seals and
-// records. Nothing that the database's owner can put in the place of another takes part: no function, no view of ours.
-// It reads the ledger once, a range of numbers at a time, so that its memory does not grow with the ledger.
+// The journal's check: every seal is worked out again, in this process, from the plain columns of
+// the entries, seals and records. Nothing that the database's owner can put in the place of another
+// takes part: no function, no view of ours. It reads the ledger once, a range of numbers at a time,
+// so that its memory does not grow with the ledger.
 
 import { createHash } from 'node:crypto'
 import type { Tx } from '../database/sql.ts'
@@ -37,14 +38,26 @@ const ENTRIES_AT_ONCE = 20_000n
 const FINDINGS_MAX = 1_000
 
 /** An entry as the bytes that its seal stands for. */
-export function entryText({ number, kind, amount_sun, made_at, id, debit, credit, hold_id }: Entry): string {
+export function entryText({
+  number,
+  kind,
+  amount_sun,
+  made_at,
+  id,
+  debit,
+  credit,
+  hold_id,
+}: Entry): string {
   const lengths = `${lengthOf(id)} ${lengthOf(debit)} ${lengthOf(credit)} ${lengthOf(hold_id)}`
   const text = `${number} ${kind} ${amount_sun} ${timeHex(made_at)} ${lengths} ${id} ${debit} ${credit}`
   return hold_id === null ? text : `${text} ${hold_id}`
 }
 
 /** Takes up the entries of one seal and gives its sum. */
-function sealSum(previous: string, seal: Seal): { add(entry: Entry): void; entries(): bigint; sum(): string } {
+function sealSum(
+  previous: string,
+  seal: Seal,
+): { add(entry: Entry): void; entries(): bigint; sum(): string } {
   const { number, first_entry, last_entry, entries, actions, sealed_at, record } = seal
   const hash = createHash('sha256')
   let added = 0n
@@ -62,16 +75,17 @@ function sealSum(previous: string, seal: Seal): { add(entry: Entry): void; entri
   }
 }
 
-/** Makes this transaction read times as they are summed, and what PostgreSQL calls built-in as built-in. */
+/** Makes this transaction read times as they are summed, and what PostgreSQL calls built-in as
+ *  built-in. */
 export async function readPlainly(tx: Tx): Promise<void> {
   await tx`set local timezone to 'UTC'`
   await tx`set local datestyle to 'ISO, YMD'`
   await tx`select set_config('search_path', 'pg_catalog, ' || current_setting('search_path'), true)`
 }
 
-/** The seals that are not those of their entries: an entry of theirs was changed, taken out or put in, or the seal was;
- *  the entries that no seal will ever cover, because their numbers were not given by the database; and locks that are
- *  off. */
+/** The seals that are not those of their entries: an entry of theirs was changed, taken out or put
+ *  in, or the seal was; the entries that no seal will ever cover, because their numbers were not
+ *  given by the database; and locks that are off. */
 export async function checkJournal(tx: Tx): Promise<SealFinding[]> {
   await readPlainly(tx)
   const findings: SealFinding[] = []
@@ -80,7 +94,8 @@ export async function checkJournal(tx: Tx): Promise<SealFinding[]> {
   for await (const seal of seals(tx)) {
     const sum = sealSum(before.sha256, seal)
     await entries.upTo(seal.last_entry, sum.add)
-    const follows = seal.number === before.number + 1n && seal.first_entry === before.last_entry + 1n
+    const follows =
+      seal.number === before.number + 1n && seal.first_entry === before.last_entry + 1n
     if (!follows || seal.entries !== sum.entries() || seal.sha256 !== sum.sum())
       findings.push(broken(seal, sum.entries()))
     before = seal
@@ -91,13 +106,17 @@ export async function checkJournal(tx: Tx): Promise<SealFinding[]> {
 
 function broken({ number, first_entry, last_entry, entries }: Seal, found: bigint): SealFinding {
   const range = `its entries ${first_entry} to ${last_entry}`
-  return { subject: `seal ${number}`, found: `${range} are not those that were sealed: ${entries} then, ${found} now` }
+  return {
+    subject: `seal ${number}`,
+    found: `${range} are not those that were sealed: ${entries} then, ${found} now`,
+  }
 }
 
 async function* seals(tx: Tx): AsyncGenerator<Seal> {
   for (let after: bigint | null = null; ; ) {
     const page: Seal[] = await tx<Seal>`
-      select j.number, first_entry, last_entry, entries, actions, sealed_at::text as sealed_at, j.sha256,
+      select j.number, first_entry, last_entry, entries, actions, sealed_at::text as sealed_at,
+        j.sha256,
              a.sha256 as record
       from journal as j left join operator_action as a on a.number = j.actions
       where ${after}::bigint is null or j.number > ${after}
@@ -118,7 +137,8 @@ function entryReader(tx: Tx): { upTo(last: bigint, take: (entry: Entry) => void)
     const after = read ?? (await lowestAfter(tx, null, last))
     const until = after + ENTRIES_AT_ONCE < last ? after + ENTRIES_AT_ONCE : last
     page = await tx<Entry>`
-      select number, kind, amount_sun, made_at::text as made_at, id, debit, credit, hold_id from transfer
+      select number, kind, amount_sun, made_at::text as made_at, id, debit, credit, hold_id
+        from transfer
       where number > ${after} and number <= ${until} order by number, id`
     at = 0
     // Where nothing is, the next entry may be far away.
@@ -135,7 +155,8 @@ function entryReader(tx: Tx): { upTo(last: bigint, take: (entry: Entry) => void)
   }
 }
 
-/** The number just below that of the first entry after a number; `last` when there is none up to it. */
+/** The number just below that of the first entry after a number; `last` when there is none up to
+ *  it. */
 async function lowestAfter(tx: Tx, after: bigint | null, last: bigint): Promise<bigint> {
   const [found] = await tx<{ number: bigint | null }>`
     select min(number) as number from transfer
@@ -145,21 +166,26 @@ async function lowestAfter(tx: Tx, after: bigint | null, last: bigint): Promise<
 
 async function unsealable(tx: Tx): Promise<SealFinding[]> {
   return tx<SealFinding>`
-    select 'entry ' || id as subject, format('the database never gave it the number %s', number) as found
-    from transfer, (select case when is_called then last_value else 0 end as given from transfer_number_seq) as numbers
+    select 'entry ' || id as subject, format('the database never gave it the number %s',
+      number) as found
+    from transfer, (select case when is_called then last_value else 0 end as given
+      from transfer_number_seq) as numbers
     where number < 1 or number > given
     order by number limit ${FINDINGS_MAX}`
 }
 
 const LOCKED = ['transfer', 'journal', 'operator_action']
 
-/** The triggers that keep what was written as it was written, and that are not there or do not act. */
+/** The triggers that keep what was written as it was written, and that are not there or do not
+ *  act. */
 async function locksOff(tx: Tx): Promise<SealFinding[]> {
   return tx<SealFinding>`
     select 'trigger ' || name as subject, 'it is not there or was switched off' as found
-    from unnest(${LOCKED}::text[]) as locked, unnest(array['is_append_only', 'is_not_truncated']) as what,
+    from unnest(${LOCKED}::text[]) as locked,
+      unnest(array['is_append_only', 'is_not_truncated']) as what,
          concat(locked, '_', what) as name
     where not exists (
-      select 1 from pg_trigger where tgrelid = to_regclass(locked) and tgname = name and tgenabled in ('O', 'A'))
+      select 1 from pg_trigger where tgrelid = to_regclass(locked) and tgname = name
+        and tgenabled in ('O', 'A'))
     order by 1`
 }

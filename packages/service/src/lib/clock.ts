@@ -1,5 +1,6 @@
-// The clock is handed in, so that a simulator can turn it. Nothing under src/ but this file reads the system's time.
-// It says when things happened here; whether an hour is over on the chain is decided by the time of blocks.
+// The clock is handed in, so that a simulator can turn it. Nothing under src/ but this file reads
+// the system's time. It says when things happened here; whether an hour is over on the chain is
+// decided by the time of blocks.
 
 export type Clock = { now(): Date }
 
@@ -13,8 +14,10 @@ export function later(clock: Clock, ms: number): Date {
 /** The day of an instant in UTC: `2026-10-08`. */
 export const dayOf = (at: Date): string => at.toISOString().slice(0, 10)
 
-/** Whether a text of the form `2026-10-08` is a day: Date counts the 31st of a shorter month on into the next one. */
-export const isDay = (text: string): boolean => new Date(`${text}T00:00:00Z`).getUTCDate() === Number(text.slice(8))
+/** Whether a text of the form `2026-10-08` is a day: Date counts the 31st of a shorter month on
+ *  into the next one. */
+export const isDay = (text: string): boolean =>
+  new Date(`${text}T00:00:00Z`).getUTCDate() === Number(text.slice(8))
 
 /** The given instant in the wire's form, whole seconds in UTC: `2026-10-08T15:26:32Z`. */
 export function wireTime(at: Date): string {

@@ -5,9 +5,12 @@ import { Fault, fault, Outage } from './fault.ts'
 test('a kind of refusal makes refusals of its code, with a sub-key and a sentence of their own where given', () => {
   const NotFound = fault(20, 'not_found', 'Not found')
   assert.deepEqual([NotFound.code, NotFound.key, NotFound.sentence], [20, 'not_found', 'Not found'])
-  const seen = [NotFound(), NotFound('transaction'), NotFound(undefined, 'Gone'), NotFound('a', 'Gone')].map(
-    ({ code, key, message }) => [code, key, message],
-  )
+  const seen = [
+    NotFound(),
+    NotFound('transaction'),
+    NotFound(undefined, 'Gone'),
+    NotFound('a', 'Gone'),
+  ].map(({ code, key, message }) => [code, key, message])
   assert.deepEqual(seen, [
     [20, 'not_found', 'Not found'],
     [20, 'not_found.transaction', 'Not found'],

@@ -1,6 +1,7 @@
-// What can go wrong, in three kinds. A Fault is a refusal: the caller may mend it, and it has a code and a key that go
-// out on the wire. An Outage is something outside that time may mend: a step runs again; a domain that knows what it
-// means for its endpoint says 35, elsewhere it is code 500. Everything else that is thrown is a bug: code 500, and somebody is told.
+// What can go wrong, in three kinds. A Fault is a refusal: the caller may mend it, and it has a
+// code and a key that go out on the wire. An Outage is something outside that time may mend: a step
+// runs again; a domain that knows what it means for its endpoint says 35, elsewhere it is code 500.
+// Everything else that is thrown is a bug: code 500, and somebody is told.
 
 /** A refusal, as a client sees it: `{ code, key, error }`. */
 export class Fault extends Error {
@@ -24,7 +25,8 @@ export type FaultKind = {
 }
 
 export function fault(code: number, key: string, sentence: string): FaultKind {
-  const make = (sub?: string, own?: string) => new Fault(code, sub ? `${key}.${sub}` : key, own ?? sentence)
+  const make = (sub?: string, own?: string) =>
+    new Fault(code, sub ? `${key}.${sub}` : key, own ?? sentence)
   return Object.assign(make, { code, key, sentence })
 }
 
@@ -50,17 +52,20 @@ export class Misuse extends Refused {
 export const refusal = (sentence: string) => new Refused(sentence, 1)
 export const misuse = (sentence: string) => new Misuse(sentence)
 
-/** Work that throws a plain Error with one sentence about what it cannot do: that becomes a refusal. */
+/** Work that throws a plain Error with one sentence about what it cannot do: that becomes a
+ *  refusal. */
 export async function sentence<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (thrown) {
-    if (thrown instanceof Error && thrown.constructor === Error && !('code' in thrown)) throw refusal(thrown.message)
+    if (thrown instanceof Error && thrown.constructor === Error && !('code' in thrown))
+      throw refusal(thrown.message)
     throw thrown
   }
 }
 
-/** Something outside this process does not answer, or not sensibly: the database, a node, a provider. */
+/** Something outside this process does not answer, or not sensibly: the database, a node, a
+ *  provider. */
 export class Outage extends Error {
   override name = 'Outage'
 }

@@ -29,7 +29,8 @@ export async function requireWritable(folder: string): Promise<void> {
   })
 }
 
-/** The text of a file that holds secrets, undefined when there is none. Throws Misuse when others can read it. */
+/** The text of a file that holds secrets, undefined when there is none. Throws Misuse when others
+ *  can read it. */
 export async function readSecretFile(file: string, holds: string): Promise<string | undefined> {
   const found = await stat(file).catch((thrown: NodeJS.ErrnoException) => {
     if (thrown.code !== 'ENOENT') throw new Misuse(`${file} cannot be read: ${thrown.code}.`)

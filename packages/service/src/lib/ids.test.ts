@@ -15,16 +15,19 @@ test('an id is a ULID in lower case: its first ten characters are the time', () 
 
 test('the ids of one maker sort in the order in which they were made, whatever the clock does', () => {
   fc.assert(
-    fc.property(fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 2, maxLength: 200 }), (times) => {
-      let now_ms = 0
-      const make = idMaker({ now: () => new Date(1_700_000_000_000 + now_ms) }, ones)
-      const made = times.map((ms) => {
-        now_ms = ms
-        return make()
-      })
-      assert.deepEqual(made.toSorted(), made)
-      assert.equal(new Set(made).size, made.length)
-    }),
+    fc.property(
+      fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 2, maxLength: 200 }),
+      (times) => {
+        let now_ms = 0
+        const make = idMaker({ now: () => new Date(1_700_000_000_000 + now_ms) }, ones)
+        const made = times.map((ms) => {
+          now_ms = ms
+          return make()
+        })
+        assert.deepEqual(made.toSorted(), made)
+        assert.equal(new Set(made).size, made.length)
+      },
+    ),
   )
 })
 
@@ -37,7 +40,10 @@ test('ids of several makers at the same time are different', () => {
 
 test('whatever was made before an instant sorts below the first identifier of it', () => {
   const made = (at_ms: number) =>
-    idMaker({ now: () => new Date(at_ms) }, { bytes: (length) => new Uint8Array(length).fill(255) })()
+    idMaker(
+      { now: () => new Date(at_ms) },
+      { bytes: (length) => new Uint8Array(length).fill(255) },
+    )()
   assert.ok(made(1_799_999_999_999) < firstIdAt(new Date(1_800_000_000_000)))
   assert.ok(made(1_800_000_000_000) >= firstIdAt(new Date(1_800_000_000_000)))
 })

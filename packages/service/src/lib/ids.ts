@@ -1,5 +1,6 @@
-// Identifiers that this service makes: ULIDs in lower case, 26 characters, 48 bits of milliseconds and 80 random bits.
-// They sort by the time they were made; within one millisecond a maker counts upwards, so its own never tie.
+// Identifiers that this service makes: ULIDs in lower case, 26 characters, 48 bits of milliseconds
+// and 80 random bits. They sort by the time they were made; within one millisecond a maker counts
+// upwards, so its own never tie.
 
 import { randomBytes } from 'node:crypto'
 import type { Clock } from './clock.ts'

@@ -38,7 +38,10 @@ test('every document without traps reads as JSON.parse() reads it, indented, esc
     fc.property(document, fc.constantFrom(0, 2, '\t'), fc.boolean(), (value, indent, escaped) => {
       const printed = JSON.stringify(value, null, indent)
       const sent = escaped
-        ? printed.replace(/[\u007f-\uffff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
+        ? printed.replace(
+            /[\u007f-\uffff]/g,
+            (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+          )
         : printed
       assert.deepEqual(plain(parse(sent)), JSON.parse(printed))
     }),
@@ -168,7 +171,8 @@ test('trailing content is refused', () => {
 })
 
 test('a key given twice is refused, also when one of them is escaped', () => {
-  for (const text of ['{"a":1,"a":1}', '{"a":1,"\\u0061":2}', '{"x":{"b":1,"b":null}}']) refused(text)
+  for (const text of ['{"a":1,"a":1}', '{"a":1,"\\u0061":2}', '{"x":{"b":1,"b":null}}'])
+    refused(text)
   assert.deepEqual(parse('{"a":{"a":1},"A":2}'), { a: { a: 1 }, A: 2 })
 })
 
@@ -189,13 +193,15 @@ test('nesting of 16 is read and of 17 refused', () => {
 })
 
 test('an object of 200 keys is read and of 201 refused', () => {
-  const keys = (count: number) => `{${Array.from({ length: count }, (_, i) => `"k${i}":${i}`).join(',')}}`
+  const keys = (count: number) =>
+    `{${Array.from({ length: count }, (_, i) => `"k${i}":${i}`).join(',')}}`
   assert.equal(Object.keys(parse(keys(200)) as object).length, 200)
   refused(keys(201))
 })
 
 test('text that is not well-formed Unicode is refused', () => {
-  for (const text of ['"\\ud800"', '"\\udc00\\ud800"', '{"\\udfff":1}', '"\\u0000"', '\ufeff{}']) refused(text)
+  for (const text of ['"\\ud800"', '"\\udc00\\ud800"', '{"\\udfff":1}', '"\\u0000"', '\ufeff{}'])
+    refused(text)
   assert.equal(parse('"\\ud83d\\ude00"'), '😀')
   for (const invalid of [
     [0xff],
@@ -208,7 +214,11 @@ test('text that is not well-formed Unicode is refused', () => {
 })
 
 test('the error says where', () => {
-  assert.throws(() => parse('{"a":1,"a":2}'), { name: 'JsonError', message: 'key given twice at 7', position: 7 })
+  assert.throws(() => parse('{"a":1,"a":2}'), {
+    name: 'JsonError',
+    message: 'key given twice at 7',
+    position: 7,
+  })
 })
 
 test('money prints as a number that is exactly the sun', () => {
@@ -220,7 +230,9 @@ test('money prints as a number that is exactly the sun', () => {
   assert.equal(printed(9_007_199_254_740_993_000_001n), '{"amount":9007199254740993.000001}')
   fc.assert(
     fc.property(fc.bigInt({ min: -(10n ** 20n), max: 10n ** 20n }), (sun) => {
-      const [, sign, whole, decimals = ''] = /^(-?)(\d+)(?:\.(\d{1,6}))?$/.exec(printJson(money(sun)))!
+      const [, sign, whole, decimals = ''] = /^(-?)(\d+)(?:\.(\d{1,6}))?$/.exec(
+        printJson(money(sun)),
+      )!
       assert.equal(BigInt(`${sign}${whole}${decimals.padEnd(6, '0')}`), sun)
       assert.doesNotMatch(decimals, /0$/)
     }),

@@ -1,7 +1,8 @@
-// JSON at the edge. parseJson() reads bytes from outside and refuses whatever two readers could understand differently:
-// keys given twice, lone surrogates, a byte-order mark, names that reach a prototype. Only an integer literal becomes a
-// number: 1.0, 1e3 and 2^53 stay an OtherNumber, so nothing later can take them for an amount. money() is the way out:
-// integer sun printed as an exact decimal, never a float on the way.
+// JSON at the edge. parseJson() reads bytes from outside and refuses whatever two readers could
+// understand differently: keys given twice, lone surrogates, a byte-order mark, names that reach a
+// prototype. Only an integer literal becomes a number: 1.0, 1e3 and 2^53 stay an OtherNumber, so
+// nothing later can take them for an amount. money() is the way out: integer sun printed as an
+// exact decimal, never a float on the way.
 
 export type Json = null | boolean | number | OtherNumber | string | Json[] | JsonObject
 export type JsonObject = { [key: string]: Json }
@@ -30,9 +31,10 @@ export const KEYS_MAX = 200
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Reads one document. Beyond what JSON itself refuses: a byte-order mark, invalid UTF-8, lone surrogates, U+0000 (the
- *  database stores no such text), a key given twice or named `__proto__`, `constructor` or `prototype`, more than
- *  KEYS_MAX keys in an object, nesting deeper than DEPTH_MAX. Throws JsonError. */
+/** Reads one document. Beyond what JSON itself refuses: a byte-order mark, invalid UTF-8, lone
+ *  surrogates, U+0000 (the database stores no such text), a key given twice or named `__proto__`,
+ *  `constructor` or `prototype`, more than KEYS_MAX keys in an object, nesting deeper than
+ *  DEPTH_MAX. Throws JsonError. */
 export function parseJson(bytes: Uint8Array): Json {
   return new Reader(decode(bytes)).document()
 }
@@ -249,14 +251,15 @@ export function trxText(sun: bigint): string {
   return `${sun < 0n ? '-' : ''}${positive / SUN_PER_TRX}${decimals === '' ? '' : `.${decimals}`}`
 }
 
-/** TRX in decimal text as integer sun: `12.1` is 12100000n. Undefined when it is no such amount, from 0 to
- *  a million million TRX. */
+/** TRX in decimal text as integer sun: `12.1` is 12100000n. Undefined when it is no such amount,
+ *  from 0 to a million million TRX. */
 export function sunOf(text: string): bigint | undefined {
   const [, trx, decimals = ''] = /^(\d{1,12})(?:\.(\d{1,6}))?$/.exec(text) ?? []
   return trx === undefined ? undefined : BigInt(trx + decimals.padEnd(6, '0'))
 }
 
-/** JSON text of a reply. Throws on a bigint: money goes through money(), and nothing else that leaves is beyond 2^53. */
+/** JSON text of a reply. Throws on a bigint: money goes through money(), and nothing else that
+ *  leaves is beyond 2^53. */
 export function printJson(value: unknown): string {
   const text: string | undefined = JSON.stringify(value)
   if (text === undefined) throw new TypeError('a value that JSON cannot express')

@@ -1,5 +1,6 @@
-// Log lines, one JSON object each, written at the edges only (server, step runner). The fields are named one by one by
-// whoever logs: no object is ever dumped, so a secret can only be logged by somebody who names it.
+// Log lines, one JSON object each, written at the edges only (server, step runner). The fields are
+// named one by one by whoever logs: no object is ever dumped, so a secret can only be logged by
+// somebody who names it.
 
 export type Log = (
   event: string,
@@ -8,8 +9,9 @@ export type Log = (
 
 export function jsonLog(write: (line: string) => void, now: () => Date): Log {
   return (event, fields = {}) => {
-    const line = JSON.stringify({ at: now().toISOString(), event, ...fields }, (_key, value: unknown) =>
-      typeof value === 'bigint' ? value.toString() : value,
+    const line = JSON.stringify(
+      { at: now().toISOString(), event, ...fields },
+      (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value),
     )
     write(`${line}\n`)
   }

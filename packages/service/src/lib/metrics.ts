@@ -1,5 +1,6 @@
-// Numbers about this process, printed as Prometheus reads them. Each has its name and meaning in a table that is handed in;
-// a name that is not in it is a bug. Labels hold words of ours, never a customer, a key, an address or an id.
+// Numbers about this process, printed as Prometheus reads them. Each has its name and meaning in a
+// table that is handed in; a name that is not in it is a bug. Labels hold words of ours, never a
+// customer, a key, an address or an id.
 
 export type Kind = 'counter' | 'gauge' | 'histogram'
 export type Declared = Readonly<Record<string, { kind: Kind; help: string }>>
@@ -25,7 +26,10 @@ export type Metrics<Name extends string> = {
   text(): string
 }
 
-export function makeMetrics<D extends Declared>(declared: D, prefix: string): Metrics<keyof D & string> {
+export function makeMetrics<D extends Declared>(
+  declared: D,
+  prefix: string,
+): Metrics<keyof D & string> {
   const known = new Map(Object.keys(declared).map((name) => [name, new Map<string, Series>()]))
   function seriesOf(name: string, labels: Labels = {}): Series {
     const all = known.get(name)
@@ -70,7 +74,8 @@ export function makeMetrics<D extends Declared>(declared: D, prefix: string): Me
   }
 }
 
-const escaped = (text: string) => text.replace(/[\\"\n]/g, (one) => (one === '\n' ? '\\n' : `\\${one}`))
+const escaped = (text: string) =>
+  text.replace(/[\\"\n]/g, (one) => (one === '\n' ? '\\n' : `\\${one}`))
 
 const labelText = (labels: Labels): string =>
   Object.entries(labels)
@@ -91,5 +96,10 @@ const printed =
       below += buckets[i]!
       return of('_bucket', `le="${bound}"`, below)
     })
-    return [...lines, of('_bucket', 'le="+Inf"', count), of('_sum', '', value), of('_count', '', count)]
+    return [
+      ...lines,
+      of('_bucket', 'le="+Inf"', count),
+      of('_sum', '', value),
+      of('_count', '', count),
+    ]
   }

@@ -7,8 +7,8 @@ export function plainAddress(ip: string): string {
   return ip.startsWith('::ffff:') && ip.includes('.') ? ip.slice(7) : ip
 }
 
-/** Who counts as one caller: an IPv4 address, or the /64 of an IPv6 address, since nobody is given less than that and
- *  its owner may call from each of its 2^64 addresses. */
+/** Who counts as one caller: an IPv4 address, or the /64 of an IPv6 address, since nobody is given
+ *  less than that and its owner may call from each of its 2^64 addresses. */
 export function networkOf(ip: string): string {
   const address = plainAddress(ip)
   if (!address.includes(':') || isIP(address) !== 6) return address

@@ -6,7 +6,10 @@ test('what is kept is there until it is too old, and then leaves with the next t
   const recent = new Recent<number>(1_000)
   recent.set('a', 1, 0)
   recent.set('b', 2, 500)
-  assert.deepEqual([recent.get('a', 999), recent.get('a', 1_000), recent.get('b', 1_000)], [1, undefined, 2])
+  assert.deepEqual(
+    [recent.get('a', 999), recent.get('a', 1_000), recent.get('b', 1_000)],
+    [1, undefined, 2],
+  )
   recent.set('c', 3, 1_200)
   assert.equal(recent.size, 2)
   recent.set('b', 4, 1_300)

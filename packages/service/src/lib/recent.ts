@@ -1,5 +1,6 @@
-// What was read or counted a moment ago, by name, so that it need not be for every request. It holds no more than comes in
-// the time for which it is used: what is older goes when something is put in.
+// What was read or counted a moment ago, by name, so that it need not be for every request. It
+// holds no more than comes in the time for which it is used: what is older goes when something is
+// put in.
 
 export class Recent<Value> {
   private readonly age_ms_max: number

@@ -1,4 +1,5 @@
-// Who sends a request, as far as its headers and its connection say. Worked out once for each request.
+// Who sends a request, as far as its headers and its connection say. Worked out once for each
+// request.
 
 import { hash } from 'node:crypto'
 import { isIP } from 'node:net'
@@ -38,7 +39,8 @@ function readCaller(request: FastifyRequest): Caller {
   return { ip, network: networkOf(ip), token, token_hash, counted: false }
 }
 
-/** The value of a header; undefined when it is not there, or there more than once: nobody knows which one is meant. */
+/** The value of a header; undefined when it is not there, or there more than once: nobody knows
+ *  which one is meant. */
 export function once(request: FastifyRequest, name: string): string | undefined {
   const value = request.headers[name]
   return typeof value === 'string' && times(request, name) === 1 ? value : undefined

@@ -13,12 +13,21 @@ const LIMITS: ConnectionLimits = {
   stranger_idle_ms_max: 20_000,
 }
 
-/** A listener whose connections are counted by a clock of ours. Clients come from addresses of loopback. */
-async function counted(t: TestContext, limits: Partial<ConnectionLimits> = {}, proxies: string[] = []) {
+/** A listener whose connections are counted by a clock of ours. Clients come from addresses of
+ *  loopback. */
+async function counted(
+  t: TestContext,
+  limits: Partial<ConnectionLimits> = {},
+  proxies: string[] = [],
+) {
   let now_ms = 0
   const closed: string[] = []
   const clock = { now: () => new Date(now_ms) }
-  const needs = { clock, proxies: networkList(proxies), onClosing: (why: string) => void closed.push(why) }
+  const needs = {
+    clock,
+    proxies: networkList(proxies),
+    onClosing: (why: string) => void closed.push(why),
+  }
   const connections = new Connections(needs, { ...LIMITS, ...limits })
   const listener = createServer({ allowHalfOpen: true }).listen(0, '127.0.0.1')
   await once(listener, 'listening')
@@ -80,7 +89,12 @@ test('when there are too many in all, the address with the most strangers makes 
 
 test('a proxy that is trusted speaks for many: its connections are neither counted nor closed for others', async (t) => {
   const { open, wait, connections } = await counted(t, {}, ['127.0.0.9'])
-  const proxied = [await open('127.0.0.9'), await open('127.0.0.9'), await open('127.0.0.9'), await open('127.0.0.9')]
+  const proxied = [
+    await open('127.0.0.9'),
+    await open('127.0.0.9'),
+    await open('127.0.0.9'),
+    await open('127.0.0.9'),
+  ]
   wait(60_000)
   assert.ok(!(await open()).there)
   assert.ok(proxied.every(({ gone }) => !gone()))

@@ -1,9 +1,10 @@
 // The connections of a server: how many there may be, and how long one may take what it asked for.
 //
-// A connection is a stranger's until a request with a right signature came over it, and never again. When there are too
-// many, a stranger's makes room, first one that is idle: of the same address when that one has too many, else of the
-// address with the most strangers. Connections of customers are never closed for that. Once a second we look at all of
-// them: whoever does not take what was written for him, or idles as a stranger, is let go.
+// A connection is a stranger's until a request with a right signature came over it, and never
+// again. When there are too many, a stranger's makes room, first one that is idle: of the same
+// address when that one has too many, else of the address with the most strangers. Connections of
+// customers are never closed for that. Once a second we look at all of them: whoever does not take
+// what was written for him, or idles as a stranger, is let go.
 
 import type { BlockList, Socket } from 'node:net'
 import type { Clock } from '../lib/clock.ts'
@@ -15,8 +16,9 @@ export type ConnectionLimits = {
   per_address_max: number
   /** Within this time everything that was written has to be on its way to the other side. */
   unread_ms_max: number
-  /** For a stranger; customers stay for the keep-alive time of the server. Below `unread_ms_max`: what the kernel keeps
-   *  for somebody who does not read is out of our sight, and goes with the connection. */
+  /** For a stranger; customers stay for the keep-alive time of the server. Below `unread_ms_max`:
+   *  what the kernel keeps for somebody who does not read is out of our sight, and goes with the
+   *  connection. */
   stranger_idle_ms_max: number
   /** Requests of one connection whose answers are not written yet. */
   unanswered_max: number
@@ -42,7 +44,8 @@ export type Closing = 'limit_of_address' | 'limit' | 'makes_room' | 'does_not_re
 
 type Needs = { clock: Clock; proxies: BlockList; onClosing: (why: Closing, ip: string) => void }
 
-/** Time between two looks beyond this was ours: nobody could be heard meanwhile, so it counts against nobody. */
+/** Time between two looks beyond this was ours: nobody could be heard meanwhile, so it counts
+ *  against nobody. */
 const LOOK_MS_MAX = 2_000
 /** Whoever has our last word and does not hang up is given this long. */
 const ENDED_MS_MAX = 5_000
@@ -75,8 +78,10 @@ export class Connections {
     const shared = isListed(this.needs.proxies, ip)
     const mine = shared ? 0 : (this.count_of.get(network) ?? 0)
     const { per_address_max, total_max } = this.limits
-    if (mine >= per_address_max && !this.makeRoom(network)) return this.refuse('limit_of_address', ip)
-    if (this.open.size >= total_max && !this.makeRoom(this.mostStrangers())) return this.refuse('limit', ip)
+    if (mine >= per_address_max && !this.makeRoom(network))
+      return this.refuse('limit_of_address', ip)
+    if (this.open.size >= total_max && !this.makeRoom(this.mostStrangers()))
+      return this.refuse('limit', ip)
     this.open.set(socket, {
       ip,
       network,
@@ -114,7 +119,8 @@ export class Connections {
     return connection.stranger
   }
 
-  /** The answer that is written now is the last one, if the connection is a stranger's. Says whether it is. */
+  /** The answer that is written now is the last one, if the connection is a stranger's. Says
+   *  whether it is. */
   endStrangers(socket: Socket): boolean {
     const connection = this.open.get(socket)
     if (!connection?.stranger) return false
@@ -148,7 +154,11 @@ export class Connections {
     }
   }
 
-  private reasonToClose(socket: Socket, connection: Connection, now_ms: number): Closing | undefined {
+  private reasonToClose(
+    socket: Socket,
+    connection: Connection,
+    now_ms: number,
+  ): Closing | undefined {
     const { unread_ms_max, stranger_idle_ms_max } = this.limits
     if (socket.writableLength > 0) {
       const taken = socket.bytesWritten - socket.writableLength
@@ -177,7 +187,8 @@ export class Connections {
     return false
   }
 
-  /** Closes a stranger's connection of the network: the oldest that is idle, else the oldest. False: there is none. */
+  /** Closes a stranger's connection of the network: the oldest that is idle, else the oldest.
+   *  False: there is none. */
   private makeRoom(network: string | undefined): boolean {
     const strangers = this.strangers_of.get(network ?? '')
     if (!strangers) return false

@@ -14,7 +14,8 @@ function app() {
 
 test('every connection is answered, whichever socket it comes by, and closing lets all of them end', async () => {
   const { port, close } = await listenOn(app(), { port: 0, host: HOST })
-  const ask = async () => (await fetch(`http://${HOST}:${port}/`, { headers: { connection: 'close' } })).text()
+  const ask = async () =>
+    (await fetch(`http://${HOST}:${port}/`, { headers: { connection: 'close' } })).text()
   assert.deepEqual(new Set(await Promise.all(Array.from({ length: 50 }, ask))), new Set(['hello']))
   // One that is kept open, and idle.
   assert.equal(await (await fetch(`http://${HOST}:${port}/`)).text(), 'hello')

@@ -27,9 +27,19 @@ test('callers do not use up the allowance of others', () => {
 
 test('the answer says when to come again', () => {
   const { take } = limiterAt(0.5, 2)
-  assert.deepEqual(take('a'), { allowed: true, remaining: 1, retry_after_seconds: 0, full_after_seconds: 2 })
+  assert.deepEqual(take('a'), {
+    allowed: true,
+    remaining: 1,
+    retry_after_seconds: 0,
+    full_after_seconds: 2,
+  })
   take('a')
-  assert.deepEqual(take('a'), { allowed: false, remaining: 0, retry_after_seconds: 2, full_after_seconds: 4 })
+  assert.deepEqual(take('a'), {
+    allowed: false,
+    remaining: 0,
+    retry_after_seconds: 2,
+    full_after_seconds: 4,
+  })
 })
 
 test('a clock that goes back gives nothing away and breaks nothing', () => {

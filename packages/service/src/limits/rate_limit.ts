@@ -1,5 +1,5 @@
-// A token bucket for each caller, in this process only: several processes allow several times as much. It protects the
-// service from one caller; what a customer may spend is limited elsewhere.
+// A token bucket for each caller, in this process only: several processes allow several times as
+// much. It protects the service from one caller; what a customer may spend is limited elsewhere.
 
 import type { Clock } from '../lib/clock.ts'
 
@@ -9,23 +9,34 @@ export type RateLimit = {
   burst: number
 }
 
-export type Allowance = { allowed: boolean; remaining: number; retry_after_seconds: number; full_after_seconds: number }
+export type Allowance = {
+  allowed: boolean
+  remaining: number
+  retry_after_seconds: number
+  full_after_seconds: number
+}
 
 export type RateLimiter = {
   /** Takes one request of the caller's allowance, if any is left. */
   take(caller: string): Allowance
   /** What take() would answer, and takes nothing. */
   look(caller: string): Allowance
-  /** Counts a request that is served in any case: what is missing then has to be gained again first. */
+  /** Counts a request that is served in any case: what is missing then has to be gained again
+   *  first. */
   charge(caller: string): Allowance
 }
 
 type Bucket = { level: number; at_ms: number }
 
-/** Beyond this many callers the one seen first is forgotten, so that made-up ones do not fill the memory. */
+/** Beyond this many callers the one seen first is forgotten, so that made-up ones do not fill the
+ *  memory. */
 export const CALLERS_MAX = 50_000
 
-export function rateLimiter(limit: RateLimit, clock: Clock, callers_max = CALLERS_MAX): RateLimiter {
+export function rateLimiter(
+  limit: RateLimit,
+  clock: Clock,
+  callers_max = CALLERS_MAX,
+): RateLimiter {
   const { per_second, burst } = limit
   const buckets = new Map<string, Bucket>()
 

@@ -23,7 +23,10 @@ function counter(running_max: number, { lane_waiting_max = 10, waiting_max = 20 
 
 test('a lane works on so many at once, and the others wait for their turn', async () => {
   const { begin, end, began } = counter(10)
-  assert.deepEqual([begin('a', 2), begin('a', 2), begin('a', 2), begin('b', 2)], ['began', 'began', 'waits', 'began'])
+  assert.deepEqual(
+    [begin('a', 2), begin('a', 2), begin('a', 2), begin('b', 2)],
+    ['began', 'began', 'waits', 'began'],
+  )
   await end('b')
   assert.deepEqual(began, ['a', 'a', 'b'])
   await end('a')

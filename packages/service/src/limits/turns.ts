@@ -1,6 +1,6 @@
-// How many requests are worked on at once: of one lane (a key, or a network of those who show none), and in all. More of
-// them wait, so that a burst is served one after another and not refused; too many that wait are refused. Lanes that
-// wait take turns, so none holds up another.
+// How many requests are worked on at once: of one lane (a key, or a network of those who show
+// none), and in all. More of them wait, so that a burst is served one after another and not
+// refused; too many that wait are refused. Lanes that wait take turns, so none holds up another.
 
 type Lane = { name: string; running: number; running_max: number; waiting: (() => void)[] }
 
@@ -27,7 +27,8 @@ export class Turns {
     this.limits = limits
   }
 
-  /** Undefined: it may begin now. Else a promise of its turn, or why there is none. Whoever had a turn calls end(). */
+  /** Undefined: it may begin now. Else a promise of its turn, or why there is none. Whoever had a
+   *  turn calls end(). */
   begin(name: string, running_max: number): undefined | Promise<void> | Full {
     const lane = this.lanes.get(name) ?? { name, running: 0, running_max, waiting: [] }
     if (lane.running < lane.running_max && this.running < this.limits.running_max) {

@@ -1,5 +1,6 @@
-// How much a request to buy asks for. The wire lets an amount come from three places and lays down which mistake is
-// answered first, so these fields are judged here, after the schema has seen to the rest.
+// How much a request to buy asks for. The wire lets an amount come from three places and lays down
+// which mistake is answered first, so these fields are judged here, after the schema has seen to
+// the rest.
 
 import type { Fault } from '../lib/fault.ts'
 import { type Json, OtherNumber } from '../lib/json.ts'
@@ -10,10 +11,15 @@ import { InvalidBandwidthAmount, InvalidEnergyAmount, type Prices, tierFor } fro
 
 export type Service = 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address'
 
-export type AmountFields = { amounts?: Json | undefined; amount?: Json | undefined; energy_amount?: Json | undefined }
+export type AmountFields = {
+  amounts?: Json | undefined
+  amount?: Json | undefined
+  energy_amount?: Json | undefined
+}
 export type Amounts = Record<Resource, number>
 
-const refusalOf = (resource: Resource) => (resource === 'energy' ? InvalidEnergyAmount() : InvalidBandwidthAmount())
+const refusalOf = (resource: Resource) =>
+  resource === 'energy' ? InvalidEnergyAmount() : InvalidBandwidthAmount()
 
 /** The resources that a service sells. */
 const SOLD: Record<Service, readonly Resource[]> = {
@@ -29,10 +35,15 @@ function isNothing(value: Json | undefined): boolean {
   return isAbsent(value) || (typeof value === 'number' && value <= 0)
 }
 
-/** How much of each resource is asked for: from `amounts`, else `amount`, else (energy only) `energy_amount`. A source
- *  that is absent or lacks the resource is passed over. An amount that no tier answers for is only noted in `refusal`: it
- *  may repeat a purchase that was made when one did. Throws 2, 11 or 50. */
-export function readAmounts(service: Service, fields: AmountFields, prices: Prices): Amounts & { refusal?: Fault } {
+/** How much of each resource is asked for: from `amounts`, else `amount`, else (energy only)
+ *  `energy_amount`. A source that is absent or lacks the resource is passed over. An amount that no
+ *  tier answers for is only noted in `refusal`: it may repeat a purchase that was made when one
+ *  did. Throws 2, 11 or 50. */
+export function readAmounts(
+  service: Service,
+  fields: AmountFields,
+  prices: Prices,
+): Amounts & { refusal?: Fault } {
   const amounts = objectOf(fields.amounts)
   for (const resource of ['energy', 'bandwidth'] as const) {
     if (!SOLD[service].includes(resource) && !isNothing(amounts?.[resource])) throw InvalidParams()
@@ -44,7 +55,8 @@ export function readAmounts(service: Service, fields: AmountFields, prices: Pric
     const sources = [amounts?.[resource]]
     if (service !== 'resource_bundle') sources.push(fields.amount)
     if (service === 'energy') sources.push(fields.energy_amount)
-    const given = amounts || isAbsent(fields.amounts) ? sources.find((value) => !isAbsent(value)) : undefined
+    const given =
+      amounts || isAbsent(fields.amounts) ? sources.find((value) => !isAbsent(value)) : undefined
     const is_amount = typeof given === 'number' && given > 0
     if (!is_amount || !tierFor(prices, resource, given)) refusal ??= refusalOf(resource)
     if (!is_amount) throw refusal
@@ -53,8 +65,13 @@ export function readAmounts(service: Service, fields: AmountFields, prices: Pric
   return refusal ? { ...read, refusal } : read
 }
 
-/** The first source that is present, when it is an amount that a tier answers for. Throws 11 or 50. */
-export function readAmount(resource: Resource, sources: readonly (Json | undefined)[], prices: Prices): number {
+/** The first source that is present, when it is an amount that a tier answers for. Throws 11 or
+ *  50. */
+export function readAmount(
+  resource: Resource,
+  sources: readonly (Json | undefined)[],
+  prices: Prices,
+): number {
   const given = sources.find((value) => !isAbsent(value))
   if (typeof given !== 'number' || !tierFor(prices, resource, given)) throw refusalOf(resource)
   return given

@@ -2,15 +2,21 @@
 //
 //   order new -> pending, delegation -> delegating        (what becomes of them: settlement.ts)
 //
-// Orders that are due are planned together, in the order in which they were placed; one that the pool cannot deliver
-// whole waits and does not stop the others. One that has waited for too long is left to settlement, which gives the money
-// back; a success of which a fork took a part back is delivered however long it takes.
+// Orders that are due are planned together, in the order in which they were placed; one that the
+// pool cannot deliver whole waits and does not stop the others. One that has waited for too long is
+// left to settlement, which gives the money back; a success of which a fork took a part back is
+// delivered however long it takes.
 
 import type { Sql, Tx } from '../database/sql.ts'
 import { type Clock, later } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
 import type { Resource } from '../node/node.ts'
-import { type Delegation, delegateParts, type Permissions, type Planned } from '../pool/delegations.ts'
+import {
+  type Delegation,
+  delegateParts,
+  type Permissions,
+  type Planned,
+} from '../pool/delegations.ts'
 import { choose, lockRooms, type Pool, RESOURCES } from '../pool/pool.ts'
 import { allOrEach, type Step } from '../steps/step.ts'
 import type { Order } from './orders.ts'
@@ -61,7 +67,8 @@ async function delegateOrders(tx: Tx, needs: Needs, ids: readonly string[]): Pro
     )
   const pools = new Map<Resource, Pool>()
   for (const resource of RESOURCES) {
-    if (orders.some((order) => missing(order, resource) > 0)) pools.set(resource, await lockRooms(tx, resource))
+    if (orders.some((order) => missing(order, resource) > 0))
+      pools.set(resource, await lockRooms(tx, resource))
   }
   const planned: Planned[] = []
   const waiting: string[] = []
@@ -73,14 +80,16 @@ async function delegateOrders(tx: Tx, needs: Needs, ids: readonly string[]): Pro
   writePlans(tx, needs, planned)
   const done = locked.filter((id) => !waiting.includes(id))
   void tx`
-    update orders set to_delegate = false, state = case state when 'new' then 'pending' else state end
+    update orders set to_delegate = false, state = case state when 'new' then 'pending'
+      else state end
     where id = any(${done})`
   // The pool has less than when these were placed, and may have more again soon.
   void tx`update orders set due_at = ${later(needs.clock, LOOK_AGAIN_MS)} where id = any(${waiting})`
   return done.length > 0
 }
 
-/** All parts of what an order still needs, taken off the rooms; or nothing at all when one resource is short. */
+/** All parts of what an order still needs, taken off the rooms; or nothing at all when one resource
+ *  is short. */
 function planOrder(
   order: Order,
   pools: Map<Resource, Pool>,
@@ -94,7 +103,9 @@ function planOrder(
     const others = rooms.filter((room) => room.wallet !== order.address)
     const parts = choose(amount, others, ratio)
     if (!parts) return undefined
-    planned.push(...parts.map((part) => ({ order_id: order.id, receiver: order.address, resource, part })))
+    planned.push(
+      ...parts.map((part) => ({ order_id: order.id, receiver: order.address, resource, part })),
+    )
   }
   for (const { resource, part } of planned) {
     const room = pools.get(resource)?.rooms.find((one) => one.wallet === part.wallet)
@@ -106,12 +117,16 @@ function planOrder(
   return planned
 }
 
-/** Not waited for: the rooms are locked, and the transaction waits for its statements together with its commit. */
+/** Not waited for: the rooms are locked, and the transaction waits for its statements together with
+ *  its commit. */
 function writePlans(tx: Tx, needs: Needs, planned: readonly Planned[]): void {
   if (planned.length === 0) return
   delegateParts(tx, needs, planned)
   for (const resource of RESOURCES) {
-    const amount = planned.reduce((sum, one) => sum + (one.resource === resource ? one.part.amount : 0), 0)
+    const amount = planned.reduce(
+      (sum, one) => sum + (one.resource === resource ? one.part.amount : 0),
+      0,
+    )
     if (amount > 0) {
       void tx`update pool set reserved = reserved - ${amount}, room = room - ${amount} where resource = ${resource}`
     }
@@ -119,7 +134,11 @@ function writePlans(tx: Tx, needs: Needs, planned: readonly Planned[]): void {
 }
 
 /** What of an order is neither delegated nor on its way. */
-export function missingOf(order: Order, delegations: readonly Delegation[], resource: Resource): number {
+export function missingOf(
+  order: Order,
+  delegations: readonly Delegation[],
+  resource: Resource,
+): number {
   const planned = delegations
     .filter((one) => one.resource === resource && one.state !== 'failed')
     .reduce((sum, one) => sum + one.amount, 0n)

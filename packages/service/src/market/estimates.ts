@@ -1,7 +1,9 @@
-// What a transfer of a token will take, and what an address has: questions to the chain, priced by the market.
+// What a transfer of a token will take, and what an address has: questions to the chain, priced by
+// the market.
 //
-// A contract call is limited by its fee_limit even when its energy is delegated: a caller with all the energy and a fee
-// limit below energy times its price still fails. So an estimate names the least fee limit too.
+// A contract call is limited by its fee_limit even when its energy is delegated: a caller with all
+// the energy and a fee limit below energy times its price still fails. So an estimate names the
+// least fee limit too.
 
 import type { Address } from 'penstock-tron/address.ts'
 import { addressWord, numberWord } from 'penstock-tron/tokens.ts'
@@ -19,7 +21,8 @@ export type Needs = {
   receiver: (address: Address) => Promise<Receiver>
 }
 
-/** Taken when the chain cannot try the transfer out: what one of USDT takes to an address that holds some, or none. */
+/** Taken when the chain cannot try the transfer out: what one of USDT takes to an address that
+ *  holds some, or none. */
 const TO_HOLDER = 65_000n
 const TO_NEW_HOLDER = 131_000n
 /** Bytes of a signed token transfer, and what the chain adds to them. */
@@ -43,16 +46,24 @@ export async function orUnavailable<T>(asking: Promise<T>): Promise<T> {
   })
 }
 
-/** The energy that a transfer of a token from one address to another takes, never below the least that is sold. Throws 10
- *  when there is no such contract and 35 when the chain cannot be reached. */
+/** The energy that a transfer of a token from one address to another takes, never below the least
+ *  that is sold. Throws 10 when there is no such contract and 35 when the chain cannot be
+ *  reached. */
 export async function estimateTransfer(
   { node, prices, receiver }: Needs,
   { from, to, contract }: { from: Address; to: Address; contract: Address },
 ): Promise<Estimate> {
   const [current, sender, parameters, tried] = await orUnavailable(
-    Promise.all([prices(), receiver(from), node.parameters(), callTransfer(node, { from, to, contract })]),
+    Promise.all([
+      prices(),
+      receiver(from),
+      node.parameters(),
+      callTransfer(node, { from, to, contract }),
+    ]),
   )
-  const energy = tried.succeeded ? tried.energy : await orUnavailable(fallBack(node, { from, to, contract }, tried))
+  const energy = tried.succeeded
+    ? tried.energy
+    : await orUnavailable(fallBack(node, { from, to, contract }, tried))
   const tiers = current.tiers.filter((tier) => tier.resource === 'energy')
   const [lowest, highest] = [tiers[0], tiers.at(-1)]
   if (!lowest || !highest || sender === 'unknown') throw ServiceUnavailable()
@@ -69,19 +80,31 @@ export async function estimateTransfer(
 
 type Transfer = { from: Address; to: Address; contract: Address }
 
-function callTransfer(node: Pick<ReadNode, 'constantCall'>, { from, to, contract }: Transfer): Promise<ConstantCall> {
+function callTransfer(
+  node: Pick<ReadNode, 'constantCall'>,
+  { from, to, contract }: Transfer,
+): Promise<ConstantCall> {
   const parameter = addressWord(to) + numberWord(1n)
-  return node.constantCall({ owner: from, contract, selector: 'transfer(address,uint256)', parameter })
+  return node.constantCall({
+    owner: from,
+    contract,
+    selector: 'transfer(address,uint256)',
+    parameter,
+  })
 }
 
-/** The sender has no tokens to try with, or may not send: then it depends on whether the receiver holds some. */
+/** The sender has no tokens to try with, or may not send: then it depends on whether the receiver
+ *  holds some. */
 async function fallBack(
   node: Pick<ReadNode, 'constantCall'>,
   { from, to, contract }: Transfer,
   tried: ConstantCall,
 ): Promise<bigint> {
-  if (/contract is not exist/i.test(tried.said)) throw InvalidAddress('contract_address', 'There is no such contract')
-  return (await tokenBalance(node, { owner: from, holder: to, contract })) > 0n ? TO_HOLDER : TO_NEW_HOLDER
+  if (/contract is not exist/i.test(tried.said))
+    throw InvalidAddress('contract_address', 'There is no such contract')
+  return (await tokenBalance(node, { owner: from, holder: to, contract })) > 0n
+    ? TO_HOLDER
+    : TO_NEW_HOLDER
 }
 
 /** How much of a token an address holds, in its smallest unit; 0 when the contract does not say. */
@@ -90,6 +113,13 @@ export async function tokenBalance(
   { owner, holder, contract }: { owner: Address; holder: Address; contract: Address },
 ): Promise<bigint> {
   const parameter = addressWord(holder)
-  const called = await node.constantCall({ owner, contract, selector: 'balanceOf(address)', parameter })
-  return called.succeeded && /^[0-9a-f]{64}$/.test(called.result) ? BigInt(`0x${called.result}`) : 0n
+  const called = await node.constantCall({
+    owner,
+    contract,
+    selector: 'balanceOf(address)',
+    parameter,
+  })
+  return called.succeeded && /^[0-9a-f]{64}$/.test(called.result)
+    ? BigInt(`0x${called.result}`)
+    : 0n
 }

@@ -8,7 +8,8 @@ import { InvalidParams, Money } from '../wire/endpoint.ts'
 import type { Order } from './orders.ts'
 import { charge, type Tier } from './prices.ts'
 
-/** An address of the network in a request. Which code a wrong one has depends on the field, so the handler judges it. */
+/** An address of the network in a request. Which code a wrong one has depends on the field, so the
+ *  handler judges it. */
 export const AddressText = (description?: string) =>
   Type.String({ minLength: 34, maxLength: 34, ...(description !== undefined && { description }) })
 
@@ -31,7 +32,8 @@ export const BandwidthTier = Type.Object({
   price: Money({ description: 'TRX for 1000 bandwidth' }),
 })
 
-/** An energy tier in the form of the services list; direct recharge shows the same figures under the old names. */
+/** An energy tier in the form of the services list; direct recharge shows the same figures under
+ *  the old names. */
 export function printEnergyTier(tier: Tier): Static<typeof EnergyTier> {
   const { duration_hours, min_amount, max_amount, price_sun } = tier
   return {
@@ -47,7 +49,10 @@ export function printEnergyTier(tier: Tier): Static<typeof EnergyTier> {
 const Params = Type.Object({
   address: Type.String({ minLength: 34, maxLength: 34 }),
   amounts: Type.Optional(
-    Type.Object({ energy: Type.Optional(Type.Integer()), bandwidth: Type.Optional(Type.Integer()) }),
+    Type.Object({
+      energy: Type.Optional(Type.Integer()),
+      bandwidth: Type.Optional(Type.Integer()),
+    }),
   ),
   duration: Type.Optional(Type.Integer({ description: 'Hours' })),
   activate_address: Type.Boolean(),
@@ -58,7 +63,9 @@ export const Transaction = Type.Object({
   external_id: Type.Union([Type.String(), Type.Null()]),
   service: Type.String(),
   params: Params,
-  status: Type.String({ description: 'new, pending, success or failed (then the whole amount is given back)' }),
+  status: Type.String({
+    description: 'new, pending, success or failed (then the whole amount is given back)',
+  }),
   amount: Money({ description: 'TRX' }),
   created_at: Type.String(),
   hash: Type.Optional(Type.String({ description: 'When completed: the transaction on the chain' })),
@@ -111,6 +118,7 @@ export function printDelegation(one: Delegation & { tx_id: string; reclaim_tx_id
 export const ExternalId = Type.String({
   minLength: 1,
   maxLength: 128,
-  description: "The caller's own id: the same id again, with the same meaning, returns the same transaction",
+  description:
+    "The caller's own id: the same id again, with the same meaning, returns the same transaction",
   fault: () => InvalidParams('external_id', 'Invalid external_id'),
 })

@@ -1,7 +1,7 @@
-// How many orders of a customer are open, well enough for a limit. Counting at every purchase would be dear for whoever has
-// very many, so a count is remembered, and what this process places is added to it. What was delivered since is not taken
-// off, so the sum is never too low but for what other processes place: it is counted anew when it reaches the limit, and
-// every few seconds.
+// How many orders of a customer are open, well enough for a limit. Counting at every purchase would
+// be dear for whoever has very many, so a count is remembered, and what this process places is
+// added to it. What was delivered since is not taken off, so the sum is never too low but for what
+// other processes place: it is counted anew when it reaches the limit, and every few seconds.
 
 import { batched } from '../database/batch.ts'
 import type { Sql } from '../database/sql.ts'
@@ -20,7 +20,8 @@ const BATCH_MAX = 256
 type Count = Counted & { counted_at_ms: number }
 
 export type OpenOrders = {
-  /** Counts one more order of the customer. False, and nothing is counted, when that is more than it may have. */
+  /** Counts one more order of the customer. False, and nothing is counted, when that is more than
+   *  it may have. */
   add(customer_id: string): Promise<boolean>
   /** One that was added was not placed after all. */
   remove(customer_id: string): void
@@ -38,7 +39,8 @@ export function openOrderCounter({ sql, clock }: { sql: Sql; clock: Clock }): Op
       const now_ms = clock.now().getTime()
       if (isDue(counts.get(customer_id, now_ms), now_ms)) {
         const found = await count(customer_id)
-        // Of several who count at once the first is believed: the others would forget what it has let in.
+        // Of several who count at once the first is believed: the others would forget what it has
+        // let in.
         if (isDue(counts.get(customer_id, now_ms), now_ms)) {
           counts.set(customer_id, { ...found, counted_at_ms: now_ms }, now_ms)
         }
@@ -63,7 +65,8 @@ async function countAll(sql: Sql, customer_ids: readonly string[]): Promise<Coun
   const rows = await sql<{ id: string; limit: number; open: bigint }>`
     select c.id, c.limit, (
       select count(*) from (
-        select 1 from orders where customer_id = c.id and state in ('new', 'pending') limit c.limit) as one) as open
+        select 1 from orders where customer_id = c.id and state in ('new', 'pending')
+          limit c.limit) as one) as open
     from (select id, coalesce(open_orders_limit, ${OPEN_ORDERS_MAX})::integer as limit
           from customer where id = any(${customer_ids})) as c`
   const found = new Map(rows.map(({ id, limit, open }) => [id, { limit, open: Number(open) }]))

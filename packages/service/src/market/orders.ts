@@ -2,16 +2,24 @@
 //
 //   new -> pending (a transaction for it is on its way) -> success | failed (refunded, in the same transaction)
 //
-// Concurrent purchases are placed together: one transaction locks the customers' accounts, looks at each purchase in the
-// order of arrival as if it were alone, and writes all that are accepted together. A refusal, a
-// replay or a twin in the same batch leaves its neighbours alone. What happens to an order next is in delivery.ts.
+// Concurrent purchases are placed together: one transaction locks the customers' accounts, looks at
+// each purchase in the order of arrival as if it were alone, and writes all that are accepted
+// together. A refusal, a replay or a twin in the same batch leaves its neighbours alone. What
+// happens to an order next is in delivery.ts.
 
 import type { Address } from 'penstock-tron/address.ts'
 import { chainState, isAgreed } from '../chain/progress.ts'
 import { addAllSpending, type CappedKey, spentOn } from '../customers/spending.ts'
 import { batched } from '../database/batch.ts'
 import { brokenConstraint, type Sql, type Tx } from '../database/sql.ts'
-import { customerAccount, holdAll, InsufficientFunds, lockAccounts, REVENUE, WalletNotFound } from '../ledger/ledger.ts'
+import {
+  customerAccount,
+  holdAll,
+  InsufficientFunds,
+  lockAccounts,
+  REVENUE,
+  WalletNotFound,
+} from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Fault, type FaultKind, fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
@@ -20,10 +28,24 @@ import { InvalidParams, ServiceUnavailable } from '../wire/endpoint.ts'
 import { InvalidAddress } from '../wire/reading.ts'
 import type { Service } from './amounts.ts'
 import { openOrderCounter } from './open_orders.ts'
-import { InvalidBandwidthAmount, InvalidEnergyAmount, type Prices, priceOf, tierFor } from './prices.ts'
+import {
+  InvalidBandwidthAmount,
+  InvalidEnergyAmount,
+  type Prices,
+  priceOf,
+  tierFor,
+} from './prices.ts'
 
-export const AddressNotActivated: FaultKind = fault(24, 'address_not_activated', 'Address is not activated')
-export const AddressAlreadyActivated: FaultKind = fault(25, 'address_already_activated', 'Address is already activated')
+export const AddressNotActivated: FaultKind = fault(
+  24,
+  'address_not_activated',
+  'Address is not activated',
+)
+export const AddressAlreadyActivated: FaultKind = fault(
+  25,
+  'address_already_activated',
+  'Address is already activated',
+)
 
 /** What a customer asks for. Amounts are 0 where the service has none. */
 export type Purchase = {
@@ -36,12 +58,14 @@ export type Purchase = {
   activate: boolean
   /** The API key, when it may only spend so much in a day. */
   key?: CappedKey | undefined
-  /** The API key whose call this is, as far as it asks the chain; undefined: the service itself asks. */
+  /** The API key whose call this is, as far as it asks the chain; undefined: the service itself
+   *  asks. */
   asked_by?: Caller | undefined
-  /** Why it cannot be bought now, unless it was bought before: an amount that no tier answers for. */
+  /** Why it cannot be bought now, unless it was bought before: an amount that no tier answers
+   *  for. */
   refusal?: Fault
-  /** Placed by the service itself (a direct recharge, a subscription's top-up): the price is agreed, and whatever account
-   *  pays it is not looked at. */
+  /** Placed by the service itself (a direct recharge, a subscription's top-up): the price is
+   *  agreed, and whatever account pays it is not looked at. */
   house?: { agreed_sun: bigint }
 }
 
@@ -81,9 +105,12 @@ export const holdOf = (order_id: string) => `order:${order_id}`
 
 const BATCH_MAX = 256
 
-/** Places one purchase; concurrent calls share a transaction. Throws the refusals of the wire, in its order. */
+/** Places one purchase; concurrent calls share a transaction. Throws the refusals of the wire, in
+ *  its order. */
 export function orderPlacer(needs: Needs): (purchase: Purchase) => Promise<Placed> {
-  const place = batched<Asked, Placed | Fault>(BATCH_MAX, (asked, next) => placeAll(needs, asked, next))
+  const place = batched<Asked, Placed | Fault>(BATCH_MAX, (asked, next) =>
+    placeAll(needs, asked, next),
+  )
   const open_orders = openOrderCounter(needs)
   return async (purchase) => {
     const { customer_id, address, asked_by, house } = purchase
@@ -94,10 +121,12 @@ export function orderPlacer(needs: Needs): (purchase: Purchase) => Promise<Place
       house !== undefined || open_orders.add(customer_id),
     ])
     const counted = house === undefined && within_limit
-    const outcome = await place({ ...purchase, prices, receiver, within_limit }).catch((thrown: unknown) => {
-      if (counted) open_orders.remove(customer_id)
-      throw thrown
-    })
+    const outcome = await place({ ...purchase, prices, receiver, within_limit }).catch(
+      (thrown: unknown) => {
+        if (counted) open_orders.remove(customer_id)
+        throw thrown
+      },
+    )
     if (counted && (outcome instanceof Fault || outcome.replayed)) open_orders.remove(customer_id)
     if (outcome instanceof Fault) throw outcome
     if (!outcome.replayed) needs.wake(outcome.order.to_delegate ? 'delegate' : 'activate')
@@ -108,14 +137,21 @@ export function orderPlacer(needs: Needs): (purchase: Purchase) => Promise<Place
 
 type Asked = Purchase & { prices: Prices; receiver: Receiver; within_limit: boolean }
 
-/** `next` is called when the locks are held: the next batch waits for them in the database, and loses no time. */
-async function placeAll(needs: Needs, asked: Asked[], next: () => void): Promise<(Placed | Fault)[]> {
+/** `next` is called when the locks are held: the next batch waits for them in the database, and
+ *  loses no time. */
+async function placeAll(
+  needs: Needs,
+  asked: Asked[],
+  next: () => void,
+): Promise<(Placed | Fault)[]> {
   try {
     return await needs.sql.begin((tx) => placeTogether(tx, needs, asked, next))
   } catch (thrown) {
-    // Another process began to activate the same address, or placed the same order of the house (whose account is not
-    // locked), in between: now that is seen, so look again.
-    const raced = ['activation_one_under_way', 'orders_external_id_once'].includes(brokenConstraint(thrown) ?? '')
+    // Another process began to activate the same address, or placed the same order of the house
+    // (whose account is not locked), in between: now that is seen, so look again.
+    const raced = ['activation_one_under_way', 'orders_external_id_once'].includes(
+      brokenConstraint(thrown) ?? '',
+    )
     if (raced) return placeAll(needs, asked, next)
     throw thrown
   }
@@ -135,7 +171,12 @@ type Situation = {
   activations: Map<Address, { id: string; state: string }>
 }
 
-async function placeTogether(tx: Tx, needs: Needs, asked: Asked[], next: () => void): Promise<(Placed | Fault)[]> {
+async function placeTogether(
+  tx: Tx,
+  needs: Needs,
+  asked: Asked[],
+  next: () => void,
+): Promise<(Placed | Fault)[]> {
   const situation = await readSituation(tx, needs, asked)
   next()
   const accepted: Order[] = []
@@ -211,30 +252,38 @@ async function activationsOf(tx: Tx, asked: Asked[]) {
 const externalKey = (one: { customer_id: string; external_id: string | null }) =>
   `${one.customer_id} ${one.external_id}`
 
-/** Judges one purchase, in the order that the wire lays down, and books it in the situation when it is accepted. */
+/** Judges one purchase, in the order that the wire lays down, and books it in the situation when it
+ *  is accepted. */
 function judge(asked: Asked, situation: Situation, new_id: NewId): Placed | Fault {
-  const earlier = asked.external_id === null ? undefined : situation.by_external_id.get(externalKey(asked))
+  const earlier =
+    asked.external_id === null ? undefined : situation.by_external_id.get(externalKey(asked))
   if (earlier && sameMeaning(earlier, asked)) return { order: earlier, replayed: true }
   if (asked.refusal) return asked.refusal
   if (earlier) return InvalidParams('external_id', 'Invalid external_id')
   const { service, energy, bandwidth, receiver, prices } = asked
   const deliverable =
-    (situation.room.get('energy') ?? 0) >= energy && (situation.room.get('bandwidth') ?? 0) >= bandwidth
-  // What the house places was sold before: a recharge has a switch of its own, and a subscription runs on.
+    (situation.room.get('energy') ?? 0) >= energy &&
+    (situation.room.get('bandwidth') ?? 0) >= bandwidth
+  // What the house places was sold before: a recharge has a switch of its own, and a subscription
+  // runs on.
   const on_sale = asked.house !== undefined || prices.on_sale.has(service)
   if (!on_sale || receiver === 'unknown' || !situation.chain_answers || !deliverable) {
     return ServiceUnavailable()
   }
-  if (!asked.within_limit) return ServiceUnavailable('open_orders', 'As many orders as are allowed are open already')
+  if (!asked.within_limit)
+    return ServiceUnavailable('open_orders', 'As many orders as are allowed are open already')
   const free_sun = situation.free_sun.get(asked.customer_id)
   if (free_sun === undefined && !asked.house) return WalletNotFound()
-  if (receiver === 'contract') return InvalidAddress(undefined, 'A contract cannot receive resources')
+  if (receiver === 'contract')
+    return InvalidAddress(undefined, 'A contract cannot receive resources')
   if (receiver === 'barred') return InvalidAddress('blacklisted', 'This address is blacklisted')
   const under_way = receiver === 'inactive' ? situation.activations.get(asked.address) : undefined
   const active = receiver === 'active' || under_way !== undefined
   if (service === 'activate_address' && active) return AddressAlreadyActivated()
   if (!active && !asked.activate) return AddressNotActivated()
-  const costs = asked.house ? { amount_sun: asked.house.agreed_sun, fee_sun: 0n } : cost(asked, active)
+  const costs = asked.house
+    ? { amount_sun: asked.house.agreed_sun, fee_sun: 0n }
+    : cost(asked, active)
   if (costs instanceof Fault) return costs
   const { amount_sun, fee_sun } = costs
   if (!asked.house && free_sun! < amount_sun) return InsufficientFunds()
@@ -244,7 +293,13 @@ function judge(asked: Asked, situation: Situation, new_id: NewId): Placed | Faul
   }
   const activation = active ? under_way : { id: new_id(), state: 'wanted' }
   const activation_id = activation?.id ?? null
-  const order = newOrder(asked, { id: new_id(), activation_id, amount_sun, fee_sun, now: situation.now })
+  const order = newOrder(asked, {
+    id: new_id(),
+    activation_id,
+    amount_sun,
+    fee_sun,
+    now: situation.now,
+  })
   if (asked.external_id !== null) situation.by_external_id.set(externalKey(asked), order)
   if (activation) situation.activations.set(asked.address, activation)
   if (asked.key) situation.spent_sun.set(asked.key.key_id, spent_sun + amount_sun)
@@ -254,8 +309,12 @@ function judge(asked: Asked, situation: Situation, new_id: NewId): Placed | Faul
   return { order, replayed: false }
 }
 
-/** What it costs; a refusal when the price that it was asked at is gone. It must not throw: it has neighbours. */
-function cost({ prices, energy, bandwidth }: Asked, active: boolean): { amount_sun: bigint; fee_sun: bigint } | Fault {
+/** What it costs; a refusal when the price that it was asked at is gone. It must not throw: it has
+ *  neighbours. */
+function cost(
+  { prices, energy, bandwidth }: Asked,
+  active: boolean,
+): { amount_sun: bigint; fee_sun: bigint } | Fault {
   const fee_sun = active ? 0n : prices.activation_sun
   if (energy > 0 && !tierFor(prices, 'energy', energy)) return InvalidEnergyAmount()
   if (bandwidth > 0 && !tierFor(prices, 'bandwidth', bandwidth)) return InvalidBandwidthAmount()
@@ -274,7 +333,13 @@ function sameMeaning(earlier: Order, asked: Purchase): boolean {
   )
 }
 
-type NewOrder = { id: string; activation_id: string | null; amount_sun: bigint; fee_sun: bigint; now: Date }
+type NewOrder = {
+  id: string
+  activation_id: string | null
+  amount_sun: bigint
+  fee_sun: bigint
+  now: Date
+}
 
 function newOrder(asked: Asked, { now, ...fields }: NewOrder): Order {
   const { customer_id, external_id, service, address, activate } = asked
@@ -293,7 +358,12 @@ function newOrder(asked: Asked, { now, ...fields }: NewOrder): Order {
 }
 
 /** Not waited for: the transaction waits for its statements, together with its commit. */
-function write(tx: Tx, now: Date, orders: Order[], activations: { id: string; address: Address }[]): void {
+function write(
+  tx: Tx,
+  now: Date,
+  orders: Order[],
+  activations: { id: string; address: Address }[],
+): void {
   if (orders.length === 0) return
   if (activations.length > 0) {
     void tx`
@@ -303,15 +373,18 @@ function write(tx: Tx, now: Date, orders: Order[], activations: { id: string; ad
   }
   const column = <K extends keyof Order>(name: K) => orders.map((order) => order[name])
   void tx`
-    insert into orders (id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate, activation_id,
+    insert into orders (id, customer_id, external_id, key_id, service, address, energy, bandwidth,
+      activate, activation_id,
                         to_delegate, amount_sun, fee_sun, due_at, created_at)
-    select id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate, activation_id,
+    select id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate,
+      activation_id,
            to_delegate, amount_sun, fee_sun, ${now}, ${now}
     from unnest(${column('id')}::text[], ${column('customer_id')}::text[], ${column('external_id')}::text[],
                 ${column('key_id')}::text[], ${column('service')}::text[], ${column('address')}::text[], ${column('energy')}::bigint[],
                 ${column('bandwidth')}::bigint[], ${column('activate')}::boolean[], ${column('activation_id')}::text[],
                 ${column('to_delegate')}::boolean[], ${column('amount_sun')}::bigint[], ${column('fee_sun')}::bigint[])
-      as o (id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate, activation_id,
+      as o (id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate,
+        activation_id,
             to_delegate, amount_sun, fee_sun)`
   const spent = orders.map(({ key_id, amount_sun: sun }) => ({ key_id, sun }))
   addAllSpending(tx, spent, now)
@@ -329,11 +402,13 @@ function write(tx: Tx, now: Date, orders: Order[], activations: { id: string; ad
   const energy = orders.reduce((sum, order) => sum + order.energy, 0n)
   const bandwidth = orders.reduce((sum, order) => sum + order.bandwidth, 0n)
   void tx`
-    update pool set reserved = reserved + case resource when 'energy' then ${energy}::bigint else ${bandwidth}::bigint end
+    update pool set reserved = reserved + case resource when 'energy' then ${energy}::bigint
+      else ${bandwidth}::bigint end
     where (resource = 'energy' and ${energy}::bigint > 0) or (resource = 'bandwidth' and ${bandwidth}::bigint > 0)`
 }
 
-/** The customer's order by its id, by the customer's own id for it, or by both, which then must name the same. */
+/** The customer's order by its id, by the customer's own id for it, or by both, which then must
+ *  name the same. */
 export async function findOrder(
   sql: Sql,
   by: { customer_id: string; id: string | null; external_id: string | null },

@@ -3,7 +3,15 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { Fault } from '../lib/fault.ts'
-import { charge, type Prices, priceOf, priceReader, readPrices, type Tier, tierFor } from './prices.ts'
+import {
+  charge,
+  type Prices,
+  priceOf,
+  priceReader,
+  readPrices,
+  type Tier,
+  tierFor,
+} from './prices.ts'
 
 const CENT_SUN = 10_000n
 
@@ -24,7 +32,8 @@ test('a charge is the price of the amount, rounded half up to a hundredth of a T
     [4_999_999n, 1, 10_000n], // less, but a charge is never nothing
     [1n, 1, 10_000n],
   ]
-  for (const [price_sun, amount, sun] of rows) assert.equal(charge(price_sun, amount), sun, `${price_sun} * ${amount}`)
+  for (const [price_sun, amount, sun] of rows)
+    assert.equal(charge(price_sun, amount), sun, `${price_sun} * ${amount}`)
 })
 
 test('a charge is whole hundredths, at least one, and within half of one of the exact price', () => {
@@ -46,9 +55,14 @@ test('a charge is whole hundredths, at least one, and within half of one of the 
 
 test('more never costs less at one price', () => {
   fc.assert(
-    fc.property(fc.bigInt(1n, 10n ** 9n), fc.nat(5_000_000), fc.nat(1_000), (price_sun, amount, more) => {
-      assert.ok(charge(price_sun, amount + more) >= charge(price_sun, amount))
-    }),
+    fc.property(
+      fc.bigInt(1n, 10n ** 9n),
+      fc.nat(5_000_000),
+      fc.nat(1_000),
+      (price_sun, amount, more) => {
+        assert.ok(charge(price_sun, amount + more) >= charge(price_sun, amount))
+      },
+    ),
   )
 })
 
@@ -56,13 +70,19 @@ const tier = (min_amount: number, max_amount: number, price_sun: bigint): Tier =
   ...{ resource: 'energy', duration_hours: 1, min_amount, max_amount, price_sun },
 })
 const prices: Prices = {
-  tiers: [tier(100, 199, 1_000n), tier(200, 300, 2_000n), { ...tier(1, 10, 9_000n), resource: 'bandwidth' }],
+  tiers: [
+    tier(100, 199, 1_000n),
+    tier(200, 300, 2_000n),
+    { ...tier(1, 10, 9_000n), resource: 'bandwidth' },
+  ],
   activation_sun: 1n,
   on_sale: new Set(),
 }
 
 test('an amount belongs to the one tier whose range has it, both ends included, and to none outside', () => {
-  const found = [99, 100, 199, 200, 300, 301, 150.5].map((amount) => tierFor(prices, 'energy', amount)?.price_sun)
+  const found = [99, 100, 199, 200, 300, 301, 150.5].map(
+    (amount) => tierFor(prices, 'energy', amount)?.price_sun,
+  )
   assert.deepEqual(found, [undefined, 1_000n, 1_000n, 2_000n, 2_000n, undefined, 1_000n])
   assert.equal(tierFor(prices, 'bandwidth', 150), undefined)
   const code = (resource: 'energy' | 'bandwidth') => (thrown: unknown) =>
@@ -80,7 +100,10 @@ test('two tiers in force that reach the same amount are refused by the database'
   await assert.rejects(insert(3_000_000, 3_000_001), /price_energy_once/)
   await insert(3_000_001, 4_000_000)
   await insert(1, 31_999)
-  assert.equal((await readPrices(sql)).tiers.filter(({ resource }) => resource === 'energy').length, 4)
+  assert.equal(
+    (await readPrices(sql)).tiers.filter(({ resource }) => resource === 'energy').length,
+    4,
+  )
 })
 
 test('prices are read at most once a second, and again at once when reading has failed', async (t) => {

@@ -1,15 +1,24 @@
-// Prices are rows, changed without a restart; what is charged is computed here and nowhere else. All amounts are integer
-// sun; a charge is rounded half up to 0.01 TRX and is at least that.
+// Prices are rows, changed without a restart; what is charged is computed here and nowhere else.
+// All amounts are integer sun; a charge is rounded half up to 0.01 TRX and is at least that.
 
 import type { Sql } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
 import type { Resource } from '../node/node.ts'
 
-export const InvalidEnergyAmount: FaultKind = fault(11, 'invalid_energy_amount', 'Invalid energy amount')
-export const InvalidBandwidthAmount: FaultKind = fault(50, 'invalid_bandwidth_amount', 'Invalid bandwidth amount')
+export const InvalidEnergyAmount: FaultKind = fault(
+  11,
+  'invalid_energy_amount',
+  'Invalid energy amount',
+)
+export const InvalidBandwidthAmount: FaultKind = fault(
+  50,
+  'invalid_bandwidth_amount',
+  'Invalid bandwidth amount',
+)
 
-/** A price in force: `price_sun` is that of 1000 units, for any amount from `min_amount` to `max_amount`. */
+/** A price in force: `price_sun` is that of 1000 units, for any amount from `min_amount` to
+ *  `max_amount`. */
 export type Tier = {
   resource: Resource
   duration_hours: number

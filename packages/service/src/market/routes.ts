@@ -45,7 +45,13 @@ import {
   printOrder,
   Transaction,
 } from './forms.ts'
-import { AddressAlreadyActivated, AddressNotActivated, findOrder, type Placed, type Purchase } from './orders.ts'
+import {
+  AddressAlreadyActivated,
+  AddressNotActivated,
+  findOrder,
+  type Placed,
+  type Purchase,
+} from './orders.ts'
 import { InvalidBandwidthAmount, InvalidEnergyAmount, type Prices, priceOf } from './prices.ts'
 
 export const OrderNotFound = fault(20, 'subscription_not_found', 'Transaction not found')
@@ -80,7 +86,10 @@ const NEW_EXAMPLES: readonly Example[] = [
   },
   {
     summary: 'As old clients ask for energy',
-    body: { service: 'energy', params: { address: EXAMPLE.address, energy_amount: 65_000, duration: 1 } },
+    body: {
+      service: 'energy',
+      params: { address: EXAMPLE.address, energy_amount: 65_000, duration: 1 },
+    },
   },
   {
     summary: 'An activation',
@@ -112,7 +121,10 @@ const services = ({ prices }: Needs): Endpoint =>
     async handle() {
       const { tiers, on_sale, activation_sun } = await prices()
       const of = (resource: string) =>
-        tiers.filter((tier) => tier.resource === resource && (on_sale.has(resource) || on_sale.has('resource_bundle')))
+        tiers.filter(
+          (tier) =>
+            tier.resource === resource && (on_sale.has(resource) || on_sale.has('resource_bundle')),
+        )
       return {
         energy: of('energy').map(printEnergyTier),
         bandwidth: of('bandwidth').map(({ duration_hours, min_amount, max_amount, price_sun }) => ({
@@ -131,11 +143,17 @@ const calculate = ({ prices, receiver }: Needs): Endpoint =>
     scope: 'read',
     summary: 'What a purchase would cost',
     body: Type.Object({
-      type: Type.Optional(Type.Enum(['energy', 'bandwidth'], { description: '`energy` when left out' })),
+      type: Type.Optional(
+        Type.Enum(['energy', 'bandwidth'], { description: '`energy` when left out' }),
+      ),
       address: unchecked(AddressText('Who would receive it')),
       duration: unchecked(Type.Integer({ description: 'Hours; only 1' })),
-      amount: Type.Optional(unchecked(Type.Integer({ description: 'How much energy or bandwidth; required' }))),
-      energy: Type.Optional(unchecked(Type.Integer({ deprecated: true, description: 'The same as amount' }))),
+      amount: Type.Optional(
+        unchecked(Type.Integer({ description: 'How much energy or bandwidth; required' })),
+      ),
+      energy: Type.Optional(
+        unchecked(Type.Integer({ deprecated: true, description: 'The same as amount' })),
+      ),
     }),
     reply: Type.Object({
       address: Type.String(),
@@ -156,7 +174,10 @@ const calculate = ({ prices, receiver }: Needs): Endpoint =>
       refuses(InvalidAddress, A_CONTRACT),
     ],
     examples: [
-      { summary: 'Energy for one transfer', body: { address: EXAMPLE.address, amount: 65_000, duration: 1 } },
+      {
+        summary: 'Energy for one transfer',
+        body: { address: EXAMPLE.address, amount: 65_000, duration: 1 },
+      },
       {
         summary: 'Bandwidth',
         body: { type: 'bandwidth', address: EXAMPLE.address, amount: 345, duration: 1 },
@@ -171,7 +192,8 @@ const calculate = ({ prices, receiver }: Needs): Endpoint =>
       const amount = readAmount(type, sources, current)
       const state = current.on_sale.has(type) ? await receiver(address, customer) : 'unknown'
       if (state === 'unknown') throw ServiceUnavailable()
-      if (state === 'contract') throw InvalidAddress(undefined, 'A contract cannot receive resources')
+      if (state === 'contract')
+        throw InvalidAddress(undefined, 'A contract cannot receive resources')
       const price_sun = priceOf(current, type, amount)
       const fee_sun = state === 'inactive' ? current.activation_sun : 0n
       return {
@@ -193,7 +215,9 @@ const estimateEnergy = ({ reads, prices, receiver }: Needs): Endpoint =>
     body: Type.Object({
       from_address: unchecked(AddressText('Who sends the tokens')),
       to_address: unchecked(AddressText('Who receives them')),
-      contract_address: Type.Optional(unchecked(AddressText(`The token's contract; USDT (${USDT}) when left out`))),
+      contract_address: Type.Optional(
+        unchecked(AddressText(`The token's contract; USDT (${USDT}) when left out`)),
+      ),
     }),
     reply: Type.Object({
       from_address: Type.String(),
@@ -205,7 +229,9 @@ const estimateEnergy = ({ reads, prices, receiver }: Needs): Endpoint =>
       price: Money({ description: 'TRX' }),
       activation_fee: Money({ description: 'TRX; 0 when the sender is active' }),
       total: Money({ description: 'TRX' }),
-      fee_limit: Type.Integer({ description: 'Sun: the least fee limit that lets the transfer run' }),
+      fee_limit: Type.Integer({
+        description: 'Sun: the least fee limit that lets the transfer run',
+      }),
       bandwidth: Type.Integer({ description: 'What the transfer takes beside the energy' }),
     }),
     faults: [
@@ -225,7 +251,9 @@ const estimateEnergy = ({ reads, prices, receiver }: Needs): Endpoint =>
       const { from_address, to_address, contract_address } = body
       const from = readAddress(from_address, 'from_address')
       const to = readAddress(to_address, 'to_address')
-      const contract = isAbsent(contract_address) ? USDT : readAddress(contract_address, 'contract_address')
+      const contract = isAbsent(contract_address)
+        ? USDT
+        : readAddress(contract_address, 'contract_address')
       const asking = {
         prices,
         node: reads(keyReader(customer)),
@@ -234,7 +262,14 @@ const estimateEnergy = ({ reads, prices, receiver }: Needs): Endpoint =>
       const estimate = await estimateTransfer(asking, { from, to, contract })
       const { amount, price_sun, activation_sun, fee_limit_sun, bandwidth } = estimate
       return {
-        ...{ from_address: from, to_address: to, contract_address: contract, amount, energy: amount, duration: 1 },
+        ...{
+          from_address: from,
+          to_address: to,
+          contract_address: contract,
+          amount,
+          energy: amount,
+          duration: 1,
+        },
         price: money(price_sun),
         activation_fee: money(activation_sun),
         total: money(price_sun + activation_sun),
@@ -257,10 +292,15 @@ const addressInfo = ({ reads }: Needs): Endpoint =>
       }),
       balances: Type.Object({
         TRX: Money({ description: 'As of the newest block' }),
-        USDT: Money({ description: 'As of the newest irreversible block, which is about a minute older' }),
+        USDT: Money({
+          description: 'As of the newest irreversible block, which is about a minute older',
+        }),
       }),
     }),
-    faults: [refuses(InvalidAddress, NOT_AN_ADDRESS), refuses(ServiceUnavailable, 'The chain cannot be reached')],
+    faults: [
+      refuses(InvalidAddress, NOT_AN_ADDRESS),
+      refuses(ServiceUnavailable, 'The chain cannot be reached'),
+    ],
     examples: [{ summary: 'An address', body: { address: EXAMPLE.address } }],
     async handle({ body, customer }) {
       const address = readAddress(body.address)
@@ -293,7 +333,9 @@ const newTransaction = ({ prices, placeOrder }: Needs): Endpoint =>
       params: Type.Object({
         address: unchecked(AddressText('Who receives it')),
         duration: Type.Optional(
-          unchecked(Type.Integer({ description: 'Hours; only 1. Required except for activate_address' })),
+          unchecked(
+            Type.Integer({ description: 'Hours; only 1. Required except for activate_address' }),
+          ),
         ),
         amounts: Type.Optional(
           unchecked(
@@ -303,9 +345,16 @@ const newTransaction = ({ prices, placeOrder }: Needs): Endpoint =>
             ),
           ),
         ),
-        amount: Type.Optional(unchecked(Type.Integer({ description: 'For energy and bandwidth, instead of amounts' }))),
+        amount: Type.Optional(
+          unchecked(Type.Integer({ description: 'For energy and bandwidth, instead of amounts' })),
+        ),
         energy_amount: Type.Optional(
-          unchecked(Type.Integer({ deprecated: true, description: 'Energy, when neither of the others names it' })),
+          unchecked(
+            Type.Integer({
+              deprecated: true,
+              description: 'Energy, when neither of the others names it',
+            }),
+          ),
         ),
         activate_address: Type.Optional(
           unchecked(Type.Boolean({ description: 'Activate the address too, if it is not active' })),
@@ -318,17 +367,31 @@ const newTransaction = ({ prices, placeOrder }: Needs): Endpoint =>
       refuses(InvalidParams, '`external_id` is not text of 1 to 128 characters', 'external_id'),
       refuses(InvalidAddress, NOT_AN_ADDRESS),
       refuses(InvalidDuration, `${NOT_ONE_HOUR} (not looked at for activate_address)`),
-      refuses(InvalidParams, '`amounts` names a resource that the service does not sell, or a bundle has none'),
+      refuses(
+        InvalidParams,
+        '`amounts` names a resource that the service does not sell, or a bundle has none',
+      ),
       refuses(InvalidEnergyAmount, NO_ENERGY_AMOUNT),
       refuses(InvalidBandwidthAmount, NO_BANDWIDTH_AMOUNT),
       ...EXTERNAL_ID_REFUSALS,
       refuses(InvalidParams, 'The same `external_id` was used with another meaning', 'external_id'),
       refuses(ServiceUnavailable, `${OFF_SALE}, or the pool cannot deliver the amount now`),
-      refuses(ServiceUnavailable, 'As many orders of the customer are open as may be', 'open_orders'),
+      refuses(
+        ServiceUnavailable,
+        'As many orders of the customer are open as may be',
+        'open_orders',
+      ),
       refuses(WalletNotFound, 'The customer has no wallet'),
       refuses(InvalidAddress, A_CONTRACT),
-      refuses(InvalidAddress, 'The operator sells nothing to blacklisted addresses, and this is one', 'blacklisted'),
-      refuses(AddressAlreadyActivated, 'activate_address for an address that is active, or is being activated'),
+      refuses(
+        InvalidAddress,
+        'The operator sells nothing to blacklisted addresses, and this is one',
+        'blacklisted',
+      ),
+      refuses(
+        AddressAlreadyActivated,
+        'activate_address for an address that is active, or is being activated',
+      ),
       refuses(AddressNotActivated, 'The address is not active, and `activate_address` is not true'),
       refuses(InsufficientFunds, 'The balance is below the price'),
       refuses(InsufficientFunds, 'The daily cap of the key would be passed', 'daily_cap'),
@@ -359,9 +422,15 @@ const checkTransaction = ({ sql }: Needs): Endpoint =>
     summary: 'The state of a purchase',
     body: Type.Object({
       id: Type.Optional(unchecked(Type.String())),
-      transaction_id: Type.Optional(unchecked(Type.String({ deprecated: true, description: 'The same as id' }))),
+      transaction_id: Type.Optional(
+        unchecked(Type.String({ deprecated: true, description: 'The same as id' })),
+      ),
       external_id: Type.Optional(
-        unchecked(Type.String({ description: 'Beside id, or instead of it; when both are given, both must match' })),
+        unchecked(
+          Type.String({
+            description: 'Beside id, or instead of it; when both are given, both must match',
+          }),
+        ),
       ),
     }),
     reply: CheckedTransaction,

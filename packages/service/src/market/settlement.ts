@@ -2,10 +2,11 @@
 //
 //   delegation delegating -> active | failed        order pending -> success | failed
 //
-// The customer is charged in the same transaction that makes the order a success, and gets the money back in the one
-// that makes it a failure. A success stays one: if a fork takes a delivered part back and its transaction then dies, the
-// part is delegated again at our cost. Orders of which every part is in a block are settled together; whatever else can
-// be the matter is looked at order by order.
+// The customer is charged in the same transaction that makes the order a success, and gets the
+// money back in the one that makes it a failure. A success stays one: if a fork takes a delivered
+// part back and its transaction then dies, the part is delegated again at our cost. Orders of which
+// every part is in a block are settled together; whatever else can be the matter is looked at order
+// by order.
 
 import { addSpending } from '../customers/spending.ts'
 import type { Sql, Tx } from '../database/sql.ts'
@@ -42,12 +43,15 @@ export function settleStep(needs: Needs): Step {
 async function settleDelivered(needs: Needs): Promise<boolean> {
   const { sql, clock } = needs
   const due = await sql<{ id: string }>`
-    select distinct o.id from delegation as d join attempt as a on a.id = d.attempt_id join orders as o on o.id = d.order_id
+    select distinct o.id from delegation as d join attempt as a on a.id = d.attempt_id
+      join orders as o on o.id = d.order_id
     where d.state = 'delegating' and a.state in ('included', 'solid')
-      and o.state = 'pending' and not o.to_delegate and o.activation_id is null and o.due_at <= ${clock.now()}
+      and o.state = 'pending' and not o.to_delegate and o.activation_id is null
+        and o.due_at <= ${clock.now()}
       and not exists (
         select 1 from delegation as other join attempt as b on b.id = other.attempt_id
-        where other.order_id = o.id and (other.state <> 'delegating' or b.state not in ('included', 'solid')))
+        where other.order_id = o.id and (other.state <> 'delegating'
+          or b.state not in ('included', 'solid')))
     limit ${AT_ONCE}`
   return allOrEach(
     due.map((row) => row.id),
@@ -96,12 +100,14 @@ async function settleOthers(needs: Needs): Promise<boolean> {
   const late = later(clock, -WAIT_MAX_MS)
   const now = clock.now()
   const due = await sql<{ id: string }>`
-    select o.id from delegation as d join attempt as a on a.id = d.attempt_id join orders as o on o.id = d.order_id
+    select o.id from delegation as d join attempt as a on a.id = d.attempt_id join orders as o
+      on o.id = d.order_id
     where d.state = 'delegating' and a.state in ('included', 'solid', 'dead') and o.due_at <= ${now}
     union
     select o.id from attempt as a join delegation as d on d.attempt_id = a.id
       join orders as o on o.id = d.order_id
-    where a.uncovered and a.state in ('signed', 'sent', 'dead') and d.state = 'active' and o.due_at <= ${now}
+    where a.uncovered and a.state in ('signed', 'sent', 'dead') and d.state = 'active'
+      and o.due_at <= ${now}
     union
     select o.id from orders as o join activation as a on a.id = o.activation_id
     where o.state in ('new', 'pending') and o.due_at <= ${now}
@@ -109,7 +115,8 @@ async function settleOthers(needs: Needs): Promise<boolean> {
         select 1 from delegation as d where d.order_id = o.id and d.state = 'delegating')))
     union
     select o.id from orders as o left join activation as a on a.id = o.activation_id
-    where o.to_delegate and o.state in ('new', 'pending') and (o.created_at < ${late} or o.tries >= ${TRIES_MAX})
+    where o.to_delegate and o.state in ('new', 'pending') and (o.created_at < ${late}
+      or o.tries >= ${TRIES_MAX})
       and (a.id is null or a.state = 'active') and o.due_at <= ${now}
     limit ${AT_ONCE}`
   return eachRow(
@@ -134,7 +141,8 @@ async function settleOrder(tx: Tx, needs: Needs, id: string): Promise<boolean> {
   for (const part of before) await settlePart(tx, order, part)
   const parts = await readParts(tx, id)
   const [activation] = await tx<Activation>`
-    select a.state, t.state as attempt, t.tx_id from activation as a left join attempt as t on t.id = a.attempt_id
+    select a.state, t.state as attempt, t.tx_id from activation as a left join attempt as t
+      on t.id = a.attempt_id
     where a.id = ${order.activation_id}`
   const moved = before.some((part, i) => part.state !== parts[i]?.state)
   if (order.state === 'success') await showDelivered(tx, order, parts)
@@ -188,16 +196,22 @@ function shownOf(parts: readonly Tried[]): string | null | undefined {
 /** A success whose part was delegated again shows the transaction that is on the chain. */
 async function showDelivered(tx: Tx, order: Order, parts: readonly Tried[]): Promise<void> {
   const tx_id = shownOf(parts)
-  if (tx_id && tx_id !== order.tx_id) await tx`update orders set tx_id = ${tx_id} where id = ${order.id}`
+  if (tx_id && tx_id !== order.tx_id)
+    await tx`update orders set tx_id = ${tx_id} where id = ${order.id}`
 }
 
 type Situation = { order: Order; parts: Tried[]; activation: Activation | undefined }
 
 /** Makes an open order a success or a failure when nothing more has to be waited for. */
-async function conclude(tx: Tx, { clock }: Needs, { order, parts, activation }: Situation): Promise<boolean> {
+async function conclude(
+  tx: Tx,
+  { clock }: Needs,
+  { order, parts, activation }: Situation,
+): Promise<boolean> {
   if (parts.some((part) => part.state === 'delegating')) return false
   const now = clock.now()
-  const waits_too_long = now.getTime() - order.created_at.getTime() > WAIT_MAX_MS || order.tries >= TRIES_MAX
+  const waits_too_long =
+    now.getTime() - order.created_at.getTime() > WAIT_MAX_MS || order.tries >= TRIES_MAX
   if (activation?.state === 'failed') return fail(tx, order, parts, now)
   if (activation !== undefined && activation.state !== 'active') return false
   if (order.service === 'activate_address') {
@@ -213,11 +227,15 @@ async function conclude(tx: Tx, { clock }: Needs, { order, parts, activation }: 
   return succeed(tx, { order, tx_id, refund_sun, now })
 }
 
-async function succeed(tx: Tx, outcome: { order: Order; tx_id: string; refund_sun: bigint; now: Date }): Promise<true> {
+async function succeed(
+  tx: Tx,
+  outcome: { order: Order; tx_id: string; refund_sun: bigint; now: Date },
+): Promise<true> {
   const { order, tx_id, refund_sun, now } = outcome
   const amount_sun = order.amount_sun - refund_sun
   await tx`
-    update orders set state = 'success', tx_id = ${tx_id}, amount_sun = ${amount_sun}, fee_sun = fee_sun - ${refund_sun}
+    update orders set state = 'success', tx_id = ${tx_id}, amount_sun = ${amount_sun},
+      fee_sun = fee_sun - ${refund_sun}
     where id = ${order.id}`
   if (order.amount_sun > 0n) await captureAll(tx, [{ hold_id: holdOf(order.id), amount_sun }], now)
   await giveBack(tx, order, refund_sun)
@@ -238,7 +256,8 @@ async function fail(tx: Tx, order: Order, parts: readonly Tried[], now: Date): P
   if (order.to_delegate) {
     for (const resource of RESOURCES) {
       const missing = missingOf(order, parts, resource)
-      if (missing > 0) await tx`update pool set reserved = reserved - ${missing} where resource = ${resource}`
+      if (missing > 0)
+        await tx`update pool set reserved = reserved - ${missing} where resource = ${resource}`
     }
   }
   return true

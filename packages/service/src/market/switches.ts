@@ -23,9 +23,13 @@ export async function setSwitches(
   const before = await switches(tx)
   for (const name of names) {
     if (before.some((one) => one.name === name)) continue
-    throw refusal(`There is no service ${name}; there are: ${before.map((one) => one.name).join(', ')}.`)
+    throw refusal(
+      `There is no service ${name}; there are: ${before.map((one) => one.name).join(', ')}.`,
+    )
   }
-  const turned = before.filter((one) => names.includes(one.name) && one.on_sale !== on_sale).map(({ name }) => name)
+  const turned = before
+    .filter((one) => names.includes(one.name) && one.on_sale !== on_sale)
+    .map(({ name }) => name)
   await tx`update service set on_sale = ${on_sale}, changed_by = ${changed_by} where name = any(${turned})`
   await tx`
     update aml_service set on_sale = ${on_sale}, changed_by = ${changed_by}

@@ -5,7 +5,13 @@ import { type Asked, openAdminPort } from './admin_port.ts'
 
 async function open(t: TestContext, asked: Partial<Asked> = {}): Promise<string> {
   const ready = { ready: true, reasons: [], notices: [] }
-  const all = { role: 'api', readiness: () => ready, started: () => true, metrics: () => 'a 1\n', ...asked }
+  const all = {
+    role: 'api',
+    readiness: () => ready,
+    started: () => true,
+    metrics: () => 'a 1\n',
+    ...asked,
+  }
   const { url, close } = await openAdminPort({ host: '127.0.0.1', port: 0 }, all)
   t.after(close)
   return url
@@ -13,7 +19,10 @@ async function open(t: TestContext, asked: Partial<Asked> = {}): Promise<string>
 
 test('each page answers by itself, with the status that machines read', async (t) => {
   const reasons = [{ reason: 'clock_off', what: 'the clock' }]
-  const url = await open(t, { readiness: () => ({ ready: false, reasons, notices: [] }), started: () => false })
+  const url = await open(t, {
+    readiness: () => ({ ready: false, reasons, notices: [] }),
+    started: () => false,
+  })
   const get = async (path: string, method = 'GET') => {
     const response = await fetch(url + path, { method })
     return [response.status, await response.text()]
@@ -26,7 +35,8 @@ test('each page answers by itself, with the status that machines read', async (t
   assert.deepEqual(await get('/readyz'), [503, text])
   assert.deepEqual(await get('/metrics'), [200, 'a 1\n'])
   assert.deepEqual(await get('/metrics', 'HEAD'), [200, ''])
-  for (const path of ['/', '/nothing', '/__proto__', '/v1/balance']) assert.equal((await get(path))[0], 404, path)
+  for (const path of ['/', '/nothing', '/__proto__', '/v1/balance'])
+    assert.equal((await get(path))[0], 404, path)
   assert.equal((await get('/readyz', 'POST'))[0], 405)
 })
 

@@ -1,5 +1,5 @@
-// What machines ask about this process, on a port of its own: never the port that customers reach. It has no password, so
-// it listens on this machine only unless told otherwise.
+// What machines ask about this process, on a port of its own: never the port that customers reach.
+// It has no password, so it listens on this machine only unless told otherwise.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -19,7 +19,10 @@ const MS_MAX = 5_000
 
 type Page = { status: number; type?: string; body: string }
 
-const json = (status: number, value: object): Page => ({ status, body: `${JSON.stringify(value)}\n` })
+const json = (status: number, value: object): Page => ({
+  status,
+  body: `${JSON.stringify(value)}\n`,
+})
 
 const PAGES: Readonly<Record<string, (asked: Asked) => Page>> = {
   // That it answers says that the process turns.
@@ -31,16 +34,26 @@ const PAGES: Readonly<Record<string, (asked: Asked) => Page>> = {
   },
   '/readyz': ({ role, readiness }) => {
     const { ready, reasons, notices } = readiness()
-    return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not ready', role, reasons, notices })
+    return json(ready ? 200 : 503, {
+      status: ready ? 'ready' : 'not ready',
+      role,
+      reasons,
+      notices,
+    })
   },
-  '/metrics': ({ metrics }) => ({ status: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: metrics() }),
+  '/metrics': ({ metrics }) => ({
+    status: 200,
+    type: 'text/plain; version=0.0.4; charset=utf-8',
+    body: metrics(),
+  }),
 }
 
 function pageOf(request: IncomingMessage, asked: Asked): Page {
   const path = (request.url ?? '').split('?', 1)[0]!
   const page = Object.hasOwn(PAGES, path) ? PAGES[path] : undefined
   if (!page) return json(404, { error: `There is ${Object.keys(PAGES).join(', ')}.` })
-  if (request.method !== 'GET' && request.method !== 'HEAD') return json(405, { error: 'It is GET or HEAD.' })
+  if (request.method !== 'GET' && request.method !== 'HEAD')
+    return json(405, { error: 'It is GET or HEAD.' })
   return page(asked)
 }
 
@@ -62,7 +75,12 @@ export async function openAdminPort(
   asked: Asked,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer(
-    { maxHeaderSize: 8_192, headersTimeout: MS_MAX, requestTimeout: MS_MAX, keepAliveTimeout: MS_MAX },
+    {
+      maxHeaderSize: 8_192,
+      headersTimeout: MS_MAX,
+      requestTimeout: MS_MAX,
+      keepAliveTimeout: MS_MAX,
+    },
     (request, response) => answer(request, response, asked),
   )
   server.maxConnections = CONNECTIONS_MAX

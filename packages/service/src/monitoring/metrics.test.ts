@@ -28,8 +28,14 @@ test('what happened is measured: orders, checks, chain, pool, money and alerts',
   assert.match(text, /^order_delivered_seconds_count\{service="energy"\} 1$/m)
   assert.match(text, /^held_sun 0$/m)
   assert.doesNotMatch(text, /^orders_open\{/m, 'what is not there any more is forgotten')
-  for (const name of Object.keys(ALERTS)) assert.match(text, new RegExp(`^alert\\{alert="${name}"\\} [01]$`, 'm'))
-  for (const name of ['chain_head_number', 'chain_solid_number', 'pool_room_units', 'wallet_transactions_left'])
+  for (const name of Object.keys(ALERTS))
+    assert.match(text, new RegExp(`^alert\\{alert="${name}"\\} [01]$`, 'm'))
+  for (const name of [
+    'chain_head_number',
+    'chain_solid_number',
+    'pool_room_units',
+    'wallet_transactions_left',
+  ])
     assert.match(text, new RegExp(`^${name}(\\{.*\\})? \\d+$`, 'm'), name)
   assert.equal(step.readAt()?.getTime(), world.now.getTime())
   const { address } = world.person('bob', 1)

@@ -1,6 +1,7 @@
-// What is measured: the name, kind and meaning of every metric, and those that are read from the database. Each process
-// that runs steps reads those for itself, a few times a minute and in statements of milliseconds: several workers show the
-// same values, and a query takes the maximum of them.
+// What is measured: the name, kind and meaning of every metric, and those that are read from the
+// database. Each process that runs steps reads those for itself, a few times a minute and in
+// statements of milliseconds: several workers show the same values, and a query takes the maximum
+// of them.
 
 import type { Sql } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -25,17 +26,25 @@ export const METRICS = {
   step_moved_total: counter('Runs of a step that moved something.'),
   db_transactions_total: counter('Transactions and single statements, by pool of connections.'),
   db_seconds: histogram('How long a transaction or single statement takes, by pool.'),
-  db_outages_total: counter('Those that the database did not do, by pool and class of SQLSTATE (none: no answer).'),
+  db_outages_total: counter(
+    'Those that the database did not do, by pool and class of SQLSTATE (none: no answer).',
+  ),
   db_connections: gauge('Open connections, by pool.'),
   db_waiting: gauge('What waits for a connection, by pool.'),
   clock_offset_seconds: gauge('How far the clock of the database is ahead of ours.'),
   ready: gauge('1 when the process is ready, as /readyz says.'),
-  node_requests_total: counter('Requests to a node, by its place in the configuration, path and outcome.'),
+  node_requests_total: counter(
+    'Requests to a node, by its place in the configuration, path and outcome.',
+  ),
   node_seconds: histogram('How long a node takes to answer.'),
   orders_total: counter('Orders that came to an end, by service and outcome.'),
   orders_open: gauge('Orders that are new or pending, by service.'),
-  order_sent_seconds: histogram('From the acceptance of an order to its transaction being sent, by service.'),
-  order_delivered_seconds: histogram('From the acceptance of an order to the block that has its transaction.'),
+  order_sent_seconds: histogram(
+    'From the acceptance of an order to its transaction being sent, by service.',
+  ),
+  order_delivered_seconds: histogram(
+    'From the acceptance of an order to the block that has its transaction.',
+  ),
   attempts_open: gauge('Transactions of ours that are in no block yet, by state.'),
   attempts_dead_total: counter('Transactions of ours that no block will ever have.'),
   chain_head_number: gauge('The newest block that was followed.'),
@@ -66,114 +75,125 @@ export type Measures = Metrics<keyof typeof METRICS>
 type Name = keyof typeof METRICS
 
 /** What each reading sets anew, in one statement. */
-const READINGS: readonly { names: readonly Name[]; read(sql: Sql, set: Measures['set'], now: Date): Promise<void> }[] =
-  [
-    {
-      names: ['chain_head_number', 'chain_solid_number', 'chain_head_age_seconds', 'follower_behind_blocks'],
-      async read(sql, set, now) {
-        const [chain] = await sql<{ head: bigint; solid: bigint; head_time: Date; behind: number }>`
+const READINGS: readonly {
+  names: readonly Name[]
+  read(sql: Sql, set: Measures['set'], now: Date): Promise<void>
+}[] = [
+  {
+    names: [
+      'chain_head_number',
+      'chain_solid_number',
+      'chain_head_age_seconds',
+      'follower_behind_blocks',
+    ],
+    async read(sql, set, now) {
+      const [chain] = await sql<{ head: bigint; solid: bigint; head_time: Date; behind: number }>`
         select head_number as head, solid_number as solid, head_time, behind from chain`
-        if (!chain) return
-        set('chain_head_number', Number(chain.head))
-        set('chain_solid_number', Number(chain.solid))
-        set('chain_head_age_seconds', (now.getTime() - chain.head_time.getTime()) / 1_000)
-        set('follower_behind_blocks', chain.behind)
-      },
+      if (!chain) return
+      set('chain_head_number', Number(chain.head))
+      set('chain_solid_number', Number(chain.solid))
+      set('chain_head_age_seconds', (now.getTime() - chain.head_time.getTime()) / 1_000)
+      set('follower_behind_blocks', chain.behind)
     },
-    {
-      names: ['reader_behind_blocks'],
-      async read(sql, set) {
-        const rows = await sql<{ reader: string; behind: bigint }>`
+  },
+  {
+    names: ['reader_behind_blocks'],
+    async read(sql, set) {
+      const rows = await sql<{ reader: string; behind: bigint }>`
         select name as reader, greatest(solid_number - number, 0) as behind from cursor, chain`
-        for (const { reader, behind } of rows) set('reader_behind_blocks', Number(behind), { reader })
-      },
+      for (const { reader, behind } of rows) set('reader_behind_blocks', Number(behind), { reader })
     },
-    {
-      names: ['pool_room_units', 'pool_reserved_units', 'pool_stake_sun'],
-      async read(sql, set) {
-        const rows = await sql<{ resource: string; room: bigint; reserved: bigint; stake: bigint }>`
+  },
+  {
+    names: ['pool_room_units', 'pool_reserved_units', 'pool_stake_sun'],
+    async read(sql, set) {
+      const rows = await sql<{ resource: string; room: bigint; reserved: bigint; stake: bigint }>`
         select resource, room, reserved, (
-          select coalesce(sum(room_sun), 0)::bigint from pool_wallet as w where w.resource = pool.resource) as stake
+          select coalesce(sum(room_sun), 0)::bigint from pool_wallet as w
+            where w.resource = pool.resource) as stake
         from pool`
-        for (const { resource, room, reserved, stake } of rows) {
-          set('pool_room_units', Number(room), { resource })
-          set('pool_reserved_units', Number(reserved), { resource })
-          set('pool_stake_sun', Number(stake), { resource })
-        }
-      },
+      for (const { resource, room, reserved, stake } of rows) {
+        set('pool_room_units', Number(room), { resource })
+        set('pool_reserved_units', Number(reserved), { resource })
+        set('pool_stake_sun', Number(stake), { resource })
+      }
     },
-    {
-      names: ['wallet_transactions_left'],
-      async read(sql, set) {
-        const rows = await sql<{ wallet: bigint; left: bigint }>`
+  },
+  {
+    names: ['wallet_transactions_left'],
+    async read(sql, set) {
+      const rows = await sql<{ wallet: bigint; left: bigint }>`
         select row_number() over (order by address) as wallet, min(carries) as left from pool_wallet group by address`
-        for (const { wallet, left } of rows) set('wallet_transactions_left', Number(left), { wallet: Number(wallet) })
-      },
+      for (const { wallet, left } of rows)
+        set('wallet_transactions_left', Number(left), { wallet: Number(wallet) })
     },
-    {
-      names: ['orders_open'],
-      async read(sql, set) {
-        const rows = await sql<{ service: string; open: bigint }>`
+  },
+  {
+    names: ['orders_open'],
+    async read(sql, set) {
+      const rows = await sql<{ service: string; open: bigint }>`
         select service, count(*) as open from orders where state in ('new', 'pending') group by service`
-        for (const { service, open } of rows) set('orders_open', Number(open), { service })
-      },
+      for (const { service, open } of rows) set('orders_open', Number(open), { service })
     },
-    {
-      names: ['attempts_open'],
-      async read(sql, set) {
-        const rows = await sql<{ state: string; open: bigint }>`
+  },
+  {
+    names: ['attempts_open'],
+    async read(sql, set) {
+      const rows = await sql<{ state: string; open: bigint }>`
         select state, count(*) as open from attempt where state in ('new', 'signed', 'sent') group by state`
-        for (const { state, open } of rows) set('attempts_open', Number(open), { state })
-      },
+      for (const { state, open } of rows) set('attempts_open', Number(open), { state })
     },
-    {
-      names: ['attempts_dead_total', 'deposits_held'],
-      async read(sql, set) {
-        const [row] = await sql<{ dead: bigint; held: bigint }>`
+  },
+  {
+    names: ['attempts_dead_total', 'deposits_held'],
+    async read(sql, set) {
+      const [row] = await sql<{ dead: bigint; held: bigint }>`
         select (select count(*) from attempt where state = 'dead') as dead,
                (select count(*) from deposit where state = 'held') as held`
-        set('attempts_dead_total', Number(row!.dead))
-        set('deposits_held', Number(row!.held))
-      },
+      set('attempts_dead_total', Number(row!.dead))
+      set('deposits_held', Number(row!.held))
     },
-    {
-      names: ['balance_customers_sun', 'held_sun'],
-      async read(sql, set) {
-        const [row] = await sql<{ posted: bigint; held: bigint }>`
-        select coalesce(sum(posted_sun), 0)::bigint as posted, coalesce(sum(held_sun), 0)::bigint as held
+  },
+  {
+    names: ['balance_customers_sun', 'held_sun'],
+    async read(sql, set) {
+      const [row] = await sql<{ posted: bigint; held: bigint }>`
+        select coalesce(sum(posted_sun), 0)::bigint as posted, coalesce(sum(held_sun),
+          0)::bigint as held
         from account where not may_go_negative`
-        set('balance_customers_sun', Number(row!.posted))
-        set('held_sun', Number(row!.held))
-      },
+      set('balance_customers_sun', Number(row!.posted))
+      set('held_sun', Number(row!.held))
     },
-    {
-      names: ['books_checked_age_seconds', 'journal_behind_entries'],
-      async read(sql, set, now) {
-        const [row] = await sql<{ checked_at: Date | null; behind: bigint }>`
+  },
+  {
+    names: ['books_checked_age_seconds', 'journal_behind_entries'],
+    async read(sql, set, now) {
+      const [row] = await sql<{ checked_at: Date | null; behind: bigint }>`
         select (select checked_at from books_check where isfinite(checked_at)) as checked_at,
                (select case when is_called then last_value else 0 end from transfer_number_seq)
                - coalesce((select last_entry from journal order by number desc limit 1), 0) as behind`
-        const { checked_at, behind } = row!
-        if (checked_at) set('books_checked_age_seconds', (now.getTime() - checked_at.getTime()) / 1_000)
-        set('journal_behind_entries', Number(behind))
-      },
+      const { checked_at, behind } = row!
+      if (checked_at)
+        set('books_checked_age_seconds', (now.getTime() - checked_at.getTime()) / 1_000)
+      set('journal_behind_entries', Number(behind))
     },
-    {
-      names: ['books_findings'],
-      async read(sql, set) {
-        const rows = await sql<{ rule: string; findings: bigint }>`
+  },
+  {
+    names: ['books_findings'],
+    async read(sql, set) {
+      const rows = await sql<{ rule: string; findings: bigint }>`
         select rule, count(*) as findings from books_finding group by rule`
-        for (const { rule, findings } of rows) set('books_findings', Number(findings), { rule })
-      },
+      for (const { rule, findings } of rows) set('books_findings', Number(findings), { rule })
     },
-    {
-      names: ['alert'],
-      async read(sql, set, now) {
-        const found = new Set((await alerts({ sql, now })).map(({ alert }) => alert))
-        for (const name of Object.keys(ALERTS)) set('alert', found.has(name) ? 1 : 0, { alert: name })
-      },
+  },
+  {
+    names: ['alert'],
+    async read(sql, set, now) {
+      const found = new Set((await alerts({ sql, now })).map(({ alert }) => alert))
+      for (const name of Object.keys(ALERTS)) set('alert', found.has(name) ? 1 : 0, { alert: name })
     },
-  ]
+  },
+]
 
 const READ_EVERY_MS = 15_000
 
@@ -182,8 +202,17 @@ export type MeasureStep = Step & {
   readAt(): Date | undefined
 }
 
-/** Reads from the database what is measured there. What cannot be read is left out, and does not stop the others. */
-export function measureStep({ sql, clock, measures }: { sql: Sql; clock: Clock; measures: Measures }): MeasureStep {
+/** Reads from the database what is measured there. What cannot be read is left out, and does not
+ *  stop the others. */
+export function measureStep({
+  sql,
+  clock,
+  measures,
+}: {
+  sql: Sql
+  clock: Clock
+  measures: Measures
+}): MeasureStep {
   const followed = [followOrders({ sql, clock, measures }), followChecks({ sql, clock, measures })]
   let read_at: Date | undefined
   return {
@@ -222,7 +251,11 @@ type Following<Row> = {
 }
 
 /** Follows rows from now on until each has ended, and counts it once. */
-function follow<Row extends { id: string }>(clock: Clock, newest: () => Promise<string>, of: Following<Row>) {
+function follow<Row extends { id: string }>(
+  clock: Clock,
+  newest: () => Promise<string>,
+  of: Following<Row>,
+) {
   let after: string | undefined
   let open: string[] = []
   return async () => {
@@ -264,7 +297,8 @@ function followOrders({ sql, clock, measures }: FollowNeeds): () => Promise<void
       measures.count('orders_total', { service, outcome: state })
       if (state === 'failed') return true
       if (sent_at) measures.observe('order_sent_seconds', seconds(created_at, sent_at), { service })
-      if (block_time) measures.observe('order_delivered_seconds', seconds(created_at, block_time), { service })
+      if (block_time)
+        measures.observe('order_delivered_seconds', seconds(created_at, block_time), { service })
       return true
     },
   })

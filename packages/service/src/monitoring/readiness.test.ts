@@ -26,7 +26,11 @@ async function watched(t: TestContext, needs: { known_schema?: number; loosened?
   }
   const answer = () => {
     const { ready, reasons, notices } = watch.readiness()
-    return { ready, reasons: reasons.map(({ reason }) => reason), notices: notices.map(({ reason }) => reason) }
+    return {
+      ready,
+      reasons: reasons.map(({ reason }) => reason),
+      notices: notices.map(({ reason }) => reason),
+    }
   }
   return { sql, clock, watch, look, answer }
 }
@@ -45,7 +49,8 @@ async function issueElsewhere(tx: Tx): Promise<void> {
 }
 
 const follow = (sql: Sql, seen_at: Date, head_seen_at = seen_at) => sql`
-  insert into chain (head_number, head_id, head_time, solid_number, confirmed_number, seen_at, head_seen_at)
+  insert into chain (head_number, head_id, head_time, solid_number, confirmed_number, seen_at,
+    head_seen_at)
   values (1, 'x', ${head_seen_at}, 1, 1, ${seen_at}, ${head_seen_at})
   on conflict (one) do update set seen_at = excluded.seen_at, head_seen_at = excluded.head_seen_at`
 
@@ -98,16 +103,25 @@ test('a clock that is off, another sealing key and an older database make it not
   assert.deepEqual((await old.look()).reasons, ['schema_old'])
   const ahead = await watched(t, { known_schema: known_schema - 1 })
   ahead.watch.enter('serving')
-  assert.deepEqual(await ahead.look(), { ready: true, reasons: [], notices: ['chain_unknown', 'schema_new'] })
+  assert.deepEqual(await ahead.look(), {
+    ready: true,
+    reasons: [],
+    notices: ['chain_unknown', 'schema_new'],
+  })
 })
 
 test('a process that runs with safety loosened says so, and status warns of it while it does', async (t) => {
-  const { sql, clock, look } = await watched(t, { loosened: ['PENSTOCK_ALLOW_HTTP_NODES', 'PENSTOCK_ALLOW_OLD_NODE'] })
+  const { sql, clock, look } = await watched(t, {
+    loosened: ['PENSTOCK_ALLOW_HTTP_NODES', 'PENSTOCK_ALLOW_OLD_NODE'],
+  })
   await look()
   const warned = async () =>
     (await alerts({ sql, now: clock.now() })).filter(({ alert }) => alert === 'safety_loosened')
   const [warning] = await warned()
-  assert.equal(warning?.what, 'a process runs with PENSTOCK_ALLOW_HTTP_NODES, PENSTOCK_ALLOW_OLD_NODE')
+  assert.equal(
+    warning?.what,
+    'a process runs with PENSTOCK_ALLOW_HTTP_NODES, PENSTOCK_ALLOW_OLD_NODE',
+  )
   clock.ahead_ms = 299_000
   await look()
   clock.ahead_ms = 500_000

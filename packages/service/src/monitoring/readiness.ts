@@ -1,8 +1,10 @@
-// Whether this process can do its work, for whoever balances load or restarts what hangs. A look at the database every
-// second; the answer is what the last look saw, so that asking costs nothing however often it is done.
+// Whether this process can do its work, for whoever balances load or restarts what hangs. A look at
+// the database every second; the answer is what the last look saw, so that asking costs nothing
+// however often it is done.
 //
-// What makes a process not ready is what only this process, or another database, can mend. That nothing is sold is not:
-// every process would be not ready at once, and reading, which works, would be off the net with them. It is a notice.
+// What makes a process not ready is what only this process, or another database, can mend. That
+// nothing is sold is not: every process would be not ready at once, and reading, which works, would
+// be off the net with them. It is a notice.
 
 import { type ChainState, chainState, isCurrent, isStale } from '../chain/progress.ts'
 import { newestSecret, sealContext } from '../customers/keys.ts'
@@ -30,7 +32,8 @@ type Needs = {
   seal: Seal
   /** The number of the newest migration that this program knows. */
   known_schema: number
-  /** The settings that loosen safety and that this process runs with: it says so for `status` to warn of. */
+  /** The settings that loosen safety and that this process runs with: it says so for `status` to
+   *  warn of. */
   loosened?: readonly string[]
 }
 
@@ -51,7 +54,13 @@ const LOOK_AGE_MS_MAX = 5_000
 /** Beyond this, signatures with a time and the age of the chain are judged wrongly. */
 const CLOCK_OFFSET_MS_MAX = 30_000
 
-export function watchReadiness({ sql, clock, seal, known_schema, loosened = [] }: Needs): ReadinessWatch {
+export function watchReadiness({
+  sql,
+  clock,
+  seal,
+  known_schema,
+  loosened = [],
+}: Needs): ReadinessWatch {
   let said_at_ms = 0
   let phase: Phase = 'starting'
   let last: Look | undefined
@@ -103,7 +112,8 @@ async function lookAt(sql: Sql, clock: Clock, seal: Seal): Promise<Look> {
 
 async function sayLoosened(sql: Sql, names: readonly string[], now: Date): Promise<void> {
   await sql`
-    insert into loosened_setting (name, seen_at) select name, ${now}::timestamptz from unnest(${names}::text[]) as name
+    insert into loosened_setting (name, seen_at) select name, ${now}::timestamptz
+      from unnest(${names}::text[]) as name
     on conflict (name) do update set seen_at = greatest(loosened_setting.seen_at, excluded.seen_at)`
 }
 
@@ -120,7 +130,8 @@ type Judging = { phase: Phase; last: Look | undefined; known_schema: number; clo
 
 function judge({ phase, last, known_schema, clock }: Judging): Readiness {
   const reasons: Reason[] = []
-  const add = (wrong: boolean, reason: string, what: string) => wrong && reasons.push({ reason, what })
+  const add = (wrong: boolean, reason: string, what: string) =>
+    wrong && reasons.push({ reason, what })
   add(phase === 'starting', 'starting', 'the process is not up yet')
   add(phase === 'stopping', 'stopping', 'the process was asked to stop')
   if (!last) {
@@ -128,7 +139,11 @@ function judge({ phase, last, known_schema, clock }: Judging): Readiness {
     return { ready: false, reasons, notices: [] }
   }
   const age_ms = clock.now().getTime() - last.at_ms
-  add(age_ms > LOOK_AGE_MS_MAX, 'database_silent', `the database answered ${Math.round(age_ms / 1_000)} s ago`)
+  add(
+    age_ms > LOOK_AGE_MS_MAX,
+    'database_silent',
+    `the database answered ${Math.round(age_ms / 1_000)} s ago`,
+  )
   add(last.standby, 'database_standby', 'the database is a standby')
   const versions = `the database is at version ${last.schema}, this program at ${known_schema}`
   add(last.schema < known_schema, 'schema_old', versions)
@@ -145,9 +160,12 @@ function judge({ phase, last, known_schema, clock }: Judging): Readiness {
 /** Why purchases are refused just now. */
 function noticesOf({ chain, on_sale }: Look, clock: Clock): Reason[] {
   const notices: Reason[] = []
-  if (chain === undefined) notices.push({ reason: 'chain_unknown', what: 'no block has been followed yet' })
-  else if (isStale(chain, clock)) notices.push({ reason: 'chain_silent', what: 'no node has answered of late' })
-  else if (!isCurrent(chain, clock)) notices.push({ reason: 'chain_still', what: 'the chain makes no blocks' })
+  if (chain === undefined)
+    notices.push({ reason: 'chain_unknown', what: 'no block has been followed yet' })
+  else if (isStale(chain, clock))
+    notices.push({ reason: 'chain_silent', what: 'no node has answered of late' })
+  else if (!isCurrent(chain, clock))
+    notices.push({ reason: 'chain_still', what: 'the chain makes no blocks' })
   if (!on_sale) notices.push({ reason: 'off_sale', what: 'everything was taken off sale' })
   return notices
 }

@@ -27,14 +27,24 @@ export type Permission = {
   operations: string
   keys: { address: Address; weight: bigint }[]
 }
-/** A resource of an account: what its stakes give, what of that is used, and what is left for use now, the free part of
- *  bandwidth included. One TRX of stake gives `total_limit / total_weight` units a day. */
-export type ResourceState = { limit: bigint; used: bigint; left: bigint; total_limit: bigint; total_weight: bigint }
+/** A resource of an account: what its stakes give, what of that is used, and what is left for use
+ *  now, the free part of bandwidth included. One TRX of stake gives `total_limit / total_weight`
+ *  units a day. */
+export type ResourceState = {
+  limit: bigint
+  used: bigint
+  left: bigint
+  total_limit: bigint
+  total_weight: bigint
+}
 
 const where = 'getaccount'
 const sunOf = (value: unknown): bigint => BigInt(integer(value ?? 0, where))
 const sumOf = (given: unknown, field: string): bigint =>
-  listOf(given ?? [], where).reduce((sum: bigint, one) => sum + sunOf(fieldsOf(one, where)[field]), 0n)
+  listOf(given ?? [], where).reduce(
+    (sum: bigint, one) => sum + sunOf(fieldsOf(one, where)[field]),
+    0n,
+  )
 
 /** All TRX of an account, in sun, wherever its owner has put them. */
 export function holdingsOf(answer: unknown): bigint {
@@ -57,11 +67,18 @@ export function holdingsOf(answer: unknown): bigint {
   )
 }
 
-/** The account as `getaccount` shows it; one that is not there has its address as its owner's key. */
+/** The account as `getaccount` shows it; one that is not there has its address as its owner's
+ *  key. */
 export function accountOf(answer: unknown, address: Address): AccountState {
   const account = fieldsOf(answer, 'getaccount')
   const { owner_permission, witness_permission } = account
-  const own = { id: 0, name: 'owner', threshold: 1n, operations: '', keys: [{ address, weight: 1n }] }
+  const own = {
+    id: 0,
+    name: 'owner',
+    threshold: 1n,
+    operations: '',
+    keys: [{ address, weight: 1n }],
+  }
   return {
     active: 'address' in account,
     contract: account.type === 'Contract',
@@ -86,7 +103,10 @@ function stakesOf(account: Record<string, unknown>): Record<Resource, bigint> {
     frozen
       // Bandwidth is the default, which nodes leave out.
       .filter(({ type = 'BANDWIDTH' }) => type === resource)
-      .reduce((sum, { amount }) => sum + BigInt(integer(amount ?? 0, where)), BigInt(integer(delegated ?? 0, where)))
+      .reduce(
+        (sum, { amount }) => sum + BigInt(integer(amount ?? 0, where)),
+        BigInt(integer(delegated ?? 0, where)),
+      )
   return {
     energy: staked('ENERGY', resources.delegated_frozenV2_balance_for_energy),
     bandwidth: staked('BANDWIDTH', account.delegated_frozenV2_balance_for_bandwidth),
@@ -116,7 +136,8 @@ export function resourceOf(answer: unknown, resource: Resource): ResourceState {
   const above_zero = (value: bigint) => (value > 0n ? value : 0n)
   const limit = read(`${own}Limit`)
   const used = read(`${own}Used`)
-  const free = resource === 'bandwidth' ? above_zero(read('freeNetLimit') - read('freeNetUsed')) : 0n
+  const free =
+    resource === 'bandwidth' ? above_zero(read('freeNetLimit') - read('freeNetUsed')) : 0n
   return {
     ...{ limit, used, left: above_zero(limit - used) + free },
     total_limit: read(`${total}Limit`),

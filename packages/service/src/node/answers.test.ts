@@ -5,22 +5,34 @@ import { Outage } from '../lib/fault.ts'
 import { fieldsOf, hex, integer, listOf, parseNodeJson, signed, text } from './answers.ts'
 
 test('64-bit integers come back whole, wherever they stand; small ones are plain numbers', () => {
-  const value = parseNodeJson('{"a":9223372036854775807,"b":[9007199254740993,-9007199254740993,12],"c":{"d":1}}', 'x')
-  assert.deepEqual(value, { a: 2n ** 63n - 1n, b: [2n ** 53n + 1n, -(2n ** 53n) - 1n, 12], c: { d: 1 } })
+  const value = parseNodeJson(
+    '{"a":9223372036854775807,"b":[9007199254740993,-9007199254740993,12],"c":{"d":1}}',
+    'x',
+  )
+  assert.deepEqual(value, {
+    a: 2n ** 63n - 1n,
+    b: [2n ** 53n + 1n, -(2n ** 53n) - 1n, 12],
+    c: { d: 1 },
+  })
 })
 
 test('long digits inside of text, and fractions, stay what they are', () => {
-  const text = '{"name":"12345678901234567890","raw":"a:[12345678901234567890","f":0.1234567890123456789,"e":1e20}'
+  const text =
+    '{"name":"12345678901234567890","raw":"a:[12345678901234567890","f":0.1234567890123456789,"e":1e20}'
   assert.deepEqual(parseNodeJson(text, 'x'), JSON.parse(text))
 })
 
 test('every integer of 64 bits survives', () => {
   fc.assert(
-    fc.property(fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n), fc.constantFrom(' ', '', '\n'), (value, blank) => {
-      const { n } = parseNodeJson(`{"n":${blank}${value}}`, 'x') as { n: number | bigint }
-      assert.equal(BigInt(n), value)
-      assert.equal(typeof n, Number.isSafeInteger(Number(value)) ? 'number' : 'bigint')
-    }),
+    fc.property(
+      fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n),
+      fc.constantFrom(' ', '', '\n'),
+      (value, blank) => {
+        const { n } = parseNodeJson(`{"n":${blank}${value}}`, 'x') as { n: number | bigint }
+        assert.equal(BigInt(n), value)
+        assert.equal(typeof n, Number.isSafeInteger(Number(value)) ? 'number' : 'bigint')
+      },
+    ),
   )
 })
 
@@ -43,7 +55,8 @@ test('a field of another kind than it should be is an outage', () => {
   for (const value of [null, [], 'x', 5, undefined, true]) outage(() => fieldsOf(value, 'x'))
   for (const value of [null, {}, 'x', 5, undefined]) outage(() => listOf(value, 'x'))
   for (const value of [null, {}, [], 5, undefined]) outage(() => text(value, 'x'))
-  for (const value of [null, 'ab', 'abcdef', 'ABCD', 'abcg', 'ab d', 5]) outage(() => hex(value, 4, 'x'))
+  for (const value of [null, 'ab', 'abcdef', 'ABCD', 'abcg', 'ab d', 5])
+    outage(() => hex(value, 4, 'x'))
   for (const value of [null, '5', 1.5, -1, -1n, Number.NaN, 1e300, 2 ** 53, {}, undefined]) {
     outage(() => integer(value, 'x'))
   }

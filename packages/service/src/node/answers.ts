@@ -1,4 +1,5 @@
-// Reading what a node answers. A node is trusted with nothing: a field of another kind than it should be is an Outage.
+// Reading what a node answers. A node is trusted with nothing: a field of another kind than it
+// should be is an Outage.
 
 import { type Address, addressFromHex, isAddress } from 'penstock-tron/address.ts'
 import { Outage } from '../lib/fault.ts'
@@ -12,7 +13,8 @@ export async function readText(response: Response): Promise<string> {
   let length = 0
   for await (const chunk of response.body ?? []) {
     length += chunk.length
-    if (length > ANSWER_BYTES_MAX) throw new Error(`the answer has more than ${ANSWER_BYTES_MAX} bytes`)
+    if (length > ANSWER_BYTES_MAX)
+      throw new Error(`the answer has more than ${ANSWER_BYTES_MAX} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
@@ -35,7 +37,8 @@ function keepWhole(_key: string, value: unknown, context?: { source?: string }):
 }
 
 export function fieldsOf(value: unknown, where: string): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw odd(where, 'an object')
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw odd(where, 'an object')
   return value as Record<string, unknown>
 }
 
@@ -52,7 +55,8 @@ export function text(value: unknown, where: string): string {
 /** Lower-case hexadecimal text of exactly `length` characters. */
 export function hex(value: unknown, length: number, where: string): string {
   const given = text(value, where)
-  if (given.length !== length || !/^[0-9a-f]*$/.test(given)) throw odd(where, `${length} hexadecimal characters`)
+  if (given.length !== length || !/^[0-9a-f]*$/.test(given))
+    throw odd(where, `${length} hexadecimal characters`)
   return given
 }
 
@@ -65,18 +69,21 @@ export function integer(value: unknown, where: string): number | bigint {
 
 /** An integer of either sign. */
 export function signed(value: unknown, where: string): number | bigint {
-  if (typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value))) return value
+  if (typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value)))
+    return value
   throw odd(where, 'an integer')
 }
 
-/** The number of a TRC-10 asset, as text: its bytes are digits, which a node prints in hexadecimal. */
+/** The number of a TRC-10 asset, as text: its bytes are digits, which a node prints in
+ *  hexadecimal. */
 export function assetOf(value: unknown, where: string): string {
   const given = text(value, where)
   const digits = Buffer.from(given, 'hex').toString()
   return /^\d+$/.test(digits) ? digits : given.slice(0, 64)
 }
 
-/** A message as a node prints it: plain, or in hexadecimal, depending on the node and on `visible`. */
+/** A message as a node prints it: plain, or in hexadecimal, depending on the node and on
+ *  `visible`. */
 export function plain(message: string): string {
   const is_hex = /^(?:[0-9a-f]{2})+$/.test(message)
   return is_hex ? Buffer.from(message, 'hex').toString() : message

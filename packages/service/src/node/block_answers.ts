@@ -1,10 +1,11 @@
-// Blocks and receipts as a node answers them, read and checked. The id of every transaction must be the hash of its
-// bytes, and what moves money is read from those bytes: a node that invents or alters a transaction has to invent its
-// bytes too, and one that prints something else than they say is caught. What is in no bytes here, outcomes, events and
-// what contracts sent, is as good as the node's word; where there are several nodes, they are compared.
+// Blocks and receipts as a node answers them, read and checked. The id of every transaction must be
+// the hash of its bytes, and what moves money is read from those bytes: a node that invents or
+// alters a transaction has to invent its bytes too, and one that prints something else than they
+// say is caught. What is in no bytes here, outcomes, events and what contracts sent, is as good as
+// the node's word; where there are several nodes, they are compared.
 //
-// Whether the block itself is the chain's, by its header, its producer's signature and its tree of transactions, is not
-// looked at: blockOf() is where that would be.
+// Whether the block itself is the chain's, by its header, its producer's signature and its tree of
+// transactions, is not looked at: blockOf() is where that would be.
 
 import { hash } from 'node:crypto'
 import { type Address, addressFromHex, isAddress } from 'penstock-tron/address.ts'
@@ -26,8 +27,8 @@ export type BlockHead = { number: number; id: string; parent_id: string; time: D
 export type TrxTransfer = { tx_id: string; from: Address; to: Address; amount_sun: bigint }
 /** A transfer of a TRC-10 asset, which is named by its number. */
 export type AssetTransfer = { asset: string; from: Address; to: Address; amount: bigint }
-/** A transaction of a block, in short. `owner` is who signed for it, undefined where nobody did openly; `call`, what it
- *  sent along to a contract. */
+/** A transaction of a block, in short. `owner` is who signed for it, undefined where nobody did
+ *  openly; `call`, what it sent along to a contract. */
 export type BlockTransaction = {
   tx_id: string
   owner: Address | undefined
@@ -35,15 +36,16 @@ export type BlockTransaction = {
   succeeded: boolean
   call: { contract: Address; value_sun: bigint } | undefined
 }
-/** A block: what every reader here needs of it. `transfers` are plain, successful transfers of TRX; `read_from`, the nodes
- *  that gave it, and, once these were asked for, its receipts. */
+/** A block: what every reader here needs of it. `transfers` are plain, successful transfers of TRX;
+ *  `read_from`, the nodes that gave it, and, once these were asked for, its receipts. */
 export type Block = BlockHead & {
   read_from: Set<string>
   transactions: BlockTransaction[]
   transfers: TrxTransfer[]
   asset_transfers: (AssetTransfer & { tx_id: string })[]
 }
-/** What the execution of a transaction left: all energy it took, whoever paid, its events, and what contracts did. */
+/** What the execution of a transaction left: all energy it took, whoever paid, its events, and what
+ *  contracts did. */
 export type Receipt = {
   tx_id: string
   /** What the network took of its owner for it, in sun. */
@@ -63,7 +65,8 @@ export function headOf(answer: unknown, where: string): BlockHead {
   const raw = fieldsOf(fieldsOf(block.block_header, where).raw_data, where)
   const number = Number(integer(raw.number ?? 0, `${where}.number`))
   // The first eight bytes of a block's id are its number.
-  if (BigInt(`0x${id.slice(0, 16)}`) !== BigInt(number)) throw new Outage(`block ${number} has the id of another`)
+  if (BigInt(`0x${id.slice(0, 16)}`) !== BigInt(number))
+    throw new Outage(`block ${number} has the id of another`)
   return {
     number,
     id,
@@ -104,16 +107,25 @@ function addTransaction(block: Block, transaction: Record<string, unknown>, wher
   const value = printedValue(printed)
   const succeeded = outcomeOf(transaction, tx_id) === 'SUCCESS'
   requireSame(operation, printed.type, value, tx_id)
-  const owner = operation.owner === undefined ? printedOwner(value) : addressOf(operation.owner, tx_id)
+  const owner =
+    operation.owner === undefined ? printedOwner(value) : addressOf(operation.owner, tx_id)
   const contract_type = typeof printed.type === 'string' ? printed.type : String(type)
-  const call = type === CALL ? { contract: addressOf(operation.to, tx_id), value_sun: amount } : undefined
+  const call =
+    type === CALL ? { contract: addressOf(operation.to, tx_id), value_sun: amount } : undefined
   block.transactions.push({ tx_id, owner, contract_type, succeeded, call })
   // A transfer of a token is another contract type.
   if (!succeeded || owner === undefined || (type !== TRANSFER && type !== TRANSFER_ASSET)) return
   if (amount < 0n) throw new Outage(`the transaction ${tx_id} sends ${amount}`)
   const to = addressOf(operation.to, tx_id)
   if (type === TRANSFER) block.transfers.push({ tx_id, from: owner, to, amount_sun: amount })
-  else block.asset_transfers.push({ tx_id, asset: assetOf(operation.asset, tx_id), from: owner, to, amount })
+  else
+    block.asset_transfers.push({
+      tx_id,
+      asset: assetOf(operation.asset, tx_id),
+      from: owner,
+      to,
+      amount,
+    })
 }
 
 /** Whether a node shows the transaction, itself and no other, as a success. */
@@ -141,11 +153,14 @@ function rawBytes(given: unknown, tx_id: string): Buffer {
 /** The message that the node prints, where it prints one: of some types it knows none. */
 function printedValue({ parameter }: Record<string, unknown>): Record<string, unknown> {
   const value =
-    typeof parameter === 'object' && parameter !== null && 'value' in parameter ? parameter.value : undefined
+    typeof parameter === 'object' && parameter !== null && 'value' in parameter
+      ? parameter.value
+      : undefined
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
-/** Who signed, as the node prints it: shielded transfers have nobody, and no message does that we do not know. */
+/** Who signed, as the node prints it: shielded transfers have nobody, and no message does that we
+ *  do not know. */
 function printedOwner({ owner_address }: Record<string, unknown>): Address | undefined {
   if (typeof owner_address !== 'string') return undefined
   if (isAddress(owner_address)) return owner_address
@@ -178,14 +193,17 @@ function requireSame(
     isSame(value.owner_address, owner) &&
     (type === CREATE || (isSame(receiver, to) && BigInt(integer(sent, tx_id)) === amount)) &&
     (type !== TRANSFER_ASSET || value.asset_name === operation.asset)
-  if (!same) throw new Outage(`the node prints the transaction ${tx_id} otherwise than its bytes say`)
+  if (!same)
+    throw new Outage(`the node prints the transaction ${tx_id} otherwise than its bytes say`)
 }
 
 /** Nodes print addresses in hexadecimal unless asked for the other form. */
 const isSame = (printed: unknown, hexadecimal: string | undefined) =>
-  printed === hexadecimal || (typeof printed === 'string' && isAddress(printed) && isText(printed, hexadecimal))
+  printed === hexadecimal ||
+  (typeof printed === 'string' && isAddress(printed) && isText(printed, hexadecimal))
 
-const isText = (address: Address, hexadecimal = '') => addressOf(hexadecimal, 'a transaction') === address
+const isText = (address: Address, hexadecimal = '') =>
+  addressOf(hexadecimal, 'a transaction') === address
 
 export function receiptsOf(answer: unknown, where: string): Receipt[] {
   return listOf(answer, where).map((one) => {
@@ -199,9 +217,19 @@ export function receiptsOf(answer: unknown, where: string): Receipt[] {
       const data = text(log.data ?? '', tx_id)
       return { contract, topics, data: hex(data, data.length, tx_id) }
     })
-    const energy = BigInt(integer(fieldsOf(given.receipt ?? {}, tx_id).energy_usage_total ?? 0, tx_id))
+    const energy = BigInt(
+      integer(fieldsOf(given.receipt ?? {}, tx_id).energy_usage_total ?? 0, tx_id),
+    )
     const fee_sun = BigInt(integer(given.fee ?? 0, tx_id))
     const { transfers, unknown, shown } = internalsOf(given.internal_transactions ?? [], tx_id)
-    return { tx_id, fee_sun, energy, logs, internal: transfers, unknown_internal: unknown, internal_shown: shown }
+    return {
+      tx_id,
+      fee_sun,
+      energy,
+      logs,
+      internal: transfers,
+      unknown_internal: unknown,
+      internal_shown: shown,
+    }
   })
 }

@@ -38,8 +38,14 @@ test('a list of keys gives each node its own, or none', () => {
     nodes?.map(({ headers }) => headers?.['TRON-PRO-API-KEY']),
     ['one', undefined, 'three'],
   )
-  assert.throws(() => readConfig(args, { PENSTOCK_NODE_API_KEYS: 'one,two' }), /one key for each --node-url/)
-  assert.throws(() => readConfig(args, { PENSTOCK_NODE_API_KEYS: 'a,b,c', PENSTOCK_NODE_API_KEY: 'a' }), /set one/)
+  assert.throws(
+    () => readConfig(args, { PENSTOCK_NODE_API_KEYS: 'one,two' }),
+    /one key for each --node-url/,
+  )
+  assert.throws(
+    () => readConfig(args, { PENSTOCK_NODE_API_KEYS: 'a,b,c', PENSTOCK_NODE_API_KEY: 'a' }),
+    /set one/,
+  )
 })
 
 test('nodes may be in a file that its owner alone can read, so that no key is an argument', async (t) => {
@@ -58,12 +64,23 @@ test('nodes may be in a file that its owner alone can read, so that no key is an
 })
 
 test('what is wrong with a file of nodes is one sentence that shows no address', async (t) => {
-  const wrong = ['', '{}', '[]', '[1]', '[{"url":"ftp://KEY"}]', '[{"url":"https://a","api_key":5}]', '[{"uri":"KEY"}]']
+  const wrong = [
+    '',
+    '{}',
+    '[]',
+    '[1]',
+    '[{"url":"ftp://KEY"}]',
+    '[{"url":"https://a","api_key":5}]',
+    '[{"uri":"KEY"}]',
+  ]
   for (const text of [...wrong, '[{"url":"https://a.example","solid_url":"KEY"}]']) {
     const file = await nodesFile(t, text)
     assert.throws(
       () => readConfig([], { PENSTOCK_NODES: file }),
-      (thrown) => thrown instanceof Misuse && /^[^\n]+\.$/.test(thrown.message) && !thrown.message.includes('KEY'),
+      (thrown) =>
+        thrown instanceof Misuse &&
+        /^[^\n]+\.$/.test(thrown.message) &&
+        !thrown.message.includes('KEY'),
       text,
     )
   }
@@ -77,14 +94,35 @@ test('a node on another machine is asked over TLS, or that is allowed and told',
   assert.deepEqual(allowed.loosened, ['PENSTOCK_ALLOW_HTTP_NODES'])
   const solid = [...named('https://a.example'), '--solid-node-url', 'http://a.example:8091']
   assert.throws(() => readConfig(solid, {}), Misuse)
-  for (const url of ['http://127.0.0.1:8090', 'http://localhost:8090', 'http://[::1]:8090', 'https://a.example'])
+  for (const url of [
+    'http://127.0.0.1:8090',
+    'http://localhost:8090',
+    'http://[::1]:8090',
+    'https://a.example',
+  ])
     assert.deepEqual(readConfig(named(url), { PENSTOCK_ALLOW_HTTP_NODES: 'yes' }).loosened, [], url)
 })
 
 test('this machine is known by its names and addresses, and not by what looks like them', () => {
-  for (const host of ['localhost', 'LOCALHOST', 'x.localhost', '127.0.0.1', '127.9.9.9', '::1', '[::1]'])
+  for (const host of [
+    'localhost',
+    'LOCALHOST',
+    'x.localhost',
+    '127.0.0.1',
+    '127.9.9.9',
+    '::1',
+    '[::1]',
+  ])
     assert.ok(isLoopback(host), host)
-  for (const host of ['127.0.0.1.example', 'localhost.example', '0.0.0.0', '::', '10.0.0.1', '128.0.0.1', ''])
+  for (const host of [
+    '127.0.0.1.example',
+    'localhost.example',
+    '0.0.0.0',
+    '::',
+    '10.0.0.1',
+    '128.0.0.1',
+    '',
+  ])
     assert.ok(!isLoopback(host), host)
 })
 
@@ -120,7 +158,10 @@ test('a database on another machine shows a certificate that is checked, or that
     assert.ok(!isDatabasePrivate(DATABASE_URL, env), DATABASE_URL)
     assert.throws(
       () => readConfig([], env),
-      (thrown) => thrown instanceof Misuse && /verify-full/.test(thrown.message) && !thrown.message.includes('u:p'),
+      (thrown) =>
+        thrown instanceof Misuse &&
+        /verify-full/.test(thrown.message) &&
+        !thrown.message.includes('u:p'),
       DATABASE_URL,
     )
     const allowed = readConfig([], { ...env, PENSTOCK_ALLOW_UNVERIFIED_DATABASE: 'yes' })
@@ -130,14 +171,18 @@ test('a database on another machine shows a certificate that is checked, or that
 
 test('a node that fails is told by its host: the key in its address is in no sentence', async () => {
   const nodes = [{ url: 'https://user:KEY@a.example/KEY', solid_url: 'https://b.example/KEY/' }]
-  for (const answer of [undefined, { status: 500, body: '' }, { status: 200, body: '{"Error":"no"}' }]) {
+  for (const answer of [
+    undefined,
+    { status: 500, body: '' },
+    { status: 200, body: '{"Error":"no"}' },
+  ]) {
     const transport = async () => answer ?? Promise.reject(new Error('connection refused'))
     const node = tronNode({ nodes, transport })
     const view = chainView(nodes, transport)
     const sentences = [
-      ...(await Promise.allSettled([node.head(), node.solidHead(), view.ask('/wallet/getblock', {})])).map((one) =>
-        one.status === 'rejected' ? String(one.reason.message) : 'it answered',
-      ),
+      ...(
+        await Promise.allSettled([node.head(), node.solidHead(), view.ask('/wallet/getblock', {})])
+      ).map((one) => (one.status === 'rejected' ? String(one.reason.message) : 'it answered')),
       ...(await node.broadcast(new Uint8Array([1]))).map(({ said }) => said),
     ]
     for (const sentence of sentences) assert.match(sentence, /^(no answer: )?node [ab]\.example/)

@@ -1,13 +1,20 @@
-// What contracts did within a transaction, as a node shows it. A node that runs with `vm.saveFeaturedInternalTx` shows
-// operations on stakes in the form of transfers: only the note tells them apart, and only three notes move value. What
-// is known to move nothing is dropped; what is not known is handed on as such, and is money for nobody.
+// What contracts did within a transaction, as a node shows it. A node that runs with
+// `vm.saveFeaturedInternalTx` shows operations on stakes in the form of transfers: only the note
+// tells them apart, and only three notes move value. What is known to move nothing is dropped; what
+// is not known is handed on as such, and is money for nobody.
 
 import type { Address } from 'penstock-tron/address.ts'
 import { addressOf, fieldsOf, integer, listOf, text } from './answers.ts'
 
 /** Sent by a contract: TRX when `asset` is undefined. */
-export type InternalTransfer = { from: Address; to: Address; amount: bigint; asset: string | undefined }
-/** An internal transaction with a note that says nothing to us: whether it moved anything is not known. */
+export type InternalTransfer = {
+  from: Address
+  to: Address
+  amount: bigint
+  asset: string | undefined
+}
+/** An internal transaction with a note that says nothing to us: whether it moved anything is not
+ *  known. */
 export type UnknownInternal = InternalTransfer & { note: string }
 
 export type Internals = {
@@ -20,11 +27,14 @@ export type Internals = {
 const hexOf = (note: string) => Buffer.from(note).toString('hex')
 const MOVING = new Set(['call', 'create', 'suicide'].map(hexOf))
 
-/** Operations on stakes, votes and rewards, as java-tron notes them; those of resources end with the resource's name. */
+/** Operations on stakes, votes and rewards, as java-tron notes them; those of resources end with
+ *  the resource's name. */
 const STAKES = [
   ...['freezeFor', 'unfreezeFor', 'freezeBalanceV2For', 'unfreezeBalanceV2For'],
   ...['delegateResourceOf', 'unDelegateResourceOf'],
-].flatMap((name) => ['Bandwidth', 'Energy', 'TronPower', 'UnknownType'].map((resource) => name + resource))
+].flatMap((name) =>
+  ['Bandwidth', 'Energy', 'TronPower', 'UnknownType'].map((resource) => name + resource),
+)
 const OTHERS = [
   ...['voteWitness', 'withdrawReward', 'withdrawExpireUnfreeze', 'cancelAllUnfreezeV2'],
   ...['withdrawExpireUnfreezeWhileCanceling', 'withdrawExpireUnfreezeWhileUnfreezing'],
@@ -38,7 +48,13 @@ export function internalsOf(given: unknown, tx_id: string): Internals {
   const list = listOf(given, tx_id)
   const internals: Internals = { transfers: [], unknown: [], shown: list.length }
   for (const one of list) {
-    const { caller_address, transferTo_address, callValueInfo, rejected, note = '' } = fieldsOf(one, tx_id)
+    const {
+      caller_address,
+      transferTo_address,
+      callValueInfo,
+      rejected,
+      note = '',
+    } = fieldsOf(one, tx_id)
     const said = text(note, tx_id).toLowerCase()
     if (rejected === true || MOVING_NOTHING.has(said)) continue
     for (const part of listOf(callValueInfo ?? [], tx_id)) {

@@ -22,7 +22,9 @@ function scripted(scripts: Record<string, Script>, nodes?: NodeOptions['nodes'])
       asked.push(`${host}${pathname}`)
       const answer = scripts[host]!(pathname, JSON.parse(body) as Record<string, unknown>)
       if (answer === 'silence') throw new Error('ECONNREFUSED')
-      return 'status' in answer ? (answer as Exchange) : { status: 200, body: JSON.stringify(answer) }
+      return 'status' in answer
+        ? (answer as Exchange)
+        : { status: 200, body: JSON.stringify(answer) }
     },
   })
   return { node, asked }
@@ -31,7 +33,9 @@ function scripted(scripts: Record<string, Script>, nodes?: NodeOptions['nodes'])
 const ID = `${'0'.repeat(15)}5${'a'.repeat(48)}`
 const block = (more: object = {}, header: object = {}) => ({
   blockID: ID,
-  block_header: { raw_data: { number: 5, parentHash: 'b'.repeat(64), timestamp: 1_780_000_000_000, ...header } },
+  block_header: {
+    raw_data: { number: 5, parentHash: 'b'.repeat(64), timestamp: 1_780_000_000_000, ...header },
+  },
   ...more,
 })
 const SILENT: Script = () => 'silence'
@@ -75,7 +79,11 @@ test('a node whose head stands still is left for one that is ahead, and for no o
   assert.equal(await heads(250), 10)
   asked.length = 0
   await node.solidHead()
-  assert.deepEqual(asked, ['one/walletsolidity/getblock'], 'a chain that stands still is no reason to leave')
+  assert.deepEqual(
+    asked,
+    ['one/walletsolidity/getblock'],
+    'a chain that stands still is no reason to leave',
+  )
   // Whoever says that it is ahead is not believed while the first goes on.
   ahead = 1_000_000
   for (let i = 0; i < 300; i++) {
@@ -104,7 +112,10 @@ test('the solid side is asked at its own address where a node has one', async ()
 test('headers of a node go to that node alone', async () => {
   const seen: unknown[] = []
   const node = tronNode({
-    nodes: [{ url: 'http://one', headers: { 'TRON-PRO-API-KEY': 'secret' } }, { url: 'http://two' }],
+    nodes: [
+      { url: 'http://one', headers: { 'TRON-PRO-API-KEY': 'secret' } },
+      { url: 'http://two' },
+    ],
     transport: async ({ headers }) => {
       seen.push(headers)
       throw new Error('down')
@@ -144,7 +155,11 @@ test('a node that leaves a broadcast unanswered has a second for the next ones, 
   await node.broadcast(Uint8Array.of(1))
   alone = true
   for (let i = 0; i < 2; i++) await node.broadcast(Uint8Array.of(1))
-  assert.deepEqual(limits.slice(-3), [5_000, 1_000, 5_000], 'when none answers there is nothing to hurry for')
+  assert.deepEqual(
+    limits.slice(-3),
+    [5_000, 1_000, 5_000],
+    'when none answers there is nothing to hurry for',
+  )
 })
 
 test('a broadcast goes to every node with the same bytes, and each has its answer', async () => {
@@ -178,23 +193,45 @@ test('absence needs every node: one that is silent makes the question unanswered
     (number: number, found: object): Script =>
     (path) =>
       path.endsWith('getblock')
-        ? { ...block({}, { number }), blockID: number.toString(16).padStart(16, '0') + 'a'.repeat(48) }
+        ? {
+            ...block({}, { number }),
+            blockID: number.toString(16).padStart(16, '0') + 'a'.repeat(48),
+          }
         : found
-  const { node, asked } = scripted({ one: solid(5, {}), two: solid(9, { txID: 'f'.repeat(64), raw_data: {} }) })
+  const { node, asked } = scripted({
+    one: solid(5, {}),
+    two: solid(9, { txID: 'f'.repeat(64), raw_data: {} }),
+  })
   assert.deepEqual(await node.solidTransaction('f'.repeat(64)), [
     { found: false, solid_number: 5 },
     { found: true, solid_number: 9 },
   ])
-  assert.ok(asked.indexOf('one/walletsolidity/getblock') < asked.indexOf('one/walletsolidity/gettransactionbyid'))
-  await assert.rejects(scripted({ one: solid(5, {}), two: SILENT }).node.solidTransaction('f'.repeat(64)), Outage)
+  assert.ok(
+    asked.indexOf('one/walletsolidity/getblock') <
+      asked.indexOf('one/walletsolidity/gettransactionbyid'),
+  )
+  await assert.rejects(
+    scripted({ one: solid(5, {}), two: SILENT }).node.solidTransaction('f'.repeat(64)),
+    Outage,
+  )
 })
 
 const OWNER = `41${'1'.repeat(40)}`
 const TO = `41${'2'.repeat(40)}`
 /** As a node prints it: the id is the hash of the bytes, which differ with `stamp`. */
-function transaction(stamp: number, type: string, value: Message, ret: object[] | null = [{ contractRet: 'SUCCESS' }]) {
+function transaction(
+  stamp: number,
+  type: string,
+  value: Message,
+  ret: object[] | null = [{ contractRet: 'SUCCESS' }],
+) {
   const message = { owner_address: OWNER, ...value }
-  const raw = { ref_block_bytes: '0000', ref_block_hash: '00'.repeat(8), expiration: 1, timestamp: stamp }
+  const raw = {
+    ref_block_bytes: '0000',
+    ref_block_hash: '00'.repeat(8),
+    expiration: 1,
+    timestamp: stamp,
+  }
   const bytes = encodeRawData({ ...raw, contract: [contract(type, message)] })
   return {
     txID: transactionId(bytes),
@@ -238,10 +275,9 @@ test('of a block, plain transfers of TRX that succeeded are transfers, and nothi
 const SENT = transaction(1, 'TransferContract', { to_address: TO, amount: 5 })
 /** Integers beyond 2^53 are printed whole, as nodes do. */
 const printed = (value: object) =>
-  JSON.stringify(value, (_key, one: unknown) => (typeof one === 'bigint' ? `#${one}#` : one)).replace(
-    /"#(-?\d+)#"/g,
-    '$1',
-  )
+  JSON.stringify(value, (_key, one: unknown) =>
+    typeof one === 'bigint' ? `#${one}#` : one,
+  ).replace(/"#(-?\d+)#"/g, '$1')
 const readBlock = async (one: object) => {
   const { node } = scripted({ one: () => ({ block: [block({ transactions: [one] })] }) })
   return (await node.blocks(5, 5, 'head'))[0]!
@@ -252,7 +288,9 @@ test('a transaction that is not what its id is the hash of, or is printed otherw
   const other = transaction(2, 'TransferContract', { to_address: TO, amount: 6 })
   const prints = (changed: object) => ({
     ...SENT,
-    raw_data: { contract: [{ type: 'TransferContract', parameter: { value: { ...value, ...changed } } }] },
+    raw_data: {
+      contract: [{ type: 'TransferContract', parameter: { value: { ...value, ...changed } } }],
+    },
   })
   const call = transaction(3, 'TriggerSmartContract', { contract_address: TO, call_value: 7 })
   const lies: [name: string, one: object][] = [
@@ -265,9 +303,15 @@ test('a transaction that is not what its id is the hash of, or is printed otherw
     ['an amount that is text', prints({ amount: '5' })],
     ['another receiver', prints({ to_address: OWNER })],
     ['another sender', prints({ owner_address: TO })],
-    ['another type', { ...SENT, raw_data: { contract: [{ type: 'VoteWitnessContract', parameter: { value } }] } }],
+    [
+      'another type',
+      { ...SENT, raw_data: { contract: [{ type: 'VoteWitnessContract', parameter: { value } }] } },
+    ],
     ['a call printed as a transfer', { ...call, raw_data: SENT.raw_data }],
-    ['a vote printed as a transfer', { ...transaction(4, 'VoteWitnessContract', {}), raw_data: SENT.raw_data }],
+    [
+      'a vote printed as a transfer',
+      { ...transaction(4, 'VoteWitnessContract', {}), raw_data: SENT.raw_data },
+    ],
   ]
   assert.equal((await readBlock(SENT)).transfers[0]?.amount_sun, 5n)
   for (const [name, one] of lies) await assert.rejects(readBlock(one), Outage, name)
@@ -281,14 +325,30 @@ test('a transaction that is not what its id is the hash of, or is printed otherw
 
 test('transactions that nobody signed for openly, and kinds that are not known, stop nothing', async () => {
   const raw = (contract_hex: string) => {
-    const bytes = Buffer.from(`5a${(contract_hex.length / 2).toString(16).padStart(2, '0')}${contract_hex}`, 'hex')
-    return { txID: transactionId(bytes), raw_data_hex: bytes.toString('hex'), ret: [{ contractRet: 'SUCCESS' }] }
+    const bytes = Buffer.from(
+      `5a${(contract_hex.length / 2).toString(16).padStart(2, '0')}${contract_hex}`,
+      'hex',
+    )
+    return {
+      txID: transactionId(bytes),
+      raw_data_hex: bytes.toString('hex'),
+      ret: [{ contractRet: 'SUCCESS' }],
+    }
   }
   const strange: [name: string, one: object][] = [
-    ['shielded', { ...raw('08331200'), raw_data: { contract: [{ type: 'ShieldedTransferContract' }] } }],
-    ['of an unknown kind', { ...raw('087f1200'), raw_data: { contract: [{ parameter: { value: {} } }] } }],
+    [
+      'shielded',
+      { ...raw('08331200'), raw_data: { contract: [{ type: 'ShieldedTransferContract' }] } },
+    ],
+    [
+      'of an unknown kind',
+      { ...raw('087f1200'), raw_data: { contract: [{ parameter: { value: {} } }] } },
+    ],
     ['not printed at all', raw('087f1200')],
-    ['printed as text', { ...raw('087f1200'), raw_data: { contract: [{ type: 'X', parameter: { value: 'x' } }] } }],
+    [
+      'printed as text',
+      { ...raw('087f1200'), raw_data: { contract: [{ type: 'X', parameter: { value: 'x' } }] } },
+    ],
     [
       'with an owner that is none',
       {
@@ -299,7 +359,11 @@ test('transactions that nobody signed for openly, and kinds that are not known, 
   ]
   for (const [name, one] of strange) {
     const { transactions, transfers } = await readBlock(one)
-    assert.deepEqual([transactions.length, transactions[0]!.owner, transfers], [1, undefined, []], name)
+    assert.deepEqual(
+      [transactions.length, transactions[0]!.owner, transfers],
+      [1, undefined, []],
+      name,
+    )
   }
 })
 
@@ -313,13 +377,24 @@ const noted = (note: string | undefined, more: object = {}) => ({
 })
 
 test('of what contracts did only calls, creations and self-destructions move TRX; stakes do not, and who knows what else', async () => {
-  const stakes = ['delegateResourceOfEnergy', 'unDelegateResourceOfBandwidth', 'freezeBalanceV2ForEnergy']
+  const stakes = [
+    'delegateResourceOfEnergy',
+    'unDelegateResourceOfBandwidth',
+    'freezeBalanceV2ForEnergy',
+  ]
   const others = ['withdrawExpireUnfreeze', 'cancelAllUnfreezeV2', 'voteWitness', 'withdrawReward']
   const moving = ['call', 'create', 'suicide']
   const unknown = ['Call', 'call ', 'transfer', 'delegateResourceOfNothing', '', undefined]
-  const internal_transactions = [...moving, ...stakes, ...others, ...unknown].map((note) => noted(note))
-  internal_transactions.push(noted('call', { rejected: true }), noted('mystery', { rejected: true }))
-  internal_transactions.push(noted('call', { callValueInfo: [{ callValue: 4, tokenId: '1002000' }, {}] }))
+  const internal_transactions = [...moving, ...stakes, ...others, ...unknown].map((note) =>
+    noted(note),
+  )
+  internal_transactions.push(
+    noted('call', { rejected: true }),
+    noted('mystery', { rejected: true }),
+  )
+  internal_transactions.push(
+    noted('call', { callValueInfo: [{ callValue: 4, tokenId: '1002000' }, {}] }),
+  )
   internal_transactions.push(noted('mystery', { callValueInfo: [{}] }))
   const { node } = scripted({
     one: () => ({ status: 200, body: JSON.stringify([{ id: SENT.txID, internal_transactions }]) }),
@@ -351,14 +426,34 @@ test('a block that makes no sense is an outage, not a guess', async () => {
     { block: [block({ transactions: 'many' })] },
     { block: [block({ transactions: [{ txID: 'abc' }] })] },
     { block: [block({ transactions: [{ ...SENT, raw_data: {} }] })] },
-    { block: [block({ transactions: [transaction(1, 'TransferContract', { to_address: '41ab', amount: 1 })] })] },
-    { block: [block({ transactions: [transaction(1, 'TransferContract', { to_address: TO, amount: -1 })] })] },
+    {
+      block: [
+        block({
+          transactions: [transaction(1, 'TransferContract', { to_address: '41ab', amount: 1 })],
+        }),
+      ],
+    },
+    {
+      block: [
+        block({
+          transactions: [transaction(1, 'TransferContract', { to_address: TO, amount: -1 })],
+        }),
+      ],
+    },
     { block: [block({ transactions: [SENT, SENT] })] },
   ]
   for (const answer of wrong) {
-    await assert.rejects(scripted({ one: () => answer }).node.blocks(5, 5, 'head'), Outage, JSON.stringify(answer))
+    await assert.rejects(
+      scripted({ one: () => answer }).node.blocks(5, 5, 'head'),
+      Outage,
+      JSON.stringify(answer),
+    )
   }
-  assert.deepEqual(await scripted({ one: () => ({}) }).node.blocks(5, 5, 'head'), [], 'no blocks are no blocks')
+  assert.deepEqual(
+    await scripted({ one: () => ({}) }).node.blocks(5, 5, 'head'),
+    [],
+    'no blocks are no blocks',
+  )
 })
 
 test('no more than a hundred blocks are asked for at once', async () => {
@@ -378,14 +473,20 @@ test('no more than a hundred blocks are asked for at once', async () => {
 })
 
 test('receipts are those of the block, in its order, and all of them or an outage', async () => {
-  const given = { ...scripted({ one: GOOD }), transactions: ['1', '2'].map((one) => ({ tx_id: one.repeat(64) })) }
+  const given = {
+    ...scripted({ one: GOOD }),
+    transactions: ['1', '2'].map((one) => ({ tx_id: one.repeat(64) })),
+  }
   const of = { transactions: given.transactions, read_from: new Set() } as unknown as Block
   const receipt = (id: string, more: object = {}) => ({ id: id.repeat(64), ...more })
   const log = [{ address: '3'.repeat(40), topics: ['4'.repeat(64)], data: '05' }]
   const { node } = scripted({
     one: () => ({
       status: 200,
-      body: JSON.stringify([receipt('2'), receipt('1', { receipt: { energy_usage_total: 64_285 }, log })]),
+      body: JSON.stringify([
+        receipt('2'),
+        receipt('1', { receipt: { energy_usage_total: 64_285 }, log }),
+      ]),
     }),
   })
   const [first, second] = await node.receipts(of, 'head')
@@ -400,7 +501,9 @@ test('receipts are those of the block, in its order, and all of them or an outag
 })
 
 test('a block and its receipts are asked for at the same time, and those that are missing once more', async () => {
-  const transactions = [1, 2].map((stamp) => transaction(stamp, 'TransferContract', { to_address: TO, amount: 5 }))
+  const transactions = [1, 2].map((stamp) =>
+    transaction(stamp, 'TransferContract', { to_address: TO, amount: 5 }),
+  )
   const all = transactions.map(({ txID }) => ({ id: txID }))
   const answers: Script = (path) => {
     if (path.endsWith('getblockbylimitnext')) return { block: [block({ transactions })] }
@@ -408,18 +511,27 @@ test('a block and its receipts are asked for at the same time, and those that ar
   }
   const { node, asked } = scripted({ one: answers })
   const read = node.blockWithReceipts(5, 'head')
-  assert.deepEqual(asked, ['one/wallet/getblockbylimitnext', 'one/wallet/gettransactioninfobyblocknum'])
+  assert.deepEqual(asked, [
+    'one/wallet/getblockbylimitnext',
+    'one/wallet/gettransactioninfobyblocknum',
+  ])
   assert.deepEqual(
     (await read)?.receipts.map(({ tx_id }) => tx_id),
     transactions.map(({ txID }) => txID),
   )
   const short: Script = (path, body) =>
-    path.endsWith('getblockbylimitnext') ? answers(path, body) : { status: 200, body: JSON.stringify(all.slice(1)) }
+    path.endsWith('getblockbylimitnext')
+      ? answers(path, body)
+      : { status: 200, body: JSON.stringify(all.slice(1)) }
   const two = scripted({ one: short, two: answers })
   assert.equal((await two.node.blockWithReceipts(5, 'head'))?.receipts.length, 2)
   assert.equal(two.asked.at(-1), 'two/wallet/gettransactioninfobyblocknum')
   await assert.rejects(scripted({ one: short }).node.blockWithReceipts(5, 'head'), Outage)
-  assert.equal(await node.blockWithReceipts(6, 'head'), undefined, 'another block than was asked for')
+  assert.equal(
+    await node.blockWithReceipts(6, 'head'),
+    undefined,
+    'another block than was asked for',
+  )
 })
 
 test('an account that is not there is not active, and a resource that is not there is 0', async () => {
@@ -435,7 +547,8 @@ test('an account that is not there is not active, and a resource that is not the
 })
 
 test('the totals of the network are beyond 2^53 and arrive whole', async () => {
-  const body = '{"EnergyLimit":1,"TotalEnergyLimit":180000000000000001,"TotalEnergyWeight":9007199254740993}'
+  const body =
+    '{"EnergyLimit":1,"TotalEnergyLimit":180000000000000001,"TotalEnergyWeight":9007199254740993}'
   const { node } = scripted({ one: () => ({ status: 200, body }) })
   const { total_limit, total_weight } = await node.resource(person('bob').address, 'energy')
   assert.deepEqual([total_limit, total_weight], [180_000_000_000_000_001n, 9_007_199_254_740_993n])
@@ -471,7 +584,10 @@ test('against the development chain: heads, blocks, accounts and stakes are what
   assert.ok((await node.resource(alice.address, 'energy')).limit > 0n)
 })
 
-async function served(t: TestContext, answer: (body: string) => string | undefined): Promise<string> {
+async function served(
+  t: TestContext,
+  answer: (body: string) => string | undefined,
+): Promise<string> {
   const server = createServer((request, response) => {
     let body = ''
     request.on('data', (chunk) => {
@@ -493,6 +609,9 @@ async function served(t: TestContext, answer: (body: string) => string | undefin
 test('over HTTP: the body goes out as it is, and a node that says nothing for too long is given up', async (t) => {
   const url = await served(t, (body) => (body === '"quiet"' ? undefined : `heard ${body}`))
   const request = { url, headers: {}, timeout_ms: 30_000 }
-  assert.deepEqual(await httpTransport({ ...request, body: '{"a":1}' }), { status: 200, body: 'heard {"a":1}' })
+  assert.deepEqual(await httpTransport({ ...request, body: '{"a":1}' }), {
+    status: 200,
+    body: 'heard {"a":1}',
+  })
   await assert.rejects(httpTransport({ ...request, timeout_ms: 50, body: '"quiet"' }))
 })

@@ -1,9 +1,9 @@
 // The client of a TRON node's HTTP API. A real node serves two sides, `/wallet` (head, with pending transactions) and
 // `/walletsolidity` (irreversible), on two ports; a provider or the devchain serves both under one address.
 //
-// Reads go to the first node that answers, and on to one that is ahead when its head stands still. Broadcasts go to all
-// of them. Whatever a node answers is checked here; what does not fit is an Outage, like no answer at all: nothing
-// further in has to ask again whether an id is an id.
+// Reads go to the first node that answers, and on to one that is ahead when its head stands still.
+// Broadcasts go to all of them. Whatever a node answers is checked here; what does not fit is an
+// Outage, like no answer at all: nothing further in has to ask again whether an id is an id.
 
 import type { Address } from 'penstock-tron/address.ts'
 import { Outage } from '../lib/fault.ts'
@@ -15,8 +15,25 @@ import {
   type ResourceState,
   resourceOf,
 } from './account_answers.ts'
-import { fieldsOf, integer, listOf, parseNodeJson, plain, readText, signed, text } from './answers.ts'
-import { type Block, type BlockHead, blockOf, headOf, isSuccess, type Receipt, receiptsOf } from './block_answers.ts'
+import {
+  fieldsOf,
+  integer,
+  listOf,
+  parseNodeJson,
+  plain,
+  readText,
+  signed,
+  text,
+} from './answers.ts'
+import {
+  type Block,
+  type BlockHead,
+  blockOf,
+  headOf,
+  isSuccess,
+  type Receipt,
+  receiptsOf,
+} from './block_answers.ts'
 
 export type { AccountState, Permission, Resource, ResourceState } from './account_answers.ts'
 export type {
@@ -36,36 +53,55 @@ export type Transport = (request: {
   timeout_ms: number
 }) => Promise<{ status: number; body: string }>
 
-/** Where a transaction is: in a solid block, only in one of the head (or pending), or nowhere that any node knows. */
-export type Whereabouts = { found: 'solid'; block_number: number } | { found: 'head' } | { found: 'nowhere' }
-/** What a contract's function would do. `energy` includes the penalty of the dynamic energy model. */
+/** Where a transaction is: in a solid block, only in one of the head (or pending), or nowhere that
+ *  any node knows. */
+export type Whereabouts =
+  | { found: 'solid'; block_number: number }
+  | { found: 'head' }
+  | { found: 'nowhere' }
+/** What a contract's function would do. `energy` includes the penalty of the dynamic energy
+ *  model. */
 export type ConstantCall = { succeeded: boolean; energy: bigint; result: string; said: string }
-/** What one node said to a broadcast. `accepted` is a hint: neither inclusion nor refusal follows from it. */
+/** What one node said to a broadcast. `accepted` is a hint: neither inclusion nor refusal follows
+ *  from it. */
 export type BroadcastAnswer = { accepted: boolean; said: string }
-/** Whether a node's solid chain has a transaction, and how far that chain reached when it said so. */
+/** Whether a node's solid chain has a transaction, and how far that chain reached when it said
+ *  so. */
 export type SolidFinding = { found: boolean; solid_number: number }
 
 /** The node's newest blocks, or only those that are solid. */
 export type Side = 'head' | 'solid'
 
 export type Node = {
-  /** The names of the nodes: their hosts, since addresses may hold keys. Two at one host are one. */
+  /** The names of the nodes: their hosts, since addresses may hold keys. Two at one host are
+   *  one. */
   readonly names: readonly string[]
-  /** A client of the node with that name alone, so that what one says can be held against what others say. */
+  /** A client of the node with that name alone, so that what one says can be held against what
+   *  others say. */
   only(name: string): Node
   /** From now on these are read from only when no other answers. */
   avoid(names: ReadonlySet<string>): void
   head(): Promise<BlockHead>
   solidHead(): Promise<BlockHead>
-  /** Blocks from `first` to `last`, both included, at most 100; of the solid chain when `side` says so. Fewer when the
-   *  node has no more. */
+  /** Blocks from `first` to `last`, both included, at most 100; of the solid chain when `side` says
+   *  so. Fewer when the node has no more. */
   blocks(first: number, last: number, side: Side): Promise<Block[]>
-  /** The receipts of a block's transactions, in their order. Rejects while the node does not have all of them. */
+  /** The receipts of a block's transactions, in their order. Rejects while the node does not have
+   *  all of them. */
   receipts(block: Block, side: Side): Promise<Receipt[]>
-  /** A block and its receipts, asked for at the same time; undefined while the node does not have the block. */
-  blockWithReceipts(number: number, side: Side): Promise<{ block: Block; receipts: Receipt[] } | undefined>
+  /** A block and its receipts, asked for at the same time; undefined while the node does not have
+   *  the block. */
+  blockWithReceipts(
+    number: number,
+    side: Side,
+  ): Promise<{ block: Block; receipts: Receipt[] } | undefined>
   /** Runs a function of a contract on the solid state and changes nothing. */
-  constantCall(call: { owner: Address; contract: Address; selector: string; parameter: string }): Promise<ConstantCall>
+  constantCall(call: {
+    owner: Address
+    contract: Address
+    selector: string
+    parameter: string
+  }): Promise<ConstantCall>
   /** Asks every node. Rejects when one of them does not answer and none has the transaction. */
   whereabouts(tx_id: string): Promise<Whereabouts>
   /** The chain parameters that have a value, by name. */
@@ -74,21 +110,24 @@ export type Node = {
   account(address: Address): Promise<AccountState>
   /** The same as every node that answers has it. Rejects when none does. */
   accountEverywhere(address: Address): Promise<AccountState[]>
-  /** All TRX of the account on the solid chain, in sun: its balance and its stakes, what it delegates included. */
+  /** All TRX of the account on the solid chain, in sun: its balance and its stakes, what it
+   *  delegates included. */
   holdings(address: Address): Promise<bigint>
-  /** What the network took for a transaction of the solid chain, in sun; undefined when that does not have it. */
+  /** What the network took for a transaction of the solid chain, in sun; undefined when that does
+   *  not have it. */
   feeOf(tx_id: string): Promise<bigint | undefined>
   resource(address: Address, resource: Resource): Promise<ResourceState>
   /** Both resources, by one request. */
   resources(address: Address): Promise<Record<Resource, ResourceState>>
   /** How much of the owner's stake can be delegated now, in sun. */
   delegable(owner: Address, resource: Resource): Promise<bigint>
-  /** Sends the same bytes to every node. Never rejects: a node that does not answer is one of the answers. */
+  /** Sends the same bytes to every node. Never rejects: a node that does not answer is one of the
+   *  answers. */
   broadcast(signed: Uint8Array): Promise<BroadcastAnswer[]>
   /** Asks every node. Rejects when one of them does not answer: absence needs all of them. */
   solidTransaction(tx_id: string): Promise<SolidFinding[]>
-  /** Whether two nodes, or the only one, have the transaction in a block of the head's branch, as a success. Never
-   *  rejects: who does not answer does not have it. */
+  /** Whether two nodes, or the only one, have the transaction in a block of the head's branch, as a
+   *  success. Never rejects: who does not answer does not have it. */
   isWitnessed(tx_id: string): Promise<boolean>
 }
 
@@ -102,7 +141,8 @@ export type NodeOptions = {
 const BLOCKS_MAX = 100
 /** What a node that left a broadcast unanswered has for the next, while another answers. */
 const SILENT_MS = 1_000
-/** How often in a row the same head is taken for the newest: the follower asks four times a second. */
+/** How often in a row the same head is taken for the newest: the follower asks four times a
+ *  second. */
 const STANDING_MAX = 100
 
 export function tronNode(options: NodeOptions): Node {
@@ -112,24 +152,42 @@ export function tronNode(options: NodeOptions): Node {
   type One = (typeof nodes)[number]
   const nameOf = ({ url }: One) => new URL(url).host
   let avoided: ReadonlySet<string> = new Set()
-  async function ask(node: One, path: string, body: object, limit_ms = timeout_ms): Promise<unknown> {
+  async function ask(
+    node: One,
+    path: string,
+    body: object,
+    limit_ms = timeout_ms,
+  ): Promise<unknown> {
     const side = path.startsWith('/walletsolidity/') ? (node.solid_url ?? node.url) : node.url
     const url = side.replace(/\/+$/, '') + path
     const name = hostOf(side)
-    const request = { url, body: JSON.stringify(body), headers: node.headers ?? {}, timeout_ms: limit_ms }
+    const request = {
+      url,
+      body: JSON.stringify(body),
+      headers: node.headers ?? {},
+      timeout_ms: limit_ms,
+    }
     const answer = await transport(request).catch((cause: unknown) => {
       throw new Outage(`node ${name} does not answer ${path}`, { cause })
     })
-    if (answer.status !== 200) throw new Outage(`node ${name} answers ${path} with HTTP ${answer.status}`)
+    if (answer.status !== 200)
+      throw new Outage(`node ${name} answers ${path} with HTTP ${answer.status}`)
     const value = parseNodeJson(answer.body, path)
-    const refusal = typeof value === 'object' && value !== null && 'Error' in value ? value.Error : undefined
-    if (refusal !== undefined) throw new Outage(`node ${name} answers ${path} with ${String(refusal)}`)
+    const refusal =
+      typeof value === 'object' && value !== null && 'Error' in value ? value.Error : undefined
+    if (refusal !== undefined)
+      throw new Outage(`node ${name} answers ${path} with ${String(refusal)}`)
     return value
   }
-  /** The node that is asked first: one that hangs costs its time limit once, and not for every read. */
+  /** The node that is asked first: one that hangs costs its time limit once, and not for every
+   *  read. */
   let preferred = 0
   /** The first node that gives a sensible answer gives the answer. */
-  async function read<T>(path: string, body: object, parse: (answer: unknown, from: string) => T): Promise<T> {
+  async function read<T>(
+    path: string,
+    body: object,
+    parse: (answer: unknown, from: string) => T,
+  ): Promise<T> {
     const first = preferred
     let last: unknown
     const order = [...nodes.keys()].map((i) => (first + i) % nodes.length)
@@ -149,12 +207,19 @@ export function tronNode(options: NodeOptions): Node {
 
   const isAvoided = (i: number) => avoided.has(nameOf(nodes[i]!))
 
-  const askHead = async (node: One) => headOf(await ask(node, '/wallet/getblock', { detail: false }), 'getblock')
+  const askHead = async (node: One) =>
+    headOf(await ask(node, '/wallet/getblock', { detail: false }), 'getblock')
   let standing = { number: -1, times: 0 }
-  /** The head. One that stands still is what a node has that lost its peers: then whoever is furthest is asked first. */
+  /** The head. One that stands still is what a node has that lost its peers: then whoever is
+   *  furthest is asked first. */
   async function head(): Promise<BlockHead> {
-    const found = await read('/wallet/getblock', { detail: false }, (answer) => headOf(answer, 'getblock'))
-    standing = { number: found.number, times: found.number === standing.number ? standing.times + 1 : 0 }
+    const found = await read('/wallet/getblock', { detail: false }, (answer) =>
+      headOf(answer, 'getblock'),
+    )
+    standing = {
+      number: found.number,
+      times: found.number === standing.number ? standing.times + 1 : 0,
+    }
     if (nodes.length === 1 || standing.times < STANDING_MAX) return found
     standing.times = 0
     const heads = await Promise.all(nodes.map((node) => askHead(node).catch(() => found)))
@@ -167,7 +232,8 @@ export function tronNode(options: NodeOptions): Node {
   }
 
   function blocks(first: number, last: number, side: Side): Promise<Block[]> {
-    const path = side === 'solid' ? '/walletsolidity/getblockbylimitnext' : '/wallet/getblockbylimitnext'
+    const path =
+      side === 'solid' ? '/walletsolidity/getblockbylimitnext' : '/wallet/getblockbylimitnext'
     const end = Math.min(last, first + BLOCKS_MAX - 1) + 1
     return read(path, { startNum: first, endNum: end }, (answer, from) => {
       const { block = [] } = fieldsOf(answer, path)
@@ -176,7 +242,11 @@ export function tronNode(options: NodeOptions): Node {
   }
 
   type Found = ReadonlyMap<string, Receipt>
-  function receiptsAt<T>(num: number, side: Side, parse: (found: Found, from: string) => T): Promise<T> {
+  function receiptsAt<T>(
+    num: number,
+    side: Side,
+    parse: (found: Found, from: string) => T,
+  ): Promise<T> {
     const path = `/${side === 'solid' ? 'walletsolidity' : 'wallet'}/gettransactioninfobyblocknum`
     return read(path, { num }, (answer, from) =>
       parse(new Map(receiptsOf(answer, path).map((receipt) => [receipt.tx_id, receipt])), from),
@@ -190,12 +260,19 @@ export function tronNode(options: NodeOptions): Node {
 
   const silent = new Set<One>()
   async function broadcastTo(node: One, transaction: string): Promise<BroadcastAnswer> {
-    const limit_ms = silent.has(node) && silent.size < nodes.length ? Math.min(SILENT_MS, timeout_ms) : timeout_ms
+    const limit_ms =
+      silent.has(node) && silent.size < nodes.length ? Math.min(SILENT_MS, timeout_ms) : timeout_ms
     try {
-      const answer = fieldsOf(await ask(node, '/wallet/broadcasthex', { transaction }, limit_ms), 'broadcasthex')
+      const answer = fieldsOf(
+        await ask(node, '/wallet/broadcasthex', { transaction }, limit_ms),
+        'broadcasthex',
+      )
       silent.delete(node)
       const code = typeof answer.code === 'string' ? answer.code : 'SUCCESS'
-      const said = typeof answer.message === 'string' && answer.message !== '' ? `${code}: ${answer.message}` : code
+      const said =
+        typeof answer.message === 'string' && answer.message !== ''
+          ? `${code}: ${answer.message}`
+          : code
       return { accepted: answer.result === true, said: said.slice(0, 500) }
     } catch (thrown) {
       if (!(thrown instanceof Outage)) throw thrown
@@ -206,7 +283,10 @@ export function tronNode(options: NodeOptions): Node {
 
   async function findSolid(node: One, tx_id: string): Promise<SolidFinding> {
     // The height first: the transaction is looked for in a chain that reaches at least that far.
-    const reached = headOf(await ask(node, '/walletsolidity/getblock', { detail: false }), 'getblock')
+    const reached = headOf(
+      await ask(node, '/walletsolidity/getblock', { detail: false }),
+      'getblock',
+    )
     const found = fieldsOf(
       await ask(node, '/walletsolidity/gettransactionbyid', { value: tx_id }),
       'gettransactionbyid',
@@ -215,9 +295,16 @@ export function tronNode(options: NodeOptions): Node {
   }
 
   async function findAnywhere(node: One, tx_id: string): Promise<Whereabouts> {
-    const solid = fieldsOf(await ask(node, '/walletsolidity/gettransactioninfobyid', { value: tx_id }), 'transaction')
-    if ('id' in solid) return { found: 'solid', block_number: Number(integer(solid.blockNumber, 'blockNumber')) }
-    const head = fieldsOf(await ask(node, '/wallet/gettransactionbyid', { value: tx_id }), 'gettransactionbyid')
+    const solid = fieldsOf(
+      await ask(node, '/walletsolidity/gettransactioninfobyid', { value: tx_id }),
+      'transaction',
+    )
+    if ('id' in solid)
+      return { found: 'solid', block_number: Number(integer(solid.blockNumber, 'blockNumber')) }
+    const head = fieldsOf(
+      await ask(node, '/wallet/gettransactionbyid', { value: tx_id }),
+      'gettransactionbyid',
+    )
     return 'txID' in head ? { found: 'head' } : { found: 'nowhere' }
   }
 
@@ -228,7 +315,8 @@ export function tronNode(options: NodeOptions): Node {
       avoided = names
     },
     head,
-    solidHead: () => read('/walletsolidity/getblock', { detail: false }, (answer) => headOf(answer, 'getblock')),
+    solidHead: () =>
+      read('/walletsolidity/getblock', { detail: false }, (answer) => headOf(answer, 'getblock')),
     blocks,
     receipts,
     async blockWithReceipts(number, side) {
@@ -240,23 +328,38 @@ export function tronNode(options: NodeOptions): Node {
       if (!block) return undefined
       // What another node has answered may be short: then they are asked for as usual.
       const complete = block.transactions.every(({ tx_id }) => found.has(tx_id))
-      return { block, receipts: complete ? inOrder(block, found, from) : await receipts(block, side) }
+      return {
+        block,
+        receipts: complete ? inOrder(block, found, from) : await receipts(block, side),
+      }
     },
     constantCall: ({ owner, contract, selector, parameter }) =>
       read(
         '/walletsolidity/triggerconstantcontract',
-        { owner_address: owner, contract_address: contract, function_selector: selector, parameter, visible: true },
+        {
+          owner_address: owner,
+          contract_address: contract,
+          function_selector: selector,
+          parameter,
+          visible: true,
+        },
         constantCallOf,
       ),
     parameters: () =>
       read('/wallet/getchainparameters', {}, (answer) => {
         const { chainParameter } = fieldsOf(answer, 'getchainparameters')
-        const pairs = listOf(chainParameter, 'getchainparameters').map((one) => fieldsOf(one, 'getchainparameters'))
+        const pairs = listOf(chainParameter, 'getchainparameters').map((one) =>
+          fieldsOf(one, 'getchainparameters'),
+        )
         const set = pairs.filter(({ value }) => value !== undefined)
-        return new Map(set.map(({ key, value }) => [text(key, 'key'), BigInt(signed(value, 'value'))]))
+        return new Map(
+          set.map(({ key, value }) => [text(key, 'key'), BigInt(signed(value, 'value'))]),
+        )
       }),
     account: (address) =>
-      read('/wallet/getaccount', { address, visible: true }, (answer) => accountOf(answer, address)),
+      read('/wallet/getaccount', { address, visible: true }, (answer) =>
+        accountOf(answer, address),
+      ),
     async accountEverywhere(address) {
       const asked = await Promise.allSettled(
         nodes.map(async (node) =>
@@ -268,14 +371,17 @@ export function tronNode(options: NodeOptions): Node {
       if (found.length === 0) throw lost!.reason
       return found
     },
-    holdings: (address) => read('/walletsolidity/getaccount', { address, visible: true }, holdingsOf),
+    holdings: (address) =>
+      read('/walletsolidity/getaccount', { address, visible: true }, holdingsOf),
     feeOf: (tx_id) =>
       read('/walletsolidity/gettransactioninfobyid', { value: tx_id }, (answer) => {
         const { id, fee = 0 } = fieldsOf(answer, 'gettransactioninfobyid')
         return id === tx_id ? BigInt(integer(fee, 'fee')) : undefined
       }),
     resource: (address, resource) =>
-      read('/wallet/getaccountresource', { address, visible: true }, (answer) => resourceOf(answer, resource)),
+      read('/wallet/getaccountresource', { address, visible: true }, (answer) =>
+        resourceOf(answer, resource),
+      ),
     resources: (address) =>
       read('/wallet/getaccountresource', { address, visible: true }, (answer) => ({
         energy: resourceOf(answer, 'energy'),
@@ -285,7 +391,8 @@ export function tronNode(options: NodeOptions): Node {
       read(
         '/wallet/getcandelegatedmaxsize',
         { owner_address: owner, type: resource === 'energy' ? 1 : 0, visible: true },
-        (answer) => BigInt(integer(fieldsOf(answer, 'getcandelegatedmaxsize').max_size ?? 0, 'max_size')),
+        (answer) =>
+          BigInt(integer(fieldsOf(answer, 'getcandelegatedmaxsize').max_size ?? 0, 'max_size')),
       ),
     broadcast(bytes) {
       const transaction = Buffer.from(bytes).toString('hex')
@@ -294,7 +401,8 @@ export function tronNode(options: NodeOptions): Node {
     async whereabouts(tx_id) {
       const asked = await Promise.allSettled(nodes.map((node) => findAnywhere(node, tx_id)))
       const found = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-      const best = found.find((one) => one.found === 'solid') ?? found.find((one) => one.found === 'head')
+      const best =
+        found.find((one) => one.found === 'solid') ?? found.find((one) => one.found === 'head')
       if (best) return best
       const [lost] = asked.filter((one) => one.status === 'rejected')
       if (lost) throw lost.reason
@@ -315,7 +423,8 @@ export function tronNode(options: NodeOptions): Node {
 }
 
 /** A node as it may be named anywhere: some have a key in the path of their address. */
-export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : 'without an address')
+export const hostOf = (url: string): string =>
+  URL.canParse(url) ? new URL(url).host : 'without an address'
 
 function inOrder(block: Block, found: ReadonlyMap<string, Receipt>, from: string): Receipt[] {
   const receipts = block.transactions.map(({ tx_id }) => {
@@ -333,7 +442,8 @@ function constantCallOf(answer: unknown): ConstantCall {
   const outcome = fieldsOf(called.result, where)
   const message = typeof outcome.message === 'string' ? outcome.message : ''
   const { transaction } = called
-  const [ret] = transaction === undefined ? [] : listOf(fieldsOf(transaction, where).ret ?? [], where)
+  const [ret] =
+    transaction === undefined ? [] : listOf(fieldsOf(transaction, where).ret ?? [], where)
   const failed = fieldsOf(ret ?? {}, where).ret === 'FAILED'
   const [result] = listOf(called.constant_result ?? [], where)
   return {

@@ -1,11 +1,12 @@
-// What may be reached in the clear: this machine, and what the operator has allowed by name. Each such variable that makes a
-// difference is told by `penstock status` for as long as a process runs with it.
+// What may be reached in the clear: this machine, and what the operator has allowed by name. Each
+// such variable that makes a difference is told by `penstock status` for as long as a process runs
+// with it.
 
 import { isLoopback } from '../lib/networks.ts'
 
-/** Whether the connection to the database is one that nobody on the way can read or answer: on this machine, or with a
- *  certificate that is checked. Of the modes only those count that say so; what others mean is up to the driver's version,
- *  and up to `uselibpqcompat`. */
+/** Whether the connection to the database is one that nobody on the way can read or answer: on this
+ *  machine, or with a certificate that is checked. Of the modes only those count that say so; what
+ *  others mean is up to the driver's version, and up to `uselibpqcompat`. */
 export function isDatabasePrivate(url: string, env: NodeJS.ProcessEnv): boolean {
   // Without a host in it the address is of a socket in the file system.
   const parsed = URL.canParse(url) ? new URL(url) : undefined

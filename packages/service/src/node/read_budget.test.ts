@@ -8,7 +8,12 @@ const settle = async () => {
   for (let i = 0; i < 20; i++) await Promise.resolve()
 }
 
-const LIMITS: ReadLimits = { per_second: 300, per_second_of_one: 50, at_once: 100, at_once_of_one: 100 }
+const LIMITS: ReadLimits = {
+  per_second: 300,
+  per_second_of_one: 50,
+  at_once: 100,
+  at_once_of_one: 100,
+}
 const reader = (name: string, customer_id = name): Reader => ({ name, customer_id, wait_ms: 2_000 })
 const [anna, ben] = [reader('anna'), reader('ben')]
 

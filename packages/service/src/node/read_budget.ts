@@ -1,7 +1,8 @@
-// What customers' calls may ask of the nodes: so many requests in any second, all of them together and each customer by
-// itself, and so many under way at once. A request that is short of its share waits a moment for its turn. Readers who
-// wait take turns, so that no customer uses up the whole, and no key what its customer has. The follower and the steps
-// ask the nodes without this: whatever customers do, they go on.
+// What customers' calls may ask of the nodes: so many requests in any second, all of them together
+// and each customer by itself, and so many under way at once. A request that is short of its share
+// waits a moment for its turn. Readers who wait take turns, so that no customer uses up the whole,
+// and no key what its customer has. The follower and the steps ask the nodes without this: whatever
+// customers do, they go on.
 
 import { TooManyRequests } from '../lib/fault.ts'
 
@@ -23,7 +24,8 @@ export type ReadLimits = {
 }
 
 export type ReadBudget = {
-  /** Asks when the reader's turn has come. `weight`: how many requests it is. Throws TooManyRequests. */
+  /** Asks when the reader's turn has come. `weight`: how many requests it is. Throws
+   *  TooManyRequests. */
   spend<T>(reader: Reader, weight: number, ask: () => Promise<T>): Promise<T>
   /** Whether the customer has used up half of its share, or has something waiting. */
   isBusy(reader: Reader): boolean
@@ -50,7 +52,8 @@ class Window {
     this.made_ms = new Float64Array(size).fill(Number.NEGATIVE_INFINITY)
   }
 
-  /** From when on so many more may be made; those that are more than the window holds count as so many. */
+  /** From when on so many more may be made; those that are more than the window holds count as so
+   *  many. */
   ready_at_ms(weight: number): number {
     return this.made_ms[(this.oldest + Math.min(weight, this.size) - 1) % this.size]! + WINDOW_MS
   }
@@ -91,7 +94,8 @@ class Shares {
   private forgetIdle(): void {
     const now_ms = this.timer.now_ms()
     for (const [customer_id, { window, under_way, readers }] of this.shares) {
-      const idle = under_way === 0 && readers.size === 0 && window.ready_at_ms(window.size) <= now_ms
+      const idle =
+        under_way === 0 && readers.size === 0 && window.ready_at_ms(window.size) <= now_ms
       if (idle) this.shares.delete(customer_id)
     }
   }
@@ -135,7 +139,8 @@ class Budget implements ReadBudget {
     return readers.size > 0 || window.ready_at_ms(Math.ceil(window.size / 2)) > this.timer.now_ms()
   }
 
-  /** Resolves when it is the reader's turn. Rejects with TooManyRequests when that takes too long. */
+  /** Resolves when it is the reader's turn. Rejects with TooManyRequests when that takes too
+   *  long. */
   private turnOf({ name, wait_ms }: Reader, share: Share, weight: number): Promise<void> {
     return new Promise<void>((go, fail) => {
       const refuse = () => fail(new TooManyRequests(1))
@@ -157,7 +162,8 @@ class Budget implements ReadBudget {
     return Math.max(share.window.ready_at_ms(first!.weight), this.all.ready_at_ms(first!.weight))
   }
 
-  /** Lets go whoever's turn it is, refuses whoever has waited too long, and comes back when more can be done. */
+  /** Lets go whoever's turn it is, refuses whoever has waited too long, and comes back when more
+   *  can be done. */
   private pump(): void {
     const { at_once, at_once_of_one } = this.limits
     const now_ms = this.timer.now_ms()
@@ -188,7 +194,10 @@ class Budget implements ReadBudget {
       ...this.turns.map((turn) => {
         const ready_ms = this.ready_at_ms(turn)
         // Ready, and only waiting for an answer: the answer pumps.
-        return Math.min(turn.waiting[0]!.until_ms, ready_ms > now_ms ? ready_ms : Number.POSITIVE_INFINITY)
+        return Math.min(
+          turn.waiting[0]!.until_ms,
+          ready_ms > now_ms ? ready_ms : Number.POSITIVE_INFINITY,
+        )
       }),
     )
     if (next_ms >= this.looks_at_ms || next_ms === Number.POSITIVE_INFINITY) return

@@ -71,7 +71,10 @@ test('a refusal of one is not the refusal of another who asks the same', async (
   const { reads, say } = setting()
   say.busy = true
   say.refused.add('key poor')
-  const [poor, rich] = await Promise.allSettled([reads(key('poor')).account(BOB), reads(key('rich')).account(BOB)])
+  const [poor, rich] = await Promise.allSettled([
+    reads(key('poor')).account(BOB),
+    reads(key('rich')).account(BOB),
+  ])
   assert.deepEqual([poor.status, rich.status], ['rejected', 'fulfilled'])
 })
 
@@ -98,7 +101,8 @@ test('what is remembered is bounded: the oldest is forgotten', async () => {
   const { reads, asked, say } = setting()
   say.busy = true
   const node = reads(key('a'))
-  const call = (n: number) => node.constantCall({ owner: BOB, contract: BOB, selector: 'f()', parameter: String(n) })
+  const call = (n: number) =>
+    node.constantCall({ owner: BOB, contract: BOB, selector: 'f()', parameter: String(n) })
   for (let n = 0; n <= 2_000; n++) await call(n)
   await call(2_000)
   assert.equal(asked.length, 2_001)

@@ -1,13 +1,17 @@
-// Customers' reads of the chain: those of a node's questions that a call of theirs may lead to, asked within a budget. Whoever
-// is within half of its share gets fresh answers; whoever asks more gets, where there is one, an answer that is up to a
-// second old, because it is the same question over and over that uses a share up.
+// Customers' reads of the chain: those of a node's questions that a call of theirs may lead to,
+// asked within a budget. Whoever is within half of its share gets fresh answers; whoever asks more
+// gets, where there is one, an answer that is up to a second old, because it is the same question
+// over and over that uses a share up.
 
 import { TooManyRequests } from '../lib/fault.ts'
 import type { Node } from './node.ts'
 import type { ReadBudget, Reader, Timer } from './read_budget.ts'
 
 /** What a call of a customer may ask of the chain. */
-export type ReadNode = Pick<Node, 'account' | 'resources' | 'constantCall' | 'parameters' | 'whereabouts'>
+export type ReadNode = Pick<
+  Node,
+  'account' | 'resources' | 'constantCall' | 'parameters' | 'whereabouts'
+>
 
 /** The node as a reader may ask it. */
 export type Reads = (reader: Reader) => ReadNode
@@ -17,7 +21,13 @@ const WAIT_MS = 2_000
 const CHECKS_WAIT_MS = 100
 
 /** An API key whose call asks the chain. */
-export const keyReader = ({ key_id, customer_id }: { key_id: string; customer_id: string }): Reader => ({
+export const keyReader = ({
+  key_id,
+  customer_id,
+}: {
+  key_id: string
+  customer_id: string
+}): Reader => ({
   name: `key ${key_id}`,
   customer_id,
   wait_ms: WAIT_MS,
@@ -44,7 +54,12 @@ type Remembered = { answer: Promise<unknown>; until_ms: number }
 export function nodeReads(node: ReadNode, budget: ReadBudget, timer: Timer): Reads {
   const remembered = new Map<string, Remembered>()
 
-  function ask<T>(reader: Reader, name: string, question: () => Promise<T>, fresh_ms = FRESH_MS): Promise<T> {
+  function ask<T>(
+    reader: Reader,
+    name: string,
+    question: () => Promise<T>,
+    fresh_ms = FRESH_MS,
+  ): Promise<T> {
     const answer = budget.spend(reader, 1, question)
     const one: Remembered = { answer, until_ms: Number.POSITIVE_INFINITY }
     remembered.delete(name)
@@ -58,8 +73,14 @@ export function nodeReads(node: ReadNode, budget: ReadBudget, timer: Timer): Rea
     return answer
   }
 
-  /** The answer to a question of this name, whoever asked it, while it is fresh; else it is asked. */
-  async function recall<T>(reader: Reader, name: string, question: () => Promise<T>, fresh_ms?: number): Promise<T> {
+  /** The answer to a question of this name, whoever asked it, while it is fresh; else it is
+   *  asked. */
+  async function recall<T>(
+    reader: Reader,
+    name: string,
+    question: () => Promise<T>,
+    fresh_ms?: number,
+  ): Promise<T> {
     const known = remembered.get(name)
     if (!known || known.until_ms <= timer.now_ms()) return ask(reader, name, question, fresh_ms)
     try {
@@ -84,7 +105,8 @@ export function nodeReads(node: ReadNode, budget: ReadBudget, timer: Timer): Rea
           return { ...called, result: called.result.slice(0, RESULT_MAX) }
         }),
       parameters: () => recall(reader, 'parameters', () => node.parameters(), PARAMETERS_FRESH_MS),
-      whereabouts: (tx_id) => budget.spend(reader, WHEREABOUTS_WEIGHT, () => node.whereabouts(tx_id)),
+      whereabouts: (tx_id) =>
+        budget.spend(reader, WHEREABOUTS_WEIGHT, () => node.whereabouts(tx_id)),
     }
   }
 }

@@ -13,8 +13,15 @@ function reader(...answers: (Partial<AccountState> | Error)[]) {
     async account() {
       asked += 1
       const answer = answers.shift()
-      if (answer === undefined || answer instanceof Error) throw answer ?? new Error('asked too often')
-      return { active: false, contract: false, balance_sun: 0n, permissions: [], ...answer } as AccountState
+      if (answer === undefined || answer instanceof Error)
+        throw answer ?? new Error('asked too often')
+      return {
+        active: false,
+        contract: false,
+        balance_sun: 0n,
+        permissions: [],
+        ...answer,
+      } as AccountState
     },
   }
   let now_ms = 0
@@ -36,9 +43,16 @@ test('an active address and a contract are remembered for a minute; an inactive 
   forgotten.later(60_000)
   assert.deepEqual([first, await forgotten.receiver(ADDRESS)], ['active', 'inactive'])
   const contract = reader({ active: true, contract: true })
-  assert.deepEqual([await contract.receiver(ADDRESS), await contract.receiver(ADDRESS)], ['contract', 'contract'])
+  assert.deepEqual(
+    [await contract.receiver(ADDRESS), await contract.receiver(ADDRESS)],
+    ['contract', 'contract'],
+  )
   const inactive = reader({}, {}, { active: true })
-  const seen = [await inactive.receiver(ADDRESS), await inactive.receiver(ADDRESS), await inactive.receiver(ADDRESS)]
+  const seen = [
+    await inactive.receiver(ADDRESS),
+    await inactive.receiver(ADDRESS),
+    await inactive.receiver(ADDRESS),
+  ]
   assert.deepEqual(seen, ['inactive', 'inactive', 'active'])
 })
 

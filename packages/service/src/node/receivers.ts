@@ -1,6 +1,7 @@
-// What the chain says of an address that is to receive something. An address that is active, or a contract, is remembered
-// for a minute; anything else is asked again each time. Not for longer, because the answer includes what is only pending:
-// a payment that seems to activate an address may never get into a block.
+// What the chain says of an address that is to receive something. An address that is active, or a
+// contract, is remembered for a minute; anything else is asked again each time. Not for longer,
+// because the answer includes what is only pending: a payment that seems to activate an address may
+// never get into a block.
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -15,7 +16,8 @@ const REMEMBERED_MAX = 200_000
 const REMEMBERED_MS = 60_000
 
 /** Looks an address up, for the call of a customer; without one for the service itself. 'unknown'
- *  when the chain cannot be reached. Throws TooManyRequests when the key asks too much of the chain. */
+ *  when the chain cannot be reached. Throws TooManyRequests when the key asks too much of the
+ *  chain. */
 export type ReceiverReader = (address: Address, asked_by?: Caller) => Promise<Receiver>
 
 /** The API key whose call asks the chain. */

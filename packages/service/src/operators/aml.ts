@@ -1,5 +1,5 @@
-// Screening, by the operator's hand: what it rests on, doing a check again, its report, what the house has decided about
-// addresses, who is screened again, and the policy.
+// Screening, by the operator's hand: what it rests on, doing a check again, its report, what the
+// house has decided about addresses, who is screened again, and the policy.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { USDT } from 'penstock-tron/tokens.ts'
@@ -37,19 +37,28 @@ const check = needed(text('CHECK', 'the id of the check'))
 
 /** What screenings rest on now. */
 export async function screeningState(sql: Sql | Tx) {
-  const [row] = await sql<{ label_set: number; generation: number | null; first_block: bigint | null }>`
-    select (select max(number) from label_set) as label_set, g.number as generation, g.first_number as first_block
+  const [row] = await sql<{
+    label_set: number
+    generation: number | null
+    first_block: bigint | null
+  }>`
+    select (select max(number) from label_set) as label_set, g.number as generation,
+      g.first_number as first_block
     from (values (1)) as one left join (
       select number, first_number from flow_generation where active_at is not null order by number desc limit 1) as g on true`
   const [log] = await sql<{ last_block: bigint | null; behind: bigint | null; hubs: bigint }>`
     select (select number from flow_block order by number desc limit 1) as last_block,
-      (select confirmed_number from chain) - (select number from flow_block order by number desc limit 1) as behind,
+      (select confirmed_number from chain) - (select number from flow_block order by number desc
+        limit 1) as behind,
       (select count(*) from flow_hub where generation = ${row!.generation}) as hubs`
   const lists = (await listStates(sql)).filter(({ entries }) => entries !== null)
   const { name, version } = await currentPolicy(sql)
   return {
     ...{ policy: `${name} (version ${version})`, ...row!, ...log! },
-    lists: lists.length === 0 ? 'none: nothing is known of who addresses belong to' : lists.map(({ code }) => code),
+    lists:
+      lists.length === 0
+        ? 'none: nothing is known of who addresses belong to'
+        : lists.map(({ code }) => code),
   }
 }
 
@@ -83,7 +92,8 @@ const lookAt = [
   }),
   command({
     words: 'aml replay',
-    summary: 'do a check again from the chain and the labels of then: it must come out the same, byte for byte',
+    summary:
+      'do a check again from the chain and the labels of then: it must come out the same, byte for byte',
     details: 'The exit code is 1 when it does not.',
     operands: { check },
     async run({ sql, progress }, { check: id }) {
@@ -96,7 +106,8 @@ const lookAt = [
   }),
   command({
     words: 'aml report',
-    summary: 'the report of a check, as a page of HTML to look at and to print; with --json its evidence',
+    summary:
+      'the report of a check, as a page of HTML to look at and to print; with --json its evidence',
     operands: { check },
     details: 'The SHA-256 of the file that --evidence writes is the one that the report names.',
     options: {
@@ -118,10 +129,12 @@ const lookAt = [
   }),
   command({
     words: 'aml state',
-    summary: "the hash of the index's state at a block: equal on every service with the same labels and first block",
+    summary:
+      "the hash of the index's state at a block: equal on every service with the same labels and first block",
     options: { block: whole('HEIGHT', 'at this block (the newest)') },
     async run({ sql, progress }, { block }) {
-      const shown = (reached: number, last: number) => progress(progressBar(reached, last, 'blocks'))
+      const shown = (reached: number, last: number) =>
+        progress(progressBar(reached, last, 'blocks'))
       return { value: await sentence(stateAt(sql, block, shown)).finally(() => progress('')) }
     },
   }),
@@ -143,7 +156,10 @@ async function decide(tx: Tx, needs: Needs, given: Decision) {
     ...{ reason: why, made_by: changed_by, made_at: at, expires_at: expires ?? null },
   }
   const { id } = await makeEntry(tx, needs.new_id, entry)
-  return { result: { value: { id, ...entry } }, actions: [{ subject: `entry:${id}`, before: null, after: entry }] }
+  return {
+    result: { value: { id, ...entry } },
+    actions: [{ subject: `entry:${id}`, before: null, after: entry }],
+  }
 }
 
 type Decision = {
@@ -157,7 +173,10 @@ type Decision = {
 }
 
 const DECIDING = {
-  operands: { address: needed(address('the address')), why: needed(text('WHY', 'why, for the evidence')) },
+  operands: {
+    address: needed(address('the address')),
+    why: needed(text('WHY', 'why, for the evidence')),
+  },
   options: {
     customer: text('CUSTOMER', 'for this customer alone; without it, for all'),
     expires: time('until then'),
@@ -167,7 +186,8 @@ const DECIDING = {
 const entries = [
   change({
     words: 'aml allow',
-    summary: 'let the weighted mean stand for an address: floors do not act; what an authority says does',
+    summary:
+      'let the weighted mean stand for an address: floors do not act; what an authority says does',
     ...DECIDING,
     run: (tx, needs, given) => decide(tx, needs, { kind: 'allow', ...given }),
   }),
@@ -188,7 +208,10 @@ const entries = [
       const ended = await withdrawEntry(tx, { id, customer_id: entry.customer_id, at })
       const after = { withdrawn_at: entry.withdrawn_at ?? at }
       const actions = ended ? [{ subject: `entry:${id}`, before: entry, after }] : []
-      return { result: { value: { id, ...after }, ...(!ended && { note: 'It had ended already.' }) }, actions }
+      return {
+        result: { value: { id, ...after }, ...(!ended && { note: 'It had ended already.' }) },
+        actions,
+      }
     },
   }),
   command({
@@ -217,7 +240,10 @@ const watches = [
       const { id: customer_id } = await requireCustomer(tx, customer)
       await watch(tx, { customer_id, address: one, made_at: at })
       const after = { customer_id, address: one }
-      return { result: { value: after }, actions: [{ subject: `watch:${one}`, before: null, after }] }
+      return {
+        result: { value: after },
+        actions: [{ subject: `watch:${one}`, before: null, after }],
+      }
     },
   }),
   change({
@@ -228,7 +254,10 @@ const watches = [
       if (!(await unwatch(tx, { customer_id, address: one })))
         throw refusal(`${one} is not watched for ${customer_id}.`)
       const before = { customer_id, address: one }
-      return { result: { value: before }, actions: [{ subject: `watch:${one}`, before, after: null }] }
+      return {
+        result: { value: before },
+        actions: [{ subject: `watch:${one}`, before, after: null }],
+      }
     },
   }),
   command({
@@ -237,7 +266,8 @@ const watches = [
     options: { limit: paging.limit },
     run: async ({ sql }, { limit = LIMIT }) => ({
       value: await sql`
-        select w.customer_id, w.address, w.made_at, w.label_set, w.check_id, c.state, c.risk_score, c.risk_level
+        select w.customer_id, w.address, w.made_at, w.label_set, w.check_id, c.state, c.risk_score,
+          c.risk_level
         from aml_watch as w left join aml_check as c on c.id = w.check_id order by w.made_at desc, w.address limit ${limit}`,
     }),
   }),
@@ -279,9 +309,15 @@ const policies = [
         const version = await sentence(publishPolicy(tx, { body, published_by, published_at }))
         const after = await currentPolicy(tx)
         const strange = strangersIn(after)
-        const missed = strange.length === 0 ? '' : ` No provider is called ${strange.join(' or ')}: asking it fails.`
+        const missed =
+          strange.length === 0
+            ? ''
+            : ` No provider is called ${strange.join(' or ')}: asking it fails.`
         const note = `Checks from now on follow it.${missed}`
-        return { result: { value: after, note }, actions: [{ subject: `policy:${version}`, before, after }] }
+        return {
+          result: { value: after, note },
+          actions: [{ subject: `policy:${version}`, before, after }],
+        }
       })
     },
   }),
@@ -289,19 +325,25 @@ const policies = [
 
 type Reach = { first_number: number; reach: number }
 
-const noted = (needs: Needs, { operator, action, made }: { operator: Operator; action: string; made: Reach }) =>
+const noted = (
+  needs: Needs,
+  { operator, action, made }: { operator: Operator; action: string; made: Reach },
+) =>
   perform(needs, { operator, action }, async () => ({
     result: undefined,
     actions: [{ subject: 'index', before: null, after: made }],
   }))
 
-const FOLLOWS = 'The running service computes the next generation of the index beside the one in use.'
+const FOLLOWS =
+  'The running service computes the next generation of the index beside the one in use.'
 
 const index = [
   undertaking({
     words: 'aml backfill',
-    summary: 'read the past of the chain from a node into the log, and have the index computed from there',
-    details: 'It can be broken off and goes on where it stopped; the index changes when all of it is there.',
+    summary:
+      'read the past of the chain from a node into the log, and have the index computed from there',
+    details:
+      'It can be broken off and goes on where it stopped; the index changes when all of it is there.',
     options: {
       from: needed(whole('HEIGHT', 'the first block to read')),
       node_url: many(text('URL', 'a node that has those blocks')),
@@ -330,7 +372,11 @@ const index = [
       const { first_block } = await screeningState(needs.sql)
       if (first_block === null) throw refusal('There is no index yet: start the service first.')
       const made = await setReach(needs.sql, {
-        ...{ from_number: Number(first_block), made_by: operator.made_by, made_at: needs.clock.now() },
+        ...{
+          from_number: Number(first_block),
+          made_by: operator.made_by,
+          made_at: needs.clock.now(),
+        },
         reason: operator.reason ?? 'an operator asked for it',
       })
       await noted(needs, { operator, action: 'aml rebuild', made })

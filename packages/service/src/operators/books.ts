@@ -14,7 +14,9 @@ function reportText(reports: readonly RuleReport[]): string {
   ])
   const broken = reports.filter(({ state }) => state === 'broken').length
   const summary =
-    broken === 0 ? 'Everything that was checked holds.' : `${broken} of ${reports.length} rules are broken.`
+    broken === 0
+      ? 'Everything that was checked holds.'
+      : `${broken} of ${reports.length} rules are broken.`
   return `${[...lines, '', summary].join('\n')}\n`
 }
 
@@ -45,7 +47,9 @@ export const bookCommands = [
         select sha256 from operator_action order by number desc limit 1`
       const [seal] = await sql<{ number: bigint; sha256: string }>`
         select number, sha256 from journal order by number desc limit 1`
-      const ok = rules.every(({ state }) => state === 'holds' || (state === 'not checked' && !chain))
+      const ok = rules.every(
+        ({ state }) => state === 'holds' || (state === 'not checked' && !chain),
+      )
       const value = {
         books_balanced: !rules.some(({ state }) => state === 'broken'),
         rules,

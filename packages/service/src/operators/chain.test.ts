@@ -16,7 +16,8 @@ test('a forecast says what comes back if nothing of it was used, and if all was'
   await world.settle()
   await world.solidify()
   const forecast = await poolForecast(world.sql)
-  const at = (minutes: number) => forecast.find((one) => one.resource === 'energy' && one.minutes === minutes)!
+  const at = (minutes: number) =>
+    forecast.find((one) => one.resource === 'energy' && one.minutes === minutes)!
   assert.equal(at(0).free, at(0).free_if_used)
   assert.ok(at(60).free >= at(0).free + 130_000n)
   assert.ok(at(60).free_if_used < at(0).free + 130_000n)

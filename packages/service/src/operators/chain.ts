@@ -34,8 +34,10 @@ export async function listAttempts(sql: Sql, wanted: AttemptsWanted): Promise<At
   const { state = null, open, subject = null, before = null, limit = LIMIT } = wanted
   return sql<AttemptRow>`
     select id, made_at, state, subject, sends, answer, expires_at, block_number, tx_id from attempt
-    where (${state}::text is null or state = ${state}) and (not ${open}::boolean or state in ('new', 'signed', 'sent'))
-      and (${subject}::text is null or subject = ${subject} or starts_with(subject, ${subject} || ':'))
+    where (${state}::text is null or state = ${state}) and (not ${open}::boolean
+      or state in ('new', 'signed', 'sent'))
+      and (${subject}::text is null or subject = ${subject}
+        or starts_with(subject, ${subject} || ':'))
       and (${before}::text is null or id < ${before})
     order by id desc limit ${limit}`
 }
@@ -43,7 +45,8 @@ export async function listAttempts(sql: Sql, wanted: AttemptsWanted): Promise<At
 /** An attempt by its id or by the id of its transaction, with what it does in readable form. */
 export async function showAttempt(sql: Sql, wanted: string) {
   const [attempt] = await sql<AttemptRow & { contract: Contract; signed: string | null }>`
-    select id, made_at, state, subject, tx_id, send_at, sends, sent_at, answer, expires_at, block_number, block_time,
+    select id, made_at, state, subject, tx_id, send_at, sends, sent_at, answer, expires_at,
+      block_number, block_time,
            contract, encode(signed, 'hex') as signed
     from attempt where id = ${wanted} or tx_id = ${wanted}`
   if (!attempt) throw refusal(`There is no attempt ${wanted}.`)
@@ -55,10 +58,16 @@ function readable({ type, parameter, Permission_id = 0 }: Contract) {
   // One that nobody here has written may have none.
   const fields = Object.entries(parameter?.value ?? {}).map(([name, value]) => {
     if (name.endsWith('_address')) return [name, addressFromHex(String(value))]
-    const whole = typeof value === 'object' && value !== null && 'int64' in value ? BigInt(String(value.int64)) : value
+    const whole =
+      typeof value === 'object' && value !== null && 'int64' in value
+        ? BigInt(String(value.int64))
+        : value
     return [name === 'balance' ? 'balance_sun' : name, whole]
   })
-  return { type, permission_id: Permission_id, ...Object.fromEntries(fields) } as Record<string, unknown>
+  return { type, permission_id: Permission_id, ...Object.fromEntries(fields) } as Record<
+    string,
+    unknown
+  >
 }
 
 export type ChainShown = ChainState & {
@@ -101,10 +110,12 @@ export type PoolRow = {
 
 export async function poolRows(sql: Sql): Promise<PoolRow[]> {
   return sql<PoolRow>`
-    select p.resource, room, reserved, room - reserved as free, coalesce(sum(d.amount), 0)::bigint as out,
+    select p.resource, room, reserved, room - reserved as free, coalesce(sum(d.amount),
+      0)::bigint as out,
            coalesce(sum(d.stake_sun), 0)::bigint as out_sun,
            1000 * total_limit / nullif(total_weight, 0) as units_per_1000_trx
-    from pool as p left join delegation as d on d.resource = p.resource and d.state in ('delegating', 'active', 'reclaiming')
+    from pool as p left join delegation as d on d.resource = p.resource
+      and d.state in ('delegating', 'active', 'reclaiming')
     group by p.resource order by p.resource desc`
 }
 
@@ -122,18 +133,21 @@ export type PoolWalletRow = {
 /** The wallets as last surveyed, and what of them is delegated now. */
 export async function poolWallets(sql: Sql) {
   return sql<PoolWalletRow>`
-    select w.address, w.resource, w.room_sun, w.carries, coalesce(sum(d.stake_sun), 0)::bigint as out_sun,
+    select w.address, w.resource, w.room_sun, w.carries, coalesce(sum(d.stake_sun),
+      0)::bigint as out_sun,
            count(d.id) as delegations, w.block_number as surveyed_at_block
     from pool_wallet as w left join delegation as d
-      on d.wallet = w.address and d.resource = w.resource and d.state in ('delegating', 'active', 'reclaiming')
+      on d.wallet = w.address and d.resource = w.resource
+        and d.state in ('delegating', 'active', 'reclaiming')
     group by w.address, w.resource order by w.address, w.resource desc`
 }
 
 const FORECAST_MINUTES = 5
 
-/** What is free now, and what will be at the end of each five minutes of the coming hour, in units, if nothing more is
- *  sold: what is out comes back when its hour is over on the chain. Whole, if nothing of it was used (`free`); what was used
- *  comes back with the stake as usage of ours, and recovers over a day (`free_if_used`: if all was, and as late as can be). */
+/** What is free now, and what will be at the end of each five minutes of the coming hour, in units,
+ *  if nothing more is sold: what is out comes back when its hour is over on the chain. Whole, if
+ *  nothing of it was used (`free`); what was used comes back with the stake as usage of ours, and
+ *  recovers over a day (`free_if_used`: if all was, and as late as can be). */
 export async function poolForecast(sql: Sql) {
   return sql<{ resource: string; minutes: number; free: bigint; free_if_used: bigint }>`
     select p.resource, minutes, (room - reserved + back.whole)::bigint as free,
@@ -142,9 +156,11 @@ export async function poolForecast(sql: Sql) {
       lateral (select head_time + minutes * interval '1 minute' as at) as later,
       lateral (
         select coalesce(sum(d.amount), 0) as whole,
-               coalesce(sum(d.amount * least(1, extract(epoch from later.at - d.expires_at) / 86400)), 0) as recovered
+               coalesce(sum(d.amount * least(1, extract(epoch
+                 from later.at - d.expires_at) / 86400)), 0) as recovered
         from delegation as d
-        where d.resource = p.resource and d.state in ('active', 'reclaiming') and d.expires_at <= later.at) as back
+        where d.resource = p.resource and d.state in ('active', 'reclaiming')
+          and d.expires_at <= later.at) as back
     order by p.resource desc, minutes`
 }
 
@@ -155,7 +171,10 @@ export const chainCommands = [
     options: {
       state: oneOf(ATTEMPT_STATES, 'only in this state'),
       open: flag('only those that are neither in a block nor dead'),
-      subject: text('SUBJECT', 'only for this: delegate, reclaim, activate, or one of them with a colon and an id'),
+      subject: text(
+        'SUBJECT',
+        'only for this: delegate, reclaim, activate, or one of them with a colon and an id',
+      ),
       ...paging,
     },
     run: async ({ sql }, wanted) => ({ value: await listAttempts(sql, wanted) }),
@@ -169,7 +188,9 @@ export const chainCommands = [
   command({
     words: 'pool show',
     summary: 'what can be delivered, and what each wallet has out',
-    run: async ({ sql }) => ({ value: { resources: await poolRows(sql), wallets: await poolWallets(sql) } }),
+    run: async ({ sql }) => ({
+      value: { resources: await poolRows(sql), wallets: await poolWallets(sql) },
+    }),
   }),
   command({
     words: 'pool forecast',

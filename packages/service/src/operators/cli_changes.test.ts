@@ -6,7 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { HDKey } from '@scure/bip32'
-import { deskWithCustomer, quietDesk, SEALING_KEY, walletsFile } from 'penstock-test/harness/operator.ts'
+import {
+  deskWithCustomer,
+  quietDesk,
+  SEALING_KEY,
+  walletsFile,
+} from 'penstock-test/harness/operator.ts'
 import { repeatable } from 'penstock-test/harness/world.ts'
 import { type Io, runCommand } from '../cli.ts'
 import { keysOfTokens, sealContext, tokenHash } from '../customers/keys.ts'
@@ -15,7 +20,12 @@ import { sealWith } from '../customers/seal.ts'
 test('a tier is changed by ending one row and beginning another, at one moment', async (t) => {
   const { json, sql } = await quietDesk(t)
   await json('prices', 'set', 'energy', '32000-130999=0.05', '--by', 'anna', '--reason', 'dearer')
-  const rows = await sql<{ price_sun: bigint; since: Date; until: Date | null; changed_by: string }>`
+  const rows = await sql<{
+    price_sun: bigint
+    since: Date
+    until: Date | null
+    changed_by: string
+  }>`
     select price_sun, since, until, changed_by from price where resource = 'energy' and min_amount = 32000 order by id`
   assert.deepEqual(
     rows.map(({ price_sun, changed_by }) => [price_sun, changed_by]),
@@ -28,7 +38,13 @@ test('a tier is changed by ending one row and beginning another, at one moment',
   assert.equal(rows[1]!.until, null)
   const [action] = await json<Record<string, unknown>[]>('actions', 'list')
   assert.deepEqual(action, {
-    ...{ number: 1, made_at: rows[1]!.since.toISOString(), made_by: 'anna', reason: 'dearer', action: 'prices set' },
+    ...{
+      number: 1,
+      made_at: rows[1]!.since.toISOString(),
+      made_by: 'anna',
+      reason: 'dearer',
+      action: 'prices set',
+    },
     // What the database saw, whatever was typed.
     made_role: 'penstock',
     made_from: '127.0.0.1',
@@ -40,7 +56,11 @@ test('a tier is changed by ending one row and beginning another, at one moment',
 
 test('setting what is so already changes nothing and records nothing', async (t) => {
   const { type, json, sql } = await quietDesk(t)
-  for (const typed of ['prices set energy 32000-130999=0.045', 'fees set activate_address 1.4', 'services on energy']) {
+  for (const typed of [
+    'prices set energy 32000-130999=0.045',
+    'fees set activate_address 1.4',
+    'services on energy',
+  ]) {
     const { code, out } = await type(...typed.split(' '))
     assert.deepEqual([code, out.trim().split('\n').at(-1)], [0, 'It was so already.'], typed)
   }
@@ -51,7 +71,13 @@ test('setting what is so already changes nothing and records nothing', async (t)
 test('tiers never overlap, and a refused change leaves everything as it was', async (t) => {
   const { type, json } = await quietDesk(t)
   const before = await json('prices', 'list')
-  const overlapping = await type('prices', 'set', 'energy', '3000001-4000000=0.04', '40000-50000=0.05')
+  const overlapping = await type(
+    'prices',
+    'set',
+    'energy',
+    '3000001-4000000=0.04',
+    '40000-50000=0.05',
+  )
   assert.deepEqual(
     [overlapping.code, overlapping.err],
     [
@@ -60,15 +86,31 @@ test('tiers never overlap, and a refused change leaves everything as it was', as
     ],
   )
   const twins = await type('prices', 'set', 'energy', '1-10=1', '10-20=1', '--replace')
-  assert.deepEqual([twins.code, twins.err], [2, '1-10 and 10-20 overlap: one tier answers for an amount.\n'])
+  assert.deepEqual(
+    [twins.code, twins.err],
+    [2, '1-10 and 10-20 overlap: one tier answers for an amount.\n'],
+  )
   assert.deepEqual(await json('prices', 'list'), before)
   assert.deepEqual(await json('actions', 'list'), [])
 })
 
 test('all tiers of a resource are replaced at once, and a removed one is no longer sold', async (t) => {
   const { json } = await quietDesk(t)
-  type Tier = { min_amount: number; max_amount: number; price_sun: number; cost_of_min_sun: number; changed_by: string }
-  const set = await json<Tier[]>('prices', 'set', 'energy', '32000-99999=0.05', '100000-3000000=0.04', '--replace')
+  type Tier = {
+    min_amount: number
+    max_amount: number
+    price_sun: number
+    cost_of_min_sun: number
+    changed_by: string
+  }
+  const set = await json<Tier[]>(
+    'prices',
+    'set',
+    'energy',
+    '32000-99999=0.05',
+    '100000-3000000=0.04',
+    '--replace',
+  )
   assert.deepEqual(
     set.map(({ min_amount, price_sun, cost_of_min_sun, changed_by }) => [
       min_amount,
@@ -107,7 +149,10 @@ test('a price that a typing mistake makes is not put in force without a confirma
       'prices set energy 32000-3000000=0.45 --replace',
       '32000-3000000: 0.045 -> 0.45 TRX (x10): a price stays above a tenth and below ten times of what it is.',
     ],
-    ['prices set energy 1-31999=0.0009', '1-31999: none -> 0.0009 TRX: a new price is from 0.001 to 1 TRX.'],
+    [
+      'prices set energy 1-31999=0.0009',
+      '1-31999: none -> 0.0009 TRX: a new price is from 0.001 to 1 TRX.',
+    ],
     [
       'fees set activate_address 140',
       'activate_address: 1.4 -> 140 TRX (x100): a price stays above a tenth and below ten times of what it is.',
@@ -120,16 +165,28 @@ test('a price that a typing mistake makes is not put in force without a confirma
   ]
   for (const [typed, sentence] of mistakes) {
     const { code, err } = await type(...typed.split(' '))
-    assert.deepEqual([code, err], [2, `${sentence} Nothing is changed; --yes does it all the same.\n`], typed)
+    assert.deepEqual(
+      [code, err],
+      [2, `${sentence} Nothing is changed; --yes does it all the same.\n`],
+      typed,
+    )
   }
   assert.deepEqual(await json('prices', 'list'), before)
   assert.deepEqual(await json('actions', 'list'), [])
-  for (const [typed] of mistakes) assert.equal((await type(...typed.split(' '), '--yes')).code, 0, typed)
+  for (const [typed] of mistakes)
+    assert.equal((await type(...typed.split(' '), '--yes')).code, 0, typed)
 })
 
 test('what a change of a price does is said: old, new, and by how much', async (t) => {
   const { type } = await quietDesk(t)
-  const { out } = await type('prices', 'set', 'energy', '32000-99999=0.0495', '100000-3000000=0.045', '--replace')
+  const { out } = await type(
+    'prices',
+    'set',
+    'energy',
+    '32000-99999=0.0495',
+    '100000-3000000=0.045',
+    '--replace',
+  )
   assert.deepEqual(out.trim().split('\n').slice(-4, -1), [
     '32000-99999: 0.045 -> 0.0495 TRX (x1.1)',
     '100000-3000000: 0.045 -> 0.045 TRX (x1)',
@@ -153,11 +210,9 @@ test('a flat price and a switch are changed with their history', async (t) => {
   )
   await json('services', 'off', 'energy', 'aml_hash', '--reason', 'maintenance')
   await json('services', 'on', '--all')
-  const history = await json<{ name: string; on_sale: boolean; made_by: string; reason: string | null }[]>(
-    'services',
-    'history',
-    'energy',
-  )
+  const history = await json<
+    { name: string; on_sale: boolean; made_by: string; reason: string | null }[]
+  >('services', 'history', 'energy')
   assert.deepEqual(
     history.map(({ name, on_sale, made_by, reason }) => [name, on_sale, made_by, reason]),
     [
@@ -169,7 +224,13 @@ test('a flat price and a switch are changed with their history', async (t) => {
 
 test('a plan is a row with versions: changed by a new one, taken off sale, and made from nothing with its prices', async (t) => {
   const { json, type } = await quietDesk(t)
-  type Row = { key: string; price_sun: number; included: number; until: string | null; changed_by: string }
+  type Row = {
+    key: string
+    price_sun: number
+    included: number
+    until: string | null
+    changed_by: string
+  }
   const changed = await json<Row[]>('plans', 'set', 'unlimited_energy', '--price', '3')
   assert.deepEqual(
     changed.map(({ key, price_sun, included }) => [key, price_sun, included]),
@@ -185,7 +246,19 @@ test('a plan is a row with versions: changed by a new one, taken off sale, and m
     [bare.code, bare.err],
     [2, 'There is no plan small: a new one needs --name, --initial-price and --price.\n'],
   )
-  await json('plans', 'set', 'small', '--name', 'Small', '--initial-price', '5', '--price', '0', '--duration-days', '7')
+  await json(
+    'plans',
+    'set',
+    'small',
+    '--name',
+    'Small',
+    '--initial-price',
+    '5',
+    '--price',
+    '0',
+    '--duration-days',
+    '7',
+  )
   await json('plans', 'remove', 'energy_pack_100')
   const gone = await type('plans', 'remove', 'energy_pack_100')
   assert.equal(gone.err, 'There is no plan energy_pack_100; there are: unlimited_energy, small.\n')
@@ -209,7 +282,10 @@ test('one of the services that does not exist leaves the others as they were', a
   const { type, json } = await quietDesk(t)
   const { code, err } = await type('services', 'off', 'energy', 'lunch')
   assert.equal(code, 1)
-  assert.match(err, /^There is no service lunch; there are: activate_address, aml_address, aml_hash, bandwidth, /)
+  assert.match(
+    err,
+    /^There is no service lunch; there are: activate_address, aml_address, aml_hash, bandwidth, /,
+  )
   const services = await json<{ on_sale: boolean }[]>('services', 'list')
   assert.ok(services.every(({ on_sale }) => on_sale))
 })
@@ -217,7 +293,8 @@ test('one of the services that does not exist leaves the others as they were', a
 test('two operators who change one price at once both succeed, one after the other', async (t) => {
   const { json, io, sql } = await quietDesk(t)
   const silent: Io = { ...io, out: () => {} }
-  const set = (price: string) => runCommand(['prices', 'set', 'energy', `32000-130999=${price}`], silent)
+  const set = (price: string) =>
+    runCommand(['prices', 'set', 'energy', `32000-130999=${price}`], silent)
   assert.deepEqual(await Promise.all(['0.05', '0.06', '0.07', '0.08'].map(set)), [0, 0, 0, 0])
   const [in_force] = await sql<{ count: bigint }>`
     select count(*) from price where resource = 'energy' and min_amount = 32000 and until is null`
@@ -232,7 +309,10 @@ test('two operators who change one price at once both succeed, one after the oth
 test('a customer is created with the next deposit address, and is found again', async (t) => {
   const { json, customer } = await deskWithCustomer(t)
   const { id } = await json<{ id: string }>('customers', 'create', 'Bob')
-  const list = await json<{ id: string; name: string; spendable_sun: number }[]>('customers', 'list')
+  const list = await json<{ id: string; name: string; spendable_sun: number }[]>(
+    'customers',
+    'list',
+  )
   assert.deepEqual(
     list.map(({ id, name, spendable_sun }) => [id, name, spendable_sun]),
     [
@@ -241,7 +321,9 @@ test('a customer is created with the next deposit address, and is found again', 
     ],
   )
   assert.deepEqual(
-    (await json<{ name: string }[]>('customers', 'list', '--after', customer)).map(({ name }) => name),
+    (await json<{ name: string }[]>('customers', 'list', '--after', customer)).map(
+      ({ name }) => name,
+    ),
     ['Bob'],
   )
   const shown = await json<{ name: string; keys: unknown[] }>('customers', 'show', id)
@@ -255,12 +337,20 @@ test('a key is issued with its limits, works, and is never shown again', async (
   const { token, secret } = await json<{ token: string; secret: string }>(...issue, ...limits)
   const [row] = await keysOfTokens(sql, [tokenHash(token)])
   assert.ok(row)
-  const seal = sealWith({ current: 'k1', keys: { k1: Buffer.from(SEALING_KEY, 'hex') } }, repeatable('x'))
+  const seal = sealWith(
+    { current: 'k1', keys: { k1: Buffer.from(SEALING_KEY, 'hex') } },
+    repeatable('x'),
+  )
   assert.equal(seal.open(row.sealed_secret, sealContext(row.id)), secret)
   const { scopes, allowed_networks, daily_cap_sun, require_v2 } = row
   assert.deepEqual(
     { scopes, allowed_networks, daily_cap_sun, require_v2 },
-    { scopes: ['read', 'buy'], allowed_networks: ['203.0.113.0/24'], daily_cap_sun: 12_500_000n, require_v2: true },
+    {
+      scopes: ['read', 'buy'],
+      allowed_networks: ['203.0.113.0/24'],
+      daily_cap_sun: 12_500_000n,
+      require_v2: true,
+    },
   )
   const elsewhere = [
     ['keys', 'list', customer],
@@ -283,7 +373,13 @@ test('a network that is none is refused, and no key is made', async (t) => {
 test('a key is revoked once; revoking it again says so and records nothing', async (t) => {
   const { type, json, customer } = await deskWithCustomer(t)
   const { key_id } = await json<{ key_id: string }>('keys', 'issue', customer)
-  const { revoked_at } = await json<{ revoked_at: string }>('keys', 'revoke', key_id, '--reason', 'lost')
+  const { revoked_at } = await json<{ revoked_at: string }>(
+    'keys',
+    'revoke',
+    key_id,
+    '--reason',
+    'lost',
+  )
   const again = await type('keys', 'revoke', key_id)
   assert.deepEqual([again.code, again.out.trim().split('\n').at(-1)], [0, 'It was revoked before.'])
   const [key] = await json<{ revoked_at: string }[]>('keys', 'list', customer)
@@ -298,7 +394,12 @@ test('a key is revoked once; revoking it again says so and records nothing', asy
 test('a new key takes the second signature only, unless the operator says otherwise', async (t) => {
   const { type, json, customer } = await deskWithCustomer(t)
   const issued = await json<{ key_id: string; signatures: string }>('keys', 'issue', customer)
-  const older = await json<{ key_id: string; signatures: string }>('keys', 'issue', customer, '--allow-v1')
+  const older = await json<{ key_id: string; signatures: string }>(
+    'keys',
+    'issue',
+    customer,
+    '--allow-v1',
+  )
   assert.deepEqual([issued.signatures, older.signatures], ['v2', 'v1 or v2'])
   const keys = await json<{ id: string; require_v2: boolean }[]>('keys', 'list', customer)
   assert.deepEqual(
@@ -334,8 +435,25 @@ test('a key expires on a day or after a number of days, and never in the past', 
 
 test('the limits of a key are changed one by one, lifted, and recorded as they were and are', async (t) => {
   const { type, json, customer } = await deskWithCustomer(t)
-  const { key_id } = await json<{ key_id: string }>('keys', 'issue', customer, '--scope', 'read', '--daily-cap', '5')
-  const limits = ['--scope', 'all', '--daily-cap', 'none', '--network', '203.0.113.0/24', '--expires', '2099-01-01']
+  const { key_id } = await json<{ key_id: string }>(
+    'keys',
+    'issue',
+    customer,
+    '--scope',
+    'read',
+    '--daily-cap',
+    '5',
+  )
+  const limits = [
+    '--scope',
+    'all',
+    '--daily-cap',
+    'none',
+    '--network',
+    '203.0.113.0/24',
+    '--expires',
+    '2099-01-01',
+  ]
   const flags = ['--allow-v1', '--require-external-id', '--name', 'shop']
   const changed = await json<Record<string, unknown>>('keys', 'change', key_id, ...limits, ...flags)
   const { id: _, created_at, ...now } = changed
@@ -351,14 +469,27 @@ test('the limits of a key are changed one by one, lifted, and recorded as they w
   })
   const again = await type('keys', 'change', key_id, ...limits, ...flags)
   assert.deepEqual([again.code, again.out.trim().split('\n').at(-1)], [0, 'It was so already.'])
-  await json('keys', 'change', key_id, '--network', 'any', '--expires', 'never', '--allow-no-external-id')
+  await json(
+    'keys',
+    'change',
+    key_id,
+    '--network',
+    'any',
+    '--expires',
+    'never',
+    '--allow-no-external-id',
+  )
   type Recorded = { action: string; before: object; after: object }
   const actions = await json<Recorded[]>('actions', 'list', '--subject', `key:${key_id}`)
   assert.deepEqual(
     actions.map(({ action }) => action),
     ['keys change', 'keys change', 'keys issue'],
   )
-  assert.deepEqual(actions[0]!.after, { allowed_networks: null, require_external_id: false, expires_at: null })
+  assert.deepEqual(actions[0]!.after, {
+    allowed_networks: null,
+    require_external_id: false,
+    expires_at: null,
+  })
   const wrong: [string[], number, RegExp][] = [
     [[], 2, /nothing to change is given/],
     [['--network', '203.0.113.0/40'], 2, /^--network: /],
@@ -372,7 +503,10 @@ test('the limits of a key are changed one by one, lifted, and recorded as they w
     assert.match(said.err, sentence)
   }
   await json('keys', 'revoke', key_id)
-  assert.equal((await type('keys', 'change', key_id, '--name', 'x')).err, `The key ${key_id} is revoked, for good.\n`)
+  assert.equal(
+    (await type('keys', 'change', key_id, '--name', 'x')).err,
+    `The key ${key_id} is revoked, for good.\n`,
+  )
 })
 
 test('a customer is suspended, resumed and closed for good, each with its record', async (t) => {
@@ -388,13 +522,27 @@ test('a customer is suspended, resumed and closed for good, each with its record
   assert.deepEqual(await said('suspend'), [0, 'It was so already.'])
   await said('resume')
   assert.equal(await state(), 'active')
-  const closed = await json<Record<string, unknown>>('customers', 'close', customer, '--reason', 'fraud')
-  assert.deepEqual(closed, { id: customer, state: 'closed', revoked_keys: 1, ended_subscriptions: 0 })
+  const closed = await json<Record<string, unknown>>(
+    'customers',
+    'close',
+    customer,
+    '--reason',
+    'fraud',
+  )
+  assert.deepEqual(closed, {
+    id: customer,
+    state: 'closed',
+    revoked_keys: 1,
+    ended_subscriptions: 0,
+  })
   assert.deepEqual(await said('close'), [0, 'It was closed before.'])
   for (const verb of ['suspend', 'resume'])
     assert.deepEqual(await said(verb), [1, `The customer ${customer} is closed, for good.`])
   const issued = await type('keys', 'issue', customer)
-  assert.deepEqual([issued.code, issued.err], [1, `The customer ${customer} is closed: it has no keys any more.\n`])
+  assert.deepEqual(
+    [issued.code, issued.err],
+    [1, `The customer ${customer} is closed: it has no keys any more.\n`],
+  )
   const [key] = await json<{ revoked_at: string | null }[]>('keys', 'list', customer)
   assert.notEqual(key?.revoked_at, null)
   const [listed] = await json<{ state: string }[]>('customers', 'list')
@@ -409,19 +557,30 @@ test('a customer is suspended, resumed and closed for good, each with its record
     records.map(({ action }) => action),
     ['customers close', 'customers resume', 'customers suspend', 'customers create'],
   )
-  const [revocation] = await json<{ action: string }[]>('actions', 'list', '--subject', `key:${key_id}`)
+  const [revocation] = await json<{ action: string }[]>(
+    'actions',
+    'list',
+    '--subject',
+    `key:${key_id}`,
+  )
   assert.equal(revocation?.action, 'customers close')
 })
 
 test('secrets are sealed anew with the first of the configured keys, and then open with it alone', async (t) => {
   const { type, json, io, sql, customer } = await deskWithCustomer(t)
-  const { key_id, secret } = await json<{ key_id: string; secret: string }>('keys', 'issue', customer)
+  const { key_id, secret } = await json<{ key_id: string; secret: string }>(
+    'keys',
+    'issue',
+    customer,
+  )
   const fresh = '08'.repeat(32)
   const configure = (PENSTOCK_SECRET_KEY: string) => Object.assign(io.env, { PENSTOCK_SECRET_KEY })
   configure(`k2:${fresh},k1:${SEALING_KEY}`)
   assert.deepEqual(await json('keys', 'reseal'), { resealed: 1 })
   assert.deepEqual(await json('keys', 'reseal'), { resealed: 0 })
-  const [row] = await sql<{ sealed_secret: string }>`select sealed_secret from api_key where id = ${key_id}`
+  const [row] = await sql<{
+    sealed_secret: string
+  }>`select sealed_secret from api_key where id = ${key_id}`
   const seal = sealWith({ current: 'k2', keys: { k2: Buffer.from(fresh, 'hex') } }, repeatable('x'))
   assert.equal(seal.open(row!.sealed_secret, sealContext(key_id)), secret)
   configure('k2:7')
@@ -445,11 +604,16 @@ test('a key is not sealed with another key than those of the database', async (t
 
 test('an address is not derived from another public key than those of the database', async (t) => {
   const { type, io } = await deskWithCustomer(t)
-  const other = HDKey.fromMasterSeed(new Uint8Array(32).fill(3)).derive("m/44'/195'/0'").publicExtendedKey
+  const other = HDKey.fromMasterSeed(new Uint8Array(32).fill(3)).derive(
+    "m/44'/195'/0'",
+  ).publicExtendedKey
   Object.assign(io.env, { PENSTOCK_WALLETS: await walletsFile(t, other) })
   const { code, err } = await type('customers', 'create', 'Bob')
   assert.equal(code, 1)
-  assert.equal(err, 'The deposit addresses of this database are not from the public key that is configured here.\n')
+  assert.equal(
+    err,
+    'The deposit addresses of this database are not from the public key that is configured here.\n',
+  )
 })
 
 test('without a sealing key and without wallets a change that needs them says what to configure', async (t) => {

@@ -13,7 +13,9 @@ import { runCommand } from '../cli.ts'
 const [pool, activation, recharge] = [person('pool'), person('activation'), person('recharge')]
 const [hot, next, creator] = [person('pool hot'), person('pool next'), person('creator')]
 const NODE = ['--node-url', 'http://127.0.0.1']
-const xpub = HDKey.fromMasterSeed(repeatable('wallets').bytes(32)).derive("m/44'/195'/0'").publicExtendedKey
+const xpub = HDKey.fromMasterSeed(repeatable('wallets').bytes(32)).derive(
+  "m/44'/195'/0'",
+).publicExtendedKey
 
 /** A desk without any database. */
 async function desk(t: TestContext) {
@@ -38,7 +40,8 @@ async function desk(t: TestContext) {
       },
       clock: { now: () => new Date(scene.devchain.head.header.timestamp) },
       random: repeatable('wallets'),
-      transport: async ({ url, body }) => scene.devchain.request('POST', new URL(url).pathname, body),
+      transport: async ({ url, body }) =>
+        scene.devchain.request('POST', new URL(url).pathname, body),
       wait: async () => {},
       input: async () => input,
     })
@@ -75,16 +78,43 @@ async function desk(t: TestContext) {
 test('a hot key gets its permission, another takes its place, and it is taken away', async (t) => {
   const { type, carry, writeWallets } = await desk(t)
   const check = async () => (await type('', 'wallets', 'check', ...NODE, '--json')).code
-  const permitted = await carry(pool.key, 'permit', pool.address, '--kind', 'pool', '--hot-key', hot.address)
+  const permitted = await carry(
+    pool.key,
+    'permit',
+    pool.address,
+    '--kind',
+    'pool',
+    '--hot-key',
+    hot.address,
+  )
   // An account is born with permission 2, which stays.
   assert.equal(permitted.permission_id, 3)
-  assert.match(permitted.says.join('\n'), /Permission 3 \(penstock pool\): T\w+ may use Delegate\w+, UnDelegate\w+\./)
-  const created = ['permit', activation.address, '--kind', 'activation', '--hot-key', creator.address]
+  assert.match(
+    permitted.says.join('\n'),
+    /Permission 3 \(penstock pool\): T\w+ may use Delegate\w+, UnDelegate\w+\./,
+  )
+  const created = [
+    'permit',
+    activation.address,
+    '--kind',
+    'activation',
+    '--hot-key',
+    creator.address,
+  ]
   await carry(activation.key, ...created)
   await writeWallets(hot.key, 3)
   assert.equal(await check(), 0)
 
-  const both = ['permit', pool.address, '--kind', 'pool', '--hot-key', hot.address, '--spare-key', next.address]
+  const both = [
+    'permit',
+    pool.address,
+    '--kind',
+    'pool',
+    '--hot-key',
+    hot.address,
+    '--spare-key',
+    next.address,
+  ]
   assert.equal((await carry(pool.key, ...both)).permission_id, 3, 'the same permission')
   assert.equal(await check(), 1, 'another key is there')
   await writeWallets(hot.key, 3, [next.address])
@@ -102,7 +132,19 @@ test('a hot key gets its permission, another takes its place, and it is taken aw
 
 test('what is signed is told from the bytes, and nothing else is signed', async (t) => {
   const { file, type, json } = await desk(t)
-  await json('', 'wallets', 'permit', pool.address, '--kind', 'pool', '--hot-key', hot.address, '--file', file, ...NODE)
+  await json(
+    '',
+    'wallets',
+    'permit',
+    pool.address,
+    '--kind',
+    'pool',
+    '--hot-key',
+    hot.address,
+    '--file',
+    file,
+    ...NODE,
+  )
   const carried = JSON.parse(await readFile(file, 'utf8'))
   const refused: [string, string, RegExp][] = [
     ['', pool.key, /cannot be read: ENOENT/],
@@ -134,23 +176,60 @@ test('what is signed is told from the bytes, and nothing else is signed', async 
 
 test('what would leave a key wide, or cannot be, is refused before anything is signed', async (t) => {
   const { type, carry } = await desk(t)
-  const permit = (...more: string[]) => type('', 'wallets', 'permit', pool.address, '--kind', 'pool', ...more, ...NODE)
+  const permit = (...more: string[]) =>
+    type('', 'wallets', 'permit', pool.address, '--kind', 'pool', ...more, ...NODE)
   const owner = await permit('--hot-key', pool.address)
-  assert.deepEqual([owner.code, owner.err], [1, `${pool.address} is in the owner permission: take another hot key.\n`])
-  assert.match((await permit('--hot-key', hot.address, '--permission-id', '5')).err, /no permission 5 to replace/)
+  assert.deepEqual(
+    [owner.code, owner.err],
+    [1, `${pool.address} is in the owner permission: take another hot key.\n`],
+  )
+  assert.match(
+    (await permit('--hot-key', hot.address, '--permission-id', '5')).err,
+    /no permission 5 to replace/,
+  )
   assert.match((await permit()).err, /--hot-key is missing/)
   assert.match((await type('', 'wallets', 'check', '--node-url', 'ftp://x')).err, /is not the http/)
-  const nobody = await type('', 'wallets', 'permit', hot.address, '--kind', 'pool', '--hot-key', next.address, ...NODE)
+  const nobody = await type(
+    '',
+    'wallets',
+    'permit',
+    hot.address,
+    '--kind',
+    'pool',
+    '--hot-key',
+    next.address,
+    ...NODE,
+  )
   assert.match(nobody.err, /is not active on the chain/)
   await carry(pool.key, 'permit', pool.address, '--kind', 'activation', '--hot-key', hot.address)
-  assert.match((await permit('--hot-key', hot.address)).err, /is in permission 3 too: forbid it first/)
-  const unknown = await type('', 'wallets', 'forbid', pool.address, '--hot-key', next.address, ...NODE)
+  assert.match(
+    (await permit('--hot-key', hot.address)).err,
+    /is in permission 3 too: forbid it first/,
+  )
+  const unknown = await type(
+    '',
+    'wallets',
+    'forbid',
+    pool.address,
+    '--hot-key',
+    next.address,
+    ...NODE,
+  )
   assert.match(unknown.err, /is in no active permission/)
 })
 
 test('the last active permission is left to the owner, because the chain wants one', async (t) => {
   const { scene, carry } = await desk(t)
-  const all = ['permit', pool.address, '--kind', 'pool', '--hot-key', hot.address, '--permission-id', '2']
+  const all = [
+    'permit',
+    pool.address,
+    '--kind',
+    'pool',
+    '--hot-key',
+    hot.address,
+    '--permission-id',
+    '2',
+  ]
   assert.equal((await carry(pool.key, ...all)).permission_id, 2)
   await carry(pool.key, 'forbid', pool.address, '--hot-key', hot.address)
   const [left, ...more] = scene.account(pool).active_permission as { keys: { address: string }[] }[]

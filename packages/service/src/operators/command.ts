@@ -1,6 +1,7 @@
-// Commands as data. A noun's file lists what operators may do with it by command() and change(); here what was typed is
-// found in that list, read and explained. A change() runs in one transaction together with the record of who made it and
-// why: no command can forget the record, because it is not the one that makes it.
+// Commands as data. A noun's file lists what operators may do with it by command() and change();
+// here what was typed is found in that list, read and explained. A change() runs in one transaction
+// together with the record of who made it and why: no command can forget the record, because it is
+// not the one that makes it.
 
 import { parseArgs } from 'node:util'
 import { type Address, isAddress } from 'penstock-tron/address.ts'
@@ -23,8 +24,8 @@ export type Outside = {
   random: Random
   new_id: NewId
   wait(ms: number): Promise<void>
-  /** Whether a file in the data folder stops signing on this machine; puts it there or takes it away
-   *  when told to. */
+  /** Whether a file in the data folder stops signing on this machine; puts it there or takes it
+   *  away when told to. */
   stopHere(stopped?: boolean, by?: string): Promise<boolean>
   /** The nodes that are named. Throws Refused when none is. */
   nodeAt(urls: readonly string[]): Node
@@ -41,19 +42,22 @@ export type Outside = {
   progress(line: string): void
 }
 
-/** What commands work on. What is made only when it is asked for may throw a sentence about what is missing. */
+/** What commands work on. What is made only when it is asked for may throw a sentence about what is
+ *  missing. */
 export type Needs = Outside & {
   sql: Sql
   /** The database, for reading: host, port and name. */
   database: string
   seal(): Promise<Seal>
-  /** Of the operator's extended public key; throws when it is not the one that this database's addresses are from. */
+  /** Of the operator's extended public key; throws when it is not the one that this database's
+   *  addresses are from. */
   depositAddress(): Promise<DepositAddress>
   /** A node to compare with; undefined when none is named. */
   chainAt(node_urls: readonly string[], solid_urls: readonly string[]): ChainView | undefined
 }
 
-/** What a command found or made. JSON is printed from `value`, and the text for reading too, unless `text` is given. */
+/** What a command found or made. JSON is printed from `value`, and the text for reading too, unless
+ *  `text` is given. */
 export type Answer = {
   value: unknown
   text?: string
@@ -104,14 +108,18 @@ type Description<Operands extends Options, Others extends Options> = {
 export type Changing = { changed_by: string; at: Date; reason: string | null }
 
 /** Declares a command that only looks. */
-export function command<Operands extends Options = Record<never, never>, Others extends Options = Record<never, never>>(
+export function command<
+  Operands extends Options = Record<never, never>,
+  Others extends Options = Record<never, never>,
+>(
   spec: Description<Operands, Others> & {
     run(needs: Needs, given: Given<Operands> & Given<Others>): Promise<Answer>
   },
 ): Command {
   const { words, summary, details, operands = {}, options = {} } = spec
   // The command line calls run() with what the operands and options of this very command have read.
-  const run: Command['run'] = (needs, given) => spec.run(needs, given as Given<Operands> & Given<Others>)
+  const run: Command['run'] = (needs, given) =>
+    spec.run(needs, given as Given<Operands> & Given<Others>)
   return { words, summary, details, operands, options, changes: false, run }
 }
 
@@ -124,13 +132,24 @@ export function standalone<
     run(needs: Outside, given: Given<Operands> & Given<Others>): Promise<Answer>
   },
 ): Command {
-  return { ...command(spec), runAlone: (needs, given) => spec.run(needs, given as Given<Operands> & Given<Others>) }
+  return {
+    ...command(spec),
+    runAlone: (needs, given) => spec.run(needs, given as Given<Operands> & Given<Others>),
+  }
 }
 
-/** Declares a command that changes something. It runs in a transaction, which also records what it says it has done. */
-export function change<Operands extends Options = Record<never, never>, Others extends Options = Record<never, never>>(
+/** Declares a command that changes something. It runs in a transaction, which also records what it
+ *  says it has done. */
+export function change<
+  Operands extends Options = Record<never, never>,
+  Others extends Options = Record<never, never>,
+>(
   spec: Description<Operands, Others> & {
-    run(tx: Tx, needs: Needs, given: Given<Operands> & Given<Others> & Changing): Promise<Change<Answer>>
+    run(
+      tx: Tx,
+      needs: Needs,
+      given: Given<Operands> & Given<Others> & Changing,
+    ): Promise<Change<Answer>>
   },
 ): Command {
   const { words, summary, details, operands = {}, options = {} } = spec
@@ -148,7 +167,8 @@ export function change<Operands extends Options = Record<never, never>, Others e
   }
 }
 
-/** Declares a command that changes something after work that no transaction should wait for: it calls perform() itself. */
+/** Declares a command that changes something after work that no transaction should wait for: it
+ *  calls perform() itself. */
 export function undertaking<
   Operands extends Options = Record<never, never>,
   Others extends Options = Record<never, never>,
@@ -163,7 +183,11 @@ export function undertaking<
   return { words, summary, details, operands, options, changes: true, run }
 }
 
-function single<T>(value: string, help: string, parse: (text: string, name: string) => T): Option<T | undefined> {
+function single<T>(
+  value: string,
+  help: string,
+  parse: (text: string, name: string) => T,
+): Option<T | undefined> {
   return {
     ...{ value, help, many: false, needed: false },
     read(given, name) {
@@ -176,7 +200,11 @@ function single<T>(value: string, help: string, parse: (text: string, name: stri
 export const text = (value: string, help: string) => single(value, help, (given) => given)
 
 /** A whole number. */
-export const whole = (value: string, help: string, { min = 1, max = Number.MAX_SAFE_INTEGER } = {}) =>
+export const whole = (
+  value: string,
+  help: string,
+  { min = 1, max = Number.MAX_SAFE_INTEGER } = {},
+) =>
   single(value, help, (given, name) => {
     const number = /^-?\d{1,16}$/.test(given) ? Number(given) : Number.NaN
     if (number >= min && number <= max) return number
@@ -188,7 +216,8 @@ export const trx = (value: string, help: string) => single(value, help, readTrx)
 
 export function readTrx(given: string, name: string): bigint {
   const sun = sunOf(given)
-  if (sun === undefined) throw misuse(`${name} ${given}: it is an amount of TRX with at most 6 decimals, like 12.5.`)
+  if (sun === undefined)
+    throw misuse(`${name} ${given}: it is an amount of TRX with at most 6 decimals, like 12.5.`)
   return sun
 }
 
@@ -197,12 +226,16 @@ export const time = (help: string) =>
   single('TIME', help, (given, name) => {
     const at = readTime(given)
     if (at) return at
-    throw misuse(`${name} ${given}: it is a day or a time in UTC, like 2026-11-01 or 2026-11-01T12:00:00Z.`)
+    throw misuse(
+      `${name} ${given}: it is a day or a time in UTC, like 2026-11-01 or 2026-11-01T12:00:00Z.`,
+    )
   })
 
 /** The moment that a text of that form names; undefined when it names none. */
 export function readTime(given: string): Date | undefined {
-  const at = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z)?$/.test(given) ? new Date(given) : new Date(Number.NaN)
+  const at = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z)?$/.test(given)
+    ? new Date(given)
+    : new Date(Number.NaN)
   return !Number.isNaN(at.getTime()) && isDay(given.slice(0, 10)) ? at : undefined
 }
 
@@ -269,7 +302,8 @@ export const CHANGING = {
 export const optionName = (key: string) => `--${key.replaceAll('_', '-')}`
 
 /** What was given to a command: its own operands and options, and those that are common. */
-export type Reading = Given<typeof COMMON> & Given<typeof CHANGING> & { values: Record<string, unknown> }
+export type Reading = Given<typeof COMMON> &
+  Given<typeof CHANGING> & { values: Record<string, unknown> }
 
 /** Finds the command that the first words name. Throws misuse, with the nearest words there are. */
 export function findCommand(
@@ -282,24 +316,31 @@ export function findCommand(
     if (command) return { command, rest: args.slice(words.split(' ').length) }
   }
   const all = commands.map(({ words }) => words.split(' '))
-  const verbs = all.flatMap(([first, second]) => (first === noun && second !== undefined ? [second] : []))
+  const verbs = all.flatMap(([first, second]) =>
+    first === noun && second !== undefined ? [second] : [],
+  )
   const choice = `${verbs.slice(0, -1).join(', ')} or ${verbs.at(-1)}`
-  if (verbs.length > 0 && (verb === '' || verb.startsWith('-'))) throw misuse(`${noun} what: ${choice}?`)
-  if (verbs.length > 0) throw misuse(`There is no ${noun} ${verb}${nearest(verb, verbs)}: it is ${choice}.`)
+  if (verbs.length > 0 && (verb === '' || verb.startsWith('-')))
+    throw misuse(`${noun} what: ${choice}?`)
+  if (verbs.length > 0)
+    throw misuse(`There is no ${noun} ${verb}${nearest(verb, verbs)}: it is ${choice}.`)
   const nouns = [...new Set(all.map(([first]) => first!))]
   throw misuse(`There is no command ${noun}${nearest(noun, nouns)}. --help lists them all.`)
 }
 
-/** Reads what follows the words of a command. With --help nothing else is looked at. Throws misuse. */
+/** Reads what follows the words of a command. With --help nothing else is looked at. Throws
+ *  misuse. */
 export function readArguments(command: Command, args: readonly string[]): Reading {
   const { options, operands, words } = command
   const known: Options = { ...options, ...(command.changes && CHANGING), ...COMMON }
   const { given, left } = sortTokens(words, known, args)
-  const read = (key: string, option: Option<unknown>) => option.read(given.get(key) ?? [], optionName(key))
+  const read = (key: string, option: Option<unknown>) =>
+    option.read(given.get(key) ?? [], optionName(key))
   const readAll = (wanted: Options) =>
     Object.fromEntries(Object.entries(wanted).map(([key, one]) => [key, read(key, one)]))
   // Their own readers have read them, so the types are theirs.
-  const common = readAll({ ...CHANGING, ...COMMON }) as Given<typeof COMMON> & Given<typeof CHANGING>
+  const common = readAll({ ...CHANGING, ...COMMON }) as Given<typeof COMMON> &
+    Given<typeof CHANGING>
   if (common.help) return { ...common, values: {} }
   const values = readAll(options)
   for (const [key, option] of Object.entries(operands)) {
@@ -314,9 +355,17 @@ function sortTokens(words: string, known: Options, args: readonly string[]) {
   const keys = new Map(Object.keys(known).map((key) => [optionName(key), key]))
   const types = Object.entries(known).map(([key, { value }]) => [
     optionName(key).slice(2),
-    { type: value === '' ? ('boolean' as const) : ('string' as const), ...(key === 'help' && { short: 'h' }) },
+    {
+      type: value === '' ? ('boolean' as const) : ('string' as const),
+      ...(key === 'help' && { short: 'h' }),
+    },
   ])
-  const { tokens } = parseArgs({ args: [...args], strict: false, tokens: true, options: Object.fromEntries(types) })
+  const { tokens } = parseArgs({
+    args: [...args],
+    strict: false,
+    tokens: true,
+    options: Object.fromEntries(types),
+  })
   const given = new Map<string, string[]>()
   const left: string[] = []
   for (const token of tokens) {
@@ -324,11 +373,13 @@ function sortTokens(words: string, known: Options, args: readonly string[]) {
     if (token.kind !== 'option') continue
     const { rawName: name, value, inlineValue } = token
     const key = keys.get(`--${token.name}`)
-    if (key === undefined) throw misuse(`${words} has no option ${name}${nearest(name, [...keys.keys()])}.`)
+    if (key === undefined)
+      throw misuse(`${words} has no option ${name}${nearest(name, [...keys.keys()])}.`)
     const { value: wanted } = known[key]!
     if (wanted === '' && value !== undefined) throw misuse(`${name} takes no value.`)
     // An option's name where its value should be: the value was forgotten.
-    const forgotten = wanted !== '' && (value === undefined || (!inlineValue && value.startsWith('--')))
+    const forgotten =
+      wanted !== '' && (value === undefined || (!inlineValue && value.startsWith('--')))
     if (forgotten) throw misuse(`${name} has no value: ${name} ${wanted}.`)
     given.set(key, [...(given.get(key) ?? []), value ?? ''])
   }
@@ -337,7 +388,9 @@ function sortTokens(words: string, known: Options, args: readonly string[]) {
 
 /** ` (do you mean orders?)`, or nothing when no known word is near. */
 function nearest(word: string, known: readonly string[]): string {
-  const near = known.filter((one) => distance(word, one) <= 2 || (word.length > 1 && one.startsWith(word)))
+  const near = known.filter(
+    (one) => distance(word, one) <= 2 || (word.length > 1 && one.startsWith(word)),
+  )
   return near.length === 0 ? '' : ` (do you mean ${near.join(' or ')}?)`
 }
 
@@ -375,7 +428,9 @@ export function helpOf({ words, summary, details, operands, options, changes }: 
     '',
     `${summary}.`,
     ...(details === undefined ? [] : ['', details]),
-    ...(shown.length === 0 ? [] : ['', ...columns(Object.values(operands).map(({ value, help }) => [value, help]))]),
+    ...(shown.length === 0
+      ? []
+      : ['', ...columns(Object.values(operands).map(({ value, help }) => [value, help]))]),
     '',
     ...columns(Object.entries({ ...options, ...(changes && CHANGING), ...COMMON }).map(line)),
     '',

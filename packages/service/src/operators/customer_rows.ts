@@ -9,7 +9,8 @@ export async function requireCustomer(sql: Sql | Tx, customer_id: string): Promi
   return orRefused(await findCustomer(sql, customer_id), customer_id)
 }
 
-/** The customer, which nobody else changes before the transaction ends. Throws Refused when there is none. */
+/** The customer, which nobody else changes before the transaction ends. Throws Refused when there
+ *  is none. */
 export async function requireLockedCustomer(tx: Tx, customer_id: string): Promise<CustomerRow> {
   return orRefused(await lockCustomer(tx, customer_id), customer_id)
 }

@@ -19,8 +19,14 @@ test('whoever closes a customer waits for its account before its keys, and lets 
       waits = row!.waits
     }
     // What `keys revoke` locks after the account, and what a correction refers to.
-    assert.equal((await tx`select 1 from api_key where id = ${key_id} for no key update nowait`).length, 1)
-    assert.equal((await tx`select 1 from customer where id = ${customer} for key share nowait`).length, 1)
+    assert.equal(
+      (await tx`select 1 from api_key where id = ${key_id} for no key update nowait`).length,
+      1,
+    )
+    assert.equal(
+      (await tx`select 1 from customer where id = ${customer} for key share nowait`).length,
+      1,
+    )
   })
   assert.equal((await closing!).code, 0)
 })

@@ -1,5 +1,6 @@
-// Customers and their statements, by the operator's hand. What a new customer's address is derived from comes from outside of the
-// database, and is first compared with what the database already has: with the wrong key deposits would go where nobody looks.
+// Customers and their statements, by the operator's hand. What a new customer's address is derived
+// from comes from outside of the database, and is first compared with what the database already
+// has: with the wrong key deposits would go where nobody looks.
 //
 //   active <-> suspended (nothing new is begun, everything that looks goes on) -> closed (for good, without keys)
 
@@ -28,11 +29,16 @@ import { keyShown } from './keys.ts'
 import { endings } from './subscriptions.ts'
 
 /** Throws Refused unless the newest customer's address is derived from the same public key. */
-export async function requireSameAddresses(tx: Sql | Tx, deposit_address: DepositAddress): Promise<void> {
+export async function requireSameAddresses(
+  tx: Sql | Tx,
+  deposit_address: DepositAddress,
+): Promise<void> {
   const [newest] = await tx<Pick<CustomerRow, 'deposit_index' | 'deposit_address'>>`
     select deposit_index, deposit_address from customer order by deposit_index desc limit 1`
   if (!newest || deposit_address(newest.deposit_index) === newest.deposit_address) return
-  throw refusal('The deposit addresses of this database are not from the public key that is configured here.')
+  throw refusal(
+    'The deposit addresses of this database are not from the public key that is configured here.',
+  )
 }
 
 /** Creates a customer. */
@@ -44,7 +50,10 @@ export async function addCustomer(
   await requireSameAddresses(tx, needs.deposit_address)
   const customer = await createCustomer(tx, needs, { name })
   const after = { name, deposit_address: customer.deposit_address }
-  return { result: customer, actions: [{ subject: `customer:${customer.id}`, before: null, after }] }
+  return {
+    result: customer,
+    actions: [{ subject: `customer:${customer.id}`, before: null, after }],
+  }
 }
 
 const STATE_NOTES: Record<CustomerState, string> = {
@@ -54,26 +63,33 @@ const STATE_NOTES: Record<CustomerState, string> = {
     'Closed, for good. Its subscriptions are ended. Open orders run to their end; what is left of its money stays on its account.',
 }
 
-/** Suspends a customer, or takes that back. What is so already is left alone; a closed customer stays closed. */
+/** Suspends a customer, or takes that back. What is so already is left alone; a closed customer
+ *  stays closed. */
 async function changeState(
   tx: Tx,
   { customer, state }: { customer: string; state: 'active' | 'suspended' },
 ): Promise<Change<Answer>> {
   const { id, state: before } = await requireLockedCustomer(tx, customer)
   if (before === 'closed') throw refusal(`The customer ${id} is closed, for good.`)
-  if (before === state) return { result: { value: { id, state }, note: 'It was so already.' }, actions: [] }
+  if (before === state)
+    return { result: { value: { id, state }, note: 'It was so already.' }, actions: [] }
   await setCustomerState(tx, id, state)
   const action = { subject: `customer:${id}`, before: { state: before }, after: { state } }
   return { result: { value: { id, state }, note: STATE_NOTES[state] }, actions: [action] }
 }
 
-/** Closes a customer for good: its keys are revoked and its subscriptions ended, each with a record. */
-async function closeCustomer(tx: Tx, { customer, at }: { customer: string; at: Date }): Promise<Change<Answer>> {
+/** Closes a customer for good: its keys are revoked and its subscriptions ended, each with a
+ *  record. */
+async function closeCustomer(
+  tx: Tx,
+  { customer, at }: { customer: string; at: Date },
+): Promise<Change<Answer>> {
   const { id, state: before } = await requireLockedCustomer(tx, customer)
   const value = { id, state: 'closed' }
   if (before === 'closed') return { result: { value, note: 'It was closed before.' }, actions: [] }
   const reason = 'its customer was closed'
-  // The account is locked before the keys, as everywhere; a start that comes later finds its key revoked.
+  // The account is locked before the keys, as everywhere; a start that comes later finds its key
+  // revoked.
   const ended = await endAll(tx, { customer_id: id }, { reason, now: at })
   const revoked = await revokeKeys(tx, { customer_id: id, at })
   await setCustomerState(tx, id, 'closed')
@@ -101,7 +117,10 @@ async function customersWithMoney(sql: Sql, page: { after?: string | undefined; 
     where id = any(${customers.map(({ id }) => customerAccount(id))})`
   const money = new Map(rows.map((row) => [row.id, row]))
   return customers.map(({ id, name, state, created_at, deposit_address }) => {
-    const { spendable_sun, held_sun } = money.get(customerAccount(id)) ?? { spendable_sun: null, held_sun: null }
+    const { spendable_sun, held_sun } = money.get(customerAccount(id)) ?? {
+      spendable_sun: null,
+      held_sun: null,
+    }
     return { id, name, state, spendable_sun, held_sun, deposit_address, created_at }
   })
 }
@@ -112,10 +131,12 @@ async function customerShown(sql: Sql, customer_id: string) {
   const [money] = await sql<Money>`
     select posted_sun - held_sun as spendable_sun, held_sun from account where id = ${customerAccount(id)}`
   const orders = await sql<{ state: string; orders: bigint; amount_sun: bigint }>`
-    select state, count(*) as orders, sum(amount_sun)::bigint as amount_sun from orders where customer_id = ${id}
+    select state, count(*) as orders, sum(amount_sun)::bigint as amount_sun from orders
+      where customer_id = ${id}
     group by state order by state`
   const deposits = await sql<{ state: string; deposits: bigint; amount_sun: bigint }>`
-    select state, count(*) as deposits, sum(amount_sun)::bigint as amount_sun from deposit where customer_id = ${id}
+    select state, count(*) as deposits, sum(amount_sun)::bigint as amount_sun from deposit
+      where customer_id = ${id}
     group by state order by state`
   const subscriptions = await sql<{ state: string; resting: string | null; subscriptions: bigint }>`
     select state, resting, count(*) as subscriptions from subscription where customer_id = ${id}
@@ -159,8 +180,8 @@ type Figures = { balance_sun: bigint; spendable_sun: bigint }
 
 const NOTHING: Figures = { balance_sun: 0n, spendable_sun: 0n }
 
-/** The entries from `since` on and before `until`. The sums that are kept for balances are not used, so a statement also
- *  shows when those are wrong. */
+/** The entries from `since` on and before `until`. The sums that are kept for balances are not
+ *  used, so a statement also shows when those are wrong. */
 export async function statementOf(
   sql: Sql,
   wanted: { customer_id: string; since: Date | undefined; until: Date | undefined },
@@ -171,22 +192,27 @@ export async function statementOf(
   const found = await sql<StatementLine>`
     with entry as (
       select t.made_at, t.id, t.kind, coalesce(t.hold_id, t.id) as cause,
-             case when t.kind not in ('move', 'capture') then 0 when t.credit = ${account} then t.amount_sun
+             case when t.kind not in ('move', 'capture') then 0
+               when t.credit = ${account} then t.amount_sun
                   else -t.amount_sun end as amount_sun,
              case when t.debit <> ${account} then 0 when t.kind = 'hold' then t.amount_sun
                   else -coalesce(hold.amount_sun, 0) end as held_sun
       from transfer as t left join transfer as hold on hold.id = t.hold_id
-      where (t.debit = ${account} or t.credit = ${account}) and (${until}::timestamptz is null or t.made_at < ${until})
+      where (t.debit = ${account} or t.credit = ${account}) and (${until}::timestamptz is null
+        or t.made_at < ${until})
     ), line as (
-      select *, sum(amount_sun) over so_far as balance_sun, sum(amount_sun - held_sun) over so_far as spendable_sun
+      select *, sum(amount_sun) over so_far as balance_sun, sum(amount_sun - held_sun)
+        over so_far as spendable_sun
       from entry window so_far as (order by made_at, id)
     )
     select line.made_at, line.id, line.kind,
            coalesce(o.service, split_part(line.cause, ':', 1)) as service,
            o.external_id, line.amount_sun, line.held_sun, line.balance_sun, line.spendable_sun
-    from line left join orders as o on line.cause = 'order:' || o.id and o.customer_id = ${customer_id}
+    from line left join orders as o on line.cause = 'order:' || o.id
+      and o.customer_id = ${customer_id}
     where ${since}::timestamptz is null or line.made_at >= ${since}
-       or line.id = (select id from line where made_at < ${since} order by made_at desc, id desc limit 1)
+       or line.id = (select id from line where made_at < ${since} order by made_at desc, id desc
+         limit 1)
     order by line.made_at, line.id`
   const lines = found.filter(({ made_at }) => since === null || made_at >= since)
   const figures = ({ balance_sun, spendable_sun }: Figures) => ({ balance_sun, spendable_sun })
@@ -194,7 +220,8 @@ export async function statementOf(
   return { customer_id, since, until, opening, lines, closing: figures(lines.at(-1) ?? opening) }
 }
 
-/** The statement as CSV (RFC 4180), amounts in TRX, with a line for the opening and for the closing figures. */
+/** The statement as CSV (RFC 4180), amounts in TRX, with a line for the opening and for the closing
+ *  figures. */
 export function statementCsv({ since, until, opening, lines, closing }: Statement): string {
   const head = [
     'made_at',
@@ -234,7 +261,11 @@ export const customerCommands = [
     async run(tx, needs, { name }) {
       const { clock, new_id } = needs
       const deposit_address = await needs.depositAddress()
-      const { result, actions } = await addCustomer(tx, { clock, new_id, deposit_address }, { name })
+      const { result, actions } = await addCustomer(
+        tx,
+        { clock, new_id, deposit_address },
+        { name },
+      )
       const { deposit_index: _, ...value } = result
       return { result: { value, note: `Next: penstock keys issue ${value.id}` }, actions }
     },
@@ -246,7 +277,9 @@ export const customerCommands = [
       limit: whole('N', `how many at most (${LIMIT})`, { max: 10_000 }),
       after: text('CUSTOMER', 'only those created after this one: the next page'),
     },
-    run: async ({ sql }, { after, limit = LIMIT }) => ({ value: await customersWithMoney(sql, { after, limit }) }),
+    run: async ({ sql }, { after, limit = LIMIT }) => ({
+      value: await customersWithMoney(sql, { after, limit }),
+    }),
   }),
   command({
     words: 'customers show',
@@ -256,7 +289,8 @@ export const customerCommands = [
   }),
   change({
     words: 'customers suspend',
-    summary: 'begin nothing new for a customer; its keys can look, and what is open runs to its end',
+    summary:
+      'begin nothing new for a customer; its keys can look, and what is open runs to its end',
     operands: { customer },
     run: async (tx, _needs, { customer }) => changeState(tx, { customer, state: 'suspended' }),
   }),
@@ -268,7 +302,8 @@ export const customerCommands = [
   }),
   change({
     words: 'customers close',
-    summary: 'end a customer for good: its keys are revoked, its subscriptions end, its money stays',
+    summary:
+      'end a customer for good: its keys are revoked, its subscriptions end, its money stays',
     operands: { customer },
     run: async (tx, _needs, { customer, at }) => closeCustomer(tx, { customer, at }),
   }),

@@ -1,6 +1,6 @@
-// What arrived: deposits, for looking things up, and how an operator ends those that are held. What is
-// said to have sent a deposit back is looked up on the solid chain before anything is changed: in the
-// blocks that the service has kept, or at a node that is named.
+// What arrived: deposits, for looking things up, and how an operator ends those that are held. What
+// is said to have sent a deposit back is looked up on the solid chain before anything is changed:
+// in the blocks that the service has kept, or at a node that is named.
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { ChainView } from '../audit/chain.ts'
@@ -72,21 +72,31 @@ export async function listDeposits(
   { sql, clock }: Pick<Needs, 'sql' | 'clock'>,
   wanted: DepositsWanted,
 ): Promise<DepositListed[]> {
-  const { customer = null, state = null, from = null, since = null, until = null, limit = LIMIT } = wanted
+  const {
+    customer = null,
+    state = null,
+    from = null,
+    since = null,
+    until = null,
+    limit = LIMIT,
+  } = wanted
   return sql<DepositListed>`
-    select block_time, greatest(0, extract(epoch from ${clock.now()}::timestamptz - block_time))::integer as age_seconds,
-           state, amount_sun, token, token_amount, from_address, to_address, customer_id, reason, block_number, tx_id,
+    select block_time, greatest(0, extract(epoch
+      from ${clock.now()}::timestamptz - block_time))::integer as age_seconds,
+           state, amount_sun, token, token_amount, from_address, to_address, customer_id, reason,
+             block_number, tx_id,
            position
     from deposit
-    where (${customer}::text is null or customer_id = ${customer}) and (${state}::text is null or state = ${state})
+    where (${customer}::text is null or customer_id = ${customer}) and (${state}::text is null
+      or state = ${state})
       and (${from}::text is null or from_address = ${from})
       and (${since}::timestamptz is null or block_time >= ${since})
       and (${until}::timestamptz is null or block_time < ${until})
     order by block_number desc, tx_id, position limit ${limit}`
 }
 
-/** What a transaction brought: mostly one deposit, with its order, its refund, how it was resolved, and
- *  its entries in the ledger. */
+/** What a transaction brought: mostly one deposit, with its order, its refund, how it was resolved,
+ *  and its entries in the ledger. */
 export async function showDeposits(sql: Sql, tx_id: string) {
   const deposits = await findDeposits(sql, tx_id)
   if (deposits.length === 0) throw refusal(`No deposit came with the transaction ${tx_id}.`)
@@ -101,11 +111,22 @@ export async function showDeposits(sql: Sql, tx_id: string) {
   const entries = await sql`
     select made_at, id, kind, debit, credit, amount_sun from transfer where id = any(${names}) order by made_at, id`
   const resolutions = await findResolutions(sql, tx_id)
-  return { ...deposits[0], further: deposits.slice(1), refund: refund ?? null, resolutions, entries }
+  return {
+    ...deposits[0],
+    further: deposits.slice(1),
+    refund: refund ?? null,
+    resolutions,
+    entries,
+  }
 }
 
-/** The solid block that has a transaction, as a node says; undefined when its solid chain has it not. */
-async function blockAtNode({ node, ask }: ChainView, tx_id: string, asset: string): Promise<StoredBlock | undefined> {
+/** The solid block that has a transaction, as a node says; undefined when its solid chain has it
+ *  not. */
+async function blockAtNode(
+  { node, ask }: ChainView,
+  tx_id: string,
+  asset: string,
+): Promise<StoredBlock | undefined> {
   const path = '/walletsolidity/gettransactioninfobyid'
   const { blockNumber } = fieldsOf(await ask(path, { value: tx_id }), path)
   if (blockNumber === undefined) return undefined
@@ -130,7 +151,8 @@ type Given = {
 /** Throws misuse unless it is one way, and nothing is said that does not belong to it. */
 function requireOneWay({ sent_by, credit, written_off, to, keep_rest }: Given): void {
   const ways = [sent_by !== undefined, credit !== undefined, written_off].filter(Boolean).length
-  if (ways !== 1) throw misuse('deposits resolve takes one of --sent-by, --credit and --written-off.')
+  if (ways !== 1)
+    throw misuse('deposits resolve takes one of --sent-by, --credit and --written-off.')
   if (sent_by === undefined && (to !== undefined || keep_rest)) {
     throw misuse('--to and --keep-rest belong to --sent-by.')
   }
@@ -145,7 +167,9 @@ async function wayOf({ sql, chainAt }: Needs, given: Given, deposit: Deposit): P
   const asset = assetOf(deposit)
   const block = chain ? await blockAtNode(chain, sent_by, asset) : await keptBlockWith(sql, sent_by)
   if (!block) {
-    const where = chain ? "on the node's solid chain" : 'in a solid block that is kept here; --node-url asks a node'
+    const where = chain
+      ? "on the node's solid chain"
+      : 'in a solid block that is kept here; --node-url asks a node'
     throw refusal(`The transaction ${sent_by} is not ${where}.`)
   }
   return { way: 'sent_back', sent: sentIn(block, { tx_id: sent_by, to, asset }), keep_rest }
@@ -154,13 +178,18 @@ async function wayOf({ sql, chainAt }: Needs, given: Given, deposit: Deposit): P
 /** What was done, as the record has it and as it is answered. */
 function changeOf(before: Deposit, resolution: Resolution): Change<Answer> {
   const { amount_sun, token, token_amount, from_address, to_address, state, reason } = before
-  const { tx_id, position, way, sent_by, sent_to, sent_amount, sent_block, customer_id } = resolution
+  const { tx_id, position, way, sent_by, sent_to, sent_amount, sent_block, customer_id } =
+    resolution
   const money = token === null ? { amount_sun } : { token, token_amount }
   const after = { state: 'resolved', way, sent_by, sent_to, sent_amount, sent_block, customer_id }
   return {
     result: { value: { tx_id, position, ...money, ...after }, note: 'Resolved.' },
     actions: [
-      { subject: `deposit:${placeOf(before)}`, before: { state, reason, ...money, from_address, to_address }, after },
+      {
+        subject: `deposit:${placeOf(before)}`,
+        before: { state, reason, ...money, from_address, to_address },
+        after,
+      },
     ],
   }
 }
@@ -178,12 +207,15 @@ function transactionId(given: string): string {
 
 const resolve = undertaking({
   words: 'deposits resolve',
-  summary: 'end a deposit that is held or ignored: sent back by hand, credited to a customer, or written off',
+  summary:
+    'end a deposit that is held or ignored: sent back by hand, credited to a customer, or written off',
   details:
     'One of the three, and --reason. A transaction that sent it back is looked up on the solid chain: in the blocks that are kept here, or at the node that is named.',
   operands: { tx_id: needed(transaction('the transaction that brought it')) },
   options: {
-    position: whole('N', 'which one, when the transaction brought several', { min: -Number.MAX_SAFE_INTEGER }),
+    position: whole('N', 'which one, when the transaction brought several', {
+      min: -Number.MAX_SAFE_INTEGER,
+    }),
     sent_by: transaction('it was sent back, by this transaction'),
     to: address('to this address, and not to the sender'),
     keep_rest: flag('the transaction has sent less than came: write the rest off'),
@@ -205,7 +237,9 @@ const resolve = undertaking({
       const { blocked_reviewed } = given
       const made = { made_at, made_by: operator.made_by, reason }
       const wanted = { deposit, way, blocked_reviewed, ...made }
-      const { before, resolution } = await sentence(resolveDeposit(tx, heldSenders({ clock }), wanted))
+      const { before, resolution } = await sentence(
+        resolveDeposit(tx, heldSenders({ clock }), wanted),
+      )
       return changeOf(before, resolution)
     })
   },

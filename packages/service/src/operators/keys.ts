@@ -1,6 +1,7 @@
-// API keys, by the operator's hand. What seals a new key's secret comes from outside of the database, and is first
-// compared with what the database already has: with the wrong one keys would never work. A new key takes only requests
-// with the second signature, unless the operator says otherwise.
+// API keys, by the operator's hand. What seals a new key's secret comes from outside of the
+// database, and is first compared with what the database already has: with the wrong one keys would
+// never work. A new key takes only requests with the second signature, unless the operator says
+// otherwise.
 
 import {
   changeKey,
@@ -40,7 +41,9 @@ const SCOPES: readonly Scope[] = ['read', 'buy', 'aml']
 /** Throws Refused unless the secrets of the keys can be opened. */
 export async function requireSameSeal(tx: Sql | Tx, seal: Seal): Promise<void> {
   if ((await sealingKeysMissing(tx, seal)).length > 0)
-    throw refusal('The secrets in this database are not sealed with the key that is configured here.')
+    throw refusal(
+      'The secrets in this database are not sealed with the key that is configured here.',
+    )
 }
 
 /** A key for reading: null is not said, what it means is. */
@@ -69,8 +72,12 @@ const LIMITS = {
   daily_cap: text('TRX', 'the most it may spend in a day (none)'),
   expires: text('WHEN', 'a day, a time, or in so many days (90d): refused from then on (never)'),
   require_v2: flag('refuse requests without the second signature, which binds time and path'),
-  allow_v1: flag('take requests with the first signature alone, too: whoever sees one can send it again'),
-  require_external_id: flag('refuse to begin anything without an external_id or an Idempotency-Key'),
+  allow_v1: flag(
+    'take requests with the first signature alone, too: whoever sees one can send it again',
+  ),
+  require_external_id: flag(
+    'refuse to begin anything without an external_id or an Idempotency-Key',
+  ),
   allow_no_external_id: flag('begin things without an id of the caller, too'),
 }
 
@@ -94,7 +101,11 @@ function readLimits(typed: Typed, at: Date): KeyLimits {
     scopes: scope.length === 0 ? undefined : scopesOf(scope),
     allowed_networks: network.length === 0 ? undefined : networksOf(network),
     daily_cap_sun:
-      daily_cap === undefined ? undefined : daily_cap === 'none' ? null : readTrx(daily_cap, '--daily-cap'),
+      daily_cap === undefined
+        ? undefined
+        : daily_cap === 'none'
+          ? null
+          : readTrx(daily_cap, '--daily-cap'),
     require_v2: either(typed.require_v2, typed.allow_v1, '--require-v2 and --allow-v1'),
     require_external_id: either(
       typed.require_external_id,
@@ -128,8 +139,12 @@ const DAY_MS = 86_400_000
 function readExpiry(given: string, at: Date): Date | null {
   if (given === 'never') return null
   const days = /^(\d{1,4})d$/.exec(given)?.[1]
-  const expires_at = days === undefined ? readTime(given) : new Date(at.getTime() + Number(days) * DAY_MS)
-  if (!expires_at) throw misuse(`--expires ${given}: it is a day, a time in UTC, a number of days like 90d, or never.`)
+  const expires_at =
+    days === undefined ? readTime(given) : new Date(at.getTime() + Number(days) * DAY_MS)
+  if (!expires_at)
+    throw misuse(
+      `--expires ${given}: it is a day, a time in UTC, a number of days like 90d, or never.`,
+    )
   if (expires_at <= at) throw misuse(`--expires ${given} is not in the future.`)
   return expires_at
 }
@@ -145,11 +160,16 @@ async function withNetworks<T>(work: Promise<T>): Promise<T> {
 const signaturesOf = (require_v2: boolean) => (require_v2 ? 'v2' : 'v1 or v2')
 
 /** Makes a key. Its token and secret are in the result, and nowhere else. */
-async function addKey(tx: Tx, needs: Needs, typed: Typed & { customer: string; at: Date }): Promise<Change<Answer>> {
+async function addKey(
+  tx: Tx,
+  needs: Needs,
+  typed: Typed & { customer: string; at: Date },
+): Promise<Change<Answer>> {
   // Whoever closes the customer meanwhile waits, and then revokes this key too.
   const customer = await requireLockedCustomer(tx, typed.customer)
   const { id: customer_id } = customer
-  if (customer.state === 'closed') throw refusal(`The customer ${customer_id} is closed: it has no keys any more.`)
+  if (customer.state === 'closed')
+    throw refusal(`The customer ${customer_id} is closed: it has no keys any more.`)
   const seal = await needs.seal()
   await requireSameSeal(tx, seal)
   const { clock, random, new_id } = needs
@@ -164,16 +184,23 @@ async function addKey(tx: Tx, needs: Needs, typed: Typed & { customer: string; a
     require_v2,
     require_external_id,
   }
-  const issued = await withNetworks(issueKey(tx, { clock, random, new_id, seal }, { customer_id, name, ...limits }))
+  const issued = await withNetworks(
+    issueKey(tx, { clock, random, new_id, seal }, { customer_id, name, ...limits }),
+  )
   const value = { ...issued, signatures: signaturesOf(require_v2), expires_at: expires_at ?? null }
-  const action = { subject: `key:${issued.key_id}`, before: null, after: { customer_id, name, ...limits } }
+  const action = {
+    subject: `key:${issued.key_id}`,
+    before: null,
+    after: { customer_id, name, ...limits },
+  }
   const note = `The secret cannot be shown again. ${SIGNATURE_NOTES[signaturesOf(require_v2)]}`
   return { result: { value, note }, actions: [action] }
 }
 
 const SIGNATURE_NOTES = {
   v2: 'Requests need the second signature too (docs/api.md).',
-  'v1 or v2': 'It takes requests with the first signature alone: whoever sees one can send it again.',
+  'v1 or v2':
+    'It takes requests with the first signature alone: whoever sees one can send it again.',
 }
 
 async function requireKey(tx: Tx, key_id: string): Promise<KeyRow> {
@@ -204,27 +231,39 @@ async function alterKey(
 
 /** Those fields of a key that were to be changed. */
 function limitsOf(key: KeyRow, limits: KeyLimits): object {
-  const names = Object.entries(limits).flatMap(([name, limit]) => (limit === undefined ? [] : [name]))
+  const names = Object.entries(limits).flatMap(([name, limit]) =>
+    limit === undefined ? [] : [name],
+  )
   return Object.fromEntries(names.map((name) => [name, key[name as keyof KeyLimits]]))
 }
 
 type Taken = { key_id: string; revoked_at: Date; ended_subscriptions: number }
 
-/** Revokes a key for good, and ends the subscriptions that it has started unless they are to be kept. */
+/** Revokes a key for good, and ends the subscriptions that it has started unless they are to be
+ *  kept. */
 async function takeKey(
   tx: Tx,
   { key_id, at, keep_subscriptions }: { key_id: string; at: Date; keep_subscriptions: boolean },
 ): Promise<Change<Taken>> {
-  const [owner] = await tx<{ customer_id: string }>`select customer_id from api_key where id = ${key_id}`
+  const [owner] = await tx<{
+    customer_id: string
+  }>`select customer_id from api_key where id = ${key_id}`
   if (!owner) throw refusal(`There is no key ${key_id}.`)
-  // The account is locked before the key, as everywhere; a start that comes later finds the key revoked.
+  // The account is locked before the key, as everywhere; a start that comes later finds the key
+  // revoked.
   const reason = 'the key that started it was revoked'
-  const ended = keep_subscriptions ? [] : await endAll(tx, { ...owner, key_id }, { reason, now: at })
+  const ended = keep_subscriptions
+    ? []
+    : await endAll(tx, { ...owner, key_id }, { reason, now: at })
   const { customer_id, name, revoked_at } = await requireKey(tx, key_id)
   const result = { key_id, revoked_at: revoked_at ?? at, ended_subscriptions: ended.length }
   if (revoked_at) return { result, actions: endings(ended, reason) }
   await revokeKey(tx, { customer_id, key_id, at })
-  const action = { subject: `key:${key_id}`, before: { customer_id, name }, after: { revoked_at: at } }
+  const action = {
+    subject: `key:${key_id}`,
+    before: { customer_id, name },
+    after: { revoked_at: at },
+  }
   return { result, actions: [action, ...endings(ended, reason)] }
 }
 

@@ -1,5 +1,6 @@
-// Lists of labels, by the operator's hand: loading, comparing, and when a list is loaded by itself. Whatever was loaded
-// stays; screenings follow the newest set as soon as the index has caught up with it.
+// Lists of labels, by the operator's hand: loading, comparing, and when a list is loaded by itself.
+// Whatever was loaded stays; screenings follow the newest set as soon as the index has caught up
+// with it.
 
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -50,13 +51,16 @@ async function newestSet(sql: Sql): Promise<number> {
 
 async function requireSet(sql: Sql, number: number): Promise<number> {
   const [found] = await sql`select 1 from label_set where number = ${number}`
-  if (!found) throw refusal(`There is no label set ${number}; the newest is ${await newestSet(sql)}.`)
+  if (!found)
+    throw refusal(`There is no label set ${number}; the newest is ${await newestSet(sql)}.`)
   return number
 }
 
-const notLoaded = ({ list, origin }: Source, why: string) => refusal(`${list} from ${origin} was not loaded: ${why}`)
+const notLoaded = ({ list, origin }: Source, why: string) =>
+  refusal(`${list} from ${origin} was not loaded: ${why}`)
 
-/** Reads a list whole, and only then begins to write. What is wrong with it is told in one sentence. */
+/** Reads a list whole, and only then begins to write. What is wrong with it is told in one
+ *  sentence. */
 async function read(needs: Needs, source: Source): Promise<Reading> {
   const kilobytes = (bytes: number) => Math.ceil(bytes / 1_000)
   let told = 0
@@ -64,7 +68,9 @@ async function read(needs: Needs, source: Source): Promise<Reading> {
     return await readList(source, (bytes, expected) => {
       if (bytes - told < 500_000 && bytes !== expected) return
       told = bytes
-      needs.progress(`${source.list} ${progressBar(kilobytes(bytes), expected && kilobytes(expected), 'kB')}`)
+      needs.progress(
+        `${source.list} ${progressBar(kilobytes(bytes), expected && kilobytes(expected), 'kB')}`,
+      )
     })
   } catch (thrown) {
     if (thrown instanceof Outage || !(thrown instanceof Error)) throw thrown
@@ -88,11 +94,15 @@ async function load(needs: Needs, source: Source, loading: LoadingOf) {
     const { version_id, ...published } = await publishing
     const result = { list, ...published, passed_over }
     const after = { version: version_id, label_set: published.label_set, origin }
-    return { result, actions: published.changed ? [{ subject: `list:${list}`, before: null, after }] : [] }
+    return {
+      result,
+      actions: published.changed ? [{ subject: `list:${list}`, before: null, after }] : [],
+    }
   })
 }
 
-const CHANGED = 'The running service follows the new labels as soon as its index has caught up with them.'
+const CHANGED =
+  'The running service follows the new labels as soon as its index has caught up with them.'
 
 function loaded(rows: Awaited<ReturnType<typeof load>>[]) {
   return { value: rows, note: rows.some((one) => one.changed) ? CHANGED : 'It was so already.' }
@@ -100,10 +110,19 @@ function loaded(rows: Awaited<ReturnType<typeof load>>[]) {
 
 async function fileSource(list: string, file: string): Promise<Source> {
   const about = await stat(file).catch((thrown: NodeJS.ErrnoException) => {
-    throw refusal(thrown.code === 'ENOENT' ? `There is no file ${file}.` : `${file} cannot be read: ${thrown.code}.`)
+    throw refusal(
+      thrown.code === 'ENOENT'
+        ? `There is no file ${file}.`
+        : `${file} cannot be read: ${thrown.code}.`,
+    )
   })
   if (!about.isFile()) throw refusal(`${file} is not a file.`)
-  return { list, origin: file, bytes: createReadStream(file, { highWaterMark: 1 << 18 }), bytes_expected: about.size }
+  return {
+    list,
+    origin: file,
+    bytes: createReadStream(file, { highWaterMark: 1 << 18 }),
+    bytes_expected: about.size,
+  }
 }
 
 const list = oneOf(LISTS, 'the list')
@@ -131,12 +150,14 @@ export const listCommands = [
   undertaking({
     words: 'lists update',
     summary: "load the newest version of lists from their publishers' addresses",
-    details: 'Without a list: every one that was loaded before or is loaded by itself, and has an address.',
+    details:
+      'Without a list: every one that was loaded before or is loaded by itself, and has an address.',
     operands: { lists: many(list) },
     options: { shrink: SHRINK },
     async run(needs, { lists, shrink: may_shrink }, operator) {
       const chosen = lists.length > 0 ? lists : await updatable(needs.sql)
-      if (chosen.length === 0) throw refusal(`Name the list: none has been loaded yet. There are: ${LISTS.join(', ')}.`)
+      if (chosen.length === 0)
+        throw refusal(`Name the list: none has been loaded yet. There are: ${LISTS.join(', ')}.`)
       const rows = []
       for (const code of chosen) {
         const source = await sentence(openList(needs, code))
@@ -148,7 +169,10 @@ export const listCommands = [
   undertaking({
     words: 'lists import',
     summary: 'load a list from a file, in the place of its version before',
-    operands: { list: needed(list), file: needed(text('FILE', 'the file, in the format of the publisher')) },
+    operands: {
+      list: needed(list),
+      file: needed(text('FILE', 'the file, in the format of the publisher')),
+    },
     options: { shrink: SHRINK },
     async run(needs, { list: code, file, shrink: may_shrink }, operator) {
       const source = await fileSource(code, file)
@@ -163,7 +187,10 @@ export const listCommands = [
       after: whole('AFTER', 'of another one (the newest)', { min: 0, max: 2 ** 31 - 1 }),
     },
     async run({ sql }, { before, after }) {
-      const sets = [await requireSet(sql, before), await requireSet(sql, after ?? (await newestSet(sql)))] as const
+      const sets = [
+        await requireSet(sql, before),
+        await requireSet(sql, after ?? (await newestSet(sql))),
+      ] as const
       return { value: await diffSets(sql, ...sets) }
     },
   }),
@@ -178,9 +205,11 @@ export const listCommands = [
     },
     async run(tx, _needs, { list: code, hours, off, url }) {
       if (off && hours !== undefined) throw refusal('Either --hours or --off.')
-      if (url !== undefined && !/^https?:\/\//.test(url)) throw refusal(`${url} is not an http:// or https:// address.`)
+      if (url !== undefined && !/^https?:\/\//.test(url))
+        throw refusal(`${url} is not an http:// or https:// address.`)
       type Row = { url: string | null; refresh_hours: number | null }
-      const [before] = await tx<Row>`select url, refresh_hours from list where code = ${code} for update`
+      const [before] =
+        await tx<Row>`select url, refresh_hours from list where code = ${code} for update`
       const after: Row = {
         url: url ?? before!.url,
         refresh_hours: off ? null : (hours ?? before!.refresh_hours),
@@ -190,7 +219,10 @@ export const listCommands = [
       await tx`update list set url = ${after.url}, refresh_hours = ${after.refresh_hours} where code = ${code}`
       const same = before!.url === after.url && before!.refresh_hours === after.refresh_hours
       const value = { list: code, ...after }
-      return { result: { value }, actions: same ? [] : [{ subject: `list:${code}`, before: before!, after }] }
+      return {
+        result: { value },
+        actions: same ? [] : [{ subject: `list:${code}`, before: before!, after }],
+      }
     },
   }),
 ]
@@ -199,7 +231,8 @@ export const listCommands = [
 async function updatable(sql: Sql): Promise<string[]> {
   const rows = await sql<{ code: string }>`
     select code from list
-    where url is not null and (refresh_hours is not null or exists (select 1 from list_version where list = code))
+    where url is not null and (refresh_hours is not null or exists (select 1 from list_version
+      where list = code))
     order by code`
   return rows.map(({ code }) => code)
 }

@@ -38,11 +38,15 @@ export async function listOrders(sql: Sql, wanted: OrdersWanted): Promise<OrderL
   const { customer = null, state = null, open, address = null, since = null, until = null } = wanted
   const { before = null, limit = LIMIT } = wanted
   return sql<OrderListed>`
-    select id, created_at, state, service, address, energy, bandwidth, amount_sun, customer_id, external_id from orders
-    where (${customer}::text is null or customer_id = ${customer}) and (${state}::text is null or state = ${state})
-      and (not ${open}::boolean or state in ('new', 'pending')) and (${address}::text is null or address = ${address})
+    select id, created_at, state, service, address, energy, bandwidth, amount_sun, customer_id,
+      external_id from orders
+    where (${customer}::text is null or customer_id = ${customer}) and (${state}::text is null
+      or state = ${state})
+      and (not ${open}::boolean or state in ('new', 'pending')) and (${address}::text is null
+        or address = ${address})
       and (${since}::timestamptz is null or created_at >= ${since})
-      and (${until}::timestamptz is null or created_at < ${until}) and (${before}::text is null or id < ${before})
+      and (${until}::timestamptz is null or created_at < ${until}) and (${before}::text is null
+        or id < ${before})
     order by id desc limit ${limit}`
 }
 
@@ -53,12 +57,19 @@ export async function showOrder(sql: Sql, wanted: string) {
   const [order, other] = found
   if (!order) throw refusal(`There is no order ${wanted}.`)
   if (other && order.id !== wanted)
-    throw refusal(`Several orders have the external id ${wanted}: orders list --customer finds them.`)
+    throw refusal(
+      `Several orders have the external id ${wanted}: orders list --customer finds them.`,
+    )
   const { id, activation_id } = order
-  const delegations = await sql<Delegation & Record<'tx_id' | 'attempt' | 'reclaim_tx_id' | 'reclaim', string | null>>`
-    select d.id, d.resource, d.amount, d.stake_sun, d.wallet, d.state, d.delegated_at, d.expires_at, d.reclaimed_at,
-           d.attempt_id, a.state as attempt, a.tx_id, d.reclaim_id, r.state as reclaim, r.tx_id as reclaim_tx_id
-    from delegation as d join attempt as a on a.id = d.attempt_id left join attempt as r on r.id = d.reclaim_id
+  const delegations = await sql<
+    Delegation & Record<'tx_id' | 'attempt' | 'reclaim_tx_id' | 'reclaim', string | null>
+  >`
+    select d.id, d.resource, d.amount, d.stake_sun, d.wallet, d.state, d.delegated_at,
+      d.expires_at, d.reclaimed_at,
+           d.attempt_id, a.state as attempt, a.tx_id, d.reclaim_id, r.state as reclaim,
+             r.tx_id as reclaim_tx_id
+    from delegation as d join attempt as a on a.id = d.attempt_id left join attempt as r
+      on r.id = d.reclaim_id
     where d.order_id = ${id} order by d.id`
   const [activation] = await sql`
     select activation.id, activation.state, tries, attempt_id, attempt.state as attempt, tx_id
@@ -82,12 +93,23 @@ type DelegationsWanted = {
 }
 
 export async function listDelegations(sql: Sql, wanted: DelegationsWanted): Promise<Delegation[]> {
-  const { order = null, state = null, wallet = null, receiver = null, overdue, before = null, limit = LIMIT } = wanted
+  const {
+    order = null,
+    state = null,
+    wallet = null,
+    receiver = null,
+    overdue,
+    before = null,
+    limit = LIMIT,
+  } = wanted
   return sql<Delegation>`
-    select id, state, resource, amount, stake_sun, wallet, receiver, delegated_at, expires_at, reclaimed_at, order_id
+    select id, state, resource, amount, stake_sun, wallet, receiver, delegated_at, expires_at,
+      reclaimed_at, order_id
     from delegation
-    where (${order}::text is null or order_id = ${order}) and (${state}::text is null or state = ${state})
-      and (${wallet}::text is null or wallet = ${wallet}) and (${receiver}::text is null or receiver = ${receiver})
+    where (${order}::text is null or order_id = ${order}) and (${state}::text is null
+      or state = ${state})
+      and (${wallet}::text is null or wallet = ${wallet}) and (${receiver}::text is null
+        or receiver = ${receiver})
       and (not ${overdue}::boolean or
            (state in ('active', 'reclaiming') and expires_at <= (select head_time from chain)))
       and (${before}::text is null or id < ${before})
@@ -95,7 +117,10 @@ export async function listDelegations(sql: Sql, wanted: DelegationsWanted): Prom
 }
 
 /** A part of a list by time. */
-export const period = { since: time('only from this moment on'), until: time('only before this moment') }
+export const period = {
+  since: time('only from this moment on'),
+  until: time('only before this moment'),
+}
 
 export const orderCommands = [
   command({

@@ -1,5 +1,5 @@
-// Plans of subscriptions, by the operator's hand. A version of a plan is a row that is never changed; a running subscription
-// keeps the version that it began with.
+// Plans of subscriptions, by the operator's hand. A version of a plan is a row that is never
+// changed; a running subscription keeps the version that it began with.
 
 import type { Sql, Tx } from '../database/sql.ts'
 import type { Change } from '../ledger/actions.ts'
@@ -28,7 +28,8 @@ const NEW_PLAN = {
   idle_hours: 2,
 }
 
-const termsOf = (plan: Partial<PlanTerms>) => Object.fromEntries(TERMS.map((term) => [term, plan[term]])) as PlanTerms
+const termsOf = (plan: Partial<PlanTerms>) =>
+  Object.fromEntries(TERMS.map((term) => [term, plan[term]])) as PlanTerms
 
 /** A price of a plan may be nothing, as long as the others are not. */
 const PLAN_BOUNDS: Bounds = { least: 0n, most: 10_000_000_000n }
@@ -41,11 +42,18 @@ const priceChanges = (old: PlanTerms | undefined, after: PlanTerms): PriceChange
     after: after[term],
   }))
 
-/** Puts a new version of a plan on sale, with the terms given and, for the rest, those of the version before, which ends.
- *  A plan that was never sold needs a name and its prices. Running subscriptions keep the version they began with. */
+/** Puts a new version of a plan on sale, with the terms given and, for the rest, those of the
+ *  version before, which ends. A plan that was never sold needs a name and its prices. Running
+ *  subscriptions keep the version they began with. */
 export async function setPlan(
   tx: Tx,
-  wanted: { key: string; terms: Partial<PlanTerms>; confirmed: boolean; at: Date; changed_by: string },
+  wanted: {
+    key: string
+    terms: Partial<PlanTerms>
+    confirmed: boolean
+    at: Date
+    changed_by: string
+  },
 ): Promise<Change<Plan[]> & { changes?: PriceChange[] }> {
   const { key, terms, confirmed, at, changed_by } = wanted
   await tx`lock table plan in share row exclusive mode`
@@ -55,26 +63,39 @@ export async function setPlan(
     throw misuse(`There is no plan ${key}: a new one needs --name, --initial-price and --price.`)
   }
   const before = old ? termsOf(old) : null
-  if (before && TERMS.every((term) => before[term] === after[term])) return { result: await listPlans(tx), actions: [] }
+  if (before && TERMS.every((term) => before[term] === after[term]))
+    return { result: await listPlans(tx), actions: [] }
   const changes = priceChanges(old, after)
   requireWithin(changes, PLAN_BOUNDS, confirmed)
   if (!confirmed && after.initial_price_sun === 0n && after.price_sun === 0n)
-    throw misuse(`The plan ${key} would cost nothing. Nothing is changed; --yes does it all the same.`)
+    throw misuse(
+      `The plan ${key} would cost nothing. Nothing is changed; --yes does it all the same.`,
+    )
   await endPlan(tx, key, at)
   await tx`
-    insert into plan (key, name, activation_fee_sun, initial_price_sun, price_sun, included, transactions_limit,
+    insert into plan (key, name, activation_fee_sun, initial_price_sun, price_sun, included,
+      transactions_limit,
                       duration_days, energy_per_transaction, idle_hours, since, changed_by)
     values (${key}, ${after.name}, ${after.activation_fee_sun}, ${after.initial_price_sun}, ${after.price_sun},
             ${after.included}, ${after.transactions_limit}, ${after.duration_days}, ${after.energy_per_transaction},
             ${after.idle_hours}, ${at}, ${changed_by})`
-  return { result: await listPlans(tx), actions: [{ subject: `plan:${key}`, before, after }], changes }
+  return {
+    result: await listPlans(tx),
+    actions: [{ subject: `plan:${key}`, before, after }],
+    changes,
+  }
 }
 
 /** Takes a plan off sale. Running subscriptions go on. */
-export async function removePlan(tx: Tx, { key, at }: { key: string; at: Date }): Promise<Change<Plan[]>> {
+export async function removePlan(
+  tx: Tx,
+  { key, at }: { key: string; at: Date },
+): Promise<Change<Plan[]>> {
   const [ended] = await endPlan(tx, key, at)
   if (!ended)
-    throw refusal(`There is no plan ${key}; there are: ${(await listPlans(tx)).map((plan) => plan.key).join(', ')}.`)
+    throw refusal(
+      `There is no plan ${key}; there are: ${(await listPlans(tx)).map((plan) => plan.key).join(', ')}.`,
+    )
   return {
     result: await listPlans(tx),
     actions: [{ subject: `plan:${key}`, before: { name: ended.name }, after: null }],
@@ -103,29 +124,49 @@ export const planCommands = [
   change({
     words: 'plans set',
     summary: 'put a plan on sale, or change its terms for new subscriptions',
-    details: 'What is not given stays as it is. Running subscriptions keep the terms they began with.',
+    details:
+      'What is not given stays as it is. Running subscriptions keep the terms they began with.',
     operands: { plan },
     options: {
       name: text('NAME', 'what customers read'),
       activation_fee: trx('TRX', 'charged once'),
       initial_price: trx('TRX', 'charged at the start'),
       price: trx('TRX', 'for each transaction served beyond those included'),
-      included: whole('N', 'transactions that the initial price covers', { min: 0, max: 1_000_000 }),
+      included: whole('N', 'transactions that the initial price covers', {
+        min: 0,
+        max: 1_000_000,
+      }),
       transactions_limit: whole('N', 'ends after so many; 0: never', { min: 0, max: 1_000_000 }),
       duration_days: whole('DAYS', 'ends after so many; 0: never', { min: 0, max: 10_000 }),
-      energy: whole('N', 'energy that an address is kept supplied with (65000)', { max: 10_000_000 }),
-      idle_hours: whole('HOURS', 'supplied so long without a use (2); 0: for ever', { min: 0, max: 10_000 }),
+      energy: whole('N', 'energy that an address is kept supplied with (65000)', {
+        max: 10_000_000,
+      }),
+      idle_hours: whole('HOURS', 'supplied so long without a use (2); 0: for ever', {
+        min: 0,
+        max: 10_000,
+      }),
       yes,
     },
     async run(tx, _needs, { plan: key, changed_by, at, ...given }) {
-      if (!/^[\w-]{1,64}$/.test(key)) throw misuse('The key of a plan is 1 to 64 letters, digits, - and _.')
+      if (!/^[\w-]{1,64}$/.test(key))
+        throw misuse('The key of a plan is 1 to 64 letters, digits, - and _.')
       const wanted = {
-        ...{ name: given.name, activation_fee_sun: given.activation_fee, initial_price_sun: given.initial_price },
-        ...{ price_sun: given.price, included: given.included, transactions_limit: given.transactions_limit },
+        ...{
+          name: given.name,
+          activation_fee_sun: given.activation_fee,
+          initial_price_sun: given.initial_price,
+        },
+        ...{
+          price_sun: given.price,
+          included: given.included,
+          transactions_limit: given.transactions_limit,
+        },
         ...{ duration_days: given.duration_days, energy_per_transaction: given.energy },
         idle_hours: given.idle_hours,
       }
-      const terms = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined))
+      const terms = Object.fromEntries(
+        Object.entries(wanted).filter(([, value]) => value !== undefined),
+      )
       return changed(await setPlan(tx, { key, terms, confirmed: given.yes, at, changed_by }))
     },
   }),
@@ -140,6 +181,8 @@ export const planCommands = [
     summary: 'every version of the plans, newest first',
     operands: { plan: text('PLAN', 'only this one') },
     options: { limit: paging.limit },
-    run: async ({ sql }, { plan: key = null, limit = LIMIT }) => ({ value: await planHistory(sql, { key, limit }) }),
+    run: async ({ sql }, { plan: key = null, limit = LIMIT }) => ({
+      value: await planHistory(sql, { key, limit }),
+    }),
   }),
 ]

@@ -1,6 +1,7 @@
-// What is sold and for how much: tiers, flat prices, switches. A price is a row that is never changed: a new one begins
-// when the old one ends, to the instant, and what was in force at any time can be read back. Every process takes a change
-// up within a second; an order keeps the price it was placed at.
+// What is sold and for how much: tiers, flat prices, switches. A price is a row that is never
+// changed: a new one begins when the old one ends, to the instant, and what was in force at any
+// time can be read back. Every process takes a change up within a second; an order keeps the price
+// it was placed at.
 
 import type { Sql, Tx } from '../database/sql.ts'
 import { type Action, type Change, listActions } from '../ledger/actions.ts'
@@ -50,7 +51,10 @@ export async function pricesInForce(sql: Sql | Tx) {
 
 /** What the smallest and the largest amount of a tier cost. */
 function examples({ min_amount, max_amount, price_sun }: TierWanted) {
-  return { cost_of_min_sun: charge(price_sun, min_amount), cost_of_max_sun: charge(price_sun, max_amount) }
+  return {
+    cost_of_min_sun: charge(price_sun, min_amount),
+    cost_of_max_sun: charge(price_sun, max_amount),
+  }
 }
 
 type PricesWanted = {
@@ -63,7 +67,8 @@ type PricesWanted = {
   changed_by: string
 }
 
-/** What 1000 units may cost where none of them is sold yet. Burning TRX costs 0.1 for energy and 1 for bandwidth. */
+/** What 1000 units may cost where none of them is sold yet. Burning TRX costs 0.1 for energy and 1
+ *  for bandwidth. */
 const BOUNDS: Record<Resource, Bounds> = {
   energy: { least: 1_000n, most: 1_000_000n },
   bandwidth: { least: 10_000n, most: 10_000_000n },
@@ -79,8 +84,9 @@ function priceChanges(fresh: readonly TierWanted[], before: readonly PriceRow[])
   })
 }
 
-/** Puts tiers of a resource in force. A tier with the same range is ended in favour of the new one; with `replace`, so are
- *  all others of the resource. A tier that would overlap one that stays is refused, and then nothing is changed. */
+/** Puts tiers of a resource in force. A tier with the same range is ended in favour of the new one;
+ *  with `replace`, so are all others of the resource. A tier that would overlap one that stays is
+ *  refused, and then nothing is changed. */
 export async function setPrices(
   tx: Tx,
   wanted: PricesWanted,
@@ -89,10 +95,13 @@ export async function setPrices(
   // Operators change prices one after another; readers are not held up.
   await tx`lock table price in share row exclusive mode`
   const before = await tiersOf(tx, resource)
-  const kept = tiers.filter((tier) => before.some((old) => sameRange(old, tier) && old.price_sun === tier.price_sun))
+  const kept = tiers.filter((tier) =>
+    before.some((old) => sameRange(old, tier) && old.price_sun === tier.price_sun),
+  )
   const fresh = tiers.filter((tier) => !kept.includes(tier))
   const ends = (old: PriceRow) =>
-    fresh.some((tier) => sameRange(old, tier)) || (replace && !kept.some((tier) => sameRange(old, tier)))
+    fresh.some((tier) => sameRange(old, tier)) ||
+    (replace && !kept.some((tier) => sameRange(old, tier)))
   const ended = before.filter(ends)
   refuseOverlap(
     resource,
@@ -115,19 +124,29 @@ export async function setPrices(
 /** Ends the tier of a resource with exactly this range. */
 export async function removePrice(
   tx: Tx,
-  { resource, min_amount, max_amount, at }: Omit<TierWanted, 'price_sun'> & { resource: Resource; at: Date },
+  {
+    resource,
+    min_amount,
+    max_amount,
+    at,
+  }: Omit<TierWanted, 'price_sun'> & { resource: Resource; at: Date },
 ): Promise<Change<PriceRow[]>> {
   await tx`lock table price in share row exclusive mode`
   const before = await tiersOf(tx, resource)
   if (!before.some((old) => sameRange(old, { min_amount, max_amount }))) {
-    throw refusal(`No tier of ${resource} goes from ${min_amount} to ${max_amount}; ${inForce(before)}.`)
+    throw refusal(
+      `No tier of ${resource} goes from ${min_amount} to ${max_amount}; ${inForce(before)}.`,
+    )
   }
   await endTier(tx, { resource, min_amount, at })
   const after = await tiersOf(tx, resource)
   return { result: after, actions: [tiersChanged(resource, before, after)] }
 }
 
-async function endTier(tx: Tx, { resource, min_amount, at }: { resource: Resource; min_amount: bigint; at: Date }) {
+async function endTier(
+  tx: Tx,
+  { resource, min_amount, at }: { resource: Resource; min_amount: bigint; at: Date },
+) {
   await tx`
     update price set until = greatest(${at}::timestamptz, since)
     where resource = ${resource} and min_amount = ${min_amount} and until is null`
@@ -141,7 +160,8 @@ function tiersOf(tx: Tx, resource: Resource): Promise<PriceRow[]> {
 
 type Range = { min_amount: bigint; max_amount: bigint }
 
-const sameRange = (a: Range, b: Range) => a.min_amount === b.min_amount && a.max_amount === b.max_amount
+const sameRange = (a: Range, b: Range) =>
+  a.min_amount === b.min_amount && a.max_amount === b.max_amount
 const overlap = (a: Range, b: Range) => a.min_amount <= b.max_amount && b.min_amount <= a.max_amount
 const rangeText = ({ min_amount, max_amount }: Range) => `${min_amount}-${max_amount}`
 
@@ -149,10 +169,17 @@ function inForce(tiers: readonly PriceRow[]): string {
   return tiers.length === 0 ? 'none is in force' : `in force: ${tiers.map(rangeText).join(', ')}`
 }
 
-function refuseOverlap(resource: Resource, fresh: readonly TierWanted[], staying: readonly PriceRow[]): void {
+function refuseOverlap(
+  resource: Resource,
+  fresh: readonly TierWanted[],
+  staying: readonly PriceRow[],
+): void {
   for (const [i, tier] of fresh.entries()) {
     const twin = fresh.slice(0, i).find((other) => overlap(tier, other))
-    if (twin) throw misuse(`${rangeText(twin)} and ${rangeText(tier)} overlap: one tier answers for an amount.`)
+    if (twin)
+      throw misuse(
+        `${rangeText(twin)} and ${rangeText(tier)} overlap: one tier answers for an amount.`,
+      )
     const old = staying.find((other) => overlap(tier, other))
     if (!old) continue
     throw misuse(
@@ -161,14 +188,21 @@ function refuseOverlap(resource: Resource, fresh: readonly TierWanted[], staying
   }
 }
 
-function tiersChanged(resource: Resource, before: readonly PriceRow[], after: readonly PriceRow[]): Action {
+function tiersChanged(
+  resource: Resource,
+  before: readonly PriceRow[],
+  after: readonly PriceRow[],
+): Action {
   const short = (rows: readonly PriceRow[]) =>
     Object.fromEntries(rows.map((row) => [rangeText(row), trxText(row.price_sun)]))
   return { subject: `price:${resource}`, before: short(before), after: short(after) }
 }
 
 /** All rows, newest first. */
-export async function priceHistory(sql: Sql, wanted: { resource?: Resource | undefined; limit: number }) {
+export async function priceHistory(
+  sql: Sql,
+  wanted: { resource?: Resource | undefined; limit: number },
+) {
   const { resource = null, limit } = wanted
   return sql<PriceRow>`
     select resource, min_amount, max_amount, price_sun, since, until, changed_by from price
@@ -176,7 +210,13 @@ export async function priceHistory(sql: Sql, wanted: { resource?: Resource | und
     order by since desc, resource desc, min_amount limit ${limit}`
 }
 
-export type FeeRow = { name: string; price_sun: bigint; since: Date; until: Date | null; changed_by: string }
+export type FeeRow = {
+  name: string
+  price_sun: bigint
+  since: Date
+  until: Date | null
+  changed_by: string
+}
 
 /** The flat price of an activation, and those of checks: `aml_` and their type. */
 export async function feesInForce(sql: Sql | Tx): Promise<Omit<FeeRow, 'until'>[]> {
@@ -197,7 +237,10 @@ export async function setFee(
   await tx`lock table fee, aml_price in share row exclusive mode`
   const fees = await feesInForce(tx)
   const old = fees.find((fee) => fee.name === name)
-  if (!old) throw refusal(`There is no flat price ${name}; there are: ${fees.map((fee) => fee.name).join(', ')}.`)
+  if (!old)
+    throw refusal(
+      `There is no flat price ${name}; there are: ${fees.map((fee) => fee.name).join(', ')}.`,
+    )
   if (old.price_sun === price_sun) return { result: fees, actions: [], changes: [] }
   const changes = [{ what: name, before: old.price_sun, after: price_sun }]
   requireWithin(changes, FEE_BOUNDS, confirmed)
@@ -218,7 +261,10 @@ export async function setFee(
 /** The type of check that a name stands for. */
 const checkType = (name: string): string | undefined => /^aml_(.+)$/.exec(name)?.[1]
 
-export async function feeHistory(sql: Sql, wanted: { name?: string | undefined; limit: number }): Promise<FeeRow[]> {
+export async function feeHistory(
+  sql: Sql,
+  wanted: { name?: string | undefined; limit: number },
+): Promise<FeeRow[]> {
   const { name = null, limit } = wanted
   return sql<FeeRow>`
     select * from (
@@ -233,16 +279,22 @@ function readTier(given: string): TierWanted {
   if (from === undefined || to === undefined || price === undefined) {
     throw misuse(`${given} is not a tier: it has the form FROM-TO=PRICE, like 32000-130999=0.045.`)
   }
-  return { min_amount: BigInt(from), max_amount: BigInt(to), price_sun: readTrx(price, 'The price') }
+  return {
+    min_amount: BigInt(from),
+    max_amount: BigInt(to),
+    price_sun: readTrx(price, 'The price'),
+  }
 }
 
 function readRange(given: string): Range {
   const [, from, to] = /^(\d{1,15})-(\d{1,15})$/.exec(given) ?? []
-  if (from === undefined || to === undefined) throw misuse(`${given} is not a range: it has the form FROM-TO.`)
+  if (from === undefined || to === undefined)
+    throw misuse(`${given} is not a range: it has the form FROM-TO.`)
   return { min_amount: BigInt(from), max_amount: BigInt(to) }
 }
 
-const asTable = (rows: readonly PriceRow[]) => rows.map(({ until: _, ...row }) => ({ ...row, ...examples(row) }))
+const asTable = (rows: readonly PriceRow[]) =>
+  rows.map(({ until: _, ...row }) => ({ ...row, ...examples(row) }))
 
 /** What a change leads to; its note says what was changed, or that there was nothing to change. */
 export function changed<Row>(
@@ -269,10 +321,14 @@ export const priceCommands = [
     summary: 'put tiers of a resource in force',
     details:
       'A tier is FROM-TO=PRICE, the price in TRX for 1000 units. It ends the tier of the same range. Ranges never overlap: to move their bounds, give all tiers of the resource with --replace. A price of a tenth or less, or of ten times or more, of what the amount costs now needs --yes.',
-    operands: { resource: needed(resource), tiers: many(text('FROM-TO=PRICE', 'such as 32000-130999=0.045')) },
+    operands: {
+      resource: needed(resource),
+      tiers: many(text('FROM-TO=PRICE', 'such as 32000-130999=0.045')),
+    },
     options: { replace: flag('end every other tier of the resource'), yes },
     async run(tx, _needs, { resource, tiers, replace, yes: confirmed, changed_by, at }) {
-      if (tiers.length === 0) throw misuse('prices set: no tier was given, such as 32000-130999=0.045.')
+      if (tiers.length === 0)
+        throw misuse('prices set: no tier was given, such as 32000-130999=0.045.')
       const wanted = { resource, tiers: tiers.map(readTier), replace, confirmed, at, changed_by }
       const made = await setPrices(tx, wanted)
       return changed(made, asTable(made.result))
@@ -281,7 +337,10 @@ export const priceCommands = [
   change({
     words: 'prices remove',
     summary: 'end a tier: amounts in its range are no longer sold',
-    operands: { resource: needed(resource), range: needed(text('FROM-TO', 'the range of the tier')) },
+    operands: {
+      resource: needed(resource),
+      range: needed(text('FROM-TO', 'the range of the tier')),
+    },
     async run(tx, _needs, { resource, range, at }) {
       const made = await removePrice(tx, { resource, ...readRange(range), at })
       return changed(made, asTable(made.result))
@@ -292,7 +351,9 @@ export const priceCommands = [
     summary: 'every price there was, newest first',
     operands: { resource },
     options: { limit: paging.limit },
-    run: async ({ sql }, { resource, limit = LIMIT }) => ({ value: await priceHistory(sql, { resource, limit }) }),
+    run: async ({ sql }, { resource, limit = LIMIT }) => ({
+      value: await priceHistory(sql, { resource, limit }),
+    }),
   }),
   command({
     words: 'fees list',
@@ -312,7 +373,9 @@ export const priceCommands = [
     summary: 'every flat price there was, newest first',
     operands: { name: text('NAME', 'only this one') },
     options: { limit: paging.limit },
-    run: async ({ sql }, { name, limit = LIMIT }) => ({ value: await feeHistory(sql, { name, limit }) }),
+    run: async ({ sql }, { name, limit = LIMIT }) => ({
+      value: await feeHistory(sql, { name, limit }),
+    }),
   }),
 ]
 
@@ -337,7 +400,10 @@ export const switchCommands = [
     run: async ({ sql }) => ({ value: await switches(sql) }),
   }),
   switching('on', 'put services on sale'),
-  switching('off', 'take services off sale: purchases are refused with code 35, open orders are delivered'),
+  switching(
+    'off',
+    'take services off sale: purchases are refused with code 35, open orders are delivered',
+  ),
   command({
     words: 'services history',
     summary: 'when services were put on sale or taken off, and by whom, newest first',
@@ -349,7 +415,13 @@ export const switchCommands = [
       const onSale = (state: unknown) => (state as { on_sale: boolean }).on_sale
       return {
         value: actions.map(({ made_at, subject, after, made_by, reason }) => ({
-          ...{ made_at, name: subject.slice('service:'.length), on_sale: onSale(after), made_by, reason },
+          ...{
+            made_at,
+            name: subject.slice('service:'.length),
+            on_sale: onSale(after),
+            made_by,
+            reason,
+          },
         })),
       }
     },

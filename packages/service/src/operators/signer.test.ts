@@ -10,10 +10,14 @@ import { makeWorld, type World } from 'penstock-test/harness/world.ts'
 import { alerts } from './status.ts'
 
 const attempts = async (world: World) =>
-  (await world.sql<{ state: string }>`select state from attempt order by id`).map(({ state }) => state)
+  (await world.sql<{ state: string }>`select state from attempt order by id`).map(
+    ({ state }) => state,
+  )
 
 const alertNames = async (world: World) =>
-  (await alerts({ sql: world.sql, now: world.now })).map(({ alert }) => alert).filter((name) => /^signing/.test(name))
+  (await alerts({ sql: world.sql, now: world.now }))
+    .map(({ alert }) => alert)
+    .filter((name) => /^signing/.test(name))
 
 test('after a stop nothing is signed, in no process, until a record says go; what waited goes on', async (t) => {
   const world = await makeWorld(t)
@@ -50,7 +54,12 @@ test('after a stop nothing is signed, in no process, until a record says go; wha
   assert.equal((await customer.check(order.id)).status, 'success')
   assert.deepEqual(await alertNames(world), [])
   assert.equal((await type('signer', 'status')).code, 0)
-  const actions = await json<{ action: string; reason: string }[]>('actions', 'list', '--subject', 'signing')
+  const actions = await json<{ action: string; reason: string }[]>(
+    'actions',
+    'list',
+    '--subject',
+    'signing',
+  )
   assert.deepEqual(
     actions.map(({ action, reason }) => [action, reason]),
     [
@@ -84,7 +93,10 @@ test('a file on a machine stops it whatever the database says, and only there is
   type Said = { stopped: boolean; stopped_here: boolean }
   const stopped = await json<Said>('signer', 'stop', '--this-machine', ...here)
   assert.deepEqual(stopped, { stopped: true, stopped_here: true })
-  assert.deepEqual(await json<Said>('signer', 'go', ...here), { stopped: false, stopped_here: true })
+  assert.deepEqual(await json<Said>('signer', 'go', ...here), {
+    stopped: false,
+    stopped_here: true,
+  })
   const gone = await json<Said>('signer', 'go', '--this-machine', ...here)
   assert.deepEqual(gone, { stopped: false, stopped_here: false })
 })
@@ -96,7 +108,9 @@ test('a forged attempt is refused with an alert that names it', async (t) => {
     insert into attempt (id, subject, contract, send_at, made_at)
     values ('forged', 'refund:forged', '{}', ${world.now}, ${world.now})`
   await world.drain()
-  const found = (await alerts({ sql: world.sql, now: world.now })).find(({ alert }) => alert === 'signing_refused')
+  const found = (await alerts({ sql: world.sql, now: world.now })).find(
+    ({ alert }) => alert === 'signing_refused',
+  )
   assert.match(found!.what, /within a day: 1, the last for refund:forged: /)
   assert.equal((await json<{ state: string }>('attempts', 'show', 'forged')).state, 'new')
   const { refused } = JSON.parse((await type('signer', 'status', '--json')).out)

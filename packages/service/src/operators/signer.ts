@@ -1,6 +1,7 @@
-// The switch that stops signing. It is a row that every process reads with each batch, and its record:
-// whoever changes the row back leaves signing stopped until a record says otherwise, which cannot be
-// written unseen. A file on a signing machine stops that machine, whatever the database says.
+// The switch that stops signing. It is a row that every process reads with each batch, and its
+// record: whoever changes the row back leaves signing stopped until a record says otherwise, which
+// cannot be written unseen. A file on a signing machine stops that machine, whatever the database
+// says.
 
 import type { Sql, Tx } from '../database/sql.ts'
 import type { Change } from '../ledger/actions.ts'
@@ -22,7 +23,8 @@ async function signingState(sql: Sql | Tx): Promise<Omit<SigningState, 'stopped_
   const [[row], [last]] = await Promise.all([
     sql<{ stopped: boolean }>`select stopped from signing`,
     sql<{ stopped: boolean; made_at: Date; made_by: string; reason: string | null }>`
-      select (after ->> 'stopped')::boolean as stopped, made_at, made_by, reason from operator_action
+      select (after ->> 'stopped')::boolean as stopped, made_at, made_by, reason
+        from operator_action
       where subject = 'signing' order by number desc limit 1`,
   ])
   const by_row = row?.stopped ?? true
@@ -38,7 +40,10 @@ async function signingState(sql: Sql | Tx): Promise<Omit<SigningState, 'stopped_
 
 type Wanted = { stopped: boolean; changed_by: string }
 
-async function setSigning(tx: Tx, { stopped, changed_by }: Wanted): Promise<Change<{ stopped: boolean }>> {
+async function setSigning(
+  tx: Tx,
+  { stopped, changed_by }: Wanted,
+): Promise<Change<{ stopped: boolean }>> {
   const before = await signingState(tx)
   await tx`
     insert into signing (stopped, changed_by) values (${stopped}, ${changed_by})
@@ -48,7 +53,9 @@ async function setSigning(tx: Tx, { stopped, changed_by }: Wanted): Promise<Chan
   return { result: { stopped }, actions }
 }
 
-const this_machine = flag('also by a file in --data-dir, which nobody with only the database can undo')
+const this_machine = flag(
+  'also by a file in --data-dir, which nobody with only the database can undo',
+)
 
 const switching = (word: 'stop' | 'go', summary: string, details: string) =>
   change({
@@ -62,8 +69,13 @@ const switching = (word: 'stop' | 'go', summary: string, details: string) =>
       // Stopped first and freed last, whatever becomes of the transaction.
       if (this_machine) await stopHere(stopped, changed_by)
       const value = { ...result, stopped_here: await stopHere() }
-      const note = stopped ? 'Nothing more is signed, in any process.' : 'Signing goes on, in every process.'
-      const held = value.stopped_here && !stopped ? ' Not on this machine: its file is there (--this-machine).' : ''
+      const note = stopped
+        ? 'Nothing more is signed, in any process.'
+        : 'Signing goes on, in every process.'
+      const held =
+        value.stopped_here && !stopped
+          ? ' Not on this machine: its file is there (--this-machine).'
+          : ''
       return { result: { value, note: note + held } satisfies Answer, actions }
     },
   })
@@ -88,9 +100,13 @@ export const signerCommands = [
         select refused_at, subject, answer as why from attempt where refused_at is not null
         order by refused_at desc limit 10`
       const wallets = await sql`
-        select address, checked_at, stopped, array_to_string(complaints, ' ') as complaints from wallet_check
+        select address, checked_at, stopped, array_to_string(complaints, ' ') as complaints
+          from wallet_check
         order by address`
-      return { value: { ...state, ...counts, wallets, refused }, ok: !state.stopped && !state.stopped_here }
+      return {
+        value: { ...state, ...counts, wallets, refused },
+        ok: !state.stopped && !state.stopped_here,
+      }
     },
   }),
 ]

@@ -1,4 +1,5 @@
-// Subscriptions by the operator's hand: looking them up, stopping one, and what a customer may have at once.
+// Subscriptions by the operator's hand: looking them up, stopping one, and what a customer may have
+// at once.
 
 import type { Sql, Tx } from '../database/sql.ts'
 import type { Action, Change } from '../ledger/actions.ts'
@@ -6,7 +7,17 @@ import { misuse, refusal } from '../lib/fault.ts'
 import { OPEN_ORDERS_MAX } from '../market/open_orders.ts'
 import { type Ended, endSubscription } from '../subscriptions/ending.ts'
 import { STATES, SUBSCRIPTIONS_MAX, type Subscription } from '../subscriptions/subscriptions.ts'
-import { address, change, command, LIMIT, needed, type Option, oneOf, paging, text } from './command.ts'
+import {
+  address,
+  change,
+  command,
+  LIMIT,
+  needed,
+  type Option,
+  oneOf,
+  paging,
+  text,
+} from './command.ts'
 
 type Wanted = {
   customer?: string | undefined
@@ -17,12 +28,22 @@ type Wanted = {
   limit?: number | undefined
 }
 
-type Listed = Pick<Subscription, 'id' | 'created_at' | 'state' | 'resting' | 'plan_key' | 'address'> &
+type Listed = Pick<
+  Subscription,
+  'id' | 'created_at' | 'state' | 'resting' | 'plan_key' | 'address'
+> &
   Pick<Subscription, 'transactions_used' | 'total_sun' | 'customer_id' | 'key_id' | 'external_id'>
 
 /** Newest first. */
 export async function listAllSubscriptions(sql: Sql, wanted: Wanted): Promise<Listed[]> {
-  const { customer = null, state = null, address = null, key = null, before = null, limit = LIMIT } = wanted
+  const {
+    customer = null,
+    state = null,
+    address = null,
+    key = null,
+    before = null,
+    limit = LIMIT,
+  } = wanted
   return sql<Listed>`
     select s.id, created_at, state, resting, plan.key as plan_key, address, transactions_used,
            total_sun, customer_id, key_id, external_id
@@ -41,9 +62,12 @@ type Found = Omit<Subscription, 'duration'> & { duration_days: number; held_sun:
  *  that. Throws Refused when there is none. */
 async function requireSubscription(sql: Sql | Tx, wanted: string): Promise<Found> {
   const found = await sql<Found>`
-    select s.id, s.customer_id, s.external_id, s.key_id, plan.key as plan_key, s.plan_id, s.address, s.state,
-           s.reason, s.resting, s.rested_at, s.idle_since, s.duration as duration_days, s.transactions_limit,
-           s.activate_address, s.transactions_used, s.energy_used, s.total_sun, s.supplies, s.order_id,
+    select s.id, s.customer_id, s.external_id, s.key_id, plan.key as plan_key, s.plan_id,
+      s.address, s.state,
+           s.reason, s.resting, s.rested_at, s.idle_since, s.duration as duration_days,
+             s.transactions_limit,
+           s.activate_address, s.transactions_used, s.energy_used, s.total_sun, s.supplies,
+             s.order_id,
            s.holds_made, s.holds_ended, (s.holds_made - s.holds_ended) * plan.price_sun as held_sun,
            s.look_at, s.created_at, s.started_at, s.renewed_at, s.stopped_at, s.expire_at
     from subscription as s join plan on plan.id = plan_id
@@ -51,7 +75,9 @@ async function requireSubscription(sql: Sql | Tx, wanted: string): Promise<Found
   const [subscription, other] = found
   if (!subscription) throw refusal(`There is no subscription ${wanted}.`)
   if (other && subscription.id !== wanted)
-    throw refusal(`Several have the external id ${wanted}: subscriptions list --customer finds them.`)
+    throw refusal(
+      `Several have the external id ${wanted}: subscriptions list --customer finds them.`,
+    )
   return subscription
 }
 
@@ -63,17 +89,20 @@ export async function showSubscription(sql: Sql, wanted: string) {
   const subscription = await requireSubscription(sql, wanted)
   const { id } = subscription
   const uses = await sql`
-    select used_at, tx_id, block_number, energy, transactions, charged_sun, solid from subscription_use
+    select used_at, tx_id, block_number, energy, transactions, charged_sun, solid
+      from subscription_use
     where subscription_id = ${id} order by block_number desc, tx_id limit ${SHOWN_MAX}`
   const supply_orders = await sql`
-    select o.created_at, o.id as order_id, o.energy, o.state, d.state as delegation, d.delegated_at, d.expires_at,
+    select o.created_at, o.id as order_id, o.energy, o.state, d.state as delegation,
+      d.delegated_at, d.expires_at,
            d.reclaimed_at
     from subscription_supply as supply join orders as o on o.id = supply.order_id
       left join delegation as d on d.order_id = o.id
     where supply.subscription_id = ${id} order by o.id desc, d.id limit ${SHOWN_MAX}`
   const entries = await sql`
     select made_at, id, kind, debit, credit, amount_sun from transfer
-    where id = 'subscription:' || ${id}::text or starts_with(id, 'subscription:' || ${id}::text || '/')
+    where id = 'subscription:' || ${id}::text
+      or starts_with(id, 'subscription:' || ${id}::text || '/')
     order by number desc limit ${SHOWN_MAX}`
   return { ...subscription, uses, supply_orders, entries }
 }
@@ -121,13 +150,18 @@ async function setLimits(
   const [before] = await tx<Required<Limits>>`
     select subscriptions_limit, open_orders_limit from customer where id = ${customer_id} for no key update`
   if (!before) throw refusal(`There is no customer ${customer_id}.`)
-  const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined))
+  const given = Object.fromEntries(
+    Object.entries(wanted).filter(([, value]) => value !== undefined),
+  )
   const after = { ...before, ...given }
   const { subscriptions_limit, open_orders_limit } = after
-  const same = Object.entries(before).every(([name, value]) => after[name as keyof Limits] === value)
+  const same = Object.entries(before).every(
+    ([name, value]) => after[name as keyof Limits] === value,
+  )
   if (same) return { result: after, actions: [] }
   await tx`
-    update customer set subscriptions_limit = ${subscriptions_limit}, open_orders_limit = ${open_orders_limit}
+    update customer set subscriptions_limit = ${subscriptions_limit},
+      open_orders_limit = ${open_orders_limit}
     where id = ${customer_id}`
   return { result: after, actions: [{ subject: `customer:${customer_id}`, before, after }] }
 }
@@ -151,7 +185,9 @@ export const subscriptionCommands = [
     words: 'subscriptions show',
     summary: 'one subscription with its newest uses, supplies and entries',
     operands: { subscription },
-    run: async ({ sql }, { subscription }) => ({ value: await showSubscription(sql, subscription) }),
+    run: async ({ sql }, { subscription }) => ({
+      value: await showSubscription(sql, subscription),
+    }),
   }),
   change({
     words: 'subscriptions stop',

@@ -1,12 +1,19 @@
-// Hot keys and their permissions on the chain: looking at them, giving one its permission, taking it
-// away. None of it needs the database: it is done before a service runs, or while nobody trusts it.
+// Hot keys and their permissions on the chain: looking at them, giving one its permission, taking
+// it away. None of it needs the database: it is done before a service runs, or while nobody trusts
+// it.
 
 import type { Address } from 'penstock-tron/address.ts'
 import { addressOf, sign } from 'penstock-tron/keys.ts'
 import { encodeTransaction, transactionId } from 'penstock-tron/transaction.ts'
 import { misuse, refusal, sentence } from '../lib/fault.ts'
 import type { Node } from '../node/node.ts'
-import { describeUpdate, forbid, type Permissions, permit, updateBytes } from '../wallets/permission_update.ts'
+import {
+  describeUpdate,
+  forbid,
+  type Permissions,
+  permit,
+  updateBytes,
+} from '../wallets/permission_update.ts'
 import { lookAtKeys } from '../wallets/permissions.ts'
 import { type Answer, address, many, needed, oneOf, standalone, text, whole } from './command.ts'
 
@@ -21,8 +28,10 @@ type Carried = { raw_data: string; tx_id: string; signatures: string[] }
 function readCarried(given: string, name: string): Carried {
   try {
     const { raw_data, signatures } = JSON.parse(given) as Carried
-    if (!/^([0-9a-f]{2})+$/.test(raw_data) || !Array.isArray(signatures)) throw new Error('it has another form')
-    if (!signatures.every((one) => /^[0-9a-f]{130}$/.test(one))) throw new Error('a signature has another form')
+    if (!/^([0-9a-f]{2})+$/.test(raw_data) || !Array.isArray(signatures))
+      throw new Error('it has another form')
+    if (!signatures.every((one) => /^[0-9a-f]{130}$/.test(one)))
+      throw new Error('a signature has another form')
     // The id is worked out again: what is signed is the bytes.
     return { raw_data, signatures, tx_id: transactionId(Buffer.from(raw_data, 'hex')) }
   } catch (thrown) {
@@ -33,7 +42,11 @@ function readCarried(given: string, name: string): Carried {
 /** The permissions of an account on which all nodes agree. Throws Refused. */
 async function permissionsOf(node: Node, of: Address): Promise<Permissions> {
   const states = await node.accountEverywhere(of)
-  const [first, ...others] = states.map(({ owner, witness, permissions }) => ({ owner, witness, permissions }))
+  const [first, ...others] = states.map(({ owner, witness, permissions }) => ({
+    owner,
+    witness,
+    permissions,
+  }))
   const textOf = (one: unknown) =>
     JSON.stringify(one, (_key, value) => (typeof value === 'bigint' ? `${value}` : value))
   if (others.some((one) => textOf(one) !== textOf(first)))
@@ -43,14 +56,27 @@ async function permissionsOf(node: Node, of: Address): Promise<Permissions> {
 }
 
 type Files = { writeFile(name: string, text: string): Promise<void> }
-type Update = { address: Address; next: Permissions; hours: number | undefined; file: string | undefined }
+type Update = {
+  address: Address
+  next: Permissions
+  hours: number | undefined
+  file: string | undefined
+}
 
 /** Makes the transaction, prints what it does, and writes it to be carried. */
 async function prepared(node: Node, files: Files, update: Update): Promise<Answer> {
-  const raw = updateBytes(update.address, update.next, { head: await node.head(), hours: update.hours ?? HOURS })
-  const carried: Carried = { raw_data: Buffer.from(raw).toString('hex'), tx_id: transactionId(raw), signatures: [] }
+  const raw = updateBytes(update.address, update.next, {
+    head: await node.head(),
+    hours: update.hours ?? HOURS,
+  })
+  const carried: Carried = {
+    raw_data: Buffer.from(raw).toString('hex'),
+    tx_id: transactionId(raw),
+    signatures: [],
+  }
   const { expires_at, says } = describeUpdate(raw)
-  if (update.file !== undefined) await files.writeFile(update.file, `${JSON.stringify(carried, null, 2)}\n`)
+  if (update.file !== undefined)
+    await files.writeFile(update.file, `${JSON.stringify(carried, null, 2)}\n`)
   const note =
     update.file === undefined
       ? 'Nothing was written: give --file to carry it.'
@@ -62,7 +88,8 @@ export const walletCommands = [
   standalone({
     words: 'wallets check',
     summary: 'whether each hot key can do what it is for, and nothing else',
-    details: 'Of the file that PENSTOCK_WALLETS names, as a worker has it. The exit code is 1 when something is wrong.',
+    details:
+      'Of the file that PENSTOCK_WALLETS names, as a worker has it. The exit code is 1 when something is wrong.',
     options: { node_url },
     async run({ nodeAt, wallets }, { node_url }) {
       const node = nodeAt(node_url)
@@ -77,18 +104,26 @@ export const walletCommands = [
           const { balance_sun, staked_sun } = await node.account(line.address)
           const hot_key = line.private_key === undefined ? null : addressOf(line.private_key)
           const staked = staked_sun.energy + staked_sun.bandwidth
-          return { address: line.address, permission_id: line.permission_id, hot_key, balance_sun, staked_sun: staked }
+          return {
+            address: line.address,
+            permission_id: line.permission_id,
+            hot_key,
+            balance_sun,
+            staked_sun: staked,
+          }
         }),
       )
       const said = complaints.map(({ said }) => said)
-      const note = said.length === 0 ? 'Each key can do what it is for, and nothing else.' : said.join('\n')
+      const note =
+        said.length === 0 ? 'Each key can do what it is for, and nothing else.' : said.join('\n')
       return { value: { wallets: rows, complaints: said }, note, ok: said.length === 0 }
     },
   }),
   standalone({
     words: 'wallets permit',
     summary: 'prepare the transaction that gives a hot key its permission',
-    details: 'Nothing is sent. All other permissions stay as they are. It is signed by wallets sign.',
+    details:
+      'Nothing is sent. All other permissions stay as they are. It is signed by wallets sign.',
     operands: { address: needed(address('the wallet')) },
     options: {
       kind: needed(oneOf(['pool', 'activation', 'refund'], 'what the key is for')),
@@ -105,8 +140,16 @@ export const walletCommands = [
       const now = await permissionsOf(node, address)
       const wanted = { kind, hot_key, spare_keys, permission_id }
       const made = await sentence((async () => permit(now, wanted))())
-      const answer = await prepared(node, files, { address, next: made.next, hours: given.hours, file: given.file })
-      return { ...answer, value: { permission_id: made.permission_id, ...(answer.value as object) } }
+      const answer = await prepared(node, files, {
+        address,
+        next: made.next,
+        hours: given.hours,
+        file: given.file,
+      })
+      return {
+        ...answer,
+        value: { permission_id: made.permission_id, ...(answer.value as object) },
+      }
     },
   }),
   standalone({
@@ -125,17 +168,27 @@ export const walletCommands = [
   standalone({
     words: 'wallets sign',
     summary: "sign such a transaction with an owner's key, which is read from standard input",
-    details: 'It asks no node and needs no network. What it prints comes from the bytes that are signed.',
+    details:
+      'It asks no node and needs no network. What it prints comes from the bytes that are signed.',
     operands: { file: needed(text('FILE', 'the transaction')) },
     async run({ readFile, writeFile, readInput }, { file }) {
       const carried = readCarried(await readFile(file), file)
-      const { says, expires_at } = await sentence((async () => describeUpdate(Buffer.from(carried.raw_data, 'hex')))())
+      const { says, expires_at } = await sentence(
+        (async () => describeUpdate(Buffer.from(carried.raw_data, 'hex')))(),
+      )
       const key = (await readInput()).trim()
-      if (!/^[0-9a-f]{64}$/.test(key)) throw misuse('Standard input has no key: 64 hexadecimal characters.')
+      if (!/^[0-9a-f]{64}$/.test(key))
+        throw misuse('Standard input has no key: 64 hexadecimal characters.')
       const signature = sign(carried.tx_id, key)
       const signatures = [...new Set([...carried.signatures, signature])]
       await writeFile(file, `${JSON.stringify({ ...carried, signatures }, null, 2)}\n`)
-      const value = { tx_id: carried.tx_id, signed_by: addressOf(key), signatures: signatures.length, expires_at, says }
+      const value = {
+        tx_id: carried.tx_id,
+        signed_by: addressOf(key),
+        signatures: signatures.length,
+        expires_at,
+        says,
+      }
       return { value, note: `Send it where a node can be reached: wallets broadcast ${file}.` }
     },
   }),
@@ -152,7 +205,10 @@ export const walletCommands = [
       const { address, says } = await sentence((async () => describeUpdate(raw))())
       const answers = await nodeAt(node_url).broadcast(encodeTransaction(raw, signatures))
       const taken = answers.some(({ accepted }) => accepted)
-      return { value: { tx_id, address, taken, answers: answers.map(({ said }) => said), says }, ok: taken }
+      return {
+        value: { tx_id, address, taken, answers: answers.map(({ said }) => said), says },
+        ok: taken,
+      }
     },
   }),
 ]

@@ -2,8 +2,9 @@
 //
 //   new -> activating -> active | failed       (dead attempt: back to new, at most TRIES times)
 //
-// One is under way for an address at a time; orders for the address wait for it, whoever pays for it. Somebody else may
-// activate the address meanwhile: then ours dies, the address is active all the same, and nobody is charged the fee.
+// One is under way for an address at a time; orders for the address wait for it, whoever pays for
+// it. Somebody else may activate the address meanwhile: then ours dies, the address is active all
+// the same, and nobody is charged the fee.
 
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { contract } from 'penstock-tron/transaction.ts'
@@ -45,13 +46,21 @@ export function activateStep(needs: Needs): Step {
   }
 }
 
-async function activate(tx: Tx, needs: Needs, { id, address }: { id: string; address: Address }): Promise<boolean> {
-  const [mine] = await tx`select 1 from activation where id = ${id} and state = 'new' for update skip locked`
+async function activate(
+  tx: Tx,
+  needs: Needs,
+  { id, address }: { id: string; address: Address },
+): Promise<boolean> {
+  const [mine] =
+    await tx`select 1 from activation where id = ${id} and state = 'new' for update skip locked`
   if (!mine) return false
   const { activation_wallet } = needs
   const creation = contract(
     'AccountCreateContract',
-    { owner_address: addressToHex(activation_wallet.address), account_address: addressToHex(address) },
+    {
+      owner_address: addressToHex(activation_wallet.address),
+      account_address: addressToHex(address),
+    },
     activation_wallet.permission_id,
   )
   const attempt_id = enqueueAttempt(tx, needs, { subject: `activate:${id}`, contract: creation })
@@ -62,7 +71,8 @@ async function activate(tx: Tx, needs: Needs, { id, address }: { id: string; add
 
 type Tried = { id: string; address: Address; attempt: 'included' | 'solid' | 'dead' }
 
-/** activating -> active | new | failed, by what became of the attempt; and back when a fork took its block. */
+/** activating -> active | new | failed, by what became of the attempt; and back when a fork took
+ *  its block. */
 export function activatedStep({ sql, node }: Pick<Needs, 'sql' | 'node'>): Step {
   return {
     name: 'activated',
@@ -71,13 +81,16 @@ export function activatedStep({ sql, node }: Pick<Needs, 'sql' | 'node'>): Step 
     async run() {
       const uncovered = await sql`
         update activation set state = 'activating' from attempt
-        where attempt.uncovered and attempt.state in ('signed', 'sent', 'dead') and attempt.id = attempt_id
+        where attempt.uncovered and attempt.state in ('signed', 'sent', 'dead')
+          and attempt.id = attempt_id
           and activation.state = 'active'
           and not exists (select 1 from activation as other
-                          where other.address = activation.address and other.state in ('new', 'activating'))
+                          where other.address = activation.address
+                            and other.state in ('new', 'activating'))
         returning activation.id`
       const rows = await sql<Tried>`
-        select activation.id, address, attempt.state as attempt from activation join attempt on attempt.id = attempt_id
+        select activation.id, address, attempt.state as attempt from activation join attempt
+          on attempt.id = attempt_id
         where activation.state = 'activating' and attempt.state in ('included', 'solid', 'dead')
         order by activation.id limit ${AT_ONCE}`
       const moved = await eachRow(
@@ -94,7 +107,8 @@ export function activatedStep({ sql, node }: Pick<Needs, 'sql' | 'node'>): Step 
       await sql`update activation set state = 'active' where id = ${id} and state = 'activating'`
       // After a fork it may be another transaction than the one that was shown.
       await sql`
-        update orders set tx_id = t.tx_id from activation as a join attempt as t on t.id = a.attempt_id
+        update orders set tx_id = t.tx_id from activation as a join attempt as t
+          on t.id = a.attempt_id
         where a.id = ${id} and orders.activation_id = a.id and orders.service = 'activate_address'
           and orders.state = 'success' and orders.tx_id <> t.tx_id`
       return true
@@ -105,7 +119,8 @@ export function activatedStep({ sql, node }: Pick<Needs, 'sql' | 'node'>): Step 
       return true
     }
     await sql`
-      update activation set tries = tries + 1, attempt_id = null, state = case when tries + 1 < ${TRIES} then 'new' else 'failed' end
+      update activation set tries = tries + 1, attempt_id = null, state = case
+        when tries + 1 < ${TRIES} then 'new' else 'failed' end
       where id = ${id} and state = 'activating'`
     return true
   }

@@ -3,11 +3,12 @@
 //   delegating -> active -> reclaiming -> ended
 //        `-> failed (nothing is on the chain)
 //
-// The hour begins with the block that has the delegation and is over by the time of a later block that is solid: on
-// whatever branch the reclaim ends up, it comes after that one. Only then is exactly the stake that was delegated taken
-// back. The chain keeps one sum for a wallet and a receiver, whatever orders it is
-// from: keeping each order's own stake here is what keeps them apart. So nothing is taken back before the delegation
-// itself is solid, or a fork could make one order's reclaim take another's stake. Until then a fork can take it back.
+// The hour begins with the block that has the delegation and is over by the time of a later block
+// that is solid: on whatever branch the reclaim ends up, it comes after that one. Only then is
+// exactly the stake that was delegated taken back. The chain keeps one sum for a wallet and a
+// receiver, whatever orders it is from: keeping each order's own stake here is what keeps them
+// apart. So nothing is taken back before the delegation itself is solid, or a fork could make one
+// order's reclaim take another's stake. Until then a fork can take it back.
 
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { contract } from 'penstock-tron/transaction.ts'
@@ -61,7 +62,8 @@ function operation(
 
 export type Planned = { order_id: string; receiver: Address; resource: Resource; part: Part }
 
-/** Plans parts of orders and asks for their transactions, in the caller's transaction, which waits for the statements. */
+/** Plans parts of orders and asks for their transactions, in the caller's transaction, which waits
+ *  for the statements. */
 export function delegateParts(tx: Tx, needs: Needs, planned: readonly Planned[]): void {
   const rows = planned.map(({ part, ...of }) => ({ ...of, ...part, id: needs.new_id() }))
   const attempts = rows.map(({ id, ...of }) => ({
@@ -80,7 +82,8 @@ export function delegateParts(tx: Tx, needs: Needs, planned: readonly Planned[])
 /** active -> reclaiming, when a solid block says that the hour is over. */
 export function reclaimStep(needs: Needs): Step {
   const { sql } = needs
-  // What a wallet has delegated that is no longer configured waits for it, and keeps nothing else waiting.
+  // What a wallet has delegated that is no longer configured waits for it, and keeps nothing else
+  // waiting.
   const wallets = [...needs.permissions.keys()]
   return {
     name: 'reclaim',
@@ -103,23 +106,29 @@ export function reclaimStep(needs: Needs): Step {
 
 /** The time of the solid block, as far as that is confirmed. */
 async function solidTime(sql: Tx): Promise<Date | null> {
-  const [row] = await sql<{ time: Date }>`select time from block, chain where number = confirmed_number`
+  const [row] = await sql<{
+    time: Date
+  }>`select time from block, chain where number = confirmed_number`
   return row?.time ?? null
 }
 
 async function reclaim(tx: Tx, needs: Needs, ids: readonly string[]): Promise<boolean> {
-  // A fork may have moved a delegation to another block since its hour was counted; now that it is solid, that is final.
+  // A fork may have moved a delegation to another block since its hour was counted; now that it is
+  // solid, that is final.
   const moved = await tx`
-    update delegation set delegated_at = a.block_time, expires_at = a.block_time + (delegation.expires_at - delegated_at)
+    update delegation set delegated_at = a.block_time,
+      expires_at = a.block_time + (delegation.expires_at - delegated_at)
     from attempt as a
     where a.id = attempt_id and delegated_at <> a.block_time and delegation.id in (
       select d.id from delegation as d join attempt as solid on solid.id = d.attempt_id
-      where d.id = any(${ids}) and d.state = 'active' and solid.state = 'solid' and d.delegated_at <> solid.block_time
+      where d.id = any(${ids}) and d.state = 'active' and solid.state = 'solid'
+        and d.delegated_at <> solid.block_time
       order by d.id for update of d skip locked)
     returning delegation.id`
   const due = await tx<Delegation>`
     select d.* from delegation as d join attempt as a on a.id = d.attempt_id
-    where d.id = any(${ids}) and d.state = 'active' and a.state = 'solid' and d.expires_at <= ${await solidTime(tx)}
+    where d.id = any(${ids}) and d.state = 'active' and a.state = 'solid'
+      and d.expires_at <= ${await solidTime(tx)}
     order by d.id for update of d skip locked`
   if (due.length === 0) return moved.length > 0
   const wanted = due.map((delegation) => ({
@@ -134,7 +143,8 @@ async function reclaim(tx: Tx, needs: Needs, ids: readonly string[]): Promise<bo
   return true
 }
 
-/** reclaiming -> ended, or active again when the attempt is dead; and back when a fork took its block. */
+/** reclaiming -> ended, or active again when the attempt is dead; and back when a fork took its
+ *  block. */
 export function reclaimedStep({ sql }: Pick<Needs, 'sql'>): Step {
   return {
     name: 'reclaimed',
@@ -143,12 +153,14 @@ export function reclaimedStep({ sql }: Pick<Needs, 'sql'>): Step {
     async run() {
       const uncovered = await sql`
         update delegation set state = 'reclaiming', reclaimed_at = null from attempt
-        where attempt.uncovered and attempt.state in ('signed', 'sent', 'dead') and delegation.state = 'ended'
+        where attempt.uncovered and attempt.state in ('signed', 'sent', 'dead')
+          and delegation.state = 'ended'
           and attempt.id = reclaim_id
         returning delegation.id`
       const ended = await sql`
         update delegation set state = 'ended', reclaimed_at = attempt.block_time from attempt
-        where attempt.id = reclaim_id and attempt.state in ('included', 'solid') and delegation.state = 'reclaiming'
+        where attempt.id = reclaim_id and attempt.state in ('included', 'solid')
+          and delegation.state = 'reclaiming'
         returning delegation.id`
       const dead = await sql`
         update delegation set state = 'active', reclaim_id = null from attempt

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { DELEGATION_MAX_SUN } from '../signing/signer.ts'
-import { choose, type Ratio, type Room, STAKE_MIN_SUN, sellable, stakeFor, unitsOf } from './pool.ts'
+import {
+  choose,
+  type Ratio,
+  type Room,
+  STAKE_MIN_SUN,
+  sellable,
+  stakeFor,
+  unitsOf,
+} from './pool.ts'
 
 const MAINNET: Ratio = { total_limit: 180_000_000_000n, total_weight: 18_755_883_722n }
 
@@ -27,7 +35,10 @@ test('the stake for an amount gives the amount with its margin, and a thousandth
       assert.ok(unitsOf(stake_sun, at) >= wanted)
       if (stake_sun > STAKE_MIN_SUN) {
         // The doubles of the node may need a few sun more than exact arithmetic, never many.
-        assert.ok(unitsOf(stake_sun - 1_000n, at) < wanted || stake_sun - 1_000n < STAKE_MIN_SUN, `${stake_sun}`)
+        assert.ok(
+          unitsOf(stake_sun - 1_000n, at) < wanted || stake_sun - 1_000n < STAKE_MIN_SUN,
+          `${stake_sun}`,
+        )
       }
     }),
   )
@@ -47,15 +58,20 @@ test('what is sellable of a stake can be delegated from it, and nearly all of it
     fc.property(fc.bigInt(0n, DELEGATION_MAX_SUN - 1n), ratio, (stake_sun, at) => {
       const units = sellable(stake_sun, at)
       assert.ok(units >= 0)
-      if (units > 0) assert.ok(stakeFor(units, at) <= stake_sun, `${stakeFor(units, at)} of ${stake_sun}`)
-      assert.ok(units >= Math.floor((unitsOf(stake_sun, at) * 100) / 101) - 2 || stake_sun < STAKE_MIN_SUN)
+      if (units > 0)
+        assert.ok(stakeFor(units, at) <= stake_sun, `${stakeFor(units, at)} of ${stake_sun}`)
+      assert.ok(
+        units >= Math.floor((unitsOf(stake_sun, at) * 100) / 101) - 2 || stake_sun < STAKE_MIN_SUN,
+      )
     }),
   )
 })
 
 const rooms = fc
   .array(fc.bigInt(-1_000_000n, 2_000_000_000_000n), { maxLength: 8 })
-  .map((all) => all.map((room_sun, i): Room => ({ wallet: `wallet-${i}`, room_sun, carries: 1_000n })))
+  .map((all) =>
+    all.map((room_sun, i): Room => ({ wallet: `wallet-${i}`, room_sun, carries: 1_000n })),
+  )
 
 test('the chosen parts add up to the amount, and no wallet is asked for more than it has', () => {
   fc.assert(
@@ -87,7 +103,10 @@ test('no wallet is asked for a delegation that it could not pay for, with the on
       const asked = Map.groupBy(choose(units, paying, at) ?? [], ({ wallet }) => wallet)
       for (const room of paying) {
         const parts = asked.get(room.wallet)?.length ?? 0
-        assert.ok(parts === 0 || BigInt(2 * parts) <= room.carries, `${parts} of a wallet that carries ${room.carries}`)
+        assert.ok(
+          parts === 0 || BigInt(2 * parts) <= room.carries,
+          `${parts} of a wallet that carries ${room.carries}`,
+        )
       }
     }),
   )
@@ -110,9 +129,14 @@ test('a wallet that lost its stake takes nothing from what the others can sell',
 test('one wallet that has just enough goes before a fuller one, and before any split', () => {
   const stakes = (...trx: bigint[]) =>
     trx.map((one, i): Room => ({ wallet: `w${i}`, room_sun: one * 1_000_000n, carries: 1_000n }))
-  const wallets = (units: number, all: Room[]) => choose(units, all, MAINNET)?.map(({ wallet }) => wallet)
+  const wallets = (units: number, all: Room[]) =>
+    choose(units, all, MAINNET)?.map(({ wallet }) => wallet)
   assert.deepEqual(wallets(65_000, stakes(100_000n, 7_000n, 20_000n)), ['w1'])
-  assert.deepEqual(wallets(65_000, stakes(3_000n, 4_000n, 5_000n)), ['w2', 'w1'], 'fullest first, as few as possible')
+  assert.deepEqual(
+    wallets(65_000, stakes(3_000n, 4_000n, 5_000n)),
+    ['w2', 'w1'],
+    'fullest first, as few as possible',
+  )
   assert.equal(wallets(65_000, stakes(1_000n, 1_000n)), undefined)
   assert.equal(choose(65_000, stakes(1_000_000n), { total_limit: 0n, total_weight: 0n }), undefined)
 })

@@ -1,13 +1,15 @@
 // The pool: staked wallets, and how much of their stake can be delegated now.
 //
-// The survey asks the chain what each wallet may still delegate and notes the head it had seen before it asked. What has
-// been planned since, or was included after that head, may or may not be in the answer, so it is taken off: the room is
-// never overstated, at times understated until the next survey.
+// The survey asks the chain what each wallet may still delegate and notes the head it had seen
+// before it asked. What has been planned since, or was included after that head, may or may not be
+// in the answer, so it is taken off: the room is never overstated, at times understated until the
+// next survey.
 //
-// A resource is sold in units and delegated in stake. One TRX gives total_limit / total_weight units, and that ratio
-// drifts while an order lives, so the stake is rounded up and a margin is added: the receiver's limit rises by at least
-// what was bought. A wallet also pays for its own transactions, with bandwidth that it has left or by burning TRX: it is
-// asked for no delegation whose reclaim it could not pay for. Locks are taken in the order: order, account, wallet, pool.
+// A resource is sold in units and delegated in stake. One TRX gives total_limit / total_weight
+// units, and that ratio drifts while an order lives, so the stake is rounded up and a margin is
+// added: the receiver's limit rises by at least what was bought. A wallet also pays for its own
+// transactions, with bandwidth that it has left or by burning TRX: it is asked for no delegation
+// whose reclaim it could not pay for. Locks are taken in the order: order, account, wallet, pool.
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql, Tx } from '../database/sql.ts'
@@ -24,7 +26,8 @@ export type Ratio = { total_limit: bigint; total_weight: bigint }
 /** What one delegation takes from one wallet. */
 export type Part = { wallet: Address; amount: number; stake_sun: bigint }
 
-/** What delegating or taking back uses up at most, in units of bandwidth: the signed bytes and the 64 that the node adds. */
+/** What delegating or taking back uses up at most, in units of bandwidth: the signed bytes and the
+ *  64 that the node adds. */
 export const TRANSACTION_BANDWIDTH = 350n
 /** A wallet that could pay for fewer transactions than this sells nothing. */
 export const CARRIES_MIN = 20n
@@ -47,10 +50,11 @@ export function stakeFor(amount: number, ratio: Ratio): bigint {
   return stake_sun > STAKE_MIN_SUN ? stake_sun : STAKE_MIN_SUN
 }
 
-/** What can surely be sold of a wallet's room, in units: the inverse of stakeFor(), rounded down, in as many delegations
- *  as it takes. */
+/** What can surely be sold of a wallet's room, in units: the inverse of stakeFor(), rounded down,
+ *  in as many delegations as it takes. */
 export function sellable(room_sun: bigint, ratio: Ratio): number {
-  // A wallet that lost its stake owes more than it has, and takes nothing from what the others can sell.
+  // A wallet that lost its stake owes more than it has, and takes nothing from what the others can
+  // sell.
   if (room_sun <= 0n) return 0
   const full = room_sun / DELEGATION_MAX_SUN
   const rest_sun = room_sun % DELEGATION_MAX_SUN
@@ -66,19 +70,21 @@ function sellableAtOnce(stake_sun: bigint, ratio: Ratio): number {
 export type Room = {
   wallet: Address
   room_sun: bigint
-  /** How many transactions the wallet can still pay for; a delegation needs two, its own and the one that takes it back. */
+  /** How many transactions the wallet can still pay for; a delegation needs two, its own and the
+   *  one that takes it back. */
   carries: bigint
 }
 
 export type Pool = { rooms: Room[]; ratio: Ratio }
 
-/** Which wallets deliver an amount: one that has just enough, else as few as possible, fullest first. No part is larger
- *  than the signer signs. Undefined when all together have not enough. */
+/** Which wallets deliver an amount: one that has just enough, else as few as possible, fullest
+ *  first. No part is larger than the signer signs. Undefined when all together have not enough. */
 export function choose(amount: number, rooms: readonly Room[], ratio: Ratio): Part[] | undefined {
   if (ratio.total_limit === 0n || ratio.total_weight === 0n) return undefined
   const stake_sun = stakeFor(amount, ratio)
   const able = rooms.filter((room) => room.carries >= 2n)
-  const fitting = stake_sun > DELEGATION_MAX_SUN ? [] : able.filter((room) => room.room_sun >= stake_sun)
+  const fitting =
+    stake_sun > DELEGATION_MAX_SUN ? [] : able.filter((room) => room.room_sun >= stake_sun)
   if (fitting.length > 0) {
     const best = fitting.reduce((a, b) => (b.room_sun < a.room_sun ? b : a))
     return [{ wallet: best.wallet, amount, stake_sun }]
@@ -105,24 +111,30 @@ export function choose(amount: number, rooms: readonly Room[], ratio: Ratio): Pa
 /** Locks the wallets of a resource and the resource itself, and says what room they have. */
 export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
   void tx`select 1 from pool_wallet where resource = ${resource} order by address for update`
-  // Counted three ways, each by an index: what waits for a block, what is in a block after the survey's, and what a fork
-  // has taken out of its block but is still called active. That nothing is after infinity tells the planner that it is a
-  // range, and a small one: else it expects a third of all that is delegated, and reads all of it.
+  // Counted three ways, each by an index: what waits for a block, what is in a block after the
+  // survey's, and what a fork has taken out of its block but is still called active. That nothing
+  // is after infinity tells the planner that it is a range, and a small one: else it expects a
+  // third of all that is delegated, and reads all of it.
   const reading = tx<Room>`
-    select w.address as wallet, (room_sun - waiting.sun - later.sun - uncovered.sun)::bigint as room_sun,
+    select w.address as wallet,
+      (room_sun - waiting.sun - later.sun - uncovered.sun)::bigint as room_sun,
            carries - 2 * (waiting.count + later.count) - uncovered.count as carries
     from pool_wallet as w,
       lateral (
-        select coalesce(sum(stake_sun), 0) as sun, count(*) from delegation as d join attempt as a on a.id = d.attempt_id
-        where d.wallet = w.address and d.resource = w.resource and d.state = 'delegating' and d.delegated_at is null
+        select coalesce(sum(stake_sun), 0) as sun, count(*) from delegation as d join attempt as a
+          on a.id = d.attempt_id
+        where d.wallet = w.address and d.resource = w.resource and d.state = 'delegating'
+          and d.delegated_at is null
           and (a.block_number is null or a.block_number > w.block_number)) as waiting,
       lateral (
         select coalesce(sum(stake_sun), 0) as sun, count(*) from delegation as d
         where d.wallet = w.address and d.resource = w.resource and d.state = 'active'
           and d.delegated_at > w.block_time and d.delegated_at < 'infinity') as later,
       lateral (
-        select coalesce(sum(stake_sun), 0) as sun, count(*) from attempt as a join delegation as d on d.attempt_id = a.id
-        where a.uncovered and a.state in ('signed', 'sent') and d.wallet = w.address and d.resource = w.resource
+        select coalesce(sum(stake_sun), 0) as sun, count(*) from attempt as a join delegation as d
+          on d.attempt_id = a.id
+        where a.uncovered and a.state in ('signed', 'sent') and d.wallet = w.address
+          and d.resource = w.resource
           and d.state = 'active' and d.delegated_at <= w.block_time) as uncovered
     where w.resource = ${resource}
       -- Nothing is signed for a wallet whose key can do more than it should.
@@ -136,8 +148,17 @@ export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
   return { rooms, ratio }
 }
 
-/** Asks the chain about every wallet. It runs after each block; more room than before is worth another look at what waits. */
-export function surveyStep({ sql, node, pool }: { sql: Sql; node: Node; pool: readonly Address[] }): Step {
+/** Asks the chain about every wallet. It runs after each block; more room than before is worth
+ *  another look at what waits. */
+export function surveyStep({
+  sql,
+  node,
+  pool,
+}: {
+  sql: Sql
+  node: Node
+  pool: readonly Address[]
+}): Step {
   return {
     name: 'survey',
     rest_ms: 3_000,
@@ -147,14 +168,20 @@ export function surveyStep({ sql, node, pool }: { sql: Sql; node: Node; pool: re
       const price_sun = (await node.parameters()).get('getTransactionFee') ?? BANDWIDTH_PRICE_SUN
       const live = await countActive(sql)
       const carries = await Promise.all(
-        pool.map(async (wallet) => (await payableBy(node, wallet, price_sun)) - (live.get(wallet) ?? 0n)),
+        pool.map(
+          async (wallet) => (await payableBy(node, wallet, price_sun)) - (live.get(wallet) ?? 0n),
+        ),
       )
       let grew = false
       for (const resource of RESOURCES) {
         const found = await Promise.all(pool.map((wallet) => node.delegable(wallet, resource)))
-        const [ratio] = await Promise.all(pool.slice(0, 1).map((wallet) => node.resource(wallet, resource)))
+        const [ratio] = await Promise.all(
+          pool.slice(0, 1).map((wallet) => node.resource(wallet, resource)),
+        )
         if (!ratio) continue
-        const more = await sql.begin((tx) => noteSurvey(tx, { resource, pool, found, carries, ratio, head }))
+        const more = await sql.begin((tx) =>
+          noteSurvey(tx, { resource, pool, found, carries, ratio, head }),
+        )
         grew = grew || more
       }
       return grew
@@ -162,7 +189,8 @@ export function surveyStep({ sql, node, pool }: { sql: Sql; node: Node; pool: re
   }
 }
 
-/** How many delegations each wallet has to take back. Counted before anything is locked: there may be very many. */
+/** How many delegations each wallet has to take back. Counted before anything is locked: there may
+ *  be very many. */
 async function countActive(sql: Sql): Promise<Map<Address, bigint>> {
   const rows = await sql<{ wallet: Address; count: bigint }>`
     select wallet, count(*) from delegation where state = 'active' group by wallet`
@@ -172,10 +200,13 @@ async function countActive(sql: Sql): Promise<Map<Address, bigint>> {
 /** Sun that is burned for a unit of bandwidth, where the node does not say. */
 const BANDWIDTH_PRICE_SUN = 1_000n
 
-/** How many transactions of ours a wallet can pay for now. What it has left counts once, though the chain wants each
- *  transaction paid from one source: that is what the one less is for. */
+/** How many transactions of ours a wallet can pay for now. What it has left counts once, though the
+ *  chain wants each transaction paid from one source: that is what the one less is for. */
 async function payableBy(node: Node, wallet: Address, price_sun: bigint): Promise<bigint> {
-  const [{ left }, { balance_sun }] = await Promise.all([node.resource(wallet, 'bandwidth'), node.account(wallet)])
+  const [{ left }, { balance_sun }] = await Promise.all([
+    node.resource(wallet, 'bandwidth'),
+    node.account(wallet),
+  ])
   const with_bandwidth = left / TRANSACTION_BANDWIDTH
   const with_trx = price_sun === 0n ? 0n : balance_sun / (TRANSACTION_BANDWIDTH * price_sun)
   return (with_bandwidth > 0n ? with_bandwidth - 1n : 0n) + with_trx
@@ -184,7 +215,8 @@ async function payableBy(node: Node, wallet: Address, price_sun: bigint): Promis
 type Survey = {
   resource: Resource
   pool: readonly Address[]
-  /** For each wallet, the sun that it may delegate, and the transactions that it can pay for beyond what it takes back. */
+  /** For each wallet, the sun that it may delegate, and the transactions that it can pay for beyond
+   *  what it takes back. */
   found: bigint[]
   carries: bigint[]
   ratio: Ratio
@@ -192,14 +224,19 @@ type Survey = {
 }
 
 /** True when there is more room than before. */
-async function noteSurvey(tx: Tx, { resource, pool, found, carries, ratio, head }: Survey): Promise<boolean> {
+async function noteSurvey(
+  tx: Tx,
+  { resource, pool, found, carries, ratio, head }: Survey,
+): Promise<boolean> {
   void tx`delete from pool_wallet where resource = ${resource} and not address = any(${pool})`
   void tx`
     insert into pool_wallet (address, resource, room_sun, carries, block_number, block_time)
     select address, ${resource}, room_sun, carries, ${head.number}, ${head.time}
-    from unnest(${pool}::text[], ${found}::bigint[], ${carries}::bigint[]) as w (address, room_sun, carries)
+    from unnest(${pool}::text[], ${found}::bigint[], ${carries}::bigint[]) as w (address, room_sun,
+      carries)
     order by address
-    on conflict (address, resource) do update set room_sun = excluded.room_sun, carries = excluded.carries,
+    on conflict (address, resource) do update set room_sun = excluded.room_sun,
+      carries = excluded.carries,
       block_number = excluded.block_number, block_time = excluded.block_time`
   const [{ rooms }, [before]] = await Promise.all([
     lockRooms(tx, resource),
@@ -208,7 +245,8 @@ async function noteSurvey(tx: Tx, { resource, pool, found, carries, ratio, head 
   const able = rooms.filter(({ carries }) => carries >= CARRIES_MIN)
   const room = able.reduce((sum, one) => sum + sellable(one.room_sun, ratio), 0)
   void tx`
-    update pool set room = ${room}, total_limit = ${ratio.total_limit}, total_weight = ${ratio.total_weight}
+    update pool set room = ${room}, total_limit = ${ratio.total_limit},
+      total_weight = ${ratio.total_weight}
     where resource = ${resource}`
   return before !== undefined && room > before.room
 }

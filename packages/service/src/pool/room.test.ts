@@ -1,5 +1,5 @@
-// What a wallet's room is said to be, held against what the chain would delegate: never more, at no moment between a survey,
-// a block, a fork and what of ours is still on its way.
+// What a wallet's room is said to be, held against what the chain would delegate: never more, at no
+// moment between a survey, a block, a fork and what of ours is still on its way.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -14,17 +14,23 @@ async function run(world: World, ...names: string[]): Promise<void> {
   }
 }
 
-const roomOf = async (world: World) => (await world.sql.begin((tx) => lockRooms(tx, 'energy'))).rooms[0]!
+const roomOf = async (world: World) =>
+  (await world.sql.begin((tx) => lockRooms(tx, 'energy'))).rooms[0]!
 
-/** What the chain would delegate from the only wallet, less what of ours is in no block and may still come. The node
- *  counts what waits with it already. */
+/** What the chain would delegate from the only wallet, less what of ours is in no block and may
+ *  still come. The node counts what waits with it already. */
 async function surelyFree(world: World): Promise<bigint> {
   const rows = await world.sql<{ tx_id: string | null; stake_sun: bigint }>`
     select tx_id, stake_sun from delegation as d join attempt as a on a.id = d.attempt_id
     where d.state in ('delegating', 'active') and a.state in ('new', 'signed', 'sent')`
-  const waiting = new Set<string | null>(world.scene.devchain.chain.pendingTransactions().map(({ id }) => id))
+  const waiting = new Set<string | null>(
+    world.scene.devchain.chain.pendingTransactions().map(({ id }) => id),
+  )
   const free_sun = await world.node.delegable(world.wallets.pool[0]!.address, 'energy')
-  return rows.reduce((sun, { tx_id, stake_sun }) => (waiting.has(tx_id) ? sun : sun - stake_sun), free_sun)
+  return rows.reduce(
+    (sun, { tx_id, stake_sun }) => (waiting.has(tx_id) ? sun : sun - stake_sun),
+    free_sun,
+  )
 }
 
 async function assertNotOverstated(world: World, when: string): Promise<void> {
@@ -43,7 +49,11 @@ test('what is on its way, in a later block, or taken out of its block by a fork 
   const order = await anna.buyEnergy(bob.address, 65_000)
   await run(world, 'delegate')
   await assertNotOverstated(world, 'planned')
-  assert.equal((await roomOf(world)).carries, before.carries - 2n, 'it has to be given and taken back')
+  assert.equal(
+    (await roomOf(world)).carries,
+    before.carries - 2n,
+    'it has to be given and taken back',
+  )
   await run(world, 'sign', 'send')
   await assertNotOverstated(world, 'sent')
   world.mine()
@@ -52,7 +62,10 @@ test('what is on its way, in a later block, or taken out of its block by a fork 
   await run(world, 'settle')
   await assertNotOverstated(world, 'settled, and not surveyed since')
   const { carries } = await roomOf(world)
-  assert.ok(carries <= before.carries - 2n, `given since, and to be taken back: ${carries} of ${before.carries}`)
+  assert.ok(
+    carries <= before.carries - 2n,
+    `given since, and to be taken back: ${carries} of ${before.carries}`,
+  )
   await run(world, 'survey')
   await assertNotOverstated(world, 'surveyed')
   world.weather.loses = () => true

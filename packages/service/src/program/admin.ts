@@ -1,5 +1,6 @@
-// How a process is watched: whether it is ready, always; and, with an admin port, its numbers. The port is open from the
-// first moment of a start, so that whoever waits for the process sees that it is starting.
+// How a process is watched: whether it is ready, always; and, with an admin port, its numbers. The
+// port is open from the first moment of a start, so that whoever waits for the process sees that it
+// is starting.
 
 import about from '../../package.json' with { type: 'json' }
 import type { Seal } from '../customers/seal.ts'
@@ -65,19 +66,27 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
   const loads: (() => void)[] = []
   const log = measures ? measuredLog(given_log, measures, endpoints) : given_log
   const schema = (await readMigrations()).at(-1)!.number
-  measures?.set('build_info', 1, { version: about.version, node: process.version, schema, role: config.role })
+  measures?.set('build_info', 1, {
+    version: about.version,
+    node: process.version,
+    schema,
+    role: config.role,
+  })
   let watch: ReturnType<typeof watchReadiness> | undefined
   let running: Running | undefined
   let disconnect = async () => {}
   let read_at: () => Date | undefined = () => undefined
   const readiness = () => watch?.readiness() ?? STARTING
   let started = false
-  const port = measures && (await openPort(config, { measures, loads, readiness, started: () => started, prepare }))
+  const port =
+    measures &&
+    (await openPort(config, { measures, loads, readiness, started: () => started, prepare }))
   function prepare(): void {
     const offset = watch?.clockOffset()
     if (offset !== undefined) measures?.set('clock_offset_seconds', offset)
     const at = read_at()
-    if (at) measures?.set('gauges_age_seconds', (systemClock.now().getTime() - at.getTime()) / 1_000)
+    if (at)
+      measures?.set('gauges_age_seconds', (systemClock.now().getTime() - at.getTime()) / 1_000)
   }
   return {
     measures,
@@ -87,9 +96,14 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
     readiness,
     observer: (pool) => measures && poolObserver(pool, measures, loads),
     steps: (steps) => (measures ? steps.map((step) => measuredStep(step, measures)) : steps),
-    transport: (transport, nodes) => (measures ? measuredTransport(transport, nodes, measures) : transport),
+    transport: (transport, nodes) =>
+      measures ? measuredTransport(transport, nodes, measures) : transport,
     async begin({ database_url, seal }) {
-      const sql = connect({ url: database_url, connections_max: 1, statement_timeout_ms: STATEMENT_MS_MAX })
+      const sql = connect({
+        url: database_url,
+        connections_max: 1,
+        statement_timeout_ms: STATEMENT_MS_MAX,
+      })
       disconnect = () => sql.close()
       const looking = watchReadiness({
         sql,
@@ -102,7 +116,9 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
       watch = looking
       // Who runs no steps leaves what the database says to those who do.
       const measuring =
-        measures && config.role !== 'api' ? measureStep({ sql, clock: systemClock, measures }) : undefined
+        measures && config.role !== 'api'
+          ? measureStep({ sql, clock: systemClock, measures })
+          : undefined
       if (measuring) read_at = measuring.readAt
       running = startSteps([looking.step, ...(measuring ? [measuring] : [])], given_log)
     },
@@ -128,7 +144,10 @@ type Port = {
   prepare(): void
 }
 
-async function openPort(config: WatchConfig, { measures, loads, readiness, started, prepare }: Port) {
+async function openPort(
+  config: WatchConfig,
+  { measures, loads, readiness, started, prepare }: Port,
+) {
   const runtime = measureRuntime()
   const { admin_port = 0, admin_host, role } = config
   const metrics = () => {
@@ -137,7 +156,8 @@ async function openPort(config: WatchConfig, { measures, loads, readiness, start
     measures.set('ready', readiness().ready ? 1 : 0)
     return measures.text() + runtime.text()
   }
-  const open = () => openAdminPort({ host: admin_host, port: admin_port }, { role, readiness, started, metrics })
+  const open = () =>
+    openAdminPort({ host: admin_host, port: admin_port }, { role, readiness, started, metrics })
   const { url, close } = await listening(open, admin_port)
   return {
     url,

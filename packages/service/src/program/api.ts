@@ -1,11 +1,17 @@
-// The API of one process: a server, and what it must know of the database before it listens and while it does. It has
-// connections of its own for that, so that it waits for no customer and no customer for it.
+// The API of one process: a server, and what it must know of the database before it listens and
+// while it does. It has connections of its own for that, so that it waits for no customer and no
+// customer for it.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { KnownTokens, readTokensStep } from '../customers/known_tokens.ts'
 import { connect } from '../database/sql.ts'
 import type { Page } from '../http/pages.ts'
-import { type Authenticate, buildServer, DEFAULT_CONNECTION_LIMITS, DEFAULT_RATE_LIMIT } from '../http/server.ts'
+import {
+  type Authenticate,
+  buildServer,
+  DEFAULT_CONNECTION_LIMITS,
+  DEFAULT_RATE_LIMIT,
+} from '../http/server.ts'
 import { systemClock } from '../lib/clock.ts'
 import { systemRandom } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
@@ -39,18 +45,33 @@ export type Api = { url: string; close(): Promise<void> }
 /** What a connection has to send its request, once the process was asked to stop. */
 const HEARD_MS = 200
 /** For the tokens. */
-const CONNECTIONS = { connections_max: 1, connection_timeout_ms: 2_000, statement_timeout_ms: 5_000 }
+const CONNECTIONS = {
+  connections_max: 1,
+  connection_timeout_ms: 2_000,
+  statement_timeout_ms: 5_000,
+}
 
 /** Listens when it can serve. */
 export async function startApi(
   config: ApiConfig,
-  { database_url, log, app, watching }: { database_url: string; log: Log; app: Served; watching: Watching },
+  {
+    database_url,
+    log,
+    app,
+    watching,
+  }: { database_url: string; log: Log; app: Served; watching: Watching },
 ): Promise<Api> {
   const sql = connect({ url: database_url, observer: watching.observer('tokens'), ...CONNECTIONS })
   const known_tokens = new KnownTokens()
   const readTokens = readTokensStep({ sql, clock: systemClock }, known_tokens)
   const per_second = config.requests_per_second ?? DEFAULT_RATE_LIMIT.per_second
-  const needs = { sql, log, clock: systemClock, random: systemRandom, authenticate: app.authenticate }
+  const needs = {
+    sql,
+    log,
+    clock: systemClock,
+    random: systemRandom,
+    authenticate: app.authenticate,
+  }
   try {
     await readTokens.run()
     const server = await buildServer(needs, {
@@ -61,7 +82,8 @@ export async function startApi(
       rate_limit: per_second === 0 ? undefined : { per_second, burst: 2 * per_second },
       connections: {
         total_max: config.connections_max ?? DEFAULT_CONNECTION_LIMITS.total_max,
-        per_address_max: config.connections_per_address ?? DEFAULT_CONNECTION_LIMITS.per_address_max,
+        per_address_max:
+          config.connections_per_address ?? DEFAULT_CONNECTION_LIMITS.per_address_max,
       },
       ...(config.trusted_proxies && { trusted_proxies: config.trusted_proxies }),
     })
@@ -76,8 +98,8 @@ export async function startApi(
     return {
       url: `http://${host}:${port}`,
       async close() {
-        // No connection is taken any more, and those that were just taken are heard: whoever calls through a proxy has
-        // sent by then, and a proxy sends nothing twice.
+        // No connection is taken any more, and those that were just taken are heard: whoever calls
+        // through a proxy has sent by then, and a proxy sends nothing twice.
         stopListening()
         await delay(HEARD_MS)
         await close()

@@ -12,12 +12,20 @@ import {
   poolObserver,
 } from './instruments.ts'
 
-const lines = (text: string, name: string) => text.split('\n').filter((line) => line.startsWith(`penstock_${name}`))
+const lines = (text: string, name: string) =>
+  text.split('\n').filter((line) => line.startsWith(`penstock_${name}`))
 
 test('requests are counted by endpoint and code, and nothing else of them', () => {
   const measures = newMeasures()
   const log = measuredLog(silentLog, measures, new Set(['/v1/balance']))
-  log('request', { path: '/v1/balance', status: 200, code: 0, ms: 12, request_id: 'r', customer_id: 'c' })
+  log('request', {
+    path: '/v1/balance',
+    status: 200,
+    code: 0,
+    ms: 12,
+    request_id: 'r',
+    customer_id: 'c',
+  })
   log('request', { path: '/v1/balance', status: 200, code: 1, ms: 1, ip: '203.0.113.7' })
   log('request', { path: '/../../etc/passwd', status: 404, code: 404, ms: 0 })
   log('request', { path: '/v1/balance', status: 429, code: 429, ms: 0, lines_left_out: 7 })
@@ -59,7 +67,9 @@ test('runs of a step are counted, also those that fail, and the step does as bef
   const text = measures.text()
   assert.deepEqual(lines(text, 'step_runs_total'), ['penstock_step_runs_total{step="fill"} 3'])
   assert.deepEqual(lines(text, 'step_moved_total'), ['penstock_step_moved_total{step="fill"} 1'])
-  assert.deepEqual(lines(text, 'step_failures_total'), ['penstock_step_failures_total{step="fill"} 1'])
+  assert.deepEqual(lines(text, 'step_failures_total'), [
+    'penstock_step_failures_total{step="fill"} 1',
+  ])
 })
 
 test('a node is named by its place, and its address is nowhere', async () => {
@@ -97,8 +107,12 @@ test('connections, transactions and what the database did not do are counted by 
   await assert.rejects(sql`select pg_terminate_backend(pg_backend_pid())`)
   for (const load of loads) load()
   const text = measures.text()
-  assert.deepEqual(lines(text, 'db_transactions_total'), ['penstock_db_transactions_total{pool="steps"} 3'])
-  assert.deepEqual(lines(text, 'db_outages_total'), ['penstock_db_outages_total{pool="steps",class="57"} 1'])
+  assert.deepEqual(lines(text, 'db_transactions_total'), [
+    'penstock_db_transactions_total{pool="steps"} 3',
+  ])
+  assert.deepEqual(lines(text, 'db_outages_total'), [
+    'penstock_db_outages_total{pool="steps",class="57"} 1',
+  ])
   assert.deepEqual(lines(text, 'db_waiting'), ['penstock_db_waiting{pool="steps"} 0'])
   await sql.close()
 })
@@ -106,7 +120,11 @@ test('connections, transactions and what the database did not do are counted by 
 test('the runtime is measured under the names that dashboards know', () => {
   const runtime = measureRuntime()
   const text = runtime.text()
-  for (const name of ['process_resident_memory_bytes', 'nodejs_eventloop_lag_p99_seconds', 'process_cpu_seconds_total'])
+  for (const name of [
+    'process_resident_memory_bytes',
+    'nodejs_eventloop_lag_p99_seconds',
+    'process_cpu_seconds_total',
+  ])
     assert.match(text, new RegExp(`^${name} [\\d.e-]+$`, 'm'))
   runtime.stop()
 })

@@ -1,5 +1,6 @@
-// Puts meters on what a process is made of: its log, steps, connections to the database and to nodes. Each takes the thing
-// and gives one like it that counts. Without an admin port nothing is measured, and nothing is wrapped.
+// Puts meters on what a process is made of: its log, steps, connections to the database and to
+// nodes. Each takes the thing and gives one like it that counts. Without an admin port nothing is
+// measured, and nothing is wrapped.
 
 import type { Server } from 'node:http'
 import { monitorEventLoopDelay, PerformanceObserver, performance } from 'node:perf_hooks'
@@ -20,7 +21,10 @@ const RUNTIME = {
   nodejs_heap_size_used_bytes: { kind: 'gauge', help: 'Heap in use.' },
   nodejs_heap_size_total_bytes: { kind: 'gauge', help: 'Heap, used or not.' },
   nodejs_external_memory_bytes: { kind: 'gauge', help: 'Memory outside of the heap.' },
-  nodejs_eventloop_lag_p50_seconds: { kind: 'gauge', help: 'Delay of the event loop since the last look, median.' },
+  nodejs_eventloop_lag_p50_seconds: {
+    kind: 'gauge',
+    help: 'Delay of the event loop since the last look, median.',
+  },
   nodejs_eventloop_lag_p99_seconds: { kind: 'gauge', help: 'Likewise, the 99th percentile.' },
   nodejs_eventloop_lag_max_seconds: { kind: 'gauge', help: 'Likewise, the longest.' },
   nodejs_gc_seconds_total: { kind: 'counter', help: 'Time spent collecting garbage.' },
@@ -31,7 +35,13 @@ export const newMeasures = (): Measures => makeMetrics(METRICS, PREFIX)
 const secondsSince = (began_ms: number) => (performance.now() - began_ms) / 1_000
 
 /** Why a request was refused before its work began, by the status or the code of the answer. */
-const REFUSED: Readonly<Record<string, string>> = { 408: 'timeout', 413: 'size', 429: 'rate', 431: 'size', 503: 'busy' }
+const REFUSED: Readonly<Record<string, string>> = {
+  408: 'timeout',
+  413: 'size',
+  429: 'rate',
+  431: 'size',
+  503: 'busy',
+}
 const UNAUTHENTICATED = 1
 
 /** A log that counts requests by the lines about them. */
@@ -40,7 +50,8 @@ export function measuredLog(log: Log, measures: Measures, endpoints: ReadonlySet
     log(event, fields)
     // A flood leaves few lines, and each says how many are missing before it.
     const left_out = fields?.lines_left_out
-    if (typeof left_out === 'number') measures.count('http_refused_total', { reason: 'not_logged' }, left_out)
+    if (typeof left_out === 'number')
+      measures.count('http_refused_total', { reason: 'not_logged' }, left_out)
     if (event !== 'request' || !fields) return
     const { path, status, code, ms } = fields
     const endpoint = typeof path === 'string' && endpoints.has(path) ? path : 'other'
@@ -131,7 +142,8 @@ export function measureRuntime(): { text(): string; stop(): void } {
   const delays = monitorEventLoopDelay({ resolution: 10 })
   delays.enable()
   const collections = new PerformanceObserver((list) => {
-    for (const { duration } of list.getEntries()) metrics.count('nodejs_gc_seconds_total', {}, duration / 1_000)
+    for (const { duration } of list.getEntries())
+      metrics.count('nodejs_gc_seconds_total', {}, duration / 1_000)
   })
   collections.observe({ entryTypes: ['gc'] })
   return {

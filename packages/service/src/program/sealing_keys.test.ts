@@ -25,7 +25,10 @@ async function dataFolder(t: TestContext): Promise<string> {
 }
 
 /** A customer with a key, whose secret is sealed by the given keys. */
-async function keyHolder(sql: Sql, sealing: SealingKeys): Promise<{ customer_id: string; key_id: string }> {
+async function keyHolder(
+  sql: Sql,
+  sealing: SealingKeys,
+): Promise<{ customer_id: string; key_id: string }> {
   const needs = {
     clock: systemClock,
     random: systemRandom,
@@ -35,7 +38,10 @@ async function keyHolder(sql: Sql, sealing: SealingKeys): Promise<{ customer_id:
   }
   return sql.begin(async (tx) => {
     const { id: customer_id } = await createCustomer(tx, needs, { name: 'Anna' })
-    return { customer_id, key_id: (await issueKey(tx, needs, { customer_id, name: 'shop' })).key_id }
+    return {
+      customer_id,
+      key_id: (await issueKey(tx, needs, { customer_id, name: 'shop' })).key_id,
+    }
   })
 }
 
@@ -59,7 +65,10 @@ test('a start with another key than that of the database is refused, and so is o
       return true
     })
   }
-  await assert.rejects(sealingKeys({ data_dir, secret_key: undefined }, sql), /set PENSTOCK_SECRET_KEY/)
+  await assert.rejects(
+    sealingKeys({ data_dir, secret_key: undefined }, sql),
+    /set PENSTOCK_SECRET_KEY/,
+  )
   await assert.rejects(readFile(join(data_dir, 'secret.key')), /ENOENT/, 'no key was made')
   assert.equal((await sealingKeys({ data_dir, secret_key: RIGHT }, sql)).current, 'k1')
 })

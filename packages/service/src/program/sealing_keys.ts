@@ -1,6 +1,7 @@
-// The keys that seal the secrets of API keys: from the configuration, else from a file under the data folder, made on the
-// first start. A process whose keys do not open what the database has sealed must not start: it would answer its
-// customers with failures, and by them tell right tokens from made-up ones.
+// The keys that seal the secrets of API keys: from the configuration, else from a file under the
+// data folder, made on the first start. A process whose keys do not open what the database has
+// sealed must not start: it would answer its customers with failures, and by them tell right tokens
+// from made-up ones.
 
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
@@ -15,8 +16,8 @@ type Where = { secret_key: string | undefined; data_dir: string }
 
 const fileOf = ({ data_dir }: Where) => join(data_dir, 'secret.key')
 
-/** The keys that are configured or kept; undefined when there are none. Throws Misuse when the file is damaged or can be
- *  read by others. */
+/** The keys that are configured or kept; undefined when there are none. Throws Misuse when the file
+ *  is damaged or can be read by others. */
 export async function keptSealingKeys(where: Where): Promise<SealingKeys | undefined> {
   const text = where.secret_key ?? (await readSecretFile(fileOf(where), 'the sealing key'))
   if (text === undefined) return undefined
@@ -25,8 +26,9 @@ export async function keptSealingKeys(where: Where): Promise<SealingKeys | undef
   return keys
 }
 
-/** The keys that open what this database has sealed. Where nothing is sealed yet, one is made and kept in a file. Throws
- *  Misuse when a key is missing, or is another than the one that the database knows. */
+/** The keys that open what this database has sealed. Where nothing is sealed yet, one is made and
+ *  kept in a file. Throws Misuse when a key is missing, or is another than the one that the
+ *  database knows. */
 export async function sealingKeys(where: Where, sql: Sql): Promise<SealingKeys> {
   const keys = (await keptSealingKeys(where)) ?? (await firstKeys(where, sql))
   const missing = await sealingKeysMissing(sql, sealWith(keys, systemRandom))

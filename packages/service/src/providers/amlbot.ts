@@ -1,5 +1,6 @@
-// AMLBot: form-encoded POST, signed with MD5 over the question and the access key, answered at once or after polling by
-// uid. A score of null or none is a failure, never 0: chains without known entities give that.
+// AMLBot: form-encoded POST, signed with MD5 over the question and the access key, answered at once
+// or after polling by uid. A score of null or none is a failure, never 0: chains without known
+// entities give that.
 
 import { createHash } from 'node:crypto'
 import {
@@ -13,7 +14,12 @@ import {
   sharesOf,
 } from './provider.ts'
 
-export type AmlbotOptions = { access_id: string; access_key: string; url?: string; poll_ms?: number }
+export type AmlbotOptions = {
+  access_id: string
+  access_key: string
+  url?: string
+  poll_ms?: number
+}
 
 const URL_OF_SERVICE = 'https://extrnlapiendpoint.silencatech.com/'
 
@@ -30,7 +36,8 @@ const ASSETS: Readonly<Record<string, string>> = {
 
 export function amlbot({ http, wait }: Outside, options: AmlbotOptions): Provider {
   const { access_id, access_key, url = URL_OF_SERVICE, poll_ms = 1_000 } = options
-  const md5 = (subject: string) => createHash('md5').update(`${subject}:${access_key}:${access_id}`).digest('hex')
+  const md5 = (subject: string) =>
+    createHash('md5').update(`${subject}:${access_key}:${access_id}`).digest('hex')
 
   async function post(path: string, form: Record<string, string>, signal: AbortSignal) {
     const { fields, body } = await askJson(http, {
@@ -52,13 +59,23 @@ export function amlbot({ http, wait }: Outside, options: AmlbotOptions): Provide
       while (result.status === 'pending') {
         await wait(poll_ms, signal)
         const uid = String(result.uid ?? '')
-        ;({ result, body } = await post('/recheck', { uid, accessId: access_id, token: md5(uid) }, signal))
+        ;({ result, body } = await post(
+          '/recheck',
+          { uid, accessId: access_id, token: md5(uid) },
+          signal,
+        ))
       }
       return answerOf(result, body)
     },
   }
 
-  function firstForm({ type, network, address, hash, direction }: ProviderQuestion): Record<string, string> {
+  function firstForm({
+    type,
+    network,
+    address,
+    hash,
+    direction,
+  }: ProviderQuestion): Record<string, string> {
     const subject = type === 'hash' ? (hash ?? '') : address
     const form = {
       hash: subject,

@@ -1,5 +1,5 @@
-// Chainalysis' free sanctions service: whether an address itself is sanctioned, and nothing else. An empty list is no
-// match and no score. Without a key the edge answers 403 in HTML.
+// Chainalysis' free sanctions service: whether an address itself is sanctioned, and nothing else.
+// An empty list is no match and no score. Without a key the edge answers 403 in HTML.
 
 import { askJson, type Outside, type Provider, ProviderFailure } from './provider.ts'
 
@@ -7,7 +7,10 @@ export type ChainalysisOptions = { api_key: string; url?: string }
 
 const URL_OF_SERVICE = 'https://public.chainalysis.com'
 
-export function chainalysis({ http }: Outside, { api_key, url = URL_OF_SERVICE }: ChainalysisOptions): Provider {
+export function chainalysis(
+  { http }: Outside,
+  { api_key, url = URL_OF_SERVICE }: ChainalysisOptions,
+): Provider {
   return {
     name: 'chainalysis',
     covers: ({ type }) => type === 'address',

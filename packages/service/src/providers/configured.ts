@@ -1,4 +1,5 @@
-// The providers that the operator has access to, each behind its guard. Whether one is asked is the policy's business.
+// The providers that the operator has access to, each behind its guard. Whether one is asked is the
+// policy's business.
 
 import { amlbot } from './amlbot.ts'
 import { chainalysis } from './chainalysis.ts'
@@ -16,7 +17,10 @@ export type ProviderKeys = {
   chainalysis: string | undefined
 }
 
-export function configuredProviders(keys: ProviderKeys, outside: Outside & Omit<GuardOptions, 'wait'>): Provider[] {
+export function configuredProviders(
+  keys: ProviderKeys,
+  outside: Outside & Omit<GuardOptions, 'wait'>,
+): Provider[] {
   const found: Provider[] = []
   if (keys.amlbot) found.push(amlbot(outside, keys.amlbot))
   if (keys.misttrack) found.push(misttrack(outside, { api_key: keys.misttrack }))

@@ -1,5 +1,6 @@
-// What stands between us and a provider in trouble: a budget of time for each question, tries with growing and random
-// pauses, and a circuit breaker, which for a while asks nothing after several questions in a row have failed.
+// What stands between us and a provider in trouble: a budget of time for each question, tries with
+// growing and random pauses, and a circuit breaker, which for a while asks nothing after several
+// questions in a row have failed.
 
 import type { Clock } from '../lib/clock.ts'
 import { type Http, type Outside, type Provider, ProviderFailure, pauseOf } from './provider.ts'
@@ -22,7 +23,15 @@ export type Guarded = Provider & { readonly state: () => 'closed' | 'open' }
 const PAUSE_MS = 250
 
 export function guarded(provider: Provider, options: GuardOptions): Guarded {
-  const { clock, wait, chance, budget_ms = 25_000, tries_max = 3, failures_max = 5, open_ms = 30_000 } = options
+  const {
+    clock,
+    wait,
+    chance,
+    budget_ms = 25_000,
+    tries_max = 3,
+    failures_max = 5,
+    open_ms = 30_000,
+  } = options
   let failures = 0
   let open_until_ms = 0
 
@@ -33,7 +42,11 @@ export function guarded(provider: Provider, options: GuardOptions): Guarded {
       } catch (thrown) {
         const failure = asFailure(thrown, signal)
         const pause_ms = failure.retry_after_ms ?? PAUSE_MS * 2 ** tries * (0.5 + chance())
-        const worth_it = failure.kind === 'transient' && tries < tries_max && pause_ms < budget_ms && !signal.aborted
+        const worth_it =
+          failure.kind === 'transient' &&
+          tries < tries_max &&
+          pause_ms < budget_ms &&
+          !signal.aborted
         if (!worth_it) throw failure
         await wait(pause_ms, signal).catch(() => {
           throw failure
@@ -48,7 +61,10 @@ export function guarded(provider: Provider, options: GuardOptions): Guarded {
     state: () => (clock.now().getTime() < open_until_ms ? 'open' : 'closed'),
     async screen(question, signal) {
       if (clock.now().getTime() < open_until_ms)
-        throw new ProviderFailure('transient', `${provider.name} is left alone after several failures`)
+        throw new ProviderFailure(
+          'transient',
+          `${provider.name} is left alone after several failures`,
+        )
       const budget = new AbortController()
       const over = wait(budget_ms, budget.signal).then(
         () => budget.abort(),
@@ -106,7 +122,8 @@ async function bodyOf({ body }: Response): Promise<Uint8Array> {
   let length = 0
   for await (const part of body ?? []) {
     length += part.length
-    if (length > BODY_BYTES_MAX) throw new Error(`the answer is longer than ${BODY_BYTES_MAX} bytes`)
+    if (length > BODY_BYTES_MAX)
+      throw new Error(`the answer is longer than ${BODY_BYTES_MAX} bytes`)
     parts.push(part)
   }
   return Buffer.concat(parts)

@@ -1,5 +1,6 @@
-// MistTrack: a task is made, and asked for until it has a result. Limits come as HTTP 429 or as a message in an answer of
-// 200, with the seconds to wait. Its percentages are of what is risky alone.
+// MistTrack: a task is made, and asked for until it has a result. Limits come as HTTP 429 or as a
+// message in an answer of 200, with the seconds to wait. Its percentages are of what is risky
+// alone.
 
 import {
   askJson,
@@ -73,11 +74,17 @@ export function misttrack({ http, wait }: Outside, options: MistTrackOptions): P
     covers: ({ network }) => network === 'TRX',
     async screen(question, signal) {
       const subject = subjectOf(question, coin)
-      const made = await ask({ method: 'POST', path: '/v3/risk_score_create_task', fields: subject }, signal)
+      const made = await ask(
+        { method: 'POST', path: '/v3/risk_score_create_task', fields: subject },
+        signal,
+      )
       const task_id = String(made.result.task_id ?? '')
       if (made.result.has_result !== true) await wait(poll_ms, signal)
       for (;;) {
-        const asked = await ask({ method: 'GET', path: '/v3/risk_score_query_task', fields: { task_id } }, signal)
+        const asked = await ask(
+          { method: 'GET', path: '/v3/risk_score_query_task', fields: { task_id } },
+          signal,
+        )
         if (!asked.running) return answerOf(asked.result, task_id, asked.body)
         await wait(poll_ms, signal)
       }
@@ -85,17 +92,27 @@ export function misttrack({ http, wait }: Outside, options: MistTrackOptions): P
   }
 }
 
-function subjectOf({ type, address, hash, direction }: ProviderQuestion, coin: string): Record<string, string> {
+function subjectOf(
+  { type, address, hash, direction }: ProviderQuestion,
+  coin: string,
+): Record<string, string> {
   if (type === 'address') return { coin, address }
   return { coin, txid: hash ?? '', direction: direction === 'withdrawal' ? 'withdraw' : 'deposit' }
 }
 
 function refusal(msg: string, answer: Record<string, unknown>, body: Uint8Array): ProviderFailure {
   const retry_after_ms = pauseOf(answer.retry_after)
-  return new ProviderFailure(FAILURES.get(msg) ?? 'permanent', msg || 'refused', { retry_after_ms, body })
+  return new ProviderFailure(FAILURES.get(msg) ?? 'permanent', msg || 'refused', {
+    retry_after_ms,
+    body,
+  })
 }
 
-function answerOf(result: Record<string, unknown>, reference: string, body: Uint8Array): ProviderAnswer {
+function answerOf(
+  result: Record<string, unknown>,
+  reference: string,
+  body: Uint8Array,
+): ProviderAnswer {
   const { score, risk_level, risk_detail } = result
   const level = LEVELS.get(String(risk_level ?? '').toLowerCase())
   if (typeof score !== 'number' || !Number.isFinite(score) || score < 0 || score > 100 || !level)
@@ -108,7 +125,16 @@ function answerOf(result: Record<string, unknown>, reference: string, body: Uint
     if (Number.isFinite(share)) percents.set(name, (percents.get(name) ?? 0) + share)
   }
   const blacklist = rows.some(({ risk_type, exposure_type, hop_num }) => {
-    return risk_type === 'sanctioned_entity' && exposure_type === 'direct' && String(hop_num) === '0'
+    return (
+      risk_type === 'sanctioned_entity' && exposure_type === 'direct' && String(hop_num) === '0'
+    )
   })
-  return { score, level, blacklist, shares: sharesOf(Object.fromEntries(percents)), reference, body }
+  return {
+    score,
+    level,
+    blacklist,
+    shares: sharesOf(Object.fromEntries(percents)),
+    reference,
+    body,
+  }
 }

@@ -1,6 +1,7 @@
-// Outside screening services, behind one interface. A provider says what it found, or fails in one of five ways; it never
-// makes a score up. What it answered is handed on byte for byte, for the evidence. An answer that is not what the provider
-// documents (HTML from an edge, a score that is null) is a failure.
+// Outside screening services, behind one interface. A provider says what it found, or fails in one
+// of five ways; it never makes a score up. What it answered is handed on byte for byte, for the
+// evidence. An answer that is not what the provider documents (HTML from an edge, a score that is
+// null) is a failure.
 
 import { categoryNamed } from '../flow/category_names.ts'
 
@@ -24,8 +25,8 @@ export type ProviderAnswer = {
   body: Uint8Array
 }
 
-/** transient: time may mend it. permanent: this question has no answer there. unsupported: it does not screen such a thing.
- *  auth: it does not know us. quota: we have used up what we paid for. */
+/** transient: time may mend it. permanent: this question has no answer there. unsupported: it does
+ *  not screen such a thing. auth: it does not know us. quota: we have used up what we paid for. */
 export type FailureKind = 'transient' | 'permanent' | 'unsupported' | 'auth' | 'quota'
 
 export class ProviderFailure extends Error {
@@ -60,26 +61,38 @@ export type HttpRequest = {
   body?: string
   signal: AbortSignal
 }
-export type HttpAnswer = { status: number; content_type: string; retry_after_ms: number | undefined; body: Uint8Array }
+export type HttpAnswer = {
+  status: number
+  content_type: string
+  retry_after_ms: number | undefined
+  body: Uint8Array
+}
 /** One exchange. Rejects with anything when there was no answer. */
 export type Http = (request: HttpRequest) => Promise<HttpAnswer>
 
 /** What adapters need of the world: exchanges, and time. */
 export type Outside = { http: Http; wait: (ms: number, signal: AbortSignal) => Promise<void> }
 
-/** Asks and reads a JSON object. What is not one, or comes with a status that says so, is the failure that fits. */
+/** Asks and reads a JSON object. What is not one, or comes with a status that says so, is the
+ *  failure that fits. */
 export async function askJson(
   http: Http,
   request: HttpRequest,
 ): Promise<{ fields: Record<string, unknown>; body: Uint8Array }> {
   const answer = await http(request).catch((thrown: unknown) => {
-    throw new ProviderFailure('transient', `no answer: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+    throw new ProviderFailure(
+      'transient',
+      `no answer: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+    )
   })
   const { status, body, retry_after_ms } = answer
   const failed = statusFailure(status)
   const fields = jsonFields(answer)
   if (failed)
-    throw new ProviderFailure(failed, `HTTP ${status}${fields ? '' : ' without JSON'}`, { retry_after_ms, body })
+    throw new ProviderFailure(failed, `HTTP ${status}${fields ? '' : ' without JSON'}`, {
+      retry_after_ms,
+      body,
+    })
   if (!fields) throw new ProviderFailure('transient', 'the answer is not JSON', { body })
   return { fields, body }
 }
@@ -105,15 +118,21 @@ function jsonFields({ content_type, body }: HttpAnswer): Record<string, unknown>
 }
 
 export const objectOf = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {}
 
-/** The pause that is asked for in seconds, as a number or in digits; undefined: in no sensible one. */
+/** The pause that is asked for in seconds, as a number or in digits; undefined: in no sensible
+ *  one. */
 export function pauseOf(seconds: unknown): number | undefined {
   const given = typeof seconds === 'string' && seconds.trim() !== '' ? Number(seconds) : seconds
-  return typeof given === 'number' && given >= 0 && Number.isFinite(given) ? given * 1_000 : undefined
+  return typeof given === 'number' && given >= 0 && Number.isFinite(given)
+    ? given * 1_000
+    : undefined
 }
 
-/** Shares under our names; several of theirs can be one of ours. A name without a category counts as unidentified. */
+/** Shares under our names; several of theirs can be one of ours. A name without a category counts
+ *  as unidentified. */
 export function sharesOf(theirs: Record<string, unknown>): ProviderAnswer['shares'] {
   const shares = new Map<string, number>()
   for (const [name, value] of Object.entries(theirs)) {

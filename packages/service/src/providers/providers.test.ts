@@ -62,15 +62,24 @@ const question = (more: Partial<ProviderQuestion> = {}): ProviderQuestion => ({
   ...{ type: 'address', network: 'TRX', address: ADDRESS, hash: null, direction: null },
   ...more,
 })
-const screen = (provider: Provider, asked = question()) => provider.screen(asked, new AbortController().signal)
-const failsAs = (kind: FailureKind) => (thrown: unknown) => thrown instanceof ProviderFailure && thrown.kind === kind
+const screen = (provider: Provider, asked = question()) =>
+  provider.screen(asked, new AbortController().signal)
+const failsAs = (kind: FailureKind) => (thrown: unknown) =>
+  thrown instanceof ProviderFailure && thrown.kind === kind
 const md5 = (text: string) => createHash('md5').update(text).digest('hex')
 
 const AMLBOT_DONE = {
   result: true,
   balance: 99,
   data: {
-    ...{ riskscore: 0.364, status: 'success', uid: 'u-1', address: ADDRESS, asset: 'TRX', network: 'TRX' },
+    ...{
+      riskscore: 0.364,
+      status: 'success',
+      uid: 'u-1',
+      address: ADDRESS,
+      asset: 'TRX',
+      network: 'TRX',
+    },
     ...{ blackListsConnections: false, hasBlackListFlag: false },
     signals: { exchange_licensed: 0.6, mixer: 0.25, child_abuse: 0, unnamed_thing: 0.05 },
   },
@@ -78,9 +87,18 @@ const AMLBOT_DONE = {
 
 test('AMLBot is asked with its signature, polled by uid, and its score is a fraction', async (t) => {
   const pending = { result: true, data: { status: 'pending', uid: 'u-1' } }
-  const { url, asked } = await service(t, [{ body: pending }, { body: pending }, { body: AMLBOT_DONE }])
+  const { url, asked } = await service(t, [
+    { body: pending },
+    { body: pending },
+    { body: AMLBOT_DONE },
+  ])
   const waited: number[] = []
-  const provider = amlbot(outside(waited), { access_id: 'id', access_key: 'key', url, poll_ms: 700 })
+  const provider = amlbot(outside(waited), {
+    access_id: 'id',
+    access_key: 'key',
+    url,
+    poll_ms: 700,
+  })
   const answer = await screen(provider)
   assert.deepEqual([answer.score, answer.blacklist, answer.reference], [36.4, false, 'u-1'])
   assert.deepEqual(answer.shares, [
@@ -126,7 +144,10 @@ test('what AMLBot says instead of a score is a failure of the kind that fits', a
       failsAs('permanent'),
       String(riskscore),
     )
-  await assert.rejects(screen(await of({ body: { result: false, description: 'Invalid token' } })), failsAs('auth'))
+  await assert.rejects(
+    screen(await of({ body: { result: false, description: 'Invalid token' } })),
+    failsAs('auth'),
+  )
   await assert.rejects(
     screen(await of({ body: { result: false, description: 'Insufficient balance' } })),
     failsAs('quota'),
@@ -135,14 +156,19 @@ test('what AMLBot says instead of a score is a failure of the kind that fits', a
     screen(await of({ status: 403, type: 'text/html', body: '<html>Attention</html>' })),
     failsAs('auth'),
   )
-  await assert.rejects(screen(await of({ type: 'text/html', body: '<html>Attention</html>' })), failsAs('transient'))
+  await assert.rejects(
+    screen(await of({ type: 'text/html', body: '<html>Attention</html>' })),
+    failsAs('transient'),
+  )
   await assert.rejects(screen(await of({ status: 502, body: 'Bad gateway' })), failsAs('transient'))
   await assert.rejects(screen(await of({ body: '{"result":tru' })), failsAs('transient'))
 })
 
 test('MistTrack makes a task, waits while it runs, and its rest is unidentified', async (t) => {
   const { url, asked } = await service(t, [
-    { body: { success: true, msg: '', data: { has_result: false, scanned_ts: 1, task_id: 't-1' } } },
+    {
+      body: { success: true, msg: '', data: { has_result: false, scanned_ts: 1, task_id: 't-1' } },
+    },
     { body: { success: true, msg: 'TaskUnderRunning' } },
     {
       body: {
@@ -152,7 +178,14 @@ test('MistTrack makes a task, waits while it runs, and its rest is unidentified'
           score: 62,
           risk_level: 'Moderate',
           risk_detail: [
-            { entity: 'x', risk_type: 'mixer', exposure_type: 'indirect', hop_num: 2, volume: 1, percent: 12.5 },
+            {
+              entity: 'x',
+              risk_type: 'mixer',
+              exposure_type: 'indirect',
+              hop_num: 2,
+              volume: 1,
+              percent: 12.5,
+            },
             {
               entity: 'y',
               risk_type: 'sanctioned_entity',
@@ -173,26 +206,42 @@ test('MistTrack makes a task, waits while it runs, and its rest is unidentified'
     { category: 'mixer', share: 0.125 },
     { category: 'sanctions', share: 0.005 },
   ])
-  assert.deepEqual(JSON.parse(asked[0]!.body), { coin: 'USDT-TRC20', address: ADDRESS, api_key: 'k' })
+  assert.deepEqual(JSON.parse(asked[0]!.body), {
+    coin: 'USDT-TRC20',
+    address: ADDRESS,
+    api_key: 'k',
+  })
   assert.equal(asked[1]!.path, '/v3/risk_score_query_task?task_id=t-1&api_key=k')
   assert.equal(waited.length, 2)
 })
 
 test('MistTrack says limits and refusals in its messages', async (t) => {
-  const of = async (said: Said) => misttrack(outside(), { api_key: 'k', url: (await service(t, [said])).url })
+  const of = async (said: Said) =>
+    misttrack(outside(), { api_key: 'k', url: (await service(t, [said])).url })
   const refused = (msg: string, more: object = {}) => of({ body: { success: false, msg, ...more } })
   await assert.rejects(screen(await refused('InvalidApiKey')), failsAs('auth'))
   await assert.rejects(screen(await refused('UnsupportedAddressType')), failsAs('unsupported'))
   await assert.rejects(screen(await refused('ExceededDailyRateLimit')), failsAs('quota'))
   await assert.rejects(screen(await refused('ExceededRateLimit', { retry_after: 2 })), (thrown) => {
-    return thrown instanceof ProviderFailure && thrown.kind === 'transient' && thrown.retry_after_ms === 2_000
+    return (
+      thrown instanceof ProviderFailure &&
+      thrown.kind === 'transient' &&
+      thrown.retry_after_ms === 2_000
+    )
   })
-  await assert.rejects(screen(await of({ status: 402, body: { success: false } })), failsAs('quota'))
+  await assert.rejects(
+    screen(await of({ status: 402, body: { success: false } })),
+    failsAs('quota'),
+  )
 })
 
 test("Chainalysis' list of identifications bars; an empty one is no score", async (t) => {
   const { url, asked } = await service(t, [
-    { body: { identifications: [{ category: 'sanctions', name: 'SDN', description: 'x', url: 'y' }] } },
+    {
+      body: {
+        identifications: [{ category: 'sanctions', name: 'SDN', description: 'x', url: 'y' }],
+      },
+    },
     { body: { identifications: [] } },
   ])
   const provider = chainalysis(outside(), { api_key: 'k', url })
@@ -206,14 +255,23 @@ test("Chainalysis' list of identifications bars; an empty one is no score", asyn
 })
 
 test('Chainalysis without a key, or with a wrong one, is a failure of ours', async (t) => {
-  const of = async (said: Said) => chainalysis(outside(), { api_key: '', url: (await service(t, [said])).url })
-  await assert.rejects(screen(await of({ status: 403, type: 'text/html', body: '<html>Forbidden' })), failsAs('auth'))
-  await assert.rejects(screen(await of({ status: 401, body: { message: 'Invalid API Key' } })), failsAs('auth'))
+  const of = async (said: Said) =>
+    chainalysis(outside(), { api_key: '', url: (await service(t, [said])).url })
+  await assert.rejects(
+    screen(await of({ status: 403, type: 'text/html', body: '<html>Forbidden' })),
+    failsAs('auth'),
+  )
+  await assert.rejects(
+    screen(await of({ status: 401, body: { message: 'Invalid API Key' } })),
+    failsAs('auth'),
+  )
   await assert.rejects(screen(await of({ body: { message: 'ok' } })), failsAs('permanent'))
 })
 
 const never = (_ms: number, signal: AbortSignal) =>
-  new Promise<void>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  new Promise<void>((_resolve, reject) =>
+    signal.addEventListener('abort', () => reject(signal.reason)),
+  )
 
 function guardedService(screenOnce: Provider['screen'], now = { ms: 0 }) {
   const waited: number[] = []
@@ -221,7 +279,8 @@ function guardedService(screenOnce: Provider['screen'], now = { ms: 0 }) {
   const guard = guarded(provider, {
     clock: { now: () => new Date(now.ms) },
     // The budget's own wait never ends by itself here; pauses end at once.
-    wait: (ms, signal) => (ms === 25_000 ? never(ms, signal) : Promise.resolve(void waited.push(ms))),
+    wait: (ms, signal) =>
+      ms === 25_000 ? never(ms, signal) : Promise.resolve(void waited.push(ms)),
     chance: () => 0.5,
   })
   return { guard, waited, now }
@@ -233,7 +292,14 @@ test('a passing trouble is tried again with growing pauses, or after the time th
     asked += 1
     if (asked === 1) throw new ProviderFailure('transient', 'busy')
     if (asked === 2) throw new ProviderFailure('transient', 'busy', { retry_after_ms: 3_000 })
-    return { score: 1, level: undefined, blacklist: false, shares: [], reference: '', body: new Uint8Array() }
+    return {
+      score: 1,
+      level: undefined,
+      blacklist: false,
+      shares: [],
+      reference: '',
+      body: new Uint8Array(),
+    }
   })
   assert.equal((await screen(guard)).score, 1)
   assert.deepEqual(waited, [500, 3_000])
@@ -267,7 +333,11 @@ test('after five failures in a row nothing is asked for half a minute', async ()
 test('a provider that does not answer is given up when the budget is over', async () => {
   let end: () => void = () => {}
   const guard = guarded(
-    { name: 'slow', covers: () => true, screen: (_question, signal) => never(0, signal) as Promise<never> },
+    {
+      name: 'slow',
+      covers: () => true,
+      screen: (_question, signal) => never(0, signal) as Promise<never>,
+    },
     {
       clock: { now: () => new Date(0) },
       wait: (_ms, signal) =>
@@ -291,10 +361,27 @@ test('what MistTrack says in words that are not its own is no level, no category
     return misttrack(outside(), { api_key: 'k', url })
   }
   await assert.rejects(screen(await of({ risk_level: 'constructor' })), failsAs('permanent'))
-  const detail = (more: object) => ({ risk_type: 'sanctioned_entity', exposure_type: 'direct', percent: 5, ...more })
-  const match = async (hop_num: unknown) => (await screen(await of({ risk_detail: [detail({ hop_num })] }))).blacklist
-  assert.deepEqual(await Promise.all([0, '0', null, '', [], 1].map(match)), [true, true, false, false, false, false])
-  const risk_detail = [detail({ percent: 1e308 }), detail({ risk_type: 'constructor' }), detail({ percent: 'much' })]
+  const detail = (more: object) => ({
+    risk_type: 'sanctioned_entity',
+    exposure_type: 'direct',
+    percent: 5,
+    ...more,
+  })
+  const match = async (hop_num: unknown) =>
+    (await screen(await of({ risk_detail: [detail({ hop_num })] }))).blacklist
+  assert.deepEqual(await Promise.all([0, '0', null, '', [], 1].map(match)), [
+    true,
+    true,
+    false,
+    false,
+    false,
+    false,
+  ])
+  const risk_detail = [
+    detail({ percent: 1e308 }),
+    detail({ risk_type: 'constructor' }),
+    detail({ percent: 'much' }),
+  ]
   assert.deepEqual((await screen(await of({ risk_detail }))).shares, [
     { category: 'sanctions', share: 1 },
     { category: 'unidentified', share: 0.05 },
@@ -325,6 +412,18 @@ test('an answer that is too long is none, and is not read to its end', async (t)
 
 test('a pause is taken as it is asked for, and otherwise chosen', () => {
   assert.deepEqual([5, '5', '0.5', 0].map(pauseOf), [5_000, 5_000, 500, 0])
-  const senseless = [null, undefined, '', ' ', '-5', -5, 'soon', 'Wed, 21 Oct 2026 07:28:00 GMT', Infinity, [], {}]
+  const senseless = [
+    null,
+    undefined,
+    '',
+    ' ',
+    '-5',
+    -5,
+    'soon',
+    'Wed, 21 Oct 2026 07:28:00 GMT',
+    Infinity,
+    [],
+    {},
+  ]
   assert.ok(senseless.every((one) => pauseOf(one) === undefined))
 })

@@ -1,5 +1,6 @@
-// What a report says beside the evidence: who asked, what the lists and the rules were in words, and the decimals of
-// the assets. It is read from rows that do not change after the check, and is not covered by the hash of the evidence.
+// What a report says beside the evidence: who asked, what the lists and the rules were in words,
+// and the decimals of the assets. It is read from rows that do not change after the check, and is
+// not covered by the hash of the evidence.
 
 import type { Sql, Tx } from '../database/sql.ts'
 import type { Evidence } from '../screening/evidence.ts'
@@ -50,7 +51,8 @@ export async function readReportContext(sql: Sql | Tx, evidence: Evidence): Prom
           from label_set_version as s join list_version as v on v.id = s.version_id
                join list as l on l.code = v.list
           where s.label_set = ${label_set} order by v.list, v.id`
-  const policy = version === undefined ? undefined : await readPolicy(sql, version).catch(() => undefined)
+  const policy =
+    version === undefined ? undefined : await readPolicy(sql, version).catch(() => undefined)
   return {
     asked_by,
     decimals: new Map(assets.map(({ symbol, decimals }) => [symbol, decimals])),

@@ -1,7 +1,16 @@
-// Where the money came from, as a report shows it: shares on a scale, a table of categories, and for
-// each the way back over the transfer that brought most of it.
+// Where the money came from, as a report shows it: shares on a scale, a table of categories, and
+// for each the way back over the transfer that brought most of it.
 
-import { amountText, type FactorFact, type PathFact, percent, percentOf, said, short, text } from './text.ts'
+import {
+  amountText,
+  type FactorFact,
+  type PathFact,
+  percent,
+  percentOf,
+  said,
+  short,
+  text,
+} from './text.ts'
 
 type Decimals = ReadonlyMap<string, number>
 type RiskFactor = { name: string; label: string; group: string; score: string }
@@ -25,7 +34,8 @@ export function bars(risk_factors: readonly RiskFactor[], factors: readonly Fact
 }
 
 export function factorTable(factors: readonly FactorFact[], decimals: Decimals): string {
-  if (factors.length === 0) return '<p>Nothing is known here of where money of this address came from.</p>'
+  if (factors.length === 0)
+    return '<p>Nothing is known here of where money of this address came from.</p>'
   const rows = factors.map(({ category, share, usd, direct_usd, mean_hops, units }) => {
     const amounts = Object.entries(units).map(([asset, one]) => amountText(one, asset, decimals))
     return `<tr><td>${text(category)}</td><td>${percent(share)}</td><td>${text(usd)}</td>

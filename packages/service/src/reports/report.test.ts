@@ -12,7 +12,12 @@ test('the report shows score, shares, the drawn way, sources and the hash, and c
   const customer_id = await world.customer()
   const [mixer, middle, end] = [world.person(), world.person(), world.person()]
   await world.publish('operator', [
-    { address: mixer.address, category: 'mixer', entity: '<script>alert(1)</script>', reference: '"quoted"' },
+    {
+      address: mixer.address,
+      category: 'mixer',
+      entity: '<script>alert(1)</script>',
+      reference: '"quoted"',
+    },
   ])
   const first = world.send(mixer, middle, 30_000n * TRX)
   const second = world.send(middle, end, 20_000n * TRX)
@@ -72,8 +77,16 @@ test('the report of an allowed address says what was decided, and that no rule r
   assert.match(raised, /Weighted mean 10\.9, raised by the rules below/)
   assert.match(raised, /mixer: Spinner \(operator\)/)
   assert.doesNotMatch(raised, /has been decided|were judged|label of its own/)
-  const entry = { customer_id, address: end.address, kind: 'allow', reason: 'a <known> shop', made_by: 'me' } as const
-  await world.sql.begin((tx) => makeEntry(tx, world.new_id, { ...entry, made_at: world.clock.now(), expires_at: null }))
+  const entry = {
+    customer_id,
+    address: end.address,
+    kind: 'allow',
+    reason: 'a <known> shop',
+    made_by: 'me',
+  } as const
+  await world.sql.begin((tx) =>
+    makeEntry(tx, world.new_id, { ...entry, made_at: world.clock.now(), expires_at: null }),
+  )
   const allowed = await pageOf(end)
   assert.match(allowed, /Weighted mean 10\.9, not raised to 75\.0 because the address is allowed/)
   assert.match(allowed, /allow: a &lt;known&gt; shop/)
@@ -81,7 +94,12 @@ test('the report of an allowed address says what was decided, and that no rule r
   const hash = world.send(end, mixer, 10_000n * TRX)
   const paid = world.send(mixer, end, 500n * TRX)
   await world.settle()
-  const withdrawn = await pageOf({ address: end.address, type: 'hash', hash: paid, direction: 'withdrawal' })
+  const withdrawn = await pageOf({
+    address: end.address,
+    type: 'hash',
+    hash: paid,
+    direction: 'withdrawal',
+  })
   assert.match(withdrawn, /were judged.*>500 TRX/s)
   assert.match(withdrawn, /Where it sends to.*mixer: 3000\.00 USD/s)
   const own = await pageOf({ address: mixer.address, type: 'hash', hash, direction: 'withdrawal' })
@@ -110,7 +128,9 @@ test('a report says who asked, how much of a category its way explains, the rule
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer()
   const [mixer, end] = [world.person(), world.person()]
-  await world.publish('operator', [{ address: mixer.address, category: 'mixer', entity: 'Spinner', reference: '' }])
+  await world.publish('operator', [
+    { address: mixer.address, category: 'mixer', entity: 'Spinner', reference: '' },
+  ])
   world.send(mixer, end, 300n * TRX)
   world.send(mixer, end, 100n * TRX)
   await world.settle()

@@ -7,12 +7,26 @@ import type { Evidence } from '../screening/evidence.ts'
 import type { ReportContext } from './context.ts'
 import { bars, factorTable, pathPart } from './money.ts'
 import { rulesPart } from './rules.ts'
-import { amountText, type FactorFact, type LabelFact, said, type TransferFact, text } from './text.ts'
+import {
+  amountText,
+  type FactorFact,
+  type LabelFact,
+  said,
+  type TransferFact,
+  text,
+} from './text.ts'
 
 export type Facts = {
   engine: string
   answers: Answer[]
-  asked: { type: string; network: string; address: string; hash: string | null; direction: string | null; at: string }
+  asked: {
+    type: string
+    network: string
+    address: string
+    hash: string | null
+    direction: string | null
+    at: string
+  }
   index: { first_block: string; last_block: string; last_block_time: string | null }
   label_set: string
   lists: { list: string; title: string; entries: string; loaded_at: string; sha256: string }[]
@@ -45,8 +59,9 @@ export function reportJson({ check_id, canonical, sha256 }: Evidence): string {
   return `{"check_id":${JSON.stringify(check_id)},"evidence_sha256":"${sha256}","evidence":${canonical}}`
 }
 
-/** The report as a page of HTML. Where providers were asked too, it is about what our own engine found, with their answers
- *  beside it; where it was not asked at all, about the answer that counts. */
+/** The report as a page of HTML. Where providers were asked too, it is about what our own engine
+ *  found, with their answers beside it; where it was not asked at all, about the answer that
+ *  counts. */
 export function reportPage(evidence: Evidence, context: ReportContext): string {
   const { check_id, canonical, sha256 } = evidence
   const facts = factsOf(canonical)
@@ -103,12 +118,20 @@ in words are from the service's records beside the evidence, and not part of thi
 `
 }
 
-type Answer = { name: string; score: string | null; level: string | null; blacklist: boolean; facts: unknown }
+type Answer = {
+  name: string
+  score: string | null
+  level: string | null
+  blacklist: boolean
+  facts: unknown
+}
 
 /** The facts of an answer, whoever gave it. */
 function factsOf(evidence: string): Facts {
   const given = JSON.parse(evidence) as Partial<Facts> & { answers?: Answer[] }
-  const embedded = given.answers?.find(({ name }) => name === 'embedded')?.facts as Partial<Facts> | undefined
+  const embedded = given.answers?.find(({ name }) => name === 'embedded')?.facts as
+    | Partial<Facts>
+    | undefined
   const asked = given.asked!
   return {
     ...NOTHING_FOUND,
@@ -169,7 +192,9 @@ function answerPart({ answers }: Facts): string {
 
 function blacklistPart({ blacklisted_by }: Facts): string {
   if (blacklisted_by.length === 0) return ''
-  const reasons = blacklisted_by.map((reason) => `<li>${text(REASONS[reason] ?? reason)}</li>`).join('')
+  const reasons = blacklisted_by
+    .map((reason) => `<li>${text(REASONS[reason] ?? reason)}</li>`)
+    .join('')
   return `<section><h2>Blacklist</h2><ul>${reasons}</ul></section>`
 }
 
@@ -200,7 +225,8 @@ function destinationPart({ destinations }: Facts): string {
 
 /** Said where the bars show something else than the table. */
 function ownLine({ screened: { in_force }, factors }: Facts): string {
-  if (!in_force?.terminal || (factors.length === 1 && factors[0]!.category === in_force.category)) return ''
+  if (!in_force?.terminal || (factors.length === 1 && factors[0]!.category === in_force.category))
+    return ''
   return `<p>The address has a label of its own (${text(in_force.category)}), which counts instead of what it received.</p>`
 }
 

@@ -25,7 +25,9 @@ export function rulesPart(acted: readonly ActedFact[], policy: Policy | undefine
     return `<li>At least ${text(points)} points: ${text(sentence)}${named}</li>`
   })
   const part =
-    raised.length === 0 ? '' : `<section><h2>Rules that raise the score</h2><ul>${raised.join('')}</ul></section>`
+    raised.length === 0
+      ? ''
+      : `<section><h2>Rules that raise the score</h2><ul>${raised.join('')}</ul></section>`
   return part + (policy === undefined ? '' : policyPart(policy))
 }
 

@@ -51,7 +51,8 @@ export const short = (id: string) => (id.length > 16 ? `${id.slice(0, 6)}…${id
 export const percent = (share: string) => `${(Number(share) * 100).toFixed(2)} %`
 
 /** Who says something, and where. */
-export const said = ({ list, reference }: LabelFact) => text([list, reference].filter((one) => one !== '').join(', '))
+export const said = ({ list, reference }: LabelFact) =>
+  text([list, reference].filter((one) => one !== '').join(', '))
 
 /** `part` of `whole` in percent, cut off after two decimals; undefined when there is no whole. */
 export function percentOf(part: bigint, whole: bigint): string | undefined {
@@ -62,9 +63,14 @@ export function percentOf(part: bigint, whole: bigint): string | undefined {
 
 /** An amount in whole coins, such as `16,177.957533 TRX`. Where the decimals of the asset are not
  *  known, it says that it counts the smallest units. */
-export function amountText(units: string, asset: string, decimals: ReadonlyMap<string, number>): string {
+export function amountText(
+  units: string,
+  asset: string,
+  decimals: ReadonlyMap<string, number>,
+): string {
   const places = decimals.get(asset)
-  if (places === undefined || !/^\d+$/.test(units)) return text(`${units} smallest units of ${asset}`)
+  if (places === undefined || !/^\d+$/.test(units))
+    return text(`${units} smallest units of ${asset}`)
   const digits = units.padStart(places + 1, '0')
   const whole = digits.slice(0, digits.length - places)
   const fraction = digits.slice(digits.length - places).replace(/0+$/, '')

@@ -1,5 +1,6 @@
-// Whether the house may deal with an address at all: official lists, tokens' freeze lists, and what the operator has
-// denied. Asked of the database, so that every process gives the same answer; and only when the policy says so.
+// Whether the house may deal with an address at all: official lists, tokens' freeze lists, and what
+// the operator has denied. Asked of the database, so that every process gives the same answer; and
+// only when the policy says so.
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql, Tx } from '../database/sql.ts'
@@ -8,7 +9,8 @@ import { currentPolicy, policyReader } from './policy.ts'
 
 type Needs = { sql: Sql; clock: Clock }
 
-/** Answers whether nothing may be sold to an address. Always false unless the policy refuses blacklisted receivers. */
+/** Answers whether nothing may be sold to an address. Always false unless the policy refuses
+ *  blacklisted receivers. */
 export function barredReader({ sql, clock }: Needs): (address: Address) => Promise<boolean> {
   const readPolicy = policyReader({ sql, clock })
   return async (address) => {
@@ -18,10 +20,14 @@ export function barredReader({ sql, clock }: Needs): (address: Address) => Promi
 }
 
 /** Those of the addresses whose money is held. */
-export type HeldSenders = (sql: Sql | Tx, addresses: readonly Address[]) => Promise<ReadonlySet<Address>>
+export type HeldSenders = (
+  sql: Sql | Tx,
+  addresses: readonly Address[],
+) => Promise<ReadonlySet<Address>>
 
-/** Answers from which of some addresses money is held: from none unless the policy holds what blacklisted senders send. The
- *  policy is the one in force at that very moment, for what it decides is not decided again. */
+/** Answers from which of some addresses money is held: from none unless the policy holds what
+ *  blacklisted senders send. The policy is the one in force at that very moment, for what it
+ *  decides is not decided again. */
 export function heldSenders({ clock }: Pick<Needs, 'clock'>): HeldSenders {
   return async (sql, addresses) => {
     const found = await blacklisted(sql, addresses, clock.now())
@@ -31,10 +37,15 @@ export function heldSenders({ clock }: Pick<Needs, 'clock'>): HeldSenders {
 }
 
 /** Those of the addresses that an official list, a token's issuer or the operator bars. */
-async function blacklisted(sql: Sql | Tx, addresses: readonly Address[], at: Date): Promise<ReadonlySet<Address>> {
+async function blacklisted(
+  sql: Sql | Tx,
+  addresses: readonly Address[],
+  at: Date,
+): Promise<ReadonlySet<Address>> {
   const found = await sql<{ address: Address }>`
     select address from list_entry join label_set_version using (version_id)
-    where address = any(${addresses}) and kind = 'authority' and label_set = (select max(number) from label_set)
+    where address = any(${addresses}) and kind = 'authority' and label_set = (select max(number)
+      from label_set)
       and (valid_from is null or valid_from <= ${at}) and (valid_to is null or valid_to > ${at})
     union select address from flow_freeze where address = any(${addresses}) and frozen
     union select address from aml_entry

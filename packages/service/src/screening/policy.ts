@@ -1,17 +1,20 @@
-// A policy: weights, thresholds and floors, by version. Version 1 is shipped and is the table below; an operator publishes
-// others, and none is ever changed, because a screening names the one it was made under. Weights are hundredths, shares
-// basis points, prices and amounts whole micro-dollars and dollars: no fraction is ever rounded before the score is.
+// A policy: weights, thresholds and floors, by version. Version 1 is shipped and is the table
+// below; an operator publishes others, and none is ever changed, because a screening names the one
+// it was made under. Weights are hundredths, shares basis points, prices and amounts whole
+// micro-dollars and dollars: no fraction is ever rounded before the score is.
 
 import type { Sql, Tx } from '../database/sql.ts'
 import { CATEGORIES, categoryNumber } from '../flow/categories.ts'
 import type { Clock } from '../lib/clock.ts'
 import { NETWORKS } from './networks.ts'
 
-/** A floor acts when a share reaches `share_bp` (hundredths of a percent) and an amount `usd`; it is points, 0 to 100. */
+/** A floor acts when a share reaches `share_bp` (hundredths of a percent) and an amount `usd`; it
+ *  is points, 0 to 100. */
 export type Floor = { share_bp: number; usd: number; points: number }
 
-/** Who answers checks of a type on a network: names of providers, 'embedded' being our own engine. `first`: in this order,
- *  the next one when one fails. `maximum`: all of them, and the worst answer counts. */
+/** Who answers checks of a type on a network: names of providers, 'embedded' being our own engine.
+ *  `first`: in this order, the next one when one fails. `maximum`: all of them, and the worst
+ *  answer counts. */
 export type Route = { use: string[]; mode: 'first' | 'maximum' }
 
 export const EMBEDDED = 'embedded'
@@ -37,7 +40,8 @@ export type Policy = {
   combined: Floor[]
   /** By amount alone, whatever the share. */
   direct_amount: Floor[]
-  /** For withdrawals: what the recipient sent to severe terminals, as a share of everything it sent. */
+  /** For withdrawals: what the recipient sent to severe terminals, as a share of everything it
+   *  sent. */
   destination: Floor[]
   /** A label with this confidence or more counts in full for the address that has it. */
   full_confidence: number
@@ -88,7 +92,8 @@ export const SHIPPED_POLICY: Policy = {
 export type Group = 'low' | 'medium' | 'high'
 
 /** The group of a weight: above 0.25 medium, from 0.75 on high. */
-export const groupOf = (weight: number): Group => (weight >= 75 ? 'high' : weight > 25 ? 'medium' : 'low')
+export const groupOf = (weight: number): Group =>
+  weight >= 75 ? 'high' : weight > 25 ? 'medium' : 'low'
 
 const FLOORS = ['direct', 'indirect', 'combined', 'direct_amount', 'destination'] as const
 
@@ -101,18 +106,21 @@ export function requirePolicy(body: unknown, version: number): Policy {
   // Policies from before these could be chosen do without them.
   const policy: Policy = { ...LATER, ...(body as Omit<Policy, keyof typeof LATER>), version }
   for (const name of Object.keys(SHIPPED_POLICY) as (keyof Policy)[]) {
-    if (kindOf(policy[name]) !== kindOf(SHIPPED_POLICY[name])) throw new Error(`The policy has no proper ${name}.`)
+    if (kindOf(policy[name]) !== kindOf(SHIPPED_POLICY[name]))
+      throw new Error(`The policy has no proper ${name}.`)
   }
   for (const [key, route] of Object.entries(policy.routes)) {
     if (!isSound(key, route)) throw new Error(`The route ${key} of the policy is not sound.`)
   }
-  for (const { name } of CATEGORIES) requireWhole(policy.weights[name], 100, `the weight of ${name}`)
+  for (const { name } of CATEGORIES)
+    requireWhole(policy.weights[name], 100, `the weight of ${name}`)
   for (const name of policy.severe) {
     if (categoryNumber(name) === undefined) throw new Error(`There is no category ${name}.`)
   }
   for (const name of ['trx_micro_usd', 'token_micro_usd'] as const)
     requireWhole(policy[name], Number.MAX_SAFE_INTEGER, name)
-  for (const name of ['medium_from', 'high_from', 'full_confidence'] as const) requireWhole(policy[name], 100, name)
+  for (const name of ['medium_from', 'high_from', 'full_confidence'] as const)
+    requireWhole(policy[name], 100, name)
   if (policy.full_confidence === 0) throw new Error('full_confidence is 0.')
   if (policy.medium_from > policy.high_from) throw new Error('medium_from is above high_from.')
   for (const name of FLOORS) {
@@ -127,14 +135,18 @@ export function requirePolicy(body: unknown, version: number): Policy {
   return policy
 }
 
-const kindOf = (value: unknown) => (value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value)
+const kindOf = (value: unknown) =>
+  value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value
 
 /** Our own engine knows one network alone. */
 function isSound(key: string, route: Route): boolean {
   if (!/^[A-Z0-9]+\/(address|hash)$/.test(key) || kindOf(route) !== 'object') return false
   const { use, mode } = route
-  if (!Array.isArray(use) || use.length === 0 || !use.every((name) => typeof name === 'string')) return false
-  return (mode === 'first' || mode === 'maximum') && (key.startsWith('TRX/') || !use.includes(EMBEDDED))
+  if (!Array.isArray(use) || use.length === 0 || !use.every((name) => typeof name === 'string'))
+    return false
+  return (
+    (mode === 'first' || mode === 'maximum') && (key.startsWith('TRX/') || !use.includes(EMBEDDED))
+  )
 }
 
 function requireWhole(value: unknown, max: number, what: string): void {
@@ -143,7 +155,8 @@ function requireWhole(value: unknown, max: number, what: string): void {
   }
 }
 
-/** What is misspelt or said twice would be in force without a word, or not be. Throws one sentence. */
+/** What is misspelt or said twice would be in force without a word, or not be. Throws one
+ *  sentence. */
 function requireNothingOdd(policy: Policy): void {
   requireKnown('The policy', policy, SHIPPED_POLICY)
   requireKnown('The policy, in its weights,', policy.weights, SHIPPED_POLICY.weights)
@@ -151,10 +164,12 @@ function requireNothingOdd(policy: Policy): void {
   for (const [key, route] of Object.entries(policy.routes)) {
     requireKnown(`The route ${key}`, route, SHIPPED_POLICY.routes['TRX/address']!)
     requireOnce(key, route.use)
-    if (!Object.hasOwn(NETWORKS, key.split('/')[0]!)) throw new Error(`The route ${key} is for no network known here.`)
+    if (!Object.hasOwn(NETWORKS, key.split('/')[0]!))
+      throw new Error(`The route ${key} is for no network known here.`)
   }
   for (const name of FLOORS) {
-    for (const floor of policy[name]) requireKnown(`A floor of ${name}`, floor, SHIPPED_POLICY.direct[0]!)
+    for (const floor of policy[name])
+      requireKnown(`A floor of ${name}`, floor, SHIPPED_POLICY.direct[0]!)
   }
 }
 
@@ -200,8 +215,8 @@ export function policyReader({ sql, clock }: { sql: Sql; clock: Clock }): () => 
   }
 }
 
-/** Publishes a policy: checks made from now on follow it. Returns its version. Throws one sentence when it is not whole, or
- *  has something that a policy does not have. */
+/** Publishes a policy: checks made from now on follow it. Returns its version. Throws one sentence
+ *  when it is not whole, or has something that a policy does not have. */
 export async function publishPolicy(
   tx: Tx,
   wanted: { body: unknown; published_by: string; published_at: Date },

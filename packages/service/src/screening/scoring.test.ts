@@ -3,7 +3,15 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { CATEGORIES, CATEGORY_COUNT, categoryNumber } from '../flow/categories.ts'
 import { groupOf, requirePolicy, SHIPPED_POLICY } from './policy.ts'
-import { noExposure, publishedShares, roundHalfEven, type Subject, scoreOf, VALUE_PER_USD, worth } from './scoring.ts'
+import {
+  noExposure,
+  publishedShares,
+  roundHalfEven,
+  type Subject,
+  scoreOf,
+  VALUE_PER_USD,
+  worth,
+} from './scoring.ts'
 
 const k = (name: string) => categoryNumber(name)!
 const usd = (dollars: number) => (BigInt(Math.round(dollars * 100)) * VALUE_PER_USD) / 100n
@@ -30,12 +38,16 @@ const score = (given: Subject) => scoreOf(SHIPPED_POLICY, given)
 
 test('an address without history is unidentified, 25.0 and low', () => {
   const { factors, score: points, level, blacklist } = score(subject({}))
-  assert.deepEqual(factors, [{ name: 'unidentified', label: 'Unidentified', group: 'low', score: 1 }])
+  assert.deepEqual(factors, [
+    { name: 'unidentified', label: 'Unidentified', group: 'low', score: 1 },
+  ])
   assert.deepEqual([points, level, blacklist], ['25.0', 'low', false])
 })
 
 test('the score is the mean of the weights by share', () => {
-  const { factors, score: points } = score(subject({ exchange_licensed: 60, exchange_unlicensed: 30, payment: 10 }))
+  const { factors, score: points } = score(
+    subject({ exchange_licensed: 60, exchange_unlicensed: 30, payment: 10 }),
+  )
   assert.equal(points, '24.0')
   assert.deepEqual(
     factors.map(({ name, group, score }) => [name, group, score]),
@@ -56,7 +68,10 @@ test('equal factors are listed by name', () => {
 })
 
 test('published shares sum to exactly one, whatever the amounts', () => {
-  const amounts = fc.array(fc.bigInt(0n, 2n ** 90n), { minLength: CATEGORY_COUNT, maxLength: CATEGORY_COUNT })
+  const amounts = fc.array(fc.bigInt(0n, 2n ** 90n), {
+    minLength: CATEGORY_COUNT,
+    maxLength: CATEGORY_COUNT,
+  })
   fc.assert(
     fc.property(amounts, (all) => {
       fc.pre(all.some((amount) => amount > 0n))
@@ -75,7 +90,10 @@ test('published shares sum to exactly one, whatever the amounts', () => {
 })
 
 test('thirds are published as 0.3334 for the first category and 0.3333 for the others', () => {
-  assert.deepEqual(publishedShares([1n, 1n, 1n, ...Array<bigint>(25).fill(0n)]).slice(0, 3), [3334, 3333, 3333])
+  assert.deepEqual(
+    publishedShares([1n, 1n, 1n, ...Array<bigint>(25).fill(0n)]).slice(0, 3),
+    [3334, 3333, 3333],
+  )
 })
 
 test('a share below a ten-thousandth is not listed, and still counts in the mean', () => {
@@ -98,14 +116,16 @@ test('a half is rounded to the even tenth', () => {
 
 test('direct money of a severe category raises the score to 75 from half a percent and 100 dollars on', () => {
   const at = (dollars: number, of: number) =>
-    score(subject({ mixer: dollars, payment: of - dollars }, { directly: { mixer: dollars } })).score
+    score(subject({ mixer: dollars, payment: of - dollars }, { directly: { mixer: dollars } }))
+      .score
   assert.equal(at(100, 20_000), '75.0')
   assert.equal(at(99.99, 19_000), '0.5')
   assert.equal(at(100, 20_000.01), '0.5')
 })
 
 test('indirect money of a severe category raises it to 70 or to 31', () => {
-  const at = (dollars: number, of: number) => score(subject({ scam: dollars, payment: of - dollars })).score
+  const at = (dollars: number, of: number) =>
+    score(subject({ scam: dollars, payment: of - dollars })).score
   assert.equal(at(1_000, 20_000), '70.0')
   assert.equal(at(999, 19_980), '31.0')
   assert.equal(at(1_000, 20_001), '31.0')
@@ -114,9 +134,15 @@ test('indirect money of a severe category raises it to 70 or to 31', () => {
 })
 
 test('severe categories that are small one by one count together', () => {
-  const { score: points, floors } = score(subject({ scam: 400, ransom: 400, mixer: 400, payment: 18_800 }))
+  const { score: points, floors } = score(
+    subject({ scam: 400, ransom: 400, mixer: 400, payment: 18_800 }),
+  )
   assert.equal(points, '70.0')
-  assert.deepEqual(floors.at(-1), { rule: 'combined', category: null, points: { over: 70n, under: 1n } })
+  assert.deepEqual(floors.at(-1), {
+    rule: 'combined',
+    category: null,
+    points: { over: 70n, under: 1n },
+  })
 })
 
 test('ten thousand dollars straight from a severe category count, however small their share', () => {
@@ -150,8 +176,14 @@ test('the sender of a judged transfer keeps the exposure of that transfer, and i
 test('what a recipient sent to severe services acts for withdrawals only', () => {
   const amounts = noExposure().amounts
   amounts[k('mixer')] = usd(100)
-  assert.equal(score(subject({ payment: 10 }, { destinations: { amounts, sent: usd(20_000) } })).score, '75.0')
-  assert.equal(score(subject({ payment: 10 }, { destinations: { amounts, sent: usd(20_001) } })).score, '0.0')
+  assert.equal(
+    score(subject({ payment: 10 }, { destinations: { amounts, sent: usd(20_000) } })).score,
+    '75.0',
+  )
+  assert.equal(
+    score(subject({ payment: 10 }, { destinations: { amounts, sent: usd(20_001) } })).score,
+    '0.0',
+  )
   assert.equal(score(subject({ payment: 10 })).score, '0.0')
 })
 
@@ -168,7 +200,8 @@ test('an allowed address keeps the weighted mean; the score that it would have i
 })
 
 test('the level follows the rounded score', () => {
-  const at = (dollars: number) => score(subject({ exchange_fraudulent: dollars, payment: 10_000 - dollars }))
+  const at = (dollars: number) =>
+    score(subject({ exchange_fraudulent: dollars, payment: 10_000 - dollars }))
   assert.deepEqual([at(6_994).score, at(6_994).level], ['69.9', 'medium'])
   assert.deepEqual([at(6_996).score, at(6_996).level], ['70.0', 'high'])
   assert.deepEqual([at(2_994).level, at(2_996).level], ['low', 'medium'])
@@ -176,7 +209,9 @@ test('the level follows the rounded score', () => {
 
 test('more of a category of weight 1 never lowers the score', () => {
   const dollars = fc.integer({ min: 0, max: 1_000_000 })
-  const worst = fc.constantFrom(...CATEGORIES.filter(({ weight }) => weight === 100).map(({ name }) => name))
+  const worst = fc.constantFrom(
+    ...CATEGORIES.filter(({ weight }) => weight === 100).map(({ name }) => name),
+  )
   fc.assert(
     fc.property(
       fc.dictionary(fc.constantFrom(...CATEGORIES.map(({ name }) => name)), dollars),
@@ -185,7 +220,9 @@ test('more of a category of weight 1 never lowers the score', () => {
       (given, name, more) => {
         fc.pre(Object.values(given).some((amount) => amount > 0))
         const before = Number(score(subject(given)).base_score)
-        const after = Number(score(subject({ ...given, [name]: (given[name] ?? 0) + more })).base_score)
+        const after = Number(
+          score(subject({ ...given, [name]: (given[name] ?? 0) + more })).base_score,
+        )
         assert.ok(after >= before, `${before} -> ${after}`)
       },
     ),
@@ -200,7 +237,14 @@ test('the unit in which an asset counts makes no difference', () => {
 })
 
 test('groups follow the weights', () => {
-  assert.deepEqual([0, 25, 26, 74, 75, 100].map(groupOf), ['low', 'low', 'medium', 'medium', 'high', 'high'])
+  assert.deepEqual([0, 25, 26, 74, 75, 100].map(groupOf), [
+    'low',
+    'low',
+    'medium',
+    'medium',
+    'high',
+    'high',
+  ])
 })
 
 test('a policy that lacks something or is out of range is refused with a sentence', () => {
@@ -209,5 +253,8 @@ test('a policy that lacks something or is out of range is refused with a sentenc
   assert.throws(() => requirePolicy(lacking, 2), /no proper direct/)
   assert.throws(() => requirePolicy({ ...SHIPPED_POLICY, high_from: 101 }, 2), /high_from/)
   assert.throws(() => requirePolicy({ ...SHIPPED_POLICY, severe: ['fun'] }, 2), /no category fun/)
-  assert.throws(() => requirePolicy({ ...SHIPPED_POLICY, weights: { sanctions: 100 } }, 2), /weight of/)
+  assert.throws(
+    () => requirePolicy({ ...SHIPPED_POLICY, weights: { sanctions: 100 } }, 2),
+    /weight of/,
+  )
 })

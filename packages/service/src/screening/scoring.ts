@@ -1,13 +1,15 @@
-// From exposure to a score: pure and exact. The score is the weighted mean of the shares, raised to the highest floor that
-// acts. Shares are ratios of whole numbers until they are published: four decimals that sum to exactly 1.0000, and a score
-// with one decimal, half to even. A blacklist match is about the address itself and makes the score 100.
+// From exposure to a score: pure and exact. The score is the weighted mean of the shares, raised to
+// the highest floor that acts. Shares are ratios of whole numbers until they are published: four
+// decimals that sum to exactly 1.0000, and a score with one decimal, half to even. A blacklist
+// match is about the address itself and makes the score 100.
 
 import { CATEGORIES, CATEGORY_COUNT, categoryNumber, UNIDENTIFIED } from '../flow/categories.ts'
 import { isTerminal } from '../flow/labels.ts'
 import { splitBig } from '../flow/split.ts'
 import { type Floor, type Group, groupOf, type Policy } from './policy.ts'
 
-/** Value in units of 10^-24 dollars: a unit of an asset with up to 18 decimals, times a price in micro-dollars, is whole. */
+/** Value in units of 10^-24 dollars: a unit of an asset with up to 18 decimals, times a price in
+ *  micro-dollars, is whole. */
 export const VALUE_PER_USD = 10n ** 24n
 
 /** Units of an asset as value. */
@@ -27,7 +29,8 @@ export type Subject = {
   exposure: Exposure
   /** The label in force of the screened address. */
   own: { category: number; confidence: number } | undefined
-  /** The address is the sender of a transfer whose money is judged: its own label does not replace the exposure. */
+  /** The address is the sender of a transfer whose money is judged: its own label does not replace
+   *  the exposure. */
   by_transfer: boolean
   /** For withdrawals: value sent to terminals by category, and everything sent. */
   destinations: { amounts: bigint[]; sent: bigint } | undefined
@@ -38,7 +41,8 @@ export type Subject = {
 }
 
 export type Factor = { name: string; label: string; group: Group; score: number }
-/** A floor that acts: which, for which category (null: all severe ones together), and the points it raises to. */
+/** A floor that acts: which, for which category (null: all severe ones together), and the points it
+ *  raises to. */
 export type ActingFloor = { rule: string; category: string | null; points: Ratio }
 
 export type Outcome = {
@@ -64,7 +68,10 @@ export function scoreOf(policy: Policy, subject: Subject): Outcome {
   const exposure = replaced ? wholly(own.category) : orUnidentified(subject.exposure)
   const weights = CATEGORIES.map(({ name }) => BigInt(policy.weights[name]!))
   const total = sum(exposure.amounts)
-  const base = { over: sum(exposure.amounts.map((amount, k) => amount * weights[k]!)), under: total }
+  const base = {
+    over: sum(exposure.amounts.map((amount, k) => amount * weights[k]!)),
+    under: total,
+  }
   const floors = [
     ...ownFloor(policy, own),
     ...(replaced ? [] : exposureFloors(policy, exposure, total)),
@@ -108,11 +115,14 @@ function ownFloor(policy: Policy, own: Subject['own']): ActingFloor[] {
   return [{ rule: 'own_label', category: name, points }]
 }
 
-const severeOf = (policy: Policy) => policy.severe.map((name) => ({ name, k: categoryNumber(name)! }))
+const severeOf = (policy: Policy) =>
+  policy.severe.map((name) => ({ name, k: categoryNumber(name)! }))
 
 function acts(floor: Floor, amount: bigint, total: bigint): boolean {
   return (
-    amount * 10_000n >= BigInt(floor.share_bp) * total && amount >= BigInt(floor.usd) * VALUE_PER_USD && amount > 0n
+    amount * 10_000n >= BigInt(floor.share_bp) * total &&
+    amount >= BigInt(floor.usd) * VALUE_PER_USD &&
+    amount > 0n
   )
 }
 
@@ -121,7 +131,11 @@ const raised = (rule: string, category: string | null, { points }: Floor): Actin
   points: { over: BigInt(points), under: 1n },
 })
 
-function exposureFloors(policy: Policy, { amounts, direct }: Exposure, total: bigint): ActingFloor[] {
+function exposureFloors(
+  policy: Policy,
+  { amounts, direct }: Exposure,
+  total: bigint,
+): ActingFloor[] {
   const severe = severeOf(policy)
   const each = severe.flatMap(({ name, k }) => {
     const indirect = amounts[k]! - direct[k]!

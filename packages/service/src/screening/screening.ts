@@ -1,6 +1,7 @@
-// One screening: from an address or a transaction to a score and the evidence for it. What is read from the index is read
-// in one go, so that a block that arrives meanwhile cannot mix in; the rest comes from rows that never change. The same
-// check, index, labels and policy give the same evidence, byte for byte.
+// One screening: from an address or a transaction to a score and the evidence for it. What is read
+// from the index is read in one go, so that a block that arrives meanwhile cannot mix in; the rest
+// comes from rows that never change. The same check, index, labels and policy give the same
+// evidence, byte for byte.
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql } from '../database/sql.ts'
@@ -63,7 +64,8 @@ type Known = {
   holdings: { asset: Asset; holding: Holding }[]
 }
 
-/** The exposure with where it is from: for each category, units by asset, mean hops, and the transfer to follow back. */
+/** The exposure with where it is from: for each category, units by asset, mean hops, and the
+ *  transfer to follow back. */
 type Source = {
   exposure: Exposure
   units: Map<number, bigint>[]
@@ -84,8 +86,8 @@ export async function screenAddress(bench: Bench, question: Question): Promise<S
   })
 }
 
-/** Screens the counterparty of transfers that one transaction made, at least one: for a deposit the money that they
- *  carried, for a withdrawal the recipient. */
+/** Screens the counterparty of transfers that one transaction made, at least one: for a deposit the
+ *  money that they carried, for a withdrawal the recipient. */
 export async function screenTransfers(
   bench: Bench,
   question: Question,
@@ -94,18 +96,27 @@ export async function screenTransfers(
   const { generation } = bench
   // What transfers before that carried may or may not be forgotten yet: it must not matter which.
   const since = generation.index.block_number - bench.carried_blocks
-  const known_of = transfers.map((one) => (one.block_number < since ? { ...one, carried: undefined } : one))
+  const known_of = transfers.map((one) =>
+    one.block_number < since ? { ...one, carried: undefined } : one,
+  )
   const matching = matchingTransfers(bench, question.address, known_of)
   const main = largest(bench, matching)
   if (question.direction === 'withdrawal') {
     const known = knownOf(generation, main.to)
     const source = sourceOfHoldings(bench, known)
     const destinations = destinationsOf(bench, known)
-    return conclude(bench, question, { screened: known, source, by_transfer: false, destinations, transfers: matching })
+    return conclude(bench, question, {
+      screened: known,
+      source,
+      by_transfer: false,
+      destinations,
+      transfers: matching,
+    })
   }
   const known = knownOf(generation, main.from)
   const carried = matching.every((transfer) => transfer.carried !== undefined)
-  // What transfers of long ago carried is not kept: then it is what the sender has received, and the evidence says so.
+  // What transfers of long ago carried is not kept: then it is what the sender has received, and
+  // the evidence says so.
   const source = carried ? sourceOfTransfers(bench, matching) : sourceOfHoldings(bench, known)
   return conclude(bench, question, {
     screened: known,
@@ -116,7 +127,8 @@ export async function screenTransfers(
   })
 }
 
-const microUsd = (policy: Policy, asset: Asset) => (asset.number === 0 ? policy.trx_micro_usd : policy.token_micro_usd)
+const microUsd = (policy: Policy, asset: Asset) =>
+  asset.number === 0 ? policy.trx_micro_usd : policy.token_micro_usd
 
 const valueIn = (policy: Policy, asset: Asset, units: bigint) =>
   worth(units, { decimals: asset.decimals, micro_usd: microUsd(policy, asset) })
@@ -127,8 +139,13 @@ function assetOf({ generation }: Bench, number: number): Asset {
   return asset
 }
 
-/** The transfers that the supplied address took part in: as the receiver, else as the sender; else the largest of all. */
-function matchingTransfers(bench: Bench, address: Address, transfers: readonly Transfer[]): Transfer[] {
+/** The transfers that the supplied address took part in: as the receiver, else as the sender; else
+ *  the largest of all. */
+function matchingTransfers(
+  bench: Bench,
+  address: Address,
+  transfers: readonly Transfer[],
+): Transfer[] {
   const received = transfers.filter(({ to }) => to === address)
   if (received.length > 0) return received
   const sent = transfers.filter(({ from }) => from === address)
@@ -137,7 +154,8 @@ function matchingTransfers(bench: Bench, address: Address, transfers: readonly T
 
 /** The largest by value; among equals the first. */
 function largest(bench: Bench, transfers: readonly Transfer[]): Transfer {
-  const value = ({ asset, amount }: Transfer) => valueIn(bench.policy, assetOf(bench, asset), amount)
+  const value = ({ asset, amount }: Transfer) =>
+    valueIn(bench.policy, assetOf(bench, asset), amount)
   return transfers.reduce((best, one) => (value(one) > value(best) ? one : best))
 }
 
@@ -172,7 +190,8 @@ function sourceOfHoldings({ policy }: Bench, { holdings }: Known): Source {
       source.exposure.direct[category]! += valueIn(policy, asset, direct)
       source.units[category]!.set(asset.number, received)
       weighed[category]! += hops * (Number(value) / Number(VALUE_PER_USD))
-      source.hops[category] = weighed[category]! / (Number(source.exposure.amounts[category]!) / Number(VALUE_PER_USD))
+      source.hops[category] =
+        weighed[category]! / (Number(source.exposure.amounts[category]!) / Number(VALUE_PER_USD))
       if (value > most[category]! && witness > 0) {
         most[category] = value
         source.starts[category] = witness
@@ -182,7 +201,8 @@ function sourceOfHoldings({ policy }: Bench, { holdings }: Known): Source {
   return source
 }
 
-/** What the given transfers carried. It is direct where the sender was a terminal: then it began there. */
+/** What the given transfers carried. It is direct where the sender was a terminal: then it began
+ *  there. */
 function sourceOfTransfers(bench: Bench, transfers: readonly Transfer[]): Source {
   const source = noSource()
   const most = Array<bigint>(CATEGORY_COUNT).fill(0n)
@@ -205,12 +225,16 @@ function sourceOfTransfers(bench: Bench, transfers: readonly Transfer[]): Source
   return source
 }
 
-function destinationsOf({ policy }: Bench, { holdings }: Known): { amounts: bigint[]; sent: bigint } {
+function destinationsOf(
+  { policy }: Bench,
+  { holdings }: Known,
+): { amounts: bigint[]; sent: bigint } {
   const { amounts } = noExposure()
   let sent = 0n
   for (const { asset, holding } of holdings) {
     sent += valueIn(policy, asset, holding.sent)
-    for (const { category, destination } of holding.portions) amounts[category]! += valueIn(policy, asset, destination)
+    for (const { category, destination } of holding.portions)
+      amounts[category]! += valueIn(policy, asset, destination)
   }
   return { amounts, sent }
 }
@@ -243,10 +267,20 @@ async function conclude(bench: Bench, question: Question, findings: Findings): P
   const blacklisted_by = blacklistReasons(screened, entries)
   const allowed = entries.some(({ kind }) => kind === 'allow')
   const own = screened.in_force
-  const subject = { exposure: source.exposure, own, by_transfer, destinations, blacklisted_by, allowed }
+  const subject = {
+    exposure: source.exposure,
+    own,
+    by_transfer,
+    destinations,
+    blacklisted_by,
+    allowed,
+  }
   const outcome = scoreOf(policy, subject)
   const ends = ways.flatMap((steps) => steps.at(-1)?.transfer.from ?? [])
-  const named = lists.length === 0 ? [] : await namedLabels(sql, generation.label_set, [screened.address, ...ends])
+  const named =
+    lists.length === 0
+      ? []
+      : await namedLabels(sql, generation.label_set, [screened.address, ...ends])
   const facts: Fact = {
     engine: ENGINE,
     asked: askedFact(question),
@@ -261,13 +295,21 @@ async function conclude(bench: Bench, question: Question, findings: Findings): P
     label_set: String(generation.label_set),
     lists: lists.map(listFact),
     notes: notesOf(lists, findings),
-    policy: { name: policy.name, version: String(policy.version), trx_micro_usd: String(policy.trx_micro_usd) },
+    policy: {
+      name: policy.name,
+      version: String(policy.version),
+      trx_micro_usd: String(policy.trx_micro_usd),
+    },
     screened: screenedFact(screened, named),
     entries: entries.map(({ id, kind, reason }) => ({ id, kind, reason })),
     transfers: findings.transfers.map((transfer) => transferFact(bench, transfer)),
     factors: factorFacts(bench, source, { ways, followed, named }),
     destinations: destinations ? destinationFact(destinations) : null,
-    floors: outcome.floors.map(({ rule, category, points }) => ({ rule, category, points: printPoints(points) })),
+    floors: outcome.floors.map(({ rule, category, points }) => ({
+      rule,
+      category,
+      points: printPoints(points),
+    })),
     blacklisted_by,
     result: {
       base_score: outcome.base_score,
@@ -275,14 +317,17 @@ async function conclude(bench: Bench, question: Question, findings: Findings): P
       risk_score: outcome.score,
       risk_level: outcome.level,
       blacklist: outcome.blacklist,
-      risk_factors: outcome.factors.map(({ score, ...factor }) => ({ ...factor, score: score.toFixed(4) })),
+      risk_factors: outcome.factors.map(({ score, ...factor }) => ({
+        ...factor,
+        score: score.toFixed(4),
+      })),
     },
   }
   return { outcome, evidence: canonical(facts), index_number: at.number }
 }
 
-/** Who says, with authority, that the address itself is barred: official lists, the issuer's freeze list, and the
- *  customer's or the operator's own denial. */
+/** Who says, with authority, that the address itself is barred: official lists, the issuer's freeze
+ *  list, and the customer's or the operator's own denial. */
 function blacklistReasons({ labels }: Known, entries: readonly Entry[]): string[] {
   const reasons = new Set<string>()
   for (const { kind } of labels) {
@@ -319,20 +364,35 @@ const listFact = ({ list, title, sha256, entries, loaded_at }: LoadedList): Fact
   loaded_at: loaded_at.toISOString(),
 })
 
-function notesOf(lists: readonly LoadedList[], { screened, by_transfer, transfers }: Findings): string[] {
+function notesOf(
+  lists: readonly LoadedList[],
+  { screened, by_transfer, transfers }: Findings,
+): string[] {
   const notes: string[] = []
-  if (lists.length === 0) notes.push('No list is loaded: nothing is known of who addresses belong to.')
+  if (lists.length === 0)
+    notes.push('No list is loaded: nothing is known of who addresses belong to.')
   if (screened.holdings.length === 0) notes.push('The index has no history of this address.')
-  if (transfers.length > 0 && !by_transfer && transfers.some(({ carried }) => carried === undefined))
-    notes.push('It is not kept any more what the transfer carried: what its sender has received stands in for it.')
+  if (
+    transfers.length > 0 &&
+    !by_transfer &&
+    transfers.some(({ carried }) => carried === undefined)
+  )
+    notes.push(
+      'It is not kept any more what the transfer carried: what its sender has received stands in for it.',
+    )
   notes.push('Received amounts are gross: money that went out and came back counts again.')
   return notes
 }
 
 const assetFacts = (units: ReadonlyMap<number, bigint>, bench: Bench): Fact =>
-  Object.fromEntries([...units].map(([number, amount]) => [assetOf(bench, number).symbol, amount.toString()]))
+  Object.fromEntries(
+    [...units].map(([number, amount]) => [assetOf(bench, number).symbol, amount.toString()]),
+  )
 
-function screenedFact({ address, labels, in_force, holdings }: Known, named: readonly LabelEntry[]): Fact {
+function screenedFact(
+  { address, labels, in_force, holdings }: Known,
+  named: readonly LabelEntry[],
+): Fact {
   return {
     address,
     labels: named.filter((label) => label.address === address).map(labelFact),
@@ -375,7 +435,10 @@ const labelFact = ({
   valid_to: valid_to?.toISOString() ?? null,
 })
 
-const transferFact = (bench: Bench, { tx_id, block_number, asset, from, to, amount }: Transfer): Fact => ({
+const transferFact = (
+  bench: Bench,
+  { tx_id, block_number, asset, from, to, amount }: Transfer,
+): Fact => ({
   ...{ tx_id, from, to },
   block: String(block_number),
   asset: assetOf(bench, asset).symbol,
@@ -388,7 +451,11 @@ type Followed = {
   named: readonly LabelEntry[]
 }
 
-function factorFacts(bench: Bench, { exposure, units, hops }: Source, { ways, followed, named }: Followed): Fact[] {
+function factorFacts(
+  bench: Bench,
+  { exposure, units, hops }: Source,
+  { ways, followed, named }: Followed,
+): Fact[] {
   if (exposure.amounts.every((amount) => amount === 0n)) return []
   const shares = publishedShares(exposure.amounts)
   return CATEGORIES.flatMap(({ name }, category) => {
@@ -403,7 +470,9 @@ function factorFacts(bench: Bench, { exposure, units, hops }: Source, { ways, fo
       direct_usd: usd(exposure.direct[category]!),
       units: assetFacts(units[category]!, bench),
       mean_hops: hops[category]?.toFixed(2) ?? null,
-      origins: named.filter((label) => label.address === origin && label.category === name).map(labelFact),
+      origins: named
+        .filter((label) => label.address === origin && label.category === name)
+        .map(labelFact),
       path: way.map(({ transfer, carried }) => ({
         ...(transferFact(bench, transfer) as Record<string, Fact>),
         carried: carried?.toString() ?? null,
@@ -415,6 +484,8 @@ function factorFacts(bench: Bench, { exposure, units, hops }: Source, { ways, fo
 function destinationFact({ amounts, sent }: { amounts: bigint[]; sent: bigint }): Fact {
   return {
     sent_usd: usd(sent),
-    to: Object.fromEntries(CATEGORIES.flatMap(({ name }, k) => (amounts[k]! > 0n ? [[name, usd(amounts[k]!)]] : []))),
+    to: Object.fromEntries(
+      CATEGORIES.flatMap(({ name }, k) => (amounts[k]! > 0n ? [[name, usd(amounts[k]!)]] : [])),
+    ),
   }
 }

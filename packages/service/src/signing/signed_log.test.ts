@@ -1,4 +1,5 @@
-// What was signed, as files: read again after a restart, shared by processes, and not altered unseen.
+// What was signed, as files: read again after a restart, shared by processes, and not altered
+// unseen.
 
 import assert from 'node:assert/strict'
 import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -95,7 +96,10 @@ test('a line that was altered, taken out or put in, and a file that is gone, are
   ]
   for (const changed of changes) {
     await writeFile(path, changed)
-    await assert.rejects(open(), (thrown) => thrown instanceof Misuse && thrown.message.includes(path))
+    await assert.rejects(
+      open(),
+      (thrown) => thrown instanceof Misuse && thrown.message.includes(path),
+    )
   }
   await rm(path)
   await assert.rejects(open(), Misuse)
@@ -113,7 +117,9 @@ test('a day has a file, what is old is removed, and refunds are carried on for a
   }
   assert.ok((await readdir(folder)).length <= 3)
   const known = attemptsOf(await (await open()).news())
-  assert.ok(known.includes('d4') && known.includes('r') && !known.includes('a') && !known.includes('d1'))
+  assert.ok(
+    known.includes('d4') && known.includes('r') && !known.includes('a') && !known.includes('d1'),
+  )
   wait(32 * DAY_MS)
   await log.append([entry('late')])
   assert.deepEqual(attemptsOf(await (await open()).news()), ['late'])

@@ -1,5 +1,5 @@
-// What the signer has signed, in a place of its own that nobody who has only the database can reach:
-// what was signed for an attempt before, whether a deposit went back before, and how much of
+// What the signer has signed, in a place of its own that nobody who has only the database can
+// reach: what was signed for an attempt before, whether a deposit went back before, and how much of
 // everything left within the last hour and day. It is on disk before a signature is handed out.
 //
 // Each process writes a file of its own, and reads those of the others in the folder as they grow;
@@ -107,9 +107,12 @@ class FileLog implements SignedLog {
       sums.set(name, known)
     })
     const least_at = this.needs.clock.now().getTime() - KEPT_MS
-    for (const [name, { lines, sum, newest_at }] of beginnings.flatMap((one) => Object.entries(one.follows))) {
+    for (const [name, { lines, sum, newest_at }] of beginnings.flatMap((one) =>
+      Object.entries(one.follows),
+    )) {
       const there = sums.get(name)
-      if (there === undefined ? newest_at > least_at : there[lines - 1] !== sum) throw damaged(this.folder, name)
+      if (there === undefined ? newest_at > least_at : there[lines - 1] !== sum)
+        throw damaged(this.folder, name)
     }
   }
 
@@ -144,14 +147,19 @@ class FileLog implements SignedLog {
   }
 
   /** What the files of others, and earlier ones of this process, have beyond what was read. */
-  private async readOthers(onLine: (name: string, sum: string, text: string) => void): Promise<Signed[]> {
-    const names = (await readdir(this.folder)).filter((name) => NAME.test(name) && name !== this.own?.name)
+  private async readOthers(
+    onLine: (name: string, sum: string, text: string) => void,
+  ): Promise<Signed[]> {
+    const names = (await readdir(this.folder)).filter(
+      (name) => NAME.test(name) && name !== this.own?.name,
+    )
     const fresh: Signed[] = []
     for (const name of names.sort()) {
       const before = this.readings.get(name) ?? { bytes: 0, lines: 0, sum: '', newest_at: 0 }
       const fresh_text = await readFrom(join(this.folder, name), before.bytes)
       if (fresh_text === undefined) throw damaged(this.folder, name)
-      // A line that is not whole is being written, or its process has died: nobody got its signature.
+      // A line that is not whole is being written, or its process has died: nobody got its
+      // signature.
       const whole = fresh_text.slice(0, fresh_text.lastIndexOf('\n') + 1)
       if (whole === '') continue
       const reading = { ...before, bytes: before.bytes + Buffer.byteLength(whole) }
@@ -177,13 +185,16 @@ class FileLog implements SignedLog {
     const name = `${this.needs.new_id()}.log`
     const handle = await open(join(this.folder, name), 'ax', 0o600)
     const own: Own = { name, handle, begun_at: now, bytes: 0, sum: '', lines: 0, newest_at: 0 }
-    const old = [...this.readings].filter(([, { newest_at }]) => newest_at < now - KEPT_MS).map(([file]) => file)
+    const old = [...this.readings]
+      .filter(([, { newest_at }]) => newest_at < now - KEPT_MS)
+      .map(([file]) => file)
     const follows = Object.fromEntries(
       [...this.readings]
         .filter(([file]) => !old.includes(file))
         .map(([file, { lines, sum, newest_at }]) => [file, { lines, sum, newest_at }]),
     )
-    for (const [tx_id, { at }] of this.refunds) if (at < now - REFUNDS_KEPT_MS) this.refunds.delete(tx_id)
+    for (const [tx_id, { at }] of this.refunds)
+      if (at < now - REFUNDS_KEPT_MS) this.refunds.delete(tx_id)
     const carried = old.length === 0 ? [] : [...this.refunds.values()]
     await write(own, [JSON.stringify({ follows }), ...carried.map(printed)])
     await syncFolder(this.folder)

@@ -10,7 +10,13 @@ import { encode, type Message, message } from 'penstock-tron/protobuf.ts'
 import { contract, encodeRawData, type RawData, transactionId } from 'penstock-tron/transaction.ts'
 import { connect, type Sql } from '../database/sql.ts'
 import { memoryLog, type Signed, type SignedLog } from './signed_log.ts'
-import { localSigner, type Signer, type SignerNeeds, type SignerOptions, type Wallet } from './signer.ts'
+import {
+  localSigner,
+  type Signer,
+  type SignerNeeds,
+  type SignerOptions,
+  type Wallet,
+} from './signer.ts'
 
 const MAX_SUN = 1_000_000_000n
 const wallet = (name: string, permission_id: number): Wallet => ({
@@ -100,12 +106,19 @@ async function attemptFor(subject: string, id = newName('attempt')): Promise<str
 }
 
 /** An order for 50 energy that is paid for, unless it is said otherwise. */
-async function order({ state = 'pending', hold = true, amount_sun = 1_000n, energy = 50 } = {}): Promise<string> {
+async function order({
+  state = 'pending',
+  hold = true,
+  amount_sun = 1_000n,
+  energy = 50,
+} = {}): Promise<string> {
   const id = newName('order')
   await sql`
-    insert into orders (id, customer_id, service, address, energy, activate, state, to_delegate, amount_sun, tx_id,
+    insert into orders (id, customer_id, service, address, energy, activate, state, to_delegate,
+      amount_sun, tx_id,
                         due_at, created_at)
-    values (${id}, 'anna', 'energy', ${bob.address}, ${energy}, false, ${state}, false, ${amount_sun}, 'shown',
+    values (${id}, 'anna', 'energy', ${bob.address}, ${energy}, false, ${state},
+      false, ${amount_sun}, 'shown',
             ${now}, ${now})`
   if (!hold) return id
   await sql`
@@ -139,7 +152,8 @@ async function reclaiming(): Promise<string> {
   const { id } = await delegating(await order())
   const attempt = await attemptFor(`reclaim:${id}`)
   await sql`
-    update delegation set state = 'reclaiming', delegated_at = ${now}, expires_at = ${now}, reclaim_id = ${attempt}
+    update delegation set state = 'reclaiming', delegated_at = ${now}, expires_at = ${now},
+      reclaim_id = ${attempt}
     where id = ${id}`
   return attempt
 }
@@ -153,7 +167,8 @@ async function activating({ ordered = true } = {}): Promise<string> {
     insert into activation (id, address, state, attempt_id, made_at)
     values (${id}, ${bob.address}, 'activating', ${attempt}, ${now})`
   const order_id = await order()
-  if (ordered) await sql`update orders set activation_id = ${id}, activate = true where id = ${order_id}`
+  if (ordered)
+    await sql`update orders set activation_id = ${id}, activate = true where id = ${order_id}`
   return attempt
 }
 
@@ -162,9 +177,11 @@ async function refunding({ booked = true, to = recharge_address, position = 0 } 
   const tx_id = newName('deposit')
   const attempt = await attemptFor(`refund:${tx_id}`)
   await sql`
-    insert into deposit (tx_id, position, from_address, to_address, amount_sun, block_number, block_time, state, reason,
+    insert into deposit (tx_id, position, from_address, to_address, amount_sun, block_number,
+      block_time, state, reason,
                          refund_id, solid_at, due_at, seen_at)
-    values (${tx_id}, ${position}, ${bob.address}, ${to}, 5000000, 1, ${now}, 'refunding', 'no room', ${attempt}, ${now},
+    values (${tx_id}, ${position}, ${bob.address}, ${to}, 5000000,
+      1, ${now}, 'refunding', 'no room', ${attempt}, ${now},
             ${now}, ${now})`
   if (booked) {
     await sql`
@@ -184,7 +201,11 @@ async function ask(signer: Signer, attempt: string, raw_data: Uint8Array) {
 }
 
 /** The reason why a signature is refused. */
-async function whyNot(attempt: string, raw_data: Uint8Array, signer = signerWith()): Promise<string> {
+async function whyNot(
+  attempt: string,
+  raw_data: Uint8Array,
+  signer = signerWith(),
+): Promise<string> {
   const outcome = await ask(signer, attempt, raw_data)
   assert.equal(outcome.state, 'refused')
   return outcome.state === 'refused' ? outcome.why : ''
@@ -209,15 +230,23 @@ test('each wallet signs what it is for and what is asked for, with its own key',
     assert.equal(recoverAddress(outcome.tx_id, outcome.signature), person(`${by} hot`).address)
   }
   const { attempt } = await delegating(await order(), { by: other })
-  const third = raw(DELEGATE, { ...delegation, owner_address: person('other').hex }, { permission_id: 3 })
+  const third = raw(
+    DELEGATE,
+    { ...delegation, owner_address: person('other').hex },
+    { permission_id: 3 },
+  )
   const outcome = await ask(sign, attempt, third)
   assert.ok(outcome.state === 'signed')
   assert.equal(recoverAddress(outcome.tx_id, outcome.signature), person('other hot').address)
 })
 
 test('a batch comes back in its order, and what is wrong in it stops nothing else', async () => {
-  const good = await Promise.all([1, 2, 3].map(async () => (await delegating(await order())).attempt))
-  const bytes = [0, 1, 2].map((more) => raw(DELEGATE, delegation, { timestamp: now.getTime() + more }))
+  const good = await Promise.all(
+    [1, 2, 3].map(async () => (await delegating(await order())).attempt),
+  )
+  const bytes = [0, 1, 2].map((more) =>
+    raw(DELEGATE, delegation, { timestamp: now.getTime() + more }),
+  )
   const batch = good.map((attempt, i) => ({ attempt, raw_data: bytes[i]! }))
   batch.splice(1, 0, { attempt: 'no such attempt', raw_data: bytes[0]! })
   const outcomes = await signerWith()(batch)
@@ -245,19 +274,26 @@ test('an order that is open, or owed after a fork, is delivered; one that is not
     [uncharged, /not paid for/],
     [await order({ state: 'failed' }), /no order that is open or owed/],
   ]
-  for (const [of, why] of cases) assert.match(await whyNot((await delegating(of)).attempt, bytes), why)
+  for (const [of, why] of cases)
+    assert.match(await whyNot((await delegating(of)).attempt, bytes), why)
 })
 
 test('a delegation row that no order wants, or that says something else, gets nothing', async () => {
   const bytes = raw(DELEGATE, delegation)
   const delivered = await order()
   await delegating(delivered)
-  assert.match(await whyNot((await delegating(delivered)).attempt, bytes), /no order that is open or owed wants/)
+  assert.match(
+    await whyNot((await delegating(delivered)).attempt, bytes),
+    /no order that is open or owed wants/,
+  )
   const more = await delegating(await order(), { amount: 51 })
   assert.match(await whyNot(more.attempt, bytes), /no order that is open or owed wants/)
   const dear = await delegating(await order(), { stake_sun: 900_000_000n })
   const dearer = raw(DELEGATE, { ...delegation, balance: 900_000_000n })
-  assert.match(await whyNot(dear.attempt, dearer), /900000000 sun is far more than its amount needs/)
+  assert.match(
+    await whyNot(dear.attempt, dearer),
+    /900000000 sun is far more than its amount needs/,
+  )
   const { attempt, id } = await delegating(await order())
   const wrong: [Message, RegExp][] = [
     [{ receiver_address: person('thief').hex }, /it is for T\w+, and not for T\w+/],
@@ -266,7 +302,11 @@ test('a delegation row that no order wants, or that says something else, gets no
   ]
   for (const [change, why] of wrong)
     assert.match(await whyNot(attempt, raw(DELEGATE, { ...delegation, ...change })), why)
-  const elsewhere = raw(DELEGATE, { ...delegation, owner_address: person('other').hex }, { permission_id: 3 })
+  const elsewhere = raw(
+    DELEGATE,
+    { ...delegation, owner_address: person('other').hex },
+    { permission_id: 3 },
+  )
   assert.match(await whyNot(attempt, elsewhere), /it is from T\w+, and not from/)
   assert.match(await whyNot(attempt, raw(UNDELEGATE, delegation)), /is not what a delegate needs/)
   await sql`update delegation set state = 'failed' where id = ${id}`
@@ -283,14 +323,19 @@ test('what a subscription or a direct recharge asks for is delivered, and nothin
     return (await delegating(id)).attempt
   }
   await sql`
-    insert into plan (key, name, activation_fee_sun, initial_price_sun, price_sun, included, transactions_limit,
+    insert into plan (key, name, activation_fee_sun, initial_price_sun, price_sun, included,
+      transactions_limit,
                       duration_days, energy_per_transaction, changed_by)
     values ('small', 'small', 0, 0, 5, 0, 0, 0, 50, 'test')`
   await sql`
-    insert into subscription (id, customer_id, plan_id, address, duration, transactions_limit, activate_address, total_sun,
+    insert into subscription (id, customer_id, plan_id, address, duration, transactions_limit,
+      activate_address, total_sun,
                               look_at, idle_since, created_at)
     select 'sub', 'anna', id, ${bob.address}, 0, 0, false, 0, ${now}, ${now}, ${now} from plan where key = 'small'`
-  assert.equal((await ask(signerWith(), await house('subscriptions', 'sub/1', 0n), bytes)).state, 'signed')
+  assert.equal(
+    (await ask(signerWith(), await house('subscriptions', 'sub/1', 0n), bytes)).state,
+    'signed',
+  )
   assert.match(await whyNot(await house('subscriptions', 'none/1', 0n), bytes), /not paid for/)
   await sql`update plan set energy_per_transaction = 49 where key = 'small'`
   assert.match(await whyNot(await house('subscriptions', 'sub/2', 0n), bytes), /not paid for/)
@@ -309,7 +354,10 @@ test('a forged activation, refund or attempt gets nothing', async () => {
   const pay = raw('TransferContract', payment)
   const alone = await attemptFor('refund:nothing')
   assert.equal(await whyNot(alone, pay), 'nothing asks for this attempt')
-  assert.match(await whyNot(await activating({ ordered: false }), raw('AccountCreateContract', creation)), /no order/)
+  assert.match(
+    await whyNot(await activating({ ordered: false }), raw('AccountCreateContract', creation)),
+    /no order/,
+  )
   const cases = [{ booked: false }, { to: person('elsewhere').address }, { position: -1 }]
   for (const wrong of cases)
     assert.match(await whyNot((await refunding(wrong)).attempt, pay), /no such deposit is booked/)
@@ -327,7 +375,11 @@ test('a forged activation, refund or attempt gets nothing', async () => {
 test('an attempt that is asked for again gets what was signed for it, also from the next process', async () => {
   const entries: Signed[] = []
   const { attempt } = await delegating(await order())
-  const first = await ask(signerWith({ log: memoryLog(entries) }), attempt, raw(DELEGATE, delegation))
+  const first = await ask(
+    signerWith({ log: memoryLog(entries) }),
+    attempt,
+    raw(DELEGATE, delegation),
+  )
   now = new Date(now.getTime() + 5_000)
   const later = raw(DELEGATE, delegation)
   const again = await ask(signerWith({ log: memoryLog(entries) }), attempt, later)
@@ -348,7 +400,10 @@ test('a second transaction for the same is signed only when the first is dead, a
   const second = await attemptFor(`refund:${tx_id}`)
   await sql`update deposit set refund_id = ${second} where tx_id = ${tx_id}`
   now = new Date(now.getTime() + 600_000)
-  assert.match(await whyNot(second, raw('TransferContract', payment), sign()), /was signed for refund:\w+ before/)
+  assert.match(
+    await whyNot(second, raw('TransferContract', payment), sign()),
+    /was signed for refund:\w+ before/,
+  )
   await sql`update attempt set state = 'dead' where id = ${attempt}`
   now = new Date(now.getTime() - 500_000)
   assert.equal((await ask(sign(), second, raw('TransferContract', payment))).state, 'waits')
@@ -359,7 +414,10 @@ test('a second transaction for the same is signed only when the first is dead, a
 test('nothing is given out before it is on disk', async () => {
   const broken: SignedLog = { ...memoryLog(), append: () => Promise.reject(new Error('ENOSPC')) }
   const { attempt } = await delegating(await order())
-  await assert.rejects(ask(signerWith({ log: broken }), attempt, raw(DELEGATE, delegation)), /ENOSPC/)
+  await assert.rejects(
+    ask(signerWith({ log: broken }), attempt, raw(DELEGATE, delegation)),
+    /ENOSPC/,
+  )
 })
 
 test('above a limit nothing is signed, whatever asks, until the time is over; reclaims have none', async () => {
@@ -391,7 +449,10 @@ test('the limits that are left out follow from what each wallet has staked', asy
   const from = { ...delegation, owner_address: person('other').hex }
   assert.equal((await ask(sign, await next(pool), raw(DELEGATE, delegation))).state, 'signed')
   assert.match(await whyNot(await next(pool), raw(DELEGATE, delegation), sign), /wallet_trx_hour/)
-  assert.equal((await ask(sign, await next(other), raw(DELEGATE, from, { permission_id: 3 }))).state, 'signed')
+  assert.equal(
+    (await ask(sign, await next(other), raw(DELEGATE, from, { permission_id: 3 }))).state,
+    'signed',
+  )
 })
 
 test('while it is stopped nothing is signed, by whichever of the three ways', async () => {
@@ -399,14 +460,21 @@ test('while it is stopped nothing is signed, by whichever of the three ways', as
   const bytes = raw(DELEGATE, delegation)
   const stateOf = async (signer = signerWith()) => (await ask(signer, attempt, bytes)).state
   assert.equal(await stateOf(signerWith({ stopped_here: () => true })), 'waits')
-  assert.equal(await stateOf(signerWith({ isStopped: (address) => address === pool.address })), 'waits')
+  assert.equal(
+    await stateOf(signerWith({ isStopped: (address) => address === pool.address })),
+    'waits',
+  )
   await sql`update signing set stopped = true`
   assert.equal(await stateOf(), 'waits')
   await sql`
     insert into operator_action (made_at, made_by, action, subject, after)
     values (${now}, 'anna', 'signer stop', 'signing', '{"stopped": true}')`
   await sql`update signing set stopped = false`
-  assert.equal(await stateOf(), 'waits', 'a row that is changed back without a record changes nothing')
+  assert.equal(
+    await stateOf(),
+    'waits',
+    'a row that is changed back without a record changes nothing',
+  )
   await sql`delete from signing`
   assert.equal(await stateOf(), 'waits')
   await sql`insert into signing default values`
@@ -422,12 +490,18 @@ test('nothing of another form is signed, whatever asks', async () => {
   const { attempt } = await delegating(await order())
   const more = encode(RAW_WITH_MORE, { more: 1n })
   const refused: Record<string, Uint8Array> = {
-    'a payment of a pool wallet': raw('TransferContract', { ...payment, owner_address: person('pool').hex }),
+    'a payment of a pool wallet': raw('TransferContract', {
+      ...payment,
+      owner_address: person('pool').hex,
+    }),
     'a payment of the activation wallet': raw('TransferContract', {
       ...payment,
       owner_address: person('activation').hex,
     }),
-    'a payment of more than a refund may be': raw('TransferContract', { ...payment, amount: 500_000_001n }),
+    'a payment of more than a refund may be': raw('TransferContract', {
+      ...payment,
+      amount: 500_000_001n,
+    }),
     'a payment of nothing': raw('TransferContract', { ...payment, amount: 0n }),
     'a delegation of the refund wallet': raw('DelegateResourceContract', {
       ...delegation,
@@ -437,19 +511,35 @@ test('nothing of another form is signed, whatever asks', async () => {
       ...delegation,
       owner_address: person('activation').hex,
     }),
-    'a delegation of a stranger': raw('DelegateResourceContract', { ...delegation, owner_address: bob.hex }),
-    'a delegation by another permission': raw('DelegateResourceContract', delegation, { permission_id: 3 }),
-    "a delegation by the owner's permission": raw('DelegateResourceContract', delegation, { permission_id: 0 }),
-    'a delegation of more than may be': raw('DelegateResourceContract', { ...delegation, balance: MAX_SUN + 1n }),
+    'a delegation of a stranger': raw('DelegateResourceContract', {
+      ...delegation,
+      owner_address: bob.hex,
+    }),
+    'a delegation by another permission': raw('DelegateResourceContract', delegation, {
+      permission_id: 3,
+    }),
+    "a delegation by the owner's permission": raw('DelegateResourceContract', delegation, {
+      permission_id: 0,
+    }),
+    'a delegation of more than may be': raw('DelegateResourceContract', {
+      ...delegation,
+      balance: MAX_SUN + 1n,
+    }),
     'a delegation of nothing': raw('DelegateResourceContract', { ...delegation, balance: 0n }),
-    'a delegation of less than nothing': raw('DelegateResourceContract', { ...delegation, balance: -5n }),
+    'a delegation of less than nothing': raw('DelegateResourceContract', {
+      ...delegation,
+      balance: -5n,
+    }),
     'a locked delegation': raw('DelegateResourceContract', { ...delegation, lock: true }),
     'a locked delegation with a period': raw('DelegateResourceContract', {
       ...delegation,
       lock: true,
       lock_period: 1n,
     }),
-    'an activation by a pool wallet': raw('AccountCreateContract', { ...creation, owner_address: person('pool').hex }),
+    'an activation by a pool wallet': raw('AccountCreateContract', {
+      ...creation,
+      owner_address: person('pool').hex,
+    }),
     'an unstaking': raw('UnfreezeBalanceV2Contract', {
       owner_address: person('pool').hex,
       unfreeze_balance: 1n,
@@ -460,7 +550,9 @@ test('nothing of another form is signed, whatever asks', async () => {
       frozen_balance: 1n,
       resource: 'ENERGY',
     }),
-    'a change of permissions': raw('AccountPermissionUpdateContract', { owner_address: person('pool').hex }),
+    'a change of permissions': raw('AccountPermissionUpdateContract', {
+      owner_address: person('pool').hex,
+    }),
     'a call of a contract': raw('TriggerSmartContract', {
       owner_address: person('pool').hex,
       contract_address: bob.hex,
@@ -468,7 +560,9 @@ test('nothing of another form is signed, whatever asks', async () => {
     'a vote': raw('VoteWitnessContract', { owner_address: person('pool').hex }),
     'a memo': raw('DelegateResourceContract', delegation, { data: 'ab' }),
     'a fee limit': raw('DelegateResourceContract', delegation, { fee_limit: 1n }),
-    'more than a day': raw('DelegateResourceContract', delegation, { expiration: now.getTime() + 86_400_001 }),
+    'more than a day': raw('DelegateResourceContract', delegation, {
+      expiration: now.getTime() + 86_400_001,
+    }),
     'no time': raw('DelegateResourceContract', delegation, { timestamp: 0 }),
     'no contract': raw('DelegateResourceContract', delegation, { contract: [] }),
     'two contracts': raw('DelegateResourceContract', delegation, {
@@ -496,7 +590,10 @@ test('without a wallet for refunds, or without its key, no payment is signed', a
   const bytes = raw('TransferContract', payment)
   assert.match(await whyNot(attempt, bytes, signerWith({}, { refund: undefined })), /no key here/)
   const { private_key: _, ...keyless } = refund
-  assert.match(await whyNot(attempt, bytes, signerWith({}, { refund: keyless })), /this process has no key/)
+  assert.match(
+    await whyNot(attempt, bytes, signerWith({}, { refund: keyless })),
+    /this process has no key/,
+  )
 })
 
 test('a wallet with a bad key or address stops the process at start, not at the first order', () => {

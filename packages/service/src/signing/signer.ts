@@ -1,15 +1,21 @@
-// Signs transactions of the service's own wallets, and nothing else. It decodes the bytes that it is
-// asked to sign and works out by itself, from the rows, why they may be signed; whoever calls it,
-// with whatever intent, gets no signature for what no order, delegation or deposit asks for
-// (signing_reasons.ts), not more than its limits within an hour or a day (signing_limits.ts), and no
-// second transaction for one attempt (signed_log.ts). It asks no node and needs nothing of the rest
-// of the service, so that it can become a process of its own: the type Signer is the door.
+// Signs transactions of the service's own wallets, and nothing else. It decodes the bytes that it
+// is asked to sign and works out by itself, from the rows, why they may be signed; whoever calls
+// it, with whatever intent, gets no signature for what no order, delegation or deposit asks for
+// (signing_reasons.ts), not more than its limits within an hour or a day (signing_limits.ts), and
+// no second transaction for one attempt (signed_log.ts). It asks no node and needs nothing of the
+// rest of the service, so that it can become a process of its own: the type Signer is the door.
 
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { type Address, addressFromHex, isAddress } from 'penstock-tron/address.ts'
 import { addressOf, type PrivateKey, sign } from 'penstock-tron/keys.ts'
 import type { Message } from 'penstock-tron/protobuf.ts'
-import { type Contract, decodeRawData, encodeRawData, type RawData, transactionId } from 'penstock-tron/transaction.ts'
+import {
+  type Contract,
+  decodeRawData,
+  encodeRawData,
+  type RawData,
+  transactionId,
+} from 'penstock-tron/transaction.ts'
 import type { Sql } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Resource } from '../node/node.ts'
@@ -17,8 +23,8 @@ import { KEPT_MS, REFUNDS_KEPT_MS, type Signed, type SignedLog } from './signed_
 import { type LimitsWanted, SignedSums, type Stakes } from './signing_limits.ts'
 import { type Operation, objection, type Reason, reasonsOf } from './signing_reasons.ts'
 
-/** A wallet that the service may act for: the account, and the key of one of its permissions (0 is the owner's). A process
- *  that signs nothing, an API alone, needs no keys. */
+/** A wallet that the service may act for: the account, and the key of one of its permissions (0 is
+ *  the owner's). A process that signs nothing, an API alone, needs no keys. */
 export type Wallet = {
   address: Address
   permission_id: number
@@ -61,14 +67,16 @@ export type SignOutcome =
   | { state: 'refused' | 'waits'; why: string }
   | { state: 'moot' }
 
-/** Signs a batch; the outcomes come in its order. Throws Outage when the database does not answer. */
+/** Signs a batch; the outcomes come in its order. Throws Outage when the database does not
+ *  answer. */
 export type Signer = (batch: readonly ToSign[]) => Promise<SignOutcome[]>
 
 /** The most that one delegation stakes: what needs more is delegated in several. */
 export const DELEGATION_MAX_SUN = 1_000_000_000_000n
 /** The most that one refund sends: what is more, the operator decides about. */
 export const REFUND_MAX_SUN = 1_000_000_000n
-/** What sending a refund costs, in sun: 267 bytes of bandwidth at 1000 sun, and the signature of a permission. */
+/** What sending a refund costs, in sun: 267 bytes of bandwidth at 1000 sun, and the signature of a
+ *  permission. */
 export const NETWORK_FEE_SUN = 300_000n
 const EXPIRATION_MAX_MS = 24 * 3_600_000
 /** How long an attempt that is asked for again gets what was signed for it. */
@@ -90,10 +98,15 @@ type Form = Operation & { tx_id: string; expires_at: number; key: Wallet }
 type Earlier = Pick<Signed, 'attempt' | 'tx_id' | 'expires_at' | 'at' | 'type'>
 
 export function localSigner(options: SignerOptions, needs: SignerNeeds): Signer {
-  const policy = { delegation_max_sun: DELEGATION_MAX_SUN, refund_max_sun: REFUND_MAX_SUN, ...options }
+  const policy = {
+    delegation_max_sun: DELEGATION_MAX_SUN,
+    refund_max_sun: REFUND_MAX_SUN,
+    ...options,
+  }
   const { pool, activation, refund } = options
   for (const wallet of refund ? [...pool, activation, refund] : [...pool, activation]) {
-    if (!isAddress(wallet.address)) throw new TypeError(`${wallet.address} is not the address of a wallet`)
+    if (!isAddress(wallet.address))
+      throw new TypeError(`${wallet.address} is not the address of a wallet`)
     if (wallet.private_key !== undefined) addressOf(wallet.private_key)
   }
   const signer = new LocalSigner(policy, needs)
@@ -121,7 +134,8 @@ class LocalSigner {
 
   async sign(batch: readonly ToSign[]): Promise<SignOutcome[]> {
     const { sql, log, stopped_here } = this.needs
-    if (stopped_here()) return batch.map(() => ({ state: 'waits', why: 'signing was stopped on this machine' }))
+    if (stopped_here())
+      return batch.map(() => ({ state: 'waits', why: 'signing was stopped on this machine' }))
     for (const one of await log.news()) this.remember(one)
     this.forget()
     const attempts = batch.map(({ attempt }) => attempt)
@@ -178,17 +192,24 @@ class LocalSigner {
   }
 
   /** Throws when another transaction for the same could still be in a block, or be put into one. */
-  private requireNoOther({ subject, attempt }: Reason, form: Form, ended: ReadonlySet<string>): void {
+  private requireNoOther(
+    { subject, attempt }: Reason,
+    form: Form,
+    ended: ReadonlySet<string>,
+  ): void {
     const earlier = this.by_subject.get(subject)
     if (!earlier) return
     const { tx_id, expires_at } = earlier
     if (earlier.attempt === attempt) throw new Refused(`${tx_id} was signed for it, too long ago`)
-    if (!ended.has(earlier.attempt)) throw new Refused(`${tx_id} was signed for ${subject} before, and is not dead`)
+    if (!ended.has(earlier.attempt))
+      throw new Refused(`${tx_id} was signed for ${subject} before, and is not dead`)
     const least_ms = form.type === 'TransferContract' ? REFUND_LATER_MS : LATER_MS
-    if (form.expires_at - expires_at < least_ms) throw new Early(`${tx_id} for ${subject} has not ended for long`)
+    if (form.expires_at - expires_at < least_ms)
+      throw new Early(`${tx_id} for ${subject} has not ended for long`)
   }
 
-  /** Of the attempts for which something was signed before, for the same as now: those that are dead. */
+  /** Of the attempts for which something was signed before, for the same as now: those that are
+   *  dead. */
   private async endedBefore(rows: readonly Reason[]): Promise<ReadonlySet<string>> {
     const earlier = rows.flatMap(({ subject, attempt }) => {
       const before = this.by_subject.get(subject)
@@ -260,7 +281,8 @@ function outcomeOf({ raw_data, tx_id, expires_at }: Signed, { private_key }: Wal
 function readForm(raw_data: Uint8Array, policy: Policy): Form {
   const decoded = decodeRawData(raw_data)
   // What cannot be read back as the same bytes carries something that was not understood.
-  if (bytesToHex(encodeRawData(decoded)) !== bytesToHex(raw_data)) throw new Refused('it has unknown fields')
+  if (bytesToHex(encodeRawData(decoded)) !== bytesToHex(raw_data))
+    throw new Refused('it has unknown fields')
   const [contract, ...more] = decoded.contract
   if (!contract || more.length > 0) throw new Refused('it does not have exactly one contract')
   if (decoded.fee_limit !== undefined || decoded.data !== undefined) {
@@ -278,7 +300,8 @@ function readForm(raw_data: Uint8Array, policy: Policy): Form {
 
 function expirationOf({ expiration, timestamp }: RawData): number {
   const expires_at = Number(expiration)
-  if (expires_at - Number(timestamp ?? 0) > EXPIRATION_MAX_MS) throw new Refused('it is valid for more than a day')
+  if (expires_at - Number(timestamp ?? 0) > EXPIRATION_MAX_MS)
+    throw new Refused('it is valid for more than a day')
   return expires_at
 }
 
@@ -291,7 +314,9 @@ function operationOf({ type, parameter: { value } }: Contract): Operation {
     wallet: addressFromHex(String(value.owner_address)),
     receiver: addressFromHex(String(receiver)),
     // What is left out is the protocol's default.
-    resource: type.includes('Delegate') ? RESOURCES[String(value.resource ?? 'BANDWIDTH')] : undefined,
+    resource: type.includes('Delegate')
+      ? RESOURCES[String(value.resource ?? 'BANDWIDTH')]
+      : undefined,
     sun: BigInt(String(value.balance ?? value.amount ?? 0)),
   }
 }
@@ -310,7 +335,8 @@ function walletsOfType(type: string, value: Message, policy: Policy): readonly W
   if (type === 'AccountCreateContract') return [policy.activation]
   if (type === 'TransferContract') {
     const sun = BigInt(String(value.amount ?? 0))
-    if (sun <= 0n || sun > policy.refund_max_sun) throw new Refused(`${sun} sun is too much for a refund`)
+    if (sun <= 0n || sun > policy.refund_max_sun)
+      throw new Refused(`${sun} sun is too much for a refund`)
     return policy.refund ? [policy.refund] : []
   }
   if (type !== 'DelegateResourceContract' && type !== 'UnDelegateResourceContract') {

@@ -81,7 +81,8 @@ type Limit = {
 /** What of a signature the limits look at. */
 type Counted = Pick<Signed, 'type' | 'wallet' | 'sun'>
 
-const delegated = ({ type, sun }: Counted) => (type === 'DelegateResourceContract' ? sun : undefined)
+const delegated = ({ type, sun }: Counted) =>
+  type === 'DelegateResourceContract' ? sun : undefined
 const refunded = ({ type, sun }: Counted) => (type === 'TransferContract' ? sun : undefined)
 const one = (counts: Limit['counts']) => (operation: Counted) => counts(operation) && 1n
 const activated = ({ type }: Counted) => (type === 'AccountCreateContract' ? 1n : undefined)
@@ -102,9 +103,15 @@ export type Stakes = ReadonlyMap<string, bigint> | undefined
 
 /** How much of a limit there is: as wanted, else by the stakes. Undefined: no end, as long as the
  *  stakes are not known. */
-function mostOf({ name }: Limit, wallet: string, wanted: LimitsWanted, stakes: Stakes): bigint | undefined {
+function mostOf(
+  { name }: Limit,
+  wallet: string,
+  wanted: LimitsWanted,
+  stakes: Stakes,
+): bigint | undefined {
   const given = wanted[name]
-  if (given !== undefined) return name.includes('_trx_') ? BigInt(given) * SUN_PER_TRX : BigInt(given)
+  if (given !== undefined)
+    return name.includes('_trx_') ? BigInt(given) * SUN_PER_TRX : BigInt(given)
   if (name === 'activations_day') return BigInt(ACTIVATIONS_A_DAY)
   if (name === 'refund_trx_day') return BigInt(REFUND_TRX_A_DAY) * SUN_PER_TRX
   if (name === 'refunds_hour') return BigInt(REFUNDS_AN_HOUR)
@@ -138,7 +145,8 @@ export class SignedSums {
       if (value === undefined || most === undefined) continue
       const key = limit.by_wallet ? `${limit.name} ${next.wallet}` : limit.name
       const so_far = this.sums.get(key)?.at(next.at) ?? 0n
-      if (so_far + value > most) return `${limit.name}: ${so_far} and ${value} more is above ${most}`
+      if (so_far + value > most)
+        return `${limit.name}: ${so_far} and ${value} more is above ${most}`
     }
     return undefined
   }

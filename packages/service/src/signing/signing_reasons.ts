@@ -1,7 +1,7 @@
-// Why a transaction of ours may be signed, worked out from the rows: an attempt asks for it, and what
-// it is for stands in the tables of the market and the treasury, is paid for there, and says the same
-// as the bytes. Whoever can write one row, an attempt, a delegation or a deposit, gets no signature
-// for it. One statement looks at a whole batch.
+// Why a transaction of ours may be signed, worked out from the rows: an attempt asks for it, and
+// what it is for stands in the tables of the market and the treasury, is paid for there, and says
+// the same as the bytes. Whoever can write one row, an attempt, a delegation or a deposit, gets no
+// signature for it. One statement looks at a whole batch.
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql } from '../database/sql.ts'
@@ -39,21 +39,26 @@ export type Reason = {
   most_sun: bigint | null
   /** Activations: whether an order names it that is paid for. */
   wanted: boolean | null
-  /** Refunds: whether the deposit came to the published address, and is in the ledger as one that has
-   *  not gone back. */
+  /** Refunds: whether the deposit came to the published address, and is in the ledger as one that
+   *  has not gone back. */
   came: boolean | null
 }
 
-/** The reasons of those attempts that there are. An order's hold is in the ledger under its id, as is
- *  what a deposit brought; orders of the service itself are for a deposit or a subscription. */
-export function reasonsOf(sql: Sql, attempts: readonly string[], recharge_address: Address): Promise<Reason[]> {
+/** The reasons of those attempts that there are. An order's hold is in the ledger under its id, as
+ *  is what a deposit brought; orders of the service itself are for a deposit or a subscription. */
+export function reasonsOf(
+  sql: Sql,
+  attempts: readonly string[],
+  recharge_address: Address,
+): Promise<Reason[]> {
   return sql<Reason>`
     select a.id as attempt, a.state, a.subject,
       coalesce((select stopped from signing), true) or coalesce((
         select (after ->> 'stopped')::boolean from operator_action where subject = 'signing'
         order by number desc limit 1), false) as stopped,
       case when d.id is not null then 'delegate' when r.id is not null then 'reclaim'
-           when c.id is not null then 'activate' when p.tx_id is not null then 'refund' end as purpose,
+           when c.id is not null then 'activate'
+             when p.tx_id is not null then 'refund' end as purpose,
       coalesce(d.id, r.id, c.id, p.tx_id) as of,
       coalesce(d.state, r.state, c.state, p.state) as of_state,
       coalesce(d.wallet, r.wallet) as wallet,
@@ -63,32 +68,40 @@ export function reasonsOf(sql: Sql, attempts: readonly string[], recharge_addres
       o.state in ('new', 'pending', 'success') and o.address = d.receiver
         and case d.resource when 'energy' then o.energy else o.bandwidth end >= (
           select sum(amount) from delegation as part
-          where part.order_id = o.id and part.resource = d.resource and part.state <> 'failed') as order_wants,
+          where part.order_id = o.id and part.resource = d.resource
+            and part.state <> 'failed') as order_wants,
       case o.customer_id
         when 'subscriptions' then o.amount_sun = 0 and exists (
           select 1 from subscription as s join plan on plan.id = s.plan_id
           where s.id = split_part(o.external_id, '/', 1) and s.address = o.address
             and o.energy <= plan.energy_per_transaction and o.bandwidth = 0
             and (plan.activation_fee_sun + plan.initial_price_sun = 0
-                 or exists (select 1 from transfer where id = 'subscription:' || s.id and kind = 'hold')))
-        when 'direct_recharge' then hold.amount_sun >= o.amount_sun and o.amount_sun > 0 and exists (
+                 or exists (select 1 from transfer where id = 'subscription:' || s.id
+                   and kind = 'hold')))
+        when 'direct_recharge' then hold.amount_sun >= o.amount_sun and o.amount_sun > 0
+          and exists (
           select 1 from deposit as q
-          where o.external_id = 'deposit:' || q.tx_id and q.tx_id = substr(o.external_id, 9) and q.position = 0
+          where o.external_id = 'deposit:' || q.tx_id and q.tx_id = substr(o.external_id, 9)
+            and q.position = 0
             and q.from_address = o.address and q.amount_sun = o.amount_sun)
         else hold.amount_sun >= o.amount_sun and o.amount_sun > 0
       end and case o.state when 'success' then resolved.kind is not distinct from
                 case when o.amount_sun > 0 then 'capture' end
               else resolved.id is null end as order_paid,
-      trunc(2000000 * d.amount::numeric * pool.total_weight / nullif(pool.total_limit, 0)) + 2000000 as most_sun,
+      trunc(2000000 * d.amount::numeric * pool.total_weight / nullif(pool.total_limit,
+        0)) + 2000000 as most_sun,
       exists (
-        select 1 from orders as w left join transfer as h on h.id = 'order:' || w.id and h.kind = 'hold'
+        select 1 from orders as w left join transfer as h on h.id = 'order:' || w.id
+          and h.kind = 'hold'
         where w.activation_id = c.id and w.activate and w.address = c.address
           and case w.customer_id
             when 'subscriptions' then exists (
               select 1 from subscription as s
-              where s.id = split_part(w.external_id, '/', 1) and s.address = w.address and s.activate_address)
+              where s.id = split_part(w.external_id, '/', 1) and s.address = w.address
+                and s.activate_address)
             else h.amount_sun >= w.amount_sun and w.amount_sun > 0 end) as wanted,
-      p.solid_at is not null and p.position = 0 and p.customer_id is null and p.to_address = ${recharge_address}
+      p.solid_at is not null and p.position = 0 and p.customer_id is null
+        and p.to_address = ${recharge_address}
         and exists (select 1 from transfer as t
           where t.id = 'deposit:' || p.tx_id and t.kind = 'move' and t.debit = 'world'
             and t.credit = 'customer:direct_recharge' and t.amount_sun = p.amount_sun)
@@ -121,28 +134,43 @@ const STATES: Readonly<Record<string, string>> = {
   refund: 'refunding',
 }
 
-/** Why it may not be signed; undefined when it may. `fee_sun`: what of a deposit does not go back. */
-export function objection(reason: Reason, operation: Operation, fee_sun: bigint): string | undefined {
+/** Why it may not be signed; undefined when it may. `fee_sun`: what of a deposit does not go
+ *  back. */
+export function objection(
+  reason: Reason,
+  operation: Operation,
+  fee_sun: bigint,
+): string | undefined {
   const { purpose, of, of_state, sun } = reason
   const { type } = operation
   if (purpose === null || of === null) return 'nothing asks for this attempt'
   if (purpose !== PURPOSES[type]) return `a ${type} is not what a ${purpose} needs`
-  if (reason.subject !== `${purpose}:${of}`) return `the attempt is for ${reason.subject}, and ${purpose}:${of} has it`
+  if (reason.subject !== `${purpose}:${of}`)
+    return `the attempt is for ${reason.subject}, and ${purpose}:${of} has it`
   if (of_state !== STATES[purpose]) return `${purpose}:${of} is ${of_state}`
-  if (operation.receiver !== reason.receiver) return `it is for ${reason.receiver}, and not for ${operation.receiver}`
-  if (purpose === 'activate') return reason.wanted ? undefined : 'no order that is paid for wants this activation'
+  if (operation.receiver !== reason.receiver)
+    return `it is for ${reason.receiver}, and not for ${operation.receiver}`
+  if (purpose === 'activate')
+    return reason.wanted ? undefined : 'no order that is paid for wants this activation'
   if (purpose === 'refund') {
     if (!reason.came) return 'no such deposit is booked that has not gone back'
     const most_sun = (sun ?? 0n) - fee_sun
-    return operation.sun <= most_sun ? undefined : `${operation.sun} sun is more than the ${most_sun} of the deposit`
+    return operation.sun <= most_sun
+      ? undefined
+      : `${operation.sun} sun is more than the ${most_sun} of the deposit`
   }
-  if (operation.wallet !== reason.wallet) return `it is from ${reason.wallet}, and not from ${operation.wallet}`
-  if (operation.resource !== reason.resource) return `it is of ${reason.resource}, and not of ${operation.resource}`
+  if (operation.wallet !== reason.wallet)
+    return `it is from ${reason.wallet}, and not from ${operation.wallet}`
+  if (operation.resource !== reason.resource)
+    return `it is of ${reason.resource}, and not of ${operation.resource}`
   if (operation.sun !== sun) return `it is of ${sun} sun, and not of ${operation.sun}`
   return purpose === 'reclaim' ? undefined : objectionToOrder(reason, operation)
 }
 
-function objectionToOrder({ order_wants, order_paid, most_sun }: Reason, { sun }: Operation): string | undefined {
+function objectionToOrder(
+  { order_wants, order_paid, most_sun }: Reason,
+  { sun }: Operation,
+): string | undefined {
   if (!order_wants) return 'no order that is open or owed wants this much there'
   if (!order_paid) return 'its order is not paid for'
   if (most_sun === null || sun > most_sun) return `${sun} sun is far more than its amount needs`

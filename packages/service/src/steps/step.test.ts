@@ -20,7 +20,9 @@ function counting(name: string, more: Partial<Step> & { moves?: boolean[]; fails
     },
   }
   const reached = (runs: number) =>
-    new Promise<void>((resolve) => (state.runs >= runs ? resolve() : waiting.push({ runs, resolve })))
+    new Promise<void>((resolve) =>
+      state.runs >= runs ? resolve() : waiting.push({ runs, resolve }),
+    )
   return { step, state, reached }
 }
 

@@ -1,6 +1,6 @@
-// A step moves rows along one arrow of a state machine. In production each step runs when it is woken and, in any case,
-// at least every `rest_ms`; tests call drain(); the simulator calls run() in random order. Waking is a hint and may be
-// lost: what is due is in the rows.
+// A step moves rows along one arrow of a state machine. In production each step runs when it is
+// woken and, in any case, at least every `rest_ms`; tests call drain(); the simulator calls run()
+// in random order. Waking is a hint and may be lost: what is due is in the rows.
 
 import { type Log, thrownFields } from '../lib/log.ts'
 
@@ -85,9 +85,9 @@ export async function drain(steps: readonly Step[], rounds_max = 1_000): Promise
   throw new Error(`steps still move after ${rounds_max} rounds`)
 }
 
-/** Does the work for all rows at once; when that throws, for each row by itself, so that one that cannot be done now does
- *  not stop the others: it is postponed, and the first of what was thrown is thrown again at the end, for the runner to
- *  log. True when anything moved. */
+/** Does the work for all rows at once; when that throws, for each row by itself, so that one that
+ *  cannot be done now does not stop the others: it is postponed, and the first of what was thrown
+ *  is thrown again at the end, for the runner to log. True when anything moved. */
 export async function allOrEach<Row>(
   rows: readonly Row[],
   work: (rows: readonly Row[]) => Promise<boolean>,
@@ -107,8 +107,9 @@ export async function allOrEach<Row>(
   return moved
 }
 
-/** Does the work for each row by itself, so that one that cannot be done now does not stop the others: it is postponed,
- *  and the first of what was thrown is thrown again at the end, for the runner to log. True when any row moved. */
+/** Does the work for each row by itself, so that one that cannot be done now does not stop the
+ *  others: it is postponed, and the first of what was thrown is thrown again at the end, for the
+ *  runner to log. True when any row moved. */
 export async function eachRow<Row>(
   rows: readonly Row[],
   work: (row: Row) => Promise<boolean>,

@@ -1,5 +1,5 @@
-// Waking steps of other processes. A hint, sent outside of any transaction and at most a few times a second for each step;
-// when it is lost, the step looks by itself soon after.
+// Waking steps of other processes. A hint, sent outside of any transaction and at most a few times
+// a second for each step; when it is lost, the step looks by itself soon after.
 
 import pg from 'pg'
 import type { Sql } from '../database/sql.ts'
@@ -17,8 +17,12 @@ export function wakeOthers(sql: Sql): (step: string) => void {
   }
 }
 
-/** Calls `wake` for what others tell, on a connection of its own that is made again when it is lost. */
-export function listenForWakes(url: string, wake: (step: string) => void): { stop(): Promise<void> } {
+/** Calls `wake` for what others tell, on a connection of its own that is made again when it is
+ *  lost. */
+export function listenForWakes(
+  url: string,
+  wake: (step: string) => void,
+): { stop(): Promise<void> } {
   let stopped = false
   let client: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined

@@ -13,9 +13,10 @@ import { HOUSE, holdOf, type Subscription } from './subscriptions.ts'
 
 type Named = Pick<Subscription, 'id' | 'customer_id'>
 
-/** Ends a subscription that runs, for a reason. One that has not begun yet is an error, and what its start cost is given
- *  back; an active one is `stopped`, or what is asked for. `begun`: only if it is active, or only if it is not yet. Returns
- *  its state, or undefined when it goes on or did not run. */
+/** Ends a subscription that runs, for a reason. One that has not begun yet is an error, and what
+ *  its start cost is given back; an active one is `stopped`, or what is asked for. `begun`: only if
+ *  it is active, or only if it is not yet. Returns its state, or undefined when it goes on or did
+ *  not run. */
 export async function endSubscription(
   tx: Tx,
   { id, customer_id }: Named,
@@ -42,8 +43,9 @@ export async function endSubscription(
 /** A subscription that was ended, as it was and as it is. */
 export type Ended = { id: string; before: string; state: string }
 
-/** Ends all that run of a customer, or those that one of its keys has started, because the customer is closed or the key
- *  revoked. The caller's transaction does that too, so that nothing is started afterwards. */
+/** Ends all that run of a customer, or those that one of its keys has started, because the customer
+ *  is closed or the key revoked. The caller's transaction does that too, so that nothing is started
+ *  afterwards. */
 export async function endAll(
   tx: Tx,
   { customer_id, key_id = null }: { customer_id: string; key_id?: string | null },
@@ -65,7 +67,8 @@ export async function endAll(
 
 type Needs = { sql: Sql; clock: Clock }
 
-/** What a subscription that has ended or rests still has is due at once; it is looked at until nothing of it is left. */
+/** What a subscription that has ended or rests still has is due at once; it is looked at until
+ *  nothing of it is left. */
 export function withdrawSupplyStep({ sql, clock }: Needs): Step {
   return {
     name: 'withdraw_supply',
@@ -76,13 +79,15 @@ export function withdrawSupplyStep({ sql, clock }: Needs): Step {
       await sql`
         insert into subscription_supply (subscription_id, order_id)
         select s.id, o.id from subscription as s
-        join orders as o on o.customer_id = ${HOUSE} and o.external_id = s.id || '/' || (s.supplies + 1)
+        join orders as o on o.customer_id = ${HOUSE}
+          and o.external_id = s.id || '/' || (s.supplies + 1)
         where s.state in ('stopped', 'expired', 'error') and not s.withdrawn
         on conflict do nothing`
       const due = await sql`
         update delegation set expires_at = delegated_at
         from subscription as s join subscription_supply as supply on supply.subscription_id = s.id
-        where (s.state in ('stopped', 'expired', 'error') or s.resting is not null) and not s.withdrawn
+        where (s.state in ('stopped', 'expired', 'error') or s.resting is not null)
+          and not s.withdrawn
           and delegation.order_id = supply.order_id and delegation.state = 'active'
           and delegation.expires_at > delegation.delegated_at
         returning delegation.id`
@@ -99,8 +104,8 @@ export function withdrawSupplyStep({ sql, clock }: Needs): Step {
 
 type Whole = Named & Pick<Subscription, 'supplies'>
 
-/** Those of which nothing is left: all is taken back by solid blocks, and what was used in them is noted. Until then a use
- *  may come to light that what is held pays for. */
+/** Those of which nothing is left: all is taken back by solid blocks, and what was used in them is
+ *  noted. Until then a use may come to light that what is held pays for. */
 const withdrawnWhole = (sql: Sql) => sql<Whole>`
   select s.id, s.customer_id, s.supplies from subscription as s
   where (s.state in ('stopped', 'expired', 'error') or s.resting is not null) and not s.withdrawn
@@ -108,11 +113,16 @@ const withdrawnWhole = (sql: Sql) => sql<Whole>`
       select 1 from subscription_supply as supply join orders as o on o.id = supply.order_id
         left join delegation as d on d.order_id = o.id left join attempt as r on r.id = d.reclaim_id
       where supply.subscription_id = s.id
-        and (o.state in ('new', 'pending') or o.to_delegate or d.state in ('delegating', 'active', 'reclaiming')
+        and (o.state in ('new', 'pending') or o.to_delegate
+          or d.state in ('delegating', 'active', 'reclaiming')
           or (d.state = 'ended' and (r.state <> 'solid'
             or r.block_number > coalesce((select number from cursor where name = 'subscriptions'), -1)))))`
 
-async function closeWithdrawn(tx: Tx, { id, customer_id, supplies }: Whole, now: Date): Promise<true> {
+async function closeWithdrawn(
+  tx: Tx,
+  { id, customer_id, supplies }: Whole,
+  now: Date,
+): Promise<true> {
   await lockAccounts(tx, [customerAccount(customer_id)])
   // One that was woken meanwhile goes on.
   const [whole] = await tx<Subscription>`

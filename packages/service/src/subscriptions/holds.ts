@@ -1,13 +1,15 @@
-// Money for the transactions to come. Before an address is supplied, the price of each transaction that the energy is for
-// and that the plan does not include is held; a use gives one hold back and pays with it in the same transaction, and what
-// is still held when all energy has been taken back is the customer's again. Holds are numbered, and end in that order.
+// Money for the transactions to come. Before an address is supplied, the price of each transaction
+// that the energy is for and that the plan does not include is held; a use gives one hold back and
+// pays with it in the same transaction, and what is still held when all energy has been taken back
+// is the customer's again. Holds are numbered, and end in that order.
 
 import { addSpending, spentOn } from '../customers/spending.ts'
 import type { Tx } from '../database/sql.ts'
 import { customerAccount, holdAll, lockAccounts, REVENUE, release } from '../ledger/ledger.ts'
 import type { Subscription } from './subscriptions.ts'
 
-export const nextHoldOf = (subscription_id: string, number: number) => `subscription:${subscription_id}/next/${number}`
+export const nextHoldOf = (subscription_id: string, number: number) =>
+  `subscription:${subscription_id}/next/${number}`
 
 /** What says how many transactions are paid for that have not come yet. */
 export type Cover = Pick<Subscription, 'transactions_used' | 'holds_made' | 'holds_ended'> & {
@@ -25,13 +27,14 @@ export const coveredOf = (cover: Cover): number =>
 export const uncoveredOf = (cover: Cover, transactions: number): number =>
   cover.price_sun === 0n ? 0 : Math.max(0, transactions - coveredOf(cover))
 
-/** `held`: nothing is missing any more. Otherwise nothing was held: the balance is too low, or the daily cap of the key that
- *  started the subscription would be passed, or it does not run. */
+/** `held`: nothing is missing any more. Otherwise nothing was held: the balance is too low, or the
+ *  daily cap of the key that started the subscription would be passed, or it does not run. */
 export type Held = 'held' | 'unpayable' | 'capped' | 'ended'
 
 type Payer = Cover & Pick<Subscription, 'key_id'> & { daily_cap_sun: bigint | null }
 
-/** Holds what is missing before energy for so many transactions may lie at the address: all of it or nothing. */
+/** Holds what is missing before energy for so many transactions may lie at the address: all of it
+ *  or nothing. */
 export async function holdNext(
   tx: Tx,
   { id, customer_id }: Pick<Subscription, 'id' | 'customer_id'>,
@@ -40,7 +43,8 @@ export async function holdNext(
   const account = customerAccount(customer_id)
   const free_sun = (await lockAccounts(tx, [account])).get(account) ?? 0n
   const [payer] = await tx<Payer>`
-    select s.transactions_used, s.holds_made, s.holds_ended, s.key_id, plan.included, plan.price_sun,
+    select s.transactions_used, s.holds_made, s.holds_ended, s.key_id, plan.included,
+      plan.price_sun,
            api_key.daily_cap_sun
     from subscription as s join plan on plan.id = plan_id left join api_key on api_key.id = key_id
     where s.id = ${id} and s.state in ('new', 'pending', 'active') for update of s`
@@ -73,8 +77,8 @@ export async function leftOfCap(
   return daily_cap_sun - ((await spentOn(tx, [key_id], now)).get(key_id) ?? 0n)
 }
 
-/** Gives the oldest open holds back, so many of them; nor do they count as spent any more. The caller has locked the
- *  customer's account and the subscription. */
+/** Gives the oldest open holds back, so many of them; nor do they count as spent any more. The
+ *  caller has locked the customer's account and the subscription. */
 export async function releaseHolds(
   tx: Tx,
   { id, key_id, holds_ended }: Pick<Subscription, 'id' | 'key_id' | 'holds_ended'>,

@@ -1,4 +1,5 @@
-// Plans: rows with history, as prices are. A running subscription keeps the version of its plan that it began with.
+// Plans: rows with history, as prices are. A running subscription keeps the version of its plan
+// that it began with.
 
 import type { Sql, Tx } from '../database/sql.ts'
 

@@ -19,7 +19,14 @@ import {
 } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
 import { PAGE_REFUSALS, pageFields, pageOf } from '../wire/paging.ts'
-import { InvalidAddress, InvalidDuration, isAbsent, readAddress, readFlag, readNames } from '../wire/reading.ts'
+import {
+  InvalidAddress,
+  InvalidDuration,
+  isAbsent,
+  readAddress,
+  readFlag,
+  readNames,
+} from '../wire/reading.ts'
 import { listPlans } from './plans.ts'
 import {
   CannotStop,
@@ -99,7 +106,9 @@ const Plan = Type.Object({
   name: Type.String(),
   activation_fee: Money({ description: 'TRX, once' }),
   initial_price: Money({ description: 'TRX, at the start' }),
-  price: Money({ description: 'TRX for each transaction served beyond those that the initial price covers' }),
+  price: Money({
+    description: 'TRX for each transaction served beyond those that the initial price covers',
+  }),
   transactions_limit: Type.Integer({ description: '0: none' }),
   duration_days: Type.Integer({ description: '0: none' }),
 })
@@ -111,9 +120,22 @@ const reasonOf = ({ reason, resting }: Subscription) => ({
 const timeOrNull = (at: Date | null) => (at === null ? null : wireTime(at))
 
 function common(subscription: Subscription) {
-  const { id, plan_key, created_at, state, external_id, address, duration, transactions_limit } = subscription
-  const params = { address, duration, transactions_limit, activate_address: subscription.activate_address }
-  return { id, subscription_id: plan_key, created_at: wireTime(created_at), status: state, external_id, params }
+  const { id, plan_key, created_at, state, external_id, address, duration, transactions_limit } =
+    subscription
+  const params = {
+    address,
+    duration,
+    transactions_limit,
+    activate_address: subscription.activate_address,
+  }
+  return {
+    id,
+    subscription_id: plan_key,
+    created_at: wireTime(created_at),
+    status: state,
+    external_id,
+    params,
+  }
 }
 
 const printStarted = (subscription: Subscription): Static<typeof Started> => ({
@@ -129,7 +151,8 @@ const printStopped = (subscription: Subscription): Static<typeof Stopped> => ({
 })
 
 function printListed(subscription: Subscription, plan_limit: number): Static<typeof Listed> {
-  const { id, state, plan_key, address, transactions_limit, transactions_used, energy_used } = subscription
+  const { id, state, plan_key, address, transactions_limit, transactions_used, energy_used } =
+    subscription
   return {
     ...{ id, status: state, subscription_id: plan_key, address, transactions_used },
     transactions_limit: narrower(transactions_limit, plan_limit),
@@ -155,9 +178,15 @@ function readLimit(value: Json | undefined, refuse: () => Error): number {
 
 const Names = Type.Object({
   id: Type.Optional(unchecked(Type.String())),
-  subscription_id: Type.Optional(unchecked(Type.String({ deprecated: true, description: 'The same as id' }))),
+  subscription_id: Type.Optional(
+    unchecked(Type.String({ deprecated: true, description: 'The same as id' })),
+  ),
   external_id: Type.Optional(
-    unchecked(Type.String({ description: 'Beside id, or instead of it; when both are given, both must match' })),
+    unchecked(
+      Type.String({
+        description: 'Beside id, or instead of it; when both are given, both must match',
+      }),
+    ),
   ),
 })
 
@@ -194,14 +223,22 @@ const plans = ({ sql }: Needs): Endpoint =>
   })
 
 const StartBody = Type.Object({
-  subscription_id: Type.String({ minLength: 1, maxLength: 128, description: 'The key of the plan' }),
+  subscription_id: Type.String({
+    minLength: 1,
+    maxLength: 128,
+    description: 'The key of the plan',
+  }),
   params: Type.Object({
     address: unchecked(AddressText('Who is kept supplied')),
     duration: Type.Optional(
-      unchecked(Type.Integer({ minimum: 0, maximum: LIMIT_MAX, description: 'Days; 0: as the plan says' })),
+      unchecked(
+        Type.Integer({ minimum: 0, maximum: LIMIT_MAX, description: 'Days; 0: as the plan says' }),
+      ),
     ),
     transactions_limit: Type.Optional(
-      unchecked(Type.Integer({ minimum: 0, maximum: LIMIT_MAX, description: '0: as the plan says' })),
+      unchecked(
+        Type.Integer({ minimum: 0, maximum: LIMIT_MAX, description: '0: as the plan says' }),
+      ),
     ),
     activate_address: Type.Optional(
       unchecked(Type.Boolean({ description: 'Activate the address too, if it is not active' })),
@@ -228,7 +265,10 @@ const start = (needs: Needs): Endpoint =>
     reply: Started,
     faults: [
       refuses(InvalidParams, '`external_id` is not text of 1 to 128 characters', 'external_id'),
-      refuses(InvalidAddress, 'Not an address of the network: 34 characters, base58check, beginning with T'),
+      refuses(
+        InvalidAddress,
+        'Not an address of the network: 34 characters, base58check, beginning with T',
+      ),
       refuses(InvalidDuration, '`duration` is not a number of days'),
       refuses(InvalidParams, '`transactions_limit` is not a number of transactions'),
       ...EXTERNAL_ID_REFUSALS,
@@ -236,14 +276,37 @@ const start = (needs: Needs): Endpoint =>
       refuses(InvalidParams, 'There is no such plan'),
       refuses(InvalidDuration, '`duration` is longer than the plan'),
       refuses(InvalidParams, '`transactions_limit` is more than the plan has'),
-      refuses(ServiceUnavailable, 'Off sale, or no energy can be delivered now, or the chain cannot be reached'),
+      refuses(
+        ServiceUnavailable,
+        'Off sale, or no energy can be delivered now, or the chain cannot be reached',
+      ),
       refuses(WalletNotFound, 'The customer has no wallet'),
       refuses(InvalidAddress, 'The address is a contract, which cannot receive resources'),
-      refuses(InvalidAddress, 'The operator sells nothing to blacklisted addresses, and this is one', 'blacklisted'),
-      refuses(InvalidAddress, 'The customer has a subscription for this address', 'already_subscribed'),
-      refuses(InvalidParams, 'Another customer has a subscription for this address', 'address_owner'),
-      refuses(AddressNotActivated, 'The address is not active, and `activate_address` is not true', 'subscription'),
-      refuses(ServiceUnavailable, 'As many subscriptions of the customer run as may', 'subscriptions'),
+      refuses(
+        InvalidAddress,
+        'The operator sells nothing to blacklisted addresses, and this is one',
+        'blacklisted',
+      ),
+      refuses(
+        InvalidAddress,
+        'The customer has a subscription for this address',
+        'already_subscribed',
+      ),
+      refuses(
+        InvalidParams,
+        'Another customer has a subscription for this address',
+        'address_owner',
+      ),
+      refuses(
+        AddressNotActivated,
+        'The address is not active, and `activate_address` is not true',
+        'subscription',
+      ),
+      refuses(
+        ServiceUnavailable,
+        'As many subscriptions of the customer run as may',
+        'subscriptions',
+      ),
       refuses(InsufficientFunds, 'The balance is below the activation fee and the initial price'),
       refuses(InsufficientFunds, 'The daily cap of the key would be passed', 'daily_cap'),
     ],
@@ -261,7 +324,9 @@ const start = (needs: Needs): Endpoint =>
       const { params, subscription_id: plan_key } = body
       const activate_address = readFlag(params.activate_address)
       const address = readAddress(params.address)
-      const duration = readLimit(params.duration, () => InvalidDuration(undefined, 'Invalid duration'))
+      const duration = readLimit(params.duration, () =>
+        InvalidDuration(undefined, 'Invalid duration'),
+      )
       const transactions_limit = readLimit(params.transactions_limit, InvalidParams)
       const external_id = externalId(body.external_id, { headers, customer })
       const { customer_id, key_id, daily_cap_sun } = customer
@@ -293,7 +358,9 @@ const check = ({ sql }: Needs): Endpoint =>
     examples: BY_EXTERNAL_ID,
     async handle({ body, customer }) {
       const named = readNames(isAbsent(body.id) ? body.subscription_id : body.id, body.external_id)
-      return printStarted(await findSubscription(sql, { ...named, customer_id: customer.customer_id }))
+      return printStarted(
+        await findSubscription(sql, { ...named, customer_id: customer.customer_id }),
+      )
     },
   })
 
@@ -310,7 +377,9 @@ const stop = (needs: Needs): Endpoint =>
     examples: BY_EXTERNAL_ID,
     async handle({ body, customer }) {
       const named = readNames(isAbsent(body.id) ? body.subscription_id : body.id, body.external_id)
-      return printStopped(await stopSubscription(needs, { ...named, customer_id: customer.customer_id }))
+      return printStopped(
+        await stopSubscription(needs, { ...named, customer_id: customer.customer_id }),
+      )
     },
   })
 
@@ -330,7 +399,12 @@ const history = ({ sql }: Needs): Endpoint =>
     async handle({ body, customer }) {
       const { page = 1, per_page = 10, status = null } = body
       const { customer_id } = customer
-      const { total, items } = await listSubscriptions(sql, { customer_id, state: status, page, per_page })
+      const { total, items } = await listSubscriptions(sql, {
+        customer_id,
+        state: status,
+        page,
+        per_page,
+      })
       const limits = new Map(
         (
           await sql<{ id: number; transactions_limit: number }>`

@@ -3,14 +3,22 @@
 //   new -> pending -> active -> stopped (by the customer, or by us with a reason) | expired
 //     \-------\-> error (refunded)
 //
-// The start is paid as an order is: held at once, captured when the address has its first energy, released when it
-// cannot be given. What happens in between is in supply.ts, and how we end one in ending.ts.
+// The start is paid as an order is: held at once, captured when the address has its first energy,
+// released when it cannot be given. What happens in between is in supply.ts, and how we end one in
+// ending.ts.
 
 import type { Address } from 'penstock-tron/address.ts'
 import { chainState, isAgreed } from '../chain/progress.ts'
 import { addSpending, type CappedKey, spentOn } from '../customers/spending.ts'
 import { brokenConstraint, type Sql, type Tx } from '../database/sql.ts'
-import { customerAccount, holdAll, InsufficientFunds, lockAccounts, REVENUE, WalletNotFound } from '../ledger/ledger.ts'
+import {
+  customerAccount,
+  holdAll,
+  InsufficientFunds,
+  lockAccounts,
+  REVENUE,
+  WalletNotFound,
+} from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
@@ -20,8 +28,16 @@ import { InvalidParams, ServiceUnavailable, Unauthenticated } from '../wire/endp
 import { InvalidAddress, InvalidDuration } from '../wire/reading.ts'
 import { findPlan, type Plan } from './plans.ts'
 
-export const SubscriptionNotFound: FaultKind = fault(20, 'subscription_not_found', 'Subscription not found')
-export const CannotStop: FaultKind = fault(21, 'cannot_stop_subscription', 'This subscription cannot be stopped')
+export const SubscriptionNotFound: FaultKind = fault(
+  20,
+  'subscription_not_found',
+  'Subscription not found',
+)
+export const CannotStop: FaultKind = fault(
+  21,
+  'cannot_stop_subscription',
+  'This subscription cannot be stopped',
+)
 
 export const STATES = ['new', 'pending', 'error', 'active', 'stopped', 'expired'] as const
 
@@ -88,10 +104,12 @@ export const holdOf = (subscription_id: string) => `subscription:${subscription_
 
 const DAY_MS = 24 * 3_600_000
 
-/** What was asked, or what the plan has when nothing was; 0 is none. What was asked is never more than the plan has. */
+/** What was asked, or what the plan has when nothing was; 0 is none. What was asked is never more
+ *  than the plan has. */
 export const narrower = (asked: number, plan: number): number => (asked === 0 ? plan : asked)
 
-/** Starts a subscription; the same external id with the same meaning returns the one that is there. */
+/** Starts a subscription; the same external id with the same meaning returns the one that is
+ *  there. */
 export async function startSubscription(
   needs: Needs,
   wanted: Wanted,
@@ -116,11 +134,16 @@ const fits = (asked: number, plan: number) => asked === 0 || plan === 0 || asked
 
 type Terms = { wanted: Wanted; plan: Plan | undefined; receiver: Receiver }
 
-async function start(tx: Tx, needs: Needs, terms: Terms): Promise<{ subscription: Subscription; replayed: boolean }> {
+async function start(
+  tx: Tx,
+  needs: Needs,
+  terms: Terms,
+): Promise<{ subscription: Subscription; replayed: boolean }> {
   const now = needs.clock.now()
   const situation = await readSituation(tx, needs.clock, { ...terms, now })
   if (situation.earlier) {
-    if (!sameMeaning(situation.earlier, terms.wanted)) throw InvalidParams('external_id', 'Invalid external_id')
+    if (!sameMeaning(situation.earlier, terms.wanted))
+      throw InvalidParams('external_id', 'Invalid external_id')
     return { subscription: situation.earlier, replayed: true }
   }
   if (situation.revoked) throw Unauthenticated()
@@ -143,7 +166,11 @@ type Situation = {
 }
 
 /** What a start is judged on, in one round trip: whoever else uses the account waits for it. */
-async function readSituation(tx: Tx, clock: Clock, { wanted, plan, now }: Terms & { now: Date }): Promise<Situation> {
+async function readSituation(
+  tx: Tx,
+  clock: Clock,
+  { wanted, plan, now }: Terms & { now: Date },
+): Promise<Situation> {
   const account = customerAccount(wanted.customer_id)
   const [free_sun, earlier, can_supply, [running], [allowed], spent_sun] = await Promise.all([
     // The lock also makes twins of one external id come one after the other.
@@ -153,9 +180,11 @@ async function readSituation(tx: Tx, clock: Clock, { wanted, plan, now }: Terms 
     tx<{ customer_id: string }>`
       select customer_id from subscription where address = ${wanted.address} and state in ('new', 'pending', 'active')`,
     tx<{ at_limit: boolean; revoked: boolean }>`
-      select (select count(*) from subscription where customer_id = customer.id and state in ('new', 'pending', 'active'))
+      select (select count(*) from subscription where customer_id = customer.id
+        and state in ('new', 'pending', 'active'))
                >= coalesce(subscriptions_limit, ${SUBSCRIPTIONS_MAX}) as at_limit,
-             exists (select 1 from api_key where id = ${wanted.key_id} and revoked_at is not null) as revoked
+             exists (select 1 from api_key where id = ${wanted.key_id}
+               and revoked_at is not null) as revoked
       from customer where id = ${wanted.customer_id}`,
     spentOn(tx, wanted.key ? [wanted.key.key_id] : [], now),
   ])
@@ -176,18 +205,21 @@ async function readSituation(tx: Tx, clock: Clock, { wanted, plan, now }: Terms 
 function judge({ wanted, plan, receiver }: Terms, situation: Situation): Plan {
   const { free_sun, running, spent_sun } = situation
   if (!plan) throw InvalidParams(undefined, 'Unknown subscription plan')
-  if (!fits(wanted.duration, plan.duration_days)) throw InvalidDuration(undefined, 'Invalid duration')
+  if (!fits(wanted.duration, plan.duration_days))
+    throw InvalidDuration(undefined, 'Invalid duration')
   if (!fits(wanted.transactions_limit, plan.transactions_limit)) throw InvalidParams()
   if (!situation.can_supply || receiver === 'unknown') throw ServiceUnavailable()
   if (free_sun === undefined) throw WalletNotFound()
-  if (receiver === 'contract') throw InvalidAddress(undefined, 'A contract cannot receive resources')
+  if (receiver === 'contract')
+    throw InvalidAddress(undefined, 'A contract cannot receive resources')
   if (receiver === 'barred') throw InvalidAddress('blacklisted', 'This address is blacklisted')
   if (running?.customer_id === wanted.customer_id) {
     throw InvalidAddress('already_subscribed', 'The address already has an active subscription')
   }
   if (running) throw InvalidParams('address_owner', 'Address belongs to another user')
   if (receiver === 'inactive' && !wanted.activate_address) throw AddressNotActivated('subscription')
-  if (situation.at_limit) throw ServiceUnavailable('subscriptions', 'As many subscriptions as are allowed run already')
+  if (situation.at_limit)
+    throw ServiceUnavailable('subscriptions', 'As many subscriptions as are allowed run already')
   // Where the plan includes nothing, the first transaction is held for too, before it is supplied.
   const needed_sun = totalOf(plan) + (plan.included === 0 ? plan.price_sun : 0n)
   if (free_sun < needed_sun) throw InsufficientFunds()
@@ -214,7 +246,14 @@ function newSubscription(
     total_sun: totalOf(plan),
     created_at: now,
     idle_since: now,
-    ...{ state: 'new', reason: null, transactions_used: 0, energy_used: 0n, supplies: 0, order_id: null },
+    ...{
+      state: 'new',
+      reason: null,
+      transactions_used: 0,
+      energy_used: 0n,
+      supplies: 0,
+      order_id: null,
+    },
     resting: null,
     holds_made: 0,
     holds_ended: 0,
@@ -224,20 +263,26 @@ function newSubscription(
 
 /** Not waited for: the transaction waits for its statements, together with its commit. */
 function write(tx: Tx, made: Subscription): void {
-  const { id, customer_id, external_id, key_id, plan_id, address, duration, transactions_limit } = made
+  const { id, customer_id, external_id, key_id, plan_id, address, duration, transactions_limit } =
+    made
   const { activate_address, total_sun, created_at, expire_at } = made
   void tx`
-    insert into subscription (id, customer_id, external_id, key_id, plan_id, address, duration, transactions_limit,
-                              activate_address, total_sun, look_at, idle_since, created_at, expire_at)
+    insert into subscription (id, customer_id, external_id, key_id, plan_id, address, duration,
+      transactions_limit,
+                              activate_address, total_sun, look_at, idle_since, created_at,
+                                expire_at)
     values (${id}, ${customer_id}, ${external_id}, ${key_id}, ${plan_id}, ${address}, ${duration}, ${transactions_limit},
             ${activate_address}, ${total_sun}, ${created_at}, ${created_at}, ${created_at}, ${expire_at})`
   if (key_id !== null) void addSpending(tx, key_id, { sun: total_sun, at: created_at })
   if (total_sun === 0n) return
   const debit = customerAccount(customer_id)
-  void holdAll(tx, [{ id: holdOf(id), debit, credit: REVENUE, amount_sun: total_sun, made_at: created_at }])
+  void holdAll(tx, [
+    { id: holdOf(id), debit, credit: REVENUE, amount_sun: total_sun, made_at: created_at },
+  ])
 }
 
-/** Whether the first energy could be given now: on sale, the chain answers, and the pool has room. */
+/** Whether the first energy could be given now: on sale, the chain answers, and the pool has
+ *  room. */
 async function canSupply(tx: Tx, clock: Clock, plan: Plan): Promise<boolean> {
   const [on_sale, room, chain] = await Promise.all([
     tx`select 1 from service where name = 'subscription' and on_sale`,
@@ -257,7 +302,11 @@ function sameMeaning(earlier: Subscription, wanted: Wanted): boolean {
   )
 }
 
-async function findById(sql: Sql | Tx, customer_id: string, id: string): Promise<Subscription | undefined> {
+async function findById(
+  sql: Sql | Tx,
+  customer_id: string,
+  id: string,
+): Promise<Subscription | undefined> {
   const [found] = await sql<Subscription>`
     select s.*, plan.key as plan_key from subscription as s join plan on plan.id = plan_id
     where s.id = ${id} and customer_id = ${customer_id}`
@@ -276,19 +325,30 @@ async function findByExternalId(
 
 export type Named = { customer_id: string; id: string | null; external_id: string | null }
 
-/** The customer's subscription by its id, by the customer's own id for it, or by both, which then must name the same. */
-export async function findSubscription(sql: Sql | Tx, { customer_id, id, external_id }: Named): Promise<Subscription> {
+/** The customer's subscription by its id, by the customer's own id for it, or by both, which then
+ *  must name the same. */
+export async function findSubscription(
+  sql: Sql | Tx,
+  { customer_id, id, external_id }: Named,
+): Promise<Subscription> {
   const found =
-    id === null ? await findByExternalId(sql, { customer_id, external_id }) : await findById(sql, customer_id, id)
-  if (!found || (external_id !== null && found.external_id !== external_id)) throw SubscriptionNotFound()
+    id === null
+      ? await findByExternalId(sql, { customer_id, external_id })
+      : await findById(sql, customer_id, id)
+  if (!found || (external_id !== null && found.external_id !== external_id))
+    throw SubscriptionNotFound()
   return found
 }
 
 /** Stops a running subscription without a limit of transactions. Throws 20 and 21. */
-export async function stopSubscription({ sql, clock, wake }: Needs, named: Named): Promise<Subscription> {
+export async function stopSubscription(
+  { sql, clock, wake }: Needs,
+  named: Named,
+): Promise<Subscription> {
   const found = await findSubscription(sql, named)
   const [stopped] = await sql<Subscription>`
-    update subscription as s set state = 'stopped', stopped_at = ${clock.now()}, resting = null from plan
+    update subscription as s set state = 'stopped', stopped_at = ${clock.now()}, resting = null
+      from plan
     where s.id = ${found.id} and s.state = 'active' and plan.id = plan_id
       and plan.transactions_limit = 0 and s.transactions_limit = 0
     returning s.*, plan.key as plan_key`

@@ -2,10 +2,11 @@
 //
 //   supply            tops an address up to the energy of one transaction: new -> pending -> active, and while active
 //
-// A supply is an order of the house for an hour like any other, so nothing new has to be right about it. It is renewed
-// some minutes before its hour is over. What was used is noted in uses.ts, which makes the next look due. Nothing is
-// supplied before its price is held (holds.ts). An address that has not used its energy for the hours that its plan gives,
-// or whose key may spend no more today, rests: it keeps its subscription, and what it still has is taken back (ending.ts).
+// A supply is an order of the house for an hour like any other, so nothing new has to be right
+// about it. It is renewed some minutes before its hour is over. What was used is noted in uses.ts,
+// which makes the next look due. Nothing is supplied before its price is held (holds.ts). An
+// address that has not used its energy for the hours that its plan gives, or whose key may spend no
+// more today, rests: it keeps its subscription, and what it still has is taken back (ending.ts).
 
 import type { CustomerState } from '../customers/customers.ts'
 import type { Sql, Tx } from '../database/sql.ts'
@@ -32,7 +33,8 @@ const RENEW_SECONDS = 300
 /** How often an address is looked at when nothing happens. */
 const LOOK_MS = 60_000
 const LOOK_AGAIN_MS = 3_000
-/** How soon again while a supply is on its way: what was used meanwhile is due when that is there. */
+/** How soon again while a supply is on its way: what was used meanwhile is due when that is
+ *  there. */
 const UNDER_WAY_MS = 500
 /** How long the first energy may take before the subscription is an error and paid back. */
 const START_MS_MAX = 600_000
@@ -40,7 +42,8 @@ const START_MS_MAX = 600_000
 const REST_EARLY_MS = 900_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** A transaction that takes less than this share more than the energy of one, by the margin of its stake, is one. */
+/** A transaction that takes less than this share more than the energy of one, by the margin of its
+ *  stake, is one. */
 const TOLERANCE = 0.1
 const AT_ONCE = 16
 const ACTIVATED_AT_ONCE = 200
@@ -69,17 +72,20 @@ export function supplyStep(needs: Needs): Step {
   }
 }
 
-/** Subscriptions whose first energy is there. Many of one customer become active after the same block: together, so that
- *  they do not queue for its account, and whoever buys meanwhile behind them. */
+/** Subscriptions whose first energy is there. Many of one customer become active after the same
+ *  block: together, so that they do not queue for its account, and whoever buys meanwhile behind
+ *  them. */
 async function activateSupplied({ sql, clock }: Needs): Promise<boolean> {
   const due = await sql<Started>`
-    select s.id, s.customer_id, s.total_sun from subscription as s join orders as o on o.id = s.order_id
+    select s.id, s.customer_id, s.total_sun from subscription as s join orders as o
+      on o.id = s.order_id
     where s.state = 'pending' and o.state = 'success'
     order by s.id limit ${ACTIVATED_AT_ONCE}`
   return allOrEach(
     due,
     (started) => sql.begin((tx) => activateAll(tx, clock, started)),
-    ({ id }) => sql`update subscription set look_at = ${later(clock, LOOK_AGAIN_MS)} where id = ${id}`,
+    ({ id }) =>
+      sql`update subscription set look_at = ${later(clock, LOOK_AGAIN_MS)} where id = ${id}`,
   )
 }
 
@@ -118,14 +124,17 @@ async function supply(needs: Needs, id: string): Promise<boolean> {
   if (!starting && running.expire_at !== null && running.expire_at <= now) {
     return end(needs, running, 'its days are used up', 'expired')
   }
-  if (running.order_state === 'new' || running.order_state === 'pending') return lookAgain(needs, id, UNDER_WAY_MS)
+  if (running.order_state === 'new' || running.order_state === 'pending')
+    return lookAgain(needs, id, UNDER_WAY_MS)
   // What is there goes when its hour is over, and what is used of it is charged.
   if (!starting && running.customer_state !== 'active') return lookAgain(needs, id, LOOK_MS)
   if (running.resting === 'idle') return rest(needs, running, 'idle')
   if (running.resting === 'daily_cap') return (await wakeAtCap(needs, running)) && supply(needs, id)
   const { energy_per_transaction: whole } = running
   // At the start the whole is given, whatever the address has from elsewhere.
-  const { left, ours, lasting } = starting ? { left: 0, ours: 0, lasting: 0 } : await readEnergy(needs, running)
+  const { left, ours, lasting } = starting
+    ? { left: 0, ours: 0, lasting: 0 }
+    : await readEnergy(needs, running)
   const there = Math.min(left, ours)
   const missing = whole - lasting
   if (missing > 0 && !starting && isIdle(running, now)) return rest(needs, running, 'idle')
@@ -141,7 +150,8 @@ async function supply(needs: Needs, id: string): Promise<boolean> {
 
 async function findRunning(sql: Sql | Tx, id: string): Promise<Running | undefined> {
   const [running] = await sql<Running>`
-    select s.*, plan.key as plan_key, plan.energy_per_transaction, plan.included, plan.price_sun, plan.idle_hours,
+    select s.*, plan.key as plan_key, plan.energy_per_transaction, plan.included, plan.price_sun,
+      plan.idle_hours,
            o.state as order_state, c.state as customer_state
     from subscription as s join plan on plan.id = plan_id join customer as c on c.id = s.customer_id
     left join orders as o on o.id = order_id
@@ -164,56 +174,78 @@ const isIdle = ({ idle_hours, idle_since }: Running, now: Date): boolean =>
 
 type Energy = { left: number; ours: number; lasting: number }
 
-/** The energy that the address has now, how much was supplied and not taken back, and what it will still have when its
- *  oldest supply is over. */
+/** The energy that the address has now, how much was supplied and not taken back, and what it will
+ *  still have when its oldest supply is over. */
 async function readEnergy({ sql, node }: Needs, { id, address }: Running): Promise<Energy> {
   const energy = await node.resource(address, 'energy')
   // By their stake: a delegation has a margin over its amount, and that goes with it.
   const [supplied] = await sql<{ ours: bigint; ending: bigint }>`
     select coalesce(ceil(sum(d.stake_sun) * ratio), 0)::bigint as ours,
            coalesce(ceil(sum(d.stake_sun) filter (where d.expires_at <=
-             (select head_time from chain) + ${RENEW_SECONDS} * interval '1 second') * ratio), 0)::bigint as ending
+             (select head_time from chain) + ${RENEW_SECONDS} * interval '1 second') * ratio),
+               0)::bigint as ending
     from (select max(total_limit)::numeric / nullif(max(total_weight), 0) / 1000000 as ratio
           from pool where resource = 'energy') as network
     left join (
-      select d.stake_sun, d.expires_at from delegation as d join subscription_supply as s on s.order_id = d.order_id
-      where s.subscription_id = ${id} and d.state in ('active', 'reclaiming') and d.resource = 'energy') as d on true
+      select d.stake_sun, d.expires_at from delegation as d join subscription_supply as s
+        on s.order_id = d.order_id
+      where s.subscription_id = ${id} and d.state in ('active', 'reclaiming')
+        and d.resource = 'energy') as d on true
     group by ratio`
   const { ours = 0n, ending = 0n } = supplied ?? {}
-  return { left: Number(energy.left), ours: Number(ours), lasting: Math.max(0, Number(energy.left - ending)) }
+  return {
+    left: Number(energy.left),
+    ours: Number(ours),
+    lasting: Math.max(0, Number(energy.left - ending)),
+  }
 }
 
 /** Holds what is missing for so many transactions. */
-async function ensureHeld({ sql, clock }: Needs, running: Running, transactions: number): Promise<Held> {
+async function ensureHeld(
+  { sql, clock }: Needs,
+  running: Running,
+  transactions: number,
+): Promise<Held> {
   if (uncoveredOf(running, transactions) === 0) return 'held'
   return sql.begin((tx) => holdNext(tx, running, { transactions, now: clock.now() }))
 }
 
-/** What could not be held is not supplied: at the cap it rests until the next day, without money it ends. */
+/** What could not be held is not supplied: at the cap it rests until the next day, without money it
+ *  ends. */
 function endUnheld(needs: Needs, running: Running, held: Exclude<Held, 'held'>): Promise<boolean> {
   if (held === 'capped' && running.state === 'active') return rest(needs, running, 'daily_cap')
-  const reason = held === 'capped' ? 'the daily cap of its key is reached' : 'the next transaction cannot be paid'
+  const reason =
+    held === 'capped'
+      ? 'the daily cap of its key is reached'
+      : 'the next transaction cannot be paid'
   return held === 'ended' ? Promise.resolve(false) : end(needs, running, reason)
 }
 
-/** Puts it to rest, unless it has been used in between. One that is idle is woken by a use; one whose key is at its cap is
- *  looked at again when the next day begins. */
-async function rest({ sql, clock }: Needs, running: Running, why: 'idle' | 'daily_cap'): Promise<boolean> {
+/** Puts it to rest, unless it has been used in between. One that is idle is woken by a use; one
+ *  whose key is at its cap is looked at again when the next day begins. */
+async function rest(
+  { sql, clock }: Needs,
+  running: Running,
+  why: 'idle' | 'daily_cap',
+): Promise<boolean> {
   const { id, supplies, transactions_used, expire_at } = running
   const now = clock.now()
   const until = why === 'idle' ? later(clock, DAY_MS) : nextDay(now)
   const look_at = expire_at !== null && expire_at < until ? expire_at : until
   const rested = await sql`
     update subscription set look_at = ${look_at}, resting = ${why},
-      rested_at = case when resting is null then ${now} else rested_at end, withdrawn = withdrawn and resting is not null
-    where id = ${id} and state = 'active' and supplies = ${supplies} and transactions_used = ${transactions_used}
+      rested_at = case when resting is null then ${now} else rested_at end, withdrawn = withdrawn
+        and resting is not null
+    where id = ${id} and state = 'active' and supplies = ${supplies}
+      and transactions_used = ${transactions_used}
       and resting is not distinct from ${running.resting}
     returning 1`
   return rested.length > 0 && running.resting === null
 }
 
-/** Ends the rest of one whose key was at its cap, before anything is held or supplied: what rests is
- *  withdrawn, and what is held for it is given back. On the new day it is supplied, used or not. */
+/** Ends the rest of one whose key was at its cap, before anything is held or supplied: what rests
+ *  is withdrawn, and what is held for it is given back. On the new day it is supplied, used or
+ *  not. */
 async function wakeAtCap({ sql, clock }: Needs, { id, supplies }: Running): Promise<boolean> {
   const woken = await sql`
     update subscription set resting = null, withdrawn = false, idle_since = ${clock.now()}
@@ -237,17 +269,22 @@ async function topUp(needs: Needs, running: Running, missing: number): Promise<b
       if (thrown instanceof Fault) return thrown
       throw thrown
     })
-  // The pool is empty, or the order of before a crash asked for another amount: the next look settles it.
+  // The pool is empty, or the order of before a crash asked for another amount: the next look
+  // settles it.
   if (placed instanceof Fault && placed.code === 2) return skipSupply(sql, running)
   // The address may not be supplied any more: it has been blacklisted, or has become a contract.
-  if (placed instanceof Fault && placed.code === InvalidAddress.code) return end(needs, running, placed.message)
+  if (placed instanceof Fault && placed.code === InvalidAddress.code)
+    return end(needs, running, placed.message)
   if (placed instanceof Fault) return lookAgain(needs, id, LOOK_AGAIN_MS)
   const now = clock.now()
   return sql.begin(async (tx) => {
     const counted = await tx`
-      update subscription set supplies = supplies + 1, order_id = ${placed.order.id}, renewed_at = ${now},
-        look_at = ${later(clock, LOOK_AGAIN_MS)}, state = case state when 'new' then 'pending' else state end,
-        idle_since = case when resting is null then idle_since else ${now} end, resting = null, withdrawn = false
+      update subscription set supplies = supplies + 1, order_id = ${placed.order.id},
+        renewed_at = ${now},
+        look_at = ${later(clock, LOOK_AGAIN_MS)}, state = case state when 'new' then 'pending'
+          else state end,
+        idle_since = case when resting is null then idle_since else ${now} end, resting = null,
+          withdrawn = false
       where id = ${id} and supplies = ${supplies} returning 1`
     if (counted.length === 0) return false
     await tx`
@@ -264,7 +301,9 @@ async function end(
   as: 'stopped' | 'expired' = 'stopped',
 ): Promise<boolean> {
   const begun = running.state === 'active'
-  const ended = await sql.begin((tx) => endSubscription(tx, running, { reason, now: clock.now(), as, begun }))
+  const ended = await sql.begin((tx) =>
+    endSubscription(tx, running, { reason, now: clock.now(), as, begun }),
+  )
   return ended !== undefined
 }
 
@@ -276,7 +315,8 @@ async function skipSupply(sql: Sql, { id, supplies }: Running): Promise<boolean>
       select id from orders where customer_id = ${HOUSE} and external_id = ${external_id}`
     if (!order) return false
     await tx`
-      update subscription set supplies = supplies + 1, order_id = ${order.id}, withdrawn = false, resting = null,
+      update subscription set supplies = supplies + 1, order_id = ${order.id}, withdrawn = false,
+        resting = null,
         state = case state when 'new' then 'pending' else state end
       where id = ${id} and supplies = ${supplies}`
     await tx`
@@ -287,13 +327,19 @@ async function skipSupply(sql: Sql, { id, supplies }: Running): Promise<boolean>
 
 export type Started = Pick<Subscription, 'id' | 'customer_id' | 'total_sun'>
 
-/** Takes what the starts cost: the addresses have their first energy. True when any of them was still to be started. */
-export async function activateAll(tx: Tx, clock: Clock, started: readonly Started[]): Promise<boolean> {
+/** Takes what the starts cost: the addresses have their first energy. True when any of them was
+ *  still to be started. */
+export async function activateAll(
+  tx: Tx,
+  clock: Clock,
+  started: readonly Started[],
+): Promise<boolean> {
   const now = clock.now()
   const [, active] = await Promise.all([
     lockAccounts(tx, [...new Set(started.map(({ customer_id }) => customerAccount(customer_id)))]),
     tx<Started>`
-      update subscription set state = 'active', started_at = ${now}, look_at = ${now}, idle_since = ${now}
+      update subscription set state = 'active', started_at = ${now}, look_at = ${now},
+        idle_since = ${now}
       where id = any(${started.map(({ id }) => id)}) and state = 'pending' returning id, customer_id, total_sun`,
   ])
   const paid = active.filter(({ total_sun }) => total_sun > 0n)

@@ -1,11 +1,12 @@
-// What subscribed addresses use: reads blocks, counts and charges each transaction that used energy, and makes the next
-// look at the address due.
+// What subscribed addresses use: reads blocks, counts and charges each transaction that used
+// energy, and makes the next look at the address due.
 //
-// A transaction is charged when our energy lay at its address: its block came after one with a supply, and not after the one
-// that took the last of them back, whether the subscription has ended meanwhile or not, whenever it is read, and once,
-// whatever is read how often. After the end only what is held or included pays: nothing else was supplied. Blocks are read
-// at the head, so that the next energy comes within a block; a use that a fork took away is given back when the block that
-// has it no more is solid. A use of an address that rests wakes it.
+// A transaction is charged when our energy lay at its address: its block came after one with a
+// supply, and not after the one that took the last of them back, whether the subscription has ended
+// meanwhile or not, whenever it is read, and once, whatever is read how often. After the end only
+// what is held or included pays: nothing else was supplied. Blocks are read at the head, so that
+// the next energy comes within a block; a use that a fork took away is given back when the block
+// that has it no more is solid. A use of an address that rests wakes it.
 
 import { blocksAt, readBlocks, type StoredBlock } from '../chain/blocks.ts'
 import type { EnergyUse } from '../chain/contents.ts'
@@ -30,7 +31,9 @@ export function useStep(needs: Needs): Step {
     wakes: ['supply', 'withdraw_supply'],
     async run() {
       const read = await sql.begin((tx) =>
-        readBlocks(tx, { name: 'subscriptions', side: 'head' }, (blocks) => noteUses(tx, needs.clock, blocks)),
+        readBlocks(tx, { name: 'subscriptions', side: 'head' }, (blocks) =>
+          noteUses(tx, needs.clock, blocks),
+        ),
       )
       return read || (await sql.begin((tx) => confirmUses(tx, needs.clock)))
     },
@@ -40,9 +43,12 @@ export function useStep(needs: Needs): Step {
 type Subscribed = { id: string; customer_id: string; address: string }
 
 async function noteUses(tx: Tx, clock: Clock, blocks: StoredBlock[]): Promise<void> {
-  const owners = new Set(blocks.flatMap(({ contents }) => contents.energy_uses.map((use) => use.owner)))
+  const owners = new Set(
+    blocks.flatMap(({ contents }) => contents.energy_uses.map((use) => use.owner)),
+  )
   const subscribed = await tx<Subscribed>`
-    select id, customer_id, address from subscription where address = any(${[...owners]}) and state in ('pending', 'active')
+    select id, customer_id, address from subscription where address = any(${[...owners]})
+      and state in ('pending', 'active')
     union all
     select id, customer_id, address from subscription
     where address = any(${[...owners]}) and state in ('stopped', 'expired') and not withdrawn`
@@ -52,7 +58,8 @@ async function noteUses(tx: Tx, clock: Clock, blocks: StoredBlock[]): Promise<vo
   const by_address = Map.groupBy(subscribed, (one) => one.address)
   for (const block of blocks) {
     for (const use of block.contents.energy_uses) {
-      for (const { id } of by_address.get(use.owner) ?? []) await noteUse(tx, clock, { id, use, block })
+      for (const { id } of by_address.get(use.owner) ?? [])
+        await noteUse(tx, clock, { id, use, block })
     }
   }
 }
@@ -71,7 +78,8 @@ type Served = Subscription & {
 async function findServed(tx: Tx, id: string, block: StoredBlock): Promise<Served | undefined> {
   void tx`select 1 from subscription where id = ${id} for update`
   const [served] = await tx<Served>`
-    select s.*, plan.key as plan_key, plan.energy_per_transaction, plan.transactions_limit as plan_transactions_limit,
+    select s.*, plan.key as plan_key, plan.energy_per_transaction,
+      plan.transactions_limit as plan_transactions_limit,
            plan.included, plan.price_sun, api_key.daily_cap_sun,
            was_supplied(s.id, ${block.number}) as supplied
     from subscription as s join plan on plan.id = plan_id join orders as o on o.id = s.order_id
@@ -96,7 +104,8 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: Used): Promise<
   if (again.length > 0) return
   const ended = served.stopped_at !== null && served.stopped_at <= block.time
   const limit = narrower(served.transactions_limit, served.plan_transactions_limit)
-  const before_limit = limit === 0 ? coveredOf(served) : Math.min(coveredOf(served), limit - served.transactions_used)
+  const before_limit =
+    limit === 0 ? coveredOf(served) : Math.min(coveredOf(served), limit - served.transactions_used)
   if (ended && before_limit <= 0) return
   // The service sees the first supply and the first use together.
   if (served.state === 'pending') await activateAll(tx, clock, [served])
@@ -105,11 +114,13 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: Used): Promise<
   const { paid, short } = await charge(tx, { served, tx_id, block, priced, ended, now })
   const charged_sun = BigInt(paid) * served.price_sun
   void tx`
-    insert into subscription_use (subscription_id, tx_id, energy, transactions, charged_sun, used_at, block_number)
+    insert into subscription_use (subscription_id, tx_id, energy, transactions, charged_sun,
+      used_at, block_number)
     values (${id}, ${tx_id}, ${energy}, ${transactions}, ${charged_sun}, ${now}, ${block.number})`
   // Not waited for: the transaction waits for its statements.
   void tx`
-    update subscription set transactions_used = transactions_used + ${transactions}, energy_used = energy_used + ${energy},
+    update subscription set transactions_used = transactions_used + ${transactions},
+      energy_used = energy_used + ${energy},
       total_sun = total_sun + ${charged_sun}, look_at = ${now}, idle_since = ${now},
       resting = case when resting = 'idle' then null else resting end,
       withdrawn = withdrawn and resting is distinct from 'idle'
@@ -117,9 +128,11 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: Used): Promise<
   if (short === 'cap') restAtCap(tx, id, now)
   const used_up = limit > 0 && served.transactions_used + transactions >= limit
   const end = short === 'balance' ? 'stopped' : used_up ? 'expired' : null
-  const reason = short === 'balance' ? 'a transaction could not be paid' : 'its transactions are used up'
+  const reason =
+    short === 'balance' ? 'a transaction could not be paid' : 'its transactions are used up'
   if (end === null || ended) return
-  // One that was stopped later, before this block was read, ended here all the same: nothing after it is served.
+  // One that was stopped later, before this block was read, ended here all the same: nothing after
+  // it is served.
   void tx`
     update subscription set stopped_at = ${block.time}, resting = null,
       state = case when state = 'active' then ${end} else state end,
@@ -127,9 +140,14 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: Used): Promise<
     where id = ${id} and (state = 'active' or stopped_at > ${block.time})`
 }
 
-/** A transaction that we supplied nothing for costs nothing, and wakes an address that rests because it was idle. A small
- *  one does not: it would buy an hour of supply for next to nothing. */
-async function wake(tx: Tx, clock: Clock, { served, energy }: { served: Served; energy: bigint }): Promise<void> {
+/** A transaction that we supplied nothing for costs nothing, and wakes an address that rests
+ *  because it was idle. A small one does not: it would buy an hour of supply for next to
+ *  nothing. */
+async function wake(
+  tx: Tx,
+  clock: Clock,
+  { served, energy }: { served: Served; energy: bigint },
+): Promise<void> {
   if (served.resting !== 'idle' || energy * 2n < BigInt(served.energy_per_transaction)) return
   const now = clock.now()
   await tx`
@@ -137,7 +155,8 @@ async function wake(tx: Tx, clock: Clock, { served, energy }: { served: Served; 
     where id = ${served.id} and state = 'active'`
 }
 
-/** The cap of its key leaves nothing for the next transaction: it is not supplied before the next day. */
+/** The cap of its key leaves nothing for the next transaction: it is not supplied before the next
+ *  day. */
 function restAtCap(tx: Tx, id: string, now: Date): void {
   void tx`
     update subscription set resting = 'daily_cap', look_at = ${nextDay(now)}, withdrawn = false,
@@ -145,7 +164,8 @@ function restAtCap(tx: Tx, id: string, now: Date): void {
     where id = ${id} and state = 'active'`
 }
 
-/** How many transactions a use counts as, and how many of them are beyond what the plan includes. */
+/** How many transactions a use counts as, and how many of them are beyond what the plan
+ *  includes. */
 function countUse(served: Served, energy: bigint): { transactions: number; priced: number } {
   const { transactions_used, included, energy_per_transaction, price_sun } = served
   const per_transaction = BigInt(energy_per_transaction)
@@ -155,11 +175,22 @@ function countUse(served: Served, energy: bigint): { transactions: number; price
   return { transactions, priced: price_sun === 0n ? 0 : priced }
 }
 
-type Charging = { served: Served; tx_id: string; block: StoredBlock; priced: number; ended: boolean; now: Date }
+type Charging = {
+  served: Served
+  tx_id: string
+  block: StoredBlock
+  priced: number
+  ended: boolean
+  now: Date
+}
 
-/** Takes the price of so many transactions: what was held for them, and what is missing from the balance, as far as that and
- *  the cap of the key go. Says how many are paid, and what fell short. After the end only what was held is taken. */
-async function charge(tx: Tx, charging: Charging): Promise<{ paid: number; short: 'balance' | 'cap' | null }> {
+/** Takes the price of so many transactions: what was held for them, and what is missing from the
+ *  balance, as far as that and the cap of the key go. Says how many are paid, and what fell short.
+ *  After the end only what was held is taken. */
+async function charge(
+  tx: Tx,
+  charging: Charging,
+): Promise<{ paid: number; short: 'balance' | 'cap' | null }> {
   const { served, tx_id, block, priced, ended, now } = charging
   const { id, customer_id, key_id, price_sun } = served
   if (priced === 0) return { paid: 0, short: null }
@@ -169,7 +200,10 @@ async function charge(tx: Tx, charging: Charging): Promise<{ paid: number; short
   let paid = held
   let short: 'balance' | 'cap' | null = null
   if (priced > held && !ended) {
-    const [free_sun = 0n, cap_sun] = await Promise.all([spendable(tx, account), leftOfCap(tx, served, now)])
+    const [free_sun = 0n, cap_sun] = await Promise.all([
+      spendable(tx, account),
+      leftOfCap(tx, served, now),
+    ])
     const [payable, allowed] = [Number(free_sun / price_sun), Number(cap_sun / price_sun)]
     paid = Math.max(held, Math.min(priced, payable, allowed))
     if (paid < priced) short = payable < priced ? 'balance' : 'cap'
@@ -204,7 +238,8 @@ type Noted = {
   supplied: boolean
 }
 
-/** Looks at uses whose blocks are solid now: those that are there stay, those that a fork took away are given back. */
+/** Looks at uses whose blocks are solid now: those that are there stay, those that a fork took away
+ *  are given back. */
 async function confirmUses(tx: Tx, clock: Clock): Promise<boolean> {
   const noted = await tx<Noted>`
     select u.*, s.customer_id, s.key_id, was_supplied(s.id, u.block_number) as supplied
@@ -235,7 +270,16 @@ async function confirmUses(tx: Tx, clock: Clock): Promise<boolean> {
 }
 
 async function takeBack(tx: Tx, clock: Clock, use: Noted): Promise<void> {
-  const { subscription_id, customer_id, key_id, tx_id, energy, transactions, charged_sun, block_number } = use
+  const {
+    subscription_id,
+    customer_id,
+    key_id,
+    tx_id,
+    energy,
+    transactions,
+    charged_sun,
+    block_number,
+  } = use
   if (charged_sun > 0n) {
     await move(tx, {
       ...{ id: `${chargeOf(subscription_id, tx_id, block_number)}/back`, debit: REVENUE },
@@ -244,22 +288,27 @@ async function takeBack(tx: Tx, clock: Clock, use: Noted): Promise<void> {
     if (key_id !== null) await addSpending(tx, key_id, { sun: -charged_sun, at: use.used_at })
   }
   await tx`
-    update subscription set transactions_used = transactions_used - ${transactions}, energy_used = energy_used - ${energy},
+    update subscription set transactions_used = transactions_used - ${transactions},
+      energy_used = energy_used - ${energy},
       total_sun = total_sun - ${charged_sun}
     where id = ${subscription_id}`
   await tx`delete from subscription_use where subscription_id = ${subscription_id} and tx_id = ${tx_id}`
 }
 
-type Charged = Pick<Noted, 'tx_id' | 'block_number' | 'charged_sun' | 'used_at'> & { surplus_sun: bigint }
+type Charged = Pick<Noted, 'tx_id' | 'block_number' | 'charged_sun' | 'used_at'> & {
+  surplus_sun: bigint
+}
 
-/** What was charged because the plan's included transactions were used up, by one that is gone: now they cover others, the
- *  earliest first. */
+/** What was charged because the plan's included transactions were used up, by one that is gone: now
+ *  they cover others, the earliest first. */
 async function giveBackCovered(tx: Tx, clock: Clock, gone: Noted): Promise<void> {
   const { subscription_id, customer_id, key_id } = gone
   const charged = await tx<Charged>`
     select tx_id, block_number, charged_sun, used_at,
-      (sum(charged_sun) over () - greatest(0, s.transactions_used - plan.included) * plan.price_sun)::bigint as surplus_sun
-    from subscription_use join subscription as s on s.id = subscription_id join plan on plan.id = plan_id
+      (sum(charged_sun) over () - greatest(0,
+        s.transactions_used - plan.included) * plan.price_sun)::bigint as surplus_sun
+    from subscription_use join subscription as s on s.id = subscription_id join plan
+      on plan.id = plan_id
     where s.id = ${subscription_id} and charged_sun > 0 order by block_number, tx_id`
   let surplus_sun = charged[0]?.surplus_sun ?? 0n
   for (const { tx_id, block_number, charged_sun, used_at } of charged) {
@@ -267,7 +316,13 @@ async function giveBackCovered(tx: Tx, clock: Clock, gone: Noted): Promise<void>
     const amount_sun = charged_sun < surplus_sun ? charged_sun : surplus_sun
     surplus_sun -= amount_sun
     const id = `${chargeOf(subscription_id, tx_id, block_number)}/covered/${gone.tx_id}/${gone.block_number}`
-    await move(tx, { id, debit: REVENUE, credit: customerAccount(customer_id), amount_sun, made_at: clock.now() })
+    await move(tx, {
+      id,
+      debit: REVENUE,
+      credit: customerAccount(customer_id),
+      amount_sun,
+      made_at: clock.now(),
+    })
     if (key_id !== null) await addSpending(tx, key_id, { sun: -amount_sun, at: used_at })
     await tx`
       update subscription_use set charged_sun = charged_sun - ${amount_sun}

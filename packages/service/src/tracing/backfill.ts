@@ -1,7 +1,7 @@
-// The past: blocks from before the service began to follow, read from a node by height into the log, the newest first, so
-// that the log is without gaps at every moment. Each block must be the parent of the one after it, down from one that the
-// log has. The index is computed from the new beginning on when all of it is there; a run that was broken off goes on
-// where it stopped.
+// The past: blocks from before the service began to follow, read from a node by height into the
+// log, the newest first, so that the log is without gaps at every moment. Each block must be the
+// parent of the one after it, down from one that the log has. The index is computed from the new
+// beginning on when all of it is there; a run that was broken off goes on where it stopped.
 
 import type { Address } from 'penstock-tron/address.ts'
 import { contentsOf, type ReadBlock } from '../chain/contents.ts'
@@ -23,8 +23,9 @@ const PORTION = 99
 /** Receipts asked for at a time: the node has others to serve. */
 const AT_ONCE = 8
 
-/** Reads blocks from `from_number` on, and has the index computed from there. Throws a sentence when nothing is followed
- *  yet, the index begins earlier already, or the node's past is not that of the log; Outage when the node does not answer. */
+/** Reads blocks from `from_number` on, and has the index computed from there. Throws a sentence
+ *  when nothing is followed yet, the index begins earlier already, or the node's past is not that
+ *  of the log; Outage when the node does not answer. */
 export async function backfill(
   needs: Needs,
   wanted: { from_number: number; made_by: string; made_at: Date },
@@ -55,7 +56,8 @@ export async function backfill(
   return { ...(await setReach(sql, { ...wanted, reason: 'the past was read' })), blocks }
 }
 
-/** An index that began later than the one in use would forget what that knows; beyond the chain it would know nothing. */
+/** An index that began later than the one in use would forget what that knows; beyond the chain it
+ *  would know nothing. */
 async function requireEarlier(sql: Sql, from_number: number): Promise<void> {
   const first_number = (await newestInput(sql))?.first_number
   if (first_number !== undefined && from_number > first_number)
@@ -65,17 +67,23 @@ async function requireEarlier(sql: Sql, from_number: number): Promise<void> {
 type Lowest = { number: number; id: string }
 
 async function lowestBlock(sql: Sql | Tx): Promise<Lowest | undefined> {
-  const [row] = await sql<{ number: bigint; id: string }>`select number, id from flow_block order by number limit 1`
+  const [row] = await sql<{
+    number: bigint
+    id: string
+  }>`select number, id from flow_block order by number limit 1`
   return row && { number: Number(row.number), id: row.id }
 }
 
 /** The blocks from `first` to the one below the lowest. */
 async function readEarlier({ node, tokens }: Needs, first: number, lowest: Lowest) {
   const blocks = await node.blocks(first, lowest.number, 'solid')
-  if (blocks.length !== lowest.number - first + 1) throw new Outage(`the node lacks blocks from ${first} on`)
-  if (blocks.at(-1)!.id !== lowest.id) throw new Error(`Block ${lowest.number} of this node is not that of the log.`)
+  if (blocks.length !== lowest.number - first + 1)
+    throw new Outage(`the node lacks blocks from ${first} on`)
+  if (blocks.at(-1)!.id !== lowest.id)
+    throw new Error(`Block ${lowest.number} of this node is not that of the log.`)
   for (const [i, block] of blocks.entries()) {
-    if (i > 0 && block.parent_id !== blocks[i - 1]!.id) throw new Error(`Block ${block.number} has another parent.`)
+    if (i > 0 && block.parent_id !== blocks[i - 1]!.id)
+      throw new Error(`Block ${block.number} has another parent.`)
   }
   const read: ReadBlock[] = []
   for (let i = 0; i < blocks.length - 1; i += AT_ONCE) {
@@ -94,7 +102,8 @@ export async function setReach(
   const { from_number, made_by, made_at, reason } = wanted
   const [row] = await sql<{ number: number; first_number: bigint }>`
     insert into flow_reach (first_number, made_at, made_by, reason)
-    select greatest(${from_number}, (select number from flow_block order by number limit 1)), ${made_at}, ${made_by}, ${reason}
+    select greatest(${from_number}, (select number from flow_block order by number
+      limit 1)), ${made_at}, ${made_by}, ${reason}
     returning number, first_number`
   return { first_number: Number(row!.first_number), reach: row!.number }
 }

@@ -1,6 +1,7 @@
-// The log of what moved: every solid block that the follower has stored, packed, with its transfers numbered through. The
-// flow index of every process and every generation is computed from this log alone, so that all agree. What is not real
-// stays out: transfers of nothing, to oneself, and of more of a token than there is.
+// The log of what moved: every solid block that the follower has stored, packed, with its transfers
+// numbered through. The flow index of every process and every generation is computed from this log
+// alone, so that all agree. What is not real stays out: transfers of nothing, to oneself, and of
+// more of a token than there is.
 
 import { type Address, addressFromBytes, addressToBytes } from 'penstock-tron/address.ts'
 import { readSolidBlocks, type StoredBlock } from '../chain/blocks.ts'
@@ -21,8 +22,10 @@ const NOBODY = addressFromBytes(Uint8Array.of(0x41, ...new Uint8Array(20)))
 
 /** An address as the index keeps it: without its prefix. */
 export const bareAddress = (address: Address): Uint8Array => addressToBytes(address).subarray(1)
-export const bareHex = (address: Address): string => Buffer.from(bareAddress(address)).toString('hex')
-export const addressOfBare = (bytes: Uint8Array): Address => addressFromBytes(Uint8Array.of(0x41, ...bytes))
+export const bareHex = (address: Address): string =>
+  Buffer.from(bareAddress(address)).toString('hex')
+export const addressOfBare = (bytes: Uint8Array): Address =>
+  addressFromBytes(Uint8Array.of(0x41, ...bytes))
 
 /** Records solid blocks. */
 export function recordStep(needs: Needs): Step {
@@ -36,19 +39,22 @@ export function recordStep(needs: Needs): Step {
     async run() {
       assets ??= await assetsOf(needs)
       const known = assets
-      for (const token of needs.tokens) if (!supplies.has(token)) supplies.set(token, await supplyOf(needs.node, token))
+      for (const token of needs.tokens)
+        if (!supplies.has(token)) supplies.set(token, await supplyOf(needs.node, token))
       const doubtful = new Set<Address>()
       const moved = await sql
         .begin((tx) =>
-          readSolidBlocks(tx, 'flow', (blocks) => recordBlocks(tx, blocks, { assets: known, supplies, doubtful })),
+          readSolidBlocks(tx, 'flow', (blocks) =>
+            recordBlocks(tx, blocks, { assets: known, supplies, doubtful }),
+          ),
         )
         .catch((thrown: unknown) => {
           if (doubtful.size > 0) return 'doubtful' as const
           throw thrown
         })
       if (moved !== 'doubtful') return moved
-      // More was moved than there was when we last asked: a token may have been issued since. What was destroyed since
-      // was real when it moved, so the largest supply ever seen counts.
+      // More was moved than there was when we last asked: a token may have been issued since. What
+      // was destroyed since was real when it moved, so the largest supply ever seen counts.
       for (const token of doubtful) {
         const supply = await supplyOf(needs.node, token)
         supplies.set(token, supply > supplies.get(token)! ? supply : supplies.get(token)!)
@@ -65,11 +71,16 @@ export function recordStep(needs: Needs): Step {
 export type Judging = {
   assets: ReadonlyMap<string, Asset>
   supplies: ReadonlyMap<Address, bigint>
-  /** Collects tokens of which more moved than is known to be there, and nothing is recorded; undefined: that is dropped. */
+  /** Collects tokens of which more moved than is known to be there, and nothing is recorded;
+   *  undefined: that is dropped. */
   doubtful: Set<Address> | undefined
 }
 
-async function recordBlocks(tx: Tx, blocks: readonly StoredBlock[], judging: Judging): Promise<void> {
+async function recordBlocks(
+  tx: Tx,
+  blocks: readonly StoredBlock[],
+  judging: Judging,
+): Promise<void> {
   const [last] = await tx<{ next: bigint }>`
     select first_sequence + octet_length(transfers) / 52 as next from flow_block order by number desc limit 1`
   const rows = blocks.map((block) => rowOf(block, judging))
@@ -138,7 +149,10 @@ async function insertRows(tx: Tx, rows: readonly NewRow[]): Promise<void> {
 
 /** The last change of each token's list about each address. */
 function latestFreezes(rows: readonly NewRow[]) {
-  const latest = new Map<string, { token: string; address: Address; frozen: boolean; number: number }>()
+  const latest = new Map<
+    string,
+    { token: string; address: Address; frozen: boolean; number: number }
+  >()
   for (const { number, freezes } of rows) {
     for (const [token, address, frozen] of freezes) {
       latest.set(`${token} ${address}`, { token, address, frozen, number })
@@ -184,11 +198,18 @@ export async function readAssets(sql: Sql | Tx): Promise<Asset[]> {
 }
 
 /** How much of a token there is now. */
-export const supplyOf = (node: Node, token: Address): Promise<bigint> => uintOf(node, token, 'totalSupply()')
+export const supplyOf = (node: Node, token: Address): Promise<bigint> =>
+  uintOf(node, token, 'totalSupply()')
 
 async function uintOf(node: Node, contract: Address, selector: string): Promise<bigint> {
-  const { succeeded, result } = await node.constantCall({ owner: NOBODY, contract, selector, parameter: '' })
-  if (!succeeded || result.length < 64) throw new Outage(`token ${contract} does not answer ${selector}`)
+  const { succeeded, result } = await node.constantCall({
+    owner: NOBODY,
+    contract,
+    selector,
+    parameter: '',
+  })
+  if (!succeeded || result.length < 64)
+    throw new Outage(`token ${contract} does not answer ${selector}`)
   return BigInt(`0x${result.slice(0, 64)}`)
 }
 
@@ -221,9 +242,12 @@ type Row = {
   freezes: [token: string, address: Address, frozen: boolean][]
 }
 
-/** Transfers are numbered from `base`: the first of all that an index is computed from is 1 for it. */
+/** Transfers are numbered from `base`: the first of all that an index is computed from is 1 for
+ *  it. */
 function recordedOf(row: Row, base: bigint): RecordedBlock {
-  const freezes = row.freezes.map(([token, address, frozen]): Freeze => ({ token, address: bareHex(address), frozen }))
+  const freezes = row.freezes.map(
+    ([token, address, frozen]): Freeze => ({ token, address: bareHex(address), frozen }),
+  )
   return {
     ...{ id: row.id, transfers: row.transfers, tx_ids: row.tx_ids, freezes },
     number: Number(row.number),
@@ -252,10 +276,12 @@ export async function blocksOfTransfers(
 ): Promise<ExplainedBlock[]> {
   const wanted = sequences.map((sequence) => BigInt(sequence) + base)
   const rows = await sql<Row & { carried: Uint8Array | null }>`
-    select distinct on (b.number) b.number, b.id, b.time, b.first_sequence, b.transfers, b.tx_ids, b.freezes, c.carried
+    select distinct on (b.number) b.number, b.id, b.time, b.first_sequence, b.transfers, b.tx_ids,
+      b.freezes, c.carried
     from unnest(${wanted}::bigint[]) as wanted (sequence)
     cross join lateral (
-      select * from flow_block where first_sequence <= wanted.sequence and octet_length(transfers) > 0
+      select * from flow_block where first_sequence <= wanted.sequence
+        and octet_length(transfers) > 0
       order by first_sequence desc limit 1) as b
     left join flow_carried as c on c.generation = ${number} and c.number = b.number`
   return rows.map((row) => ({ ...recordedOf(row, base), carried: row.carried ?? undefined }))
@@ -269,7 +295,8 @@ export async function recordedBlock(
 ): Promise<ExplainedBlock | undefined> {
   const [row] = await sql<Row & { carried: Uint8Array | null }>`
     select b.number, b.id, b.time, b.first_sequence, b.transfers, b.tx_ids, b.freezes, c.carried
-    from flow_block as b left join flow_carried as c on c.generation = ${number} and c.number = b.number
+    from flow_block as b left join flow_carried as c on c.generation = ${number}
+      and c.number = b.number
     where b.number = ${block_number}`
   return row && { ...recordedOf(row, base), carried: row.carried ?? undefined }
 }

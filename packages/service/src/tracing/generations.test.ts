@@ -106,10 +106,15 @@ test('a checkpoint that is broken or not there is passed over: the one before it
     await world.settle()
   }
   const hash = hashOf(world.process)
-  const saved = await sql<{ number: bigint }>`select number from flow_checkpoint order by number desc`
+  const saved = await sql<{
+    number: bigint
+  }>`select number from flow_checkpoint order by number desc`
   assert.equal(saved.length, 2)
   for (const block of [1, 1_000_000])
-    await assert.rejects(stateAt(sql, block), /^Error: Block \d+ is not in the index: it has \d+ to \d+\.$/)
+    await assert.rejects(
+      stateAt(sql, block),
+      /^Error: Block \d+ is not in the index: it has \d+ to \d+\.$/,
+    )
   const comesToTheSame = async (what: string) => {
     const started = world.startProcess()
     await world.drain(started)
@@ -118,7 +123,8 @@ test('a checkpoint that is broken or not there is passed over: the one before it
   }
   const [newest, older] = saved as [{ number: bigint }, { number: bigint }]
   await sql`
-    update flow_checkpoint_part set bytes = set_byte(bytes, octet_length(bytes) - 20, get_byte(bytes, octet_length(bytes) - 20) # 1)
+    update flow_checkpoint_part set bytes = set_byte(bytes, octet_length(bytes) - 20,
+      get_byte(bytes, octet_length(bytes) - 20) # 1)
     where number = ${newest.number}`
   await comesToTheSame('a bit is another')
   await sql`update flow_checkpoint_part set bytes = substring(bytes for 3) where number = ${older.number}`
@@ -140,7 +146,13 @@ test('while the next generation is computed, checks are answered from the one in
   await world.publish('operator', [{ address: thief.address, category: 'stolen_coins' }])
   await world.process.generations.step.run()
   const { check } = await world.process.place({
-    ...{ customer_id, idempotency_key: null, type: 'address', network: 'TRX', address: end.address },
+    ...{
+      customer_id,
+      idempotency_key: null,
+      type: 'address',
+      network: 'TRX',
+      address: end.address,
+    },
     ...{ hash: null, direction: null, capped_key: undefined },
   })
   await world.process.steps.find(({ name }) => name === 'screen')!.run()
@@ -164,8 +176,17 @@ test('what long-gone transfers carried is forgotten, and a deposit check says wh
   await world.settle()
   const kept = await world.sql`select number from flow_carried`
   assert.equal(kept.length, 0)
-  const check = await world.ask({ customer_id, type: 'hash', address: recipient.address, hash, direction: 'deposit' })
-  assert.deepEqual([check.state, check.risk_factors.map(({ name }) => name)], ['completed', ['mixer']])
+  const check = await world.ask({
+    customer_id,
+    type: 'hash',
+    address: recipient.address,
+    hash,
+    direction: 'deposit',
+  })
+  assert.deepEqual(
+    [check.state, check.risk_factors.map(({ name }) => name)],
+    ['completed', ['mixer']],
+  )
   const { notes } = await world.evidence(check.id)
   assert.ok(notes.some((note) => note.startsWith('It is not kept any more')))
 })
@@ -179,7 +200,10 @@ test('a list is loaded once for what it says, each version stays, and sets can b
   const { sql, clock } = world
   const [a, b] = [world.person().address, world.person().address]
   const load = (content: string) =>
-    importList({ sql, clock }, { list: 'operator', origin: 'labels.csv', bytes: text(content), loaded_by: 'me' })
+    importList(
+      { sql, clock },
+      { list: 'operator', origin: 'labels.csv', bytes: text(content), loaded_by: 'me' },
+    )
   const first = await load(`address,category\n${a},mixer\n`)
   assert.deepEqual([first.label_set, first.added, first.removed, first.changed], [1, 1, 0, true])
   const same = await load(`address,category\n${a},mixer\n${a},mixer\n`)

@@ -1,7 +1,8 @@
-// The flow index in this process's memory, kept up with the log. A generation is the index under one label set. When a new
-// set is published, the next generation is computed beside the one in use and takes its place when it has caught up; what
-// the new labels cannot have touched is taken over instead of computed again. Processes do not wait for each other: from
-// the same log and labels each computes the same, so what they write down for all is written by whoever is first.
+// The flow index in this process's memory, kept up with the log. A generation is the index under
+// one label set. When a new set is published, the next generation is computed beside the one in use
+// and takes its place when it has caught up; what the new labels cannot have touched is taken over
+// instead of computed again. Processes do not wait for each other: from the same log and labels
+// each computes the same, so what they write down for all is written by whoever is first.
 
 import type { Sql } from '../database/sql.ts'
 import type { Category } from '../flow/categories.ts'
@@ -13,7 +14,15 @@ import type { Kind, Label } from '../flow/labels.ts'
 import { applyBlock, CarriedWriter, countTransfers } from '../flow/log.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Step } from '../steps/step.ts'
-import { type Asset, bareAddress, bareHex, baseOf, blocksAfter, type RecordedBlock, readAssets } from './flow_log.ts'
+import {
+  type Asset,
+  bareAddress,
+  bareHex,
+  baseOf,
+  blocksAfter,
+  type RecordedBlock,
+  readAssets,
+} from './flow_log.ts'
 import { findHubs, HUB_COUNTERPARTIES, hubLabels, hubsOf, storeHubs } from './hubs.ts'
 
 export type Needs = {
@@ -44,7 +53,8 @@ export type Generation = {
   first_block: number
   base: bigint
   assets: readonly Asset[]
-  /** What the transfers of blocks carried, until it is written down: whoever sees a block in the index finds it here or there. */
+  /** What the transfers of blocks carried, until it is written down: whoever sees a block in the
+   *  index finds it here or there. */
   unsaved: Map<number, Uint8Array>
   /** The last transfer that a checkpoint of this generation knows. */
   saved_sequence: number
@@ -56,7 +66,8 @@ export type Generations = {
   step: Step
 }
 
-/** Blocks of one run: small enough that other work of the process gets its turn within some milliseconds. */
+/** Blocks of one run: small enough that other work of the process gets its turn within some
+ *  milliseconds. */
 const PORTION = 50
 
 export function flowGenerations(needs: Needs): Generations {
@@ -101,10 +112,15 @@ export function flowGenerations(needs: Needs): Generations {
   }
 }
 
-/** A checkpoint of a large index takes seconds: while there is more to apply, only every tenth is made. */
+/** A checkpoint of a large index takes seconds: while there is more to apply, only every tenth is
+ *  made. */
 const CHECKPOINTS_SKIPPED = 10
 
-async function saveWhenDue(needs: Needs, generation: Generation, { behind }: { behind: boolean }): Promise<void> {
+async function saveWhenDue(
+  needs: Needs,
+  generation: Generation,
+  { behind }: { behind: boolean },
+): Promise<void> {
   const { index, saved_sequence } = generation
   const due = needs.checkpoint_transfers * (behind ? CHECKPOINTS_SKIPPED : 1)
   if (index.sequence - saved_sequence < due) return
@@ -112,7 +128,8 @@ async function saveWhenDue(needs: Needs, generation: Generation, { behind }: { b
   generation.saved_sequence = index.sequence
 }
 
-/** What an index is computed from: labels, and the log from a block on. `generation`: the one that there is of it already. */
+/** What an index is computed from: labels, and the log from a block on. `generation`: the one that
+ *  there is of it already. */
 type Input = { label_set: number; reach: number; first_number: number; generation: number | null }
 
 /** The newest; undefined while there is no block. */
@@ -130,8 +147,13 @@ export async function newestInput(sql: Sql): Promise<Input | undefined> {
   return row?.first_number == null ? undefined : { ...row, first_number: Number(row.first_number) }
 }
 
-/** Writes a generation down with its hubs, those that the one in use shows; whoever is first does. Returns its number. */
-async function makeGeneration(needs: Needs, input: Input, used: Generation | undefined): Promise<number> {
+/** Writes a generation down with its hubs, those that the one in use shows; whoever is first does.
+ *  Returns its number. */
+async function makeGeneration(
+  needs: Needs,
+  input: Input,
+  used: Generation | undefined,
+): Promise<number> {
   const { sql, clock, hub_counterparties = HUB_COUNTERPARTIES } = needs
   const { label_set, reach, first_number } = input
   const found = used ? await findHubs(sql, used, hub_counterparties) : []
@@ -154,10 +176,13 @@ async function advance({ sql, carried_blocks }: Needs, generation: Generation): 
   const blocks = await blocksAfter(sql, after, { limit: PORTION, base })
   const last = blocks.at(-1)
   if (!last) return left
-  const newest = await sql<{ number: bigint }>`select number from flow_block order by number desc limit 1`
+  const newest = await sql<{
+    number: bigint
+  }>`select number from flow_block order by number desc limit 1`
   const kept_from = Number(newest[0]!.number) - carried_blocks
   // Before any block that has a new asset: a screening between the two would not see it.
-  if (generation.assets.length === 0 || hasNewAsset(generation, blocks)) generation.assets = await readAssets(sql)
+  if (generation.assets.length === 0 || hasNewAsset(generation, blocks))
+    generation.assets = await readAssets(sql)
   for (const block of blocks) {
     const writer =
       block.number >= kept_from && block.transfers.length > 0
@@ -171,7 +196,8 @@ async function advance({ sql, carried_blocks }: Needs, generation: Generation): 
   return true
 }
 
-/** Writes down what was carried and is not yet; what a broken connection left over is written the next time. */
+/** Writes down what was carried and is not yet; what a broken connection left over is written the
+ *  next time. */
 async function saveCarried(sql: Sql, { number, unsaved }: Generation): Promise<boolean> {
   if (unsaved.size === 0) return false
   const notes = [...unsaved]
@@ -192,15 +218,20 @@ function hasNewAsset({ assets }: Generation, blocks: readonly RecordedBlock[]): 
   })
 }
 
-/** Begins a generation: from its own newest checkpoint, or from what the generation in use and this one have in common, or
- *  from its first block. */
-async function beginGeneration(needs: Needs, number: number, used: Generation | undefined): Promise<Generation> {
+/** Begins a generation: from its own newest checkpoint, or from what the generation in use and this
+ *  one have in common, or from its first block. */
+async function beginGeneration(
+  needs: Needs,
+  number: number,
+  used: Generation | undefined,
+): Promise<Generation> {
   const { sql } = needs
   const begun = await describeGeneration(sql, number)
   const { labels } = begun
   const own = await restoreNewest(sql, number, { labels })
   if (own) return { ...begun, ...own, saved_sequence: own.index.sequence }
-  const common = used && used.first_block === begun.first_block && (await inCommon(needs, used, begun))
+  const common =
+    used && used.first_block === begun.first_block && (await inCommon(needs, used, begun))
   return common ? { ...begun, ...common } : begun
 }
 
@@ -213,7 +244,14 @@ export async function describeGeneration(sql: Sql, number: number): Promise<Gene
   const labels = [...(await labelsOfSet(sql, row.label_set)), ...hubLabels(hubs)]
   const first_block = Number(row.first_number)
   return {
-    ...{ number, label_set: row.label_set, labels, hubs: hubs.length, first_block, block_id: undefined },
+    ...{
+      number,
+      label_set: row.label_set,
+      labels,
+      hubs: hubs.length,
+      first_block,
+      block_id: undefined,
+    },
     ...{ index: new FlowIndex(labels), base: await baseOf(sql, first_block), unsaved: new Map() },
     saved_sequence: 0,
     assets: await readAssets(sql),
@@ -222,7 +260,8 @@ export async function describeGeneration(sql: Sql, number: number): Promise<Gene
 
 type Position = Pick<Generation, 'index' | 'block_id'>
 
-/** The state that two generations share: the newest at which no address whose labels differ had moved anything. */
+/** The state that two generations share: the newest at which no address whose labels differ had
+ *  moved anything. */
 async function inCommon(
   { sql }: Needs,
   used: Generation,
@@ -241,21 +280,29 @@ async function inCommon(
 /** Blocks copied by one statement, so that none takes long. */
 const COPIED = 5_000
 
-async function takeOverCarried(sql: Sql, { from, to, until }: { from: number; to: number; until: number }) {
+async function takeOverCarried(
+  sql: Sql,
+  { from, to, until }: { from: number; to: number; until: number },
+) {
   const [first] = await sql<{ number: bigint }>`
     select number from flow_carried where generation = ${from} order by number limit 1`
   for (let after = Number(first?.number ?? until + 1) - 1; after < until; after += COPIED) {
     await sql`
       insert into flow_carried (generation, number, carried)
       select ${to}, number, carried from flow_carried
-      where generation = ${from} and number > ${after} and number <= ${Math.min(until, after + COPIED)}
+      where generation = ${from} and number > ${after}
+        and number <= ${Math.min(until, after + COPIED)}
       on conflict do nothing`
   }
 }
 
 /** The first block in which an address whose labels differ moved anything; undefined: none did. */
-function firstTouched({ index, labels, assets }: Generation, wanted: readonly Label[]): number | undefined {
-  const keys = (all: readonly Label[]) => new Map(all.map((label) => [labelKey(label), label.address]))
+function firstTouched(
+  { index, labels, assets }: Generation,
+  wanted: readonly Label[],
+): number | undefined {
+  const keys = (all: readonly Label[]) =>
+    new Map(all.map((label) => [labelKey(label), label.address]))
   const [had, has] = [keys(labels), keys(wanted)]
   const differing = new Set<string>()
   for (const [key, address] of had) if (!has.has(key)) differing.add(address)
@@ -295,19 +342,25 @@ async function labelsOfSet(sql: Sql, label_set: number): Promise<Label[]> {
   }))
 }
 
-/** The state in which a generation was saved last, before a block if one is given, under the given labels; undefined: in
- *  none that can be read. A broken one is passed over, for the one before it and the log lead to the same. */
+/** The state in which a generation was saved last, before a block if one is given, under the given
+ *  labels; undefined: in none that can be read. A broken one is passed over, for the one before it
+ *  and the log lead to the same. */
 export async function restoreNewest(
   sql: Sql,
   generation: number,
-  { labels, before = Number.MAX_SAFE_INTEGER }: { labels: readonly Label[]; before?: number | undefined },
+  {
+    labels,
+    before = Number.MAX_SAFE_INTEGER,
+  }: { labels: readonly Label[]; before?: number | undefined },
 ): Promise<Position | undefined> {
   const saved = await sql<{ number: bigint }>`
     select number from flow_checkpoint where generation = ${generation} and number < ${before} order by number desc`
   for (const { number } of saved) {
     try {
       const index = await readCheckpoint(labels, readParts(sql, generation, Number(number)))
-      const [block] = await sql<{ id: string }>`select id from flow_block where number = ${index.block_number}`
+      const [block] = await sql<{
+        id: string
+      }>`select id from flow_block where number = ${index.block_number}`
       return { index, block_id: block?.id }
     } catch (thrown) {
       if (!(thrown instanceof BrokenCheckpoint)) throw thrown
@@ -316,7 +369,11 @@ export async function restoreNewest(
   return undefined
 }
 
-async function* readParts(sql: Sql, generation: number, number: number): AsyncGenerator<Uint8Array> {
+async function* readParts(
+  sql: Sql,
+  generation: number,
+  number: number,
+): AsyncGenerator<Uint8Array> {
   for (let part = 0; ; part++) {
     const [row] = await sql<{ bytes: Uint8Array }>`
       select bytes from flow_checkpoint_part
@@ -328,12 +385,19 @@ async function* readParts(sql: Sql, generation: number, number: number): AsyncGe
 
 const CHECKPOINTS_KEPT = 2
 
-/** Saves the state, whole or not at all. Does nothing while another process saves one: its bytes can be in another order. */
-async function saveCheckpoint({ sql, clock }: Needs, { number: generation, index }: Generation): Promise<void> {
+/** Saves the state, whole or not at all. Does nothing while another process saves one: its bytes
+ *  can be in another order. */
+async function saveCheckpoint(
+  { sql, clock }: Needs,
+  { number: generation, index }: Generation,
+): Promise<void> {
   const number = index.block_number
   await sql.begin(async (tx) => {
-    const [lock] = await tx<{ taken: boolean }>`select pg_try_advisory_xact_lock(7204615101) as taken`
-    const [same] = await tx`select 1 from flow_checkpoint where generation = ${generation} and number = ${number}`
+    const [lock] = await tx<{
+      taken: boolean
+    }>`select pg_try_advisory_xact_lock(7204615101) as taken`
+    const [same] =
+      await tx`select 1 from flow_checkpoint where generation = ${generation} and number = ${number}`
     if (!lock?.taken || same) return
     let parts = 0
     for (const bytes of writeCheckpoint(index)) {
@@ -355,23 +419,27 @@ async function saveCheckpoint({ sql, clock }: Needs, { number: generation, index
   })
 }
 
-/** Forgets what only generations out of use have, and what was carried long before the window that screenings look at. */
+/** Forgets what only generations out of use have, and what was carried long before the window that
+ *  screenings look at. */
 export function pruneIndexStep({ sql, carried_blocks }: Needs): Step {
   return {
     name: 'prune_index',
     rest_ms: 60_000,
     async run() {
-      // The one that was in use before stays, for processes that have not changed over yet. Its number can be any lower
-      // one: not every generation that is begun comes into use.
+      // The one that was in use before stays, for processes that have not changed over yet. Its
+      // number can be any lower one: not every generation that is begun comes into use.
       const used = await sql<{ number: number }>`
         select number from flow_generation where active_at is not null order by number desc limit 2`
       const oldest = used.at(-1)
-      const [newest] = await sql<{ number: bigint }>`select number from flow_block order by number desc limit 1`
+      const [newest] = await sql<{
+        number: bigint
+      }>`select number from flow_block order by number desc limit 1`
       if (!oldest || !newest) return false
       const gone = await sql`
         delete from flow_carried where (generation, number) in (
           select generation, number from flow_carried
-          where generation < ${oldest.number} or number < ${Number(newest.number) - 2 * carried_blocks} limit 2000)
+          where generation < ${oldest.number}
+            or number < ${Number(newest.number) - 2 * carried_blocks} limit 2000)
         returning 1`
       await sql`delete from flow_checkpoint_part where generation < ${oldest.number}`
       await sql`delete from flow_checkpoint where generation < ${oldest.number}`

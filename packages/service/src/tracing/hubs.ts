@@ -1,6 +1,7 @@
-// Hubs: addresses without a label that deal with so many others that they must be a service. If they were not told from
-// people, everybody's money would mix in them and be carried on. A generation takes as terminals what the one before has
-// found; they are written down with it, so that it can be computed again.
+// Hubs: addresses without a label that deal with so many others that they must be a service. If
+// they were not told from people, everybody's money would mix in them and be carried on. A
+// generation takes as terminals what the one before has found; they are written down with it, so
+// that it can be computed again.
 
 import type { Sql, Tx } from '../database/sql.ts'
 import { categoryNumber } from '../flow/categories.ts'
@@ -17,7 +18,8 @@ export const HUB_COUNTERPARTIES = 5_000
 
 const PORTION = 500
 
-/** Those that are hubs already, and those that an index shows: no label in force, and dealings with more than so many. */
+/** Those that are hubs already, and those that an index shows: no label in force, and dealings with
+ *  more than so many. */
 export async function findHubs(
   sql: Sql,
   used: { number: number; index: FlowIndex; first_block: number; base: bigint },
@@ -25,7 +27,9 @@ export async function findHubs(
 ): Promise<Hub[]> {
   const { number, index, first_block, base } = used
   const known = await hubsOf(sql, number)
-  const partners = new Map(busyAddresses(index, counterparties_min).map((address) => [address, new Set<string>()]))
+  const partners = new Map(
+    busyAddresses(index, counterparties_min).map((address) => [address, new Set<string>()]),
+  )
   const until = index.block_number
   for (let after = first_block - 1; partners.size > 0; ) {
     const blocks = await blocksAfter(sql, after, { limit: PORTION, until, base })
@@ -39,7 +43,8 @@ export async function findHubs(
   return [...known, ...found].sort((a, b) => (a.address < b.address ? -1 : 1))
 }
 
-/** Addresses without a label that took part in more transfers than that: only they can have so many counterparties. */
+/** Addresses without a label that took part in more transfers than that: only they can have so many
+ *  counterparties. */
 function busyAddresses({ memory }: FlowIndex, transfers_min: number): string[] {
   const { slots, slot_count } = memory
   const counts = new Map<string, number>()

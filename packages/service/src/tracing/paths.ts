@@ -1,6 +1,6 @@
-// The way that money came: from a transfer back to the one that had brought its sender most of that category, and so on,
-// until where it began. Read from the log and from what each transfer carried, both of which never change; every step
-// back is earlier than the one before.
+// The way that money came: from a transfer back to the one that had brought its sender most of that
+// category, and so on, until where it began. Read from the log and from what each transfer carried,
+// both of which never change; every step back is earlier than the one before.
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql } from '../database/sql.ts'
@@ -28,14 +28,15 @@ export type PathStep = { transfer: Transfer; carried: bigint | undefined }
 export type TransferReader = {
   /** The transfers of one transaction, in order. */
   ofTransaction(block_number: number, tx_id: string): Promise<Transfer[]>
-  /** Transfers by their numbers. Those read before are kept, for many ways back lead over the same ones. */
+  /** Transfers by their numbers. Those read before are kept, for many ways back lead over the same
+   *  ones. */
   bySequence(sequences: readonly number[]): Promise<Map<number, Transfer>>
 }
 
 const TRANSFERS_KEPT = 100_000
 
-/** Reads for a generation: its number, what it numbers transfers from, and what transfers carried by block as far as that
- *  is not to be found in the database. */
+/** Reads for a generation: its number, what it numbers transfers from, and what transfers carried
+ *  by block as far as that is not to be found in the database. */
 export function transferReader(
   sql: Sql,
   generation: { number: number; base: bigint; unsaved: ReadonlyMap<number, Uint8Array> },
@@ -84,8 +85,12 @@ export function transferReader(
   }
 }
 
-/** Reads one transfer of a block at a time: the text of an address costs more than finding the transfer. */
-function transfersOf(block: RecordedBlock, carried: Uint8Array | undefined): (i: number) => Transfer {
+/** Reads one transfer of a block at a time: the text of an address costs more than finding the
+ *  transfer. */
+function transfersOf(
+  block: RecordedBlock,
+  carried: Uint8Array | undefined,
+): (i: number) => Transfer {
   const parts = carried && readCarried(carried)
   return (i) => {
     const { asset, from, to, amount } = transferAt(block.transfers, i)
@@ -104,14 +109,19 @@ function transfersOf(block: RecordedBlock, carried: Uint8Array | undefined): (i:
 
 const STEPS_MAX = 10
 
-/** The ways back from several transfers, each for its category. A way ends where the money began, after ten steps, or at
- *  a block before `since`, of which it is not kept what its transfers carried. */
+/** The ways back from several transfers, each for its category. A way ends where the money began,
+ *  after ten steps, or at a block before `since`, of which it is not kept what its transfers
+ *  carried. */
 export async function pathsBack(
   reader: TransferReader,
   starts: readonly { sequence: number; category: number }[],
   since: number,
 ): Promise<PathStep[][]> {
-  const ways = starts.map(({ sequence, category }) => ({ next: sequence, category, steps: [] as PathStep[] }))
+  const ways = starts.map(({ sequence, category }) => ({
+    next: sequence,
+    category,
+    steps: [] as PathStep[],
+  }))
   for (let step = 0; step < STEPS_MAX; step++) {
     const open = ways.filter(({ next }) => next > 0)
     if (open.length === 0) break
@@ -123,7 +133,9 @@ export async function pathsBack(
         continue
       }
       const kept = transfer.block_number >= since
-      const part = kept ? transfer.carried?.find(({ category }) => category === way.category) : undefined
+      const part = kept
+        ? transfer.carried?.find(({ category }) => category === way.category)
+        : undefined
       way.steps.push({ transfer, carried: part?.amount })
       way.next = part?.prior ?? 0
     }

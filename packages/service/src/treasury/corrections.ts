@@ -1,5 +1,6 @@
-// A customer's account put right by hand: what is added to it, or taken from it, is an entry against the
-// account `corrections`, with a reason. It is never changed: what was wrong is corrected by another one.
+// A customer's account put right by hand: what is added to it, or taken from it, is an entry
+// against the account `corrections`, with a reason. It is never changed: what was wrong is
+// corrected by another one.
 
 import { findCustomer } from '../customers/customers.ts'
 import type { Sql, Tx } from '../database/sql.ts'
@@ -18,7 +19,10 @@ export type Correction = {
 
 /** Corrects an account. The same again, by its id, changes nothing: `made` is false then. Throws a
  *  sentence when the id was used for another, or the customer cannot spend what is to be taken. */
-export async function correct(tx: Tx, wanted: Correction): Promise<{ correction: Correction; made: boolean }> {
+export async function correct(
+  tx: Tx,
+  wanted: Correction,
+): Promise<{ correction: Correction; made: boolean }> {
   const { id, customer_id, amount_sun, made_at, made_by, reason } = wanted
   const account = customerAccount(customer_id)
   const spendable_sun = (await lockAccounts(tx, [account])).get(account)
@@ -33,13 +37,19 @@ export async function correct(tx: Tx, wanted: Correction): Promise<{ correction:
   if (spendable_sun + amount_sun < 0n) {
     throw new Error(`The customer can spend ${trxText(spendable_sun)} TRX: no more can be taken.`)
   }
-  const sides = amount_sun > 0n ? { debit: CORRECTIONS, credit: account } : { debit: account, credit: CORRECTIONS }
+  const sides =
+    amount_sun > 0n
+      ? { debit: CORRECTIONS, credit: account }
+      : { debit: account, credit: CORRECTIONS }
   const sun = amount_sun > 0n ? amount_sun : -amount_sun
   await moveAll(tx, [{ id: `correction:${id}`, ...sides, amount_sun: sun, made_at }])
   return { correction: wanted, made: true }
 }
 
-async function sameCorrection(tx: Tx, { id, customer_id, amount_sun }: Correction): Promise<Correction> {
+async function sameCorrection(
+  tx: Tx,
+  { id, customer_id, amount_sun }: Correction,
+): Promise<Correction> {
   const [before] = await tx<Correction>`select * from correction where id = ${id}`
   if (before?.customer_id === customer_id && before.amount_sun === amount_sun) return before
   throw new Error(`The id ${id} was used for another correction.`)

@@ -1,15 +1,15 @@
 // Deposits: what arrives at an address of ours, read from blocks. As soon as a block has one it is
-// noted, as seen; what becomes of it is decided when that block is solid, except for direct recharges
-// that are acted on at inclusion (recharges.ts). A customer's deposit is credited then, once, whatever
-// is restarted: the ledger entry, the deposit and the cursor are one transaction, and the deposit's key
-// is the transaction's on the chain, with a position: 0 its own transfer, n the nth event of its block,
-// -n the nth transfer that contracts made in it.
+// noted, as seen; what becomes of it is decided when that block is solid, except for direct
+// recharges that are acted on at inclusion (recharges.ts). A customer's deposit is credited then,
+// once, whatever is restarted: the ledger entry, the deposit and the cursor are one transaction,
+// and the deposit's key is the transaction's on the chain, with a position: 0 its own transfer, n
+// the nth event of its block, -n the nth transfer that contracts made in it.
 //
-// Held for the operator is what can neither be credited nor go back: what a blacklisted sender sends, a
-// token that is not TRX, what is for a customer who is suspended or closed, and TRX that a contract sent
-// to the published address, because a contract can receive neither energy nor a plain transfer. Of that,
-// what is too little to look at is ignored, and so is a token that is not followed: anybody can make
-// one, and send as much of it as he likes.
+// Held for the operator is what can neither be credited nor go back: what a blacklisted sender
+// sends, a token that is not TRX, what is for a customer who is suspended or closed, and TRX that a
+// contract sent to the published address, because a contract can receive neither energy nor a plain
+// transfer. Of that, what is too little to look at is ignored, and so is a token that is not
+// followed: anybody can make one, and send as much of it as he likes.
 
 import type { Address } from 'penstock-tron/address.ts'
 import { blocksAt, readBlocks, readSolidBlocks, type StoredBlock } from '../chain/blocks.ts'
@@ -32,11 +32,13 @@ export type Needs = {
   dust_sun: bigint
 }
 
-/** Less than this is ignored, unless the operator says otherwise: it is not worth anybody's time. */
+/** Less than this is ignored, unless the operator says otherwise: it is not worth anybody's
+ *  time. */
 export const DUST_SUN = 100_000n
 /** The same for a token that is followed, in its smallest unit: a dollar of USDT. */
 const TOKEN_DUST = 1_000_000n
-/** So many rows one transaction can make with what is worth nothing. The others are counted in the last of them. */
+/** So many rows one transaction can make with what is worth nothing. The others are counted in the
+ *  last of them. */
 export const WORTHLESS_ROWS = 10
 
 /** Why what a blacklisted sender has sent is held. */
@@ -72,7 +74,8 @@ export type Deposit = {
   energy: bigint | null
   order_id: string | null
   refund_id: string | null
-  /** How many other transfers of worthless tokens the same transaction told of, that are no rows. */
+  /** How many other transfers of worthless tokens the same transaction told of, that are no
+   *  rows. */
   left_out: number
   solid_at: Date | null
   seen_at: Date
@@ -88,14 +91,17 @@ export function creditStep(needs: Needs): Step {
     name: 'credit',
     rest_ms: 3_000,
     wakes: ['recharge', 'refund'],
-    run: () => sql.begin((tx) => readSolidBlocks(tx, 'deposits', (blocks) => credit(tx, needs, blocks))),
+    run: () =>
+      sql.begin((tx) => readSolidBlocks(tx, 'deposits', (blocks) => credit(tx, needs, blocks))),
   }
 }
 
 async function credit(tx: Tx, needs: Needs, blocks: readonly StoredBlock[]): Promise<void> {
   const all = await arrivalsForUs(tx, needs, blocks)
   // What contracts sent is in no account before the balance bears it out (holdings.ts).
-  const unproven = all.filter(isSentByContract).map((one): Fated => ({ ...one, state: 'unproven', reason: null }))
+  const unproven = all
+    .filter(isSentByContract)
+    .map((one): Fated => ({ ...one, state: 'unproven', reason: null }))
   await noteAll(tx, needs, unproven, false)
   await noteOutflows(tx, needs, blocks)
   const arrivals = all.filter((one) => !isSentByContract(one))
@@ -104,18 +110,25 @@ async function credit(tx: Tx, needs: Needs, blocks: readonly StoredBlock[]): Pro
 
 const isSentByContract = ({ position, amount_sun }: Arrival) => position < 0 && amount_sun !== null
 
-/** Books what the balances of its addresses bear out. Gives back the places of what is booked: all that is in blocks that
- *  are still kept. */
-export async function creditProven(tx: Tx, needs: Needs, proven: readonly Deposit[]): Promise<Set<string>> {
+/** Books what the balances of its addresses bear out. Gives back the places of what is booked: all
+ *  that is in blocks that are still kept. */
+export async function creditProven(
+  tx: Tx,
+  needs: Needs,
+  proven: readonly Deposit[],
+): Promise<Set<string>> {
   const blocks = await blocksAt(tx, [...new Set(proven.map((one) => one.block_number))])
   const places = new Set(proven.map(placeOf))
-  const arrivals = (await arrivalsForUs(tx, needs, blocks)).filter((one) => places.has(placeOf(one)))
+  const arrivals = (await arrivalsForUs(tx, needs, blocks)).filter((one) =>
+    places.has(placeOf(one)),
+  )
   await book(tx, needs, arrivals)
   return new Set(arrivals.map(placeOf))
 }
 
 async function book(tx: Tx, needs: Needs, arrivals: readonly Ours[]): Promise<void> {
-  // All accounts of the portion at once, in the order of their ids: one by one could deadlock with a purchase.
+  // All accounts of the portion at once, in the order of their ids: one by one could deadlock with
+  // a purchase.
   await lockAccounts(tx, [...new Set(arrivals.map(accountOf))])
   const fated = await withFates(tx, needs, arrivals, true)
   await noteAll(tx, needs, fated, true)
@@ -127,19 +140,37 @@ async function book(tx: Tx, needs: Needs, arrivals: readonly Ours[]): Promise<vo
       if (amount_sun === null) return []
       const held = customer_id !== null && state !== 'credited'
       const account = held ? HELD_DEPOSITS : accountOf(arrival)
-      return [{ id: `deposit:${placeOf(arrival)}`, debit: WORLD, credit: account, amount_sun, made_at }]
+      return [
+        { id: `deposit:${placeOf(arrival)}`, debit: WORLD, credit: account, amount_sun, made_at },
+      ]
     }),
   )
 }
 
 /** Writes down what left addresses where deposits arrive; the fees are asked for later. */
-async function noteOutflows(tx: Tx, { recharge_address }: Needs, blocks: readonly StoredBlock[]): Promise<void> {
-  const outflows = blocks.flatMap(({ number, contents: { moves, unfollowed, energy_uses, fees } }) => [
-    ...[...moves, ...unfollowed]
-      .filter(({ kind }) => kind === 'transfer' || kind === 'call_value')
-      .map(({ tx_id, from, asset, amount }) => ({ number, tx_id, from, sun: asset === 'TRX' ? amount : 0n })),
-    ...[...energy_uses, ...fees].map(({ tx_id, owner }) => ({ number, tx_id, from: owner, sun: 0n })),
-  ])
+async function noteOutflows(
+  tx: Tx,
+  { recharge_address }: Needs,
+  blocks: readonly StoredBlock[],
+): Promise<void> {
+  const outflows = blocks.flatMap(
+    ({ number, contents: { moves, unfollowed, energy_uses, fees } }) => [
+      ...[...moves, ...unfollowed]
+        .filter(({ kind }) => kind === 'transfer' || kind === 'call_value')
+        .map(({ tx_id, from, asset, amount }) => ({
+          number,
+          tx_id,
+          from,
+          sun: asset === 'TRX' ? amount : 0n,
+        })),
+      ...[...energy_uses, ...fees].map(({ tx_id, owner }) => ({
+        number,
+        tx_id,
+        from: owner,
+        sun: 0n,
+      })),
+    ],
+  )
   const owners = await customersOfAddresses(tx, [...new Set(outflows.map(({ from }) => from))])
   // A call that sends TRX along is there twice: with what it sends, and for its energy.
   const sorted = outflows.toSorted((a, b) => (a.sun < b.sun ? -1 : a.sun > b.sun ? 1 : 0))
@@ -153,12 +184,14 @@ async function noteOutflows(tx: Tx, { recharge_address }: Needs, blocks: readonl
     on conflict (tx_id) do nothing`
 }
 
-/** How the ledger names it: its transaction, and its position there unless it is the transaction's own transfer. */
+/** How the ledger names it: its transaction, and its position there unless it is the transaction's
+ *  own transfer. */
 export const placeOf = ({ tx_id, position }: Pick<Deposit, 'tx_id' | 'position'>): string =>
   position === 0 ? tx_id : `${tx_id}/${position}`
 
 /** Whose it is if nothing is against that. */
-const accountOf = ({ customer_id }: Pick<Deposit, 'customer_id'>) => customerAccount(customer_id ?? DIRECT_RECHARGE)
+const accountOf = ({ customer_id }: Pick<Deposit, 'customer_id'>) =>
+  customerAccount(customer_id ?? DIRECT_RECHARGE)
 
 /** Reads blocks of the head: notes what they bring. */
 export function arriveStep(needs: Needs): Step {
@@ -190,7 +223,8 @@ type Arrival = {
   token_amount: bigint | null
   /** A token that is not followed. */
   unfollowed: boolean
-  /** The note of what a node shows like a contract's transfer, and which is not known to move anything. */
+  /** The note of what a node shows like a contract's transfer, and which is not known to move
+   *  anything. */
   note: string | undefined
   block_number: number
   block_time: Date
@@ -230,13 +264,22 @@ function arrivalsOf({ number, time, contents }: StoredBlock): Arrival[] {
     }))
 }
 
-type Ours = Arrival & { customer_id: string | null; customer: AddressOwner | undefined; left_out: number }
+type Ours = Arrival & {
+  customer_id: string | null
+  customer: AddressOwner | undefined
+  left_out: number
+}
 
 const isWorthless = ({ unfollowed, token_amount, note }: Arrival) =>
   unfollowed || (token_amount !== null && note === undefined && token_amount < TOKEN_DUST)
 
-/** What came to an address of ours. Of worthless tokens only the first of each transaction are there. */
-async function arrivalsForUs(tx: Tx, needs: Needs, blocks: readonly StoredBlock[]): Promise<Ours[]> {
+/** What came to an address of ours. Of worthless tokens only the first of each transaction are
+ *  there. */
+async function arrivalsForUs(
+  tx: Tx,
+  needs: Needs,
+  blocks: readonly StoredBlock[],
+): Promise<Ours[]> {
   const all = blocks.flatMap(arrivalsOf)
   const owners = await customersOfAddresses(tx, [...new Set(all.map((one) => one.to))])
   const ours: Ours[] = []
@@ -262,9 +305,16 @@ type Fate = { state: Deposit['state']; reason: string | null }
 type Fated = Ours & Fate
 
 /** What becomes of each now. */
-async function withFates(tx: Tx, needs: Needs, arrivals: readonly Ours[], solid: boolean): Promise<Fated[]> {
+async function withFates(
+  tx: Tx,
+  needs: Needs,
+  arrivals: readonly Ours[],
+  solid: boolean,
+): Promise<Fated[]> {
   if (arrivals.length === 0) return []
-  const senders = new Set(arrivals.flatMap(({ from, owner }) => (owner === undefined ? [from] : [from, owner])))
+  const senders = new Set(
+    arrivals.flatMap(({ from, owner }) => (owner === undefined ? [from] : [from, owner])),
+  )
   const held = await needs.heldSenders(tx, [...senders])
   return arrivals.map((arrival) => ({ ...arrival, ...fateOf(arrival, needs, { held, solid }) }))
 }
@@ -276,7 +326,8 @@ function fateOf(
 ): Fate {
   const recharge = arrival.to === recharge_address
   const against = whatIsAgainst(arrival, recharge, held)
-  if (!solid && (against !== undefined || !recharge || recharge_at === 'solid')) return { state: 'seen', reason: null }
+  if (!solid && (against !== undefined || !recharge || recharge_at === 'solid'))
+    return { state: 'seen', reason: null }
   if (against === undefined) return { state: recharge ? 'received' : 'credited', reason: null }
   const dust = arrival.amount_sun === null ? isWorthless(arrival) : arrival.amount_sun < dust_sun
   return { state: dust ? 'ignored' : 'held', reason: against }
@@ -289,14 +340,16 @@ function whatIsAgainst(
   held: ReadonlySet<Address>,
 ): string | undefined {
   if (unfollowed) return 'a token that is not followed'
-  if (note !== undefined) return `an internal transaction that is not known to move TRX: ${JSON.stringify(note)}`
+  if (note !== undefined)
+    return `an internal transaction that is not known to move TRX: ${JSON.stringify(note)}`
   if (held.has(from) || (owner !== undefined && held.has(owner))) return BLOCKED
   if (token !== null) return 'a token that is not TRX'
   if (customer && customer.state !== 'active') return `the customer is ${customer.state}`
   return recharge && position < 0 ? 'it was sent by a contract' : undefined
 }
 
-/** What was seen before in blocks of these numbers, and is in none that is there now, was taken back by a fork. */
+/** What was seen before in blocks of these numbers, and is in none that is there now, was taken
+ *  back by a fork. */
 async function forgetOthers(tx: Tx, blocks: readonly StoredBlock[]): Promise<void> {
   const present = blocks.flatMap(arrivalsOf).map((one) => one.tx_id)
   await tx`
@@ -305,17 +358,26 @@ async function forgetOthers(tx: Tx, blocks: readonly StoredBlock[]): Promise<voi
       and state in ('seen', 'received', 'returning') and not tx_id = any(${present})`
 }
 
-/** Writes the deposits, or, of those that were noted before, where they are now, and their fate if that was open. */
-async function noteAll(tx: Tx, { clock }: Needs, fated: readonly Fated[], solid: boolean): Promise<void> {
+/** Writes the deposits, or, of those that were noted before, where they are now, and their fate if
+ *  that was open. */
+async function noteAll(
+  tx: Tx,
+  { clock }: Needs,
+  fated: readonly Fated[],
+  solid: boolean,
+): Promise<void> {
   if (fated.length === 0) return
   const now = clock.now()
   // A node that shows a transaction twice must not stop everything: the last counts.
   const rows = [...new Map(fated.map((one) => [placeOf(one), one])).values()]
   const column = <Key extends keyof Fated>(name: Key) => rows.map((row) => row[name])
   await tx`
-    insert into deposit (tx_id, position, from_address, to_address, amount_sun, token, token_amount, block_number,
-                         block_time, customer_id, state, reason, left_out, solid_at, due_at, seen_at)
-    select tx_id, position, from_address, to_address, amount_sun, token, token_amount, block_number, block_time,
+    insert into deposit (tx_id, position, from_address, to_address, amount_sun, token,
+      token_amount, block_number,
+                         block_time, customer_id, state, reason, left_out, solid_at, due_at,
+                           seen_at)
+    select tx_id, position, from_address, to_address, amount_sun, token, token_amount,
+      block_number, block_time,
            customer_id, state, reason, left_out, ${solid ? now : null}::timestamptz, ${now}, ${now}
     from unnest(${column('tx_id')}::text[], ${column('position')}::integer[], ${column('from')}::text[],
                 ${column('to')}::text[], ${column('amount_sun')}::bigint[], ${column('token')}::text[],
@@ -323,15 +385,18 @@ async function noteAll(tx: Tx, { clock }: Needs, fated: readonly Fated[], solid:
                 ${column('block_number')}::bigint[], ${column('block_time')}::timestamptz[],
                 ${column('customer_id')}::text[], ${column('state')}::text[], ${column('reason')}::text[],
                 ${column('left_out')}::integer[])
-      as t (tx_id, position, from_address, to_address, amount_sun, token, token_amount, block_number, block_time,
+      as t (tx_id, position, from_address, to_address, amount_sun, token, token_amount,
+        block_number, block_time,
             customer_id, state, reason, left_out)
     on conflict (tx_id, position) do update
       set block_number = excluded.block_number, block_time = excluded.block_time,
           solid_at = coalesce(deposit.solid_at, excluded.solid_at), left_out = excluded.left_out,
           customer_id = coalesce(deposit.customer_id, excluded.customer_id),
-          state = case when deposit.state in ('seen', 'gone') or (deposit.state = 'unproven' and ${solid}::boolean)
+          state = case when deposit.state in ('seen', 'gone') or (deposit.state = 'unproven'
+            and ${solid}::boolean)
                   then excluded.state else deposit.state end,
-          reason = case when deposit.state in ('seen', 'gone') or (deposit.state = 'unproven' and ${solid}::boolean)
+          reason = case when deposit.state in ('seen', 'gone') or (deposit.state = 'unproven'
+            and ${solid}::boolean)
                    then excluded.reason else deposit.reason end`
 }
 

@@ -3,9 +3,10 @@
 //   deposit unproven -> credited | held        it was sent by a contract, and the balance bears it out
 //   deposit unproven -> held                   or not: then it is money for nobody
 //
-// A contract's transfer is what a node shows, and nothing else; the balance is another thing that a node says, and with
-// two nodes or more another node says it. What was seen to come, less what was seen to leave, fees included, can never be
-// more than what is there. If less was seen, a node hides what contracts send: that is kept as the surplus.
+// A contract's transfer is what a node shows, and nothing else; the balance is another thing that a
+// node says, and with two nodes or more another node says it. What was seen to come, less what was
+// seen to leave, fees included, can never be more than what is there. If less was seen, a node
+// hides what contracts send: that is kept as the surplus.
 
 import type { Address } from 'penstock-tron/address.ts'
 import { readCursor } from '../chain/blocks.ts'
@@ -19,15 +20,18 @@ import { creditProven, type Deposit, type Needs as DepositNeeds, placeOf } from 
 
 export type Needs = DepositNeeds & { node: Node }
 
-/** How often an address is looked at without a reason, and the least time between two such looks. */
+/** How often an address is looked at without a reason, and the least time between two such
+ *  looks. */
 const EVERY_MS = 60_000
 const BETWEEN_MS = 10_000
-/** Customers are looked through for those who have no row yet: the new ones always, all of them so often. */
+/** Customers are looked through for those who have no row yet: the new ones always, all of them so
+ *  often. */
 const ALL_EVERY_MS = 3_600_000
 const YOUNG_MS = 600_000
 const AT_ONCE = 5
 const FEES_AT_ONCE = 20
-/** The solid chain goes on every three seconds: a balance is of one block when that is the same before and after. */
+/** The solid chain goes on every three seconds: a balance is of one block when that is the same
+ *  before and after. */
 const TRIES = 3
 
 export const UNPROVEN = 'the balance of the address does not bear it out'
@@ -47,7 +51,8 @@ export function holdingsStep(needs: Needs): Step {
       await addHoldings(needs, now, all ? '' : firstIdAt(later(clock, -YOUNG_MS)))
       const asked = await askFees(needs)
       const wanted = await dueAddresses(sql, now, now >= next_look_at)
-      if (wanted.some(({ needed_number }) => needed_number === null)) next_look_at = later(clock, BETWEEN_MS)
+      if (wanted.some(({ needed_number }) => needed_number === null))
+        next_look_at = later(clock, BETWEEN_MS)
       const read = await readAll(needs, wanted)
       const compared = await compareAll(needs)
       return asked || read || compared
@@ -56,7 +61,11 @@ export function holdingsStep(needs: Needs): Step {
 }
 
 /** The rows of customers whose ids come after one, and that of the published address. */
-async function addHoldings({ sql, recharge_address }: Needs, now: Date, from_id: string): Promise<void> {
+async function addHoldings(
+  { sql, recharge_address }: Needs,
+  now: Date,
+  from_id: string,
+): Promise<void> {
   await sql`
     insert into holding (address, prior_sun, due_at)
     select deposit_address, 0, ${now}::timestamptz from customer as c
@@ -74,7 +83,8 @@ async function dueAddresses(sql: Sql, now: Date, look: boolean): Promise<Due[]> 
     select d.to_address as address, max(d.block_number) as needed_number,
            coalesce(array_agg(distinct giver) filter (where giver is not null), '{}') as givers
     from deposit as d join holding as h on h.address = d.to_address
-      left join block as b on b.number = d.block_number left join unnest(b.read_from) as giver on true
+      left join block as b on b.number = d.block_number left join unnest(b.read_from) as giver
+        on true
     where d.state = 'unproven' and coalesce(h.number, -1) < d.block_number and h.compared
     group by d.to_address limit ${AT_ONCE}`
   if (urgent.length > 0 || !look) return urgent
@@ -86,13 +96,19 @@ async function dueAddresses(sql: Sql, now: Date, look: boolean): Promise<Due[]> 
 async function readAll({ sql, clock, node }: Needs, wanted: readonly Due[]): Promise<boolean> {
   let moved = false
   for (const { address, needed_number, givers } of wanted) {
-    const found = await readBalance(node, { address, from_number: Number(needed_number ?? 0), givers })
+    const found = await readBalance(node, {
+      address,
+      from_number: Number(needed_number ?? 0),
+      givers,
+    })
     // Who has no balance to tell now is asked again later, after the others.
-    if (!found) await sql`update holding set due_at = ${later(clock, EVERY_MS)} where address = ${address}`
+    if (!found)
+      await sql`update holding set due_at = ${later(clock, EVERY_MS)} where address = ${address}`
     else {
       const { number, held_sun, name } = found
       await sql`
-        update holding set number = ${number}, held_sun = ${held_sun}, read_from = ${name}, compared = false,
+        update holding set number = ${number}, held_sun = ${held_sun}, read_from = ${name},
+          compared = false,
           due_at = ${later(clock, EVERY_MS)}
         where address = ${address} and compared`
       moved = true
@@ -103,7 +119,8 @@ async function readAll({ sql, clock, node }: Needs, wanted: readonly Due[]): Pro
 
 type Wanted = { address: Address; from_number: number; givers: readonly string[] }
 
-/** What an address holds as of one solid block, by a node that did not give the blocks in question, if there is one. */
+/** What an address holds as of one solid block, by a node that did not give the blocks in question,
+ *  if there is one. */
 async function readBalance(node: Node, { address, from_number, givers }: Wanted) {
   const others = node.names.filter((name) => !givers.includes(name))
   for (const name of (others.length > 0 ? others : node.names).toReversed()) {
@@ -140,7 +157,8 @@ async function askFees({ sql, node }: Needs): Promise<boolean> {
   return moved
 }
 
-/** Compares the balances that were read with what was seen up to their blocks, when that has been seen. */
+/** Compares the balances that were read with what was seen up to their blocks, when that has been
+ *  seen. */
 async function compareAll(needs: Needs): Promise<boolean> {
   const { sql } = needs
   const reached = await readCursor(sql, 'deposits')
@@ -164,13 +182,15 @@ async function compare(tx: Tx, needs: Needs, address: Address): Promise<void> {
   const { number, held_sun } = holding
   const [seen] = await tx<{ sun: bigint }>`
     select (coalesce((select sum(amount_sun) from deposit
-              where to_address = ${address} and solid_at is not null and block_number <= ${number}), 0)
+              where to_address = ${address} and solid_at is not null
+                and block_number <= ${number}), 0)
             - coalesce((select sum(amount_sun + fee_sun) from deposit_outflow
               where address = ${address} and block_number <= ${number}), 0))::bigint as sun`
   const prior_sun = holding.prior_sun ?? held_sun - seen!.sun
   let surplus_sun = held_sun - seen!.sun - prior_sun
   const unproven = await tx<Deposit>`
-    select * from deposit where to_address = ${address} and state = 'unproven' and block_number <= ${number}
+    select * from deposit where to_address = ${address} and state = 'unproven'
+      and block_number <= ${number}
     order by block_number, tx_id, position desc`
   const proven: Deposit[] = []
   for (const deposit of unproven) {
@@ -181,7 +201,8 @@ async function compare(tx: Tx, needs: Needs, address: Address): Promise<void> {
   const credited = proven.length === 0 ? new Set<string>() : await creditProven(tx, needs, proven)
   const others = unproven.filter((one) => !credited.has(placeOf(one)))
   await tx`
-    update deposit set state = 'held', reason = ${UNPROVEN}, token = 'unproven', token_amount = amount_sun,
+    update deposit set state = 'held', reason = ${UNPROVEN}, token = 'unproven',
+      token_amount = amount_sun,
       amount_sun = null, solid_at = ${needs.clock.now()}
     from unnest(${others.map((one) => one.tx_id)}::text[], ${others.map((one) => one.position)}::integer[]) as t (id, place)
     where tx_id = t.id and position = t.place and state = 'unproven'`
@@ -189,14 +210,16 @@ async function compare(tx: Tx, needs: Needs, address: Address): Promise<void> {
     update holding set compared = true, prior_sun = ${prior_sun}, surplus_sun = ${surplus_sun} where address = ${address}`
 }
 
-/** From its next look on, what is at an address now is the beginning. Gives back what was not explained. Throws a
- *  sentence. */
+/** From its next look on, what is at an address now is the beginning. Gives back what was not
+ *  explained. Throws a sentence. */
 export async function recountHolding(tx: Tx, address: Address) {
   const [before] = await tx<{ prior_sun: bigint | null; surplus_sun: bigint }>`
     select prior_sun, surplus_sun from holding where address = ${address} for update`
   if (!before) throw new Error(`${address} is not an address where deposits arrive.`)
-  const [doubtful] = await tx`select 1 from deposit where to_address = ${address} and state = 'unproven'`
-  if (doubtful) throw new Error('What a contract has sent there is being compared: try again in a minute.')
+  const [doubtful] =
+    await tx`select 1 from deposit where to_address = ${address} and state = 'unproven'`
+  if (doubtful)
+    throw new Error('What a contract has sent there is being compared: try again in a minute.')
   await tx`
     update holding set prior_sun = null, surplus_sun = 0, compared = true, due_at = to_timestamp(0)
     where address = ${address}`

@@ -1,6 +1,7 @@
-// Where whoever has sent TRX to the published address looks that up by the transaction: what the chain shows of it, and
-// what became of it. Of customers' deposits nothing is said, not even that an address is one of ours: whoever walks through
-// the chain's transactions could learn all our customers' addresses here.
+// Where whoever has sent TRX to the published address looks that up by the transaction: what the
+// chain shows of it, and what became of it. Of customers' deposits nothing is said, not even that
+// an address is one of ours: whoever walks through the chain's transactions could learn all our
+// customers' addresses here.
 
 import { Type } from 'typebox'
 import type { Sql } from '../database/sql.ts'
@@ -28,9 +29,14 @@ const Found = Type.Object({
       to_address: Type.String(),
       amount: Type.Optional(Money({ description: 'TRX' })),
       token: Type.Optional(
-        Type.String({ description: 'When it is not TRX: the contract of the token, or the number of a TRC-10 asset' }),
+        Type.String({
+          description:
+            'When it is not TRX: the contract of the token, or the number of a TRC-10 asset',
+        }),
       ),
-      token_amount: Type.Optional(Type.String({ description: "An integer, in the token's smallest unit" })),
+      token_amount: Type.Optional(
+        Type.String({ description: "An integer, in the token's smallest unit" }),
+      ),
       energy: Type.Optional(Type.Integer({ description: 'What a direct recharge buys' })),
       block_number: Type.Integer(),
       block_time: Type.String(),
@@ -40,7 +46,8 @@ const Found = Type.Object({
 })
 
 function printDeposit(deposit: Deposit) {
-  const { state, reason, from_address, to_address, amount_sun, token, token_amount, energy } = deposit
+  const { state, reason, from_address, to_address, amount_sun, token, token_amount, energy } =
+    deposit
   return {
     ...{ state, reason, from_address, to_address },
     ...(amount_sun !== null && { amount: money(amount_sun) }),
@@ -57,13 +64,16 @@ export function pages({ sql }: { sql: Sql }): Page[] {
   return [
     {
       path: '/deposits/:tx_id',
-      summary: 'What a transaction on the chain brought to the published address, and what became of it',
+      summary:
+        'What a transaction on the chain brought to the published address, and what became of it',
       reply: Found,
       async handle({ params, request_id }) {
         const tx_id = params.tx_id?.toLowerCase() ?? ''
-        if (!/^[0-9a-f]{64}$/.test(tx_id)) return pageRefusal(request_id, 400, 'Not a transaction id')
+        if (!/^[0-9a-f]{64}$/.test(tx_id))
+          return pageRefusal(request_id, 400, 'Not a transaction id')
         const deposits = await findRecharges(sql, tx_id)
-        if (deposits.length === 0) return pageRefusal(request_id, 404, 'No deposit is known of this transaction')
+        if (deposits.length === 0)
+          return pageRefusal(request_id, 404, 'No deposit is known of this transaction')
         const result = printJson({ tx_id, deposits: deposits.map(printDeposit) })
         return success(request_id, result, { 'cache-control': 'no-store' })
       },

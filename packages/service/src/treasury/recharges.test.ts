@@ -38,7 +38,9 @@ test('nobody gets more than was paid for, and one unit more would have cost more
     fc.property(fc.bigInt(1n, 200_000_000n), (sun) => {
       const energy = rechargeEnergy(SHIPPED, sun)
       if (energy === undefined) return
-      const [price] = SHIPPED.tiers.filter((one) => one.min_amount <= energy && energy <= one.max_amount)
+      const [price] = SHIPPED.tiers.filter(
+        (one) => one.min_amount <= energy && energy <= one.max_amount,
+      )
       assert.ok(price, 'the energy is within a tier')
       assert.equal(price.resource, 'energy')
       assert.ok(price.price_sun * BigInt(energy) <= sun * 1_000n)

@@ -1,10 +1,12 @@
-// Direct recharge: whoever sends TRX to the published address gets energy for an hour. Each deposit ends as delivered,
-// refunded, held with a reason, or ignored; the drawing is in db/0005_treasury.sql, what comes before it in
-// db/0014_deposits_seen.sql, what comes after it in db/0020_held_deposits.sql.
+// Direct recharge: whoever sends TRX to the published address gets energy for an hour. Each deposit
+// ends as delivered, refunded, held with a reason, or ignored; the drawing is in
+// db/0005_treasury.sql, what comes before it in db/0014_deposits_seen.sql, what comes after it in
+// db/0020_held_deposits.sql.
 //
-// The delivery is an order like any other, placed by the house under the deposit's own id, so that a crash in between
-// finds it again. Money goes back only when the deposit is solid, and only to the address that sent it; never to one
-// that is blacklisted, which is looked at again before a delivery is ordered, and until a refund is signed.
+// The delivery is an order like any other, placed by the house under the deposit's own id, so that
+// a crash in between finds it again. Money goes back only when the deposit is solid, and only to
+// the address that sent it; never to one that is blacklisted, which is looked at again before a
+// delivery is ordered, and until a refund is signed.
 
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { contract } from 'penstock-tron/transaction.ts'
@@ -33,7 +35,8 @@ export type Needs = {
   isWitnessed: (tx_id: string) => Promise<boolean>
   refund_wallet: RefundWallet | undefined
   heldSenders: HeldSenders
-  /** What is neither delivered nor sent back is ignored when it is less than this, and held otherwise. */
+  /** What is neither delivered nor sent back is ignored when it is less than this, and held
+   *  otherwise. */
   dust_sun: bigint
 }
 
@@ -45,8 +48,8 @@ const LOOK_AGAIN_MS = 3_000
 const ALONE_MS = 30_000
 const AT_ONCE = 50
 
-/** The energy that an amount buys: at the price of the highest tier whose least amount it reaches. Undefined when it
- *  reaches none, or more than that tier sells. */
+/** The energy that an amount buys: at the price of the highest tier whose least amount it reaches.
+ *  Undefined when it reaches none, or more than that tier sells. */
 export function rechargeEnergy(prices: Prices, amount_sun: bigint): number | undefined {
   const reached = prices.tiers
     .filter((tier) => tier.resource === 'energy')
@@ -69,18 +72,21 @@ export function rechargeStep(needs: Needs): Step {
         where state in ('seen', 'received', 'returning') and solid_at is null
           and block_number <= (select number from cursor where name = 'deposits')
         returning tx_id`
-      // Whoever takes one up has it alone for a while: two that decide about the same deposit could decide differently.
+      // Whoever takes one up has it alone for a while: two that decide about the same deposit could
+      // decide differently.
       const due = await sql<Deposit>`
         update deposit set due_at = ${later(clock, ALONE_MS)}
         where (tx_id, position) in (
           select tx_id, position from deposit where state = 'received' and due_at <= ${clock.now()}
-            and (solid_at is not null or block_number <= (select number from cursor where name = 'arrivals'))
+            and (solid_at is not null or block_number <= (select number from cursor
+              where name = 'arrivals'))
           order by due_at limit ${AT_ONCE} for update skip locked)
         returning *`
       const moved = await eachRow(
         due,
         (deposit) => deliver(needs, deposit),
-        ({ tx_id }) => sql`update deposit set due_at = ${later(clock, LOOK_AGAIN_MS)} where tx_id = ${tx_id}`,
+        ({ tx_id }) =>
+          sql`update deposit set due_at = ${later(clock, LOOK_AGAIN_MS)} where tx_id = ${tx_id}`,
       )
       return moved || gone.length > 0
     },
@@ -99,10 +105,17 @@ async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
   if (await isHeld(needs, sql, from_address)) return giveBack(sql, deposit, BLOCKED)
   const prices = await needs.prices()
   const energy = amount_sun === null ? undefined : rechargeEnergy(prices, amount_sun)
-  if (amount_sun === null || energy === undefined) return giveBack(sql, deposit, 'the amount is in no tier')
-  if (!prices.on_sale.has(DIRECT_RECHARGE)) return giveBack(sql, deposit, 'direct recharge is off sale')
+  if (amount_sun === null || energy === undefined)
+    return giveBack(sql, deposit, 'the amount is in no tier')
+  if (!prices.on_sale.has(DIRECT_RECHARGE))
+    return giveBack(sql, deposit, 'direct recharge is off sale')
   const purchase: Purchase = {
-    ...{ customer_id: DIRECT_RECHARGE, external_id: orderName(tx_id), service: 'energy', address: from_address },
+    ...{
+      customer_id: DIRECT_RECHARGE,
+      external_id: orderName(tx_id),
+      service: 'energy',
+      address: from_address,
+    },
     ...{ energy, bandwidth: 0, activate: false, house: { agreed_sun: amount_sun } },
   }
   const placed = await needs.placeOrder(purchase).catch((thrown: unknown) => {
@@ -117,7 +130,8 @@ async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
     return false
   }
   await sql`
-    update deposit set state = 'delivering', order_id = ${placed.order.id}, energy = ${placed.order.energy}
+    update deposit set state = 'delivering', order_id = ${placed.order.id},
+      energy = ${placed.order.energy}
     where tx_id = ${tx_id} and position = 0 and state = 'received'`
   return true
 }
@@ -128,7 +142,8 @@ const isHeld = async ({ heldSenders }: Needs, sql: Sql | Tx, from: Address) =>
 /** The order that was placed for it before a crash, whatever the prices are now. */
 async function takeOver(sql: Sql, { tx_id }: Deposit): Promise<boolean> {
   const taken = await sql`
-    update deposit set state = 'delivering', order_id = orders.id, energy = orders.energy from orders
+    update deposit set state = 'delivering', order_id = orders.id, energy = orders.energy
+      from orders
     where deposit.tx_id = ${tx_id} and position = 0 and deposit.state = 'received'
       and orders.customer_id = ${DIRECT_RECHARGE} and orders.external_id = ${orderName(tx_id)}
     returning deposit.tx_id`
@@ -183,7 +198,8 @@ export function refundStep(needs: Needs): Step {
   }
 }
 
-/** What is not signed yet is not sent to whom has become blacklisted meanwhile: `refunded` takes the deposit back. */
+/** What is not signed yet is not sent to whom has become blacklisted meanwhile: `refunded` takes
+ *  the deposit back. */
 async function withdrawRefunds(needs: Needs): Promise<boolean> {
   const { sql } = needs
   const unsigned = await sql<{ refund_id: string; from_address: Address }>`
@@ -231,7 +247,11 @@ async function refund(tx: Tx, needs: Needs, { tx_id, position }: Deposit): Promi
 }
 
 /** Why a refund cannot be sent, ever; undefined when it can. */
-function whyNotBack(wallet: RefundWallet | undefined, to: Address, refund_sun: bigint): string | undefined {
+function whyNotBack(
+  wallet: RefundWallet | undefined,
+  to: Address,
+  refund_sun: bigint,
+): string | undefined {
   if (!wallet) return 'no wallet for refunds is configured'
   if (refund_sun < REFUND_MIN_SUN) return 'too little to send back'
   if (refund_sun > REFUND_MAX_SUN) return 'more than a refund may send'
@@ -262,17 +282,28 @@ export function refundedStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step
   }
 }
 
-async function book(tx: Tx, clock: Clock, { tx_id, position, amount_sun }: Deposit): Promise<boolean> {
+async function book(
+  tx: Tx,
+  clock: Clock,
+  { tx_id, position, amount_sun }: Deposit,
+): Promise<boolean> {
   const debit = customerAccount(DIRECT_RECHARGE)
   await lockAccounts(tx, [debit])
   const [mine] = await tx`
-    update deposit set state = 'refunded' where tx_id = ${tx_id} and position = ${position} and state = 'refunding'
+    update deposit set state = 'refunded' where tx_id = ${tx_id} and position = ${position}
+      and state = 'refunding'
     returning 1`
   if (!mine || amount_sun === null) return false
   const made_at = clock.now()
   const refund_sun = amount_sun - NETWORK_FEE_SUN
   await move(tx, { id: `refund:${tx_id}`, debit, credit: WORLD, amount_sun: refund_sun, made_at })
   // What the sender does not get back pays the network.
-  await move(tx, { id: `refund_fee:${tx_id}`, debit, credit: REVENUE, amount_sun: NETWORK_FEE_SUN, made_at })
+  await move(tx, {
+    id: `refund_fee:${tx_id}`,
+    debit,
+    credit: REVENUE,
+    amount_sun: NETWORK_FEE_SUN,
+    made_at,
+  })
   return true
 }

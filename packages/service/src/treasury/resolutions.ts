@@ -2,8 +2,8 @@
 //
 //   held, ignored -> resolved                  sent back by hand, credited to a customer, or written off
 //
-// A resolution is made once and never changed. TRX is moved from where it was booked when it came; tokens
-// are in no account, so of them there is the resolution alone.
+// A resolution is made once and never changed. TRX is moved from where it was booked when it came;
+// tokens are in no account, so of them there is the resolution alone.
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { StoredBlock } from '../chain/blocks.ts'
@@ -57,8 +57,8 @@ export type Resolution = {
 
 const isOpen = ({ state }: Deposit) => state === 'held' || state === 'ignored'
 
-/** The deposit of a transaction that can be resolved: the one at the position, or the only one there
- *  is. Throws a sentence when it is not clear which, or none can. */
+/** The deposit of a transaction that can be resolved: the one at the position, or the only one
+ *  there is. Throws a sentence when it is not clear which, or none can. */
 export async function openDeposit(
   sql: Sql | Tx,
   { tx_id, position }: { tx_id: string; position: number | undefined },
@@ -70,10 +70,13 @@ export async function openDeposit(
   if (deposit && !other) return deposit
   if (other) {
     const positions = open.map((one) => one.position).join(', ')
-    throw new Error(`The transaction has several that are held or ignored, at ${positions}: which --position?`)
+    throw new Error(
+      `The transaction has several that are held or ignored, at ${positions}: which --position?`,
+    )
   }
   if (all.length === 0) throw new Error(`No deposit came with the transaction ${tx_id}.`)
-  if (meant.length === 0) throw new Error(`There is no deposit at the position ${position} of ${tx_id}.`)
+  if (meant.length === 0)
+    throw new Error(`There is no deposit at the position ${position} of ${tx_id}.`)
   const states = [...new Set(meant.map((one) => one.state))].join(', ')
   throw new Error(`The deposit is ${states}: only what is held or ignored can be resolved.`)
 }
@@ -89,7 +92,9 @@ export function sentIn(
     .reduce((sum, move) => sum + move.amount, 0n)
   if (amount > 0n) return { tx_id, to, amount, block_number: number }
   const what = asset === 'TRX' ? 'TRX' : `of the token ${asset}`
-  throw new Error(`The transaction ${tx_id} has sent no ${what} to ${to}; --to names another receiver.`)
+  throw new Error(
+    `The transaction ${tx_id} has sent no ${what} to ${to}; --to names another receiver.`,
+  )
 }
 
 /** What it is made of, as moves say it. */
@@ -106,11 +111,16 @@ export async function resolveDeposit(
   const [before] = await tx<Deposit>`
     select * from deposit where tx_id = ${tx_id} and position = ${position} for update`
   if (!before || !isOpen(before)) {
-    throw new Error(`The deposit is ${before?.state}: only what is held or ignored can be resolved.`)
+    throw new Error(
+      `The deposit is ${before?.state}: only what is held or ignored can be resolved.`,
+    )
   }
-  const blocked = before.reason === BLOCKED || (await heldSenders(tx, [before.from_address])).size > 0
+  const blocked =
+    before.reason === BLOCKED || (await heldSenders(tx, [before.from_address])).size > 0
   if (blocked && !blocked_reviewed) {
-    throw new Error('The sender is or was blacklisted: --blocked-reviewed says that you have looked into it.')
+    throw new Error(
+      'The sender is or was blacklisted: --blocked-reviewed says that you have looked into it.',
+    )
   }
   if (way.way === 'sent_back') await requireSentBack(tx, before, way)
   const sent = way.way === 'sent_back' ? way.sent : undefined
@@ -139,31 +149,44 @@ async function requireCreditable(tx: Tx, customer_id: string): Promise<void> {
   const locked = await lockAccounts(tx, [customerAccount(customer_id)])
   const customer = await findCustomer(tx, customer_id)
   if (!customer || locked.size === 0) throw new Error(`There is no customer ${customer_id}.`)
-  if (customer.state === 'closed') throw new Error(`The customer ${customer_id} is closed, for good.`)
+  if (customer.state === 'closed')
+    throw new Error(`The customer ${customer_id} is closed, for good.`)
 }
 
 type SentBack = Extract<Way, { way: 'sent_back' }>
 
 /** Throws a sentence unless the transaction can have sent this very deposit back. */
-async function requireSentBack(tx: Tx, deposit: Deposit, { sent, keep_rest }: SentBack): Promise<void> {
+async function requireSentBack(
+  tx: Tx,
+  deposit: Deposit,
+  { sent, keep_rest }: SentBack,
+): Promise<void> {
   const came = deposit.amount_sun ?? deposit.token_amount ?? 0n
   const unit = deposit.token === null ? 'sun' : 'of the token'
-  if (sent.amount > came) throw new Error(`It has sent ${sent.amount} ${unit}, and only ${came} came.`)
+  if (sent.amount > came)
+    throw new Error(`It has sent ${sent.amount} ${unit}, and only ${came} came.`)
   if (sent.amount < came && !keep_rest) {
-    throw new Error(`It has sent ${sent.amount} ${unit} of ${came}: --keep-rest writes the rest off.`)
+    throw new Error(
+      `It has sent ${sent.amount} ${unit} of ${came}: --keep-rest writes the rest off.`,
+    )
   }
-  if (BigInt(sent.block_number) < deposit.block_number) throw new Error('It was in a block before the deposit.')
+  if (BigInt(sent.block_number) < deposit.block_number)
+    throw new Error('It was in a block before the deposit.')
   const [ours] = await tx`select 1 from attempt where tx_id = ${sent.tx_id}`
   if (ours) throw new Error(`The service itself has sent ${sent.tx_id}, for something else.`)
 }
 
 /** The entries of a resolution. */
-function transfersOf(deposit: Deposit, { way, customer_id, sent_amount, made_at }: Resolution): Transfer[] {
+function transfersOf(
+  deposit: Deposit,
+  { way, customer_id, sent_amount, made_at }: Resolution,
+): Transfer[] {
   const { amount_sun } = deposit
   if (amount_sun === null) return []
   const debit = deposit.customer_id === null ? customerAccount(DIRECT_RECHARGE) : HELD_DEPOSITS
   const id = `resolution:${placeOf(deposit)}`
-  if (way === 'credited') return [{ id, debit, credit: customerAccount(customer_id!), amount_sun, made_at }]
+  if (way === 'credited')
+    return [{ id, debit, credit: customerAccount(customer_id!), amount_sun, made_at }]
   if (way === 'written_off') return [{ id, debit, credit: WRITTEN_OFF, amount_sun, made_at }]
   const rest_sun = amount_sun - sent_amount!
   const rest = { id: `${id}/rest`, debit, credit: WRITTEN_OFF, amount_sun: rest_sun, made_at }

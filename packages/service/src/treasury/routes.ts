@@ -1,4 +1,5 @@
-// Money at the border, on the wire: the balance and where to send more, and the public address for direct recharge.
+// Money at the border, on the wire: the balance and where to send more, and the public address for
+// direct recharge.
 
 import type { Address } from 'penstock-tron/address.ts'
 import { Type } from 'typebox'
@@ -21,7 +22,9 @@ export function routes({ sql, prices, recharge_address }: Needs): Endpoint[] {
       summary: 'What can be spent, and where to send more',
       body: Type.Object({}),
       reply: Type.Object({
-        balance: Money({ description: 'TRX that can be spent: what open purchases hold is already taken off' }),
+        balance: Money({
+          description: 'TRX that can be spent: what open purchases hold is already taken off',
+        }),
         address: Type.String({ description: 'TRX sent here is added to the balance' }),
       }),
       faults: [refuses(WalletNotFound, 'The customer has no wallet')],

@@ -1,7 +1,7 @@
 // The transaction that gives a hot key its permission, or takes every permission of a key away. The
-// chain takes all permissions of an account together, so those that stay are sent again as they are.
-// It is made where the chain can be reached, signed where the owner's key is, and carried in between;
-// whoever signs it is told what it does by its bytes alone.
+// chain takes all permissions of an account together, so those that stay are sent again as they
+// are. It is made where the chain can be reached, signed where the owner's key is, and carried in
+// between; whoever signs it is told what it does by its bytes alone.
 
 import { type Address, addressFromHex, addressToHex } from 'penstock-tron/address.ts'
 import { ContractType } from 'penstock-tron/contracts.ts'
@@ -38,21 +38,33 @@ export type PermitWanted = {
 }
 
 /** The permissions with one for the hot key, and that one's number. Throws a sentence. */
-export function permit(now: Permissions, wanted: PermitWanted): { next: Permissions; permission_id: number } {
+export function permit(
+  now: Permissions,
+  wanted: PermitWanted,
+): { next: Permissions; permission_id: number } {
   const { kind, hot_key, spare_keys, permission_id } = wanted
   requireNotOwner(now, hot_key)
   const name = `penstock ${kind}`
   const place = now.permissions.findIndex((one) =>
     permission_id === undefined ? one.name === name : one.id === permission_id,
   )
-  if (permission_id !== undefined && place < 0) throw impossible(`There is no permission ${permission_id} to replace.`)
+  if (permission_id !== undefined && place < 0)
+    throw impossible(`There is no permission ${permission_id} to replace.`)
   const at = place < 0 ? now.permissions.length : place
-  if (at >= ACTIVES_MAX) throw impossible(`An account has ${ACTIVES_MAX} active permissions at most.`)
-  const elsewhere = now.permissions.find((one, i) => i !== at && one.keys.some(({ address }) => address === hot_key))
-  if (elsewhere) throw impossible(`${hot_key} is in permission ${elsewhere.id} too: forbid it first.`)
+  if (at >= ACTIVES_MAX)
+    throw impossible(`An account has ${ACTIVES_MAX} active permissions at most.`)
+  const elsewhere = now.permissions.find(
+    (one, i) => i !== at && one.keys.some(({ address }) => address === hot_key),
+  )
+  if (elsewhere)
+    throw impossible(`${hot_key} is in permission ${elsewhere.id} too: forbid it first.`)
   const keys = [hot_key, ...spare_keys].map((address) => ({ address, weight: 1n }))
   const given = { id: at + FIRST_ACTIVE, name, threshold: 1n, operations: operationsOf(kind), keys }
-  const permissions = numbered([...now.permissions.slice(0, at), given, ...now.permissions.slice(at + 1)])
+  const permissions = numbered([
+    ...now.permissions.slice(0, at),
+    given,
+    ...now.permissions.slice(at + 1),
+  ])
   return { next: { ...now, permissions }, permission_id: given.id }
 }
 
@@ -69,12 +81,19 @@ export function forbid(now: Permissions, key: Address): Permissions {
   })
   // The chain wants one. The owner's keys can do this and everything anyway.
   const { threshold, keys } = now.owner
-  const own = { id: FIRST_ACTIVE, name: 'owner only', threshold, operations: operationsOf('pool'), keys }
+  const own = {
+    id: FIRST_ACTIVE,
+    name: 'owner only',
+    threshold,
+    operations: operationsOf('pool'),
+    keys,
+  }
   return { ...now, permissions: numbered(left.length === 0 ? [own] : left) }
 }
 
 /** The chain numbers active permissions in their order. */
-const numbered = (all: readonly Permission[]) => all.map((one, i) => ({ ...one, id: i + FIRST_ACTIVE }))
+const numbered = (all: readonly Permission[]) =>
+  all.map((one, i) => ({ ...one, id: i + FIRST_ACTIVE }))
 
 function requireNotOwner({ owner, witness }: Permissions, key: Address): void {
   const has = (of: Permission | undefined) => of?.keys.some(({ address }) => address === key)
@@ -83,7 +102,11 @@ function requireNotOwner({ owner, witness }: Permissions, key: Address): void {
 }
 
 /** The bytes to sign: valid for so long after the newest block. */
-export function updateBytes(address: Address, next: Permissions, valid: { head: BlockHead; hours: number }) {
+export function updateBytes(
+  address: Address,
+  next: Permissions,
+  valid: { head: BlockHead; hours: number },
+) {
   const { head, hours } = valid
   const value: Message = {
     owner_address: addressToHex(address),
@@ -110,9 +133,13 @@ function messageOf({ id, name, threshold, operations, keys }: Permission, type: 
   }
 }
 
-/** What the bytes do, in words, and until when. Throws a sentence when they are anything else than an
- *  update of permissions. */
-export function describeUpdate(raw_data: Uint8Array): { address: Address; expires_at: Date; says: string[] } {
+/** What the bytes do, in words, and until when. Throws a sentence when they are anything else than
+ *  an update of permissions. */
+export function describeUpdate(raw_data: Uint8Array): {
+  address: Address
+  expires_at: Date
+  says: string[]
+} {
   const { contract: contracts, expiration, data, fee_limit } = decodeRawData(raw_data)
   const [first, ...more] = contracts
   const is_update = first?.type === 'AccountPermissionUpdateContract' && more.length === 0
@@ -126,7 +153,9 @@ export function describeUpdate(raw_data: Uint8Array): { address: Address; expire
     `${address} belongs to ${keysText(owner as Message)}, who may do everything.`,
     ...(witness ? [`Blocks are signed by ${keysText(witness as Message)}.`] : []),
     ...((actives ?? []) as Message[]).map((one, i) => {
-      const types = allowedTypes(String(one.operations ?? '')).map((type) => ContractType.names.get(type) ?? type)
+      const types = allowedTypes(String(one.operations ?? '')).map(
+        (type) => ContractType.names.get(type) ?? type,
+      )
       return `Permission ${i + FIRST_ACTIVE} (${one.permission_name ?? ''}): ${keysText(one)} may use ${types.join(', ')}.`
     }),
     'Every other permission that it has is taken away. The chain takes 100 TRX for the change.',
@@ -136,7 +165,8 @@ export function describeUpdate(raw_data: Uint8Array): { address: Address; expire
 
 function keysText({ keys, threshold }: Message): string {
   const named = ((keys ?? []) as Message[]).map(
-    ({ address, weight }) => `${addressFromHex(String(address))}${weight === 1n ? '' : ` (weight ${weight})`}`,
+    ({ address, weight }) =>
+      `${addressFromHex(String(address))}${weight === 1n ? '' : ` (weight ${weight})`}`,
   )
   return `${named.join(' or ')}${threshold === 1n ? '' : `, with a weight of ${threshold} together`}`
 }

@@ -17,7 +17,11 @@ const [pool, activation, recharge] = [person('pool'), person('activation'), pers
 const [hot, other, stranger] = [person('pool hot'), person('activation hot'), person('stranger')]
 
 const keys = (...people: Person[]) => people.map(({ hex }) => ({ address: hex, weight: 1n }))
-const owned = (...people: Person[]) => ({ permission_name: 'owner', threshold: 1n, keys: keys(...people) })
+const owned = (...people: Person[]) => ({
+  permission_name: 'owner',
+  threshold: 1n,
+  keys: keys(...people),
+})
 const active = (operations: string, people: Person[], threshold = 1n) => ({
   type: 'Active',
   permission_name: 'hot',
@@ -34,12 +38,14 @@ const wallets: OwnWallets = {
 
 type Set = { owner?: Message; witness?: Message; actives?: Message[] }
 
-/** A chain on which the pool wallet's permissions are these, and the activation wallet's are right. */
+/** A chain on which the pool wallet's permissions are these, and the activation wallet's are
+ *  right. */
 function chainWith({ owner = owned(pool), actives = [active(POOL, [hot])], ...more }: Set): Scene {
   const scene = new Scene({ pool: 20_000n * TRX, activation: 1_000n * TRX, recharge: TRX })
   const right = { owner: owned(activation), actives: [active(CREATE, [other])] }
   scene.do(activation, 'AccountPermissionUpdateContract', right)
-  if (more.witness) scene.do(pool, 'WitnessCreateContract', { url: Buffer.from('us').toString('hex') })
+  if (more.witness)
+    scene.do(pool, 'WitnessCreateContract', { url: Buffer.from('us').toString('hex') })
   scene.do(pool, 'AccountPermissionUpdateContract', { owner, actives, ...more })
   return scene
 }
@@ -54,7 +60,10 @@ const transportTo =
   }
 
 const nodesOf = (...scenes: readonly (Scene | undefined)[]): Node =>
-  tronNode({ nodes: scenes.map((_, i) => ({ url: `http://node${i}` })), transport: transportTo(...scenes) })
+  tronNode({
+    nodes: scenes.map((_, i) => ({ url: `http://node${i}` })),
+    transport: transportTo(...scenes),
+  })
 
 const said = async (scene: Scene, of: OwnWallets = wallets) =>
   (await lookAtKeys(nodesOf(scene), of)).complaints.map((one) => [one.wide, one.said])
@@ -66,7 +75,9 @@ test('a key that may do what its line says, by one permission of one account, is
 })
 
 test("a hot key that is the owner's too is found, also beside another owner", async () => {
-  const wide = [[true, about(`is in the owner permission of ${pool.address}: it can do everything there`)]]
+  const wide = [
+    [true, about(`is in the owner permission of ${pool.address}: it can do everything there`)],
+  ]
   assert.deepEqual(await said(chainWith({ owner: owned(hot) })), wide)
   assert.deepEqual(await said(chainWith({ owner: { ...owned(pool, hot), threshold: 2n } })), wide)
 })
@@ -79,7 +90,11 @@ test("the account's own key as its hot key is the owner's, though no owner permi
     actives: [active(CREATE, [other])],
   })
   const lines = (await said(scene, own)).map(([, what]) => what)
-  assert.ok(lines.includes(about(`is in the owner permission of ${pool.address}: it can do everything there`)))
+  assert.ok(
+    lines.includes(
+      about(`is in the owner permission of ${pool.address}: it can do everything there`),
+    ),
+  )
   assert.ok(lines.some((line) => String(line).includes('may also use contract type')))
 })
 
@@ -99,7 +114,10 @@ test('a hot key that may act for another wallet of ours is found, the recharge a
   const scene = chainWith({})
   scene.devchain.fund(recharge.address, 1_000n * TRX)
   scene.mine()
-  scene.do(recharge, 'AccountPermissionUpdateContract', { owner: owned(hot), actives: [active(POOL, [stranger])] })
+  scene.do(recharge, 'AccountPermissionUpdateContract', {
+    owner: owned(hot),
+    actives: [active(POOL, [stranger])],
+  })
   assert.deepEqual(await said(scene), [
     [true, about(`is in the owner permission of ${recharge.address}: it can do everything there`)],
   ])
@@ -110,7 +128,10 @@ test('one key may be the hot key of several wallets when their lines say so', as
   const second = person('recharge')
   scene.devchain.fund(second.address, 1_000n * TRX)
   scene.mine()
-  scene.do(second, 'AccountPermissionUpdateContract', { owner: owned(second), actives: [active(POOL, [hot])] })
+  scene.do(second, 'AccountPermissionUpdateContract', {
+    owner: owned(second),
+    actives: [active(POOL, [hot])],
+  })
   const line = { address: second.address, permission_id: 2, private_key: hot.key }
   const of = { ...wallets, pool: [...wallets.pool, line], recharge_address: stranger.address }
   assert.deepEqual(await said(scene, of), [])
@@ -134,13 +155,20 @@ test('a key that weighs less than the threshold, may too little or is not there,
   const absent = { ...wallets, pool: [{ ...wallets.pool[0]!, permission_id: 7 }] }
   assert.deepEqual(
     (await said(chainWith({}), absent)).map(([, what]) => what),
-    [about('cannot act alone with permission 7'), about(`is in permission 2 of ${pool.address} too`)],
+    [
+      about('cannot act alone with permission 7'),
+      about(`is in permission 2 of ${pool.address} too`),
+    ],
   )
 })
 
 test('every node is asked: a complaint by any of them counts, and one that is away stops nothing', async () => {
   const [right, wide] = [chainWith({}), chainWith({ owner: owned(hot) })]
-  for (const node of [nodesOf(right, wide), nodesOf(wide, right), nodesOf(undefined, right, wide)]) {
+  for (const node of [
+    nodesOf(right, wide),
+    nodesOf(wide, right),
+    nodesOf(undefined, right, wide),
+  ]) {
     assert.equal((await lookAtKeys(node, wallets)).complaints.length, 1)
   }
   assert.deepEqual((await lookAtKeys(nodesOf(undefined, right), wallets)).complaints, [])

@@ -33,9 +33,12 @@ type Line = Wallet & { kind: Kind; hot: Address }
 /** What the nodes say: complaints about keys, and what each pool wallet has staked, in sun. */
 export type KeyFindings = { complaints: Complaint[]; stakes: ReadonlyMap<Address, bigint> }
 
-/** Asks every node about every account of ours. A complaint by any of them counts, and of stakes the
- *  least; one that does not answer says nothing. Throws Outage when no node answers. */
-export async function lookAtKeys(node: Pick<Node, 'accountEverywhere'>, wallets: OwnWallets): Promise<KeyFindings> {
+/** Asks every node about every account of ours. A complaint by any of them counts, and of stakes
+ *  the least; one that does not answer says nothing. Throws Outage when no node answers. */
+export async function lookAtKeys(
+  node: Pick<Node, 'accountEverywhere'>,
+  wallets: OwnWallets,
+): Promise<KeyFindings> {
   const lines = linesOf(wallets)
   const addresses = [...new Set([...lines.map((line) => line.address), wallets.recharge_address])]
   const found = await Promise.all(
@@ -50,13 +53,19 @@ export async function lookAtKeys(node: Pick<Node, 'accountEverywhere'>, wallets:
   const pool = new Set(wallets.pool.map(({ address }) => address))
   const stakes = found
     .filter(({ address }) => pool.has(address))
-    .map(({ address, states }) => [address, states.map(stakeOf).reduce((a, b) => (b < a ? b : a))] as const)
+    .map(
+      ({ address, states }) =>
+        [address, states.map(stakeOf).reduce((a, b) => (b < a ? b : a))] as const,
+    )
   return { complaints: [...complaints.values()], stakes: new Map(stakes) }
 }
 
 const stakeOf = ({ staked_sun }: AccountState) => staked_sun.energy + staked_sun.bandwidth
 
-type Found = { lines: readonly Line[]; found: readonly { address: Address; states: AccountState[] }[] }
+type Found = {
+  lines: readonly Line[]
+  found: readonly { address: Address; states: AccountState[] }[]
+}
 
 function judge(line: Line, { lines, found }: Found, note: Note): void {
   if (line.permission_id === 0) {
@@ -79,7 +88,9 @@ function linesOf({ pool, activation, refund }: OwnWallets): Line[] {
   all.push(['activation', activation])
   if (refund) all.push(['refund', refund])
   return all.flatMap(([kind, wallet]) =>
-    wallet.private_key === undefined ? [] : [{ ...wallet, kind, hot: addressOf(wallet.private_key) }],
+    wallet.private_key === undefined
+      ? []
+      : [{ ...wallet, kind, hot: addressOf(wallet.private_key) }],
   )
 }
 
@@ -100,7 +111,11 @@ function judgeLine(line: Line, { permissions }: AccountState, note: Note): void 
   if (more.length > 0) note(line, true, `may also use contract type ${more.join(', ')}`)
   for (const { address } of permission.keys) {
     if (address === hot || spare_keys.includes(address)) continue
-    note(line, true, `shares permission ${permission_id} with ${address}, which is not among its spare_keys`)
+    note(
+      line,
+      true,
+      `shares permission ${permission_id} with ${address}, which is not among its spare_keys`,
+    )
   }
 }
 
@@ -108,15 +123,20 @@ type Account = { address: Address; state: AccountState; lines: readonly Line[] }
 
 /** Whether the key is in a permission that no line gives it. */
 function judgeOthers(line: Line, { address, state, lines }: Account, note: Note): void {
-  const has = (permission: Permission | undefined) => permission?.keys.some((key) => key.address === line.hot)
-  if (has(state.owner)) note(line, true, `is in the owner permission of ${address}: it can do everything there`)
+  const has = (permission: Permission | undefined) =>
+    permission?.keys.some((key) => key.address === line.hot)
+  if (has(state.owner))
+    note(line, true, `is in the owner permission of ${address}: it can do everything there`)
   if (has(state.witness)) note(line, true, `is in the witness permission of ${address}`)
   for (const permission of state.permissions) {
     const given = lines.some(
       ({ address: of, permission_id, hot, spare_keys = [] }) =>
-        of === address && permission_id === permission.id && [hot, ...spare_keys].includes(line.hot),
+        of === address &&
+        permission_id === permission.id &&
+        [hot, ...spare_keys].includes(line.hot),
     )
-    if (!given && has(permission)) note(line, true, `is in permission ${permission.id} of ${address} too`)
+    if (!given && has(permission))
+      note(line, true, `is in permission ${permission.id} of ${address} too`)
   }
 }
 

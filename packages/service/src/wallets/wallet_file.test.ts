@@ -33,7 +33,10 @@ test('an API alone refuses a file with keys, whichever wallet has one, and takes
   assert.deepEqual(parseWallets(JSON.stringify(keyless), 'w.json', 'refused'), keyless)
   for (const part of ['pool', 'activation', 'refund'] as const) {
     const one = JSON.stringify({ ...keyless, [part]: wallets[part] })
-    assert.throws(() => parseWallets(one, 'w.json', 'refused'), /w\.json: it has the private_key of T\w+, and an API/)
+    assert.throws(
+      () => parseWallets(one, 'w.json', 'refused'),
+      /w\.json: it has the private_key of T\w+, and an API/,
+    )
   }
 })
 

@@ -1,5 +1,6 @@
-// The wallets that the service acts for, from a file of the operator's. It holds hot keys: keys of restricted
-// permissions, which can delegate, take back and activate, and move no funds. The file must be readable by its owner only.
+// The wallets that the service acts for, from a file of the operator's. It holds hot keys: keys of
+// restricted permissions, which can delegate, take back and activate, and move no funds. The file
+// must be readable by its owner only.
 
 import { join } from 'node:path'
 import { HDKey } from '@scure/bip32'
@@ -15,14 +16,16 @@ export type Wallets = {
   pool: Wallet[]
   /** Pays for activations; the key's permission allows 0 (create an account). */
   activation: Wallet
-  /** Sends direct recharges back that cannot be delivered; a small float, and a key whose permission allows 1 (transfer).
-   *  Absent: they are held for the operator. */
+  /** Sends direct recharges back that cannot be delivered; a small float, and a key whose
+   *  permission allows 1 (transfer). Absent: they are held for the operator. */
   refund?: Wallet
   /** The published address for direct recharge. */
   recharge_address: Address
-  /** Account-level extended public key, m/44'/195'/0': customers' deposit addresses are derived from it. */
+  /** Account-level extended public key, m/44'/195'/0': customers' deposit addresses are derived
+   *  from it. */
   deposit_xpub: string
-  /** How much is signed within an hour and a day; what is left out follows from the pool's stakes. */
+  /** How much is signed within an hour and a day; what is left out follows from the pool's
+   *  stakes. */
   limits?: LimitsWanted
 }
 
@@ -54,7 +57,8 @@ export function parseWallets(text: string, file: string, keys: Keys): Wallets {
   if (!activation) throw bad('activation is missing')
   for (const wallet of [...pool, activation, ...(refund ? [refund] : [])]) {
     if (!isAddress(wallet?.address)) throw bad('a wallet has no valid address')
-    if (!Number.isInteger(wallet.permission_id)) throw bad(`permission_id of ${wallet.address} is not a whole number`)
+    if (!Number.isInteger(wallet.permission_id))
+      throw bad(`permission_id of ${wallet.address} is not a whole number`)
     const { spare_keys = [] } = wallet
     if (!Array.isArray(spare_keys) || !spare_keys.every(isAddress)) {
       throw bad(`spare_keys of ${wallet.address} is not a list of addresses`)
@@ -67,18 +71,27 @@ export function parseWallets(text: string, file: string, keys: Keys): Wallets {
     if (wallet.private_key === undefined && keys !== 'needed') continue
     if (!canSign(wallet)) throw bad(`private_key of ${wallet.address} is not a key`)
   }
-  if (new Set(pool.map((wallet) => wallet.address)).size < pool.length) throw bad('a wallet is in the pool twice')
+  if (new Set(pool.map((wallet) => wallet.address)).size < pool.length)
+    throw bad('a wallet is in the pool twice')
   if (!isAddress(recharge_address)) throw bad('recharge_address is not an address')
   if (typeof deposit_xpub !== 'string' || !isPublicKey(deposit_xpub)) {
     throw bad('deposit_xpub is not an extended public key')
   }
   const wrong = limits === undefined ? undefined : wrongLimit(limits)
   if (wrong !== undefined) throw bad(wrong)
-  return { pool, activation, ...(refund && { refund }), recharge_address, deposit_xpub, ...(limits && { limits }) }
+  return {
+    pool,
+    activation,
+    ...(refund && { refund }),
+    recharge_address,
+    deposit_xpub,
+    ...(limits && { limits }),
+  }
 }
 
 function wrongLimit(limits: unknown): string | undefined {
-  if (typeof limits !== 'object' || limits === null || Array.isArray(limits)) return 'limits is not an object'
+  if (typeof limits !== 'object' || limits === null || Array.isArray(limits))
+    return 'limits is not an object'
   for (const [name, value] of Object.entries(limits)) {
     if (!(LIMIT_NAMES as readonly string[]).includes(name)) {
       return `limits has no ${name}: there are ${LIMIT_NAMES.join(', ')}`

@@ -1,6 +1,7 @@
-// Looks at the permissions of our hot keys on the chain, again and again: a key that was right at the
-// start can be made to do more by whoever has the owner's. Each process looks for itself, by its own
-// clock, and believes no row about it: what it found stands in memory, and rows are for operators.
+// Looks at the permissions of our hot keys on the chain, again and again: a key that was right at
+// the start can be made to do more by whoever has the owner's. Each process looks for itself, by
+// its own clock, and believes no row about it: what it found stands in memory, and rows are for
+// operators.
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql } from '../database/sql.ts'
@@ -74,7 +75,9 @@ async function note(
   isStopped: (wallet: Address) => boolean,
 ): Promise<void> {
   const { pool, activation, refund } = wallets
-  const mine = [...pool, activation, ...(refund ? [refund] : [])].filter((one) => one.private_key !== undefined)
+  const mine = [...pool, activation, ...(refund ? [refund] : [])].filter(
+    (one) => one.private_key !== undefined,
+  )
   const rows = mine.map(({ address }) => ({
     address,
     stopped: isStopped(address),
@@ -83,9 +86,11 @@ async function note(
   const now = clock.now()
   await sql`
     insert into wallet_check (address, checked_at, complaints, stopped, stopped_here)
-    select address, ${now}, array(select jsonb_array_elements_text(complaints)), stopped, ${stopped_here()}
+    select address, ${now}, array(select jsonb_array_elements_text(complaints)),
+      stopped, ${stopped_here()}
     from unnest(${rows.map((one) => one.address)}::text[], ${rows.map((one) => JSON.stringify(one.complaints))}::jsonb[],
                 ${rows.map((one) => one.stopped)}::boolean[]) as t (address, complaints, stopped)
-    on conflict (address) do update set checked_at = excluded.checked_at, complaints = excluded.complaints,
+    on conflict (address) do update set checked_at = excluded.checked_at,
+      complaints = excluded.complaints,
       stopped = excluded.stopped, stopped_here = excluded.stopped_here`
 }

@@ -1,21 +1,28 @@
-// Reads a request's parameters by the schema that also documents and types them. The reading is ours, because a general
-// JSON Schema validator answers another question: which clients depend on here is the first wrong field, in the order
-// the schema declares, and the code that belongs to that field. The keyword `fault` says what a node throws; without it
-// that is InvalidParams. A keyword that this file does not enforce stops the process at start: what is documented holds.
+// Reads a request's parameters by the schema that also documents and types them. The reading is
+// ours, because a general JSON Schema validator answers another question: which clients depend on
+// here is the first wrong field, in the order the schema declares, and the code that belongs to
+// that field. The keyword `fault` says what a node throws; without it that is InvalidParams. A
+// keyword that this file does not enforce stops the process at start: what is documented holds.
 
 import { type TSchema, type TUnsafe, Type } from 'typebox'
 import { type Fault, type FaultKind, fault } from '../lib/fault.ts'
 import { type Json, JsonError, OtherNumber, parseJson } from '../lib/json.ts'
 
-export const InvalidParams: FaultKind = fault(2, 'invalid_service_or_params', 'Invalid service or parameters')
+export const InvalidParams: FaultKind = fault(
+  2,
+  'invalid_service_or_params',
+  'Invalid service or parameters',
+)
 
-/** Documented with the given schema, and handed over as it came (undefined when absent): for a field whose meaning, or
- *  whose place in the order of checks, depends on other fields, so that the handler judges it. */
+/** Documented with the given schema, and handed over as it came (undefined when absent): for a
+ *  field whose meaning, or whose place in the order of checks, depends on other fields, so that the
+ *  handler judges it. */
 export function unchecked(schema: TSchema): TUnsafe<Json | undefined> {
   return Type.Unsafe<Json | undefined>({ ...schema, checked_by_handler: true })
 }
 
-/** Turns a JSON value into the typed one, or throws the fault of the first node that does not fit. */
+/** Turns a JSON value into the typed one, or throws the fault of the first node that does not
+ *  fit. */
 export type Read = (value: Json | undefined) => unknown
 
 type Node = {
@@ -47,9 +54,10 @@ const ENFORCED: Readonly<Record<string, readonly string[]>> = {
   words: ['enum', 'const', 'anyOf'],
 }
 
-/** The reader of a schema made of objects, arrays, strings, integers, booleans and literals. Properties that the schema
- *  does not declare are left out; `""` and `null` leave an optional property out. Throws at once when the schema has a
- *  type or a keyword that would not be enforced. */
+/** The reader of a schema made of objects, arrays, strings, integers, booleans and literals.
+ *  Properties that the schema does not declare are left out; `""` and `null` leave an optional
+ *  property out. Throws at once when the schema has a type or a keyword that would not be
+ *  enforced. */
 export function bodyReader(schema: TSchema): Read {
   return reader(schema as Node)
 }
@@ -120,13 +128,18 @@ function stringReader(node: Node, fails: () => Fault): Read {
   return checked((value) => {
     if (typeof value !== 'string') return false
     const length = codePoints(value)
-    return length >= minLength && length <= maxLength && (pattern === undefined || pattern.test(value))
+    return (
+      length >= minLength && length <= maxLength && (pattern === undefined || pattern.test(value))
+    )
   }, fails)
 }
 
 function integerReader(node: Node, fails: () => Fault): Read {
   const { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = node
-  return checked((value) => typeof value === 'number' && value >= minimum && value <= maximum, fails)
+  return checked(
+    (value) => typeof value === 'number' && value >= minimum && value <= maximum,
+    fails,
+  )
 }
 
 function wordReader(node: Node, fails: () => Fault): Read {
@@ -136,18 +149,24 @@ function wordReader(node: Node, fails: () => Fault): Read {
 }
 
 function isObject(value: Json | undefined): value is { [key: string]: Json } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof OtherNumber)
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof OtherNumber)
+  )
 }
 
-/** Length as JSON Schema and users count it. The text is well-formed: every high surrogate has its low one. */
+/** Length as JSON Schema and users count it. The text is well-formed: every high surrogate has its
+ *  low one. */
 function codePoints(text: string): number {
   let pairs = 0
   for (let i = 0; i < text.length; i++) if ((text.charCodeAt(i) & 0xfc00) === 0xd800) pairs += 1
   return text.length - pairs
 }
 
-/** The parameters in a body as JSON: no bytes at all and `[]` mean none, as old clients send them. Throws InvalidParams
- *  for what is not JSON. */
+/** The parameters in a body as JSON: no bytes at all and `[]` mean none, as old clients send them.
+ *  Throws InvalidParams for what is not JSON. */
 export function parseBody(bytes: Uint8Array): Json {
   if (bytes.length === 0) return {}
   const value = jsonOrRefusal(bytes)

@@ -1,6 +1,7 @@
-// Endpoints as data. A domain's routes.ts lists what it offers with endpoint(); the server serves that list, and the
-// reference, the SDK's types and the command line are printed from it. One schema is the check, the static type and the
-// documentation at once. What every endpoint can answer (1 when signed, 2 when it has parameters, 500) is added here.
+// Endpoints as data. A domain's routes.ts lists what it offers with endpoint(); the server serves
+// that list, and the reference, the SDK's types and the command line are printed from it. One
+// schema is the check, the static type and the documentation at once. What every endpoint can
+// answer (1 when signed, 2 when it has parameters, 500) is added here.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Static, type TObject, type TSchema, type TUnsafe, Type } from 'typebox'
@@ -28,9 +29,13 @@ export function unauthenticated(reason: AuthFailure, key_id?: string): Fault {
 }
 
 /** Why a request was refused with code 1, and the key whose token it showed, if there is one. */
-export function authFailureOf(thrown: unknown): { reason: string; key_id?: string | undefined } | undefined {
+export function authFailureOf(
+  thrown: unknown,
+): { reason: string; key_id?: string | undefined } | undefined {
   if (!(thrown instanceof Fault) || thrown.code !== Unauthenticated.code) return undefined
-  return (thrown.cause as { reason: AuthFailure; key_id?: string } | undefined) ?? { reason: thrown.key }
+  return (
+    (thrown.cause as { reason: AuthFailure; key_id?: string } | undefined) ?? { reason: thrown.key }
+  )
 }
 
 export const ServiceUnavailable: FaultKind = fault(35, 'service_unavailable', 'Service unavailable')
@@ -39,7 +44,8 @@ export const InternalError: FaultKind = fault(500, 'internal_server_error', 'Int
 /** One line of an endpoint's error matrix: what is answered, and when. */
 export type Refusal = { readonly code: number; readonly key: string; readonly when: string }
 
-/** A line of an error matrix: a kind of refusal with its sub-key, if it has one, and what leads to it. */
+/** A line of an error matrix: a kind of refusal with its sub-key, if it has one, and what leads to
+ *  it. */
 export function refuses(kind: FaultKind, when: string, sub?: string): Refusal {
   return { code: kind.code, key: sub === undefined ? kind.key : `${kind.key}.${sub}`, when }
 }
@@ -78,14 +84,16 @@ type Description<Body extends TObject, Reply extends TSchema> = {
   path: `/v1/${string}`
   /** Whether a call can change something. */
   mutating?: boolean
-  /** Whether a call can begin something that is paid for: refused while the customer is suspended. */
+  /** Whether a call can begin something that is paid for: refused while the customer is
+   *  suspended. */
   creates?: boolean
   summary: string
   description?: string
   body: Body
   /** Schema of `result`. */
   reply: Reply
-  /** The refusals of this endpoint beside the ones that are common to all, in the order in which it checks. */
+  /** The refusals of this endpoint beside the ones that are common to all, in the order in which it
+   *  checks. */
   faults: readonly (FaultKind | Refusal)[]
   /** Left out: `{}` is one. */
   examples?: readonly Example[]
@@ -114,18 +122,20 @@ export type Endpoint = {
   readonly description: string | undefined
   readonly body: TObject
   readonly reply: TSchema
-  /** The error matrix: all refusals, those common to all endpoints included, in the order of the checks. */
+  /** The error matrix: all refusals, those common to all endpoints included, in the order of the
+   *  checks. */
   readonly faults: readonly Refusal[]
   readonly examples: readonly Example[]
-  /** Reads the parsed body, or throws what is wrong with it. Undefined: a public endpoint without parameters, whose body
-   *  nobody looks at. */
+  /** Reads the parsed body, or throws what is wrong with it. Undefined: a public endpoint without
+   *  parameters, whose body nobody looks at. */
   readonly read: Read | undefined
   handle(asked: Asked<unknown, Customer | undefined>): Promise<unknown>
 }
 
 /** Declares an endpoint. Throws at once when the schema of its parameters cannot be enforced. */
 export function endpoint<Body extends TObject, Reply extends TSchema>(
-  spec: Description<Body, Reply> & (Signed<Static<Body>, Static<Reply>> | Public<Static<Body>, Static<Reply>>),
+  spec: Description<Body, Reply> &
+    (Signed<Static<Body>, Static<Reply>> | Public<Static<Body>, Static<Reply>>),
 ): Endpoint {
   const { path, auth, summary, description, body, reply, mutating = false, creates = false } = spec
   const has_parameters = Object.keys(body.properties).length > 0
@@ -140,21 +150,35 @@ export function endpoint<Body extends TObject, Reply extends TSchema>(
   ]
   const read = reads ? bodyReader(body) : undefined
   const examples = spec.examples ?? [{ summary: 'Without parameters', body: {} }]
-  const described = { path, auth, scope, mutating, creates, summary, description, body, reply, faults, examples }
+  const described = {
+    path,
+    auth,
+    scope,
+    mutating,
+    creates,
+    summary,
+    description,
+    body,
+    reply,
+    faults,
+    examples,
+  }
   return { ...described, read, handle: handler(spec) }
 }
 
 const BODY_REFUSED = 'The body is neither empty nor a JSON object'
 const SUSPENDED = 'The operator has suspended the customer'
-const PARAMS_REFUSED = 'The body is not a JSON object, or a field of it is missing or not of its type'
+const PARAMS_REFUSED =
+  'The body is not a JSON object, or a field of it is missing or not of its type'
 
 const authRefusals = (scope: Scope): Refusal[] => [
   refuses(Unauthenticated, 'The token is not known, or the signature is not that of this body'),
   refuses(Unauthenticated, `The key lacks the scope \`${scope}\``, 'scope'),
 ]
 
-/** The caller's own id for what a call begins: of the body, else of the header `Idempotency-Key`. Throws 2 when the header
- *  is longer than 128 characters, and when there is neither although the key requires one. */
+/** The caller's own id for what a call begins: of the body, else of the header `Idempotency-Key`.
+ *  Throws 2 when the header is longer than 128 characters, and when there is neither although the
+ *  key requires one. */
 export function externalId(
   given: string | undefined,
   { headers, customer }: Pick<Asked<unknown, Customer>, 'headers' | 'customer'>,
@@ -171,12 +195,19 @@ export function externalId(
 /** What externalId() refuses. */
 export const EXTERNAL_ID_REFUSALS: readonly Refusal[] = [
   refuses(InvalidParams, 'The header Idempotency-Key is longer than 128 characters', 'external_id'),
-  refuses(InvalidParams, 'The key requires an `external_id` or the header, and there is neither', 'external_id'),
+  refuses(
+    InvalidParams,
+    'The key requires an `external_id` or the header, and there is neither',
+    'external_id',
+  ),
 ]
 
-function handler<Body, Result>(spec: Signed<Body, Result> | Public<Body, Result>): Endpoint['handle'] {
+function handler<Body, Result>(
+  spec: Signed<Body, Result> | Public<Body, Result>,
+): Endpoint['handle'] {
   // The server calls a signed endpoint with a customer and with a body that its own reader made.
-  return (asked) => (spec as { handle(asked: Asked<unknown, Customer | undefined>): Promise<Result> }).handle(asked)
+  return (asked) =>
+    (spec as { handle(asked: Asked<unknown, Customer | undefined>): Promise<Result> }).handle(asked)
 }
 
 /** Schema of an amount of TRX in a reply; its value comes from money() in lib/json. */

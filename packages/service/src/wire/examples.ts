@@ -1,5 +1,5 @@
-// What the examples of the reference name. Nobody has the keys of these addresses: they are hashes of a sentence, so what
-// a reader sends there by mistake is lost to everybody.
+// What the examples of the reference name. Nobody has the keys of these addresses: they are hashes
+// of a sentence, so what a reader sends there by mistake is lost to everybody.
 
 export const EXAMPLE = {
   address: 'TGVpXaZff9J1CzMfoSheN6swLB1yeRx3p8',

@@ -7,11 +7,19 @@ const PER_PAGE_MAX = 50
 
 /** The fields of the body: `page` from 1, `per_page`, and `status`, one of the states. */
 export const pageFields = <State extends string>(states: readonly State[]) => ({
-  page: Type.Optional(Type.Integer({ minimum: 1, fault: () => InvalidParams('page', 'Invalid page') })),
-  per_page: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: PER_PAGE_MAX, fault: () => InvalidParams('per_page', 'Invalid per_page') }),
+  page: Type.Optional(
+    Type.Integer({ minimum: 1, fault: () => InvalidParams('page', 'Invalid page') }),
   ),
-  status: Type.Optional(Type.Enum([...states], { fault: () => InvalidParams('status', 'Invalid status') })),
+  per_page: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: PER_PAGE_MAX,
+      fault: () => InvalidParams('per_page', 'Invalid per_page'),
+    }),
+  ),
+  status: Type.Optional(
+    Type.Enum([...states], { fault: () => InvalidParams('status', 'Invalid status') }),
+  ),
 })
 
 /** What these fields are refused for. */

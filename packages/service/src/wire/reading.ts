@@ -1,15 +1,25 @@
-// Fields that several endpoints read in the same way, with the refusals that are laid down for each.
+// Fields that several endpoints read in the same way, with the refusals that are laid down for
+// each.
 
 import { type Address, isAddress } from 'penstock-tron/address.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
 import { type Json, type JsonObject, OtherNumber } from '../lib/json.ts'
 import { InvalidParams } from './endpoint.ts'
 
-export const InvalidAddress: FaultKind = fault(10, 'invalid_network_address', 'Invalid network address')
-export const InvalidDuration: FaultKind = fault(12, 'invalid_duration', 'Duration must be equal to 1 (1 hour)')
+export const InvalidAddress: FaultKind = fault(
+  10,
+  'invalid_network_address',
+  'Invalid network address',
+)
+export const InvalidDuration: FaultKind = fault(
+  12,
+  'invalid_duration',
+  'Duration must be equal to 1 (1 hour)',
+)
 
 /** `""` and `null` are what old clients send for a field they leave out. */
-export const isAbsent = (value: Json | undefined): boolean => value === undefined || value === null || value === ''
+export const isAbsent = (value: Json | undefined): boolean =>
+  value === undefined || value === null || value === ''
 
 /** An address of the network. Throws 10, with the field's name where there are several. */
 export function readAddress(value: Json | undefined, field?: string): Address {
@@ -30,15 +40,19 @@ export function readFlag(value: Json | undefined): boolean {
   return value
 }
 
-/** The object, or undefined for anything else. An empty list is what PHP makes of an empty object. */
+/** The object, or undefined for anything else. An empty list is what PHP makes of an empty
+ *  object. */
 export function objectOf(value: Json | undefined): JsonObject | undefined {
   if (Array.isArray(value)) return value.length === 0 ? {} : undefined
-  return typeof value === 'object' && value !== null && !(value instanceof OtherNumber) ? value : undefined
+  return typeof value === 'object' && value !== null && !(value instanceof OtherNumber)
+    ? value
+    : undefined
 }
 
 /** What names a thing bought: our id, the customer's own, or both. Throws 2 when it is neither. */
 export function readNames(id: Json | undefined, external_id: Json | undefined) {
-  if (isAbsent(id) && isAbsent(external_id)) throw InvalidParams('id', 'Either id or external_id is required')
+  if (isAbsent(id) && isAbsent(external_id))
+    throw InvalidParams('id', 'Either id or external_id is required')
   const read = (value: Json | undefined, field: string): string | null => {
     if (isAbsent(value)) return null
     if (typeof value !== 'string') throw InvalidParams(field, `Invalid ${field}`)

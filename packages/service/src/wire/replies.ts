@@ -1,5 +1,6 @@
-// What goes out, as text: the envelope of a result, of a refusal, and of what the transport refuses by itself. Every
-// answer of an endpoint is HTTP 200, refusals included: old clients read the code only from there.
+// What goes out, as text: the envelope of a result, of a refusal, and of what the transport refuses
+// by itself. Every answer of an endpoint is HTTP 200, refusals included: old clients read the code
+// only from there.
 
 import { STATUS_CODES } from 'node:http'
 import type { TSchema } from 'typebox'
@@ -21,8 +22,17 @@ export type Answer = {
 }
 
 /** The answer to a call that succeeded; `result` is JSON text. */
-export function success(request_id: string, result: string, headers: Readonly<Record<string, string>>): Answer {
-  return { status: 200, code: 0, body: `{"code":0,"request_id":"${request_id}","result":${result}}`, headers }
+export function success(
+  request_id: string,
+  result: string,
+  headers: Readonly<Record<string, string>>,
+): Answer {
+  return {
+    status: 200,
+    code: 0,
+    body: `{"code":0,"request_id":"${request_id}","result":${result}}`,
+    headers,
+  }
 }
 
 export function refusal(request_id: string, { code, key, message }: Fault): Answer {
@@ -30,7 +40,11 @@ export function refusal(request_id: string, { code, key, message }: Fault): Answ
 }
 
 /** What is refused before an endpoint is reached: the code is the HTTP status. */
-export function transportRefusal(request_id: string, status: number, headers: Record<string, string> = {}): Answer {
+export function transportRefusal(
+  request_id: string,
+  status: number,
+  headers: Record<string, string> = {},
+): Answer {
   const error = status === 404 ? 'Method not found' : (STATUS_CODES[status] ?? 'Bad Request')
   return { status, code: status, body: printJson({ code: status, error, request_id }), headers }
 }
@@ -43,8 +57,9 @@ export function pageRefusal(request_id: string, status: number, error: string): 
 /** Throws when the text is not what the endpoint documents. */
 export type CheckReply = (endpoint: Endpoint, result: string) => void
 
-/** Compares results with their schemas, properties that no schema declares being wrong too. For tests and development:
- *  the validator takes a fifth of a second to load, so production does without. */
+/** Compares results with their schemas, properties that no schema declares being wrong too. For
+ *  tests and development: the validator takes a fifth of a second to load, so production does
+ *  without. */
 export async function replyChecker(): Promise<CheckReply> {
   const { Errors } = await import('typebox/schema')
   const closed_schemas = new WeakMap<TSchema, object>()
@@ -53,7 +68,9 @@ export async function replyChecker(): Promise<CheckReply> {
     closed_schemas.set(reply, schema)
     const [fits, errors] = Errors(schema, JSON.parse(result))
     if (fits) return
-    const where = errors.map(({ instancePath, message, params }) => `${instancePath} ${message} ${printJson(params)}`)
+    const where = errors.map(
+      ({ instancePath, message, params }) => `${instancePath} ${message} ${printJson(params)}`,
+    )
     throw new Error(`the result of ${path} is not what is documented: ${where.join('; ')}`)
   }
 }
@@ -62,6 +79,10 @@ export async function replyChecker(): Promise<CheckReply> {
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed)
   if (typeof schema !== 'object' || schema === null) return schema
-  const parts = Object.fromEntries(Object.entries(schema).map(([name, part]) => [name, closed(part)]))
-  return 'properties' in parts && !('additionalProperties' in parts) ? { ...parts, additionalProperties: false } : parts
+  const parts = Object.fromEntries(
+    Object.entries(schema).map(([name, part]) => [name, closed(part)]),
+  )
+  return 'properties' in parts && !('additionalProperties' in parts)
+    ? { ...parts, additionalProperties: false }
+    : parts
 }

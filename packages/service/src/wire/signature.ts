@@ -1,7 +1,8 @@
-// The two signatures of a request. The first, which every client sends, is SHA-256 of the body and the secret: it binds
-// neither path nor time, so whoever reads one signed request can send that body anywhere until the key is revoked. The
-// second, sent in addition, is an HMAC over time, nonce, method, path, body and, where there is one, the header
-// Idempotency-Key. Comparisons take the same time whether or not they succeed.
+// The two signatures of a request. The first, which every client sends, is SHA-256 of the body and
+// the secret: it binds neither path nor time, so whoever reads one signed request can send that
+// body anywhere until the key is revoked. The second, sent in addition, is an HMAC over time,
+// nonce, method, path, body and, where there is one, the header Idempotency-Key. Comparisons take
+// the same time whether or not they succeed.
 
 import { createHmac, hash, hkdfSync, timingSafeEqual } from 'node:crypto'
 
@@ -29,14 +30,15 @@ export type Stamped = {
   idempotency_key?: string | undefined
 }
 
-/** The key of the second signature: HKDF-SHA-256 of the secret, without salt, info `v2`, 32 bytes. */
+/** The key of the second signature: HKDF-SHA-256 of the secret, without salt, info `v2`, 32
+ *  bytes. */
 export function keyV2(secret: string): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', secret, '', 'v2', 32))
 }
 
-/** `X-Signature-V2`: lower-case hexadecimal HMAC-SHA-256 over lines joined by line feeds: timestamp,
- *  nonce, method, path (without query), the hexadecimal SHA-256 of the body and, when the request has
- *  an Idempotency-Key that is not empty, its bytes. */
+/** `X-Signature-V2`: lower-case hexadecimal HMAC-SHA-256 over lines joined by line feeds:
+ *  timestamp, nonce, method, path (without query), the hexadecimal SHA-256 of the body and, when
+ *  the request has an Idempotency-Key that is not empty, its bytes. */
 export function signatureV2(key: Uint8Array, stamped: Stamped): string {
   const { timestamp, nonce, method, path, body, idempotency_key = '' } = stamped
   const lines = [timestamp, nonce, method, path, hash('sha256', body)]
@@ -45,8 +47,14 @@ export function signatureV2(key: Uint8Array, stamped: Stamped): string {
   return hmac.digest('hex')
 }
 
-/** Whether the second signature is right and its time within the window. That its nonce is new is for the caller to see. */
-export function isSignatureV2(given: string, key: Uint8Array, stamped: Stamped, now: Date): boolean {
+/** Whether the second signature is right and its time within the window. That its nonce is new is
+ *  for the caller to see. */
+export function isSignatureV2(
+  given: string,
+  key: Uint8Array,
+  stamped: Stamped,
+  now: Date,
+): boolean {
   const right = sameHex(given, signatureV2(key, stamped))
   const { timestamp, nonce } = stamped
   const well_formed = /^\d{1,12}$/.test(timestamp) && /^[\w.~-]{1,128}$/.test(nonce)
