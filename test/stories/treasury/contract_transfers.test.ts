@@ -128,6 +128,26 @@ for (const nodes of [1, 2]) {
   })
 }
 
+test('what a contract sent to a customer is his, though a node named another', async (t) => {
+  const { world, call } = await contractWorld(t, { nodes: 3 })
+  const [anna, zoe] = [await world.customer(), await world.customer()]
+  await world.solidify()
+  const liar = liarIn(world, anna.deposit_address, 5n * TRX)
+  liar.lie = 'sends inside'
+  liar.from_block = world.scene.devchain.head.header.number + 1
+  const tx_id = call('send(address,uint256)', zoe.deposit_address, 4n * TRX)
+  await world.drain()
+  const told = async () => {
+    const rows = await findDeposits(world.sql, tx_id)
+    return rows.map(({ state, customer_id, amount_sun }) => [state, customer_id, amount_sun])
+  }
+  assert.deepEqual(await told(), [['seen', anna.id, 5n * TRX]])
+  await world.solidify()
+  await world.solidify()
+  assert.deepEqual(await told(), [['credited', zoe.id, 4n * TRX]])
+  assert.deepEqual([await anna.balance(), await zoe.balance()], [0, 4])
+})
+
 test('an internal transaction of an unknown kind is held with its note, and nobody is credited', async (t) => {
   const { world, call } = await contractWorld(t)
   const anna = await world.customer({ trx: 3 })

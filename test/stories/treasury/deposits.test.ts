@@ -333,6 +333,44 @@ test('a deposit that a fork has taken back and that comes again is credited, wit
   assert.equal(await anna.balance(), 5)
 })
 
+test('what a contract sends otherwise after a fork is credited as it is then', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer()
+  const zoe = await world.customer()
+  const tx_id = world.pay(world.person('router', 1).address, TRX)
+  sendsAlong(world, tx_id, [
+    { to: anna.deposit_address, sun: 9_000_000 },
+    { to: anna.deposit_address, sun: 2_000_000 },
+    { to: anna.deposit_address, sun: 5 },
+  ])
+  world.mine()
+  await world.drain()
+  assert.equal((await findDeposits(world.sql, tx_id)).length, 3)
+  sendsAlong(world, tx_id, [
+    { to: zoe.deposit_address, sun: 4_000_000 },
+    { to: anna.deposit_address, sun: 3_000_000 },
+  ])
+  world.scene.post('/devchain/fund', { address: zoe.deposit_address, sun: 4_000_000 })
+  world.scene.post('/devchain/fund', { address: anna.deposit_address, sun: 3_000_000 })
+  world.fork(1)
+  await world.drain()
+  await world.solidify()
+  await world.solidify()
+  assert.deepEqual([await anna.balance(), await zoe.balance()], [3, 4])
+  const rows = await findDeposits(world.sql, tx_id)
+  assert.deepEqual(
+    rows.map(({ state, customer_id, amount_sun }) => [state, customer_id, amount_sun]),
+    [
+      ['gone', anna.id, 5n],
+      ['credited', anna.id, 3_000_000n],
+      ['credited', zoe.id, 4_000_000n],
+    ],
+  )
+  const at = await worldDesk(world)
+  const { code, out } = await at.type('books', 'check')
+  assert.equal(code, 0, out)
+})
+
 test('what is sent to nobody we know is not a deposit', async (t) => {
   const world = await makeWorld(t)
   const stranger = world.person('stranger', 1)

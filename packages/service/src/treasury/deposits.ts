@@ -358,8 +358,9 @@ async function forgetOthers(tx: Tx, blocks: readonly StoredBlock[]): Promise<voi
       and state in ('seen', 'received', 'returning') and not tx_id = any(${present})`
 }
 
-/** Writes the deposits, or, of those that were noted before, where they are now, and their fate if
- *  that was open. */
+/** Writes the deposits, or, of those that were noted before and are not solid, what they are now,
+ *  and their fate if that was open. On another branch, or by the word of another node, what has the
+ *  same place in a transaction can be something else: a contract sends less, or to another. */
 async function noteAll(
   tx: Tx,
   { clock }: Needs,
@@ -389,15 +390,16 @@ async function noteAll(
         block_number, block_time,
             customer_id, state, reason, left_out)
     on conflict (tx_id, position) do update
-      set block_number = excluded.block_number, block_time = excluded.block_time,
-          solid_at = coalesce(deposit.solid_at, excluded.solid_at), left_out = excluded.left_out,
-          customer_id = coalesce(deposit.customer_id, excluded.customer_id),
-          state = case when deposit.state in ('seen', 'gone') or (deposit.state = 'unproven'
-            and ${solid}::boolean)
+      set from_address = excluded.from_address, to_address = excluded.to_address,
+          amount_sun = excluded.amount_sun, token = excluded.token,
+          token_amount = excluded.token_amount, block_number = excluded.block_number,
+          block_time = excluded.block_time, customer_id = excluded.customer_id,
+          left_out = excluded.left_out, solid_at = excluded.solid_at,
+          state = case when deposit.state in ('seen', 'gone') or (deposit.state = 'unproven' and ${solid}::boolean)
                   then excluded.state else deposit.state end,
-          reason = case when deposit.state in ('seen', 'gone') or (deposit.state = 'unproven'
-            and ${solid}::boolean)
-                   then excluded.reason else deposit.reason end`
+          reason = case when deposit.state in ('seen', 'gone') or (deposit.state = 'unproven' and ${solid}::boolean)
+                   then excluded.reason else deposit.reason end
+      where deposit.solid_at is null`
 }
 
 /** The deposits that a transaction on the chain made, if it made any. */
