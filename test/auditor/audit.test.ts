@@ -13,8 +13,8 @@ import type { Post } from './branch.ts'
 import { blacklistedGetNothing } from './by_hand.ts'
 import { History } from './history.ts'
 import { type Journal, readJournal, sealsHold } from './journal.ts'
-import { AT_REST, depositsAreKnown, fundsAreThere, type Place } from './rest.ts'
-import type { Account, Attempt, Order, Rows } from './rows.ts'
+import { AT_REST, depositsAreKnown, fundsAreThere, type Place, rechargesAreDone } from './rest.ts'
+import type { Account, Attempt, Deposit, Order, Rows } from './rows.ts'
 import type { Books } from './rules.ts'
 
 /** Deposits, energy, a bundle, an activation, a failure, recharges that are delivered and sent
@@ -266,6 +266,13 @@ const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: R
     /^C6 deposit .* not known/,
   ],
   [
+    'a deposit that is called gone and is there',
+    ({ deposits }) => {
+      first(deposits, ({ state }) => state === 'credited').state = 'gone'
+    },
+    /^deposit .* is gone, on the chain: true/,
+  ],
+  [
     'money out of nothing',
     ({ transfers, accounts }) => {
       const { id } = first(accounts, isCustomers)
@@ -477,4 +484,26 @@ test('what went a way that there is not is found by who looks again', () => {
     'attempts a was dead and is included',
   ])
   assert.deepEqual(seen({}, { tx_id: '2' }), ['C5 attempt a was signed as 1, and again as 2'])
+})
+
+test('what is gone is not on the chain, whatever else its transaction has done', () => {
+  const sent = { type: 'TransferContract', succeeded: true, to: 'anna', sun: 5n, inner: [] }
+  const inner = [{ to: 'anna', sun: 7n }]
+  const called = { ...sent, type: 'TriggerSmartContract', sun: 0n, inner }
+  const transactions = new Map(Object.entries({ sent, called }))
+  const gone = { state: 'gone', solid_at: null, to_address: 'anna' }
+  const seen = (...deposits: Partial<Deposit>[]) => {
+    const all = deposits.map((one) => ({ ...gone, ...one }))
+    const rows = { deposits: all, attempts: [], orders: [] }
+    return rechargesAreDone({ rows, branch: { transactions } } as unknown as Books).length
+  }
+  assert.equal(seen({ tx_id: 'sent', position: 0, amount_sun: 5n }), 1)
+  assert.equal(seen({ tx_id: 'sent', position: -1, amount_sun: 77n }), 0, 'a lie about a transfer')
+  assert.equal(seen({ tx_id: 'called', position: -1, amount_sun: 7n }), 1)
+  assert.equal(seen({ tx_id: 'called', position: -1, amount_sun: 77n }), 0, 'a lie about a call')
+  assert.equal(seen({ tx_id: 'another', position: 0, amount_sun: 5n }), 0)
+  const token = { tx_id: 'called', amount_sun: null }
+  assert.equal(seen({ ...token, position: 1 }), 1)
+  const elsewhere = { ...token, position: 2, state: 'ignored', solid_at: new Date() }
+  assert.equal(seen({ ...token, position: 1 }, elsewhere), 0, 'its event is the second there')
 })

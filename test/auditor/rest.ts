@@ -4,6 +4,7 @@
 import type { ChainTransaction } from './branch.ts'
 import { sentBackByHand } from './by_hand.ts'
 import { checksAreAnswered } from './checks.ts'
+import type { Deposit } from './rows.ts'
 import { type Books, isOvertaken } from './rules.ts'
 import { subscriptionsHaveEnded, suppliesAreKnown, usesAreOnTheChain } from './subscriptions.ts'
 
@@ -131,9 +132,10 @@ const sentIn = ({ type, to, sun, inner }: ChainTransaction) =>
 export function rechargesAreDone({ rows, branch }: Books): string[] {
   const attempts = new Map(rows.attempts.map((one) => [one.id, one]))
   const orders = new Map(rows.orders.map((one) => [one.id, one]))
-  return rows.deposits.flatMap(({ tx_id, state, solid_at, order_id, refund_id }) => {
+  return rows.deposits.flatMap((deposit) => {
+    const { tx_id, position, state, solid_at, order_id, refund_id } = deposit
     const refund = branch.transactions.get(attempts.get(refund_id ?? '')?.tx_id ?? '')
-    const on_chain = branch.transactions.has(tx_id)
+    const on_chain = isOnTheChain(deposit, { rows, branch })
     const fits =
       state === 'delivered'
         ? orders.get(order_id ?? '')?.state === 'success'
@@ -145,9 +147,23 @@ export function rechargesAreDone({ rows, branch }: Books): string[] {
     return fits
       ? []
       : [
-          `deposit ${tx_id} is ${state}, on the chain: ${on_chain}, order ${order_id}, refund ${refund_id}`,
+          `deposit ${tx_id} at ${position} is ${state}, on the chain: ${on_chain}, ` +
+            `order ${order_id}, refund ${refund_id}`,
         ]
   })
+}
+
+/** Whether the chain has what a deposit says, and not only its transaction: of a real one, a node
+ *  that lies can say that a contract sent something in it. Events of tokens are not read here, and
+ *  are counted by block: on another branch the same one is another row. */
+function isOnTheChain(deposit: Deposit, { rows, branch }: Pick<Books, 'rows' | 'branch'>): boolean {
+  const { tx_id, to_address, amount_sun } = deposit
+  const found = branch.transactions.get(tx_id)
+  if (!found?.succeeded) return false
+  if (amount_sun === null) {
+    return !rows.deposits.some((one) => one.tx_id === tx_id && one.solid_at !== null)
+  }
+  return sentIn(found).some(({ to, sun }) => to === to_address && sun === amount_sun)
 }
 
 /** C7: what lies on the chain for us is what customers have, what was earned and what recharges

@@ -10,9 +10,10 @@ import { type Ground, runSeed } from './run.ts'
 
 /** Seeds that have found something: the hour that a fork made too short, uses that a fork put after
  *  the end, money held for one that was stopped before it was supplied on the day after its cap,
- *  and two statements that waited for each other. They mean that only as long as nothing is drawn
- *  differently. */
-const ONCE_FAILED = ['155', '368', '383', '1255', '9110', '10375', '60088']
+ *  two statements that waited for each other, and a lie about a real transaction, which the books
+ *  took for a deposit that was lost.
+ *  They mean that only as long as nothing is drawn differently. */
+const ONCE_FAILED = ['155', '368', '383', '1255', '9110', '10375', '60088', '72142']
 const SEEDS = 200
 /** Killed by one of the first seeds: quick enough to be shown each time. */
 const SHOWN = [
