@@ -25,12 +25,12 @@ const FLOORS = [
   ['database', 'node', 'wire', 'limits', 'providers'],
   ['steps', 'signing', 'http'],
   ['ledger', 'chain', 'labels', 'wallets'],
-  ['pool', 'customers', 'tracing'],
+  ['pool', 'customers', 'tracing', 'prices'],
   ['market', 'screening'],
   ['treasury', 'subscriptions', 'checks', 'reports'],
   ['audit'],
-  ['operators'],
   ['monitoring'],
+  ['operators'],
   ['program'],
 ]
 const ROOF = FLOORS.length

@@ -5,7 +5,7 @@
 import type { Sql } from 'penstock-service/database/sql.ts'
 import { type Action, perform } from 'penstock-service/ledger/actions.ts'
 import type { Clock } from 'penstock-service/lib/clock.ts'
-import { type PlanTerms, setPlan } from 'penstock-service/operators/plans.ts'
+import { type PlanTerms, setPlan } from 'penstock-service/subscriptions/plans.ts'
 import type { Address } from 'penstock-tron/address.ts'
 import type { Dice } from './dice.ts'
 import type { Instance } from './instance.ts'

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Devchain } from 'penstock-devchain/devchain.ts'
 import { person } from 'penstock-devchain/scene.ts'
-import { alerts } from 'penstock-service/operators/status.ts'
+import { alerts } from 'penstock-service/monitoring/alerts.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { sign } from 'penstock-tron/keys.ts'
 import {

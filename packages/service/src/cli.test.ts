@@ -21,8 +21,8 @@ import { makeWorld } from 'penstock-test/harness/world.ts'
 import { NODE_RULES } from './audit/books.ts'
 import { ROW_RULES } from './audit/rules.ts'
 import { COMMANDS } from './cli.ts'
+import { ALERTS } from './monitoring/alerts.ts'
 import { findCommand, readArguments } from './operators/command.ts'
-import { ALERTS } from './operators/status.ts'
 
 const CLI = `${import.meta.dirname}/cli.ts`
 

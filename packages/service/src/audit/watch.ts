@@ -6,7 +6,7 @@
 import type { Sql, Tx } from '../database/sql.ts'
 import { perform } from '../ledger/actions.ts'
 import type { Clock } from '../lib/clock.ts'
-import { setSwitches, switches } from '../market/switches.ts'
+import { setSwitches, switches } from '../prices/switches.ts'
 import type { Step } from '../steps/step.ts'
 import { foundByBoth, LOOK_AGAIN_MS, type Looking, lookAtBooks, type RuleReport } from './books.ts'
 

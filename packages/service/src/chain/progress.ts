@@ -68,3 +68,28 @@ export function isCurrent(chain: ChainState | undefined, clock: Clock): chain is
 export function isAgreed(chain: ChainState | undefined, clock: Clock): chain is ChainState {
   return isCurrent(chain, clock) && chain.disputed_number === null
 }
+
+export type ChainShown = ChainState & {
+  /** By our clock, since a node last answered. */
+  silent_seconds: number
+  /** By our clock and the time of the newest block. */
+  behind_seconds: number
+  blocks_to_solid: number
+  readers: { name: string; number: bigint; behind_blocks: bigint }[]
+}
+
+/** How far the chain has been followed, and by whom. Undefined before the first block. */
+export async function showChain(sql: Sql, now: Date): Promise<ChainShown | undefined> {
+  const chain = await chainState(sql)
+  if (!chain) return undefined
+  const readers = await sql<ChainShown['readers'][number]>`
+    select name, number, greatest(confirmed_number - number, 0) as behind_blocks from cursor, chain order by name`
+  const since = (at: Date) => Math.max(0, Math.round((now.getTime() - at.getTime()) / 1_000))
+  return {
+    ...chain,
+    silent_seconds: since(chain.seen_at),
+    behind_seconds: since(chain.head_time),
+    blocks_to_solid: chain.head_number - chain.solid_number,
+    readers,
+  }
+}

@@ -3,8 +3,10 @@
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql, Tx } from '../database/sql.ts'
+import type { Change } from '../ledger/actions.ts'
 import { customerAccount, openAccount } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
+import { refusal } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
 import type { DepositAddress } from './deposit_addresses.ts'
 
@@ -62,6 +64,22 @@ export async function lockCustomer(tx: Tx, customer_id: string): Promise<Custome
   return customer
 }
 
+/** The customer. Throws Refused when there is none. */
+export async function requireCustomer(sql: Sql | Tx, customer_id: string): Promise<CustomerRow> {
+  return orRefused(await findCustomer(sql, customer_id), customer_id)
+}
+
+/** The customer, which nobody else changes before the transaction ends. Throws Refused when there
+ *  is none. */
+export async function requireLockedCustomer(tx: Tx, customer_id: string): Promise<CustomerRow> {
+  return orRefused(await lockCustomer(tx, customer_id), customer_id)
+}
+
+function orRefused(customer: CustomerRow | undefined, customer_id: string): CustomerRow {
+  if (!customer) throw refusal(`There is no customer ${customer_id}.`)
+  return customer
+}
+
 /** Puts a customer into another state. Servers act on it within a second (see authentication). */
 export async function setCustomerState(
   tx: Tx,
@@ -91,4 +109,31 @@ export async function customersOfAddresses(
   const rows = await sql<AddressOwner & { deposit_address: Address }>`
     select id, state, deposit_address from customer where deposit_address = any(${addresses})`
   return new Map(rows.map(({ id, state, deposit_address }) => [deposit_address, { id, state }]))
+}
+
+/** `undefined`: as it is; null: what everybody may have. */
+export type Limits = { subscriptions_limit?: number | null; open_orders_limit?: number | null }
+
+/** Sets what a customer may have at once. */
+export async function setLimits(
+  tx: Tx,
+  { customer_id, ...wanted }: Limits & { customer_id: string },
+): Promise<Change<Required<Limits>>> {
+  const [before] = await tx<Required<Limits>>`
+    select subscriptions_limit, open_orders_limit from customer where id = ${customer_id} for no key update`
+  if (!before) throw refusal(`There is no customer ${customer_id}.`)
+  const given = Object.fromEntries(
+    Object.entries(wanted).filter(([, value]) => value !== undefined),
+  )
+  const after = { ...before, ...given }
+  const { subscriptions_limit, open_orders_limit } = after
+  const same = Object.entries(before).every(
+    ([name, value]) => after[name as keyof Limits] === value,
+  )
+  if (same) return { result: after, actions: [] }
+  await tx`
+    update customer set subscriptions_limit = ${subscriptions_limit},
+      open_orders_limit = ${open_orders_limit}
+    where id = ${customer_id}`
+  return { result: after, actions: [{ subject: `customer:${customer_id}`, before, after }] }
 }

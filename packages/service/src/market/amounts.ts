@@ -5,9 +5,14 @@
 import type { Fault } from '../lib/fault.ts'
 import { type Json, OtherNumber } from '../lib/json.ts'
 import type { Resource } from '../node/node.ts'
+import {
+  InvalidBandwidthAmount,
+  InvalidEnergyAmount,
+  type Prices,
+  tierFor,
+} from '../prices/prices.ts'
 import { InvalidParams } from '../wire/endpoint.ts'
 import { isAbsent, objectOf } from '../wire/reading.ts'
-import { InvalidBandwidthAmount, InvalidEnergyAmount, type Prices, tierFor } from './prices.ts'
 
 export type Service = 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address'
 

@@ -11,9 +11,9 @@ import { Outage } from '../lib/fault.ts'
 import type { ConstantCall } from '../node/node.ts'
 import type { ReadNode } from '../node/reads.ts'
 import type { Receiver } from '../node/receivers.ts'
+import { charge, type Prices, tierFor } from '../prices/prices.ts'
 import { ServiceUnavailable } from '../wire/endpoint.ts'
 import { InvalidAddress } from '../wire/reading.ts'
-import { charge, type Prices, tierFor } from './prices.ts'
 
 export type Needs = {
   node: ReadNode

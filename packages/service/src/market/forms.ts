@@ -4,9 +4,9 @@ import { type Static, Type } from 'typebox'
 import { wireTime } from '../lib/clock.ts'
 import { money } from '../lib/json.ts'
 import type { Delegation } from '../pool/delegations.ts'
+import { charge, type Tier } from '../prices/prices.ts'
 import { InvalidParams, Money } from '../wire/endpoint.ts'
 import type { Order } from './orders.ts'
-import { charge, type Tier } from './prices.ts'
 
 /** An address of the network in a request. Which code a wrong one has depends on the field, so the
  *  handler judges it. */

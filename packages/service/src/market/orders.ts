@@ -24,17 +24,17 @@ import type { Clock } from '../lib/clock.ts'
 import { Fault, type FaultKind, fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
 import type { Caller, Receiver, ReceiverReader } from '../node/receivers.ts'
-import { InvalidParams, ServiceUnavailable } from '../wire/endpoint.ts'
-import { InvalidAddress } from '../wire/reading.ts'
-import type { Service } from './amounts.ts'
-import { openOrderCounter } from './open_orders.ts'
 import {
   InvalidBandwidthAmount,
   InvalidEnergyAmount,
   type Prices,
   priceOf,
   tierFor,
-} from './prices.ts'
+} from '../prices/prices.ts'
+import { InvalidParams, ServiceUnavailable } from '../wire/endpoint.ts'
+import { InvalidAddress } from '../wire/reading.ts'
+import type { Service } from './amounts.ts'
+import { openOrderCounter } from './open_orders.ts'
 
 export const AddressNotActivated: FaultKind = fault(
   24,

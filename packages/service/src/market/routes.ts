@@ -11,6 +11,12 @@ import { keyReader, type Reads } from '../node/reads.ts'
 import type { ReceiverReader } from '../node/receivers.ts'
 import { delegationsOf } from '../pool/delegations.ts'
 import {
+  InvalidBandwidthAmount,
+  InvalidEnergyAmount,
+  type Prices,
+  priceOf,
+} from '../prices/prices.ts'
+import {
   type Endpoint,
   EXTERNAL_ID_REFUSALS,
   type Example,
@@ -52,7 +58,6 @@ import {
   type Placed,
   type Purchase,
 } from './orders.ts'
-import { InvalidBandwidthAmount, InvalidEnergyAmount, type Prices, priceOf } from './prices.ts'
 
 export const OrderNotFound = fault(20, 'subscription_not_found', 'Transaction not found')
 

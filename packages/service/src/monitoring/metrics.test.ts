@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { makeWorld } from 'penstock-test/harness/world.ts'
 import { makeMetrics } from '../lib/metrics.ts'
-import { ALERTS } from '../operators/status.ts'
+import { ALERTS } from './alerts.ts'
 import { METRICS, measureStep } from './metrics.ts'
 
 test('what happened is measured: orders, checks, chain, pool, money and alerts', async (t) => {

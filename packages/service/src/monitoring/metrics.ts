@@ -6,8 +6,8 @@
 import type { Sql } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Metrics } from '../lib/metrics.ts'
-import { ALERTS, alerts } from '../operators/status.ts'
 import type { Step } from '../steps/step.ts'
+import { ALERTS, alerts } from './alerts.ts'
 
 const counter = (help: string) => ({ kind: 'counter', help }) as const
 const gauge = (help: string) => ({ kind: 'gauge', help }) as const

@@ -9,7 +9,7 @@ import { readMigrations } from '../database/migrate.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { systemClock } from '../lib/clock.ts'
 import { idMaker, systemRandom } from '../lib/ids.ts'
-import { alerts } from '../operators/status.ts'
+import { alerts } from './alerts.ts'
 import { watchReadiness } from './readiness.ts'
 
 const known_schema = (await readMigrations()).at(-1)!.number

@@ -3,18 +3,19 @@
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { USDT } from 'penstock-tron/tokens.ts'
+import { listWatches, requireEvidence, showCheck } from '../checks/check_lookup.ts'
 import { replayCheck, stateAt } from '../checks/replay.ts'
 import { levelChanges, unwatch, watch } from '../checks/watches.ts'
-import type { Sql, Tx } from '../database/sql.ts'
+import { requireCustomer } from '../customers/customers.ts'
+import type { Tx } from '../database/sql.ts'
 import { makeEntry, withdrawEntry } from '../labels/entries.ts'
-import { listStates } from '../labels/label_sets.ts'
 import { type Operator, perform } from '../ledger/actions.ts'
 import { misuse, refusal, sentence } from '../lib/fault.ts'
 import { PROVIDERS } from '../providers/configured.ts'
 import { readReportContext } from '../reports/context.ts'
 import { reportJson, reportPage } from '../reports/report.ts'
-import { readEvidence } from '../screening/evidence.ts'
 import { currentPolicy, EMBEDDED, type Policy, publishPolicy } from '../screening/policy.ts'
+import { screeningState } from '../screening/state.ts'
 import { backfill, setReach } from '../tracing/backfill.ts'
 import {
   address,
@@ -30,50 +31,9 @@ import {
   undertaking,
   whole,
 } from './command.ts'
-import { requireCustomer } from './customer_rows.ts'
 import { progressBar } from './lists.ts'
 
 const check = needed(text('CHECK', 'the id of the check'))
-
-/** What screenings rest on now. */
-export async function screeningState(sql: Sql | Tx) {
-  const [row] = await sql<{
-    label_set: number
-    generation: number | null
-    first_block: bigint | null
-  }>`
-    select (select max(number) from label_set) as label_set, g.number as generation,
-      g.first_number as first_block
-    from (values (1)) as one left join (
-      select number, first_number from flow_generation where active_at is not null order by number desc limit 1) as g on true`
-  const [log] = await sql<{ last_block: bigint | null; behind: bigint | null; hubs: bigint }>`
-    select (select number from flow_block order by number desc limit 1) as last_block,
-      (select confirmed_number from chain) - (select number from flow_block order by number desc
-        limit 1) as behind,
-      (select count(*) from flow_hub where generation = ${row!.generation}) as hubs`
-  const lists = (await listStates(sql)).filter(({ entries }) => entries !== null)
-  const { name, version } = await currentPolicy(sql)
-  return {
-    ...{ policy: `${name} (version ${version})`, ...row!, ...log! },
-    lists:
-      lists.length === 0
-        ? 'none: nothing is known of who addresses belong to'
-        : lists.map(({ code }) => code),
-  }
-}
-
-async function evidenceOf(sql: Sql, id: string) {
-  const [row] = await sql<{ state: string }>`select state from aml_check where id = ${id}`
-  if (!row) throw refusal(`There is no check ${id}.`)
-  const evidence = await readEvidence(sql, id)
-  if (!evidence)
-    throw refusal(
-      row.state === 'completed'
-        ? `The evidence of check ${id} is not kept any more.`
-        : `Check ${id} is ${row.state}: it has no evidence.`,
-    )
-  return evidence
-}
 
 const lookAt = [
   command({
@@ -82,12 +42,7 @@ const lookAt = [
     operands: { check: text('CHECK', 'the id of a check') },
     async run({ sql }, { check: id }) {
       if (id === undefined) return { value: await screeningState(sql) }
-      const [row] = await sql<Record<string, unknown>>`select * from aml_check where id = ${id}`
-      if (!row) throw refusal(`There is no check ${id}.`)
-      const answers = await sql`
-        select provider, outcome, sha256, received_at, octet_length(body) as bytes from aml_answer
-        where check_id = ${id} order by id`
-      return { value: { ...row, answers } }
+      return { value: await showCheck(sql, id) }
     },
   }),
   command({
@@ -115,7 +70,7 @@ const lookAt = [
       evidence: text('FILE', 'write the evidence to this file, byte for byte as it was hashed'),
     },
     async run({ sql }, { check: id, out, evidence: evidence_file }) {
-      const evidence = await evidenceOf(sql, id)
+      const evidence = await requireEvidence(sql, id)
       const page = reportPage(evidence, await readReportContext(sql, evidence))
       if (out !== undefined) await writeFile(out, page)
       if (evidence_file !== undefined) await writeFile(evidence_file, evidence.canonical)
@@ -265,10 +220,7 @@ const watches = [
     summary: 'the addresses that are watched, with their newest answers',
     options: { limit: paging.limit },
     run: async ({ sql }, { limit = LIMIT }) => ({
-      value: await sql`
-        select w.customer_id, w.address, w.made_at, w.label_set, w.check_id, c.state, c.risk_score,
-          c.risk_level
-        from aml_watch as w left join aml_check as c on c.id = w.check_id order by w.made_at desc, w.address limit ${limit}`,
+      value: await listWatches(sql, limit),
     }),
   }),
 ]

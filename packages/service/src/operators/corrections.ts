@@ -1,5 +1,6 @@
 // Customers' accounts put right by the operator's hand.
 
+import { requireCustomer } from '../customers/customers.ts'
 import { misuse, sentence } from '../lib/fault.ts'
 import { correct, listCorrections } from '../treasury/corrections.ts'
 import {
@@ -13,7 +14,6 @@ import {
   text,
   trx,
 } from './command.ts'
-import { requireCustomer } from './customer_rows.ts'
 
 /** From here on a correction has to be confirmed: three zeros too many are soon typed. */
 const UNCONFIRMED_MAX_SUN = 1_000_000_000n

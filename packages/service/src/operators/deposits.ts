@@ -6,16 +6,15 @@ import type { Address } from 'penstock-tron/address.ts'
 import type { ChainView } from '../audit/chain.ts'
 import { keptBlockWith, type StoredBlock } from '../chain/blocks.ts'
 import { contentsOf } from '../chain/contents.ts'
-import type { Sql } from '../database/sql.ts'
 import { type Change, perform } from '../ledger/actions.ts'
 import { misuse, refusal, sentence } from '../lib/fault.ts'
 import { fieldsOf, integer } from '../node/answers.ts'
 import { heldSenders } from '../screening/barred.ts'
-import { type Deposit, findDeposits, placeOf } from '../treasury/deposits.ts'
+import { DEPOSIT_STATES, listDeposits, showDeposits } from '../treasury/deposit_lookup.ts'
+import { type Deposit, placeOf } from '../treasury/deposits.ts'
 import { recountHolding } from '../treasury/holdings.ts'
 import {
   assetOf,
-  findResolutions,
   openDeposit,
   type Resolution,
   resolveDeposit,
@@ -40,85 +39,6 @@ import {
 } from './command.ts'
 import { reasonOf } from './corrections.ts'
 import { period } from './orders.ts'
-
-const DEPOSIT_STATES = [
-  'seen',
-  'unproven',
-  'credited',
-  'received',
-  'delivering',
-  'delivered',
-  'returning',
-  'refunding',
-  'refunded',
-  'held',
-  'ignored',
-  'resolved',
-  'gone',
-] as const satisfies readonly Deposit['state'][]
-
-type DepositsWanted = {
-  customer?: string | undefined
-  state?: string | undefined
-  from?: string | undefined
-  since?: Date | undefined
-  until?: Date | undefined
-  limit?: number | undefined
-}
-
-type DepositListed = Partial<Deposit> & { age_seconds: number }
-
-export async function listDeposits(
-  { sql, clock }: Pick<Needs, 'sql' | 'clock'>,
-  wanted: DepositsWanted,
-): Promise<DepositListed[]> {
-  const {
-    customer = null,
-    state = null,
-    from = null,
-    since = null,
-    until = null,
-    limit = LIMIT,
-  } = wanted
-  return sql<DepositListed>`
-    select block_time, greatest(0, extract(epoch
-      from ${clock.now()}::timestamptz - block_time))::integer as age_seconds,
-           state, amount_sun, token, token_amount, from_address, to_address, customer_id, reason,
-             block_number, tx_id,
-           position
-    from deposit
-    where (${customer}::text is null or customer_id = ${customer}) and (${state}::text is null
-      or state = ${state})
-      and (${from}::text is null or from_address = ${from})
-      and (${since}::timestamptz is null or block_time >= ${since})
-      and (${until}::timestamptz is null or block_time < ${until})
-    order by block_number desc, tx_id, position limit ${limit}`
-}
-
-/** What a transaction brought: mostly one deposit, with its order, its refund, how it was resolved,
- *  and its entries in the ledger. */
-export async function showDeposits(sql: Sql, tx_id: string) {
-  const deposits = await findDeposits(sql, tx_id)
-  if (deposits.length === 0) throw refusal(`No deposit came with the transaction ${tx_id}.`)
-  const [refund] = await sql`
-    select a.id, a.state, a.tx_id, a.answer from deposit join attempt as a on a.id = refund_id where deposit.tx_id = ${tx_id}`
-  const names = deposits
-    .map(placeOf)
-    .flatMap((place) => [
-      ...['deposit', 'refund', 'refund_fee', 'resolution'].map((kind) => `${kind}:${place}`),
-      `resolution:${place}/rest`,
-    ])
-  const entries = await sql`
-    select made_at, id, kind, debit, credit, amount_sun from transfer where id = any(${names}) order by made_at, id`
-  const resolutions = await findResolutions(sql, tx_id)
-  return {
-    ...deposits[0],
-    further: deposits.slice(1),
-    refund: refund ?? null,
-    resolutions,
-    entries,
-  }
-}
 
 /** The solid block that has a transaction, as a node says; undefined when its solid chain has it
  *  not. */
@@ -257,7 +177,7 @@ export const depositCommands = [
       limit: paging.limit,
     },
     async run(needs, wanted) {
-      const value = await listDeposits(needs, wanted)
+      const value = await listDeposits(needs, { ...wanted, limit: wanted.limit ?? LIMIT })
       return { value, ...(value.some(({ state }) => state === 'held') && { note: TO_DO }) }
     },
   }),

@@ -3,6 +3,7 @@
 // never work. A new key takes only requests with the second signature, unless the operator says
 // otherwise.
 
+import { requireCustomer, requireLockedCustomer } from '../customers/customers.ts'
 import {
   changeKey,
   issueKey,
@@ -33,7 +34,6 @@ import {
   readTrx,
   text,
 } from './command.ts'
-import { requireCustomer, requireLockedCustomer } from './customer_rows.ts'
 import { endings } from './subscriptions.ts'
 
 const SCOPES: readonly Scope[] = ['read', 'buy', 'aml']

@@ -4,9 +4,15 @@
 
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import type { Sql } from '../database/sql.ts'
 import { diffSets, type ListState, listStates, publishList } from '../labels/label_sets.ts'
 import type { Reading } from '../labels/list_entries.ts'
+import {
+  listVersions,
+  newestSet,
+  requireSet,
+  setSchedule,
+  updatableLists,
+} from '../labels/list_versions.ts'
 import { LISTS, openList, readList, type Source } from '../labels/lists.ts'
 import { type Operator, perform } from '../ledger/actions.ts'
 import { Outage, Refused, refusal, sentence } from '../lib/fault.ts'
@@ -33,27 +39,6 @@ export function progressBar(done: number, whole: number | undefined, unit: strin
   const share = Math.min(1, done / whole)
   const filled = Math.round(share * BAR)
   return `[${'#'.repeat(filled)}${'.'.repeat(BAR - filled)}] ${Math.floor(share * 100)} %  ${done} of ${whole} ${unit}`
-}
-
-/** Every version that was ever loaded, newest first. */
-async function versions(sql: Sql, { list, limit }: { list: string | null; limit: number }) {
-  return sql`
-    select v.id, v.list, v.entries, v.passed_over, v.loaded_at, v.loaded_by, v.origin, v.sha256,
-      (select min(label_set) from label_set_version where version_id = v.id) as first_set,
-      (select max(label_set) from label_set_version where version_id = v.id) as last_set
-    from list_version as v where ${list}::text is null or v.list = ${list} order by v.id desc limit ${limit}`
-}
-
-async function newestSet(sql: Sql): Promise<number> {
-  const [row] = await sql<{ number: number }>`select max(number) as number from label_set`
-  return row!.number
-}
-
-async function requireSet(sql: Sql, number: number): Promise<number> {
-  const [found] = await sql`select 1 from label_set where number = ${number}`
-  if (!found)
-    throw refusal(`There is no label set ${number}; the newest is ${await newestSet(sql)}.`)
-  return number
 }
 
 const notLoaded = ({ list, origin }: Source, why: string) =>
@@ -139,7 +124,7 @@ export const listCommands = [
     operands: { list: oneOf(LISTS, 'every version of this list') },
     options: { limit: paging.limit },
     async run({ sql }, { list: code = null, limit = LIMIT }) {
-      if (code !== null) return { value: await versions(sql, { list: code, limit }) }
+      if (code !== null) return { value: await listVersions(sql, { list: code, limit }) }
       const states = await listStates(sql)
       const note = states.some((one) => one.entries !== null)
         ? `Label set ${await newestSet(sql)} is the newest.`
@@ -155,7 +140,7 @@ export const listCommands = [
     operands: { lists: many(list) },
     options: { shrink: SHRINK },
     async run(needs, { lists, shrink: may_shrink }, operator) {
-      const chosen = lists.length > 0 ? lists : await updatable(needs.sql)
+      const chosen = lists.length > 0 ? lists : await updatableLists(needs.sql)
       if (chosen.length === 0)
         throw refusal(`Name the list: none has been loaded yet. There are: ${LISTS.join(', ')}.`)
       const rows = []
@@ -207,32 +192,13 @@ export const listCommands = [
       if (off && hours !== undefined) throw refusal('Either --hours or --off.')
       if (url !== undefined && !/^https?:\/\//.test(url))
         throw refusal(`${url} is not an http:// or https:// address.`)
-      type Row = { url: string | null; refresh_hours: number | null }
-      const [before] =
-        await tx<Row>`select url, refresh_hours from list where code = ${code} for update`
-      const after: Row = {
-        url: url ?? before!.url,
-        refresh_hours: off ? null : (hours ?? before!.refresh_hours),
-      }
-      if (after.refresh_hours !== null && after.url === null)
-        throw refusal(`The list ${code} has no address to load it from: give --url.`)
-      await tx`update list set url = ${after.url}, refresh_hours = ${after.refresh_hours} where code = ${code}`
-      const same = before!.url === after.url && before!.refresh_hours === after.refresh_hours
+      const { before, after } = await setSchedule(tx, { list: code, url, hours, off })
+      const same = before.url === after.url && before.refresh_hours === after.refresh_hours
       const value = { list: code, ...after }
       return {
         result: { value },
-        actions: same ? [] : [{ subject: `list:${code}`, before: before!, after }],
+        actions: same ? [] : [{ subject: `list:${code}`, before, after }],
       }
     },
   }),
 ]
-
-/** The lists that `lists update` loads when none is named. */
-async function updatable(sql: Sql): Promise<string[]> {
-  const rows = await sql<{ code: string }>`
-    select code from list
-    where url is not null and (refresh_hours is not null or exists (select 1 from list_version
-      where list = code))
-    order by code`
-  return rows.map(({ code }) => code)
-}

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { worldDesk } from 'penstock-test/harness/operator.ts'
 import { makeWorld, type World } from 'penstock-test/harness/world.ts'
-import { alerts } from './status.ts'
+import { alerts } from '../monitoring/alerts.ts'
 
 const attempts = async (world: World) =>
   (await world.sql<{ state: string }>`select state from attempt order by id`).map(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Prices, Tier } from '../market/prices.ts'
+import type { Prices, Tier } from '../prices/prices.ts'
 import { rechargeEnergy } from './recharges.ts'
 
 const tier = (min_amount: number, max_amount: number, price_sun: bigint): Tier => ({

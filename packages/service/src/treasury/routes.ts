@@ -8,7 +8,7 @@ import type { Sql } from '../database/sql.ts'
 import { customerAccount, spendable, WalletNotFound } from '../ledger/ledger.ts'
 import { money } from '../lib/json.ts'
 import { printEnergyTier } from '../market/forms.ts'
-import type { Prices } from '../market/prices.ts'
+import type { Prices } from '../prices/prices.ts'
 import { type Endpoint, endpoint, Money, refuses, ServiceUnavailable } from '../wire/endpoint.ts'
 
 export type Needs = { sql: Sql; prices: () => Promise<Prices>; recharge_address: Address }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sender, sendTokens } from 'penstock-test/harness/subscribers.ts'
 import { makeWorld } from 'penstock-test/harness/world.ts'
-import { poolForecast, poolRows } from './chain.ts'
+import { poolForecast, poolRows } from './figures.ts'
 
 test('a forecast says what comes back if nothing of it was used, and if all was', async (t) => {
   const world = await makeWorld(t, { pool_trx: [100_000] })

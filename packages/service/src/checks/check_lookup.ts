@@ -1,0 +1,47 @@
+// One screening check, for looking it up.
+
+import type { Sql } from '../database/sql.ts'
+import { refusal } from '../lib/fault.ts'
+import { type Evidence, readEvidence } from '../screening/evidence.ts'
+
+/** The row of a check with the answers of providers. Throws Refused when there is no such check. */
+export async function showCheck(sql: Sql, id: string) {
+  const [row] = await sql<Record<string, unknown>>`select * from aml_check where id = ${id}`
+  if (!row) throw refusal(`There is no check ${id}.`)
+  const answers = await sql`
+    select provider, outcome, sha256, received_at, octet_length(body) as bytes from aml_answer
+    where check_id = ${id} order by id`
+  return { ...row, answers }
+}
+
+/** What a check's answer rests on. Throws Refused when there is no such check, or it has no
+ *  evidence. */
+export async function requireEvidence(sql: Sql, id: string): Promise<Evidence> {
+  const [row] = await sql<{ state: string }>`select state from aml_check where id = ${id}`
+  if (!row) throw refusal(`There is no check ${id}.`)
+  const evidence = await readEvidence(sql, id)
+  if (evidence) return evidence
+  throw refusal(
+    row.state === 'completed'
+      ? `The evidence of check ${id} is not kept any more.`
+      : `Check ${id} is ${row.state}: it has no evidence.`,
+  )
+}
+
+/** The addresses that are watched, with their newest answers, newest first. */
+export async function listWatches(sql: Sql, limit: number) {
+  return sql<{
+    customer_id: string
+    address: string
+    made_at: Date
+    label_set: number | null
+    check_id: string | null
+    state: string | null
+    risk_score: number | null
+    risk_level: string | null
+  }>`
+    select w.customer_id, w.address, w.made_at, w.label_set, w.check_id, c.state, c.risk_score,
+      c.risk_level
+    from aml_watch as w left join aml_check as c on c.id = w.check_id
+    order by w.made_at desc, w.address limit ${limit}`
+}

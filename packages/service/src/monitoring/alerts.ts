@@ -1,0 +1,154 @@
+// What a person should look at. docs/operating.md says for each alert what it means.
+
+import type { Sql } from '../database/sql.ts'
+import { DUST_SUN } from '../treasury/deposits.ts'
+
+export type Alert = { alert: string; since: Date | null; what: string }
+
+type Look = { sql: Sql; now: Date }
+
+/** Fewer transactions than this are soon used up; at CARRIES_MIN the wallet sells nothing. */
+const WALLET_CARRIES_MIN = 200
+
+/** What is looked for, by the name of the alert. Each finds one line or none. */
+export const ALERTS: Record<
+  string,
+  (look: Look) => Promise<{ since: Date | null; what: string }[]>
+> = {
+  chain_unknown: ({ sql }) => sql`
+    select null as since, 'no block has been followed yet' as what where not exists (select 1 from chain)`,
+  chain_silent: ({ sql, now }) => sql`
+    select seen_at as since, 'no node has answered since' as what from chain
+    where seen_at < ${now}::timestamptz - interval '30 seconds'`,
+  chain_behind: ({ sql, now }) => sql`
+    select head_time as since, format('block %s is the newest that was followed',
+      head_number) as what from chain
+    where head_time < ${now}::timestamptz - interval '2 minutes'`,
+  solid_behind: ({ sql }) => sql`
+    select null as since, format('blocks that are not solid yet: %s',
+      head_number - solid_number) as what from chain
+    where head_number - solid_number > 60`,
+  nodes_disagree: ({ sql, now }) => sql`
+    select min(first_at) as since, string_agg(
+        format('%s: otherwise than %s about block %s (%s), %s times',
+          array_to_string(dissenting, ' and '),
+          coalesce(nullif(array_to_string(against, ', '), ''), 'each other'), number, what,
+            times), '; ' order by last_at desc) as what
+    from node_dispute where last_at > ${now}::timestamptz - interval '1 day' having count(*) > 0`,
+  second_node_silent: ({ sql, now }) => sql`
+    select unconfirmed_since as since,
+           format('no second node confirms the solid blocks after %s: deposits wait',
+             confirmed_number) as what
+    from chain where unconfirmed_since < ${now}::timestamptz - interval '3 minutes' and disputed_number is null`,
+  internal_transfers_hidden: ({ sql, now }) => sql`
+    select min(since) as since, string_agg(said, '; ' order by since) as what from (
+      (select seen_at as since,
+        format('%s does not show what contracts send (block %s, transaction %s)', node, number,
+        tx_id) as said
+       from node_hiding where seen_at > ${now}::timestamptz - interval '1 hour')
+      union all
+      (select null, format('%s holds %s sun more than was seen to come', address, surplus_sun)
+       from holding where surplus_sun >= ${DUST_SUN} order by address limit 10)) as hidden
+    having count(*) > 0`,
+  reader_behind: ({ sql }) => sql`
+    select null as since, format('%s has %s solid blocks to read', name,
+      confirmed_number - number) as what from cursor, chain
+    where confirmed_number - number > 200 order by number limit 1`,
+  order_waits: ({ sql, now }) => sql`
+    select min(created_at) as since, format('orders open for more than 5 minutes: %s',
+      count(*)) as what from orders
+    where state in ('new', 'pending') and created_at < ${now}::timestamptz - interval '5 minutes' having count(*) > 0`,
+  order_owed: ({ sql, now }) => sql`
+    select min(created_at) as since,
+      format('orders of which a fork took a part back that is not delivered again: %s',
+      count(*)) as what
+    from orders where to_delegate and state = 'success' and created_at < ${now}::timestamptz - interval '5 minutes' having count(*) > 0`,
+  attempt_unsigned: ({ sql, now }) => sql`
+    select min(made_at) as since, format('transactions that wait for a signature: %s',
+      count(*)) as what from attempt
+    where state = 'new' and made_at < ${now}::timestamptz - interval '1 minute' having count(*) > 0`,
+  // What was looked at hours before the others is a wallet that no worker has any more.
+  signing_stopped: ({ sql }) => sql`
+    select made_at as since, format('%s stopped signing: %s', made_by,
+      coalesce(reason, 'no reason given')) as what
+    from (select * from operator_action where subject = 'signing' order by number desc
+      limit 1) as last
+    where (after ->> 'stopped')::boolean
+    union all
+    select null, 'signing is stopped, and no record says by whom'
+    where coalesce((select stopped from signing), true) and not coalesce((
+      select (after ->> 'stopped')::boolean from operator_action where subject = 'signing'
+      order by number desc limit 1), false)
+    union all
+    select min(checked_at), 'signing is stopped on a machine by its file signing.stopped'
+    from wallet_check where stopped_here
+      and checked_at > (select max(checked_at) from wallet_check) - interval '3 hours' having count(*) > 0`,
+  signing_refused: ({ sql, now }) => sql`
+    select min(refused_at) as since,
+      format('transactions that the signer refused within a day: %s, the last for %s: %s', count(*),
+             (array_agg(subject order by refused_at desc))[1], (array_agg(answer
+               order by refused_at desc))[1]) as what
+    from attempt where refused_at > ${now}::timestamptz - interval '1 day' having count(*) > 0`,
+  wallet_key_wide: ({ sql }) => sql`
+    select checked_at as since, complaints[1] || case when stopped then ' Nothing is signed for it.'
+      else '' end as what
+    from wallet_check where cardinality(complaints) > 0
+      and checked_at > (select max(checked_at) from wallet_check) - interval '3 hours' order by address`,
+  wallet_key_unchecked: ({ sql, now }) => sql`
+    select min(checked_at) as since, 'what hot keys may do was not looked at since' as what
+    from wallet_check having max(checked_at) < ${now}::timestamptz - interval '3 hours'`,
+  attempt_unknown: ({ sql }) => sql`
+    select min(expires_at) as since,
+      format('transactions of which it is not known whether a block has them: %s', count(*)) as what
+    from attempt, chain where state in ('signed', 'sent') and expires_at < head_time - interval '5 minutes' having count(*) > 0`,
+  delegation_overdue: ({ sql }) => sql`
+    select min(d.expires_at) as since, format('delegations that should have been taken back: %s',
+      count(*)) as what
+    from delegation as d, chain
+    where d.state in ('active', 'reclaiming') and d.expires_at < head_time - interval '10 minutes' having count(*) > 0`,
+  books_broken: ({ sql }) => sql`
+    select min(found_at) as since,
+      format('findings of the last check of the books: %s, the first about %s', count(*),
+      min(rule || ' ' || subject)) as what
+    from books_finding having count(*) > 0`,
+  books_unchecked: ({ sql, now }) => sql`
+    select checked_at as since, 'the books were not checked since' as what from books_check
+    where due_at < ${now}::timestamptz - interval '30 minutes'`,
+  journal_behind: ({ sql, now }) => sql`
+    select min(made_at) as since, 'entries of the ledger are not sealed' as what from transfer
+    where number > coalesce((select max(last_entry) from journal), 0)
+      and made_at < ${now}::timestamptz - interval '1 hour'
+    having count(*) > 0`,
+  deposit_held: ({ sql }) => sql`
+    select min(block_time) as since, format('deposits that wait for your decision: %s',
+      count(*)) as what from deposit
+    where state = 'held' having count(*) > 0`,
+  deposit_waits: ({ sql, now }) => sql`
+    select min(seen_at) as since, format('deposits on their way for more than 10 minutes: %s',
+      count(*)) as what from deposit
+    where state in ('received', 'delivering', 'returning', 'refunding')
+      and seen_at < ${now}::timestamptz - interval '10 minutes' having count(*) > 0`,
+  safety_loosened: ({ sql, now }) => sql`
+    select null as since, format('a process runs with %s', string_agg(name, ', '
+      order by name)) as what
+    from loosened_setting where seen_at > ${now}::timestamptz - interval '5 minutes' having count(*) > 0`,
+  wallet_cannot_pay: ({ sql }) => sql`
+    select null as since, format('%s can pay for %s transactions more', address, least) as what
+    from (select address, min(carries) as least from pool_wallet group by address) as w
+      where least < ${WALLET_CARRIES_MIN}
+    order by least limit 1`,
+  pool_low: ({ sql }) => sql`
+    select null as since, format('the pool can deliver %s %s, the smallest sold amount is %s',
+      room - reserved, resource, least_sold) as what
+    from pool join (select resource, min(min_amount) as least_sold from price where until is null
+      group by resource) as p using (resource)
+    where room - reserved < least_sold order by resource`,
+}
+
+export async function alerts(look: Look): Promise<Alert[]> {
+  const found: Alert[] = []
+  for (const [alert, find] of Object.entries(ALERTS)) {
+    for (const { since, what } of await find(look)) found.push({ alert, since, what })
+  }
+  return found
+}

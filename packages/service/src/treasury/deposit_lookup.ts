@@ -1,0 +1,79 @@
+// What arrived: deposits, for looking them up. Lists are newest first.
+
+import type { Sql } from '../database/sql.ts'
+import type { Clock } from '../lib/clock.ts'
+import { refusal } from '../lib/fault.ts'
+import { type Deposit, findDeposits, placeOf } from './deposits.ts'
+import { findResolutions } from './resolutions.ts'
+
+export const DEPOSIT_STATES = [
+  'seen',
+  'unproven',
+  'credited',
+  'received',
+  'delivering',
+  'delivered',
+  'returning',
+  'refunding',
+  'refunded',
+  'held',
+  'ignored',
+  'resolved',
+  'gone',
+] as const satisfies readonly Deposit['state'][]
+
+type DepositsWanted = {
+  customer?: string | undefined
+  state?: string | undefined
+  from?: string | undefined
+  since?: Date | undefined
+  until?: Date | undefined
+  limit: number
+}
+
+type DepositListed = Partial<Deposit> & { age_seconds: number }
+
+export async function listDeposits(
+  { sql, clock }: { sql: Sql; clock: Clock },
+  wanted: DepositsWanted,
+): Promise<DepositListed[]> {
+  const { customer = null, state = null, from = null, since = null, until = null, limit } = wanted
+  return sql<DepositListed>`
+    select block_time, greatest(0, extract(epoch
+      from ${clock.now()}::timestamptz - block_time))::integer as age_seconds,
+           state, amount_sun, token, token_amount, from_address, to_address, customer_id, reason,
+             block_number, tx_id,
+           position
+    from deposit
+    where (${customer}::text is null or customer_id = ${customer}) and (${state}::text is null
+      or state = ${state})
+      and (${from}::text is null or from_address = ${from})
+      and (${since}::timestamptz is null or block_time >= ${since})
+      and (${until}::timestamptz is null or block_time < ${until})
+    order by block_number desc, tx_id, position limit ${limit}`
+}
+
+/** What a transaction brought: mostly one deposit, with its order, its refund, how it was resolved,
+ *  and its entries in the ledger. */
+export async function showDeposits(sql: Sql, tx_id: string) {
+  const deposits = await findDeposits(sql, tx_id)
+  if (deposits.length === 0) throw refusal(`No deposit came with the transaction ${tx_id}.`)
+  const [refund] = await sql`
+    select a.id, a.state, a.tx_id, a.answer from deposit join attempt as a on a.id = refund_id where deposit.tx_id = ${tx_id}`
+  const names = deposits
+    .map(placeOf)
+    .flatMap((place) => [
+      ...['deposit', 'refund', 'refund_fee', 'resolution'].map((kind) => `${kind}:${place}`),
+      `resolution:${place}/rest`,
+    ])
+  const entries = await sql`
+    select made_at, id, kind, debit, credit, amount_sun from transfer where id = any(${names}) order by made_at, id`
+  const resolutions = await findResolutions(sql, tx_id)
+  return {
+    ...deposits[0],
+    further: deposits.slice(1),
+    refund: refund ?? null,
+    resolutions,
+    entries,
+  }
+}
