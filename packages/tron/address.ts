@@ -1,6 +1,5 @@
 // TRON addresses. In bytes: 0x41 and the last 20 bytes of the public key's Keccak-256. As text:
-// base58check, 34 characters, beginning with T. The service speaks the text form everywhere and
-// meets the others only at its edges.
+// base58check, 34 characters, beginning with T.
 
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
@@ -57,12 +56,13 @@ export function addressFromBytes(bytes: Uint8Array): Address {
 }
 
 /** 42 lower-case hexadecimal characters beginning with 41: the form of the node's JSON and of
- *  encoded messages. */
+ *  encoded messages. Throws when the text is not an address. */
 export function addressToHex(address: Address): string {
   return bytesToHex(addressToBytes(address))
 }
 
-/** The inverse of addressToHex(). Throws on anything else. */
+/** The inverse of addressToHex(). Throws on anything but 42 hexadecimal characters beginning with
+ *  41. */
 export function addressFromHex(hex: string): Address {
   const met = known.get(hex)
   if (met !== undefined) return met

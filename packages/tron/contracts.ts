@@ -1,13 +1,17 @@
 // The contract types of the protocol and the fields of their messages: the table that protobuf.ts
-// reads. Field numbers and enum values come from the protocol's `core/Tron.proto` and
-// `core/contract/*.proto`.
+// reads. Field numbers and enum values are those of `core/Tron.proto` and `core/contract/*.proto`
+// in the repository tronprotocol/protocol.
 
 import { enumeration, message, type Schema } from './protobuf.ts'
 
+/** What a stake gives (`resource` of staking and delegation). */
 export const ResourceCode = enumeration({ BANDWIDTH: 0, ENERGY: 1, TRON_POWER: 2 })
+/** What an account is (`type` of AccountCreateContract). */
 export const AccountType = enumeration({ Normal: 0, AssetIssue: 1, Contract: 2 })
+/** What a permission is for (`type` of Permission). */
 export const PermissionType = enumeration({ Owner: 0, Witness: 1, Active: 2 })
 
+/** The number of each contract type, as in `raw_data.contract[0].type`. */
 export const ContractType = enumeration({
   AccountCreateContract: 0,
   TransferContract: 1,
@@ -74,6 +78,8 @@ export const ContractResult = enumeration({
 
 const Key = message({ address: [1, 'address'], weight: [2, 'int64'] })
 
+/** Who may sign for an account: keys with weights, and the weight that is enough. `operations` is a
+ *  mask of 256 bits: bit n, counted from the lowest of the first byte, stands for contract type n. */
 export const Permission = message({
   type: [1, PermissionType],
   id: [2, 'int32'],
@@ -132,7 +138,8 @@ const SmartContract = message({
 /** An entry of a map of the protocol, which is a repeated message of key and value on the wire. */
 const Int64Entry = message({ key: [1, 'int64', 'kept'], value: [2, 'int64', 'kept'] })
 
-/** The message of each contract type that this code can read and write. */
+/** The schema of each contract type's message: all but those that need the virtual machine's shielded
+ *  transfers, and `CustomContract` and `GetContract`, which carry nothing. */
 export const contractSchemas: Readonly<Record<string, Schema>> = {
   AccountCreateContract: message({
     owner_address: [1, 'address'],

@@ -7,10 +7,11 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js'
 import { type Address, addressFromBytes } from './address.ts'
 
-/** 64 hexadecimal characters. Never logged, never in a reply but the one that hands it out. */
+/** 32 bytes as 64 hexadecimal characters. */
 export type PrivateKey = string
 
-/** The address of an uncompressed (65-byte) or compressed (33-byte) public key. */
+/** The address of an uncompressed (65-byte) or compressed (33-byte) public key. Throws when the bytes
+ *  are not a point of the curve. */
 export function addressOfPublicKey(public_key: Uint8Array): Address {
   const point = secp256k1.Point.fromBytes(public_key).toBytes(false)
   return addressFromBytes(
@@ -18,13 +19,13 @@ export function addressOfPublicKey(public_key: Uint8Array): Address {
   )
 }
 
-/** The address that a private key controls. Throws when it is not a valid key of the curve. */
+/** The address that a private key controls. Throws when it is not a key of the curve. */
 export function addressOf(private_key: PrivateKey): Address {
   return addressOfPublicKey(secp256k1.getPublicKey(hexToBytes(private_key)))
 }
 
-/** Signs a transaction id. Returns r, s, v as 130 lower-case hexadecimal characters, v being 1b or
- *  1c. */
+/** Signs a transaction id (64 hexadecimal characters). Returns r, s and v as 130 lower-case
+ *  hexadecimal characters, v being 1b or 1c. Throws when the key is not one of the curve. */
 export function sign(tx_id: string, private_key: PrivateKey): string {
   const signature = secp256k1.sign(hexToBytes(tx_id), hexToBytes(private_key), {
     prehash: false,
@@ -47,8 +48,7 @@ export function recoverAddress(tx_id: string, signature: string): Address {
   )
 }
 
-/** A new key from the system's random source (or from 32 given bytes, for tests that must
- *  repeat). */
-export function newPrivateKey(seed?: Uint8Array): PrivateKey {
-  return bytesToHex(seed ?? secp256k1.utils.randomSecretKey())
+/** A new key from the system's random source. */
+export function newPrivateKey(): PrivateKey {
+  return bytesToHex(secp256k1.utils.randomSecretKey())
 }

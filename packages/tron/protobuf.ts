@@ -1,19 +1,21 @@
 // Protocol buffers for the messages of a TRON transaction, driven by a table of fields.
 //
-// A message in memory has the shape of the node's JSON with `visible: false`: bytes and addresses are lower-case
-// hexadecimal text, enums are their names, 64-bit integers are bigint. As proto3 demands, a field that has its default
-// value is not written, and a decoded message does not have it. The source of every number is the protocol's own
-// `.proto` files; the golden vectors in fixtures/ prove the result byte for byte.
+// A message in memory has the shape of the node's JSON with `visible: false`: bytes and addresses
+// are lower-case hexadecimal text, enums are their names, 64-bit integers are bigint. As proto3
+// demands, a field that has its default value is not written, and a decoded message does not have
+// it. The golden vectors in fixtures/ prove the result byte for byte.
 
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 
 /** `address` and `text_bytes` are `bytes` on the wire; the names say how a node prints them with
  *  `visible: true`. */
 export type Scalar = 'int32' | 'int64' | 'bool' | 'string' | 'bytes' | 'address' | 'text_bytes'
-export type Enum = {
-  readonly values: Readonly<Record<string, number>>
+/** An enum of the protocol: its numbers by name, and its names by number. */
+export type Enum<Name extends string = string> = {
+  readonly values: Readonly<Record<string, number>> & Readonly<Record<Name, number>>
   readonly names: ReadonlyMap<number, string>
 }
+/** A field of a message: its name in JSON, and its number on the wire. */
 export type Field = {
   readonly name: string
   readonly number: number
@@ -23,19 +25,22 @@ export type Field = {
    *  of maps. */
   readonly kept: boolean
 }
+/** The fields of a message, in ascending order of their numbers. */
 export type Schema = {
   readonly fields: readonly Field[]
   readonly by_number: ReadonlyMap<number, Field>
 }
+/** A message in memory; its schema says what each field holds. */
 export type Message = { [name: string]: unknown }
 
-/** Text or bytes that are not a message of the given schema. */
+/** A value that a schema cannot encode, or bytes that it cannot decode. */
 export class MalformedMessage extends Error {
   override name = 'MalformedMessage'
 }
 
 type FieldSpec = readonly [number: number, type: Scalar | Enum | Schema, how?: 'repeated' | 'kept']
 
+/** The schema of a message whose fields are `name: [number, type, 'repeated' | 'kept']`. */
 export function message(spec: Record<string, FieldSpec>): Schema {
   const fields = Object.entries(spec)
     .map(([name, [number, type, how]]) => ({
@@ -49,8 +54,10 @@ export function message(spec: Record<string, FieldSpec>): Schema {
   return { fields, by_number: new Map(fields.map((field) => [field.number, field])) }
 }
 
-export function enumeration(values: Record<string, number>): Enum {
-  return { values, names: new Map(Object.entries(values).map(([name, number]) => [number, name])) }
+/** An enum of the given names and numbers. */
+export function enumeration<Name extends string>(values: Record<Name, number>): Enum<Name> {
+  const pairs = Object.entries<number>(values)
+  return { values, names: new Map(pairs.map(([name, number]) => [number, name])) }
 }
 
 const isSchema = (type: Field['type']): type is Schema =>
@@ -62,7 +69,9 @@ const FIXED64 = 1
 const LENGTH_DELIMITED = 2
 const FIXED32 = 5
 
-/** Serializes a message: fields in ascending order of their numbers, defaults left out. */
+/** Serializes a message: fields in ascending order of their numbers, defaults left out. Enums may be
+ *  given as numbers, and integers as `number` where they are whole. Throws MalformedMessage when a
+ *  field does not hold what the schema says; fields that it does not name are left out. */
 export function encode(schema: Schema, value: Message): Uint8Array {
   const out: number[] = []
   encodeInto(out, schema, value)
@@ -163,8 +172,12 @@ function writeVarint(out: number[], value: bigint | number): void {
 const DEPTH_MAX = 16
 
 /** Reads a message. Fields that the schema does not name are passed over, as every protobuf reader
- *  does. */
-export function decode(schema: Schema, bytes: Uint8Array, depth = 0): Message {
+ *  does. Throws MalformedMessage for bytes that are not a message of the schema. */
+export function decode(schema: Schema, bytes: Uint8Array): Message {
+  return decodeNested(schema, bytes, 0)
+}
+
+function decodeNested(schema: Schema, bytes: Uint8Array, depth: number): Message {
   if (depth > DEPTH_MAX) throw new MalformedMessage('nested too deeply')
   const value: Message = {}
   let at = 0
@@ -232,7 +245,7 @@ function decodeField(
     const code = Number(BigInt.asIntN(32, BigInt(raw)))
     return isEnum(type) ? (type.names.get(code) ?? code) : code
   }
-  if (isSchema(type)) return decode(type, raw, depth + 1)
+  if (isSchema(type)) return decodeNested(type, raw, depth + 1)
   if (type !== 'string') return bytesToHex(raw)
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(raw)

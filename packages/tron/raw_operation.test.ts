@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  CALL,
-  CREATE,
-  MalformedTransaction,
-  readOperation,
-  TRANSFER,
-  TRANSFER_ASSET,
-} from './raw_operation.ts'
+import { ContractType } from './contracts.ts'
+import { MalformedMessage } from './protobuf.ts'
+import { readOperation } from './raw_operation.ts'
 import { contract, decodeRawData, encodeRawData } from './transaction.ts'
 
+const { TransferContract, TransferAssetContract, CreateSmartContract, TriggerSmartContract } =
+  ContractType.values
 const OWNER = `41${'1'.repeat(40)}`
 const TO = `41${'2'.repeat(40)}`
 const RAW = {
@@ -38,25 +35,25 @@ test('what is read of transfers and calls is what the decoder of all messages re
     [
       'TransferContract',
       { to_address: TO, amount: 5n },
-      { type: TRANSFER, to: TO, amount: 5n, asset: '' },
+      { type: TransferContract, to: TO, amount: 5n, asset: '' },
     ],
     [
       'TransferContract',
       { to_address: TO, amount: 2n ** 63n - 1n },
-      { type: TRANSFER, to: TO, amount: 2n ** 63n - 1n },
+      { type: TransferContract, to: TO, amount: 2n ** 63n - 1n },
     ],
-    ['TransferContract', { to_address: TO }, { type: TRANSFER, to: TO, amount: 0n }],
+    ['TransferContract', { to_address: TO }, { type: TransferContract, to: TO, amount: 0n }],
     [
       'TransferAssetContract',
       { to_address: TO, amount: 7n, asset_name: '31' },
-      { type: TRANSFER_ASSET, asset: '31' },
+      { type: TransferAssetContract, asset: '31' },
     ],
     [
       'TriggerSmartContract',
       { contract_address: TO, call_value: 8n, data: 'ab' },
-      { type: CALL, to: TO, amount: 8n },
+      { type: TriggerSmartContract, to: TO, amount: 8n },
     ],
-    ['CreateSmartContract', {}, { type: CREATE, to: '', amount: 0n }],
+    ['CreateSmartContract', {}, { type: CreateSmartContract, to: '', amount: 0n }],
   ]
   for (const [type, value, found] of cases) {
     const bytes = bytesOf(
@@ -94,13 +91,13 @@ test('odd bytes are read as the network reads them: the last of a doubled field,
     const read = readOperation(raw(one))
     assert.deepEqual(
       [read.type, read.owner, read.to, read.amount],
-      [TRANSFER, OWNER, TO, amount],
+      [TransferContract, OWNER, TO, amount],
       name,
     )
   }
 })
 
-test('bytes that the network would not take are an outage', () => {
+test('bytes that the network would not take are refused', () => {
   const good = `0801${field(2, any(transfer('1805')))}`
   const wrong: [name: string, bytes: Buffer][] = [
     ['nothing', Buffer.alloc(0)],
@@ -116,5 +113,5 @@ test('bytes that the network would not take are an outage', () => {
     ['a length that is negative', Buffer.from('5affffffffffffffffff01', 'hex')],
   ]
   for (const [name, bytes] of wrong)
-    assert.throws(() => readOperation(bytes), MalformedTransaction, name)
+    assert.throws(() => readOperation(bytes), MalformedMessage, name)
 })

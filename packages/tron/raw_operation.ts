@@ -1,19 +1,23 @@
-// What a transaction does, read from the bytes that its id is the hash of: who signs for it, and
-// what of TRX or of an asset it sends to whom. A node can print anything beside them, so nothing
-// about money is taken from what it prints.
+// What a transaction does, read from the bytes that its id is the hash of: whom it acts for, and
+// what of TRX or of an asset it sends to whom. A node can print anything beside them, so whoever
+// handles money reads the bytes.
 //
-// Unlike protobuf.ts this reads four messages only, and fast: every transaction of the network
-// passes here. What it makes of odd bytes is what the network's own reader makes of them: the last
+// Unlike protobuf.ts this reads four messages only, and fast: whoever follows the chain passes every
+// transaction of the network through it. What it makes of odd bytes is what the network's own reader makes of them: the last
 // of a doubled field counts, and unknown fields are passed over, groups too. So nobody can write a
 // transaction that stops us and not the network.
 
+import { bytesToHex } from '@noble/hashes/utils.js'
 import { ContractType } from './contracts.ts'
+import { MalformedMessage } from './protobuf.ts'
 
-/** Addresses are 42 hexadecimal characters, an asset's name the hexadecimal form of its bytes. */
-export type RawOperation = {
-  /** The contract type's number in the protocol. */
+/** What a transaction does. Addresses are 42 hexadecimal characters, an asset's name the hexadecimal
+ *  form of its bytes. */
+export type Operation = {
+  /** The contract type's number (`ContractType.values`). */
   type: number
-  /** Undefined for types that are not read here. */
+  /** Who the transaction acts for. Undefined for types other than transfers of TRX and of assets,
+   *  calls of contracts, and their creation. */
   owner: string | undefined
   /** The receiver, or the contract that is called. */
   to: string
@@ -22,19 +26,17 @@ export type RawOperation = {
   asset: string
 }
 
-export const TRANSFER = ContractType.values.TransferContract!
-export const TRANSFER_ASSET = ContractType.values.TransferAssetContract!
-export const CREATE = ContractType.values.CreateSmartContract!
-export const CALL = ContractType.values.TriggerSmartContract!
+const { TransferContract, TransferAssetContract, CreateSmartContract, TriggerSmartContract } =
+  ContractType.values
 
 type Place = 'owner' | 'to' | 'amount' | 'asset'
 
 /** Which field of each message is what. */
 const PLACES: Readonly<Record<number, Readonly<Record<number, Place>>>> = {
-  [TRANSFER]: { 1: 'owner', 2: 'to', 3: 'amount' },
-  [TRANSFER_ASSET]: { 1: 'asset', 2: 'owner', 3: 'to', 4: 'amount' },
-  [CREATE]: { 1: 'owner' },
-  [CALL]: { 1: 'owner', 2: 'to', 3: 'amount' },
+  [TransferContract]: { 1: 'owner', 2: 'to', 3: 'amount' },
+  [TransferAssetContract]: { 1: 'asset', 2: 'owner', 3: 'to', 4: 'amount' },
+  [CreateSmartContract]: { 1: 'owner' },
+  [TriggerSmartContract]: { 1: 'owner', 2: 'to', 3: 'amount' },
 }
 
 const RAW_CONTRACT = 11
@@ -42,18 +44,13 @@ const CONTRACT_TYPE = 1
 const CONTRACT_PARAMETER = 2
 const PARAMETER_VALUE = 2
 
-/** Bytes that are not what the network would take. */
-export class MalformedTransaction extends Error {
-  override name = 'MalformedTransaction'
-}
-
-/** Reads raw data. Throws MalformedTransaction when the bytes are not what the network would
+/** Reads encoded raw data. Throws MalformedMessage when the bytes are not what the network would
  *  take. */
-export function readOperation(raw: Buffer): RawOperation {
-  const found: RawOperation = { type: 0, owner: undefined, to: '', amount: 0n, asset: '' }
+export function readOperation(raw_data: Uint8Array): Operation {
+  const found: Operation = { type: 0, owner: undefined, to: '', amount: 0n, asset: '' }
   let message: Fields | undefined
   let contracts = 0
-  for (const fields = new Fields(raw, 0, raw.length); fields.next(); ) {
+  for (const fields = new Fields(raw_data, 0, raw_data.length); fields.next(); ) {
     if (!fields.isBytes(RAW_CONTRACT)) continue
     contracts += 1
     const contract = fields.inner()
@@ -65,7 +62,7 @@ export function readOperation(raw: Buffer): RawOperation {
         if (any.isBytes(PARAMETER_VALUE)) message = any.inner()
     }
   }
-  if (contracts !== 1) throw new MalformedTransaction(`a transaction has ${contracts} contracts`)
+  if (contracts !== 1) throw new MalformedMessage(`a transaction has ${contracts} contracts`)
   const places = PLACES[found.type]
   if (!places || !message) return found
   while (message.next()) {
@@ -87,7 +84,7 @@ const GROUP_END = 4
 const FIXED32 = 5
 const INT32_MAX = 0x7fffffff
 
-const malformed = () => new MalformedTransaction('a transaction is not a message of the protocol')
+const malformed = () => new MalformedMessage('a transaction is not a message of the protocol')
 
 /** The fields of an encoded message, one after another. */
 class Fields {
@@ -98,9 +95,9 @@ class Fields {
   private begin = 0
   private at: number
   private readonly end: number
-  private readonly bytes: Buffer
+  private readonly bytes: Uint8Array
 
-  constructor(bytes: Buffer, from: number, to: number) {
+  constructor(bytes: Uint8Array, from: number, to: number) {
     this.bytes = bytes
     this.at = from
     this.end = to
@@ -119,7 +116,7 @@ class Fields {
   }
 
   hex(): string {
-    return this.bytes.toString('hex', this.begin, this.at)
+    return bytesToHex(this.bytes.subarray(this.begin, this.at))
   }
 
   /** Goes on to the next field. False when there is none. */

@@ -44,7 +44,7 @@ const TransactionMessage = message({
 })
 
 /** One operation. `parameter.value` is the message of the type, in the node's JSON form
- *  (hexadecimal addresses). */
+ *  (hexadecimal addresses, amounts in sun). */
 export type Contract = {
   type: string
   parameter: { type_url: string; value: Message }
@@ -54,8 +54,10 @@ export type Contract = {
   ContractName?: string
 }
 
-/** What is signed. Times are milliseconds since 1970; `ref_block_*` tie it to one branch of the
- *  chain. */
+/** The part of a transaction that is signed. `ref_block_bytes` and `ref_block_hash` name a recent
+ *  block (bytes 6 to 8 of its number, bytes 8 to 16 of its id) and so tie it to one branch of the
+ *  chain; `expiration` and `timestamp` are milliseconds since 1970; `fee_limit` is in sun; `data` and
+ *  `scripts` are hexadecimal. */
 export type RawData = {
   ref_block_bytes: string
   ref_block_num?: number | bigint
@@ -68,7 +70,8 @@ export type RawData = {
   fee_limit?: number | bigint
 }
 
-/** A contract of the given type, its message in the node's JSON form. */
+/** A contract of the given type, its message in the node's JSON form. `permission_id` 0 is the owner
+ *  permission, 2 and up are active ones. */
 export function contract(type: string, value: Message, permission_id = 0): Contract {
   const parameter = { type_url: `type.googleapis.com/protocol.${type}`, value }
   return permission_id === 0
@@ -89,8 +92,8 @@ export function encodeRawData(raw_data: RawData): Uint8Array {
   return encode(RawMessage, { ...raw_data, contract: contracts })
 }
 
-/** The inverse of encodeRawData(): integers come back as bigint, absent and default fields are
- *  absent. */
+/** The inverse of encodeRawData(): integers of 64 bits come back as bigint, and fields with their
+ *  default value are absent. Throws MalformedMessage for bytes that are not raw data. */
 export function decodeRawData(bytes: Uint8Array): RawData {
   const raw = decode(RawMessage, bytes)
   const contracts = ((raw.contract ?? []) as Message[]).map((given) => {
@@ -120,7 +123,8 @@ export function transactionId(raw_data: Uint8Array): string {
   return bytesToHex(sha256(raw_data))
 }
 
-/** The bytes of a whole signed transaction, as `/wallet/broadcasthex` takes them. */
+/** The bytes of a whole signed transaction, as `/wallet/broadcasthex` takes them. `ret` is what a
+ *  block adds: fee and outcome. Throws MalformedMessage for signatures that are not hexadecimal. */
 export function encodeTransaction(
   raw_data: Uint8Array,
   signatures: readonly string[],
@@ -129,7 +133,7 @@ export function encodeTransaction(
   return encode(TransactionMessage, { raw_data: bytesToHex(raw_data), signature: signatures, ret })
 }
 
-/** The inverse of encodeTransaction(). */
+/** The inverse of encodeTransaction(). Throws MalformedMessage. */
 export function decodeTransaction(bytes: Uint8Array): {
   raw_data: Uint8Array
   signatures: string[]

@@ -1,7 +1,6 @@
 // A node as the conformance suite sees it: an address that answers HTTP, and a key with some TRX.
 // Nothing here knows which node it is; blocks are waited for, never asked for.
 
-import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
@@ -39,7 +38,7 @@ export const partyOf = (key: PrivateKey): Party => {
 }
 
 /** Somebody whom no chain knows. */
-export const stranger = (): Party => partyOf(newPrivateKey(randomBytes(32)))
+export const stranger = (): Party => partyOf(newPrivateKey())
 
 /** A transaction that is signed and not sent. */
 export type Signed = {

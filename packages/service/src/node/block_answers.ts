@@ -9,19 +9,20 @@
 
 import { hash } from 'node:crypto'
 import { type Address, addressFromHex, isAddress } from 'penstock-tron/address.ts'
-import {
-  CALL,
-  CREATE,
-  MalformedTransaction,
-  type RawOperation,
-  readOperation,
-  TRANSFER,
-  TRANSFER_ASSET,
-} from 'penstock-tron/raw_operation.ts'
+import { ContractType } from 'penstock-tron/contracts.ts'
+import { MalformedMessage } from 'penstock-tron/protobuf.ts'
+import { type Operation, readOperation } from 'penstock-tron/raw_operation.ts'
 import type { ContractLog } from 'penstock-tron/tokens.ts'
 import { Outage } from '../lib/fault.ts'
 import { addressOf, assetOf, fieldsOf, hex, integer, listOf, text } from './answers.ts'
 import { type InternalTransfer, internalsOf, type UnknownInternal } from './internal_transfers.ts'
+
+const {
+  TransferContract: TRANSFER,
+  TransferAssetContract: TRANSFER_ASSET,
+  CreateSmartContract: CREATE,
+  TriggerSmartContract: CALL,
+} = ContractType.values
 
 export type BlockHead = { number: number; id: string; parent_id: string; time: Date }
 export type TrxTransfer = { tx_id: string; from: Address; to: Address; amount_sun: bigint }
@@ -89,11 +90,11 @@ export function blockOf(answer: unknown, where: string, node: string): Block {
 }
 
 /** What the bytes say. Throws Outage when they are not those of a transaction. */
-function operationOf(raw: Buffer): RawOperation {
+function operationOf(raw: Buffer): Operation {
   try {
     return readOperation(raw)
   } catch (thrown) {
-    if (thrown instanceof MalformedTransaction) throw new Outage(thrown.message)
+    if (thrown instanceof MalformedMessage) throw new Outage(thrown.message)
     throw thrown
   }
 }
@@ -167,17 +168,14 @@ function printedOwner({ owner_address }: Record<string, unknown>): Address | und
   return /^41[0-9a-f]{40}$/.test(owner_address) ? addressFromHex(owner_address) : undefined
 }
 
-const TYPES = new Map([
-  [TRANSFER, 'TransferContract'],
-  [TRANSFER_ASSET, 'TransferAssetContract'],
-  [CREATE, 'CreateSmartContract'],
-  [CALL, 'TriggerSmartContract'],
-])
+const TYPES = new Map(
+  [TRANSFER, TRANSFER_ASSET, CREATE, CALL].map((type) => [type, ContractType.names.get(type)]),
+)
 const TYPE_NAMES = new Set<unknown>(TYPES.values())
 
 /** Throws Outage when the node prints another transfer or call than the bytes are. */
 function requireSame(
-  operation: RawOperation,
+  operation: Operation,
   printed_type: unknown,
   value: Record<string, unknown>,
   tx_id: string,
