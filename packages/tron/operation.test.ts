@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ContractType } from './contracts.ts'
+import { readOperation } from './operation.ts'
 import { MalformedMessage } from './protobuf.ts'
-import { readOperation } from './raw_operation.ts'
 import { contract, decodeRawData, encodeRawData } from './transaction.ts'
 
 const { TransferContract, TransferAssetContract, CreateSmartContract, TriggerSmartContract } =
