@@ -4,27 +4,65 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
-import { isNode, parseSource, readSources, type Source, walk, where } from '../../tools/source.ts'
+import {
+  isNode,
+  parseSource,
+  readSources,
+  type Source,
+  type Tree,
+  walk,
+  where,
+} from '../../tools/source.ts'
 import { freshDatabase } from '../harness/database.ts'
 
-/** The names under which a query function is called. */
-const TAGS = new Set(['sql', 'tx'])
+/** The names under which a query function is called, and what sends without waiting. */
+const TAGS = new Set(['sql', 'tx', 'send'])
 
 type Statement = { text: string; where: string }
 
-/** The templates tagged sql or tx (also as the end of a path, `needs.sql`), with $1, $2 ... for the
- *  values. */
+/** The templates tagged sql, tx or tx.send (also as the end of a path, `needs.sql`), with $1, $2 ...
+ *  for the values. */
 function statements(source: Source): Statement[] {
   const found: Statement[] = []
   for (const node of walk(source.tree)) {
-    if (node.type !== 'TaggedTemplateExpression' || !isNode(node.tag) || !isNode(node.quasi))
-      continue
-    if (!TAGS.has(lastName(node.tag))) continue
+    if (!isStatement(node) || !isNode(node.quasi)) continue
     const parts = node.quasi.quasis as { value: { cooked: string } }[]
     const text = parts.map(({ value }, i) => (i === 0 ? '' : `$${i}`) + value.cooked).join('')
     found.push({ text, where: where(source, node.start) })
   }
   return found
+}
+
+const isStatement = (node: Tree): boolean =>
+  node.type === 'TaggedTemplateExpression' && isNode(node.tag) && TAGS.has(lastName(node.tag))
+
+/** Where a statement stands by itself: nobody waits for it, and its failure is nobody's. */
+function floating(source: Source): string[] {
+  const found: string[] = []
+  for (const node of walk(source.tree)) {
+    if (node.type !== 'ExpressionStatement') continue
+    for (const value of unused(node.expression as Tree)) {
+      const sent = isNode(value.tag) && lastName(value.tag) === 'send'
+      if (isStatement(value) && !sent) found.push(where(source, value.start))
+    }
+  }
+  return found
+}
+
+/** The expressions whose values an expression leaves unused when it is a statement. */
+function unused(node: Tree): Tree[] {
+  const { type, argument, left, right, consequent, alternate, expressions } = node
+  const inside =
+    type === 'UnaryExpression'
+      ? [argument]
+      : type === 'LogicalExpression'
+        ? [left, right]
+        : type === 'ConditionalExpression'
+          ? [consequent, alternate]
+          : type === 'SequenceExpression'
+            ? (expressions as unknown[])
+            : undefined
+  return inside === undefined ? [node] : inside.filter(isNode).flatMap(unused)
 }
 
 function lastName(tag: Record<string, unknown>): string {
@@ -87,17 +125,38 @@ test('the migrated schema accepts every statement in the source', async (t) => {
 
 test('no statement in the source is overlooked', async () => {
   for (const source of service) {
-    const by_text = source.code.match(/\b(sql|tx)\s*`/g)?.length ?? 0
+    const by_text = source.code.match(/\b(sql|tx|send)\s*`/g)?.length ?? 0
     assert.equal(statements(source).length, by_text, source.path)
     for (const node of walk(source.tree)) {
       if (node.type !== 'TaggedTemplateExpression' || !isNode(node.tag)) continue
       assert.match(
         lastName(node.tag),
-        /^(sql|tx|raw)$/,
+        /^(sql|tx|send|raw)$/,
         `${where(source, node.start)} is a template of another kind`,
       )
     }
   }
+})
+
+test('every statement is awaited, returned or sent', () => {
+  assert.deepEqual(service.flatMap(floating), [])
+})
+
+test('a statement that nobody waits for is named by file and line', () => {
+  const bad = `async function change(tx: Tx, needs: Needs) {
+    tx.send\`select 1\`
+    const kept = tx\`select 1\`
+    await Promise.all([kept, tx\`select 1\`])
+    tx\`select 1\`
+    if (needs) void needs.sql\`select 1\`
+    needs && tx\`select 1\`
+    return [1].map(() => tx\`select 1\`)
+  }`
+  assert.deepEqual(floating(parseSource('src/bad.ts', bad)), [
+    'src/bad.ts:5',
+    'src/bad.ts:6',
+    'src/bad.ts:7',
+  ])
 })
 
 test('a statement that does not fit the schema is named by file and line', async (t) => {

@@ -2,7 +2,7 @@
 // which waits at the gate. The connections are shared by all instances: what dies with an instance
 // is its transactions.
 
-import type { Sql, Tx } from 'penstock-service/database/sql.ts'
+import type { Query, Sql, Tx } from 'penstock-service/database/sql.ts'
 import { Outage } from 'penstock-service/lib/fault.ts'
 import type { Gate, Life } from './gate.ts'
 
@@ -112,7 +112,7 @@ class Transaction<T> {
       })
     }
     // Statements that are on their way together still happen one after the other.
-    return <R extends object>(
+    const query: Query = <R extends object>(
       strings: TemplateStringsArray,
       ...values: unknown[]
     ): Promise<R[]> => {
@@ -121,6 +121,8 @@ class Transaction<T> {
       this.sent.push(passed)
       return passed
     }
+    const send: Tx['send'] = (strings, ...values) => void query(strings, ...values)
+    return Object.assign(query, { send })
   }
 
   private async work(work: (tx: Tx) => Promise<T>, tx: Tx): Promise<T> {

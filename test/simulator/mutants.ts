@@ -52,7 +52,7 @@ export const MUTANTS: readonly Mutant[] = [
       [
         settlement,
         'await release(tx, holdOf(order.id), now)',
-        'await captureAll(tx, [{ hold_id: holdOf(order.id), amount_sun: order.amount_sun }], now)',
+        'captureAll(tx, [{ hold_id: holdOf(order.id), amount_sun: order.amount_sun }], now)',
       ],
     ],
   },
@@ -259,7 +259,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'what subscriptions use does not count for the key',
-    edits: [[uses, 'if (key_id !== null) await addSpending(tx, key_id, { sun, at: now })', '']],
+    edits: [[uses, 'if (key_id !== null) addSpending(tx, key_id, { sun, at: now })', '']],
   },
   {
     name: 'the start of a subscription is captured twice',
@@ -319,7 +319,7 @@ export const MUTANTS: readonly Mutant[] = [
       [
         ending,
         'await release(tx, holdOf(id), now)',
-        'await captureAll(tx, [{ hold_id: holdOf(id), amount_sun: total_sun }], now)',
+        'captureAll(tx, [{ hold_id: holdOf(id), amount_sun: total_sun }], now)',
       ],
     ],
   },
@@ -329,7 +329,7 @@ export const MUTANTS: readonly Mutant[] = [
       [
         settling,
         'await release(tx, holdOfCheck(id), now)',
-        'await captureAll(tx, [{ hold_id: holdOfCheck(id), amount_sun: price_sun }], now)',
+        'captureAll(tx, [{ hold_id: holdOfCheck(id), amount_sun: price_sun }], now)',
       ],
     ],
   },

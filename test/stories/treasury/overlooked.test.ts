@@ -81,7 +81,7 @@ test('captures of which one names no hold, or takes more than it set aside, are 
   await sql
     .begin(async (tx) => {
       await lockAccounts(tx, [anna])
-      await holdAll(tx, [hold('h1'), hold('h2')])
+      holdAll(tx, [hold('h1'), hold('h2')])
       throw new Error('only to try')
     })
     .catch(() => {})
@@ -91,8 +91,8 @@ test('captures of which one names no hold, or takes more than it set aside, are 
   ]) {
     const capturing = sql.begin(async (tx) => {
       await lockAccounts(tx, [anna])
-      await holdAll(tx, [hold('h1'), hold('h2')])
-      await captureAll(tx, [{ hold_id: 'h1', amount_sun: 5n }, other], made_at)
+      holdAll(tx, [hold('h1'), hold('h2')])
+      captureAll(tx, [{ hold_id: 'h1', amount_sun: 5n }, other], made_at)
     })
     await assert.rejects(capturing, /names no hold, or takes more/)
   }

@@ -42,8 +42,7 @@ const HALF_DAY_MS = 43_200_000
 const AT_ONCE = 50
 
 /** Asks for a transaction. The subject may have no other that is alive: `attempt_one_alive` is the
- *  judge. The statement is on its way when this returns, and the caller's transaction waits for
- *  it. */
+ *  judge. */
 export function enqueueAttempt(tx: Tx, needs: EnqueueNeeds, wanted: Wanted): string {
   const [id] = enqueueAttempts(tx, needs, [wanted])
   return id!
@@ -56,7 +55,7 @@ export type Wanted = { subject: string; contract: Contract }
 export function enqueueAttempts(tx: Tx, needs: EnqueueNeeds, wanted: readonly Wanted[]): string[] {
   const ids = wanted.map(() => needs.new_id())
   const now = needs.clock.now()
-  void tx`
+  tx.send`
     insert into attempt (id, subject, contract, send_at, made_at)
     select id, subject, contract, ${now}, ${now}
     from unnest(${ids}::text[], ${wanted.map((one) => one.subject)}::text[],
@@ -285,12 +284,11 @@ export async function withdrawAttempts(
   return dead.length > 0
 }
 
-/** A block of the branch has them. The statement is on its way when this returns, and the caller's
- *  transaction waits for it. */
+/** A block of the branch has them. */
 export function includeAttempts(tx: Tx, block: Block): void {
   const succeeded = block.transactions.filter((one) => one.succeeded).map((one) => one.tx_id)
   if (succeeded.length === 0) return
-  void tx`
+  tx.send`
     update attempt set state = 'included', block_number = ${block.number},
       block_time = ${block.time}
     where state in ('signed', 'sent') and id in (
@@ -306,10 +304,9 @@ export async function uncoverAttempts(tx: Tx, keep: number): Promise<void> {
       order by id for no key update)`
 }
 
-/** What is in a confirmed block stays. The statement is on its way when this returns, and the
- *  caller's transaction waits for it. */
+/** What is in a confirmed block stays. */
 export function settleAttempts(tx: Tx): void {
-  void tx`
+  tx.send`
     update attempt set state = 'solid'
     where state = 'included' and id in (
       select id from attempt

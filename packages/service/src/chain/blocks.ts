@@ -107,7 +107,7 @@ export async function follow(needs: Needs): Promise<boolean> {
     const unproven = solid.number > before.head_number && last === undefined
     const reached = unproven ? before.solid_number : Math.min(solid.number, head_number)
     const solid_number = Math.max(before.solid_number, reached)
-    void tx`
+    tx.send`
       update chain set head_number = ${head_number}, head_id = ${last?.id ?? before.head_id},
         head_time = ${last?.time ?? before.head_time},
           solid_number = greatest(solid_number, ${solid_number}::bigint),
@@ -115,7 +115,7 @@ export async function follow(needs: Needs): Promise<boolean> {
         head_seen_at = ${last ? clock.now() : before.head_seen_at}`
     // With one node nobody else is there to be asked, unless it was another that gave the blocks.
     if (node.names.length === 1 && solid_number > before.confirmed_number) {
-      void tx`
+      tx.send`
         update chain set confirmed_number = greatest(confirmed_number, least(solid_number, (
           select min(number) - 1 from block where number > confirmed_number and not read_from <@ ${[...node.names]}::text[])))`
       settleAttempts(tx)
@@ -238,9 +238,8 @@ async function beginAgain(tx: Tx, keep: number): Promise<void> {
   await uncoverAttempts(tx, keep)
 }
 
-/** The statements are on their way when this returns, and the transaction waits for them. */
 function store(tx: Tx, block: ReadBlock): void {
-  void tx`
+  tx.send`
     insert into block (number, id, parent_id, time, contents, read_from, outcomes_sha256)
     values (${block.number}, ${block.id}, ${block.parent_id}, ${block.time}, ${pack(block.contents)},
             ${[...block.read_from].sort()}::text[], ${outcomesSum(block)})`
@@ -252,12 +251,12 @@ function store(tx: Tx, block: ReadBlock): void {
   includeAttempts(tx, block)
 }
 
-/** A node does not show what contracts send. The statement is on its way when this returns. */
+/** A node does not show what contracts send. */
 export function noteHiding(
   tx: Tx,
   seen: { node: string; number: number; tx_id: string; time: Date },
 ): void {
-  void tx`
+  tx.send`
     insert into node_hiding (node, number, tx_id, seen_at)
     values (${seen.node}, ${seen.number}, ${seen.tx_id}, ${seen.time})
     on conflict (node) do update set number = excluded.number, tx_id = excluded.tx_id, seen_at = excluded.seen_at`

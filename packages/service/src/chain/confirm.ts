@@ -260,13 +260,13 @@ async function settle(
     for (const { number } of blocks) {
       const fuller = shown.get(number)
       if (fuller) {
-        void tx`
+        tx.send`
           update block set contents = ${pack(fuller.contents)}, read_from = ${[fuller.name]}::text[]
           where number = ${number}`
       }
     }
     for (const [node, seen] of hiding) noteHiding(tx, { node, ...seen })
-    void tx`
+    tx.send`
       update chain set confirmed_number = ${last},
         unconfirmed_since = case
           when solid_number > ${last}::bigint then ${clock.now()}::timestamptz end,

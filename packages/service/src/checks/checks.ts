@@ -303,11 +303,10 @@ function newCheck(
   }
 }
 
-/** Not waited for: the transaction waits for its statements, together with its commit. */
 function write(tx: Tx, now: Date, checks: readonly Check[]): void {
   if (checks.length === 0) return
-  void insertChecks(tx, checks)
-  void holdAll(
+  insertChecks(tx, checks)
+  holdAll(
     tx,
     checks
       .filter(({ price_sun }) => price_sun > 0n)
@@ -320,9 +319,9 @@ function write(tx: Tx, now: Date, checks: readonly Check[]): void {
   addAllSpending(tx, spent, now)
 }
 
-function insertChecks(tx: Tx, checks: readonly Check[]): Promise<unknown> {
+function insertChecks(tx: Tx, checks: readonly Check[]): void {
   const column = <K extends keyof Check>(name: K) => checks.map((check) => check[name])
-  return tx`
+  tx.send`
     with made as (
     insert into aml_check (id, customer_id, idempotency_key, type, network, address, hash,
       direction, price_sun, key_id,

@@ -71,7 +71,7 @@ export async function checkHistory(
 ): Promise<{ total: number; checks: Check[] }> {
   const { customer_id, page, per_page, state } = wanted
   return sql.begin(async (tx) => {
-    void tx`set transaction isolation level repeatable read, read only`
+    tx.send`set transaction isolation level repeatable read, read only`
     const days = await countDays(tx, customer_id, state === undefined ? CHECK_STATES : [state])
     const total = days.reduce((sum, day) => sum + day.count, 0)
     const offset = (page - 1) * per_page

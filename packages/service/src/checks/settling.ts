@@ -58,20 +58,19 @@ export async function settle({ sql, clock }: Needs, all: readonly Settled[]): Pr
       else if (answered.state === 'failed') failed.push({ check, error: answered.error })
       else waiting.push({ id: check.id, due_at: later(clock, answered.ms) })
     }
-    // Not waited for: whoever else uses the accounts waits until this is committed.
-    void storeAnswers(tx, now, all)
-    void postpone(tx, waiting)
-    void complete(tx, now, done)
+    storeAnswers(tx, now, all)
+    postpone(tx, waiting)
+    complete(tx, now, done)
     await fail(tx, now, failed)
   })
 }
 
-function storeAnswers(tx: Tx, now: Date, all: readonly Settled[]): Promise<unknown> {
+function storeAnswers(tx: Tx, now: Date, all: readonly Settled[]): void {
   const rows = all.flatMap(({ check, answered }) =>
     (answered.answers ?? []).map((one) => ({ check_id: check.id, ...one })),
   )
-  if (rows.length === 0) return Promise.resolve()
-  return tx`
+  if (rows.length === 0) return
+  tx.send`
     insert into aml_answer (check_id, provider, outcome, body, sha256, received_at)
     select check_id, provider, outcome, body, encode(sha256(body), 'hex'), ${now}
     from unnest(${rows.map((row) => row.check_id)}::text[], ${rows.map((row) => row.provider)}::text[],
@@ -79,9 +78,9 @@ function storeAnswers(tx: Tx, now: Date, all: readonly Settled[]): Promise<unkno
       as a (check_id, provider, outcome, body)`
 }
 
-function postpone(tx: Tx, waiting: readonly { id: string; due_at: Date }[]): Promise<unknown> {
-  if (waiting.length === 0) return Promise.resolve()
-  return tx`
+function postpone(tx: Tx, waiting: readonly { id: string; due_at: Date }[]): void {
+  if (waiting.length === 0) return
+  tx.send`
     update aml_check as c set due_at = w.due_at
     from unnest(${waiting.map((one) => one.id)}::text[], ${waiting.map((one) => one.due_at)}::timestamptz[])
       as w (id, due_at)
@@ -91,11 +90,11 @@ function postpone(tx: Tx, waiting: readonly { id: string; due_at: Date }[]): Pro
 type Done = { check: Check; result: Result }
 
 /** Completes checks that are still open, and takes their prices. The caller has locked both. */
-function complete(tx: Tx, now: Date, done: readonly Done[]): Promise<unknown> {
-  if (done.length === 0) return Promise.resolve()
+function complete(tx: Tx, now: Date, done: readonly Done[]): void {
+  if (done.length === 0) return
   const results = done.map(({ result }) => result)
   const outcomes = results.map(({ outcome }) => outcome)
-  void tx`
+  tx.send`
     with result as (
       select * from unnest(
         ${done.map(({ check }) => check.id)}::text[], ${outcomes.map((one) => one.score)}::text[],
@@ -126,7 +125,7 @@ function complete(tx: Tx, now: Date, done: readonly Done[]): Promise<unknown> {
     )
     select must(count(*) = ${done.length}, 'a check that is completed was not being processed') from ended`
   const charged = done.filter(({ check }) => check.price_sun > 0n)
-  return captureAll(
+  captureAll(
     tx,
     charged.map(({ check }) => ({ hold_id: holdOfCheck(check.id), amount_sun: check.price_sun })),
     now,
@@ -148,7 +147,7 @@ export async function fail(
     returning c.*`
   for (const { id, price_sun, key_id, created_at } of ended) {
     if (price_sun > 0n) await release(tx, holdOfCheck(id), now)
-    if (key_id !== null) await addSpending(tx, key_id, { sun: -price_sun, at: created_at })
+    if (key_id !== null) addSpending(tx, key_id, { sun: -price_sun, at: created_at })
   }
   await countChanges(
     tx,

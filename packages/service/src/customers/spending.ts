@@ -24,18 +24,13 @@ export async function spentOn(
 }
 
 /** Adds to what a key has spent on the day of `at`; a negative amount gives back. */
-export function addSpending(
-  tx: Tx,
-  key_id: string,
-  { sun, at }: { sun: bigint; at: Date },
-): Promise<unknown> {
-  return tx`
+export function addSpending(tx: Tx, key_id: string, { sun, at }: { sun: bigint; at: Date }): void {
+  tx.send`
     insert into api_key_spending (key_id, day, spent_sun) values (${key_id}, ${dayOf(at)}, ${sun})
     on conflict (key_id, day) do update set spent_sun = api_key_spending.spent_sun + excluded.spent_sun`
 }
 
-/** Adds what a batch has spent on the day of `at`, key by key in their order. The statements are on
- *  their way when this returns, and the caller's transaction waits for them. */
+/** Adds what a batch has spent on the day of `at`, key by key in their order. */
 export function addAllSpending(
   tx: Tx,
   spent: readonly { key_id: string | null; sun: bigint }[],
@@ -44,5 +39,5 @@ export function addAllSpending(
   const sums = new Map<string, bigint>()
   for (const { key_id, sun } of spent)
     if (key_id !== null) sums.set(key_id, (sums.get(key_id) ?? 0n) + sun)
-  for (const [key_id, sun] of [...sums].sort()) void addSpending(tx, key_id, { sun, at })
+  for (const [key_id, sun] of [...sums].sort()) addSpending(tx, key_id, { sun, at })
 }

@@ -59,13 +59,35 @@ test('a throw is the rollback, and a return the commit', async (t) => {
   assert.deepEqual(rows, [{ id: 'kept' }])
 })
 
+test('a statement that is only sent is done in its turn, and its failure fails the transaction', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const open = (tx: Tx, id: string): void =>
+    tx.send`insert into account (id, may_go_negative) values (${id}, false)`
+  const kept = () => sql`select id from account where not may_go_negative`
+  const seen = await sql.begin(async (tx) => {
+    open(tx, 'kept')
+    return tx`select id from account where not may_go_negative`
+  })
+  assert.deepEqual([seen, await kept()], [[{ id: 'kept' }], [{ id: 'kept' }]])
+  for (const then of [async () => {}, (tx: Tx) => tx`select 1`]) {
+    const broken = sql.begin(async (tx) => {
+      open(tx, 'gone')
+      open(tx, 'kept')
+      await then(tx)
+    })
+    // Not that a statement after it could not be done.
+    await assert.rejects(broken, (thrown) => brokenConstraint(thrown) === 'account_pkey')
+  }
+  assert.deepEqual(await kept(), [{ id: 'kept' }])
+})
+
 test('a transaction cannot be used after its end', async (t) => {
   const { sql } = await freshDatabase(t)
   let kept: Tx | undefined
   await sql.begin(async (tx) => {
     kept = tx
   })
-  assert.throws(() => void kept!`select 1`, /after its end/)
+  assert.throws(() => kept!.send`select 1`, /after its end/)
 })
 
 test('when its connection dies, a transaction is an outage, and nothing of it happens on another connection', async (t) => {

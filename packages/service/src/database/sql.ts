@@ -10,18 +10,22 @@ import pg from 'pg'
 import { Outage } from '../lib/fault.ts'
 
 type Row = Record<string, unknown>
-type Query = <R extends object = Row>(
+/** Runs one statement, in a transaction of its own or in the caller's. */
+export type Query = <R extends object = Row>(
   strings: TemplateStringsArray,
   ...values: unknown[]
 ) => Promise<R[]>
 
-/** Statements of one transaction. */
-export type Tx = Query
+/** Statements of one transaction, and `send` for one whose answer nobody needs: the transaction
+ *  waits for it together with its commit, and fails when it fails. */
+export type Tx = Query & {
+  send(strings: TemplateStringsArray, ...values: unknown[]): void
+}
 
 /** Statements each in a transaction of its own, and `begin` for several in one. */
 export type Sql = Query & {
   /** Runs the work in one transaction: committed when it returns, rolled back when it throws or
-   *  when one of its statements fails, those included that it has not waited for. Throws Outage
+   *  when one of its statements fails, those that were only sent included. Throws Outage
    *  when the connection is lost; if that happens during the commit, the outcome is unknown and the
    *  caller must look. */
   begin<T>(work: (tx: Tx) => Promise<T>): Promise<T>
@@ -124,22 +128,26 @@ export function connect(options: SqlOptions): Sql {
   async function transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const client = await pool.connect().catch(asOutage)
     let open = true
-    const sent: Promise<unknown>[] = []
-    const send = <Answer>(answer: Promise<Answer>): Promise<Answer> => {
+    const answers: Promise<unknown>[] = []
+    let first_failure: unknown
+    const keep = <Answer>(answer: Promise<Answer>): Promise<Answer> => {
       // What is not waited for at once is waited for below; until then nobody may miss its failure.
-      answer.catch(() => {})
-      sent.push(answer)
+      answer.catch((thrown: unknown) => {
+        first_failure ??= thrown
+      })
+      answers.push(answer)
       return answer
     }
-    const tx: Tx = (strings, ...values) => {
+    const query: Query = (strings, ...values) => {
       if (!open) throw new Error('a transaction was used after its end')
-      return send(run(client, strings, values))
+      return keep(run(client, strings, values))
     }
+    const send: Tx['send'] = (strings, ...values) => void query(strings, ...values)
     try {
-      send(client.query('begin').catch(asOutage))
-      const result = await work(tx)
+      keep(client.query('begin').catch(asOutage))
+      const result = await work(Object.assign(query, { send }))
       open = false
-      const [ended] = await Promise.all([client.query('commit').catch(asOutage), ...sent])
+      const [ended] = await Promise.all([client.query('commit').catch(asOutage), ...answers])
       if (ended.command !== 'COMMIT') throw new Error(`the transaction ended with ${ended.command}`)
       client.release()
       return result
@@ -149,7 +157,7 @@ export function connect(options: SqlOptions): Sql {
         () => client.release(),
         () => client.release(true),
       )
-      throw thrown
+      throw isAfterFailure(thrown) ? first_failure : thrown
     }
   }
 
@@ -197,6 +205,10 @@ function asOutage(thrown: unknown): never {
   if (bug) throw thrown
   throw new Outage('the database', { cause: thrown })
 }
+
+/** Whether a statement was refused only because one before it in its transaction had failed. */
+const isAfterFailure = (thrown: unknown): boolean =>
+  thrown instanceof pg.DatabaseError && thrown.code === '25P02'
 
 /** The name of the constraint that a statement would have broken, if that is why it was refused. */
 export function brokenConstraint(thrown: unknown): string | undefined {

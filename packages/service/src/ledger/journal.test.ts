@@ -161,10 +161,10 @@ test('what is written stays also by right: the owner of the tables may not chang
   })
   await sql.begin((tx) => openAccount(tx, ANNA))
   await deposit(sql, 'first')
-  await sql.begin((tx) =>
+  await sql.begin(async (tx) =>
     holdAll(tx, [{ id: 'h', debit: ANNA, credit: REVENUE, amount_sun: 3n, made_at }]),
   )
-  await sql.begin((tx) => captureAll(tx, [{ hold_id: 'h', amount_sun: 3n }], made_at))
+  await sql.begin(async (tx) => captureAll(tx, [{ hold_id: 'h', amount_sun: 3n }], made_at))
   await seal(sql)
   assert.deepEqual(await sealed(sql), [{ entries: 3n, last_entry: 3n }])
   for (const change of [
@@ -232,10 +232,10 @@ test('sums worked out here are those of the functions that seal, whatever the te
               values (${id}, 'move', ${`d${id}`}, ${`c${id}`}, ${i + 1}, ${times[i % times.length]!}::timestamptz)`
     if (i % 3 === 0) await seal(sql)
   }
-  await sql.begin((tx) =>
+  await sql.begin(async (tx) =>
     holdAll(tx, [{ id: 'h"', debit: ANNA, credit: REVENUE, amount_sun: 3n, made_at }]),
   )
-  await sql.begin((tx) => captureAll(tx, [{ hold_id: 'h"', amount_sun: 3n }], made_at))
+  await sql.begin(async (tx) => captureAll(tx, [{ hold_id: 'h"', amount_sun: 3n }], made_at))
   await seal(sql)
   assert.ok((await sealed(sql)).length > 2)
   assert.deepEqual(await look(sql), [])

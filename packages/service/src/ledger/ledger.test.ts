@@ -26,7 +26,7 @@ const ZOE = customerAccount('zoe')
 async function ledger(t: TestContext, sun: bigint): Promise<Sql> {
   const { sql } = await freshDatabase(t)
   await openBoth(sql)
-  await sql.begin((tx) =>
+  await sql.begin(async (tx) =>
     move(tx, { id: 'first', debit: WORLD, credit: ANNA, amount_sun: sun, made_at }),
   )
   return sql
@@ -39,7 +39,7 @@ const openBoth = (sql: Sql) =>
   })
 
 const hold = (sql: Sql, id: string, amount_sun: bigint, debit = ANNA) =>
-  sql.begin((tx) => holdAll(tx, [{ id, debit, credit: REVENUE, amount_sun, made_at }]))
+  sql.begin(async (tx) => holdAll(tx, [{ id, debit, credit: REVENUE, amount_sun, made_at }]))
 
 const capture = (tx: Tx, hold_id: string, amount_sun: bigint) =>
   captureAll(tx, [{ hold_id, amount_sun }], made_at)
@@ -51,7 +51,7 @@ test('a hold takes money off what can be spent, a capture keeps it off, a releas
   await hold(sql, 'h1', 30n)
   await hold(sql, 'h2', 20n)
   assert.equal(await spendable(sql, ANNA), 50n)
-  await sql.begin((tx) => capture(tx, 'h1', 30n))
+  await sql.begin(async (tx) => capture(tx, 'h1', 30n))
   assert.equal(await spendable(sql, ANNA), 50n)
   await sql.begin((tx) => release(tx, 'h2', made_at))
   assert.equal(await spendable(sql, ANNA), 70n)
@@ -64,17 +64,17 @@ test('what is captured may be less than was held, and the rest is free again; it
   const sql = await ledger(t, 100n)
   await hold(sql, 'h1', 30n)
   await assert.rejects(
-    sql.begin((tx) => capture(tx, 'h1', 31n)),
+    sql.begin(async (tx) => capture(tx, 'h1', 31n)),
     /takes more than it set aside/,
   )
-  await sql.begin((tx) => capture(tx, 'h1', 10n))
+  await sql.begin(async (tx) => capture(tx, 'h1', 10n))
   assert.equal(await spendable(sql, ANNA), 90n)
   assert.deepEqual(await checkBooks(sql), [])
 })
 
 test('captures of several customers together take from each what is taken, and give the rest back', async (t) => {
   const sql = await ledger(t, 100n)
-  await sql.begin((tx) =>
+  await sql.begin(async (tx) =>
     move(tx, { id: 'm', debit: WORLD, credit: ZOE, amount_sun: 50n, made_at }),
   )
   await hold(sql, 'h1', 30n)
@@ -85,7 +85,7 @@ test('captures of several customers together take from each what is taken, and g
     { hold_id: 'h2', amount_sun: 20n },
     { hold_id: 'h3', amount_sun: 1n },
   ]
-  await sql.begin((tx) => captureAll(tx, captures, made_at))
+  await sql.begin(async (tx) => captureAll(tx, captures, made_at))
   assert.deepEqual([await spendable(sql, ANNA), await spendable(sql, ZOE)], [55n, 49n])
   assert.deepEqual(await checkBooks(sql), [])
 })
@@ -94,9 +94,9 @@ test('a hold is resolved once, by whichever comes first, also when two come at o
   const sql = await ledger(t, 100n)
   await hold(sql, 'h1', 30n)
   const outcomes = await Promise.allSettled([
-    sql.begin((tx) => capture(tx, 'h1', 30n)),
+    sql.begin(async (tx) => capture(tx, 'h1', 30n)),
     sql.begin((tx) => release(tx, 'h1', made_at)),
-    sql.begin((tx) => capture(tx, 'h1', 1n)),
+    sql.begin(async (tx) => capture(tx, 'h1', 1n)),
   ])
   assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
   for (const outcome of outcomes) {
@@ -126,7 +126,7 @@ test('more than there is can be neither held nor moved', async (t) => {
 test('several holds of several customers are made together or not at all', async (t) => {
   const sql = await ledger(t, 100n)
   const both = (zoes: bigint) =>
-    sql.begin((tx) =>
+    sql.begin(async (tx) =>
       holdAll(tx, [
         { id: 'h1', debit: ANNA, credit: REVENUE, amount_sun: 10n, made_at },
         { id: 'h2', debit: ANNA, credit: REVENUE, amount_sun: 20n, made_at },
@@ -154,7 +154,7 @@ test('the same move again changes nothing, and its id cannot be used for another
   }
   await hold(sql, 'h1', 1n)
   await assert.rejects(
-    sql.begin((tx) =>
+    sql.begin(async (tx) =>
       move(tx, { id: 'h1', debit: ANNA, credit: REVENUE, amount_sun: 1n, made_at }),
     ),
     /made before/,
@@ -249,7 +249,7 @@ function commit(sql: Sql, one: Deed, fails: boolean): Promise<void> {
     if (one.do === 'hold') {
       const free = await lockAccounts(tx, [one.who])
       if ((free.get(one.who) ?? 0n) < one.sun) throw new Error('too little')
-      await holdAll(tx, [
+      holdAll(tx, [
         { id: `h${one.id}`, debit: one.who, credit: REVENUE, amount_sun: one.sun, made_at },
       ])
     } else if (one.do === 'deposit') {

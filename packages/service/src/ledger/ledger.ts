@@ -52,9 +52,9 @@ export async function lockAccounts(
 
 /** Sets money aside, any number of holds at once. The caller has locked the debited accounts and
  *  seen that each can pay: an overdraft here breaks `account_not_overdrawn` and is a bug. */
-export function holdAll(tx: Tx, holds: readonly Transfer[]): Promise<unknown> {
-  if (holds.length === 0) return Promise.resolve()
-  return tx`
+export function holdAll(tx: Tx, holds: readonly Transfer[]): void {
+  if (holds.length === 0) return
+  tx.send`
     with hold as (
       insert into transfer (id, kind, debit, credit, amount_sun, made_at)
       select id, 'hold', debit, credit, amount_sun, made_at
@@ -70,17 +70,17 @@ export function holdAll(tx: Tx, holds: readonly Transfer[]): Promise<unknown> {
 }
 
 /** Takes held money of any number of holds, each with what is to be taken of it: what is left of a
- *  hold is the customer's again. The caller has locked the accounts, and need not wait: when one
- *  names no hold or takes more than it set aside, the transaction cannot commit. A hold is resolved
- *  once: a second time breaks `transfer_hold_resolved_once`. */
+ *  hold is the customer's again. The caller has locked the accounts. When one names no hold or
+ *  takes more than it set aside, the transaction cannot commit. A hold is resolved once: a second
+ *  time breaks `transfer_hold_resolved_once`. */
 export function captureAll(
   tx: Tx,
   captures: readonly { hold_id: string; amount_sun: bigint }[],
   made_at: Date,
-): Promise<unknown> {
-  if (captures.length === 0) return Promise.resolve()
+): void {
+  if (captures.length === 0) return
   const hold_ids = captures.map((one) => one.hold_id)
-  return tx`
+  tx.send`
     with asked as (
       select hold_id, amount_sun
         from unnest(${hold_ids}::text[], ${captures.map((one) => one.amount_sun)}::bigint[])

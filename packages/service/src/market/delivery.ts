@@ -79,12 +79,12 @@ async function delegateOrders(tx: Tx, needs: Needs, ids: readonly string[]): Pro
   }
   writePlans(tx, needs, planned)
   const done = locked.filter((id) => !waiting.includes(id))
-  void tx`
+  tx.send`
     update orders set to_delegate = false, state = case state when 'new' then 'pending'
       else state end
     where id = any(${done})`
   // The pool has less than when these were placed, and may have more again soon.
-  void tx`update orders set due_at = ${later(needs.clock, LOOK_AGAIN_MS)} where id = any(${waiting})`
+  tx.send`update orders set due_at = ${later(needs.clock, LOOK_AGAIN_MS)} where id = any(${waiting})`
   return done.length > 0
 }
 
@@ -117,8 +117,7 @@ function planOrder(
   return planned
 }
 
-/** Not waited for: the rooms are locked, and the transaction waits for its statements together with
- *  its commit. */
+/** The rooms are locked. */
 function writePlans(tx: Tx, needs: Needs, planned: readonly Planned[]): void {
   if (planned.length === 0) return
   delegateParts(tx, needs, planned)
@@ -128,7 +127,7 @@ function writePlans(tx: Tx, needs: Needs, planned: readonly Planned[]): void {
       0,
     )
     if (amount > 0) {
-      void tx`update pool set reserved = reserved - ${amount}, room = room - ${amount} where resource = ${resource}`
+      tx.send`update pool set reserved = reserved - ${amount}, room = room - ${amount} where resource = ${resource}`
     }
   }
 }

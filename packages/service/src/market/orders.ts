@@ -357,7 +357,6 @@ function newOrder(asked: Asked, { now, ...fields }: NewOrder): Order {
   }
 }
 
-/** Not waited for: the transaction waits for its statements, together with its commit. */
 function write(
   tx: Tx,
   now: Date,
@@ -366,13 +365,13 @@ function write(
 ): void {
   if (orders.length === 0) return
   if (activations.length > 0) {
-    void tx`
+    tx.send`
       insert into activation (id, address, made_at)
       select id, address, ${now} from unnest(${activations.map((one) => one.id)}::text[],
                                              ${activations.map((one) => one.address)}::text[]) as a (id, address)`
   }
   const column = <K extends keyof Order>(name: K) => orders.map((order) => order[name])
-  void tx`
+  tx.send`
     insert into orders (id, customer_id, external_id, key_id, service, address, energy, bandwidth,
       activate, activation_id,
                         to_delegate, amount_sun, fee_sun, due_at, created_at)
@@ -389,7 +388,7 @@ function write(
   const spent = orders.map(({ key_id, amount_sun: sun }) => ({ key_id, sun }))
   addAllSpending(tx, spent, now)
   const paid = orders.filter((order) => order.amount_sun > 0n)
-  void holdAll(
+  holdAll(
     tx,
     paid.map((order) => ({
       id: holdOf(order.id),
@@ -401,7 +400,7 @@ function write(
   )
   const energy = orders.reduce((sum, order) => sum + order.energy, 0n)
   const bandwidth = orders.reduce((sum, order) => sum + order.bandwidth, 0n)
-  void tx`
+  tx.send`
     update pool set reserved = reserved + case resource when 'energy' then ${energy}::bigint
       else ${bandwidth}::bigint end
     where (resource = 'energy' and ${energy}::bigint > 0) or (resource = 'bandwidth' and ${bandwidth}::bigint > 0)`

@@ -77,17 +77,16 @@ async function settleTogether(tx: Tx, ids: readonly string[], now: Date): Promis
   const tx_ids = new Map(delivered.map(({ order_id, tx_id }) => [order_id, tx_id]))
   const settled = orders.filter((order) => tx_ids.has(order.id))
   const settled_ids = settled.map((order) => order.id)
-  void tx`
+  tx.send`
     update delegation set state = 'active', delegated_at = attempt.block_time,
       expires_at = attempt.block_time + interval '1 hour'
     from attempt where attempt.id = attempt_id and order_id = any(${settled_ids}) and delegation.state = 'delegating'`
-  void tx`
+  tx.send`
     update orders set state = 'success', tx_id = t.tx_id
     from unnest(${settled_ids}::text[], ${settled_ids.map((id) => tx_ids.get(id))}::text[]) as t (id, tx_id)
     where orders.id = t.id`
   const paid = settled.filter((order) => order.amount_sun > 0n)
-  // Not waited for: whoever else uses the accounts waits until this is committed.
-  void captureAll(
+  captureAll(
     tx,
     paid.map((order) => ({ hold_id: holdOf(order.id), amount_sun: order.amount_sun })),
     now,
@@ -237,14 +236,14 @@ async function succeed(
     update orders set state = 'success', tx_id = ${tx_id}, amount_sun = ${amount_sun},
       fee_sun = fee_sun - ${refund_sun}
     where id = ${order.id}`
-  if (order.amount_sun > 0n) await captureAll(tx, [{ hold_id: holdOf(order.id), amount_sun }], now)
+  if (order.amount_sun > 0n) captureAll(tx, [{ hold_id: holdOf(order.id), amount_sun }], now)
   await giveBack(tx, order, refund_sun)
   return true
 }
 
 /** What is not charged after all does not count against the cap of the key either. */
 async function giveBack(tx: Tx, { key_id, created_at }: Order, sun: bigint): Promise<void> {
-  if (key_id !== null && sun > 0n) await addSpending(tx, key_id, { sun: -sun, at: created_at })
+  if (key_id !== null && sun > 0n) addSpending(tx, key_id, { sun: -sun, at: created_at })
 }
 
 async function fail(tx: Tx, order: Order, parts: readonly Tried[], now: Date): Promise<true> {

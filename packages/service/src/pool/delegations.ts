@@ -13,7 +13,7 @@
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { contract } from 'penstock-tron/transaction.ts'
 import { enqueueAttempts } from '../chain/attempts.ts'
-import type { Sql, Tx } from '../database/sql.ts'
+import type { Query, Sql, Tx } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
 import type { Resource } from '../node/node.ts'
@@ -62,8 +62,7 @@ function operation(
 
 export type Planned = { order_id: string; receiver: Address; resource: Resource; part: Part }
 
-/** Plans parts of orders and asks for their transactions, in the caller's transaction, which waits
- *  for the statements. */
+/** Plans parts of orders and asks for their transactions, in the caller's transaction. */
 export function delegateParts(tx: Tx, needs: Needs, planned: readonly Planned[]): void {
   const rows = planned.map(({ part, ...of }) => ({ ...of, ...part, id: needs.new_id() }))
   const attempts = rows.map(({ id, ...of }) => ({
@@ -72,7 +71,7 @@ export function delegateParts(tx: Tx, needs: Needs, planned: readonly Planned[])
   }))
   const attempt_ids = enqueueAttempts(tx, needs, attempts)
   const column = <K extends keyof (typeof rows)[number]>(name: K) => rows.map((row) => row[name])
-  void tx`
+  tx.send`
     insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun, attempt_id)
     select * from unnest(${column('id')}::text[], ${column('order_id')}::text[], ${column('wallet')}::text[],
                          ${column('receiver')}::text[], ${column('resource')}::text[], ${column('amount')}::bigint[],
@@ -105,7 +104,7 @@ export function reclaimStep(needs: Needs): Step {
 }
 
 /** The time of the solid block, as far as that is confirmed. */
-async function solidTime(sql: Tx): Promise<Date | null> {
+async function solidTime(sql: Query): Promise<Date | null> {
   const [row] = await sql<{
     time: Date
   }>`select time from block, chain where number = confirmed_number`

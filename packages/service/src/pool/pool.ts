@@ -110,7 +110,7 @@ export function choose(amount: number, rooms: readonly Room[], ratio: Ratio): Pa
 
 /** Locks the wallets of a resource and the resource itself, and says what room they have. */
 export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
-  void tx`select 1 from pool_wallet where resource = ${resource} order by address for update`
+  tx.send`select 1 from pool_wallet where resource = ${resource} order by address for update`
   // Counted three ways, each by an index: what waits for a block, what is in a block after the
   // survey's, and what a fork has taken out of its block but is still called active. That nothing
   // is after infinity tells the planner that it is a range, and a small one: else it expects a
@@ -228,8 +228,8 @@ async function noteSurvey(
   tx: Tx,
   { resource, pool, found, carries, ratio, head }: Survey,
 ): Promise<boolean> {
-  void tx`delete from pool_wallet where resource = ${resource} and not address = any(${pool})`
-  void tx`
+  tx.send`delete from pool_wallet where resource = ${resource} and not address = any(${pool})`
+  tx.send`
     insert into pool_wallet (address, resource, room_sun, carries, block_number, block_time)
     select address, ${resource}, room_sun, carries, ${head.number}, ${head.time}
     from unnest(${pool}::text[], ${found}::bigint[], ${carries}::bigint[]) as w (address, room_sun,
@@ -244,7 +244,7 @@ async function noteSurvey(
   ])
   const able = rooms.filter(({ carries }) => carries >= CARRIES_MIN)
   const room = able.reduce((sum, one) => sum + sellable(one.room_sun, ratio), 0)
-  void tx`
+  tx.send`
     update pool set room = ${room}, total_limit = ${ratio.total_limit},
       total_weight = ${ratio.total_weight}
     where resource = ${resource}`

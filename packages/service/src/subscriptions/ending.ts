@@ -36,7 +36,7 @@ export async function endSubscription(
   const { total_sun, key_id, created_at } = running
   await tx`update subscription set state = 'error', reason = ${reason}, total_sun = 0 where id = ${id}`
   if (total_sun > 0n) await release(tx, holdOf(id), now)
-  if (key_id !== null) await addSpending(tx, key_id, { sun: -total_sun, at: created_at })
+  if (key_id !== null) addSpending(tx, key_id, { sun: -total_sun, at: created_at })
   return 'error'
 }
 

@@ -57,13 +57,13 @@ export async function holdNext(
   if (sun > (await leftOfCap(tx, payer, now))) return 'capped'
   const numbers = Array.from({ length: count }, (_, i) => holds_made + 1 + i)
   const held = { debit: account, credit: REVENUE, amount_sun: price_sun, made_at: now }
-  void holdAll(
+  holdAll(
     tx,
     numbers.map((number) => ({ ...held, id: nextHoldOf(id, number) })),
   )
-  void tx`
+  tx.send`
     update subscription set holds_made = holds_made + ${count}, withdrawn = false where id = ${id}`
-  if (key_id !== null) void addSpending(tx, key_id, { sun, at: now })
+  if (key_id !== null) addSpending(tx, key_id, { sun, at: now })
   return 'held'
 }
 
@@ -92,6 +92,6 @@ export async function releaseHolds(
   const held = await tx<{ amount_sun: bigint; made_at: Date }>`
     select amount_sun, made_at from transfer where id = any(${ids}) order by made_at, id`
   for (const { amount_sun, made_at } of held) {
-    await addSpending(tx, key_id, { sun: -amount_sun, at: made_at })
+    addSpending(tx, key_id, { sun: -amount_sun, at: made_at })
   }
 }

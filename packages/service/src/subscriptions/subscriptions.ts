@@ -261,22 +261,21 @@ function newSubscription(
   }
 }
 
-/** Not waited for: the transaction waits for its statements, together with its commit. */
 function write(tx: Tx, made: Subscription): void {
   const { id, customer_id, external_id, key_id, plan_id, address, duration, transactions_limit } =
     made
   const { activate_address, total_sun, created_at, expire_at } = made
-  void tx`
+  tx.send`
     insert into subscription (id, customer_id, external_id, key_id, plan_id, address, duration,
       transactions_limit,
                               activate_address, total_sun, look_at, idle_since, created_at,
                                 expire_at)
     values (${id}, ${customer_id}, ${external_id}, ${key_id}, ${plan_id}, ${address}, ${duration}, ${transactions_limit},
             ${activate_address}, ${total_sun}, ${created_at}, ${created_at}, ${created_at}, ${expire_at})`
-  if (key_id !== null) void addSpending(tx, key_id, { sun: total_sun, at: created_at })
+  if (key_id !== null) addSpending(tx, key_id, { sun: total_sun, at: created_at })
   if (total_sun === 0n) return
   const debit = customerAccount(customer_id)
-  void holdAll(tx, [
+  holdAll(tx, [
     { id: holdOf(id), debit, credit: REVENUE, amount_sun: total_sun, made_at: created_at },
   ])
 }
@@ -364,7 +363,7 @@ export async function listSubscriptions(
 ): Promise<{ total: number; items: Subscription[] }> {
   const { customer_id, state, page, per_page } = asked
   return sql.begin(async (tx) => {
-    void tx`set transaction isolation level repeatable read, read only`
+    tx.send`set transaction isolation level repeatable read, read only`
     const [[count], items] = await Promise.all([
       tx<{ total: bigint }>`
         select count(*) as total from subscription

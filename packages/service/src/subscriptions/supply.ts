@@ -343,7 +343,7 @@ export async function activateAll(
       where id = any(${started.map(({ id }) => id)}) and state = 'pending' returning id, customer_id, total_sun`,
   ])
   const paid = active.filter(({ total_sun }) => total_sun > 0n)
-  void captureAll(
+  captureAll(
     tx,
     paid.map(({ id, total_sun }) => ({ hold_id: holdOf(id), amount_sun: total_sun })),
     now,

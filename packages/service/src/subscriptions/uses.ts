@@ -76,7 +76,7 @@ type Served = Subscription & {
 
 /** The subscription, when it had begun. */
 async function findServed(tx: Tx, id: string, block: StoredBlock): Promise<Served | undefined> {
-  void tx`select 1 from subscription where id = ${id} for update`
+  tx.send`select 1 from subscription where id = ${id} for update`
   const [served] = await tx<Served>`
     select s.*, plan.key as plan_key, plan.energy_per_transaction,
       plan.transactions_limit as plan_transactions_limit,
@@ -113,12 +113,11 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: Used): Promise<
   const { transactions, priced } = countUse(served, energy)
   const { paid, short } = await charge(tx, { served, tx_id, block, priced, ended, now })
   const charged_sun = BigInt(paid) * served.price_sun
-  void tx`
+  tx.send`
     insert into subscription_use (subscription_id, tx_id, energy, transactions, charged_sun,
       used_at, block_number)
     values (${id}, ${tx_id}, ${energy}, ${transactions}, ${charged_sun}, ${now}, ${block.number})`
-  // Not waited for: the transaction waits for its statements.
-  void tx`
+  tx.send`
     update subscription set transactions_used = transactions_used + ${transactions},
       energy_used = energy_used + ${energy},
       total_sun = total_sun + ${charged_sun}, look_at = ${now}, idle_since = ${now},
@@ -133,7 +132,7 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: Used): Promise<
   if (end === null || ended) return
   // One that was stopped later, before this block was read, ended here all the same: nothing after
   // it is served.
-  void tx`
+  tx.send`
     update subscription set stopped_at = ${block.time}, resting = null,
       state = case when state = 'active' then ${end} else state end,
       reason = case when state = 'active' then ${reason} else reason end
@@ -158,7 +157,7 @@ async function wake(
 /** The cap of its key leaves nothing for the next transaction: it is not supplied before the next
  *  day. */
 function restAtCap(tx: Tx, id: string, now: Date): void {
-  void tx`
+  tx.send`
     update subscription set resting = 'daily_cap', look_at = ${nextDay(now)}, withdrawn = false,
       rested_at = case when resting is null then ${now} else rested_at end
     where id = ${id} and state = 'active'`
@@ -217,7 +216,7 @@ async function charge(
     amount_sun: sun,
     made_at: now,
   })
-  if (key_id !== null) await addSpending(tx, key_id, { sun, at: now })
+  if (key_id !== null) addSpending(tx, key_id, { sun, at: now })
   return { paid, short }
 }
 
@@ -285,7 +284,7 @@ async function takeBack(tx: Tx, clock: Clock, use: Noted): Promise<void> {
       ...{ id: `${chargeOf(subscription_id, tx_id, block_number)}/back`, debit: REVENUE },
       ...{ credit: customerAccount(customer_id), amount_sun: charged_sun, made_at: clock.now() },
     })
-    if (key_id !== null) await addSpending(tx, key_id, { sun: -charged_sun, at: use.used_at })
+    if (key_id !== null) addSpending(tx, key_id, { sun: -charged_sun, at: use.used_at })
   }
   await tx`
     update subscription set transactions_used = transactions_used - ${transactions},
@@ -323,7 +322,7 @@ async function giveBackCovered(tx: Tx, clock: Clock, gone: Noted): Promise<void>
       amount_sun,
       made_at: clock.now(),
     })
-    if (key_id !== null) await addSpending(tx, key_id, { sun: -amount_sun, at: used_at })
+    if (key_id !== null) addSpending(tx, key_id, { sun: -amount_sun, at: used_at })
     await tx`
       update subscription_use set charged_sun = charged_sun - ${amount_sun}
       where subscription_id = ${subscription_id} and tx_id = ${tx_id}`
