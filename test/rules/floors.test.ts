@@ -25,6 +25,7 @@ const FLOORS = [
   ['database', 'node', 'wire', 'limits', 'providers'],
   ['steps', 'signing', 'http'],
   ['ledger', 'chain', 'labels', 'wallets'],
+  ['events'],
   ['pool', 'customers', 'tracing', 'prices'],
   ['market', 'screening'],
   ['treasury', 'subscriptions', 'checks', 'reports'],

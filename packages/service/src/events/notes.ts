@@ -1,0 +1,40 @@
+// What happened to what is a customer's, told once, by whoever makes it happen and in the same
+// transaction. Every function that moves rows along an arrow of a state machine ends by noting
+// what that means to the customer. Nobody reads the notes yet, so nothing is written.
+
+import type { Tx } from '../database/sql.ts'
+
+export type EventType =
+  | 'order.created'
+  | 'order.succeeded'
+  | 'order.failed'
+  /** A fork took a delivered part back: it is delivered again. */
+  | 'order.reverted'
+  /** The last of what was delegated is taken back. */
+  | 'order.ended'
+  | 'deposit.seen'
+  | 'deposit.credited'
+  | 'deposit.held'
+  | 'deposit.resolved'
+  | 'deposit.gone'
+  | 'subscription.started'
+  | 'subscription.supplied'
+  | 'subscription.used'
+  | 'subscription.stopped'
+  | 'subscription.expired'
+  | 'subscription.failed'
+  | 'aml_check.completed'
+  | 'aml_check.failed'
+  | 'aml_watch.changed'
+
+/** `subject`: what it happened to: `order:ID`, `deposit:TX_ID`, `deposit:TX_ID/POSITION`. */
+export type Event = {
+  type: EventType
+  subject: string
+  customer_id: string
+  at: Date
+}
+
+/** Notes events in the transaction that makes them true. Those of one subject are in order when
+ *  its row is locked. */
+export function noteEvents(_tx: Tx, _events: readonly Event[]): void {}
