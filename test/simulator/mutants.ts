@@ -25,6 +25,7 @@ const delivery = 'packages/service/src/market/delivery.ts'
 const reasons = 'packages/service/src/signing/signing_reasons.ts'
 const signer = 'packages/service/src/signing/signer.ts'
 const orders = 'packages/service/src/market/orders.ts'
+const purse = 'packages/service/src/customers/purse.ts'
 const pool = 'packages/service/src/pool/pool.ts'
 const settlement = 'packages/service/src/market/settlement.ts'
 const deposits = 'packages/service/src/treasury/deposits.ts'
@@ -73,9 +74,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an external id is not looked up',
-    edits: [
-      [orders, 'asked.external_id === null ? undefined', 'asked.external_id !== null ? undefined'],
-    ],
+    edits: [[purse, 'name === null ? undefined', 'name !== null ? undefined']],
     sql: 'alter table orders drop constraint orders_external_id_once',
   },
   {
@@ -313,12 +312,12 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       [
         ending,
-        'import { customerAccount, lockAccounts, release }',
+        'import { customerAccount, lockAccounts }',
         'import { captureAll, customerAccount, lockAccounts }',
       ],
       [
         ending,
-        'await release(tx, holdOf(id), now)',
+        'await releasePrice(tx, price, { held_at: created_at, now })',
         'captureAll(tx, [{ hold_id: holdOf(id), amount_sun: total_sun }], now)',
       ],
     ],
@@ -328,8 +327,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       [
         settling,
-        'await release(tx, holdOfCheck(id), now)',
-        'captureAll(tx, [{ hold_id: holdOfCheck(id), amount_sun: price_sun }], now)',
+        'await releasePrice(tx, priceOf(check), { held_at: check.created_at, now })',
+        'captureAll(tx, [{ hold_id: priceOf(check).hold_id, amount_sun: check.price_sun }], now)',
       ],
     ],
   },

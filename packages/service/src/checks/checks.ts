@@ -7,17 +7,17 @@
 
 import type { Address } from 'penstock-tron/address.ts'
 import { chainState } from '../chain/progress.ts'
-import { addAllSpending, type CappedKey, spentOn } from '../customers/spending.ts'
+import {
+  type Buyer,
+  holdPrices,
+  isReplay,
+  NamedPurchases,
+  openPurse,
+  type Price,
+  type Purse,
+} from '../customers/purse.ts'
 import { batched } from '../database/batch.ts'
 import type { Sql, Tx } from '../database/sql.ts'
-import {
-  customerAccount,
-  holdAll,
-  InsufficientFunds,
-  lockAccounts,
-  REVENUE,
-  WalletNotFound,
-} from '../ledger/ledger.ts'
 import { type Clock, dayOf } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
@@ -71,9 +71,8 @@ export type Check = {
 export type CheckWanted = Pick<
   Check,
   'customer_id' | 'idempotency_key' | 'type' | 'network' | 'address' | 'hash' | 'direction'
-> & {
-  capped_key: CappedKey | undefined
-}
+> &
+  Buyer
 
 export type CheckPlaced = { check: Check; replayed: boolean }
 
@@ -81,6 +80,14 @@ export type Needs = { sql: Sql; clock: Clock; new_id: NewId; wake: (step: string
 
 /** The hold that pays for a check. */
 export const holdOfCheck = (check_id: string) => `aml:${check_id}`
+
+/** What a check costs, and the hold that pays it. */
+export const priceOf = ({ id, customer_id, key_id, price_sun }: Check): Price => ({
+  hold_id: holdOfCheck(id),
+  customer_id,
+  key_id,
+  price_sun,
+})
 
 export type CheckPrices = ReadonlyMap<CheckType, { price_sun: bigint; on_sale: boolean }>
 
@@ -114,16 +121,12 @@ type Situation = {
   now: Date
   solid_number: bigint
   prices: CheckPrices
-  free_sun: Map<string, bigint>
-  spent_sun: Map<string, bigint>
+  purse: Purse
   /** Whoever asks for a hash check: how many it has under way, and what became of the day's
    *  checks. */
   today: Map<string, Today>
-  by_key: Map<string, Check>
+  earlier: NamedPurchases<Check>
 }
-
-const keyOf = (one: { customer_id: string; idempotency_key: string | null }) =>
-  `${one.customer_id} ${one.idempotency_key}`
 
 async function placeTogether(
   tx: Tx,
@@ -143,28 +146,22 @@ async function placeTogether(
 
 async function readSituation(tx: Tx, { clock }: Needs, wanted: CheckWanted[]): Promise<Situation> {
   const now = clock.now()
-  const keyed = wanted.filter((one) => one.idempotency_key !== null)
-  const capped = [...new Set(wanted.flatMap(({ capped_key }) => capped_key?.key_id ?? []))]
   // On their way together: whoever else uses the accounts waits for it.
   const hashing = [
     ...new Set(wanted.flatMap(({ type, customer_id }) => (type === 'hash' ? [customer_id] : []))),
   ]
-  const [free_sun, earlier, terms, spent_sun, today] = await Promise.all([
-    // The lock also makes twins of one idempotency key, in whatever process, come one after the
-    // other.
-    lockAccounts(tx, [...new Set(wanted.map((one) => customerAccount(one.customer_id)))]),
-    placedEarlier(tx, keyed),
+  const [purse, earlier, terms, today] = await Promise.all([
+    openPurse(tx, wanted, now),
+    placedEarlier(tx, wanted),
     readTerms(tx),
-    spentOn(tx, capped, now),
     hashing.length === 0 ? new Map<string, Today>() : readToday(tx, hashing, now),
   ])
   return {
     ...terms,
     now,
-    free_sun,
-    spent_sun,
+    purse,
     today,
-    by_key: new Map(earlier.map((check) => [keyOf(check), check])),
+    earlier,
   }
 }
 
@@ -203,13 +200,20 @@ async function readToday(
 }
 
 /** The checks that have the idempotency keys of those asked for. */
-async function placedEarlier(tx: Tx, keyed: readonly CheckWanted[]): Promise<Check[]> {
-  if (keyed.length === 0) return []
-  return tx<Check>`
+async function placedEarlier(
+  tx: Tx,
+  wanted: readonly CheckWanted[],
+): Promise<NamedPurchases<Check>> {
+  const earlier = new NamedPurchases<Check>()
+  const keyed = wanted.filter((one) => one.idempotency_key !== null)
+  if (keyed.length === 0) return earlier
+  const checks = await tx<Check>`
     select c.* from aml_check as c
     join unnest(${keyed.map((one) => one.customer_id)}::text[], ${keyed.map((one) => one.idempotency_key)}::text[])
       as asked (customer_id, idempotency_key)
     on c.customer_id = asked.customer_id and c.idempotency_key = asked.idempotency_key`
+  for (const check of checks) earlier.add(check.customer_id, check.idempotency_key, check)
+  return earlier
 }
 
 /** What every check of a batch is placed on: one statement, because each customer waits for it. */
@@ -230,48 +234,37 @@ async function readTerms(tx: Tx): Promise<Pick<Situation, 'solid_number' | 'pric
 
 /** Judges one check, and books it in the situation when it is accepted. */
 function judge(wanted: CheckWanted, situation: Situation, new_id: NewId): CheckPlaced | Fault {
-  const earlier = wanted.idempotency_key === null ? undefined : situation.by_key.get(keyOf(wanted))
+  const { purse } = situation
+  const { customer_id, idempotency_key } = wanted
+  const earlier = situation.earlier.find(customer_id, idempotency_key)
   if (earlier) {
-    if (!sameMeaning(earlier, wanted))
+    if (!isReplay(earlier, wanted, ['type', 'network', 'address', 'hash', 'direction']))
       return InvalidParams('external_id', 'Invalid Idempotency-Key')
     return { check: earlier, replayed: true }
   }
   const price = situation.prices.get(wanted.type)
   if (!price?.on_sale) return ServiceUnavailable()
-  const today = wanted.type === 'hash' ? situation.today.get(wanted.customer_id) : undefined
+  const today = wanted.type === 'hash' ? situation.today.get(customer_id) : undefined
   if (today && isTooMuch(today))
     return ServiceUnavailable('too_many_checks', 'Too many checks are open or have failed')
-  const account = customerAccount(wanted.customer_id)
-  const free_sun = situation.free_sun.get(account)
-  if (free_sun === undefined) return WalletNotFound()
   const { price_sun } = price
-  const { capped_key } = wanted
-  const spent_sun = capped_key ? (situation.spent_sun.get(capped_key.key_id) ?? 0n) : 0n
-  if (free_sun < price_sun) return InsufficientFunds()
-  if (capped_key && spent_sun + price_sun > capped_key.daily_cap_sun) {
-    return InsufficientFunds('daily_cap', 'The daily cap of this key is reached')
-  }
+  const refused = purse.refuseWallet(wanted) ?? purse.refusePrice(wanted, price_sun)
+  if (refused) return refused
   const check = newCheck(wanted, { id: new_id(), price_sun, situation })
   if (today) today.open += 1
-  situation.free_sun.set(account, free_sun - price_sun)
-  if (capped_key) situation.spent_sun.set(capped_key.key_id, spent_sun + price_sun)
-  if (wanted.idempotency_key !== null) situation.by_key.set(keyOf(wanted), check)
+  purse.take(wanted, price_sun)
+  situation.earlier.add(customer_id, idempotency_key, check)
   return { check, replayed: false }
 }
 
 const isTooMuch = ({ open, failed, completed }: Today) =>
   open >= HASHES_OPEN_MAX || (failed >= FAILED_MAX && failed > completed)
 
-function sameMeaning(earlier: Check, wanted: CheckWanted): boolean {
-  const parts = ['type', 'network', 'address', 'hash', 'direction'] as const
-  return parts.every((part) => earlier[part] === wanted[part])
-}
-
 function newCheck(
-  wanted: Omit<CheckWanted, 'capped_key'> & { capped_key?: CappedKey | undefined },
+  wanted: CheckWanted,
   made: { id: string; price_sun: bigint; situation: Pick<Situation, 'now' | 'solid_number'> },
 ): Check {
-  const { capped_key, ...asked } = wanted
+  const { key, ...asked } = wanted
   const { now, solid_number } = made.situation
   return {
     ...asked,
@@ -279,7 +272,7 @@ function newCheck(
       id: made.id,
       state: 'pending',
       price_sun: made.price_sun,
-      key_id: capped_key?.key_id ?? null,
+      key_id: key?.key_id ?? null,
       solid_number,
     },
     ...{
@@ -306,17 +299,7 @@ function newCheck(
 function write(tx: Tx, now: Date, checks: readonly Check[]): void {
   if (checks.length === 0) return
   insertChecks(tx, checks)
-  holdAll(
-    tx,
-    checks
-      .filter(({ price_sun }) => price_sun > 0n)
-      .map(({ id, customer_id, price_sun }) => ({
-        ...{ id: holdOfCheck(id), debit: customerAccount(customer_id), credit: REVENUE },
-        ...{ amount_sun: price_sun, made_at: now },
-      })),
-  )
-  const spent = checks.map(({ key_id, price_sun: sun }) => ({ key_id, sun }))
-  addAllSpending(tx, spent, now)
+  holdPrices(tx, checks.map(priceOf), now)
 }
 
 function insertChecks(tx: Tx, checks: readonly Check[]): void {

@@ -1,6 +1,7 @@
 // Screening on the wire.
 
 import { type Static, Type } from 'typebox'
+import { cappedKey } from '../customers/spending.ts'
 import type { Sql } from '../database/sql.ts'
 import { InsufficientFunds, WalletNotFound } from '../ledger/ledger.ts'
 import { wireTime } from '../lib/clock.ts'
@@ -9,7 +10,6 @@ import { type Json, money } from '../lib/json.ts'
 import { NETWORKS } from '../screening/networks.ts'
 import { currentPolicy } from '../screening/policy.ts'
 import {
-  type Customer,
   type Endpoint,
   EXTERNAL_ID_REFUSALS,
   endpoint,
@@ -130,9 +130,6 @@ function readDirection(value: Json | undefined): 'deposit' | 'withdrawal' {
   return value
 }
 
-const cappedKey = ({ key_id, daily_cap_sun }: Customer) =>
-  daily_cap_sun === undefined ? undefined : { key_id, daily_cap_sun }
-
 export function routes({ sql, placeCheck }: Needs): Endpoint[] {
   return [
     endpoint({
@@ -235,9 +232,8 @@ export function routes({ sql, placeCheck }: Needs): Endpoint[] {
         const direction = type === 'hash' ? readDirection(body.direction) : null
         const idempotency_key = externalId(undefined, { headers, customer })
         const { customer_id } = customer
-        const capped_key = cappedKey(customer)
         const asked = { customer_id, idempotency_key, type, network, address, hash, direction }
-        const { check, replayed } = await placeCheck({ ...asked, capped_key })
+        const { check, replayed } = await placeCheck({ ...asked, key: cappedKey(customer) })
         if (replayed) reply_headers['idempotency-replayed'] = 'true'
         return printCheck(check)
       },

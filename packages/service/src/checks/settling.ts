@@ -2,13 +2,13 @@
 // that has ended meanwhile, because somebody else was faster or it was given up, is left as it is;
 // what a provider answered is kept all the same.
 
-import { addSpending } from '../customers/spending.ts'
+import { releasePrice } from '../customers/purse.ts'
 import type { Sql, Tx } from '../database/sql.ts'
-import { captureAll, customerAccount, lockAccounts, release } from '../ledger/ledger.ts'
+import { captureAll, customerAccount, lockAccounts } from '../ledger/ledger.ts'
 import { type Clock, later } from '../lib/clock.ts'
 import { sha256Of } from '../screening/evidence.ts'
 import type { Outcome } from '../screening/scoring.ts'
-import { type Check, holdOfCheck } from './checks.ts'
+import { type Check, holdOfCheck, priceOf } from './checks.ts'
 import { countChanges } from './history.ts'
 
 export type Needs = { sql: Sql; clock: Clock }
@@ -145,10 +145,8 @@ export async function fail(
     from unnest(${failed.map(({ check }) => check.id)}::text[], ${failed.map(({ error }) => error)}::text[]) as f (id, error)
     where c.id = f.id and c.state in ('pending', 'processing')
     returning c.*`
-  for (const { id, price_sun, key_id, created_at } of ended) {
-    if (price_sun > 0n) await release(tx, holdOfCheck(id), now)
-    if (key_id !== null) addSpending(tx, key_id, { sun: -price_sun, at: created_at })
-  }
+  for (const check of ended)
+    await releasePrice(tx, priceOf(check), { held_at: check.created_at, now })
   await countChanges(
     tx,
     ended.map(({ id, customer_id, created_at }) => ({

@@ -4,9 +4,16 @@
 
 import type { Tx } from '../database/sql.ts'
 import { dayOf } from '../lib/clock.ts'
+import type { Customer } from '../wire/endpoint.ts'
 
 /** The key that asks, when it has a cap. */
 export type CappedKey = { key_id: string; daily_cap_sun: bigint }
+
+export const cappedKey = ({
+  key_id,
+  daily_cap_sun,
+}: Pick<Customer, 'key_id' | 'daily_cap_sun'>): CappedKey | undefined =>
+  daily_cap_sun === undefined ? undefined : { key_id, daily_cap_sun }
 
 /** Locks and reads what the keys have spent on the day of `at`, in sun; a key that has spent
  *  nothing has no entry. */

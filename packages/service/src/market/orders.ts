@@ -9,17 +9,17 @@
 
 import type { Address } from 'penstock-tron/address.ts'
 import { chainState, isAgreed } from '../chain/progress.ts'
-import { addAllSpending, type CappedKey, spentOn } from '../customers/spending.ts'
+import {
+  holdPrices,
+  isReplay,
+  NamedPurchases,
+  openPurse,
+  type Purse,
+  refuseReceiver,
+} from '../customers/purse.ts'
+import type { CappedKey } from '../customers/spending.ts'
 import { batched } from '../database/batch.ts'
 import { brokenConstraint, type Sql, type Tx } from '../database/sql.ts'
-import {
-  customerAccount,
-  holdAll,
-  InsufficientFunds,
-  lockAccounts,
-  REVENUE,
-  WalletNotFound,
-} from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Fault, type FaultKind, fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
@@ -32,7 +32,6 @@ import {
   tierFor,
 } from '../prices/prices.ts'
 import { InvalidParams, ServiceUnavailable } from '../wire/endpoint.ts'
-import { InvalidAddress } from '../wire/reading.ts'
 import type { Service } from './amounts.ts'
 import { openOrderCounter } from './open_orders.ts'
 
@@ -161,10 +160,8 @@ async function placeAll(
 type Situation = {
   now: Date
   chain_answers: boolean
-  free_sun: Map<string, bigint>
-  /** What keys with a daily cap have spent today. */
-  spent_sun: Map<string, bigint>
-  by_external_id: Map<string, Order>
+  purse: Purse
+  earlier: NamedPurchases<Order>
   /** Room left in the pool, by resource. */
   room: Map<string, number>
   /** Activations under way or done, by address. */
@@ -201,43 +198,36 @@ async function placeTogether(
 /** Reads under locks, in the order of locks; the statements are on their way together. */
 async function readSituation(tx: Tx, { clock }: Needs, asked: Asked[]): Promise<Situation> {
   const now = clock.now()
-  const customers = [...new Set(asked.map((one) => one.customer_id))]
-  const capped = asked.flatMap(({ key }) => (key ? [key.key_id] : []))
-  const [free, earlier, activations, chain, spent_sun, room] = await Promise.all([
-    // The lock also makes twins of one external id, in whatever process, come one after the other.
-    lockAccounts(tx, customers.map(customerAccount)),
+  const [purse, earlier, activations, chain, room] = await Promise.all([
+    openPurse(tx, asked, now),
     placedEarlier(tx, asked),
     activationsOf(tx, asked),
     chainState(tx),
-    spentOn(tx, capped, now),
     tx<{ resource: string; free: bigint }>`
       select resource, room - reserved as free from pool order by resource for update`,
   ])
   return {
     now,
-    spent_sun,
+    purse,
+    earlier,
     chain_answers: isAgreed(chain, clock),
-    free_sun: new Map(
-      customers.flatMap((id) => {
-        const sun = free.get(customerAccount(id))
-        return sun === undefined ? [] : [[id, sun] as const]
-      }),
-    ),
-    by_external_id: new Map(earlier.map((order) => [externalKey(order), order])),
     room: new Map(room.map(({ resource, free }) => [resource, Number(free)])),
     activations: new Map(activations.map((one) => [one.address, one])),
   }
 }
 
 /** The orders that have the external ids of those asked for. */
-async function placedEarlier(tx: Tx, asked: Asked[]): Promise<Order[]> {
+async function placedEarlier(tx: Tx, asked: Asked[]): Promise<NamedPurchases<Order>> {
+  const earlier = new NamedPurchases<Order>()
   const named = asked.filter((one) => one.external_id !== null)
-  if (named.length === 0) return []
-  return tx<Order>`
+  if (named.length === 0) return earlier
+  const orders = await tx<Order>`
     select o.* from orders as o
     join unnest(${named.map((one) => one.customer_id)}::text[], ${named.map((one) => one.external_id)}::text[])
       as asked (customer_id, external_id)
     on o.customer_id = asked.customer_id and o.external_id = asked.external_id`
+  for (const order of orders) earlier.add(order.customer_id, order.external_id, order)
+  return earlier
 }
 
 /** The activations, under way or done, of the addresses that the chain does not have. */
@@ -249,14 +239,11 @@ async function activationsOf(tx: Tx, asked: Asked[]) {
     where address = any(${dormant}) and state in ('new', 'activating', 'active')`
 }
 
-const externalKey = (one: { customer_id: string; external_id: string | null }) =>
-  `${one.customer_id} ${one.external_id}`
-
 /** Judges one purchase, in the order that the wire lays down, and books it in the situation when it
  *  is accepted. */
 function judge(asked: Asked, situation: Situation, new_id: NewId): Placed | Fault {
-  const earlier =
-    asked.external_id === null ? undefined : situation.by_external_id.get(externalKey(asked))
+  const { purse } = situation
+  const earlier = situation.earlier.find(asked.customer_id, asked.external_id)
   if (earlier && sameMeaning(earlier, asked)) return { order: earlier, replayed: true }
   if (asked.refusal) return asked.refusal
   if (earlier) return InvalidParams('external_id', 'Invalid external_id')
@@ -272,11 +259,9 @@ function judge(asked: Asked, situation: Situation, new_id: NewId): Placed | Faul
   }
   if (!asked.within_limit)
     return ServiceUnavailable('open_orders', 'As many orders as are allowed are open already')
-  const free_sun = situation.free_sun.get(asked.customer_id)
-  if (free_sun === undefined && !asked.house) return WalletNotFound()
-  if (receiver === 'contract')
-    return InvalidAddress(undefined, 'A contract cannot receive resources')
-  if (receiver === 'barred') return InvalidAddress('blacklisted', 'This address is blacklisted')
+  const no_wallet = asked.house ? undefined : purse.refuseWallet(asked)
+  const refused = no_wallet ?? refuseReceiver(receiver)
+  if (refused) return refused
   const under_way = receiver === 'inactive' ? situation.activations.get(asked.address) : undefined
   const active = receiver === 'active' || under_way !== undefined
   if (service === 'activate_address' && active) return AddressAlreadyActivated()
@@ -286,11 +271,8 @@ function judge(asked: Asked, situation: Situation, new_id: NewId): Placed | Faul
     : cost(asked, active)
   if (costs instanceof Fault) return costs
   const { amount_sun, fee_sun } = costs
-  if (!asked.house && free_sun! < amount_sun) return InsufficientFunds()
-  const spent_sun = (asked.key && situation.spent_sun.get(asked.key.key_id)) ?? 0n
-  if (asked.key && spent_sun + amount_sun > asked.key.daily_cap_sun) {
-    return InsufficientFunds('daily_cap', 'The daily cap of this key is reached')
-  }
+  const unpaid = asked.house ? undefined : purse.refusePrice(asked, amount_sun)
+  if (unpaid) return unpaid
   const activation = active ? under_way : { id: new_id(), state: 'wanted' }
   const activation_id = activation?.id ?? null
   const order = newOrder(asked, {
@@ -300,10 +282,9 @@ function judge(asked: Asked, situation: Situation, new_id: NewId): Placed | Faul
     fee_sun,
     now: situation.now,
   })
-  if (asked.external_id !== null) situation.by_external_id.set(externalKey(asked), order)
+  situation.earlier.add(asked.customer_id, asked.external_id, order)
   if (activation) situation.activations.set(asked.address, activation)
-  if (asked.key) situation.spent_sun.set(asked.key.key_id, spent_sun + amount_sun)
-  if (!asked.house) situation.free_sun.set(asked.customer_id, free_sun! - amount_sun)
+  if (!asked.house) purse.take(asked, amount_sun)
   situation.room.set('energy', (situation.room.get('energy') ?? 0) - energy)
   situation.room.set('bandwidth', (situation.room.get('bandwidth') ?? 0) - bandwidth)
   return { order, replayed: false }
@@ -323,14 +304,9 @@ function cost(
   return { amount_sun: fee_sun + energy_sun + bandwidth_sun, fee_sun }
 }
 
-function sameMeaning(earlier: Order, asked: Purchase): boolean {
-  return (
-    earlier.service === asked.service &&
-    earlier.address === asked.address &&
-    earlier.energy === BigInt(asked.energy) &&
-    earlier.bandwidth === BigInt(asked.bandwidth) &&
-    earlier.activate === asked.activate
-  )
+function sameMeaning(earlier: Order, { energy, bandwidth, ...asked }: Purchase): boolean {
+  const wanted = { ...asked, energy: BigInt(energy), bandwidth: BigInt(bandwidth) }
+  return isReplay(earlier, wanted, ['service', 'address', 'energy', 'bandwidth', 'activate'])
 }
 
 type NewOrder = {
@@ -385,19 +361,13 @@ function write(
       as o (id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate,
         activation_id,
             to_delegate, amount_sun, fee_sun)`
-  const spent = orders.map(({ key_id, amount_sun: sun }) => ({ key_id, sun }))
-  addAllSpending(tx, spent, now)
-  const paid = orders.filter((order) => order.amount_sun > 0n)
-  holdAll(
-    tx,
-    paid.map((order) => ({
-      id: holdOf(order.id),
-      debit: customerAccount(order.customer_id),
-      credit: REVENUE,
-      amount_sun: order.amount_sun,
-      made_at: now,
-    })),
-  )
+  const prices = orders.map(({ id, customer_id, key_id, amount_sun: price_sun }) => ({
+    hold_id: holdOf(id),
+    customer_id,
+    key_id,
+    price_sun,
+  }))
+  holdPrices(tx, prices, now)
   const energy = orders.reduce((sum, order) => sum + order.energy, 0n)
   const bandwidth = orders.reduce((sum, order) => sum + order.bandwidth, 0n)
   tx.send`

@@ -3,6 +3,7 @@
 import type { Address } from 'penstock-tron/address.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import { Type } from 'typebox'
+import { cappedKey } from '../customers/spending.ts'
 import type { Sql } from '../database/sql.ts'
 import { InsufficientFunds, WalletNotFound } from '../ledger/ledger.ts'
 import { fault } from '../lib/fault.ts'
@@ -410,8 +411,8 @@ const newTransaction = ({ prices, placeOrder }: Needs): Endpoint =>
       const amounts = readAmounts(service, params, await prices())
       const external_id = externalId(body.external_id, { headers, customer })
       if (amounts.refusal && external_id === null) throw amounts.refusal
-      const { customer_id, key_id, daily_cap_sun } = customer
-      const key = daily_cap_sun === undefined ? undefined : { key_id, daily_cap_sun }
+      const { customer_id } = customer
+      const key = cappedKey(customer)
       const wanted = { external_id, service, address, activate, ...amounts }
       const placed = await placeOrder({ customer_id, key, asked_by: customer, ...wanted })
       if (placed.replayed) reply_headers['idempotency-replayed'] = 'true'

@@ -3,9 +3,9 @@
 //   active -> stopped | expired;  new, pending -> error (paid back)
 //   withdraw_supply    takes back what one that has ended, or rests, still has, then gives back what is held for it
 
-import { addSpending } from '../customers/spending.ts'
+import { releasePrice } from '../customers/purse.ts'
 import type { Sql, Tx } from '../database/sql.ts'
-import { customerAccount, lockAccounts, release } from '../ledger/ledger.ts'
+import { customerAccount, lockAccounts } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import { eachRow, type Step } from '../steps/step.ts'
 import { releaseHolds } from './holds.ts'
@@ -35,8 +35,8 @@ export async function endSubscription(
   }
   const { total_sun, key_id, created_at } = running
   await tx`update subscription set state = 'error', reason = ${reason}, total_sun = 0 where id = ${id}`
-  if (total_sun > 0n) await release(tx, holdOf(id), now)
-  if (key_id !== null) addSpending(tx, key_id, { sun: -total_sun, at: created_at })
+  const price = { hold_id: holdOf(id), key_id, price_sun: total_sun }
+  await releasePrice(tx, price, { held_at: created_at, now })
   return 'error'
 }
 

@@ -3,9 +3,10 @@
 // pays with it in the same transaction, and what is still held when all energy has been taken back
 // is the customer's again. Holds are numbered, and end in that order.
 
+import { holdPrices } from '../customers/purse.ts'
 import { addSpending, spentOn } from '../customers/spending.ts'
 import type { Tx } from '../database/sql.ts'
-import { customerAccount, holdAll, lockAccounts, REVENUE, release } from '../ledger/ledger.ts'
+import { customerAccount, lockAccounts, release } from '../ledger/ledger.ts'
 import type { Subscription } from './subscriptions.ts'
 
 export const nextHoldOf = (subscription_id: string, number: number) =>
@@ -56,14 +57,15 @@ export async function holdNext(
   if (free_sun < sun) return 'unpayable'
   if (sun > (await leftOfCap(tx, payer, now))) return 'capped'
   const numbers = Array.from({ length: count }, (_, i) => holds_made + 1 + i)
-  const held = { debit: account, credit: REVENUE, amount_sun: price_sun, made_at: now }
-  holdAll(
-    tx,
-    numbers.map((number) => ({ ...held, id: nextHoldOf(id, number) })),
-  )
+  const prices = numbers.map((number) => ({
+    hold_id: nextHoldOf(id, number),
+    customer_id,
+    key_id,
+    price_sun,
+  }))
+  holdPrices(tx, prices, now)
   tx.send`
     update subscription set holds_made = holds_made + ${count}, withdrawn = false where id = ${id}`
-  if (key_id !== null) addSpending(tx, key_id, { sun, at: now })
   return 'held'
 }
 

@@ -1,6 +1,7 @@
 // Subscriptions on the wire.
 
 import { type Static, Type } from 'typebox'
+import { cappedKey } from '../customers/spending.ts'
 import { InsufficientFunds, WalletNotFound } from '../ledger/ledger.ts'
 import { wireTime } from '../lib/clock.ts'
 import { type Json, money } from '../lib/json.ts'
@@ -329,12 +330,11 @@ const start = (needs: Needs): Endpoint =>
       )
       const transactions_limit = readLimit(params.transactions_limit, InvalidParams)
       const external_id = externalId(body.external_id, { headers, customer })
-      const { customer_id, key_id, daily_cap_sun } = customer
-      const key = daily_cap_sun === undefined ? undefined : { key_id, daily_cap_sun }
+      const { customer_id, key_id } = customer
       const wanted = {
         customer_id,
         key_id,
-        key,
+        key: cappedKey(customer),
         asked_by: customer,
         external_id,
         plan_key,

@@ -9,18 +9,17 @@
 
 import type { Address } from 'penstock-tron/address.ts'
 import { chainState, isAgreed } from '../chain/progress.ts'
-import { addSpending, type CappedKey, spentOn } from '../customers/spending.ts'
-import { brokenConstraint, type Sql, type Tx } from '../database/sql.ts'
 import {
-  customerAccount,
-  holdAll,
-  InsufficientFunds,
-  lockAccounts,
-  REVENUE,
-  WalletNotFound,
-} from '../ledger/ledger.ts'
+  type Buyer,
+  holdPrices,
+  isReplay,
+  openPurse,
+  type Purse,
+  refuseReceiver,
+} from '../customers/purse.ts'
+import { brokenConstraint, type Sql, type Tx } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
-import { type FaultKind, fault } from '../lib/fault.ts'
+import { Fault, type FaultKind, fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
 import { AddressNotActivated } from '../market/orders.ts'
 import type { Caller, Receiver, ReceiverReader } from '../node/receivers.ts'
@@ -72,8 +71,7 @@ export type Subscription = {
   expire_at: Date | null
 }
 
-export type Wanted = {
-  customer_id: string
+export type Wanted = Buyer & {
   external_id: string | null
   plan_key: string
   address: Address
@@ -81,7 +79,6 @@ export type Wanted = {
   transactions_limit: number
   activate_address: boolean
   key_id: string
-  key?: CappedKey | undefined
   /** The API key whose call this is, as far as it asks the chain. */
   asked_by: Caller
 }
@@ -132,6 +129,15 @@ export async function startSubscription(
 /** A limit may narrow that of the plan, and not widen it. */
 const fits = (asked: number, plan: number) => asked === 0 || plan === 0 || asked <= plan
 
+/** What a replay has in common with what was started before under its external id. */
+const MEANING = [
+  'plan_key',
+  'address',
+  'duration',
+  'transactions_limit',
+  'activate_address',
+] as const
+
 type Terms = { wanted: Wanted; plan: Plan | undefined; receiver: Receiver }
 
 async function start(
@@ -142,19 +148,20 @@ async function start(
   const now = needs.clock.now()
   const situation = await readSituation(tx, needs.clock, { ...terms, now })
   if (situation.earlier) {
-    if (!sameMeaning(situation.earlier, terms.wanted))
+    if (!isReplay(situation.earlier, terms.wanted, MEANING))
       throw InvalidParams('external_id', 'Invalid external_id')
     return { subscription: situation.earlier, replayed: true }
   }
   if (situation.revoked) throw Unauthenticated()
   const plan = judge(terms, situation)
+  if (plan instanceof Fault) throw plan
   const subscription = newSubscription(terms.wanted, { id: needs.new_id(), plan, now })
   write(tx, subscription)
   return { subscription, replayed: false }
 }
 
 type Situation = {
-  free_sun: bigint | undefined
+  purse: Purse
   earlier: Subscription | undefined
   can_supply: boolean
   running: { customer_id: string } | undefined
@@ -162,7 +169,6 @@ type Situation = {
   at_limit: boolean
   /** The key was revoked after the request was let in. */
   revoked: boolean
-  spent_sun: bigint
 }
 
 /** What a start is judged on, in one round trip: whoever else uses the account waits for it. */
@@ -171,10 +177,8 @@ async function readSituation(
   clock: Clock,
   { wanted, plan, now }: Terms & { now: Date },
 ): Promise<Situation> {
-  const account = customerAccount(wanted.customer_id)
-  const [free_sun, earlier, can_supply, [running], [allowed], spent_sun] = await Promise.all([
-    // The lock also makes twins of one external id come one after the other.
-    lockAccounts(tx, [account]),
+  const [purse, earlier, can_supply, [running], [allowed]] = await Promise.all([
+    openPurse(tx, [wanted], now),
     wanted.external_id === null ? undefined : findByExternalId(tx, wanted),
     plan === undefined ? false : canSupply(tx, clock, plan),
     tx<{ customer_id: string }>`
@@ -186,47 +190,32 @@ async function readSituation(
              exists (select 1 from api_key where id = ${wanted.key_id}
                and revoked_at is not null) as revoked
       from customer where id = ${wanted.customer_id}`,
-    spentOn(tx, wanted.key ? [wanted.key.key_id] : [], now),
   ])
   const { at_limit = false, revoked = false } = allowed ?? {}
-  const spent_by_key = (wanted.key && spent_sun.get(wanted.key.key_id)) ?? 0n
-  return {
-    earlier,
-    can_supply,
-    running,
-    at_limit,
-    revoked,
-    free_sun: free_sun.get(account),
-    spent_sun: spent_by_key,
-  }
+  return { purse, earlier, can_supply, running, at_limit, revoked }
 }
 
-/** The plan that is started; throws the first refusal in the order that the wire lays down. */
-function judge({ wanted, plan, receiver }: Terms, situation: Situation): Plan {
-  const { free_sun, running, spent_sun } = situation
-  if (!plan) throw InvalidParams(undefined, 'Unknown subscription plan')
+/** The plan that is started, or the first refusal in the order that the wire lays down. */
+function judge({ wanted, plan, receiver }: Terms, situation: Situation): Plan | Fault {
+  const { purse, running } = situation
+  if (!plan) return InvalidParams(undefined, 'Unknown subscription plan')
   if (!fits(wanted.duration, plan.duration_days))
-    throw InvalidDuration(undefined, 'Invalid duration')
-  if (!fits(wanted.transactions_limit, plan.transactions_limit)) throw InvalidParams()
-  if (!situation.can_supply || receiver === 'unknown') throw ServiceUnavailable()
-  if (free_sun === undefined) throw WalletNotFound()
-  if (receiver === 'contract')
-    throw InvalidAddress(undefined, 'A contract cannot receive resources')
-  if (receiver === 'barred') throw InvalidAddress('blacklisted', 'This address is blacklisted')
+    return InvalidDuration(undefined, 'Invalid duration')
+  if (!fits(wanted.transactions_limit, plan.transactions_limit)) return InvalidParams()
+  if (!situation.can_supply || receiver === 'unknown') return ServiceUnavailable()
+  const refused = purse.refuseWallet(wanted) ?? refuseReceiver(receiver)
+  if (refused) return refused
   if (running?.customer_id === wanted.customer_id) {
-    throw InvalidAddress('already_subscribed', 'The address already has an active subscription')
+    return InvalidAddress('already_subscribed', 'The address already has an active subscription')
   }
-  if (running) throw InvalidParams('address_owner', 'Address belongs to another user')
-  if (receiver === 'inactive' && !wanted.activate_address) throw AddressNotActivated('subscription')
+  if (running) return InvalidParams('address_owner', 'Address belongs to another user')
+  if (receiver === 'inactive' && !wanted.activate_address)
+    return AddressNotActivated('subscription')
   if (situation.at_limit)
-    throw ServiceUnavailable('subscriptions', 'As many subscriptions as are allowed run already')
+    return ServiceUnavailable('subscriptions', 'As many subscriptions as are allowed run already')
   // Where the plan includes nothing, the first transaction is held for too, before it is supplied.
   const needed_sun = totalOf(plan) + (plan.included === 0 ? plan.price_sun : 0n)
-  if (free_sun < needed_sun) throw InsufficientFunds()
-  if (wanted.key && spent_sun + needed_sun > wanted.key.daily_cap_sun) {
-    throw InsufficientFunds('daily_cap', 'The daily cap of this key is reached')
-  }
-  return plan
+  return purse.refusePrice(wanted, needed_sun) ?? plan
 }
 
 /** What the start of a subscription costs. */
@@ -272,12 +261,8 @@ function write(tx: Tx, made: Subscription): void {
                                 expire_at)
     values (${id}, ${customer_id}, ${external_id}, ${key_id}, ${plan_id}, ${address}, ${duration}, ${transactions_limit},
             ${activate_address}, ${total_sun}, ${created_at}, ${created_at}, ${created_at}, ${expire_at})`
-  if (key_id !== null) addSpending(tx, key_id, { sun: total_sun, at: created_at })
-  if (total_sun === 0n) return
-  const debit = customerAccount(customer_id)
-  holdAll(tx, [
-    { id: holdOf(id), debit, credit: REVENUE, amount_sun: total_sun, made_at: created_at },
-  ])
+  const price = { hold_id: holdOf(id), customer_id, key_id, price_sun: total_sun }
+  holdPrices(tx, [price], created_at)
 }
 
 /** Whether the first energy could be given now: on sale, the chain answers, and the pool has
@@ -289,16 +274,6 @@ async function canSupply(tx: Tx, clock: Clock, plan: Plan): Promise<boolean> {
     chainState(tx),
   ])
   return on_sale.length > 0 && room.length > 0 && isAgreed(chain, clock)
-}
-
-function sameMeaning(earlier: Subscription, wanted: Wanted): boolean {
-  return (
-    earlier.plan_key === wanted.plan_key &&
-    earlier.address === wanted.address &&
-    earlier.duration === wanted.duration &&
-    earlier.transactions_limit === wanted.transactions_limit &&
-    earlier.activate_address === wanted.activate_address
-  )
 }
 
 async function findById(

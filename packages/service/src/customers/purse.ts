@@ -1,0 +1,136 @@
+// Accepting something paid: an order, a subscription, a screening check. A purse is what the buyers
+// of one transaction have: their wallets and, of keys with a daily cap, what is spent already. Each
+// purchase is judged against it and taken from it, so that the next one of a batch meets what is
+// left. What was accepted is paid by a hold, and counts as spent by its key until it is given back.
+
+import type { Tx } from '../database/sql.ts'
+import {
+  customerAccount,
+  holdAll,
+  InsufficientFunds,
+  lockAccounts,
+  REVENUE,
+  release,
+  WalletNotFound,
+} from '../ledger/ledger.ts'
+import type { Fault } from '../lib/fault.ts'
+import type { Receiver } from '../node/receivers.ts'
+import { InvalidAddress } from '../wire/reading.ts'
+import { addAllSpending, addSpending, type CappedKey, spentOn } from './spending.ts'
+
+/** Who buys. `key`: the API key, when it may only spend so much in a day. */
+export type Buyer = { customer_id: string; key?: CappedKey | undefined }
+
+export class Purse {
+  readonly #free_sun: Map<string, bigint>
+  readonly #spent_sun: Map<string, bigint>
+
+  constructor(free_sun: Map<string, bigint>, spent_sun: Map<string, bigint>) {
+    this.#free_sun = free_sun
+    this.#spent_sun = spent_sun
+  }
+
+  /** The wallet's refusal: 5 when the customer has none. */
+  refuseWallet({ customer_id }: Buyer): Fault | undefined {
+    return this.#free_sun.has(customerAccount(customer_id)) ? undefined : WalletNotFound()
+  }
+
+  /** The price's refusal: 6 when the balance is below it, or the key would pass its daily cap. */
+  refusePrice({ customer_id, key }: Buyer, price_sun: bigint): Fault | undefined {
+    const free_sun = this.#free_sun.get(customerAccount(customer_id)) ?? 0n
+    if (free_sun < price_sun) return InsufficientFunds()
+    if (key && this.#spentBy(key) + price_sun > key.daily_cap_sun)
+      return InsufficientFunds('daily_cap', 'The daily cap of this key is reached')
+    return undefined
+  }
+
+  /** Takes the price of what was accepted; nothing is written by this. */
+  take({ customer_id, key }: Buyer, price_sun: bigint): void {
+    const account = customerAccount(customer_id)
+    this.#free_sun.set(account, (this.#free_sun.get(account) ?? 0n) - price_sun)
+    if (key) this.#spent_sun.set(key.key_id, this.#spentBy(key) + price_sun)
+  }
+
+  #spentBy({ key_id }: CappedKey): bigint {
+    return this.#spent_sun.get(key_id) ?? 0n
+  }
+}
+
+/** Locks the buyers' accounts, and then what their keys have spent on the day of `now`. What the
+ *  transaction asks after this, it asks under the locks: twins of one external id, in whatever
+ *  process, come one after the other. */
+export async function openPurse(tx: Tx, buyers: readonly Buyer[], now: Date): Promise<Purse> {
+  const accounts = [...new Set(buyers.map(({ customer_id }) => customerAccount(customer_id)))]
+  const keys = [...new Set(buyers.flatMap(({ key }) => key?.key_id ?? []))]
+  const [free_sun, spent_sun] = await Promise.all([
+    lockAccounts(tx, accounts),
+    spentOn(tx, keys, now),
+  ])
+  return new Purse(free_sun, spent_sun)
+}
+
+/** The refusal of an address that may not receive resources: a contract, or a blacklisted one. */
+export function refuseReceiver(receiver: Receiver): Fault | undefined {
+  if (receiver === 'contract')
+    return InvalidAddress(undefined, 'A contract cannot receive resources')
+  if (receiver === 'barred') return InvalidAddress('blacklisted', 'This address is blacklisted')
+  return undefined
+}
+
+/** What customers have bought under names of their own: `external_id`, or `Idempotency-Key`. */
+export class NamedPurchases<Bought> {
+  readonly #bought = new Map<string, Bought>()
+
+  find(customer_id: string, name: string | null): Bought | undefined {
+    return name === null ? undefined : this.#bought.get(`${customer_id} ${name}`)
+  }
+
+  add(customer_id: string, name: string | null, bought: Bought): void {
+    if (name !== null) this.#bought.set(`${customer_id} ${name}`, bought)
+  }
+}
+
+/** Whether what was bought before under a name is what is asked for now: then it is a replay. */
+export const isReplay = <Field extends string>(
+  bought: Record<Field, unknown>,
+  wanted: Record<Field, unknown>,
+  fields: readonly Field[],
+): boolean => fields.every((field) => bought[field] === wanted[field])
+
+/** A price, and the hold that pays it. */
+export type Price = {
+  hold_id: string
+  customer_id: string
+  key_id: string | null
+  price_sun: bigint
+}
+
+/** Sets prices aside and counts them as spent. The caller has opened a purse of the buyers; its
+ *  transaction waits for the statements. */
+export function holdPrices(tx: Tx, prices: readonly Price[], now: Date): void {
+  const paid = prices.filter(({ price_sun }) => price_sun > 0n)
+  holdAll(
+    tx,
+    paid.map(({ hold_id, customer_id, price_sun }) => ({
+      id: hold_id,
+      debit: customerAccount(customer_id),
+      credit: REVENUE,
+      amount_sun: price_sun,
+      made_at: now,
+    })),
+  )
+  const spent = prices.map(({ key_id, price_sun: sun }) => ({ key_id, sun }))
+  addAllSpending(tx, spent, now)
+}
+
+/** Gives back a price that was held on the day of `held_at`: nor does it count as spent any more.
+ *  The caller has locked the account. */
+export async function releasePrice(
+  tx: Tx,
+  { hold_id, key_id, price_sun }: Omit<Price, 'customer_id'>,
+  { held_at, now }: { held_at: Date; now: Date },
+): Promise<void> {
+  if (price_sun === 0n) return
+  await release(tx, hold_id, now)
+  if (key_id !== null) addSpending(tx, key_id, { sun: -price_sun, at: held_at })
+}
