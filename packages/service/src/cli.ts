@@ -11,14 +11,14 @@ import { text as readText } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { chainView } from './audit/chain.ts'
-import { type Config, Misuse, readConfig } from './config.ts'
+import { type Config, readConfig } from './config.ts'
 import { depositAddresses } from './customers/deposit_addresses.ts'
 import { sealWith } from './customers/seal.ts'
 import { readMigrations } from './database/migrate.ts'
 import { connect, type Sql } from './database/sql.ts'
 import { httpDownload } from './labels/lists.ts'
 import { type Clock, systemClock, wireTime } from './lib/clock.ts'
-import { Outage, Refused, refusal } from './lib/fault.ts'
+import { failureOf, Outage, refusal } from './lib/fault.ts'
 import { requireWritable, writeWhole } from './lib/files.ts'
 import { idMaker, type Random, systemRandom } from './lib/ids.ts'
 import { trxText } from './lib/json.ts'
@@ -113,21 +113,10 @@ export async function runCommand(args: readonly string[], io: Io): Promise<numbe
     io.out(given.json ? jsonText(answer.value) : answerText(answer))
     return answer.ok === false ? 1 : 0
   } catch (thrown) {
-    const [sentence, exit_code] = excuse(thrown)
+    const { sentence, exit_code } = failureOf(thrown)
     io.err(`${sentence}\n`)
     return exit_code
   }
-}
-
-/** What was thrown as a sentence and an exit code. A bug is shown with its stack. */
-function excuse(thrown: unknown): [string, number] {
-  if (thrown instanceof Refused) return [thrown.message, thrown.exit_code]
-  if (thrown instanceof Misuse) return [thrown.message, 2]
-  if (thrown instanceof Outage) {
-    const cause = thrown.cause instanceof Error ? ` (${thrown.cause.message})` : ''
-    return [`It does not answer: ${thrown.message}${cause}.`, 1]
-  }
-  return [thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown), 1]
 }
 
 async function answerOf(command: Command, given: Reading, io: Io): Promise<Answer> {

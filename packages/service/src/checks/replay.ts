@@ -8,6 +8,7 @@ import type { Sql } from '../database/sql.ts'
 import { stateHash } from '../flow/checkpoint.ts'
 import { applyBlock, CarriedWriter, countTransfers } from '../flow/log.ts'
 import { listsOfSet } from '../labels/label_sets.ts'
+import { refusal } from '../lib/fault.ts'
 import { readEvidence, sha256Of } from '../screening/evidence.ts'
 import { EMBEDDED, readPolicy } from '../screening/policy.ts'
 import type { Outcome } from '../screening/scoring.ts'
@@ -43,16 +44,16 @@ export async function replayCheck(
   progress: (block: number, last: number) => void = () => {},
 ): Promise<Replayed> {
   const [check] = await sql<Check>`select * from aml_check where id = ${check_id}`
-  if (!check) throw new Error(`There is no check ${check_id}.`)
+  if (!check) throw refusal(`There is no check ${check_id}.`)
   if (check.state !== 'completed')
-    throw new Error(`Check ${check_id} is ${check.state}: there is no answer to do again.`)
+    throw refusal(`Check ${check_id} is ${check.state}: there is no answer to do again.`)
   if (check.provider !== EMBEDDED)
-    throw new Error(`Check ${check_id} was not answered by the embedded engine.`)
+    throw refusal(`Check ${check_id} was not answered by the embedded engine.`)
   const evidence = await readEvidence(sql, check_id)
-  if (!evidence) throw new Error(`The evidence of check ${check_id} is not kept any more.`)
+  if (!evidence) throw refusal(`The evidence of check ${check_id} is not kept any more.`)
   const then = JSON.parse(evidence.canonical) as Then
   if (then.engine !== ENGINE)
-    throw new Error(`Check ${check_id} was answered by ${then.engine}; this is ${ENGINE}.`)
+    throw refusal(`Check ${check_id} was answered by ${then.engine}; this is ${ENGINE}.`)
   const bench = await benchOf(sql, check, { since: Number(then.index.carried_since), progress })
   const screened =
     check.hash === null
@@ -97,7 +98,7 @@ async function benchOf(
   const window = { first: Math.max(how.since, generation.first_block), last }
   const anew = await isShort(sql, window)
   if (!anew && !(await isNoted(sql, generation.number, window)))
-    throw new Error(
+    throw refusal(
       `It is not kept any more what transfers carried under the labels of check ${check.id}.`,
     )
   const carried = new Map<number, Uint8Array>()
@@ -168,12 +169,12 @@ export async function stateAt(
   const [used] = await sql<{ number: number; newest: bigint | null }>`
     select number, (select number from flow_block order by number desc limit 1) as newest
     from flow_generation where active_at is not null order by number desc limit 1`
-  if (used?.newest == null) throw new Error('There is no index yet: start the service first.')
+  if (used?.newest == null) throw refusal('There is no index yet: start the service first.')
   const newest = Number(used.newest)
   const last = wanted_block ?? newest
   const begun = await describeGeneration(sql, used.number)
   if (last < begun.first_block || last > newest)
-    throw new Error(`Block ${last} is not in the index: it has ${begun.first_block} to ${newest}.`)
+    throw refusal(`Block ${last} is not in the index: it has ${begun.first_block} to ${newest}.`)
   const saved = await restoreNewest(sql, used.number, { labels: begun.labels, before: last + 1 })
   const generation = { ...begun, ...saved }
   await applyUntil(sql, generation, { first: last, last, progress, carried: undefined })

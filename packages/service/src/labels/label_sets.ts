@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { categoryNumber } from '../flow/categories.ts'
+import { refusal } from '../lib/fault.ts'
 import type { ListEntry } from './list_entries.ts'
 
 export type LabelEntry = Omit<ListEntry, 'valid_from' | 'valid_to'> & {
@@ -54,7 +55,7 @@ function lineOf(entry: ListEntry): string {
 }
 
 /** Publishes a version of a list, and with it the next label set. When the list says what it said
- *  before, nothing is made and `changed` is false. Throws a sentence when an entry is not sound, or
+ *  before, nothing is made and `changed` is false. Throws Refused when an entry is not sound, or
  *  when the list has no entry or has lost more than half of them, unless it may: a publisher's bad
  *  day must not take its list away, and an empty file that was loaded would look like knowledge. */
 export async function publishList(
@@ -85,9 +86,9 @@ export async function publishList(
     }
   }
   if (lines.length === 0 && !loading.may_shrink)
-    throw new Error('It has no entry for an address of this network.')
+    throw refusal('It has no entry for an address of this network.')
   if (same && !loading.may_shrink && lines.length * 2 < same.entries)
-    throw new Error(`It has ${lines.length} entries where it had ${same.entries} before.`)
+    throw refusal(`It has ${lines.length} entries where it had ${same.entries} before.`)
   const by_line = new Map(entries.map((entry) => [lineOf(entry), entry]))
   const version_id = await insertVersion(
     tx,
@@ -106,11 +107,11 @@ export async function publishList(
 
 function requireSound({ address, category, confidence, entity, reference }: ListEntry): void {
   if (categoryNumber(category) === undefined)
-    throw new Error(`${address}: there is no category ${category}.`)
+    throw refusal(`${address}: there is no category ${category}.`)
   if (entity.includes('\0') || reference.includes('\0'))
-    throw new Error(`${address}: there is a zero byte in its text.`)
+    throw refusal(`${address}: there is a zero byte in its text.`)
   if (!Number.isInteger(confidence) || confidence < 0 || confidence > 100)
-    throw new Error(`${address}: the confidence is not a whole number from 0 to 100.`)
+    throw refusal(`${address}: the confidence is not a whole number from 0 to 100.`)
 }
 
 async function insertVersion(

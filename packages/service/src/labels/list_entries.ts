@@ -5,6 +5,7 @@
 import { type Address, isAddress } from 'penstock-tron/address.ts'
 import type { Kind } from '../flow/labels.ts'
 import { isDay } from '../lib/clock.ts'
+import { refusal } from '../lib/fault.ts'
 
 /** What a list says about one address. */
 export type ListEntry = {
@@ -27,7 +28,7 @@ export type ListEntry = {
 
 export type Reading = { entries: ListEntry[]; passed_over: number }
 
-/** Reads a list. Throws a sentence with the place when the bytes are not in the publisher's
+/** Reads a list. Throws Refused with the place when the bytes are not in the publisher's
  *  format. */
 export type ListReader = (bytes: AsyncIterable<Uint8Array>) => Promise<Reading>
 
@@ -43,14 +44,14 @@ export class Collected {
     const address = text.trim()
     if (!isAddress(address)) this.passed_over += 1
     else if (this.entries.push({ address, ...rest }) > ENTRIES_MAX)
-      throw new Error(`There are more than ${ENTRIES_MAX} addresses in this list.`)
+      throw refusal(`There are more than ${ENTRIES_MAX} addresses in this list.`)
   }
 }
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?$/
 const ZONE = /(Z|[+-]\d{2}:\d{2})$/
 
-/** A date (its midnight) or an instant, in UTC. Undefined when there is none. Throws a sentence
+/** A date (its midnight) or an instant, in UTC. Undefined when there is none. Throws Refused
  *  when it is neither. */
 export function readInstant(text: string | undefined, where: string): Date | undefined {
   const given = text?.trim() ?? ''
@@ -62,13 +63,13 @@ export function readInstant(text: string | undefined, where: string): Date | und
       : ''
   const at = new Date(iso)
   if (Number.isNaN(at.getTime()) || !isDay(iso.slice(0, 10)))
-    throw new Error(`${where}: "${given}" is not a date like 2026-01-31 or 2026-01-31T12:00:00Z.`)
+    throw refusal(`${where}: "${given}" is not a date like 2026-01-31 or 2026-01-31T12:00:00Z.`)
   return at
 }
 
 const LINE_MAX = 16_000_000
 
-/** The lines of a text, without their ends. Throws a sentence when one is longer than any line of a
+/** The lines of a text, without their ends. Throws Refused when one is longer than any line of a
  *  list is. */
 export async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder()
@@ -76,8 +77,7 @@ export async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator
   for await (const chunk of bytes) {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
     rest = lines.pop() ?? ''
-    if (rest.length > LINE_MAX)
-      throw new Error('There is a line of more than 16 million characters.')
+    if (rest.length > LINE_MAX) throw refusal('There is a line of more than 16 million characters.')
     for (const line of lines) yield line.replace(/\r$/, '')
   }
   rest += decoder.decode()

@@ -4,7 +4,7 @@
 
 import type { Sql } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
-import { Outage } from '../lib/fault.ts'
+import { Outage, refusal } from '../lib/fault.ts'
 import { isLoopback } from '../lib/networks.ts'
 import { eachRow, type Step } from '../steps/step.ts'
 import { type Published, publishList } from './label_sets.ts'
@@ -46,17 +46,17 @@ export type Source = {
   bytes_expected?: number | undefined
 }
 
-/** Reads a list. Throws a sentence when there is no such list or it cannot be read. */
+/** Reads a list. Throws Refused when there is no such list or it cannot be read. */
 export async function readList(
   { list, bytes, bytes_expected }: Source,
   progress: Progress,
 ): Promise<Reading> {
   const reader = READERS[list]
-  if (!reader) throw new Error(`There is no list ${list}; there are ${LISTS.join(', ')}.`)
+  if (!reader) throw refusal(`There is no list ${list}; there are ${LISTS.join(', ')}.`)
   return reader(counted(bytes, (read) => progress(read, bytes_expected)))
 }
 
-/** Reads a list and publishes it. Throws a sentence when there is no such list or it cannot be
+/** Reads a list and publishes it. Throws Refused when there is no such list or it cannot be
  *  read. */
 export async function importList(
   { sql, clock }: Pick<Needs, 'sql' | 'clock'>,
@@ -70,16 +70,16 @@ export async function importList(
   return { ...published, passed_over }
 }
 
-/** Opens the newest version of a list at its publisher. Throws a sentence when the list has no
+/** Opens the newest version of a list at its publisher. Throws Refused when the list has no
  *  address to load it from. */
 export async function openList(
   { sql, download }: Pick<Needs, 'sql' | 'download'>,
   list: string,
 ): Promise<Source> {
   const [row] = await sql<{ url: string | null }>`select url from list where code = ${list}`
-  if (!row) throw new Error(`There is no list ${list}; there are ${LISTS.join(', ')}.`)
+  if (!row) throw refusal(`There is no list ${list}; there are ${LISTS.join(', ')}.`)
   if (row.url === null)
-    throw new Error(`The list ${list} has no address to load it from: import a file.`)
+    throw refusal(`The list ${list} has no address to load it from: import a file.`)
   return { list, origin: row.url, ...(await download(row.url)) }
 }
 

@@ -3,6 +3,7 @@
 // come later in the file, by the party's profile.
 
 import { SaxesParser, type SaxesTagPlain } from 'saxes'
+import { refusal } from '../lib/fault.ts'
 import { Collected, type ListReader } from './list_entries.ts'
 
 const FEATURE = /^\s*Digital Currency Address\b/i
@@ -83,7 +84,7 @@ class Listing {
 }
 
 const notTheList = (broken: Error | undefined) =>
-  new Error(`This is not the SDN list${broken ? `: ${broken.message.replace(/\.$/, '')}` : ''}.`)
+  refusal(`This is not the SDN list${broken ? `: ${broken.message.replace(/\.$/, '')}` : ''}.`)
 
 export const readSdn: ListReader = async (bytes) => {
   const parser = new SaxesParser({ xmlns: false })

@@ -2,6 +2,7 @@
 // listed the address and so what it is and how far it goes: a government's list bars, a
 // researcher's list informs.
 
+import { refusal } from '../lib/fault.ts'
 import { Collected, type ListEntry, type ListReader, linesOf } from './list_entries.ts'
 
 type Wallet = { id: string; addresses: string[]; datasets: string[]; topics: string[] }
@@ -16,7 +17,7 @@ export const readOpenSanctions: ListReader = async (bytes) => {
     if (!wallet) continue
     for (const address of wallet.addresses) collected.add(address, entryOf(wallet))
   }
-  if (line_number === 0) throw new Error('This is not a file of OpenSanctions: it is empty.')
+  if (line_number === 0) throw refusal('This is not a file of OpenSanctions: it is empty.')
   return collected
 }
 
@@ -39,7 +40,7 @@ function parsed(line: string, line_number: number): Record<string, unknown> {
   } catch {
     // The same sentence as for JSON that is not an entity.
   }
-  throw new Error(`line ${line_number} is not an entity.`)
+  throw refusal(`line ${line_number} is not an entity.`)
 }
 
 const texts = (value: unknown): string[] =>

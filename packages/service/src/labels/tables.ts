@@ -5,6 +5,7 @@
 import { type Options, parse } from 'csv-parse'
 import { isAddress } from 'penstock-tron/address.ts'
 import { categoryNamed } from '../flow/category_names.ts'
+import { refusal } from '../lib/fault.ts'
 import { Collected, type ListReader, readInstant } from './list_entries.ts'
 
 type TableRow = { line: number; fields: Record<string, string> }
@@ -48,14 +49,14 @@ export const readOperatorTable: ListReader = async (bytes) => {
   for await (const row of rowsOf(bytes)) {
     const where = `line ${row.line}`
     const address = field(row, 'address')
-    if (!isAddress(address)) throw new Error(`${where}: "${address}" is not an address.`)
+    if (!isAddress(address)) throw refusal(`${where}: "${address}" is not an address.`)
     const category = categoryNamed(field(row, 'category'))
     if (category === undefined)
-      throw new Error(`${where}: there is no category "${field(row, 'category')}".`)
+      throw refusal(`${where}: there is no category "${field(row, 'category')}".`)
     const valid_from = readInstant(field(row, 'valid_from'), where)
     const valid_to = readInstant(field(row, 'valid_to'), where)
     if (valid_from && valid_to && valid_to <= valid_from)
-      throw new Error(`${where}: valid_to is not after valid_from.`)
+      throw refusal(`${where}: valid_to is not after valid_from.`)
     collected.add(address, {
       ...{ category, valid_from, valid_to },
       entity: field(row, 'entity', 'label') || 'unnamed',
@@ -71,7 +72,7 @@ function readConfidence(text: string, where: string): number {
   if (text === '') return 100
   const confidence = Number(text)
   if (!/^\d{1,3}$/.test(text) || confidence > 100)
-    throw new Error(`${where}: the confidence "${text}" is not a whole number from 0 to 100.`)
+    throw refusal(`${where}: the confidence "${text}" is not a whole number from 0 to 100.`)
   return confidence
 }
 
@@ -89,7 +90,7 @@ export const readSeizureOrders: ListReader = async (bytes) => {
       where,
     )
     if (!WALLET_COLUMNS.some((name) => name in row.fields))
-      throw new Error(`there is none of the columns ${WALLET_COLUMNS.join(', ')}.`)
+      throw refusal(`there is none of the columns ${WALLET_COLUMNS.join(', ')}.`)
     const wallets = field(row, ...WALLET_COLUMNS).split(/[\s;,]+/)
     for (const address of wallets) {
       collected.add(address, {

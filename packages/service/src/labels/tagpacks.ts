@@ -4,6 +4,7 @@
 
 import { parse } from 'yaml'
 import { categoryNamed } from '../flow/category_names.ts'
+import { refusal } from '../lib/fault.ts'
 import { Collected, type ListReader, readInstant } from './list_entries.ts'
 
 /** How sure the ways of finding out are, in percent. */
@@ -33,16 +34,16 @@ export const readTagPack: ListReader = async (bytes) => {
   for await (const chunk of bytes) {
     text += decoder.decode(chunk, { stream: true })
     if (text.length > TEXT_MAX)
-      throw new Error('This TagPack has more than 32 million characters: split it.')
+      throw refusal('This TagPack has more than 32 million characters: split it.')
   }
   const pack: unknown = parse(text + decoder.decode(), { schema: 'core', maxAliasCount: 1_000 })
   if (!isTag(pack) || !Array.isArray(pack.tags))
-    throw new Error('This is not a TagPack: it has no tags.')
+    throw refusal('This is not a TagPack: it has no tags.')
   const { tags, ...defaults } = pack
   const collected = new Collected()
   for (const [i, tag] of tags.entries()) {
     const where = `tag ${i + 1}`
-    if (!isTag(tag)) throw new Error(`${where} is not a tag.`)
+    if (!isTag(tag)) throw refusal(`${where} is not a tag.`)
     noteTag(collected, { ...defaults, ...tag }, where)
   }
   return collected
@@ -59,7 +60,7 @@ function noteTag(collected: Collected, tag: Tag, where: string): void {
   }
   const confidence = CONFIDENCES[String(tag.confidence ?? 'unknown')]
   if (confidence === undefined)
-    throw new Error(`${where}: there is no confidence "${String(tag.confidence)}".`)
+    throw refusal(`${where}: there is no confidence "${String(tag.confidence)}".`)
   collected.add(tag.address, {
     ...{ category, confidence },
     entity: String(tag.actor ?? tag.label ?? 'unnamed'),

@@ -5,6 +5,7 @@
 
 import type { Sql, Tx } from '../database/sql.ts'
 import { type Clock, dayOf, later } from '../lib/clock.ts'
+import { refusal } from '../lib/fault.ts'
 import { appendText, readWhole } from '../lib/files.ts'
 import type { Log } from '../lib/log.ts'
 import type { Step } from '../steps/step.ts'
@@ -20,7 +21,7 @@ export const rootLine = ({ day, number, last_entry, sha256 }: Root): string =>
   `${JSON.stringify({ day, number: Number(number), last_entry: Number(last_entry), sha256 })}\n`
 
 /** The roots in a file: lines as they are written, or the list that `books roots --json` prints. A
- *  line that was cut short by a crash is passed over. Throws a sentence with the line that is not a
+ *  line that was cut short by a crash is passed over. Throws Refused with the line that is not a
  *  root. */
 export function readRoots(text: string): Root[] {
   if (text.trimStart().startsWith('[')) return parsed(text, listOf, 'it is not a list in JSON')
@@ -28,7 +29,7 @@ export function readRoots(text: string): Root[] {
     const whole = line.trim()
     if (!whole.endsWith('}')) {
       if (whole === '' || whole.startsWith('{"day"') || '{"day"'.startsWith(whole)) return []
-      throw new Error(`Line ${i + 1} is not a root.`)
+      throw refusal(`Line ${i + 1} is not a root.`)
     }
     return [parsed(whole, rootOf, `line ${i + 1} is not a root`)]
   })
@@ -39,10 +40,10 @@ function parsed<T>(text: string, read: (value: unknown) => T | undefined, what: 
   try {
     value = JSON.parse(text)
   } catch {
-    throw new Error(`The roots cannot be read: ${what}.`)
+    throw refusal(`The roots cannot be read: ${what}.`)
   }
   const found = read(value)
-  if (found === undefined) throw new Error(`The roots cannot be read: ${what}.`)
+  if (found === undefined) throw refusal(`The roots cannot be read: ${what}.`)
   return found
 }
 
@@ -97,14 +98,14 @@ export async function checkRoots(sql: Sql | Tx, noted: readonly Root[]): Promise
   })
 }
 
-/** Writes the roots at the end of the file that it does not have yet. Throws a sentence when the
+/** Writes the roots at the end of the file that it does not have yet. Throws Refused when the
  *  file has others. */
 export async function exportRoots(sql: Sql | Tx, clock: Clock, file: string): Promise<Root[]> {
   const text = (await readWhole(file)) ?? ''
   const noted = readRoots(text)
   const [wrong] = await checkRoots(sql, noted)
   if (wrong)
-    throw new Error(
+    throw refusal(
       `${file} has other roots than this journal: the ${wrong.subject}, ${wrong.found}.`,
     )
   return appendRoots(file, text, await finishedRoots(sql, clock, noted.at(-1)?.day))

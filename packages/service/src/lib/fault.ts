@@ -30,10 +30,10 @@ export function fault(code: number, key: string, sentence: string): FaultKind {
   return Object.assign(make, { code, key, sentence })
 }
 
-/** Something that is not done, in one sentence for the operator. */
+/** What is not done, in one sentence for whoever asked. The message is all they need. */
 export class Refused extends Error {
   override name = 'Refused'
-  /** What the process ends with. 1: it is not so, or not there. 2: it was asked wrongly. */
+  /** What a command ends with. 1: check failed, or not found. 2: usage error. */
   readonly exit_code: 1 | 2
   constructor(sentence: string, exit_code: 1 | 2) {
     super(sentence)
@@ -41,7 +41,7 @@ export class Refused extends Error {
   }
 }
 
-/** A mistake of whoever starts or runs the program. The message is all they need. */
+/** A usage error: a command, an option or a setting that makes no sense. */
 export class Misuse extends Refused {
   override name = 'Misuse'
   constructor(sentence: string) {
@@ -51,18 +51,6 @@ export class Misuse extends Refused {
 
 export const refusal = (sentence: string) => new Refused(sentence, 1)
 export const misuse = (sentence: string) => new Misuse(sentence)
-
-/** Work that throws a plain Error with one sentence about what it cannot do: that becomes a
- *  refusal. */
-export async function sentence<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (thrown) {
-    if (thrown instanceof Error && thrown.constructor === Error && !('code' in thrown))
-      throw refusal(thrown.message)
-    throw thrown
-  }
-}
 
 /** Something outside this process does not answer, or not sensibly: the database, a node, a
  *  provider. */
@@ -78,4 +66,16 @@ export class TooManyRequests extends Error {
     super(`too many requests; again in ${retry_after_seconds} s`)
     this.retry_after_seconds = retry_after_seconds
   }
+}
+
+/** How a command or a process ends that could not go on: the sentence for the person who started
+ *  it, and its exit code. Only a bug of ours is shown with its stack. */
+export function failureOf(thrown: unknown): { sentence: string; exit_code: 1 | 2 } {
+  if (thrown instanceof Refused) return { sentence: thrown.message, exit_code: thrown.exit_code }
+  if (thrown instanceof Outage) {
+    const cause = thrown.cause instanceof Error ? ` (${thrown.cause.message})` : ''
+    return { sentence: `It does not answer: ${thrown.message}${cause}.`, exit_code: 1 }
+  }
+  const sentence = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
+  return { sentence, exit_code: 1 }
 }

@@ -10,7 +10,7 @@ import { requireCustomer } from '../customers/customers.ts'
 import type { Tx } from '../database/sql.ts'
 import { makeEntry, withdrawEntry } from '../labels/entries.ts'
 import { type Operator, perform } from '../ledger/actions.ts'
-import { misuse, refusal, sentence } from '../lib/fault.ts'
+import { misuse, refusal } from '../lib/fault.ts'
 import { PROVIDERS } from '../providers/configured.ts'
 import { readReportContext } from '../reports/context.ts'
 import { reportJson, reportPage } from '../reports/report.ts'
@@ -52,8 +52,8 @@ const lookAt = [
     details: 'The exit code is 1 when it does not.',
     operands: { check },
     async run({ sql, progress }, { check: id }) {
-      const { canonical: _, ...value } = await sentence(
-        replayCheck(sql, id, (block, last) => progress(progressBar(block, last, 'blocks'))),
+      const { canonical: _, ...value } = await replayCheck(sql, id, (block, last) =>
+        progress(progressBar(block, last, 'blocks')),
       ).finally(() => progress(''))
       const note = value.same ? 'It came out the same.' : 'It came out differently.'
       return { value, ok: value.same, note }
@@ -90,7 +90,7 @@ const lookAt = [
     async run({ sql, progress }, { block }) {
       const shown = (reached: number, last: number) =>
         progress(progressBar(reached, last, 'blocks'))
-      return { value: await sentence(stateAt(sql, block, shown)).finally(() => progress('')) }
+      return { value: await stateAt(sql, block, shown).finally(() => progress('')) }
     },
   }),
   command({
@@ -258,7 +258,7 @@ const policies = [
       const { made_by: published_by } = operator
       return perform(needs, { operator, action: 'aml publish' }, async (tx, published_at) => {
         const before = await currentPolicy(tx)
-        const version = await sentence(publishPolicy(tx, { body, published_by, published_at }))
+        const version = await publishPolicy(tx, { body, published_by, published_at })
         const after = await currentPolicy(tx)
         const strange = strangersIn(after)
         const missed =
@@ -307,11 +307,13 @@ const index = [
       const { sql, clock, progress } = needs
       let began: number | undefined
       const wanted = { from_number: from, made_by: operator.made_by, made_at: clock.now() }
-      const made = await sentence(
-        backfill({ sql, node, tokens: new Set([USDT]) }, wanted, (reached, last) => {
+      const made = await backfill(
+        { sql, node, tokens: new Set([USDT]) },
+        wanted,
+        (reached, last) => {
           began ??= reached
           progress(progressBar(began - reached, began - last, 'blocks'))
-        }),
+        },
       ).finally(() => progress(''))
       await noted(needs, { operator, action: 'aml backfill', made })
       return { value: made, note: FOLLOWS }

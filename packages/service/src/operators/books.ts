@@ -2,7 +2,7 @@
 
 import { checkAllBooks, type RuleReport } from '../audit/books.ts'
 import { exportRoots, type Root, readRoots } from '../ledger/roots.ts'
-import { misuse, refusal, sentence } from '../lib/fault.ts'
+import { misuse, refusal } from '../lib/fault.ts'
 import { readWhole } from '../lib/files.ts'
 import { command, many, text, time } from './command.ts'
 
@@ -23,7 +23,7 @@ function reportText(reports: readonly RuleReport[]): string {
 async function rootsIn(file: string): Promise<Root[]> {
   const text = await readWhole(file)
   if (text === undefined) throw refusal(`There is no file ${file}.`)
-  return sentence(Promise.resolve().then(() => readRoots(text)))
+  return readRoots(text)
 }
 
 export const bookCommands = [
@@ -78,7 +78,7 @@ export const bookCommands = [
       if (file !== undefined && since !== null)
         throw misuse('--export writes all that the file lacks: leave --since out.')
       if (file !== undefined) {
-        const written = await sentence(exportRoots(sql, clock, file))
+        const written = await exportRoots(sql, clock, file)
         return { value: { file, written: written.length, last_day: written.at(-1)?.day ?? null } }
       }
       const value = await sql`

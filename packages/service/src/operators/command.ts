@@ -42,7 +42,7 @@ export type Outside = {
   progress(line: string): void
 }
 
-/** What commands work on. What is made only when it is asked for may throw a sentence about what is
+/** What commands work on. What is made only when it is asked for may throw Refused for what is
  *  missing. */
 export type Needs = Outside & {
   sql: Sql

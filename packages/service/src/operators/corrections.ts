@@ -1,7 +1,7 @@
 // Customers' accounts put right by the operator's hand.
 
 import { requireCustomer } from '../customers/customers.ts'
-import { misuse, sentence } from '../lib/fault.ts'
+import { misuse } from '../lib/fault.ts'
 import { correct, listCorrections } from '../treasury/corrections.ts'
 import {
   type Changing,
@@ -48,9 +48,7 @@ function correcting(words: string, summary: string, sign: 1n | -1n) {
         made_at: changing.at,
         made_by,
       }
-      const { correction, made } = await sentence(
-        correct(tx, { ...wanted, reason: reasonOf(changing) }),
-      )
+      const { correction, made } = await correct(tx, { ...wanted, reason: reasonOf(changing) })
       const { customer_id, amount_sun } = correction
       const action = {
         subject: `correction:${id}`,

@@ -7,7 +7,7 @@ import type { ChainView } from '../audit/chain.ts'
 import { keptBlockWith, type StoredBlock } from '../chain/blocks.ts'
 import { contentsOf } from '../chain/contents.ts'
 import { type Change, perform } from '../ledger/actions.ts'
-import { misuse, refusal, sentence } from '../lib/fault.ts'
+import { misuse, refusal } from '../lib/fault.ts'
 import { fieldsOf, integer } from '../node/answers.ts'
 import { heldSenders } from '../screening/barred.ts'
 import { DEPOSIT_STATES, listDeposits, showDeposits } from '../treasury/deposit_lookup.ts'
@@ -78,7 +78,7 @@ function requireOneWay({ sent_by, credit, written_off, to, keep_rest }: Given): 
   }
 }
 
-/** Which way is meant. Throws a sentence when a transaction is named and has not sent it. */
+/** Which way is meant. Throws Refused when a transaction is named and has not sent it. */
 async function wayOf({ sql, chainAt }: Needs, given: Given, deposit: Deposit): Promise<Way> {
   const { sent_by, to = deposit.from_address, keep_rest, credit } = given
   if (credit !== undefined) return { way: 'credited', customer_id: credit }
@@ -151,15 +151,13 @@ const resolve = undertaking({
     requireOneWay(given)
     const reason = reasonOf(operator)
     const { sql, clock } = needs
-    const deposit = await sentence(openDeposit(sql, given))
-    const way = await sentence(wayOf(needs, given, deposit))
+    const deposit = await openDeposit(sql, given)
+    const way = await wayOf(needs, given, deposit)
     return perform(needs, { operator, action: 'deposits resolve' }, async (tx, made_at) => {
       const { blocked_reviewed } = given
       const made = { made_at, made_by: operator.made_by, reason }
       const wanted = { deposit, way, blocked_reviewed, ...made }
-      const { before, resolution } = await sentence(
-        resolveDeposit(tx, heldSenders({ clock }), wanted),
-      )
+      const { before, resolution } = await resolveDeposit(tx, heldSenders({ clock }), wanted)
       return changeOf(before, resolution)
     })
   },
@@ -196,7 +194,7 @@ export const depositCommands = [
     operands: { address: needed(address('the published address, or that of a customer')) },
     async run(tx, _needs, { address, ...changing }) {
       reasonOf(changing)
-      const before = await sentence(recountHolding(tx, address))
+      const before = await recountHolding(tx, address)
       const note = 'It is counted anew within a minute.'
       return {
         result: { value: { address, ...before }, note },

@@ -15,7 +15,7 @@ import {
 } from '../labels/list_versions.ts'
 import { LISTS, openList, readList, type Source } from '../labels/lists.ts'
 import { type Operator, perform } from '../ledger/actions.ts'
-import { Outage, Refused, refusal, sentence } from '../lib/fault.ts'
+import { Outage, Refused, refusal } from '../lib/fault.ts'
 import {
   change,
   command,
@@ -73,7 +73,7 @@ async function load(needs: Needs, source: Source, loading: LoadingOf) {
   const { operator, action, may_shrink } = loading
   return perform(needs, { operator, action }, async (tx, loaded_at) => {
     const from = { list, origin, passed_over, loaded_at, loaded_by: operator.made_by, may_shrink }
-    const publishing = sentence(publishList(tx, from, entries)).catch((thrown: unknown) => {
+    const publishing = publishList(tx, from, entries).catch((thrown: unknown) => {
       throw thrown instanceof Refused ? notLoaded(source, thrown.message) : thrown
     })
     const { version_id, ...published } = await publishing
@@ -145,7 +145,7 @@ export const listCommands = [
         throw refusal(`Name the list: none has been loaded yet. There are: ${LISTS.join(', ')}.`)
       const rows = []
       for (const code of chosen) {
-        const source = await sentence(openList(needs, code))
+        const source = await openList(needs, code)
         rows.push(await load(needs, source, { operator, action: 'lists update', may_shrink }))
       }
       return loaded(rows)

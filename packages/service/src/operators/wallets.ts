@@ -5,7 +5,7 @@
 import type { Address } from 'penstock-tron/address.ts'
 import { addressOf, sign } from 'penstock-tron/keys.ts'
 import { encodeTransaction, transactionId } from 'penstock-tron/transaction.ts'
-import { misuse, refusal, sentence } from '../lib/fault.ts'
+import { misuse, refusal } from '../lib/fault.ts'
 import type { Node } from '../node/node.ts'
 import {
   describeUpdate,
@@ -24,16 +24,18 @@ const hours = whole('HOURS', `for how long it may be signed and sent (${HOURS})`
 
 /** What is carried between the machine with the node and the one with the key. */
 type Carried = { raw_data: string; tx_id: string; signatures: string[] }
+type Described = Carried & { update: ReturnType<typeof describeUpdate> }
 
-function readCarried(given: string, name: string): Carried {
+function readCarried(given: string, name: string): Described {
   try {
     const { raw_data, signatures } = JSON.parse(given) as Carried
     if (!/^([0-9a-f]{2})+$/.test(raw_data) || !Array.isArray(signatures))
-      throw new Error('it has another form')
+      throw refusal('it has another form')
     if (!signatures.every((one) => /^[0-9a-f]{130}$/.test(one)))
-      throw new Error('a signature has another form')
+      throw refusal('a signature has another form')
     // The id is worked out again: what is signed is the bytes.
-    return { raw_data, signatures, tx_id: transactionId(Buffer.from(raw_data, 'hex')) }
+    const raw = Buffer.from(raw_data, 'hex')
+    return { raw_data, signatures, tx_id: transactionId(raw), update: describeUpdate(raw) }
   } catch (thrown) {
     throw refusal(`${name} is not a transaction of wallets permit: ${(thrown as Error).message}.`)
   }
@@ -139,7 +141,7 @@ export const walletCommands = [
       const node = nodeAt(node_url)
       const now = await permissionsOf(node, address)
       const wanted = { kind, hot_key, spare_keys, permission_id }
-      const made = await sentence((async () => permit(now, wanted))())
+      const made = permit(now, wanted)
       const answer = await prepared(node, files, {
         address,
         next: made.next,
@@ -161,7 +163,7 @@ export const walletCommands = [
     async run({ nodeAt, ...files }, { address, hot_key, hours, file, node_url }) {
       const node = nodeAt(node_url)
       const now = await permissionsOf(node, address)
-      const next = await sentence((async () => forbid(now, hot_key))())
+      const next = forbid(now, hot_key)
       return prepared(node, files, { address, next, hours, file })
     },
   }),
@@ -172,10 +174,8 @@ export const walletCommands = [
       'It asks no node and needs no network. What it prints comes from the bytes that are signed.',
     operands: { file: needed(text('FILE', 'the transaction')) },
     async run({ readFile, writeFile, readInput }, { file }) {
-      const carried = readCarried(await readFile(file), file)
-      const { says, expires_at } = await sentence(
-        (async () => describeUpdate(Buffer.from(carried.raw_data, 'hex')))(),
-      )
+      const { update, ...carried } = readCarried(await readFile(file), file)
+      const { says, expires_at } = update
       const key = (await readInput()).trim()
       if (!/^[0-9a-f]{64}$/.test(key))
         throw misuse('Standard input has no key: 64 hexadecimal characters.')
@@ -199,10 +199,10 @@ export const walletCommands = [
     operands: { file: needed(text('FILE', 'the transaction')) },
     options: { node_url },
     async run({ nodeAt, readFile }, { file, node_url }) {
-      const { raw_data, signatures, tx_id } = readCarried(await readFile(file), file)
+      const { raw_data, signatures, tx_id, update } = readCarried(await readFile(file), file)
       if (signatures.length === 0) throw refusal(`${file} is not signed yet: wallets sign ${file}.`)
       const raw = new Uint8Array(Buffer.from(raw_data, 'hex'))
-      const { address, says } = await sentence((async () => describeUpdate(raw))())
+      const { address, says } = update
       const answers = await nodeAt(node_url).broadcast(encodeTransaction(raw, signatures))
       const taken = answers.some(({ accepted }) => accepted)
       return {

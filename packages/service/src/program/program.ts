@@ -4,7 +4,7 @@
 import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { systemClock } from '../lib/clock.ts'
-import { Misuse, Outage } from '../lib/fault.ts'
+import { failureOf, Misuse } from '../lib/fault.ts'
 import { requireWritable } from '../lib/files.ts'
 import { jsonLog, type Log, thrownFields } from '../lib/log.ts'
 
@@ -80,8 +80,9 @@ export type Program<Config> = {
  *  ends the process with 2 when it was asked wrongly and with 1 when it failed. */
 export function runProgram<Config>(program: Program<Config>): void {
   runNamed(program, process.argv.slice(2)).catch((thrown: unknown) => {
-    process.stderr.write(`${sentenceOf(thrown)}\n`)
-    process.exit(thrown instanceof Misuse ? 2 : 1)
+    const { sentence, exit_code } = failureOf(thrown)
+    process.stderr.write(`${sentence}\n`)
+    process.exit(exit_code)
   })
 }
 
@@ -98,14 +99,4 @@ async function runNamed<Config>(
   endOnBug(processLog())
   if (config.help) process.stdout.write(usage())
   else await run(config)
-}
-
-/** What ended the program, as a person reads it: a stack is for mistakes of ours alone. */
-function sentenceOf(thrown: unknown): string {
-  if (thrown instanceof Misuse) return thrown.message
-  if (thrown instanceof Outage) {
-    const cause = thrown.cause instanceof Error ? ` (${thrown.cause.message})` : ''
-    return `It does not answer: ${thrown.message}${cause}. Starting again goes on where it was.`
-  }
-  return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
 }

@@ -6,6 +6,7 @@
 import type { Sql, Tx } from '../database/sql.ts'
 import { CATEGORIES, categoryNumber } from '../flow/categories.ts'
 import type { Clock } from '../lib/clock.ts'
+import { refusal } from '../lib/fault.ts'
 import { NETWORKS } from './networks.ts'
 
 /** A floor acts when a share reaches `share_bp` (hundredths of a percent) and an amount `usd`; it
@@ -100,32 +101,32 @@ const FLOORS = ['direct', 'indirect', 'combined', 'direct_amount', 'destination'
 /** What older policies do not say, and mean. */
 const LATER = { refuse_blacklisted_receivers: false, hold_blacklisted_senders: true }
 
-/** Throws one sentence when the body is not a whole policy. */
+/** Throws Refused when the body is not a whole policy. */
 export function requirePolicy(body: unknown, version: number): Policy {
-  if (typeof body !== 'object' || body === null) throw new Error('A policy is an object.')
+  if (typeof body !== 'object' || body === null) throw refusal('A policy is an object.')
   // Policies from before these could be chosen do without them.
   const policy: Policy = { ...LATER, ...(body as Omit<Policy, keyof typeof LATER>), version }
   for (const name of Object.keys(SHIPPED_POLICY) as (keyof Policy)[]) {
     if (kindOf(policy[name]) !== kindOf(SHIPPED_POLICY[name]))
-      throw new Error(`The policy has no proper ${name}.`)
+      throw refusal(`The policy has no proper ${name}.`)
   }
   for (const [key, route] of Object.entries(policy.routes)) {
-    if (!isSound(key, route)) throw new Error(`The route ${key} of the policy is not sound.`)
+    if (!isSound(key, route)) throw refusal(`The route ${key} of the policy is not sound.`)
   }
   for (const { name } of CATEGORIES)
     requireWhole(policy.weights[name], 100, `the weight of ${name}`)
   for (const name of policy.severe) {
-    if (categoryNumber(name) === undefined) throw new Error(`There is no category ${name}.`)
+    if (categoryNumber(name) === undefined) throw refusal(`There is no category ${name}.`)
   }
   for (const name of ['trx_micro_usd', 'token_micro_usd'] as const)
     requireWhole(policy[name], Number.MAX_SAFE_INTEGER, name)
   for (const name of ['medium_from', 'high_from', 'full_confidence'] as const)
     requireWhole(policy[name], 100, name)
-  if (policy.full_confidence === 0) throw new Error('full_confidence is 0.')
-  if (policy.medium_from > policy.high_from) throw new Error('medium_from is above high_from.')
+  if (policy.full_confidence === 0) throw refusal('full_confidence is 0.')
+  if (policy.medium_from > policy.high_from) throw refusal('medium_from is above high_from.')
   for (const name of FLOORS) {
     for (const floor of policy[name]) {
-      if (kindOf(floor) !== 'object') throw new Error(`The policy has no proper ${name}.`)
+      if (kindOf(floor) !== 'object') throw refusal(`The policy has no proper ${name}.`)
       const { share_bp, usd, points } = floor
       requireWhole(share_bp, 10_000, `a share of ${name}`)
       requireWhole(usd, Number.MAX_SAFE_INTEGER, `an amount of ${name}`)
@@ -151,7 +152,7 @@ function isSound(key: string, route: Route): boolean {
 
 function requireWhole(value: unknown, max: number, what: string): void {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0 || value > max) {
-    throw new Error(`In the policy, ${what} is not a whole number from 0 to ${max}.`)
+    throw refusal(`In the policy, ${what} is not a whole number from 0 to ${max}.`)
   }
 }
 
@@ -165,7 +166,7 @@ function requireNothingOdd(policy: Policy): void {
     requireKnown(`The route ${key}`, route, SHIPPED_POLICY.routes['TRX/address']!)
     requireOnce(key, route.use)
     if (!Object.hasOwn(NETWORKS, key.split('/')[0]!))
-      throw new Error(`The route ${key} is for no network known here.`)
+      throw refusal(`The route ${key} is for no network known here.`)
   }
   for (const name of FLOORS) {
     for (const floor of policy[name])
@@ -175,12 +176,12 @@ function requireNothingOdd(policy: Policy): void {
 
 function requireKnown(what: string, given: object, known: object): void {
   const name = Object.keys(given).find((one) => !Object.hasOwn(known, one))
-  if (name !== undefined) throw new Error(`${what} has "${name}", which means nothing here.`)
+  if (name !== undefined) throw refusal(`${what} has "${name}", which means nothing here.`)
 }
 
 function requireOnce(what: string, names: readonly string[]): void {
   const twice = names.find((name, i) => names.indexOf(name) !== i)
-  if (twice !== undefined) throw new Error(`In the policy, ${what} has ${twice} twice.`)
+  if (twice !== undefined) throw refusal(`In the policy, ${what} has ${twice} twice.`)
 }
 
 /** A policy by its version. Throws when there is none. */
@@ -215,7 +216,7 @@ export function policyReader({ sql, clock }: { sql: Sql; clock: Clock }): () => 
   }
 }
 
-/** Publishes a policy: checks made from now on follow it. Returns its version. Throws one sentence
+/** Publishes a policy: checks made from now on follow it. Returns its version. Throws Refused
  *  when it is not whole, or has something that a policy does not have. */
 export async function publishPolicy(
   tx: Tx,

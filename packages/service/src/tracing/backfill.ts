@@ -6,7 +6,7 @@
 import type { Address } from 'penstock-tron/address.ts'
 import { contentsOf, type ReadBlock } from '../chain/contents.ts'
 import type { Sql, Tx } from '../database/sql.ts'
-import { Outage } from '../lib/fault.ts'
+import { Outage, refusal } from '../lib/fault.ts'
 import type { Node } from '../node/node.ts'
 import { assetsOf, recordEarlier, supplyOf } from './flow_log.ts'
 import { newestInput } from './generations.ts'
@@ -23,7 +23,7 @@ const PORTION = 99
 /** Receipts asked for at a time: the node has others to serve. */
 const AT_ONCE = 8
 
-/** Reads blocks from `from_number` on, and has the index computed from there. Throws a sentence
+/** Reads blocks from `from_number` on, and has the index computed from there. Throws Refused
  *  when nothing is followed yet, the index begins earlier already, or the node's past is not that
  *  of the log; Outage when the node does not answer. */
 export async function backfill(
@@ -39,7 +39,7 @@ export async function backfill(
   let blocks = 0
   for (;;) {
     const lowest = await lowestBlock(sql)
-    if (!lowest) throw new Error('Nothing is in the log yet: start the service first.')
+    if (!lowest) throw refusal('Nothing is in the log yet: start the service first.')
     progress(lowest.number, wanted.from_number)
     if (lowest.number <= wanted.from_number) break
     const first = Math.max(wanted.from_number, lowest.number - PORTION)
@@ -61,7 +61,7 @@ export async function backfill(
 async function requireEarlier(sql: Sql, from_number: number): Promise<void> {
   const first_number = (await newestInput(sql))?.first_number
   if (first_number !== undefined && from_number > first_number)
-    throw new Error(`The index begins with block ${first_number} already.`)
+    throw refusal(`The index begins with block ${first_number} already.`)
 }
 
 type Lowest = { number: number; id: string }
@@ -80,10 +80,10 @@ async function readEarlier({ node, tokens }: Needs, first: number, lowest: Lowes
   if (blocks.length !== lowest.number - first + 1)
     throw new Outage(`the node lacks blocks from ${first} on`)
   if (blocks.at(-1)!.id !== lowest.id)
-    throw new Error(`Block ${lowest.number} of this node is not that of the log.`)
+    throw refusal(`Block ${lowest.number} of this node is not that of the log.`)
   for (const [i, block] of blocks.entries()) {
     if (i > 0 && block.parent_id !== blocks[i - 1]!.id)
-      throw new Error(`Block ${block.number} has another parent.`)
+      throw refusal(`Block ${block.number} has another parent.`)
   }
   const read: ReadBlock[] = []
   for (let i = 0; i < blocks.length - 1; i += AT_ONCE) {

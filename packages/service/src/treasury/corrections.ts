@@ -5,6 +5,7 @@
 import { findCustomer } from '../customers/customers.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { CORRECTIONS, customerAccount, lockAccounts, moveAll } from '../ledger/ledger.ts'
+import { refusal } from '../lib/fault.ts'
 import { trxText } from '../lib/json.ts'
 
 /** `amount_sun`: below nothing it is taken from the customer. */
@@ -27,7 +28,7 @@ export async function correct(
   const account = customerAccount(customer_id)
   const spendable_sun = (await lockAccounts(tx, [account])).get(account)
   if (!(await findCustomer(tx, customer_id)) || spendable_sun === undefined) {
-    throw new Error(`There is no customer ${customer_id}.`)
+    throw refusal(`There is no customer ${customer_id}.`)
   }
   const [inserted] = await tx`
     insert into correction (id, customer_id, amount_sun, made_at, made_by, reason)
@@ -35,7 +36,7 @@ export async function correct(
     on conflict (id) do nothing returning id`
   if (!inserted) return { correction: await sameCorrection(tx, wanted), made: false }
   if (spendable_sun + amount_sun < 0n) {
-    throw new Error(`The customer can spend ${trxText(spendable_sun)} TRX: no more can be taken.`)
+    throw refusal(`The customer can spend ${trxText(spendable_sun)} TRX: no more can be taken.`)
   }
   const sides =
     amount_sun > 0n
@@ -52,7 +53,7 @@ async function sameCorrection(
 ): Promise<Correction> {
   const [before] = await tx<Correction>`select * from correction where id = ${id}`
   if (before?.customer_id === customer_id && before.amount_sun === amount_sun) return before
-  throw new Error(`The id ${id} was used for another correction.`)
+  throw refusal(`The id ${id} was used for another correction.`)
 }
 
 /** Newest first. */

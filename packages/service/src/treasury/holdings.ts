@@ -12,7 +12,7 @@ import type { Address } from 'penstock-tron/address.ts'
 import { readCursor } from '../chain/blocks.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { later } from '../lib/clock.ts'
-import { Outage } from '../lib/fault.ts'
+import { Outage, refusal } from '../lib/fault.ts'
 import { firstIdAt } from '../lib/ids.ts'
 import type { Node } from '../node/node.ts'
 import type { Step } from '../steps/step.ts'
@@ -211,15 +211,15 @@ async function compare(tx: Tx, needs: Needs, address: Address): Promise<void> {
 }
 
 /** From its next look on, what is at an address now is the beginning. Gives back what was not
- *  explained. Throws a sentence. */
+ *  explained. Throws Refused. */
 export async function recountHolding(tx: Tx, address: Address) {
   const [before] = await tx<{ prior_sun: bigint | null; surplus_sun: bigint }>`
     select prior_sun, surplus_sun from holding where address = ${address} for update`
-  if (!before) throw new Error(`${address} is not an address where deposits arrive.`)
+  if (!before) throw refusal(`${address} is not an address where deposits arrive.`)
   const [doubtful] =
     await tx`select 1 from deposit where to_address = ${address} and state = 'unproven'`
   if (doubtful)
-    throw new Error('What a contract has sent there is being compared: try again in a minute.')
+    throw refusal('What a contract has sent there is being compared: try again in a minute.')
   await tx`
     update holding set prior_sun = null, surplus_sun = 0, compared = true, due_at = to_timestamp(0)
     where address = ${address}`

@@ -18,6 +18,7 @@ import {
   WORLD,
   WRITTEN_OFF,
 } from '../ledger/ledger.ts'
+import { refusal } from '../lib/fault.ts'
 import type { HeldSenders } from '../screening/barred.ts'
 import { BLOCKED, type Deposit, DIRECT_RECHARGE, findDeposits, placeOf } from './deposits.ts'
 
@@ -58,7 +59,7 @@ export type Resolution = {
 const isOpen = ({ state }: Deposit) => state === 'held' || state === 'ignored'
 
 /** The deposit of a transaction that can be resolved: the one at the position, or the only one
- *  there is. Throws a sentence when it is not clear which, or none can. */
+ *  there is. Throws Refused when it is not clear which, or none can. */
 export async function openDeposit(
   sql: Sql | Tx,
   { tx_id, position }: { tx_id: string; position: number | undefined },
@@ -70,15 +71,15 @@ export async function openDeposit(
   if (deposit && !other) return deposit
   if (other) {
     const positions = open.map((one) => one.position).join(', ')
-    throw new Error(
+    throw refusal(
       `The transaction has several that are held or ignored, at ${positions}: which --position?`,
     )
   }
-  if (all.length === 0) throw new Error(`No deposit came with the transaction ${tx_id}.`)
+  if (all.length === 0) throw refusal(`No deposit came with the transaction ${tx_id}.`)
   if (meant.length === 0)
-    throw new Error(`There is no deposit at the position ${position} of ${tx_id}.`)
+    throw refusal(`There is no deposit at the position ${position} of ${tx_id}.`)
   const states = [...new Set(meant.map((one) => one.state))].join(', ')
-  throw new Error(`The deposit is ${states}: only what is held or ignored can be resolved.`)
+  throw refusal(`The deposit is ${states}: only what is held or ignored can be resolved.`)
 }
 
 /** What a transaction of a solid block has sent to somebody of what came with a deposit. Throws a
@@ -92,7 +93,7 @@ export function sentIn(
     .reduce((sum, move) => sum + move.amount, 0n)
   if (amount > 0n) return { tx_id, to, amount, block_number: number }
   const what = asset === 'TRX' ? 'TRX' : `of the token ${asset}`
-  throw new Error(
+  throw refusal(
     `The transaction ${tx_id} has sent no ${what} to ${to}; --to names another receiver.`,
   )
 }
@@ -100,7 +101,7 @@ export function sentIn(
 /** What it is made of, as moves say it. */
 export const assetOf = ({ token }: Deposit): string => token ?? 'TRX'
 
-/** Resolves a deposit: its money, its state and the row. Throws a sentence when that may not be. */
+/** Resolves a deposit: its money, its state and the row. Throws Refused when that may not be. */
 export async function resolveDeposit(
   tx: Tx,
   heldSenders: HeldSenders,
@@ -111,14 +112,12 @@ export async function resolveDeposit(
   const [before] = await tx<Deposit>`
     select * from deposit where tx_id = ${tx_id} and position = ${position} for update`
   if (!before || !isOpen(before)) {
-    throw new Error(
-      `The deposit is ${before?.state}: only what is held or ignored can be resolved.`,
-    )
+    throw refusal(`The deposit is ${before?.state}: only what is held or ignored can be resolved.`)
   }
   const blocked =
     before.reason === BLOCKED || (await heldSenders(tx, [before.from_address])).size > 0
   if (blocked && !blocked_reviewed) {
-    throw new Error(
+    throw refusal(
       'The sender is or was blacklisted: --blocked-reviewed says that you have looked into it.',
     )
   }
@@ -137,7 +136,7 @@ export async function resolveDeposit(
   }
   const transfers = transfersOf(before, resolution)
   if (way.way === 'credited' && transfers.length === 0) {
-    throw new Error('A token cannot be credited: accounts are in TRX.')
+    throw refusal('A token cannot be credited: accounts are in TRX.')
   }
   await insertResolution(tx, resolution)
   await moveAll(tx, transfers)
@@ -148,14 +147,13 @@ export async function resolveDeposit(
 async function requireCreditable(tx: Tx, customer_id: string): Promise<void> {
   const locked = await lockAccounts(tx, [customerAccount(customer_id)])
   const customer = await findCustomer(tx, customer_id)
-  if (!customer || locked.size === 0) throw new Error(`There is no customer ${customer_id}.`)
-  if (customer.state === 'closed')
-    throw new Error(`The customer ${customer_id} is closed, for good.`)
+  if (!customer || locked.size === 0) throw refusal(`There is no customer ${customer_id}.`)
+  if (customer.state === 'closed') throw refusal(`The customer ${customer_id} is closed, for good.`)
 }
 
 type SentBack = Extract<Way, { way: 'sent_back' }>
 
-/** Throws a sentence unless the transaction can have sent this very deposit back. */
+/** Throws Refused unless the transaction can have sent this very deposit back. */
 async function requireSentBack(
   tx: Tx,
   deposit: Deposit,
@@ -164,16 +162,14 @@ async function requireSentBack(
   const came = deposit.amount_sun ?? deposit.token_amount ?? 0n
   const unit = deposit.token === null ? 'sun' : 'of the token'
   if (sent.amount > came)
-    throw new Error(`It has sent ${sent.amount} ${unit}, and only ${came} came.`)
+    throw refusal(`It has sent ${sent.amount} ${unit}, and only ${came} came.`)
   if (sent.amount < came && !keep_rest) {
-    throw new Error(
-      `It has sent ${sent.amount} ${unit} of ${came}: --keep-rest writes the rest off.`,
-    )
+    throw refusal(`It has sent ${sent.amount} ${unit} of ${came}: --keep-rest writes the rest off.`)
   }
   if (BigInt(sent.block_number) < deposit.block_number)
-    throw new Error('It was in a block before the deposit.')
+    throw refusal('It was in a block before the deposit.')
   const [ours] = await tx`select 1 from attempt where tx_id = ${sent.tx_id}`
-  if (ours) throw new Error(`The service itself has sent ${sent.tx_id}, for something else.`)
+  if (ours) throw refusal(`The service itself has sent ${sent.tx_id}, for something else.`)
 }
 
 /** The entries of a resolution. */

@@ -7,6 +7,7 @@ import { type Address, addressFromHex, addressToHex } from 'penstock-tron/addres
 import { ContractType } from 'penstock-tron/contracts.ts'
 import type { Message } from 'penstock-tron/protobuf.ts'
 import { contract, decodeRawData, encodeRawData } from 'penstock-tron/transaction.ts'
+import { refusal } from '../lib/fault.ts'
 import type { AccountState, BlockHead, Permission } from '../node/node.ts'
 import { allowedTypes, type Kind, NEEDED } from './permissions.ts'
 
@@ -15,9 +16,6 @@ export type Permissions = Pick<AccountState, 'owner' | 'witness' | 'permissions'
 const ACTIVES_MAX = 8
 const FIRST_ACTIVE = 2
 const BITS = 256
-
-/** A sentence about what cannot be. */
-const impossible = (sentence: string) => new Error(sentence)
 
 /** What a permission of this kind may do, as the chain writes it. */
 export function operationsOf(kind: Kind): string {
@@ -37,7 +35,7 @@ export type PermitWanted = {
   permission_id: number | undefined
 }
 
-/** The permissions with one for the hot key, and that one's number. Throws a sentence. */
+/** The permissions with one for the hot key, and that one's number. Throws Refused. */
 export function permit(
   now: Permissions,
   wanted: PermitWanted,
@@ -49,15 +47,13 @@ export function permit(
     permission_id === undefined ? one.name === name : one.id === permission_id,
   )
   if (permission_id !== undefined && place < 0)
-    throw impossible(`There is no permission ${permission_id} to replace.`)
+    throw refusal(`There is no permission ${permission_id} to replace.`)
   const at = place < 0 ? now.permissions.length : place
-  if (at >= ACTIVES_MAX)
-    throw impossible(`An account has ${ACTIVES_MAX} active permissions at most.`)
+  if (at >= ACTIVES_MAX) throw refusal(`An account has ${ACTIVES_MAX} active permissions at most.`)
   const elsewhere = now.permissions.find(
     (one, i) => i !== at && one.keys.some(({ address }) => address === hot_key),
   )
-  if (elsewhere)
-    throw impossible(`${hot_key} is in permission ${elsewhere.id} too: forbid it first.`)
+  if (elsewhere) throw refusal(`${hot_key} is in permission ${elsewhere.id} too: forbid it first.`)
   const keys = [hot_key, ...spare_keys].map((address) => ({ address, weight: 1n }))
   const given = { id: at + FIRST_ACTIVE, name, threshold: 1n, operations: operationsOf(kind), keys }
   const permissions = numbered([
@@ -68,11 +64,11 @@ export function permit(
   return { next: { ...now, permissions }, permission_id: given.id }
 }
 
-/** The permissions without a key. Throws a sentence when it is one of the owner, or in none. */
+/** The permissions without a key. Throws Refused when it is one of the owner, or in none. */
 export function forbid(now: Permissions, key: Address): Permissions {
   requireNotOwner(now, key)
   if (!now.permissions.some(({ keys }) => keys.some(({ address }) => address === key))) {
-    throw impossible(`${key} is in no active permission.`)
+    throw refusal(`${key} is in no active permission.`)
   }
   const left = now.permissions.flatMap((one) => {
     const keys = one.keys.filter(({ address }) => address !== key)
@@ -97,8 +93,8 @@ const numbered = (all: readonly Permission[]) =>
 
 function requireNotOwner({ owner, witness }: Permissions, key: Address): void {
   const has = (of: Permission | undefined) => of?.keys.some(({ address }) => address === key)
-  if (has(owner)) throw impossible(`${key} is in the owner permission: take another hot key.`)
-  if (has(witness)) throw impossible(`${key} is in the witness permission: take another hot key.`)
+  if (has(owner)) throw refusal(`${key} is in the owner permission: take another hot key.`)
+  if (has(witness)) throw refusal(`${key} is in the witness permission: take another hot key.`)
 }
 
 /** The bytes to sign: valid for so long after the newest block. */
@@ -133,7 +129,7 @@ function messageOf({ id, name, threshold, operations, keys }: Permission, type: 
   }
 }
 
-/** What the bytes do, in words, and until when. Throws a sentence when they are anything else than
+/** What the bytes do, in words, and until when. Throws Refused when they are anything else than
  *  an update of permissions. */
 export function describeUpdate(raw_data: Uint8Array): {
   address: Address
@@ -144,7 +140,7 @@ export function describeUpdate(raw_data: Uint8Array): {
   const [first, ...more] = contracts
   const is_update = first?.type === 'AccountPermissionUpdateContract' && more.length === 0
   if (!is_update || data !== undefined || fee_limit !== undefined) {
-    throw impossible('This is not an update of permissions.')
+    throw refusal('This is not an update of permissions.')
   }
   const { value } = first.parameter
   const address = addressFromHex(String(value.owner_address))
