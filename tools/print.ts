@@ -1,5 +1,5 @@
-// `npm run print`: prints what is kept in the repository for reading and made from something else. openapi.json and
-// docs/reference.md are made of the endpoints and of what they answer to their examples. db/schema.sql is the sum of the
+// `npm run print`: prints what is kept in the repository for reading and made from something else. openapi.json,
+// docs/reference.md and the types of the SDK are made of the endpoints and of what they answer to their examples. db/schema.sql is the sum of the
 // migrations, as the catalogs of a migrated database show it: one statement each, in an order that does not depend on the
 // order of the migrations.
 
@@ -11,14 +11,16 @@ import { type Story, tryExamples } from 'penstock-test/harness/examples.ts'
 import pg from 'pg'
 import { printOpenapi } from './openapi.ts'
 import { printReference } from './reference.ts'
+import { printSdkEndpoints } from './sdk_endpoints.ts'
 
 export const SCHEMA_FILE = fileURLToPath(
   new URL('../packages/service/db/schema.sql', import.meta.url),
 )
 
 const REFERENCE_FILE = fileURLToPath(new URL('../docs/reference.md', import.meta.url))
+const SDK_FILE = fileURLToPath(new URL('../packages/sdk/src/endpoints.ts', import.meta.url))
 
-/** The files of the reference and what they should hold. */
+/** The files that are made from the endpoints, and what they should hold. */
 export async function printFreshReference(story: Story): Promise<[file: string, text: string][]> {
   const package_file = fileURLToPath(new URL('../package.json', import.meta.url))
   const { version } = JSON.parse(await readFile(package_file, 'utf8')) as { version: string }
@@ -26,6 +28,7 @@ export async function printFreshReference(story: Story): Promise<[file: string, 
   return [
     [OPENAPI_FILE, printOpenapi(reference)],
     [REFERENCE_FILE, printReference(reference)],
+    [SDK_FILE, printSdkEndpoints(reference)],
   ]
 }
 

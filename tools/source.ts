@@ -38,7 +38,7 @@ export function parseSource(path: string, text: string): Source {
 /** Parses every `.ts` file under the given folders, in order of their paths. */
 export async function readSources(...folders: string[]): Promise<Source[]> {
   const paths: string[] = []
-  const ignored = (path: string) => path.includes('node_modules')
+  const ignored = (path: string) => /node_modules|^packages\/\w+\/dist\b/.test(path)
   for await (const path of glob(
     folders.map((folder) => `${folder}/**/*.ts`),
     { cwd: ROOT, exclude: ignored },

@@ -12,6 +12,7 @@ import { isNode, parseSource, readSources, type Source, walk, where } from '../.
  *  and the playground. */
 const PACKAGES: Record<string, readonly string[]> = {
   tron: [],
+  sdk: [],
   devchain: ['tron'],
   service: ['tron'],
   playground: ['tron', 'devchain', 'service'],

@@ -1,0 +1,324 @@
+// One call: signed, sent, and sent again when that is safe. What changes something is sent again
+// only under an id that was made before the first try, so that it is carried out once at most. A
+// try whose answer never came may still be carried out later, so after one no refusal is proof that
+// nothing was done: then the outcome is unknown, and the caller is told so.
+
+import { type Endpoints, REPETITION } from './endpoints.ts'
+import {
+  ConnectionError,
+  errorFor,
+  InvalidRequest,
+  NotFound,
+  type PenstockError,
+  TimeoutError,
+  UnknownOutcome,
+} from './errors.ts'
+import { newId, signer } from './signing.ts'
+
+export type CallOptions = {
+  /** Ends the call. A call under an id of its own ends with UnknownOutcome, if it was sent. */
+  signal?: AbortSignal | undefined
+  /** How long one try may take; what the client says when left out. */
+  timeout_ms?: number | undefined
+  request_headers?: Readonly<Record<string, string>> | undefined
+  /** The id of a call that has none in its body: the same again is the same call. 1 to 128 visible
+   *  characters of ASCII. */
+  idempotency_key?: string | undefined
+  /** For how long to try again while the service is unavailable (code 35); not at all when left
+   *  out. */
+  retry_unavailable_ms?: number | undefined
+}
+
+/** What came with a result, beside it. */
+export type LastResponse = {
+  readonly status: number
+  /** Quote it when you ask the operator about a call. */
+  readonly request_id: string
+  readonly headers: Headers
+  /** This is what an earlier call with the same id has begun; nothing was charged again. */
+  readonly replayed: boolean
+  /** The id that was sent in the header `Idempotency-Key`. */
+  readonly idempotency_key: string | undefined
+}
+
+export type WithResponse<Result> = Result & { readonly lastResponse: LastResponse }
+
+export type CallerOptions = {
+  url: string
+  token: string | undefined
+  secret: string | undefined
+  retries: number
+  timeout_ms: number
+  retry_unavailable_ms: number
+  fetch: typeof globalThis.fetch
+}
+
+type Sent = {
+  method: 'POST' | 'GET'
+  path: string
+  body?: string
+  /** What makes a repetition of it the same call. Null: it changes something, and has nothing of
+   *  the kind. Undefined: it changes nothing. */
+  id: string | null | undefined
+  idempotency_key?: string | undefined
+}
+
+/** `refused`: nothing came of this try, for certain. */
+type Failure = { error: PenstockError; refused: boolean; headers?: Headers }
+
+type Answer = { status: number; headers: Headers; text: string }
+type Envelope = {
+  code?: unknown
+  result?: object
+  key?: string
+  error?: string
+  request_id?: string
+}
+
+const PAUSE_MS_LEAST = 250
+const PAUSE_MS_MOST = 4_000
+/** Whoever asks us to stay away for longer is told to the caller instead. */
+const RETRY_AFTER_MS_MAX = 60_000
+/** A clock that is off by less does not make the service refuse a signature. */
+const CLOCK_MS_MAX = 60_000
+const UNAVAILABLE = 35
+
+export class Caller {
+  readonly #options: CallerOptions
+  readonly #sign: ReturnType<typeof signer> | undefined
+  /** How long one try may take when a call does not say. */
+  get timeout_ms(): number {
+    return this.#options.timeout_ms
+  }
+
+  /** By how much the clock of the service is ahead of ours. */
+  #ahead_ms = 0
+
+  constructor(options: CallerOptions) {
+    this.#options = options
+    const { token, secret } = options
+    this.#sign = token && secret ? signer(token, secret) : undefined
+  }
+
+  /** Calls an endpoint. Throws a PenstockError, or the reason of the signal. */
+  async post<Path extends keyof Endpoints>(
+    path: Path,
+    body: Endpoints[Path]['body'],
+    options: CallOptions = {},
+  ): Promise<WithResponse<Endpoints[Path]['result']>> {
+    const sent = await identified(path, body, options.idempotency_key)
+    return (await this.#send(sent, options)) as WithResponse<Endpoints[Path]['result']>
+  }
+
+  /** Reads a page, which is public. Throws as `post` does. */
+  get(path: string, options: CallOptions = {}): Promise<unknown> {
+    return this.#send({ method: 'GET', path, id: undefined }, options)
+  }
+
+  async #send(sent: Sent, options: CallOptions): Promise<unknown> {
+    const { signal } = options
+    signal?.throwIfAborted()
+    const began_ms = Date.now()
+    let unanswered = false
+    for (let tries = 1; ; tries++) {
+      const outcome = await this.#attempt(sent, options)
+      if ('result' in outcome) return outcome.result
+      unanswered ||= !outcome.refused
+      // While the service is unavailable it is the time that counts, not the tries.
+      if (outcome.error.code === UNAVAILABLE) tries -= 1
+      const pause_ms = this.#pause(sent, outcome, { ...options, tries, began_ms })
+      if (pause_ms !== undefined && (await sleep(pause_ms, signal))) continue
+      const reason: unknown = signal?.aborted ? signal.reason : outcome.error
+      throw unanswered && sent.id ? new UnknownOutcome(sent.id, reason) : reason
+    }
+  }
+
+  /** How long to wait for the next try; undefined: there is none. */
+  #pause(
+    { id }: Sent,
+    { error, refused, headers }: Failure,
+    {
+      signal,
+      retry_unavailable_ms,
+      tries,
+      began_ms,
+    }: CallOptions & {
+      tries: number
+      began_ms: number
+    },
+  ): number | undefined {
+    const options = this.#options
+    if (signal?.aborted) return undefined
+    if (error.code === 1 && tries <= options.retries + 1 && this.#correctClock(headers)) return 0
+    const patience_ms = retry_unavailable_ms ?? options.retry_unavailable_ms
+    const again =
+      error.code === UNAVAILABLE
+        ? Date.now() - began_ms < patience_ms
+        : error.retryable && tries <= options.retries && (refused || id !== null)
+    const pause_ms = retryAfterMs(headers) ?? jitter(tries)
+    return again && pause_ms <= RETRY_AFTER_MS_MAX ? pause_ms : undefined
+  }
+
+  /** Whether our clock was so far off that a signature was refused for it; it is right from now
+   *  on. */
+  #correctClock(headers: Headers | undefined): boolean {
+    const off_ms = Date.parse(headers?.get('date') ?? '') - (Date.now() + this.#ahead_ms)
+    if (!(Math.abs(off_ms) > CLOCK_MS_MAX)) return false
+    this.#ahead_ms += off_ms
+    return true
+  }
+
+  async #attempt(sent: Sent, options: CallOptions): Promise<{ result: unknown } | Failure> {
+    const headers = await this.#headers(sent, options.request_headers)
+    const answer = await this.#exchange(sent, headers, options)
+    return 'error' in answer ? answer : this.#read(sent, answer)
+  }
+
+  async #headers(
+    { method, path, body, idempotency_key }: Sent,
+    request_headers: CallOptions['request_headers'],
+  ): Promise<Headers> {
+    const headers = new Headers(request_headers)
+    headers.set('accept', 'application/json')
+    if (method === 'GET' || body === undefined) return headers
+    headers.set('content-type', 'application/json')
+    if (idempotency_key === undefined) headers.delete('idempotency-key')
+    else headers.set('idempotency-key', idempotency_key)
+    const stamped = { path, body, now_ms: Date.now() + this.#ahead_ms, idempotency_key }
+    const signed: Record<string, string> = (await this.#sign?.(stamped)) ?? {}
+    for (const [name, value] of Object.entries(signed)) headers.set(name, value)
+    return headers
+  }
+
+  /** What comes back for the bytes that are sent, whoever answers. */
+  async #exchange(
+    { method, path, body }: Sent,
+    headers: Headers,
+    { signal, timeout_ms = this.#options.timeout_ms }: CallOptions,
+  ): Promise<Answer | Failure> {
+    const { url, fetch } = this.#options
+    if (signal?.aborted) {
+      const cause: unknown = signal.reason
+      return { error: new ConnectionError('It was not sent', { code: 0, cause }), refused: true }
+    }
+    const abort = new AbortController()
+    const end = () => abort.abort()
+    let late = false
+    const timer = setTimeout(() => {
+      late = true
+      end()
+    }, timeout_ms)
+    signal?.addEventListener('abort', end)
+    try {
+      // A signed call goes where it was sent, and nowhere else.
+      const how = { method, headers, signal: abort.signal, redirect: 'manual' } as const
+      const response = await fetch(url + path, body === undefined ? how : { ...how, body })
+      return {
+        status: response.status,
+        headers: response.headers,
+        text: await response.text(),
+      }
+    } catch (cause) {
+      const fields = { code: 0, retryable: true, cause }
+      const error = late
+        ? new TimeoutError(`No answer within ${timeout_ms} ms`, fields)
+        : new ConnectionError('No whole answer came', fields)
+      return { error, refused: wasNeverSent(cause) }
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+    }
+  }
+
+  #read({ method, idempotency_key }: Sent, answer: Answer): { result: unknown } | Failure {
+    const { status, headers, text } = answer
+    const envelope = parsed(text)
+    const own = typeof envelope.code === 'number'
+    const request_id = envelope.request_id ?? headers.get('x-request-id') ?? ''
+    if (envelope.code === 0 && envelope.result) {
+      const replayed = headers.get('idempotency-replayed') === 'true'
+      const lastResponse = { status, request_id, headers, replayed, idempotency_key }
+      return {
+        result: Object.defineProperty(envelope.result, 'lastResponse', { value: lastResponse }),
+      }
+    }
+    const { key, error: sentence = `HTTP ${status}` } = envelope
+    const code = own ? Number(envelope.code) : status
+    const fields = { code, key, request_id, doc_url: `${this.#options.url}/docs` }
+    if (code < 300 && !own) {
+      const cut = new ConnectionError('The answer is not whole', { ...fields, retryable: true })
+      return { error: cut, refused: false, headers }
+    }
+    const absent = method === 'GET' && code === 404
+    const error = absent ? new NotFound(sentence, fields) : errorFor(sentence, fields)
+    // Somebody in front of the service may have sent the call on before failing.
+    const refused = own ? code !== 500 : code < 500 && code !== 408
+    return { error, refused, headers }
+  }
+}
+
+/** The call as it is sent, under an id if it can have one: the caller's, or a new one. */
+async function identified(path: string, given: object, key: string | undefined): Promise<Sent> {
+  if (key !== undefined && !/^[!-~]{1,128}$/.test(key))
+    throw new InvalidRequest('idempotency_key is not 1 to 128 visible characters', { code: 0 })
+  const sent = (id: Sent['id'], body = given, idempotency_key = key): Sent => ({
+    method: 'POST',
+    path,
+    body: JSON.stringify(body),
+    id,
+    idempotency_key,
+  })
+  const repeated_by = REPETITION[path]
+  if (repeated_by === undefined) return sent(undefined)
+  if (repeated_by === 'nothing') return sent(null)
+  const own = (given as { external_id?: string | null }).external_id
+  if (repeated_by === 'external_id' && own) return sent(own)
+  if (key !== undefined) return sent(key)
+  const id = await newId()
+  return repeated_by === 'external_id'
+    ? sent(id, { ...given, external_id: id })
+    : sent(id, given, id)
+}
+
+function parsed(text: string): Envelope {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : {}
+  } catch {
+    return {}
+  }
+}
+
+/** Nobody listened, or there is no such name, as runtimes say it that say it at all. */
+function wasNeverSent(thrown: unknown): boolean {
+  const { code, cause } = thrown as { code?: unknown; cause?: { code?: unknown } }
+  return /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ConnectionRefused)$/.test(String(cause?.code ?? code))
+}
+
+/** What `Retry-After` asks for: seconds, or a date. */
+function retryAfterMs(headers: Headers | undefined): number | undefined {
+  const text = headers?.get('retry-after')
+  if (!text) return undefined
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now()
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms)
+}
+
+/** Some time between the least and what doubles with each try. */
+function jitter(tries: number): number {
+  const most = Math.min(PAUSE_MS_MOST, 2 * PAUSE_MS_LEAST * 2 ** tries)
+  return PAUSE_MS_LEAST + Math.random() * (most - PAUSE_MS_LEAST)
+}
+
+/** Waits; false when the signal ends it before. */
+export function sleep(ms: number, signal: AbortSignal | undefined): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve(false)
+    const done = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', done)
+      resolve(!signal?.aborted)
+    }
+    const timer = setTimeout(done, ms)
+    signal?.addEventListener('abort', done)
+  })
+}

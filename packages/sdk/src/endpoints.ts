@@ -1,0 +1,580 @@
+// Printed by `npm run print` from the endpoints of the service; a test says that it is fresh.
+
+/** What each endpoint takes, and what it answers. */
+export type Endpoints = {
+  /** Services on sale and their prices */
+  '/v1/services': {
+    body: Record<string, never>
+    result: {
+      energy: {
+        /** Hours */
+        duration: number
+        min_amount: number
+        max_amount: number
+        /** @deprecated The same as min_amount */
+        min_energy: number
+        /** @deprecated The same as max_amount */
+        max_energy: number
+        /** TRX for 1000 energy */
+        price: number
+        /** TRX for 32,000 energy at the price of this tier */
+        price_32k: number
+        /** TRX for 65,000 energy at the price of this tier */
+        price_65k: number
+        /** TRX for 131,000 energy at the price of this tier */
+        price_131k: number
+      }[]
+      bandwidth: {
+        /** Hours */
+        duration: number
+        min_amount: number
+        max_amount: number
+        /** TRX for 1000 bandwidth */
+        price: number
+      }[]
+      activate_address: {
+        /** TRX for one activation */
+        price: number
+      }
+    }
+  }
+  /** What a purchase would cost */
+  '/v1/calculate': {
+    body: {
+      /** `energy` when left out */
+      type?: 'energy' | 'bandwidth' | undefined
+      /** Who would receive it */
+      address: string
+      /** Hours; only 1 */
+      duration: number
+      /** How much energy or bandwidth; required */
+      amount?: number | undefined
+      /** @deprecated The same as amount */
+      energy?: number | undefined
+    }
+    result: {
+      address: string
+      type: string
+      amount: number
+      /** @deprecated The same as amount */
+      energy?: number
+      /** Hours */
+      duration: number
+      /** TRX */
+      price: number
+      /** TRX; 0 when the address is active */
+      activation_fee: number
+      /** TRX */
+      total: number
+    }
+  }
+  /** The energy that a transfer of a token needs, and its price */
+  '/v1/estimate-energy': {
+    body: {
+      /** Who sends the tokens */
+      from_address: string
+      /** Who receives them */
+      to_address: string
+      /** The token's contract; USDT (TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t) when left out */
+      contract_address?: string | undefined
+    }
+    result: {
+      from_address: string
+      to_address: string
+      contract_address: string
+      amount: number
+      /** @deprecated The same as amount */
+      energy: number
+      /** Hours */
+      duration: number
+      /** TRX */
+      price: number
+      /** TRX; 0 when the sender is active */
+      activation_fee: number
+      /** TRX */
+      total: number
+      /** Sun: the least fee limit that lets the transfer run */
+      fee_limit: number
+      /** What the transfer takes beside the energy */
+      bandwidth: number
+    }
+  }
+  /** The resources and balances of an address */
+  '/v1/address-info': {
+    body: {
+      address: string
+    }
+    result: {
+      resources: {
+        /** What can be used now */
+        energy: number
+        /** What can be used now, the free part included */
+        bandwidth: number
+      }
+      balances: {
+        /** As of the newest block */
+        TRX: number
+        /** As of the newest irreversible block, which is about a minute older */
+        USDT: number
+      }
+    }
+  }
+  /** Buy energy, bandwidth, both, or the activation of an address */
+  '/v1/transaction/new': {
+    body: {
+      service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address'
+      params: {
+        /** Who receives it */
+        address: string
+        /** Hours; only 1. Required except for activate_address */
+        duration?: number | undefined
+        /** Required, with both, for resource_bundle */
+        amounts?: {
+          energy?: number | undefined
+          bandwidth?: number | undefined
+        } | undefined
+        /** For energy and bandwidth, instead of amounts */
+        amount?: number | undefined
+        /** @deprecated Energy, when neither of the others names it */
+        energy_amount?: number | undefined
+        /** Activate the address too, if it is not active */
+        activate_address?: boolean | undefined
+      }
+      /** The caller's own id: the same id again, with the same meaning, returns the same
+       *  transaction */
+      external_id?: string | undefined
+    }
+    result: {
+      id: string
+      external_id: string | null
+      service: string
+      params: {
+        address: string
+        amounts?: {
+          energy?: number
+          bandwidth?: number
+        }
+        /** Hours */
+        duration?: number
+        activate_address: boolean
+      }
+      /** new, pending, success or failed (then the whole amount is given back) */
+      status: string
+      /** TRX */
+      amount: number
+      created_at: string
+      /** When completed: the transaction on the chain */
+      hash?: string
+    }
+  }
+  /** The state of a purchase */
+  '/v1/transaction/check': {
+    body: {
+      id?: string | undefined
+      /** @deprecated The same as id */
+      transaction_id?: string | undefined
+      /** Beside id, or instead of it; when both are given, both must match */
+      external_id?: string | undefined
+    }
+    result: {
+      id: string
+      external_id: string | null
+      service: string
+      params: {
+        address: string
+        amounts?: {
+          energy?: number
+          bandwidth?: number
+        }
+        /** Hours */
+        duration?: number
+        activate_address: boolean
+      }
+      /** new, pending, success or failed (then the whole amount is given back) */
+      status: string
+      /** TRX */
+      amount: number
+      created_at: string
+      /** When completed: the transaction on the chain */
+      hash?: string
+      delegations: {
+        resource: string
+        amount: number
+        hash: string
+        expires_at: string
+        reclaim_hash?: string
+        reclaimed_at?: string
+      }[]
+    }
+  }
+  /** The plans on sale, by their keys */
+  '/v1/subscriptions': {
+    body: Record<string, never>
+    result: Record<string, {
+      id: number
+      name: string
+      /** TRX, once */
+      activation_fee: number
+      /** TRX, at the start */
+      initial_price: number
+      /** TRX for each transaction served beyond those that the initial price covers */
+      price: number
+      /** 0: none */
+      transactions_limit: number
+      /** 0: none */
+      duration_days: number
+    }>
+  }
+  /** Keep an address supplied with energy */
+  '/v1/subscription/start': {
+    body: {
+      /** The key of the plan */
+      subscription_id: string
+      params: {
+        /** Who is kept supplied */
+        address: string
+        /** Days; 0: as the plan says */
+        duration?: number | undefined
+        /** 0: as the plan says */
+        transactions_limit?: number | undefined
+        /** Activate the address too, if it is not active */
+        activate_address?: boolean | undefined
+      }
+      external_id?: string | undefined
+    }
+    result: {
+      id: string
+      /** The key of the plan */
+      subscription_id: string
+      created_at: string
+      expire_at: string | null
+      address: string
+      /** new, pending, error, active, stopped, expired */
+      status: string
+      external_id: string | null
+      params: {
+        address: string
+        /** Days; 0: unlimited */
+        duration: number
+        /** 0: unlimited */
+        transactions_limit: number
+        activate_address: boolean
+      }
+      /** Why it has ended, when it was not the customer who ended it */
+      reason?: string
+      /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
+       *  until the next day (UTC) */
+      resting?: string
+    }
+  }
+  /** The state of a subscription */
+  '/v1/subscription/check': {
+    body: {
+      id?: string | undefined
+      /** @deprecated The same as id */
+      subscription_id?: string | undefined
+      /** Beside id, or instead of it; when both are given, both must match */
+      external_id?: string | undefined
+    }
+    result: {
+      id: string
+      /** The key of the plan */
+      subscription_id: string
+      created_at: string
+      expire_at: string | null
+      address: string
+      /** new, pending, error, active, stopped, expired */
+      status: string
+      external_id: string | null
+      params: {
+        address: string
+        /** Days; 0: unlimited */
+        duration: number
+        /** 0: unlimited */
+        transactions_limit: number
+        activate_address: boolean
+      }
+      /** Why it has ended, when it was not the customer who ended it */
+      reason?: string
+      /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
+       *  until the next day (UTC) */
+      resting?: string
+    }
+  }
+  /** Stop a subscription that has no limit of transactions */
+  '/v1/subscription/stop': {
+    body: {
+      id?: string | undefined
+      /** @deprecated The same as id */
+      subscription_id?: string | undefined
+      /** Beside id, or instead of it; when both are given, both must match */
+      external_id?: string | undefined
+    }
+    result: {
+      id: string
+      /** The key of the plan */
+      subscription_id: string
+      created_at: string
+      stopped_at: string | null
+      status: string
+      external_id: string | null
+      params: {
+        address: string
+        /** Days; 0: unlimited */
+        duration: number
+        /** 0: unlimited */
+        transactions_limit: number
+        activate_address: boolean
+      }
+    }
+  }
+  /** The customer's subscriptions, newest first */
+  '/v1/subscriptions/history': {
+    body: {
+      page?: number | undefined
+      per_page?: number | undefined
+      status?: 'new' | 'pending' | 'error' | 'active' | 'stopped' | 'expired' | undefined
+    }
+    result: {
+      page: number
+      per_page: number
+      total: number
+      items: {
+        id: string
+        status: string
+        /** The key of the plan */
+        subscription_id: string
+        address: string
+        transactions_limit: number
+        transactions_used: number
+        energy_used: number
+        /** TRX, all charges so far */
+        total_price: number
+        started_at: string | null
+        renewed_at: string | null
+        stopped_at: string | null
+        expire_at: string | null
+        created_at: string
+        /** Why it has ended, when it was not the customer who ended it */
+        reason?: string
+        /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
+         *  until the next day (UTC) */
+        resting?: string
+      }[]
+    }
+  }
+  /** Types of checks on sale and their prices */
+  '/v1/aml-checks': {
+    body: Record<string, never>
+    result: {
+      id: string
+      /** address, hash */
+      type: string
+      /** TRX for one check */
+      price: number
+    }[]
+  }
+  /** Screen an address, or the other side of a transaction */
+  '/v1/aml-checks/new': {
+    body: {
+      type: 'address' | 'hash'
+      /** TRX; others when the operator has a provider for them */
+      network: string
+      /** What to screen; for a hash check, the recipient in the transaction */
+      address: string
+      /** Needed for a hash check: 64 hexadecimal characters */
+      hash?: string | undefined
+      /** For a hash check: deposit (the sender is judged by the money it sent; also when absent)
+       *  or withdrawal (the recipient is) */
+      direction?: string | undefined
+    }
+    result: {
+      id: string
+      /** address, hash */
+      type: string
+      address: string
+      /** Of hash checks */
+      hash?: string
+      /** Of hash checks: deposit, withdrawal, or null if not given */
+      direction?: string | null
+      network: string
+      /** pending, processing, completed, failed */
+      status: string
+      /** 0.0 to 100.0; null until completed */
+      risk_score: string | null
+      /** low, medium, high; null until completed */
+      risk_level: string | null
+      /** The address itself is barred by an authority, its issuer, or you */
+      blacklist: boolean
+      /** The largest first */
+      risk_factors: {
+        /** Category */
+        name: string
+        label: string
+        /** low, medium, high */
+        group: string
+        /** Share of the money, 0 to 1; the shares sum to 1 */
+        score: number
+      }[]
+      /** When the check was created */
+      checked_at: string
+    }
+  }
+  /** The state and the result of a check */
+  '/v1/aml-checks/check': {
+    body: {
+      id: string
+    }
+    result: {
+      id: string
+      /** address, hash */
+      type: string
+      address: string
+      /** Of hash checks */
+      hash?: string
+      /** Of hash checks: deposit, withdrawal, or null if not given */
+      direction?: string | null
+      network: string
+      /** pending, processing, completed, failed */
+      status: string
+      /** 0.0 to 100.0; null until completed */
+      risk_score: string | null
+      /** low, medium, high; null until completed */
+      risk_level: string | null
+      /** The address itself is barred by an authority, its issuer, or you */
+      blacklist: boolean
+      /** The largest first */
+      risk_factors: {
+        /** Category */
+        name: string
+        label: string
+        /** low, medium, high */
+        group: string
+        /** Share of the money, 0 to 1; the shares sum to 1 */
+        score: number
+      }[]
+      /** When the check was created */
+      checked_at: string
+    }
+  }
+  /** The customer's checks, newest first */
+  '/v1/aml-checks/history': {
+    body: {
+      page?: number | undefined
+      per_page?: number | undefined
+      status?: 'pending' | 'processing' | 'completed' | 'failed' | undefined
+    }
+    result: {
+      page: number
+      per_page: number
+      /** Of all checks that pass the filter */
+      total: number
+      items: {
+        id: string
+        /** address, hash */
+        type: string
+        address: string
+        /** Of hash checks */
+        hash?: string
+        /** Of hash checks: deposit, withdrawal, or null if not given */
+        direction?: string | null
+        network: string
+        /** pending, processing, completed, failed */
+        status: string
+        /** 0.0 to 100.0; null until completed */
+        risk_score: string | null
+        /** low, medium, high; null until completed */
+        risk_level: string | null
+        /** The address itself is barred by an authority, its issuer, or you */
+        blacklist: boolean
+        /** The largest first */
+        risk_factors: {
+          /** Category */
+          name: string
+          label: string
+          /** low, medium, high */
+          group: string
+          /** Share of the money, 0 to 1; the shares sum to 1 */
+          score: number
+        }[]
+        /** When the check was created */
+        checked_at: string
+      }[]
+    }
+  }
+  /** What can be spent, and where to send more */
+  '/v1/balance': {
+    body: Record<string, never>
+    result: {
+      /** TRX that can be spent: what open purchases hold is already taken off */
+      balance: number
+      /** TRX sent here is added to the balance */
+      address: string
+    }
+  }
+  /** The address to which anybody may send TRX for energy, and the rates */
+  '/v1/direct-recharge-info': {
+    body: Record<string, never>
+    result: {
+      address: string
+      rates: {
+        /** Hours; always 1 */
+        duration: number
+        min_amount: number
+        max_amount: number
+        min_energy: number
+        max_energy: number
+        /** TRX for 1000 energy */
+        price: number
+        /** TRX for 32,000 energy */
+        price_32k: number
+        /** TRX for 65,000 energy */
+        price_65k: number
+        /** TRX for 131,000 energy */
+        price_131k: number
+      }[]
+    }
+  }
+}
+
+/** What is read with GET, without credentials. */
+export type Pages = {
+  /** What a transaction on the chain brought to the published address, and what became of it */
+  '/deposits/{tx_id}': { result: {
+    tx_id: string
+    deposits: {
+      /** seen: in a block that is not irreversible yet; then received, delivering, delivered; or
+       *  returning, refunding, refunded; or held, for the operator to decide, and then resolved;
+       *  or ignored: a token that nobody follows, or too little to send back; or gone: a fork of
+       *  the chain took it back */
+      state: string
+      /** Why it is in this state, where that is a question */
+      reason: string | null
+      from_address: string
+      to_address: string
+      /** TRX */
+      amount?: number
+      /** When it is not TRX: the contract of the token, or the number of a TRC-10 asset */
+      token?: string
+      /** An integer, in the token's smallest unit */
+      token_amount?: string
+      /** What a direct recharge buys */
+      energy?: number
+      block_number: number
+      block_time: string
+      /** Whether the block is irreversible */
+      solid: boolean
+    }[]
+  } }
+}
+
+/** The endpoints that change something, and what makes a second call of the same a repetition of
+ *  the first: a field of the body, or a header. `nothing`: the second call is another one. */
+export const REPETITION: {
+  readonly [path: string]: 'external_id' | 'idempotency_key' | 'nothing' | undefined
+} = {
+  '/v1/transaction/new': 'external_id',
+  '/v1/subscription/start': 'external_id',
+  '/v1/subscription/stop': 'nothing',
+  '/v1/aml-checks/new': 'idempotency_key',
+}

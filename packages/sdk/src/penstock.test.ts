@@ -1,0 +1,192 @@
+// The client: how it is made, what its resources send, what is read page by page, and what is
+// waited for.
+
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import { inspect } from 'node:util'
+import {
+  CheckFailed,
+  fromSun,
+  OrderFailed,
+  Penstock,
+  type PenstockOptions,
+  TimeoutError,
+  toSun,
+} from './penstock.ts'
+
+const ACCESS = { url: 'https://api.example', token: 'pst_token', secret: 'pss_secret' }
+
+type Call = { path: string; body: Record<string, unknown> }
+
+/** A client whose calls are answered by a function. */
+function answered(answer: (call: Call, number: number) => object | Promise<object>) {
+  const calls: Call[] = []
+  const fetch = async (url: unknown, how: RequestInit = {}) => {
+    const path = String(url).slice(ACCESS.url.length)
+    calls.push({ path, body: JSON.parse(String(how.body ?? '{}')) })
+    const result = await answer(calls.at(-1)!, calls.length)
+    const envelope = 'code' in result ? result : { code: 0, request_id: 'r', result }
+    return new Response(JSON.stringify(envelope))
+  }
+  const options = { ...ACCESS, fetch: fetch as typeof globalThis.fetch }
+  return { penstock: new Penstock(options), calls }
+}
+
+test('a client is made of an address, a token and a secret, or of the environment', () => {
+  assert.throws(() => new Penstock({ url: 'api.example' }), /address/)
+  assert.throws(() => new Penstock({ url: ACCESS.url, token: 't' }), /belong together/)
+  assert.throws(() => new Penstock({ url: ACCESS.url, secret: 's' }), /belong together/)
+  const env = { PENSTOCK_URL: ACCESS.url, PENSTOCK_TOKEN: 't', PENSTOCK_SECRET: 's' }
+  assert.ok(Penstock.fromEnv({}, env) instanceof Penstock)
+  assert.throws(() => Penstock.fromEnv({}, { ...env, PENSTOCK_SECRET: '' }), /PENSTOCK_SECRET/)
+})
+
+test('a client shows its secret to nobody who prints it', () => {
+  const penstock = new Penstock(ACCESS)
+  const shown = [inspect(penstock, { depth: 9, showHidden: true }), JSON.stringify(penstock)]
+  for (const text of shown) assert.doesNotMatch(text, /pss_secret|pst_token/)
+})
+
+test('a secret in a page is refused unless that is allowed', (t) => {
+  const page = { window: {}, document: {} }
+  Object.assign(globalThis, page)
+  t.after(() => {
+    for (const name of Object.keys(page)) Reflect.deleteProperty(globalThis, name)
+  })
+  assert.throws(() => new Penstock(ACCESS), /allowSecretInBrowser/)
+  assert.ok(new Penstock({ ...ACCESS, allowSecretInBrowser: true }))
+  assert.ok(new Penstock({ url: ACCESS.url }), 'without a secret there is nothing to lose')
+})
+
+test('without credentials a call is not signed', async () => {
+  let headers = new Headers()
+  const fetch = (async (_: unknown, how: RequestInit) => {
+    headers = new Headers(how.headers)
+    return new Response('{"code":0,"result":{}}')
+  }) as PenstockOptions['fetch']
+  await new Penstock({ url: ACCESS.url, fetch }).deposits.rechargeInfo()
+  assert.deepEqual([...headers.keys()].sort(), ['accept', 'content-type'])
+})
+
+test('every endpoint and every page of the reference has a method', async () => {
+  const { penstock, calls } = answered(() => ({ items: [], total: 0, page: 1, per_page: 50 }))
+  const address = 'T'
+  await penstock.services.list()
+  await penstock.prices.calculate({ address, amount: 65_000, duration: 1 })
+  await penstock.prices.estimate({ from_address: address, to_address: address })
+  await penstock.addresses.get(address)
+  await penstock.balance.get()
+  await penstock.deposits.check('ab')
+  await penstock.deposits.rechargeInfo()
+  await penstock.orders.create({ service: 'energy', params: { address } })
+  await penstock.orders.check('o-1')
+  await penstock.subscriptions.plans()
+  await penstock.subscriptions.start({ subscription_id: 'plan', params: { address } })
+  await penstock.subscriptions.check({ external_id: 'sub-1' })
+  await penstock.subscriptions.stop('s-1')
+  await Array.fromAsync(penstock.subscriptions.list({ status: 'active' }))
+  await penstock.aml.prices()
+  await penstock.aml.create({ type: 'address', network: 'TRX', address })
+  await penstock.aml.check('c-1')
+  await Array.fromAsync(penstock.aml.list())
+  const reference = new URL('../../service/openapi.json', import.meta.url)
+  const { paths } = JSON.parse(await readFile(reference, 'utf8')) as { paths: object }
+  const reached = calls.map(({ path }) => path.replace(/^\/deposits\/.*/, '/deposits/{tx_id}'))
+  assert.deepEqual(reached.sort(), Object.keys(paths).sort())
+  const body = (path: string) => calls.find((call) => call.path === path)?.body
+  assert.deepEqual(body('/v1/transaction/check'), { id: 'o-1' })
+  assert.deepEqual(body('/v1/subscription/check'), { external_id: 'sub-1' })
+  assert.deepEqual(body('/v1/subscriptions/history'), { status: 'active', page: 1, per_page: 50 })
+})
+
+test('a list is read page by page, and what is added meanwhile is not given twice', async () => {
+  const all = Array.from({ length: 120 }, (_, i) => ({ id: `c-${i}` }))
+  const { penstock, calls } = answered(({ body }) => {
+    const { page, per_page } = body as { page: number; per_page: number }
+    // Two more have been added since the first page was read: all others have moved.
+    const now = page === 1 ? all : [{ id: 'new-1' }, { id: 'new-2' }, ...all]
+    const items = now.slice((page - 1) * per_page, page * per_page)
+    return { page, per_page, total: now.length, items }
+  })
+  const read = await Array.fromAsync(penstock.aml.list({ status: 'completed' }))
+  assert.deepEqual(
+    read.map(({ id }) => id),
+    all.map(({ id }) => id),
+  )
+  assert.equal(calls.length, 3)
+  for await (const { id } of penstock.aml.list()) {
+    assert.equal(id, 'c-0')
+    break
+  }
+  assert.equal(calls.length, 4, 'who stops reading asks no more')
+})
+
+const delegation = (more = {}) => ({ resource: 'energy', amount: 65_000, hash: 'ab', ...more })
+
+test('an order is waited for until it is delivered, or until its hour is over', async () => {
+  const states = [
+    { status: 'new', delegations: [] },
+    { status: 'success', delegations: [delegation()] },
+    { status: 'success', delegations: [delegation({ reclaimed_at: 'then' })] },
+  ]
+  const { penstock, calls } = answered((_, number) => states[Math.min(number, 3) - 1]!)
+  const delivered = await penstock.orders.waitFor('o-1')
+  assert.deepEqual([delivered.status, calls.length], ['success', 2])
+  const ended = await penstock.orders.waitFor({ external_id: 'order-1' }, { until: 'ended' })
+  assert.deepEqual([ended.delegations[0]?.reclaimed_at, calls.length], ['then', 3])
+  assert.deepEqual(calls.at(-1)?.body, { external_id: 'order-1' })
+})
+
+test('an order and a check that fail are errors that have them', async () => {
+  const { penstock } = answered(() => ({ id: 'x-1', status: 'failed', delegations: [] }))
+  await assert.rejects(
+    penstock.orders.waitFor('x-1'),
+    (thrown) => thrown instanceof OrderFailed && thrown.order.id === 'x-1',
+  )
+  await assert.rejects(
+    penstock.aml.waitFor('x-1'),
+    (thrown) => thrown instanceof CheckFailed && thrown.check.id === 'x-1',
+  )
+})
+
+test('waiting ends in time, with its signal, and with what will not change', async () => {
+  const { penstock } = answered(() => ({ status: 'new', delegations: [] }))
+  await assert.rejects(penstock.orders.waitFor('o-1', { timeout_ms: 100 }), TimeoutError)
+  const reason = new Error('enough')
+  const abort = new AbortController()
+  setTimeout(() => abort.abort(reason), 50)
+  await assert.rejects(penstock.orders.waitFor('o-1', { signal: abort.signal }), reason)
+  const gone = answered(() => ({ code: 20, key: 'k', error: 'No', request_id: 'r' }))
+  await assert.rejects(gone.penstock.orders.waitFor('o-1'), { code: 20 })
+})
+
+test('an outage is waited out', async () => {
+  const off = { code: 503, error: 'Off', request_id: 'r' }
+  const done = { status: 'completed' }
+  const { penstock, calls } = answered((_, number) => (number < 5 ? off : done))
+  assert.equal((await penstock.aml.waitFor('c-1')).status, 'completed')
+  assert.equal(calls.length, 5)
+})
+
+test('TRX is sun, exactly', () => {
+  assert.equal(toSun(2.93), 2_930_000n)
+  assert.equal(fromSun(2_930_000n), 2.93)
+  const exact: [number | string, bigint][] = [
+    [0, 0n],
+    [0.000001, 1n],
+    [-1.5, -1_500_000n],
+    [1e9, 10n ** 15n],
+    [999_999_999.999999, 999_999_999_999_999n],
+    ['0.1', 100_000n],
+    ['12', 12_000_000n],
+  ]
+  for (const [trx, sun] of exact) {
+    assert.equal(toSun(trx), sun)
+    assert.equal(fromSun(sun), Number(trx))
+  }
+  for (let sun = 1n; sun < 10n ** 15n; sun = sun * 3n + 7n) assert.equal(toSun(fromSun(sun)), sun)
+  const wrong = [1e9 + 1, -2e9, 0.0000001, 0.1 + 0.2, NaN, Infinity, '', '1e3', '1.0000001', ' 1']
+  for (const trx of wrong) assert.throws(() => toSun(trx), RangeError, String(trx))
+  assert.throws(() => fromSun(10n ** 15n + 1n), RangeError)
+})

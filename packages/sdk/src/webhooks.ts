@@ -1,0 +1,91 @@
+// Whether a call to a webhook of yours is from the service: Standard Webhooks 1.0.0, with HMAC
+// (`v1`). Give the body as it came, byte for byte, and all secrets that are alive.
+
+import { fromBase64, utf8, webCrypto } from './crypto.ts'
+
+export type WebhookEvent = {
+  /** The same in every call that tells of this event. */
+  id: string
+  /** `order.succeeded` and so on. */
+  type: string
+  timestamp: string
+  /** Your events are numbered 1, 2, 3 … without gaps; a larger one of a subject is newer. */
+  number: number
+  /** `order:<id>` and so on. */
+  subject: string
+  /** Sent to try the webhook out: nothing has happened. */
+  test: boolean
+  /** The subject as its endpoint answers it. */
+  data: unknown
+}
+
+/** As `fetch` or as Node has them. */
+export type WebhookHeaders =
+  | { get(name: string): string | null }
+  | { readonly [name: string]: string | readonly string[] | undefined }
+
+export type WebhookOptions = {
+  /** How far the time of the call may be from ours. */
+  tolerance_seconds?: number
+  /** Unix time in milliseconds. */
+  now_ms?: number
+}
+
+/** The call is not from the service, or is too old. Answer it with 400. */
+export class InvalidWebhook extends Error {
+  override name = 'InvalidWebhook'
+}
+
+/** The event of a call that was signed with one of the secrets (`whsec_…`). Throws InvalidWebhook. */
+export async function verifyWebhook(
+  body: string | Uint8Array | ArrayBuffer,
+  headers: WebhookHeaders,
+  secrets: string | readonly string[],
+  { tolerance_seconds = 300, now_ms = Date.now() }: WebhookOptions = {},
+): Promise<WebhookEvent> {
+  const id = header(headers, 'webhook-id')
+  const timestamp = header(headers, 'webhook-timestamp')
+  const signatures = header(headers, 'webhook-signature').split(' ')
+  if (!/^\d{1,12}$/.test(timestamp)) throw new InvalidWebhook('webhook-timestamp is no time')
+  if (Math.abs(now_ms / 1000 - Number(timestamp)) > tolerance_seconds)
+    throw new InvalidWebhook('The call is too old, or its time is not yet')
+  const bytes = typeof body === 'string' ? utf8(body) : new Uint8Array(body)
+  const signed = joined(utf8(`${id}.${timestamp}.`), bytes)
+  for (const secret of typeof secrets === 'string' ? [secrets] : secrets)
+    for (const signature of signatures)
+      if (await isSigned(signed, signature, secret))
+        return JSON.parse(new TextDecoder().decode(bytes)) as WebhookEvent
+  throw new InvalidWebhook('No signature of it is right')
+}
+
+function header(headers: WebhookHeaders, name: string): string {
+  const get = headers.get
+  const named = Object.keys(headers).find((one) => one.toLowerCase() === name) ?? name
+  const value =
+    typeof get === 'function'
+      ? get.call(headers, name)
+      : (headers as Record<string, string | readonly string[] | undefined>)[named]
+  if (typeof value !== 'string' || value === '') throw new InvalidWebhook(`There is no ${name}`)
+  return value
+}
+
+async function isSigned(
+  signed: Uint8Array<ArrayBuffer>,
+  signature: string,
+  secret: string,
+): Promise<boolean> {
+  const [version, digest] = signature.split(',')
+  if (version !== 'v1' || !digest || !/^[A-Za-z0-9+/]{43}=$/.test(digest)) return false
+  const { subtle } = await webCrypto()
+  const key_bytes = fromBase64(secret.replace(/^whsec_/, ''))
+  const how = { name: 'HMAC', hash: 'SHA-256' }
+  const key = await subtle.importKey('raw', key_bytes, how, false, ['verify'])
+  return subtle.verify('HMAC', key, fromBase64(digest), signed)
+}
+
+function joined(one: Uint8Array, other: Uint8Array): Uint8Array<ArrayBuffer> {
+  const both = new Uint8Array(one.length + other.length)
+  both.set(one)
+  both.set(other, one.length)
+  return both
+}
