@@ -1,4 +1,4 @@
-// The reference is fresh, valid, complete and true: it is what the endpoints print now, a public
+// What is printed from the endpoints is fresh; the reference is valid, complete and true: it is what the endpoints print now, a public
 // validator accepts it, it names every path the server knows, and every answer it shows was given
 // to the body it shows.
 
@@ -25,7 +25,7 @@ type Document = { openapi: string; paths: Record<string, { post?: Operation; get
 const story = tryExamples()
 const kept = async () => JSON.parse(await readFile(OPENAPI_FILE, 'utf8')) as Document
 
-test('openapi.json and docs/reference.md are what the endpoints print (if not: npm run print)', async () => {
+test('what is made from the endpoints is what they print now (if not: npm run print)', async () => {
   for (const [file, text] of await printFreshReference(await story)) {
     const [old, made] = [await readFile(file, 'utf8'), text].map((all) => all.split('\n'))
     const line = made!.findIndex((text, i) => text !== old![i])

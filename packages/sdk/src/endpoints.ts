@@ -540,32 +540,34 @@ export type Endpoints = {
 /** What is read with GET, without credentials. */
 export type Pages = {
   /** What a transaction on the chain brought to the published address, and what became of it */
-  '/deposits/{tx_id}': { result: {
-    tx_id: string
-    deposits: {
-      /** seen: in a block that is not irreversible yet; then received, delivering, delivered; or
-       *  returning, refunding, refunded; or held, for the operator to decide, and then resolved;
-       *  or ignored: a token that nobody follows, or too little to send back; or gone: a fork of
-       *  the chain took it back */
-      state: string
-      /** Why it is in this state, where that is a question */
-      reason: string | null
-      from_address: string
-      to_address: string
-      /** TRX */
-      amount?: number
-      /** When it is not TRX: the contract of the token, or the number of a TRC-10 asset */
-      token?: string
-      /** An integer, in the token's smallest unit */
-      token_amount?: string
-      /** What a direct recharge buys */
-      energy?: number
-      block_number: number
-      block_time: string
-      /** Whether the block is irreversible */
-      solid: boolean
-    }[]
-  } }
+  '/deposits/{tx_id}': {
+    result: {
+      tx_id: string
+      deposits: {
+        /** seen: in a block that is not irreversible yet; then received, delivering, delivered;
+         *  or returning, refunding, refunded; or held, for the operator to decide, and then
+         *  resolved; or ignored: a token that nobody follows, or too little to send back; or
+         *  gone: a fork of the chain took it back */
+        state: string
+        /** Why it is in this state, where that is a question */
+        reason: string | null
+        from_address: string
+        to_address: string
+        /** TRX */
+        amount?: number
+        /** When it is not TRX: the contract of the token, or the number of a TRC-10 asset */
+        token?: string
+        /** An integer, in the token's smallest unit */
+        token_amount?: string
+        /** What a direct recharge buys */
+        energy?: number
+        block_number: number
+        block_time: string
+        /** Whether the block is irreversible */
+        solid: boolean
+      }[]
+    }
+  }
 }
 
 /** The endpoints that change something, and what makes a second call of the same a repetition of
