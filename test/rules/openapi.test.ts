@@ -1,6 +1,6 @@
-// What is printed from the endpoints is fresh; the reference is valid, complete and true: it is what the endpoints print now, a public
-// validator accepts it, it names every path the server knows, and every answer it shows was given
-// to the body it shows.
+// What is made from the endpoints is fresh. The reference is valid, complete and true: a public
+// validator accepts it, it names every path the server knows, and every answer it shows was given to
+// the body it shows.
 
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
