@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path/posix'
 import { test } from 'node:test'
 import { isNode, parseSource, readSources, type Source, walk, where } from '../../tools/source.ts'
+import { floorOf } from './floors.ts'
 
 /** What each package may import besides itself. Tests may also import test/, the development chain
  *  and the playground. */
@@ -18,24 +19,6 @@ const PACKAGES: Record<string, readonly string[]> = {
   playground: ['tron', 'devchain', 'service'],
 }
 const FOR_TESTS = ['tron', 'devchain', 'service', 'playground']
-
-/** The rooms of the service from the ground up; rooms of one floor do not know each other. The
- *  files directly in src/ are the roof. */
-const FLOORS = [
-  ['lib', 'flow'],
-  ['database', 'node', 'wire', 'limits', 'providers'],
-  ['steps', 'signing', 'http'],
-  ['ledger', 'chain', 'labels', 'wallets'],
-  ['events'],
-  ['pool', 'customers', 'tracing', 'prices'],
-  ['market', 'screening'],
-  ['treasury', 'subscriptions', 'checks', 'reports'],
-  ['audit'],
-  ['monitoring'],
-  ['operators'],
-  ['program'],
-]
-const ROOF = FLOORS.length
 
 /** A folder of more files than this is two. */
 const FILES_MAX = 10
@@ -96,13 +79,6 @@ function imports(source: Source): Import[] {
 }
 
 const packageOf = (path: string) => /^packages\/([^/]+)\//.exec(path)?.[1]
-
-/** The floor and the room of a file of the service. */
-function floorOf(path: string): { floor: number; room: string } {
-  const [, , , room = '', file] = path.split('/')
-  if (file === undefined) return { floor: ROOF, room: '' }
-  return { floor: FLOORS.findIndex((rooms) => rooms.includes(room)), room }
-}
 
 /** Why an import is not allowed; undefined when it is. */
 function objection({ from, to }: Import): string | undefined {

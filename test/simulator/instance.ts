@@ -9,7 +9,7 @@ import type { Clock } from 'penstock-service/lib/clock.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { tronNode } from 'penstock-service/node/node.ts'
 import { memoryLog, type Signed } from 'penstock-service/signing/signed_log.ts'
-import type { Step } from 'penstock-service/steps/step.ts'
+import { type Step, wakesOf } from 'penstock-service/steps/step.ts'
 import type { Dice } from './dice.ts'
 import { type Gate, Life } from './gate.ts'
 import { heldSql } from './held_sql.ts'
@@ -43,6 +43,7 @@ export class Instance {
   followed_at_ms = 0
   /** Steps that are running. */
   readonly running = new Set<Step>()
+  private readonly wakes: ReturnType<typeof wakesOf>
   readonly signed: Signed[]
   private readonly gate: Gate
   private readonly build: () => Promise<FastifyInstance>
@@ -75,6 +76,7 @@ export class Instance {
       keys: { allow_wide_keys: true },
       wake: (step) => this.woken.add(step),
     })
+    this.wakes = wakesOf(this.app.steps)
     const needs = { sql: held, clock, random, log: silentLog, authenticate: this.app.authenticate }
     this.build = () => buildServer(needs, { endpoints: this.app.endpoints, check_replies: true })
   }
@@ -110,7 +112,7 @@ export class Instance {
     this.woken.delete(step.name)
     try {
       const moved = await step.run()
-      if (moved) for (const name of [step.name, ...(step.wakes ?? [])]) this.woken.add(name)
+      if (moved) for (const name of [step.name, ...this.wakes.get(step.name)!]) this.woken.add(name)
       return moved
     } finally {
       this.running.delete(step)

@@ -93,7 +93,7 @@ export function signStep(needs: Needs): Step {
   return {
     name: 'sign',
     rest_ms: 1_000,
-    wakes: ['send'],
+    after: ['follow'],
     async run() {
       const { sql, clock } = needs
       const chain = await chainState(sql)
@@ -186,6 +186,7 @@ export function sendStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'no
   return {
     name: 'send',
     rest_ms: 500,
+    after: ['sign'],
     async run() {
       const now = clock.now()
       const again_at = later(clock, RESEND_MS)
@@ -220,7 +221,7 @@ export function judgeStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'n
   return {
     name: 'judge',
     rest_ms: 3_000,
-    wakes: ['settle', 'activated', 'reclaimed'],
+    after: ['follow', 'confirm'],
     async run() {
       // First, because what follows fails while one of the nodes is silent.
       const given_up = await giveUpUnsigned(sql, clock)

@@ -4,8 +4,7 @@
 // would have to be, the follower stops, because then the nodes are lying or on another chain. With
 // one node every solid block is confirmed.
 //
-// Readers of blocks (deposits, …) keep cursors of their own and read with `readBlocks`; here only
-// their steps are woken, by name, as a hint.
+// Readers of blocks (deposits, …) keep cursors of their own, and nothing here knows them.
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql, Tx } from '../database/sql.ts'
@@ -43,31 +42,10 @@ const FORK_PORTION = 50
 /** Blocks kept below the slowest reader, for looking things up and for forks. */
 const KEPT = 2_000
 
-/** Steps that go on when more of the solid chain is confirmed. */
-export const READERS_OF_SOLID = [
-  'credit',
-  'record',
-  'reclaim',
-  'reclaimed',
-  'refunded',
-  'use',
-  'judge',
-] as const
-
 export function followStep(needs: Needs): Step {
   return {
     name: 'follow',
     rest_ms: 250,
-    wakes: [
-      'confirm',
-      'settle',
-      'activated',
-      'arrive',
-      'use',
-      'sign',
-      'survey',
-      ...READERS_OF_SOLID,
-    ],
     run: () => follow(needs),
   }
 }

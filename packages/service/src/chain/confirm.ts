@@ -18,7 +18,7 @@ import { Outage } from '../lib/fault.ts'
 import type { Block, Node } from '../node/node.ts'
 import type { Step } from '../steps/step.ts'
 import { settleAttempts } from './attempts.ts'
-import { type Needs, noteHiding, READERS_OF_SOLID, takeBack } from './blocks.ts'
+import { type Needs, noteHiding, takeBack } from './blocks.ts'
 import {
   type Contents,
   contentsOf,
@@ -50,7 +50,8 @@ export function confirmStep(needs: Needs): Step {
   return {
     name: 'confirm',
     rest_ms: 3_000,
-    wakes: [...READERS_OF_SOLID, 'follow', 'confirm'],
+    after: ['follow'],
+    before: ['follow'],
     run: () => confirm(needs),
   }
 }

@@ -63,7 +63,7 @@ export function screenStep(needs: Needs): Step {
   return {
     name: 'screen',
     rest_ms: 1_000,
-    wakes: ['fold_counts'],
+    after: ['index', 'rescreen'],
     async run() {
       const now_ms = needs.clock.now().getTime()
       const look = Math.abs(now_ms - looked_ms) >= LOOK_FOR_LATE_MS
@@ -90,7 +90,6 @@ export function askProvidersStep(needs: Needs): Step {
   return {
     name: 'ask_providers',
     rest_ms: 1_000,
-    wakes: ['fold_counts'],
     async run() {
       const policy = await readPolicy()
       const keys = Object.keys(policy.routes).filter((key) => !isInner(policy, key))

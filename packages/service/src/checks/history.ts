@@ -37,6 +37,7 @@ export function foldCountsStep({ sql }: { sql: Sql }): Step {
   return {
     name: 'fold_counts',
     rest_ms: 1_000,
+    after: ['screen', 'ask_providers'],
     async run() {
       const folded = await sql`
         with taken as (

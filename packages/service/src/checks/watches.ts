@@ -58,7 +58,7 @@ export function rescreenStep(needs: Needs): Step {
   return {
     name: 'rescreen',
     rest_ms: 10_000,
-    wakes: ['screen'],
+    after: ['index'],
     async run() {
       const label_set = generations.current()?.label_set
       if (label_set === undefined) return false

@@ -95,7 +95,6 @@ export function refreshStep(needs: Needs): Step {
   return {
     name: 'refresh_lists',
     rest_ms: 60_000,
-    wakes: ['index'],
     async run() {
       const now_ms = clock.now().getTime()
       const rows = await sql<{ code: string; refresh_hours: number; loaded_at: Date | null }>`

@@ -35,7 +35,8 @@ export function delegateStep(needs: Needs): Step {
   return {
     name: 'delegate',
     rest_ms: 1_000,
-    wakes: ['sign', 'settle'],
+    after: ['activated', 'survey', 'settle'],
+    before: ['sign'],
     async run() {
       const late = later(clock, -WAIT_MAX_MS)
       const due = await sql<{ id: string }>`

@@ -27,7 +27,8 @@ export function settleStep(needs: Needs): Step {
   return {
     name: 'settle',
     rest_ms: 1_000,
-    wakes: ['delegate', 'reclaim', 'survey', 'recharged', 'supply'],
+    after: ['follow', 'judge', 'activated', 'delegate'],
+    before: ['reclaim', 'survey'],
     async run() {
       // One half that cannot be done now does not stop the other.
       return eachRow(

@@ -33,7 +33,8 @@ export function activateStep(needs: Needs): Step {
   return {
     name: 'activate',
     rest_ms: 1_000,
-    wakes: ['sign'],
+    after: ['activated'],
+    before: ['sign'],
     async run() {
       const rows = await sql<{ id: string; address: Address }>`
         select id, address from activation where state = 'new' order by made_at, id limit ${AT_ONCE}`
@@ -77,7 +78,7 @@ export function activatedStep({ sql, node }: Pick<Needs, 'sql' | 'node'>): Step 
   return {
     name: 'activated',
     rest_ms: 1_000,
-    wakes: ['delegate', 'settle', 'activate'],
+    after: ['follow', 'judge'],
     async run() {
       const uncovered = await sql`
         update activation set state = 'activating' from attempt

@@ -87,7 +87,8 @@ export function reclaimStep(needs: Needs): Step {
   return {
     name: 'reclaim',
     rest_ms: 3_000,
-    wakes: ['sign'],
+    after: ['follow', 'confirm', 'reclaimed'],
+    before: ['sign'],
     async run() {
       const due = await sql<{ id: string }>`
         select d.id from delegation as d join attempt as a on a.id = d.attempt_id
@@ -148,7 +149,7 @@ export function reclaimedStep({ sql }: Pick<Needs, 'sql'>): Step {
   return {
     name: 'reclaimed',
     rest_ms: 3_000,
-    wakes: ['survey', 'reclaim'],
+    after: ['follow', 'confirm', 'judge'],
     async run() {
       const uncovered = await sql`
         update delegation set state = 'reclaiming', reclaimed_at = null from attempt

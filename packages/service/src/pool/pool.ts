@@ -162,7 +162,7 @@ export function surveyStep({
   return {
     name: 'survey',
     rest_ms: 3_000,
-    wakes: ['delegate'],
+    after: ['follow', 'reclaimed'],
     async run() {
       const head = await node.head()
       const price_sun = (await node.parameters()).get('getTransactionFee') ?? BANDWIDTH_PRICE_SUN

@@ -52,7 +52,7 @@ test('runs of a step are counted, also those that fail, and the step does as bef
     {
       name: 'fill',
       rest_ms: 5,
-      wakes: ['empty'],
+      after: ['empty'],
       async run() {
         const result = results.shift()
         if (result === undefined) throw new Error('nothing left')
@@ -61,7 +61,7 @@ test('runs of a step are counted, also those that fail, and the step does as bef
     },
     measures,
   )
-  assert.deepEqual([step.name, step.rest_ms, step.wakes], ['fill', 5, ['empty']])
+  assert.deepEqual([step.name, step.rest_ms, step.after], ['fill', 5, ['empty']])
   assert.deepEqual([await step.run(), await step.run()], [true, false])
   await assert.rejects(step.run(), /nothing left/)
   const text = measures.text()

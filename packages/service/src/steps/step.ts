@@ -8,8 +8,11 @@ export type Step = {
   readonly name: string
   /** The longest time between two runs when nobody wakes it. */
   readonly rest_ms: number
-  /** Steps to wake when this one has moved something. */
-  readonly wakes?: readonly string[]
+  /** Steps that move what this one waits for: it is woken when they have moved something. */
+  readonly after?: readonly string[]
+  /** Steps that take up what this one has moved. A step names only steps of its own floor or of
+   *  floors below, so one of two that meet names the other: who reads a row, or who asks for it. */
+  readonly before?: readonly string[]
   /** Moves at most one batch. True when something moved: it is run again at once. */
   run(): Promise<boolean>
 }
@@ -21,11 +24,20 @@ export type Running = {
   stop(): Promise<void>
 }
 
+/** For each step, whom it wakes when it has moved something. */
+export function wakesOf(steps: readonly Step[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const wakes = new Map(steps.map(({ name, before }) => [name, new Set(before)]))
+  for (const { name, after } of steps)
+    for (const earlier of after ?? []) wakes.get(earlier)?.add(name)
+  return wakes
+}
+
 const BACK_OFF_MS_MAX = 5_000
 
 /** Runs every step in a loop of its own. */
 export function startSteps(steps: readonly Step[], log: Log): Running {
   let stopping = false
+  const wakes = wakesOf(steps)
   const bells = new Map<string, () => void>()
   const pending = new Set<string>()
 
@@ -57,7 +69,7 @@ export function startSteps(steps: readonly Step[], log: Log): Running {
           return false
         },
       )
-      if (moved) step.wakes?.forEach(wake)
+      if (moved) wakes.get(step.name)?.forEach(wake)
       if (stopping) break
       if (failures > 0) await rest(step.name, Math.min(BACK_OFF_MS_MAX, 50 * 2 ** failures))
       else if (!moved && !pending.has(step.name)) await rest(step.name, step.rest_ms)

@@ -73,7 +73,8 @@ export function withdrawSupplyStep({ sql, clock }: Needs): Step {
   return {
     name: 'withdraw_supply',
     rest_ms: 3_000,
-    wakes: ['reclaim'],
+    after: ['use', 'supply'],
+    before: ['reclaim'],
     async run() {
       // One that was placed before a crash and not noted; after the end nobody else looks for it.
       await sql`

@@ -60,7 +60,8 @@ export function supplyStep(needs: Needs): Step {
   return {
     name: 'supply',
     rest_ms: 1_000,
-    wakes: ['delegate', 'activate', 'withdraw_supply'],
+    after: ['settle', 'use'],
+    before: ['delegate', 'activate'],
     async run() {
       // One half that cannot be done now does not stop the other.
       return eachRow(

@@ -28,7 +28,7 @@ export function useStep(needs: Needs): Step {
   return {
     name: 'use',
     rest_ms: 3_000,
-    wakes: ['supply', 'withdraw_supply'],
+    after: ['follow', 'confirm'],
     async run() {
       const read = await sql.begin((tx) =>
         readBlocks(tx, { name: 'subscriptions', side: 'head' }, (blocks) =>

@@ -35,7 +35,7 @@ export function recordStep(needs: Needs): Step {
   return {
     name: 'record',
     rest_ms: 3_000,
-    wakes: ['index'],
+    after: ['follow', 'confirm'],
     async run() {
       assets ??= await assetsOf(needs)
       const known = assets

@@ -108,7 +108,7 @@ export function flowGenerations(needs: Needs): Generations {
 
   return {
     current: () => current,
-    step: { name: 'index', rest_ms: 1_000, wakes: ['screen', 'rescreen'], run },
+    step: { name: 'index', rest_ms: 1_000, after: ['record', 'refresh_lists'], run },
   }
 }
 

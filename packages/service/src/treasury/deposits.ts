@@ -90,7 +90,7 @@ export function creditStep(needs: Needs): Step {
   return {
     name: 'credit',
     rest_ms: 3_000,
-    wakes: ['recharge', 'refund'],
+    after: ['follow', 'confirm'],
     run: () =>
       sql.begin((tx) => readSolidBlocks(tx, 'deposits', (blocks) => credit(tx, needs, blocks))),
   }
@@ -199,7 +199,7 @@ export function arriveStep(needs: Needs): Step {
   return {
     name: 'arrive',
     rest_ms: 3_000,
-    wakes: ['recharge'],
+    after: ['follow'],
     run: () =>
       sql.begin((tx) =>
         readBlocks(tx, { name: 'arrivals', side: 'head' }, async (blocks) => {

@@ -43,7 +43,6 @@ export function holdingsStep(needs: Needs): Step {
   return {
     name: 'holdings',
     rest_ms: 3_000,
-    wakes: ['recharge', 'refund'],
     async run() {
       const now = clock.now()
       const all = now >= next_all_at

@@ -65,7 +65,8 @@ export function rechargeStep(needs: Needs): Step {
   return {
     name: 'recharge',
     rest_ms: 1_000,
-    wakes: ['delegate', 'refund'],
+    after: ['credit', 'arrive', 'holdings'],
+    before: ['delegate'],
     async run() {
       const gone = await sql`
         update deposit set state = 'gone', reason = 'taken back by a fork'
@@ -165,7 +166,7 @@ export function rechargedStep({ sql }: Pick<Needs, 'sql'>): Step {
   return {
     name: 'recharged',
     rest_ms: 3_000,
-    wakes: ['refund'],
+    after: ['settle'],
     async run() {
       const delivered = await sql`
         update deposit set state = 'delivered' from orders
@@ -184,7 +185,8 @@ export function refundStep(needs: Needs): Step {
   return {
     name: 'refund',
     rest_ms: 3_000,
-    wakes: ['sign'],
+    after: ['credit', 'holdings', 'recharge', 'recharged', 'refunded'],
+    before: ['sign'],
     async run() {
       const due = await sql<Deposit>`
         select * from deposit where state = 'returning' and solid_at is not null order by due_at limit ${AT_ONCE}`
@@ -263,7 +265,7 @@ export function refundedStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step
   return {
     name: 'refunded',
     rest_ms: 3_000,
-    wakes: ['refund'],
+    after: ['follow', 'confirm', 'judge'],
     async run() {
       const dead = await sql`
         update deposit set state = 'returning', refund_id = null from attempt

@@ -1,0 +1,24 @@
+/** The rooms of the service from the ground up; rooms of one floor do not know each other. The
+ *  files directly in src/ are the roof. */
+const FLOORS = [
+  ['lib', 'flow'],
+  ['database', 'node', 'wire', 'limits', 'providers'],
+  ['steps', 'signing', 'http'],
+  ['ledger', 'chain', 'labels', 'wallets'],
+  ['events'],
+  ['pool', 'customers', 'tracing', 'prices'],
+  ['market', 'screening'],
+  ['treasury', 'subscriptions', 'checks', 'reports'],
+  ['audit'],
+  ['monitoring'],
+  ['operators'],
+  ['program'],
+]
+const ROOF = FLOORS.length
+
+/** The floor and the room of a file of the service. */
+export function floorOf(path: string): { floor: number; room: string } {
+  const [, , , room = '', file] = path.split('/')
+  if (file === undefined) return { floor: ROOF, room: '' }
+  return { floor: FLOORS.findIndex((rooms) => rooms.includes(room)), room }
+}
