@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 import { selectorOf, wordOfAddress, wordOfInteger } from 'penstock-devchain/calls/abi.ts'
 import { USDT } from 'penstock-devchain/devchain.ts'
 import { type Person, person, Scene, TRX } from 'penstock-devchain/scene.ts'
-import { followStep } from 'penstock-service/chain/blocks.ts'
+import { followStep } from 'penstock-service/chain/follower.ts'
 import {
   type Needs as AnsweringNeeds,
   askProvidersStep,

@@ -16,7 +16,8 @@ export type Mutant = {
 }
 
 const attempts = 'packages/service/src/chain/attempts.ts'
-const blocks = 'packages/service/src/chain/blocks.ts'
+const cursors = 'packages/service/src/chain/cursors.ts'
+const follower = 'packages/service/src/chain/follower.ts'
 const confirm = 'packages/service/src/chain/confirm.ts'
 const holdings = 'packages/service/src/treasury/holdings.ts'
 const ledger = 'packages/service/src/ledger/ledger.ts'
@@ -65,7 +66,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a deposit is read and credited again',
     edits: [
       [
-        blocks,
+        cursors,
         'update cursor set number = ',
         "update cursor set number = (case name when 'deposits' then -1 else 0 end)::bigint + ",
       ],
@@ -416,7 +417,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'two followers overtake one another',
     edits: [
       [
-        blocks,
+        follower,
         'select 1 from chain where head_id = ',
         'select 1 from chain where true or head_id = ',
       ],

@@ -297,7 +297,7 @@ export function includeAttempts(tx: Tx, block: Block): void {
 }
 
 /** A fork took the blocks above `keep` back: the same bytes may still get into another. */
-export async function uncoverAttempts(tx: Tx, keep: number): Promise<void> {
+export async function revertAttempts(tx: Tx, keep: number): Promise<void> {
   await tx`
     update attempt set state = 'sent', block_number = null, block_time = null, uncovered = true
     where state = 'included' and id in (
@@ -306,7 +306,7 @@ export async function uncoverAttempts(tx: Tx, keep: number): Promise<void> {
 }
 
 /** What is in a confirmed block stays. */
-export function settleAttempts(tx: Tx): void {
+export function makeAttemptsSolid(tx: Tx): void {
   tx.send`
     update attempt set state = 'solid'
     where state = 'included' and id in (

@@ -17,8 +17,8 @@ import { type Clock, later } from '../lib/clock.ts'
 import { Outage } from '../lib/fault.ts'
 import type { Block, Node } from '../node/node.ts'
 import type { Step } from '../steps/step.ts'
-import { settleAttempts } from './attempts.ts'
-import { type Needs, noteHiding, takeBack } from './blocks.ts'
+import { makeAttemptsSolid } from './attempts.ts'
+import { noteHiding, takeBack } from './blocks.ts'
 import {
   type Contents,
   contentsOf,
@@ -28,6 +28,7 @@ import {
   pack,
   unpack,
 } from './contents.ts'
+import type { Needs } from './follower.ts'
 import { chainState } from './progress.ts'
 
 /** Blocks of one run, and of one answer of a node. */
@@ -272,7 +273,7 @@ async function settle(
         unconfirmed_since = case
           when solid_number > ${last}::bigint then ${clock.now()}::timestamptz end,
         disputed_number = case when disputed_number > ${last}::bigint then disputed_number end`
-    settleAttempts(tx)
+    makeAttemptsSolid(tx)
     return true
   })
 }

@@ -8,8 +8,9 @@
 // the next energy comes within a block; a use that a fork took away is given back when the block
 // that has it no more is solid. A use of an address that rests wakes it.
 
-import { blocksAt, readBlocks, type StoredBlock } from '../chain/blocks.ts'
+import { blocksAt, type StoredBlock } from '../chain/blocks.ts'
 import type { EnergyUse } from '../chain/contents.ts'
+import { readBlocks } from '../chain/cursors.ts'
 import { addSpending } from '../customers/spending.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { customerAccount, lockAccounts, move, REVENUE, spendable } from '../ledger/ledger.ts'

@@ -4,7 +4,8 @@
 // more of a token than there is.
 
 import { type Address, addressFromBytes, addressToBytes } from 'penstock-tron/address.ts'
-import { readSolidBlocks, type StoredBlock } from '../chain/blocks.ts'
+import type { StoredBlock } from '../chain/blocks.ts'
+import { readSolidBlocks } from '../chain/cursors.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import type { Freeze } from '../flow/flow_index.ts'
 import { type LoggedBlock, type LoggedTransfer, packTransfers } from '../flow/log.ts'

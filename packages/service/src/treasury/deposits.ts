@@ -12,8 +12,9 @@
 // followed: anybody can make one, and send as much of it as he likes.
 
 import type { Address } from 'penstock-tron/address.ts'
-import { blocksAt, readBlocks, readSolidBlocks, type StoredBlock } from '../chain/blocks.ts'
+import { blocksAt, type StoredBlock } from '../chain/blocks.ts'
 import type { Move } from '../chain/contents.ts'
+import { readBlocks, readSolidBlocks } from '../chain/cursors.ts'
 import { type AddressOwner, customersOfAddresses } from '../customers/customers.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { customerAccount, HELD_DEPOSITS, lockAccounts, moveAll, WORLD } from '../ledger/ledger.ts'

@@ -9,7 +9,7 @@
 // hides what contracts send: that is kept as the surplus.
 
 import type { Address } from 'penstock-tron/address.ts'
-import { readCursor } from '../chain/blocks.ts'
+import { readCursor } from '../chain/cursors.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { later } from '../lib/clock.ts'
 import { Outage, refusal } from '../lib/fault.ts'

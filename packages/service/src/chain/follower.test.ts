@@ -9,14 +9,9 @@ import { emptyTables, freshDatabase } from 'penstock-test/harness/database.ts'
 import type { Sql } from '../database/sql.ts'
 import { Outage } from '../lib/fault.ts'
 import { type Node, type Transport, tronNode } from '../node/node.ts'
-import {
-  follow,
-  type Needs,
-  pruneStep,
-  readBlocks,
-  readSolidBlocks,
-  type StoredBlock,
-} from './blocks.ts'
+import { pruneStep, type StoredBlock } from './blocks.ts'
+import { readBlocks, readSolidBlocks } from './cursors.ts'
+import { follow, type Needs } from './follower.ts'
 import { chainState } from './progress.ts'
 
 class Bench {

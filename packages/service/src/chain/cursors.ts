@@ -1,0 +1,61 @@
+// Readers of blocks (deposits, the flow index, ...): each has a cursor of its own, so that any of
+// them can be behind, restarted or rebuilt alone.
+
+import type { Sql, Tx } from '../database/sql.ts'
+import { type BlockRow, type StoredBlock, unpackRow } from './blocks.ts'
+
+/** Blocks of one reading: each portion is one transaction. */
+const PORTION = 20
+
+/** Hands the blocks after the cursor to `work`, oldest first, and moves the cursor, all in the
+ *  transaction given, whatever crashes. Returns false when there is none. A cursor begins at the
+ *  oldest block that is kept when it is first used. A block of the solid side is read exactly once;
+ *  one of the head's side is read again, as it then is, when a fork takes it back. */
+export async function readBlocks(
+  tx: Tx,
+  reader: { name: string; side: 'head' | 'solid' },
+  work: (blocks: StoredBlock[]) => Promise<void>,
+): Promise<boolean> {
+  const { name, side } = reader
+  const at = await lockCursor(tx, name)
+  if (at === undefined) return false
+  const rows = await tx<BlockRow>`
+    select number, id, time, contents from block
+    where number > ${at}
+      and number <= (select case when ${side} = 'head' then head_number else confirmed_number end
+        from chain)
+    order by number limit ${PORTION}`
+  const last = rows.at(-1)
+  if (!last) return false
+  await work(rows.map(unpackRow))
+  await tx`update cursor set number = ${last.number} where name = ${name}`
+  return true
+}
+
+/** The last block that a reader has read; undefined before its first. */
+export async function readCursor(sql: Sql | Tx, name: string): Promise<bigint | undefined> {
+  const [row] = await sql<{ number: bigint }>`select number from cursor where name = ${name}`
+  return row?.number
+}
+
+/** Where a reader stands, which nobody else moves until the transaction ends. Undefined before the
+ *  first block is stored. */
+async function lockCursor(tx: Tx, name: string): Promise<bigint | undefined> {
+  const [known] = await tx<{
+    number: bigint
+  }>`select number from cursor where name = ${name} for update`
+  if (known) return known.number
+  const [made] = await tx<{ number: bigint }>`
+    insert into cursor (name, number) select ${name}, (select min(number) - 1 from block) from chain
+    on conflict (name) do nothing returning number`
+  return made?.number
+}
+
+/** readBlocks() of the solid side, as far as it is confirmed. */
+export function readSolidBlocks(
+  tx: Tx,
+  name: string,
+  work: (blocks: StoredBlock[]) => Promise<void>,
+): Promise<boolean> {
+  return readBlocks(tx, { name, side: 'solid' }, work)
+}
