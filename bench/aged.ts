@@ -80,8 +80,9 @@ async function age(
     say(`making ${count} orders: ${kind}`)
     for (const text of [ATTEMPTS, ORDERS, DELEGATIONS]) {
       await client.query(
-        `with given as (select $1::text as kind, $2::bigint as count, $3::text as state, $4::text as attempt,
-                               $5::text as wallet, $6::text[] as receivers, $7::text as customer) ${text}`,
+        `with given as (select $1::text as kind, $2::bigint as count, $3::text as state,
+                               $4::text as attempt, $5::text as wallet, $6::text[] as receivers,
+                               $7::text as customer) ${text}`,
         [kind, count, state, attempt, wallet!.address, receivers, customer.customer_id],
       )
     }
@@ -97,44 +98,49 @@ async function age(
 const AT = "timestamptz '2026-01-01' + n * interval '10 seconds'"
 
 const ATTEMPTS = `
-  insert into attempt (id, subject, contract, state, tx_id, signed, expires_at, send_at, sends, block_number, block_time,
-                       made_at, sent_at)
-  select kind || '/' || n, 'delegate:' || kind || '/' || n, '{}', attempt, encode(sha256((kind || n)::bytea), 'hex'),
-         '\\x00', ${AT}, ${AT}, 1, case when attempt = 'solid' then 1 end, case when attempt = 'solid' then ${AT} end, ${AT}, ${AT}
+  insert into attempt (id, subject, contract, state, tx_id, signed, expires_at, send_at, sends,
+                       block_number, block_time, made_at, sent_at)
+  select kind || '/' || n, 'delegate:' || kind || '/' || n, '{}', attempt,
+         encode(sha256((kind || n)::bytea), 'hex'), '\\x00', ${AT}, ${AT}, 1,
+         case when attempt = 'solid' then 1 end, case when attempt = 'solid' then ${AT} end,
+         ${AT}, ${AT}
   from given, generate_series(1, count) as n`
 const ORDERS = `
-  insert into orders (id, customer_id, service, address, energy, activate, state, to_delegate, amount_sun, tx_id, due_at,
-                      created_at)
-  select kind || '/' || n, customer, 'energy', receivers[1 + n % cardinality(receivers)], 65000, false,
-         case state when 'failed' then 'failed' else 'success' end, false, 3000000,
+  insert into orders (id, customer_id, service, address, energy, activate, state, to_delegate,
+                      amount_sun, tx_id, due_at, created_at)
+  select kind || '/' || n, customer, 'energy', receivers[1 + n % cardinality(receivers)], 65000,
+         false, case state when 'failed' then 'failed' else 'success' end, false, 3000000,
          encode(sha256((kind || n)::bytea), 'hex'), ${AT}, ${AT}
   from given, generate_series(1, count) as n`
 const DELEGATIONS = `
-  insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun, state, attempt_id, reclaim_id,
-                          delegated_at, expires_at, reclaimed_at)
-  select kind || '/' || n, kind || '/' || n, wallet, receivers[1 + n % cardinality(receivers)], 'energy', 65000, 1000000,
-         state, kind || '/' || n, case when state = 'ended' then 'reclaim/' || n end, case when state <> 'failed' then ${AT} end,
-         case when state = 'active' then timestamptz '2100-01-01' when state = 'ended' then ${AT} + interval '1 hour' end,
+  insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun, state,
+                          attempt_id, reclaim_id, delegated_at, expires_at, reclaimed_at)
+  select kind || '/' || n, kind || '/' || n, wallet, receivers[1 + n % cardinality(receivers)],
+         'energy', 65000, 1000000, state, kind || '/' || n,
+         case when state = 'ended' then 'reclaim/' || n end,
+         case when state <> 'failed' then ${AT} end,
+         case when state = 'active' then timestamptz '2100-01-01'
+              when state = 'ended' then ${AT} + interval '1 hour' end,
          case when state = 'ended' then ${AT} + interval '61 minutes' end
   from given, generate_series(1, count) as n`
 
 const AFTERWARDS = [
-  `insert into attempt (id, subject, contract, state, tx_id, signed, expires_at, send_at, sends, block_number, block_time,
-                        made_at, sent_at)
-   select reclaim_id, 'reclaim:' || id, '{}', 'solid', encode(sha256(reclaim_id::bytea), 'hex'), '\\x00', reclaimed_at,
-          reclaimed_at, 1, 1, reclaimed_at, reclaimed_at, reclaimed_at
+  `insert into attempt (id, subject, contract, state, tx_id, signed, expires_at, send_at, sends,
+                        block_number, block_time, made_at, sent_at)
+   select reclaim_id, 'reclaim:' || id, '{}', 'solid', encode(sha256(reclaim_id::bytea), 'hex'),
+          '\\x00', reclaimed_at, reclaimed_at, 1, 1, reclaimed_at, reclaimed_at, reclaimed_at
    from delegation where state = 'ended'`,
   `insert into transfer (id, kind, debit, credit, amount_sun, made_at)
-   select 'order:' || id, 'hold', 'customer:' || customer_id, 'revenue', amount_sun, created_at from orders
-   where state = 'success'`,
+   select 'order:' || id, 'hold', 'customer:' || customer_id, 'revenue', amount_sun, created_at
+   from orders where state = 'success'`,
   `insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
    select id || '/capture', 'capture', id, debit, credit, amount_sun, made_at from transfer
    where kind = 'hold' and id like 'order:%'`,
-  `insert into subscription (id, customer_id, plan_id, address, duration, transactions_limit, activate_address, state,
-                             total_sun, supplies, order_id, look_at, created_at, started_at, stopped_at, withdrawn,
-                             idle_since)
-   select 'ended/' || substr(id, 6), customer_id, 1, address, 0, 0, false, 'stopped', 1000000, 1, id, created_at, created_at,
-          created_at, created_at + interval '1 hour', true, created_at
+  `insert into subscription (id, customer_id, plan_id, address, duration, transactions_limit,
+                             activate_address, state, total_sun, supplies, order_id, look_at,
+                             created_at, started_at, stopped_at, withdrawn, idle_since)
+   select 'ended/' || substr(id, 6), customer_id, 1, address, 0, 0, false, 'stopped', 1000000, 1,
+          id, created_at, created_at, created_at, created_at + interval '1 hour', true, created_at
    from orders where id like 'over/%0'`,
   `insert into subscription_supply (subscription_id, order_id)
    select 'ended/' || substr(id, 6), id from orders where id like 'over/%0'`,
@@ -199,7 +205,8 @@ function report(json: boolean, orders: number, figures: readonly Figure[]): void
   }
   const lines = figures.map(({ step, new_ms, aged_ms }) => {
     const ratio = (aged_ms / new_ms).toFixed(1)
-    return `${step.padEnd(18)}${new_ms.toFixed(2).padStart(9)}${aged_ms.toFixed(2).padStart(10)}${ratio.padStart(8)}`
+    const times = `${new_ms.toFixed(2).padStart(9)}${aged_ms.toFixed(2).padStart(10)}`
+    return `${step.padEnd(18)}${times}${ratio.padStart(8)}`
   })
   const head = `${''.padEnd(18)}   new ms   aged ms   ratio`
   const sums = `the most: ${worst.step}, ${worst.aged_ms} ms (limit ${LIMIT_MS} ms)`

@@ -230,7 +230,11 @@ const addressOf = (n: number) => {
 function labelsOf(world: World): Label[] {
   return [...world.labels].map(([address, category]) => ({
     address: addressOf(address).toString('hex'),
-    ...{ category, confidence: 100, kind: 'curated', from_ms: -Infinity, to_ms: Infinity },
+    category,
+    confidence: 100,
+    kind: 'curated',
+    from_ms: -Infinity,
+    to_ms: Infinity,
   }))
 }
 
@@ -509,7 +513,8 @@ export async function run(options: { json: boolean }): Promise<void> {
   }
   const { seeds, transfers, addresses, thefts } = simulated
   console.log(
-    `${seeds} worlds, ${transfers} transfers, ${addresses} addresses, ${thefts} thefts; policy version ${SHIPPED_POLICY.version}`,
+    `${seeds} worlds, ${transfers} transfers, ${addresses} addresses, ${thefts} thefts; ` +
+      `policy version ${SHIPPED_POLICY.version}`,
   )
   console.table(result)
 }

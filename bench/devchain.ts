@@ -270,8 +270,10 @@ function recoveriesPerSecond(): number {
   return (RECOVERIES * 1000) / (performance.now() - started_ms)
 }
 
+const DEVCHAIN = new URL('../packages/devchain/devchain.ts', import.meta.url).href
+
 const manyAccounts = `
-  const { Devchain } = await import(${JSON.stringify(new URL('../packages/devchain/devchain.ts', import.meta.url).href)})
+  const { Devchain } = await import(${JSON.stringify(DEVCHAIN)})
   gc()
   const before = process.memoryUsage()
   const devchain = new Devchain({ genesis_time_ms: 1_780_000_000_000 })
@@ -339,13 +341,18 @@ export async function run({ json }: { json: boolean }): Promise<void> {
   if (json) return void process.stdout.write(`${JSON.stringify(figures)}\n`)
   process.stdout.write(
     [
-      `transactions over HTTP      ${broadcasts_per_second} a second, signatures checked (recovering signers alone: ${recoveries_per_second})`,
+      `transactions over HTTP      ${broadcasts_per_second} a second, ` +
+        `signatures checked (recovering signers alone: ${recoveries_per_second})`,
       `blocks on demand            ${blocks_per_second} a second, empty`,
       `a block of 5,000            ${block_of_5000_ms} ms (limit ${LARGE_BLOCK_MS_MAX} ms)`,
-      `a transaction               ${transaction_cpu_us} us of the processor, from its broadcast into its block`,
-      `a delegation                ${figures.delegation_broadcast_us} us when broadcast, ${figures.delegation_include_us} us when a block takes it in`,
-      `a million accounts          ${memory.accounts_mib} MiB, the process ${memory.process_mib} MiB (limit ${ACCOUNTS_MIB_MAX} MiB)`,
-      `start to the first answer   ${first_answer_ms} ms, the median of ${STARTS} (limit ${FIRST_ANSWER_MS_MAX} ms)`,
+      `a transaction               ${transaction_cpu_us} us of the processor, ` +
+        'from its broadcast into its block',
+      `a delegation                ${figures.delegation_broadcast_us} us when broadcast, ` +
+        `${figures.delegation_include_us} us when a block takes it in`,
+      `a million accounts          ${memory.accounts_mib} MiB, ` +
+        `the process ${memory.process_mib} MiB (limit ${ACCOUNTS_MIB_MAX} MiB)`,
+      `start to the first answer   ${first_answer_ms} ms, ` +
+        `the median of ${STARTS} (limit ${FIRST_ANSWER_MS_MAX} ms)`,
       '',
     ].join('\n'),
   )

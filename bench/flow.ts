@@ -223,7 +223,8 @@ export async function run(options: { json: boolean }): Promise<void> {
   print('uniform traffic', uniform_figures)
   console.log(`a block of ${BLOCK} transfers with what each carried: ${block_of_200_ms} ms`)
   console.log(
-    `checkpoint: ${Math.round(saved.result / 1e6)} MB in ${saved.ms} ms; state hash in ${hashed.ms} ms`,
+    `checkpoint: ${Math.round(saved.result / 1e6)} MB in ${saved.ms} ms; ` +
+      `state hash in ${hashed.ms} ms`,
   )
 }
 
@@ -231,7 +232,8 @@ function print(title: string, figures: Figures): void {
   const { us_per_transfer, wall_us_per_transfer, filling_us_per_transfer, bytes_per_address } =
     figures
   console.log(
-    `${title}: ${us_per_transfer} µs for a transfer (${wall_us_per_transfer} by the clock on the wall)`,
+    `${title}: ${us_per_transfer} µs for a transfer (${wall_us_per_transfer} by the clock ` +
+      'on the wall)',
   )
   console.log(`  while the index fills: ${filling_us_per_transfer} µs`)
   console.log(

@@ -147,13 +147,12 @@ async function atTheHead(bench: Bench, follow: Step) {
     await delay(10)
   }
   return {
-    ...{
-      head_blocks: times.length,
-      head_min_ms: at(times, 0),
-      head_p50_ms: at(times, 0.5),
-      head_p99_ms: at(times, 0.99),
-    },
-    ...{ head_cpu_ms: round(cpu_ms / times.length), looks_every_ms: follow.rest_ms },
+    head_blocks: times.length,
+    head_min_ms: at(times, 0),
+    head_p50_ms: at(times, 0.5),
+    head_p99_ms: at(times, 0.99),
+    head_cpu_ms: round(cpu_ms / times.length),
+    looks_every_ms: follow.rest_ms,
   }
 }
 
@@ -193,15 +192,19 @@ async function behind(bench: Bench, follow: Step, blocks: number) {
   const per_second = (1_000 * blocks) / spent.follow_ms
   const reference_per_second = (1_000 * blocks) / (spent.fetch_ms + spent.parse_ms)
   return {
-    ...{ blocks, catch_up_ms: Math.round(spent.follow_ms), blocks_per_second: round(per_second) },
+    blocks,
+    catch_up_ms: Math.round(spent.follow_ms),
+    blocks_per_second: round(per_second),
     times_real: Math.round((per_second * BLOCK_MS) / 1_000),
     minutes_for_a_day: round(A_DAY / per_second / 60),
     block_kib: Math.round(spent.bytes / blocks / 1_024),
     reference_blocks_per_second: round(reference_per_second),
     reference_ratio: round(per_second / reference_per_second),
     reference_fetch_share: round(spent.fetch_ms / (spent.fetch_ms + spent.parse_ms)),
-    ...{ cpu_ms_per_block: round(spent.cpu_ms / blocks), pause_max_ms: at(pauses, 1) },
-    ...{ rss_first_mib: Math.round(rss[0]!), rss_last_mib: Math.round(rss.at(-1)!) },
+    cpu_ms_per_block: round(spent.cpu_ms / blocks),
+    pause_max_ms: at(pauses, 1),
+    rss_first_mib: Math.round(rss[0]!),
+    rss_last_mib: Math.round(rss.at(-1)!),
   }
 }
 
@@ -293,7 +296,9 @@ const mapped = <T extends Record<string, number>>(values: T, change: (value: num
 async function withReaders(bench: Bench, follow: Step, blocks: number) {
   const { sql, url } = bench
   const generations = flowGenerations({
-    ...{ sql, clock: systemClock, carried_blocks: DEFAULT_CARRIED_BLOCKS },
+    sql,
+    clock: systemClock,
+    carried_blocks: DEFAULT_CARRIED_BLOCKS,
     checkpoint_transfers: DEFAULT_CHECKPOINT_TRANSFERS,
   })
   const clock = systemClock
@@ -351,14 +356,25 @@ function report(f: Figures): string {
   )
   return [
     `a block of ${f.transactions} transactions, ${f.block_kib} KiB with its receipts`,
-    `at the head         least ${f.head_min_ms} ms   p50 ${f.head_p50_ms} ms   p99 ${f.head_p99_ms} ms   (${f.head_blocks} blocks; limit ${HEAD_LIMIT_MS} ms; ${f.head_cpu_ms} ms of it at work in this process; it is looked for every ${f.looks_every_ms} ms)`,
-    `catching up         ${f.blocks_per_second} blocks a second, ${f.times_real} times real time (limit ${TIMES_REAL_LIMIT}); ${f.blocks} blocks in ${f.catch_up_ms} ms`,
-    `meanwhile           ${f.cpu_ms_per_block} ms of work in this process for a block, up to ${f.pause_max_ms} ms without a pause`,
+    `at the head         least ${f.head_min_ms} ms   p50 ${f.head_p50_ms} ms   ` +
+      `p99 ${f.head_p99_ms} ms   (${f.head_blocks} blocks; limit ${HEAD_LIMIT_MS} ms; ` +
+      `${f.head_cpu_ms} ms of it at work in this process; it is looked for every ` +
+      `${f.looks_every_ms} ms)`,
+    `catching up         ${f.blocks_per_second} blocks a second, ` +
+      `${f.times_real} times real time (limit ${TIMES_REAL_LIMIT}); ` +
+      `${f.blocks} blocks in ${f.catch_up_ms} ms`,
+    `meanwhile           ${f.cpu_ms_per_block} ms of work in this process for a block, ` +
+      `up to ${f.pause_max_ms} ms without a pause`,
     `a day of ${A_DAY}      would take ${f.minutes_for_a_day} minutes at that rate`,
-    `fetched and parsed  ${f.reference_blocks_per_second} blocks a second, ${Math.round(100 * f.reference_fetch_share)} % of it fetching: following reaches ${f.reference_ratio} of that`,
+    `fetched and parsed  ${f.reference_blocks_per_second} blocks a second, ` +
+      `${Math.round(100 * f.reference_fetch_share)} % of it fetching: ` +
+      `following reaches ${f.reference_ratio} of that`,
     `a block by itself   ${parts.join(', ')}`,
-    `memory              ${f.rss_first_mib} MiB after ${Math.min(ROUND, f.blocks)} blocks, ${f.rss_last_mib} MiB after ${f.blocks}`,
-    `with all readers    ${f.with_readers_blocks_per_second} blocks a second followed, ${f.readers_blocks_per_second} read by all of them, the index of screening included; ${f.with_readers_blocks} blocks`,
+    `memory              ${f.rss_first_mib} MiB after ${Math.min(ROUND, f.blocks)} ` +
+      `blocks, ${f.rss_last_mib} MiB after ${f.blocks}`,
+    `with all readers    ${f.with_readers_blocks_per_second} blocks a second followed, ` +
+      `${f.readers_blocks_per_second} read by all of them, the index of screening included; ` +
+      `${f.with_readers_blocks} blocks`,
     '',
   ].join('\n')
 }

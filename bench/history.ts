@@ -118,20 +118,27 @@ async function makeOwners({ sql, app }: Serving, checks: number): Promise<Owner[
 /** A check for each number up to $3: a third of transactions, one in twenty failed, few still
  *  open. */
 const MAKE = `
-  insert into aml_check (id, customer_id, type, network, address, hash, direction, state, price_sun, solid_number,
+  insert into aml_check (id, customer_id, type, network, address, hash, direction, state, price_sun,
+                         solid_number,
                          due_at, created_at, ended_at, risk_score, risk_level, risk_factors, error)
   select '01' || $1::text || lpad(to_hex(n), 23, '0'),
          $2::text || case when $4::int = 1 then '' else (n % $4::int)::text end,
-         case when hashed then 'hash' else 'address' end, 'TRX', 'T' || substr(encode(sha256(n::text::bytea), 'hex'), 1, 33),
-         case when hashed then encode(sha256(n::text::bytea), 'hex') end, case when hashed then 'deposit' end,
+         case when hashed then 'hash' else 'address' end, 'TRX',
+           'T' || substr(encode(sha256(n::text::bytea), 'hex'), 1, 33),
+         case when hashed then encode(sha256(n::text::bytea), 'hex') end,
+           case when hashed then 'deposit' end,
          state, 1000000, 1, at, at, case when state in ('completed', 'failed') then at end,
-         case when state = 'completed' then '12.5' end, case when state = 'completed' then 'low' end,
-         case when state = 'completed' then '[{"name":"exchange","label":"Exchange","group":"low","score":0.62},'
-           '{"name":"unidentified","label":"Unidentified","group":"low","score":0.38}]' else '[]' end::jsonb,
+         case when state = 'completed' then '12.5' end,
+           case when state = 'completed' then 'low' end,
+         case when state = 'completed'
+           then '[{"name":"exchange","label":"Exchange","group":"low","score":0.62},'
+           '{"name":"unidentified","label":"Unidentified","group":"low","score":0.38}]'
+             else '[]' end::jsonb,
          case when state = 'failed' then 'the chain does not know it' end
   from (
     select n, n % 3 = 0 as hashed, timestamptz '2026-01-01' + n * interval '1 second' as at,
-           case when n % 20 = 0 then 'failed' when n % 1000 = 1 then 'processing' when n % 1000 = 2 then 'pending'
+           case when n % 20 = 0 then 'failed' when n % 1000 = 1 then 'processing' when n % 1000 = 2
+             then 'pending'
                 else 'completed' end as state
     from generate_series(1, $3::int) as n
   ) as made`
@@ -160,7 +167,8 @@ async function makeChecks(
   say('counting')
   await client.query(
     `insert into aml_count (customer_id, day, state, n)
-     select customer_id, (created_at at time zone 'UTC')::date, state, count(*) from aml_check group by 1, 2, 3`,
+     select customer_id, (created_at at time zone 'UTC')::date, state, count(*) from aml_check
+       group by 1, 2, 3`,
   )
   // What autovacuum would have done by then.
   await client.query('vacuum (analyze) aml_check')
@@ -203,7 +211,8 @@ async function measure({ api_url, sql }: Serving, owners: readonly Owner[]): Pro
       const { total } = (await ask({ page: 1, per_page: 10, ...filter })).result
       const [row] = await sql<{ n: bigint }>`
         select count(*) as n from aml_check
-        where customer_id = ${owner.customer_id} and (${status ?? null}::text is null or state = ${status ?? null})`
+        where customer_id = ${owner.customer_id}
+          and (${status ?? null}::text is null or state = ${status ?? null})`
       totals_exact &&= Number(row!.n) === total
       const pages = Math.ceil(total / 10)
       // The middle is the farthest from both ends.
@@ -245,8 +254,10 @@ function report(json: boolean, figures: Figures & { checks: number; made_seconds
     process.stdout.write(
       [
         `${checks} checks, made in ${made_seconds} s`,
-        `the first 100 pages    p50 ${p50_first_100_pages_ms} ms   p99 ${p99_first_100_pages_ms} ms   (limit ${P99_LIMIT_MS} ms)`,
-        `the slowest of all     ${max_any_page_ms} ms: ${figures.slowest}   (limit ${ANY_LIMIT_MS} ms)`,
+        `the first 100 pages    p50 ${p50_first_100_pages_ms} ms   ` +
+          `p99 ${p99_first_100_pages_ms} ms   (limit ${P99_LIMIT_MS} ms)`,
+        `the slowest of all     ${max_any_page_ms} ms: ${figures.slowest}   ` +
+          `(limit ${ANY_LIMIT_MS} ms)`,
         `totals                 ${figures.totals_exact ? 'exact' : 'WRONG'}`,
         '',
       ].join('\n'),

@@ -101,7 +101,8 @@ function report(json: boolean, overheads: number[], replies: number[]): void {
     ).toFixed(1)
     process.stdout.write(
       [
-        `accepted to broadcast   p50 ${figures.accepted_to_broadcast_p50_ms} ms   p99 ${figures.accepted_to_broadcast_p99_ms} ms`,
+        `accepted to broadcast   p50 ${figures.accepted_to_broadcast_p50_ms} ms   ` +
+          `p99 ${figures.accepted_to_broadcast_p99_ms} ms`,
         `reply to the customer   p50 ${figures.reply_p50_ms} ms`,
         `block interval          ${figures.block_interval_ms} ms: ours is ${share} % of it`,
         '',

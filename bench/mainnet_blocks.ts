@@ -88,7 +88,9 @@ const makers: Record<keyof typeof MIX, (draw: Draw) => Made> = {
   delegate: ({ address, below }) => ({
     type: 'DelegateResourceContract',
     value: {
-      ...{ owner_address: address(), receiver_address: address(), resource: 'ENERGY' },
+      owner_address: address(),
+      receiver_address: address(),
+      resource: 'ENERGY',
       balance: 3_000_000_000 + below(4_000_000_000),
     },
     receipt: { receipt: { net_usage: 281 } },
@@ -96,7 +98,9 @@ const makers: Record<keyof typeof MIX, (draw: Draw) => Made> = {
   undelegate: ({ address, below }) => ({
     type: 'UnDelegateResourceContract',
     value: {
-      ...{ owner_address: address(), receiver_address: address(), resource: 'ENERGY' },
+      owner_address: address(),
+      receiver_address: address(),
+      resource: 'ENERGY',
       balance: 3_000_000_000 + below(4_000_000_000),
     },
     receipt: { receipt: { net_usage: 283 } },
@@ -119,7 +123,10 @@ function usdtTransfer(
 ): Made {
   const receipt = failed
     ? {
-        ...{ fee: 3_000_000, contractResult: [''], contract_address: usdt, result: 'FAILED' },
+        fee: 3_000_000,
+        contractResult: [''],
+        contract_address: usdt,
+        result: 'FAILED',
         resMessage: Buffer.from("Not enough energy for 'SSTORE' operation executing").toString(
           'hex',
         ),
@@ -131,11 +138,9 @@ function usdtTransfer(
         },
       }
     : {
-        ...{
-          contractResult: [amountWord(1)],
-          contract_address: usdt,
-          log: [transferLog(usdt, [from, to], amount)],
-        },
+        contractResult: [amountWord(1)],
+        contract_address: usdt,
+        log: [transferLog(usdt, [from, to], amount)],
         receipt: {
           energy_usage: 64_285,
           energy_usage_total: 64_285,
@@ -151,7 +156,9 @@ function usdtTransfer(
       owner_address: from,
       contract_address: usdt,
     },
-    ...{ fee_limit: 100_000_000, receipt, ret: failed ? 'OUT_OF_ENERGY' : 'SUCCESS' },
+    fee_limit: 100_000_000,
+    receipt,
+    ret: failed ? 'OUT_OF_ENERGY' : 'SUCCESS',
   }
 }
 
@@ -189,12 +196,10 @@ function swap({ address, hex, below }: Draw): Made {
     },
     fee_limit: 200_000_000,
     receipt: {
-      ...{
-        contractResult: [hex(256)],
-        contract_address: router,
-        log: logs,
-        internal_transactions: internal,
-      },
+      contractResult: [hex(256)],
+      contract_address: router,
+      log: logs,
+      internal_transactions: internal,
       receipt: {
         energy_usage_total: 240_000,
         energy_fee: 24_000_000,
@@ -231,25 +236,23 @@ function templateOf(seed: number): Template {
   const id_mark = 'b'.repeat(64)
   const parent_mark = 'c'.repeat(64)
   const raw_data = {
-    ...{
-      number: 99_999_999,
-      txTrieRoot: draw.hex(64),
-      witness_address: draw.address(),
-      parentHash: parent_mark,
-    },
-    ...{ version: 34, timestamp: 9_999_999_999_999 },
+    number: 99_999_999,
+    txTrieRoot: draw.hex(64),
+    witness_address: draw.address(),
+    parentHash: parent_mark,
+    version: 34,
+    timestamp: 9_999_999_999_999,
   }
   const block = {
-    ...{ blockID: id_mark, block_header: { raw_data, witness_signature: draw.hex(130) } },
+    blockID: id_mark,
+    block_header: { raw_data, witness_signature: draw.hex(130) },
     transactions: made.map(({ transaction }) => transaction),
   }
   const receipts = made.map(({ one, transaction }) => ({
-    ...{
-      id: transaction.txID,
-      blockNumber: 99_999_999,
-      blockTimeStamp: 9_999_999_999_999,
-      contractResult: [''],
-    },
+    id: transaction.txID,
+    blockNumber: 99_999_999,
+    blockTimeStamp: 9_999_999_999_999,
+    contractResult: [''],
     ...one.receipt,
   }))
   const transactions = made.map(({ transaction }) => transaction)
@@ -260,18 +263,19 @@ function templateOf(seed: number): Template {
 function transactionOf(draw: Draw, { type, value, fee_limit, ret = 'SUCCESS' }: Made) {
   const raw_data: RawData = {
     contract: [contract(type, value)],
-    ...{
-      ref_block_bytes: draw.hex(4),
-      ref_block_hash: draw.hex(16),
-      expiration: 1_780_000_060_000 + draw.below(60_000),
-    },
+    ref_block_bytes: draw.hex(4),
+    ref_block_hash: draw.hex(16),
+    expiration: 1_780_000_060_000 + draw.below(60_000),
     ...(fee_limit === undefined ? {} : { fee_limit }),
     timestamp: 1_780_000_000_000 + draw.below(60_000),
   }
   const bytes = encodeRawData(raw_data)
   return {
-    ...{ ret: [{ contractRet: ret }], signature: [draw.hex(130)], txID: transactionId(bytes) },
-    ...{ raw_data, raw_data_hex: Buffer.from(bytes).toString('hex') },
+    ret: [{ contractRet: ret }],
+    signature: [draw.hex(130)],
+    txID: transactionId(bytes),
+    raw_data,
+    raw_data_hex: Buffer.from(bytes).toString('hex'),
   }
 }
 
@@ -293,7 +297,8 @@ function written(value: unknown, transactions: readonly Named[]): Written {
     times: all(':9999999999999').map((at) => at + 1),
     tx_ids: transactions.map(({ txID }) => text.indexOf(`"${txID}"`) + 1),
     references: raws.map((at) => at + 1 + 2 * REFERENCE_AT),
-    ...{ ids: all('b'.repeat(64)), parents: all('c'.repeat(64)) },
+    ids: all('b'.repeat(64)),
+    parents: all('c'.repeat(64)),
   }
 }
 

@@ -4,6 +4,7 @@
 
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { numberWord } from 'penstock-tron/tokens.ts'
 import { FIRST_NUMBER, mainnetBlocks } from './mainnet_blocks.ts'
 
 /** Where the chain ends. */
@@ -15,11 +16,13 @@ type Asked = { startNum?: number; endNum?: number; num?: number; function_select
 const blocks = mainnetBlocks(Math.floor(Date.now() / 3_000) * 3_000 - 86_400_000)
 let reach: Reach = { head: FIRST_NUMBER, solid: FIRST_NUMBER }
 
+const SYMBOL = Buffer.from('USDT').toString('hex').padEnd(64, '0')
+
 /** Answers of the token's contract, by the function called. */
 const WORDS: Record<string, string> = {
-  'decimals()': (6).toString(16).padStart(64, '0'),
-  'totalSupply()': (10n ** 17n).toString(16).padStart(64, '0'),
-  'symbol()': `${(32).toString(16).padStart(64, '0')}${(4).toString(16).padStart(64, '0')}${Buffer.from('USDT').toString('hex').padEnd(64, '0')}`,
+  'decimals()': numberWord(6n),
+  'totalSupply()': numberWord(10n ** 17n),
+  'symbol()': `${numberWord(32n)}${numberWord(4n)}${SYMBOL}`,
 }
 
 function answer(path: string, asked: Asked): Buffer {

@@ -215,10 +215,13 @@ function report(json: boolean, samples: readonly Sample[]): void {
     const lines = endpoints.map(({ path, requests, p50_ms, p99_ms, max_ms, codes }) => {
       const note = CHAIN_CALLS.includes(path) ? 'asks the chain' : ''
       const times = [p50_ms, p99_ms, max_ms].map((ms) => ms.toFixed(1).padStart(8)).join('')
-      return `${path.padEnd(28)}${String(requests).padStart(7)}${times}   ${JSON.stringify(codes)} ${note}`.trimEnd()
+      const counts = `${path.padEnd(28)}${String(requests).padStart(7)}${times}`
+      return `${counts}   ${JSON.stringify(codes)} ${note}`.trimEnd()
     })
     const head = `${''.padEnd(28)}requests  p50 ms  p99 ms  max ms   codes`
-    const sums = `worst p99 ${worst.p99_ms} ms (${worst.path}), limit ${P99_LIMIT_MS} ms; all together p99 ${figures.p99_ms} ms; ${figures.failures} failures`
+    const sums =
+      `worst p99 ${worst.p99_ms} ms (${worst.path}), limit ${P99_LIMIT_MS} ms; ` +
+      `all together p99 ${figures.p99_ms} ms; ${figures.failures} failures`
     process.stdout.write(`${[head, ...lines, sums].join('\n')}\n`)
   }
   if (figures.failures > 0) process.exitCode = 1

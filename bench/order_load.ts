@@ -32,8 +32,9 @@ function request(client: number): string {
   const body = `{"service":"energy","params":${params},"external_id":"${run_id}-${next}"}`
   const signature = hash('sha256', body + secret)
   return (
-    `POST /v1/transaction/new HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\nx-signature: ${signature}\r\n` +
-    `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+    `POST /v1/transaction/new HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ` +
+    `${token}\r\nx-signature: ${signature}\r\ncontent-type: ` +
+    `application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
   )
 }
 

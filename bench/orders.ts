@@ -97,7 +97,9 @@ async function prepare(folder: string, url: string, node_url: string): Promise<S
   const { sql, app } = serving
   // Only placing is measured: no steps run, so what they would keep up to date is set once.
   await app.steps.find((step) => step.name === 'follow')!.run()
-  await sql`update chain set behind = 0, seen_at = now() + interval '1 day', head_seen_at = now() + interval '1 day'`
+  await sql`
+    update chain set behind = 0, seen_at = now() + interval '1 day',
+      head_seen_at = now() + interval '1 day'`
   await sql`update pool set room = 1000000000000000, total_limit = 1, total_weight = 1`
   const keys: Task['keys'] = []
   const needs = { ...app, clock: systemClock, random: systemRandom }
@@ -110,7 +112,9 @@ async function prepare(folder: string, url: string, node_url: string): Promise<S
       keys.push(await issueKey(tx, needs, { customer_id: id, name: 'bench' }))
     })
   }
-  await sql`create table bench_customer as select row_number() over (order by deposit_index) - 1 as n, id from customer`
+  await sql`
+    create table bench_customer as select row_number() over (order by deposit_index) - 1 as n, id
+      from customer`
   return { serving, url, folder, address: sandbox.funded_accounts[0]!.address, keys }
 }
 
@@ -267,24 +271,29 @@ async function pgbenchRun(
 }
 
 function placing(customers: number, batch: number): string {
-  const chosen = `(select 'r' || :run::bigint || '-' || g as id, c.id as customer_id from generate_series(1, ${batch}) as g
+  const chosen = `(select 'r' || :run::bigint || '-' || g as id, c.id as customer_id
+    from generate_series(1, ${batch}) as g
     join bench_customer as c on c.n = (:run::bigint + g * 7919) % ${customers}) as chosen`
   return `
 \\set run random(1, 1000000000000)
 begin;
 select id, posted_sun - held_sun as free_sun from account
-  where id = any(array(select distinct 'customer:' || customer_id from ${chosen})) and not may_go_negative
+  where id = any(array(select distinct 'customer:' || customer_id from ${chosen}))
+    and not may_go_negative
   order by id for update;
-select o.* from orders as o join ${chosen} on o.customer_id = chosen.customer_id and o.external_id = chosen.id;
-select head_number, head_id, head_time, solid_number, confirmed_number, unconfirmed_since, disputed_number, behind, seen_at, head_seen_at from chain;
+select o.* from orders as o
+  join ${chosen} on o.customer_id = chosen.customer_id and o.external_id = chosen.id;
+select head_number, head_id, head_time, solid_number, confirmed_number, unconfirmed_since,
+  disputed_number, behind, seen_at, head_seen_at from chain;
 select resource, room - reserved as free from pool order by resource for update;
-insert into orders (id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate, activation_id,
-                    to_delegate, amount_sun, fee_sun, due_at, created_at)
-  select id, customer_id, id, null, 'energy', 'TCNkawTmcQgYSU8nP8cHswT1QPjharxJr7', 32000, 0, false, null, true,
-         1440000, 0, now(), now() from ${chosen};
+insert into orders (id, customer_id, external_id, key_id, service, address, energy, bandwidth,
+                    activate, activation_id, to_delegate, amount_sun, fee_sun, due_at, created_at)
+  select id, customer_id, id, null, 'energy', 'TCNkawTmcQgYSU8nP8cHswT1QPjharxJr7', 32000, 0,
+         false, null, true, 1440000, 0, now(), now() from ${chosen};
 with hold as (
   insert into transfer (id, kind, debit, credit, amount_sun, made_at)
-  select 'order:' || id, 'hold', 'customer:' || customer_id, 'revenue', 1440000, now() from ${chosen}
+  select 'order:' || id, 'hold', 'customer:' || customer_id, 'revenue', 1440000, now()
+  from ${chosen}
   returning debit, amount_sun
 )
 update account set held_sun = held_sun + asked.sun
@@ -325,12 +334,14 @@ function print(json: boolean, figures: Figures): void {
       .map((one) => String(one).padStart(9))
       .join(' ')
   const lines = [
-    `${`orders a second, ${BATCH} clients`.padEnd(40)}      ours   pgbench     ratio  2 at once     ratio`,
+    `${`orders a second, ${BATCH} clients`.padEnd(40)}      ours   pgbench     ` +
+      'ratio  2 at once     ratio',
     row(`  ${CUSTOMERS} customers`, spread),
     row('  one customer', hot),
     row(`  ${CUSTOMERS} customers, each flush 1 ms slower`, slow_spread),
     row('  one customer, each flush 1 ms slower', slow_hot),
-    `one customer, an order a call: ${one_call_hot ?? '-'}; ours is ${all.hot_over_one_call ?? '-'} times that`,
+    `one customer, an order a call: ${one_call_hot ?? '-'}; ` +
+      `ours is ${all.hot_over_one_call ?? '-'} times that`,
     `64 clients: p50 ${figures.ours_64_p50_ms} ms, p99 ${figures.ours_64_p99_ms} ms`,
     ...(one_call_hot === null ? ['pgbench was not run: it is not on this machine (PG_BIN)'] : []),
   ]

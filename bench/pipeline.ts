@@ -103,7 +103,10 @@ async function chainText(sql: Local['sql']): Promise<string> {
            extract(epoch from now() - head_seen_at)::float8 as still from chain`
   if (!row) return 'the chain was never followed'
   const { behind, silent, still } = row
-  return `${behind} blocks behind, ${silent.toFixed(1)} s since a node answered, ${still.toFixed(1)} s since a block`
+  return (
+    `${behind} blocks behind, ${silent.toFixed(1)} s since a node answered, ` +
+    `${still.toFixed(1)} s since a block`
+  )
 }
 
 type InBlock = { number: bigint; delegations: number }
@@ -139,7 +142,8 @@ async function stages({ sql }: Local): Promise<Record<string, number>> {
       from a.made_at - o.created_at))::float8 as to_delegate_s,
            percentile_cont(0.5) within group (order by extract(epoch
              from a.sent_at - a.made_at))::float8 as to_send_s
-    from orders as o join delegation as d on d.order_id = o.id join attempt as a on a.id = d.attempt_id`
+    from orders as o join delegation as d on d.order_id = o.id
+      join attempt as a on a.id = d.attempt_id`
   return row!
 }
 
@@ -166,7 +170,9 @@ function report(
   if (json) process.stdout.write(`${JSON.stringify(figures)}\n`)
   else {
     process.stdout.write(
-      `\ndelegations in a block   ${sustained} sustained, ${figures.delegations_per_block_max} at most (${blocks.map((one) => one.delegations).join(' ')})\n`,
+      `\ndelegations in a block   ${sustained} sustained, ` +
+        `${figures.delegations_per_block_max} at most ` +
+        `(${blocks.map((one) => one.delegations).join(' ')})\n`,
     )
     process.stdout.write(`a block would hold       some 5000\n`)
     process.stdout.write(`orders placed            ${figures.orders_placed_per_second} a second\n`)

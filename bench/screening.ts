@@ -57,10 +57,13 @@ export async function run({ json }: { json: boolean }): Promise<void> {
   }
   process.stdout.write(
     [
-      `a check, asked to answered   p50 ${figures.check_p50_ms} ms   p99 ${figures.check_p99_ms} ms   (${figures.checks} checks, one after another)`,
+      `a check, asked to answered   p50 ${figures.check_p50_ms} ms   ` +
+        `p99 ${figures.check_p99_ms} ms   (${figures.checks} checks, one after another)`,
       `the read and the score       ${figures.read_us} µs`,
-      `a walk of 3 transfers in SQL ${figures.walk_ms} ms, over ${figures.transfers} transfers: ${figures.speedup_over_walk} times as long`,
-      `a block of ${TRX_MOVES} TRX and ${TOKEN_MOVES} token transfers, recorded and indexed: p50 ${figures.block_p50_ms} ms   p99 ${figures.block_p99_ms} ms`,
+      `a walk of 3 transfers in SQL ${figures.walk_ms} ms, ` +
+        `over ${figures.transfers} transfers: ${figures.speedup_over_walk} times as long`,
+      `a block of ${TRX_MOVES} TRX and ${TOKEN_MOVES} token transfers, ` +
+        `recorded and indexed: p50 ${figures.block_p50_ms} ms   p99 ${figures.block_p99_ms} ms`,
       '',
     ].join('\n'),
   )
@@ -223,7 +226,9 @@ async function indexBlocks(
     checkpoint_transfers: 10 ** 9,
   })
   const record = recordStep({ sql, node, tokens: new Set([USDT]) })
-  await sql`create table bench_edge (from_address text not null, to_address text not null, amount bigint not null)`
+  await sql`
+    create table bench_edge (from_address text not null, to_address text not null,
+                             amount bigint not null)`
   await sql`
     insert into chain (head_number, head_id, head_time, solid_number, confirmed_number, seen_at)
       values (0, '', now(), 0, 0, now())`
@@ -232,11 +237,15 @@ async function indexBlocks(
     const moves = madeUpMoves(number)
     await sql`
       insert into block (number, id, parent_id, time, contents)
-      values (${number}, ${String(number)}, '', now(), ${JSON.stringify({ m: moves, f: [], e: [] })})`
-    await sql`update chain set head_number = ${number}, solid_number = ${number}, confirmed_number = ${number}`
+      values (${number}, ${String(number)}, '', now(),
+              ${JSON.stringify({ m: moves, f: [], e: [] })})`
+    await sql`
+      update chain set head_number = ${number}, solid_number = ${number},
+        confirmed_number = ${number}`
     await sql`
       insert into bench_edge select *
-        from unnest(${moves.map((move) => move[4])}::text[], ${moves.map((move) => move[5])}::text[],
+        from unnest(${moves.map((move) => move[4])}::text[],
+                    ${moves.map((move) => move[5])}::text[],
         ${moves.map((move) => move[6])}::bigint[])`
     const began_ms = performance.now()
     await record.run()
@@ -274,7 +283,8 @@ async function measureWalk(sql: Sql, generation: Generation, say: (line: string)
         join bench_edge as e on e.to_address = w.address
         where w.depth < 3
       )
-      select address, sum(weight) as weight from walk where depth = 3 group by address order by 2 desc limit 28`
+      select address, sum(weight) as weight from walk where depth = 3 group by address
+        order by 2 desc limit 28`
     walks.push(performance.now() - walk_ms)
     say(`${i + 1} of ${WALKS} walks`)
   }

@@ -20,15 +20,17 @@ export type Reference = {
 
 type Part = Record<string, unknown>
 
-const INTRODUCTION = `Every call is a POST with a JSON body, and every answer of an endpoint is HTTP 200 with a JSON object: \`code\` 0 and \
-\`result\`, or another \`code\` with \`key\` and \`error\`. Branch on \`code\`; \`key\` says more, \`error\` is for people. \`request_id\` is also in the \
-header X-Request-Id.
+const INTRODUCTION = `Every call is a POST with a JSON body, and every answer of an endpoint is \
+HTTP 200 with a JSON object: \`code\` 0 and \`result\`, or another \`code\` with \`key\` and \
+\`error\`. Branch on \`code\`; \`key\` says more, \`error\` is for people. \`request_id\` is \
+also in the header X-Request-Id.
 
-Signed calls carry \`Authorization: Bearer <token>\` and \`X-Signature\`: the lower-case hexadecimal SHA-256 of the body, byte for byte \
-as it is sent, followed by the secret.
+Signed calls carry \`Authorization: Bearer <token>\` and \`X-Signature\`: the lower-case \
+hexadecimal SHA-256 of the body, byte for byte as it is sent, followed by the secret.
 
-An endpoint without parameters takes \`{}\`, \`[]\` or no body. Fields that are not documented are ignored; \`null\` and \`""\` leave an \
-optional field out. Integers are JSON integers: \`1.0\`, \`1e3\` and \`"1"\` are not. Amounts of money are TRX with at most six decimals.`
+An endpoint without parameters takes \`{}\`, \`[]\` or no body. Fields that are not documented \
+are ignored; \`null\` and \`""\` leave an optional field out. Integers are JSON integers: \
+\`1.0\`, \`1e3\` and \`"1"\` are not. Amounts of money are TRX with at most six decimals.`
 
 /** The path in the reference: `/deposits/{tx_id}` for `/deposits/:tx_id`. */
 export const templated = (path: string) => path.replace(/:(\w+)/g, '{$1}')
@@ -167,7 +169,9 @@ function readOperation({ path, summary }: Page, reply: TSchema): Part {
     summary,
     security: [],
     parameters: [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
-      ...{ name, in: 'path', required: true },
+      name,
+      in: 'path',
+      required: true,
       schema: { type: 'string' },
     })),
     responses: {
@@ -220,7 +224,10 @@ const RATE_HEADERS = {
 const header = (type: string, description: string) => ({ description, schema: { type } })
 
 const optionalHeader = (name: string, description: string) => ({
-  ...{ name, in: 'header', required: false, description },
+  name,
+  in: 'header',
+  required: false,
+  description,
   schema: { type: 'string' },
 })
 
@@ -239,9 +246,12 @@ const COMPONENTS = {
   securitySchemes: {
     token: { type: 'http', scheme: 'bearer', description: 'The token of an API key' },
     signature: {
-      ...{ type: 'apiKey', in: 'header', name: 'X-Signature' },
+      type: 'apiKey',
+      in: 'header',
+      name: 'X-Signature',
       description:
-        'Hexadecimal SHA-256 of the body, byte for byte as it is sent, followed by the secret of the key',
+        'Hexadecimal SHA-256 of the body, byte for byte as it is sent, ' +
+        'followed by the secret of the key',
     },
   },
   parameters: {
@@ -255,8 +265,9 @@ const COMPONENTS = {
     ),
     SignatureV2: optionalHeader(
       'X-Signature-V2',
-      'Hexadecimal HMAC-SHA-256 over five lines joined by line feeds: timestamp, nonce, POST, path, hexadecimal SHA-256 of the body. ' +
-        'Its key is HKDF-SHA-256 of the secret, without salt, info `v2`, 32 bytes. A key can be set to require it.',
+      'Hexadecimal HMAC-SHA-256 over five lines joined by line feeds: timestamp, nonce, ' +
+        'POST, path, hexadecimal SHA-256 of the body. Its key is HKDF-SHA-256 of the secret, ' +
+        'without salt, info `v2`, 32 bytes. A key can be set to require it.',
     ),
     IdempotencyKey: optionalHeader(
       'Idempotency-Key',

@@ -1,7 +1,7 @@
-// `npm run print`: prints what is kept in the repository for reading and made from something else. openapi.json,
-// docs/reference.md and the types of the SDK are made of the endpoints and of what they answer to their examples. db/schema.sql is the sum of the
-// migrations, as the catalogs of a migrated database show it: one statement each, in an order that does not depend on the
-// order of the migrations.
+// `npm run print`: prints what is kept in the repository for reading and made from something else.
+// openapi.json, docs/reference.md and the types of the SDK are made of the endpoints and of what
+// they answer to their examples. db/schema.sql is the sum of the migrations, as the catalogs of a
+// migrated database show it: one statement each, in an order that does not depend on theirs.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -70,77 +70,106 @@ export async function printFreshSchema(): Promise<string> {
   return text
 }
 
-const HEADER = `-- The sum of the migrations in this folder, for reading. Printed by \`npm run print\`; a test says that it is fresh.`
+const HEADER =
+  `-- The sum of the migrations in this folder, for reading. Printed by \`npm run print\`; ` +
+  'a test says that it is fresh.'
 
 const TYPES = `
 select case t.typtype
     when 'e' then format('create type %I as enum (%s);', t.typname,
-      (select string_agg(quote_literal(enumlabel), ', ' order by enumsortorder) from pg_enum where enumtypid = t.oid))
-    when 'd' then format('create domain %I as %s%s%s;', t.typname, format_type(t.typbasetype, t.typtypmod),
+      (select string_agg(quote_literal(enumlabel), ', ' order by enumsortorder) from pg_enum
+        where enumtypid = t.oid))
+    when 'd' then format('create domain %I as %s%s%s;', t.typname,
+                         format_type(t.typbasetype, t.typtypmod),
       case when t.typnotnull then ' not null' else '' end,
-      coalesce((select string_agg(format(chr(10) || '  constraint %I %s', conname, pg_get_constraintdef(oid, true)), '' order by conname)
+      coalesce((select string_agg(format(chr(10) || '  constraint %I %s', conname,
+        pg_get_constraintdef(oid, true)), '' order by conname)
         from pg_constraint where contypid = t.oid and contype = 'c'), ''))
     else format('create type %I as (%s);', t.typname,
-      (select string_agg(format('%I %s', attname, format_type(atttypid, atttypmod)), ', ' order by attnum)
+      (select string_agg(format('%I %s', attname, format_type(atttypid, atttypmod)), ', '
+        order by attnum)
         from pg_attribute where attrelid = t.typrelid and attnum > 0 and not attisdropped)) end
-  || coalesce(format(chr(10) || 'comment on type %I is ', t.typname) || quote_literal(obj_description(t.oid, 'pg_type')) || ';', '') as text
+  || coalesce(format(chr(10) || 'comment on type %I is ',
+                     t.typname) || quote_literal(obj_description(t.oid, 'pg_type')) || ';',
+                       '') as text
 from pg_type t left join pg_class c on c.oid = t.typrelid
-where t.typnamespace = 'public'::regnamespace and (t.typtype in ('e', 'd') or (t.typtype = 'c' and c.relkind = 'c'))
-  and not exists (select from pg_depend where objid = t.oid and classid = 'pg_type'::regclass and deptype = 'e')
+where t.typnamespace = 'public'::regnamespace and (t.typtype in ('e', 'd')
+  or (t.typtype = 'c' and c.relkind = 'c'))
+  and not exists (select from pg_depend where objid = t.oid and classid = 'pg_type'::regclass
+    and deptype = 'e')
 order by t.typname`
 
 const SEQUENCES = `
-select format('create sequence %I as %s start %s increment %s;', c.relname, format_type(s.seqtypid, null), s.seqstart, s.seqincrement) as text
+select format('create sequence %I as %s start %s increment %s;', c.relname,
+              format_type(s.seqtypid, null), s.seqstart, s.seqincrement) as text
 from pg_sequence s join pg_class c on c.oid = s.seqrelid
 where c.relnamespace = 'public'::regnamespace
-  and not exists (select from pg_depend where objid = c.oid and classid = 'pg_class'::regclass and deptype in ('i', 'a'))
+  and not exists (select from pg_depend where objid = c.oid and classid = 'pg_class'::regclass
+    and deptype in ('i', 'a'))
 order by c.relname`
 
 /** Tables with their columns and constraints, then their indexes and comments. The names of
  *  not-null constraints, which only newer servers have, are left out. */
 const TABLES = `
-select format('create%s table %I%s (', case c.relpersistence when 'u' then ' unlogged' else '' end, c.relname,
-    coalesce(' partition of ' || (select i.inhparent::regclass from pg_inherits i where i.inhrelid = c.oid and c.relispartition), ''))
+select format('create%s table %I%s (', case c.relpersistence when 'u' then ' unlogged'
+  else '' end, c.relname,
+    coalesce(' partition of ' || (select i.inhparent::regclass from pg_inherits i
+      where i.inhrelid = c.oid and c.relispartition), ''))
   || chr(10) || (
     select string_agg('  ' || line, ',' || chr(10) order by kind, place, line) from (
-      select 0 as kind, a.attnum::int as place, format('%I %s', a.attname, format_type(a.atttypid, a.atttypmod))
-        || case when a.attcollation <> ty.typcollation then ' collate ' || a.attcollation::regcollation else '' end
-        || case a.attidentity when 'a' then ' generated always as identity' when 'd' then ' generated by default as identity' else '' end
-        || case when a.attgenerated = 's' then format(' generated always as (%s) stored', pg_get_expr(d.adbin, d.adrelid, true))
-                when d.adbin is not null then ' default ' || pg_get_expr(d.adbin, d.adrelid, true) else '' end
+      select 0 as kind, a.attnum::int as place,
+        format('%I %s', a.attname, format_type(a.atttypid, a.atttypmod))
+        || case when a.attcollation <> ty.typcollation then ' collate '
+          || a.attcollation::regcollation else '' end
+        || case a.attidentity when 'a' then ' generated always as identity' when 'd'
+          then ' generated by default as identity' else '' end
+        || case when a.attgenerated = 's' then format(' generated always as (%s) stored',
+          pg_get_expr(d.adbin, d.adrelid, true))
+                when d.adbin is not null then ' default ' || pg_get_expr(d.adbin, d.adrelid, true)
+                  else '' end
         || case when a.attnotnull then ' not null' else '' end as line
       from pg_attribute a join pg_type ty on ty.oid = a.atttypid
         left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
       where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
       union all
-      select array_position('{p,u,x,f,c}', k.contype::text), 0, format('constraint %I %s', k.conname, pg_get_constraintdef(k.oid, true))
+      select array_position('{p,u,x,f,c}', k.contype::text), 0,
+        format('constraint %I %s', k.conname, pg_get_constraintdef(k.oid, true))
       from pg_constraint k where k.conrelid = c.oid and k.contype in ('p', 'u', 'x', 'f', 'c')
     ) as lines)
   || chr(10) || ')'
   || case when c.relkind = 'p' then ' partition by ' || pg_get_partkeydef(c.oid) else '' end
   || case when c.relispartition then ' ' || pg_get_expr(c.relpartbound, c.oid) else '' end
   || coalesce(' with (' || array_to_string(c.reloptions, ', ') || ')', '') || ';'
-  || coalesce((select string_agg(chr(10) || replace(pg_get_indexdef(i.indexrelid), ' ON public.', ' ON ') || ';', '' order by x.relname)
+  || coalesce((select string_agg(chr(10) || replace(pg_get_indexdef(i.indexrelid), ' ON public.',
+    ' ON ') || ';', '' order by x.relname)
     from pg_index i join pg_class x on x.oid = i.indexrelid
-    where i.indrelid = c.oid and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.conrelid = c.oid)), '')
-  || coalesce(format(chr(10) || 'comment on table %I is ', c.relname) || quote_literal(obj_description(c.oid, 'pg_class')) || ';', '')
-  || coalesce((select string_agg(format(chr(10) || 'comment on column %I.%I is %L;', c.relname, a.attname, col_description(c.oid, a.attnum)), ''
+    where i.indrelid = c.oid and not exists (select from pg_constraint k
+      where k.conindid = i.indexrelid and k.conrelid = c.oid)), '')
+  || coalesce(format(chr(10) || 'comment on table %I is ',
+                     c.relname) || quote_literal(obj_description(c.oid, 'pg_class')) || ';', '')
+  || coalesce((select string_agg(format(chr(10) || 'comment on column %I.%I is %L;', c.relname,
+                                        a.attname, col_description(c.oid, a.attnum)), ''
       order by a.attnum)
-    from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and col_description(c.oid, a.attnum) is not null), '') as text
+    from pg_attribute a where a.attrelid = c.oid and a.attnum > 0
+      and col_description(c.oid, a.attnum) is not null), '') as text
 from pg_class c
 where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
 order by c.relname`
 
 const FUNCTIONS = `
 select trim(trailing e'\\n ' from replace(pg_get_functiondef(p.oid), ' public.', ' ')) || ';'
-  || coalesce(format(chr(10) || 'comment on function %s is ', p.oid::regprocedure) || quote_literal(obj_description(p.oid, 'pg_proc')) || ';', '') as text
+  || coalesce(format(chr(10) || 'comment on function %s is ',
+                     p.oid::regprocedure) || quote_literal(obj_description(p.oid,
+                       'pg_proc')) || ';', '') as text
 from pg_proc p
 where p.pronamespace = 'public'::regnamespace and p.prokind in ('f', 'p')
-  and not exists (select from pg_depend where objid = p.oid and classid = 'pg_proc'::regclass and deptype = 'e')
+  and not exists (select from pg_depend where objid = p.oid and classid = 'pg_proc'::regclass
+    and deptype = 'e')
 order by p.proname, pg_get_function_identity_arguments(p.oid)`
 
 const VIEWS = `
-select format('create %sview %I as%s', case c.relkind when 'm' then 'materialized ' else '' end, c.relname, chr(10))
+select format('create %sview %I as%s', case c.relkind when 'm' then 'materialized '
+  else '' end, c.relname, chr(10))
   || pg_get_viewdef(c.oid, true) as text
 from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('v', 'm')
 order by c.relname`

@@ -1,7 +1,8 @@
-// `npm test`: format and lint, types, then every test, on one throw-away PostgreSQL that ends with this process. Prints a line
-// for each file and every failure in full.
+// `npm test`: format and lint, types, then every test, on one throw-away PostgreSQL that ends with
+// this process. Prints a line for each file and every failure in full.
 //   --only <part of a path>   only the test files whose path contains it, without the checks
-//   --keep                    when a test has failed, leaves the server (with the databases of the failed tests) until Ctrl-C
+//   --keep                    when a test has failed, leaves the server (with the databases of the
+//                             failed tests) until Ctrl-C
 
 import { spawn } from 'node:child_process'
 import { glob } from 'node:fs/promises'
@@ -98,7 +99,8 @@ async function runTests(files: string[]): Promise<Count> {
     count.tests += counts.tests
     count.failed += failed
     say(
-      `${failed === 0 ? '✔' : '✖'} ${relative(ROOT, file)}, ${counts.tests} tests, ${seconds(duration_ms)}`,
+      `${failed === 0 ? '✔' : '✖'} ${relative(ROOT, file)}, ${counts.tests} tests, ` +
+        `${seconds(duration_ms)}`,
     )
     if (failed > 0)
       for (const notes of [said, failures]) for (const line of notes.get(file) ?? []) say(line)
@@ -125,7 +127,8 @@ const files = await testFiles()
 const { tests, failed } = await runTests(files)
 const passed = checked && failed === 0 && tests > 0
 say(
-  `${passed ? '✔' : '✖'} ${tests} tests in ${files.length} files, ${failed} failed, ${seconds(performance.now() - started_at)}`,
+  `${passed ? '✔' : '✖'} ${tests} tests in ${files.length} files, ${failed} failed, ` +
+    `${seconds(performance.now() - started_at)}`,
 )
 if (failed > 0 && options.keep) {
   say(`The databases of the failed tests are at ${external ?? server?.url}; Ctrl-C ends.`)

@@ -53,7 +53,8 @@ async function tell(local: Local, say: (line?: string) => void) {
   const { control, customer, node, sql } = local
   const balance = await call<{ balance: number; address: string }>(local, '/v1/balance', {})
   say(
-    `A customer has paid ${balance.balance} TRX to ${balance.address}; it is credited, the block being solid.`,
+    `A customer has paid ${balance.balance} TRX to ${balance.address}; ` +
+      'it is credited, the block being solid.',
   )
 
   const receiver = addressOf(newPrivateKey())
@@ -105,14 +106,12 @@ async function tell(local: Local, say: (line?: string) => void) {
   if (findings.length === 0) say('The books balance.')
   return {
     order,
-    ...{
-      energy_before,
-      energy_after,
-      hash: order.hash,
-      accepted_to_delivered_ms,
-      reclaim_hash,
-      energy_at_end,
-    },
+    energy_before,
+    energy_after,
+    hash: order.hash,
+    accepted_to_delivered_ms,
+    reclaim_hash,
+    energy_at_end,
     ledger: ledger.map((entry) => ({
       ...entry,
       amount_sun: Number(entry.amount_sun),
@@ -173,5 +172,8 @@ async function reclaimed(local: Local, { id }: Transaction): Promise<string> {
 
 function printEntry({ kind, debit, credit, amount_sun, made_at }: Entry): string {
   const [from, to] = [debit, credit].map((account) => account.replace(/:.*/, ''))
-  return `  ${wireTime(made_at)}  ${kind.padEnd(8)} ${String(amount_sun).padStart(14)}  ${from} -> ${to}`
+  return (
+    `  ${wireTime(made_at)}  ${kind.padEnd(8)} ${String(amount_sun).padStart(14)}  ${from} ` +
+    `-> ${to}`
+  )
 }

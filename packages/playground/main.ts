@@ -1,4 +1,5 @@
-// `npm start`: everything for trying out, until it is interrupted. `npm run demo`: one purchase, and the end.
+// `npm start`: everything for trying out, until it is interrupted. `npm run demo`: one purchase,
+// and the end.
 
 import { hash } from 'node:crypto'
 import { type Config, Misuse, readConfig, usage } from 'penstock-service/config.ts'
@@ -29,19 +30,24 @@ export function purchaseLine(
     `X-Signature: ${signature}`,
     'Content-Type: application/json',
   ]
-  return `curl -s ${api_url}/v1/transaction/new ${headers.map((one) => `-H '${one}'`).join(' ')} -d '${body}'`
+  return (
+    `curl -s ${api_url}/v1/transaction/new ${headers.map((one) => `-H '${one}'`).join(' ')} ` +
+    `-d '${body}'`
+  )
 }
 
 function announce({ api_url, node_url, customer, sandbox, database_url }: Local): void {
   const [receiver] = sandbox.funded_accounts
   print('')
   print(
-    'Penstock is ready. Everything here is a sandbox: a chain of its own, money that is worth nothing.',
+    'Penstock is ready. Everything here is a sandbox: a chain of its own, ' +
+      'money that is worth nothing.',
   )
   print('')
   print(`  API        ${api_url}/v1`)
   print(
-    `  Chain      ${node_url}   (a TRON node's HTTP API; POST /devchain/mine, /advance, /fund, /state)`,
+    `  Chain      ${node_url}   (a TRON node's HTTP API; ` +
+      'POST /devchain/mine, /advance, /fund, /state)',
   )
   print(`  Database   ${database_url.replace(/:[^:@/]*@/, ':…@')}`)
   print('')
@@ -61,7 +67,9 @@ function readyText(local: Local): string {
   const { api_url, admin_url, node_url, customer, sandbox, database_url, token: sample } = local
   const { token, secret, deposit_address, customer_id } = customer
   const ready = {
-    ...{ api_url, node_url, customer: { token, secret, deposit_address, customer_id } },
+    api_url,
+    node_url,
+    customer: { token, secret, deposit_address, customer_id },
     admin: { database_url },
     funded_accounts: sandbox.funded_accounts,
     ...(sample && { token: sample }),

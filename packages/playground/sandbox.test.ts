@@ -89,7 +89,7 @@ test('the keys follow from the phrase, and no two are the same', () => {
   assert.notEqual(other.wallets.deposit_xpub, sandbox.wallets.deposit_xpub)
 })
 
-test('preparing a chain makes staked wallets and funded accounts; doing it again changes nothing', async () => {
+test('preparing a chain makes staked wallets and funded accounts, once', async () => {
   const devchain = newChain()
   await prepareChain(chainThatBreaks(devchain), sandbox)
   const made = describe(devchain)

@@ -91,7 +91,8 @@ function phraseOf(text: string, file: string): string {
   const phrase = /^\{\s*"phrase":\s*"([a-z ]+)"\s*\}\s*$/.exec(text)?.[1]
   if (phrase === undefined || !validateMnemonic(phrase, wordlist)) {
     throw new Misuse(
-      `${file} does not hold the phrase of a sandbox: bring it back from a backup, or remove it for new keys.`,
+      `${file} does not hold the phrase of a sandbox: bring it back from a backup, ` +
+        'or remove it for new keys.',
     )
   }
   return phrase

@@ -75,7 +75,7 @@ test('a text is an address exactly when general code finds 21 bytes of the netwo
   )
 })
 
-test('an address of hexadecimal text is the same when it is met again, however many were met between', () => {
+test('hexadecimal text gives the same address again, however many were read between', () => {
   const hexOf = (i: number) => `41${i.toString(16).padStart(40, '0')}`
   const first = addressFromHex(hexOf(0))
   for (let i = 1; i < 10_000; i++) addressFromHex(hexOf(i))

@@ -79,7 +79,8 @@ export const ContractResult = enumeration({
 const Key = message({ address: [1, 'address'], weight: [2, 'int64'] })
 
 /** Who may sign for an account: keys with weights, and the weight that is enough. `operations` is a
- *  mask of 256 bits: bit n, counted from the lowest of the first byte, stands for contract type n. */
+ *  mask of 256 bits: bit n, counted from the lowest of the first byte, stands for contract type
+ *  n. */
 export const Permission = message({
   type: [1, PermissionType],
   id: [2, 'int32'],
@@ -138,8 +139,8 @@ const SmartContract = message({
 /** An entry of a map of the protocol, which is a repeated message of key and value on the wire. */
 const Int64Entry = message({ key: [1, 'int64', 'kept'], value: [2, 'int64', 'kept'] })
 
-/** The schema of each contract type's message: all but those that need the virtual machine's shielded
- *  transfers, and `CustomContract` and `GetContract`, which carry nothing. */
+/** The schema of each contract type's message: all but those that need the virtual machine's
+ *  shielded transfers, and `CustomContract` and `GetContract`, which carry nothing. */
 export const contractSchemas: Readonly<Record<string, Schema>> = {
   AccountCreateContract: message({
     owner_address: [1, 'address'],

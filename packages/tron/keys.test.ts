@@ -30,7 +30,7 @@ test('signing the same id twice gives the same bytes', () => {
   assert.equal(sign('ab'.repeat(32), '04'.repeat(32)), sign('ab'.repeat(32), '04'.repeat(32)))
 })
 
-test('the signature of another id names somebody else, and text that is no signature is refused', () => {
+test('a signature of another id names another signer, and text that is none is refused', () => {
   const key = '05'.repeat(32)
   const signature = sign('11'.repeat(32), key)
   assert.notEqual(recoverAddress('12'.repeat(32), signature), addressOf(key))

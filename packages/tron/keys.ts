@@ -10,8 +10,8 @@ import { type Address, addressFromBytes } from './address.ts'
 /** 32 bytes as 64 hexadecimal characters. */
 export type PrivateKey = string
 
-/** The address of an uncompressed (65-byte) or compressed (33-byte) public key. Throws when the bytes
- *  are not a point of the curve. */
+/** The address of an uncompressed (65-byte) or compressed (33-byte) public key. Throws when the
+ *  bytes are not a point of the curve. */
 export function addressOfPublicKey(public_key: Uint8Array): Address {
   const point = secp256k1.Point.fromBytes(public_key).toBytes(false)
   return addressFromBytes(

@@ -70,7 +70,7 @@ test('what is read of transfers and calls is what the decoder of all messages re
   assert.deepEqual([vote.owner, vote.amount], [undefined, 0n], 'other kinds are not looked into')
 })
 
-test('odd bytes are read as the network reads them: the last of a doubled field, without what is unknown', () => {
+test('odd bytes are read as the network reads them: the last of a doubled field counts', () => {
   const good = field(2, any(transfer('1805')))
   const cases: [name: string, contract: string, amount: bigint][] = [
     ['plain', `0801${good}`, 5n],

@@ -2,17 +2,17 @@
 // what of TRX or of an asset it sends to whom. A node can print anything beside them, so whoever
 // handles money reads the bytes.
 //
-// Unlike protobuf.ts this reads four messages only, and fast: whoever follows the chain passes every
-// transaction of the network through it. What it makes of odd bytes is what the network's own reader makes of them: the last
-// of a doubled field counts, and unknown fields are passed over, groups too. So nobody can write a
-// transaction that stops us and not the network.
+// Unlike protobuf.ts this reads four messages only, and fast: whoever follows the chain passes
+// every transaction of the network through it. What it makes of odd bytes is what the network's own
+// reader makes of them: the last of a doubled field counts, and unknown fields are passed over,
+// groups too. So nobody can write a transaction that stops us and not the network.
 
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { ContractType } from './contracts.ts'
 import { MalformedMessage } from './protobuf.ts'
 
-/** What a transaction does. Addresses are 42 hexadecimal characters, an asset's name the hexadecimal
- *  form of its bytes. */
+/** What a transaction does. Addresses are 42 hexadecimal characters, an asset's name the
+ *  hexadecimal form of its bytes. */
 export type Operation = {
   /** The contract type's number (`ContractType.values`). */
   type: number

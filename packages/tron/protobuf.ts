@@ -69,9 +69,9 @@ const FIXED64 = 1
 const LENGTH_DELIMITED = 2
 const FIXED32 = 5
 
-/** Serializes a message: fields in ascending order of their numbers, defaults left out. Enums may be
- *  given as numbers, and integers as `number` where they are whole. Throws MalformedMessage when a
- *  field does not hold what the schema says; fields that it does not name are left out. */
+/** Serializes a message: fields in ascending order of their numbers, defaults left out. Enums may
+ *  be given as numbers, and integers as `number` where they are whole. Throws MalformedMessage when
+ *  a field does not hold what the schema says; fields that it does not name are left out. */
 export function encode(schema: Schema, value: Message): Uint8Array {
   const out: number[] = []
   encodeInto(out, schema, value)

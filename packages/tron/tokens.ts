@@ -2,8 +2,8 @@
 // topic is the Keccak-256 of its signature. Tokens differ in which arguments of an event are
 // indexed, so an argument is taken from the topics as far as they reach, and then from the data.
 //
-// Freezes and destructions are those of USDT: AddedBlackList(address), RemovedBlackList(address) and
-// DestroyedBlackFunds(address,uint256).
+// Freezes and destructions are those of USDT: AddedBlackList(address), RemovedBlackList(address)
+// and DestroyedBlackFunds(address,uint256).
 
 import { type Address, addressFromHex, addressToHex } from './address.ts'
 
@@ -36,7 +36,8 @@ export function numberWord(value: bigint): string {
 const addressOf = (word: string): Address => addressFromHex(`41${word.slice(24)}`)
 
 /** An event in the receipt of a transaction: who wrote it, its topics and its data in lower-case
- *  hexadecimal without 0x. (A node prints the contract's address as 40 characters, without the 41.) */
+ *  hexadecimal without 0x. (A node prints the contract's address as 40 characters, without the
+ *  41.) */
 export type ContractLog = { contract: Address; topics: string[]; data: string }
 
 function words({ topics, data }: ContractLog): string[] {

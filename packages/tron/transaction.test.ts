@@ -62,7 +62,7 @@ for (const vector of nodeVectors.nile) {
 }
 
 for (const [name, vector] of Object.entries(nodeVectors.local)) {
-  test(`the transaction "${name}" has the bytes, id, signature and size that other encoders give it`, () => {
+  test(`the transaction "${name}" has the bytes, id and signature of other encoders`, () => {
     const raw = encodeRawData(vector.raw_data as unknown as RawData)
     assert.equal(bytesToHex(raw), vector.raw_data_hex)
     assert.equal(transactionId(raw), vector.txID)
@@ -91,7 +91,7 @@ function nodeForm(schema: Schema, value: Message): Message {
 }
 
 for (const vector of walletCore.transactions) {
-  test(`wallet-core's vector ${vector.name} decodes to its contract, encodes back, and signs alike`, () => {
+  test(`wallet-core's vector ${vector.name} decodes, encodes back, and signs alike`, () => {
     const raw = hexToBytes(vector.raw_data_hex)
     const decoded = decodeRawData(raw)
     assert.equal(bytesToHex(encodeRawData(decoded)), vector.raw_data_hex)
@@ -169,7 +169,7 @@ function withoutDefaults(schema: Schema, value: Message): Message {
   return Object.fromEntries(kept)
 }
 
-test('every message of every contract type survives encoding and decoding, but for its default values', () => {
+test('every message of every type survives encoding and decoding, but for its defaults', () => {
   for (const schema of Object.values(contractSchemas)) {
     fc.assert(
       fc.property(arbitraryMessage(schema), (value) => {
@@ -201,7 +201,7 @@ test('a signed transaction survives encoding and decoding', () => {
   assert.deepEqual(back, { raw_data: raw, signatures, ret: [{ contractRet: 'SUCCESS' }] })
 })
 
-test('a contract whose envelope names another message, and an unknown contract type, are refused', () => {
+test('a contract that names another message, and an unknown contract type, are refused', () => {
   const raw = hexToBytes(nodeVectors.local.transfer.raw_data_hex)
   const other = Uint8Array.from(raw)
   const text = new TextEncoder().encode('TransferContract')

@@ -56,8 +56,8 @@ export type Contract = {
 
 /** The part of a transaction that is signed. `ref_block_bytes` and `ref_block_hash` name a recent
  *  block (bytes 6 to 8 of its number, bytes 8 to 16 of its id) and so tie it to one branch of the
- *  chain; `expiration` and `timestamp` are milliseconds since 1970; `fee_limit` is in sun; `data` and
- *  `scripts` are hexadecimal. */
+ *  chain; `expiration` and `timestamp` are milliseconds since 1970; `fee_limit` is in sun; `data`
+ *  and `scripts` are hexadecimal. */
 export type RawData = {
   ref_block_bytes: string
   ref_block_num?: number | bigint
@@ -70,8 +70,8 @@ export type RawData = {
   fee_limit?: number | bigint
 }
 
-/** A contract of the given type, its message in the node's JSON form. `permission_id` 0 is the owner
- *  permission, 2 and up are active ones. */
+/** A contract of the given type, its message in the node's JSON form. `permission_id` 0 is the
+ *  owner permission, 2 and up are active ones. */
 export function contract(type: string, value: Message, permission_id = 0): Contract {
   const parameter = { type_url: `type.googleapis.com/protocol.${type}`, value }
   return permission_id === 0

@@ -97,7 +97,8 @@ function packagedPrograms(): string {
     return join(dirname(fileURLToPath(import.meta.resolve(name))), '..', 'native')
   } catch {
     throw new Misuse(
-      `${name} is not installed: set DATABASE_URL, or PG_BIN to the programs of PostgreSQL 15 or later.`,
+      `${name} is not installed: set DATABASE_URL, or PG_BIN to the programs of ` +
+        'PostgreSQL 15 or later.',
     )
   }
 }
@@ -164,7 +165,8 @@ export async function ownFolder(): Promise<string> {
     if (await isOurs(folder)) return folder
   }
   throw new Misuse(
-    `Neither ${candidates.join(' nor ')} is a folder that belongs to us and that others cannot write.`,
+    `Neither ${candidates.join(' nor ')} is a folder that belongs to us and that others ` +
+      'cannot write.',
   )
 }
 

@@ -95,7 +95,7 @@ function runs(pid: number): boolean {
   }
 }
 
-test('a cluster keeps its rows over a stop, with every commit on disk, and opens to its password only', async (t) => {
+test('a cluster keeps its rows over a stop, commits on disk, wants its password', async (t) => {
   const first = await startPostgres({ folder, settings: { fsync: 'off' } })
   const before = connect({ url: first.url })
   await requireDurable(before)
@@ -108,7 +108,8 @@ test('a cluster keeps its rows over a stop, with every commit on disk, and opens
   const { url, sql } = await start(t, { folder })
   assert.deepEqual(await sql`select one from kept`, [{ one: 1 }])
   assert.deepEqual(
-    await sql`select current_setting('data_checksums') as sums, current_setting('listen_addresses') as at`,
+    await sql`
+      select current_setting('data_checksums') as sums, current_setting('listen_addresses') as at`,
     [{ sums: 'on', at: '127.0.0.1' }],
   )
   const wrong = connect({ url: url.replace(/:[^:@]+@/, ':guess@') })
@@ -117,7 +118,7 @@ test('a cluster keeps its rows over a stop, with every commit on disk, and opens
   assert.equal((await stat(join(folder, 'password'))).mode & 0o777, 0o600)
 })
 
-test('a second Penstock on the same folder is refused, in this process and in another', async (t) => {
+test('a second Penstock on the same folder is refused, here and in another process', async (t) => {
   const { url, child } = await startElsewhere(t, { folder })
   await assert.rejects(startPostgres({ folder }), {
     message: `Another Penstock is running on ${folder}.`,
@@ -162,7 +163,7 @@ test('a server that was left running is ended by the next start', async (t) => {
   await busy.close()
 })
 
-test('a server that was killed leaves a pid behind that may be anybody now, and the next start is not misled', async (t) => {
+test("a killed server's pid may be anybody's: the next start is not misled by it", async (t) => {
   const first = await startPostgres({ folder })
   process.kill(await serverPid(folder), 'SIGKILL')
   await first.ended
@@ -225,7 +226,7 @@ test('a server that may forget a commit is refused', async (t) => {
 })
 
 if (process.getuid?.() === 0)
-  test('root gets a cluster that runs as another user, even in a folder that is closed to everybody else', async (t) => {
+  test('root gets a cluster of another user, even in a folder closed to others', async (t) => {
     const closed = await mkdtemp(join(tmpdir(), 'penstock-test-'))
     const folder = join(closed, 'data/pg')
     const told: unknown[] = []

@@ -154,7 +154,7 @@ test('the right token and signature say who asks, in lower or upper case', async
   )
 })
 
-test('whatever is wrong with the credentials is refused in the same words, before and after the key was used', async (t) => {
+test('whatever is wrong with credentials is refused alike, before and after use', async (t) => {
   const { ask, issue } = await front(t)
   const key = await issue()
   const other = await issue()
@@ -177,7 +177,7 @@ test('whatever is wrong with the credentials is refused in the same words, befor
   }
 })
 
-test('the log says why somebody was not let in, and has no token, secret, signature or nonce', async (t) => {
+test('the log says why a caller was refused, and has no token, secret or nonce', async (t) => {
   const { ask, issue, clock, lines } = await front(t)
   const key = await issue()
   const strict = await issue({
@@ -258,7 +258,7 @@ test('a key works only from its networks and for its scopes', async (t) => {
   assert.deepEqual({ code, slug }, { code: 1, slug: 'auth.scope' })
 })
 
-test('a revoked key stops working within a second, and other keys of the customer do not', async (t) => {
+test("a revoked key stops working within a second, and the customer's others do not", async (t) => {
   const { ask, issue, sql, clock, customer_id, wait } = await front(t)
   const key = await issue()
   const other = await issue()
@@ -269,7 +269,7 @@ test('a revoked key stops working within a second, and other keys of the custome
   assert.equal((await ask(v1(other))).code, 0)
 })
 
-test('an expired key is refused like an unknown one, from the moment on that was set', async (t) => {
+test('an expired key is refused like an unknown one, from its moment on', async (t) => {
   const { ask, issue, clock, wait } = await front(t)
   const key = await issue({ expires_at: new Date(clock.now().getTime() + 500) })
   assert.equal((await ask(v1(key))).code, 0)
@@ -280,7 +280,7 @@ test('an expired key is refused like an unknown one, from the moment on that was
   assert.deepEqual(await ask(v1(key)), REFUSED)
 })
 
-test('a suspended customer looks and begins nothing, within a second, and a resumed one begins again', async (t) => {
+test('a suspended customer reads and buys nothing, within a second, until resumed', async (t) => {
   const { ask, issue, sql, customer_id, wait } = await front(t)
   const key = await issue()
   const begin = async () => (await ask(v1(key), { path: '/v1/buy' })).key ?? 'begun'
@@ -332,7 +332,7 @@ test('who was refused too often is refused on what was read within the last seco
   assert.equal(await ask('198.51.100.1', false), 'let in')
 })
 
-test('the second signature is accepted once, on its own path, with its own body, within its time', async (t) => {
+test('the second signature is accepted once, for its own path, body and time', async (t) => {
   const { ask, issue, clock, wait } = await front(t)
   const key = await issue({ require_v2: true })
   assert.equal((await ask(v2(key, clock))).code, 0)
@@ -352,7 +352,7 @@ test('the second signature is accepted once, on its own path, with its own body,
   assert.equal((await ask(v2(key, clock, { nonce: 'n-3' }))).code, 0)
 })
 
-test('the second signature binds the Idempotency-Key: none is added, altered or taken away', async (t) => {
+test('the second signature binds the Idempotency-Key: none added, altered, removed', async (t) => {
   const { ask, issue, clock } = await front(t)
   const key = await issue({ require_v2: true })
   let nonce = 0
@@ -386,7 +386,7 @@ test('a key that requires the second signature takes no request without it', asy
   assert.equal((await ask(v2(key, clock))).code, 0)
 })
 
-test('a key that does not require the second signature still checks it when it comes', async (t) => {
+test('a key that does not require the second signature still checks it', async (t) => {
   const { ask, issue, clock } = await front(t)
   const key = await issue()
   assert.deepEqual(await ask({ ...v2(key, clock), 'x-signature-v2': '0'.repeat(64) }), REFUSED)

@@ -37,7 +37,7 @@ test('a customer has the next deposit address and an empty account', async (t) =
   assert.equal(await findCustomer(sql, 'nobody'), undefined)
 })
 
-test('a creation that is rolled back leaves neither customer nor account, and its address is not given again', async (t) => {
+test('a creation rolled back leaves no customer and no account, and uses no address', async (t) => {
   const { sql } = await freshDatabase(t)
   let id = ''
   await assert.rejects(

@@ -51,7 +51,8 @@ export async function findCustomer(
   customer_id: string,
 ): Promise<CustomerRow | undefined> {
   const [customer] = await sql<CustomerRow>`
-    select id, name, state, created_at, deposit_index, deposit_address from customer where id = ${customer_id}`
+    select id, name, state, created_at, deposit_index, deposit_address from customer
+      where id = ${customer_id}`
   return customer
 }
 
@@ -120,7 +121,8 @@ export async function setLimits(
   { customer_id, ...wanted }: Limits & { customer_id: string },
 ): Promise<Change<Required<Limits>>> {
   const [before] = await tx<Required<Limits>>`
-    select subscriptions_limit, open_orders_limit from customer where id = ${customer_id} for no key update`
+    select subscriptions_limit, open_orders_limit from customer
+      where id = ${customer_id} for no key update`
   if (!before) throw refusal(`There is no customer ${customer_id}.`)
   const given = Object.fromEntries(
     Object.entries(wanted).filter(([, value]) => value !== undefined),

@@ -83,7 +83,7 @@ test('a key is listed with its limits and without anything secret', async (t) =>
   assert.deepEqual([scopes, allowed_networks, daily_cap_sun, require_v2], [null, null, null, false])
 })
 
-test('a revoked key is listed and no longer found by its token; others are untouched', async (t) => {
+test('a revoked key is listed and no longer found by token; others are untouched', async (t) => {
   const { sql } = await freshDatabase(t)
   const customer_id = await customer(sql)
   const gone = await issue(sql, { customer_id, name: 'gone' })
@@ -166,7 +166,8 @@ test('a sealed secret that was moved to another key does not open', async (t) =>
     await issue(sql, { customer_id, name: 'two' }),
   ]
   await sql`
-    update api_key set sealed_secret = (select sealed_secret from api_key where id = ${one.key_id}) where id = ${two.key_id}`
+    update api_key set sealed_secret = (select sealed_secret from api_key where id = ${one.key_id})
+      where id = ${two.key_id}`
   const [key] = await keysOfTokens(sql, [tokenHash(two.token)])
   assert.throws(() => seal.open(key!.sealed_secret, sealContext(two.key_id)))
 })

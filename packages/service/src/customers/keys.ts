@@ -86,7 +86,8 @@ export async function issueKey(
     insert into api_key (id, customer_id, name, token_hash, sealed_secret, scopes,
       allowed_networks, daily_cap_sun,
       require_v2, require_external_id, created_at, expires_at)
-    values (${key_id}, ${customer_id}, ${name}, ${tokenHash(token)}, ${sealed_secret}, ${scopes}, ${allowed_networks},
+    values (${key_id}, ${customer_id}, ${name}, ${tokenHash(token)}, ${sealed_secret}, ${scopes},
+            ${allowed_networks},
       ${daily_cap_sun}, ${require_v2}, ${require_external_id}, ${needs.clock.now()}, ${expires_at})`
   return { key_id, token, secret }
 }
@@ -118,7 +119,8 @@ export async function revokeKeys(
   { customer_id, at }: { customer_id: string; at: Date },
 ): Promise<{ id: string; name: string }[]> {
   return tx<{ id: string; name: string }>`
-    update api_key set revoked_at = ${at} where customer_id = ${customer_id} and revoked_at is null returning id, name`
+    update api_key set revoked_at = ${at} where customer_id = ${customer_id} and revoked_at is null
+      returning id, name`
 }
 
 /** What of a key can be changed. Undefined: as it was; null: no limit. */

@@ -8,7 +8,7 @@ import { sealWith } from './seal.ts'
 
 const seal = sealWith({ current: 'a', keys: { a: new Uint8Array(32).fill(1) } }, systemRandom)
 
-test('the tokens of all keys are known from the first reading, and those of new keys from the next', async (t) => {
+test("all keys' tokens are known from the first reading, new ones from the next", async (t) => {
   const { sql } = await freshDatabase(t)
   let now_ms = Date.UTC(2026, 9, 8)
   const clock = { now: () => new Date(now_ms) }

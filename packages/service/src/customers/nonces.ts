@@ -22,7 +22,8 @@ export async function useNonces(
   const rows = await sql<NonceUse>`
     insert into api_key_nonce (key_id, nonce, seen_at)
     select key_id, nonce, ${seen_at}::timestamptz
-    from unnest(${uses.map((use) => use.key_id)}::text[], ${uses.map((use) => use.nonce)}::text[]) as used (key_id, nonce)
+    from unnest(${uses.map((use) => use.key_id)}::text[],
+                ${uses.map((use) => use.nonce)}::text[]) as used (key_id, nonce)
     order by 1, 2
     on conflict do nothing returning key_id, nonce`
   const name = (use: NonceUse) => `${use.key_id} ${use.nonce}`

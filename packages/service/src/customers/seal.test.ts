@@ -47,7 +47,7 @@ test('another context, another key or any changed bit does not open', () => {
     )
 })
 
-test('after a rotation old texts open, new ones are sealed with the new key, and only they are current', () => {
+test('after a rotation old texts open, and what is sealed anew is with the new key', () => {
   const [old, fresh] = [before.seal('s', 'x'), after.seal('s', 'x')]
   assert.equal(after.open(old, 'x'), 's')
   assert.deepEqual([after.isCurrent(old), after.isCurrent(fresh)], [false, true])

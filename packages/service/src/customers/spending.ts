@@ -34,7 +34,8 @@ export async function spentOn(
 export function addSpending(tx: Tx, key_id: string, { sun, at }: { sun: bigint; at: Date }): void {
   tx.send`
     insert into api_key_spending (key_id, day, spent_sun) values (${key_id}, ${dayOf(at)}, ${sun})
-    on conflict (key_id, day) do update set spent_sun = api_key_spending.spent_sun + excluded.spent_sun`
+    on conflict (key_id, day) do update set spent_sun = api_key_spending.spent_sun
+      + excluded.spent_sun`
 }
 
 /** Adds what a batch has spent on the day of `at`, key by key in their order. */

@@ -21,7 +21,7 @@ function held() {
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-test('what arrives while a batch is under way is the next one, in the order of arrival', async () => {
+test('what arrives during a batch is the next batch, in the order of arrival', async () => {
   const { batches, run, letGo } = held()
   const call = batched(10, run)
   const first = call(1)
@@ -100,7 +100,7 @@ test('whatever arrives whenever, each call gets the result of its own item', asy
   )
 })
 
-test('the next batch begins when the one before says so, and each call still gets its own result', async () => {
+test('the next batch begins when the one before says so; each call has its result', async () => {
   const begun: number[][] = []
   const release: (() => void)[] = []
   const call = batched<number, number>(2, async (items, next_may_begin) => {

@@ -13,7 +13,8 @@ export async function requireDurable(sql: Sql): Promise<void> {
     server_encoding: ['UTF8'],
   }
   const [version] = await sql<{ version: string; number: number }>`
-    select current_setting('server_version') as version, current_setting('server_version_num')::int as number`
+    select current_setting('server_version') as version,
+      current_setting('server_version_num')::int as number`
   if (version!.number < 150_000)
     throw new Misuse(`PostgreSQL 15 or later is needed; this one is ${version!.version}.`)
   const settings = await sql<{ name: string; value: string }>`
@@ -21,6 +22,7 @@ export async function requireDurable(sql: Sql): Promise<void> {
   for (const { name, value } of settings)
     if (!wanted[name]?.includes(value))
       throw new Misuse(
-        `The PostgreSQL server has ${name} = ${value}; Penstock needs ${wanted[name]?.join(' or ')}.`,
+        `The PostgreSQL server has ${name} = ${value}; Penstock needs ` +
+          `${wanted[name]?.join(' or ')}.`,
       )
 }

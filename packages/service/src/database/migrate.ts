@@ -128,5 +128,8 @@ function whereRefused({ number, name, text }: Migration, refused: pg.DatabaseErr
     refused.position === undefined
       ? undefined
       : text.slice(0, Number(refused.position)).split('\n').length
-  return `Migration ${number} (${name})${line === undefined ? '' : `, line ${line}`}: ${refused.message}`
+  return (
+    `Migration ${number} (${name})${line === undefined ? '' : `, line ${line}`}: ` +
+    `${refused.message}`
+  )
 }

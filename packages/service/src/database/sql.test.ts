@@ -11,8 +11,10 @@ test('values of all kinds go in and come out as they are', async (t) => {
   const sun = 2n ** 62n
   const texts = ['a', "it's", 'x"y,{}', '']
   const [row] = await sql<Record<string, unknown>>`
-    select ${sun}::bigint as sun, ${5}::integer as small, ${at}::timestamptz as at, ${bytes}::bytea as bytes,
-           ${texts}::text[] as texts, ${[sun, -1n]}::bigint[] as sums, ${null}::text as nothing, ${true}::boolean as yes,
+    select ${sun}::bigint as sun, ${5}::integer as small, ${at}::timestamptz as at,
+      ${bytes}::bytea as bytes,
+           ${texts}::text[] as texts, ${[sun, -1n]}::bigint[] as sums, ${null}::text as nothing,
+           ${true}::boolean as yes,
            count(*) as n from generate_series(1, 3)`
   assert.deepEqual(row, {
     sun,
@@ -90,7 +92,7 @@ test('a transaction cannot be used after its end', async (t) => {
   assert.throws(() => kept!.send`select 1`, /after its end/)
 })
 
-test('when its connection dies, a transaction is an outage, and nothing of it happens on another connection', async (t) => {
+test('when its connection dies a transaction is an outage, and none of it happens', async (t) => {
   const { sql } = await freshDatabase(t, { connections_max: 2 })
   const open = (tx: Tx, id: string) =>
     tx`insert into account (id, may_go_negative) values (${id}, false)`
@@ -136,7 +138,7 @@ test('a server that is not there, and one that is too slow, is an outage', async
   await impatient.close()
 })
 
-test('a deadlock is an outage for one of the two: nothing happened, and it may be tried again', async (t) => {
+test('a deadlock is an outage for one of the two: nothing happened, it may retry', async (t) => {
   const { sql } = await freshDatabase(t)
   await sql`insert into account (id, may_go_negative) values ('a', false), ('b', false)`
   let both = 0

@@ -190,7 +190,9 @@ export async function readCheckpoint(
 
 function spellsOf({ freezes }: Header): FreezeSpell[] {
   return freezes.map(([token, address, from_ms, to_ms]) => ({
-    ...{ token, address, from_ms },
+    token,
+    address,
+    from_ms,
     to_ms: to_ms ?? Number.POSITIVE_INFINITY,
   }))
 }

@@ -80,7 +80,9 @@ export function readSlot(index: FlowIndex, slot: number): Holding {
     const sum = (field: number) => memory.wholeSum(doubles[at + field]!, { slot, category, field })
     const received = sum(RECEIVED)
     portions.push({
-      ...{ category, held: held[category]!, received },
+      category,
+      held: held[category]!,
+      received,
       direct: sum(DIRECT),
       destination: sum(DESTINATION),
       hops: received === 0n ? 0 : doubles[at + HOPS]! / Number(received),

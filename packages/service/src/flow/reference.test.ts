@@ -222,7 +222,7 @@ function assertSame(index: FlowIndex, reference: Reference): void {
 
 const RUNS = { numRuns: 300 }
 
-test('every amount of every address equals the reference after every transfer, and held amounts sum to the balance', () => {
+test('every amount equals the reference after every transfer, their sum the balance', () => {
   fc.assert(
     fc.property(history, ({ labels, blocks }) => {
       const index = new FlowIndex(labels, 1)
@@ -322,7 +322,7 @@ test('splitting a transfer changes each category by at most one unit for each pa
   )
 })
 
-test('dust changes the share of a category by no more than its own share of what was received', () => {
+test("dust changes a category's share by no more than its own share of the received", () => {
   fc.assert(
     fc.property(
       history,
@@ -359,7 +359,7 @@ test('dust changes the share of a category by no more than its own share of what
   )
 })
 
-test('recomputing from the first transfer that a new label touches gives what a rebuild gives', async () => {
+test('recomputing from the first transfer that a label touches equals a rebuild', async () => {
   await fc.assert(
     fc.asyncProperty(history, label, async ({ labels, blocks }, added) => {
       const touched = blocks.findIndex(({ moves }) =>

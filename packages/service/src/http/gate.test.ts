@@ -68,7 +68,7 @@ async function server(options: Partial<Options> = {}) {
   return { ask, code, read_again, lines }
 }
 
-test('right tokens are served after any junk from their address, and from the first request on', async () => {
+test('right tokens are served after any junk from their address, from the first on', async () => {
   const { code } = await server()
   for (let i = 0; i < 3 * BURST; i++) assert.equal(await code(`junk-${i}`), i < BURST ? 1 : 429)
   assert.equal(await code('owner'), 0)
@@ -84,13 +84,13 @@ test('wrong signatures take nothing from the owner of their token, here or elsew
   assert.equal(await code('owner'), 429)
 })
 
-test('whoever shows wrong signatures has keys read again only as often as his network may ask', async () => {
+test('wrong signatures have keys read again only as often as a network may ask', async () => {
   const { code, read_again } = await server()
   for (let i = 0; i < BURST + 2; i++) await code('owner', { right: false })
   assert.deepEqual(read_again, [...Array<boolean>(BURST).fill(true), false, false])
 })
 
-test('a token of which nobody knew yet is served while its address has an allowance, and then has its own', async () => {
+test("an unknown token is served within its address's allowance, then has its own", async () => {
   const { code } = await server()
   assert.equal(await code('new'), 0)
   for (let i = 0; i < 2 * BURST; i++) await code(`junk-${i}`)

@@ -16,6 +16,7 @@ export function uuidMaker(random: Random): () => string {
     bytes[at + 8] = (bytes[at + 8]! & 0x3f) | 0x80
     const hex = bytes.toString('hex', at, at + 16)
     at += 16
-    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+    const first = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}`
+    return `${first}-${hex.slice(16, 20)}-${hex.slice(20)}`
   }
 }

@@ -13,8 +13,9 @@ const sha256 = async (text) => hex(await crypto.subtle.digest('SHA-256', encoder
  *  by the secret. @param {string} body @param {string} secret @returns {Promise<string>} */
 export const sign = (body, secret) => sha256(body + secret)
 
-/** `X-Signature-V2`: hexadecimal HMAC-SHA-256 over lines: time, nonce, method, path, SHA-256 of the body
- * and, when there is one, the Idempotency-Key. The key is HKDF-SHA-256 of the secret with the info `v2`.
+/** `X-Signature-V2`: hexadecimal HMAC-SHA-256 over lines: time, nonce, method, path, SHA-256 of the
+ * body and, when there is one, the Idempotency-Key. The key is HKDF-SHA-256 of the secret with the
+ * info `v2`.
  * @param {{ timestamp: string, nonce: string, method: string, path: string, body: string,
  *   idempotency_key?: string | undefined }} stamped
  * @param {string} secret @returns {Promise<string>} */

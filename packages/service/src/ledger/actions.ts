@@ -49,7 +49,8 @@ export async function perform<Result>(
       for (const { subject, before, after } of actions) {
         await tx`
           insert into operator_action (made_at, made_by, reason, action, subject, before, after)
-          values (${made_at}, ${operator.made_by}, ${operator.reason}, ${action}, ${subject}, ${plain(before)},
+          values (${made_at}, ${operator.made_by}, ${operator.reason}, ${action}, ${subject},
+                  ${plain(before)},
                   ${plain(after)})`
       }
       return result

@@ -52,7 +52,9 @@ export async function checkBooks(sql: Sql | Tx, sums?: readonly AccountSum[]): P
       findings.push({ rule: 'accounts exist', subject: id, found: 'no such account' })
     if (!one.keeps_sum || (kept_posted_sun === posted_sun && kept_held_sun === held_sun)) continue
     // Told by the difference, which stays the same while the account is used.
-    const found = `kept ${kept_posted_sun - posted_sun} sun posted and ${kept_held_sun - held_sun} held more than the rows say`
+    const found =
+      `kept ${kept_posted_sun - posted_sun} sun posted and ${kept_held_sun - held_sun} held ` +
+      'more than the rows say'
     findings.push({ rule: 'kept sums equal the rows', subject: id, found })
   }
   const resolutions = await sql<Finding>`

@@ -47,7 +47,7 @@ const sealed = async (sql: Sql) =>
     last_entry: bigint
   }>`select entries, last_entry from journal order by number`
 
-test('entries are sealed once, in the order of their numbers, and what is sealed holds', async (t) => {
+test('entries are sealed once, in order of their numbers, and the seal holds', async (t) => {
   const { sql } = await ledger(t)
   await seal(sql)
   await deposit(sql, 'second')
@@ -61,7 +61,7 @@ test('entries are sealed once, in the order of their numbers, and what is sealed
   assert.deepEqual(await look(sql), [])
 })
 
-test('an entry whose transaction is still open is waited for, and nobody waits for the journal', async (t) => {
+test('an entry of an open transaction is waited for; nobody waits for the journal', async (t) => {
   const { sql } = await ledger(t)
   const step = sealStep({ sql, clock })
   await sql.begin(async (slow) => {
@@ -99,12 +99,16 @@ const TAMPERINGS: Record<string, string> = {
   'a time': `update transfer set made_at = made_at + interval '1 microsecond' where id = 'second'`,
   'a party': `update transfer set credit = 'customer:zoe' where id = 'second'`,
   'an entry that is taken out': `delete from transfer where id = 'second'`,
-  'an entry that is put in': `insert into transfer (id, kind, debit, credit, amount_sun, made_at, number) overriding system value
-    select 'more', kind, debit, credit, amount_sun, made_at, number from transfer where id = 'second'`,
-  'an entry that is put in instead of another': `update transfer set id = 'other' where id = 'third'`,
+  'an entry that is put in': `
+    insert into transfer (id, kind, debit, credit, amount_sun, made_at, number)
+    overriding system value
+    select 'more', kind, debit, credit, amount_sun, made_at, number from transfer
+    where id = 'second'`,
+  'an entry in the place of another': `update transfer set id = 'other' where id = 'third'`,
   'a seal that is taken out': 'delete from journal where number = 1',
   'the sum of a seal': `update journal set sha256 = repeat('0', 64) where number = 2`,
-  'the time of a seal': `update journal set sealed_at = sealed_at - interval '1 day' where number = 2`,
+  'the time of a seal': `
+    update journal set sealed_at = sealed_at - interval '1 day' where number = 2`,
 }
 
 test('whatever of a sealed entry or of a seal is changed, shows', async (t) => {
@@ -138,7 +142,7 @@ test('whatever of a sealed entry or of a seal is changed, shows', async (t) => {
   }
 })
 
-test('what is written stays also by right: the owner of the tables may not change them, and still may work', async (t) => {
+test("what is written stays by grant too: the tables' owner may not change it", async (t) => {
   const { name, url } = await createDatabase()
   const admin = new pg.Client({ connectionString: await testCluster() })
   await admin.connect()
@@ -187,9 +191,10 @@ const FUNCTIONS_THAT_LIE = `
     select coalesce((select text from kept_text where kept_text.number = of.number), '') $$;
   create table kept_sum as select number, sha256 from journal;
   create or replace function journal_sum(of journal, previous text, record text, entries text)
-    returns text language sql stable as $$ select sha256 from kept_sum where kept_sum.number = of.number $$`
+    returns text language sql stable as $$
+      select sha256 from kept_sum where kept_sum.number = of.number $$`
 
-test('an entry that was altered is found though the trigger was off and the functions were replaced', async (t) => {
+test('an altered entry is found though trigger and functions were replaced', async (t) => {
   const { sql, url } = await ledger(t)
   await deposit(sql, 'second')
   await seal(sql)
@@ -218,7 +223,7 @@ test('an entry that was altered is found though the trigger was off and the func
   await hand.query('drop table kept_text, kept_sum')
 })
 
-test('sums worked out here are those of the functions that seal, whatever the texts are', async (t) => {
+test('sums worked out here equal those of the sealing functions, for any text', async (t) => {
   const { sql } = await ledger(t)
   const texts = ['a "b" \\ c', '(x,y)', 'line\nfeed\ttab', '𝄞 clef é', "it's", 'null', ' ', ',']
   const times = [
@@ -229,7 +234,8 @@ test('sums worked out here are those of the functions that seal, whatever the te
   ]
   for (const [i, id] of texts.entries()) {
     await sql`insert into transfer (id, kind, debit, credit, amount_sun, made_at)
-              values (${id}, 'move', ${`d${id}`}, ${`c${id}`}, ${i + 1}, ${times[i % times.length]!}::timestamptz)`
+              values (${id}, 'move', ${`d${id}`}, ${`c${id}`}, ${i + 1},
+                      ${times[i % times.length]!}::timestamptz)`
     if (i % 3 === 0) await seal(sql)
   }
   await sql.begin(async (tx) =>
@@ -245,8 +251,9 @@ test('numbers that were never used do not make the check read for ever', async (
   const { sql } = await ledger(t)
   await sql`select setval('transfer_number_seq', 9000000000000)`
   await deposit(sql, 'far')
-  await sql`insert into journal (number, first_entry, last_entry, entries, actions, sealed_at, sha256)
-            values (1, 1, 9000000000001, 2, 0, now(), 'no sum')`
+  await sql`
+    insert into journal (number, first_entry, last_entry, entries, actions, sealed_at, sha256)
+    values (1, 1, 9000000000001, 2, 0, now(), 'no sum')`
   assert.deepEqual(
     (await look(sql)).map(({ subject }) => subject),
     ['seal 1'],

@@ -46,7 +46,7 @@ const capture = (tx: Tx, hold_id: string, amount_sun: bigint) =>
 
 const breaks = (name: string) => (thrown: unknown) => brokenConstraint(thrown) === name
 
-test('a hold takes money off what can be spent, a capture keeps it off, a release gives it back', async (t) => {
+test('a hold takes money off the balance, a capture keeps it, a release returns it', async (t) => {
   const sql = await ledger(t, 100n)
   await hold(sql, 'h1', 30n)
   await hold(sql, 'h2', 20n)
@@ -60,7 +60,7 @@ test('a hold takes money off what can be spent, a capture keeps it off, a releas
   assert.deepEqual(kinds.toSorted(), ['capture 30', 'hold 20', 'hold 30', 'move 100', 'release 20'])
 })
 
-test('what is captured may be less than was held, and the rest is free again; it may not be more', async (t) => {
+test('a capture may be less than its hold, and frees the rest; it may not be more', async (t) => {
   const sql = await ledger(t, 100n)
   await hold(sql, 'h1', 30n)
   await assert.rejects(
@@ -72,7 +72,7 @@ test('what is captured may be less than was held, and the rest is free again; it
   assert.deepEqual(await checkBooks(sql), [])
 })
 
-test('captures of several customers together take from each what is taken, and give the rest back', async (t) => {
+test('captures of several customers take from each the taken, and return the rest', async (t) => {
   const sql = await ledger(t, 100n)
   await sql.begin(async (tx) =>
     move(tx, { id: 'm', debit: WORLD, credit: ZOE, amount_sun: 50n, made_at }),
@@ -163,7 +163,7 @@ test('the same move again changes nothing, and its id cannot be used for another
   assert.deepEqual(await checkBooks(sql), [])
 })
 
-test('what is written stays: a transfer is neither changed, nor deleted, nor truncated', async (t) => {
+test('a transfer is neither changed, nor deleted, nor truncated', async (t) => {
   const sql = await ledger(t, 100n)
   for (const change of [
     () => sql`update transfer set amount_sun = 1`,
@@ -276,7 +276,7 @@ function commit(sql: Sql, one: Deed, fails: boolean): Promise<void> {
 
 const EXPECTED = /too little|made before|there is no hold|names no hold|could not be written/
 
-test('whatever happens at once, succeeds or fails half-way: the books are right and nobody is overdrawn', async (t) => {
+test('whatever happens at once or fails half-way, the books are right', async (t) => {
   const { sql } = await freshDatabase(t, { connections_max: 6 })
   const history = fc.array(fc.record({ one: deed, fails: fc.nat(9).map((n) => n === 0) }), {
     minLength: 5,

@@ -34,7 +34,9 @@ export type Transfer = {
 
 /** Opens a customer's account, empty. Opening it again changes nothing. */
 export async function openAccount(tx: Tx, account_id: string): Promise<void> {
-  await tx`insert into account (id, may_go_negative) values (${account_id}, false) on conflict (id) do nothing`
+  await tx`
+    insert into account (id, may_go_negative) values (${account_id}, false)
+      on conflict (id) do nothing`
 }
 
 /** Locks the given accounts until the end of the transaction and says what each can spend, in sun.
@@ -59,7 +61,8 @@ export function holdAll(tx: Tx, holds: readonly Transfer[]): void {
       insert into transfer (id, kind, debit, credit, amount_sun, made_at)
       select id, 'hold', debit, credit, amount_sun, made_at
       from unnest(${holds.map((t) => t.id)}::text[], ${holds.map((t) => t.debit)}::text[],
-                  ${holds.map((t) => t.credit)}::text[], ${holds.map((t) => t.amount_sun)}::bigint[],
+                  ${holds.map((t) => t.credit)}::text[],
+                  ${holds.map((t) => t.amount_sun)}::bigint[],
                   ${holds.map((t) => t.made_at)}::timestamptz[]) as t (id, debit, credit,
                     amount_sun, made_at)
       returning debit, amount_sun
@@ -101,7 +104,8 @@ export function captureAll(
       where account.id = sums.debit and not may_go_negative
       returning 1
     )
-    select must(count(*) = ${captures.length}, 'a capture names no hold, or takes more than it set aside') from captured`
+    select must(count(*) = ${captures.length},
+                'a capture names no hold, or takes more than it set aside') from captured`
 }
 
 /** Gives held money back. The caller has locked the debited account. Throws when there is no such
@@ -114,7 +118,8 @@ export async function release(tx: Tx, hold_id: string, made_at: Date): Promise<v
     returning debit, amount_sun`
   if (!hold) throw new Error(`there is no hold ${hold_id}`)
   await tx`
-    update account set held_sun = held_sun - ${hold.amount_sun} where id = ${hold.debit} and not may_go_negative`
+    update account set held_sun = held_sun - ${hold.amount_sun} where id = ${hold.debit}
+      and not may_go_negative`
 }
 
 /** Moves money at once. Returns false, and changes nothing, when the very same transfer was made
@@ -136,7 +141,8 @@ export async function moveAll(
       insert into transfer (id, kind, debit, credit, amount_sun, made_at)
       select id, 'move', debit, credit, amount_sun, made_at
       from unnest(${transfers.map((t) => t.id)}::text[], ${transfers.map((t) => t.debit)}::text[],
-                  ${transfers.map((t) => t.credit)}::text[], ${transfers.map((t) => t.amount_sun)}::bigint[],
+                  ${transfers.map((t) => t.credit)}::text[],
+                  ${transfers.map((t) => t.amount_sun)}::bigint[],
                   ${transfers.map((t) => t.made_at)}::timestamptz[]) as t (id, debit, credit,
                     amount_sun, made_at)
       on conflict (id) do nothing returning id, debit, credit, amount_sun

@@ -53,7 +53,7 @@ function keptLog(): { log: Log; days: () => unknown[] } {
   return { log, days: () => lines.map(({ day }) => day) }
 }
 
-test('the root of each day leaves by itself when the day is over, once, in the log and in the file', async (t) => {
+test("each day's root leaves once, when the day is over, in log and file", async (t) => {
   const { sql, clock, sealAt, file } = await journal(t, ['2026-11-01', '2026-11-02'])
   const { log, days } = keptLog()
   const step = noteRootsStep({ sql, clock, log, file })
@@ -89,7 +89,7 @@ test('without a file the log has the root of the day before', async (t) => {
   assert.deepEqual(days(), ['2026-11-02'])
 })
 
-test('a history that was written anew, with sums that fit it, does not fit the roots', async (t) => {
+test('a history written anew, with sums that fit it, does not fit the roots', async (t) => {
   const { sql, url, clock, file } = await journal(t, ['2026-11-01', '2026-11-02'])
   clock.at = new Date('2026-11-04T00:00:00Z')
   await exportRoots(sql, clock, file)
@@ -100,12 +100,15 @@ test('a history that was written anew, with sums that fit it, does not fit the r
   await hand.query(`
     set session_replication_role = replica;
     update transfer set amount_sun = 9 where number = 1;
-    update journal as j set sha256 = journal_sum(j, '', null, (select entry_text(t) from transfer as t where number = 1))
+    update journal as j set sha256 =
+      journal_sum(j, '', null, (select entry_text(t) from transfer as t where number = 1))
     where number = 1`)
   for (const number of [2, 3, 4]) {
     await hand.query(
-      `update journal as j set sha256 = journal_sum(j, (select sha256 from journal where number = $1::int - 1), null,
-         (select entry_text(t) from transfer as t where t.number = $1)) where number = $1`,
+      `update journal as j set sha256 =
+         journal_sum(j, (select sha256 from journal where number = $1::int - 1), null,
+                     (select entry_text(t) from transfer as t where t.number = $1))
+       where number = $1`,
       [number],
     )
   }
@@ -126,7 +129,7 @@ test('a seal that was noted and is gone is found', async (t) => {
   assert.match(found[0]!.found, /is not there/)
 })
 
-test('a line that a crash cut short is passed over, and the file goes on; another line is refused', async (t) => {
+test('a line cut short by a crash is passed over; another broken line is refused', async (t) => {
   const { sql, clock, file } = await journal(t, ['2026-11-01', '2026-11-02'])
   clock.at = new Date('2026-11-04T00:00:00Z')
   const [first] = await finishedRoots(sql, clock, undefined)

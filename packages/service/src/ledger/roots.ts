@@ -88,7 +88,8 @@ export async function finishedRoots(
 /** The noted roots that the journal no longer has. */
 export async function checkRoots(sql: Sql | Tx, noted: readonly Root[]): Promise<SealFinding[]> {
   const seals = await sql<{ number: bigint; sha256: string }>`
-    select number, sha256 from journal where number = any(${noted.map(({ number }) => number)}::bigint[])`
+    select number, sha256 from journal where number
+      = any(${noted.map(({ number }) => number)}::bigint[])`
   const kept = new Map(seals.map(({ number, sha256 }) => [number, sha256]))
   return noted.flatMap(({ day, number, sha256 }) => {
     const now = kept.get(number)

@@ -49,7 +49,8 @@ export function entryText({
   hold_id,
 }: Entry): string {
   const lengths = `${lengthOf(id)} ${lengthOf(debit)} ${lengthOf(credit)} ${lengthOf(hold_id)}`
-  const text = `${number} ${kind} ${amount_sun} ${timeHex(made_at)} ${lengths} ${id} ${debit} ${credit}`
+  const text =
+    `${number} ${kind} ${amount_sun} ${timeHex(made_at)} ${lengths} ${id} ${debit} ` + `${credit}`
   return hold_id === null ? text : `${text} ${hold_id}`
 }
 
@@ -61,10 +62,8 @@ function sealSum(
   const { number, first_entry, last_entry, entries, actions, sealed_at, record } = seal
   const hash = createHash('sha256')
   let added = 0n
-  hash.update(
-    `(${rowField(previous)},${number},${first_entry},${last_entry},${entries},${actions},${timeHex(sealed_at)},`,
-  )
-  hash.update(`${rowField(record)},`)
+  hash.update(`(${rowField(previous)},${number},${first_entry},${last_entry},${entries},`)
+  hash.update(`${actions},${timeHex(sealed_at)},${rowField(record)},`)
   return {
     add(entry) {
       hash.update(`${added === 0n ? '"' : '\n'}${quotedPart(entryText(entry))}`)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault, fault, Outage } from './fault.ts'
 
-test('a kind of refusal makes refusals of its code, with a sub-key and a sentence of their own where given', () => {
+test('a kind of refusal makes refusals of its code, with sub-key and sentence if given', () => {
   const NotFound = fault(20, 'not_found', 'Not found')
   assert.deepEqual([NotFound.code, NotFound.key, NotFound.sentence], [20, 'not_found', 'Not found'])
   const seen = [

@@ -13,7 +13,7 @@ test('an id is a ULID in lower case: its first ten characters are the time', () 
   assert.match(idMaker({ now: () => at }, systemRandom)(), /^01aryz6s41[0-9a-hjkmnp-tv-z]{16}$/)
 })
 
-test('the ids of one maker sort in the order in which they were made, whatever the clock does', () => {
+test('the ids of one maker sort in the order of their making, whatever the clock does', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 2, maxLength: 200 }),

@@ -33,7 +33,7 @@ const document = fc.letrec((tie) => ({
   ),
 })).value
 
-test('every document without traps reads as JSON.parse() reads it, indented, escaped or not', () => {
+test('every document without traps is read as by JSON.parse(), indented, escaped or not', () => {
   fc.assert(
     fc.property(document, fc.constantFrom(0, 2, '\t'), fc.boolean(), (value, indent, escaped) => {
       const printed = JSON.stringify(value, null, indent)
@@ -93,7 +93,8 @@ test('bytes of any kind either read as JSON.parse() reads them or throw a JsonEr
 
 test('a valid document with one byte changed never throws anything but a JsonError', () => {
   const valid = bytes(
-    '{"service":"energy","params":{"address":"TÜ\\u00e9","amounts":{"energy":65000},"duration":1,"x":[1.5]}}',
+    '{"service":"energy","params":{"address":"TÜ\\u00e9","amounts":{"energy":65000},' +
+      '"duration":1,"x":[1.5]}}',
   )
   fc.assert(
     fc.property(fc.nat(valid.length - 1), fc.nat(255), (at, byte) => {

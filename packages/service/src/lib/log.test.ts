@@ -26,13 +26,12 @@ test('a line is one JSON object with its time, whatever is in the fields', () =>
     lines.map((line) => JSON.parse(line)),
     [
       {
-        ...{
-          at: '2026-10-08T15:26:32.123Z',
-          event: 'request',
-          code: 0,
-          sun: '1152921504606846976',
-        },
-        ...{ text: 'two\nlines "quoted"', none: null },
+        at: '2026-10-08T15:26:32.123Z',
+        event: 'request',
+        code: 0,
+        sun: '1152921504606846976',
+        text: 'two\nlines "quoted"',
+        none: null,
       },
       { at: '2026-10-08T15:26:32.123Z', event: 'quiet' },
     ],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Recent } from './recent.ts'
 
-test('what is kept is there until it is too old, and then leaves with the next that is put in', () => {
+test('a kept value is there until it is too old, and leaves when the next one is put in', () => {
   const recent = new Recent<number>(1_000)
   recent.set('a', 1, 0)
   recent.set('b', 2, 500)

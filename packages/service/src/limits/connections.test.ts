@@ -59,7 +59,7 @@ async function counted(
   return { connections, open, wait, closed }
 }
 
-test('an address has so many connections, and then its oldest idle stranger makes room', async (t) => {
+test('an address has so many connections, then its oldest idle stranger makes room', async (t) => {
   const { open, connections, closed } = await counted(t)
   const [first, second] = [await open(), await open()]
   connections.asked(first.socket)
@@ -69,7 +69,7 @@ test('an address has so many connections, and then its oldest idle stranger make
   assert.deepEqual([closed, connections.count], [['makes_room'], 3])
 })
 
-test("customers' connections are never closed for others: who comes then is not taken", async (t) => {
+test("customers' connections are never closed for others: newcomers are refused", async (t) => {
   const { open, connections, closed } = await counted(t)
   const ours = [await open(), await open()]
   for (const { socket } of ours) connections.isCustomers(socket)
@@ -78,7 +78,7 @@ test("customers' connections are never closed for others: who comes then is not 
   assert.deepEqual([closed, connections.count], [['limit_of_address'], 2])
 })
 
-test('when there are too many in all, the address with the most strangers makes room', async (t) => {
+test('when there are too many, the address with the most strangers makes room', async (t) => {
   const { open, connections, closed } = await counted(t, { per_address_max: 9 })
   const lonely = await open('127.0.0.2')
   const crowd = [await open(), await open(), await open()]
@@ -87,7 +87,7 @@ test('when there are too many in all, the address with the most strangers makes 
   assert.deepEqual([closed, connections.count], [['makes_room'], 4])
 })
 
-test('a proxy that is trusted speaks for many: its connections are neither counted nor closed for others', async (t) => {
+test("a trusted proxy's connections are neither counted nor closed for others", async (t) => {
   const { open, wait, connections } = await counted(t, {}, ['127.0.0.9'])
   const proxied = [
     await open('127.0.0.9'),
@@ -113,7 +113,7 @@ test('a connection that ends leaves its place to another', async (t) => {
   assert.equal(connections.count, 0)
 })
 
-test('whoever does not take what was written, or takes too little of it, is gone in time', async (t) => {
+test('who does not read what was written, or reads too slowly, is closed in time', async (t) => {
   const { open, wait, closed } = await counted(t)
   const { client, socket } = await open()
   client.pause()
@@ -151,7 +151,7 @@ test('whoever takes what was written, however much there is, stays', async (t) =
   assert.ok(!socket.destroyed)
 })
 
-test('strangers that idle are let go, customers and those who wait for an answer are not', async (t) => {
+test('idle strangers are closed, customers and waiting callers are not', async (t) => {
   const { open, wait, connections } = await counted(t, { per_address_max: 4 })
   const [idle, asking, ours] = [await open(), await open(), await open()]
   connections.asked(asking.socket)

@@ -12,7 +12,7 @@ function app() {
   return made
 }
 
-test('every connection is answered, whichever socket it comes by, and closing lets all of them end', async () => {
+test('every connection on either socket is answered, and closing ends them all', async () => {
   const { port, close } = await listenOn(app(), { port: 0, host: HOST })
   const ask = async () =>
     (await fetch(`http://${HOST}:${port}/`, { headers: { connection: 'close' } })).text()

@@ -139,7 +139,9 @@ export function resourceOf(answer: unknown, resource: Resource): ResourceState {
   const free =
     resource === 'bandwidth' ? above_zero(read('freeNetLimit') - read('freeNetUsed')) : 0n
   return {
-    ...{ limit, used, left: above_zero(limit - used) + free },
+    limit,
+    used,
+    left: above_zero(limit - used) + free,
     total_limit: read(`${total}Limit`),
     total_weight: read(`${total}Weight`),
   }

@@ -18,7 +18,8 @@ test('64-bit integers come back whole, wherever they stand; small ones are plain
 
 test('long digits inside of text, and fractions, stay what they are', () => {
   const text =
-    '{"name":"12345678901234567890","raw":"a:[12345678901234567890","f":0.1234567890123456789,"e":1e20}'
+    '{"name":"12345678901234567890","raw":"a:[12345678901234567890",' +
+    '"f":0.1234567890123456789,"e":1e20}'
   assert.deepEqual(parseNodeJson(text, 'x'), JSON.parse(text))
 })
 

@@ -48,7 +48,7 @@ test('a list of keys gives each node its own, or none', () => {
   )
 })
 
-test('nodes may be in a file that its owner alone can read, so that no key is an argument', async (t) => {
+test('nodes may be in a file only its owner can read, so that no key is an argument', async (t) => {
   const list = [
     { url: 'https://a.example/KEY', api_key: 'k' },
     { url: 'https://b.example', solid_url: 'https://c.example' },
@@ -151,7 +151,7 @@ const OPEN: [url: string, env?: NodeJS.ProcessEnv][] = [
   ['postgres://u:p@db.example/x?sslmode=verify-full', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }],
 ]
 
-test('a database on another machine shows a certificate that is checked, or that is allowed and told', () => {
+test('a database on another machine has its certificate checked, or is allowed by name', () => {
   for (const [url, env = {}] of PRIVATE) assert.ok(isDatabasePrivate(url, env), url)
   for (const [DATABASE_URL, more = {}] of OPEN) {
     const env = { DATABASE_URL, ...more }
@@ -169,7 +169,7 @@ test('a database on another machine shows a certificate that is checked, or that
   }
 })
 
-test('a node that fails is told by its host: the key in its address is in no sentence', async () => {
+test('a failing node is named by its host: its key is in no sentence', async () => {
   const nodes = [{ url: 'https://user:KEY@a.example/KEY', solid_url: 'https://b.example/KEY/' }]
   for (const answer of [
     undefined,

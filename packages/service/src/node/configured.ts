@@ -64,7 +64,8 @@ function keysOf(
   const list = keys.split(',').map((one) => one.trim())
   if (list.length !== urls.length)
     throw new Misuse(
-      'PENSTOCK_NODE_API_KEYS has one key for each --node-url, in their order; between commas may be none.',
+      'PENSTOCK_NODE_API_KEYS has one key for each --node-url, in their order; ' +
+        'between commas may be none.',
     )
   return list
 }

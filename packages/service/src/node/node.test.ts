@@ -125,7 +125,7 @@ test('headers of a node go to that node alone', async () => {
   assert.deepEqual(seen, [{ 'TRON-PRO-API-KEY': 'secret' }, {}])
 })
 
-test('a node that leaves a broadcast unanswered has a second for the next ones, while another answers', async () => {
+test('a node that left a broadcast unanswered has a second while another answers', async () => {
   let hangs = true
   let alone = false
   const limits: number[] = []
@@ -241,7 +241,7 @@ function transaction(
   }
 }
 
-test('of a block, plain transfers of TRX that succeeded are transfers, and nothing else is', async () => {
+test("a block's transfers are its plain transfers of TRX that succeeded, no others", async () => {
   const transactions = [
     transaction(1, 'TransferContract', { to_address: TO, amount: 2n ** 63n - 1n }),
     transaction(2, 'TransferAssetContract', { to_address: TO, amount: 6, asset_name: '31' }),
@@ -283,7 +283,7 @@ const readBlock = async (one: object) => {
   return (await node.blocks(5, 5, 'head'))[0]!
 }
 
-test('a transaction that is not what its id is the hash of, or is printed otherwise, is believed by nobody', async () => {
+test('a transaction whose id or printed form differs from its bytes is refused', async () => {
   const value = SENT.raw_data.contract[0]!.parameter.value
   const other = transaction(2, 'TransferContract', { to_address: TO, amount: 6 })
   const prints = (changed: object) => ({
@@ -323,7 +323,7 @@ test('a transaction that is not what its id is the hash of, or is printed otherw
   assert.equal((await node.blocks(5, 5, 'head'))[0]!.transfers[0]!.amount_sun, 5n)
 })
 
-test('transactions that nobody signed for openly, and kinds that are not known, stop nothing', async () => {
+test('transactions without a signer, and unknown kinds, stop nothing', async () => {
   const raw = (contract_hex: string) => {
     const bytes = Buffer.from(
       `5a${(contract_hex.length / 2).toString(16).padStart(2, '0')}${contract_hex}`,
@@ -376,7 +376,7 @@ const noted = (note: string | undefined, more: object = {}) => ({
   ...more,
 })
 
-test('of what contracts did only calls, creations and self-destructions move TRX; stakes do not, and who knows what else', async () => {
+test("of contracts' actions only calls, creations and self-destructions move TRX", async () => {
   const stakes = [
     'delegateResourceOfEnergy',
     'unDelegateResourceOfBandwidth',
@@ -500,7 +500,7 @@ test('receipts are those of the block, in its order, and all of them or an outag
   assert.deepEqual(none.asked, [], 'an empty block is not asked about')
 })
 
-test('a block and its receipts are asked for at the same time, and those that are missing once more', async () => {
+test('a block and its receipts are fetched together, missing ones once more', async () => {
   const transactions = [1, 2].map((stamp) =>
     transaction(stamp, 'TransferContract', { to_address: TO, amount: 5 }),
   )
@@ -534,7 +534,7 @@ test('a block and its receipts are asked for at the same time, and those that ar
   )
 })
 
-test('an account that is not there is not active, and a resource that is not there is 0', async () => {
+test('an absent account is not active, and an absent resource is 0', async () => {
   const { node } = scripted({ one: () => ({}) })
   const { address } = person('bob')
   const nobody = await node.account(address)
@@ -554,7 +554,7 @@ test('the totals of the network are beyond 2^53 and arrive whole', async () => {
   assert.deepEqual([total_limit, total_weight], [180_000_000_000_000_001n, 9_007_199_254_740_993n])
 })
 
-test('against the development chain: heads, blocks, accounts and stakes are what was done there', async () => {
+test('on the development chain, blocks, accounts and stakes are what was done there', async () => {
   const scene = new Scene({ alice: 1_000n * TRX })
   const alice = person('alice')
   scene.do(alice, 'TransferContract', { to_address: person('bob').hex, amount: 5n * TRX })
@@ -606,7 +606,7 @@ async function served(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-test('over HTTP: the body goes out as it is, and a node that says nothing for too long is given up', async (t) => {
+test('over HTTP: the body goes out as it is, and a silent node is given up', async (t) => {
   const url = await served(t, (body) => (body === '"quiet"' ? undefined : `heard ${body}`))
   const request = { url, headers: {}, timeout_ms: 30_000 }
   assert.deepEqual(await httpTransport({ ...request, body: '{"a":1}' }), {

@@ -1,5 +1,6 @@
-// The client of a TRON node's HTTP API. A real node serves two sides, `/wallet` (head, with pending transactions) and
-// `/walletsolidity` (irreversible), on two ports; a provider or the devchain serves both under one address.
+// The client of a TRON node's HTTP API. A real node serves two sides, `/wallet` (head, with pending
+// transactions) and `/walletsolidity` (irreversible), on two ports; a provider or the devchain
+// serves both under one address.
 //
 // Reads go to the first node that answers, and on to one that is ahead when its head stands still.
 // Broadcasts go to all of them. Whatever a node answers is checked here; what does not fit is an

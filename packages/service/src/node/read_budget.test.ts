@@ -37,7 +37,7 @@ function budgetAt(limits: Partial<ReadLimits> = {}) {
   return { pass: time.pass, settle, budget, asked, refused, ask, of }
 }
 
-test('in no second is more asked for one reader than its share, however hard it tries', async () => {
+test('no reader is asked for more in a second than its share, however hard it tries', async () => {
   const { ask, asked, pass, refused } = budgetAt()
   for (let round = 0; round < 50; round++) {
     for (let i = 0; i < 12; i++) void ask(anna)

@@ -78,7 +78,7 @@ test('a refusal of one is not the refusal of another who asks the same', async (
   assert.deepEqual([poor.status, rich.status], ['rejected', 'fulfilled'])
 })
 
-test('calls are remembered by all that they say, parameters for a minute, and a long result is cut', async () => {
+test('calls are cached with all their parameters for a minute, long results cut', async () => {
   const { reads, asked, say, pass } = setting()
   say.busy = true
   const node = reads(key('a'))

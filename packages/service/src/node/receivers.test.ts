@@ -32,7 +32,7 @@ function reader(...answers: (Partial<AccountState> | Error)[]) {
   return { receiver: receiverReader({ clock, node }), asked: () => asked, later }
 }
 
-test('an active address and a contract are remembered for a minute; an inactive one is asked again each time', async () => {
+test('active addresses and contracts are cached for a minute, inactive ones are not', async () => {
   const active = reader({ active: true })
   assert.deepEqual(
     [await active.receiver(ADDRESS), await active.receiver(ADDRESS), active.asked()],
@@ -56,7 +56,7 @@ test('an active address and a contract are remembered for a minute; an inactive 
   assert.deepEqual(seen, ['inactive', 'inactive', 'active'])
 })
 
-test('while the chain cannot be asked nothing is known, and nothing of that is remembered; a bug stays a bug', async () => {
+test('without the chain nothing is known or cached; a bug stays a bug', async () => {
   const { receiver } = reader(new Outage('the node'), { active: true })
   assert.deepEqual([await receiver(ADDRESS), await receiver(ADDRESS)], ['unknown', 'active'])
   await assert.rejects(reader(new TypeError('bug')).receiver(ADDRESS), TypeError)

@@ -59,7 +59,11 @@ function outside(waited: number[] = []): Outside {
 
 const ADDRESS = 'TGVpXaZff9J1CzMfoSheN6swLB1yeRx3p8'
 const question = (more: Partial<ProviderQuestion> = {}): ProviderQuestion => ({
-  ...{ type: 'address', network: 'TRX', address: ADDRESS, hash: null, direction: null },
+  type: 'address',
+  network: 'TRX',
+  address: ADDRESS,
+  hash: null,
+  direction: null,
   ...more,
 })
 const screen = (provider: Provider, asked = question()) =>
@@ -72,20 +76,19 @@ const AMLBOT_DONE = {
   result: true,
   balance: 99,
   data: {
-    ...{
-      riskscore: 0.364,
-      status: 'success',
-      uid: 'u-1',
-      address: ADDRESS,
-      asset: 'TRX',
-      network: 'TRX',
-    },
-    ...{ blackListsConnections: false, hasBlackListFlag: false },
+    riskscore: 0.364,
+    status: 'success',
+    uid: 'u-1',
+    address: ADDRESS,
+    asset: 'TRX',
+    network: 'TRX',
+    blackListsConnections: false,
+    hasBlackListFlag: false,
     signals: { exchange_licensed: 0.6, mixer: 0.25, child_abuse: 0, unnamed_thing: 0.05 },
   },
 }
 
-test('AMLBot is asked with its signature, polled by uid, and its score is a fraction', async (t) => {
+test('AMLBot is asked with a signature, polled by uid, its score a fraction', async (t) => {
   const pending = { result: true, data: { status: 'pending', uid: 'u-1' } }
   const { url, asked } = await service(t, [
     { body: pending },
@@ -286,7 +289,7 @@ function guardedService(screenOnce: Provider['screen'], now = { ms: 0 }) {
   return { guard, waited, now }
 }
 
-test('a passing trouble is tried again with growing pauses, or after the time that the provider asks for', async () => {
+test('an outage is tried again with growing pauses, or when the provider says', async () => {
   let asked = 0
   const { guard, waited } = guardedService(async () => {
     asked += 1
@@ -353,7 +356,7 @@ test('a provider that does not answer is given up when the budget is over', asyn
   await assert.rejects(asked, failsAs('transient'))
 })
 
-test('what MistTrack says in words that are not its own is no level, no category and no match', async (t) => {
+test("MistTrack's unknown words are no level, no category and no match", async (t) => {
   const of = async (more: object) => {
     const data = { score: 50, risk_level: 'High', risk_detail: [], ...more }
     const made = { body: { success: true, data: { has_result: true, task_id: 't' } } }

@@ -152,7 +152,10 @@ export function describeUpdate(raw_data: Uint8Array): {
       const types = allowedTypes(String(one.operations ?? '')).map(
         (type) => ContractType.names.get(type) ?? type,
       )
-      return `Permission ${i + FIRST_ACTIVE} (${one.permission_name ?? ''}): ${keysText(one)} may use ${types.join(', ')}.`
+      return (
+        `Permission ${i + FIRST_ACTIVE} (${one.permission_name ?? ''}): ` +
+        `${keysText(one)} may use ${types.join(', ')}.`
+      )
     }),
     'Every other permission that it has is taken away. The chain takes 100 TRX for the change.',
   ]
@@ -164,5 +167,6 @@ function keysText({ keys, threshold }: Message): string {
     ({ address, weight }) =>
       `${addressFromHex(String(address))}${weight === 1n ? '' : ` (weight ${weight})`}`,
   )
-  return `${named.join(' or ')}${threshold === 1n ? '' : `, with a weight of ${threshold} together`}`
+  const weight = threshold === 1n ? '' : `, with a weight of ${threshold} together`
+  return `${named.join(' or ')}${weight}`
 }

@@ -70,7 +70,7 @@ const said = async (scene: Scene, of: OwnWallets = wallets) =>
 
 const about = (what: string) => `The key for ${pool.address} (pool) ${what}.`
 
-test('a key that may do what its line says, by one permission of one account, is right', async () => {
+test('a key that may do what its line says, by one permission, is right', async () => {
   assert.deepEqual(await said(chainWith({})), [])
 })
 
@@ -82,7 +82,7 @@ test("a hot key that is the owner's too is found, also beside another owner", as
   assert.deepEqual(await said(chainWith({ owner: { ...owned(pool, hot), threshold: 2n } })), wide)
 })
 
-test("the account's own key as its hot key is the owner's, though no owner permission names it", async () => {
+test("the account's own key as its hot key has the owner's rights", async () => {
   const own: OwnWallets = { ...wallets, pool: [{ ...wallets.pool[0]!, private_key: pool.key }] }
   const scene = new Scene({ pool: 20_000n * TRX, activation: 1_000n * TRX, recharge: TRX })
   scene.do(activation, 'AccountPermissionUpdateContract', {
@@ -110,7 +110,7 @@ test('a hot key in the witness permission is found', async () => {
   ])
 })
 
-test('a hot key that may act for another wallet of ours is found, the recharge address included', async () => {
+test('a hot key that may act for another wallet of ours is found', async () => {
   const scene = chainWith({})
   scene.devchain.fund(recharge.address, 1_000n * TRX)
   scene.mine()
@@ -145,7 +145,7 @@ test('another key in the permission is named unless it is listed as spare', asyn
   assert.deepEqual(await said(scene, spare), [])
 })
 
-test('a key that weighs less than the threshold, may too little or is not there, cannot act', async () => {
+test('a key below the threshold, with too few rights or absent, cannot act', async () => {
   const weak = chainWith({ actives: [active(POOL, [hot, stranger], 2n)] })
   assert.deepEqual(await said(weak), [[false, about('cannot act alone with permission 2')]])
   assert.deepEqual(await said(chainWith({ actives: [active(CREATE, [hot])] })), [
@@ -162,7 +162,7 @@ test('a key that weighs less than the threshold, may too little or is not there,
   )
 })
 
-test('every node is asked: a complaint by any of them counts, and one that is away stops nothing', async () => {
+test('every node is asked: any complaint counts, and a missing node stops nothing', async () => {
   const [right, wide] = [chainWith({}), chainWith({ owner: owned(hot) })]
   for (const node of [
     nodesOf(right, wide),

@@ -22,7 +22,7 @@ test('a file of wallets is read as it is', () => {
   assert.deepEqual(parseWallets(unsigned, 'w.json', 'optional').activation, keyless)
 })
 
-test('an API alone refuses a file with keys, whichever wallet has one, and takes the same without', () => {
+test("an API alone refuses a file with keys, whichever wallet's, and takes it without", () => {
   const withoutKey = ({ private_key: _, ...wallet }: (typeof wallets.pool)[number]) => wallet
   const keyless = {
     ...wallets,

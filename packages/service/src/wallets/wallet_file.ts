@@ -65,7 +65,8 @@ export function parseWallets(text: string, file: string, keys: Keys): Wallets {
     }
     if (wallet.private_key !== undefined && keys === 'refused') {
       throw bad(
-        `it has the private_key of ${wallet.address}, and an API alone signs nothing: give it a copy without keys`,
+        `it has the private_key of ${wallet.address}, and an API alone signs nothing: ` +
+          'give it a copy without keys',
       )
     }
     if (wallet.private_key === undefined && keys !== 'needed') continue

@@ -88,7 +88,8 @@ async function note(
     insert into wallet_check (address, checked_at, complaints, stopped, stopped_here)
     select address, ${now}, array(select jsonb_array_elements_text(complaints)),
       stopped, ${stopped_here()}
-    from unnest(${rows.map((one) => one.address)}::text[], ${rows.map((one) => JSON.stringify(one.complaints))}::jsonb[],
+    from unnest(${rows.map((one) => one.address)}::text[],
+                ${rows.map((one) => JSON.stringify(one.complaints))}::jsonb[],
                 ${rows.map((one) => one.stopped)}::boolean[]) as t (address, complaints, stopped)
     on conflict (address) do update set checked_at = excluded.checked_at,
       complaints = excluded.complaints,

@@ -41,7 +41,8 @@ const order = (change: string) =>
 
 test('what fits is handed over, without what the schema does not declare', () => {
   const text =
-    '{"x":1,"service":"energy","params":{"y":[],"address":"T1","amount":5,"activate":true},"external_id":"a"}'
+    '{"x":1,"service":"energy",' +
+    '"params":{"y":[],"address":"T1","amount":5,"activate":true},"external_id":"a"}'
   assert.deepEqual(read(Order, text), {
     external_id: 'a',
     service: 'energy',
