@@ -41,9 +41,9 @@ const FIRST_ANSWER_MS_MAX = 1000
 const keys = Array.from({ length: SENDERS }, (_, index) => hash('sha256', `bench sender ${index}`))
 const command = fileURLToPath(new URL('../packages/devchain/penstock-devchain.js', import.meta.url))
 
-type Signed = { readonly id: string; readonly hex: string; readonly signature: string }
+type SignedTransaction = { readonly id: string; readonly hex: string; readonly signature: string }
 
-type Wanted = {
+type TransactionSpec = {
   readonly type: string
   readonly message: Message
   readonly key: PrivateKey
@@ -51,7 +51,10 @@ type Wanted = {
 }
 
 /** A signed transaction; serials make equal ones different. */
-function signed({ head }: Pick<Devchain, 'head'>, { type, message, key, serial }: Wanted): Signed {
+function signed(
+  { head }: Pick<Devchain, 'head'>,
+  { type, message, key, serial }: TransactionSpec,
+): SignedTransaction {
   const { timestamp } = head.header
   const raw = encodeRawData({
     ...referenceTo(head),
@@ -65,7 +68,7 @@ function signed({ head }: Pick<Devchain, 'head'>, { type, message, key, serial }
 }
 
 /** Signed transfers of one sun, each of another id. */
-function transfers(devchain: Pick<Devchain, 'head'>, count: number): Signed[] {
+function transfers(devchain: Pick<Devchain, 'head'>, count: number): SignedTransaction[] {
   const addresses = keys.map((key) => addressToHex(addressOf(key)))
   return Array.from({ length: count }, (_, serial) => {
     const from = serial % SENDERS
@@ -172,10 +175,14 @@ function emptyBlocksPerSecond(): number {
   return (EMPTY_BLOCKS * 1000) / (performance.now() - started_ms)
 }
 
-type Started = { readonly url: string; readonly first_answer_ms: number; stop(): Promise<void> }
+type StartedChain = {
+  readonly url: string
+  readonly first_answer_ms: number
+  stop(): Promise<void>
+}
 
 /** The command in a process of its own, up to its first answer. */
-async function start(...options: string[]): Promise<Started> {
+async function start(...options: string[]): Promise<StartedChain> {
   const started_ms = performance.now()
   const child = spawn(process.execPath, [command, '--port', '0', '--block-time', '0', ...options])
   // A measurement that fails leaves nothing running.

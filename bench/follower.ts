@@ -34,7 +34,7 @@ import {
 import { arriveStep, creditStep, DUST_SUN } from 'penstock-service/treasury/deposits.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import { BLOCK_MS, FIRST_NUMBER, TRANSACTIONS } from './mainnet_blocks.ts'
-import type { Reach, Started } from './mainnet_node.ts'
+import type { Reach, StartedNode } from './mainnet_node.ts'
 
 export const OPTIONS = { blocks: { type: 'string', default: '1200' } } as const
 
@@ -79,7 +79,7 @@ export async function run({
 }) {
   const say = (line: string) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${line}`)
   const node = fork(join(import.meta.dirname, 'mainnet_node.ts'))
-  const [{ url }] = (await once(node, 'message')) as [Started]
+  const [{ url }] = (await once(node, 'message')) as [StartedNode]
   const postgres = await startPostgres({ throw_away: true })
   await migrate(postgres.url)
   const sql = connect({ url: postgres.url })
@@ -227,10 +227,10 @@ async function fetchAndParse({ url, head }: Bench, blocks: number) {
   return spent
 }
 
-type Asked = { path: string; body: string }
+type NodeRequest = { path: string; body: string }
 
 /** What is asked for a row of blocks. */
-function bodiesOf(first: number, last: number): Asked[] {
+function bodiesOf(first: number, last: number): NodeRequest[] {
   const numbers = Array.from({ length: last - first + 1 }, (_, i) => first + i)
   return [
     {
@@ -244,7 +244,7 @@ function bodiesOf(first: number, last: number): Asked[] {
   ]
 }
 
-async function ask(url: string, { path, body }: Asked): Promise<string> {
+async function ask(url: string, { path, body }: NodeRequest): Promise<string> {
   const answer = await httpTransport({ url: url + path, body, headers: {}, timeout_ms: 5_000 })
   return answer.body
 }

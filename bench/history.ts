@@ -37,7 +37,7 @@ const P99_LIMIT_MS = 10
 const ANY_LIMIT_MS = 100
 const STATES = ['completed', 'failed', 'processing', 'pending'] as const
 
-type Asked = { page: number; per_page: number; status?: string }
+type PageQuery = { page: number; per_page: number; status?: string }
 type Page = { code: number; result: { total: number; items: { id: string; status: string }[] } }
 type Owner = Access & { customer_id: string; share: string; checks: number }
 
@@ -190,7 +190,7 @@ async function measure({ api_url, sql }: Serving, owners: readonly Owner[]): Pro
   let totals_exact = true
   for (const owner of asked) {
     const call = signedCall(api_url!, owner)
-    const ask = async (page: Asked) => {
+    const ask = async (page: PageQuery) => {
       const began_ms = performance.now()
       const { code, result } = (await call('/v1/aml-checks/history', page)) as unknown as Page
       const ms = performance.now() - began_ms

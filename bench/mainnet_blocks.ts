@@ -62,7 +62,13 @@ function drawer(seed: number) {
 }
 
 type Draw = ReturnType<typeof drawer>
-type Made = { type: string; value: Message; fee_limit?: number; receipt: Message; ret?: string }
+type Operation = {
+  type: string
+  value: Message
+  fee_limit?: number
+  receipt: Message
+  ret?: string
+}
 
 const word = (hex: string) => hex.padStart(64, '0')
 const amountWord = (value: number) => word(value.toString(16))
@@ -74,7 +80,7 @@ const log = (address: string, topics: string[], data: string) => ({
 const transferLog = (token: string, [from, to]: [string, string], amount: number) =>
   log(token, [TRANSFER_TOPIC, word(from.slice(2)), word(to.slice(2))], amountWord(amount))
 
-const makers: Record<keyof typeof MIX, (draw: Draw) => Made> = {
+const makers: Record<keyof typeof MIX, (draw: Draw) => Operation> = {
   transfer: ({ address, below }) => ({
     type: 'TransferContract',
     value: { owner_address: address(), to_address: address(), amount: 1 + below(50_000_000_000) },
@@ -120,7 +126,7 @@ const makers: Record<keyof typeof MIX, (draw: Draw) => Made> = {
 function usdtTransfer(
   [from, to]: [string, string],
   { amount, failed }: { amount: number; failed: boolean },
-): Made {
+): Operation {
   const receipt = failed
     ? {
         fee: 3_000_000,
@@ -164,7 +170,7 @@ function usdtTransfer(
 
 /** Sells TRX for USDT: a value sent along, one sent on, two transfers of tokens and two further
  *  events. */
-function swap({ address, hex, below }: Draw): Made {
+function swap({ address, hex, below }: Draw): Operation {
   const [owner, router, pair, wrapped] = [address(), address(), address(), address()]
   const [sold, bought] = [1_000_000 + below(9_000_000_000), 1_000_000 + below(2_000_000_000)]
   const logs = [
@@ -260,7 +266,7 @@ function templateOf(seed: number): Template {
   return { block: written(block, transactions), receipts: written(receipts, transactions), raws }
 }
 
-function transactionOf(draw: Draw, { type, value, fee_limit, ret = 'SUCCESS' }: Made) {
+function transactionOf(draw: Draw, { type, value, fee_limit, ret = 'SUCCESS' }: Operation) {
   const raw_data: RawData = {
     contract: [contract(type, value)],
     ref_block_bytes: draw.hex(4),
@@ -279,9 +285,9 @@ function transactionOf(draw: Draw, { type, value, fee_limit, ret = 'SUCCESS' }: 
   }
 }
 
-type Named = { txID: string; raw_data_hex: string }
+type TransactionBytes = { txID: string; raw_data_hex: string }
 
-function written(value: unknown, transactions: readonly Named[]): Written {
+function written(value: unknown, transactions: readonly TransactionBytes[]): Written {
   const text = JSON.stringify(value)
   const all = (mark: string) => {
     const found: number[] = []

@@ -9,9 +9,9 @@ import { FIRST_NUMBER, mainnetBlocks } from './mainnet_blocks.ts'
 
 /** Where the chain ends. */
 export type Reach = { head: number; solid: number }
-export type Started = { url: string }
+export type StartedNode = { url: string }
 
-type Asked = { startNum?: number; endNum?: number; num?: number; function_selector?: string }
+type NodeRequest = { startNum?: number; endNum?: number; num?: number; function_selector?: string }
 
 const blocks = mainnetBlocks(Math.floor(Date.now() / 3_000) * 3_000 - 86_400_000)
 let reach: Reach = { head: FIRST_NUMBER, solid: FIRST_NUMBER }
@@ -25,7 +25,7 @@ const WORDS: Record<string, string> = {
   'symbol()': `${numberWord(32n)}${numberWord(4n)}${SYMBOL}`,
 }
 
-function answer(path: string, asked: Asked): Buffer {
+function answer(path: string, asked: NodeRequest): Buffer {
   const [, side, name] = path.split('/')
   const last = side === 'walletsolidity' ? reach.solid : reach.head
   const has = (number: number) => number >= FIRST_NUMBER && number <= last
@@ -55,7 +55,10 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 }
 
 const server = createServer(async (request, response) => {
-  const bytes = answer(request.url ?? '', JSON.parse((await bodyOf(request)) || '{}') as Asked)
+  const bytes = answer(
+    request.url ?? '',
+    JSON.parse((await bodyOf(request)) || '{}') as NodeRequest,
+  )
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length })
   response.end(bytes)
 })
@@ -70,5 +73,5 @@ process.on('disconnect', () => process.exit())
 server.listen(0, '127.0.0.1', () => {
   process.send?.({
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-  } satisfies Started)
+  } satisfies StartedNode)
 })

@@ -14,7 +14,7 @@ export type Task = {
   address: string
   keys: { token: string; secret: string }[]
 }
-export type Seen = { per_second: number; p50_ms: number; p99_ms: number; refused: number }
+export type LoadFigures = { per_second: number; p50_ms: number; p99_ms: number; refused: number }
 
 const task = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as Task
 const run_id = randomBytes(6).toString('hex')
@@ -65,7 +65,7 @@ function client(index: number): Promise<void> {
 await Promise.all(Array.from({ length: task.clients }, (_, index) => client(index)))
 times.sort((a, b) => a - b)
 const at = (share: number) => Math.round(10 * (times[Math.floor(share * times.length)] ?? 0)) / 10
-const seen: Seen = {
+const seen: LoadFigures = {
   per_second: Math.round((1_000 * times.length) / task.measure_ms),
   p50_ms: at(0.5),
   p99_ms: at(0.99),

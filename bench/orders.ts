@@ -29,7 +29,7 @@ import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
 import { type Serving, serve } from 'penstock-service/serve.ts'
 import pg from 'pg'
 import { atEnd } from '../tools/ending.ts'
-import type { Seen, Task } from './order_load.ts'
+import type { LoadFigures, Task } from './order_load.ts'
 
 const CUSTOMERS = 500
 const BATCH = 256
@@ -122,13 +122,13 @@ type Say = (line: string) => void
 
 /** Orders a second: ours, and pgbench's with one and with two batches under way; null without
  *  pgbench. */
-type Beside = { ours: number; pgbench: number | null; pgbench_2: number | null }
+type Comparison = { ours: number; pgbench: number | null; pgbench_2: number | null }
 
 type Figures = {
-  spread: Beside
-  hot: Beside
-  slow_spread: Beside
-  slow_hot: Beside
+  spread: Comparison
+  hot: Comparison
+  slow_spread: Comparison
+  slow_hot: Comparison
   ours_64_p50_ms: number
   ours_64_p99_ms: number
   one_call_hot: number | null
@@ -136,7 +136,12 @@ type Figures = {
 
 async function measure(setting: Setting, say: Say): Promise<Figures> {
   const program = findPgbench()
-  const rounds: { spread: Beside; hot: Beside; few: Seen; one_call: number | null }[] = []
+  const rounds: {
+    spread: Comparison
+    hot: Comparison
+    few: LoadFigures
+    one_call: number | null
+  }[] = []
   for (let round = 1; round <= ROUNDS; round++) {
     say(`round ${round} of ${ROUNDS}`)
     rounds.push({
@@ -168,7 +173,7 @@ async function besides(
   setting: Setting,
   program: string | undefined,
   hot: boolean,
-): Promise<Beside> {
+): Promise<Comparison> {
   const { per_second } = await load(setting, { clients: BATCH, hot })
   if (program === undefined) return { ours: per_second, pgbench: null, pgbench_2: null }
   const batched = async (clients: number) =>
@@ -176,7 +181,7 @@ async function besides(
   return { ours: per_second, pgbench: await batched(1), pgbench_2: await batched(2) }
 }
 
-function medians(rounds: readonly Beside[]): Beside {
+function medians(rounds: readonly Comparison[]): Comparison {
   const of = (name: 'pgbench' | 'pgbench_2') =>
     rounds.some((round) => round[name] === null)
       ? null
@@ -204,7 +209,7 @@ const median = (values: number[]) =>
 async function load(
   setting: Setting,
   { clients, hot }: { clients: number; hot: boolean },
-): Promise<Seen> {
+): Promise<LoadFigures> {
   const { serving, folder, address, keys } = setting
   const port = Number(new URL(serving.api_url!).port)
   const task: Task = {
@@ -221,7 +226,7 @@ async function load(
     join(import.meta.dirname, 'order_load.ts'),
     file,
   ])
-  const seen = JSON.parse(stdout) as Seen
+  const seen = JSON.parse(stdout) as LoadFigures
   if (seen.refused > 0) throw new Error(`${seen.refused} purchases were refused`)
   return seen
 }
@@ -322,7 +327,7 @@ function print(json: boolean, figures: Figures): void {
     process.stdout.write(`${JSON.stringify(all)}\n`)
     return
   }
-  const row = (title: string, { ours, pgbench, pgbench_2 }: Beside) =>
+  const row = (title: string, { ours, pgbench, pgbench_2 }: Comparison) =>
     [
       title.padEnd(40),
       ours,

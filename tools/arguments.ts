@@ -4,7 +4,7 @@
 import { parseArgs } from 'node:util'
 import { Misuse } from 'penstock-service/lib/fault.ts'
 
-type Wanted<Count extends string, Text extends string> = {
+type Expected<Count extends string, Text extends string> = {
   /** With what they are when they are not given. */
   numbers?: Readonly<Record<Count, number>>
   texts?: readonly Text[]
@@ -12,7 +12,7 @@ type Wanted<Count extends string, Text extends string> = {
   words?: boolean
 }
 
-export type Given<Count extends string, Text extends string> = {
+export type Arguments<Count extends string, Text extends string> = {
   numbers: Record<Count, number>
   texts: Partial<Record<Text, string>>
   words: string[]
@@ -23,8 +23,8 @@ export type Given<Count extends string, Text extends string> = {
  *  it should be. */
 export function readArguments<Count extends string = never, Text extends string = never>(
   args: string[],
-  { numbers, texts = [], words = false }: Wanted<Count, Text>,
-): Given<Count, Text> {
+  { numbers, texts = [], words = false }: Expected<Count, Text>,
+): Arguments<Count, Text> {
   const usual = Object.entries<number>(numbers ?? {})
   const { values, positionals } = parsed(args, [...usual.map(([name]) => name), ...texts], words)
   const { json, ...given } = values
@@ -45,9 +45,12 @@ function wholeOf(name: string, text: string | boolean | undefined): number | und
   throw new Misuse(`--${name} takes a whole number from 1; this is ${JSON.stringify(text)}.`)
 }
 
-type Parsed = { values: Record<string, string | boolean | undefined>; positionals: string[] }
+type ParsedArguments = {
+  values: Record<string, string | boolean | undefined>
+  positionals: string[]
+}
 
-function parsed(args: string[], names: string[], allowPositionals: boolean): Parsed {
+function parsed(args: string[], names: string[], allowPositionals: boolean): ParsedArguments {
   const texts = Object.fromEntries(names.map((name) => [name, { type: 'string' } as const]))
   try {
     return parseArgs({ args, allowPositionals, options: { ...texts, json: { type: 'boolean' } } })

@@ -9,12 +9,12 @@ import type { Endpoint, Refusal } from 'penstock-service/wire/endpoint.ts'
 import type { TSchema } from 'typebox'
 
 /** A call that was really made, and its whole answer. */
-export type Tried = { path: string; summary: string; body: unknown; answer: unknown }
+export type ExampleAnswer = { path: string; summary: string; body: unknown; answer: unknown }
 
 export type Reference = {
   endpoints: readonly Endpoint[]
   pages: readonly Page[]
-  tried: readonly Tried[]
+  tried: readonly ExampleAnswer[]
   version: string
 }
 
@@ -84,7 +84,7 @@ const nameOf = (path: string) =>
     .replace(/_$/, '')
 const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` })
 
-function operation(endpoint: Endpoint, calls: readonly Tried[]): Part {
+function operation(endpoint: Endpoint, calls: readonly ExampleAnswer[]): Part {
   const { path, auth, scope, mutating, summary, description, body, faults } = endpoint
   const has_parameters = Object.keys(body.properties).length > 0
   const scoped = scope && `Scope of the key: \`${scope}\`.`
@@ -123,7 +123,7 @@ const TRANSPORT = {
   429: ref('responses', 'TooMany'),
 }
 
-function answers({ reply, faults }: Endpoint, calls: readonly Tried[]): Part {
+function answers({ reply, faults }: Endpoint, calls: readonly ExampleAnswer[]): Part {
   const codes = [...new Set(faults.map(({ code }) => code))]
   const keys = [...new Set(faults.map(({ key }) => key))]
   const refusal = {
@@ -201,7 +201,7 @@ export function refusalTable(faults: readonly Refusal[]): string {
     .join('\n')
 }
 
-function named(calls: readonly Tried[], value: (call: Tried) => unknown): Part {
+function named(calls: readonly ExampleAnswer[], value: (call: ExampleAnswer) => unknown): Part {
   return Object.fromEntries(
     calls.map((call, i) => [`example_${i + 1}`, { summary: call.summary, value: value(call) }]),
   )

@@ -3,7 +3,7 @@
 
 import type { Endpoint } from 'penstock-service/wire/endpoint.ts'
 import type { TSchema } from 'typebox'
-import { type Reference, refusalTable, type Tried, templated } from './openapi.ts'
+import { type ExampleAnswer, type Reference, refusalTable, templated } from './openapi.ts'
 
 type Field = {
   type?: string
@@ -57,7 +57,7 @@ const resultTable = (reply: Field) =>
 
 const anchor = (path: string) => path.toLowerCase().replace(/[^\w-]/g, '')
 
-function section(endpoint: Endpoint, calls: readonly Tried[]): string {
+function section(endpoint: Endpoint, calls: readonly ExampleAnswer[]): string {
   const { path, auth, scope, summary, description, body, reply, faults } = endpoint
   const access =
     auth === 'public' ? 'Public: nothing is signed.' : `Signed; scope of the key: \`${scope}\`.`
@@ -75,7 +75,7 @@ function section(endpoint: Endpoint, calls: readonly Tried[]): string {
   return parts.join('\n\n')
 }
 
-function example({ summary, body, answer }: Tried): string {
+function example({ summary, body, answer }: ExampleAnswer): string {
   return [
     `${summary}:`,
     '```json',

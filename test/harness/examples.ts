@@ -8,11 +8,15 @@ import { TRX } from 'penstock-devchain/scene.ts'
 import type { Page } from 'penstock-service/http/pages.ts'
 import type { Endpoint } from 'penstock-service/wire/endpoint.ts'
 import { EXAMPLE } from 'penstock-service/wire/examples.ts'
-import type { Tried } from '../../tools/openapi.ts'
+import type { ExampleAnswer } from '../../tools/openapi.ts'
 import { createDatabase, dropDatabase } from './database.ts'
 import { World } from './world.ts'
 
-export type Story = { endpoints: readonly Endpoint[]; pages: readonly Page[]; tried: Tried[] }
+export type Story = {
+  endpoints: readonly Endpoint[]
+  pages: readonly Page[]
+  tried: ExampleAnswer[]
+}
 
 /** Tries the examples on a database of their own. */
 export async function tryExamples(): Promise<Story> {
@@ -24,7 +28,7 @@ export async function tryExamples(): Promise<Story> {
     world.scene.devchain.fund(EXAMPLE.address, 10n * TRX)
     world.mine()
     const customer = await world.customer({ trx: 1_000 })
-    const tried: Tried[] = []
+    const tried: ExampleAnswer[] = []
     for (const endpoint of world.app.endpoints) {
       for (const { summary, body } of endpoint.examples) {
         const { code, key, request_id, error, result } = await customer.call(endpoint.path, body)

@@ -12,7 +12,7 @@ import { silentLog } from 'penstock-service/lib/log.ts'
 import {
   isSignatureV2,
   keyV2,
-  type Stamped,
+  type SignatureInput,
   signature,
   signatureV2,
 } from 'penstock-service/wire/signature.ts'
@@ -152,7 +152,10 @@ test('the page signs as the service checks', async () => {
   const url = new URL('../../packages/service/src/http/sign.js', import.meta.url).href
   type Signing = {
     sign: (body: string, secret: string) => Promise<string>
-    signV2: (stamped: Omit<Stamped, 'body'> & { body: string }, secret: string) => Promise<string>
+    signV2: (
+      stamped: Omit<SignatureInput, 'body'> & { body: string },
+      secret: string,
+    ) => Promise<string>
   }
   const { sign, signV2 } = (await import(url)) as Signing
   for (const body of ['', '{}', '[]', '{"id": "tx-1"}', '{"note":"ü 🙂"}']) {

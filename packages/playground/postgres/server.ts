@@ -221,7 +221,7 @@ kill $reader 2>/dev/null
 [ -z "$remove" ] || rm -rf "$remove"
 exit $code`
 
-type Watched = {
+type WatchedProcess = {
   child: ChildProcess
   /** Resolves to the exit code; a signal counts as -1. */
   exited: Promise<number>
@@ -234,7 +234,7 @@ async function runWatched(
   program: string,
   args: string[],
   output: string,
-): Promise<Watched> {
+): Promise<WatchedProcess> {
   const { folder, user, bin, throw_away } = cluster
   const [signal, remove] = throw_away && program === 'postgres' ? ['QUIT', folder] : ['INT', '']
   const log = await open(output, 'a', 0o600)
@@ -263,7 +263,7 @@ async function runWatched(
 
 async function stopServer(
   { folder, throw_away }: Cluster,
-  { child, exited }: Watched,
+  { child, exited }: WatchedProcess,
 ): Promise<void> {
   const ended = (ms: number) =>
     Promise.race([exited.then(() => true), delay(ms, false, { ref: false })])

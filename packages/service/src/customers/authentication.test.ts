@@ -23,7 +23,7 @@ const account = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).derive("m/44'/1
 const deposit_address = depositAddresses(account.publicExtendedKey)
 const seal = sealWith({ current: 'a', keys: { a: new Uint8Array(32).fill(1) } }, systemRandom)
 
-type Issued = { key_id: string; token: string; secret: string }
+type IssuedKey = { key_id: string; token: string; secret: string }
 
 const whoami = (path: '/v1/read' | '/v1/buy' | '/v1/other', scope: Scope) =>
   endpoint({
@@ -94,7 +94,7 @@ async function front(t: TestContext) {
   }
 }
 
-const v1 = ({ token, secret }: Issued, body = '{}') => ({
+const v1 = ({ token, secret }: IssuedKey, body = '{}') => ({
   authorization: `Bearer ${token}`,
   'x-signature': signature(Buffer.from(body), secret),
 })
@@ -108,7 +108,7 @@ type V2Change = {
   idempotency_key?: string
 }
 
-function v2(key: Issued, clock: { now(): Date }, change: V2Change = {}) {
+function v2(key: IssuedKey, clock: { now(): Date }, change: V2Change = {}) {
   const {
     at = clock.now(),
     nonce = 'n-1',
@@ -129,7 +129,7 @@ function v2(key: Issued, clock: { now(): Date }, change: V2Change = {}) {
 }
 
 /** What a request with the first signature shows. */
-const credentialsOf = ({ token, secret }: Issued): Credentials => ({
+const credentialsOf = ({ token, secret }: IssuedKey): Credentials => ({
   token,
   signature: signature(Buffer.from('{}'), secret),
   body: Buffer.from('{}'),
@@ -431,7 +431,7 @@ test('nonces are forgotten only when no signature with them can be valid any mor
 
 test('requests of many keys at once are all told apart', async (t) => {
   const { ask, issue } = await front(t)
-  const keys: Issued[] = []
+  const keys: IssuedKey[] = []
   for (let i = 0; i < 20; i++) keys.push(await issue())
   const asked = keys.flatMap((key) => [
     ask(v1(key)),

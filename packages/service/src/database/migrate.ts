@@ -12,7 +12,7 @@ import { Misuse } from '../lib/fault.ts'
 
 export type Migration = { number: number; name: string; sha256: string; text: string }
 
-type Applied = Omit<Migration, 'text'>
+type AppliedMigration = Omit<Migration, 'text'>
 
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../db', import.meta.url))
 
@@ -41,14 +41,17 @@ export async function readMigrations(folder = MIGRATIONS_FOLDER): Promise<Migrat
 /** Applies what is missing and returns it. Safe when several processes do it at once. Throws one
  *  sentence when the database and the files do not belong together; then nothing has been
  *  changed. */
-export async function migrate(url: string, folder = MIGRATIONS_FOLDER): Promise<Applied[]> {
+export async function migrate(
+  url: string,
+  folder = MIGRATIONS_FOLDER,
+): Promise<AppliedMigration[]> {
   const migrations = await readMigrations(folder)
   const client = new pg.Client({ connectionString: url, application_name: 'penstock migrate' })
   client.on('error', () => {})
   await client.connect()
   try {
     await inTransaction(client, () => client.query(TABLE))
-    const done: Applied[] = []
+    const done: AppliedMigration[] = []
     for (const migration of migrations)
       if (await inTransaction(client, () => apply(client, migration, migrations)))
         done.push(migration)
@@ -84,7 +87,7 @@ async function apply(
   migration: Migration,
   known: readonly Migration[],
 ): Promise<boolean> {
-  const { rows } = await client.query<Applied>(
+  const { rows } = await client.query<AppliedMigration>(
     'select number, name, sha256 from migration order by number',
   )
   requireBelong(rows, known)
@@ -103,7 +106,7 @@ async function apply(
   return true
 }
 
-function requireBelong(applied: readonly Applied[], known: readonly Migration[]): void {
+function requireBelong(applied: readonly AppliedMigration[], known: readonly Migration[]): void {
   for (const { number, name, sha256 } of applied) {
     const file = known.find((migration) => migration.number === number)
     if (!file)

@@ -20,11 +20,11 @@ import { type Answer, transportRefusal } from '../wire/replies.ts'
 export type KnownTokens = { has(token_hash: string): boolean; add(token_hash: string): void }
 
 /** What a request counts for. */
-export type Counted = 'token' | 'address' | 'health'
+export type Counter = 'token' | 'address' | 'health'
 
 export type Gate = {
   /** The refusal of a request whose body is not read yet. */
-  refusal(request: FastifyRequest, reply: FastifyReply, by: Counted): Answer | undefined
+  refusal(request: FastifyRequest, reply: FastifyReply, by: Counter): Answer | undefined
   /** Counts a request with a right signature. */
   admitted(request: FastifyRequest, reply: FastifyReply): void
   /** Counts a request with a wrong one. Answers it when there are too many of them. */

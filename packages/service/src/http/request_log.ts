@@ -16,11 +16,11 @@ const PATH_LENGTH_MAX = 200
 const CODE_AUTH = 1
 
 type Fields = NonNullable<Parameters<Log>[1]>
-type Told = { status: number; code: number; ms: number }
+type Outcome = { status: number; code: number; ms: number }
 
 export type RequestLog = {
   /** A request that was answered. */
-  answered(request: FastifyRequest, told: Told, asker: Asker): void
+  answered(request: FastifyRequest, told: Outcome, asker: Asker): void
   /** What happened to a connection, or to bytes on it that are no request. */
   connection(event: string, ip: string, fields: Fields): void
 }

@@ -26,7 +26,7 @@ import type { Endpoint } from '../wire/endpoint.ts'
 import { type Answer, replyChecker, transportRefusal } from '../wire/replies.ts'
 import { refuseBare, statusOfUnreadable } from './bare.ts'
 import { type Asker, type Authenticate, answerCall, type Door } from './calls.ts'
-import { type Counted, type Gate, type KnownTokens, makeGate, tooMany } from './gate.ts'
+import { type Counter, type Gate, type KnownTokens, makeGate, tooMany } from './gate.ts'
 import { healthReader } from './health.ts'
 import type { Page } from './pages.ts'
 import { uuidMaker } from './request_ids.ts'
@@ -236,7 +236,7 @@ type Send = (
 ) => FastifyReply
 
 /** Counts a request and answers it at once if it is one too many. */
-function passGate(gate: Gate, send: Send, by: Counted): onRequestHookHandler {
+function passGate(gate: Gate, send: Send, by: Counter): onRequestHookHandler {
   return (request, reply, done) => {
     const answer = gate.refusal(request, reply, by)
     if (answer) send(request, reply, answer)

@@ -3,7 +3,7 @@
 // customer, a key, an address or an id.
 
 export type Kind = 'counter' | 'gauge' | 'histogram'
-export type Declared = Readonly<Record<string, { kind: Kind; help: string }>>
+export type Declarations = Readonly<Record<string, { kind: Kind; help: string }>>
 export type Labels = Readonly<Record<string, string | number>>
 
 /** Upper bounds of a histogram's buckets, in seconds. */
@@ -26,7 +26,7 @@ export type Metrics<Name extends string> = {
   text(): string
 }
 
-export function makeMetrics<D extends Declared>(
+export function makeMetrics<D extends Declarations>(
   declared: D,
   prefix: string,
 ): Metrics<keyof D & string> {

@@ -13,7 +13,7 @@ export type NodeConfig = {
   headers?: Record<string, string>
 }
 
-type Given = {
+type NodeOptions = {
   node_urls: readonly string[]
   solid_urls: readonly string[]
   /** What the options begin with: `--read-node-url`. */
@@ -36,7 +36,7 @@ export function nodesOf({
   key,
   keys,
   file,
-}: Given): NodeConfig[] {
+}: NodeOptions): NodeConfig[] {
   if (solid_urls.length > 0 && solid_urls.length !== node_urls.length) {
     throw new Misuse(
       `--${prefix}solid-node-url is given once for each --${prefix}node-url, or not at all.`,

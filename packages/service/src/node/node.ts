@@ -242,11 +242,11 @@ export function tronNode(options: NodeOptions): Node {
     })
   }
 
-  type Found = ReadonlyMap<string, Receipt>
+  type Receipts = ReadonlyMap<string, Receipt>
   function receiptsAt<T>(
     num: number,
     side: Side,
-    parse: (found: Found, from: string) => T,
+    parse: (found: Receipts, from: string) => T,
   ): Promise<T> {
     const path = `/${side === 'solid' ? 'walletsolidity' : 'wallet'}/gettransactioninfobyblocknum`
     return read(path, { num }, (answer, from) =>

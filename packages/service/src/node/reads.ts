@@ -49,10 +49,10 @@ const RESULT_MAX = 256
 /** Where a transaction is asks both sides of a node. */
 const WHEREABOUTS_WEIGHT = 2
 
-type Remembered = { answer: Promise<unknown>; until_ms: number }
+type CachedAnswer = { answer: Promise<unknown>; until_ms: number }
 
 export function nodeReads(node: ReadNode, budget: ReadBudget, timer: Timer): Reads {
-  const remembered = new Map<string, Remembered>()
+  const remembered = new Map<string, CachedAnswer>()
 
   function ask<T>(
     reader: Reader,
@@ -61,7 +61,7 @@ export function nodeReads(node: ReadNode, budget: ReadBudget, timer: Timer): Rea
     fresh_ms = FRESH_MS,
   ): Promise<T> {
     const answer = budget.spend(reader, 1, question)
-    const one: Remembered = { answer, until_ms: Number.POSITIVE_INFINITY }
+    const one: CachedAnswer = { answer, until_ms: Number.POSITIVE_INFINITY }
     remembered.delete(name)
     remembered.set(name, one)
     const [oldest] = remembered.keys()

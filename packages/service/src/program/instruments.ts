@@ -6,7 +6,7 @@ import type { Server } from 'node:http'
 import { monitorEventLoopDelay, PerformanceObserver, performance } from 'node:perf_hooks'
 import type { Observer } from '../database/sql.ts'
 import type { Log } from '../lib/log.ts'
-import { type Declared, type Metrics, makeMetrics } from '../lib/metrics.ts'
+import { type Declarations, type Metrics, makeMetrics } from '../lib/metrics.ts'
 import { METRICS, type Measures } from '../monitoring/metrics.ts'
 import type { Transport } from '../node/node.ts'
 import type { Step } from '../steps/step.ts'
@@ -28,7 +28,7 @@ const RUNTIME = {
   nodejs_eventloop_lag_p99_seconds: { kind: 'gauge', help: 'Likewise, the 99th percentile.' },
   nodejs_eventloop_lag_max_seconds: { kind: 'gauge', help: 'Likewise, the longest.' },
   nodejs_gc_seconds_total: { kind: 'counter', help: 'Time spent collecting garbage.' },
-} as const satisfies Declared
+} as const satisfies Declarations
 
 export const newMeasures = (): Measures => makeMetrics(METRICS, PREFIX)
 

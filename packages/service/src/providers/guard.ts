@@ -18,11 +18,11 @@ export type GuardOptions = {
   open_ms?: number
 }
 
-export type Guarded = Provider & { readonly state: () => 'closed' | 'open' }
+export type GuardedProvider = Provider & { readonly state: () => 'closed' | 'open' }
 
 const PAUSE_MS = 250
 
-export function guarded(provider: Provider, options: GuardOptions): Guarded {
+export function guarded(provider: Provider, options: GuardOptions): GuardedProvider {
   const {
     clock,
     wait,

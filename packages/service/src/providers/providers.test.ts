@@ -18,12 +18,25 @@ import {
   pauseOf,
 } from './provider.ts'
 
-type Asked = { method: string; path: string; headers: IncomingMessage['headers']; body: string }
-type Said = { status?: number; type?: string; headers?: Record<string, string>; body: unknown }
+type ProviderRequest = {
+  method: string
+  path: string
+  headers: IncomingMessage['headers']
+  body: string
+}
+type ProviderReply = {
+  status?: number
+  type?: string
+  headers?: Record<string, string>
+  body: unknown
+}
 
 /** A server that gives the answers in turn, the last one again and again. */
-async function service(t: TestContext, answers: Said[]): Promise<{ url: string; asked: Asked[] }> {
-  const asked: Asked[] = []
+async function service(
+  t: TestContext,
+  answers: ProviderReply[],
+): Promise<{ url: string; asked: ProviderRequest[] }> {
+  const asked: ProviderRequest[] = []
   const server = createServer((request, response) => {
     let body = ''
     request.on('data', (chunk) => {
@@ -139,7 +152,7 @@ test('AMLBot is asked about a transaction by hash, address and direction', async
 })
 
 test('what AMLBot says instead of a score is a failure of the kind that fits', async (t) => {
-  const of = async (said: Said) =>
+  const of = async (said: ProviderReply) =>
     amlbot(outside(), { access_id: 'id', access_key: 'key', url: (await service(t, [said])).url })
   for (const riskscore of [null, undefined, '', 'high', 36, -1])
     await assert.rejects(
@@ -219,7 +232,7 @@ test('MistTrack makes a task, waits while it runs, and its rest is unidentified'
 })
 
 test('MistTrack says limits and refusals in its messages', async (t) => {
-  const of = async (said: Said) =>
+  const of = async (said: ProviderReply) =>
     misttrack(outside(), { api_key: 'k', url: (await service(t, [said])).url })
   const refused = (msg: string, more: object = {}) => of({ body: { success: false, msg, ...more } })
   await assert.rejects(screen(await refused('InvalidApiKey')), failsAs('auth'))
@@ -258,7 +271,7 @@ test("Chainalysis' list of identifications bars; an empty one is no score", asyn
 })
 
 test('Chainalysis without a key, or with a wrong one, is a failure of ours', async (t) => {
-  const of = async (said: Said) =>
+  const of = async (said: ProviderReply) =>
     chainalysis(outside(), { api_key: '', url: (await service(t, [said])).url })
   await assert.rejects(
     screen(await of({ status: 403, type: 'text/html', body: '<html>Forbidden' })),

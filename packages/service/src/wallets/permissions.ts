@@ -62,12 +62,12 @@ export async function lookAtKeys(
 
 const stakeOf = ({ staked_sun }: AccountState) => staked_sun.energy + staked_sun.bandwidth
 
-type Found = {
+type ConfiguredWallets = {
   lines: readonly Line[]
   found: readonly { address: Address; states: AccountState[] }[]
 }
 
-function judge(line: Line, { lines, found }: Found, note: Note): void {
+function judge(line: Line, { lines, found }: ConfiguredWallets, note: Note): void {
   if (line.permission_id === 0) {
     note(line, true, 'is one of the owner: it can do everything')
     return

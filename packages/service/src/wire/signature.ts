@@ -21,7 +21,7 @@ export function isSignature(given: string | undefined, body: Uint8Array, secret:
 
 /** What the second signature signs. `timestamp` is Unix time in whole seconds, as text;
  *  `idempotency_key` the header of that name as Node reads it, one character for each byte. */
-export type Stamped = {
+export type SignatureInput = {
   timestamp: string
   nonce: string
   method: string
@@ -39,7 +39,7 @@ export function keyV2(secret: string): Uint8Array {
 /** `X-Signature-V2`: lower-case hexadecimal HMAC-SHA-256 over lines joined by line feeds:
  *  timestamp, nonce, method, path (without query), the hexadecimal SHA-256 of the body and, when
  *  the request has an Idempotency-Key that is not empty, its bytes. */
-export function signatureV2(key: Uint8Array, stamped: Stamped): string {
+export function signatureV2(key: Uint8Array, stamped: SignatureInput): string {
   const { timestamp, nonce, method, path, body, idempotency_key = '' } = stamped
   const lines = [timestamp, nonce, method, path, hash('sha256', body)]
   const hmac = createHmac('sha256', key).update(lines.join('\n'))
@@ -52,7 +52,7 @@ export function signatureV2(key: Uint8Array, stamped: Stamped): string {
 export function isSignatureV2(
   given: string,
   key: Uint8Array,
-  stamped: Stamped,
+  stamped: SignatureInput,
   now: Date,
 ): boolean {
   const right = sameHex(given, signatureV2(key, stamped))
