@@ -11,13 +11,9 @@ import {
   askProvidersStep,
   screenStep,
 } from 'penstock-service/checks/answering.ts'
-import {
-  type Check,
-  type CheckPlaced,
-  type CheckWanted,
-  checkPlacer,
-} from 'penstock-service/checks/checks.ts'
+import type { Check } from 'penstock-service/checks/checks.ts'
 import { foldCountsStep } from 'penstock-service/checks/history.ts'
+import { type CheckPlaced, type CheckWanted, checkPlacer } from 'penstock-service/checks/placing.ts'
 import { connect, type Sql } from 'penstock-service/database/sql.ts'
 import { publishList } from 'penstock-service/labels/label_sets.ts'
 import type { ListEntry } from 'penstock-service/labels/list_entries.ts'
@@ -324,5 +320,4 @@ const ADDRESS_CHECK = {
   network: 'TRX',
   hash: null,
   direction: null,
-  capped_key: undefined,
 } as const

@@ -37,7 +37,7 @@ const supply = 'packages/service/src/subscriptions/supply.ts'
 const uses = 'packages/service/src/subscriptions/uses.ts'
 const holds = 'packages/service/src/subscriptions/holds.ts'
 const ending = 'packages/service/src/subscriptions/ending.ts'
-const settling = 'packages/service/src/checks/settling.ts'
+const checks = 'packages/service/src/checks/checks.ts'
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -327,15 +327,15 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a check that failed is charged',
     edits: [
       [
-        settling,
+        checks,
         'await releasePrice(tx, priceOf(check), { held_at: check.created_at, now })',
-        'captureAll(tx, [{ hold_id: priceOf(check).hold_id, amount_sun: check.price_sun }], now)',
+        'captureAll(tx, [{ hold_id: holdOfCheck(check.id), amount_sun: check.price_sun }], now)',
       ],
     ],
   },
   {
     name: 'a check that failed is not counted',
-    edits: [[settling, "from: before.get(id)!,\n      to: 'failed'", "to: 'failed'"]],
+    edits: [[checks, "(values (before, -1), ('failed', 1))", "(values ('failed', 1))"]],
   },
   {
     name: 'a blacklisted sender is credited, and sold to',

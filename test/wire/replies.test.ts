@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FAILED_MAX } from 'penstock-service/checks/checks.ts'
+import { FAILED_MAX } from 'penstock-service/checks/placing.ts'
 import { dayOf } from 'penstock-service/lib/clock.ts'
 import { publishPolicy, SHIPPED_POLICY } from 'penstock-service/screening/policy.ts'
 import type { Endpoint, Refusal } from 'penstock-service/wire/endpoint.ts'

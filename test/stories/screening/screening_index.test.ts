@@ -235,7 +235,7 @@ test('while the next generation is computed, the one in use goes on with the cha
         network: 'TRX',
         address: end.address,
       },
-      ...{ hash: null, direction: null, capped_key: undefined },
+      ...{ hash: null, direction: null },
     })
     await process.steps.find(({ name }) => name === 'screen')!.run()
     assert.deepEqual(

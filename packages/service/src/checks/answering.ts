@@ -6,26 +6,27 @@
 
 import { chainState, isStale } from '../chain/progress.ts'
 import type { Sql } from '../database/sql.ts'
-import { type LoadedList, listsOfSet } from '../labels/label_sets.ts'
 import { customerAccount, lockAccounts } from '../ledger/ledger.ts'
 import { type Clock, later } from '../lib/clock.ts'
 import { Outage, TooManyRequests } from '../lib/fault.ts'
 import type { Whereabouts } from '../node/node.ts'
 import { checksReader, type Reads } from '../node/reads.ts'
 import type { Provider } from '../providers/provider.ts'
+import type { Basis } from '../screening/findings.ts'
 import { EMBEDDED, type Policy, policyReader } from '../screening/policy.ts'
-import {
-  type Bench,
-  type Screened,
-  screenAddress,
-  screenTransfers,
-} from '../screening/screening.ts'
+import { type Screened, screenAddress, screenTransaction } from '../screening/screening.ts'
 import type { Step } from '../steps/step.ts'
-import type { Generation, Generations } from '../tracing/generations.ts'
-import { type TransferReader, transferReader } from '../tracing/paths.ts'
-import type { Check } from './checks.ts'
-import { askAll } from './outside.ts'
-import { type Answered, fail, type Settled, settle } from './settling.ts'
+import type { Generations } from '../tracing/generations.ts'
+import {
+  type AnsweredCheck,
+  type Check,
+  completeChecks,
+  failChecks,
+  lockChecks,
+  postponeChecks,
+  takeUpChecks,
+} from './checks.ts'
+import { type Answered, askProviders, storeAnswers } from './outside.ts'
 
 export type Needs = {
   sql: Sql
@@ -50,14 +51,15 @@ const LOOK_AGAIN_MS = 1_000
 /** A transaction is looked for more and more seldom, and then once a block. */
 const LOOK_SELDOM_MS = 3_000
 const LOOK_FOR_LATE_MS = 5_000
-const HEARD_MS = 500
+/** For how long the chain counts as live once it was. */
+const LIVE_MS = 500
 
-const isInner = (policy: Policy, key: string) =>
-  policy.routes[key]!.use.every((name) => name === EMBEDDED)
+const isInner = (policy: Policy, route: string) =>
+  policy.routes[route]!.use.every((name) => name === EMBEDDED)
 
 /** Answers what the policy leaves to our own engine alone. */
 export function screenStep(needs: Needs): Step {
-  const benchOf = benchMaker(needs)
+  const readBasis = basisReader(needs)
   const readPolicy = policyReader(needs)
   let looked_ms = Number.NEGATIVE_INFINITY
   return {
@@ -70,43 +72,45 @@ export function screenStep(needs: Needs): Step {
       if (look) looked_ms = now_ms
       const late = look && (await failLate(needs))
       const policy = await readPolicy()
-      const bench = await benchOf(policy)
-      if (!bench) return late
-      const keys = Object.keys(policy.routes).filter((key) => isInner(policy, key))
-      const checks = await claim(needs, {
-        keys,
-        index_number: bench.generation.index.block_number,
-        at_once: AT_ONCE,
-      })
-      return (await answerAll(needs, checks, (check) => answerInside(needs, bench, check))) || late
+      const basis = await readBasis(policy)
+      if (!basis) return late
+      const routes = Object.keys(policy.routes).filter((route) => isInner(policy, route))
+      const checks = await takeUp(needs, { routes, basis, at_once: AT_ONCE })
+      const answered = await answerAll(needs, checks, (check) => screen(needs, basis, check))
+      return answered || late
     },
   }
 }
 
 /** Answers what the policy has outside providers asked about. */
 export function askProvidersStep(needs: Needs): Step {
-  const benchOf = benchMaker(needs)
+  const readBasis = basisReader(needs)
   const readPolicy = policyReader(needs)
   return {
     name: 'ask_providers',
     rest_ms: 1_000,
     async run() {
       const policy = await readPolicy()
-      const keys = Object.keys(policy.routes).filter((key) => !isInner(policy, key))
-      if (keys.length === 0) return false
-      const bench = await benchOf(policy)
-      const index_number = bench?.generation.index.block_number ?? Number.MAX_SAFE_INTEGER
-      const checks = await claim(needs, { keys, index_number, at_once: OUTSIDE_AT_ONCE })
-      const inside = (check: Check) => (bench ? answerInside(needs, bench, check) : undefined)
-      return answerAll(needs, checks, (check) =>
-        askAll(
-          { providers: needs.providers ?? [], policy, inside },
-          policy.routes[`${check.network}/${check.type}`]!,
-          check,
-        ),
-      )
+      const routes = Object.keys(policy.routes).filter((route) => !isInner(policy, route))
+      if (routes.length === 0) return false
+      const basis = await readBasis(policy)
+      const checks = await takeUp(needs, { routes, basis, at_once: OUTSIDE_AT_ONCE })
+      const inside = (check: Check) => (basis ? screen(needs, basis, check) : undefined)
+      const { providers = [] } = needs
+      return answerAll(needs, checks, (check) => askProviders({ providers, policy, inside }, check))
     },
   }
+}
+
+/** `basis`: undefined while our own engine has no index; then nothing waits for it. */
+function takeUp(
+  { sql, clock }: Needs,
+  what: { routes: readonly string[]; basis: Basis | undefined; at_once: number },
+): Promise<Check[]> {
+  const { routes, basis, at_once } = what
+  const index_number = basis?.generation.index.block_number ?? Number.MAX_SAFE_INTEGER
+  const until = later(clock, LEASE_MS)
+  return takeUpChecks(sql, { routes, index_number, at_once, now: clock.now(), until })
 }
 
 async function answerAll(
@@ -124,7 +128,7 @@ async function answerAll(
         outcome.status === 'fulfilled' ? outcome.value : { state: 'wait', ms: LOOK_AGAIN_MS },
     }
   })
-  await settle(needs, settled)
+  await settleChecks(needs, settled)
   // Whoever runs the step should hear of it.
   const broken = outcomes.find((one) => one.status === 'rejected')
   if (broken) throw broken.reason
@@ -135,93 +139,83 @@ async function answerAll(
   return true
 }
 
-/** Makes what a screening works on; undefined while there is no index, or nothing is heard of the
- *  chain. */
-function benchMaker({
+type Settled = { check: Check; answered: Answered }
+
+/** Settles checks together: the results, their evidence, the charges and the counts are one
+ *  transaction. A check that has ended meanwhile, because somebody else was faster or it was given
+ *  up, is left as it is; what a provider answered is kept all the same. */
+async function settleChecks({ sql, clock }: Needs, all: readonly Settled[]): Promise<void> {
+  const now = clock.now()
+  const ids = all.map(({ check }) => check.id)
+  await sql.begin(async (tx) => {
+    const [, locked] = await Promise.all([
+      lockAccounts(tx, accountsOf(all.map(({ check }) => check))),
+      lockChecks(tx, ids, ['processing']),
+    ])
+    const open = new Set(locked.map(({ id }) => id))
+    const done: AnsweredCheck[] = []
+    const failed: { check: Check; error: string }[] = []
+    const waiting: { id: string; due_at: Date }[] = []
+    for (const { check, answered } of all.filter(({ check }) => open.has(check.id))) {
+      if (answered.state === 'completed') done.push({ check, result: answered.result })
+      else if (answered.state === 'failed') failed.push({ check, error: answered.error })
+      else waiting.push({ id: check.id, due_at: later(clock, answered.ms) })
+    }
+    const answers = all.flatMap(({ check, answered }) =>
+      (answered.answers ?? []).map((answer) => ({ check_id: check.id, ...answer })),
+    )
+    storeAnswers(tx, answers, now)
+    postponeChecks(tx, waiting)
+    completeChecks(tx, done, now)
+    await failChecks(tx, failed, now)
+  })
+}
+
+const accountsOf = (checks: readonly Pick<Check, 'customer_id'>[]) => [
+  ...new Set(checks.map(({ customer_id }) => customerAccount(customer_id))),
+]
+
+/** Reads what a screening rests on; undefined while there is no index, or the chain is not live. */
+function basisReader({
   sql,
   clock,
   generations,
   carried_blocks,
-}: Needs): (policy: Policy) => Promise<Bench | undefined> {
-  type Reading = { generation: number; reader: TransferReader; lists: LoadedList[] }
-  let reading: Reading | undefined
-  let heard_until_ms = Number.NEGATIVE_INFINITY
+}: Needs): (policy: Policy) => Promise<Basis | undefined> {
+  let live_until_ms = Number.NEGATIVE_INFINITY
   /** Asked again only after a while: silence counts after many times as long. */
-  async function hearsOfChain(): Promise<boolean> {
+  async function chainIsLive(): Promise<boolean> {
     const now_ms = clock.now().getTime()
-    if (now_ms >= heard_until_ms - HEARD_MS && now_ms < heard_until_ms) return true
+    if (now_ms >= live_until_ms - LIVE_MS && now_ms < live_until_ms) return true
     const chain = await chainState(sql)
-    const heard = chain !== undefined && !isStale(chain, clock)
-    heard_until_ms = heard ? now_ms + HEARD_MS : Number.NEGATIVE_INFINITY
-    return heard
-  }
-  /** What of a generation never changes, and what of the log was read for it. */
-  async function readingOf(generation: Generation): Promise<Reading> {
-    const { number, label_set } = generation
-    if (reading?.generation === number) return reading
-    const lists = await listsOfSet(sql, label_set)
-    reading = { generation: number, reader: transferReader(sql, generation), lists }
-    return reading
+    const live = chain !== undefined && !isStale(chain, clock)
+    live_until_ms = live ? now_ms + LIVE_MS : Number.NEGATIVE_INFINITY
+    return live
   }
   return async (policy) => {
-    const heard = await hearsOfChain()
+    const live = await chainIsLive()
     const generation = generations.current()
-    if (!heard || generation?.block_id === undefined) return undefined
-    const { lists, reader } = await readingOf(generation)
-    return { sql, generation, policy, lists, reader, carried_blocks }
+    if (!live || generation?.block_id === undefined) return undefined
+    return { sql, generation, policy, carried_blocks }
   }
-}
-
-/** Takes up checks of these routes that are due and that the index can answer. Nothing waits for
- *  this to be on disk: what is lost in a crash is taken up again. */
-async function claim(
-  { sql, clock }: Needs,
-  what: { keys: readonly string[]; index_number: number; at_once: number },
-): Promise<Check[]> {
-  return sql<Check>`
-    with unhurried as materialized (
-      select set_config('synchronous_commit', 'off', true)
-    ), due as (
-      select id, customer_id, created_at, state from aml_check
-      where state in ('pending', 'processing') and due_at <= ${clock.now()}
-        and solid_number <= ${what.index_number}
-        and network || '/' || type = any(${what.keys})
-      order by due_at, id limit ${what.at_once} for update skip locked
-    ), claimed as (
-      update aml_check as c set state = 'processing', due_at = ${later(clock, LEASE_MS)},
-        tries = tries + 1
-      from due where c.id = due.id returning c.*
-    ), counted as (
-      insert into aml_count_delta (customer_id, day, state, d)
-      select customer_id, (created_at at time zone 'UTC')::date, s.state, s.sign * count(*)
-      from due cross join (values ('pending', -1), ('processing', 1)) as s (state, sign)
-      where due.state = 'pending' group by 1, 2, s.state, s.sign
-    )
-    select claimed.* from claimed, unhurried order by created_at, id`
 }
 
 /** Answers a check from our own index. */
-async function answerInside(
-  { clock, reads }: Needs,
-  bench: Bench,
-  check: Check,
-): Promise<Answered> {
-  if (check.hash === null) return completed(bench, await screenAddress(bench, check))
+async function screen({ clock, reads }: Needs, basis: Basis, check: Check): Promise<Answered> {
+  const { hash } = check
+  if (hash === null) return completed(basis, await screenAddress(basis, check))
   const age_ms = clock.now().getTime() - check.created_at.getTime()
-  const where = await whereabouts(reads, check.customer_id, check.hash)
+  const where = await whereabouts(reads, check.customer_id, hash)
   if (!where) return { state: 'wait', ms: LOOK_AGAIN_MS }
   const wait = { state: 'wait', ms: Math.min(check.tries * LOOK_AGAIN_MS, LOOK_SELDOM_MS) } as const
   if (where.found === 'nowhere') {
     return age_ms < UNKNOWN_MAX_MS ? wait : { state: 'failed', error: 'tx_not_found' }
   }
-  const { generation } = bench
-  if (where.found === 'head' || where.block_number > generation.index.block_number) {
-    return wait
-  }
-  if (where.block_number < generation.first_block) return { state: 'failed', error: 'not_covered' }
-  const transfers = await bench.reader.ofTransaction(where.block_number, check.hash)
-  if (transfers.length > 0) return completed(bench, await screenTransfers(bench, check, transfers))
-  return { state: 'failed', error: 'no_transfer' }
+  const { index, first_block } = basis.generation
+  if (where.found === 'head' || where.block_number > index.block_number) return wait
+  if (where.block_number < first_block) return { state: 'failed', error: 'not_covered' }
+  const screened = await screenTransaction(basis, { ...check, hash }, where.block_number)
+  return screened ? completed(basis, screened) : { state: 'failed', error: 'no_transfer' }
 }
 
 /** Where the transaction of a check is; undefined when the customer's checks ask the chain too
@@ -240,7 +234,7 @@ async function whereabouts(
 }
 
 function completed(
-  { generation, policy }: Bench,
+  { generation, policy }: Basis,
   { outcome, evidence, index_number }: Screened,
 ): Answered {
   const { label_set, number } = generation
@@ -261,24 +255,15 @@ async function failLate({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Promise<b
     limit ${AT_ONCE}`
   if (late.length === 0) return false
   return sql.begin(async (tx) => {
-    const accounts = await tx<{ customer_id: string }>`
+    const owners = await tx<{ customer_id: string }>`
       select distinct customer_id from aml_check where id = any(${late.map(({ id }) => id)})`
-    await lockAccounts(
-      tx,
-      accounts.map(({ customer_id }) => customerAccount(customer_id)),
-    )
-    const checks = await tx<Check>`
-      select * from aml_check where id = any(${late.map(({ id }) => id)})
-        and state in ('pending', 'processing')
-      order by id for update`
-    await fail(
-      tx,
-      clock.now(),
-      checks.map((check) => ({
-        check,
-        error: check.state === 'pending' ? 'index_stale' : 'timed_out',
-      })),
-    )
-    return checks.length > 0
+    await lockAccounts(tx, accountsOf(owners))
+    const ids = late.map(({ id }) => id)
+    const failed = (await lockChecks(tx, ids, ['pending', 'processing'])).map((check) => ({
+      check,
+      error: check.state === 'pending' ? 'index_stale' : 'timed_out',
+    }))
+    await failChecks(tx, failed, clock.now())
+    return failed.length > 0
   })
 }

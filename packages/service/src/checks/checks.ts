@@ -1,37 +1,20 @@
-// Checks: asking for them, looking one up.
+// Screening checks: what they are, and every arrow between their states.
 //
 //   pending -> processing -> completed (charged) | failed (nothing charged)
 //
-// Concurrent requests are placed together, like orders: one transaction, each judged as if it were
-// alone. How a check is answered is in answering.ts, how many there are in history.ts.
+// How many checks a customer has in each state is counted with the arrow, and a step adds it up
+// (history.ts). A check is asked for in placing.ts and answered in answering.ts.
 
 import type { Address } from 'penstock-tron/address.ts'
-import { chainState } from '../chain/progress.ts'
-import {
-  type Buyer,
-  holdPrices,
-  isReplay,
-  NamedPurchases,
-  openPurse,
-  type Price,
-  type Purse,
-} from '../customers/purse.ts'
-import { batched } from '../database/batch.ts'
+import { holdPrices, type Price, releasePrice } from '../customers/purse.ts'
 import type { Sql, Tx } from '../database/sql.ts'
-import { type Clock, dayOf } from '../lib/clock.ts'
-import { Fault } from '../lib/fault.ts'
-import type { NewId } from '../lib/ids.ts'
-import type { Factor } from '../screening/scoring.ts'
-import { InvalidParams, ServiceUnavailable } from '../wire/endpoint.ts'
+import { type EventType, noteEvents } from '../events/notes.ts'
+import { captureAll } from '../ledger/ledger.ts'
+import { sha256Of } from '../screening/evidence.ts'
+import type { Factor, Outcome } from '../screening/scoring.ts'
 
 export type CheckType = 'address' | 'hash'
 export type CheckState = 'pending' | 'processing' | 'completed' | 'failed'
-/** How many hash checks of a customer may be under way. Each asks the nodes, and costs nothing when
- *  its transaction is made up. */
-const HASHES_OPEN_MAX = 200
-/** So many of a customer's checks may fail in a day (UTC), or as many as are answered: then no hash
- *  is checked for it until the next. What failed stays on record, though nobody paid for it. */
-export const FAILED_MAX = 1_000
 
 export const CHECK_STATES: readonly CheckState[] = ['pending', 'processing', 'completed', 'failed']
 
@@ -67,16 +50,18 @@ export type Check = {
   supersedes: string | null
 }
 
-/** What a customer asks for. */
-export type CheckWanted = Pick<
-  Check,
-  'customer_id' | 'idempotency_key' | 'type' | 'network' | 'address' | 'hash' | 'direction'
-> &
-  Buyer
-
-export type CheckPlaced = { check: Check; replayed: boolean }
-
-export type Needs = { sql: Sql; clock: Clock; new_id: NewId; wake: (step: string) => void }
+/** What a check is answered with. */
+export type Result = {
+  outcome: Outcome
+  /** Canonical JSON. */
+  evidence: string
+  /** Who answered. */
+  provider: string
+  policy: number
+  /** Of the embedded engine, if it had a part in it: the label set, the generation and the last
+   *  block that it knew. */
+  index: { label_set: number; generation: number; number: number } | undefined
+}
 
 /** The hold that pays for a check. */
 export const holdOfCheck = (check_id: string) => `aml:${check_id}`
@@ -89,220 +74,58 @@ export const priceOf = ({ id, customer_id, key_id, price_sun }: Check): Price =>
   price_sun,
 })
 
-export type CheckPrices = ReadonlyMap<CheckType, { price_sun: bigint; on_sale: boolean }>
+/** What is asked for. */
+export type NewCheck = Pick<
+  Check,
+  'customer_id' | 'idempotency_key' | 'type' | 'network' | 'address'
+> &
+  Partial<Pick<Check, 'hash' | 'direction' | 'supersedes'>>
 
-/** What each type of check costs now. */
-export async function checkPrices(sql: Sql | Tx): Promise<CheckPrices> {
-  const rows = await sql<{ type: CheckType; price_sun: bigint; on_sale: boolean }>`
-    select type, price_sun, on_sale from aml_price join aml_service using (type) where until is null order by type`
-  return new Map(rows.map(({ type, ...price }) => [type, price]))
-}
-
-const BATCH_MAX = 256
-
-/** Places one check; concurrent calls share a transaction. Throws 2 when the idempotency key was
- *  used for another one, 35 when the type is off sale, 5 and 6. */
-export function checkPlacer(needs: Needs): (wanted: CheckWanted) => Promise<CheckPlaced> {
-  const place = batched<CheckWanted, CheckPlaced | Fault>(BATCH_MAX, (wanted) =>
-    needs.sql.begin((tx) => placeTogether(tx, needs, wanted)),
-  )
-  return async (wanted) => {
-    const outcome = await place(wanted)
-    if (outcome instanceof Fault) throw outcome
-    if (!outcome.replayed) needs.wake('screen')
-    return outcome
-  }
-}
-
-type Today = { open: number; failed: number; completed: number }
-
-/** What the checks of a batch are judged by; it changes as they are accepted. */
-type Situation = {
-  now: Date
-  solid_number: bigint
-  prices: CheckPrices
-  purse: Purse
-  /** Whoever asks for a hash check: how many it has under way, and what became of the day's
-   *  checks. */
-  today: Map<string, Today>
-  earlier: NamedPurchases<Check>
-}
-
-async function placeTogether(
-  tx: Tx,
-  needs: Needs,
-  wanted: CheckWanted[],
-): Promise<(CheckPlaced | Fault)[]> {
-  const situation = await readSituation(tx, needs, wanted)
-  const accepted: Check[] = []
-  const outcomes = wanted.map((one) => {
-    const outcome = judge(one, situation, needs.new_id)
-    if (!(outcome instanceof Fault) && !outcome.replayed) accepted.push(outcome.check)
-    return outcome
-  })
-  write(tx, situation.now, accepted)
-  return outcomes
-}
-
-async function readSituation(tx: Tx, { clock }: Needs, wanted: CheckWanted[]): Promise<Situation> {
-  const now = clock.now()
-  // On their way together: whoever else uses the accounts waits for it.
-  const hashing = [
-    ...new Set(wanted.flatMap(({ type, customer_id }) => (type === 'hash' ? [customer_id] : []))),
-  ]
-  const [purse, earlier, terms, today] = await Promise.all([
-    openPurse(tx, wanted, now),
-    placedEarlier(tx, wanted),
-    readTerms(tx),
-    hashing.length === 0 ? new Map<string, Today>() : readToday(tx, hashing, now),
-  ])
-  return {
-    ...terms,
-    now,
-    purse,
-    today,
-    earlier,
-  }
-}
-
-/** What of the customers' checks is under way, and what became of those of today. */
-async function readToday(
-  tx: Tx,
-  customers: readonly string[],
-  now: Date,
-): Promise<Map<string, Today>> {
-  const rows = await tx<{ customer_id: string; open: bigint; failed: bigint; completed: bigint }>`
-    with counted as (
-      select customer_id, state, n from aml_count
-      where customer_id = any(${customers}) and day = ${dayOf(now)}
-      union all
-      select customer_id, state, d from aml_count_delta
-      where customer_id = any(${customers}) and day = ${dayOf(now)}
-    ), ended as (
-      select customer_id, coalesce(sum(n) filter (where state = 'failed'), 0)::bigint as failed,
-             coalesce(sum(n) filter (where state = 'completed'), 0)::bigint as completed
-      from counted group by customer_id
-    ), under_way as (
-      select customer_id, count(*) as open from aml_check
-      where customer_id = any(${customers}) and state in ('pending', 'processing') and type = 'hash'
-      group by customer_id
-    )
-    select c.customer_id, coalesce(open, 0) as open, coalesce(failed, 0) as failed,
-           coalesce(completed, 0) as completed
-    from unnest(${customers}::text[]) as c (customer_id)
-    left join under_way using (customer_id) left join ended using (customer_id)`
-  return new Map(
-    rows.map(({ customer_id, open, failed, completed }) => [
-      customer_id,
-      { open: Number(open), failed: Number(failed), completed: Number(completed) },
-    ]),
-  )
-}
-
-/** The checks that have the idempotency keys of those asked for. */
-async function placedEarlier(
-  tx: Tx,
-  wanted: readonly CheckWanted[],
-): Promise<NamedPurchases<Check>> {
-  const earlier = new NamedPurchases<Check>()
-  const keyed = wanted.filter((one) => one.idempotency_key !== null)
-  if (keyed.length === 0) return earlier
-  const checks = await tx<Check>`
-    select c.* from aml_check as c
-    join unnest(${keyed.map((one) => one.customer_id)}::text[], ${keyed.map((one) => one.idempotency_key)}::text[])
-      as asked (customer_id, idempotency_key)
-    on c.customer_id = asked.customer_id and c.idempotency_key = asked.idempotency_key`
-  for (const check of checks) earlier.add(check.customer_id, check.idempotency_key, check)
-  return earlier
-}
-
-/** What every check of a batch is placed on: one statement, because each customer waits for it. */
-async function readTerms(tx: Tx): Promise<Pick<Situation, 'solid_number' | 'prices'>> {
-  const rows = await tx<{
-    solid_number: bigint | null
-    type: CheckType
-    price_sun: bigint
-    on_sale: boolean
-  }>`
-    select (select confirmed_number from chain) as solid_number, type, price_sun, on_sale
-    from aml_service left join aml_price using (type) where until is null order by type`
-  return {
-    solid_number: rows[0]?.solid_number ?? 0n,
-    prices: new Map(rows.map(({ type, price_sun, on_sale }) => [type, { price_sun, on_sale }])),
-  }
-}
-
-/** Judges one check, and books it in the situation when it is accepted. */
-function judge(wanted: CheckWanted, situation: Situation, new_id: NewId): CheckPlaced | Fault {
-  const { purse } = situation
-  const { customer_id, idempotency_key } = wanted
-  const earlier = situation.earlier.find(customer_id, idempotency_key)
-  if (earlier) {
-    if (!isReplay(earlier, wanted, ['type', 'network', 'address', 'hash', 'direction']))
-      return InvalidParams('external_id', 'Invalid Idempotency-Key')
-    return { check: earlier, replayed: true }
-  }
-  const price = situation.prices.get(wanted.type)
-  if (!price?.on_sale) return ServiceUnavailable()
-  const today = wanted.type === 'hash' ? situation.today.get(customer_id) : undefined
-  if (today && isTooMuch(today))
-    return ServiceUnavailable('too_many_checks', 'Too many checks are open or have failed')
-  const { price_sun } = price
-  const refused = purse.refuseWallet(wanted) ?? purse.refusePrice(wanted, price_sun)
-  if (refused) return refused
-  const check = newCheck(wanted, { id: new_id(), price_sun, situation })
-  if (today) today.open += 1
-  purse.take(wanted, price_sun)
-  situation.earlier.add(customer_id, idempotency_key, check)
-  return { check, replayed: false }
-}
-
-const isTooMuch = ({ open, failed, completed }: Today) =>
-  open >= HASHES_OPEN_MAX || (failed >= FAILED_MAX && failed > completed)
-
-function newCheck(
-  wanted: CheckWanted,
-  made: { id: string; price_sun: bigint; situation: Pick<Situation, 'now' | 'solid_number'> },
+export function newCheck(
+  asked: NewCheck,
+  made: Pick<Check, 'id' | 'price_sun' | 'solid_number' | 'created_at'> &
+    Partial<Pick<Check, 'key_id'>>,
 ): Check {
-  const { key, ...asked } = wanted
-  const { now, solid_number } = made.situation
   return {
+    hash: null,
+    direction: null,
+    supersedes: null,
+    key_id: null,
     ...asked,
-    ...{
-      id: made.id,
-      state: 'pending',
-      price_sun: made.price_sun,
-      key_id: key?.key_id ?? null,
-      solid_number,
-    },
-    ...{
-      due_at: now,
-      tries: 0,
-      created_at: now,
-      ended_at: null,
-      risk_score: null,
-      risk_level: null,
-      blacklist: false,
-    },
-    ...{
-      risk_factors: [],
-      error: null,
-      provider: null,
-      policy: null,
-      label_set: null,
-      generation: null,
-    },
-    ...{ index_number: null, evidence_sha256: null, supersedes: null },
+    ...made,
+    state: 'pending',
+    due_at: made.created_at,
+    tries: 0,
+    ended_at: null,
+    risk_score: null,
+    risk_level: null,
+    blacklist: false,
+    risk_factors: [],
+    error: null,
+    provider: null,
+    policy: null,
+    label_set: null,
+    generation: null,
+    index_number: null,
+    evidence_sha256: null,
   }
 }
 
-function write(tx: Tx, now: Date, checks: readonly Check[]): void {
-  if (checks.length === 0) return
-  insertChecks(tx, checks)
-  holdPrices(tx, checks.map(priceOf), now)
+/** The customer's check by its id. */
+export async function findCheck(
+  sql: Sql | Tx,
+  by: { id: string; customer_id: string },
+): Promise<Check | undefined> {
+  const [check] =
+    await sql<Check>`select * from aml_check where id = ${by.id} and customer_id = ${by.customer_id}`
+  return check
 }
 
-function insertChecks(tx: Tx, checks: readonly Check[]): void {
+/** -> pending: places checks and holds their prices. The caller has opened a purse of those who
+ *  pay. */
+export function placeChecks(tx: Tx, checks: readonly Check[]): void {
+  const [first] = checks
+  if (!first) return
   const column = <K extends keyof Check>(name: K) => checks.map((check) => check[name])
   tx.send`
     with made as (
@@ -317,39 +140,154 @@ function insertChecks(tx: Tx, checks: readonly Check[]): void {
     returning customer_id, created_at)
     insert into aml_count_delta (customer_id, day, state, d)
     select customer_id, (created_at at time zone 'UTC')::date, 'pending', count(*) from made group by 1, 2`
+  holdPrices(tx, checks.map(priceOf), first.created_at)
 }
 
-/** Asks again about an address, at no price: the answer stands beside the one it supersedes. */
-export async function placeAgain(
+/** pending | processing -> processing: takes up checks of these routes that are due and that the
+ *  index can answer, and leaves them to the caller until `until`. Nothing waits for this to be on
+ *  disk: what is lost in a crash is taken up again. */
+export function takeUpChecks(
+  sql: Sql,
+  what: {
+    routes: readonly string[]
+    index_number: number
+    at_once: number
+    now: Date
+    until: Date
+  },
+): Promise<Check[]> {
+  return sql<Check>`
+    with unhurried as materialized (
+      select set_config('synchronous_commit', 'off', true)
+    ), due as (
+      select id, customer_id, created_at, state from aml_check
+      where state in ('pending', 'processing') and due_at <= ${what.now}
+        and solid_number <= ${what.index_number}
+        and network || '/' || type = any(${what.routes})
+      order by due_at, id limit ${what.at_once} for update skip locked
+    ), taken as (
+      update aml_check as c set state = 'processing', due_at = ${what.until}, tries = tries + 1
+      from due where c.id = due.id returning c.*
+    ), counted as (
+      insert into aml_count_delta (customer_id, day, state, d)
+      select customer_id, (created_at at time zone 'UTC')::date, s.state, s.sign * count(*)
+      from due cross join (values ('pending', -1), ('processing', 1)) as s (state, sign)
+      where due.state = 'pending' group by 1, 2, s.state, s.sign
+    )
+    select taken.* from taken, unhurried order by created_at, id`
+}
+
+/** The checks that are in one of the states, locked in the order of their ids. */
+export function lockChecks(
   tx: Tx,
-  needs: Omit<Needs, 'sql' | 'wake'>,
-  again: { customer_id: string; address: Address; supersedes: string | null },
-): Promise<Check> {
-  const chain = await chainState(tx)
-  const situation = { now: needs.clock.now(), solid_number: BigInt(chain?.confirmed_number ?? 0) }
-  const { customer_id, address, supersedes } = again
-  const asked = {
-    customer_id,
-    address,
-    type: 'address',
-    network: 'TRX',
-    hash: null,
-    direction: null,
-  } as const
-  const check = newCheck(
-    { ...asked, idempotency_key: null },
-    { id: needs.new_id(), price_sun: 0n, situation },
-  )
-  await insertChecks(tx, [{ ...check, supersedes }])
-  return { ...check, supersedes }
+  ids: readonly string[],
+  states: readonly CheckState[],
+): Promise<Check[]> {
+  return tx<Check>`
+    select * from aml_check where id = any(${ids}) and state = any(${states})
+    order by id for update`
 }
 
-/** The customer's check by its id. */
-export async function findCheck(
-  sql: Sql | Tx,
-  by: { id: string; customer_id: string },
-): Promise<Check | undefined> {
-  const [check] =
-    await sql<Check>`select * from aml_check where id = ${by.id} and customer_id = ${by.customer_id}`
-  return check
+/** processing -> processing: they are due again at a later time. The caller has locked them. */
+export function postponeChecks(tx: Tx, waiting: readonly { id: string; due_at: Date }[]): void {
+  if (waiting.length === 0) return
+  tx.send`
+    update aml_check as c set due_at = w.due_at
+    from unnest(${waiting.map((one) => one.id)}::text[], ${waiting.map((one) => one.due_at)}::timestamptz[])
+      as w (id, due_at)
+    where c.id = w.id`
+}
+
+export type AnsweredCheck = { check: Check; result: Result }
+
+/** processing -> completed: keeps results and their evidence, and takes the prices. The caller has
+ *  locked the accounts and the checks. */
+export function completeChecks(tx: Tx, done: readonly AnsweredCheck[], now: Date): void {
+  if (done.length === 0) return
+  const results = done.map(({ result }) => result)
+  const outcomes = results.map(({ outcome }) => outcome)
+  tx.send`
+    with result as (
+      select * from unnest(
+        ${done.map(({ check }) => check.id)}::text[], ${outcomes.map((one) => one.score)}::text[],
+        ${outcomes.map((one) => one.level)}::text[], ${outcomes.map((one) => one.blacklist)}::boolean[],
+        ${outcomes.map((one) => JSON.stringify(one.factors))}::jsonb[], ${results.map((one) => one.provider)}::text[],
+        ${results.map((one) => one.policy)}::integer[], ${results.map((one) => one.index?.label_set ?? null)}::integer[],
+        ${results.map((one) => one.index?.generation ?? null)}::integer[],
+        ${results.map((one) => one.index?.number ?? null)}::bigint[], ${results.map((one) => one.evidence)}::text[],
+        ${results.map((one) => sha256Of(one.evidence))}::text[])
+        as r (id, score, level, blacklist, factors, provider, policy, label_set, generation,
+          number, evidence, sha256)
+    ), ended as (
+      update aml_check as c set state = 'completed', ended_at = ${now}, risk_score = r.score,
+        risk_level = r.level,
+        blacklist = r.blacklist, risk_factors = r.factors, provider = r.provider, policy = r.policy,
+        label_set = r.label_set, generation = r.generation, index_number = r.number,
+          evidence_sha256 = r.sha256
+      from result as r where c.id = r.id and c.state = 'processing'
+      returning c.id, c.customer_id, c.created_at
+    ), stored as (
+      insert into aml_evidence (check_id, canonical, sha256)
+      select r.id, r.evidence, r.sha256 from result as r join ended using (id)
+    ), counted as (
+      insert into aml_count_delta (customer_id, day, state, d)
+      select customer_id, (created_at at time zone 'UTC')::date, s.state, s.sign * count(*)
+      from ended cross join (values ('processing', -1), ('completed', 1)) as s (state, sign)
+      group by 1, 2, s.state, s.sign
+    )
+    select must(count(*) = ${done.length}, 'a check that is completed was not being processed') from ended`
+  const charged = done.filter(({ check }) => check.price_sun > 0n)
+  captureAll(
+    tx,
+    charged.map(({ check }) => ({ hold_id: holdOfCheck(check.id), amount_sun: check.price_sun })),
+    now,
+  )
+  note(tx, 'aml_check.completed', { checks: done.map(({ check }) => check), now })
+}
+
+/** pending | processing -> failed: gives the prices back. The caller has locked the accounts and
+ *  the checks. */
+export async function failChecks(
+  tx: Tx,
+  failed: readonly { check: Check; error: string }[],
+  now: Date,
+): Promise<void> {
+  if (failed.length === 0) return
+  const checks = failed.map(({ check }) => check)
+  tx.send`
+    with wanted as (
+      select id, error, before from unnest(${checks.map(({ id }) => id)}::text[],
+        ${failed.map(({ error }) => error)}::text[], ${checks.map(({ state }) => state)}::text[])
+        as f (id, error, before)
+    ), ended as (
+      update aml_check as c set state = 'failed', ended_at = ${now}, error = w.error
+      from wanted as w where c.id = w.id and c.state = w.before
+        and c.state in ('pending', 'processing')
+      returning c.customer_id, c.created_at, w.before
+    ), counted as (
+      insert into aml_count_delta (customer_id, day, state, d)
+      select customer_id, (created_at at time zone 'UTC')::date, s.state, sum(s.sign)
+      from ended cross join lateral (values (before, -1), ('failed', 1)) as s (state, sign)
+      group by 1, 2, s.state
+    )
+    select must(count(*) = ${failed.length}, 'a check that failed was not open') from ended`
+  for (const check of checks)
+    await releasePrice(tx, priceOf(check), { held_at: check.created_at, now })
+  note(tx, 'aml_check.failed', { checks, now })
+}
+
+function note(
+  tx: Tx,
+  type: EventType,
+  { checks, now }: { checks: readonly Check[]; now: Date },
+): void {
+  noteEvents(
+    tx,
+    checks.map(({ id, customer_id }) => ({
+      type,
+      subject: `aml_check:${id}`,
+      customer_id,
+      at: now,
+    })),
+  )
 }

@@ -4,33 +4,8 @@
 // to the sums. A page is found by its day, and only what is of that day is skipped over.
 
 import type { Sql, Tx } from '../database/sql.ts'
-import { dayOf } from '../lib/clock.ts'
 import type { Step } from '../steps/step.ts'
 import { CHECK_STATES, type Check, type CheckState } from './checks.ts'
-
-type Change = { customer_id: string; created_at: Date; from?: CheckState; to: CheckState }
-
-/** Notes that checks have come into a state, out of another one or out of nothing. */
-export async function countChanges(tx: Tx, changes: readonly Change[]): Promise<void> {
-  const sums = new Map<string, { customer_id: string; day: string; state: CheckState; d: number }>()
-  const add = ({ customer_id, created_at }: Change, state: CheckState, d: number) => {
-    const day = dayOf(created_at)
-    const key = `${customer_id} ${day} ${state}`
-    const sum = sums.get(key) ?? { customer_id, day, state, d: 0 }
-    sum.d += d
-    sums.set(key, sum)
-  }
-  for (const change of changes) {
-    if (change.from) add(change, change.from, -1)
-    add(change, change.to, 1)
-  }
-  const rows = [...sums.values()].filter(({ d }) => d !== 0)
-  if (rows.length === 0) return
-  await tx`
-    insert into aml_count_delta (customer_id, day, state, d)
-    select * from unnest(${rows.map((row) => row.customer_id)}::text[], ${rows.map((row) => row.day)}::date[],
-                         ${rows.map((row) => row.state)}::text[], ${rows.map((row) => row.d)}::bigint[])`
-}
 
 /** Adds the changes to the sums. */
 export function foldCountsStep({ sql }: { sql: Sql }): Step {

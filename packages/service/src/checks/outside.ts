@@ -3,14 +3,24 @@
 // A provider that fails is never a score: the next one is asked, or the check fails. Of several
 // answers the worst counts, and all are kept.
 
+import type { Tx } from '../database/sql.ts'
 import { categoryNumber, UNIDENTIFIED } from '../flow/categories.ts'
 import { type Provider, type ProviderAnswer, ProviderFailure } from '../providers/provider.ts'
 import { canonical, type Fact, sha256Of } from '../screening/evidence.ts'
 import { EMBEDDED, type Policy, type Route } from '../screening/policy.ts'
 import { factorsOf, levelOf, noExposure, type Outcome } from '../screening/scoring.ts'
 import { ENGINE } from '../screening/screening.ts'
-import type { Check } from './checks.ts'
-import type { Answered, OutsideAnswer, Result } from './settling.ts'
+import type { Check, Result } from './checks.ts'
+
+/** What an outside provider said, byte for byte. */
+export type OutsideAnswer = { provider: string; outcome: string; body: Uint8Array }
+
+/** What became of a check: answered, failed for good, or to be looked at again. */
+export type Answered = (
+  | { state: 'completed'; result: Result }
+  | { state: 'failed'; error: string }
+  | { state: 'wait'; ms: number }
+) & { answers?: OutsideAnswer[] }
 
 type Asking = {
   providers: readonly Provider[]
@@ -32,7 +42,9 @@ const WAIT_MS = 1_000
 /** When others were asked before our own engine had to wait: they will be asked again. */
 const WAIT_ASKED_MS = 15_000
 
-export async function askAll(asking: Asking, route: Route, check: Check): Promise<Answered> {
+/** Asks those whom the policy names for the check. */
+export async function askProviders(asking: Asking, check: Check): Promise<Answered> {
+  const route: Route = asking.policy.routes[`${check.network}/${check.type}`]!
   const answers: OutsideAnswer[] = []
   const found: Found[] = []
   let failed: string | undefined
@@ -181,4 +193,19 @@ function combine(
     policy: policy.version,
     index: embedded?.index,
   }
+}
+
+/** Keeps what providers said, byte for byte. */
+export function storeAnswers(
+  tx: Tx,
+  rows: readonly (OutsideAnswer & { check_id: string })[],
+  now: Date,
+): void {
+  if (rows.length === 0) return
+  tx.send`
+    insert into aml_answer (check_id, provider, outcome, body, sha256, received_at)
+    select check_id, provider, outcome, body, encode(sha256(body), 'hex'), ${now}
+    from unnest(${rows.map((row) => row.check_id)}::text[], ${rows.map((row) => row.provider)}::text[],
+                ${rows.map((row) => row.outcome)}::text[], ${rows.map((row) => Buffer.from(row.body))}::bytea[])
+      as a (check_id, provider, outcome, body)`
 }

@@ -7,15 +7,14 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Sql } from '../database/sql.ts'
 import { stateHash } from '../flow/checkpoint.ts'
 import { applyBlock, CarriedWriter, countTransfers } from '../flow/log.ts'
-import { listsOfSet } from '../labels/label_sets.ts'
 import { refusal } from '../lib/fault.ts'
 import { readEvidence, sha256Of } from '../screening/evidence.ts'
+import type { Basis } from '../screening/findings.ts'
 import { EMBEDDED, readPolicy } from '../screening/policy.ts'
 import type { Outcome } from '../screening/scoring.ts'
-import { type Bench, ENGINE, screenAddress, screenTransfers } from '../screening/screening.ts'
+import { ENGINE, screenAddress, screenTransaction } from '../screening/screening.ts'
 import { blocksAfter } from '../tracing/flow_log.ts'
 import { describeGeneration, type Generation, restoreNewest } from '../tracing/generations.ts'
-import { transferReader } from '../tracing/paths.ts'
 import type { Check } from './checks.ts'
 
 export type Replayed = {
@@ -54,15 +53,13 @@ export async function replayCheck(
   const then = JSON.parse(evidence.canonical) as Then
   if (then.engine !== ENGINE)
     throw refusal(`Check ${check_id} was answered by ${then.engine}; this is ${ENGINE}.`)
-  const bench = await benchOf(sql, check, { since: Number(then.index.carried_since), progress })
+  const basis = await basisOf(sql, check, { since: Number(then.index.carried_since), progress })
+  const { hash } = check
   const screened =
-    check.hash === null
-      ? await screenAddress(bench, check)
-      : await screenTransfers(
-          bench,
-          check,
-          await bench.reader.ofTransaction(Number(then.transfers[0]!.block), check.hash),
-        )
+    hash === null
+      ? await screenAddress(basis, check)
+      : await screenTransaction(basis, { ...check, hash }, Number(then.transfers[0]!.block))
+  if (!screened) throw refusal(`The transfers of check ${check_id} are not kept any more.`)
   const replayed_sha256 = sha256Of(screened.evidence)
   const same =
     replayed_sha256 === evidence.sha256 &&
@@ -87,33 +84,25 @@ function agrees(check: Check, outcome: Outcome): boolean {
   )
 }
 
-async function benchOf(
+/** What the check was answered from, computed anew. */
+async function basisOf(
   sql: Sql,
   check: Check,
   how: { since: number; progress: (block: number, last: number) => void },
-): Promise<Bench> {
+): Promise<Basis> {
   const last = Number(check.index_number)
   const generation = await describeGeneration(sql, check.generation!)
-  const { label_set } = generation
   const window = { first: Math.max(how.since, generation.first_block), last }
   const anew = await isShort(sql, window)
   if (!anew && !(await isNoted(sql, generation.number, window)))
     throw refusal(
       `It is not kept any more what transfers carried under the labels of check ${check.id}.`,
     )
-  const carried = new Map<number, Uint8Array>()
-  await applyUntil(sql, generation, {
-    ...window,
-    progress: how.progress,
-    carried: anew ? carried : undefined,
-  })
-  return {
-    ...{ sql, generation },
-    policy: await readPolicy(sql, check.policy!),
-    lists: await listsOfSet(sql, label_set),
-    reader: transferReader(sql, { ...generation, unsaved: carried }),
-    carried_blocks: last - how.since,
-  }
+  // What is not saved is what transfers are read with: so it replaces what was noted of them.
+  const carried = anew ? generation.unsaved : undefined
+  await applyUntil(sql, generation, { ...window, progress: how.progress, carried })
+  const policy = await readPolicy(sql, check.policy!)
+  return { sql, generation, policy, carried_blocks: last - how.since }
 }
 
 /** Applies the log up to a block; into `carried`, if there is one, goes what transfers from `first`

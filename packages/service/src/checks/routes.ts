@@ -22,15 +22,9 @@ import {
 } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
 import { PAGE_REFUSALS, pageFields, pageOf } from '../wire/paging.ts'
-import {
-  CHECK_STATES,
-  type Check,
-  type CheckPlaced,
-  type CheckWanted,
-  checkPrices,
-  findCheck,
-} from './checks.ts'
+import { CHECK_STATES, type Check, findCheck } from './checks.ts'
 import { checkHistory } from './history.ts'
+import { type CheckPlaced, type CheckWanted, checkPrices } from './placing.ts'
 
 export const CheckNotFound: FaultKind = fault(30, 'aml_check_not_found', 'AML check not found')
 

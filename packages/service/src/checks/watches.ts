@@ -8,7 +8,7 @@ import { type Clock, later } from '../lib/clock.ts'
 import { firstIdAt, type NewId } from '../lib/ids.ts'
 import type { Step } from '../steps/step.ts'
 import type { Generations } from '../tracing/generations.ts'
-import { placeAgain } from './checks.ts'
+import { placeAgain } from './placing.ts'
 
 export type Needs = {
   sql: Sql

@@ -153,7 +153,7 @@ test('while the next generation is computed, checks are answered from the one in
       network: 'TRX',
       address: end.address,
     },
-    ...{ hash: null, direction: null, capped_key: undefined },
+    ...{ hash: null, direction: null },
   })
   await world.process.steps.find(({ name }) => name === 'screen')!.run()
   const during = await world.check(check.id)

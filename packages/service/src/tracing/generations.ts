@@ -12,6 +12,7 @@ import { FlowIndex } from '../flow/flow_index.ts'
 import { readHolding } from '../flow/holdings.ts'
 import type { Kind, Label } from '../flow/labels.ts'
 import { applyBlock, CarriedWriter, countTransfers } from '../flow/log.ts'
+import { type LoadedList, listsOfSet } from '../labels/label_sets.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Step } from '../steps/step.ts'
 import {
@@ -24,6 +25,7 @@ import {
   readAssets,
 } from './flow_log.ts'
 import { findHubs, HUB_COUNTERPARTIES, hubLabels, hubsOf, storeHubs } from './hubs.ts'
+import { type TransferReader, transferReader } from './paths.ts'
 
 export type Needs = {
   sql: Sql
@@ -47,6 +49,10 @@ export type Generation = {
   /** Of the lists, and of the hubs. */
   labels: readonly Label[]
   hubs: number
+  /** The lists of the label set. */
+  lists: readonly LoadedList[]
+  /** Transfers of the log, with what they carried. */
+  transfers: TransferReader
   /** The id of the last block applied; undefined before the first. */
   block_id: string | undefined
   /** The block it is computed from on, and what its transfers are numbered from. */
@@ -240,19 +246,24 @@ export async function describeGeneration(sql: Sql, number: number): Promise<Gene
   const [row] = await sql<{ label_set: number; first_number: bigint }>`
     select label_set, first_number from flow_generation where number = ${number}`
   if (!row) throw new Error(`there is no generation ${number}`)
+  const { label_set } = row
   const hubs = await hubsOf(sql, number)
-  const labels = [...(await labelsOfSet(sql, row.label_set)), ...hubLabels(hubs)]
+  const labels = [...(await labelsOfSet(sql, label_set)), ...hubLabels(hubs)]
   const first_block = Number(row.first_number)
+  const base = await baseOf(sql, first_block)
+  const unsaved = new Map<number, Uint8Array>()
   return {
-    ...{
-      number,
-      label_set: row.label_set,
-      labels,
-      hubs: hubs.length,
-      first_block,
-      block_id: undefined,
-    },
-    ...{ index: new FlowIndex(labels), base: await baseOf(sql, first_block), unsaved: new Map() },
+    number,
+    label_set,
+    labels,
+    hubs: hubs.length,
+    lists: await listsOfSet(sql, label_set),
+    transfers: transferReader(sql, { number, base, unsaved }),
+    first_block,
+    base,
+    block_id: undefined,
+    index: new FlowIndex(labels),
+    unsaved,
     saved_sequence: 0,
     assets: await readAssets(sql),
   }
