@@ -314,7 +314,7 @@ test('a beginning that is later than that of the index is refused: nothing that 
   for (const later of [first_block + 1, index.block_number + 1_000_000])
     await assert.rejects(
       from(later),
-      new RegExp(`^Error: The index begins with block ${first_block} already\\.$`),
+      new RegExp(`^Refused: The index begins with block ${first_block} already\\.$`),
     )
   assert.equal((await from(first_block)).first_number, first_block)
 })

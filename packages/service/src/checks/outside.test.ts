@@ -6,6 +6,7 @@ import {
   TRX,
 } from 'penstock-test/harness/screening_world.ts'
 import { customerAccount, spendable } from '../ledger/ledger.ts'
+import { Refused } from '../lib/fault.ts'
 import { type Provider, type ProviderAnswer, ProviderFailure } from '../providers/provider.ts'
 import { readReportContext } from '../reports/context.ts'
 import { reportPage } from '../reports/report.ts'
@@ -262,7 +263,7 @@ test('a policy with an unsound route is refused', async (t) => {
   for (const part of broken) {
     await assert.rejects(
       publish({ ...SHIPPED_POLICY, ...part }),
-      (thrown: Error) => thrown.constructor === Error,
+      (thrown: Error) => thrown instanceof Refused,
     )
   }
 })
