@@ -113,7 +113,7 @@ test('a checkpoint that is broken or not there is passed over: the one before it
   for (const block of [1, 1_000_000])
     await assert.rejects(
       stateAt(sql, block),
-      /^Error: Block \d+ is not in the index: it has \d+ to \d+\.$/,
+      /^Refused: Block \d+ is not in the index: it has \d+ to \d+\.$/,
     )
   const comesToTheSame = async (what: string) => {
     const started = world.startProcess()
