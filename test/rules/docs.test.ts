@@ -60,7 +60,7 @@ test('the calls of the page are answered as it says', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const address = world.person('bob', 1).address
-  const lines = blocks('sh').flatMap((block) => block.split('\n'))
+  const lines = blocks('sh').flatMap((block) => block.replace(/\n +/g, '').split('\n'))
   const calls = lines.flatMap((line) => {
     const [, path, body, comment] = /^call (\S+) '(.*)'(?: # (.*))?$/.exec(line) ?? []
     return path === undefined
@@ -86,9 +86,7 @@ test('the signatures, the codes and the limits of the page are those of the serv
     )
   }
   const world = await makeWorld(t)
-  const rows = [...page.matchAll(/^\| (\d+) \| `(\w+)` \|/gm)].map(
-    ([, code, key]) => `${code} ${key}`,
-  )
+  const rows = [...page.matchAll(/^- (\d+) `(\w+)`: /gm)].map(([, code, key]) => `${code} ${key}`)
   const given = world.app.endpoints.flatMap(({ faults }) =>
     faults.map(({ code, key }) => `${code} ${key.split('.')[0]}`),
   )
