@@ -9,6 +9,7 @@
 //   liars    [--json]                                          a node that lies, beside honest ones
 //   thieves  [--json]                                        forged rows, wide keys, limits and the switch of the signer
 //   fuzz     [--requests-per-endpoint N] [--seed TEXT] [--only PATH] [--json]    signed requests, to nonsense
+//   sdk      [--purchases N] [--seed N] [--json]       purchases with the SDK through a proxy that cuts, delays and doubles
 //
 // Exit code 0: nothing was found; 1: something was; 2: asked wrongly; 130: interrupted.
 
@@ -32,6 +33,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   liars: async (args) => (await import('./liars.ts')).run(args),
   thieves: async (args) => (await import('./thieves.ts')).run(args),
   fuzz: async (args) => (await import('./fuzz.ts')).run(args),
+  sdk: async (args) => (await import('./sdk.ts')).run(args),
 }
 
 /** Each thread, and what the server does for it, keep two cores busy. */

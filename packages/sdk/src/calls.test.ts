@@ -267,6 +267,26 @@ test('a clock that is off is corrected once by the time of the service', async (
   assert.equal(right.requests.length, 1)
 })
 
+test('a call that somebody on the way has sent twice is one, though the answer is of the second', async () => {
+  const body = { ...PURCHASE, external_id: 'order-1' }
+  const { penstock, requests } = scripted([refused(1, 'auth'), sold])
+  assert.equal((await penstock.orders.create(body)).external_id, 'order-1')
+  assert.equal(requests.length, 2)
+  const wrong = scripted([refused(1, 'auth')])
+  await assert.rejects(wrong.penstock.orders.create(body), AuthError)
+  assert.equal(wrong.requests.length, 2)
+  const doubled = scripted([well(), refused(1, 'auth')])
+  await doubled.penstock.balance.get()
+  const first = await doubled.penstock.orders.create(body).catch((thrown: unknown) => thrown)
+  assert.ok(first instanceof UnknownOutcome && first.cause instanceof AuthError)
+  await assert.rejects(doubled.penstock.orders.create(body), AuthError, 'the key was revoked')
+  const copied = scripted([refused(1, 'auth'), refused(429, undefined, { 'retry-after': '0' })])
+  await assert.rejects(copied.penstock.orders.create(body), UnknownOutcome)
+  const other = scripted([well({ id: 'o-2', external_id: 'order-2' }), sold])
+  assert.equal((await other.penstock.orders.create(body)).external_id, 'order-1')
+  assert.equal(other.requests.length, 2, 'the answer to another purchase is none')
+})
+
 test('a signal ends a call; a purchase that was sent is an unknown outcome then', async () => {
   const reason = new Error('enough')
   const early = scripted([well()])

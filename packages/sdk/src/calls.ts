@@ -63,6 +63,15 @@ type Sent = {
   idempotency_key?: string | undefined
 }
 
+/** What of a call's tries is left. */
+type Left = {
+  tries: number
+  signatures: number
+  unavailable_until_ms: number
+  /** A signature of ours was refused though our clock is right. */
+  copied: boolean
+}
+
 /** `refused`: nothing came of this try, for certain. */
 type Failure = { error: PenstockError; refused: boolean; headers?: Headers }
 
@@ -81,6 +90,7 @@ const PAUSE_MS_MOST = 4_000
 const RETRY_AFTER_MS_MAX = 60_000
 /** A clock that is off by less does not make the service refuse a signature. */
 const CLOCK_MS_MAX = 60_000
+const REFUSED_SIGNATURE = 1
 const UNAVAILABLE = 35
 
 export class Caller {
@@ -93,6 +103,8 @@ export class Caller {
 
   /** By how much the clock of the service is ahead of ours. */
   #ahead_ms = 0
+  /** A signature of ours was accepted, and none was refused since. */
+  #accepted = false
 
   constructor(options: CallerOptions) {
     this.#options = options
@@ -116,47 +128,46 @@ export class Caller {
   }
 
   async #send(sent: Sent, options: CallOptions): Promise<unknown> {
-    const { signal } = options
+    const { retries, retry_unavailable_ms } = this.#options
+    const { signal, retry_unavailable_ms: patience_ms = retry_unavailable_ms } = options
     signal?.throwIfAborted()
-    const began_ms = Date.now()
+    const unavailable_until_ms = Date.now() + patience_ms
+    const left: Left = { tries: retries, signatures: 1, unavailable_until_ms, copied: false }
     let unanswered = false
-    for (let tries = 1; ; tries++) {
+    for (;;) {
       const outcome = await this.#attempt(sent, options)
       if ('result' in outcome) return outcome.result
-      unanswered ||= !outcome.refused
-      // While the service is unavailable it is the time that counts, not the tries.
-      if (outcome.error.code === UNAVAILABLE) tries -= 1
-      const pause_ms = this.#pause(sent, outcome, { ...options, tries, began_ms })
+      const { error, refused } = outcome
+      unanswered ||= !refused
+      const pause_ms = this.#pauseAfter(outcome, sent, left)
       if (pause_ms !== undefined && (await sleep(pause_ms, signal))) continue
-      const reason: unknown = signal?.aborted ? signal.reason : outcome.error
-      throw unanswered && sent.id ? new UnknownOutcome(sent.id, reason) : reason
+      const reason: unknown = signal?.aborted ? signal.reason : error
+      const unknown = unanswered || (left.copied && this.#isKeyRight(error))
+      throw unknown && sent.id ? new UnknownOutcome(sent.id, reason) : reason
     }
   }
 
   /** How long to wait for the next try; undefined: there is none. */
-  #pause(
-    { id }: Sent,
-    { error, refused, headers }: Failure,
-    {
-      signal,
-      retry_unavailable_ms,
-      tries,
-      began_ms,
-    }: CallOptions & {
-      tries: number
-      began_ms: number
-    },
-  ): number | undefined {
-    const options = this.#options
-    if (signal?.aborted) return undefined
-    if (error.code === 1 && tries <= options.retries + 1 && this.#correctClock(headers)) return 0
-    const patience_ms = retry_unavailable_ms ?? options.retry_unavailable_ms
-    const again =
-      error.code === UNAVAILABLE
-        ? Date.now() - began_ms < patience_ms
-        : error.retryable && tries <= options.retries && (refused || id !== null)
-    const pause_ms = retryAfterMs(headers) ?? jitter(tries)
+  #pauseAfter({ error, refused, headers }: Failure, { id }: Sent, left: Left): number | undefined {
+    let again = error.retryable && (refused || id !== null) && left.tries > 0
+    if (error.code === UNAVAILABLE) again = Date.now() < left.unavailable_until_ms
+    else if (error.code === REFUSED_SIGNATURE) {
+      const corrected = this.#correctClock(headers)
+      // Or somebody on the way has sent the call twice, and this answers the second, which was
+      // refused for its nonce: then the first was carried out, which only its id can tell.
+      left.copied = !corrected
+      again = (corrected || Boolean(id)) && left.signatures-- > 0
+    } else left.tries -= 1
+    const pause_ms = retryAfterMs(headers) ?? jitter(this.#options.retries - left.tries)
     return again && pause_ms <= RETRY_AFTER_MS_MAX ? pause_ms : undefined
+  }
+
+  /** Whether a refused signature was not refused for the key. When signatures were accepted before,
+   *  that is believed once: if the next call is refused as well, the key is no longer right. */
+  #isKeyRight({ code }: PenstockError): boolean {
+    const right = code !== REFUSED_SIGNATURE || this.#accepted
+    if (code === REFUSED_SIGNATURE) this.#accepted = false
+    return right
   }
 
   /** Whether our clock was so far off that a signature was refused for it; it is right from now
@@ -230,24 +241,25 @@ export class Caller {
     }
   }
 
-  #read({ method, idempotency_key }: Sent, answer: Answer): { result: unknown } | Failure {
-    const { status, headers, text } = answer
+  #read(
+    { method, id, idempotency_key }: Sent,
+    { status, headers, text }: Answer,
+  ): { result: unknown } | Failure {
     const envelope = parsed(text)
     const own = typeof envelope.code === 'number'
+    const { key, error: sentence = `HTTP ${status}`, result } = envelope
     const request_id = envelope.request_id ?? headers.get('x-request-id') ?? ''
-    if (envelope.code === 0 && envelope.result) {
+    const code = own ? Number(envelope.code) : status
+    if (code === 0 && result && isOf(id, result)) {
+      this.#accepted ||= method === 'POST'
       const replayed = headers.get('idempotency-replayed') === 'true'
       const lastResponse = { status, request_id, headers, replayed, idempotency_key }
-      return {
-        result: Object.defineProperty(envelope.result, 'lastResponse', { value: lastResponse }),
-      }
+      return { result: Object.defineProperty(result, 'lastResponse', { value: lastResponse }) }
     }
-    const { key, error: sentence = `HTTP ${status}` } = envelope
-    const code = own ? Number(envelope.code) : status
     const fields = { code, key, request_id, doc_url: `${this.#options.url}/docs` }
-    if (code < 300 && !own) {
-      const cut = new ConnectionError('The answer is not whole', { ...fields, retryable: true })
-      return { error: cut, refused: false, headers }
+    if (own ? code === 0 : code < 300) {
+      const lost = new ConnectionError('The answer is not whole', { ...fields, retryable: true })
+      return { error: lost, refused: false, headers }
     }
     const absent = method === 'GET' && code === 404
     const error = absent ? new NotFound(sentence, fields) : errorFor(sentence, fields)
@@ -255,6 +267,12 @@ export class Caller {
     const refused = own ? code !== 500 : code < 500 && code !== 408
     return { error, refused, headers }
   }
+}
+
+/** Whether a result is that of the call under this id, as far as it says: connections that are
+ *  shared on the way have been known to hand over the answer of another call. */
+function isOf(id: Sent['id'], result: { external_id?: unknown }): boolean {
+  return !id || typeof result.external_id !== 'string' || result.external_id === id
 }
 
 /** The call as it is sent, under an id if it can have one: the caller's, or a new one. */
@@ -305,7 +323,7 @@ function retryAfterMs(headers: Headers | undefined): number | undefined {
 
 /** Some time between the least and what doubles with each try. */
 function jitter(tries: number): number {
-  const most = Math.min(PAUSE_MS_MOST, 2 * PAUSE_MS_LEAST * 2 ** tries)
+  const most = Math.min(PAUSE_MS_MOST, PAUSE_MS_LEAST * 2 ** (tries + 1))
   return PAUSE_MS_LEAST + Math.random() * (most - PAUSE_MS_LEAST)
 }
 
