@@ -5,9 +5,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import pg from 'pg'
-import { createDatabase, dropDatabase } from '../harness/database.ts'
 import { moveByHand } from '../harness/moving_by_hand.ts'
-import { TRX, World } from '../harness/world.ts'
+import { openWorld, TRX, type World } from '../harness/world.ts'
 import { ALWAYS, Auditor } from './audit.ts'
 import type { Post } from './branch.ts'
 import { blacklistedGetNothing } from './by_hand.ts'
@@ -52,15 +51,12 @@ type Read = { books: Books; journal: Journal; place: Place }
 
 /** What the outsider reads when all of it is done, and how it finds that. */
 async function readEverything(t: TestContext): Promise<Read & { found: string[] }> {
-  const { url, name } = await createDatabase()
-  const world = new World(url, {})
-  const client = new pg.Client({ connectionString: url })
+  const world = await openWorld()
+  const client = new pg.Client({ connectionString: world.database.url })
   t.after(async () => {
     await client.end()
-    await world.close()
-    await dropDatabase(name)
+    await world.discard()
   })
-  await world.build({})
   const first_block = world.scene.devchain.chain.head_number
   await everything(world)
   await client.connect()

@@ -8,12 +8,10 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { startPostgres } from 'penstock-playground/postgres/server.ts'
 import { migrate, readMigrations } from 'penstock-service/database/migrate.ts'
-import { connect, type Sql } from 'penstock-service/database/sql.ts'
+import { connect, type Sql, type Tx } from 'penstock-service/database/sql.ts'
 import pg from 'pg'
 
-export type Database = { sql: Sql; url: string; name: string }
-
-/** Set by test/run.ts for the processes it starts. */
+/** Set by tools/run.ts for the processes it starts. */
 export const CLUSTER_VARIABLE = 'PENSTOCK_TEST_CLUSTER_URL'
 
 let cluster: Promise<string> | undefined
@@ -33,50 +31,145 @@ export function testCluster(): Promise<string> {
 export async function freshDatabase(
   t: TestContext,
   options: { connections_max?: number } = {},
-): Promise<Database> {
-  const { url, name, sql } = (await reuse(options)) ?? (await create(options))
-  t.after(async () => {
-    await sql.close()
-    // Node's types lack `passed`.
-    const { passed } = t as TestContext & { readonly passed: boolean }
-    if (!passed) t.diagnostic(`kept: database ${name}`)
-    else if (process.env.TEST_DATABASE_URL) await dropDatabase(name)
-    else spare.push({ name, url })
-  })
-  return { sql, url, name }
+): Promise<{ sql: Sql; url: string; name: string }> {
+  const database = await takeDatabase()
+  t.after(() => database.end(t))
+  return { sql: database.connect(options), url: database.url, name: database.name }
 }
+
+/** A database of one test at a time. */
+export class TestDatabase {
+  readonly name: string
+  /** For other processes; what is here uses connect(). */
+  readonly url: string
+  /** Connections that stay from test to test: what the server knows of a statement by then is
+   *  half of the work of a test. By how many there may be. */
+  private readonly pools = new Map<number | undefined, Sql[]>()
+  private lent: { pool: Sql; close(): Promise<void>; connections_max: number | undefined }[] = []
+
+  constructor({ name, url }: { name: string; url: string }) {
+    this.name = name
+    this.url = url
+  }
+
+  /** Connections for the test that runs now, whose commits need not reach the disk. */
+  connect({ connections_max }: { connections_max?: number } = {}): Sql {
+    const pool = this.pools.get(connections_max)?.pop() ?? this.open(connections_max)
+    const sql = untilClosed(pool)
+    this.lent.push({ pool, close: sql.close, connections_max })
+    return sql
+  }
+
+  private open(connections_max: number | undefined): Sql {
+    return connect({
+      url: withoutSync(this.url, { application_name: KEPT }),
+      ends_when_idle: true,
+      ...(connections_max !== undefined && { connections_max }),
+    })
+  }
+
+  /** The test is over: the database waits for the next one, or is kept when the test has failed. */
+  async end(t: TestContext, passed = hasPassed(t)): Promise<void> {
+    await this.takeBack()
+    if (!passed) {
+      await this.close()
+      t.diagnostic(`kept: database ${this.name}`)
+    } else if (process.env.TEST_DATABASE_URL) await this.drop()
+    else spare.push(this)
+  }
+
+  /** Nobody needs the database any more. */
+  async drop(): Promise<void> {
+    await this.takeBack()
+    await this.close()
+    await dropDatabase(this.name)
+  }
+
+  private async takeBack(): Promise<void> {
+    for (const { pool, close, connections_max } of this.lent.splice(0)) {
+      await close()
+      this.keep(pool, connections_max)
+    }
+  }
+
+  private keep(pool: Sql, connections_max: number | undefined): void {
+    this.pools.set(connections_max, [...(this.pools.get(connections_max) ?? []), pool])
+  }
+
+  private async close(): Promise<void> {
+    const pools = [...this.pools.values()].flat()
+    this.pools.clear()
+    await Promise.all(pools.map((pool) => pool.close()))
+  }
+
+  /** Ends what else is connected and restores the rows. False, and the database is gone, when the
+   *  schema has been changed: that is not restored. */
+  async restore(): Promise<boolean> {
+    const pool = this.pools.get(undefined)?.pop() ?? this.open(undefined)
+    this.keep(pool, undefined)
+    const restored = await pool.begin(async (tx) => {
+      await tx`
+        select pg_terminate_backend(pid, 5000) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()
+          and backend_type = 'client backend' and (application_name <> ${KEPT} or state <> 'idle')`
+      const changed = await tx`select from test_harness.schema_change limit 1`
+      if (changed.length === 0) await tx`select test_harness.empty_tables()`
+      return changed.length === 0
+    })
+    if (!restored) await this.drop()
+    return restored
+  }
+}
+
+// Node's types lack `passed`.
+const hasPassed = (t: TestContext) => (t as TestContext & { readonly passed: boolean }).passed
+
+/** The name that connections which stay go by at the server. */
+const KEPT = 'test harness'
 
 /** Databases of tests that have passed. Restoring one takes a tenth of what a clone takes; it is
  *  restored when it is used again, because by then the test before is over with all that it has to
  *  clean up. */
-const spare: { url: string; name: string }[] = []
+const spare: TestDatabase[] = []
 
-async function reuse(options: { connections_max?: number }): Promise<Database | undefined> {
-  for (let database = spare.pop(); database; database = spare.pop()) {
-    const sql = connect({ url: database.url, ...options })
-    if (await restore(sql)) return { ...database, sql }
-    await sql.close()
-    await dropDatabase(database.name)
+/** A freshly migrated database for whoever tells it when the test is over. */
+export async function takeDatabase(): Promise<TestDatabase> {
+  for (let database = spare.pop(); database; database = spare.pop())
+    if (await database.restore()) return database
+  return new TestDatabase(await createDatabase())
+}
+
+/** The same connections for one test: it ends with what the test has begun, and not before. */
+function untilClosed(pool: Sql): Sql {
+  const running = new Set<Promise<unknown>>()
+  let closed = false
+  const during = <T>(work: () => Promise<T>): Promise<T> => {
+    if (closed) return Promise.reject(new Error('the connections were used after their end'))
+    const result = work()
+    running.add(result)
+    const done = () => running.delete(result)
+    result.then(done, done)
+    return result
   }
-  return undefined
-}
-
-async function create(options: { connections_max?: number }): Promise<Database> {
-  const database = await createDatabase()
-  return { ...database, sql: connect({ url: database.url, ...options }) }
-}
-
-/** Ends what else is connected and restores the rows. False when the schema has been changed: that
- *  is not restored. */
-async function restore(sql: Sql): Promise<boolean> {
-  return sql.begin(async (tx) => {
-    await tx`
-      select pg_terminate_backend(pid, 5000) from pg_stat_activity
-      where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`
-    const changed = await tx`select from test_harness.schema_change limit 1`
-    if (changed.length === 0) await tx`select test_harness.empty_tables()`
-    return changed.length === 0
+  const query = <R extends object>(strings: TemplateStringsArray, ...values: unknown[]) =>
+    during(() => pool<R>(strings, ...values))
+  return Object.assign(query, {
+    begin: <T>(work: (tx: Tx) => Promise<T>) => during(() => pool.begin(work)),
+    async close() {
+      closed = true
+      await Promise.allSettled(running)
+    },
   })
+}
+
+/** The address with a commit that does not wait for the disk: what tests write need not outlive
+ *  the server. The server itself is one that money may be kept on. */
+export function withoutSync(
+  url: string,
+  { application_name = 'penstock', more = '' } = {},
+): string {
+  const options = `-c synchronous_commit=off ${more}`.trim()
+  return `${url}?${new URLSearchParams({ options, application_name })}`
 }
 
 /** A clone of the migrated template, for those who clean up themselves. */

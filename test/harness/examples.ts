@@ -9,8 +9,7 @@ import type { Page } from 'penstock-service/http/pages.ts'
 import type { Endpoint } from 'penstock-service/wire/endpoint.ts'
 import { EXAMPLE } from 'penstock-service/wire/examples.ts'
 import type { ExampleAnswer } from '../../tools/openapi.ts'
-import { createDatabase, dropDatabase } from './database.ts'
-import { World } from './world.ts'
+import { openWorld } from './world.ts'
 
 export type Story = {
   endpoints: readonly Endpoint[]
@@ -20,11 +19,8 @@ export type Story = {
 
 /** Tries the examples on a database of their own. */
 export async function tryExamples(): Promise<Story> {
-  const { url, name } = await createDatabase()
-  const options = { seed: 'examples' }
-  const world = new World(url, options)
+  const world = await openWorld({ seed: 'examples' })
   try {
-    await world.build(options)
     world.scene.devchain.fund(EXAMPLE.address, 10n * TRX)
     world.mine()
     const customer = await world.customer({ trx: 1_000 })
@@ -41,8 +37,7 @@ export async function tryExamples(): Promise<Story> {
     }
     return { endpoints: world.app.endpoints, pages: world.app.pages, tried }
   } finally {
-    await world.close()
-    await dropDatabase(name)
+    await world.discard()
   }
 }
 

@@ -3,7 +3,7 @@
 
 import { connect } from 'penstock-service/database/sql.ts'
 import pg from 'pg'
-import { createDatabase, dropDatabase } from '../harness/database.ts'
+import { createDatabase, dropDatabase, withoutSync } from '../harness/database.ts'
 import type { Ground } from './run.ts'
 
 const CONNECTIONS = 20
@@ -32,7 +32,7 @@ end $$`
 
 export async function openGround(more_sql?: string): Promise<Ground & { close(): Promise<void> }> {
   const { url, name } = await createDatabase()
-  const fast = `${url}?options=${encodeURIComponent('-c synchronous_commit=off -c deadlock_timeout=20ms')}`
+  const fast = withoutSync(url, { more: '-c deadlock_timeout=20ms' })
   const sql = connect({ url: fast, connections_max: CONNECTIONS })
   const auditor = new pg.Client({ connectionString: fast })
   const warden = new pg.Client({ connectionString: fast })

@@ -9,9 +9,8 @@ import { Misuse } from 'penstock-service/lib/fault.ts'
 import type { Endpoint } from 'penstock-service/wire/endpoint.ts'
 import { signature } from 'penstock-service/wire/signature.ts'
 import { readArguments } from '../../tools/arguments.ts'
-import { createDatabase, dropDatabase } from '../harness/database.ts'
 import { checkStrictly } from '../harness/strict.ts'
-import { type Customer, World } from '../harness/world.ts'
+import { type Customer, openWorld, type World } from '../harness/world.ts'
 import { bodyFor, type Draw, drawer, type Right } from './fuzz_bodies.ts'
 
 export type FuzzOptions = {
@@ -57,15 +56,12 @@ export function objection(endpoint: Endpoint, status: number, text: string): str
 
 /** Sends the requests, one endpoint after the other. */
 export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
-  const { url, name } = await createDatabase()
-  const setup = {
+  const world = await openWorld({
     seed: options.seed,
     pool_trx: [50_000_000, 50_000_000],
     pool_bandwidth_trx: 20_000_000,
-  }
-  const world = new World(url, setup)
+  })
   try {
-    await world.build(setup)
     const started_at = performance.now()
     const codes: FuzzReport['codes'] = {}
     const findings: string[] = []
@@ -84,8 +80,7 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
       ...{ requests_per_second: Math.round(requests / seconds), codes, findings },
     }
   } finally {
-    await world.close()
-    await dropDatabase(name)
+    await world.discard()
   }
 }
 

@@ -4,9 +4,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createDatabase, dropDatabase } from 'penstock-test/harness/database.ts'
 import { moveByHand } from 'penstock-test/harness/moving_by_hand.ts'
-import { makeWorld, TRX, World } from 'penstock-test/harness/world.ts'
+import { makeWorld, openWorld, TRX, type World } from 'penstock-test/harness/world.ts'
 import pg from 'pg'
 import { connect, type Sql } from '../database/sql.ts'
 import { perform } from '../ledger/actions.ts'
@@ -419,9 +418,8 @@ const TABLES = [
 ]
 
 test('each thing that can be wrong is found by the rules that speak of it, and by no other', async (t) => {
-  const { url, name } = await createDatabase()
-  const world = new World(url, {})
-  await world.build({})
+  const world = await openWorld()
+  const { url } = world.database
   await everything(world)
   assert.deepEqual(broken(await look(world.sql, transportOf(world))), [])
   await world.close()
@@ -432,7 +430,7 @@ test('each thing that can be wrong is found by the rules that speak of it, and b
   t.after(async () => {
     await hand.end()
     await sql.close()
-    await dropDatabase(name)
+    await world.database.drop()
   })
   // Without triggers and foreign keys: this is the hand of somebody who may do anything.
   await hand.query('set session_replication_role = replica')

@@ -50,6 +50,8 @@ export type SqlOptions = {
   connection_timeout_ms?: number
   /** A statement that takes longer is cancelled by the server: nothing here is meant to. */
   statement_timeout_ms?: number
+  /** Whether the process may end while connections are open that nobody uses. */
+  ends_when_idle?: boolean
 }
 
 const types = new pg.TypeOverrides()
@@ -86,6 +88,7 @@ function openPool(options: SqlOptions): pg.Pool {
     types,
     keepAlive: true,
     pipeline: true,
+    allowExitOnIdle: options.ends_when_idle ?? false,
     connectionTimeoutMillis: options.connection_timeout_ms ?? 10_000,
     statement_timeout: statement_timeout_ms,
     query_timeout: statement_timeout_ms + 5_000,
