@@ -1,4 +1,4 @@
-// An operator at a desk: the commands of packages/service/src/cli.ts as they are typed, on a real
+// An operator at a desk: the commands of packages/service as they are typed, on a real
 // database, with or without a service.
 
 import assert from 'node:assert/strict'
@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { HDKey } from '@scure/bip32'
 import { person } from 'penstock-devchain/scene.ts'
-import { type Io, runCommand } from 'penstock-service/cli.ts'
+import { type Io, runCommand } from 'penstock-service/commands/run.ts'
+import { readConfig } from 'penstock-service/config.ts'
 import type { Sql } from 'penstock-service/database/sql.ts'
 import { freshDatabase, testCluster } from './database.ts'
 import { repeatable, type World } from './world.ts'
@@ -30,7 +31,12 @@ type Place = { sql: Sql; env: NodeJS.ProcessEnv; now(): Date; transport: Io['tra
 function desk({ sql, env, now, transport }: Place): Desk {
   const said = { out: '', err: '' }
   const io: Io = {
-    ...{ env, user: 'ops', transport, random: repeatable('cli'), clock: { now } },
+    env,
+    readConfig,
+    user: 'ops',
+    transport,
+    random: repeatable('cli'),
+    clock: { now },
     out: (text) => {
       said.out += text
     },

@@ -25,7 +25,6 @@ const FILES_MAX = 10
 /** Folders that have more, and why. */
 const FULL_FOLDERS: Record<string, string> = {
   'packages/service/src/flow': 'one index, whose parts mean nothing to anybody else',
-  'packages/service/src/operators': 'a file for each noun of the command line',
 }
 
 /** Who may read the time, wait, or draw at random, and why. */
@@ -41,13 +40,13 @@ const EDGES: Record<string, string> = {
   'packages/service/src/program/api.ts': 'hears those out who have connected when it stops',
   'packages/service/src/serve.ts': 'spreads and delays the calls to screening services',
   'packages/service/src/program/sealing_keys.ts': 'makes the sealing key on the first start',
-  'packages/service/src/cli.ts': 'waits between two looks at the books',
+  'packages/service/src/main.ts': 'waits between two looks at the books',
 }
 
 /** Who may read the environment, and why. */
 const ENVIRONMENT_READERS: Record<string, string> = {
   'packages/service/src/program/program.ts': 'hands it to the configuration',
-  'packages/service/src/cli.ts': 'hands it to the configuration',
+  'packages/service/src/main.ts': 'hands it to the commands',
 }
 
 const NAMES_THAT_SAY_NOTHING =

@@ -13,6 +13,7 @@ const FLOORS = [
   ['monitoring'],
   ['operators'],
   ['program'],
+  ['commands'],
 ]
 const ROOF = FLOORS.length
 

@@ -258,7 +258,7 @@ export class Stand {
     }
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      [`${ROOT}packages/service/src/cli.ts`, ...words],
+      [`${ROOT}packages/service/src/main.ts`, ...words],
       {
         env,
       },

@@ -1,11 +1,18 @@
-// The process of the service: `serve`. `npm start` and `npm run demo` are those of the playground.
+// The program: `serve` is the process of the service, everything else a command of the operators,
+// which runs in a process of its own. `npm start` and `npm run demo` are those of the playground.
 
+import { userInfo } from 'node:os'
+import { text as readText } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
+import { runCommand } from './commands/run.ts'
 import { type Config, Misuse, readConfig, usage } from './config.ts'
+import { systemClock } from './lib/clock.ts'
 import { writeWhole } from './lib/files.ts'
+import { systemRandom } from './lib/ids.ts'
 import { isLoopback } from './lib/networks.ts'
+import { httpTransport } from './node/node.ts'
 import { requireSafeNode } from './program/node_version.ts'
 import { askedToStop, clearReady, print, processLog, runProgram } from './program/program.ts'
-import { serve } from './serve.ts'
 import { readWallets } from './wallets/wallet_file.ts'
 
 async function serveOnly(config: Config): Promise<void> {
@@ -28,6 +35,8 @@ async function serveOnly(config: Config): Promise<void> {
     })
   await clearReady(config.ready_file)
   const wallets = await readWallets(wallets_file, config.role === 'api' ? 'refused' : 'needed')
+  // A command loads nothing of the server.
+  const { serve } = await import('./serve.ts')
   const serving = await serve({
     config,
     database_url,
@@ -49,4 +58,34 @@ async function serveOnly(config: Config): Promise<void> {
   }
 }
 
-runProgram({ commands: { serve: serveOnly }, readConfig, usage })
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    // A container may run as a number that has no name.
+    return `user ${process.getuid?.() ?? ''}`.trim()
+  }
+}
+
+/** Runs a command of the operators with what this process has. */
+function runTyped(args: readonly string[]): Promise<number> {
+  // A reader that has seen enough, like `head`, is no failure.
+  process.stdout.on('error', () => process.exit(0))
+  return runCommand(args, {
+    env: process.env,
+    readConfig,
+    user: userName(),
+    out: (text) => process.stdout.write(text),
+    err: (text) => process.stderr.write(text),
+    clock: systemClock,
+    random: systemRandom,
+    transport: httpTransport,
+    wait: (ms) => delay(ms),
+    input: () => readText(process.stdin),
+    ...(process.stderr.isTTY && { progress: (line) => process.stderr.write(`\r\x1b[K${line}`) }),
+  })
+}
+
+const [word] = process.argv.slice(2)
+if (word === 'serve') runProgram({ commands: { serve: serveOnly }, readConfig, usage })
+else process.exitCode = await runTyped(process.argv.slice(2))

@@ -11,9 +11,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
-import { COMMANDS } from 'penstock-service/cli.ts'
+import { readArguments } from 'penstock-service/commands/arguments.ts'
+import { OPERATIONS } from 'penstock-service/commands/table.ts'
+import { findOperation } from 'penstock-service/commands/words.ts'
 import { httpDownload, refreshStep } from 'penstock-service/labels/lists.ts'
-import { findCommand, readArguments } from 'penstock-service/operators/command.ts'
 import { drain } from 'penstock-service/steps/step.ts'
 import { addressFromBytes } from 'penstock-tron/address.ts'
 import { quietDesk } from '../../harness/operator.ts'
@@ -229,8 +230,8 @@ test('the commands that the guide to screening shows exist', async () => {
     const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(
       ([, quoted, word]) => quoted ?? examples[word!] ?? word!,
     )
-    const { command, rest } = findCommand(COMMANDS, words)
-    readArguments(command, rest)
+    const { operation, rest } = findOperation(OPERATIONS, words)
+    readArguments(operation, rest)
   }
 })
 

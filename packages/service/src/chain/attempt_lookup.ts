@@ -40,9 +40,17 @@ export async function listAttempts(sql: Sql, wanted: AttemptsWanted): Promise<At
     order by id desc limit ${limit}`
 }
 
+type AttemptDetails = {
+  send_at: Date
+  sent_at: Date | null
+  block_time: Date | null
+  contract: Contract
+  signed: string | null
+}
+
 /** An attempt by its id or by the id of its transaction, with what it does in readable form. */
 export async function showAttempt(sql: Sql, wanted: string) {
-  const [attempt] = await sql<AttemptRow & { contract: Contract; signed: string | null }>`
+  const [attempt] = await sql<AttemptRow & AttemptDetails>`
     select id, made_at, state, subject, tx_id, send_at, sends, sent_at, answer, expires_at,
       block_number, block_time,
            contract, encode(signed, 'hex') as signed

@@ -4,11 +4,50 @@ import type { Sql } from '../database/sql.ts'
 import { refusal } from '../lib/fault.ts'
 import { type Evidence, readEvidence } from '../screening/evidence.ts'
 
+type CheckRow = {
+  id: string
+  customer_id: string
+  idempotency_key: string | null
+  type: string
+  network: string
+  address: string
+  hash: string | null
+  direction: string | null
+  state: string
+  price_sun: bigint
+  key_id: string | null
+  solid_number: bigint
+  due_at: Date
+  tries: number
+  created_at: Date
+  ended_at: Date | null
+  risk_score: string | null
+  risk_level: string | null
+  blacklist: boolean
+  risk_factors: unknown
+  error: string | null
+  provider: string | null
+  policy: number | null
+  label_set: number | null
+  generation: number | null
+  index_number: bigint | null
+  evidence_sha256: string | null
+  supersedes: string | null
+}
+
+type AnswerRow = {
+  provider: string
+  outcome: string
+  sha256: string
+  received_at: Date
+  bytes: number
+}
+
 /** The row of a check with the answers of providers. Throws Refused when there is no such check. */
 export async function showCheck(sql: Sql, id: string) {
-  const [row] = await sql<Record<string, unknown>>`select * from aml_check where id = ${id}`
+  const [row] = await sql<CheckRow>`select * from aml_check where id = ${id}`
   if (!row) throw refusal(`There is no check ${id}.`)
-  const answers = await sql`
+  const answers = await sql<AnswerRow>`
     select provider, outcome, sha256, received_at, octet_length(body) as bytes from aml_answer
     where check_id = ${id} order by id`
   return { ...row, answers }
@@ -37,7 +76,7 @@ export async function listWatches(sql: Sql, limit: number) {
     label_set: number | null
     check_id: string | null
     state: string | null
-    risk_score: number | null
+    risk_score: string | null
     risk_level: string | null
   }>`
     select w.customer_id, w.address, w.made_at, w.label_set, w.check_id, c.state, c.risk_score,

@@ -113,14 +113,18 @@ export async function customersOfAddresses(
 }
 
 /** `undefined`: as it is; null: what everybody may have. */
-export type Limits = { subscriptions_limit?: number | null; open_orders_limit?: number | null }
+export type Limits = {
+  subscriptions_limit: number | null | undefined
+  open_orders_limit: number | null | undefined
+}
+type LimitsInForce = Record<keyof Limits, number | null>
 
 /** Sets what a customer may have at once. */
 export async function setLimits(
   tx: Tx,
   { customer_id, ...wanted }: Limits & { customer_id: string },
-): Promise<Change<Required<Limits>>> {
-  const [before] = await tx<Required<Limits>>`
+): Promise<Change<LimitsInForce>> {
+  const [before] = await tx<LimitsInForce>`
     select subscriptions_limit, open_orders_limit from customer
       where id = ${customer_id} for no key update`
   if (!before) throw refusal(`There is no customer ${customer_id}.`)

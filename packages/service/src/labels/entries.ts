@@ -33,6 +33,21 @@ export async function makeEntry(
   return { id }
 }
 
+export async function findEntry(sql: Sql | Tx, id: string): Promise<Entry | undefined> {
+  const [entry] = await sql<Entry>`select * from aml_entry where id = ${id}`
+  return entry
+}
+
+/** Newest first. */
+export async function listEntries(
+  sql: Sql,
+  { address = null, limit }: { address?: string | null | undefined; limit: number },
+): Promise<Entry[]> {
+  return sql<Entry>`
+    select * from aml_entry where ${address}::text is null or address = ${address}
+    order by made_at desc, id desc limit ${limit}`
+}
+
 /** Ends an entry. False when it is not there, not the customer's, or ended already. */
 export async function withdrawEntry(
   tx: Tx,

@@ -191,3 +191,13 @@ export async function entries(sql: Sql | Tx, account_id: string, limit = 1_000):
     select id, kind, debit, credit, amount_sun, made_at from transfer
     where debit = ${account_id} or credit = ${account_id} order by made_at, id limit ${limit}`
 }
+
+/** An entry of the ledger, for reading. */
+export type EntryRow = {
+  made_at: Date
+  id: string
+  kind: string
+  debit: string
+  credit: string
+  amount_sun: bigint
+}

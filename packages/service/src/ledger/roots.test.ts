@@ -5,14 +5,17 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import pg from 'pg'
+import type { Sql } from '../database/sql.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { drain } from '../steps/step.ts'
 import { sealStep } from './journal.ts'
 import { customerAccount, move, openAccount, WORLD } from './ledger.ts'
 import {
+  appendRoots,
   checkRoots,
-  exportRoots,
   finishedRoots,
+  missingRoots,
   noteRootsStep,
   readRoots,
   rootLine,
@@ -36,6 +39,14 @@ async function journal(t: TestContext, days: readonly string[]) {
   await sql.begin((tx) => openAccount(tx, ANNA))
   for (const day of days) for (const hour of ['08', '20']) await sealAt(`${day}T${hour}:00:00Z`)
   return { sql, url, clock, sealAt, file: await freshFile(t) }
+}
+
+/** Writes at the end of a file the roots that it lacks. */
+async function exportRoots(sql: Sql, clock: Clock, file: string) {
+  const text = await readFile(file, 'utf8').catch(() => '')
+  const roots = await missingRoots(sql, clock, { name: file, text })
+  await appendRoots(file, text, roots)
+  return roots
 }
 
 async function freshFile(t: TestContext): Promise<string> {

@@ -99,24 +99,31 @@ export async function checkRoots(sql: Sql | Tx, noted: readonly Root[]): Promise
   })
 }
 
-/** Writes the roots at the end of the file that it does not have yet. Throws Refused when the
- *  file has others. */
-export async function exportRoots(sql: Sql | Tx, clock: Clock, file: string): Promise<Root[]> {
-  const text = (await readWhole(file)) ?? ''
+/** The roots of the days that are over that a text of roots lacks. Throws Refused when it has others
+ *  than this journal. */
+export async function missingRoots(
+  sql: Sql | Tx,
+  clock: Clock,
+  { name, text }: { name: string; text: string },
+): Promise<Root[]> {
   const noted = readRoots(text)
   const [wrong] = await checkRoots(sql, noted)
   if (wrong)
     throw refusal(
-      `${file} has other roots than this journal: the ${wrong.subject}, ${wrong.found}.`,
+      `${name} has other roots than this journal: the ${wrong.subject}, ${wrong.found}.`,
     )
-  return appendRoots(file, text, await finishedRoots(sql, clock, noted.at(-1)?.day))
+  return finishedRoots(sql, clock, noted.at(-1)?.day)
 }
 
-async function appendRoots(file: string, text: string, roots: Root[]): Promise<Root[]> {
+/** Writes roots at the end of the file that has the text. */
+export async function appendRoots(
+  file: string,
+  text: string,
+  roots: readonly Root[],
+): Promise<void> {
   // What a crash cut short keeps a line of its own.
   const begin = text === '' || text.endsWith('\n') ? '' : '\n'
   if (roots.length > 0) await appendText(file, begin + roots.map(rootLine).join(''))
-  return roots
 }
 
 /** Notes the root of each day that is over: in the log and, where there is one, in the file. */

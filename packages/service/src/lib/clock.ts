@@ -19,6 +19,15 @@ export const dayOf = (at: Date): string => at.toISOString().slice(0, 10)
 export const isDay = (text: string): boolean =>
   new Date(`${text}T00:00:00Z`).getUTCDate() === Number(text.slice(8))
 
+/** The moment that `2026-11-01` (its beginning in UTC) or `2026-11-01T12:00:00Z` names; undefined
+ *  for any other text. */
+export function readMoment(given: string): Date | undefined {
+  const at = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z)?$/.test(given)
+    ? new Date(given)
+    : new Date(Number.NaN)
+  return !Number.isNaN(at.getTime()) && isDay(given.slice(0, 10)) ? at : undefined
+}
+
 /** The given instant in the wire's form, whole seconds in UTC: `2026-10-08T15:26:32Z`. */
 export function wireTime(at: Date): string {
   return `${at.toISOString().slice(0, 19)}Z`

@@ -2,6 +2,7 @@
 // first; one order comes with everything about it, down to the entries of the ledger.
 
 import type { Sql } from '../database/sql.ts'
+import type { EntryRow } from '../ledger/ledger.ts'
 import { refusal } from '../lib/fault.ts'
 import type { Delegation } from '../pool/delegations.ts'
 import type { Order } from './orders.ts'
@@ -49,6 +50,15 @@ export async function listOrders(sql: Sql, wanted: OrdersWanted): Promise<OrderL
     order by id desc limit ${limit}`
 }
 
+type ActivationRow = {
+  id: string
+  state: string
+  tries: number
+  attempt_id: string | null
+  attempt: string | null
+  tx_id: string | null
+}
+
 /** An order by its id, or by its customer's own id for it when only one customer has used that. */
 export async function showOrder(sql: Sql, wanted: string) {
   const found = await sql<Order & { due_at: Date }>`
@@ -70,10 +80,10 @@ export async function showOrder(sql: Sql, wanted: string) {
     from delegation as d join attempt as a on a.id = d.attempt_id left join attempt as r
       on r.id = d.reclaim_id
     where d.order_id = ${id} order by d.id`
-  const [activation] = await sql`
+  const [activation] = await sql<ActivationRow>`
     select activation.id, activation.state, tries, attempt_id, attempt.state as attempt, tx_id
     from activation left join attempt on attempt.id = attempt_id where activation.id = ${activation_id}`
-  const entries = await sql`
+  const entries = await sql<EntryRow>`
     select made_at, id, kind, debit, credit, amount_sun from transfer
     where id = 'order:' || ${id}::text or hold_id = 'order:' || ${id}::text order by made_at, id`
   return { ...order, activation: activation ?? null, delegations, entries }

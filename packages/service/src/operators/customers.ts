@@ -1,9 +1,11 @@
-// Customers and their statements, by the operator's hand. What a new customer's address is derived
-// from comes from outside of the database, and is first compared with what the database already
-// has: with the wrong key deposits would go where nobody looks.
+// Customers, by the operator's hand. What a new customer's address is derived from comes from outside
+// of the database, and is first compared with what the database already has: with the wrong key
+// deposits would go where nobody looks.
 //
-//   active <-> suspended (nothing new is begun, everything that looks goes on) -> closed (for good, without keys)
+//   active <-> suspended (nothing new is begun, everything that looks goes on) -> closed (for good,
+//   without keys)
 
+import { type Static, Type } from 'typebox'
 import {
   type Needs as CreateNeeds,
   type CustomerRow,
@@ -13,6 +15,7 @@ import {
   requireCustomer,
   requireLockedCustomer,
   setCustomerState,
+  setLimits,
 } from '../customers/customers.ts'
 import type { DepositAddress } from '../customers/deposit_addresses.ts'
 import { listKeys, revokeKeys } from '../customers/keys.ts'
@@ -23,10 +26,25 @@ import { misuse, refusal } from '../lib/fault.ts'
 import { OPEN_ORDERS_MAX } from '../market/open_orders.ts'
 import { endAll } from '../subscriptions/ending.ts'
 import { SUBSCRIPTIONS_MAX } from '../subscriptions/subscriptions.ts'
+import { correct, listCorrections } from '../treasury/corrections.ts'
 import { statementCsv, statementOf } from '../treasury/statements.ts'
-import { type Answer, change, command, flag, LIMIT, needed, text, time, whole } from './command.ts'
-import { keyShown } from './keys.ts'
-import { endings } from './subscriptions.ts'
+import {
+  Count,
+  flag,
+  ListOf,
+  Moment,
+  moment,
+  OrNull,
+  optional,
+  Sun,
+  sun,
+  Text,
+  text,
+  Whole,
+} from '../wire/schemas.ts'
+import { Key, keyShown } from './keys.ts'
+import { type Answer, change, LIMIT, limit, look, momentOf, reasonOf } from './operation.ts'
+import { endings } from './orders.ts'
 
 /** Throws Refused unless the newest customer's address is derived from the same public key. */
 export async function requireSameAddresses(
@@ -68,7 +86,7 @@ const STATE_NOTES: Record<CustomerState, string> = {
 async function changeState(
   tx: Tx,
   { customer, state }: { customer: string; state: 'active' | 'suspended' },
-): Promise<Change<Answer>> {
+): Promise<Change<Answer<StateShown>>> {
   const { id, state: before } = await requireLockedCustomer(tx, customer)
   if (before === 'closed') throw refusal(`The customer ${id} is closed, for good.`)
   if (before === state)
@@ -83,9 +101,9 @@ async function changeState(
 async function closeCustomer(
   tx: Tx,
   { customer, at }: { customer: string; at: Date },
-): Promise<Change<Answer>> {
+): Promise<Change<Answer<Closed>>> {
   const { id, state: before } = await requireLockedCustomer(tx, customer)
-  const value = { id, state: 'closed' }
+  const value = { id, state: 'closed' as const }
   if (before === 'closed') return { result: { value, note: 'It was closed before.' }, actions: [] }
   const reason = 'its customer was closed'
   // The account is locked before the keys, as everywhere; a start that comes later finds its key
@@ -128,7 +146,7 @@ async function customersWithMoney(sql: Sql, page: { after?: string | undefined; 
 /** Everything about one customer that is not a list without end. */
 async function customerShown(sql: Sql, customer_id: string) {
   const { id, name, state, created_at, deposit_address } = await requireCustomer(sql, customer_id)
-  const [money] = await sql<Money>`
+  const [account] = await sql<Money>`
     select posted_sun - held_sun as spendable_sun, held_sun from account where id = ${customerAccount(id)}`
   const orders = await sql<{ state: string; orders: bigint; amount_sun: bigint }>`
     select state, count(*) as orders, sum(amount_sun)::bigint as amount_sun from orders
@@ -141,86 +159,263 @@ async function customerShown(sql: Sql, customer_id: string) {
   const subscriptions = await sql<{ state: string; resting: string | null; subscriptions: bigint }>`
     select state, resting, count(*) as subscriptions from subscription where customer_id = ${id}
     group by state, resting order by state, resting`
-  const [limits] = await sql`
+  const [limits] = await sql<{ subscriptions_limit: number; open_orders_limit: number }>`
     select coalesce(subscriptions_limit, ${SUBSCRIPTIONS_MAX})::integer as subscriptions_limit,
            coalesce(open_orders_limit, ${OPEN_ORDERS_MAX})::integer as open_orders_limit
     from customer where id = ${id}`
   const keys = (await listKeys(sql, id)).map(keyShown)
   const lists = { keys, orders, subscriptions, deposits }
-  return { id, name, state, created_at, deposit_address, ...money, ...limits, ...lists }
+  return { id, name, state, created_at, deposit_address, ...account!, ...limits!, ...lists }
 }
 
-const customer = needed(text('CUSTOMER', 'the id of the customer'))
+const customer = text('CUSTOMER', 'the id of the customer')
+const OfCustomer = Type.Object({ customer })
 
-export const customerCommands = [
+const Created = { id: Text, name: Text, created_at: Moment, deposit_address: Text }
+const StateShown = Type.Object({ id: Text, state: Text })
+type StateShown = Static<typeof StateShown>
+const Closed = Type.Object({
+  id: Text,
+  state: Text,
+  revoked_keys: optional(Count),
+  ended_subscriptions: optional(Count),
+})
+type Closed = Static<typeof Closed>
+const Figures = { balance_sun: Sun, spendable_sun: Sun }
+const MoneyShown = { spendable_sun: Sun, held_sun: Sun }
+
+export const customerOperations = [
   change({
-    words: 'customers create',
+    path: '/operator/customers/create',
+    careful: true,
     summary: 'add a customer, with a deposit address and an empty account',
-    operands: { name: needed(text('NAME', 'what to call the customer')) },
-    async run(tx, needs, { name }) {
-      const { clock, new_id } = needs
+    body: Type.Object({ name: text('NAME', 'what to call the customer') }),
+    reply: Type.Object({ ...Created, state: Text }),
+    cli: { operands: ['name'] },
+    async handle({ tx, clock, new_id, body: { name }, ...needs }) {
       const deposit_address = await needs.depositAddress()
-      const { result, actions } = await addCustomer(
-        tx,
-        { clock, new_id, deposit_address },
-        { name },
-      )
+      const creating = { clock, new_id, deposit_address }
+      const { result, actions } = await addCustomer(tx, creating, { name })
       const { deposit_index: _, ...value } = result
       return { result: { value, note: `Next: penstock keys issue ${value.id}` }, actions }
     },
   }),
-  command({
-    words: 'customers list',
+  look({
+    path: '/operator/customers/list',
     summary: 'customers with what they can spend, in the order of creation',
-    options: {
-      limit: whole('N', `how many at most (${LIMIT})`, { max: 10_000 }),
-      after: text('CUSTOMER', 'only those created after this one: the next page'),
-    },
-    run: async ({ sql }, { after, limit = LIMIT }) => ({
+    body: Type.Object({
+      limit,
+      after: optional(text('CUSTOMER', 'only those created after this one: the next page')),
+    }),
+    reply: ListOf({
+      ...Created,
+      state: Text,
+      spendable_sun: OrNull(Sun),
+      held_sun: OrNull(Sun),
+    }),
+    handle: async ({ sql, body: { after, limit = LIMIT } }) => ({
       value: await customersWithMoney(sql, { after, limit }),
     }),
   }),
-  command({
-    words: 'customers show',
+  look({
+    path: '/operator/customers/show',
     summary: 'one customer: money, limits, keys, orders, subscriptions and deposits in sum',
-    operands: { customer },
-    run: async ({ sql }, { customer }) => ({ value: await customerShown(sql, customer) }),
+    body: OfCustomer,
+    reply: Type.Object({
+      ...Created,
+      state: Text,
+      ...MoneyShown,
+      subscriptions_limit: Count,
+      open_orders_limit: Count,
+      keys: Type.Array(Key),
+      orders: ListOf({ state: Text, orders: Whole, amount_sun: Sun }),
+      subscriptions: ListOf({ state: Text, resting: OrNull(Text), subscriptions: Whole }),
+      deposits: ListOf({ state: Text, deposits: Whole, amount_sun: OrNull(Sun) }),
+    }),
+    cli: { operands: ['customer'] },
+    handle: async ({ sql, body }) => ({ value: await customerShown(sql, body.customer) }),
   }),
   change({
-    words: 'customers suspend',
+    path: '/operator/customers/suspend',
+    careful: true,
     summary:
       'begin nothing new for a customer; its keys can look, and what is open runs to its end',
-    operands: { customer },
-    run: async (tx, _needs, { customer }) => changeState(tx, { customer, state: 'suspended' }),
+    body: OfCustomer,
+    reply: StateShown,
+    cli: { operands: ['customer'] },
+    handle: async ({ tx, body }) => changeState(tx, { ...body, state: 'suspended' }),
   }),
   change({
-    words: 'customers resume',
+    path: '/operator/customers/resume',
+    careful: true,
     summary: 'let a suspended customer buy again',
-    operands: { customer },
-    run: async (tx, _needs, { customer }) => changeState(tx, { customer, state: 'active' }),
+    body: OfCustomer,
+    reply: StateShown,
+    cli: { operands: ['customer'] },
+    handle: async ({ tx, body }) => changeState(tx, { ...body, state: 'active' }),
   }),
   change({
-    words: 'customers close',
+    path: '/operator/customers/close',
+    careful: true,
     summary:
       'end a customer for good: its keys are revoked, its subscriptions end, its money stays',
-    operands: { customer },
-    run: async (tx, _needs, { customer, at }) => closeCustomer(tx, { customer, at }),
+    body: OfCustomer,
+    reply: Closed,
+    cli: { operands: ['customer'] },
+    handle: async ({ tx, at, body }) => closeCustomer(tx, { ...body, at }),
   }),
-  command({
-    words: 'customers statement',
+  look({
+    path: '/operator/customers/statement',
     summary: 'what a customer had, paid and got back, from the entries of the ledger',
-    details: 'Without a period: everything. A day begins at 00:00 UTC.',
-    operands: { customer },
-    options: {
-      since: time('the first moment of the period'),
-      until: time('the first moment after the period'),
-      csv: flag('print CSV, amounts in TRX'),
+    description: 'Without a period: everything. A day begins at 00:00 UTC.',
+    body: Type.Object({
+      customer,
+      since: optional(moment('the first moment of the period')),
+      until: optional(moment('the first moment after the period')),
+    }),
+    reply: Type.Object({
+      customer_id: Text,
+      since: OrNull(Moment),
+      until: OrNull(Moment),
+      opening: Type.Object(Figures),
+      lines: ListOf({
+        made_at: Moment,
+        id: Text,
+        kind: Text,
+        service: Text,
+        external_id: OrNull(Text),
+        amount_sun: Sun,
+        held_sun: Sun,
+        ...Figures,
+      }),
+      closing: Type.Object(Figures),
+    }),
+    cli: {
+      operands: ['customer'],
+      extras: Type.Object({ csv: flag('print CSV, amounts in TRX') }),
+      after: async (answer, { csv }) =>
+        csv === true ? { ...answer, text: answer.documents!.csv!() } : answer,
     },
-    async run({ sql }, { customer, since, until, csv }) {
+    async handle({ sql, body }) {
+      const [since, until] = [momentOf(body.since), momentOf(body.until)]
       if (since && until && since >= until) throw misuse('--since is not before --until.')
-      const { id: customer_id } = await requireCustomer(sql, customer)
-      const statement = await statementOf(sql, { customer_id, since, until })
-      return csv ? { value: statement, text: statementCsv(statement) } : { value: statement }
+      const { id: customer_id } = await requireCustomer(sql, body.customer)
+      const value = await statementOf(sql, { customer_id, since, until })
+      return { value, documents: { csv: () => statementCsv(value) } }
+    },
+  }),
+]
+
+/** From here on a correction has to be confirmed: three zeros too many are soon typed. */
+const UNCONFIRMED_MAX_SUN = 1_000_000_000
+
+const Correction = Type.Object({
+  id: Text,
+  customer_id: Text,
+  amount_sun: Sun,
+  made_at: Moment,
+  made_by: Text,
+  reason: Text,
+})
+
+/** One correction, by the sign of what it does to the account. */
+const correcting = (word: 'credit' | 'debit', summary: string) =>
+  change({
+    path: `/operator/customers/${word}`,
+    careful: true,
+    summary,
+    description:
+      'An entry against the account `corrections`; the statement has it with its id. --reason must be given.',
+    body: Type.Object({
+      customer,
+      amount_sun: sun('AMOUNT', 'TRX, with at most 6 decimals'),
+      id: optional(text('ID', 'a name for it: the same again changes nothing')),
+      yes: flag('more than 1,000 TRX is meant'),
+    }),
+    reply: Correction,
+    cli: { operands: ['customer', 'amount_sun'] },
+    async handle({ tx, new_id, body, by, at, reason }) {
+      const { customer, amount_sun, id = new_id(), yes = false } = body
+      if (amount_sun === 0) throw misuse(`customers ${word}: AMOUNT is more than 0.`)
+      if (amount_sun > UNCONFIRMED_MAX_SUN && !yes)
+        throw misuse('More than 1,000 TRX: --yes says that it is meant.')
+      const { correction, made } = await correct(tx, {
+        id,
+        customer_id: customer,
+        amount_sun: BigInt(word === 'credit' ? amount_sun : -amount_sun),
+        made_at: at,
+        made_by: by,
+        reason: reasonOf(reason),
+      })
+      const { customer_id, amount_sun: after_sun } = correction
+      const after = { customer_id, amount_sun: after_sun }
+      const actions = made ? [{ subject: `correction:${id}`, before: null, after }] : []
+      return {
+        result: { value: correction, note: made ? 'Done.' : 'It was made before.' },
+        actions,
+      }
+    },
+  })
+
+export const correctionOperations = [
+  correcting('credit', "add to a customer's account by hand"),
+  correcting('debit', "take from a customer's account by hand, never more than it can spend"),
+  look({
+    path: '/operator/customers/corrections',
+    summary: "what was added to customers' accounts, or taken from them, by hand, newest first",
+    body: Type.Object({ customer: optional(text('CUSTOMER', 'only of this customer')), limit }),
+    reply: Type.Array(Correction),
+    cli: { operands: ['customer'] },
+    async handle({ sql, body: { customer, limit = LIMIT } }) {
+      if (customer !== undefined) await requireCustomer(sql, customer)
+      return { value: await listCorrections(sql, { customer_id: customer, limit }) }
+    },
+  }),
+]
+
+/** `default`, or a number. */
+const LIMIT_PATTERN = /^(default|\d{1,9})$/
+
+function readLimit(given: string, name: string): string {
+  if (LIMIT_PATTERN.test(given)) return given
+  throw misuse(`${name} ${given}: it is a whole number, or default.`)
+}
+
+const ceiling = (description: string) =>
+  optional(Type.String({ title: 'N|default', description, pattern: LIMIT_PATTERN.source }))
+
+/** Null: what everybody may have; undefined: as it is. */
+const ceilingOf = (given: string | undefined): number | null | undefined =>
+  given === undefined ? undefined : given === 'default' ? null : Number(given)
+
+export const limitOperations = [
+  change({
+    path: '/operator/customers/limits',
+    careful: true,
+    summary: 'what a customer may have at once',
+    description: `What is not given stays. Where nothing is set: ${SUBSCRIPTIONS_MAX} subscriptions that run, and ${OPEN_ORDERS_MAX} open orders. What runs already goes on.`,
+    body: Type.Object({
+      customer,
+      subscriptions: ceiling('subscriptions that run'),
+      open_orders: ceiling('orders that are not delivered yet'),
+    }),
+    reply: Type.Object({
+      subscriptions_limit: OrNull(Count),
+      open_orders_limit: OrNull(Count),
+    }),
+    cli: {
+      operands: ['customer'],
+      read: { subscriptions: readLimit, open_orders: readLimit },
+    },
+    async handle({ tx, body: { customer, subscriptions, open_orders } }) {
+      if (subscriptions === undefined && open_orders === undefined)
+        throw misuse('Which limit: --subscriptions or --open-orders?')
+      const { result, actions } = await setLimits(tx, {
+        customer_id: customer,
+        subscriptions_limit: ceilingOf(subscriptions),
+        open_orders_limit: ceilingOf(open_orders),
+      })
+      return { result: { value: result }, actions }
     },
   }),
 ]

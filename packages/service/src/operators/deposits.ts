@@ -1,12 +1,13 @@
-// What arrived: deposits, for looking things up, and how an operator ends those that are held. What
-// is said to have sent a deposit back is looked up on the solid chain before anything is changed:
-// in the blocks that the service has kept, or at a node that is named.
+// What arrived: deposits, and how an operator ends those that are held. What is said to have sent a
+// deposit back is looked up on the solid chain before anything is changed: in the blocks that the
+// service has kept, or at a node that is named.
 
 import type { Address } from 'penstock-tron/address.ts'
+import { type Static, Type } from 'typebox'
 import type { ChainView } from '../audit/chain.ts'
 import { keptBlockWith, type StoredBlock } from '../chain/blocks.ts'
 import { contentsOf } from '../chain/contents.ts'
-import { type Change, perform } from '../ledger/actions.ts'
+import type { Change } from '../ledger/actions.ts'
 import { misuse, refusal } from '../lib/fault.ts'
 import { fieldsOf, integer } from '../node/answers.ts'
 import { heldSenders } from '../screening/barred.ts'
@@ -22,23 +23,62 @@ import {
   type Way,
 } from '../treasury/resolutions.ts'
 import {
-  type Answer,
   address,
-  change,
-  command,
+  Count,
   flag,
-  LIMIT,
-  many,
-  type Needs,
-  needed,
+  ListOf,
+  Moment,
+  OrNull,
   oneOf,
-  paging,
+  optional,
+  Sun,
+  Text,
   text,
-  undertaking,
+  Whole,
   whole,
-} from './command.ts'
-import { reasonOf } from './corrections.ts'
-import { period } from './orders.ts'
+} from '../wire/schemas.ts'
+import {
+  type Answer,
+  change,
+  LIMIT,
+  look,
+  momentOf,
+  type Needs,
+  paging,
+  reasonOf,
+  undertaking,
+} from './operation.ts'
+import { Entries, period } from './orders.ts'
+
+const Sent = { way: Text, sent_by: OrNull(Text), sent_to: OrNull(Text), sent_amount: OrNull(Whole) }
+const Resolved = Type.Object({
+  tx_id: Text,
+  position: Count,
+  amount_sun: optional(OrNull(Sun)),
+  token: optional(OrNull(Text)),
+  token_amount: optional(OrNull(Whole)),
+  state: Text,
+  ...Sent,
+  sent_block: OrNull(Whole),
+  customer_id: OrNull(Text),
+})
+
+const transaction = (description: string) => text('TX_ID', description)
+
+const Resolve = Type.Object({
+  tx_id: transaction('the transaction that brought it'),
+  position: optional(
+    whole('N', 'which one, when the transaction brought several', {
+      min: -Number.MAX_SAFE_INTEGER,
+    }),
+  ),
+  sent_by: optional(transaction('it was sent back, by this transaction')),
+  to: optional(address('to this address, and not to the sender')),
+  keep_rest: flag('the transaction has sent less than came: write the rest off'),
+  credit: optional(text('CUSTOMER', "add it to this customer's account")),
+  written_off: flag("it stays with us, and is nobody's"),
+  blocked_reviewed: flag('the sender is or was blacklisted, and you have looked into it'),
+})
 
 /** The solid block that has a transaction, as a node says; undefined when its solid chain has it
  *  not. */
@@ -55,21 +95,16 @@ async function blockAtNode(
   return block && contentsOf(new Set([asset]), block, await node.receipts(block, 'solid'))
 }
 
-type Given = {
-  tx_id: string
-  position: number | undefined
-  sent_by: string | undefined
-  to: Address | undefined
-  keep_rest: boolean
-  credit: string | undefined
-  written_off: boolean
-  blocked_reviewed: boolean
-  node_url: string[]
-  solid_node_url: string[]
-}
+type Given = Omit<Static<typeof Resolve>, 'to'> & { to?: Address }
 
 /** Throws misuse unless it is one way, and nothing is said that does not belong to it. */
-function requireOneWay({ sent_by, credit, written_off, to, keep_rest }: Given): void {
+function requireOneWay({
+  sent_by,
+  credit,
+  written_off = false,
+  to,
+  keep_rest = false,
+}: Given): void {
   const ways = [sent_by !== undefined, credit !== undefined, written_off].filter(Boolean).length
   if (ways !== 1)
     throw misuse('deposits resolve takes one of --sent-by, --credit and --written-off.')
@@ -79,11 +114,11 @@ function requireOneWay({ sent_by, credit, written_off, to, keep_rest }: Given): 
 }
 
 /** Which way is meant. Throws Refused when a transaction is named and has not sent it. */
-async function wayOf({ sql, chainAt }: Needs, given: Given, deposit: Deposit): Promise<Way> {
-  const { sent_by, to = deposit.from_address, keep_rest, credit } = given
+async function wayOf({ sql, ...needs }: Needs, given: Given, deposit: Deposit): Promise<Way> {
+  const { sent_by, to = deposit.from_address, keep_rest = false, credit } = given
   if (credit !== undefined) return { way: 'credited', customer_id: credit }
   if (sent_by === undefined) return { way: 'written_off' }
-  const chain = chainAt(given.node_url, given.solid_node_url)
+  const chain = needs.chain()
   const asset = assetOf(deposit)
   const block = chain ? await blockAtNode(chain, sent_by, asset) : await keptBlockWith(sql, sent_by)
   if (!block) {
@@ -96,7 +131,10 @@ async function wayOf({ sql, chainAt }: Needs, given: Given, deposit: Deposit): P
 }
 
 /** What was done, as the record has it and as it is answered. */
-function changeOf(before: Deposit, resolution: Resolution): Change<Answer> {
+function changeOf(
+  before: Deposit,
+  resolution: Resolution,
+): Change<Answer<Static<typeof Resolved>>> {
   const { amount_sun, token, token_amount, from_address, to_address, state, reason } = before
   const { tx_id, position, way, sent_by, sent_to, sent_amount, sent_block, customer_id } =
     resolution
@@ -117,88 +155,123 @@ function changeOf(before: Deposit, resolution: Resolution): Change<Answer> {
 const TO_DO =
   'To end one: penstock deposits resolve TX_ID, with --sent-by TX_ID, --credit CUSTOMER or --written-off, and --reason.'
 
-const transaction = (help: string) => text('TX_ID', help)
-
 /** A transaction id as it is kept. Throws misuse. */
 function transactionId(given: string): string {
   if (!/^[0-9a-fA-F]{64}$/.test(given)) throw misuse(`${given} is not the id of a transaction.`)
   return given.toLowerCase()
 }
 
-const resolve = undertaking({
-  words: 'deposits resolve',
-  summary:
-    'end a deposit that is held or ignored: sent back by hand, credited to a customer, or written off',
-  details:
-    'One of the three, and --reason. A transaction that sent it back is looked up on the solid chain: in the blocks that are kept here, or at the node that is named.',
-  operands: { tx_id: needed(transaction('the transaction that brought it')) },
-  options: {
-    position: whole('N', 'which one, when the transaction brought several', {
-      min: -Number.MAX_SAFE_INTEGER,
-    }),
-    sent_by: transaction('it was sent back, by this transaction'),
-    to: address('to this address, and not to the sender'),
-    keep_rest: flag('the transaction has sent less than came: write the rest off'),
-    credit: text('CUSTOMER', "add it to this customer's account"),
-    written_off: flag("it stays with us, and is nobody's"),
-    blocked_reviewed: flag('the sender is or was blacklisted, and you have looked into it'),
-    node_url: many(text('URL', 'a node to look the transaction up at')),
-    solid_node_url: many(text('URL', 'its solidity side, where that has an address of its own')),
-  },
-  async run(needs, typed, operator) {
-    const sent_by = typed.sent_by === undefined ? undefined : transactionId(typed.sent_by)
-    const given: Given = { ...typed, tx_id: transactionId(typed.tx_id), sent_by }
-    requireOneWay(given)
-    const reason = reasonOf(operator)
-    const { sql, clock } = needs
-    const deposit = await openDeposit(sql, given)
-    const way = await wayOf(needs, given, deposit)
-    return perform(needs, { operator, action: 'deposits resolve' }, async (tx, made_at) => {
-      const { blocked_reviewed } = given
-      const made = { made_at, made_by: operator.made_by, reason }
-      const wanted = { deposit, way, blocked_reviewed, ...made }
-      const { before, resolution } = await resolveDeposit(tx, heldSenders({ clock }), wanted)
-      return changeOf(before, resolution)
-    })
-  },
-})
+const DepositListed = {
+  block_time: Moment,
+  state: Text,
+  amount_sun: OrNull(Sun),
+  token: OrNull(Text),
+  token_amount: OrNull(Whole),
+  from_address: Text,
+  to_address: Text,
+  customer_id: OrNull(Text),
+  reason: OrNull(Text),
+  block_number: Whole,
+  tx_id: Text,
+  position: Count,
+}
+const DepositShown = {
+  ...DepositListed,
+  energy: OrNull(Whole),
+  order_id: OrNull(Text),
+  refund_id: OrNull(Text),
+  left_out: Count,
+  solid_at: OrNull(Moment),
+  seen_at: Moment,
+}
 
-export const depositCommands = [
-  command({
-    words: 'deposits list',
+export const depositOperations = [
+  look({
+    path: '/operator/deposits/list',
     summary: 'TRX and tokens that arrived, newest first',
-    options: {
-      customer: text('CUSTOMER', 'only to this customer'),
-      state: oneOf(DEPOSIT_STATES, 'only in this state'),
-      from: address('only from this sender'),
+    body: Type.Object({
+      customer: optional(text('CUSTOMER', 'only to this customer')),
+      state: optional(oneOf(DEPOSIT_STATES, 'only in this state')),
+      from: optional(address('only from this sender')),
       ...period,
       limit: paging.limit,
-    },
-    async run(needs, wanted) {
-      const value = await listDeposits(needs, { ...wanted, limit: wanted.limit ?? LIMIT })
-      return { value, ...(value.some(({ state }) => state === 'held') && { note: TO_DO }) }
+    }),
+    reply: ListOf({ ...DepositListed, age_seconds: Count }),
+    async handle({ body: { since, until, limit = LIMIT, ...wanted }, ...needs }) {
+      const within = { since: momentOf(since), until: momentOf(until) }
+      const value = await listDeposits(needs, { ...wanted, ...within, limit })
+      return { value, note: value.some(({ state }) => state === 'held') ? TO_DO : undefined }
     },
   }),
-  command({
-    words: 'deposits show',
+  look({
+    path: '/operator/deposits/show',
     summary: 'one deposit: what became of it, its entries in the ledger',
-    operands: { tx_id: needed(transaction('the id of the transaction on the chain')) },
-    run: async ({ sql }, { tx_id }) => ({ value: await showDeposits(sql, tx_id) }),
+    body: Type.Object({ tx_id: transaction('the id of the transaction on the chain') }),
+    reply: Type.Object({
+      ...DepositShown,
+      further: ListOf(DepositShown),
+      refund: OrNull(
+        Type.Object({ id: Text, state: Text, tx_id: OrNull(Text), answer: OrNull(Text) }),
+      ),
+      resolutions: ListOf({
+        tx_id: Text,
+        position: Count,
+        ...Sent,
+        sent_block: OrNull(Whole),
+        customer_id: OrNull(Text),
+        made_at: Moment,
+        made_by: Text,
+        reason: Text,
+      }),
+      entries: Entries,
+    }),
+    cli: { operands: ['tx_id'] },
+    handle: async ({ sql, body }) => ({ value: await showDeposits(sql, body.tx_id) }),
   }),
-  resolve,
+  undertaking({
+    path: '/operator/deposits/resolve',
+    careful: true,
+    summary:
+      'end a deposit that is held or ignored: sent back by hand, credited to a customer, or written off',
+    description:
+      'One of the three, and --reason. A transaction that sent it back is looked up on the solid chain: in the blocks that are kept here, or at the node that is named.',
+    body: Resolve,
+    reply: Resolved,
+    cli: { operands: ['tx_id'], node: 'solid' },
+    async handle({ body, record, reason: given_reason, by, ...needs }) {
+      const { sent_by: sender, tx_id, ...rest } = body
+      const sent_by = sender === undefined ? {} : { sent_by: transactionId(sender) }
+      const given = { ...rest, tx_id: transactionId(tx_id), ...sent_by } as Given
+      requireOneWay(given)
+      const reason = reasonOf(given_reason)
+      const { position, blocked_reviewed = false } = given
+      const deposit = await openDeposit(needs.sql, { tx_id: given.tx_id, position })
+      const way = await wayOf(needs, given, deposit)
+      return record(async (tx, made_at) => {
+        const made = { made_at, made_by: by, reason }
+        const wanted = { deposit, way, blocked_reviewed, ...made }
+        const { before, resolution } = await resolveDeposit(tx, heldSenders(needs), wanted)
+        return changeOf(before, resolution)
+      })
+    },
+  }),
   change({
-    words: 'deposits recount',
+    path: '/operator/deposits/recount',
+    careful: true,
     summary: 'take what the chain shows at an address where deposits arrive as right, from now on',
-    details:
+    description:
       'For what nobody has seen come or go there, once you know what it was: it ends the alert, and the finding of C13. No account changes: customers credit and customers debit do that.',
-    operands: { address: needed(address('the published address, or that of a customer')) },
-    async run(tx, _needs, { address, ...changing }) {
-      reasonOf(changing)
-      const before = await recountHolding(tx, address)
+    body: Type.Object({ address: address('the published address, or that of a customer') }),
+    reply: Type.Object({ address: Text, prior_sun: OrNull(Sun), surplus_sun: Sun }),
+    cli: { operands: ['address'] },
+    async handle({ tx, reason, body }) {
+      reasonOf(reason)
+      const of = body.address as Address
+      const before = await recountHolding(tx, of)
       const note = 'It is counted anew within a minute.'
       return {
-        result: { value: { address, ...before }, note },
-        actions: [{ subject: `holding:${address}`, before, after: { prior_sun: null } }],
+        result: { value: { address: of, ...before }, note },
+        actions: [{ subject: `holding:${of}`, before, after: { prior_sun: null } }],
       }
     },
   }),

@@ -3,6 +3,7 @@
 // never work. A new key takes only requests with the second signature, unless the operator says
 // otherwise.
 
+import { type Static, Type } from 'typebox'
 import { requireCustomer, requireLockedCustomer } from '../customers/customers.ts'
 import {
   changeKey,
@@ -18,25 +19,50 @@ import {
 import type { Seal } from '../customers/seal.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import type { Change } from '../ledger/actions.ts'
+import { readMoment } from '../lib/clock.ts'
 import { Fault, misuse, refusal } from '../lib/fault.ts'
 import { endAll } from '../subscriptions/ending.ts'
 import type { Scope } from '../wire/endpoint.ts'
 import {
-  type Answer,
-  change,
-  command,
+  Count,
+  Flag,
   flag,
-  many,
-  type Needs,
-  needed,
+  Moment,
+  NOTHING,
+  OrNull,
   oneOf,
-  readTime,
-  readTrx,
+  optional,
+  Sun,
+  Text,
   text,
-} from './command.ts'
-import { endings } from './subscriptions.ts'
+} from '../wire/schemas.ts'
+import { type Answer, change, look, type Needs, readTrx } from './operation.ts'
+import { endings } from './orders.ts'
 
 const SCOPES: readonly Scope[] = ['read', 'buy', 'aml']
+
+/** Without its token and its secret. */
+export const Key = Type.Object({
+  id: Text,
+  name: Text,
+  scopes: Type.Array(Text),
+  allowed_networks: Type.Array(Text),
+  daily_cap_sun: OrNull(Sun),
+  require_v2: Flag,
+  require_external_id: Flag,
+  created_at: Moment,
+  expires_at: OrNull(Moment),
+  revoked_at: OrNull(Moment),
+})
+const Issued = Type.Object({
+  key_id: Text,
+  token: Text,
+  secret: Text,
+  signatures: Text,
+  expires_at: OrNull(Moment),
+})
+type Issued = Static<typeof Issued>
+const Revoked = Type.Object({ key_id: Text, revoked_at: Moment, ended_subscriptions: Count })
 
 /** Throws Refused unless the secrets of the keys can be opened. */
 export async function requireSameSeal(tx: Sql | Tx, seal: Seal): Promise<void> {
@@ -47,7 +73,7 @@ export async function requireSameSeal(tx: Sql | Tx, seal: Seal): Promise<void> {
 }
 
 /** A key for reading: null is not said, what it means is. */
-export function keyShown(key: KeyRow) {
+export function keyShown(key: KeyRow): Static<typeof Key> {
   const { id, name, scopes, allowed_networks, daily_cap_sun, require_v2, require_external_id } = key
   const { created_at, expires_at, revoked_at } = key
   return {
@@ -64,13 +90,17 @@ export function keyShown(key: KeyRow) {
   }
 }
 
-/** What limits a key, as it is typed: the same for a new key and for one that is changed. */
+/** What limits a key: the same for a new key and for one that is changed. */
 const LIMITS = {
-  name: text('NAME', 'what to call it (key)'),
-  scope: many(oneOf([...SCOPES, 'all'], 'what it may do (all)')),
-  network: many(text('NETWORK', 'where it may be used from, such as 203.0.113.0/24 (any)')),
-  daily_cap: text('TRX', 'the most it may spend in a day (none)'),
-  expires: text('WHEN', 'a day, a time, or in so many days (90d): refused from then on (never)'),
+  name: optional(text('NAME', 'what to call it (key)')),
+  scope: optional(Type.Array(oneOf([...SCOPES, 'all'], 'what it may do (all)'))),
+  network: optional(
+    Type.Array(text('NETWORK', 'where it may be used from, such as 203.0.113.0/24 (any)')),
+  ),
+  daily_cap: optional(text('TRX', 'the most it may spend in a day (none)')),
+  expires: optional(
+    text('WHEN', 'a day, a time, or in so many days (90d): refused from then on (never)'),
+  ),
   require_v2: flag('refuse requests without the second signature, which binds time and path'),
   allow_v1: flag(
     'take requests with the first signature alone, too: whoever sees one can send it again',
@@ -80,22 +110,14 @@ const LIMITS = {
   ),
   allow_no_external_id: flag('begin things without an id of the caller, too'),
 }
+const Limits = Type.Object(LIMITS)
 
-type Typed = {
-  name: string | undefined
-  scope: (Scope | 'all')[]
-  network: string[]
-  daily_cap: string | undefined
-  expires: string | undefined
-  require_v2: boolean
-  allow_v1: boolean
-  require_external_id: boolean
-  allow_no_external_id: boolean
-}
+/** As it is typed. */
+type Typed = Static<typeof Limits>
 
 /** What was typed as limits; what was not typed is undefined. Throws misuse. */
 function readLimits(typed: Typed, at: Date): KeyLimits {
-  const { name, scope, network, daily_cap, expires } = typed
+  const { name, scope = [], network = [], daily_cap, expires } = typed
   return {
     name,
     scopes: scope.length === 0 ? undefined : scopesOf(scope),
@@ -105,7 +127,7 @@ function readLimits(typed: Typed, at: Date): KeyLimits {
         ? undefined
         : daily_cap === 'none'
           ? null
-          : readTrx(daily_cap, '--daily-cap'),
+          : BigInt(readTrx(daily_cap, '--daily-cap')),
     require_v2: either(typed.require_v2, typed.allow_v1, '--require-v2 and --allow-v1'),
     require_external_id: either(
       typed.require_external_id,
@@ -128,7 +150,7 @@ function networksOf(words: readonly string[]): readonly string[] | null {
   return null
 }
 
-function either(yes: boolean, no: boolean, names: string): boolean | undefined {
+function either(yes = false, no = false, names: string): boolean | undefined {
   if (yes && no) throw misuse(`${names} exclude one another.`)
   return yes ? true : no ? false : undefined
 }
@@ -140,7 +162,7 @@ function readExpiry(given: string, at: Date): Date | null {
   if (given === 'never') return null
   const days = /^(\d{1,4})d$/.exec(given)?.[1]
   const expires_at =
-    days === undefined ? readTime(given) : new Date(at.getTime() + Number(days) * DAY_MS)
+    days === undefined ? readMoment(given) : new Date(at.getTime() + Number(days) * DAY_MS)
   if (!expires_at)
     throw misuse(
       `--expires ${given}: it is a day, a time in UTC, a number of days like 90d, or never.`,
@@ -164,7 +186,7 @@ async function addKey(
   tx: Tx,
   needs: Needs,
   typed: Typed & { customer: string; at: Date },
-): Promise<Change<Answer>> {
+): Promise<Change<Answer<Issued>>> {
   // Whoever closes the customer meanwhile waits, and then revokes this key too.
   const customer = await requireLockedCustomer(tx, typed.customer)
   const { id: customer_id } = customer
@@ -213,7 +235,7 @@ async function requireKey(tx: Tx, key_id: string): Promise<KeyRow> {
 async function alterKey(
   tx: Tx,
   { key: key_id, at, ...typed }: Typed & { key: string; at: Date },
-): Promise<Change<Answer>> {
+): Promise<Change<Answer<Static<typeof Key>>>> {
   const before = await requireKey(tx, key_id)
   if (before.revoked_at) throw refusal(`The key ${key_id} is revoked, for good.`)
   const limits = readLimits(typed, at)
@@ -237,14 +259,12 @@ function limitsOf(key: KeyRow, limits: KeyLimits): object {
   return Object.fromEntries(names.map((name) => [name, key[name as keyof KeyLimits]]))
 }
 
-type Taken = { key_id: string; revoked_at: Date; ended_subscriptions: number }
-
 /** Revokes a key for good, and ends the subscriptions that it has started unless they are to be
  *  kept. */
 async function takeKey(
   tx: Tx,
   { key_id, at, keep_subscriptions }: { key_id: string; at: Date; keep_subscriptions: boolean },
-): Promise<Change<Taken>> {
+): Promise<Change<Static<typeof Revoked>>> {
   const [owner] = await tx<{
     customer_id: string
   }>`select customer_id from api_key where id = ${key_id}`
@@ -267,44 +287,54 @@ async function takeKey(
   return { result, actions: [action, ...endings(ended, reason)] }
 }
 
-const customer = needed(text('CUSTOMER', 'the id of the customer'))
-const key = needed(text('KEY', 'the id of the key'))
+const customer = text('CUSTOMER', 'the id of the customer')
+const key = text('KEY', 'the id of the key')
 
-export const keyCommands = [
+export const keyOperations = [
   change({
-    words: 'keys issue',
+    path: '/operator/keys/issue',
+    careful: true,
     summary: 'make an API key; its secret is shown this once',
-    details: 'Unless --allow-v1 is given, it takes only requests with the second signature.',
-    operands: { customer },
-    options: LIMITS,
-    run: async (tx, needs, given) => addKey(tx, needs, given),
+    description: 'Unless --allow-v1 is given, it takes only requests with the second signature.',
+    body: Type.Object({ customer, ...LIMITS }),
+    reply: Issued,
+    cli: { operands: ['customer'] },
+    handle: async ({ tx, at, body, ...needs }) => addKey(tx, needs, { ...body, at }),
   }),
-  command({
-    words: 'keys list',
+  look({
+    path: '/operator/keys/list',
     summary: "a customer's keys, revoked and expired ones included",
-    operands: { customer },
-    async run({ sql }, { customer }) {
-      const found = await requireCustomer(sql, customer)
-      return { value: (await listKeys(sql, found.id)).map(keyShown) }
+    body: Type.Object({ customer }),
+    reply: Type.Array(Key),
+    cli: { operands: ['customer'] },
+    async handle({ sql, body }) {
+      const { id } = await requireCustomer(sql, body.customer)
+      return { value: (await listKeys(sql, id)).map(keyShown) }
     },
   }),
   change({
-    words: 'keys change',
+    path: '/operator/keys/change',
+    careful: true,
     summary: 'put other limits on a key; servers follow within a second',
-    details:
+    description:
       'What is not given stays as it is. --scope all, --network any, --daily-cap none and --expires never lift a limit.',
-    operands: { key },
-    options: LIMITS,
-    run: async (tx, _needs, given) => alterKey(tx, given),
+    body: Type.Object({ key, ...LIMITS }),
+    reply: Key,
+    cli: { operands: ['key'] },
+    handle: async ({ tx, at, body }) => alterKey(tx, { ...body, at }),
   }),
   change({
-    words: 'keys revoke',
+    path: '/operator/keys/revoke',
     summary: 'end a key for good; servers refuse it within a second',
-    details:
+    description:
       'The subscriptions that it has started end with it, since a key is mostly revoked because it was stolen; whoever only changes keys keeps them.',
-    operands: { key },
-    options: { keep_subscriptions: flag('let the subscriptions go on that it has started') },
-    async run(tx, _needs, { key, at, keep_subscriptions }) {
+    body: Type.Object({
+      key,
+      keep_subscriptions: flag('let the subscriptions go on that it has started'),
+    }),
+    reply: Revoked,
+    cli: { operands: ['key'] },
+    async handle({ tx, at, body: { key, keep_subscriptions = false } }) {
       const { result, actions } = await takeKey(tx, { key_id: key, at, keep_subscriptions })
       const revoked = actions.some(({ subject }) => subject === `key:${key}`)
       const note = revoked ? 'Revoked.' : 'It was revoked before.'
@@ -312,10 +342,14 @@ export const keyCommands = [
     },
   }),
   change({
-    words: 'keys reseal',
+    path: '/operator/keys/reseal',
+    role: 'admin',
+    careful: true,
     summary: 'seal every secret with the current sealing key, so that older ones can be given up',
-    async run(tx, needs) {
-      const resealed = await resealSecrets(tx, await needs.seal())
+    body: NOTHING,
+    reply: Type.Object({ resealed: Count }),
+    async handle({ tx, seal }) {
+      const resealed = await resealSecrets(tx, await seal())
       const action = { subject: 'key', before: null, after: { resealed } }
       return { result: { value: { resealed } }, actions: resealed > 0 ? [action] : [] }
     },

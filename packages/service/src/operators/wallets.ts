@@ -5,6 +5,7 @@
 import type { Address } from 'penstock-tron/address.ts'
 import { addressOf, sign } from 'penstock-tron/keys.ts'
 import { encodeTransaction, transactionId } from 'penstock-tron/transaction.ts'
+import { type Static, Type } from 'typebox'
 import { misuse, refusal } from '../lib/fault.ts'
 import type { Node } from '../node/node.ts'
 import {
@@ -15,31 +16,63 @@ import {
   updateBytes,
 } from '../wallets/permission_update.ts'
 import { lookAtKeys } from '../wallets/permissions.ts'
-import { type Answer, address, many, needed, oneOf, standalone, text, whole } from './command.ts'
+import {
+  address,
+  Count,
+  Flag,
+  ListOf,
+  Moment,
+  NOTHING,
+  OrNull,
+  oneOf,
+  optional,
+  Sun,
+  Text,
+  text,
+  whole,
+} from '../wire/schemas.ts'
+import { type Answer, local, type Shown, type Terminal } from './operation.ts'
 
 const HOURS = 12
-const node_url = many(text('URL', 'a node; all of them are asked'))
-const file = text('FILE', 'where the unsigned transaction is written to, to be carried')
-const hours = whole('HOURS', `for how long it may be signed and sent (${HOURS})`, { max: 23 })
+const hours = optional(
+  whole('HOURS', `for how long it may be signed and sent (${HOURS})`, { max: 23 }),
+)
+const FILE = Type.Object({ file: text('FILE', 'the transaction') })
+const OUT = Type.Object({
+  file: optional(text('FILE', 'where the unsigned transaction is written to, to be carried')),
+})
 
 /** What is carried between the machine with the node and the one with the key. */
-type Carried = { raw_data: string; tx_id: string; signatures: string[] }
-type Described = Carried & { update: ReturnType<typeof describeUpdate> }
+const Carried = Type.Object({ raw_data: Text, signatures: Type.Array(Text) })
+type Carried = Static<typeof Carried>
 
-function readCarried(given: string, name: string): Described {
+/** Throws Refused when it is not a transaction of `wallets permit`. */
+function readCarried(given: string, name: string): Carried {
   try {
     const { raw_data, signatures } = JSON.parse(given) as Carried
     if (!/^([0-9a-f]{2})+$/.test(raw_data) || !Array.isArray(signatures))
       throw refusal('it has another form')
     if (!signatures.every((one) => /^[0-9a-f]{130}$/.test(one)))
       throw refusal('a signature has another form')
-    // The id is worked out again: what is signed is the bytes.
-    const raw = Buffer.from(raw_data, 'hex')
-    return { raw_data, signatures, tx_id: transactionId(raw), update: describeUpdate(raw) }
+    describeUpdate(Buffer.from(raw_data, 'hex'))
+    return { raw_data, signatures }
   } catch (thrown) {
     throw refusal(`${name} is not a transaction of wallets permit: ${(thrown as Error).message}.`)
   }
 }
+
+const readFileOf = async ({ file }: { file: string }, { readFile }: Terminal) => ({
+  transaction: readCarried(await readFile(file), file),
+})
+
+/** The bytes with what they do; the id is worked out from them, since they are what is signed. */
+function describe({ raw_data }: Pick<Carried, 'raw_data'>) {
+  const raw = new Uint8Array(Buffer.from(raw_data, 'hex'))
+  return { raw, tx_id: transactionId(raw), ...describeUpdate(raw) }
+}
+
+const carriedText = (carried: Carried) => () =>
+  `${JSON.stringify({ ...carried, tx_id: describe(carried).tx_id }, null, 2)}\n`
 
 /** The permissions of an account on which all nodes agree. Throws Refused. */
 async function permissionsOf(node: Node, of: Address): Promise<Permissions> {
@@ -57,158 +90,204 @@ async function permissionsOf(node: Node, of: Address): Promise<Permissions> {
   return first!
 }
 
-type Files = { writeFile(name: string, text: string): Promise<void> }
-type Update = {
-  address: Address
-  next: Permissions
-  hours: number | undefined
-  file: string | undefined
+const Prepared = { tx_id: Text, expires_at: Moment, says: Type.Array(Text), raw_data: Text }
+type Update = { address: Address; next: Permissions; hours: number | undefined }
+
+/** The transaction, what it does, and what is carried of it. */
+async function prepared(node: Node, { address, next, hours = HOURS }: Update) {
+  const bytes = updateBytes(address, next, { head: await node.head(), hours })
+  const raw_data = Buffer.from(bytes).toString('hex')
+  const { tx_id, expires_at, says } = describe({ raw_data })
+  const documents = { transaction: carriedText({ raw_data, signatures: [] }) }
+  return { value: { tx_id, expires_at, says, raw_data }, documents }
 }
 
-/** Makes the transaction, prints what it does, and writes it to be carried. */
-async function prepared(node: Node, files: Files, update: Update): Promise<Answer> {
-  const raw = updateBytes(update.address, update.next, {
-    head: await node.head(),
-    hours: update.hours ?? HOURS,
-  })
-  const carried: Carried = {
-    raw_data: Buffer.from(raw).toString('hex'),
-    tx_id: transactionId(raw),
-    signatures: [],
-  }
-  const { expires_at, says } = describeUpdate(raw)
-  if (update.file !== undefined)
-    await files.writeFile(update.file, `${JSON.stringify(carried, null, 2)}\n`)
-  const note =
-    update.file === undefined
-      ? 'Nothing was written: give --file to carry it.'
-      : `Take ${update.file} to the machine with the owner's key: wallets sign ${update.file}.`
-  return { value: { tx_id: carried.tx_id, expires_at, says, raw_data: carried.raw_data }, note }
+async function carry(answer: Answer, file: string | undefined, terminal: Terminal): Promise<Shown> {
+  if (file === undefined)
+    return { ...answer, note: 'Nothing was written: give --file to carry it.' }
+  await terminal.writeFile(file, answer.documents!.transaction!())
+  const note = `Take ${file} to the machine with the owner's key: wallets sign ${file}.`
+  return { ...answer, note }
 }
 
-export const walletCommands = [
-  standalone({
-    words: 'wallets check',
+export const walletOperations = [
+  local({
+    path: '/operator/wallets/check',
     summary: 'whether each hot key can do what it is for, and nothing else',
-    details:
+    description:
       'Of the file that PENSTOCK_WALLETS names, as a worker has it. The exit code is 1 when something is wrong.',
-    options: { node_url },
-    async run({ nodeAt, wallets }, { node_url }) {
-      const node = nodeAt(node_url)
-      const of = await wallets()
+    body: NOTHING,
+    reply: Type.Object({
+      wallets: ListOf({
+        address: Text,
+        permission_id: Count,
+        hot_key: OrNull(Text),
+        balance_sun: Sun,
+        staked_sun: Sun,
+      }),
+      complaints: Type.Array(Text),
+    }),
+    cli: { node: 'plain' },
+    async handle(needs) {
+      const node = needs.node()
+      const of = await needs.wallets()
       const lines = [...of.pool, of.activation, ...(of.refund ? [of.refund] : [])]
       if (lines.every(({ private_key }) => private_key === undefined)) {
         throw refusal('The file has no private keys: there is nothing to look for on the chain.')
       }
       const { complaints } = await lookAtKeys(node, of)
-      const rows = await Promise.all(
+      const wallets = await Promise.all(
         lines.map(async (line) => {
           const { balance_sun, staked_sun } = await node.account(line.address)
           const hot_key = line.private_key === undefined ? null : addressOf(line.private_key)
-          const staked = staked_sun.energy + staked_sun.bandwidth
           return {
             address: line.address,
             permission_id: line.permission_id,
             hot_key,
             balance_sun,
-            staked_sun: staked,
+            staked_sun: staked_sun.energy + staked_sun.bandwidth,
           }
         }),
       )
       const said = complaints.map(({ said }) => said)
-      const note =
-        said.length === 0 ? 'Each key can do what it is for, and nothing else.' : said.join('\n')
-      return { value: { wallets: rows, complaints: said }, note, ok: said.length === 0 }
+      const ok = said.length === 0
+      const note = ok ? 'Each key can do what it is for, and nothing else.' : said.join('\n')
+      return { value: { wallets, complaints: said }, note, ok }
     },
   }),
-  standalone({
-    words: 'wallets permit',
+  local({
+    path: '/operator/wallets/permit',
     summary: 'prepare the transaction that gives a hot key its permission',
-    details:
+    description:
       'Nothing is sent. All other permissions stay as they are. It is signed by wallets sign.',
-    operands: { address: needed(address('the wallet')) },
-    options: {
-      kind: needed(oneOf(['pool', 'activation', 'refund'], 'what the key is for')),
-      hot_key: needed(address('the address of the hot key')),
-      spare_key: many(address('another key that may do the same, while keys are being changed')),
-      permission_id: whole('N', 'the permission to replace', { min: 2, max: 9 }),
-      file,
+    body: Type.Object({
+      address: address('the wallet'),
+      kind: oneOf(['pool', 'activation', 'refund'], 'what the key is for'),
+      hot_key: address('the address of the hot key'),
+      spare_key: optional(
+        Type.Array(address('another key that may do the same, while keys are being changed')),
+      ),
+      permission_id: optional(whole('N', 'the permission to replace', { min: 2, max: 9 })),
       hours,
-      node_url,
+    }),
+    reply: Type.Object({ permission_id: Count, ...Prepared }),
+    cli: {
+      operands: ['address'],
+      extras: OUT,
+      node: 'plain',
+      after: (answer, { file }, terminal) => carry(answer, file, terminal),
     },
-    async run({ nodeAt, ...files }, given) {
-      const { address, kind, hot_key, spare_key: spare_keys, permission_id, node_url } = given
-      const node = nodeAt(node_url)
-      const now = await permissionsOf(node, address)
-      const wanted = { kind, hot_key, spare_keys, permission_id }
-      const made = permit(now, wanted)
-      const answer = await prepared(node, files, {
-        address,
-        next: made.next,
-        hours: given.hours,
-        file: given.file,
-      })
-      return {
-        ...answer,
-        value: { permission_id: made.permission_id, ...(answer.value as object) },
-      }
+    async handle({ body, ...needs }) {
+      const node = needs.node()
+      const of = body.address as Address
+      const { kind, permission_id, hours } = body
+      const keys = [body.hot_key, ...(body.spare_key ?? [])] as Address[]
+      const [first, ...spare_keys] = keys
+      const wanted = { kind, hot_key: first!, spare_keys, permission_id }
+      const made = permit(await permissionsOf(node, of), wanted)
+      const { value, documents } = await prepared(node, { address: of, next: made.next, hours })
+      return { value: { permission_id: made.permission_id, ...value }, documents }
     },
   }),
-  standalone({
-    words: 'wallets forbid',
+  local({
+    path: '/operator/wallets/forbid',
     summary: 'prepare the transaction that takes every permission of a key away',
-    details: 'Nothing is sent. All other keys stay as they are. It is signed by wallets sign.',
-    operands: { address: needed(address('the wallet')) },
-    options: { hot_key: needed(address('the address of the key')), file, hours, node_url },
-    async run({ nodeAt, ...files }, { address, hot_key, hours, file, node_url }) {
-      const node = nodeAt(node_url)
-      const now = await permissionsOf(node, address)
-      const next = forbid(now, hot_key)
-      return prepared(node, files, { address, next, hours, file })
+    description: 'Nothing is sent. All other keys stay as they are. It is signed by wallets sign.',
+    body: Type.Object({
+      address: address('the wallet'),
+      hot_key: address('the address of the key'),
+      hours,
+    }),
+    reply: Type.Object(Prepared),
+    cli: {
+      operands: ['address'],
+      extras: OUT,
+      node: 'plain',
+      after: (answer, { file }, terminal) => carry(answer, file, terminal),
+    },
+    async handle({ body, ...needs }) {
+      const node = needs.node()
+      const of = body.address as Address
+      const next = forbid(await permissionsOf(node, of), body.hot_key as Address)
+      return prepared(node, { address: of, next, hours: body.hours })
     },
   }),
-  standalone({
-    words: 'wallets sign',
+  local({
+    path: '/operator/wallets/sign',
     summary: "sign such a transaction with an owner's key, which is read from standard input",
-    details:
+    description:
       'It asks no node and needs no network. What it prints comes from the bytes that are signed.',
-    operands: { file: needed(text('FILE', 'the transaction')) },
-    async run({ readFile, writeFile, readInput }, { file }) {
-      const { update, ...carried } = readCarried(await readFile(file), file)
-      const { says, expires_at } = update
-      const key = (await readInput()).trim()
+    body: Type.Object({ transaction: Carried }),
+    reply: Type.Object({
+      tx_id: Text,
+      signed_by: Text,
+      signatures: Count,
+      expires_at: Moment,
+      says: Type.Array(Text),
+    }),
+    cli: {
+      operands: ['file'],
+      extras: FILE,
+      filled: ['transaction'],
+      before: async (extras, terminal) => ({
+        body: await readFileOf(extras, terminal),
+        secret: (await terminal.readInput()).trim(),
+      }),
+      async after(answer, { file }, terminal) {
+        await terminal.writeFile(file, answer.documents!.transaction!())
+        const note = `Send it where a node can be reached: wallets broadcast ${file}.`
+        return { ...answer, note }
+      },
+    },
+    async handle({ secret: key = '', body: { transaction } }) {
+      const { tx_id, says, expires_at } = describe(transaction)
       if (!/^[0-9a-f]{64}$/.test(key))
         throw misuse('Standard input has no key: 64 hexadecimal characters.')
-      const signature = sign(carried.tx_id, key)
-      const signatures = [...new Set([...carried.signatures, signature])]
-      await writeFile(file, `${JSON.stringify({ ...carried, signatures }, null, 2)}\n`)
-      const value = {
-        tx_id: carried.tx_id,
-        signed_by: addressOf(key),
-        signatures: signatures.length,
-        expires_at,
-        says,
+      const signatures = [...new Set([...transaction.signatures, sign(tx_id, key)])]
+      return {
+        value: {
+          tx_id,
+          signed_by: addressOf(key),
+          signatures: signatures.length,
+          expires_at,
+          says,
+        },
+        documents: { transaction: carriedText({ ...transaction, signatures }) },
       }
-      return { value, note: `Send it where a node can be reached: wallets broadcast ${file}.` }
     },
   }),
-  standalone({
-    words: 'wallets broadcast',
+  local({
+    path: '/operator/wallets/broadcast',
     summary: 'send a signed transaction of wallets permit or wallets forbid',
-    details: 'The exit code is 1 when no node takes it. It is done when wallets check says so.',
-    operands: { file: needed(text('FILE', 'the transaction')) },
-    options: { node_url },
-    async run({ nodeAt, readFile }, { file, node_url }) {
-      const { raw_data, signatures, tx_id, update } = readCarried(await readFile(file), file)
-      if (signatures.length === 0) throw refusal(`${file} is not signed yet: wallets sign ${file}.`)
-      const raw = new Uint8Array(Buffer.from(raw_data, 'hex'))
-      const { address, says } = update
-      const answers = await nodeAt(node_url).broadcast(encodeTransaction(raw, signatures))
+    description: 'The exit code is 1 when no node takes it. It is done when wallets check says so.',
+    body: Type.Object({ transaction: Carried }),
+    reply: Type.Object({
+      tx_id: Text,
+      address: Text,
+      taken: Flag,
+      answers: Type.Array(Text),
+      says: Type.Array(Text),
+    }),
+    cli: {
+      operands: ['file'],
+      extras: FILE,
+      node: 'plain',
+      filled: ['transaction'],
+      async before(extras, terminal) {
+        const body = await readFileOf(extras, terminal)
+        const { file } = extras
+        if (body.transaction.signatures.length === 0)
+          throw refusal(`${file} is not signed yet: wallets sign ${file}.`)
+        return { body }
+      },
+    },
+    async handle({ body: { transaction }, ...needs }) {
+      const { raw, tx_id, address, says } = describe(transaction)
+      const bytes = encodeTransaction(raw, transaction.signatures)
+      const answers = await needs.node().broadcast(bytes)
       const taken = answers.some(({ accepted }) => accepted)
-      return {
-        value: { tx_id, address, taken, answers: answers.map(({ said }) => said), says },
-        ok: taken,
-      }
+      const said = answers.map(({ said }) => said)
+      return { value: { tx_id, address, taken, answers: said, says }, ok: taken }
     },
   }),
 ]

@@ -22,8 +22,10 @@ export type Plan = {
 }
 
 /** The plans on sale, in the order in which they were first made. */
-export async function listPlans(sql: Sql | Tx): Promise<Plan[]> {
-  return sql<Plan>`select * from plan where until is null order by (select min(p.id) from plan as p where p.key = plan.key)`
+export async function listPlans(sql: Sql | Tx): Promise<PlanVersion[]> {
+  return sql<PlanVersion>`
+    select * from plan where until is null
+    order by (select min(p.id) from plan as p where p.key = plan.key)`
 }
 
 export async function findPlan(sql: Sql | Tx, key: string): Promise<Plan | undefined> {
@@ -31,7 +33,7 @@ export async function findPlan(sql: Sql | Tx, key: string): Promise<Plan | undef
   return plan
 }
 
-type PlanRow = Plan & { since: Date; until: Date | null; changed_by: string }
+export type PlanVersion = Plan & { since: Date; until: Date | null; changed_by: string }
 
 /** What of a plan can be changed. */
 export type PlanTerms = Omit<Plan, 'id' | 'key'>
@@ -76,10 +78,10 @@ export async function setPlan(
     at: Date
     changed_by: string
   },
-): Promise<Change<Plan[]> & { changes?: PriceChange[] }> {
+): Promise<Change<PlanVersion[]> & { changes?: PriceChange[] }> {
   const { key, terms, confirmed, at, changed_by } = wanted
   await tx`lock table plan in share row exclusive mode`
-  const [old] = await tx<PlanRow>`select * from plan where key = ${key} and until is null`
+  const [old] = await tx<PlanVersion>`select * from plan where key = ${key} and until is null`
   const after = termsOf({ ...NEW_PLAN, ...old, ...terms })
   if (TERMS.some((term) => after[term] === undefined)) {
     throw misuse(`There is no plan ${key}: a new one needs --name, --initial-price and --price.`)
@@ -112,7 +114,7 @@ export async function setPlan(
 export async function removePlan(
   tx: Tx,
   { key, at }: { key: string; at: Date },
-): Promise<Change<Plan[]>> {
+): Promise<Change<PlanVersion[]>> {
   const [ended] = await endPlan(tx, key, at)
   if (!ended)
     throw refusal(
@@ -125,12 +127,12 @@ export async function removePlan(
 }
 
 const endPlan = (tx: Tx, key: string, at: Date) =>
-  tx<PlanRow>`update plan set until = greatest(${at}::timestamptz, since) where key = ${key} and until is null returning *`
+  tx<PlanVersion>`update plan set until = greatest(${at}::timestamptz, since) where key = ${key} and until is null returning *`
 
 export async function planHistory(
   sql: Sql,
   { key = null, limit }: { key?: string | null; limit: number },
-): Promise<PlanRow[]> {
-  return sql<PlanRow>`
+): Promise<PlanVersion[]> {
+  return sql<PlanVersion>`
     select * from plan where ${key}::text is null or key = ${key} order by since desc, id desc limit ${limit}`
 }

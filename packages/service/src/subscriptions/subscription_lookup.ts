@@ -1,6 +1,7 @@
 // Subscriptions, for looking them up: lists, newest first, and one with what it has used.
 
 import type { Sql, Tx } from '../database/sql.ts'
+import type { EntryRow } from '../ledger/ledger.ts'
 import { refusal } from '../lib/fault.ts'
 import type { Subscription } from './subscriptions.ts'
 
@@ -34,7 +35,33 @@ export async function listAllSubscriptions(sql: Sql, wanted: Wanted): Promise<Li
     order by s.id desc limit ${limit}`
 }
 
-type Found = Omit<Subscription, 'duration'> & { duration_days: number; held_sun: bigint }
+type Found = Omit<Subscription, 'duration'> & {
+  duration_days: number
+  held_sun: bigint
+  rested_at: Date | null
+  look_at: Date
+}
+
+type UseRow = {
+  used_at: Date
+  tx_id: string
+  block_number: bigint
+  energy: bigint
+  transactions: number
+  charged_sun: bigint
+  solid: boolean
+}
+
+type SupplyRow = {
+  created_at: Date
+  order_id: string
+  energy: bigint
+  state: string
+  delegation: string | null
+  delegated_at: Date | null
+  expires_at: Date | null
+  reclaimed_at: Date | null
+}
 
 /** A subscription by its id, or by its customer's own id for it when only one customer has used
  *  that. Throws Refused when there is none. */
@@ -66,18 +93,18 @@ const SHOWN_MAX = 50
 export async function showSubscription(sql: Sql, wanted: string) {
   const subscription = await requireSubscription(sql, wanted)
   const { id } = subscription
-  const uses = await sql`
+  const uses = await sql<UseRow>`
     select used_at, tx_id, block_number, energy, transactions, charged_sun, solid
       from subscription_use
     where subscription_id = ${id} order by block_number desc, tx_id limit ${SHOWN_MAX}`
-  const supply_orders = await sql`
+  const supply_orders = await sql<SupplyRow>`
     select o.created_at, o.id as order_id, o.energy, o.state, d.state as delegation,
       d.delegated_at, d.expires_at,
            d.reclaimed_at
     from subscription_supply as supply join orders as o on o.id = supply.order_id
       left join delegation as d on d.order_id = o.id
     where supply.subscription_id = ${id} order by o.id desc, d.id limit ${SHOWN_MAX}`
-  const entries = await sql`
+  const entries = await sql<EntryRow>`
     select made_at, id, kind, debit, credit, amount_sun from transfer
     where id = 'subscription:' || ${id}::text
       or starts_with(id, 'subscription:' || ${id}::text || '/')

@@ -1,6 +1,7 @@
 // What arrived: deposits, for looking them up. Lists are newest first.
 
 import type { Sql } from '../database/sql.ts'
+import type { EntryRow } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import { refusal } from '../lib/fault.ts'
 import { type Deposit, findDeposits, placeOf } from './deposits.ts'
@@ -31,7 +32,9 @@ type DepositsWanted = {
   limit: number
 }
 
-type DepositListed = Partial<Deposit> & { age_seconds: number }
+type DepositListed = Omit<Deposit, Unlisted> & { age_seconds: number }
+type Unlisted = 'energy' | 'order_id' | 'refund_id' | 'left_out' | 'solid_at' | 'seen_at'
+type RefundRow = { id: string; state: string; tx_id: string | null; answer: string | null }
 
 export async function listDeposits(
   { sql, clock }: { sql: Sql; clock: Clock },
@@ -57,8 +60,9 @@ export async function listDeposits(
  *  and its entries in the ledger. */
 export async function showDeposits(sql: Sql, tx_id: string) {
   const deposits = await findDeposits(sql, tx_id)
-  if (deposits.length === 0) throw refusal(`No deposit came with the transaction ${tx_id}.`)
-  const [refund] = await sql`
+  const [first, ...further] = deposits
+  if (!first) throw refusal(`No deposit came with the transaction ${tx_id}.`)
+  const [refund] = await sql<RefundRow>`
     select a.id, a.state, a.tx_id, a.answer from deposit join attempt as a on a.id = refund_id where deposit.tx_id = ${tx_id}`
   const names = deposits
     .map(placeOf)
@@ -66,12 +70,12 @@ export async function showDeposits(sql: Sql, tx_id: string) {
       ...['deposit', 'refund', 'refund_fee', 'resolution'].map((kind) => `${kind}:${place}`),
       `resolution:${place}/rest`,
     ])
-  const entries = await sql`
+  const entries = await sql<EntryRow>`
     select made_at, id, kind, debit, credit, amount_sun from transfer where id = any(${names}) order by made_at, id`
   const resolutions = await findResolutions(sql, tx_id)
   return {
-    ...deposits[0],
-    further: deposits.slice(1),
+    ...first,
+    further,
     refund: refund ?? null,
     resolutions,
     entries,

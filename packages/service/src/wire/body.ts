@@ -4,7 +4,9 @@
 // that field. The keyword `fault` says what a node throws; without it that is InvalidParams. A
 // keyword that this file does not enforce stops the process at start: what is documented holds.
 
+import { isAddress } from 'penstock-tron/address.ts'
 import { type TSchema, type TUnsafe, Type } from 'typebox'
+import { readMoment } from '../lib/clock.ts'
 import { type Fault, type FaultKind, fault } from '../lib/fault.ts'
 import { type Json, JsonError, OtherNumber, parseJson } from '../lib/json.ts'
 
@@ -36,6 +38,7 @@ type Node = {
   minLength?: number
   maxLength?: number
   pattern?: string
+  format?: string
   minimum?: number
   maximum?: number
   minItems?: number
@@ -45,10 +48,15 @@ type Node = {
 }
 
 const ANNOTATIONS = ['type', 'title', 'description', 'examples', 'default', 'deprecated', 'fault']
+/** What a text may be required to be. */
+const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
+  address: isAddress,
+  moment: (text) => readMoment(text) !== undefined,
+}
 const ENFORCED: Readonly<Record<string, readonly string[]>> = {
   object: ['properties', 'required'],
   array: ['items', 'minItems', 'maxItems'],
-  string: ['minLength', 'maxLength', 'pattern'],
+  string: ['minLength', 'maxLength', 'pattern', 'format'],
   integer: ['minimum', 'maximum'],
   boolean: [],
   words: ['enum', 'const', 'anyOf'],
@@ -125,12 +133,13 @@ function arrayReader(node: Node, fails: () => Fault): Read {
 function stringReader(node: Node, fails: () => Fault): Read {
   const { minLength = 0, maxLength = Number.POSITIVE_INFINITY } = node
   const pattern = node.pattern === undefined ? undefined : new RegExp(node.pattern, 'u')
+  const isOfFormat = node.format === undefined ? () => true : FORMATS[node.format]
+  if (!isOfFormat) throw new Error(`the format ${node.format} would not be enforced`)
   return checked((value) => {
     if (typeof value !== 'string') return false
     const length = codePoints(value)
-    return (
-      length >= minLength && length <= maxLength && (pattern === undefined || pattern.test(value))
-    )
+    const fits = length >= minLength && length <= maxLength
+    return fits && (pattern === undefined || pattern.test(value)) && isOfFormat(value)
   }, fails)
 }
 

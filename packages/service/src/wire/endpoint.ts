@@ -1,7 +1,7 @@
 // Endpoints as data. A domain's routes.ts lists what it offers with endpoint(); the server serves
-// that list, and the reference, the SDK's types and the command line are printed from it. One
-// schema is the check, the static type and the documentation at once. What every endpoint can
-// answer (1 when signed, 2 when it has parameters, 500) is added here.
+// that list, and the reference is printed from it. One schema is the check, the static type and the
+// documentation at once. What every endpoint can answer (1 when signed, 2 when it has parameters,
+// 500) is added here. Operators' operations are entries of the same kind (operators/operation.ts).
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Static, type TObject, type TSchema, type TUnsafe, Type } from 'typebox'
@@ -111,24 +111,30 @@ type Public<Body, Result> = {
   handle(asked: Asked<Body, undefined>): Promise<Result>
 }
 
-/** One endpoint as the server and the printers see it. */
-export type Endpoint = {
+/** What every entry of a table has, whoever calls it: from this clients, commands and pages are
+ *  printed. */
+export type Entry = {
   readonly path: string
-  readonly auth: 'signature' | 'public'
-  readonly scope: Scope | undefined
-  readonly mutating: boolean
-  readonly creates: boolean
+  readonly auth: 'signature' | 'public' | 'operator'
   readonly summary: string
   readonly description: string | undefined
   readonly body: TObject
   readonly reply: TSchema
+  /** Reads the parsed body, or throws what is wrong with it. Undefined: a public endpoint without
+   *  parameters, whose body nobody looks at. */
+  readonly read: Read | undefined
+}
+
+/** One endpoint of the customers as the server and the printers see it. */
+export type Endpoint = Entry & {
+  readonly auth: 'signature' | 'public'
+  readonly scope: Scope | undefined
+  readonly mutating: boolean
+  readonly creates: boolean
   /** The error matrix: all refusals, those common to all endpoints included, in the order of the
    *  checks. */
   readonly faults: readonly Refusal[]
   readonly examples: readonly Example[]
-  /** Reads the parsed body, or throws what is wrong with it. Undefined: a public endpoint without
-   *  parameters, whose body nobody looks at. */
-  readonly read: Read | undefined
   handle(asked: Asked<unknown, Customer | undefined>): Promise<unknown>
 }
 

@@ -13,9 +13,9 @@ import {
   walletsFile,
 } from 'penstock-test/harness/operator.ts'
 import { repeatable } from 'penstock-test/harness/world.ts'
-import { type Io, runCommand } from '../cli.ts'
 import { keysOfTokens, sealContext, tokenHash } from '../customers/keys.ts'
 import { sealWith } from '../customers/seal.ts'
+import { type Io, runCommand } from './run.ts'
 
 test('a tier is changed by ending one row and beginning another, at one moment', async (t) => {
   const { json, sql } = await quietDesk(t)

@@ -8,7 +8,8 @@ import { type TestContext, test } from 'node:test'
 import { HDKey } from '@scure/bip32'
 import { person, Scene, TRX } from 'penstock-devchain/scene.ts'
 import { repeatable } from 'penstock-test/harness/world.ts'
-import { runCommand } from '../cli.ts'
+import { readConfig } from '../config.ts'
+import { runCommand } from './run.ts'
 
 const [pool, activation, recharge] = [person('pool'), person('activation'), person('recharge')]
 const [hot, next, creator] = [person('pool hot'), person('pool next'), person('creator')]
@@ -31,6 +32,7 @@ async function desk(t: TestContext) {
     err = ''
     const code = await runCommand(words, {
       env: { PENSTOCK_WALLETS: wallets },
+      readConfig,
       user: 'ops',
       out: (text) => {
         out += text

@@ -18,19 +18,21 @@ import {
   worldDesk,
 } from 'penstock-test/harness/operator.ts'
 import { makeWorld } from 'penstock-test/harness/world.ts'
-import { NODE_RULES } from './audit/books.ts'
-import { ROW_RULES } from './audit/rules.ts'
-import { COMMANDS } from './cli.ts'
-import { ALERTS } from './monitoring/alerts.ts'
-import { findCommand, readArguments } from './operators/command.ts'
+import { NODE_RULES } from '../audit/books.ts'
+import { ROW_RULES } from '../audit/rules.ts'
+import { ALERTS } from '../monitoring/alerts.ts'
+import { readArguments } from './arguments.ts'
+import { OPERATIONS } from './table.ts'
+import { findOperation } from './words.ts'
 
-const CLI = `${import.meta.dirname}/cli.ts`
+const CLI = `${import.meta.dirname}/../main.ts`
 
 test('every command explains itself, and the overview names them all', async (t) => {
   const { type } = await quietDesk(t)
   const { code, out } = await type()
   assert.equal(code, 0)
-  for (const { words, summary } of COMMANDS) {
+  for (const { cli, summary } of OPERATIONS) {
+    const { words } = cli
     assert.ok(out.includes(`  ${words} `) && out.includes(summary), words)
     const help = await type(...words.split(' '), '--help')
     assert.equal(help.code, 0)
@@ -139,7 +141,7 @@ test('every list of an empty service is empty, as text and as JSON', async (t) =
 })
 
 test("the operator's guide has commands that exist, every alert and every rule", async () => {
-  const guide = await readFile(new URL('../../../docs/operating.md', import.meta.url), 'utf8')
+  const guide = await readFile(new URL('../../../../docs/operating.md', import.meta.url), 'utf8')
   const typed = [...guide.matchAll(/^ {4}penstock (.+)$|`penstock ([a-z]+ [a-z].*?)`/gm)].map(
     ([, line, inline]) => line ?? inline!,
   )
@@ -149,8 +151,8 @@ test("the operator's guide has commands that exist, every alert and every rule",
     const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(
       ([, quoted, word]) => quoted ?? examples[word!] ?? word!,
     )
-    const { command, rest } = findCommand(COMMANDS, words)
-    readArguments(command, rest)
+    const { operation, rest } = findOperation(OPERATIONS, words)
+    readArguments(operation, rest)
   }
   for (const alert of Object.keys(ALERTS)) assert.ok(guide.includes(`| \`${alert}\` |`), alert)
   const rules = new Set([...ROW_RULES, ...NODE_RULES].map(({ rule }) => rule))

@@ -1,0 +1,73 @@
+// The database that commands work on, and what of it must be so before one runs.
+
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readMigrations } from '../database/migrate.ts'
+import { connect, type Sql } from '../database/sql.ts'
+import { Outage, refusal } from '../lib/fault.ts'
+
+/** A check of the books of millions of rows takes its time. */
+const STATEMENT_MS_MAX = 3_600_000
+
+/** Connects, does the work, and disconnects. Throws Refused when nothing runs on the data folder,
+ *  or the database is not one of this version. */
+export async function withDatabase<Result>(
+  { database_url, data_dir }: { database_url: string | undefined; data_dir: string },
+  work: (sql: Sql, url: string) => Promise<Result>,
+): Promise<Result> {
+  const url = database_url ?? (await privateDatabase(data_dir))
+  const sql = connect({ url, connections_max: 3, statement_timeout_ms: STATEMENT_MS_MAX })
+  try {
+    await requireSchema(sql).catch((thrown) => {
+      throw database_url === undefined && isUnreachable(thrown) ? nothingRuns(data_dir) : thrown
+    })
+    return await work(sql, url)
+  } finally {
+    await sql.close()
+  }
+}
+
+const nothingRuns = (data_dir: string) =>
+  refusal(
+    `Nothing runs on ${data_dir}: start it (npm start), name its folder (--data-dir), or set DATABASE_URL.`,
+  )
+
+/** The address of the private PostgreSQL that `npm start` runs on a folder: the server itself notes
+ *  its port there. */
+async function privateDatabase(data_dir: string): Promise<string> {
+  const read = (name: string) =>
+    readFile(join(data_dir, 'pg', name), 'utf8').catch((thrown: NodeJS.ErrnoException) => {
+      if (thrown.code === 'EACCES')
+        throw refusal(`${data_dir} belongs to another user: run this as the one who started it.`)
+      throw nothingRuns(data_dir)
+    })
+  const password = await read('password')
+  const port = (await read(join('data', 'postmaster.pid'))).split('\n')[3]
+  return `postgres://penstock:${password}@127.0.0.1:${port}/penstock`
+}
+
+/** No server, or another one that has got the port since. */
+function isUnreachable(thrown: unknown): boolean {
+  const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
+  return thrown instanceof Outage || code.startsWith('28') || code === '3D000'
+}
+
+/** Throws Refused unless the database has the tables of this very version. */
+async function requireSchema(sql: Sql): Promise<void> {
+  const [table] = await sql<{
+    there: boolean
+  }>`select to_regclass('migration') is not null as there`
+  if (!table?.there)
+    throw refusal('This database has no Penstock yet: the service makes it when it starts.')
+  const [applied] = await sql<{ number: number }>`select max(number) as number from migration`
+  const newest = (await readMigrations()).at(-1)!.number
+  const is = applied?.number ?? 0
+  if (is < newest)
+    throw refusal(
+      `The database is at version ${is} and this Penstock at ${newest}: start the service once.`,
+    )
+  if (is > newest)
+    throw refusal(
+      `The database is at version ${is} and this Penstock at ${newest}: use the newer one.`,
+    )
+}
