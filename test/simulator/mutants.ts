@@ -26,6 +26,7 @@ const delivery = 'packages/service/src/market/delivery.ts'
 const reasons = 'packages/service/src/signing/signing_reasons.ts'
 const signer = 'packages/service/src/signing/signer.ts'
 const orders = 'packages/service/src/market/orders.ts'
+const placing = 'packages/service/src/market/placing.ts'
 const purse = 'packages/service/src/customers/purse.ts'
 const pool = 'packages/service/src/pool/pool.ts'
 const settlement = 'packages/service/src/market/settlement.ts'
@@ -44,7 +45,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a delegation under way is forgotten, and made again',
     edits: [
       [delivery, "one.state !== 'failed')", "one.state === 'active')"],
-      [delivery, 'set to_delegate = false, state', 'set state'],
+      [orders, 'set to_delegate = false, state', 'set state'],
     ],
     sql: 'alter table pool drop constraint pool_reserved_not_negative',
   },
@@ -52,15 +53,15 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a failed order is charged',
     edits: [
       [
-        settlement,
-        'await release(tx, holdOf(order.id), now)',
-        'captureAll(tx, [{ hold_id: holdOf(order.id), amount_sun: order.amount_sun }], now)',
+        orders,
+        'await releasePrice(tx, price, { held_at: created_at, now })',
+        'captureAll(tx, [{ hold_id: price.hold_id, amount_sun }], now)',
       ],
     ],
   },
   {
     name: 'the hour is fifty minutes',
-    edits: [[settlement, "interval '1 hour'", "interval '50 minutes'"]],
+    edits: [[delegations, "interval '1 hour'", "interval '50 minutes'"]],
   },
   {
     name: 'a deposit is read and credited again',
@@ -125,7 +126,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'what was sent counts as delivered',
     edits: [
       [settlement, "in ('included', 'solid')", "in ('sent', 'included', 'solid')"],
-      [settlement, '= attempt.block_time', '= coalesce(attempt.block_time, attempt.made_at)'],
+      [delegations, '= attempt.block_time', '= coalesce(attempt.block_time, attempt.made_at)'],
     ],
   },
   {
@@ -160,7 +161,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'accounts are not locked while orders are placed',
     edits: [
       [ledger, 'order by id for update`', 'order by id`'],
-      [orders, 'order by resource for update`', 'order by resource`'],
+      [placing, 'order by resource for update`', 'order by resource`'],
     ],
     sql: 'alter table account drop constraint account_not_overdrawn',
   },
@@ -208,7 +209,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'what an order needed stays reserved when it fails',
-    edits: [[settlement, 'if (missing > 0)', 'if (missing < 0)']],
+    edits: [[settlement, 'order.to_delegate ? missingOf', 'order.tries < 0 ? missingOf']],
   },
   {
     name: 'a use is charged again when its block is read again',

@@ -27,14 +27,13 @@ import { noteRootsStep } from './ledger/roots.ts'
 import type { Clock } from './lib/clock.ts'
 import { idMaker, type NewId, type Random } from './lib/ids.ts'
 import type { Log } from './lib/log.ts'
-import { delegateStep } from './market/delivery.ts'
-import { orderPlacer } from './market/orders.ts'
+import { activatedStep, activateStep, delegateStep } from './market/delivery.ts'
+import { type OrderPlacer, orderPlacer } from './market/placing.ts'
 import { routes as marketRoutes } from './market/routes.ts'
 import { settleStep } from './market/settlement.ts'
 import type { Node } from './node/node.ts'
 import type { Reads } from './node/reads.ts'
 import { receiverReader } from './node/receivers.ts'
-import { activatedStep, activateStep } from './pool/activations.ts'
 import { reclaimedStep, reclaimStep } from './pool/delegations.ts'
 import { surveyStep } from './pool/pool.ts'
 import { priceReader } from './prices/prices.ts'
@@ -147,7 +146,14 @@ export function buildApp(world: World): App {
   const prices = priceReader({ sql, clock })
   const reads = world.reads ?? (() => node)
   const receiver = receiverReader({ clock, node, reads, is_barred: barredReader({ sql, clock }) })
-  const placeOrder = orderPlacer({ sql, clock, new_id, prices, receiver, wake: world.wake })
+  const { tryOrder, placeOrder } = orderPlacer({
+    sql,
+    clock,
+    new_id,
+    prices,
+    receiver,
+    wake: world.wake,
+  })
   return {
     endpoints: [
       ...marketRoutes({ sql, prices, receiver, placeOrder, reads }),
@@ -156,7 +162,7 @@ export function buildApp(world: World): App {
       ...treasuryRoutes({ sql, prices, recharge_address: wallets.recharge_address }),
     ],
     pages: [...treasuryPages({ sql }), ...referencePages()],
-    steps: stepsOf(world, { new_id, sign, watch, reads, prices, placeOrder }),
+    steps: stepsOf(world, { new_id, sign, watch, reads, prices, tryOrder }),
     authenticate: authenticator({ sql, clock, seal }),
     new_id,
     seal,
@@ -169,10 +175,10 @@ type Shared = Pick<App, 'new_id' | 'sign'> & {
   watch: WalletWatch
   reads: Reads
   prices: ReturnType<typeof priceReader>
-  placeOrder: ReturnType<typeof orderPlacer>
+  tryOrder: OrderPlacer['tryOrder']
 }
 
-function stepsOf(world: World, { new_id, sign, watch, reads, prices, placeOrder }: Shared): Step[] {
+function stepsOf(world: World, { new_id, sign, watch, reads, prices, tryOrder }: Shared): Step[] {
   const { clock, node, wallets, sql: long_sql, steps_sql: sql = long_sql } = world
   const { follow_sql = sql } = world
   const { recharge_address } = wallets
@@ -189,7 +195,7 @@ function stepsOf(world: World, { new_id, sign, watch, reads, prices, placeOrder 
     clock,
     new_id,
     prices,
-    placeOrder,
+    tryOrder,
     refund_wallet: wallets.refund,
     ...senders,
     isWitnessed: (tx_id: string) => node.isWitnessed(tx_id),
@@ -230,7 +236,7 @@ function stepsOf(world: World, { new_id, sign, watch, reads, prices, placeOrder 
     refundStep(recharges),
     refundedStep(recharges),
     useStep({ sql, clock }),
-    supplyStep({ sql, clock, node, placeOrder }),
+    supplyStep({ sql, clock, node, tryOrder }),
     withdrawSupplyStep({ sql, clock }),
     recordStep({ sql, node, tokens: world.tokens }),
     generations.step,

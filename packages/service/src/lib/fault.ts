@@ -30,6 +30,10 @@ export function fault(code: number, key: string, sentence: string): FaultKind {
   return Object.assign(make, { code, key, sentence })
 }
 
+/** Whether a refusal is of the kind, whatever its sub-key says. */
+export const is = (refused: Fault, { code, key }: FaultKind): boolean =>
+  refused.code === code && refused.key.split('.')[0] === key
+
 /** What is not done, in one sentence for whoever asked. The message is all they need. */
 export class Refused extends Error {
   override name = 'Refused'

@@ -1,5 +1,7 @@
-// Delivering an order: picks wallets for its parts and asks for their transactions.
+// Delivering an order: has its address activated if that was bought, picks wallets for its parts,
+// and asks for their transactions.
 //
+//   order new -> pending, activation new -> activating -> active | failed
 //   order new -> pending, delegation -> delegating        (what becomes of them: settlement.ts)
 //
 // Orders that are due are planned together, in the order in which they were placed; one that the
@@ -10,18 +12,37 @@
 import type { Sql, Tx } from '../database/sql.ts'
 import { type Clock, later } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
-import type { Resource } from '../node/node.ts'
+import type { Node, Resource } from '../node/node.ts'
+import {
+  type Activation,
+  type ActivationWallet,
+  beginActivations,
+  retryActivations,
+  revertActivations,
+  succeedActivations,
+  takeActivated,
+} from '../pool/activations.ts'
 import {
   type Delegation,
-  delegateParts,
+  insertDelegations,
   type Permissions,
   type Planned,
 } from '../pool/delegations.ts'
-import { choose, lockRooms, type Pool, RESOURCES } from '../pool/pool.ts'
-import { allOrEach, type Step } from '../steps/step.ts'
-import type { Order } from './orders.ts'
+import { choose, lockRooms, type Pool, RESOURCES, useRoom } from '../pool/pool.ts'
+import { allOrEach, eachRow, type Step } from '../steps/step.ts'
+import {
+  awaitActivations,
+  awaitDelegations,
+  type Order,
+  postponeOrders,
+  showActivation,
+} from './orders.ts'
 
 export type Needs = { sql: Sql; clock: Clock; new_id: NewId; permissions: Permissions }
+export type ActivationNeeds = Pick<Needs, 'sql' | 'clock' | 'new_id'> & {
+  node: Pick<Node, 'account'>
+  activation_wallet: ActivationWallet
+}
 
 /** How long an order may wait for room in the pool before its money is given back. */
 export const WAIT_MAX_MS = 600_000
@@ -29,7 +50,78 @@ export const WAIT_MAX_MS = 600_000
 export const TRIES_MAX = 3
 const LOOK_AGAIN_MS = 3_000
 const AT_ONCE = 200
+const ACTIVATIONS_AT_ONCE = 50
 
+/** activation new -> activating, and the orders that pay for it become pending. */
+export function activateStep(needs: ActivationNeeds): Step {
+  const { sql } = needs
+  return {
+    name: 'activate',
+    rest_ms: 1_000,
+    after: ['activated'],
+    before: ['sign'],
+    async run() {
+      const due = await sql<Activation>`
+        select id, address from activation where state = 'new'
+        order by made_at, id limit ${ACTIVATIONS_AT_ONCE}`
+      return eachRow(
+        due,
+        (one) => sql.begin((tx) => activate(tx, needs, one)),
+        async () => {},
+      )
+    },
+  }
+}
+
+async function activate(tx: Tx, needs: ActivationNeeds, one: Activation): Promise<boolean> {
+  const [mine] = await tx`
+    select 1 from activation where id = ${one.id} and state = 'new' for update skip locked`
+  if (!mine) return false
+  beginActivations(tx, needs, [one])
+  awaitActivations(tx, [one.id])
+  return true
+}
+
+type ActivationWithAttempt = Activation & { attempt: 'included' | 'solid' | 'dead' }
+
+/** activation activating -> active | new | failed, by what became of the attempt; and back when a
+ *  fork took its block. */
+export function activatedStep(needs: Pick<ActivationNeeds, 'sql' | 'node'>): Step {
+  const { sql } = needs
+  return {
+    name: 'activated',
+    rest_ms: 1_000,
+    after: ['follow', 'judge'],
+    async run() {
+      const reverted = await revertActivations(sql)
+      const due = await sql<ActivationWithAttempt>`
+        select activation.id, address, attempt.state as attempt from activation join attempt
+          on attempt.id = attempt_id
+        where activation.state = 'activating' and attempt.state in ('included', 'solid', 'dead')
+        order by activation.id limit ${ACTIVATIONS_AT_ONCE}`
+      const moved = await eachRow(
+        due,
+        (one) => concludeActivation(needs, one),
+        async () => {},
+      )
+      return moved || reverted
+    },
+  }
+}
+
+async function concludeActivation(
+  { sql, node }: Pick<ActivationNeeds, 'sql' | 'node'>,
+  { id, address, attempt }: ActivationWithAttempt,
+): Promise<true> {
+  if (attempt !== 'dead') {
+    await succeedActivations(sql, [id])
+    await showActivation(sql, id)
+  } else if ((await node.account(address)).active) await takeActivated(sql, [id])
+  else await retryActivations(sql, [id])
+  return true
+}
+
+/** order new -> pending, delegation -> delegating */
 export function delegateStep(needs: Needs): Step {
   const { sql, clock } = needs
   return {
@@ -47,7 +139,7 @@ export function delegateStep(needs: Needs): Step {
       return allOrEach(
         due.map((row) => row.id),
         (ids) => sql.begin((tx) => delegateOrders(tx, needs, ids)),
-        (id) => sql`update orders set due_at = ${later(clock, LOOK_AGAIN_MS)} where id = ${id}`,
+        (id) => postponeOrders(sql, [id], later(clock, LOOK_AGAIN_MS)),
       )
     },
   }
@@ -61,10 +153,12 @@ async function delegateOrders(tx: Tx, needs: Needs, ids: readonly string[]): Pro
   const delegations = await tx<Delegation>`
     select * from delegation where order_id = any(${locked}) and state <> 'failed'`
   const missing = (order: Order, resource: Resource) =>
-    missingOf(
-      order,
-      delegations.filter((one) => one.order_id === order.id),
-      resource,
+    Number(
+      missingOf(
+        order,
+        delegations.filter((one) => one.order_id === order.id),
+        resource,
+      ),
     )
   const pools = new Map<Resource, Pool>()
   for (const resource of RESOURCES) {
@@ -78,14 +172,16 @@ async function delegateOrders(tx: Tx, needs: Needs, ids: readonly string[]): Pro
     if (parts) planned.push(...parts)
     else waiting.push(order.id)
   }
-  writePlans(tx, needs, planned)
+  if (planned.length > 0) {
+    insertDelegations(tx, needs, planned)
+    const used = (resource: Resource) =>
+      planned.reduce((sum, one) => sum + (one.resource === resource ? one.part.amount : 0), 0)
+    useRoom(tx, { energy: BigInt(used('energy')), bandwidth: BigInt(used('bandwidth')) })
+  }
   const done = locked.filter((id) => !waiting.includes(id))
-  tx.send`
-    update orders set to_delegate = false, state = case state when 'new' then 'pending'
-      else state end
-    where id = any(${done})`
+  awaitDelegations(tx, done)
   // The pool has less than when these were placed, and may have more again soon.
-  tx.send`update orders set due_at = ${later(needs.clock, LOOK_AGAIN_MS)} where id = any(${waiting})`
+  await postponeOrders(tx, waiting, later(needs.clock, LOOK_AGAIN_MS))
   return done.length > 0
 }
 
@@ -118,29 +214,14 @@ function planOrder(
   return planned
 }
 
-/** The rooms are locked. */
-function writePlans(tx: Tx, needs: Needs, planned: readonly Planned[]): void {
-  if (planned.length === 0) return
-  delegateParts(tx, needs, planned)
-  for (const resource of RESOURCES) {
-    const amount = planned.reduce(
-      (sum, one) => sum + (one.resource === resource ? one.part.amount : 0),
-      0,
-    )
-    if (amount > 0) {
-      tx.send`update pool set reserved = reserved - ${amount}, room = room - ${amount} where resource = ${resource}`
-    }
-  }
-}
-
 /** What of an order is neither delegated nor on its way. */
 export function missingOf(
   order: Order,
   delegations: readonly Delegation[],
   resource: Resource,
-): number {
+): bigint {
   const planned = delegations
     .filter((one) => one.resource === resource && one.state !== 'failed')
     .reduce((sum, one) => sum + one.amount, 0n)
-  return Number(order[resource] - planned)
+  return order[resource] - planned
 }

@@ -52,13 +52,8 @@ import {
   printOrder,
   Transaction,
 } from './forms.ts'
-import {
-  AddressAlreadyActivated,
-  AddressNotActivated,
-  findOrder,
-  type Placed,
-  type Purchase,
-} from './orders.ts'
+import { findOrder } from './orders.ts'
+import { AddressAlreadyActivated, AddressNotActivated, type OrderPlacer } from './placing.ts'
 
 export const OrderNotFound = fault(20, 'subscription_not_found', 'Transaction not found')
 
@@ -107,7 +102,7 @@ export type Needs = {
   sql: Sql
   prices: () => Promise<Prices>
   receiver: ReceiverReader
-  placeOrder: (purchase: Purchase) => Promise<Placed>
+  placeOrder: OrderPlacer['placeOrder']
   reads: Reads
 }
 

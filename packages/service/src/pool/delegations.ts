@@ -62,8 +62,8 @@ function operation(
 
 export type Planned = { order_id: string; receiver: Address; resource: Resource; part: Part }
 
-/** Plans parts of orders and asks for their transactions, in the caller's transaction. */
-export function delegateParts(tx: Tx, needs: Needs, planned: readonly Planned[]): void {
+/** -> delegating: parts of orders are planned, and their transactions asked for. */
+export function insertDelegations(tx: Tx, needs: Needs, planned: readonly Planned[]): void {
   const rows = planned.map(({ part, ...of }) => ({ ...of, ...part, id: needs.new_id() }))
   const attempts = rows.map(({ id, ...of }) => ({
     subject: `delegate:${id}`,
@@ -76,6 +76,42 @@ export function delegateParts(tx: Tx, needs: Needs, planned: readonly Planned[])
     select * from unnest(${column('id')}::text[], ${column('order_id')}::text[], ${column('wallet')}::text[],
                          ${column('receiver')}::text[], ${column('resource')}::text[], ${column('amount')}::bigint[],
                          ${column('stake_sun')}::bigint[], ${attempt_ids}::text[])`
+}
+
+/** delegating -> active: a block has them. Their hour begins with it; `hours` is 0 for what is to be
+ *  taken back at once. */
+export function activateDelegations(tx: Tx, ids: readonly string[], hours: 0 | 1 = 1): void {
+  if (ids.length === 0) return
+  tx.send`
+    update delegation set state = 'active', delegated_at = attempt.block_time,
+      expires_at = attempt.block_time + ${hours} * interval '1 hour'
+    from attempt
+    where attempt.id = attempt_id and delegation.state = 'delegating' and delegation.id in (
+      select id from delegation where id = any(${ids}) order by id for update)`
+}
+
+/** active -> delegating: a fork took the block back. */
+export function revertDelegations(tx: Tx, ids: readonly string[]): void {
+  if (ids.length === 0) return
+  tx.send`
+    update delegation set state = 'delegating', delegated_at = null, expires_at = null
+    where id in (select id from delegation where id = any(${ids}) order by id for update)`
+}
+
+/** delegating, active -> failed: the attempt is dead. */
+export function failDelegations(tx: Tx, ids: readonly string[]): void {
+  if (ids.length === 0) return
+  tx.send`
+    update delegation set state = 'failed', delegated_at = null, expires_at = null
+    where id in (select id from delegation where id = any(${ids}) order by id for update)`
+}
+
+/** What orders have got is due at once. */
+export function endDelegationsNow(tx: Tx, order_ids: readonly string[]): void {
+  tx.send`
+    update delegation set expires_at = delegated_at where id in (
+      select id from delegation where order_id = any(${order_ids}) and state = 'active'
+      order by id for update)`
 }
 
 /** active -> reclaiming, when a solid block says that the hour is over. */
@@ -97,7 +133,7 @@ export function reclaimStep(needs: Needs): Step {
         order by d.expires_at limit ${AT_ONCE}`
       return allOrEach(
         due.map((row) => row.id),
-        (ids) => sql.begin((tx) => reclaim(tx, needs, ids)),
+        (ids) => sql.begin((tx) => reclaimDelegations(tx, needs, ids)),
         async () => {},
       )
     },
@@ -112,7 +148,7 @@ async function solidTime(sql: Query): Promise<Date | null> {
   return row?.time ?? null
 }
 
-async function reclaim(tx: Tx, needs: Needs, ids: readonly string[]): Promise<boolean> {
+async function reclaimDelegations(tx: Tx, needs: Needs, ids: readonly string[]): Promise<boolean> {
   // A fork may have moved a delegation to another block since its hour was counted; now that it is
   // solid, that is final.
   const moved = await tx`
@@ -151,7 +187,7 @@ export function reclaimedStep({ sql }: Pick<Needs, 'sql'>): Step {
     rest_ms: 3_000,
     after: ['follow', 'confirm', 'judge'],
     async run() {
-      const uncovered = await sql`
+      const reverted = await sql`
         update delegation set state = 'reclaiming', reclaimed_at = null from attempt
         where attempt.uncovered and attempt.state in ('signed', 'sent', 'dead')
           and delegation.state = 'ended'
@@ -166,7 +202,7 @@ export function reclaimedStep({ sql }: Pick<Needs, 'sql'>): Step {
         update delegation set state = 'active', reclaim_id = null from attempt
         where attempt.id = reclaim_id and attempt.state = 'dead' and delegation.state = 'reclaiming'
         returning delegation.id`
-      return uncovered.length + ended.length + dead.length > 0
+      return reverted.length + ended.length + dead.length > 0
     },
   }
 }

@@ -223,6 +223,26 @@ type Survey = {
   head: BlockHead
 }
 
+/** Reserves room for what is sold, or gives it back where an amount is negative. */
+export function reserveRoom(tx: Tx, amounts: Readonly<Record<Resource, bigint>>): void {
+  for (const resource of RESOURCES) {
+    const amount = amounts[resource]
+    if (amount !== 0n)
+      tx.send`update pool set reserved = reserved + ${amount} where resource = ${resource}`
+  }
+}
+
+/** What was reserved is delegated: it is no room any more. The caller has locked the rooms. */
+export function useRoom(tx: Tx, amounts: Readonly<Record<Resource, bigint>>): void {
+  for (const resource of RESOURCES) {
+    const amount = amounts[resource]
+    if (amount !== 0n)
+      tx.send`
+        update pool set reserved = reserved - ${amount}, room = room - ${amount}
+        where resource = ${resource}`
+  }
+}
+
 /** True when there is more room than before. */
 async function noteSurvey(
   tx: Tx,

@@ -6,7 +6,7 @@ import { InsufficientFunds, WalletNotFound } from '../ledger/ledger.ts'
 import { wireTime } from '../lib/clock.ts'
 import { type Json, money } from '../lib/json.ts'
 import { AddressText } from '../market/forms.ts'
-import { AddressNotActivated } from '../market/orders.ts'
+import { AddressNotActivated } from '../market/placing.ts'
 import {
   type Endpoint,
   EXTERNAL_ID_REFUSALS,

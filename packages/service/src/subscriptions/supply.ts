@@ -12,10 +12,11 @@ import type { CustomerState } from '../customers/customers.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { captureAll, customerAccount, lockAccounts } from '../ledger/ledger.ts'
 import { type Clock, dayOf, later } from '../lib/clock.ts'
-import { Fault } from '../lib/fault.ts'
-import type { Placed, Purchase } from '../market/orders.ts'
+import { Fault, is } from '../lib/fault.ts'
+import type { OrderPlacer } from '../market/placing.ts'
 import type { Node } from '../node/node.ts'
 import { allOrEach, eachRow, type Step } from '../steps/step.ts'
+import { InvalidParams } from '../wire/endpoint.ts'
 import { InvalidAddress } from '../wire/reading.ts'
 import { endSubscription } from './ending.ts'
 import { type Cover, type Held, holdNext, uncoveredOf } from './holds.ts'
@@ -25,7 +26,7 @@ export type Needs = {
   sql: Sql
   clock: Clock
   node: Pick<Node, 'resource'>
-  placeOrder: (purchase: Purchase) => Promise<Placed>
+  tryOrder: OrderPlacer['tryOrder']
 }
 
 /** Energy that ends within this time does not count: its successor is delegated before. */
@@ -261,22 +262,24 @@ export const nextDay = (now: Date): Date => new Date(Date.parse(`${dayOf(now)}T0
 async function topUp(needs: Needs, running: Running, missing: number): Promise<boolean> {
   const { sql, clock } = needs
   const { id, address, supplies, activate_address } = running
-  const placed = await needs
-    .placeOrder({
-      ...{ customer_id: HOUSE, external_id: `${id}/${supplies + 1}`, service: 'energy', address },
-      ...{ energy: missing, bandwidth: 0, activate: activate_address, house: { agreed_sun: 0n } },
-    })
-    .catch((thrown: unknown) => {
-      if (thrown instanceof Fault) return thrown
-      throw thrown
-    })
-  // The pool is empty, or the order of before a crash asked for another amount: the next look
-  // settles it.
-  if (placed instanceof Fault && placed.code === 2) return skipSupply(sql, running)
-  // The address may not be supplied any more: it has been blacklisted, or has become a contract.
-  if (placed instanceof Fault && placed.code === InvalidAddress.code)
-    return end(needs, running, placed.message)
-  if (placed instanceof Fault) return lookAgain(needs, id, LOOK_AGAIN_MS)
+  const placed = await needs.tryOrder({
+    customer_id: HOUSE,
+    external_id: `${id}/${supplies + 1}`,
+    service: 'energy',
+    address,
+    energy: missing,
+    bandwidth: 0,
+    activate: activate_address,
+    internal: { agreed_sun: 0n },
+  })
+  if (placed instanceof Fault) {
+    // The order of before a crash asked for another amount.
+    if (is(placed, InvalidParams)) return skipSupply(sql, running)
+    // The address may not be supplied any more: it was blacklisted, or has become a contract.
+    if (is(placed, InvalidAddress)) return end(needs, running, placed.message)
+    // The pool is empty, for example: the next look settles it.
+    return lookAgain(needs, id, LOOK_AGAIN_MS)
+  }
   const now = clock.now()
   return sql.begin(async (tx) => {
     const counted = await tx`

@@ -14,13 +14,14 @@ import { enqueueAttempt, withdrawAttempts } from '../chain/attempts.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { customerAccount, lockAccounts, move, REVENUE, WORLD } from '../ledger/ledger.ts'
 import { type Clock, later } from '../lib/clock.ts'
-import { Fault } from '../lib/fault.ts'
+import { Fault, is } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
-import type { Placed, Purchase } from '../market/orders.ts'
+import type { OrderPlacer } from '../market/placing.ts'
 import type { Prices } from '../prices/prices.ts'
 import type { HeldSenders } from '../screening/barred.ts'
 import { NETWORK_FEE_SUN, REFUND_MAX_SUN } from '../signing/signer.ts'
 import { eachRow, type Step } from '../steps/step.ts'
+import { ServiceUnavailable } from '../wire/endpoint.ts'
 import { BLOCKED, type Deposit, DIRECT_RECHARGE } from './deposits.ts'
 
 export type RefundWallet = { address: Address; permission_id: number }
@@ -30,7 +31,7 @@ export type Needs = {
   clock: Clock
   new_id: NewId
   prices: () => Promise<Prices>
-  placeOrder: (purchase: Purchase) => Promise<Placed>
+  tryOrder: OrderPlacer['tryOrder']
   /** Whether a second node, where there is one, has the transaction in a block too. */
   isWitnessed: (tx_id: string) => Promise<boolean>
   refund_wallet: RefundWallet | undefined
@@ -110,22 +111,19 @@ async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
     return giveBack(sql, deposit, 'the amount is in no tier')
   if (!prices.on_sale.has(DIRECT_RECHARGE))
     return giveBack(sql, deposit, 'direct recharge is off sale')
-  const purchase: Purchase = {
-    ...{
-      customer_id: DIRECT_RECHARGE,
-      external_id: orderName(tx_id),
-      service: 'energy',
-      address: from_address,
-    },
-    ...{ energy, bandwidth: 0, activate: false, house: { agreed_sun: amount_sun } },
-  }
-  const placed = await needs.placeOrder(purchase).catch((thrown: unknown) => {
-    if (thrown instanceof Fault) return thrown
-    throw thrown
+  const placed = await needs.tryOrder({
+    customer_id: DIRECT_RECHARGE,
+    external_id: orderName(tx_id),
+    service: 'energy',
+    address: from_address,
+    energy,
+    bandwidth: 0,
+    activate: false,
+    internal: { agreed_sun: amount_sun },
   })
   if (placed instanceof Fault) {
     const waited_ms = clock.now().getTime() - deposit.seen_at.getTime()
-    if (placed.code !== 35) return giveBack(sql, deposit, placed.message)
+    if (!is(placed, ServiceUnavailable)) return giveBack(sql, deposit, placed.message)
     if (waited_ms > WAIT_MAX_MS) return giveBack(sql, deposit, 'the pool could not deliver it')
     await sql`update deposit set due_at = ${later(clock, LOOK_AGAIN_MS)} where tx_id = ${tx_id} and position = 0`
     return false

@@ -5,7 +5,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Static, type TObject, type TSchema, type TUnsafe, Type } from 'typebox'
-import { Fault, type FaultKind, fault } from '../lib/fault.ts'
+import { Fault, type FaultKind, fault, is } from '../lib/fault.ts'
 import type { Money as PrintedMoney } from '../lib/json.ts'
 import { bodyReader, InvalidParams, type Read } from './body.ts'
 
@@ -32,7 +32,7 @@ export function unauthenticated(reason: AuthFailure, key_id?: string): Fault {
 export function authFailureOf(
   thrown: unknown,
 ): { reason: string; key_id?: string | undefined } | undefined {
-  if (!(thrown instanceof Fault) || thrown.code !== Unauthenticated.code) return undefined
+  if (!(thrown instanceof Fault) || !is(thrown, Unauthenticated)) return undefined
   return (
     (thrown.cause as { reason: AuthFailure; key_id?: string } | undefined) ?? { reason: thrown.key }
   )

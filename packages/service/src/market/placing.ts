@@ -1,0 +1,326 @@
+// Placing orders: what a purchase is judged by, and what it costs.
+//
+// Concurrent purchases are placed together: one transaction locks the customers' accounts, looks at
+// each purchase in the order of arrival as if it were alone, and writes all that are accepted
+// together. A refusal, a replay or a twin in the same batch leaves its neighbours alone.
+
+import type { Address } from 'penstock-tron/address.ts'
+import { chainState, isAgreed } from '../chain/progress.ts'
+import {
+  isReplay,
+  NamedPurchases,
+  openPurse,
+  type Purse,
+  refuseReceiver,
+} from '../customers/purse.ts'
+import type { CappedKey } from '../customers/spending.ts'
+import { batched } from '../database/batch.ts'
+import { brokenConstraint, type Sql, type Tx } from '../database/sql.ts'
+import type { Clock } from '../lib/clock.ts'
+import { Fault, type FaultKind, fault } from '../lib/fault.ts'
+import type { NewId } from '../lib/ids.ts'
+import type { Caller, Receiver, ReceiverReader } from '../node/receivers.ts'
+import { insertActivations } from '../pool/activations.ts'
+import {
+  InvalidBandwidthAmount,
+  InvalidEnergyAmount,
+  type Prices,
+  priceOf,
+  tierFor,
+} from '../prices/prices.ts'
+import { InvalidParams, ServiceUnavailable } from '../wire/endpoint.ts'
+import type { Service } from './amounts.ts'
+import { openOrderCounter } from './open_orders.ts'
+import { insertOrders, type Order } from './orders.ts'
+
+export const AddressNotActivated: FaultKind = fault(
+  24,
+  'address_not_activated',
+  'Address is not activated',
+)
+export const AddressAlreadyActivated: FaultKind = fault(
+  25,
+  'address_already_activated',
+  'Address is already activated',
+)
+
+/** What a customer asks for. Amounts are 0 where the service has none. */
+export type Purchase = {
+  customer_id: string
+  external_id: string | null
+  service: Service
+  address: Address
+  energy: number
+  bandwidth: number
+  activate: boolean
+  /** The API key, when it may only spend so much in a day. */
+  key?: CappedKey | undefined
+  /** The API key whose call this is, as far as it asks the chain; undefined: the service itself
+   *  asks. */
+  asked_by?: Caller | undefined
+  /** Why it cannot be bought now, unless it was bought before: an amount that no tier answers
+   *  for. */
+  refusal?: Fault
+  /** Placed by the service itself (a direct recharge, a subscription's top-up): the price is
+   *  agreed, and whatever account pays it is not looked at. */
+  internal?: { agreed_sun: bigint }
+}
+
+export type Placed = { order: Order; replayed: boolean }
+
+export type Needs = {
+  sql: Sql
+  clock: Clock
+  new_id: NewId
+  prices: () => Promise<Prices>
+  receiver: ReceiverReader
+  wake: (step: string) => void
+}
+
+const BATCH_MAX = 256
+
+export type OrderPlacer = {
+  /** Places one purchase, or says why not: the refusals of the wire, in its order. Concurrent calls
+   *  share a transaction. */
+  tryOrder(purchase: Purchase): Promise<Placed | Fault>
+  /** The same; throws the refusal. */
+  placeOrder(purchase: Purchase): Promise<Placed>
+}
+
+export function orderPlacer(needs: Needs): OrderPlacer {
+  const place = batched<PricedPurchase, Placed | Fault>(BATCH_MAX, (purchases, next) =>
+    placeAll(needs, purchases, next),
+  )
+  const open_orders = openOrderCounter(needs)
+  async function tryOrder(purchase: Purchase): Promise<Placed | Fault> {
+    const { customer_id, address, asked_by, internal } = purchase
+    const [prices, receiver, within_limit] = await Promise.all([
+      needs.prices(),
+      needs.receiver(address, asked_by),
+      // Last: what is counted is placed below.
+      internal !== undefined || open_orders.add(customer_id),
+    ])
+    const counted = internal === undefined && within_limit
+    const outcome = await place({ ...purchase, prices, receiver, within_limit }).catch(
+      (thrown: unknown) => {
+        if (counted) open_orders.remove(customer_id)
+        throw thrown
+      },
+    )
+    const placed = outcome instanceof Fault || outcome.replayed ? undefined : outcome.order
+    if (counted && !placed) open_orders.remove(customer_id)
+    if (placed) needs.wake(placed.to_delegate ? 'delegate' : 'activate')
+    if (placed && placed.activation_id !== null) needs.wake('activate')
+    return outcome
+  }
+  async function placeOrder(purchase: Purchase): Promise<Placed> {
+    const outcome = await tryOrder(purchase)
+    if (outcome instanceof Fault) throw outcome
+    return outcome
+  }
+  return { tryOrder, placeOrder }
+}
+
+/** What is asked of the chain and of the prices before the transaction. */
+type PricedPurchase = Purchase & { prices: Prices; receiver: Receiver; within_limit: boolean }
+
+/** `next` is called when the locks are held: the next batch waits for them in the database, and
+ *  loses no time. */
+async function placeAll(
+  needs: Needs,
+  purchases: PricedPurchase[],
+  next: () => void,
+): Promise<(Placed | Fault)[]> {
+  try {
+    return await needs.sql.begin((tx) => placeTogether(tx, needs, purchases, next))
+  } catch (thrown) {
+    // Another process began to activate the same address, or placed the same order of the service
+    // itself (whose account is not locked), in between: now that is seen, so look again.
+    const raced = ['activation_one_under_way', 'orders_external_id_once'].includes(
+      brokenConstraint(thrown) ?? '',
+    )
+    if (raced) return placeAll(needs, purchases, next)
+    throw thrown
+  }
+}
+
+/** What the purchases of a batch are judged by; it changes as they are accepted. */
+type PlacementState = {
+  now: Date
+  chain_answers: boolean
+  purse: Purse
+  earlier: NamedPurchases<Order>
+  /** Room left in the pool, by resource. */
+  room: Map<string, number>
+  /** Activations under way or done, by address. */
+  activations: Map<Address, { id: string; state: string }>
+}
+
+async function placeTogether(
+  tx: Tx,
+  needs: Needs,
+  purchases: PricedPurchase[],
+  next: () => void,
+): Promise<(Placed | Fault)[]> {
+  const state = await readState(tx, needs, purchases)
+  next()
+  const accepted: Order[] = []
+  const activated: { id: string; address: Address }[] = []
+  const outcomes = purchases.map((purchase): Placed | Fault => {
+    const outcome = judge(purchase, state, needs.new_id)
+    if (outcome instanceof Fault || outcome.replayed) return outcome
+    const { order } = outcome
+    const { address, activation_id } = order
+    const known = state.activations.get(address)
+    if (activation_id !== null && known?.state === 'wanted') {
+      state.activations.set(address, { id: activation_id, state: 'new' })
+      activated.push({ id: activation_id, address })
+    }
+    accepted.push(order)
+    return outcome
+  })
+  insertActivations(tx, activated, state.now)
+  insertOrders(tx, accepted, state.now)
+  return outcomes
+}
+
+/** Reads under locks, in the order of locks; the statements are on their way together. */
+async function readState(
+  tx: Tx,
+  { clock }: Needs,
+  purchases: PricedPurchase[],
+): Promise<PlacementState> {
+  const now = clock.now()
+  const [purse, earlier, activations, chain, room] = await Promise.all([
+    openPurse(tx, purchases, now),
+    placedEarlier(tx, purchases),
+    activationsOf(tx, purchases),
+    chainState(tx),
+    tx<{ resource: string; free: bigint }>`
+      select resource, room - reserved as free from pool order by resource for update`,
+  ])
+  return {
+    now,
+    purse,
+    earlier,
+    chain_answers: isAgreed(chain, clock),
+    room: new Map(room.map(({ resource, free }) => [resource, Number(free)])),
+    activations: new Map(activations.map((one) => [one.address, one])),
+  }
+}
+
+/** The orders that have the external ids of the purchases. */
+async function placedEarlier(tx: Tx, purchases: PricedPurchase[]): Promise<NamedPurchases<Order>> {
+  const earlier = new NamedPurchases<Order>()
+  const named = purchases.filter((one) => one.external_id !== null)
+  if (named.length === 0) return earlier
+  const orders = await tx<Order>`
+    select o.* from orders as o
+    join unnest(${named.map((one) => one.customer_id)}::text[], ${named.map((one) => one.external_id)}::text[])
+      as named (customer_id, external_id)
+    on o.customer_id = named.customer_id and o.external_id = named.external_id`
+  for (const order of orders) earlier.add(order.customer_id, order.external_id, order)
+  return earlier
+}
+
+/** The activations, under way or done, of the addresses that the chain does not have. */
+async function activationsOf(tx: Tx, purchases: PricedPurchase[]) {
+  const dormant = purchases.filter((one) => one.receiver === 'inactive').map((one) => one.address)
+  if (dormant.length === 0) return []
+  return tx<{ id: string; address: Address; state: string }>`
+    select id, address, state from activation
+    where address = any(${dormant}) and state in ('new', 'activating', 'active')`
+}
+
+/** Judges one purchase, in the order that the wire lays down, and takes what it needs when it is
+ *  accepted. */
+function judge(purchase: PricedPurchase, state: PlacementState, new_id: NewId): Placed | Fault {
+  const { purse } = state
+  const earlier = state.earlier.find(purchase.customer_id, purchase.external_id)
+  if (earlier && sameMeaning(earlier, purchase)) return { order: earlier, replayed: true }
+  if (purchase.refusal) return purchase.refusal
+  if (earlier) return InvalidParams('external_id', 'Invalid external_id')
+  const { service, energy, bandwidth, receiver, prices } = purchase
+  const deliverable =
+    (state.room.get('energy') ?? 0) >= energy && (state.room.get('bandwidth') ?? 0) >= bandwidth
+  // What the service itself places was sold before: a recharge has a switch of its own, and a
+  // subscription runs on.
+  const on_sale = purchase.internal !== undefined || prices.on_sale.has(service)
+  if (!on_sale || receiver === 'unknown' || !state.chain_answers || !deliverable) {
+    return ServiceUnavailable()
+  }
+  if (!purchase.within_limit)
+    return ServiceUnavailable('open_orders', 'As many orders as are allowed are open already')
+  const no_wallet = purchase.internal ? undefined : purse.refuseWallet(purchase)
+  const refused = no_wallet ?? refuseReceiver(receiver)
+  if (refused) return refused
+  const under_way = receiver === 'inactive' ? state.activations.get(purchase.address) : undefined
+  const active = receiver === 'active' || under_way !== undefined
+  if (service === 'activate_address' && active) return AddressAlreadyActivated()
+  if (!active && !purchase.activate) return AddressNotActivated()
+  const costs = purchase.internal
+    ? { amount_sun: purchase.internal.agreed_sun, fee_sun: 0n }
+    : cost(purchase, active)
+  if (costs instanceof Fault) return costs
+  const { amount_sun, fee_sun } = costs
+  const unpaid = purchase.internal ? undefined : purse.refusePrice(purchase, amount_sun)
+  if (unpaid) return unpaid
+  const activation = active ? under_way : { id: new_id(), state: 'wanted' }
+  const activation_id = activation?.id ?? null
+  const order = newOrder(purchase, {
+    id: new_id(),
+    activation_id,
+    amount_sun,
+    fee_sun,
+    now: state.now,
+  })
+  state.earlier.add(purchase.customer_id, purchase.external_id, order)
+  if (activation) state.activations.set(purchase.address, activation)
+  if (!purchase.internal) purse.take(purchase, amount_sun)
+  state.room.set('energy', (state.room.get('energy') ?? 0) - energy)
+  state.room.set('bandwidth', (state.room.get('bandwidth') ?? 0) - bandwidth)
+  return { order, replayed: false }
+}
+
+/** What it costs; a refusal when the price that it was quoted at is gone. It must not throw: it has
+ *  neighbours. */
+function cost(
+  { prices, energy, bandwidth }: PricedPurchase,
+  active: boolean,
+): { amount_sun: bigint; fee_sun: bigint } | Fault {
+  const fee_sun = active ? 0n : prices.activation_sun
+  if (energy > 0 && !tierFor(prices, 'energy', energy)) return InvalidEnergyAmount()
+  if (bandwidth > 0 && !tierFor(prices, 'bandwidth', bandwidth)) return InvalidBandwidthAmount()
+  const energy_sun = energy > 0 ? priceOf(prices, 'energy', energy) : 0n
+  const bandwidth_sun = bandwidth > 0 ? priceOf(prices, 'bandwidth', bandwidth) : 0n
+  return { amount_sun: fee_sun + energy_sun + bandwidth_sun, fee_sun }
+}
+
+function sameMeaning(earlier: Order, { energy, bandwidth, ...others }: Purchase): boolean {
+  const wanted = { ...others, energy: BigInt(energy), bandwidth: BigInt(bandwidth) }
+  return isReplay(earlier, wanted, ['service', 'address', 'energy', 'bandwidth', 'activate'])
+}
+
+type NewOrder = {
+  id: string
+  activation_id: string | null
+  amount_sun: bigint
+  fee_sun: bigint
+  now: Date
+}
+
+function newOrder(purchase: PricedPurchase, { now, ...fields }: NewOrder): Order {
+  const { customer_id, external_id, service, address, activate } = purchase
+  return {
+    ...fields,
+    ...{ customer_id, external_id, service, address, activate },
+    key_id: purchase.key?.key_id ?? null,
+    energy: BigInt(purchase.energy),
+    bandwidth: BigInt(purchase.bandwidth),
+    state: 'new',
+    to_delegate: service !== 'activate_address',
+    tx_id: null,
+    tries: 0,
+    created_at: now,
+  }
+}
