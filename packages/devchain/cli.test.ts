@@ -22,7 +22,7 @@ function run(...options: string[]): Promise<{ code: number | null; out: string; 
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, ...said })))
 }
 
-test('the command prints where it listens, its accounts with their keys, and a line for each block', async () => {
+test('the command prints where it listens, accounts with keys, and each block', async () => {
   const { code, out, err } = await run(
     '--port',
     '0',
@@ -42,7 +42,7 @@ test('the command prints where it listens, its accounts with their keys, and a l
   assert.match(out, /^T\w{33} exchange: Harbour Exchange$/m)
 })
 
-test('on a chain that a folder has already, only the keys of accounts that are on it are told', async () => {
+test('on a chain that a folder has already, only keys of its accounts are told', async () => {
   const data_dir = mkdtempSync(join(tmpdir(), 'devchain-cli-'))
   const kept = ['--port', '0', '--block-time', '0.1', '--data-dir', data_dir]
   await run(...kept, '--accounts', '2')

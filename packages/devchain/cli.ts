@@ -1,4 +1,5 @@
-// `penstock-devchain`: a development chain in a terminal. Prints the accounts it has funded, then a line for each block.
+// `penstock-devchain`: a development chain in a terminal. Prints the accounts it has funded, then a
+// line for each block.
 
 import { pbkdf2Sync } from 'node:crypto'
 import { parseArgs } from 'node:util'
@@ -19,25 +20,28 @@ const USAGE = `penstock-devchain: a TRON development chain that speaks the node'
 
   --port <n>               port to listen on (default 8090; 0 for a free one)
   --host <address>         address to listen on (default 127.0.0.1)
-  --allow-control          the controls (/devchain, /admin, /tre) also on an address that others reach
+  --allow-control          the controls (/devchain, /admin, /tre) also where others reach them
   --control-origin <o>     let pages of an origin use the controls; may be given several times
-  --block-time <s>         seconds between blocks (default 3; 0: only on demand, by POST /devchain/mine)
-  --wall-clock             blocks have the present time instead of slots of 3 s: with --instant or short intervals the
-                           chain does not run ahead of clocks
-  --instant                a block for every transaction, at once (with --block-time 0 for no other blocks)
+  --block-time <s>         seconds between blocks (default 3; 0: on demand, by POST /devchain/mine)
+  --wall-clock             blocks have the present time instead of slots of 3 s: with --instant or
+                           short intervals the chain does not run ahead of clocks
+  --instant                a block for every transaction, at once (with --block-time 0: no others)
   --accounts <n>           how many accounts to fund with 1,000,000 TRX each (default 10)
   --mnemonic <words>       where their keys come from, m/44'/195'/0'/0/i
   --seed <text>            what everything else derives from (default: penstock)
-  --genesis-time <time>    when the chain begins, as a date or in milliseconds; with the same seed, the same calls then
-                           give the same chain, byte for byte (default: now; with blocks on demand only: midnight UTC)
+  --genesis-time <time>    when the chain begins, as a date or in milliseconds; with the same seed,
+                           the same calls then give the same chain, byte for byte (default: now;
+                           with blocks on demand only: midnight UTC)
   --data-dir <path>        where to keep the chain across restarts (default: in memory)
   --solid-lag <blocks>     how far the solid block is behind the head (default 18)
-  --energy-weight <trx>    TRX that the rest of the network has staked for energy (default: the main network's)
+  --energy-weight <trx>    TRX that the rest of the network has staked for energy (default: the
+                           main network's)
   --net-weight <trx>       the same for bandwidth; 0 for both gives all resources to your stakes
   --unfreeze-delay <s>     seconds until unfrozen TRX can be withdrawn (default: 14 days)
   --genesis-parent <hash>  the parent that the first block names, 64 hexadecimal characters
   --internal <which>       internal transactions in receipts: off, calls, or all (default: all)
-  --traffic <n>            transfers among a town of people and labelled services in each block (default 0)
+  --traffic <n>            transfers in each block, among made-up people and labelled services
+                           (default 0)
   --help                   this text
 `
 
@@ -198,7 +202,8 @@ async function main(): Promise<void> {
   for (const key of keys) say(`${addressOf(key)} ${key}`)
   if (keys.length < settings.keys.length) {
     say(
-      `${settings.keys.length - keys.length} accounts of these options are not on the chain in the data folder`,
+      `${settings.keys.length - keys.length} accounts of these options are not on the ` +
+        'chain in the data folder',
     )
   }
   for (const { address, name, category } of traffic?.labels ?? [])

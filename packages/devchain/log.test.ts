@@ -89,7 +89,7 @@ function step(on: Scene, random: RandomSeries): void {
   }
 }
 
-test('whatever happens to a chain, forks and ways back included, its log makes the same chain again', () => {
+test('whatever happens to a chain, forks included, its log makes the same chain again', () => {
   const folder = mkdtempSync(join(tmpdir(), 'devchain-log-'))
   for (let life = 0; life < 8; life++) {
     const random = new RandomSeries(`life ${life}`)

@@ -1,5 +1,5 @@
-// What users of the package get: it installs without a registry, its commands run, a program can use
-// it, its types need only those of Node.js.
+// What users of the package get: it installs without a registry, its commands run, a program can
+// use it, its types need only those of Node.js.
 
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'

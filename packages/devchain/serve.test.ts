@@ -45,7 +45,7 @@ test('a lost answer is a broken connection', async () => {
   await served.close()
 })
 
-test('a chain on disk is the same after a restart: blocks, balances, fundings that no block has yet', async () => {
+test('a chain on disk survives a restart: blocks, balances, recent fundings', async () => {
   const data_dir = folder()
   const genesis_balances = [{ address: alice.address, sun: 9_007_199_254_740_993n }]
   const first = await start({ data_dir, genesis_balances, seed: 'kept', solid_lag_blocks: 5 })
@@ -116,7 +116,8 @@ test('a second chain on the same folder is refused, in this process and in anoth
 async function runElsewhere(data_dir: string) {
   const serve = new URL('./serve.ts', import.meta.url).href
   const script = `const { startDevchain } = await import(${JSON.stringify(serve)})
-    const served = await startDevchain({ data_dir: ${JSON.stringify(data_dir)}, block_time_seconds: 0 })
+    const data_dir = ${JSON.stringify(data_dir)}
+    const served = await startDevchain({ data_dir, block_time_seconds: 0 })
     for (let made = 0; made < 20; made++) served.chain.mine()
     console.log(served.url, served.chain.head.id)`
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
@@ -142,7 +143,7 @@ test('a chain survives kill -9, and while it runs no other process gets its fold
   await served.close()
 })
 
-test('the lock of a process that has ended holds nobody up, even when its id is in use again', async () => {
+test('the lock of an ended process blocks nobody, even when its id is in use again', async () => {
   const data_dir = folder()
   const { child, id } = await runElsewhere(data_dir)
   const lock = readFileSync(join(data_dir, 'lock'), 'utf8')
@@ -174,7 +175,7 @@ test('a start that fails leaves the data folder free', async () => {
   await (await start({ data_dir })).close()
 })
 
-test('an instant chain makes a block for every transaction it takes, near the time of the wall clock', async () => {
+test('an instant chain makes a block for each transaction, near the present time', async () => {
   const on = new Scene({ alice: 100n * TRX }, { instant: true })
   const { number } = on.devchain.head.header
   const sent = on.send(alice, 'TransferContract', { to_address: person('bob').hex, amount: TRX })
@@ -210,7 +211,7 @@ test('an instant chain makes a block for every transaction it takes, near the ti
   await served.close()
 })
 
-test('a chain can be given another unfreezing delay and another parent of its first block, and keeps both', async () => {
+test('a chain keeps another unfreezing delay and another parent of its first block', async () => {
   const data_dir = folder()
   const genesis_parent_hash = 'ab'.repeat(32)
   const first = await start({ data_dir, genesis_parent_hash, unfreeze_delay_seconds: 60 })

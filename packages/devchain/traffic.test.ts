@@ -15,7 +15,7 @@ function town(seed: string, blocks: number) {
   return { on, traffic, made }
 }
 
-test('a town fills its blocks with transfers of TRX and tokens, some of them with labelled services', () => {
+test('traffic fills blocks with transfers of TRX and tokens, some with labelled services', () => {
   const { on, traffic, made } = town('a', 12)
   const later = made.slice(1).flatMap(({ transactions }) => transactions)
   assert.ok(later.length > 150, `${later.length} transfers`)

@@ -183,7 +183,7 @@ test('an account comes into being by createAccount, for 1.1 TRX', async () => {
   assert.equal((await tronweb.trx.getUnconfirmedAccount(newcomer.address)).address, newcomer.hex)
 })
 
-test('a hot key may delegate and take back, and nothing else, once the owner has allowed it', async () => {
+test('a hot key may delegate and reclaim, and nothing else, once the owner allows it', async () => {
   const operations = `${'00'.repeat(7)}06${'00'.repeat(24)}`
   const owner = {
     type: 0,
@@ -249,7 +249,7 @@ test('a hot key may delegate and take back, and nothing else, once the owner has
   assert.equal(tronweb.toUtf8(sent.message!), 'Validate signature error: Permission denied')
 })
 
-test('a USDT transfer, its balance and its energy estimate work through tronweb contracts', async () => {
+test('a USDT transfer, balance and energy estimate work through tronweb contracts', async () => {
   served.chain.request(
     'POST',
     '/devchain/mint',
@@ -283,7 +283,7 @@ test('a USDT transfer, its balance and its energy estimate work through tronweb 
   assert.equal(estimate.energy_required, 64_285)
 })
 
-test('events of a token are found by contract, transaction and block, and decode with its names', async () => {
+test("a token's events are found by contract, transaction and block, with names", async () => {
   const sent = await settle(
     (
       await tronweb.transactionBuilder.triggerSmartContract(
@@ -359,7 +359,7 @@ test('witnesses, votes, names and ids work as tronweb sends them', async () => {
   )
 })
 
-test('reads with 64-bit integers as text, and lists that are empty here, come as tronweb expects them', async () => {
+test('reads with 64-bit integers as text, and empty lists, are what tronweb expects', async () => {
   const { raw } = tronweb.trx
   assert.equal(
     (await raw.getUnconfirmedAccount(bob.address)).balance,
@@ -449,7 +449,7 @@ test('refusals come with the codes and hexadecimal messages that tronweb decodes
   await assert.rejects(tronweb.trx.sign(foreign, bob.key), /Private key does not match/)
 })
 
-test('a proposal whose parameter has the number 0 is read as tronweb wrote it, before it is refused', async () => {
+test('a proposal for parameter number 0 is read as tronweb wrote it, then refused', async () => {
   const sent = await signAndSend(
     await tronweb.transactionBuilder.createProposal({ key: 0, value: 100_000 }, alice.address),
   )

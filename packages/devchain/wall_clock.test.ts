@@ -19,7 +19,7 @@ function scene() {
 
 const headTime = (on: Scene) => on.devchain.head.header.timestamp
 
-test('many blocks at once stay at the present time, so that a client with a clock is never late', () => {
+test('many blocks at once stay at the present time, so that a client is never late', () => {
   const { on, clock } = scene()
   const sent = (expiration: number) =>
     on.send(alice, 'TransferContract', { to_address: bob.hex, amount: 1n }, { expiration })

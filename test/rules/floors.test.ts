@@ -49,8 +49,10 @@ const ENVIRONMENT_READERS: Record<string, string> = {
   'packages/service/src/main.ts': 'hands it to the commands',
 }
 
-const NAMES_THAT_SAY_NOTHING =
-  /^(utils?|helpers?|types?|services?|index|managers?|models?|controllers?|repositor(y|ies)|common|misc|shared|data|info|process)$/
+const NAMES_THAT_SAY_NOTHING = new RegExp(
+  '^(utils?|helpers?|types?|services?|index|managers?|models?|controllers?|repositor(y|ies)' +
+    '|common|misc|shared|data|info|process)$',
+)
 
 type Import = { from: string; to: string; where: string }
 

@@ -24,7 +24,8 @@ test('the printed schema changes with every kind of thing in it', async (t) => {
     assert.notEqual(now, before, what)
     before = now
   }
-  await sql`create table printed (id bigint generated always as identity, name text default 'x', twice int)`
+  await sql`
+    create table printed (id bigint generated always as identity, name text default 'x', twice int)`
   await changed('a table')
   await sql`alter table printed add constraint printed_pk primary key (id)`
   await changed('a constraint')
@@ -34,9 +35,12 @@ test('the printed schema changes with every kind of thing in it', async (t) => {
   await changed('an index')
   await sql`comment on column printed.name is 'why'`
   await changed('a comment')
-  await sql`create function printed_guard() returns trigger language plpgsql as 'begin return new; end'`
+  await sql`
+    create function printed_guard() returns trigger language plpgsql as 'begin return new; end'`
   await changed('a function')
-  await sql`create trigger printed_guard before update on printed for each row execute function printed_guard()`
+  await sql`
+    create trigger printed_guard before update on printed
+      for each row execute function printed_guard()`
   await changed('a trigger')
   await sql`create type printed_color as enum ('red', 'green')`
   await changed('a type')

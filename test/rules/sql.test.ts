@@ -20,8 +20,8 @@ const TAGS = new Set(['sql', 'tx', 'send'])
 
 type Statement = { text: string; where: string }
 
-/** The templates tagged sql, tx or tx.send (also as the end of a path, `needs.sql`), with $1, $2 ...
- *  for the values. */
+/** The templates tagged sql, tx or tx.send (also as the end of a path, `needs.sql`), with $1, $2
+ *  ... for the values. */
 function statements(source: Source): Statement[] {
   const found: Statement[] = []
   for (const node of walk(source.tree)) {
@@ -161,7 +161,7 @@ test('a statement that nobody waits for is named by file and line', () => {
 
 test('a statement that does not fit the schema is named by file and line', async (t) => {
   const bad = `async function look(needs: Needs, id: string) {
-    const [good] = await needs.sql<{ name: string }>\`select name from migration where number = \${id}\`
+    const [good] = await needs.sql<Row>\`select name from migration where number = \${id}\`
     return needs.sql.begin((tx) => tx\`select nam from migration where number = \${id}\`)
   }`
   const found = statements(parseSource('src/bad.ts', bad))

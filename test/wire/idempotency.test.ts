@@ -16,7 +16,7 @@ const purchase = (address: string, more: object = {}) => ({
   ...more,
 })
 
-test('the same external_id with the same meaning returns the same order as it now stands, and charges nothing', async (t) => {
+test('the same external_id and meaning is the same order, and charges nothing', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
@@ -40,7 +40,7 @@ test('the same external_id with the same meaning returns the same order as it no
   assert.equal(await anna.balance(), 7.07)
 })
 
-test('the same external_id with another meaning is refused, whatever it is that differs', async (t) => {
+test('the same external_id with another meaning is refused, whatever differs', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const ben = world.person('ben', 1)
@@ -106,7 +106,7 @@ test('twins that race, in one process and in two, get one order', async (t) => {
   assert.equal(await anna.balance(), 7.07)
 })
 
-test('twins of different meaning that race get one order, and the others are refused', async (t) => {
+test('twins of different meaning that race get one order; the others are refused', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
@@ -139,7 +139,7 @@ test('a refused purchase does not use the external_id up', async (t) => {
   assert.equal(reply.headers['idempotency-replayed'], undefined)
 })
 
-test('a failed order keeps its external_id: asking again shows the failure and buys nothing', async (t) => {
+test('a failed order keeps its external_id: asking again buys nothing', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
@@ -186,7 +186,7 @@ test('"0" is an external_id, and an empty one or null is none', async (t) => {
 const keyed = (customer: Customer, body: object, key: string) =>
   customer.call('/v1/transaction/new', body, { 'idempotency-key': key })
 
-test('the header Idempotency-Key does what external_id does, and external_id goes before it', async (t) => {
+test('the Idempotency-Key header acts as external_id, which goes before it', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 100 })
@@ -209,14 +209,15 @@ test('the header Idempotency-Key does what external_id does, and external_id goe
   assert.equal((await keyed(anna, anonymous, 'x'.repeat(129))).code, 2)
 })
 
-test('a repetition returns the order also when its amount can no longer be bought; a new purchase is refused', async (t) => {
+test('a repetition returns its order even when a new purchase would be refused', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 100 })
   const first = await anna.buy(purchase(bob.address))
   await world.sql`update price set until = now() where resource = 'energy'`
   await world.sql`
-    insert into price (resource, min_amount, max_amount, price_sun, changed_by) values ('energy', 100000, 3000000, 42000, 'test')`
+    insert into price (resource, min_amount, max_amount, price_sun, changed_by)
+      values ('energy', 100000, 3000000, 42000, 'test')`
   // Prices may be used for a moment after they have changed.
   world.wait(60)
   const again = await anna.call('/v1/transaction/new', purchase(bob.address))

@@ -166,7 +166,7 @@ function bodiesFor(endpoint: Endpoint, world: World): string[] {
   return fc.sample(body, { seed: SEED, numRuns: has_fields ? BODIES : BODIES / 10 })
 }
 
-test('no body that is signed makes an endpoint fail, and every refusal is a documented one', async (t) => {
+test('no signed body makes an endpoint fail, and every refusal is documented', async (t) => {
   const world = await makeWorld(t)
   world.person('bob', 1)
   const anna = await world.customer({ trx: 50_000 })

@@ -25,7 +25,7 @@ async function look(world: World, tx_id: string) {
   return { status: answer.statusCode, headers: answer.headers, ...answer.json() }
 }
 
-test('what came to the published address is found by its transaction, as the chain shows it, with its state', async (t) => {
+test('what came to the published address is found by transaction, with its state', async (t) => {
   const world = await makeWorld(t, { recharge_at: 'solid' })
   const payer = world.person('payer')
   const tx_id = world.pay(world.recharge.address, 12_500_000n)
@@ -49,7 +49,7 @@ test('what came to the published address is found by its transaction, as the cha
   assert.equal((await look(world, tx_id.toUpperCase())).result.tx_id, tx_id)
 })
 
-test("strangers are not told which addresses are customers', by no transaction and in no state", async (t) => {
+test("strangers are not told which addresses are customers', in any state", async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer()
   const tx_id = world.pay(anna.deposit_address, 12_500_000n)
@@ -85,7 +85,8 @@ test('a token that arrives is found with its contract and its amount', async (t)
     insert into deposit (tx_id, position, from_address, to_address, token, token_amount,
       block_number, block_time, state,
                          reason, due_at, seen_at)
-    values (${UNKNOWN}, 1, ${from}, ${to}, ${token}, ${2n ** 63n}::numeric, 7, ${at}, 'held', 'a token that is not TRX', ${at}, ${at})`
+    values (${UNKNOWN}, 1, ${from}, ${to}, ${token}, ${2n ** 63n}::numeric, 7, ${at}, 'held',
+            'a token that is not TRX', ${at}, ${at})`
   const { result } = await look(world, UNKNOWN)
   const [{ state, reason, amount, token: contract, token_amount }] = result.deposits
   assert.deepEqual(
@@ -95,7 +96,7 @@ test('a token that arrives is found with its contract and its amount', async (t)
   assert.equal(reason, 'a token that is not TRX')
 })
 
-test('what is no transaction id is 400, a transaction that brought nothing is 404, and another method 405', async (t) => {
+test('a malformed id is 400, an unrelated one 404, and another method 405', async (t) => {
   const world = await makeWorld(t)
   for (const wrong of [
     '1',
@@ -115,7 +116,7 @@ test('what is no transaction id is 400, a transaction that brought nothing is 40
   assert.deepEqual([posted.statusCode, posted.headers.allow], [405, 'GET, HEAD'])
 })
 
-test('the reference is read offline: a policy lets nothing in or out, and no file of it names another host', async (t) => {
+test('the reference is read offline: policy and files name no other host', async (t) => {
   const world = await makeWorld(t)
   const files = world.app.pages.filter(({ reply }) => !reply)
   assert.deepEqual(

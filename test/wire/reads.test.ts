@@ -52,7 +52,7 @@ const CALLS: readonly ((n: number) => [path: string, body: object])[] = [
   ],
 ]
 
-test('one key sends at most 60 requests a second to the node, whatever it calls, and is told to come again', async (t) => {
+test('one key sends at most 60 requests a second to the node', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer()
   const time = await limitReads(world, 300)
@@ -84,7 +84,7 @@ test('one key sends at most 60 requests a second to the node, whatever it calls,
   world.weather.onRequest = () => {}
 })
 
-test('what an address has takes three requests, and an address that is asked for again and again hardly any', async (t) => {
+test('an address costs three requests, and asked for again hardly any', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer()
   const time = await limitReads(world, 300)
@@ -136,7 +136,7 @@ async function siege(
   return isCurrent(await chainState(world.sql), { now: () => world.now })
 }
 
-test('a provider that suspends whoever asks too much is never asked too much by what customers call', async (t) => {
+test('a provider that suspends for too many calls is never sent too many', async (t) => {
   const world = await makeWorld(t)
   const mallory = await world.customer({ scopes: ['read'] })
   const free: (node: ReturnType<Reads>) => Reads = (node) => () => node

@@ -103,13 +103,16 @@ async function without(world: World, customer: Customer, work: () => Promise<voi
   try {
     await work()
   } finally {
-    await world.sql`insert into account (id, may_go_negative, posted_sun) values (${account}, false, ${row!.posted_sun})`
+    await world.sql`
+      insert into account (id, may_go_negative, posted_sun)
+        values (${account}, false, ${row!.posted_sun})`
   }
 }
 
 async function sell(world: World, on_sale: boolean): Promise<void> {
   const changed = await world.sql`
-    update service set on_sale = ${on_sale} where name = 'energy' and on_sale <> ${on_sale} returning name`
+    update service set on_sale = ${on_sale} where name = 'energy' and on_sale <> ${on_sale}
+      returning name`
   if (changed.length === 0) return
   world.mine()
   await world.drain()
@@ -128,7 +131,7 @@ async function answer(world: World, people: People, mistakes: readonly Mistake[]
   return (await draft.who.call(NEW, draft.body, draft.headers)).code
 }
 
-test('of two mistakes the earlier one is answered, for every pair, and each alone has its code', async (t) => {
+test('of two mistakes the earlier is answered, for every pair, each with its code', async (t) => {
   const world = await makeWorld(t)
   const people = await makePeople(world)
   const balance = await people.rich.balance()
@@ -262,7 +265,7 @@ test('a duration is 1 or refused with 12, and nobody asks an activation for one'
   await rich.buy({ service: 'activate_address', params: { address: nina, duration: 24 } })
 })
 
-test('the receiver: 24 when it is not active, 25 when an activation is not needed, 10 when it is a contract', async (t) => {
+test('the receiver: 24 inactive, 25 activation not needed, 10 a contract', async (t) => {
   const world = await makeWorld(t)
   const { rich, bob, nina } = await makePeople(world)
   const params = (address: string, more = {}) => ({ address, amount: 65_000, duration: 1, ...more })
@@ -287,7 +290,7 @@ test('the receiver: 24 when it is not active, 25 when an activation is not neede
   assert.equal((await rich.call('/v1/calculate', params(contract))).code, 10)
 })
 
-test('what a purchase would cost: the same price as the purchase, and the fee of an activation', async (t) => {
+test('what a purchase would cost: its price, and the fee of an activation', async (t) => {
   const world = await makeWorld(t)
   const { rich, bob, nina } = await makePeople(world)
   const common = { address: bob, type: 'energy', duration: 1, activation_fee: 0 }
@@ -307,12 +310,22 @@ test('what a purchase would cost: the same price as the purchase, and the fee of
     total: 5.5,
   })
   assert.deepEqual(await price({ type: 'bandwidth', amount: 345 }), {
-    ...{ address: bob, type: 'bandwidth', duration: 1, activation_fee: 0 },
-    ...{ amount: 345, price: 0.35, total: 0.35 },
+    address: bob,
+    type: 'bandwidth',
+    duration: 1,
+    activation_fee: 0,
+    amount: 345,
+    price: 0.35,
+    total: 0.35,
   })
   assert.deepEqual(await price({ address: nina, amount: 65_000 }), {
-    ...{ ...common, address: nina, activation_fee: 1.4 },
-    ...{ amount: 65_000, energy: 65_000, price: 2.93, total: 4.33 },
+    ...common,
+    address: nina,
+    activation_fee: 1.4,
+    amount: 65_000,
+    energy: 65_000,
+    price: 2.93,
+    total: 4.33,
   })
   const rows: [string, number][] = [
     ['"amount":65000,"energy":1', 0],
@@ -336,7 +349,7 @@ test('what a purchase would cost: the same price as the purchase, and the fee of
   }
 })
 
-test('looking an order up: by id, by external_id, by both when they are of the same order', async (t) => {
+test('an order is looked up by id, by external_id, or by both of the same order', async (t) => {
   const world = await makeWorld(t)
   const { rich, poor, bob } = await makePeople(world)
   const order = await rich.buyEnergy(bob, 65_000)
@@ -372,7 +385,7 @@ test('looking an order up: by id, by external_id, by both when they are of the s
   assert.equal((await rich.call('/v1/transaction/check', {})).key, 'invalid_service_or_params.id')
 })
 
-test('endpoints without parameters take {}, [] and no body, and refuse what is no object', async (t) => {
+test('endpoints without parameters take {}, [] and no body, and only objects', async (t) => {
   const world = await makeWorld(t)
   const { rich, walletless } = await makePeople(world)
   for (const path of ['/v1/services', '/v1/balance']) {
@@ -420,7 +433,7 @@ test('the services list shows every tier under both names, and the flat fee', as
   })
 })
 
-test('the public endpoint answers with wrong credentials, without a body and without a content type', async (t) => {
+test('the public endpoint answers without credentials, body and content type', async (t) => {
   const world = await makeWorld(t)
   const path = '/v1/direct-recharge-info'
   const wrong = {
@@ -441,7 +454,7 @@ test('the public endpoint answers with wrong credentials, without a body and wit
   }
 })
 
-test('every signed endpoint refuses whoever is not known, with 1 and nothing else said', async (t) => {
+test('every signed endpoint refuses an unknown caller with 1, and no more', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer()
   const zoe = await world.customer()

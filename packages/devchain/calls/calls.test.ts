@@ -55,7 +55,7 @@ type Receipt = {
   resMessage?: string
 }
 
-test('a transfer to a holder costs 64,285 energy and one to a new holder 130,285, burned at 100 sun', () => {
+test('a transfer to a holder costs 64,285 energy, to a new one 130,285, at 100 sun each', () => {
   const on = scene()
   const first = trigger(on, alice, transfer(carol, 10n * USD)) as unknown as Receipt
   assert.deepEqual(first.receipt, {
@@ -99,7 +99,7 @@ test('staked energy pays first, TRX for the rest', () => {
   assert.ok(used <= Number(EnergyLimit) && used > Number(EnergyLimit) - 5, String(used))
 })
 
-test('rented energy pays for a call, its use fades, and comes back to the lender when the rental ends', () => {
+test('rented energy pays for a call, its use fades, and comes back when the rental ends', () => {
   const on = scene()
   on.do(alice, 'FreezeBalanceV2Contract', { frozen_balance: 50_000n * TRX, resource: 'ENERGY' })
   const rental = { receiver_address: carol.hex, balance: 6_773_000_000n, resource: 'ENERGY' }
@@ -118,17 +118,16 @@ test('rented energy pays for a call, its use fades, and comes back to the lender
   assert.ok(back <= faded && back > faded - 20, String(back))
 })
 
-test('a low fee limit ends in OUT_OF_ENERGY even with rented energy: all of it is paid and nothing is done', () => {
+test('a low fee limit ends in OUT_OF_ENERGY even with rented energy: paid, nothing done', () => {
   const on = scene()
   on.do(alice, 'FreezeBalanceV2Contract', { frozen_balance: 50_000n * TRX, resource: 'ENERGY' })
   const failed = trigger(on, alice, transfer(carol, USD), 1n * TRX) as unknown as Receipt
   assert.equal(failed.result, 'FAILED')
   assert.equal(failed.receipt.result, 'OUT_OF_ENERGY')
   assert.equal(failed.receipt.energy_usage, 10_000)
-  assert.match(
-    Buffer.from(failed.resMessage!, 'hex').toString(),
-    /^Not enough energy for 'SSTORE' operation executing: curInvokeEnergyLimit\[10000\], .*usedEnergy\[10000\]$/,
-  )
+  const message = Buffer.from(failed.resMessage!, 'hex').toString()
+  assert.match(message, /^Not enough energy for 'SSTORE' operation executing: /)
+  assert.match(message, /: curInvokeEnergyLimit\[10000\], .*usedEnergy\[10000\]$/)
   assert.equal(holds(on, carol), 1n)
   const { transactions } = on.post('/wallet/getnowblock') as { transactions: { ret: unknown }[] }
   assert.deepEqual(transactions[0]!.ret, [{ contractRet: 'OUT_OF_ENERGY' }])
@@ -144,7 +143,7 @@ test('a call that makes no sense is in a block as REVERT, with its energy paid',
   assert.equal(unknown.receipt.result, 'REVERT')
 })
 
-test('a fee limit beyond the chain parameter and a contract that does not exist are refused', () => {
+test('a fee limit beyond the chain parameter and an unknown contract are refused', () => {
   const on = scene()
   const message = (answer: { [name: string]: unknown }) => String(answer.message)
   assert.match(
@@ -181,15 +180,11 @@ test('allowances let somebody else send, up to what was allowed', () => {
     ) as unknown as Receipt
   assert.equal(send(3n * USD).receipt.result, 'SUCCESS')
   assert.equal(send(3n * USD).receipt.result, 'REVERT')
-  assert.equal(
-    BigInt(
-      `0x${ask(on, 'allowance(address,address)', wordOfAddress(alice.hex), wordOfAddress(bob.hex))}`,
-    ),
-    2n * USD,
-  )
+  const words = [wordOfAddress(alice.hex), wordOfAddress(bob.hex)]
+  assert.equal(BigInt(`0x${ask(on, 'allowance(address,address)', ...words)}`), 2n * USD)
 })
 
-test("the freeze list is the owner's: listed accounts cannot send, and their tokens can be destroyed", () => {
+test("the freeze list is the owner's: who is on it cannot send, and may lose the tokens", () => {
   const on = scene()
   const key = on.devchain.usdt_owner_key
   const owner = { key, address: addressOf(key), hex: addressToHex(addressOf(key)) }
@@ -250,7 +245,7 @@ test('the factor of a contract scales the penalty and nothing else', () => {
   )
 })
 
-test('constant calls and estimates run without a transaction, and failures are said in their own shape', () => {
+test('constant calls and estimates need no transaction, and say failures their own way', () => {
   const on = scene()
   const asked = {
     owner_address: alice.address,

@@ -17,7 +17,7 @@ const heat = (given: Partial<Token>, cycle: number) => {
   return heatAt(token, cycle, { ...defaultParameters, getDynamicEnergyThreshold: 1000 })
 }
 
-test('a contract that used more than the threshold costs a fifth more, up to the greatest factor', () => {
+test('a contract that used more than the threshold costs a fifth more, up to a maximum', () => {
   assert.equal(heat({ energy_used: 1001 }, 2).factor, 2000)
   assert.equal(heat({ energy_used: 1001, factor: 2000 }, 2).factor, 4400)
   assert.equal(heat({ energy_used: 1001, factor: 33_000 }, 2).factor, 34_000)
@@ -25,7 +25,7 @@ test('a contract that used more than the threshold costs a fifth more, up to the
   assert.equal(heat({ energy_used: 5000 }, 1).factor, 0)
 })
 
-test('each quiet cycle takes a twentieth off, down to nothing, also when several have passed unseen', () => {
+test('each quiet cycle takes a twentieth off, down to nothing, also when several passed', () => {
   assert.equal(heat({ factor: 2000 }, 2).factor, 1400)
   assert.equal(heat({ factor: 2000 }, 3).factor, 830)
   assert.equal(heat({ factor: 2000, energy_used: 1001 }, 3).factor, 3680)
@@ -42,7 +42,7 @@ test('a held factor stays, and a contract that has no cycle starts cold', () => 
   assert.equal(heat({ factor: 34_000, cycle: 0 }, 3).factor, 0)
 })
 
-test("a token's calls get dearer with its use and cheaper without, from maintenance to maintenance", () => {
+test("a token's calls get dearer with its use, cheaper without, at each maintenance", () => {
   const options = { parameters: { getDynamicEnergyThreshold: 40_000 } }
   const on = new Scene({ alice: 10_000n * TRX, bob: 100n * TRX }, options)
   on.post('/devchain/mint', { address: alice.address, amount: 1000 })

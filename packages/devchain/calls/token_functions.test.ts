@@ -77,7 +77,7 @@ test('a transfer of more than there is costs 8,000 energy, and one to nobody is 
   assert.equal(call(world, alice, 'transfer(address,uint256)', nobody, USD).result, 'REVERT')
 })
 
-test('the contract has the 33 functions of the real one, and events with the address indexed', () => {
+test("the contract has the real one's 33 functions, and events with the address indexed", () => {
   const { on } = scene()
   type Entry = { name: string; type: string; inputs?: { name: string; indexed?: boolean }[] }
   const { entrys } = on.post('/wallet/getcontract', { value: usdt }).abi as { entrys: Entry[] }
@@ -90,7 +90,7 @@ test('the contract has the 33 functions of the real one, and events with the add
   }
 })
 
-test('the events of the freeze list have the address as a topic, and the event service reads it', () => {
+test('freeze events have the address as a topic, and the event service reads it', () => {
   const world = scene()
   const { on, owner } = world
   call(world, owner, 'addBlackList(address)', alice)
@@ -156,7 +156,7 @@ test('tokens are issued and redeemed as transfers from and to nobody', () => {
   assert.equal(call(world, owner, 'redeem(uint256)', 6n * USD).result, 'REVERT')
 })
 
-test('a paused token moves nothing, another owner can take over, and a deprecated one answers no more', () => {
+test('a paused token moves nothing, may change owners, and a deprecated one is silent', () => {
   const world = scene()
   const { owner } = world
   call(world, owner, 'pause()')

@@ -18,7 +18,7 @@ const pay = (on: Scene, from: Person, to: Person, amount: bigint, extras = {}) =
   on.send(from, 'TransferContract', { to_address: to.hex, amount }, extras)
 const receipt = (on: Scene, id: unknown) => on.post('/wallet/gettransactioninfobyid', { value: id })
 
-test('blocks form a hash chain: number and header hash make the id, and each names its parent', () => {
+test('blocks form a hash chain: number and header hash make the id; each names its parent', () => {
   const on = scene()
   pay(on, alice, bob, 5n)
   on.mine(3)
@@ -76,7 +76,7 @@ test('27 witnesses take turns by slot', () => {
   )
 })
 
-test('the chain starts at the given time with a solid block that is not the first, and blocks are 3 s apart', () => {
+test('the chain starts at the given time, past its first block, with blocks 3 s apart', () => {
   const on = scene()
   assert.equal(on.devchain.head.header.timestamp, GENESIS_MS)
   assert.ok(on.devchain.solid.header.number > 0)
@@ -86,7 +86,7 @@ test('the chain starts at the given time with a solid block that is not the firs
   assert.equal(on.devchain.mine(GENESIS_MS).header.timestamp, GENESIS_MS + 12_000)
 })
 
-test('a broadcast is executed at once on what is pending: a second one that no longer fits is refused', () => {
+test('a broadcast is executed on what is pending: a second that does not fit is refused', () => {
   const on = scene()
   assert.equal(pay(on, bob, alice, 60n * TRX).result, true)
   assert.equal(on.balance(bob), 40n * TRX)
@@ -95,7 +95,7 @@ test('a broadcast is executed at once on what is pending: a second one that no l
   assert.equal(on.devchain.chain.pendingSize(), 1)
 })
 
-test('a pending transaction is in the pool and readable without an outcome, and has no receipt before its block', () => {
+test('a pending transaction is in the pool and readable, without outcome and receipt', () => {
   const on = scene()
   const { txid } = pay(on, alice, bob, 5n)
   assert.deepEqual(on.post('/wallet/gettransactionlistfrompending'), { txId: [txid] })
@@ -113,7 +113,7 @@ test('a pending transaction is in the pool and readable without an outcome, and 
   assert.deepEqual(on.post('/wallet/gettransactionlistfrompending'), {})
 })
 
-test('the same transaction is taken once: pending or included, the second broadcast is a duplicate', () => {
+test('a transaction is taken once: while it is pending or included, another is a duplicate', () => {
   const on = scene()
   const { hex, id } = on.signed(alice, 'TransferContract', { to_address: bob.hex, amount: 1n })
   const broadcast = () => on.post('/wallet/broadcasthex', { transaction: hex })
@@ -152,7 +152,7 @@ test('a transaction expires: from the next slot on, and at most a day ahead', ()
   assert.equal(refused(head_ms + 86_400_001), 'TRANSACTION_EXPIRATION_ERROR')
 })
 
-test('signature comes before reference, size before expiry, duplicate before money: the order of the node', () => {
+test('signature is checked before reference, size before expiry, duplicate before money', () => {
   const on = scene()
   const wrong_reference = { ref_block_hash: '0123456789abcdef' }
   assert.equal(pay(on, alice, bob, 1n, { ...wrong_reference, keys: [bob.key] }).code, 'SIGERROR')
@@ -193,7 +193,7 @@ test('after a change of permissions, the account does nothing else in the same b
   assert.equal(receipt(on, txid).id, txid)
 })
 
-test('a memo costs 1 TRX, and the bytes of a transaction are paid by stake, else free, else burned, never mixed', () => {
+test('a memo costs 1 TRX; bytes are paid by stake, else free, else burned, never mixed', () => {
   const on = scene()
   on.do(bob, 'TransferContract', { to_address: alice.hex, amount: 1n })
   on.do(bob, 'TransferContract', { to_address: alice.hex, amount: 1n })
@@ -211,7 +211,7 @@ test('a memo costs 1 TRX, and the bytes of a transaction are paid by stake, else
   assert.equal(on.resources(alice).NetUsed, 265)
 })
 
-test('an address comes to life for 1 TRX and 0.1 TRX in place of bandwidth, or by staked bandwidth', () => {
+test('an account is created for 1 TRX and 0.1 TRX of bandwidth, or by staked bandwidth', () => {
   const on = scene()
   const first = on.do(alice, 'TransferContract', { to_address: carol.hex, amount: 5n })
   assert.deepEqual([first.receipt, first.fee], [{ net_fee: 100_000 }, 1_100_000])
@@ -225,7 +225,7 @@ test('an address comes to life for 1 TRX and 0.1 TRX in place of bandwidth, or b
   )
 })
 
-test('blocks are taken back to the state before them, and their transactions wait again or are lost', () => {
+test('blocks are taken back to the state before; their transactions wait again or are lost', () => {
   const on = scene()
   const before = audit(on.devchain)
   const balance = on.balance(bob)
@@ -368,7 +368,7 @@ test('no history makes or loses a sun, and what is lent is what is acquired', ()
   )
 })
 
-test('the weights of the network are the sums of the stakes, and no balance is ever negative', () => {
+test("the network's weights are the sums of the stakes, and no balance is ever negative", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const on = run(steps, () => {})
@@ -386,7 +386,7 @@ test('the weights of the network are the sums of the stakes, and no balance is e
   )
 })
 
-test('the same calls make the same chain, block id by block id, and another seed makes another', () => {
+test('the same calls make the same chain, block id by block id; another seed, another', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const ids = (on: Scene) =>

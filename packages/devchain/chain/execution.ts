@@ -63,7 +63,8 @@ function checkEnvelope({ next_slot_time_ms }: ChainFacts, transaction: SignedTra
   if (transaction.expires_at_ms < next_slot_time_ms) {
     throw new Refusal(
       'TRANSACTION_EXPIRATION_ERROR',
-      `Transaction expiration time is ${transaction.expires_at_ms}, but next slot time is ${next_slot_time_ms}`,
+      `Transaction expiration time is ${transaction.expires_at_ms}, ` +
+        `but next slot time is ${next_slot_time_ms}`,
     )
   }
 }

@@ -108,7 +108,8 @@ export const readChecks: readonly Check[] = [
   },
   {
     title:
-      'an account comes with text addresses when asked, with its permissions and three kinds of stake',
+      'an account comes with text addresses when asked, with its permissions and three ' +
+      'kinds of stake',
     async run(probe) {
       const { hex, address } = probe.me
       const hidden = (await probe.post('/wallet/getaccount', { address: hex })).json
@@ -188,7 +189,8 @@ export const readChecks: readonly Check[] = [
   },
   {
     title:
-      'what is wrong with a request or with what it builds is an Error with the class of the exception, status 200',
+      'what is wrong with a request or with what it builds is an Error with the class of ' +
+      'the exception, status 200',
     async run(probe) {
       const { hex } = probe.me
       const bad = await probe.post('/wallet/getaccount', { address: 'zz' })
@@ -239,7 +241,8 @@ export const readChecks: readonly Check[] = [
   },
   {
     title:
-      'witnesses are listed by rank with their votes and blocks, and lists of what nobody made are objects',
+      'witnesses are listed by rank with their votes and blocks, ' +
+      'and lists of what nobody made are objects',
     async run(probe) {
       const page = (await probe.post('/wallet/getpaginatednowwitnesslist', { offset: 0, limit: 3 }))
         .json
@@ -260,7 +263,8 @@ export const readChecks: readonly Check[] = [
   },
   {
     title:
-      'a token is asked without a transaction, and a contract that does not exist is said in its own shape',
+      'a token is asked without a transaction, and a contract that does not exist is said ' +
+      'in its own shape',
     needs_token: true,
     async run(probe) {
       const ask = async (contract_address: string) => {

@@ -45,7 +45,8 @@ async function row(probe: Probe, to: string): Promise<Json[]> {
 export const writeChecks: readonly WriteCheck[] = [
   {
     title:
-      'a first transfer brings an address to life for 1 TRX and its bandwidth, and the next one is only its bytes',
+      'a first transfer brings an address to life for 1 TRX and its bandwidth, ' +
+      'and the next one is only its bytes',
     needs_sun: 6n * TRX,
     async run(probe) {
       const receiver = stranger()
@@ -84,7 +85,8 @@ export const writeChecks: readonly WriteCheck[] = [
   },
   {
     title:
-      'a broadcast of JSON answers result and txid, a refused one code, txid and a hexadecimal message',
+      'a broadcast of JSON answers result and txid, a refused one code, ' +
+      'txid and a hexadecimal message',
     needs_sun: 4n * TRX,
     async run(probe) {
       const { me } = probe
@@ -172,7 +174,8 @@ export const writeChecks: readonly WriteCheck[] = [
         await refusal(probe, 'UnDelegateResourceContract', { ...lent, balance: 2n * TRX }),
         [
           'CONTRACT_VALIDATE_ERROR',
-          'Contract validate error : insufficient delegateFrozenBalance(Energy), request=2000000, unlock_balance=1000000',
+          'Contract validate error : insufficient delegateFrozenBalance(Energy), ' +
+            'request=2000000, unlock_balance=1000000',
         ],
       )
       await probe.settle('UnDelegateResourceContract', lent)
@@ -191,7 +194,8 @@ export const writeChecks: readonly WriteCheck[] = [
   },
   {
     title:
-      'a second delegation of one block with the same content is the same transaction; with another time it is not',
+      'a second delegation of one block with the same content is the same transaction; ' +
+      'with another time it is not',
     needs_sun: 6n * TRX,
     async run(probe) {
       const receiver = stranger()

@@ -30,7 +30,7 @@ const coin = (on: Scene, more: object = {}) => ({
 const refusal = (on: Scene, who: typeof alice, type: string, message: object) =>
   String(on.send(who, type, { ...message }).message).replace('Contract validate error : ', '')
 
-test('issuing a TRC10 token costs 1,024 TRX, gives it an id, and the supply but for what is held back', () => {
+test('issuing a TRC10 token costs 1,024 TRX, gives an id, and the supply but the frozen', () => {
   const on = scene()
   const receipt = on.do(alice, 'AssetIssueContract', coin(on))
   assert.equal(receipt.assetIssueID, '1000001')
@@ -121,7 +121,7 @@ test('tokens are sent, to new accounts too, and never more than there are', () =
   assert.deepEqual(on.account(carol).assetV2, [{ key: '1000001', value: 5 }])
 })
 
-test('tokens are bought at their price while they are on sale, and what is held back comes when its days are over', () => {
+test('tokens are bought at their price while on sale; frozen ones come when days end', () => {
   const on = scene()
   on.do(alice, 'AssetIssueContract', coin(on))
   const buy = (amount: bigint) => ({ asset_name: FIRST, to_address: alice.hex, amount })

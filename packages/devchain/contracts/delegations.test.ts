@@ -58,7 +58,7 @@ const rows = (on: Scene) =>
 const resourceOf = (on: Scene, who: typeof lender) =>
   (on.account(who).account_resource ?? {}) as { [name: string]: number }
 
-test('delegating moves stake from the lender to the receiver, and the weight of the network stays', () => {
+test("delegating moves stake from lender to receiver, and the network's weight stays", () => {
   const on = scene()
   const weight = on.resources(lender).TotalEnergyWeight
   const receipt = delegate(on, 6_772_958_011n)
@@ -190,13 +190,12 @@ test('a locked delegation comes back strictly after its expiry', () => {
   assert.deepEqual(rows(on), [])
 })
 
-test('a new lock overwrites the expiry of what was locked before, and a shorter one is refused', () => {
+test('a new lock overwrites the expiry of the one before, and a shorter one is refused', () => {
   const on = scene()
   delegate(on, 10n * TRX, { lock: true, lock_period: HOUR_LOCK })
-  assert.match(
-    refusal(() => delegate(on, 10n * TRX, { lock: true, lock_period: 600n })),
-    /^The lock period for ENERGY this time cannot be less than the remaining time\[35\d{5}ms\] of the last lock period for ENERGY!$/,
-  )
+  const shorter = refusal(() => delegate(on, 10n * TRX, { lock: true, lock_period: 600n }))
+  assert.match(shorter, /^The lock period for ENERGY this time cannot be less than the remaining /)
+  assert.match(shorter, / remaining time\[35\d{5}ms\] of the last lock period for ENERGY!$/)
   on.wait(1800)
   delegate(on, 10n * TRX, { lock: true, lock_period: HOUR_LOCK })
   on.wait(1803)
@@ -238,7 +237,7 @@ test('used bandwidth comes back to the lender as usage, and reduces what can be 
   assert.ok(room() < free + 1_000_000_000)
 })
 
-test('the bandwidth that a node reserves when it names the most that can be delegated grows with the stake', () => {
+test('the bandwidth that a node reserves when it names the maximum grows with the stake', () => {
   for (const [sun, reserved] of [
     [1_000_000n, 281],
     [1_000_000_000n, 283],

@@ -153,7 +153,8 @@ function checkLock({ state, parameters, now_ms }: World, message: Message): void
   const remaining_ms = (row?.expires_at_ms[resource] ?? 0) - now_ms
   if (row && Number(period) * SLOT_MS < remaining_ms) {
     throw invalid(
-      `The lock period for ${resource} this time cannot be less than the remaining time[${remaining_ms}ms] of the last lock period for ${resource}!`,
+      `The lock period for ${resource} this time cannot be less than the remaining ` +
+        `time[${remaining_ms}ms] of the last lock period for ${resource}!`,
     )
   }
 }

@@ -35,7 +35,7 @@ function refusal(on: Scene, message: Record<string, unknown>, extras: Extras = {
 const send = (on: Scene, extras: Extras) =>
   on.send(alice, 'TransferContract', { to_address: bob.hex, amount: 1n }, extras)
 
-test('an account is born with an owner permission and an active one that may all but change permissions', () => {
+test('an account begins with an owner permission and an active one for nearly everything', () => {
   const on = scene()
   const account = on.account(alice)
   const own = [{ address: alice.hex, weight: 1 }]
@@ -75,7 +75,8 @@ test('changing permissions costs 100 TRX and takes effect with the next block', 
   assert.match(
     String(stolen.message),
     new RegExp(
-      `^Validate signature error: [0-9a-f]{130} is signed by ${alice.address} but it is not contained of permission.$`,
+      `^Validate signature error: [0-9a-f]{130} is signed by ${alice.address} but it is ` +
+        'not contained of permission.$',
     ),
   )
 })
@@ -120,7 +121,7 @@ test('a second signature costs 1 TRX', () => {
   assert.equal(receipt.fee, 1_000_000)
 })
 
-test('permissions that would lock the account or say nothing are refused in the words of the node', () => {
+test('permissions that would lock the account are refused in the words of the node', () => {
   const on = scene()
   const good = active(TRANSFER_ONLY, [bob])
   const change = (part: Record<string, unknown>, from: object = owner(alice)) => ({

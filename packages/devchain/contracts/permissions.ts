@@ -54,7 +54,8 @@ export function weightOfSignatures(
 ): bigint {
   if (signatures.length > permission.keys.length) {
     throw unsigned(
-      `Signature count is ${signatures.length} more than key counts of permission : ${permission.keys.length}`,
+      `Signature count is ${signatures.length} more than key counts of permission : ` +
+        `${permission.keys.length}`,
     )
   }
   let weight = 0n
@@ -63,7 +64,8 @@ export function weightOfSignatures(
     const key = permission.keys.find(({ address }) => address === signer)
     if (!key) {
       throw unsigned(
-        `${signatures[index]} is signed by ${addressText(signer)} but it is not contained of permission.`,
+        `${signatures[index]} is signed by ${addressText(signer)} but it is not contained ` +
+          'of permission.',
       )
     }
     if (seen.has(signer)) throw unsigned(`${addressText(signer)} has signed twice!`)

@@ -59,7 +59,7 @@ test('27 witnesses stand from the start, on both sides, with votes, blocks and s
   }
 })
 
-test('becoming a witness costs 9,999 TRX, gives a witness permission and a place in the list', () => {
+test('becoming a witness costs 9,999 TRX, gives a witness permission and a listing', () => {
   const on = scene()
   const before = on.balance(alice)
   const receipt = on.do(alice, 'WitnessCreateContract', { url: hexOf('https://alice.example') })
@@ -149,7 +149,7 @@ test('votes show at once in the ranked list and at the next maintenance in the o
   assert.equal(Number(on.get('/wallet/getnextmaintenancetime').num), due + SIX_HOURS_S * 1000)
 })
 
-test('new votes replace the old ones, delegating keeps them, and unfreezing takes its share of each', () => {
+test('new votes replace old ones, delegating keeps them, unfreezing takes its share', () => {
   const on = scene()
   const [one, two] = listed(on) as [Listed, Listed]
   const votes = (first: bigint, second: bigint) => ({
@@ -187,7 +187,7 @@ test('a witness sets its brokerage; everybody else has the usual one, and no rew
   }
 })
 
-test('after the block that does maintenance two slots stay empty, and a transaction must outlive them', () => {
+test('after a maintenance block two slots stay empty, and a transaction must outlive them', () => {
   const on = scene()
   const due = Number(on.get('/wallet/getnextmaintenancetime').num)
   const maintaining = on.devchain.mine(due).header.timestamp
@@ -210,7 +210,7 @@ test('a vote that a reorganisation takes back is no longer counted', () => {
   assert.equal(on.account(alice).votes, undefined)
 })
 
-test('an account names itself once, and takes an id once, by which it is found on both sides', () => {
+test('an account takes a name once, and an id once, by which both sides find it', () => {
   const on = scene()
   on.do(alice, 'AccountUpdateContract', { account_name: hexOf('Alice') })
   assert.equal(on.account(alice).account_name, hexOf('Alice'))

@@ -9,7 +9,7 @@ const bob = person('bob')
 const scene = () => new Scene({ alice: 10_000n * TRX, bob: 100n * TRX })
 const pay = (on: Scene) => on.send(alice, 'TransferContract', { to_address: bob.hex, amount: 1n })
 
-test('funding holds at once on the head, enters the chain with the next block, and is counted as issued', () => {
+test('funding holds at once on the head, enters the next block, and is counted as issued', () => {
   const on = scene()
   const newcomer = person('newcomer')
   const issued = audit(on.devchain).issued_sun
@@ -59,7 +59,7 @@ test('an empty block leaves what is pending for the next', () => {
   assert.equal(on.devchain.head.transactions[0]!.transaction.id, txid)
 })
 
-test('a reorganisation replaces the newest blocks by one more, with other ids from the first on', () => {
+test('a reorganisation replaces the newest blocks by one more, with other ids throughout', () => {
   const on = scene()
   const { txid } = pay(on)
   on.mine(3)
@@ -78,7 +78,7 @@ test('a reorganisation replaces the newest blocks by one more, with other ids fr
   assert.equal(on.post('/devchain/reorg', { blocks: 19 }).error, 'only 18 blocks are not solid')
 })
 
-test('each fork differs from all before it: its first block comes a slot after the first that is lost', () => {
+test('each fork differs from all before: it starts a slot after the first lost block', () => {
   const on = scene()
   const { chain } = on.devchain
   on.mine()
@@ -236,7 +236,7 @@ test('an impersonated account needs no signature', () => {
   assert.equal(send(), 'SIGERROR')
 })
 
-test('the interface of the official image gives keys of funded accounts, blocks on demand, and unlocks accounts', () => {
+test("the official image's interface gives funded keys and blocks, and unlocks accounts", () => {
   const on = new Scene({ alice: 100n * TRX })
   const made = on.devchain.request(
     'GET',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runFuzz } from './fuzz.ts'
 
-test('no malformed request and no mutated transaction crashes the chain, changes it when refused, or makes a sun', () => {
+test('no malformed request or mutated transaction crashes the chain or makes a sun', () => {
   const report = runFuzz({ seed: 'test', requests: 4000, requests_per_block: 40 })
   assert.equal(report.accepted + report.refused, 4000)
   // A fuzzer that is refused always has tried nothing.

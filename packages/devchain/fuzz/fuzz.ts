@@ -184,14 +184,22 @@ function sensibleMessages(on: Scene): [string, Message][] {
 }
 
 const endpoints = [
-  'getaccount getaccountresource getaccountnet getaccountbyid validateaddress getnowblock getblock getblockbynum',
-  'getblockbyid getblockbylimitnext getblockbylatestnum gettransactioncountbyblocknum gettransactionbyid',
-  'gettransactioninfobyid gettransactioninfobyblocknum gettransactionfrompending getdelegatedresourcev2',
-  'getdelegatedresourceaccountindexv2 getcandelegatedmaxsize getavailableunfreezecount getcanwithdrawunfreezeamount',
-  'triggerconstantcontract triggersmartcontract estimateenergy getcontract getcontractinfo getpaginatednowwitnesslist',
-  'getBrokerage getReward getsignweight getapprovedlist broadcasttransaction broadcasthex createtransaction',
-  'createaccount freezebalancev2 unfreezebalancev2 delegateresource undelegateresource accountpermissionupdate',
-  'votewitnessaccount updateaccount deploycontract transferasset createassetissue getassetissuebyname nosuch',
+  'getaccount getaccountresource getaccountnet getaccountbyid validateaddress getnowblock ' +
+    'getblock getblockbynum',
+  'getblockbyid getblockbylimitnext getblockbylatestnum gettransactioncountbyblocknum ' +
+    'gettransactionbyid',
+  'gettransactioninfobyid gettransactioninfobyblocknum gettransactionfrompending ' +
+    'getdelegatedresourcev2',
+  'getdelegatedresourceaccountindexv2 getcandelegatedmaxsize getavailableunfreezecount ' +
+    'getcanwithdrawunfreezeamount',
+  'triggerconstantcontract triggersmartcontract estimateenergy getcontract ' +
+    'getcontractinfo getpaginatednowwitnesslist',
+  'getBrokerage getReward getsignweight getapprovedlist broadcasttransaction broadcasthex ' +
+    'createtransaction',
+  'createaccount freezebalancev2 unfreezebalancev2 delegateresource undelegateresource ' +
+    'accountpermissionupdate',
+  'votewitnessaccount updateaccount deploycontract transferasset createassetissue ' +
+    'getassetissuebyname nosuch',
   'getaccountbalance getblockbalance gettransactionreceiptbyid',
 ].flatMap((line) => line.split(' '))
 const controls = [

@@ -24,7 +24,7 @@ test('a lost answer: the broadcast is done and nobody is told', () => {
   assert.equal(receipt(on, id).id, id)
 })
 
-test('a dropped transaction: accepted, never in a block, forgotten by the pool after a minute', () => {
+test('a dropped transaction: accepted, never in a block, out of the pool after a minute', () => {
   const on = scene()
   on.post('/devchain/fault', { kind: 'drop' })
   const { hex, id } = signed(on)
@@ -48,7 +48,7 @@ test('a delayed transaction waits for its time', () => {
   assert.equal(receipt(on, id).id, id)
 })
 
-test('a busy node and a false duplicate refuse a broadcast that they do not have afterwards', () => {
+test('a busy node and a false duplicate refuse a broadcast, and do not keep it', () => {
   const on = scene()
   on.post('/devchain/fault', { kind: 'busy', count: 2 })
   on.post('/devchain/fault', { kind: 'false_dup' })

@@ -18,7 +18,8 @@ export const faultKinds = {
   overload: 'any request: the node says that it lacks computing resources',
   hide_receipt: 'gettransactioninfobyid answers {} though the receipt exists',
   late_receipt:
-    'until it is cleared: the receipts of a block are missing until it is `seconds` of the chain old',
+    'until it is cleared: the receipts of a block are missing until it is `seconds` of ' +
+    'the chain old',
   slow_block: 'the next block is `seconds` late; the slots before it stay empty',
   empty_block: 'the next block is empty, and what is pending waits on',
 } as const

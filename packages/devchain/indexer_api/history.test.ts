@@ -38,7 +38,7 @@ type Entry = { txID: string; transaction_id: string; [name: string]: unknown }
 const history = (on: Scene, who: Person, rest = '') =>
   (on.get(`/v1/accounts/${who.address}/transactions${rest}`) as { data: Entry[] }).data
 
-test('the history of an account has what it sent, what was sent to it, and what contracts paid it', () => {
+test("an account's history has what it sent, what it was sent, and what contracts paid it", () => {
   const on = scene()
   const first = send(on, alice, bob, 5n * TRX)
   const second = trigger(on, payer.hex, 'forward(address)', [wordOfAddress(bob.hex)], 2n * TRX)

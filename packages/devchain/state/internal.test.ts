@@ -94,7 +94,7 @@ test('TRX that a contract passes on arrive, and its receipt has them as a call',
   assertBalanced(on)
 })
 
-test('the hash is over the parent, the receiver, the value and the place in the transaction', () => {
+test('the hash covers the parent, the receiver, the value and the place in the transaction', () => {
   const on = scene({ receivers: [alice, bob] })
   const receipt = call(on, 'pay(address,uint256)', [forwarder, 10n * TRX])
   const [outer, first, second] = internalOf(receipt)
@@ -108,7 +108,7 @@ test('the hash is over the parent, the receiver, the value and the place in the 
   assert.equal(second!.hash, hash(outer!.hash, bob.hex, 5n * TRX, 3))
 })
 
-test('a contract that forwards divides what it is sent, also when another contract sends it', () => {
+test('a forwarding contract divides what it is sent, also when a contract sends it', () => {
   const on = scene({ receivers: [bob, carol] })
   const direct = call(on, '', [], { to: forwarder, from: alice, sun: 3n * TRX })
   assert.deepEqual(brief(direct), [
@@ -142,7 +142,7 @@ test('a batch pays everybody, and not one of them when the last cannot be paid',
   assertBalanced(on)
 })
 
-test('a call that is refused stays as rejected and moves nothing, and the contract may go on', () => {
+test('a refused call stays as rejected and moves nothing, and the contract may go on', () => {
   const on = scene()
   const usdt = { ...payer, hex: addressToHex(USDT), address: USDT }
   const receipt = call(on, 'send(address,uint256)', [usdt, 5n * TRX])
@@ -209,7 +209,7 @@ test('what a contract stakes and delegates looks like a payment, and no TRX move
   assertBalanced(on)
 })
 
-test('unfrozen TRX come back to the contract by a withdrawal, by another unfreezing or a cancelling', () => {
+test('unfrozen TRX come back by withdrawal, by another unfreezing or by cancelling', () => {
   const on = scene()
   call(on, 'freeze(uint256,uint256)', [500n * TRX, 0n])
   call(on, 'unfreeze(uint256,uint256)', [100n * TRX, 0n])
@@ -301,7 +301,7 @@ test('only its owner commands a contract, and what is wrong with a new one is sa
   assert.match(error({ ...fresh, receivers: ['x'] }), /receivers must be a TRON address/)
 })
 
-test('a constant call tells the internal transactions that there would be, and changes nothing', () => {
+test('a constant call tells its would-be internal transactions, and changes nothing', () => {
   const on = scene()
   const asked = {
     owner_address: owner.hex,

@@ -48,7 +48,7 @@ for (const vector of vectors.window_vectors.slice(0, 2)) {
   })
 }
 
-test("half of a stake takes its share of what is left of the usage, as in the node's own unit test", () => {
+test("half of a stake takes its share of the usage left, as in the node's own unit test", () => {
   const given = vectors.window_vectors[2]!.in as {
     now_slot: number
     owner_usage: number
@@ -111,7 +111,7 @@ for (const vector of vectors.window_vectors.slice(3)) {
   })
 }
 
-test('usage never grows by waiting, is gone after a day, and its window never exceeds a day', () => {
+test('usage never grows by waiting, is gone after a day, its window a day at most', () => {
   const uses = fc.array(
     fc.tuple(fc.integer({ min: 1, max: 10_000_000 }), fc.integer({ min: 0, max: 40_000 })),
     {
@@ -210,7 +210,7 @@ const inherited = fc.record({
   optimized: fc.constant(false),
 })
 
-test('usage, windows and what comes back follow the rules for whatever uses and pauses there are', () => {
+test('usage, windows and what comes back follow the rules for any sequence of uses', () => {
   fc.assert(
     fc.property(
       inherited,

@@ -35,7 +35,7 @@ test('with visible=true addresses are text both ways, with false they are hexade
   )
 })
 
-test('a default is left out, an enum is a name, and the three kinds of stake are always there', () => {
+test('a default is left out, an enum is a name, and three kinds of stake are always there', () => {
   const on = scene()
   const account = on.account(bob)
   assert.equal(account.net_usage, undefined)
@@ -59,7 +59,8 @@ test('sums beyond 2^53 are printed and read to the last digit', () => {
   const on = scene(9_007_199_254_740_993n)
   const { body } = on.devchain.request('GET', `/wallet/getaccount?address=${alice.hex}`, '')
   assert.ok(body.includes('"balance":9007199254740993,'))
-  const asked = `{"owner_address":"${alice.hex}","to_address":"${bob.hex}","amount":9007199254740993}`
+  const addresses = `"owner_address":"${alice.hex}","to_address":"${bob.hex}"`
+  const asked = `{${addresses},"amount":9007199254740993}`
   const built = on.devchain.request('POST', '/wallet/createtransaction', asked).body
   assert.ok(built.includes('"amount":9007199254740993'), built)
 })
@@ -138,7 +139,7 @@ test('a form is read like a query, and hexadecimal text may have 0x in front', (
   assert.equal(on.post('/wallet/getblockbyid', { value: `0x${id}` }).blockID, id)
 })
 
-test('what does not exist is 404, other methods are 405, and what changes something answers a GET with nothing', () => {
+test('an unknown path is 404, other methods are 405, and a GET that would change is empty', () => {
   const on = scene()
   const status = (method: string, path: string, body = '') =>
     on.devchain.request(method, path, body).status
@@ -161,7 +162,7 @@ test('what does not exist is 404, other methods are 405, and what changes someth
   assert.equal(status('POST', '/wallet/getaccount', ' '.repeat(4 * 1024 * 1024 + 1)), 413)
 })
 
-test('blocks are found by number, id, range and from the newest, with or without their transactions', () => {
+test('blocks are found by number, id, range and newest, with or without transactions', () => {
   const on = scene()
   on.do(alice, 'TransferContract', { to_address: bob.hex, amount: 1n })
   const { id, header } = on.devchain.head
@@ -226,7 +227,7 @@ test('a block has its transactions in the shape of the node', () => {
   ])
 })
 
-test('receipts are found by transaction and by block, and only on the side that has the block', () => {
+test('receipts are found by transaction and by block, only on the side that has the block', () => {
   const on = scene()
   const receipt = on.do(alice, 'TransferContract', { to_address: bob.hex, amount: 1n })
   const { number, timestamp } = on.devchain.head.header
@@ -248,7 +249,7 @@ test('receipts are found by transaction and by block, and only on the side that 
   )
 })
 
-test('a posted transaction is rebuilt from its raw data: its id and bytes are not looked at', () => {
+test('a posted transaction is rebuilt from its raw data: id and bytes are not looked at', () => {
   const on = scene()
   const built = on.post('/wallet/createtransaction', {
     owner_address: alice.address,
@@ -270,7 +271,7 @@ test('a posted transaction is rebuilt from its raw data: its id and bytes are no
   assert.equal(unknown.code, 'CONTRACT_VALIDATE_ERROR')
 })
 
-test('a built transaction refers to the solid block, expires a minute after the head, and no two are alike', () => {
+test('a built transaction refers to the solid block, lives a minute, and is unique', () => {
   const on = scene()
   const build = () =>
     on.post('/wallet/createtransaction', {
@@ -339,7 +340,7 @@ test('every builder gives a transaction of its contract, with numbers or names f
   )
 })
 
-test('what the chain does not execute is refused where it is built and where it is broadcast, each in its own shape', () => {
+test('what the chain does not execute is refused where it is built and broadcast', () => {
   const on = scene()
   const exchange = {
     first_token_id: '5f',
@@ -349,7 +350,8 @@ test('what the chain does not execute is refused where it is built and where it 
   }
   assert.equal(
     on.post('/wallet/exchangecreate', { owner_address: alice.hex, ...exchange }).Error,
-    'class org.tron.core.exception.ContractValidateException : ExchangeCreateContract is not executed by this chain',
+    'class org.tron.core.exception.ContractValidateException : ' +
+      'ExchangeCreateContract is not executed by this chain',
   )
   const sent = on.send(alice, 'ExchangeCreateContract', exchange)
   assert.equal(sent.code, 'CONTRACT_VALIDATE_ERROR')
@@ -416,7 +418,7 @@ test('lists of what the chain does not have are empty objects', () => {
   assert.equal(on.get('/wallet/getburntrx').burnTrxAmount, 0)
 })
 
-test('a GET with int64_as_string=true prints 64-bit integers as text and leaves 32-bit ones', () => {
+test('a GET with int64_as_string=true prints 64-bit integers as text, 32-bit ones not', () => {
   const on = scene(9_007_199_254_740_993n)
   const account = on.get(`/wallet/getaccount?address=${alice.hex}&int64_as_string=true`)
   assert.equal(account.balance, '9007199254740993')

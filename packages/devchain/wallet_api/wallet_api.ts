@@ -114,7 +114,9 @@ function notFound(path: string): Answer {
   const rows = [`<tr><th>URI:</th><td>${shown}</td></tr>`, '<tr><th>STATUS:</th><td>404</td></tr>']
   return {
     status: 404,
-    body: `<html><head><title>Error 404 Not Found</title></head><body><h2>HTTP ERROR 404 Not Found</h2><table>${rows.join('')}</table></body></html>`,
+    body:
+      '<html><head><title>Error 404 Not Found</title></head><body><h2>HTTP ERROR 404 Not ' +
+      `Found</h2><table>${rows.join('')}</table></body></html>`,
     content_type: 'text/html;charset=utf-8',
   }
 }

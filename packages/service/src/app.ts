@@ -1,5 +1,5 @@
 // The App: every part, given what it needs. This is the only file that sees them all, and the only
-// list of every route and every step. Nothing runs here: main.ts serves the endpoints and starts
+// list of every route and every step. Nothing runs here: serve.ts serves the endpoints and starts
 // the steps, tests drain them, the simulator runs them one by one.
 
 import type { Address } from 'penstock-tron/address.ts'

@@ -77,7 +77,7 @@ test('an order for an address under activation waits for it and pays no fee', as
   assert.equal(attempts?.n, 1n)
 })
 
-test('two customers who ask for activation at the same moment share one, and one of them pays', async (t) => {
+test('two customers who ask for one activation share it, and one of them pays', async (t) => {
   const world = await makeWorld(t)
   const nina = world.person('nina')
   const anna = await world.customer({ trx: 10 })
@@ -103,7 +103,7 @@ test('two customers who ask for activation at the same moment share one, and one
   assert.ok((await world.energyLimit(nina.address)) >= 130_000)
 })
 
-test('when somebody else activates the address meanwhile, the energy is delivered and the fee given back', async (t) => {
+test('an address activated by others meanwhile: energy delivered, fee returned', async (t) => {
   const world = await makeWorld(t)
   const nina = world.person('nina')
   const anna = await world.customer({ trx: 10 })
@@ -133,7 +133,7 @@ test('an activation that somebody else has done is not charged', async (t) => {
   assert.equal(await anna.balance(), 10)
 })
 
-test('an activation that never gets into a block is tried again, and at last everybody who waits is refunded', async (t) => {
+test('an activation that never gets into a block is retried, then refunded to all', async (t) => {
   const world = await makeWorld(t)
   const nina = world.person('nina')
   const anna = await world.customer({ trx: 10 })

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeWorld } from '../../harness/world.ts'
 
-test('a reorganisation moves a delivered part to another block: nothing is charged or delivered again', async (t) => {
+test('a part moved to another block by a fork: nothing is charged or sent again', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
@@ -30,7 +30,7 @@ test('a reorganisation moves a delivered part to another block: nothing is charg
   assert.equal(await anna.balance(), 7.07)
 })
 
-test('a reorganisation that loses a delivered part: it is delivered again, at our cost', async (t) => {
+test('a reorganisation that loses a delivered part: delivered again, at our cost', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
@@ -72,7 +72,7 @@ test('a delegation in a lost block is sent again as it is, while there is time',
   assert.ok((await world.energyLimit(bob.address)) >= 65_000)
 })
 
-test('the reclaim of a lost block is made again, and takes back no more than was delegated', async (t) => {
+test("a lost block's reclaim is made again, and takes no more than was delegated", async (t) => {
   const world = await makeWorld(t, { pool_trx: [10_000_000] })
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
@@ -100,7 +100,7 @@ test('the reclaim of a lost block is made again, and takes back no more than was
   assert.ok(limit >= 65_000 && limit < 67_000, `${limit}`)
 })
 
-test('a fork that takes activation and delegation: both are done again, and paid once', async (t) => {
+test('a fork that takes activation and delegation: both are made again, paid once', async (t) => {
   const world = await makeWorld(t)
   const nina = world.person('nina')
   const anna = await world.customer({ trx: 10 })
@@ -121,7 +121,7 @@ test('a fork that takes activation and delegation: both are done again, and paid
   assert.equal(await anna.balance(), 5.67)
 })
 
-test('a delegation that is seen in its new block before the activation is: the order is settled when both are', async (t) => {
+test('a delegation seen in its new block before the activation: settled with both', async (t) => {
   const world = await makeWorld(t)
   const nina = world.person('nina')
   const anna = await world.customer({ trx: 10 })

@@ -7,7 +7,7 @@ import { stakeFor } from 'penstock-service/pool/pool.ts'
 import type { Customer, World } from '../../harness/world.ts'
 import { makeWorld } from '../../harness/world.ts'
 
-test('energy is bought with a deposit, delivered at inclusion, and taken back when its hour is over', async (t) => {
+test('energy is bought with a deposit, delivered at inclusion, reclaimed later', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 100 })
@@ -89,7 +89,7 @@ test('bandwidth is delivered and taken back like energy', async (t) => {
   assert.equal(await world.bandwidthLimit(bob.address), 0)
 })
 
-test('a bundle delivers both resources for the sum of their prices, and its hash is that of the energy', async (t) => {
+test("a bundle delivers both resources for their prices' sum, its hash the energy's", async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
@@ -111,7 +111,7 @@ test('a bundle delivers both resources for the sum of their prices, and its hash
   assert.ok((await world.bandwidthLimit(bob.address)) >= 345)
 })
 
-test('two orders to one receiver are kept apart: each takes back exactly its own stake', async (t) => {
+test('two orders to one receiver are kept apart: each takes back its own stake', async (t) => {
   const world = await makeWorld(t, { pool_trx: [10_000_000] })
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 100 })
@@ -166,7 +166,7 @@ test('an order that no single wallet can deliver is split over several', async (
   assert.equal(await world.energyLimit(bob.address), 0)
 })
 
-test('what the pool cannot deliver is refused before money moves, and sold again when it is back', async (t) => {
+test('what the pool cannot deliver is refused before money moves, and sold later', async (t) => {
   const world = await makeWorld(t, { pool_trx: [10_000] })
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 100 })
@@ -222,7 +222,7 @@ test('customers who buy at the same moment never buy more than the pool has', as
   assert.ok((await world.energyLimit(bob.address)) >= 5 * 65_000)
 })
 
-test('a customer who buys everything at once is not overdrawn: as many are accepted as can be paid', async (t) => {
+test('a customer who buys everything at once is not overdrawn', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 9 })
@@ -257,7 +257,7 @@ function growNetwork(world: World, thousandths: bigint): void {
   })
 }
 
-test('the receiver gets at least what was bought, also when the network grows between survey and inclusion', async (t) => {
+test('the receiver gets at least what was bought, also when the network grows', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 1_000 })
   const amounts = [32_000, 64_999, 65_000, 130_999, 131_000, 1_234_567]

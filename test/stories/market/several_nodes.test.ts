@@ -58,7 +58,7 @@ async function chainRow({ sql }: World) {
 }
 
 for (const liar_name of ['devchain', 'node2']) {
-  test(`two nodes, and ${liar_name} lies: nothing it says is credited, and nothing is sold until they agree`, async (t) => {
+  test(`two nodes, ${liar_name} lies: nothing it says is credited, none sold`, async (t) => {
     const on = await stage(t, liar_name, { nodes: 2 })
     const { world, anna, liar } = on
     let honest = 5
@@ -91,7 +91,7 @@ for (const liar_name of ['devchain', 'node2']) {
   })
 }
 
-test('three nodes, and the first lies: it is outvoted, what it said is taken back, and work goes on', async (t) => {
+test('three nodes, and the first lies: it is outvoted, its word taken back', async (t) => {
   const on = await stage(t, 'devchain', { nodes: 3 })
   const { world, anna } = on
   const invented = await lieFor(on, 'invents')

@@ -17,7 +17,7 @@ async function refunded(customer: Customer, order_id: string, trx: number): Prom
   assert.equal(await customer.balance(), trx)
 }
 
-test('a delegation that never gets into a block: the order fails, the money is back, nothing is on the chain', async (t) => {
+test('a delegation that never gets into a block: the order fails, the money is back', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
@@ -38,7 +38,7 @@ test('a delegation that never gets into a block: the order fails, the money is b
   assert.equal(await world.energyLimit(bob.address), 0)
 })
 
-test('a delegation that the node drops is made again when it is dead, and delivered once', async (t) => {
+test('a delegation that the node drops is made again when dead, and delivered once', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
@@ -59,7 +59,7 @@ test('a delegation that the node drops is made again when it is dead, and delive
   assert.ok(limit >= 65_000 && limit < 67_000, `${limit}`)
 })
 
-test('an answer that is lost, a busy node and a false duplicate change nothing: the same bytes go out again', async (t) => {
+test('a lost answer, a busy node, a false duplicate: the same bytes go out again', async (t) => {
   for (const kind of [
     'lose_answer',
     'busy',
@@ -88,7 +88,7 @@ test('an answer that is lost, a busy node and a false duplicate change nothing: 
   }
 })
 
-test('a delegation that waits in the pool for long is included late and delivered once', async (t) => {
+test('a delegation that waits in the pool for long is included and delivered once', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
@@ -99,7 +99,7 @@ test('a delegation that waits in the pool for long is included late and delivere
   assert.deepEqual(await world.attempts('delegate'), ['included'])
 })
 
-test('part of an order cannot be delivered: the rest of it is taken back at once and all the money returned', async (t) => {
+test('part of an order cannot be delivered: the rest is reclaimed, all is refunded', async (t) => {
   const world = await makeWorld(t, { pool_trx: [5_000, 5_000, 5_000] })
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
@@ -142,7 +142,7 @@ test('while the node is down a purchase is refused with 35 and costs nothing', a
   await anna.buy({ service: 'energy', params })
 })
 
-test('a chain that was not heard of for half a minute sells nothing, though the receiver is known', async (t) => {
+test('a chain silent for half a minute sells nothing, though the receiver is known', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
@@ -157,7 +157,7 @@ test('a chain that was not heard of for half a minute sells nothing, though the 
   await anna.buy({ service: 'energy', params })
 })
 
-test('a chain that stands still for a minute sells nothing, though the node answers, and the next block ends that', async (t) => {
+test('a chain that stands still for a minute sells nothing until the next block', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
@@ -174,7 +174,7 @@ test('a chain that stands still for a minute sells nothing, though the node answ
   await anna.buy({ service: 'energy', params })
 })
 
-test('an order that was accepted before the node went down is delivered once when it is back', async (t) => {
+test('an order accepted before the node went down is delivered once when it is back', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
@@ -219,7 +219,7 @@ test('two processes that run the same steps deliver, settle and take back once',
   for (const { address } of receivers) assert.equal(await world.energyLimit(address), 0)
 })
 
-test('an order waits while the pool has shrunk, is delivered when there is room again, and refunded after ten minutes', async (t) => {
+test('an order waits for room in the pool, and is refunded after ten minutes', async (t) => {
   const world = await makeWorld(t, { pool_trx: [10_000] })
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
@@ -257,7 +257,7 @@ test('an order waits while the pool has shrunk, is delivered when there is room 
   await refunded(zoe, late.id, 10)
 })
 
-test('a wallet that cannot pay for taking back what it delegates sells nothing, and sells again when it can', async (t) => {
+test('a wallet that cannot pay for reclaiming what it delegates sells nothing', async (t) => {
   const world = await makeWorld(t, {
     pool_trx: [10_000_000],
     pool_bandwidth_trx: 0,
@@ -312,7 +312,7 @@ function growNetwork(world: World, times: bigint): void {
   world.mine()
 }
 
-test('an order beyond what one delegation may stake is split, not refused by the signer', async (t) => {
+test('an order beyond the stake of one delegation is split, not refused', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 200 })
@@ -326,7 +326,7 @@ test('an order beyond what one delegation may stake is split, not refused by the
   assert.ok((await world.energyLimit(bob.address)) >= 3_000_000)
 })
 
-test('an order whose transactions the signer refuses is refunded, and holds no money for ever', async (t) => {
+test('an order whose transactions the signer refuses is refunded', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
@@ -338,7 +338,8 @@ test('an order whose transactions the signer refuses is refunded, and holds no m
       // Somebody spoils what is to be signed: a locked delegation could not be taken back.
       if (step.name === 'sign')
         await world.sql`
-          update attempt set contract = jsonb_set(contract, '{parameter,value,lock}', 'true') where state = 'new'`
+          update attempt set contract = jsonb_set(contract, '{parameter,value,lock}', 'true')
+            where state = 'new'`
       await step.run().catch(() => {})
     }
     world.mine(20)
@@ -347,7 +348,7 @@ test('an order whose transactions the signer refuses is refunded, and holds no m
   await refunded(anna, order.id, 10)
 })
 
-test('an address that seemed active while a payment to it was waiting is not taken for active for ever', async (t) => {
+test('an address that only seemed active is not taken for active for ever', async (t) => {
   const world = await makeWorld(t)
   const nina = world.person('nina')
   const anna = await world.customer({ trx: 10 })
@@ -364,7 +365,7 @@ test('an address that seemed active while a payment to it was waiting is not tak
   assert.equal(second.code, 24)
 })
 
-test('a database that drops its connections again and again: every order is placed, paid and delivered once', async (t) => {
+test('a database that drops connections: every order is placed and paid once', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const names = Array.from({ length: 12 }, (_, i) => `bob-${i}`)

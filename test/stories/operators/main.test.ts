@@ -174,7 +174,7 @@ async function settled(ready: Ready, id: unknown): Promise<Record<string, unknow
   })
 }
 
-test('start, buy as printed, Ctrl-C, start again, kill, start again: everything is found and delivered once', async (t) => {
+test('start, buy as printed, Ctrl-C, start, kill, start: found, delivered once', async (t) => {
   const folder = await freshFolder(t)
   const first = await start(t, folder)
   const { ready } = first
@@ -330,7 +330,7 @@ test('what it needs and does not find is said in one sentence too', async (t) =>
   assert.deepEqual(await processesOf(folder), [])
 })
 
-test('what nobody caught is one line in the log, and ends the process for another to be started', async (t) => {
+test('an uncaught error is one line in the log, and ends the process', async (t) => {
   const folder = await freshFolder(t)
   // A database that accepts and says nothing keeps it waiting until it is made to stumble.
   const silent = createTcpServer()
@@ -356,7 +356,7 @@ test('what nobody caught is one line in the log, and ends the process for anothe
   assert.doesNotMatch(stderr, /canary/)
 })
 
-test('when its private database is killed it ends and says so, and starting again finds everything', async (t) => {
+test('when its private database is killed it ends, and a new start finds everything', async (t) => {
   const folder = await freshFolder(t)
   const first = await start(t, folder)
   const { customer, admin, funded_accounts } = first.ready

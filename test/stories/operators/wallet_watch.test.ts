@@ -69,20 +69,18 @@ function chain() {
   }
 }
 
-test('a key that turns wide is found within the hour: nothing is signed for it until that is over', async (t) => {
+test('a key with too many rights is found within the hour, and signs nothing', async (t) => {
   const { sql } = await freshDatabase(t)
   const at = chain()
   let now = new Date(1_780_000_000_000)
   const watchWith = (allow_wide_keys: boolean) =>
     walletWatch({
-      ...{
-        sql,
-        clock: { now: () => now },
-        node: at.node,
-        log: silentLog,
-        wallets,
-        allow_wide_keys,
-      },
+      sql,
+      clock: { now: () => now },
+      node: at.node,
+      log: silentLog,
+      wallets,
+      allow_wide_keys,
       stopped_here: () => false,
     })
   const watch = watchWith(false)
@@ -131,15 +129,13 @@ test('while no node answers the last word holds, and after hours somebody is tol
   let now = new Date(1_780_000_000_000)
   const clock = { now: () => now }
   const watch = walletWatch({
-    ...{
-      sql,
-      clock,
-      node: at.node,
-      log: silentLog,
-      wallets,
-      allow_wide_keys: false,
-      stopped_here: () => false,
-    },
+    sql,
+    clock,
+    node: at.node,
+    log: silentLog,
+    wallets,
+    allow_wide_keys: false,
+    stopped_here: () => false,
   })
   at.turn(true)
   await watch.step.run()

@@ -89,34 +89,38 @@ async function ask({ world, anna }: Stage, body: Record<string, unknown>): Promi
 
 const named = ({ risk_factors }: Check) => risk_factors.map(({ name, score }) => [name, score])
 
-test('a check is held, answered and charged; where no list is loaded its evidence and the status say so', async (t) => {
+test('a check is held, answered and charged; without lists it says so', async (t) => {
   const on = await stage(t)
   const { world, desk, anna } = on
   const [bob] = people(world, 'bob')
   const asked = { type: 'address', network: 'TRX', address: bob.address }
   const placed = await anna.get<Check>('/v1/aml-checks/new', asked)
   assert.deepEqual(placed, {
-    ...{
-      id: placed.id,
-      ...asked,
-      status: 'pending',
-      risk_score: null,
-      risk_level: null,
-      blacklist: false,
-    },
-    ...{ risk_factors: [], checked_at: `${world.now.toISOString().slice(0, 19)}Z` },
+    id: placed.id,
+    ...asked,
+    status: 'pending',
+    risk_score: null,
+    risk_level: null,
+    blacklist: false,
+    risk_factors: [],
+    checked_at: `${world.now.toISOString().slice(0, 19)}Z`,
   })
   assert.equal(await anna.balance(), 99)
   await world.drain()
   const done = await anna.get<Check>('/v1/aml-checks/check', { id: placed.id })
   assert.deepEqual(done, {
-    ...{ ...placed, status: 'completed', risk_score: '25.0', risk_level: 'low' },
+    ...placed,
+    status: 'completed',
+    risk_score: '25.0',
+    risk_level: 'low',
     risk_factors: [{ name: 'unidentified', label: 'Unidentified', group: 'low', score: 1 }],
   })
   assert.equal(await anna.balance(), 99)
   const entries = await world.sql<{
     kind: string
-  }>`select kind from transfer where id like ${`aml:${placed.id}%`} or hold_id = ${`aml:${placed.id}`} order by made_at, kind desc`
+  }>`
+    select kind from transfer where id like ${`aml:${placed.id}%`}
+      or hold_id = ${`aml:${placed.id}`} order by made_at, kind desc`
   assert.deepEqual(entries.map(({ kind }) => kind).sort(), ['capture', 'hold'])
   const { evidence } = await desk.json<{ evidence: { notes: string[] } }>(
     'aml',
@@ -129,7 +133,7 @@ test('a check is held, answered and charged; where no list is loaded its evidenc
   assert.match((await desk.type('lists', 'show')).out, /Nothing is loaded/)
 })
 
-test('money is followed through others, in TRX and in tokens; deposits and withdrawals are judged each in their way', async (t) => {
+test('money is followed through others; deposits and withdrawals are judged apart', async (t) => {
   const on = await stage(t)
   const { world, desk } = on
   const [mixer, middle, shop, exchange] = people(world, 'mixer', 'middle', 'shop', 'exchange') as [
@@ -209,7 +213,7 @@ test('money is followed through others, in TRX and in tokens; deposits and withd
   )
 })
 
-test('who is denied is blacklisted, who is allowed keeps the mean, each until the entry ends; a policy acts at once', async (t) => {
+test('a denied address is blacklisted, an allowed one keeps the mean, until the end', async (t) => {
   const on = await stage(t)
   const { world, desk, anna, folder } = on
   const [mixer, rich, shop] = people(world, 'mixer', 'rich', 'shop') as [Person, Person, Person]
@@ -246,7 +250,9 @@ test('who is denied is blacklisted, who is allowed keeps the mean, each until th
     'what has ended, has ended then',
   )
   assert.deepEqual(await desk.type('aml', 'deny', shop.address, ''), {
-    ...{ code: 2, out: '', err: 'Why has 1 to 1000 characters.\n' },
+    code: 2,
+    out: '',
+    err: 'Why has 1 to 1000 characters.\n',
   })
   assert.deepEqual(await score(), ['25.7', false])
   await world.advance(3_600)
@@ -266,15 +272,13 @@ test('who is denied is blacklisted, who is allowed keeps the mean, each until th
   assert.deepEqual(await score(), ['90.0', false])
   await writeFile(file, JSON.stringify({ ...policy, weights: {} }))
   assert.deepEqual(await desk.type('aml', 'publish', file), {
-    ...{
-      code: 1,
-      out: '',
-      err: 'In the policy, the weight of sanctions is not a whole number from 0 to 100.\n',
-    },
+    code: 1,
+    out: '',
+    err: 'In the policy, the weight of sanctions is not a whole number from 0 to 100.\n',
   })
 })
 
-test('a frozen address is blacklisted as long as the issuer says so, and labels are valid from and to their times', async (t) => {
+test('a frozen address is blacklisted while the issuer says so; labels have times', async (t) => {
   const on = await stage(t)
   const { world } = on
   const [bob, casino, guest] = people(world, 'bob', 'casino', 'guest') as [Person, Person, Person]
@@ -305,7 +309,7 @@ test('a frozen address is blacklisted as long as the issuer says so, and labels 
   ])
 })
 
-test('what cannot be answered waits, is given up after ten minutes and costs nothing', async (t) => {
+test('what cannot be answered is given up after ten minutes and costs nothing', async (t) => {
   const on = await stage(t)
   const { world, anna } = on
   const [bob, carl] = people(world, 'bob', 'carl') as [Person, Person]
@@ -347,7 +351,7 @@ test('what cannot be answered waits, is given up after ten minutes and costs not
   await world.advance(3)
 })
 
-test('a check that a crashed process had taken up is taken up again when its lease is over, and charged once', async (t) => {
+test('a check that a crashed process had taken is taken again, and charged once', async (t) => {
   const on = await stage(t)
   const { world, anna } = on
   const [bob] = people(world, 'bob')
@@ -361,7 +365,9 @@ test('a check that a crashed process had taken up is taken up again when its lea
   await world.sql`
     create function break_off() returns trigger language plpgsql as
     $$ begin perform pg_terminate_backend(pg_backend_pid()); return new; end $$`
-  await world.sql`create trigger break_off before insert on aml_evidence for each row execute function break_off()`
+  await world.sql`
+    create trigger break_off before insert on aml_evidence
+      for each row execute function break_off()`
   await assert.rejects(screen.run())
   const state = async () => (await anna.get<Check>('/v1/aml-checks/check', { id })).status
   assert.equal(await state(), 'processing')
@@ -382,11 +388,15 @@ const answering = (name: string, answer: () => ProviderAnswer): Provider => ({
   screen: async () => answer(),
 })
 const ANSWER: ProviderAnswer = {
-  ...{ score: 64, level: undefined, blacklist: false, shares: [{ category: 'scam', share: 0.6 }] },
-  ...{ reference: 'x', body: Buffer.from('{}') },
+  score: 64,
+  level: undefined,
+  blacklist: false,
+  shares: [{ category: 'scam', share: 0.6 }],
+  reference: 'x',
+  body: Buffer.from('{}'),
 }
 
-test('providers answer where the policy says so: in order, or all and the worst counts; other networks only with one', async (t) => {
+test('providers answer where the policy says so: in order, or all, the worst counts', async (t) => {
   let broken = true
   const first = answering('first', () => {
     if (broken) throw new ProviderFailure('transient', 'no')
@@ -466,7 +476,7 @@ test('nothing is sold to a blacklisted address, if the policy says so', async (t
   await world.settle()
 })
 
-test('watched addresses are screened again when the labels change, and the operator sees what has changed', async (t) => {
+test('watched addresses are screened again when labels change; operators see it', async (t) => {
   const on = await stage(t)
   const { world, desk, anna } = on
   const [thief, shop] = people(world, 'thief', 'shop') as [Person, Person]
@@ -496,7 +506,7 @@ test('watched addresses are screened again when the labels change, and the opera
   assert.deepEqual(await desk.json('aml', 'watches'), [])
 })
 
-test('a hash check without a direction is one of a deposit, and a page past the end is empty, however far', async (t) => {
+test("a hash check without direction is a deposit's; a page past the end is empty", async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 10 })
   const asked = {

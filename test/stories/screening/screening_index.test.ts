@@ -62,19 +62,27 @@ async function writeLog(sql: Sql, blocks: number): Promise<void> {
     insert into flow_block (number, id, time, first_sequence, transfers, tx_ids, freezes)
     select number, number::text, to_timestamp(number * 3), first_sequence, transfers,
       decode(repeat('00', 32 * count), 'hex'), '[]'
-    from unnest(${rows.map((row) => row.number)}::bigint[], ${rows.map((row) => row.first_sequence)}::bigint[],
-                ${rows.map((row) => row.transfers)}::bytea[], ${rows.map((row) => row.count)}::integer[])
+    from unnest(${rows.map((row) => row.number)}::bigint[],
+                ${rows.map((row) => row.first_sequence)}::bigint[],
+                ${rows.map((row) => row.transfers)}::bytea[],
+                ${rows.map((row) => row.count)}::integer[])
       as r (number, first_sequence, transfers, count)`
 }
 
 async function labelSome(sql: Sql): Promise<void> {
-  await sql`insert into list_version (list, origin, sha256, entries, passed_over, loaded_at, loaded_by)
+  await sql`
+    insert into list_version (list, origin, sha256, entries, passed_over, loaded_at, loaded_by)
     values ('operator', 'test', ${'0'.repeat(64)}, 3, 0, now(), 'test')`
-  await sql`insert into list_entry (version_id, n, address, category, entity, kind, confidence, reference)
+  await sql`
+    insert into list_entry
+      (version_id, n, address, category, entity, kind, confidence, reference)
     select 1, n, address, category, 'x', 'curated', confidence, '' from unnest(
       ${[1, 2, 3]}::integer[], ${[addressOf(0), addressOf(1), addressOf(2)]}::text[],
-      ${['mixer', 'exchange_licensed', 'scam']}::text[], ${[100, 90, 30]}::integer[]) as e (n, address, category, confidence)`
-  await sql`insert into label_set (number, sha256, note, published_at, published_by) values (1, ${'0'.repeat(64)}, 'x', now(), 'test')`
+      ${['mixer', 'exchange_licensed', 'scam']}::text[], ${[100, 90, 30]}::integer[])
+      as e (n, address, category, confidence)`
+  await sql`
+    insert into label_set (number, sha256, note, published_at, published_by)
+      values (1, ${'0'.repeat(64)}, 'x', now(), 'test')`
   await sql`insert into label_set_version (label_set, version_id) values (1, 1)`
 }
 
@@ -125,7 +133,7 @@ async function indexInChild(
   return end
 }
 
-test('an index that is killed again and again comes to the state of one that never was', async (t) => {
+test('an index killed again and again comes to the state of one that never was', async (t) => {
   const { sql, url } = await freshDatabase(t)
   await writeLog(sql, 4_000)
   await labelSome(sql)
@@ -152,7 +160,7 @@ test('an index that is killed again and again comes to the state of one that nev
   assert.equal((await stateAt(sql, undefined)).state_sha256, hashOf(survivor))
 })
 
-test('what was carried and could not be written is written later, and is known meanwhile', async (t) => {
+test('what was carried and could not be written is written later, known meanwhile', async (t) => {
   const { sql } = await freshDatabase(t)
   await writeLog(sql, 300)
   let broken = true
@@ -202,7 +210,7 @@ function traffic(world: ScreeningWorld, people: readonly Person[], rounds: numbe
   }
 }
 
-test('while the next generation is computed, the one in use goes on with the chain, also after a start', async (t) => {
+test('while the next generation is computed, the current one follows the chain', async (t) => {
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer()
   const [thief, end] = [world.person(), world.person()]
@@ -228,14 +236,13 @@ test('while the next generation is computed, the one in use goes on with the cha
       [used, solid],
     )
     const { check } = await process.place({
-      ...{
-        customer_id,
-        idempotency_key: null,
-        type: 'address',
-        network: 'TRX',
-        address: end.address,
-      },
-      ...{ hash: null, direction: null },
+      customer_id,
+      idempotency_key: null,
+      type: 'address',
+      network: 'TRX',
+      address: end.address,
+      hash: null,
+      direction: null,
     })
     await process.steps.find(({ name }) => name === 'screen')!.run()
     assert.deepEqual(
@@ -247,7 +254,7 @@ test('while the next generation is computed, the one in use goes on with the cha
   assert.equal((await world.ask({ customer_id, address: end.address })).label_set, 1)
 })
 
-test('with the past read from the node, the index is that of one that was there from the beginning', async (t) => {
+test('with the past read from the node, the index is as if there from the start', async (t) => {
   const world = await makeScreeningWorld(t)
   const { sql, node } = world
   const people = Array.from({ length: 6 }, () => world.person())
@@ -301,7 +308,7 @@ test('with the past read from the node, the index is that of one that was there 
   assert.ok(facts.factors.some(({ path }) => path.length > 0))
 })
 
-test('a beginning that is later than that of the index is refused: nothing that is known is given up', async (t) => {
+test("a beginning later than the index's is refused: nothing known is given up", async (t) => {
   const world = await makeScreeningWorld(t)
   const { sql, node } = world
   await world.settle()
@@ -329,7 +336,7 @@ async function lateWorld(world: ScreeningWorld) {
   return Object.assign(late, { customer_id: await late.customer() })
 }
 
-test('an address without a label that deals with very many becomes a service in the next generation', async (t) => {
+test('an unlabelled address that deals with very many becomes a service', async (t) => {
   const world = await makeScreeningWorld(t, { hub_counterparties: 5 })
   const { sql } = world
   const customer_id = await world.customer()
@@ -365,7 +372,7 @@ test('an address without a label that deals with very many becomes a service in 
   for (const { id } of [before, after]) assert.ok((await replayCheck(sql, id)).same)
 })
 
-test('whatever is labelled in whatever order, the state is that of a rebuild, and nothing is lost or made', async (t) => {
+test('whatever is labelled in any order, the state is that of a rebuild', async (t) => {
   const world = await makeScreeningWorld(t, { checkpoint_transfers: 7 })
   const people = Array.from({ length: 5 }, () => world.person())
   traffic(world, people, 2)

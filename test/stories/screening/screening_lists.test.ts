@@ -42,7 +42,7 @@ type Loaded = {
   changed: boolean
 }
 
-test('a list is fetched, kept in every version, compared, and fetched again by schedule', async (t) => {
+test('a list is fetched, kept in every version, compared, and fetched on schedule', async (t) => {
   const desk = await quietDesk(t)
   const { sql, json, type, io } = desk
   let content = `order,address\n1,${address(1)}\n2,${address(2)}\n`
@@ -178,7 +178,7 @@ test('a list that its publisher does not give is asked for again soon', async (t
   assert.deepEqual([await step.run(), await step.run(), asked], [true, false, 2])
 })
 
-test('a list that has lost more than half of its entries is loaded only when that is said', async (t) => {
+test('a list that lost more than half its entries is loaded only when told to', async (t) => {
   const { json, type } = await quietDesk(t)
   const folder = await mkdtemp(join(tmpdir(), 'penstock-lists-'))
   t.after(() => rm(folder, { recursive: true }))
@@ -194,17 +194,15 @@ test('a list that has lost more than half of its entries is loaded only when tha
   await json('lists', 'import', 'operator', file)
   await write(4)
   assert.deepEqual(await type('lists', 'import', 'operator', file), {
-    ...{
-      code: 1,
-      out: '',
-      err: `operator from ${file} was not loaded: It has 4 entries where it had 10 before.\n`,
-    },
+    code: 1,
+    out: '',
+    err: `operator from ${file} was not loaded: It has 4 entries where it had 10 before.\n`,
   })
   const [loaded] = await json<Loaded[]>('lists', 'import', 'operator', file, '--shrink')
   assert.equal(loaded!.removed, 6)
 })
 
-test('an entry that a file has twice counts once, where it is loaded as where it is shown', async (t) => {
+test('an entry that a file has twice counts once, loaded as well as shown', async (t) => {
   const { json } = await quietDesk(t)
   const folder = await mkdtemp(join(tmpdir(), 'penstock-lists-'))
   t.after(() => rm(folder, { recursive: true }))
@@ -248,17 +246,21 @@ function* sdnList(listed: number): Generator<Buffer> {
   const filler = Array.from(
     { length: 12 },
     (_, i) =>
-      `<Alias FixedRef="${i}" AliasTypeID="1400"><DocumentedName ID="${i}"><DocumentedNamePart><NamePartValue ScriptID="215">` +
-      `Somebody &amp; Sons of a long way away, number ${i}</NamePartValue></DocumentedNamePart></DocumentedName></Alias>`,
+      `<Alias FixedRef="${i}" AliasTypeID="1400"><DocumentedName ` +
+      `ID="${i}"><DocumentedNamePart><NamePartValue ScriptID="215">Somebody &amp; Sons of a ` +
+      'long way away, number ' +
+      `${i}</NamePartValue></DocumentedNamePart></DocumentedName></Alias>`,
   ).join('')
   let bytes = 0
   for (let i = 0; bytes < SIZE; i++) {
     const feature =
       i < listed
-        ? `<Feature ID="${i}" FeatureTypeID="992"><FeatureVersion><VersionDetail>${address(i)}</VersionDetail></FeatureVersion></Feature>`
+        ? `<Feature ID="${i}" FeatureTypeID="992"><FeatureVersion>` +
+          `<VersionDetail>${address(i)}</VersionDetail></FeatureVersion></Feature>`
         : ''
     const party = Buffer.from(
-      `<DistinctParty FixedRef="${i}"><Profile ID="${i}"><Identity ID="${i}">${filler}</Identity>${feature}</Profile></DistinctParty>`,
+      `<DistinctParty FixedRef="${i}"><Profile ID="${i}"><Identity ` +
+        `ID="${i}">${filler}</Identity>${feature}</Profile></DistinctParty>`,
     )
     bytes += party.length
     yield party
@@ -276,7 +278,8 @@ test('the SDN list is read as it streams by: 121 MB in a heap of 48', async (t) 
     let read = 0
     const source = { list: 'ofac_sdn', origin: '', ...(await httpDownload('${url}')) }
     const { entries } = await readList(source, (bytes) => { read = bytes })
-    console.log(JSON.stringify({ read, entries: entries.length, rss_kb: process.resourceUsage().maxRSS }))`
+    const rss_kb = process.resourceUsage().maxRSS
+    console.log(JSON.stringify({ read, entries: entries.length, rss_kb }))`
   const child = spawn(
     process.execPath,
     ['--max-old-space-size=48', '--input-type=module', '-e', program],

@@ -54,7 +54,7 @@ const held = async (world: World, { id }: Customer) => {
   return Number(row!.held_sun) / 1e6
 }
 
-test('what is not used for two hours is supplied no more, and takes nothing more from the pool', async (t) => {
+test('an address unused for two hours is supplied no more, and takes no more room', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const people = ['a', 'b', 'c'].map((name) => sender(world, name))
@@ -70,7 +70,7 @@ test('what is not used for two hours is supplied no more, and takes nothing more
     assert.deepEqual([status, resting, total_price], ['active', 'idle', 6])
 })
 
-test('an address that rests is woken by a use, which costs nothing, and is supplied as before', async (t) => {
+test('a resting address is woken by a use, which costs nothing, and supplied again', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const bob = sender(world)
@@ -99,7 +99,7 @@ test('an address that rests is woken by a use, which costs nothing, and is suppl
   assert.equal('resting' in (await check(anna, id)), false)
 })
 
-test('a suspended customer is supplied no more, and goes on where it was when it is resumed', async (t) => {
+test('a suspended customer is supplied no more, and goes on when resumed', async (t) => {
   const world = await makeWorld(t)
   const desk = await worldDesk(world)
   const anna = await world.customer({ trx: 100 })
@@ -123,7 +123,7 @@ test('a suspended customer is supplied no more, and goes on where it was when it
   assert.ok((await energyLeft(world, bob)) >= PER_TRANSACTION)
 })
 
-test('a plan says for how many hours; 0 is for ever, and running subscriptions keep theirs', async (t) => {
+test('a plan says for how many hours; 0 is for ever, and running ones keep theirs', async (t) => {
   const world = await makeWorld(t)
   const desk = await worldDesk(world)
   const anna = await world.customer({ trx: 100 })
@@ -144,7 +144,7 @@ test('a plan says for how many hours; 0 is for ever, and running subscriptions k
   assert.ok(given >= 4, `${given}`)
 })
 
-test('what is used after a stop, while the energy is still there, is charged from what was set aside', async (t) => {
+test('a use after a stop, while energy is left, is charged from what was set aside', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const bob = sender(world)
@@ -183,7 +183,7 @@ test('without the money for the next transaction nothing is supplied: none is fr
   assert.equal(await world.energyLimit(bob.address), 0)
 })
 
-test('a use that counts as two is charged as far as money is there, and never less than what was set aside', async (t) => {
+test('a use that counts as two is charged as far as money is there, and no less', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 9 })
   const bob = sender(world)
@@ -199,7 +199,7 @@ test('a use that counts as two is charged as far as money is there, and never le
   )
 })
 
-test('what a subscription takes counts for the key, and at its cap nothing is supplied until the next day', async (t) => {
+test('a subscription counts for its key, and at the cap waits for the next day', async (t) => {
   const world = await makeWorld(t)
   // At noon, so that the day does not end on the way.
   await world.advance(DAY * 1.5 - ((world.now.getTime() / 1_000) % DAY))
@@ -230,7 +230,7 @@ test('what a subscription takes counts for the key, and at its cap nothing is su
   assert.equal((await listed(anna, id)).total_price, 8.8)
 })
 
-test('revoking a key ends what it started, unless that is to be kept, and nothing is started by it after', async (t) => {
+test('revoking a key ends what it started, unless that is to be kept', async (t) => {
   const world = await makeWorld(t)
   const desk = await worldDesk(world)
   const anna = await world.customer({ trx: 100 })
@@ -275,9 +275,8 @@ test('revoking a key ends what it started, unless that is to be kept, and nothin
   await world.settle()
   for (const one of [bob, joe]) assert.equal(await world.energyLimit(one.address), 0)
   const [{ spendable_sun }] = (await world.sql<{ spendable_sun: bigint }>`
-    select posted_sun - held_sun as spendable_sun from account where id = ${`customer:${anna.id}`}`) as [
-    { spendable_sun: bigint },
-  ]
+    select posted_sun - held_sun as spendable_sun from account
+      where id = ${`customer:${anna.id}`}`) as [{ spendable_sun: bigint }]
   assert.equal(spendable_sun, 94_000_000n)
   const again = await anna.call(START, wanted(bob.address))
   assert.equal(again.code, 1)
@@ -358,7 +357,7 @@ test('operators list, show and stop subscriptions, also those with a limit', asy
   for (const one of [bob, joe]) assert.equal(await world.energyLimit(one.address), 0)
 })
 
-test('a customer has so many subscriptions and open orders at once, and the operator says how many', async (t) => {
+test("a customer's subscriptions and open orders are limited by the operator", async (t) => {
   const world = await makeWorld(t)
   const desk = await worldDesk(world)
   const anna = await world.customer({ trx: 600 })
@@ -441,7 +440,7 @@ async function emptyPool(world: World, who: Customer): Promise<void> {
   await world.settle()
 }
 
-test('what was held for one that rested, and was stopped before it was supplied, is given back', async (t) => {
+test('what was held for a resting one, stopped before its supply, is given back', async (t) => {
   const world = await makeWorld(t, { pool_trx: [30_000] })
   // At noon, so that the day does not end on the way.
   await world.advance(DAY * 1.5 - ((world.now.getTime() / 1_000) % DAY))

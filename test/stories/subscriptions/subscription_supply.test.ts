@@ -20,7 +20,7 @@ import {
 } from '../../harness/subscribers.ts'
 import { makeWorld } from '../../harness/world.ts'
 
-test('a transaction that used energy is seen in its block, and the next block fills the address up again', async (t) => {
+test('a transaction that used energy is seen; the next block refills the address', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const bob = sender(world)
@@ -51,7 +51,7 @@ test('a transaction that used energy is seen in its block, and the next block fi
   assert.equal((await listed(anna, id)).transactions_used, 4, 'each transaction counts once')
 })
 
-test('an address that is blacklisted meanwhile is supplied no more: the subscription is stopped and says why', async (t) => {
+test('an address blacklisted meanwhile: the subscription is stopped and says why', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const bob = sender(world)
@@ -73,7 +73,7 @@ test('an address that is blacklisted meanwhile is supplied no more: the subscrip
   assert.deepEqual([again.code, again.key], [10, 'invalid_network_address.blacklisted'])
 })
 
-test('an address that is blacklisted before it has its first energy is an error, and paid back', async (t) => {
+test('an address blacklisted before its first energy is an error, and paid back', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const bob = sender(world)
@@ -100,7 +100,7 @@ test('a transaction that takes the energy of several counts as several', async (
   assert.equal(item.total_price, Math.round(100 * (6 + 2.8 * Math.max(0, count - 2))) / 100)
 })
 
-test('two transactions in one block, and two blocks on end, are each counted and supplied', async (t) => {
+test('two transactions in a block, and two blocks on end, each count', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const bob = sender(world)
@@ -142,24 +142,20 @@ test('what is not used stays: the supply is renewed before its hour is over', as
   )
 })
 
-test('a stop ends it at once, takes the energy back, and nothing is charged after that', async (t) => {
+test('a stop ends it at once, takes the energy back, and charges nothing after', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const bob = sender(world)
   const active = await subscribe(world, anna, wanted(bob.address, {}, { external_id: 'sub-1' }))
   const stopped = await anna.get<Subscription>('/v1/subscription/stop', { external_id: 'sub-1' })
   assert.deepEqual(stopped, {
-    ...{
-      id: active.id,
-      subscription_id: 'unlimited_energy',
-      created_at: active.created_at,
-      status: 'stopped',
-    },
-    ...{
-      external_id: 'sub-1',
-      params: active.params,
-      stopped_at: `${world.now.toISOString().slice(0, 19)}Z`,
-    },
+    id: active.id,
+    subscription_id: 'unlimited_energy',
+    created_at: active.created_at,
+    status: 'stopped',
+    external_id: 'sub-1',
+    params: active.params,
+    stopped_at: `${world.now.toISOString().slice(0, 19)}Z`,
   })
   assert.equal((await anna.call('/v1/subscription/stop', { external_id: 'sub-1' })).code, 21)
   await world.solidify()
@@ -171,7 +167,7 @@ test('a stop ends it at once, takes the energy back, and nothing is charged afte
   assert.equal(await anna.balance(), 94)
 })
 
-test('a transaction in a block from before the stop is served and charged, whenever the block is read', async (t) => {
+test('a transaction from before the stop is charged, whenever its block is read', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const bob = sender(world)
@@ -204,7 +200,7 @@ test('what the address used before its first supply is not charged', async (t) =
   )
 })
 
-test('transactions right after the first supply count, though the service saw all the blocks at once', async (t) => {
+test('transactions right after the first supply count, though read all at once', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const bob = sender(world)
@@ -275,7 +271,7 @@ test('its days are used up: it expires, and its energy goes back', async (t) => 
   assert.equal(await anna.balance(), 294)
 })
 
-test('a charge that cannot be paid stops it, with the reason, and the balance never goes below zero', async (t) => {
+test('a charge that cannot be paid stops it, and the balance stays above zero', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 9 })
   const bob = sender(world)
@@ -296,7 +292,7 @@ test('a charge that cannot be paid stops it, with the reason, and the balance ne
   assert.equal(await world.energyLimit(bob.address), 0)
 })
 
-test('one that was stopped before its last blocks were read ended where its money ended', async (t) => {
+test('one stopped before its last blocks were read ended where its money ended', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 6 })
   const bob = sender(world)
@@ -315,7 +311,7 @@ test('one that was stopped before its last blocks were read ended where its mone
   )
 })
 
-test('what a fork takes away is given back when the other branch is solid, and what it keeps counts once', async (t) => {
+test('what a fork takes away is given back when solid; what it keeps counts once', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const bob = sender(world)
@@ -347,7 +343,7 @@ test('what a fork takes away is given back when the other branch is solid, and w
   assert.equal(await anna.balance(), 82.8, 'energy for two lies there now, and is set aside for')
 })
 
-test('when a fork takes away a use that the initial price covered, it covers a later one that was charged', async (t) => {
+test('a fork takes the use that the initial price covered: it covers a later one', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const bob = sender(world)

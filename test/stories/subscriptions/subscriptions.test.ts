@@ -17,36 +17,35 @@ import {
 } from '../../harness/subscribers.ts'
 import { makeWorld } from '../../harness/world.ts'
 
-test('the plans are an object by their keys, in the order in which they were made, with prices in TRX', async (t) => {
+test('the plans are an object by key, in the order of making, with prices in TRX', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer()
   const plans = await anna.get<Record<string, { id: number }>>('/v1/subscriptions')
   assert.deepEqual(Object.keys(plans), ['unlimited_energy', 'energy_pack_100'])
   assert.deepEqual(plans, {
     unlimited_energy: {
-      ...{
-        id: plans.unlimited_energy!.id,
-        name: 'Unlimited energy',
-        activation_fee: 0,
-        initial_price: 6,
-        price: 2.8,
-      },
-      ...{ transactions_limit: 0, duration_days: 0 },
+      id: plans.unlimited_energy!.id,
+      name: 'Unlimited energy',
+      activation_fee: 0,
+      initial_price: 6,
+      price: 2.8,
+      transactions_limit: 0,
+      duration_days: 0,
     },
     energy_pack_100: {
-      ...{
-        id: plans.energy_pack_100!.id,
-        name: 'Energy for 100 transactions',
-        activation_fee: 0,
-        initial_price: 250,
-      },
-      ...{ price: 0, transactions_limit: 100, duration_days: 30 },
+      id: plans.energy_pack_100!.id,
+      name: 'Energy for 100 transactions',
+      activation_fee: 0,
+      initial_price: 250,
+      price: 0,
+      transactions_limit: 100,
+      duration_days: 30,
     },
   })
   for (const { id } of Object.values(plans)) assert.ok(Number.isInteger(id))
 })
 
-test('a start takes the initial price at once, gives the address its first energy, and is active then', async (t) => {
+test('a start takes the initial price, gives the first energy, and is active then', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 10 })
   const bob = sender(world)
@@ -79,20 +78,24 @@ test('a start takes the initial price at once, gives the address its first energ
   assert.equal(await anna.balance(), 4)
   const item = await listed(anna, started.id)
   assert.deepEqual(item, {
-    ...{
-      id: started.id,
-      status: 'active',
-      subscription_id: 'unlimited_energy',
-      address: bob.address,
-    },
-    ...{ transactions_limit: 0, transactions_used: 0, energy_used: 0, total_price: 6 },
-    ...{ started_at: item.started_at, renewed_at: item.renewed_at, stopped_at: null },
-    ...{ expire_at: started.expire_at, created_at: started.created_at },
+    id: started.id,
+    status: 'active',
+    subscription_id: 'unlimited_energy',
+    address: bob.address,
+    transactions_limit: 0,
+    transactions_used: 0,
+    energy_used: 0,
+    total_price: 6,
+    started_at: item.started_at,
+    renewed_at: item.renewed_at,
+    stopped_at: null,
+    expire_at: started.expire_at,
+    created_at: started.created_at,
   })
   assert.match(String(item.started_at), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
 })
 
-test('a start that cannot be supplied is an error after ten minutes, and everything is paid back', async (t) => {
+test('a start that cannot be supplied is an error after ten minutes, and paid back', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 10, daily_cap_sun: 10_000_000n })
   const bob = sender(world)
@@ -111,7 +114,7 @@ test('a start that cannot be supplied is an error after ten minutes, and everyth
   assert.equal(await anna.balance(), 4, 'what was given back does not count against the cap either')
 })
 
-test('an address that is not active is activated when that is asked for, and refused otherwise', async (t) => {
+test('an inactive address is activated when asked for, and refused otherwise', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 20 })
   const nina = world.person('nina')
@@ -123,7 +126,7 @@ test('an address that is not active is activated when that is asked for, and ref
   assert.equal(await anna.balance(), 14)
 })
 
-test('one address has one subscription, and another customer hears only that it has an owner', async (t) => {
+test('one address has one subscription; another customer hears that it has an owner', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const zoe = await world.customer({ trx: 100 })
@@ -140,7 +143,7 @@ test('one address has one subscription, and another customer hears only that it 
   assert.deepEqual([await anna.balance(), await zoe.balance()], [94, 94])
 })
 
-test('twins that race get one subscription; the same external_id with another meaning is refused', async (t) => {
+test('racing twins get one subscription; one external_id with another meaning fails', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const [bob, sue] = [sender(world), sender(world, 'sue')]
@@ -179,7 +182,7 @@ test('twins that race get one subscription; the same external_id with another me
   assert.equal(await anna.balance(), 82)
 })
 
-test('the limits of a start may narrow the plan and not widen it; nonsense is refused', async (t) => {
+test('the limits of a start may narrow the plan, not widen it; nonsense is refused', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 1_000 })
   const bob = sender(world)
@@ -209,7 +212,7 @@ test('the limits of a start may narrow the plan and not widen it; nonsense is re
   await subscribe(world, anna, wanted(sue.address, { duration: 30, transactions_limit: 100 }, pack))
 })
 
-test('what names a subscription: its id, the old name for it, the own id, or both when they agree', async (t) => {
+test('a subscription is named by id, old id, own id, or both when they agree', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const bob = sender(world)
@@ -240,7 +243,7 @@ test('what names a subscription: its id, the old name for it, the own id, or bot
   }
 })
 
-test('the history is newest first, with exact totals, filters, and pages past the end', async (t) => {
+test('the history is newest first, with totals, filters, and pages past the end', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const zoe = await world.customer({ trx: 100 })

@@ -75,7 +75,7 @@ async function someHeld(t: Parameters<typeof makeWorld>[0]): Promise<Held> {
 
 const WHY = ['--reason', 'looked into']
 
-test('a deposit that is held ends in one of three ways, as an entry with its record, and the alert with the last', async (t) => {
+test('a held deposit ends in one of three ways, with its record, and its alert', async (t) => {
   const { world, at, anna, owner, whale, big, blocked, token } = await someHeld(t)
   const alerts = async () => {
     const { out } = await at.type('status', '--json')
@@ -152,7 +152,7 @@ test('a deposit that is held ends in one of three ways, as an entry with its rec
   )
 })
 
-test('what nobody can be found for is written off, and so is the rest of what was sent back in part', async (t) => {
+test('what has no owner is written off, as is the rest of a partial return', async (t) => {
   const { world, at, owner, whale, thief, big, blocked } = await someHeld(t)
   const elsewhere = world.person('elsewhere', 1).address
   const part = world.pay(whale.address, 1_000n * TRX, owner)
@@ -175,7 +175,7 @@ test('what nobody can be found for is written off, and so is the rest of what wa
   await holds(at)
 })
 
-test('what cannot be done about a deposit is refused with a sentence, and leaves everything as it was', async (t) => {
+test('what cannot be done about a deposit is refused, and everything stays', async (t) => {
   const { world, at, anna, owner, whale, big, blocked, token } = await someHeld(t)
   const zoe = await world.customer()
   await at.json('customers', 'close', zoe.id)
@@ -273,7 +273,7 @@ test('one transaction cannot stand for two deposits that came before it', async 
   assert.deepEqual(await stateOf(world, twin), ['held'])
 })
 
-test('whoever comes second finds the deposit resolved, and one that is being sent back is let be', async (t) => {
+test('the second operator finds it resolved, and one being sent back stays', async (t) => {
   const { world, at, anna, owner, blocked, big } = await someHeld(t)
   const desks = await Promise.all([1, 2, 3, 4].map(() => worldDesk(world)))
   const ways = [['--credit', anna.id], ['--written-off'], ['--credit', anna.id], ['--written-off']]
@@ -300,7 +300,7 @@ test('whoever comes second finds the deposit resolved, and one that is being sen
   await holds(at)
 })
 
-test("a customer's account is put right by entries with a reason, never below what can be spent", async (t) => {
+test('an account is corrected by entries with a reason, never below zero', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const at = await worldDesk(world)
@@ -375,7 +375,7 @@ test("a customer's account is put right by entries with a reason, never below wh
   await holds(at)
 })
 
-test('a correction that is asked for several times at once is made once, and debits at once never overdraw', async (t) => {
+test('a correction asked for several times at once is made once, and not overdrawn', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 10 })
   const desks = await Promise.all([1, 2, 3, 4].map(() => worldDesk(world)))

@@ -106,7 +106,7 @@ test('what a contract sends is credited when the balance bears it out, and once'
 })
 
 for (const nodes of [1, 2]) {
-  test(`with ${nodes === 1 ? 'one node' : 'two nodes'}, a contract's transfer that the balance does not bear out is held`, async (t) => {
+  test(`with ${nodes} node(s), a transfer that the balance does not prove is held`, async (t) => {
     const world = await makeWorld(t, { nodes })
     const anna = await world.customer({ trx: 3 })
     const liar = liarIn(world, anna.deposit_address, 5n * TRX)
@@ -148,7 +148,7 @@ test('what a contract sent to a customer is his, though a node named another', a
   assert.deepEqual([await anna.balance(), await zoe.balance()], [0, 4])
 })
 
-test('an internal transaction of an unknown kind is held with its note, and nobody is credited', async (t) => {
+test('an internal transaction of an unknown kind is held, and nobody is credited', async (t) => {
   const { world, call } = await contractWorld(t)
   const anna = await world.customer({ trx: 3 })
   const hex = (text: string) => Buffer.from(text).toString('hex')
@@ -162,14 +162,15 @@ test('an internal transaction of an unknown kind is held with its note, and nobo
   assert.equal(await anna.balance(), 3)
   assert.ok((await alertNames(world)).includes('deposit_held'))
   const [kept] = await world.sql<{ m: string[][]; u: string[][] }>`
-    select contents->'m' as m, contents->'u' as u from block where contents::text like '%stakeLater%'`
+    select contents->'m' as m, contents->'u' as u from block
+      where contents::text like '%stakeLater%'`
   assert.deepEqual(
     [kept!.m.filter(([, kind]) => kind === 'internal').length, kept!.u.length],
     [0, 1],
   )
 })
 
-test('a node that hides what contracts send is found out, and takes nothing off sale', async (t) => {
+test('a node that hides what contracts send is found out, and sales go on', async (t) => {
   const { world, call } = await contractWorld(t)
   const anna = await world.customer({ trx: 3 })
   const seen = call('send(address,uint256)', anna.deposit_address, 7n * TRX)
@@ -223,7 +224,7 @@ test('what was booked and is not at the address is found by the books', async (t
   ])
 })
 
-test('what the operator has collected, with its fees, does not make a later transfer doubtful', async (t) => {
+test('what the operator collected does not make a later transfer doubtful', async (t) => {
   const { world, call } = await contractWorld(t)
   const { recharge } = world
   const reasonOf = async (tx_id: string) => (await findDeposits(world.sql, tx_id))[0]?.reason

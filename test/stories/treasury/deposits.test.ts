@@ -9,7 +9,7 @@ import { addressWord, numberWord, USDT } from 'penstock-tron/tokens.ts'
 import { worldDesk } from '../../harness/operator.ts'
 import { makeWorld, TRX, type World } from '../../harness/world.ts'
 
-test('a deposit is credited when its block is solid and not before, once, whoever runs the steps how often', async (t) => {
+test('a deposit is credited once, when its block is solid, however often steps run', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer()
   const other = await world.startProcess()
@@ -26,7 +26,7 @@ test('a deposit is credited when its block is solid and not before, once, whoeve
   assert.equal(await anna.balance(), 12.345678)
 })
 
-test('a deposit in a block that a fork takes back is not credited, and credited once when it comes again', async (t) => {
+test('a deposit whose block a fork takes back is credited when it comes again', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer()
   const zoe = await world.customer()
@@ -120,12 +120,10 @@ type Inner = { to: string; sun: number; rejected?: boolean; token?: string }
 function sendsAlong(world: World, tx_id: string, inner: Inner[]): void {
   const contract = addressToHex(world.person('contract').address)
   const internal_transactions = inner.map(({ to, sun, rejected, token }) => ({
-    ...{
-      hash: tx_id,
-      caller_address: contract,
-      transferTo_address: addressToHex(to),
-      note: '63616c6c',
-    },
+    hash: tx_id,
+    caller_address: contract,
+    transferTo_address: addressToHex(to),
+    note: '63616c6c',
     callValueInfo: [{ callValue: sun, ...(token !== undefined && { tokenId: token }) }],
     ...(rejected && { rejected }),
   }))
@@ -140,7 +138,7 @@ function sendsAlong(world: World, tx_id: string, inner: Inner[]): void {
   }
 }
 
-test('TRX that a contract sends to a deposit address is credited, each part once, unless it was rejected', async (t) => {
+test('TRX from a contract to a deposit address is credited, unless rejected', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer()
   const zoe = await world.customer()
@@ -191,7 +189,7 @@ test('TRX that a contract sends to a deposit address is credited, each part once
   )
 })
 
-test('TRX that a contract sends to the published address buys nothing and is held, with the reason', async (t) => {
+test('TRX from a contract to the published address is held, with the reason', async (t) => {
   const world = await makeWorld(t)
   const tx_id = world.pay(world.person('router', 1).address, TRX)
   sendsAlong(world, tx_id, [{ to: world.recharge.address, sun: 3_000_000 }])
@@ -226,19 +224,15 @@ function sendAsset(world: World, to: string, amount: bigint): string {
   const hex = (text: string) => Buffer.from(text).toString('hex')
   const now_ms = BigInt(world.scene.devchain.head.header.timestamp)
   const coin = {
-    ...{
-      name: hex('TRXX'),
-      abbr: hex('TRXX'),
-      url: hex('https://coin.invalid'),
-      total_supply: 1_000n,
-    },
-    ...{
-      trx_num: 1,
-      num: 1,
-      precision: 6,
-      start_time: now_ms + 3_000n,
-      end_time: now_ms + 600_000n,
-    },
+    name: hex('TRXX'),
+    abbr: hex('TRXX'),
+    url: hex('https://coin.invalid'),
+    total_supply: 1_000n,
+    trx_num: 1,
+    num: 1,
+    precision: 6,
+    start_time: now_ms + 3_000n,
+    end_time: now_ms + 600_000n,
   }
   const send = (type: string, message: Record<string, unknown>) => {
     const answer = world.scene.send(payer, type, message as Parameters<typeof world.scene.send>[2])
@@ -254,7 +248,7 @@ function sendAsset(world: World, to: string, amount: bigint): string {
   })
 }
 
-test('a token is held with its amount when it is followed, and ignored when it is not, as is one of TRC-10', async (t) => {
+test('a token is held when it is followed, and ignored otherwise, as is TRC-10', async (t) => {
   for (const tokens of [[], [USDT]]) {
     const world = await makeWorld(t, { tokens })
     const anna = await world.customer()
@@ -297,7 +291,7 @@ test('a token is held with its amount when it is followed, and ignored when it i
   }
 })
 
-test('a deposit is seen as soon as a block has it, and gone when a fork takes that block back', async (t) => {
+test('a deposit is seen as soon as a block has it, and gone when a fork takes that', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer()
   const tx_id = world.pay(anna.deposit_address, 5n * TRX)
@@ -320,13 +314,14 @@ test('a deposit is seen as soon as a block has it, and gone when a fork takes th
   assert.equal(await anna.balance(), 0)
 })
 
-test('a deposit that a fork has taken back and that comes again is credited, without a word of it', async (t) => {
+test('a deposit that a fork took and that comes again is credited as ever', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer()
   const tx_id = world.pay(anna.deposit_address, 5n * TRX)
   world.mine()
   await world.drain()
-  await world.sql`update deposit set state = 'gone', reason = 'taken back by a fork' where tx_id = ${tx_id}`
+  await world.sql`
+    update deposit set state = 'gone', reason = 'taken back by a fork' where tx_id = ${tx_id}`
   await world.solidify()
   const [deposit] = await findDeposits(world.sql, tx_id)
   assert.deepEqual([deposit?.state, deposit?.reason], ['credited', null])
@@ -393,9 +388,10 @@ test('a service that was down for long reads every block it missed, in order', a
   }
   await world.solidify()
   assert.equal(await anna.balance(), Number(sun) / 1e6)
-  const [gap] =
-    await world.sql`select number from block as b where not exists (select 1 from block as p where p.number = b.number - 1)
-    and number > (select min(number) from block)`
+  const [gap] = await world.sql`
+    select number from block as b
+    where not exists (select 1 from block as p where p.number = b.number - 1)
+      and number > (select min(number) from block)`
   assert.equal(gap, undefined)
 })
 

@@ -96,7 +96,7 @@ test('when it is acted on at solid nothing is delivered before', async (t) => {
   assert.ok((await world.energyLimit(sam.address)) > 65_000)
 })
 
-test('a deposit that buys nothing goes back to its sender, less the network fee, once it is solid', async (t) => {
+test('a deposit that buys nothing goes back, less the network fee, once solid', async (t) => {
   const world = await makeWorld(t)
   const sam = world.person('sam', 100)
   const tx_id = world.pay(world.recharge.address, 1n * TRX, sam)
@@ -115,7 +115,8 @@ test('a deposit that buys nothing goes back to its sender, less the network fee,
   const [sums] = await world.sql<{ sun: bigint }>`
     select sum(case when credit = 'customer:direct_recharge' then amount_sun
       else -amount_sun end)::bigint as sun
-    from transfer where kind in ('move', 'capture') and 'customer:direct_recharge' in (debit, credit)`
+    from transfer where kind in ('move', 'capture')
+      and 'customer:direct_recharge' in (debit, credit)`
   assert.equal(sums?.sun, 0n)
 })
 
@@ -137,7 +138,7 @@ test('a refund that is lost is sent again, and paid once', async (t) => {
   assert.equal(world.scene.balance(sam) - balance, 700_000n)
 })
 
-test('a refund is booked when its block is solid, and not while a fork could take it', async (t) => {
+test('a refund is booked when its block is solid, and not before', async (t) => {
   const world = await makeWorld(t)
   const sam = world.person('sam', 100)
   const tx_id = world.pay(world.recharge.address, 1n * TRX, sam)
@@ -158,7 +159,7 @@ test('a refund is booked when its block is solid, and not while a fork could tak
   assert.deepEqual([(await depositOf(world, tx_id)).state, await booked()], ['refunded', 1])
 })
 
-test('an order that was placed before a crash and not noted is found again, though nothing is sold any more', async (t) => {
+test('an order placed before a crash is found again, though sales have ended', async (t) => {
   const world = await makeWorld(t)
   const sam = world.person('sam', 100)
   const tx_id = world.pay(world.recharge.address, 3n * TRX, sam)
@@ -168,7 +169,8 @@ test('an order that was placed before a crash and not noted is found again, thou
   }
   const { order_id } = await depositOf(world, tx_id)
   assert.ok(order_id)
-  await world.sql`update deposit set state = 'received', order_id = null, energy = null where tx_id = ${tx_id}`
+  await world.sql`
+    update deposit set state = 'received', order_id = null, energy = null where tx_id = ${tx_id}`
   await world.sql`update service set on_sale = false where name = 'direct_recharge'`
   world.wait(31)
   await world.settle()
@@ -179,7 +181,7 @@ test('an order that was placed before a crash and not noted is found again, thou
   )
 })
 
-test('what is too little to send back is held with the reason, and so is all when there is no wallet for refunds', async (t) => {
+test('too little to send back is held, and so is all without a refund wallet', async (t) => {
   for (const { sun, refunds, reason } of [
     { sun: 100_000n, refunds: true, reason: /too little/ },
     { sun: 1_000_000n, refunds: false, reason: /no wallet/ },
@@ -195,7 +197,7 @@ test('what is too little to send back is held with the reason, and so is all whe
   }
 })
 
-test('what no refund may send, or would only send to itself, is held with the reason', async (t) => {
+test('what no refund may send, or would send to itself, is held with the reason', async (t) => {
   const world = await makeWorld(t)
   const whale = world.person('whale', 2_000)
   const cases = [
@@ -217,7 +219,7 @@ test('what no refund may send, or would only send to itself, is held with the re
   }
 })
 
-test('an address that is not sold to gets its money back, if the policy does not hold it', async (t) => {
+test('an address that is not sold to gets its money back, if the policy agrees', async (t) => {
   const world = await makeWorld(t)
   const sam = world.person('sam', 100)
   await world.bar(sam.address, { hold_blacklisted_senders: false })
@@ -292,7 +294,7 @@ test('a deposit that a fork moves to another block is delivered once', async (t)
   assert.equal(moves?.n, 1n)
 })
 
-test('a deposit that a fork takes away before it could be delivered is not delivered', async (t) => {
+test('a deposit that a fork takes away before its delivery is not delivered', async (t) => {
   const world = await makeWorld(t, { pool_trx: [10_000] })
   const anna = await world.customer({ trx: 10 })
   const bob = world.person('bob', 1)

@@ -66,7 +66,7 @@ function tells(world: World, tx_id: string, events: Event[]): void {
   }
 }
 
-test('dust at the published address and tokens that nobody follows are ignored, and raise no alert', async (t) => {
+test('dust at the published address and unknown tokens are ignored, with no alert', async (t) => {
   const world = await makeWorld(t, { tokens: [USDT] })
   const anna = await world.customer()
   const mole = world.person('mole', 10)
@@ -105,7 +105,7 @@ test('dust at the published address and tokens that nobody follows are ignored, 
   assert.deepEqual(await alerts(world), [...quiet, 'deposit_held'])
 })
 
-test('one call that tells of thousands of worthless transfers makes few rows, and the last says how many more', async (t) => {
+test('one call with thousands of worthless transfers makes few rows, and a count', async (t) => {
   const world = await makeWorld(t, { tokens: [USDT] })
   const anna = await world.customer()
   const called = world.pay(world.person('router', 1).address, TRX)
@@ -140,7 +140,7 @@ test('one call that tells of thousands of worthless transfers makes few rows, an
   assert.equal(await anna.balance(), 5)
 })
 
-test('what a blacklisted sender sends is held: neither credited, nor sold for, nor sent back', async (t) => {
+test("a blacklisted sender's money is neither credited, sold for, nor sent back", async (t) => {
   for (const recharge_at of ['inclusion', 'solid'] as const) {
     const world = await makeWorld(t, { recharge_at })
     const anna = await world.customer()
@@ -206,7 +206,7 @@ test('what a blacklisted owner has a contract send is held too', async (t) => {
   assert.equal(await anna.balance(), 2)
 })
 
-test('whoever becomes blacklisted while the money waits gets nothing back, until a refund is signed', async (t) => {
+test('a sender blacklisted while the money waits gets none back until it is signed', async (t) => {
   const world = await makeWorld(t)
   const waits = world.person('waits', 100)
   const unsigned = world.person('unsigned', 100)
@@ -241,7 +241,7 @@ test('whoever becomes blacklisted while the money waits gets nothing back, until
   }
 })
 
-test('a delivery is not ordered for a sender who has become blacklisted, and what was credited stays', async (t) => {
+test('a delivery is not ordered for a sender blacklisted since; credits stay', async (t) => {
   const world = await makeWorld(t, { pool_trx: [10_000] })
   const anna = await world.customer()
   const sam = world.person('sam', 1_000)
@@ -267,7 +267,7 @@ test('a delivery is not ordered for a sender who has become blacklisted, and wha
   assert.equal(await anna.balance(), 4)
 })
 
-test('with the switch off in the policy nothing is held for its sender; older policies have it on', async (t) => {
+test("with the policy's switch off nothing is held; older policies have it on", async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer()
   const thief = world.person('thief', 100)
@@ -291,7 +291,7 @@ test('with the switch off in the policy nothing is held for its sender; older po
   assert.equal(await anna.balance(), 6)
 })
 
-test('what comes for a customer who is suspended or closed is held, and credited again after that', async (t) => {
+test('what comes for a suspended or closed customer is held, and credited later', async (t) => {
   const world = await makeWorld(t)
   const [anna, zoe] = [await world.customer(), await world.customer()]
   const at = await worldDesk(world)

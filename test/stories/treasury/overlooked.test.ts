@@ -30,7 +30,7 @@ test('an external_id does not stand for the same purchase with other bandwidth',
   assert.deepEqual([code, key], [2, 'invalid_service_or_params.external_id'])
 })
 
-test('an address that we have activated costs no second fee while a node still calls it inactive', async (t) => {
+test('an address that we activated costs no second fee while a node lags', async (t) => {
   const world = await makeWorld(t)
   const nina = world.person('nina')
   const anna = await world.customer({ trx: 20 })
@@ -69,11 +69,12 @@ test('whoever locks an account has it alone', async (t) => {
 
 async function somebodyWaits({ sql }: World): Promise<boolean> {
   const waiting = await sql`
-    select 1 from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`
+    select 1 from pg_stat_activity where datname = current_database()
+      and cardinality(pg_blocking_pids(pid)) > 0`
   return waiting.length > 0
 }
 
-test('captures of which one names no hold, or takes more than it set aside, are none', async (t) => {
+test('captures of which one names no hold, or takes too much, are none', async (t) => {
   const world = await makeWorld(t)
   const { sql } = world
   const anna = customerAccount((await world.customer({ trx: 10 })).id)
@@ -136,7 +137,8 @@ function failByHand({ sql }: World): Promise<void> {
   return sql.begin(async (tx) => {
     await tx`update orders set state = 'failed', to_delegate = false`
     await tx`insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
-      select id || '/release', 'release', id, debit, credit, amount_sun, made_at from transfer where kind = 'hold'`
+      select id || '/release', 'release', id, debit, credit, amount_sun, made_at from transfer
+        where kind = 'hold'`
     await tx`update account set held_sun = 0 where not may_go_negative`
   })
 }
@@ -150,8 +152,8 @@ test('a part that arrives after its order has failed is due at once', async (t) 
   world.mine()
   await failByHand(world)
   await world.drain()
-  const hours =
-    await world.sql`select 1 from delegation where state = 'delegating' or expires_at <> delegated_at`
+  const hours = await world.sql`
+      select 1 from delegation where state = 'delegating' or expires_at <> delegated_at`
   assert.deepEqual(hours, [])
   assert.equal((await anna.check(order.id)).status, 'failed')
   await world.solidify()
@@ -160,7 +162,7 @@ test('a part that arrives after its order has failed is due at once', async (t) 
   assert.equal(await world.energyLimit(bob.address), 0)
 })
 
-test('a part that dies after its order has failed is not delegated again, and no room is kept for it', async (t) => {
+test('a part that dies after its order failed is not made again, and keeps no room', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
@@ -171,8 +173,8 @@ test('a part that dies after its order has failed is not delegated again, and no
   world.mine(45)
   await world.drain()
   assert.deepEqual(await world.attempts('delegate'), ['dead'])
-  const kept =
-    await world.sql`select 1 from pool where reserved <> 0 union all select 1 from orders where to_delegate`
+  const kept = await world.sql`
+      select 1 from pool where reserved <> 0 union all select 1 from orders where to_delegate`
   assert.deepEqual(kept, [])
 })
 
@@ -232,7 +234,7 @@ test('running subscriptions stay supplied while nothing is on sale', async (t) =
   assert.equal(code, 35)
 })
 
-test('what a wallet has delegated that is no longer configured keeps nothing else waiting', async (t) => {
+test('delegations of a wallet no longer configured keep nothing else waiting', async (t) => {
   const world = await makeWorld(t, { pool_trx: [750_000, 10_000_000] })
   const anna = await world.customer({ trx: 1_000 })
   const bob = world.person('bob', 1)
@@ -246,7 +248,8 @@ test('what a wallet has delegated that is no longer configured keeps nothing els
   const [small, big] = world.wallets.pool.map(({ address }) => address)
   const live = () =>
     world.sql<{ wallet: string; count: bigint }>`
-      select wallet, count(*) from delegation where state = 'active' group by wallet order by 2 desc`
+      select wallet, count(*) from delegation where state = 'active' group by wallet
+        order by 2 desc`
   assert.deepEqual(
     (await live()).map(({ wallet, count }) => [wallet, count]),
     [

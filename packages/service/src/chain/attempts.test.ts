@@ -85,7 +85,7 @@ test('it is signed and stored before it is sent, and sent as it was stored', asy
   assert.equal((await look(world, id)).state, 'solid')
 })
 
-test('a chain that is days ahead of our clock is signed for all the same, and takes it', async (t) => {
+test('a chain that is days ahead of our clock is signed for all the same', async (t) => {
   const { world, id } = await withWish(t)
   world.scene.wait(3 * 86_400)
   await world.drain()
@@ -95,7 +95,7 @@ test('a chain that is days ahead of our clock is signed for all the same, and ta
   assert.equal((await look(world, id)).state, 'included')
 })
 
-test('the same bytes go out again every five seconds while its time lasts, and not after', async (t) => {
+test('the same bytes go out again every five seconds until they expire', async (t) => {
   const { world, id } = await withWish(t)
   const sent: string[] = []
   world.weather.loses = () => true
@@ -211,7 +211,7 @@ test('two equal operations at the same moment are two transactions', async (t) =
   assert.equal(signed.length, 3)
 })
 
-test('of two processes that sign it, one has signed it: what is sent is what is stored', async (t) => {
+test('of two processes that sign it, one has signed it: what is stored is sent', async (t) => {
   const { world, id } = await withWish(t)
   const other = await world.startProcess()
   const other_sign = other.app.steps.find(({ name }) => name === 'sign')!
@@ -227,7 +227,7 @@ test('of two processes that sign it, one has signed it: what is sent is what is 
   )
 })
 
-test('who signs too late has signed nothing: what was signed and sent meanwhile stays as it is', async (t) => {
+test('a late signature changes nothing: what was signed and sent stays', async (t) => {
   const { world, id } = await withWish(t)
   const sign: Signer = async (batch) => {
     await step(world, 'sign').run()
@@ -288,10 +288,11 @@ test('a transaction that a block has as failed is not included', async (t) => {
   assert.equal((await look(world, id)).state, 'signed')
 })
 
-test('what was refused is given up after minutes, what nobody has refused never, and nothing while no node answers', async (t) => {
+test('a refused one is given up after minutes, others never, none without a node', async (t) => {
   const { world, id } = await withWish(t)
   const refused = await forge(world, 'theft', theft)
-  await world.sql`update attempt set send_at = ${new Date(world.now.getTime() + 1_000)} where id = ${refused}`
+  await world.sql`
+    update attempt set send_at = ${new Date(world.now.getTime() + 1_000)} where id = ${refused}`
   world.wait(301)
   await step(world, 'judge').run()
   assert.equal((await look(world, refused)).state, 'new', 'nobody was asked')
@@ -308,7 +309,7 @@ test('what was refused is given up after minutes, what nobody has refused never,
   await world.sql`delete from attempt where id = ${refused}`
 })
 
-test('what the signer refuses is left for later with its reason, and its neighbours are signed', async (t) => {
+test('what the signer refuses is left with its reason; its neighbours are signed', async (t) => {
   const { world, id: good } = await withWish(t)
   const refused = await forge(world, 'theft', theft)
   const nonsense = await forge(world, 'nonsense', { ...theft, type: 'NoContract' })
@@ -322,7 +323,7 @@ test('what the signer refuses is left for later with its reason, and its neighbo
   await world.sql`delete from attempt where id in (${refused}, ${nonsense})`
 })
 
-test('what the signer refuses is given up also while a node is silent that another verdict waits for', async (t) => {
+test('a refused attempt is given up also while a node is silent about another', async (t) => {
   const { world, id } = await withWish(t)
   await step(world, 'sign').run()
   const refused = await forge(world, 'theft', theft)

@@ -160,18 +160,22 @@ async function store(
       update attempt set state = 'signed', tx_id = t.tx_id, signed = decode(t.bytes, 'hex'),
         expires_at = t.expires_at
       from unnest(${signed.map((one) => one.id)}::text[], ${signed.map((one) => one.tx_id)}::text[],
-                  ${signed.map(bytesOf)}::text[], ${signed.map((one) => one.expires_at)}::timestamptz[])
+                  ${signed.map(bytesOf)}::text[],
+                  ${signed.map((one) => one.expires_at)}::timestamptz[])
         as t (id, tx_id, bytes, expires_at)
       where attempt.id = t.id and attempt.state = 'new' and attempt.id in (
-        select id from attempt where id = any(${signed.map((one) => one.id)}) order by id for no key update)`
+        select id from attempt where id = any(${signed.map((one) => one.id)})
+          order by id for no key update)`
   }
   if (refused.length > 0) {
     await sql`
       update attempt set answer = t.why, refused_at = ${clock.now()},
         send_at = ${later(clock, REFUSED_MS)}
-      from unnest(${refused.map((one) => one.id)}::text[], ${refused.map((one) => one.why)}::text[]) as t (id, why)
+      from unnest(${refused.map((one) => one.id)}::text[],
+                  ${refused.map((one) => one.why)}::text[]) as t (id, why)
       where attempt.id = t.id and attempt.state = 'new' and attempt.id in (
-        select id from attempt where id = any(${refused.map((one) => one.id)}) order by id for no key update)`
+        select id from attempt where id = any(${refused.map((one) => one.id)})
+          order by id for no key update)`
   }
   if (waiting.length > 0) {
     await sql`
@@ -210,7 +214,8 @@ export function sendStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'no
         update attempt set answer = said.answer
         from unnest(${rows.map((row) => row.id)}::text[], ${answers}::text[]) as said (id, answer)
         where attempt.id = said.id and attempt.id in (
-          select id from attempt where id = any(${rows.map((row) => row.id)}) order by id for no key update)`
+          select id from attempt where id = any(${rows.map((row) => row.id)})
+            order by id for no key update)`
       return true
     },
   }

@@ -48,7 +48,8 @@ async function beginAgain(tx: Tx, keep: number): Promise<void> {
 export function storeBlock(tx: Tx, block: ReadBlock): void {
   tx.send`
     insert into block (number, id, parent_id, time, contents, read_from, outcomes_sha256)
-    values (${block.number}, ${block.id}, ${block.parent_id}, ${block.time}, ${pack(block.contents)},
+    values (${block.number}, ${block.id}, ${block.parent_id}, ${block.time},
+            ${pack(block.contents)},
             ${[...block.read_from].sort()}::text[], ${outcomesSum(block)})`
   // The receipts' giver came last.
   const giver = [...block.read_from].at(-1)
@@ -66,7 +67,8 @@ export function noteHiding(
   tx.send`
     insert into node_hiding (node, number, tx_id, seen_at)
     values (${seen.node}, ${seen.number}, ${seen.tx_id}, ${seen.time})
-    on conflict (node) do update set number = excluded.number, tx_id = excluded.tx_id, seen_at = excluded.seen_at`
+    on conflict (node) do update set number = excluded.number, tx_id = excluded.tx_id,
+      seen_at = excluded.seen_at`
 }
 
 export type StoredBlock = { number: number; id: string; time: Date; contents: Contents }
@@ -81,8 +83,8 @@ export const unpackRow = (row: BlockRow): StoredBlock => ({
 
 /** Those blocks of the given numbers that are kept. */
 export async function blocksAt(tx: Tx, numbers: readonly bigint[]): Promise<StoredBlock[]> {
-  const rows =
-    await tx<BlockRow>`select number, id, time, contents from block where number = any(${numbers}::bigint[])`
+  const rows = await tx<BlockRow>`
+      select number, id, time, contents from block where number = any(${numbers}::bigint[])`
   return rows.map(unpackRow)
 }
 

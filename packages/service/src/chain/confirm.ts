@@ -2,7 +2,8 @@
 // left out is found too.
 //
 //   stored -> confirmed          another node than the one that gave it has it in the same words
-//   stored -> taken back         the majority of three or more has another: it is read again, from one of these
+//   stored -> taken back         the majority of three or more has another: it is read again, from
+//                                one of these
 //
 // With two nodes that disagree nobody knows who is right: nothing more is confirmed, and nothing is
 // sold, until they agree or the operator has removed one. What contracts sent is in no block: a
@@ -91,7 +92,8 @@ function leading<Item>(items: readonly Item[], is: (item: Item, i: number) => bo
 
 async function clearDoubts(sql: Sql): Promise<void> {
   await sql`
-    update chain set unconfirmed_since = null, disputed_number = null where confirmed_number = solid_number`
+    update chain set unconfirmed_since = null, disputed_number = null
+      where confirmed_number = solid_number`
 }
 
 /** Nodes that the majority was against lately: they are read from, and asked for their word,
@@ -256,7 +258,8 @@ async function settle(
     const [same] = await tx`select 1 from chain where confirmed_number = ${after} for update`
     const now_stored = await tx<{ number: bigint }>`
       select number from block
-      join unnest(${blocks.map(({ number }) => number)}::bigint[], ${blocks.map(({ version }) => version)}::text[])
+      join unnest(${blocks.map(({ number }) => number)}::bigint[],
+                  ${blocks.map(({ version }) => version)}::text[])
         as seen (seen_number, version) on number = seen_number and xmin::text = version`
     if (!same || now_stored.length < blocks.length) return true
     for (const { number } of blocks) {
@@ -346,5 +349,6 @@ async function noteDispute(
     values (${dissenting}::text[], ${against.toSorted()}::text[], ${number}, ${what},
       1, ${now}, ${now})
     on conflict (dissenting, against) do update
-      set number = excluded.number, what = excluded.what, times = node_dispute.times + 1, last_at = excluded.last_at`
+      set number = excluded.number, what = excluded.what, times = node_dispute.times + 1,
+        last_at = excluded.last_at`
 }

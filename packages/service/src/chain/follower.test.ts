@@ -91,7 +91,7 @@ test('following begins at the solid block and reaches the head', async (t) => {
   assert.equal(Number(first?.number), solid)
 })
 
-test('a long absence is caught up with in portions, from the solid side as far as it reaches', async (t) => {
+test('a long absence is caught up in portions, from the solid side where it can', async (t) => {
   const one = await bench(t)
   await one.catchUp()
   one.scene.mine(150)
@@ -119,7 +119,7 @@ test('a fork is followed: what was on the lost branch is taken back', async (t) 
   assert.equal(paid, undefined)
 })
 
-test('a fork to a shorter branch is followed as soon as that branch is the longer one', async (t) => {
+test('a fork to a shorter branch is followed once that branch is the longer one', async (t) => {
   const one = await bench(t)
   one.scene.mine(5)
   await one.catchUp()
@@ -141,7 +141,7 @@ test('a fork as deep as the solid block is followed', async (t) => {
   await one.compare()
 })
 
-test('a node that goes back for a while, as one behind a balancer does, takes nothing that is solid with it', async (t) => {
+test('a node that goes back for a while takes nothing that is solid with it', async (t) => {
   const one = await bench(t)
   one.scene.mine(10)
   await one.catchUp()
@@ -172,8 +172,8 @@ test('a node of another chain is refused, and nothing that is stored is lost', a
   const one = await bench(t)
   one.scene.mine(30)
   await one.catchUp()
-  const stored =
-    await one.sql`select number, id from block where number <= (select solid_number from chain) order by number`
+  const stored = await one.sql`
+      select number, id from block where number <= (select solid_number from chain) order by number`
   const stranger = new Bench(one.sql, 'another chain')
   stranger.scene.mine(60)
   stranger.now_ms = one.now_ms + 60_000
@@ -257,7 +257,7 @@ async function readAll(
   return read
 }
 
-test('a reader gets each solid block once, in order, with what happened in it, and starts where the follower started', async (t) => {
+test('a reader gets each solid block once, in order, from where the follower began', async (t) => {
   const one = await bench(t)
   await one.catchUp()
   const [first] = await one.sql<{ number: bigint }>`select min(number) as number from block`
@@ -342,7 +342,8 @@ test('blocks are forgotten when every reader is far past them, and no sooner', a
   // The follower started at the solid block, so its store is short: give it a long past.
   await one.sql`
     insert into block (number, id, parent_id, time, contents)
-    select n, 'old ' || n, '', now(), '{}' from generate_series(-3000, (select min(number) - 1 from block)) as n`
+    select n, 'old ' || n, '', now(), '{}' from generate_series(-3000, (select min(number) - 1
+      from block)) as n`
   const { solid } = one.scene.devchain
   const prune = pruneStep({ sql: one.sql })
   await one.sql`insert into cursor (name, number) values ('slow', -2990)`
@@ -370,7 +371,7 @@ const turn: fc.Arbitrary<Turn> = fc.oneof(
   fc.constant({ fail: true } as const),
 )
 
-test("whatever the chain does, the store becomes the node's branch and solid payments are read exactly once", async (t) => {
+test('whatever the chain does, the store follows, and solid payments are read once', async (t) => {
   const { sql } = await freshDatabase(t)
   await fc.assert(
     fc.asyncProperty(fc.array(turn, { minLength: 3, maxLength: 15 }), async (turns) => {

@@ -86,7 +86,8 @@ export async function follow(needs: Needs): Promise<boolean> {
     if (node.names.length === 1 && solid_number > before.confirmed_number) {
       tx.send`
         update chain set confirmed_number = greatest(confirmed_number, least(solid_number, (
-          select min(number) - 1 from block where number > confirmed_number and not read_from <@ ${[...node.names]}::text[])))`
+          select min(number) - 1 from block where number > confirmed_number
+            and not read_from <@ ${[...node.names]}::text[])))`
       makeAttemptsSolid(tx)
     }
     return portion.length > 0 || solid_number > before.solid_number

@@ -83,7 +83,8 @@ export async function showChain(sql: Sql, now: Date): Promise<ChainShown | undef
   const chain = await chainState(sql)
   if (!chain) return undefined
   const readers = await sql<ChainShown['readers'][number]>`
-    select name, number, greatest(confirmed_number - number, 0) as behind_blocks from cursor, chain order by name`
+    select name, number, greatest(confirmed_number - number, 0) as behind_blocks from cursor, chain
+      order by name`
   const since = (at: Date) => Math.max(0, Math.round((now.getTime() - at.getTime()) / 1_000))
   return {
     ...chain,

@@ -18,19 +18,18 @@ const factors = (check: { risk_factors: { name: string; score: number }[] }) =>
 const free = async ({ sql }: ScreeningWorld, customer_id: string) =>
   Number(await spendable(sql, customerAccount(customer_id))) / 1e6
 
-test('an address that nothing is known of is unidentified, 25.0, low, and is charged once', async (t) => {
+test('an unknown address is unidentified, 25.0, low, and is charged once', async (t) => {
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer(10)
   const stranger = world.person()
   const { check } = await world.process.place({
-    ...{
-      customer_id,
-      idempotency_key: null,
-      type: 'address',
-      network: 'TRX',
-      address: stranger.address,
-    },
-    ...{ hash: null, direction: null },
+    customer_id,
+    idempotency_key: null,
+    type: 'address',
+    network: 'TRX',
+    address: stranger.address,
+    hash: null,
+    direction: null,
   })
   assert.deepEqual([check.state, check.risk_score, check.risk_factors], ['pending', null, []])
   assert.equal(await free(world, customer_id), 9)
@@ -115,7 +114,7 @@ test('TRX and tokens count by their worth', async (t) => {
   assert.equal(check.risk_score, '20.0')
 })
 
-test('an authority lists an address: blacklisted, 100.0, high; the operator says the same: high, not blacklisted', async (t) => {
+test("an authority's list: blacklisted, 100.0, high; the operator's: high alone", async (t) => {
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer()
   const [listed, said] = [world.person(), world.person()]
@@ -173,7 +172,7 @@ test('labels that are published later act on what moved before', async (t) => {
   assert.deepEqual([before.label_set, after.label_set], [0, 1])
 })
 
-test('a deposit is judged by the money that it brought, a withdrawal by its recipient', async (t) => {
+test('a deposit is judged by the money it brought, a withdrawal by its recipient', async (t) => {
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer()
   const [mixer, sender, recipient] = [world.person(), world.person(), world.person()]
@@ -214,7 +213,7 @@ test('a withdrawal to somebody who sends to a mixer is high', async (t) => {
   )
 })
 
-test('a hash that the chain does not know, or that moved nothing, fails and costs nothing', async (t) => {
+test('a hash that is unknown, or that moved nothing, fails and costs nothing', async (t) => {
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer(10)
   const [a, b] = [world.person(), world.person()]
@@ -264,14 +263,19 @@ test('a transaction that is not solid yet is waited for', async (t) => {
   assert.equal((await world.check(waiting.id)).state, 'completed')
 })
 
-test('while the node does not answer a hash check waits, and after ten minutes it is given up and released', async (t) => {
+test('without a node a hash check waits, and is released after ten minutes', async (t) => {
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer(10)
   const b = world.person()
   await world.settle()
   const { check } = await world.process.place({
-    ...{ customer_id, idempotency_key: null, type: 'hash', network: 'TRX', address: b.address },
-    ...{ hash: 'cd'.repeat(32), direction: null },
+    customer_id,
+    idempotency_key: null,
+    type: 'hash',
+    network: 'TRX',
+    address: b.address,
+    hash: 'cd'.repeat(32),
+    direction: null,
   })
   world.down = true
   const screen = world.process.steps.find(({ name }) => name === 'screen')!
@@ -284,7 +288,7 @@ test('while the node does not answer a hash check waits, and after ten minutes i
   assert.equal(await free(world, customer_id), 10)
 })
 
-test('a check is answered only when the index knows what was solid when it was asked for', async (t) => {
+test('a check waits until the index knows what was solid when it was asked for', async (t) => {
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer()
   const someone = world.person()
@@ -293,14 +297,13 @@ test('a check is answered only when the index knows what was solid when it was a
   const [follow, ...others] = world.process.steps
   await follow!.run()
   const { check } = await world.process.place({
-    ...{
-      customer_id,
-      idempotency_key: null,
-      type: 'address',
-      network: 'TRX',
-      address: someone.address,
-    },
-    ...{ hash: null, direction: null },
+    customer_id,
+    idempotency_key: null,
+    type: 'address',
+    network: 'TRX',
+    address: someone.address,
+    hash: null,
+    direction: null,
   })
   const screen = others.find(({ name }) => name === 'screen')!
   await screen.run()
@@ -311,21 +314,19 @@ test('a check is answered only when the index knows what was solid when it was a
   assert.ok(done.index_number! >= done.solid_number)
 })
 
-test('the price is judged before anything is written: 6 below it, 5 without a wallet, 35 off sale', async (t) => {
+test('the price comes first: 6 below it, 5 without a wallet, 35 off sale', async (t) => {
   const world = await makeScreeningWorld(t)
   const poor = await world.customer(1)
   const address = world.person().address
   const ask = (customer_id: string, type: 'address' | 'hash') =>
     world.process.place({
-      ...{
-        customer_id,
-        idempotency_key: null,
-        type,
-        network: 'TRX',
-        address,
-        hash: type === 'hash' ? 'ab'.repeat(32) : null,
-      },
-      ...{ direction: null },
+      customer_id,
+      idempotency_key: null,
+      type,
+      network: 'TRX',
+      address,
+      hash: type === 'hash' ? 'ab'.repeat(32) : null,
+      direction: null,
     })
   const refused = (code: number) => (thrown: unknown) =>
     thrown instanceof Fault && thrown.code === code
@@ -342,7 +343,7 @@ test('the price is judged before anything is written: 6 below it, 5 without a wa
   assert.equal(total, 0)
 })
 
-test('a check that costs nothing is answered or fails without money and without entries, beside one that costs', async (t) => {
+test('a free check is answered or fails without entries, beside one that costs', async (t) => {
   const world = await makeScreeningWorld(t)
   const [poor, rich] = [await world.customer(0), await world.customer(10)]
   await world.settle()
@@ -405,14 +406,19 @@ test('a check that costs nothing is answered or fails without money and without 
   assert.deepEqual(await checkBooks(world.sql), [])
 })
 
-test('the same idempotency key is the same check, also for twins; with another meaning it is refused', async (t) => {
+test('one idempotency key is one check, also for twins; another meaning is refused', async (t) => {
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer(10)
   const [a, b] = [world.person().address, world.person().address]
   const ask = (address: string) =>
     world.process.place({
-      ...{ customer_id, idempotency_key: 'once', type: 'address', network: 'TRX', address },
-      ...{ hash: null, direction: null },
+      customer_id,
+      idempotency_key: 'once',
+      type: 'address',
+      network: 'TRX',
+      address,
+      hash: null,
+      direction: null,
     })
   const [first, second] = await Promise.all([ask(a), ask(a)])
   assert.equal(first.check.id, second.check.id)
@@ -434,14 +440,13 @@ test('two processes answer each check once, from equal indexes', async (t) => {
   const placed = await Promise.all(
     Array.from({ length: 40 }, (_, i) =>
       (i % 2 === 0 ? world.process : other).place({
-        ...{
-          customer_id,
-          idempotency_key: null,
-          type: 'address',
-          network: 'TRX',
-          address: b.address,
-        },
-        ...{ hash: null, direction: null },
+        customer_id,
+        idempotency_key: null,
+        type: 'address',
+        network: 'TRX',
+        address: b.address,
+        hash: null,
+        direction: null,
       }),
     ),
   )

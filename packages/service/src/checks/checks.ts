@@ -116,8 +116,8 @@ export async function findCheck(
   sql: Sql | Tx,
   by: { id: string; customer_id: string },
 ): Promise<Check | undefined> {
-  const [check] =
-    await sql<Check>`select * from aml_check where id = ${by.id} and customer_id = ${by.customer_id}`
+  const [check] = await sql<Check>`
+      select * from aml_check where id = ${by.id} and customer_id = ${by.customer_id}`
   return check
 }
 
@@ -132,14 +132,18 @@ export function placeChecks(tx: Tx, checks: readonly Check[]): void {
     insert into aml_check (id, customer_id, idempotency_key, type, network, address, hash,
       direction, price_sun, key_id,
                            solid_number, due_at, created_at, supersedes)
-    select * from unnest(${column('id')}::text[], ${column('customer_id')}::text[], ${column('idempotency_key')}::text[],
-      ${column('type')}::text[], ${column('network')}::text[], ${column('address')}::text[], ${column('hash')}::text[],
+    select * from unnest(${column('id')}::text[], ${column('customer_id')}::text[],
+                         ${column('idempotency_key')}::text[],
+      ${column('type')}::text[], ${column('network')}::text[], ${column('address')}::text[],
+      ${column('hash')}::text[],
       ${column('direction')}::text[], ${column('price_sun')}::bigint[], ${column('key_id')}::text[],
-      ${column('solid_number')}::bigint[], ${column('due_at')}::timestamptz[], ${column('created_at')}::timestamptz[],
+      ${column('solid_number')}::bigint[], ${column('due_at')}::timestamptz[],
+      ${column('created_at')}::timestamptz[],
       ${column('supersedes')}::text[])
     returning customer_id, created_at)
     insert into aml_count_delta (customer_id, day, state, d)
-    select customer_id, (created_at at time zone 'UTC')::date, 'pending', count(*) from made group by 1, 2`
+    select customer_id, (created_at at time zone 'UTC')::date, 'pending', count(*) from made
+      group by 1, 2`
   holdPrices(tx, checks.map(priceOf), first.created_at)
 }
 
@@ -193,7 +197,8 @@ export function postponeChecks(tx: Tx, waiting: readonly { id: string; due_at: D
   if (waiting.length === 0) return
   tx.send`
     update aml_check as c set due_at = w.due_at
-    from unnest(${waiting.map((one) => one.id)}::text[], ${waiting.map((one) => one.due_at)}::timestamptz[])
+    from unnest(${waiting.map((one) => one.id)}::text[],
+                ${waiting.map((one) => one.due_at)}::timestamptz[])
       as w (id, due_at)
     where c.id = w.id`
 }
@@ -210,11 +215,15 @@ export function completeChecks(tx: Tx, done: readonly AnsweredCheck[], now: Date
     with result as (
       select * from unnest(
         ${done.map(({ check }) => check.id)}::text[], ${outcomes.map((one) => one.score)}::text[],
-        ${outcomes.map((one) => one.level)}::text[], ${outcomes.map((one) => one.blacklist)}::boolean[],
-        ${outcomes.map((one) => JSON.stringify(one.factors))}::jsonb[], ${results.map((one) => one.provider)}::text[],
-        ${results.map((one) => one.policy)}::integer[], ${results.map((one) => one.index?.label_set ?? null)}::integer[],
+        ${outcomes.map((one) => one.level)}::text[],
+        ${outcomes.map((one) => one.blacklist)}::boolean[],
+        ${outcomes.map((one) => JSON.stringify(one.factors))}::jsonb[],
+        ${results.map((one) => one.provider)}::text[],
+        ${results.map((one) => one.policy)}::integer[],
+        ${results.map((one) => one.index?.label_set ?? null)}::integer[],
         ${results.map((one) => one.index?.generation ?? null)}::integer[],
-        ${results.map((one) => one.index?.number ?? null)}::bigint[], ${results.map((one) => one.evidence)}::text[],
+        ${results.map((one) => one.index?.number ?? null)}::bigint[],
+        ${results.map((one) => one.evidence)}::text[],
         ${results.map((one) => sha256Of(one.evidence))}::text[])
         as r (id, score, level, blacklist, factors, provider, policy, label_set, generation,
           number, evidence, sha256)
@@ -235,7 +244,8 @@ export function completeChecks(tx: Tx, done: readonly AnsweredCheck[], now: Date
       from ended cross join (values ('processing', -1), ('completed', 1)) as s (state, sign)
       group by 1, 2, s.state, s.sign
     )
-    select must(count(*) = ${done.length}, 'a check that is completed was not being processed') from ended`
+    select must(count(*) = ${done.length}, 'a check that is completed was not being processed')
+      from ended`
   const charged = done.filter(({ check }) => check.price_sun > 0n)
   captureAll(
     tx,

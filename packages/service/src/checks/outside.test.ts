@@ -15,13 +15,11 @@ import { publishPolicy, type Route, SHIPPED_POLICY } from '../screening/policy.t
 import { replayCheck } from './replay.ts'
 
 const ANSWER: ProviderAnswer = {
-  ...{
-    score: 42.35,
-    level: undefined,
-    blacklist: false,
-    reference: 'r-1',
-    body: Buffer.from('{"said":1}'),
-  },
+  score: 42.35,
+  level: undefined,
+  blacklist: false,
+  reference: 'r-1',
+  body: Buffer.from('{"said":1}'),
   shares: [
     { category: 'mixer', share: 0.25 },
     { category: 'exchange_licensed', share: 0.5 },
@@ -65,7 +63,7 @@ async function setUp(world: ScreeningWorld, providers: Provider[], wanted: Route
   return { customer_id, address: end.address }
 }
 
-test("a provider's answer is the check's, with its bytes and their hash, and the rest unidentified", async (t) => {
+test("a provider's answer is the check's, with its bytes and hash", async (t) => {
   const world = await makeScreeningWorld(t)
   const asked = await setUp(world, [saying('other', () => ANSWER)], {
     use: ['other'],
@@ -95,7 +93,7 @@ test("a provider's answer is the check's, with its bytes and their hash, and the
   await assert.rejects(replayCheck(world.sql, check.id), /not answered by the embedded engine/)
 })
 
-test('when a provider fails the next one answers; our own engine, if it is that, can be replayed', async (t) => {
+test("when a provider fails the next answers; our own engine's can be replayed", async (t) => {
   const world = await makeScreeningWorld(t)
   const asked = await setUp(world, [failing('other', 'transient')], {
     use: ['other', 'embedded'],
@@ -110,7 +108,7 @@ test('when a provider fails the next one answers; our own engine, if it is that,
   assert.equal(kept!.outcome, 'transient')
 })
 
-test('while our own engine waits for a transaction to be solid, those asked before it are asked seldom', async (t) => {
+test('while our engine waits for a solid block, earlier providers are asked seldom', async (t) => {
   const world = await makeScreeningWorld(t)
   const other = failing('other', 'transient')
   world.providers.push(other)
@@ -134,7 +132,7 @@ test('while our own engine waits for a transaction to be solid, those asked befo
   )
 })
 
-test('when nobody can answer the check fails, is released, and what was said is kept', async (t) => {
+test('when nobody can answer, the check fails, is released, and the answers kept', async (t) => {
   const world = await makeScreeningWorld(t)
   const asked = await setUp(world, [failing('other', 'permanent'), failing('third', 'transient')], {
     use: ['other', 'third'],
@@ -202,7 +200,7 @@ test('of answers with one score the one that bars counts, and then the higher le
   )
 })
 
-test('one that only says what is barred adds a blacklist match, and otherwise nothing', async (t) => {
+test('a provider of blacklists adds a blacklist match, and otherwise nothing', async (t) => {
   const world = await makeScreeningWorld(t)
   let barred = false
   const sanctions = saying('sanctions', () => ({

@@ -137,7 +137,9 @@ function outcomeOf(
   const text = `${tenths / 10n}.${tenths % 10n}`
   return {
     factors: factorsOf(policy, amounts),
-    ...{ base_score: text, raw_score: text, score: text },
+    base_score: text,
+    raw_score: text,
+    score: text,
     level: blacklist ? 'high' : (level ?? levelOf(policy, tenths, false)),
     blacklist,
     floors: [],
@@ -165,8 +167,12 @@ function combine(
   const facts: Fact = {
     engine: ENGINE,
     asked: {
-      ...{ type: check.type, network: check.network, address: check.address, hash: check.hash },
-      ...{ direction: check.direction, at: check.created_at.toISOString() },
+      type: check.type,
+      network: check.network,
+      address: check.address,
+      hash: check.hash,
+      direction: check.direction,
+      at: check.created_at.toISOString(),
     },
     policy: { name: policy.name, version: String(policy.version) },
     answered_by: worst.name,
@@ -178,7 +184,9 @@ function combine(
       facts: one.facts,
     })),
     result: {
-      ...{ risk_score: score, risk_level: level, blacklist },
+      risk_score: score,
+      risk_level: level,
+      blacklist,
       risk_factors: factors.map(({ score, ...factor }) => ({ ...factor, score: score.toFixed(4) })),
     },
   }
@@ -205,7 +213,9 @@ export function storeAnswers(
   tx.send`
     insert into aml_answer (check_id, provider, outcome, body, sha256, received_at)
     select check_id, provider, outcome, body, encode(sha256(body), 'hex'), ${now}
-    from unnest(${rows.map((row) => row.check_id)}::text[], ${rows.map((row) => row.provider)}::text[],
-                ${rows.map((row) => row.outcome)}::text[], ${rows.map((row) => Buffer.from(row.body))}::bytea[])
+    from unnest(${rows.map((row) => row.check_id)}::text[],
+                ${rows.map((row) => row.provider)}::text[],
+                ${rows.map((row) => row.outcome)}::text[],
+                ${rows.map((row) => Buffer.from(row.body))}::bytea[])
       as a (check_id, provider, outcome, body)`
 }

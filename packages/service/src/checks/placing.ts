@@ -35,7 +35,8 @@ export type CheckPrices = ReadonlyMap<CheckType, { price_sun: bigint; on_sale: b
 /** What each type of check costs now. */
 export async function checkPrices(sql: Sql | Tx): Promise<CheckPrices> {
   const rows = await sql<{ type: CheckType; price_sun: bigint; on_sale: boolean }>`
-    select type, price_sun, on_sale from aml_price join aml_service using (type) where until is null order by type`
+    select type, price_sun, on_sale from aml_price join aml_service using (type) where until is null
+      order by type`
   return new Map(rows.map(({ type, ...price }) => [type, price]))
 }
 
@@ -150,7 +151,8 @@ async function placedEarlier(
   if (keyed.length === 0) return earlier
   const checks = await tx<Check>`
     select c.* from aml_check as c
-    join unnest(${keyed.map((one) => one.customer_id)}::text[], ${keyed.map((one) => one.idempotency_key)}::text[])
+    join unnest(${keyed.map((one) => one.customer_id)}::text[],
+                ${keyed.map((one) => one.idempotency_key)}::text[])
       as asked (customer_id, idempotency_key)
     on c.customer_id = asked.customer_id and c.idempotency_key = asked.idempotency_key`
   for (const check of checks) earlier.add(check.customer_id, check.idempotency_key, check)

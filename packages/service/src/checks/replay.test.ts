@@ -4,7 +4,7 @@ import { makeScreeningWorld, TRX } from 'penstock-test/harness/screening_world.t
 import { makeEntry, withdrawEntry } from '../labels/entries.ts'
 import { replayCheck } from './replay.ts'
 
-test('a check comes out the same, byte for byte, after more blocks, labels and decisions', async (t) => {
+test('a check comes out the same, byte for byte, after more blocks and labels', async (t) => {
   const world = await makeScreeningWorld(t)
   const { sql, new_id } = world
   const customer_id = await world.customer()
@@ -56,7 +56,7 @@ test('a check comes out the same, byte for byte, after more blocks, labels and d
   assert.ok((await replayCheck(sql, now.id)).same)
 })
 
-test('a deposit older than what is kept of transfers is answered from what its sender received, and replays so', async (t) => {
+test("a deposit older than the kept transfers is answered from its sender's past", async (t) => {
   const world = await makeScreeningWorld(t, { carried_blocks: 30 })
   const customer_id = await world.customer()
   const [mixer, middle, end] = [world.person(), world.person(), world.person()]
@@ -95,7 +95,9 @@ test('an answer that was tampered with does not come out the same', async (t) =>
   assert.equal((await replayCheck(world.sql, id)).same, true)
   const { risk_score, risk_factors } = await world.check(id)
   const write = (score: string | null, factors: readonly object[]) =>
-    world.sql`update aml_check set risk_score = ${score}, risk_factors = ${JSON.stringify(factors)} where id = ${id}`
+    world.sql`
+      update aml_check set risk_score = ${score}, risk_factors = ${JSON.stringify(factors)}
+        where id = ${id}`
   await write('1.0', risk_factors)
   assert.equal((await replayCheck(world.sql, id)).same, false)
   await write(
@@ -112,7 +114,7 @@ test('an answer that was tampered with does not come out the same', async (t) =>
   await assert.rejects(replayCheck(world.sql, 'nothing'), /There is no check nothing/)
 })
 
-test('an allowed address keeps its weighted mean until the entry is withdrawn or expires', async (t) => {
+test('an allowed address keeps its weighted mean until the entry ends', async (t) => {
   const world = await makeScreeningWorld(t)
   const { sql, new_id } = world
   const customer_id = await world.customer()

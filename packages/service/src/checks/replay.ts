@@ -184,7 +184,8 @@ async function isShort(sql: Sql, { first, last }: Window): Promise<boolean> {
   const [row] = await sql<{ transfers: bigint | null }>`
     select (select first_sequence from flow_block where number <= ${last} order by number desc
       limit 1)
-      - (select first_sequence from flow_block where number >= ${first} order by number limit 1) as transfers`
+      - (select first_sequence from flow_block where number >= ${first} order by number
+        limit 1) as transfers`
   return (row?.transfers ?? 0n) <= CARRIED_ANEW_MAX
 }
 

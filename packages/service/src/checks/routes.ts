@@ -81,9 +81,15 @@ export function printCheck(check: Check): Static<typeof CheckForm> {
     risk_factors,
   } = check
   return {
-    ...{ id, type, address },
+    id,
+    type,
+    address,
     ...(hash !== null && { hash, direction }),
-    ...{ network, status: state, risk_score, risk_level, blacklist },
+    network,
+    status: state,
+    risk_score,
+    risk_level,
+    blacklist,
     // The database keeps an object's keys in an order of its own.
     risk_factors: risk_factors.map(({ name, label, group, score }) => ({
       name,
@@ -156,7 +162,9 @@ export function routes({ sql, placeCheck }: Needs): Endpoint[] {
       creates: true,
       summary: 'Screen an address, or the other side of a transaction',
       description:
-        'The price is set aside at once, charged when the check is completed, and given back when it fails. The header `Idempotency-Key` makes a repeated call return the same check. A check never needs a connection to a wallet.',
+        'The price is set aside at once, charged when the check is completed, ' +
+        'and given back when it fails. The header `Idempotency-Key` makes a repeated call ' +
+        'return the same check. A check never needs a connection to a wallet.',
       body: Type.Object({
         type: Type.Enum(['address', 'hash']),
         network: Type.String({
@@ -178,7 +186,8 @@ export function routes({ sql, placeCheck }: Needs): Endpoint[] {
           unchecked(
             Type.String({
               description:
-                'For a hash check: deposit (the sender is judged by the money it sent; also when absent) or withdrawal (the recipient is)',
+                'For a hash check: deposit (the sender is judged by the money it sent; ' +
+                'also when absent) or withdrawal (the recipient is)',
             }),
           ),
         ),
@@ -194,7 +203,8 @@ export function routes({ sql, placeCheck }: Needs): Endpoint[] {
         refuses(ServiceUnavailable, 'This type of check is off sale'),
         refuses(
           ServiceUnavailable,
-          'A hash check, while 200 are under way, or on a day when 1,000 checks have failed and fewer were completed',
+          'A hash check, while 200 are under way, or on a day when 1,000 checks have ' +
+            'failed and fewer were completed',
           'too_many_checks',
         ),
         refuses(WalletNotFound, 'The customer has no wallet'),

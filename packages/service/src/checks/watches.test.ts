@@ -5,7 +5,7 @@ import { customerAccount, spendable } from '../ledger/ledger.ts'
 import { checkHistory } from './history.ts'
 import { levelChanges, rescreenStep, retainStep, unwatch, watch } from './watches.ts'
 
-test('a watched address is screened again when labels change; the new answer supersedes the old one and costs nothing', async (t) => {
+test('a watched address is screened again when labels change, at no cost', async (t) => {
   const world = await makeScreeningWorld(t)
   const { sql, clock, new_id } = world
   const { generations } = world.process
@@ -74,7 +74,7 @@ test('a watched address is screened again when its issuer freezes it', async (t)
   assert.equal(total, 2, 'and once only')
 })
 
-test('a screening again that fails for want of an index is made anew, and the change of level is told', async (t) => {
+test('a rescreening that fails for want of an index is made anew, and told', async (t) => {
   const world = await makeScreeningWorld(t)
   const { sql, clock, new_id } = world
   const again = rescreenStep({ sql, clock, new_id, generations: world.process.generations })
@@ -105,7 +105,7 @@ test('a screening again that fails for want of an index is made anew, and the ch
   assert.equal(await again.run(), false)
 })
 
-test('a screening again that was answered under older labels, by a process that lags, is made anew', async (t) => {
+test('a rescreening under older labels, by a process that lags, is made anew', async (t) => {
   const world = await makeScreeningWorld(t)
   const { sql, clock, new_id } = world
   const behind = world.process

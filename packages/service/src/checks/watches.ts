@@ -44,7 +44,8 @@ export async function unwatch(
   which: { customer_id: string; address: Address },
 ): Promise<boolean> {
   const gone = await tx`
-    delete from aml_watch where customer_id = ${which.customer_id} and address = ${which.address} returning 1`
+    delete from aml_watch where customer_id = ${which.customer_id} and address = ${which.address}
+      returning 1`
   return gone.length > 0
 }
 
@@ -70,7 +71,8 @@ export function rescreenStep(needs: Needs): Step {
               or exists (
               select 1 from flow_freeze as f where f.address = w.address
                 and f.number > c.index_number)))
-          order by w.label_set, w.customer_id, w.address limit ${AT_ONCE} for update of w skip locked`
+          order by w.label_set, w.customer_id, w.address
+            limit ${AT_ONCE} for update of w skip locked`
         for (const { customer_id, address, check_id } of due) {
           const { id } = await placeAgain(tx, needs, { customer_id, address, supersedes: check_id })
           await tx`

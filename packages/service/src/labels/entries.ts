@@ -29,7 +29,8 @@ export async function makeEntry(
   const { customer_id, address, kind, reason, made_by, made_at, expires_at } = entry
   await tx`
     insert into aml_entry (id, customer_id, address, kind, reason, made_by, made_at, expires_at)
-    values (${id}, ${customer_id}, ${address}, ${kind}, ${reason}, ${made_by}, ${made_at}, ${expires_at})`
+    values (${id}, ${customer_id}, ${address}, ${kind}, ${reason}, ${made_by}, ${made_at},
+            ${expires_at})`
   return { id }
 }
 
@@ -56,7 +57,8 @@ export async function withdrawEntry(
   const { id, customer_id, at } = which
   const rows = await tx`
     update aml_entry set withdrawn_at = ${at}
-    where id = ${id} and customer_id is not distinct from ${customer_id}::text and withdrawn_at is null returning 1`
+    where id = ${id} and customer_id is not distinct from ${customer_id}::text
+      and withdrawn_at is null returning 1`
   return rows.length > 0
 }
 

@@ -122,16 +122,20 @@ async function insertVersion(
   const { list, origin, sha256, passed_over, loaded_at, loaded_by } = loading
   const [version] = await tx<{ id: bigint }>`
     insert into list_version (list, origin, sha256, entries, passed_over, loaded_at, loaded_by)
-    values (${list}, ${origin}, ${sha256}, ${entries.length}, ${passed_over}, ${loaded_at}, ${loaded_by}) returning id`
+    values (${list}, ${origin}, ${sha256}, ${entries.length}, ${passed_over}, ${loaded_at},
+            ${loaded_by}) returning id`
   const column = <K extends keyof ListEntry>(name: K) => entries.map((entry) => entry[name] ?? null)
   await tx`
     insert into list_entry (version_id, n, address, category, entity, kind, confidence, reference,
       valid_from, valid_to)
     select ${version!.id}, n, address, category, entity, kind, confidence, reference, valid_from,
       valid_to
-    from unnest(${column('address')}::text[], ${column('category')}::text[], ${column('entity')}::text[],
-                ${column('kind')}::text[], ${column('confidence')}::smallint[], ${column('reference')}::text[],
-                ${column('valid_from')}::timestamptz[], ${column('valid_to')}::timestamptz[]) with ordinality
+    from unnest(${column('address')}::text[], ${column('category')}::text[],
+                ${column('entity')}::text[],
+                ${column('kind')}::text[], ${column('confidence')}::smallint[],
+                ${column('reference')}::text[],
+                ${column('valid_from')}::timestamptz[],
+                ${column('valid_to')}::timestamptz[]) with ordinality
       as e (address, category, entity, kind, confidence, reference, valid_from, valid_to, n)`
   return version!.id
 }
@@ -152,7 +156,8 @@ async function insertSet(
     .digest('hex')
   await tx`
     insert into label_set (number, sha256, note, published_at, published_by)
-    values (${number}, ${sha256}, ${`${loading.list} from ${loading.origin}`}, ${loading.loaded_at}, ${loading.loaded_by})`
+    values (${number}, ${sha256}, ${`${loading.list} from ${loading.origin}`}, ${loading.loaded_at},
+            ${loading.loaded_by})`
   await tx`
     insert into label_set_version (label_set, version_id)
     select ${number}, id from unnest(${kept.map((one) => one.id)}::bigint[]) as id`

@@ -29,7 +29,7 @@ async function textOf(url: string): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-test('a publisher is followed where it sends us on, but not out of https, and not for ever', async (t) => {
+test("a publisher's redirects are followed, but not out of https, and not for ever", async (t) => {
   const url = await publisher(t, {
     '/list': { text: 'entries' },
     '/moved': { location: '/list' },

@@ -32,11 +32,21 @@ const SDN = `<?xml version="1.0" encoding="utf-8"?>
   <DistinctParties>
     <DistinctParty FixedRef="100">
       <Profile ID="100" PartySubTypeID="4">
-        <Identity ID="1"><Alias><DocumentedName><DocumentedNamePart><NamePartValue>Жёлтый &amp; Co</NamePartValue></DocumentedNamePart></DocumentedName></Alias></Identity>
-        <Feature ID="1" FeatureTypeID="992"><FeatureVersion ID="1"><Comment /><VersionDetail DetailTypeID="1432">${A}</VersionDetail></FeatureVersion></Feature>
-        <Feature ID="2" FeatureTypeID="344"><FeatureVersion ID="2"><Comment>an aside</Comment><VersionDetail DetailTypeID="1432"> ${B} </VersionDetail></FeatureVersion></Feature>
-        <Feature ID="3" FeatureTypeID="344"><FeatureVersion ID="3"><VersionDetail DetailTypeID="1432">1EYitrwBSmPMnxPcoeWX8Pf8u9cz9LuvBP</VersionDetail></FeatureVersion></Feature>
-        <Feature ID="4" FeatureTypeID="8"><FeatureVersion ID="4"><VersionDetail>${C}</VersionDetail></FeatureVersion></Feature>
+        <Identity ID="1"><Alias><DocumentedName><DocumentedNamePart>
+          <NamePartValue>Жёлтый &amp; Co</NamePartValue>
+        </DocumentedNamePart></DocumentedName></Alias></Identity>
+        <Feature ID="1" FeatureTypeID="992"><FeatureVersion ID="1"><Comment />
+          <VersionDetail DetailTypeID="1432">${A}</VersionDetail>
+        </FeatureVersion></Feature>
+        <Feature ID="2" FeatureTypeID="344"><FeatureVersion ID="2"><Comment>an aside</Comment>
+          <VersionDetail DetailTypeID="1432"> ${B} </VersionDetail>
+        </FeatureVersion></Feature>
+        <Feature ID="3" FeatureTypeID="344"><FeatureVersion ID="3">
+          <VersionDetail DetailTypeID="1432">1EYitrwBSmPMnxPcoeWX8Pf8u9cz9LuvBP</VersionDetail>
+        </FeatureVersion></Feature>
+        <Feature ID="4" FeatureTypeID="8"><FeatureVersion ID="4">
+          <VersionDetail>${C}</VersionDetail>
+        </FeatureVersion></Feature>
       </Profile>
     </DistinctParty>
   </DistinctParties>
@@ -50,7 +60,7 @@ const SDN = `<?xml version="1.0" encoding="utf-8"?>
   </SanctionsEntries>
 </Sanctions>`
 
-test('the SDN list gives the addresses of this network, told by their shape, with profile and programmes', async () => {
+test("the SDN list gives this network's addresses, with profile and programmes", async () => {
   const { entries, passed_over } = await read(readSdn, SDN)
   assert.deepEqual(
     entries.map(({ address, category, entity, kind, confidence, reference }) => [
@@ -98,21 +108,24 @@ ${B},other,,,,,\r
   )
   assert.deepEqual(entries, [
     {
-      ...{ address: A, category: 'mixer', entity: 'Spinner, Ltd', kind: 'curated', confidence: 80 },
+      address: A,
+      category: 'mixer',
+      entity: 'Spinner, Ltd',
+      kind: 'curated',
+      confidence: 80,
       reference: 'https://example.org',
       valid_from: new Date('2026-01-31T00:00:00Z'),
       valid_to: new Date('2026-02-01T12:30:00Z'),
     },
     {
-      ...{
-        address: B,
-        category: 'unidentified',
-        entity: 'unnamed',
-        kind: 'curated',
-        confidence: 100,
-        reference: '',
-      },
-      ...{ valid_from: undefined, valid_to: undefined },
+      address: B,
+      category: 'unidentified',
+      entity: 'unnamed',
+      kind: 'curated',
+      confidence: 100,
+      reference: '',
+      valid_from: undefined,
+      valid_to: undefined,
     },
   ])
 })
@@ -135,28 +148,25 @@ test("a mistake in the operator's table is told with its line, and nothing is ta
 test('seizure orders are in force until their end, also several addresses in a row', async () => {
   const { entries, passed_over } = await read(
     readSeizureOrders,
-    `Order Number,Wallet Address,Valid Until\nASO 12/23,"${A}; 1EYitrwBSmPMnxPcoeWX8Pf8u9cz9LuvBP",2027-05-01\n`,
+    `Order Number,Wallet Address,Valid Until\nASO 12/23,"${A}; ` +
+      `1EYitrwBSmPMnxPcoeWX8Pf8u9cz9LuvBP",2027-05-01\n`,
   )
   assert.deepEqual(entries, [
     {
-      ...{
-        address: A,
-        category: 'terrorism_financing',
-        entity: 'NBCTF order ASO 12/23',
-        kind: 'authority',
-      },
-      ...{
-        confidence: 100,
-        reference: 'ASO 12/23',
-        valid_from: undefined,
-        valid_to: new Date('2027-05-01T00:00:00Z'),
-      },
+      address: A,
+      category: 'terrorism_financing',
+      entity: 'NBCTF order ASO 12/23',
+      kind: 'authority',
+      confidence: 100,
+      reference: 'ASO 12/23',
+      valid_from: undefined,
+      valid_to: new Date('2027-05-01T00:00:00Z'),
     },
   ])
   assert.equal(passed_over, 1)
 })
 
-test('a TagPack gives its tags, abuse before service, with the confidence of how it is known', async () => {
+test('a TagPack gives its tags, abuse before service, with their confidence', async () => {
   const { entries, passed_over } = await read(
     readTagPack,
     `

@@ -58,7 +58,9 @@ export const readOperatorTable: ListReader = async (bytes) => {
     if (valid_from && valid_to && valid_to <= valid_from)
       throw refusal(`${where}: valid_to is not after valid_from.`)
     collected.add(address, {
-      ...{ category, valid_from, valid_to },
+      category,
+      valid_from,
+      valid_to,
       entity: field(row, 'entity', 'label') || 'unnamed',
       kind: 'curated',
       confidence: readConfidence(field(row, 'confidence'), where),

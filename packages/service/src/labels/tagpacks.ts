@@ -62,7 +62,8 @@ function noteTag(collected: Collected, tag: Tag, where: string): void {
   if (confidence === undefined)
     throw refusal(`${where}: there is no confidence "${String(tag.confidence)}".`)
   collected.add(tag.address, {
-    ...{ category, confidence },
+    category,
+    confidence,
     entity: String(tag.actor ?? tag.label ?? 'unnamed'),
     kind: confidence < 20 ? 'heuristic' : 'curated',
     reference: String(tag.source ?? tag.uri ?? ''),

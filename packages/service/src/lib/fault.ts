@@ -1,5 +1,5 @@
-// What can go wrong, in three kinds. A Fault is a refusal: the caller may mend it, and it has a
-// code and a key that go out on the wire. An Outage is something outside that time may mend: a step
+// What can go wrong, in three kinds. A Fault is a refusal: the caller may fix it, and it has a
+// code and a key that go out on the wire. An Outage is something outside that time may fix: a step
 // runs again; a domain that knows what it means for its endpoint says 35, elsewhere it is code 500.
 // Everything else that is thrown is a bug: code 500, and somebody is told.
 

@@ -31,7 +31,8 @@ test('each page answers by itself, with the status that machines read', async (t
   assert.deepEqual(await get('/healthz?x=1'), [200, '{"status":"alive","role":"api"}\n'])
   assert.deepEqual(await get('/startupz'), [503, '{"status":"starting","role":"api"}\n'])
   const text =
-    '{"status":"not ready","role":"api","reasons":[{"reason":"clock_off","what":"the clock"}],"notices":[]}\n'
+    '{"status":"not ready","role":"api","reasons":[{"reason":"clock_off","what":"the ' +
+    'clock"}],"notices":[]}\n'
   assert.deepEqual(await get('/readyz'), [503, text])
   assert.deepEqual(await get('/metrics'), [200, 'a 1\n'])
   assert.deepEqual(await get('/metrics', 'HEAD'), [200, ''])

@@ -16,7 +16,8 @@ export const ALERTS: Record<
   (look: Look) => Promise<{ since: Date | null; what: string }[]>
 > = {
   chain_unknown: ({ sql }) => sql`
-    select null as since, 'no block has been followed yet' as what where not exists (select 1 from chain)`,
+    select null as since, 'no block has been followed yet' as what
+      where not exists (select 1 from chain)`,
   chain_silent: ({ sql, now }) => sql`
     select seen_at as since, 'no node has answered since' as what from chain
     where seen_at < ${now}::timestamptz - interval '30 seconds'`,
@@ -39,7 +40,8 @@ export const ALERTS: Record<
     select unconfirmed_since as since,
            format('no second node confirms the solid blocks after %s: deposits wait',
              confirmed_number) as what
-    from chain where unconfirmed_since < ${now}::timestamptz - interval '3 minutes' and disputed_number is null`,
+    from chain where unconfirmed_since < ${now}::timestamptz - interval '3 minutes'
+      and disputed_number is null`,
   internal_transfers_hidden: ({ sql, now }) => sql`
     select min(since) as since, string_agg(said, '; ' order by since) as what from (
       (select seen_at as since,
@@ -57,16 +59,19 @@ export const ALERTS: Record<
   order_waits: ({ sql, now }) => sql`
     select min(created_at) as since, format('orders open for more than 5 minutes: %s',
       count(*)) as what from orders
-    where state in ('new', 'pending') and created_at < ${now}::timestamptz - interval '5 minutes' having count(*) > 0`,
+    where state in ('new', 'pending') and created_at < ${now}::timestamptz
+      - interval '5 minutes' having count(*) > 0`,
   order_owed: ({ sql, now }) => sql`
     select min(created_at) as since,
       format('orders of which a fork took a part back that is not delivered again: %s',
       count(*)) as what
-    from orders where to_delegate and state = 'success' and created_at < ${now}::timestamptz - interval '5 minutes' having count(*) > 0`,
+    from orders where to_delegate and state = 'success'
+      and created_at < ${now}::timestamptz - interval '5 minutes' having count(*) > 0`,
   attempt_unsigned: ({ sql, now }) => sql`
     select min(made_at) as since, format('transactions that wait for a signature: %s',
       count(*)) as what from attempt
-    where state = 'new' and made_at < ${now}::timestamptz - interval '1 minute' having count(*) > 0`,
+    where state = 'new' and made_at < ${now}::timestamptz - interval '1 minute' having count(*)
+      > 0`,
   // What was looked at hours before the others is a wallet that no worker has any more.
   signing_stopped: ({ sql }) => sql`
     select made_at as since, format('%s stopped signing: %s', made_by,
@@ -82,7 +87,8 @@ export const ALERTS: Record<
     union all
     select min(checked_at), 'signing is stopped on a machine by its file signing.stopped'
     from wallet_check where stopped_here
-      and checked_at > (select max(checked_at) from wallet_check) - interval '3 hours' having count(*) > 0`,
+      and checked_at > (select max(checked_at)
+        from wallet_check) - interval '3 hours' having count(*) > 0`,
   signing_refused: ({ sql, now }) => sql`
     select min(refused_at) as since,
       format('transactions that the signer refused within a day: %s, the last for %s: %s', count(*),
@@ -93,19 +99,22 @@ export const ALERTS: Record<
     select checked_at as since, complaints[1] || case when stopped then ' Nothing is signed for it.'
       else '' end as what
     from wallet_check where cardinality(complaints) > 0
-      and checked_at > (select max(checked_at) from wallet_check) - interval '3 hours' order by address`,
+      and checked_at > (select max(checked_at) from wallet_check) - interval '3 hours'
+        order by address`,
   wallet_key_unchecked: ({ sql, now }) => sql`
     select min(checked_at) as since, 'what hot keys may do was not looked at since' as what
     from wallet_check having max(checked_at) < ${now}::timestamptz - interval '3 hours'`,
   attempt_unknown: ({ sql }) => sql`
     select min(expires_at) as since,
       format('transactions of which it is not known whether a block has them: %s', count(*)) as what
-    from attempt, chain where state in ('signed', 'sent') and expires_at < head_time - interval '5 minutes' having count(*) > 0`,
+    from attempt, chain where state in ('signed', 'sent')
+      and expires_at < head_time - interval '5 minutes' having count(*) > 0`,
   delegation_overdue: ({ sql }) => sql`
     select min(d.expires_at) as since, format('delegations that should have been taken back: %s',
       count(*)) as what
     from delegation as d, chain
-    where d.state in ('active', 'reclaiming') and d.expires_at < head_time - interval '10 minutes' having count(*) > 0`,
+    where d.state in ('active', 'reclaiming') and d.expires_at < head_time
+      - interval '10 minutes' having count(*) > 0`,
   books_broken: ({ sql }) => sql`
     select min(found_at) as since,
       format('findings of the last check of the books: %s, the first about %s', count(*),
@@ -131,7 +140,8 @@ export const ALERTS: Record<
   safety_loosened: ({ sql, now }) => sql`
     select null as since, format('a process runs with %s', string_agg(name, ', '
       order by name)) as what
-    from loosened_setting where seen_at > ${now}::timestamptz - interval '5 minutes' having count(*) > 0`,
+    from loosened_setting where seen_at > ${now}::timestamptz - interval '5 minutes' having count(*)
+      > 0`,
   wallet_cannot_pay: ({ sql }) => sql`
     select null as since, format('%s can pay for %s transactions more', address, least) as what
     from (select address, min(carries) as least from pool_wallet group by address) as w

@@ -18,7 +18,8 @@ export const METRICS = {
   http_request_seconds: histogram('From the headers of a request to its answer, by endpoint.'),
   http_in_flight: gauge('Requests that are being answered.'),
   http_refused_total: counter(
-    'Requests refused before their work began: auth, busy, rate, size, timeout; not_logged: any of them.',
+    'Requests refused before their work began: auth, busy, rate, size, timeout; ' +
+      'not_logged: any of them.',
   ),
   step_runs_total: counter('Runs of a step.'),
   step_seconds: histogram('How long a run of a step takes.'),
@@ -123,7 +124,8 @@ const READINGS: readonly {
     names: ['wallet_transactions_left'],
     async read(sql, set) {
       const rows = await sql<{ wallet: bigint; left: bigint }>`
-        select row_number() over (order by address) as wallet, min(carries) as left from pool_wallet group by address`
+        select row_number() over (order by address) as wallet, min(carries) as left from pool_wallet
+          group by address`
       for (const { wallet, left } of rows)
         set('wallet_transactions_left', Number(left), { wallet: Number(wallet) })
     },
@@ -132,7 +134,8 @@ const READINGS: readonly {
     names: ['orders_open'],
     async read(sql, set) {
       const rows = await sql<{ service: string; open: bigint }>`
-        select service, count(*) as open from orders where state in ('new', 'pending') group by service`
+        select service, count(*) as open from orders where state in ('new', 'pending')
+          group by service`
       for (const { service, open } of rows) set('orders_open', Number(open), { service })
     },
   },
@@ -140,7 +143,8 @@ const READINGS: readonly {
     names: ['attempts_open'],
     async read(sql, set) {
       const rows = await sql<{ state: string; open: bigint }>`
-        select state, count(*) as open from attempt where state in ('new', 'signed', 'sent') group by state`
+        select state, count(*) as open from attempt where state in ('new', 'signed', 'sent')
+          group by state`
       for (const { state, open } of rows) set('attempts_open', Number(open), { state })
     },
   },
@@ -171,7 +175,8 @@ const READINGS: readonly {
       const [row] = await sql<{ checked_at: Date | null; behind: bigint }>`
         select (select checked_at from books_check where isfinite(checked_at)) as checked_at,
                (select case when is_called then last_value else 0 end from transfer_number_seq)
-               - coalesce((select last_entry from journal order by number desc limit 1), 0) as behind`
+               - coalesce((select last_entry from journal order by number desc
+                 limit 1), 0) as behind`
       const { checked_at, behind } = row!
       if (checked_at)
         set('books_checked_age_seconds', (now.getTime() - checked_at.getTime()) / 1_000)

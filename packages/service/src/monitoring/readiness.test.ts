@@ -54,7 +54,7 @@ const follow = (sql: Sql, seen_at: Date, head_seen_at = seen_at) => sql`
   values (1, 'x', ${head_seen_at}, 1, 1, ${seen_at}, ${head_seen_at})
   on conflict (one) do update set seen_at = excluded.seen_at, head_seen_at = excluded.head_seen_at`
 
-test('a process is ready from the end of its start to the request to stop, while the database answers', async (t) => {
+test('a process is ready from its start to its stop, while the database answers', async (t) => {
   const { clock, watch, look, answer, sql } = await watched(t)
   await follow(sql, new Date())
   assert.deepEqual(answer(), { ready: false, reasons: ['starting'], notices: [] })
@@ -84,7 +84,7 @@ test('that nothing is sold is said, and takes no process off the net', async (t)
   assert.deepEqual(await look(), { ready: true, reasons: [], notices: ['off_sale'] })
 })
 
-test('a clock that is off, another sealing key and an older database make it not ready', async (t) => {
+test('a wrong clock, another sealing key and an older database make it not ready', async (t) => {
   const { clock, watch, look, sql } = await watched(t)
   watch.enter('serving')
   clock.ahead_ms = 29_000
@@ -110,7 +110,7 @@ test('a clock that is off, another sealing key and an older database make it not
   })
 })
 
-test('a process that runs with safety loosened says so, and status warns of it while it does', async (t) => {
+test('a process with loosened safety says so, and status warns of it', async (t) => {
   const { sql, clock, look } = await watched(t, {
     loosened: ['PENSTOCK_ALLOW_HTTP_NODES', 'PENSTOCK_ALLOW_OLD_NODE'],
   })

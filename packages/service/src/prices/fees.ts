@@ -18,7 +18,8 @@ export type FeeRow = {
 export async function feesInForce(sql: Sql | Tx): Promise<Omit<FeeRow, 'until'>[]> {
   return sql<Omit<FeeRow, 'until'>>`
     select name, price_sun, since, changed_by from fee where until is null
-    union all select 'aml_' || type, price_sun, since, changed_by from aml_price where until is null order by name`
+    union all select 'aml_' || type, price_sun, since, changed_by from aml_price where until is null
+      order by name`
 }
 
 /** Every flat price has one to compare with. */
@@ -42,12 +43,19 @@ export async function setFee(
   requireWithin(changes, FEE_BOUNDS, confirmed)
   const type = checkType(name)
   if (type === undefined) {
-    await tx`update fee set until = greatest(${at}::timestamptz, since) where name = ${name} and until is null`
-    await tx`insert into fee (name, price_sun, since, changed_by) values (${name}, ${price_sun}, ${at}, ${changed_by})`
-  } else {
-    await tx`update aml_price set until = greatest(${at}::timestamptz, since) where type = ${type} and until is null`
     await tx`
-      insert into aml_price (type, price_sun, since, changed_by) values (${type}, ${price_sun}, ${at}, ${changed_by})`
+      update fee set until = greatest(${at}::timestamptz, since) where name = ${name}
+        and until is null`
+    await tx`
+      insert into fee (name, price_sun, since, changed_by)
+        values (${name}, ${price_sun}, ${at}, ${changed_by})`
+  } else {
+    await tx`
+      update aml_price set until = greatest(${at}::timestamptz, since) where type = ${type}
+        and until is null`
+    await tx`
+      insert into aml_price (type, price_sun, since, changed_by)
+        values (${type}, ${price_sun}, ${at}, ${changed_by})`
   }
   const [before, after] = [old.price_sun, price_sun].map((sun) => ({ price_trx: trxText(sun) }))
   const actions = [{ subject: `fee:${name}`, before: before!, after: after! }]

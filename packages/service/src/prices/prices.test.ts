@@ -36,7 +36,7 @@ test('a charge is the price of the amount, rounded half up to a hundredth of a T
     assert.equal(charge(price_sun, amount), sun, `${price_sun} * ${amount}`)
 })
 
-test('a charge is whole hundredths, at least one, and within half of one of the exact price', () => {
+test('a charge is in whole hundredths, at least one, within half of one of the exact price', () => {
   const price = fc.bigInt(1n, 10n ** 12n)
   const amount = fc.bigInt(1n, 10n ** 10n)
   fc.assert(
@@ -67,7 +67,11 @@ test('more never costs less at one price', () => {
 })
 
 const tier = (min_amount: number, max_amount: number, price_sun: bigint): Tier => ({
-  ...{ resource: 'energy', duration_hours: 1, min_amount, max_amount, price_sun },
+  resource: 'energy',
+  duration_hours: 1,
+  min_amount,
+  max_amount,
+  price_sun,
 })
 const prices: Prices = {
   tiers: [
@@ -79,7 +83,7 @@ const prices: Prices = {
   on_sale: new Set(),
 }
 
-test('an amount belongs to the one tier whose range has it, both ends included, and to none outside', () => {
+test('an amount belongs to the one tier that has it, ends included, or to none', () => {
   const found = [99, 100, 199, 200, 300, 301, 150.5].map(
     (amount) => tierFor(prices, 'energy', amount)?.price_sun,
   )
@@ -106,7 +110,7 @@ test('two tiers in force that reach the same amount are refused by the database'
   )
 })
 
-test('prices are read at most once a second, and again at once when reading has failed', async (t) => {
+test('prices are read once a second at most, and at once after a failed reading', async (t) => {
   const { sql } = await freshDatabase(t)
   let now_ms = 0
   let reads = 0

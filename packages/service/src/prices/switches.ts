@@ -30,12 +30,15 @@ export async function setSwitches(
   const turned = before
     .filter((one) => names.includes(one.name) && one.on_sale !== on_sale)
     .map(({ name }) => name)
-  await tx`update service set on_sale = ${on_sale}, changed_by = ${changed_by} where name = any(${turned})`
+  await tx`
+    update service set on_sale = ${on_sale}, changed_by = ${changed_by} where name = any(${turned})`
   await tx`
     update aml_service set on_sale = ${on_sale}, changed_by = ${changed_by}
     where 'aml_' || type = any(${turned})`
   const actions = turned.map((name) => ({
-    ...{ subject: `service:${name}`, before: { on_sale: !on_sale }, after: { on_sale } },
+    subject: `service:${name}`,
+    before: { on_sale: !on_sale },
+    after: { on_sale },
   }))
   return { result: await switches(tx), actions }
 }

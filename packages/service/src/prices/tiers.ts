@@ -169,7 +169,9 @@ function refuseOverlap(
     const old = staying.find((other) => overlap(tier, other))
     if (!old) continue
     throw misuse(
-      `${rangeText(tier)} overlaps the tier ${rangeText(old)} of ${resource}, which is in force: remove that one first, or give all tiers of ${resource} at once with --replace.`,
+      `${rangeText(tier)} overlaps the tier ${rangeText(old)} of ${resource}, ` +
+        `which is in force: remove that one first, or give all tiers of ${resource} at once ` +
+        'with --replace.',
     )
   }
 }

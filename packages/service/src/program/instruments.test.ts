@@ -97,7 +97,7 @@ test('a node is named by its place, and its address is nowhere', async () => {
   assert.ok(!/KEY|example/.test(text))
 })
 
-test('connections, transactions and what the database did not do are counted by pool', async (t) => {
+test('connections, transactions and database failures are counted by pool', async (t) => {
   const { url } = await freshDatabase(t)
   const measures = newMeasures()
   const loads: (() => void)[] = []

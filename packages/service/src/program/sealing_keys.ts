@@ -35,7 +35,8 @@ export async function sealingKeys(where: Where, sql: Sql): Promise<SealingKeys> 
   if (missing.length === 0) return keys
   const from = where.secret_key === undefined ? fileOf(where) : 'PENSTOCK_SECRET_KEY'
   throw new Misuse(
-    `The database has secrets that ${from} does not open: they are sealed with another key ${missing.join(' and ')}.`,
+    `The database has secrets that ${from} does not open: ` +
+      `they are sealed with another key ${missing.join(' and ')}.`,
   )
 }
 
@@ -43,7 +44,8 @@ async function firstKeys(where: Where, sql: Sql): Promise<SealingKeys> {
   const file = fileOf(where)
   if (await hasSecrets(sql)) {
     throw new Misuse(
-      `The database has sealed secrets, and there is no key that opens them: set PENSTOCK_SECRET_KEY, or put ${file} back.`,
+      'The database has sealed secrets, and there is no key that opens them: ' +
+        `set PENSTOCK_SECRET_KEY, or put ${file} back.`,
     )
   }
   await requireWritable(where.data_dir)

@@ -25,7 +25,7 @@ export type ProviderAnswer = {
   body: Uint8Array
 }
 
-/** transient: time may mend it. permanent: this question has no answer there. unsupported: it does
+/** transient: time may fix it. permanent: this question has no answer there. unsupported: it does
  *  not screen such a thing. auth: it does not know us. quota: we have used up what we paid for. */
 export type FailureKind = 'transient' | 'permanent' | 'unsupported' | 'auth' | 'quota'
 

@@ -41,7 +41,8 @@ export async function readReportContext(sql: Sql | Tx, evidence: Evidence): Prom
     from aml_check left join customer on customer.id = aml_check.customer_id
     where aml_check.id = ${evidence.check_id}`
   const assets = await sql<{ symbol: string; decimals: number }>`
-    select symbol, min(decimals)::int as decimals from flow_asset group by symbol having count(*) = 1`
+    select symbol, min(decimals)::int as decimals from flow_asset
+      group by symbol having count(*) = 1`
   const lists =
     label_set === undefined
       ? []

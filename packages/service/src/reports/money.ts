@@ -89,7 +89,8 @@ function pathGraph(path: readonly PathFact[]): string {
   const arrows = forward.map(({ tx_id, asset }, i) => {
     const x = place(i) + NODE_WIDTH
     const line = `M${x + 3} 35H${x + NODE_GAP - 8}`
-    return `<path class="arrow" d="${line}" marker-end="url(#tip)"><title>${text(tx_id)}</title></path>
+    return `<path class="arrow" d="${line}" marker-end="url(#tip)">
+<title>${text(tx_id)}</title></path>
 <text class="mid small" x="${x + NODE_GAP / 2}" y="28">${text(asset.slice(0, 8))}</text>`
   })
   const width = place(addresses.length - 1) + NODE_WIDTH
@@ -106,8 +107,8 @@ function pathTable(path: readonly PathFact[], decimals: Decimals): string {
 <td class="hash">${text(from)}</td><td>${amountText(amount, asset, decimals)}</td>
 <td>${carriedText(carried, { amount, asset }, decimals)}</td></tr>`,
   )
-  return `<table class="way"><thead><tr><th>Transaction</th><th>Block</th><th>From</th><th>Amount</th>
-<th>of that category</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
+  return `<table class="way"><thead><tr><th>Transaction</th><th>Block</th><th>From</th>
+<th>Amount</th><th>of that category</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
 }
 
 /** What of a transfer was of the category, and how much of the transfer that is. */

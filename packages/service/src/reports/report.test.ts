@@ -7,7 +7,7 @@ import { readReportContext } from './context.ts'
 import { reportJson, reportPage } from './report.ts'
 import { amountText } from './text.ts'
 
-test('the report shows score, shares, the drawn way, sources and the hash, and carries no script', async (t) => {
+test('the report shows score, shares, drawn way, sources and hash, and no script', async (t) => {
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer()
   const [mixer, middle, end] = [world.person(), world.person(), world.person()]
@@ -56,7 +56,7 @@ test('the report of an address without history says that nothing is known', asyn
   assert.match(page, /25\.0/)
 })
 
-test('the report of an allowed address says what was decided, and that no rule raised the score', async (t) => {
+test("an allowed address's report says what was decided, and that no rule applied", async (t) => {
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer()
   const [mixer, exchange, end] = [world.person(), world.person(), world.person()]
@@ -124,7 +124,7 @@ test('amounts are whole coins, and smallest units only where the decimals are no
   for (const [units, asset, text] of cases) assert.equal(amountText(units, asset, decimals), text)
 })
 
-test('a report says who asked, how much of a category its way explains, the rules and the limits', async (t) => {
+test('a report says who asked, what share of a category its way explains, the rules', async (t) => {
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer()
   const [mixer, end] = [world.person(), world.person()]

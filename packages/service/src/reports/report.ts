@@ -56,7 +56,8 @@ export type Facts = {
 
 /** The report as JSON: the evidence itself, with the check's id and the hash. */
 export function reportJson({ check_id, canonical, sha256 }: Evidence): string {
-  return `{"check_id":${JSON.stringify(check_id)},"evidence_sha256":"${sha256}","evidence":${canonical}}`
+  const id = JSON.stringify(check_id)
+  return `{"check_id":${id},"evidence_sha256":"${sha256}","evidence":${canonical}}`
 }
 
 /** The report as a page of HTML. Where providers were asked too, it is about what our own engine
@@ -68,6 +69,8 @@ export function reportPage(evidence: Evidence, context: ReportContext): string {
   const { asked, result } = facts
   const title = `Screening of ${asked.type === 'hash' ? asked.hash : asked.address}`
   const direction = asked.direction ? ` &middot; ${text(asked.direction)}` : ''
+  const blacklisted = result.blacklist ? ' &middot; <strong>blacklisted</strong>' : ''
+  const labels = facts.label_set === '' ? '' : `, label set ${text(facts.label_set)}`
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -81,12 +84,13 @@ export function reportPage(evidence: Evidence, context: ReportContext): string {
 <header>
 <p class="kind">AML screening ${text(check_id)}</p>
 <h1>${text(facts.screened.address)}</h1>
-<p>${text(asked.network)} &middot; ${text(asked.type)}${direction} &middot; asked ${text(asked.at)}${askerText(context)}</p>
+<p>${text(asked.network)} &middot; ${text(asked.type)}${direction}
+&middot; asked ${text(asked.at)}${askerText(context)}</p>
 ${asked.hash ? `<p class="hash">${text(asked.hash)}</p>` : ''}
 </header>
 <section class="score ${text(result.risk_level)}">
 <p class="number">${text(result.risk_score)}</p>
-<p><strong>${text(result.risk_level)} risk</strong>${result.blacklist ? ' &middot; <strong>blacklisted</strong>' : ''}<br>
+<p><strong>${text(result.risk_level)} risk</strong>${blacklisted}<br>
 ${meanLine(facts)}${foundLine(facts)}</p>
 </section>
 ${answerPart(facts)}
@@ -105,12 +109,14 @@ ${labelPart(facts)}
 ${sourcePart(facts, context)}
 ${limitPart(facts, context)}
 <footer>
-<p>Engine ${text(facts.engine)}, policy ${text(facts.policy.name)} (version ${text(facts.policy.version)})${facts.label_set === '' ? '' : `, label set ${text(facts.label_set)}`}.</p>
+<p>Engine ${text(facts.engine)}, policy ${text(facts.policy.name)}
+(version ${text(facts.policy.version)})${labels}.</p>
 <p>Evidence SHA-256: <span class="hash">${text(sha256)}</span></p>
-<p>To check it: <code>penstock aml report ${text(check_id)} --evidence FILE</code> writes the evidence,
-whose <code>sha256sum</code> is this; <code>penstock aml replay ${text(check_id)}</code> computes it again
-from the chain and the lists of then. Who asked, the licences and origins of the lists, and the rules
-in words are from the service's records beside the evidence, and not part of this sum.</p>
+<p>To check it: <code>penstock aml report ${text(check_id)} --evidence FILE</code> writes the
+evidence, whose <code>sha256sum</code> is this; <code>penstock aml replay ${text(check_id)}</code>
+computes it again from the chain and the lists of then. Who asked, the licences and origins of the
+lists, and the rules in words are from the service's records beside the evidence, and not part of
+this sum.</p>
 </footer>
 </main>
 </body>
@@ -185,7 +191,10 @@ function answerPart({ answers }: Facts): string {
   if (answers.length === 0) return ''
   const rows = answers.map(({ name, score, level, blacklist }) => {
     const points = score === null ? 'no score' : text(score)
-    return `<li>${text(name)}: ${points}${level ? `, ${text(level)}` : ''}${blacklist ? ', blacklisted' : ''}</li>`
+    return (
+      `<li>${text(name)}: ` +
+      `${points}${level ? `, ${text(level)}` : ''}${blacklist ? ', blacklisted' : ''}</li>`
+    )
   })
   return `<section><h2>Who answered</h2><ul>${rows.join('')}</ul></section>`
 }
@@ -201,25 +210,30 @@ function blacklistPart({ blacklisted_by }: Facts): string {
 function entryPart({ entries }: Facts): string {
   if (entries.length === 0) return ''
   const rows = entries.map(({ kind, reason }) => `<li>${text(kind)}: ${text(reason)}</li>`)
-  return `<section><h2>What has been decided about the address</h2><ul>${rows.join('')}</ul></section>`
+  return (
+    '<section><h2>What has been decided about the ' +
+    `address</h2><ul>${rows.join('')}</ul></section>`
+  )
 }
 
 function transferPart({ transfers }: Facts, { decimals }: ReportContext): string {
   if (transfers.length === 0) return ''
   const rows = transfers.map(
     ({ block, from, to, asset, amount }) =>
-      `<tr><td>${text(block)}</td><td class="hash">${text(from)}</td><td class="hash">${text(to)}</td>
-<td>${amountText(amount, asset, decimals)}</td></tr>`,
+      `<tr><td>${text(block)}</td><td class="hash">${text(from)}</td>
+<td class="hash">${text(to)}</td><td>${amountText(amount, asset, decimals)}</td></tr>`,
   )
-  return `<section><h2>The transfers that were judged</h2><table><thead><tr><th>Block</th><th>From</th>
-<th>To</th><th>Amount</th></tr></thead><tbody>${rows.join('')}</tbody></table></section>`
+  return `<section><h2>The transfers that were judged</h2><table><thead><tr><th>Block</th>
+<th>From</th><th>To</th><th>Amount</th></tr></thead>
+<tbody>${rows.join('')}</tbody></table></section>`
 }
 
 function destinationPart({ destinations }: Facts): string {
   const to = Object.entries(destinations?.to ?? {})
   if (destinations === null || to.length === 0) return ''
   const rows = to.map(([category, usd]) => `<li>${text(category)}: ${text(usd)} USD</li>`)
-  return `<section><h2>Where it sends to</h2><p>Of ${text(destinations.sent_usd)} USD sent in all:</p>
+  return `<section><h2>Where it sends to</h2>
+<p>Of ${text(destinations.sent_usd)} USD sent in all:</p>
 <ul>${rows.join('')}</ul></section>`
 }
 
@@ -227,14 +241,18 @@ function destinationPart({ destinations }: Facts): string {
 function ownLine({ screened: { in_force }, factors }: Facts): string {
   if (!in_force?.terminal || (factors.length === 1 && factors[0]!.category === in_force.category))
     return ''
-  return `<p>The address has a label of its own (${text(in_force.category)}), which counts instead of what it received.</p>`
+  return (
+    `<p>The address has a label of its own (${text(in_force.category)}), ` +
+    'which counts instead of what it received.</p>'
+  )
 }
 
 function labelPart({ screened }: Facts): string {
   if (screened.labels.length === 0 && !screened.frozen_by_issuer) return ''
   const rows = screened.labels.map(
     (label) =>
-      `<li>${text(label.category)}: ${text(label.entity)}, by ${said(label)}, confidence ${text(label.confidence)}</li>`,
+      `<li>${text(label.category)}: ${text(label.entity)}, by ${said(label)}, ` +
+      `confidence ${text(label.confidence)}</li>`,
   )
   const frozen = screened.frozen_by_issuer ? '<li>Frozen by the issuer of a token</li>' : ''
   return `<section><h2>What is said of the address</h2><ul>${rows.join('')}${frozen}</ul></section>`
@@ -258,7 +276,8 @@ function sourcePart({ lists, notes, index }: Facts, context: ReportContext): str
 <th>Licence</th><th>SHA-256 of its entries</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
   const remarks = notes.map((note) => `<li>${text(note)}</li>`)
   return `<section><h2>What this rests on</h2>
-<p>Transfers of blocks ${text(index.first_block)} to ${text(index.last_block)}, and these lists:</p>${table}
+<p>Transfers of blocks ${text(index.first_block)} to ${text(index.last_block)},
+and these lists:</p>${table}
 <h3>Notes</h3><ul>${remarks.join('')}</ul></section>`
 }
 
@@ -266,15 +285,18 @@ function sourcePart({ lists, notes, index }: Facts, context: ReportContext): str
 function limitPart({ index, asked, factors }: Facts, { decimals }: ReportContext): string {
   if (index.last_block === '') return ''
   const limits = [
-    `What happened before block ${text(index.first_block)}, or after block ${text(index.last_block)}.`,
-    `Assets other than ${text([...decimals.keys()].join(', ') || 'those above')}, and networks other than ${text(asked.network)}.`,
+    `What happened before block ${text(index.first_block)}, ` +
+      `or after block ${text(index.last_block)}.`,
+    `Assets other than ${text([...decimals.keys()].join(', ') || 'those above')}, ` +
+      `and networks other than ${text(asked.network)}.`,
     'Whether addresses that nobody has labelled belong to the same owner.',
     'Exchanges and other services inside: what they do with the money is not on the chain.',
     ...(factors.some(({ path }) => path.length === 0)
       ? ['The way back of every category: only the largest are drawn, over ten transfers at most.']
       : []),
   ]
-  return `<section><h2>What was not looked at</h2><ul>${limits.map((one) => `<li>${one}</li>`).join('')}</ul></section>`
+  const items = limits.map((one) => `<li>${one}</li>`)
+  return `<section><h2>What was not looked at</h2><ul>${items.join('')}</ul></section>`
 }
 
 const STYLE = `
@@ -288,20 +310,38 @@ h2 { font-size: 1.1rem; margin: 2rem 0 .6rem; border-bottom: 1px solid #ddd; pad
 h3 { font-size: 1rem; margin: 1.2rem 0 .4rem }
 .kind, footer { color: #555; font-size: .85rem }
 .hash, code { font-family: ui-monospace, monospace; font-size: .8rem; overflow-wrap: anywhere }
-.score { display: flex; gap: 1.5rem; align-items: center; border-left: .5rem solid; padding-left: 1rem; margin-top: 1.5rem }
+.score { display: flex; gap: 1.5rem; align-items: center; border-left: .5rem solid }
+.score { padding-left: 1rem; margin-top: 1.5rem }
 .score .number { font-size: 3rem; font-weight: 700; margin: 0; line-height: 1 }
-.score.low { border-color: var(--low) } .score.medium { border-color: var(--medium) } .score.high { border-color: var(--high) }
+.score.low { border-color: var(--low) }
+.score.medium { border-color: var(--medium) }
+.score.high { border-color: var(--high) }
 table { border-collapse: collapse; width: 100%; font-size: .85rem; margin: .6rem 0 }
 th { white-space: nowrap }
-th, td { text-align: left; padding: .3rem .5rem .3rem 0; border-bottom: 1px solid #eee; vertical-align: top }
-.bars .row { display: grid; grid-template-columns: minmax(7rem, 14rem) 1fr 4.5rem minmax(6rem, 12rem); gap: .8rem; align-items: center; font-size: .85rem; padding: .15rem 0 }
+th, td { text-align: left; padding: .3rem .5rem .3rem 0; vertical-align: top }
+th, td { border-bottom: 1px solid #eee }
+.bars .row { display: grid; gap: .8rem; align-items: center; font-size: .85rem; padding: .15rem 0 }
+.bars .row { grid-template-columns: minmax(7rem, 14rem) 1fr 4.5rem minmax(6rem, 12rem) }
 .bars .head { color: #555; padding-bottom: 1.1rem }
-.track { background: linear-gradient(90deg, #ddd 1px, #f4f4f4 1px) 0 0 / 25% 100%; height: 1rem; position: relative; border-right: 1px solid #ddd }
+.track { background: linear-gradient(90deg, #ddd 1px, #f4f4f4 1px) 0 0 / 25% 100% }
+.track { height: 1rem; position: relative; border-right: 1px solid #ddd }
 .track.ticks { background: none; border: 0 }
-.track span { position: absolute; transform: translateX(-50%); font-size: .7rem; top: .6rem; white-space: nowrap }
+.track span { position: absolute; transform: translateX(-50%); top: .6rem }
+.track span { font-size: .7rem; white-space: nowrap }
 .track .bar { height: 100%; print-color-adjust: exact; -webkit-print-color-adjust: exact }
-.bar.low { background: var(--low) } .bar.medium { background: var(--medium) } .bar.high { background: var(--high) }
+.bar.low { background: var(--low) }
+.bar.medium { background: var(--medium) }
+.bar.high { background: var(--high) }
 svg { width: 100%; height: auto; display: block; font: 13px system-ui, sans-serif }
-rect.node { fill: #f2f2f2; stroke: #999 } .arrow { stroke: #333; fill: none } .mid { text-anchor: middle } .small { font-size: 10px }
-@media print { main { padding: 0; max-width: none } section { break-inside: auto } h2, h3, tr { break-inside: avoid } h2, h3 { break-after: avoid } body { font-size: 11px } }
+rect.node { fill: #f2f2f2; stroke: #999 }
+.arrow { stroke: #333; fill: none }
+.mid { text-anchor: middle }
+.small { font-size: 10px }
+@media print {
+  main { padding: 0; max-width: none }
+  section { break-inside: auto }
+  h2, h3, tr { break-inside: avoid }
+  h2, h3 { break-after: avoid }
+  body { font-size: 11px }
+}
 `

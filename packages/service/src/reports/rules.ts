@@ -41,8 +41,8 @@ function policyPart(policy: Policy): string {
 raised to the highest rule below that applies. Medium risk begins at ${medium_from} points and high
 risk at ${high_from}. A match with an official list, a token issuer's freeze list or a deny entry
 makes it 100.</p>
-<ul>${rules.join('')}<li>The weight of the category: ${text(OWN_LABEL)}, in full from a confidence of
-${full_confidence} on</li></ul>
+<ul>${rules.join('')}<li>The weight of the category: ${text(OWN_LABEL)}, in full from a confidence
+of ${full_confidence} on</li></ul>
 <p>Severe categories: ${text(severe.join(', '))}.</p></section>`
 }
 

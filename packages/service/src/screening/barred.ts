@@ -50,6 +50,7 @@ async function blacklisted(
     union select address from flow_freeze where address = any(${addresses}) and frozen
     union select address from aml_entry
     where address = any(${addresses}) and customer_id is null and kind = 'deny' and made_at <= ${at}
-      and (expires_at is null or expires_at > ${at}) and (withdrawn_at is null or withdrawn_at > ${at})`
+      and (expires_at is null or expires_at > ${at})
+        and (withdrawn_at is null or withdrawn_at > ${at})`
   return new Set(found.map(({ address }) => address))
 }

@@ -24,7 +24,7 @@ export const sha256Of = (text: string | Uint8Array) =>
 export type Evidence = { check_id: string; canonical: string; sha256: string }
 
 export async function readEvidence(sql: Sql | Tx, check_id: string): Promise<Evidence | undefined> {
-  const [row] =
-    await sql<Evidence>`select check_id, canonical, sha256 from aml_evidence where check_id = ${check_id}`
+  const [row] = await sql<Evidence>`
+      select check_id, canonical, sha256 from aml_evidence where check_id = ${check_id}`
   return row
 }

@@ -1,5 +1,5 @@
-// What is found about an address or a transaction, for one screening. What is read from the index is
-// read in one go, so that a block that arrives meanwhile cannot mix in; the rest comes from rows
+// What is found about an address or a transaction, for one screening. What is read from the index
+// is read in one go, so that a block that arrives meanwhile cannot mix in; the rest comes from rows
 // that never change. Nothing is judged here.
 
 import type { Address } from 'penstock-tron/address.ts'

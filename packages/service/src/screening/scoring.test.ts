@@ -114,7 +114,7 @@ test('a half is rounded to the even tenth', () => {
   assert.equal(score(subject({ wallet: 49.4, payment: 50.6 })).score, '12.4')
 })
 
-test('direct money of a severe category raises the score to 75 from half a percent and 100 dollars on', () => {
+test('direct severe money raises the score to 75 from half a percent and 100 dollars on', () => {
   const at = (dollars: number, of: number) =>
     score(subject({ mixer: dollars, payment: of - dollars }, { directly: { mixer: dollars } }))
       .score
@@ -145,7 +145,7 @@ test('severe categories that are small one by one count together', () => {
   })
 })
 
-test('ten thousand dollars straight from a severe category count, however small their share', () => {
+test('ten thousand dollars directly from a severe category count at any share', () => {
   const given = { mixer: 10_000, payment: 90_000_000 }
   assert.equal(score(subject(given, { directly: { mixer: 10_000 } })).score, '31.0')
   assert.equal(score(subject(given)).score, '0.0')
@@ -167,7 +167,7 @@ test('a soft label leaves the shares and raises the score by its confidence', ()
   assert.equal(score(subject({ payment: 10 }, own('exchange_unlicensed', 49))).score, '0.0')
 })
 
-test('the sender of a judged transfer keeps the exposure of that transfer, and its own floor', () => {
+test("a judged transfer's sender keeps the exposure of that transfer, and its own floor", () => {
   const own = { category: k('gambling'), confidence: 100 }
   const given = subject({ gambling: 100 }, { own, by_transfer: true, directly: { gambling: 100 } })
   assert.deepEqual([score(given).score, score(given).level], ['75.0', 'high'])

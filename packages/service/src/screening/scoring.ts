@@ -127,7 +127,8 @@ function acts(floor: Floor, amount: bigint, total: bigint): boolean {
 }
 
 const raised = (rule: string, category: string | null, { points }: Floor): ActingFloor => ({
-  ...{ rule, category },
+  rule,
+  category,
   points: { over: BigInt(points), under: 1n },
 })
 

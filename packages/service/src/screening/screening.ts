@@ -128,12 +128,18 @@ const usd = (value: bigint) => {
 }
 
 const questionFact = ({ type, network, address, hash, direction, created_at }: Question): Fact => ({
-  ...{ type, network, address, hash, direction },
+  type,
+  network,
+  address,
+  hash,
+  direction,
   at: created_at.toISOString(),
 })
 
 const listFact = ({ list, title, sha256, entries, loaded_at }: LoadedList): Fact => ({
-  ...{ list, title, sha256 },
+  list,
+  title,
+  sha256,
   entries: String(entries),
   loaded_at: loaded_at.toISOString(),
 })
@@ -152,7 +158,8 @@ function notesOf(
     transfers.some(({ carried }) => carried === undefined)
   )
     notes.push(
-      'It is not kept any more what the transfer carried: what its sender has received stands in for it.',
+      'It is not kept any more what the transfer carried: ' +
+        'what its sender has received stands in for it.',
     )
   notes.push('Received amounts are gross: money that went out and came back counts again.')
   return notes
@@ -201,7 +208,11 @@ const labelFact = ({
   valid_from,
   valid_to,
 }: LabelEntry): Fact => ({
-  ...{ category, entity, kind, list, reference },
+  category,
+  entity,
+  kind,
+  list,
+  reference,
   confidence: String(confidence),
   valid_from: valid_from?.toISOString() ?? null,
   valid_to: valid_to?.toISOString() ?? null,
@@ -211,7 +222,9 @@ const transferFact = (
   basis: Basis,
   { tx_id, block_number, asset, from, to, amount }: Transfer,
 ): Fact => ({
-  ...{ tx_id, from, to },
+  tx_id,
+  from,
+  to,
   block: String(block_number),
   asset: assetOf(basis, asset).symbol,
   amount: amount.toString(),

@@ -67,7 +67,7 @@ test('two processes on one folder hear of each other', async (t) => {
   assert.deepEqual(attemptsOf(await (await open()).news()).sort(), ['a', 'b', 'c'])
 })
 
-test('a line that was being written when its process died is none, and the rest stays', async (t) => {
+test('a line half written when its process died is dropped, and the rest stays', async (t) => {
   const { folder, open, entry } = await folderOf(t)
   await (await open()).append([entry('a')])
   const [file] = await readdir(folder)
@@ -78,7 +78,7 @@ test('a line that was being written when its process died is none, and the rest 
   assert.deepEqual(attemptsOf(await (await open()).news()).sort(), ['a', 'b'])
 })
 
-test('a line that was altered, taken out or put in, and a file that is gone, are noticed', async (t) => {
+test('a line altered, removed or inserted, and a missing file, are noticed', async (t) => {
   const { folder, open, entry } = await folderOf(t)
   const first = await open()
   await first.append([entry('a'), entry('b')])
@@ -107,7 +107,7 @@ test('a line that was altered, taken out or put in, and a file that is gone, are
   await open()
 })
 
-test('a day has a file, what is old is removed, and refunds are carried on for a month', async (t) => {
+test('a day has a file, old ones are removed, refunds are carried on for a month', async (t) => {
   const { folder, open, entry, wait } = await folderOf(t)
   const log = await open()
   await log.append([entry('a'), entry('r', 'TransferContract')])

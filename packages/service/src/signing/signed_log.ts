@@ -244,6 +244,7 @@ async function readFrom(file: string, place: number): Promise<string | undefined
 
 const damaged = (folder: string, name: string, line?: number) =>
   new Misuse(
-    `${join(folder, name)} is not what was written${line === undefined ? '' : ` (line ${line})`}: somebody has ` +
-      'changed what was signed. Find out who; then move the folder away, and the sums begin anew.',
+    `${join(folder, name)} is not what was ` +
+      `written${line === undefined ? '' : ` (line ${line})`}: somebody has changed what was ` +
+      'signed. Find out who; then move the folder away, and the sums begin anew.',
   )

@@ -101,7 +101,9 @@ function newName(of: string): string {
 }
 
 async function attemptFor(subject: string, id = newName('attempt')): Promise<string> {
-  await sql`insert into attempt (id, subject, contract, send_at, made_at) values (${id}, ${subject}, '{}', ${now}, ${now})`
+  await sql`
+    insert into attempt (id, subject, contract, send_at, made_at)
+      values (${id}, ${subject}, '{}', ${now}, ${now})`
   return id
 }
 
@@ -130,7 +132,8 @@ async function order({
 /** How a hold ended. */
 const resolve = (order_id: string, kind: 'capture' | 'release') => sql`
   insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
-  values (${`order:${order_id}/${kind}`}, ${kind}, ${`order:${order_id}`}, 'customer:anna', 'revenue', 1000, ${now})`
+  values (${`order:${order_id}/${kind}`}, ${kind}, ${`order:${order_id}`}, 'customer:anna',
+          'revenue', 1000, ${now})`
 
 type Delegating = { subject?: string; amount?: number; stake_sun?: bigint; by?: Wallet }
 
@@ -143,7 +146,8 @@ async function delegating(
   const attempt = await attemptFor(subject ?? `delegate:${id}`)
   await sql`
     insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun, attempt_id)
-    values (${id}, ${order_id}, ${by.address}, ${bob.address}, 'energy', ${amount}, ${stake_sun}, ${attempt})`
+    values (${id}, ${order_id}, ${by.address}, ${bob.address}, 'energy', ${amount}, ${stake_sun},
+            ${attempt})`
   return { id, attempt }
 }
 
@@ -258,7 +262,7 @@ test('a batch comes back in its order, and what is wrong in it stops nothing els
   assert.deepEqual(ids, bytes.map(transactionId))
 })
 
-test('an order that is open, or owed after a fork, is delivered; one that is not paid for is not', async () => {
+test('an open order, or one owed after a fork, is delivered; an unpaid one is not', async () => {
   const bytes = raw(DELEGATE, delegation)
   const owed = await order({ state: 'success' })
   await resolve(owed, 'capture')
@@ -278,7 +282,7 @@ test('an order that is open, or owed after a fork, is delivered; one that is not
     assert.match(await whyNot((await delegating(of)).attempt, bytes), why)
 })
 
-test('a delegation row that no order wants, or that says something else, gets nothing', async () => {
+test('a delegation row without an order, or unlike it, gets nothing', async () => {
   const bytes = raw(DELEGATE, delegation)
   const delivered = await order()
   await delegating(delivered)
@@ -315,11 +319,12 @@ test('a delegation row that no order wants, or that says something else, gets no
   assert.match(await whyNot(stolen.attempt, bytes), /the attempt is for delegate:another/)
 })
 
-test('what a subscription or a direct recharge asks for is delivered, and nothing that only says so', async () => {
+test("a subscription's and a direct recharge's order is delivered, a forged one not", async () => {
   const bytes = raw(DELEGATE, delegation)
   const house = async (customer_id: string, external_id: string, amount_sun: bigint) => {
     const id = await order({ hold: false, amount_sun })
-    await sql`update orders set customer_id = ${customer_id}, external_id = ${external_id} where id = ${id}`
+    await sql`
+      update orders set customer_id = ${customer_id}, external_id = ${external_id} where id = ${id}`
     return (await delegating(id)).attempt
   }
   await sql`
@@ -331,7 +336,8 @@ test('what a subscription or a direct recharge asks for is delivered, and nothin
     insert into subscription (id, customer_id, plan_id, address, duration, transactions_limit,
       activate_address, total_sun,
                               look_at, idle_since, created_at)
-    select 'sub', 'anna', id, ${bob.address}, 0, 0, false, 0, ${now}, ${now}, ${now} from plan where key = 'small'`
+    select 'sub', 'anna', id, ${bob.address}, 0, 0, false, 0, ${now}, ${now}, ${now} from plan
+      where key = 'small'`
   assert.equal(
     (await ask(signerWith(), await house('subscriptions', 'sub/1', 0n), bytes)).state,
     'signed',
@@ -372,7 +378,7 @@ test('a forged activation, refund or attempt gets nothing', async () => {
   assert.match(await whyNot(attempt, pay), /that has not gone back/)
 })
 
-test('an attempt that is asked for again gets what was signed for it, also from the next process', async () => {
+test('an attempt asked for again gets its first signature, from any process', async () => {
   const entries: Signed[] = []
   const { attempt } = await delegating(await order())
   const first = await ask(
@@ -390,7 +396,7 @@ test('an attempt that is asked for again gets what was signed for it, also from 
   assert.deepEqual(await ask(signerWith(), attempt, later), { state: 'moot' })
 })
 
-test('a second transaction for the same is signed only when the first is dead, and a refund not soon after', async () => {
+test("a second transaction is signed when the first is dead, a refund's much later", async () => {
   const entries: Signed[] = []
   const sign = () => signerWith({ log: memoryLog(entries) })
   const { attempt, tx_id } = await refunding()
@@ -420,7 +426,7 @@ test('nothing is given out before it is on disk', async () => {
   )
 })
 
-test('above a limit nothing is signed, whatever asks, until the time is over; reclaims have none', async () => {
+test('above a limit nothing is signed until the time is over; reclaims have none', async () => {
   const entries: Signed[] = []
   const limits = { delegated_trx_hour: 120 }
   const sign = signerWith({ log: memoryLog(entries) }, { limits })
@@ -596,7 +602,7 @@ test('without a wallet for refunds, or without its key, no payment is signed', a
   )
 })
 
-test('a wallet with a bad key or address stops the process at start, not at the first order', () => {
+test('a wallet with a bad key or address stops the process at start', () => {
   const make = (bad: Partial<Wallet>) => () => signerWith({}, { pool: [{ ...pool, ...bad }] })
   assert.throws(make({ private_key: 'abc' }))
   assert.throws(make({ private_key: '0'.repeat(64) }))

@@ -11,7 +11,9 @@ function counting(name: string, more: Partial<Step> & { moves?: boolean[]; fails
   const waiting: { runs: number; resolve: () => void }[] = []
   const state = { runs: 0 }
   const step: Step = {
-    ...{ name, rest_ms: NEVER_MS, ...rest },
+    name,
+    rest_ms: NEVER_MS,
+    ...rest,
     async run() {
       state.runs += 1
       for (const { runs, resolve } of waiting) if (state.runs >= runs) resolve()
@@ -67,7 +69,8 @@ test('a wake during a run is not lost: the step is run once more', async () => {
     seen = resolve
   })
   const step: Step = {
-    ...{ name: 'a', rest_ms: NEVER_MS },
+    name: 'a',
+    rest_ms: NEVER_MS,
     async run() {
       runs += 1
       if (runs === 1) await started
@@ -109,7 +112,8 @@ test('stopping waits for the run under way and starts no other', async () => {
   let letGo = () => {}
   let ended = false
   const step: Step = {
-    ...{ name: 'a', rest_ms: 1 },
+    name: 'a',
+    rest_ms: 1,
     async run() {
       await new Promise<void>((resolve) => {
         letGo = resolve
@@ -130,7 +134,8 @@ test('stopping does not wait for the back-off of a step that fails meanwhile', a
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let fail = () => {}
   const step: Step = {
-    ...{ name: 'a', rest_ms: NEVER_MS },
+    name: 'a',
+    rest_ms: NEVER_MS,
     run: () =>
       new Promise<boolean>((_resolve, reject) => {
         fail = () => reject(new Error('broken'))
@@ -148,10 +153,11 @@ test('stopping does not wait for the back-off of a step that fails meanwhile', a
   await stopping
 })
 
-test('draining runs the steps round and round until none of them moves, and throws what a step throws', async () => {
+test('draining runs all steps until none moves, and throws what a step throws', async () => {
   const order: string[] = []
   const moving = (name: string, times: number): Step => ({
-    ...{ name, rest_ms: 1 },
+    name,
+    rest_ms: 1,
     async run() {
       order.push(name)
       return times-- > 0
@@ -163,7 +169,7 @@ test('draining runs the steps round and round until none of them moves, and thro
   await assert.rejects(drain([moving('a', 99)], 5), /still move/)
 })
 
-test('a row that cannot be done is postponed, its neighbours are done, and the first failure is told', async () => {
+test('a row that cannot be done is postponed, its neighbours done, the failure told', async () => {
   const done: number[] = []
   const postponed: number[] = []
   const work = async (row: number) => {

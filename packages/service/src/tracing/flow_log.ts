@@ -83,7 +83,8 @@ async function recordBlocks(
   judging: Judging,
 ): Promise<void> {
   const [last] = await tx<{ next: bigint }>`
-    select first_sequence + octet_length(transfers) / 52 as next from flow_block order by number desc limit 1`
+    select first_sequence + octet_length(transfers) / 52 as next from flow_block
+      order by number desc limit 1`
   const rows = blocks.map((block) => rowOf(block, judging))
   if (judging.doubtful !== undefined && judging.doubtful.size > 0)
     throw new Outage('more of a token moved than there is')
@@ -96,7 +97,8 @@ async function recordBlocks(
   const changes = latestFreezes(rows)
   await tx`
     insert into flow_freeze (token, address, frozen, number)
-    select * from unnest(${changes.map((one) => one.token)}::text[], ${changes.map((one) => one.address)}::text[],
+    select * from unnest(${changes.map((one) => one.token)}::text[],
+                         ${changes.map((one) => one.address)}::text[],
       ${changes.map((one) => one.frozen)}::boolean[], ${changes.map((one) => one.number)}::bigint[])
     on conflict (address, token) do update set frozen = excluded.frozen, number = excluded.number`
 }
@@ -120,7 +122,8 @@ export async function recordEarlier(
   // What later blocks said is known already.
   await tx`
     insert into flow_freeze (token, address, frozen, number)
-    select * from unnest(${changes.map((one) => one.token)}::text[], ${changes.map((one) => one.address)}::text[],
+    select * from unnest(${changes.map((one) => one.token)}::text[],
+                         ${changes.map((one) => one.address)}::text[],
       ${changes.map((one) => one.frozen)}::boolean[], ${changes.map((one) => one.number)}::bigint[])
     on conflict do nothing`
 }
@@ -133,7 +136,11 @@ function rowOf(block: StoredBlock, judging: Judging): NewRow {
     .filter(({ kind, token }) => kind !== 'destroyed' && judging.assets.has(token))
     .map(({ token, address, kind }): Row['freezes'][number] => [token, address, kind === 'added'])
   return {
-    ...{ number: block.number, id: block.id, time: block.time, first_sequence: 0n, freezes },
+    number: block.number,
+    id: block.id,
+    time: block.time,
+    first_sequence: 0n,
+    freezes,
     transfers: packTransfers(transfers),
     tx_ids: Buffer.from(tx_ids.join(''), 'hex'),
   }
@@ -142,9 +149,12 @@ function rowOf(block: StoredBlock, judging: Judging): NewRow {
 async function insertRows(tx: Tx, rows: readonly NewRow[]): Promise<void> {
   await tx`
     insert into flow_block (number, id, time, first_sequence, transfers, tx_ids, freezes)
-    select * from unnest(${rows.map((row) => row.number)}::bigint[], ${rows.map((row) => row.id)}::text[],
-      ${rows.map((row) => row.time)}::timestamptz[], ${rows.map((row) => row.first_sequence)}::bigint[],
-      ${rows.map((row) => Buffer.from(row.transfers))}::bytea[], ${rows.map((row) => Buffer.from(row.tx_ids))}::bytea[],
+    select * from unnest(${rows.map((row) => row.number)}::bigint[],
+                         ${rows.map((row) => row.id)}::text[],
+      ${rows.map((row) => row.time)}::timestamptz[],
+      ${rows.map((row) => row.first_sequence)}::bigint[],
+      ${rows.map((row) => Buffer.from(row.transfers))}::bytea[],
+      ${rows.map((row) => Buffer.from(row.tx_ids))}::bytea[],
       ${rows.map((row) => JSON.stringify(row.freezes))}::jsonb[])`
 }
 
@@ -189,7 +199,8 @@ export async function assetsOf({ sql, node, tokens }: Needs): Promise<ReadonlyMa
     const symbol = (await symbolOf(node, contract)) ?? contract
     await sql`
       insert into flow_asset (number, contract, symbol, decimals)
-      select max(number) + 1, ${contract}, ${symbol}, ${decimals}::smallint from flow_asset on conflict (contract) do nothing`
+      select max(number) + 1, ${contract}, ${symbol}, ${decimals}::smallint from flow_asset
+        on conflict (contract) do nothing`
   }
   return new Map((await readAssets(sql)).map((asset) => [asset.contract, asset]))
 }
@@ -250,7 +261,10 @@ function recordedOf(row: Row, base: bigint): RecordedBlock {
     ([token, address, frozen]): Freeze => ({ token, address: bareHex(address), frozen }),
   )
   return {
-    ...{ id: row.id, transfers: row.transfers, tx_ids: row.tx_ids, freezes },
+    id: row.id,
+    transfers: row.transfers,
+    tx_ids: row.tx_ids,
+    freezes,
     number: Number(row.number),
     time_ms: row.time.getTime(),
     first_sequence: Number(row.first_sequence - base),
@@ -265,7 +279,8 @@ export async function blocksAfter(
 ): Promise<RecordedBlock[]> {
   const rows = await sql<Row>`
     select number, id, time, first_sequence, transfers, tx_ids, freezes from flow_block
-    where number > ${after} and number <= ${options.until ?? Number.MAX_SAFE_INTEGER} order by number limit ${options.limit}`
+    where number > ${after} and number <= ${options.until ?? Number.MAX_SAFE_INTEGER}
+      order by number limit ${options.limit}`
   return rows.map((row) => recordedOf(row, options.base))
 }
 

@@ -66,7 +66,7 @@ test('labels that touch nothing change the generation and not the state', async 
   assert.equal(await rebuilt(world), hash)
 })
 
-test('relabelling from the last checkpoint before the first touched transfer equals a rebuild', async (t) => {
+test('relabelling from the last checkpoint before the change equals a rebuild', async (t) => {
   const world = await makeScreeningWorld(t, { checkpoint_transfers: 5 })
   const people = Array.from({ length: 5 }, () => world.person())
   traffic(world, people)
@@ -83,7 +83,7 @@ test('relabelling from the last checkpoint before the first touched transfer equ
   assert.equal(await rebuilt(world), hash)
 })
 
-test('a process that starts takes up the newest checkpoint, and comes to the same state', async (t) => {
+test('a process that starts takes the newest checkpoint to the same state', async (t) => {
   const world = await makeScreeningWorld(t, { checkpoint_transfers: 5 })
   const people = Array.from({ length: 5 }, () => world.person())
   traffic(world, people)
@@ -97,7 +97,7 @@ test('a process that starts takes up the newest checkpoint, and comes to the sam
   assert.equal(hashOf(started), hashOf(world.process))
 })
 
-test('a checkpoint that is broken or not there is passed over: the one before it, or the log, leads to the same', async (t) => {
+test('a broken or missing checkpoint is passed over, and the state is the same', async (t) => {
   const world = await makeScreeningWorld(t, { checkpoint_transfers: 5 })
   const { sql } = world
   const people = Array.from({ length: 5 }, () => world.person())
@@ -127,7 +127,8 @@ test('a checkpoint that is broken or not there is passed over: the one before it
       get_byte(bytes, octet_length(bytes) - 20) # 1)
     where number = ${newest.number}`
   await comesToTheSame('a bit is another')
-  await sql`update flow_checkpoint_part set bytes = substring(bytes for 3) where number = ${older.number}`
+  await sql`
+    update flow_checkpoint_part set bytes = substring(bytes for 3) where number = ${older.number}`
   await comesToTheSame('cut off')
   await sql`delete from flow_checkpoint_part`
   await comesToTheSame('without its parts')
@@ -137,7 +138,7 @@ test('a checkpoint that is broken or not there is passed over: the one before it
   assert.equal(hashOf(world.process), hash, 'under labels that touch nothing')
 })
 
-test('while the next generation is computed, checks are answered from the one in use', async (t) => {
+test('while the next generation is computed, checks use the current one', async (t) => {
   const world = await makeScreeningWorld(t)
   const customer_id = await world.customer()
   const [thief, end] = [world.person(), world.person()]
@@ -146,14 +147,13 @@ test('while the next generation is computed, checks are answered from the one in
   await world.publish('operator', [{ address: thief.address, category: 'stolen_coins' }])
   await world.process.generations.step.run()
   const { check } = await world.process.place({
-    ...{
-      customer_id,
-      idempotency_key: null,
-      type: 'address',
-      network: 'TRX',
-      address: end.address,
-    },
-    ...{ hash: null, direction: null },
+    customer_id,
+    idempotency_key: null,
+    type: 'address',
+    network: 'TRX',
+    address: end.address,
+    hash: null,
+    direction: null,
   })
   await world.process.steps.find(({ name }) => name === 'screen')!.run()
   const during = await world.check(check.id)
@@ -163,7 +163,7 @@ test('while the next generation is computed, checks are answered from the one in
   assert.deepEqual([after.label_set, after.risk_score], [1, '100.0'])
 })
 
-test('what long-gone transfers carried is forgotten, and a deposit check says what stands in for it', async (t) => {
+test('old transfers are forgotten, and a deposit check says what stands in for them', async (t) => {
   const world = await makeScreeningWorld(t, { carried_blocks: 10 })
   const customer_id = await world.customer()
   const [mixer, sender, recipient] = [world.person(), world.person(), world.person()]
@@ -195,7 +195,7 @@ async function* text(content: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(content)
 }
 
-test('a list is loaded once for what it says, each version stays, and sets can be compared', async (t) => {
+test('a list is loaded once, each version stays, and sets can be compared', async (t) => {
   const world = await makeScreeningWorld(t)
   const { sql, clock } = world
   const [a, b] = [world.person().address, world.person().address]
@@ -227,10 +227,13 @@ test('a list with a schedule is loaded from its publisher when its time has come
   const world = await makeScreeningWorld(t)
   const { sql, clock } = world
   const a = world.person().address
-  await sql`update list set refresh_hours = 24, url = 'https://lists.example/nbctf.csv' where code = 'nbctf'`
+  await sql`
+    update list set refresh_hours = 24, url = 'https://lists.example/nbctf.csv'
+      where code = 'nbctf'`
   const asked: string[] = []
   const step = refreshStep({
-    ...{ sql, clock },
+    sql,
+    clock,
     download: async (url) => {
       asked.push(url)
       return { bytes: text(`order,address\n1,${a}\n`), bytes_expected: undefined }

@@ -106,7 +106,8 @@ export function flowGenerations(needs: Needs): Generations {
     await saveWhenDue(needs, next, { behind })
     if (behind) return true
     await sql`
-      update flow_generation set active_at = ${needs.clock.now()} where number = ${next.number} and active_at is null`
+      update flow_generation set active_at = ${needs.clock.now()} where number = ${next.number}
+        and active_at is null`
     current = next
     next = undefined
     return true
@@ -149,7 +150,8 @@ export async function newestInput(sql: Sql): Promise<Input | undefined> {
                  (select number from flow_block order by number limit 1)) as first_number
     )
     select w.*, g.number as generation
-    from wanted as w left join flow_generation as g on g.label_set = w.label_set and g.reach = w.reach`
+    from wanted as w left join flow_generation as g on g.label_set = w.label_set
+      and g.reach = w.reach`
   return row?.first_number == null ? undefined : { ...row, first_number: Number(row.first_number) }
 }
 
@@ -166,7 +168,8 @@ async function makeGeneration(
   return sql.begin(async (tx) => {
     const [made] = await tx<{ number: number }>`
       insert into flow_generation (label_set, reach, first_number, begun_at)
-      values (${label_set}, ${reach}, ${first_number}, ${clock.now()}) on conflict do nothing returning number`
+      values (${label_set}, ${reach}, ${first_number}, ${clock.now()}) on conflict do nothing
+        returning number`
     if (made) await storeHubs(tx, made.number, found)
     const [row] = await tx<{ number: number }>`
       select number from flow_generation where label_set = ${label_set} and reach = ${reach}`
@@ -347,7 +350,8 @@ async function labelsOfSet(sql: Sql, label_set: number): Promise<Label[]> {
   return rows.map(({ address, category, confidence, kind, valid_from, valid_to }) => ({
     address: bareHex(address),
     category: categoryNumber(category)!,
-    ...{ confidence, kind },
+    confidence,
+    kind,
     from_ms: valid_from?.getTime() ?? Number.NEGATIVE_INFINITY,
     to_ms: valid_to?.getTime() ?? Number.POSITIVE_INFINITY,
   }))
@@ -365,7 +369,8 @@ export async function restoreNewest(
   }: { labels: readonly Label[]; before?: number | undefined },
 ): Promise<Position | undefined> {
   const saved = await sql<{ number: bigint }>`
-    select number from flow_checkpoint where generation = ${generation} and number < ${before} order by number desc`
+    select number from flow_checkpoint where generation = ${generation} and number < ${before}
+      order by number desc`
   for (const { number } of saved) {
     try {
       const index = await readCheckpoint(labels, readParts(sql, generation, Number(number)))
@@ -407,8 +412,8 @@ async function saveCheckpoint(
     const [lock] = await tx<{
       taken: boolean
     }>`select pg_try_advisory_xact_lock(7204615101) as taken`
-    const [same] =
-      await tx`select 1 from flow_checkpoint where generation = ${generation} and number = ${number}`
+    const [same] = await tx`
+        select 1 from flow_checkpoint where generation = ${generation} and number = ${number}`
     if (!lock?.taken || same) return
     let parts = 0
     for (const bytes of writeCheckpoint(index)) {
@@ -426,7 +431,8 @@ async function saveCheckpoint(
         order by number desc limit ${CHECKPOINTS_KEPT})
       returning number`
     await tx`
-      delete from flow_checkpoint_part where generation = ${generation} and number = any(${old.map((one) => one.number)})`
+      delete from flow_checkpoint_part where generation = ${generation}
+        and number = any(${old.map((one) => one.number)})`
   })
 }
 

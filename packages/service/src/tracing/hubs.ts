@@ -76,19 +76,25 @@ export async function storeHubs(tx: Tx, generation: number, hubs: readonly Hub[]
   if (hubs.length === 0) return
   await tx`
     insert into flow_hub (generation, address, counterparties)
-    select ${generation}, * from unnest(${hubs.map(({ address }) => address)}::text[],
-                                        ${hubs.map(({ counterparties }) => counterparties)}::integer[])`
+    select ${generation}, *
+    from unnest(${hubs.map(({ address }) => address)}::text[],
+                ${hubs.map(({ counterparties }) => counterparties)}::integer[])`
 }
 
 export async function hubsOf(sql: Sql | Tx, generation: number): Promise<Hub[]> {
-  return sql<Hub>`select address, counterparties from flow_hub where generation = ${generation} order by address`
+  return sql<Hub>`
+    select address, counterparties from flow_hub where generation = ${generation} order by address`
 }
 
 /** As labels: sure enough to be terminals, and of the kind that any list's word goes before. */
 export function hubLabels(hubs: readonly Hub[]): Label[] {
   const category = categoryNumber('unidentified_service')!
   return hubs.map(({ address }) => ({
-    ...{ address, category, confidence: 50, kind: 'heuristic' },
-    ...{ from_ms: Number.NEGATIVE_INFINITY, to_ms: Number.POSITIVE_INFINITY },
+    address,
+    category,
+    confidence: 50,
+    kind: 'heuristic',
+    from_ms: Number.NEGATIVE_INFINITY,
+    to_ms: Number.POSITIVE_INFINITY,
   }))
 }
