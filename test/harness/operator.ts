@@ -9,8 +9,11 @@ import type { TestContext } from 'node:test'
 import { HDKey } from '@scure/bip32'
 import { person } from 'penstock-devchain/scene.ts'
 import { type Io, runCommand } from 'penstock-service/commands/run.ts'
+import { OPERATIONS } from 'penstock-service/commands/table.ts'
+import { findOperation } from 'penstock-service/commands/words.ts'
 import { readConfig } from 'penstock-service/config.ts'
 import type { Sql } from 'penstock-service/database/sql.ts'
+import { replyChecker } from 'penstock-service/wire/replies.ts'
 import { freshDatabase, testCluster } from './database.ts'
 import { repeatable, type World } from './world.ts'
 
@@ -27,6 +30,17 @@ export type Desk = {
 }
 
 type Place = { sql: Sql; env: NodeJS.ProcessEnv; now(): Date; transport: Io['transport'] }
+
+const checking = replyChecker()
+
+/** Throws unless JSON that a command has printed is what its operation documents. */
+export async function checkPrinted(words: readonly string[], out: string): Promise<void> {
+  if (!words.includes('--json') || out === '') return
+  const meant = words[0] === 'check-books' ? ['books', 'check'] : words
+  const { path, reply, cli } = findOperation(OPERATIONS, meant).operation
+  const check = await checking
+  check({ path, reply: cli.prints ?? reply }, out)
+}
 
 function desk({ sql, env, now, transport }: Place): Desk {
   const said = { out: '', err: '' }
@@ -49,6 +63,7 @@ function desk({ sql, env, now, transport }: Place): Desk {
   const type = async (...words: string[]): Promise<Said> => {
     Object.assign(said, { out: '', err: '' })
     const code = await runCommand(words, io)
+    await checkPrinted(words, said.out)
     return { code, ...said }
   }
   return {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { HDKey } from '@scure/bip32'
 import { person, Scene, TRX } from 'penstock-devchain/scene.ts'
+import { checkPrinted } from 'penstock-test/harness/operator.ts'
 import { repeatable } from 'penstock-test/harness/world.ts'
 import { readConfig } from '../config.ts'
 import { runCommand } from './run.ts'
@@ -47,6 +48,7 @@ async function desk(t: TestContext) {
       wait: async () => {},
       input: async () => input,
     })
+    await checkPrinted(words, out)
     return { code, out, err }
   }
   const json = async (input: string, ...words: string[]) => {

@@ -22,7 +22,7 @@ import { times } from '../limits/caller.ts'
 import { type ConnectionLimits, Connections } from '../limits/connections.ts'
 import type { RateLimit } from '../limits/rate_limit.ts'
 import { Turns } from '../limits/turns.ts'
-import type { Endpoint } from '../wire/endpoint.ts'
+import type { Endpoint, Entry } from '../wire/endpoint.ts'
 import { type Answer, replyChecker, transportRefusal } from '../wire/replies.ts'
 import { refuseBare, statusOfUnreadable } from './bare.ts'
 import { type Asker, type Authenticate, answerCall, type Door } from './calls.ts'
@@ -287,6 +287,12 @@ function addHealth(
   })
 }
 
+/** Throws when it is an operation of the operators: this server knows no operator. */
+function requireForCustomers({ path, auth }: Entry): void {
+  if (auth === 'operator' || !path.startsWith('/v1/'))
+    throw new Error(`${path} is not for customers: it is not served`)
+}
+
 /** The endpoints and the pages, each behind the gate. */
 function addRoutes(
   app: FastifyInstance,
@@ -295,6 +301,7 @@ function addRoutes(
 ): void {
   const { endpoints, pages = [] } = options
   for (const endpoint of endpoints) {
+    requireForCustomers(endpoint)
     app.post(endpoint.path, {
       onRequest: passGate(door.gate, send, 'token'),
       handler: async (request, reply) => {

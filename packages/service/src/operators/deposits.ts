@@ -183,6 +183,7 @@ const DepositShown = {
   left_out: Count,
   solid_at: OrNull(Moment),
   seen_at: Moment,
+  due_at: optional(Moment),
 }
 
 export const depositOperations = [

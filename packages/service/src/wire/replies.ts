@@ -6,7 +6,7 @@ import { STATUS_CODES } from 'node:http'
 import type { TSchema } from 'typebox'
 import type { Fault } from '../lib/fault.ts'
 import { printJson } from '../lib/json.ts'
-import type { Endpoint } from './endpoint.ts'
+import type { Entry } from './endpoint.ts'
 
 /** An answer on its way out. */
 export type Answer = {
@@ -55,7 +55,7 @@ export function pageRefusal(request_id: string, status: number, error: string): 
 }
 
 /** Throws when the text is not what the endpoint documents. */
-export type CheckReply = (endpoint: Endpoint, result: string) => void
+export type CheckReply = (entry: Pick<Entry, 'path' | 'reply'>, result: string) => void
 
 /** Compares results with their schemas, properties that no schema declares being wrong too. For
  *  tests and development: the validator takes a fifth of a second to load, so production does

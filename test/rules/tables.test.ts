@@ -1,0 +1,109 @@
+// Each table is written by one room of the service: whoever else wants a row changed asks that room.
+// A step that moves the rows of several rooms along in one transaction is named, with the reason.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isNode, parseSource, readSources, type Source, walk, where } from '../../tools/source.ts'
+
+/** The tables of each room. */
+const TABLES: Record<string, string> = {
+  ledger: 'account transfer journal operator_action',
+  chain: 'attempt block chain cursor node_dispute node_hiding',
+  wallets: 'wallet_check',
+  signing: 'signing',
+  labels: 'aml_entry label_set label_set_version list list_entry list_version',
+  customers: 'customer api_key api_key_nonce api_key_spending',
+  tracing:
+    'flow_asset flow_block flow_carried flow_checkpoint flow_checkpoint_part flow_freeze flow_generation flow_hub flow_reach',
+  pool: 'pool pool_wallet delegation activation',
+  prices: 'price fee service aml_price aml_service',
+  market: 'orders',
+  screening: 'policy',
+  treasury: 'deposit deposit_outflow deposit_resolution holding correction',
+  subscriptions: 'plan subscription subscription_supply subscription_use',
+  checks: 'aml_answer aml_check aml_count aml_count_delta aml_evidence aml_watch',
+  audit: 'books_check books_finding',
+  monitoring: 'loosened_setting',
+}
+
+/** Who writes a table of another room all the same, and why. */
+const EXCEPTIONS: Record<string, string> = {
+  'market pool': 'reserves room for an order and gives it back, together with the order',
+  'market delegation': 'plans and settles what an order is delivered with',
+  'market activation': 'asks for the account of a new receiver together with the order',
+  'pool orders': 'the end of an activation lets the orders go on that wait for it',
+  'subscriptions delegation': 'the end of a subscription takes its energy back early',
+}
+
+const ROOM_OF = new Map(
+  Object.entries(TABLES).flatMap(([room, tables]) =>
+    tables.split(' ').map((table) => [table, room] as const),
+  ),
+)
+
+type Write = { table: string; room: string; where: string }
+
+/** The words that begin a write, and the table after them. A lock and a conflict also say
+ *  `update`. */
+const WRITES =
+  /(?<!\bfor |\bfor no key |\bdo )\b(?:insert into|update(?: only)?|delete from|truncate)\s+([a-z_]+)/g
+
+/** Every insert, update and delete in the statements of a file. */
+function writes(source: Source): Write[] {
+  const found: Write[] = []
+  for (const node of walk(source.tree)) {
+    if (node.type !== 'TaggedTemplateExpression' || !isNode(node.quasi)) continue
+    const parts = node.quasi.quasis as { value: { cooked: string } }[]
+    const text = parts.map(({ value }) => value.cooked).join('$')
+    const room = source.path.replace('packages/service/src/', '').split('/')[0]!
+    for (const [, table] of text.matchAll(WRITES))
+      found.push({ table: table!, room, where: where(source, node.start) })
+  }
+  return found
+}
+
+/** Lines that say which statement writes a table that is not its room's. */
+const wrong = (found: readonly Write[]) =>
+  found
+    .filter(({ table, room }) => ROOM_OF.get(table) !== room)
+    .filter(({ table, room }) => EXCEPTIONS[`${room} ${table}`] === undefined)
+    .map(
+      ({ table, where }) =>
+        `${where} writes ${table}, which belongs to ${ROOM_OF.get(table) ?? 'nobody'}`,
+    )
+
+const all = (await readSources('packages/service/src'))
+  .filter(({ path }) => !path.endsWith('.test.ts'))
+  .flatMap(writes)
+
+test('each table is written by the room that owns it', () => {
+  const lines = wrong(all)
+  assert.equal(lines.length, 0, `\n${lines.join('\n')}`)
+})
+
+test('no table and no exception is listed that nobody needs', () => {
+  const written = new Set(all.map(({ table }) => table))
+  assert.deepEqual(
+    [...ROOM_OF.keys()].filter((table) => !written.has(table)),
+    [],
+  )
+  const pairs = new Set(all.map(({ table, room }) => `${room} ${table}`))
+  assert.deepEqual(
+    Object.keys(EXCEPTIONS).filter((pair) => !pairs.has(pair)),
+    [],
+  )
+})
+
+test('a write of another room is named by file and line; a lock is none', () => {
+  const bad = `const a = (tx: Tx) => tx\`
+      insert into price (id) values (1) on conflict (id) do update set id = 2\`
+    const b = (tx: Tx) => tx\`select 1 from orders for update\`
+    const c = (tx: Tx) => tx\`select 1 from orders for no key update skip locked\`
+    const d = (tx: Tx) => tx\`with one as (delete from plan returning 1) update nothing set a = 1\``
+  const source = parseSource('packages/service/src/operators/a.ts', bad)
+  assert.deepEqual(wrong(writes(source)), [
+    'packages/service/src/operators/a.ts:1 writes price, which belongs to prices',
+    'packages/service/src/operators/a.ts:5 writes plan, which belongs to subscriptions',
+    'packages/service/src/operators/a.ts:5 writes nothing, which belongs to nobody',
+  ])
+})
