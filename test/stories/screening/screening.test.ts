@@ -211,6 +211,12 @@ test('money is followed through others; deposits and withdrawals are judged apar
       html.includes('Spinner') &&
       !html.includes('<script'),
   )
+  const reported = await desk.json<{ check_id: string }>('aml', 'report', deposit.id)
+  assert.equal(reported.check_id, deposit.id)
+  const { block, state_sha256 } = await desk.json<Record<string, unknown>>('aml', 'state')
+  assert.ok(Number(block) > 0 && /^[0-9a-f]{64}$/.test(String(state_sha256)))
+  const begun = await desk.json<{ reach: number }>('aml', 'rebuild', '--reason', 'new services')
+  assert.ok(begun.reach > 0)
 })
 
 test('a denied address is blacklisted, an allowed one keeps the mean, until the end', async (t) => {

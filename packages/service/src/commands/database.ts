@@ -29,7 +29,8 @@ export async function withDatabase<Result>(
 
 const nothingRuns = (data_dir: string) =>
   refusal(
-    `Nothing runs on ${data_dir}: start it (npm start), name its folder (--data-dir), or set DATABASE_URL.`,
+    `Nothing runs on ${data_dir}: start it (npm start), name its folder (--data-dir), or set ` +
+      `DATABASE_URL.`,
   )
 
 /** The address of the private PostgreSQL that `npm start` runs on a folder: the server itself notes

@@ -148,7 +148,8 @@ function needsOf(setting: Setting & { sql: Sql; url: string; outside: Outside })
       const keys = await keptSealingKeys(settings)
       if (keys) return sealWith(keys, io.random)
       throw refusal(
-        'There is no sealing key: set PENSTOCK_SECRET_KEY, or --data-dir to the folder that has secret.key.',
+        'There is no sealing key: set PENSTOCK_SECRET_KEY, or --data-dir to the folder that has ' +
+          'secret.key.',
       )
     },
     depositAddress: async () => depositAddresses(await depositKey(sql, settings)),

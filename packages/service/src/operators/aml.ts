@@ -102,7 +102,8 @@ const lookAt = [
   look({
     path: '/operator/aml/replay',
     summary:
-      'do a check again from the chain and the labels of then: it must come out the same, byte for byte',
+      'do a check again from the chain and the labels of then: it must come out the same, byte ' +
+      'for byte',
     description: 'The exit code is 1 when it does not.',
     body: Type.Object({ check }),
     reply: Type.Object({
@@ -160,7 +161,8 @@ const lookAt = [
   look({
     path: '/operator/aml/state',
     summary:
-      "the hash of the index's state at a block: equal on every service with the same labels and first block",
+      "the hash of the index's state at a block: equal on every service with the same labels " +
+      'and first block',
     body: Type.Object({ block: optional(whole('HEIGHT', 'at this block (the newest)')) }),
     reply: Type.Object({
       label_set: Count,
@@ -404,7 +406,8 @@ const index = [
     summary:
       'read the past of the chain from a node into the log, and have the index computed from there',
     description:
-      'It can be broken off and goes on where it stopped; the index changes when all of it is there.',
+      'It can be broken off and goes on where it stopped; the index changes when all of it is ' +
+      'there.',
     body: Type.Object({ from: whole('HEIGHT', 'the first block to read') }),
     reply: Type.Object({ ...Reach, blocks: Count }),
     cli: { node: 'solid' },

@@ -1,6 +1,6 @@
-// Customers, by the operator's hand. What a new customer's address is derived from comes from outside
-// of the database, and is first compared with what the database already has: with the wrong key
-// deposits would go where nobody looks.
+// Customers, by the operator's hand. What a new customer's address is derived from comes from
+// outside of the database, and is first compared with what the database already has: with the wrong
+// key deposits would go where nobody looks.
 //
 //   active <-> suspended (nothing new is begun, everything that looks goes on) -> closed (for good,
 //   without keys)
@@ -78,7 +78,8 @@ const STATE_NOTES: Record<CustomerState, string> = {
   active: 'Resumed: in force in every process within a second.',
   suspended: 'Suspended: nothing new is begun for it, in any process, within a second.',
   closed:
-    'Closed, for good. Its subscriptions are ended. Open orders run to their end; what is left of its money stays on its account.',
+    'Closed, for good. Its subscriptions are ended. Open orders run to their end; what is left ' +
+    'of its money stays on its account.',
 }
 
 /** Suspends a customer, or takes that back. What is so already is left alone; a closed customer
@@ -147,7 +148,8 @@ async function customersWithMoney(sql: Sql, page: { after?: string | undefined; 
 async function customerShown(sql: Sql, customer_id: string) {
   const { id, name, state, created_at, deposit_address } = await requireCustomer(sql, customer_id)
   const [account] = await sql<Money>`
-    select posted_sun - held_sun as spendable_sun, held_sun from account where id = ${customerAccount(id)}`
+    select posted_sun - held_sun as spendable_sun, held_sun from account
+    where id = ${customerAccount(id)}`
   const orders = await sql<{ state: string; orders: bigint; amount_sun: bigint }>`
     select state, count(*) as orders, sum(amount_sun)::bigint as amount_sun from orders
       where customer_id = ${id}
@@ -325,7 +327,8 @@ const correcting = (word: 'credit' | 'debit', summary: string) =>
     careful: true,
     summary,
     description:
-      'An entry against the account `corrections`; the statement has it with its id. --reason must be given.',
+      'An entry against the account `corrections`; the statement has it with its id. --reason ' +
+      'must be given.',
     body: Type.Object({
       customer,
       amount_sun: sun('AMOUNT', 'TRX, with at most 6 decimals'),
@@ -393,7 +396,9 @@ export const limitOperations = [
     path: '/operator/customers/limits',
     careful: true,
     summary: 'what a customer may have at once',
-    description: `What is not given stays. Where nothing is set: ${SUBSCRIPTIONS_MAX} subscriptions that run, and ${OPEN_ORDERS_MAX} open orders. What runs already goes on.`,
+    description:
+      `What is not given stays. Where nothing is set: ${SUBSCRIPTIONS_MAX} subscriptions that ` +
+      `run, and ${OPEN_ORDERS_MAX} open orders. What runs already goes on.`,
     body: Type.Object({
       customer,
       subscriptions: ceiling('subscriptions that run'),

@@ -153,7 +153,8 @@ function changeOf(
 }
 
 const TO_DO =
-  'To end one: penstock deposits resolve TX_ID, with --sent-by TX_ID, --credit CUSTOMER or --written-off, and --reason.'
+  'To end one: penstock deposits resolve TX_ID, with --sent-by TX_ID, --credit CUSTOMER or ' +
+  '--written-off, and --reason.'
 
 /** A transaction id as it is kept. Throws misuse. */
 function transactionId(given: string): string {
@@ -233,9 +234,11 @@ export const depositOperations = [
     path: '/operator/deposits/resolve',
     careful: true,
     summary:
-      'end a deposit that is held or ignored: sent back by hand, credited to a customer, or written off',
+      'end a deposit that is held or ignored: sent back by hand, credited to a customer, or ' +
+      'written off',
     description:
-      'One of the three, and --reason. A transaction that sent it back is looked up on the solid chain: in the blocks that are kept here, or at the node that is named.',
+      'One of the three, and --reason. A transaction that sent it back is looked up on the ' +
+      'solid chain: in the blocks that are kept here, or at the node that is named.',
     body: Resolve,
     reply: Resolved,
     cli: { operands: ['tx_id'], node: 'solid' },
@@ -261,7 +264,9 @@ export const depositOperations = [
     careful: true,
     summary: 'take what the chain shows at an address where deposits arrive as right, from now on',
     description:
-      'For what nobody has seen come or go there, once you know what it was: it ends the alert, and the finding of C13. No account changes: customers credit and customers debit do that.',
+      'For what nobody has seen come or go there, once you know what it was: it ends the alert, ' +
+      'and the finding of C13. No account changes: customers credit and customers debit do ' +
+      'that.',
     body: Type.Object({ address: address('the published address, or that of a customer') }),
     reply: Type.Object({ address: Text, prior_sun: OrNull(Sun), surplus_sun: Sun }),
     cli: { operands: ['address'] },

@@ -317,7 +317,8 @@ export const keyOperations = [
     careful: true,
     summary: 'put other limits on a key; servers follow within a second',
     description:
-      'What is not given stays as it is. --scope all, --network any, --daily-cap none and --expires never lift a limit.',
+      'What is not given stays as it is. --scope all, --network any, --daily-cap none and ' +
+      '--expires never lift a limit.',
     body: Type.Object({ key, ...LIMITS }),
     reply: Key,
     cli: { operands: ['key'] },
@@ -327,7 +328,8 @@ export const keyOperations = [
     path: '/operator/keys/revoke',
     summary: 'end a key for good; servers refuse it within a second',
     description:
-      'The subscriptions that it has started end with it, since a key is mostly revoked because it was stolen; whoever only changes keys keeps them.',
+      'The subscriptions that it has started end with it, since a key is mostly revoked because ' +
+      'it was stolen; whoever only changes keys keeps them.',
     body: Type.Object({
       key,
       keep_subscriptions: flag('let the subscriptions go on that it has started'),

@@ -151,7 +151,8 @@ export const listOperations = [
     careful: true,
     summary: "load the newest version of lists from their publishers' addresses",
     description:
-      'Without a list: every one that was loaded before or is loaded by itself, and has an address.',
+      'Without a list: every one that was loaded before or is loaded by itself, and has an ' +
+      'address.',
     body: Type.Object({ lists: optional(Type.Array(list)), shrink }),
     reply: Loaded,
     cli: { operands: ['lists'] },

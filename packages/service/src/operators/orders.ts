@@ -1,5 +1,5 @@
-// What was sold and how it is delivered: orders, delegations, subscriptions, the transactions behind
-// them, and what the pool and the chain look like.
+// What was sold and how it is delivered: orders, delegations, subscriptions, the transactions
+// behind them, and what the pool and the chain look like.
 
 import { Type } from 'typebox'
 import { ATTEMPT_STATES, listAttempts, showAttempt } from '../chain/attempt_lookup.ts'
@@ -258,7 +258,8 @@ export const subscriptionOperations = [
     path: '/operator/subscriptions/stop',
     summary: 'end a subscription that runs, also one with a limit; its energy is taken back',
     description:
-      'One that has its first energy still to come is an error, and paid back. Why you do it (--reason) is recorded, and not told to the customer.',
+      'One that has its first energy still to come is an error, and paid back. Why you do it ' +
+      '(--reason) is recorded, and not told to the customer.',
     body: Type.Object({ subscription }),
     reply: Type.Object({ id: Text, state: Text }),
     cli: { operands: ['subscription'] },
@@ -349,7 +350,8 @@ export const chainOperations = [
     path: '/operator/pool/forecast',
     summary: 'what will be free in the coming hour, as what is delegated comes back',
     description:
-      '`free` is so if nothing of it was used, `free_if_used` if all was: on the chain, what was used recovers over a day after it has come back.',
+      '`free` is so if nothing of it was used, `free_if_used` if all was: on the chain, what ' +
+      'was used recovers over a day after it has come back.',
     body: NOTHING,
     reply: ListOf({ resource: Text, minutes: Count, free: Whole, free_if_used: Whole }),
     handle: async ({ sql }) => ({ value: await poolForecast(sql) }),

@@ -101,7 +101,10 @@ const prices = [
     careful: true,
     summary: 'put tiers of a resource in force',
     description:
-      'A tier is FROM-TO=PRICE, the price in TRX for 1000 units. It ends the tier of the same range. Ranges never overlap: to move their bounds, give all tiers of the resource with --replace. A price of a tenth or less, or of ten times or more, of what the amount costs now needs --yes.',
+      'A tier is FROM-TO=PRICE, the price in TRX for 1000 units. It ends the tier of the same ' +
+      'range. Ranges never overlap: to move their bounds, give all tiers of the resource with ' +
+      '--replace. A price of a tenth or less, or of ten times or more, of what the amount costs ' +
+      'now needs --yes.',
     body: Type.Object({
       resource,
       tiers: optional(

@@ -1,5 +1,5 @@
-// How the service is doing: status, alerts, what operators have changed, whether anything is signed,
-// and the check of the books.
+// How the service is doing: status, alerts, what operators have changed, whether anything is
+// signed, and the check of the books.
 
 import { Type } from 'typebox'
 import { checkAllBooks, type RuleReport } from '../audit/books.ts'
@@ -119,7 +119,8 @@ export const statusOperations = [
       subject: optional(
         text(
           'SUBJECT',
-          'only about this: price, fee, plan, service, customer, key, subscription, deposit, correction, list, signing ...; or one of them with a colon and its name',
+          'only about this: price, fee, plan, service, customer, key, subscription, deposit, ' +
+            'correction, list, signing ...; or one of them with a colon and its name',
         ),
       ),
       made_by: optional(text('NAME', 'only by this operator')),
@@ -181,7 +182,8 @@ export const signerOperations = [
   switching(
     'stop',
     'sign nothing more, in every process, until signer go',
-    'Orders wait, and are given back after 10 minutes; what is signed already is sent. Effective within a second.',
+    'Orders wait, and are given back after 10 minutes; what is signed already is sent. ' +
+      'Effective within a second.',
   ),
   switching('go', 'sign again', 'What waited is signed within seconds.'),
   look({
@@ -253,9 +255,12 @@ export const bookOperations = [
   look({
     path: '/operator/books/check',
     summary:
-      'work everything out again and compare: ledger, orders, delegations, deposits, and the chain with --node-url',
+      'work everything out again and compare: ledger, orders, delegations, deposits, and the ' +
+      'chain with --node-url',
     description:
-      'What seems broken is looked at again ten seconds later, and only what is found both times counts. The exit code is 1 when a rule is broken, or when a node was named and could not be asked.',
+      'What seems broken is looked at again ten seconds later, and only what is found both ' +
+      'times counts. The exit code is 1 when a rule is broken, or when a node was named and ' +
+      'could not be asked.',
     body: Type.Object({
       since: optional(
         moment('read only blocks from then on from the node; the rest is always checked whole'),
@@ -321,7 +326,9 @@ export const bookOperations = [
     path: '/operator/books/roots',
     summary: 'the root of each day: one sum that stands for every entry and record until then',
     description:
-      'Keep them somewhere else. `books check --roots FILE` proves that the entries still lead to each of them. --export writes those of the days that are over at the end of a file, unless it has them.',
+      'Keep them somewhere else. `books check --roots FILE` proves that the entries still lead ' +
+      'to each of them. --export writes those of the days that are over at the end of a file, ' +
+      'unless it has them.',
     body: Type.Object({
       since: optional(moment('only days from then on')),
       noted: optional(

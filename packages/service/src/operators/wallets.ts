@@ -115,7 +115,8 @@ export const walletOperations = [
     path: '/operator/wallets/check',
     summary: 'whether each hot key can do what it is for, and nothing else',
     description:
-      'Of the file that PENSTOCK_WALLETS names, as a worker has it. The exit code is 1 when something is wrong.',
+      'Of the file that PENSTOCK_WALLETS names, as a worker has it. The exit code is 1 when ' +
+      'something is wrong.',
     body: NOTHING,
     reply: Type.Object({
       wallets: ListOf({

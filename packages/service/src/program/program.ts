@@ -77,7 +77,7 @@ export type Program<Config> = {
 }
 
 /** Runs the command that the arguments of this process name, the first one when they name none, and
- *  ends the process with 2 when it was asked wrongly and with 1 when it failed. */
+ *  ends the process with 2 after a usage error and with 1 when it failed. */
 export function runProgram<Config>(program: Program<Config>): void {
   runNamed(program, process.argv.slice(2)).catch((thrown: unknown) => {
     const { sentence, exit_code } = failureOf(thrown)
