@@ -28,10 +28,6 @@ const TABLES: Record<string, string> = {
 
 /** Who writes a table of another room all the same, and why. */
 const EXCEPTIONS: Record<string, string> = {
-  'market pool': 'reserves room for an order and gives it back, together with the order',
-  'market delegation': 'plans and settles what an order is delivered with',
-  'market activation': 'asks for the account of a new receiver together with the order',
-  'pool orders': 'the end of an activation lets the orders go on that wait for it',
   'subscriptions delegation': 'the end of a subscription takes its energy back early',
 }
 
