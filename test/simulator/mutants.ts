@@ -34,6 +34,7 @@ const deposits = 'packages/service/src/treasury/deposits.ts'
 const recharges = 'packages/service/src/treasury/recharges.ts'
 const resolutions = 'packages/service/src/treasury/resolutions.ts'
 const corrections = 'packages/service/src/treasury/corrections.ts'
+const subscriptions = 'packages/service/src/subscriptions/subscriptions.ts'
 const supply = 'packages/service/src/subscriptions/supply.ts'
 const uses = 'packages/service/src/subscriptions/uses.ts'
 const holds = 'packages/service/src/subscriptions/holds.ts'
@@ -271,9 +272,9 @@ export const MUTANTS: readonly Mutant[] = [
         "s.state in ('pending', 'active') and o.state = 'success'\n    order",
       ],
       [
-        supply,
-        "and state = 'pending' returning id",
-        "and state in ('pending', 'active') returning id",
+        subscriptions,
+        "and state = 'pending' order by id",
+        "and state in ('pending', 'active') order by id",
       ],
     ],
     sql: 'alter table transfer drop constraint transfer_hold_resolved_once',
@@ -313,12 +314,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a start that failed is charged',
     edits: [
       [
-        ending,
-        'import { customerAccount, lockAccounts }',
-        'import { captureAll, customerAccount, lockAccounts }',
-      ],
-      [
-        ending,
+        subscriptions,
         'await releasePrice(tx, price, { held_at: created_at, now })',
         'captureAll(tx, [{ hold_id: holdOf(id), amount_sun: total_sun }], now)',
       ],

@@ -1,47 +1,73 @@
-// How a subscription ends by our hand, and how its energy is taken back.
+// How a subscription ends, by its customer's hand or by ours, and how its energy is taken back.
 //
-//   active -> stopped | expired;  new, pending -> error (paid back)
-//   withdraw_supply    takes back what one that has ended, or rests, still has, then gives back what is held for it
+//   withdraw_supply    takes back what one that has ended, or rests, still has, then gives back
+//                      what is held for it
 
-import { releasePrice } from '../customers/purse.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { customerAccount, lockAccounts } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
+import { type FaultKind, fault } from '../lib/fault.ts'
 import { eachRow, type Step } from '../steps/step.ts'
 import { releaseHolds } from './holds.ts'
-import { HOUSE, holdOf, type Subscription } from './subscriptions.ts'
+import {
+  endSubscriptions,
+  failSubscriptions,
+  findSubscription,
+  HOUSE,
+  type Named,
+  type Names,
+  type Subscription,
+} from './subscriptions.ts'
 
-type Named = Pick<Subscription, 'id' | 'customer_id'>
+export const CannotStop: FaultKind = fault(
+  21,
+  'cannot_stop_subscription',
+  'This subscription cannot be stopped',
+)
 
-/** Ends a subscription that runs, for a reason. One that has not begun yet is an error, and what
- *  its start cost is given back; an active one is `stopped`, or what is asked for. `begun`: only if
- *  it is active, or only if it is not yet. Returns its state, or undefined when it goes on or did
- *  not run. */
+/** Stops the customer's active subscription, if it has no limit of transactions. Throws 20 and
+ *  21. */
+export async function stopSubscription(
+  { sql, clock, wake }: Needs & { wake: (step: string) => void },
+  names: Names,
+): Promise<Subscription> {
+  const { id } = await findSubscription(sql, names)
+  const stopped = await sql.begin(async (tx) => {
+    const [active] = await tx<Subscription>`
+      select s.*, plan.key as plan_key from subscription as s join plan on plan.id = plan_id
+      where s.id = ${id} and s.state = 'active' and plan.transactions_limit = 0
+        and s.transactions_limit = 0
+      for update of s`
+    if (!active) throw CannotStop()
+    const end = { ...active, state: 'stopped', reason: null, at: clock.now() } as const
+    endSubscriptions(tx, [end])
+    return { ...end, stopped_at: end.at, resting: null }
+  })
+  wake('withdraw_supply')
+  return stopped
+}
+
+/** Why a subscription ends that runs. An active one is stopped, unless its days are used up. */
+export type End = { reason: string; now: Date; as?: 'stopped' | 'expired' }
+
+/** Ends a subscription that runs. One that has not begun yet is an error, and what its start cost
+ *  is given back. `begun`: only if it is active, or only if it is not yet. Returns its state, or
+ *  undefined when it goes on or did not run. */
 export async function endSubscription(
   tx: Tx,
   { id, customer_id }: Named,
-  end: { reason: string; now: Date; as?: 'stopped' | 'expired'; begun?: boolean },
+  { begun, ...end }: End & { begun?: boolean },
 ): Promise<'stopped' | 'expired' | 'error' | undefined> {
-  const { reason, now, as = 'stopped', begun } = end
   await lockAccounts(tx, [customerAccount(customer_id)])
   const [running] = await tx<Subscription>`
     select * from subscription where id = ${id} and state in ('new', 'pending', 'active') for update`
-  const is_active = running?.state === 'active'
-  if (!running || (begun !== undefined && begun !== is_active)) return undefined
-  if (is_active) {
-    await tx`
-      update subscription set state = ${as}, stopped_at = ${now}, reason = ${reason}, resting = null where id = ${id}`
-    return as
-  }
-  const { total_sun, key_id, created_at } = running
-  await tx`update subscription set state = 'error', reason = ${reason}, total_sun = 0 where id = ${id}`
-  const price = { hold_id: holdOf(id), key_id, price_sun: total_sun }
-  await releasePrice(tx, price, { held_at: created_at, now })
-  return 'error'
+  if (!running || (begun !== undefined && begun !== (running.state === 'active'))) return undefined
+  const [ended] = await endRunning(tx, [running], end)
+  return ended?.state
 }
 
 /** A subscription that was ended, as it was and as it is. */
-export type Ended = { id: string; before: string; state: string }
+export type Ended = { id: string; before: string; state: 'stopped' | 'expired' | 'error' }
 
 /** Ends all that run of a customer, or those that one of its keys has started, because the customer
  *  is closed or the key revoked. The caller's transaction does that too, so that nothing is started
@@ -49,20 +75,35 @@ export type Ended = { id: string; before: string; state: string }
 export async function endAll(
   tx: Tx,
   { customer_id, key_id = null }: { customer_id: string; key_id?: string | null },
-  { reason, now }: { reason: string; now: Date },
+  end: End,
 ): Promise<Ended[]> {
   await lockAccounts(tx, [customerAccount(customer_id)])
-  const started = await tx<{ id: string; state: string }>`
-    select id, state from subscription
+  const running = await tx<Subscription>`
+    select * from subscription
     where customer_id = ${customer_id} and (${key_id}::text is null or key_id = ${key_id})
       and state in ('new', 'pending', 'active')
-    order by id`
-  const ended: Ended[] = []
-  for (const { id, state: before } of started) {
-    const state = await endSubscription(tx, { id, customer_id }, { reason, now })
-    if (state !== undefined) ended.push({ id, before, state })
-  }
-  return ended
+    order by id for update`
+  return endRunning(tx, running, end)
+}
+
+/** The caller has locked the accounts and the subscriptions. */
+async function endRunning(
+  tx: Tx,
+  running: readonly Subscription[],
+  { reason, now, as = 'stopped' }: End,
+): Promise<Ended[]> {
+  const active = running.filter(({ state }) => state === 'active')
+  const not_begun = running.filter(({ state }) => state !== 'active')
+  endSubscriptions(
+    tx,
+    active.map(({ id, customer_id }) => ({ id, customer_id, state: as, reason, at: now })),
+  )
+  await failSubscriptions(tx, not_begun, { reason, now })
+  return running.map(({ id, state: before }) => ({
+    id,
+    before,
+    state: before === 'active' ? as : 'error',
+  }))
 }
 
 type Needs = { sql: Sql; clock: Clock }

@@ -28,18 +28,16 @@ import {
   readFlag,
   readNames,
 } from '../wire/reading.ts'
+import { CannotStop, stopSubscription } from './ending.ts'
 import { listPlans } from './plans.ts'
+import { type Needs, startSubscription } from './starting.ts'
 import {
-  CannotStop,
   findSubscription,
   listSubscriptions,
-  type Needs,
   narrower,
   STATES,
   type Subscription,
   SubscriptionNotFound,
-  startSubscription,
-  stopSubscription,
 } from './subscriptions.ts'
 
 const Params = Type.Object({

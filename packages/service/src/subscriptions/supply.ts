@@ -10,7 +10,7 @@
 
 import type { CustomerState } from '../customers/customers.ts'
 import type { Sql, Tx } from '../database/sql.ts'
-import { captureAll, customerAccount, lockAccounts } from '../ledger/ledger.ts'
+import { customerAccount, lockAccounts } from '../ledger/ledger.ts'
 import { type Clock, dayOf, later } from '../lib/clock.ts'
 import { Fault, is } from '../lib/fault.ts'
 import type { OrderPlacer } from '../market/placing.ts'
@@ -20,7 +20,13 @@ import { InvalidParams } from '../wire/endpoint.ts'
 import { InvalidAddress } from '../wire/reading.ts'
 import { endSubscription } from './ending.ts'
 import { type Cover, type Held, holdNext, uncoveredOf } from './holds.ts'
-import { HOUSE, holdOf, type Subscription } from './subscriptions.ts'
+import {
+  activateSubscriptions,
+  HOUSE,
+  type Named,
+  type Subscription,
+  supplySubscriptions,
+} from './subscriptions.ts'
 
 export type Needs = {
   sql: Sql
@@ -78,17 +84,29 @@ export function supplyStep(needs: Needs): Step {
  *  block: together, so that they do not queue for its account, and whoever buys meanwhile behind
  *  them. */
 async function activateSupplied({ sql, clock }: Needs): Promise<boolean> {
-  const due = await sql<Started>`
-    select s.id, s.customer_id, s.total_sun from subscription as s join orders as o
-      on o.id = s.order_id
+  const due = await sql<Named>`
+    select s.id, s.customer_id from subscription as s join orders as o on o.id = s.order_id
     where s.state = 'pending' and o.state = 'success'
     order by s.id limit ${ACTIVATED_AT_ONCE}`
   return allOrEach(
     due,
-    (started) => sql.begin((tx) => activateAll(tx, clock, started)),
+    (started) => sql.begin((tx) => activateTogether(tx, started, clock.now())),
     ({ id }) =>
       sql`update subscription set look_at = ${later(clock, LOOK_AGAIN_MS)} where id = ${id}`,
   )
+}
+
+/** True when any of them was still to be started. */
+async function activateTogether(tx: Tx, started: readonly Named[], now: Date): Promise<boolean> {
+  const [, active] = await Promise.all([
+    lockAccounts(tx, [...new Set(started.map(({ customer_id }) => customerAccount(customer_id)))]),
+    activateSubscriptions(
+      tx,
+      started.map(({ id }) => id),
+      now,
+    ),
+  ])
+  return active.length > 0
 }
 
 async function supplyDue(needs: Needs): Promise<boolean> {
@@ -260,7 +278,7 @@ async function wakeAtCap({ sql, clock }: Needs, { id, supplies }: Running): Prom
 export const nextDay = (now: Date): Date => new Date(Date.parse(`${dayOf(now)}T00:00:00Z`) + DAY_MS)
 
 async function topUp(needs: Needs, running: Running, missing: number): Promise<boolean> {
-  const { sql, clock } = needs
+  const { clock } = needs
   const { id, address, supplies, activate_address } = running
   const placed = await needs.tryOrder({
     customer_id: HOUSE,
@@ -274,28 +292,28 @@ async function topUp(needs: Needs, running: Running, missing: number): Promise<b
   })
   if (placed instanceof Fault) {
     // The order of before a crash asked for another amount.
-    if (is(placed, InvalidParams)) return skipSupply(sql, running)
+    if (is(placed, InvalidParams)) return skipSupply(needs, running)
     // The address may not be supplied any more: it was blacklisted, or has become a contract.
     if (is(placed, InvalidAddress)) return end(needs, running, placed.message)
     // The pool is empty, for example: the next look settles it.
     return lookAgain(needs, id, LOOK_AGAIN_MS)
   }
-  const now = clock.now()
-  return sql.begin(async (tx) => {
-    const counted = await tx`
-      update subscription set supplies = supplies + 1, order_id = ${placed.order.id},
-        renewed_at = ${now},
-        look_at = ${later(clock, LOOK_AGAIN_MS)}, state = case state when 'new' then 'pending'
-          else state end,
-        idle_since = case when resting is null then idle_since else ${now} end, resting = null,
-          withdrawn = false
-      where id = ${id} and supplies = ${supplies} returning 1`
-    if (counted.length === 0) return false
-    await tx`
-      insert into subscription_supply (subscription_id, order_id) values (${id}, ${placed.order.id})
-      on conflict do nothing`
-    return true
+  return countSupply(needs, running, {
+    order_id: placed.order.id,
+    look_at: later(clock, LOOK_AGAIN_MS),
   })
+}
+
+/** Notes that an order supplies it. False when another was noted meanwhile. */
+async function countSupply(
+  { sql, clock }: Needs,
+  { id, supplies }: Running,
+  by: { order_id: string; look_at: Date },
+): Promise<boolean> {
+  const supplied = await sql.begin((tx) =>
+    supplySubscriptions(tx, [{ id, supplies, ...by }], clock.now()),
+  )
+  return supplied.length > 0
 }
 
 async function end(
@@ -312,45 +330,10 @@ async function end(
 }
 
 /** Takes over the order that was placed before a crash under this number. */
-async function skipSupply(sql: Sql, { id, supplies }: Running): Promise<boolean> {
-  const external_id = `${id}/${supplies + 1}`
-  return sql.begin(async (tx) => {
-    const [order] = await tx<{ id: string }>`
-      select id from orders where customer_id = ${HOUSE} and external_id = ${external_id}`
-    if (!order) return false
-    await tx`
-      update subscription set supplies = supplies + 1, order_id = ${order.id}, withdrawn = false,
-        resting = null,
-        state = case state when 'new' then 'pending' else state end
-      where id = ${id} and supplies = ${supplies}`
-    await tx`
-      insert into subscription_supply (subscription_id, order_id) values (${id}, ${order.id}) on conflict do nothing`
-    return true
-  })
-}
-
-export type Started = Pick<Subscription, 'id' | 'customer_id' | 'total_sun'>
-
-/** Takes what the starts cost: the addresses have their first energy. True when any of them was
- *  still to be started. */
-export async function activateAll(
-  tx: Tx,
-  clock: Clock,
-  started: readonly Started[],
-): Promise<boolean> {
-  const now = clock.now()
-  const [, active] = await Promise.all([
-    lockAccounts(tx, [...new Set(started.map(({ customer_id }) => customerAccount(customer_id)))]),
-    tx<Started>`
-      update subscription set state = 'active', started_at = ${now}, look_at = ${now},
-        idle_since = ${now}
-      where id = any(${started.map(({ id }) => id)}) and state = 'pending' returning id, customer_id, total_sun`,
-  ])
-  const paid = active.filter(({ total_sun }) => total_sun > 0n)
-  captureAll(
-    tx,
-    paid.map(({ id, total_sun }) => ({ hold_id: holdOf(id), amount_sun: total_sun })),
-    now,
-  )
-  return active.length > 0
+async function skipSupply(needs: Needs, running: Running): Promise<boolean> {
+  const external_id = `${running.id}/${running.supplies + 1}`
+  const [order] = await needs.sql<{ id: string }>`
+    select id from orders where customer_id = ${HOUSE} and external_id = ${external_id}`
+  if (!order) return false
+  return countSupply(needs, running, { order_id: order.id, look_at: needs.clock.now() })
 }

@@ -13,12 +13,18 @@ import type { EnergyUse } from '../chain/contents.ts'
 import { readBlocks } from '../chain/cursors.ts'
 import { addSpending } from '../customers/spending.ts'
 import type { Sql, Tx } from '../database/sql.ts'
+import { noteEvents } from '../events/notes.ts'
 import { customerAccount, lockAccounts, move, REVENUE, spendable } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Step } from '../steps/step.ts'
 import { coveredOf, leftOfCap, openHolds, releaseHolds } from './holds.ts'
-import { narrower, type Subscription } from './subscriptions.ts'
-import { activateAll, nextDay } from './supply.ts'
+import {
+  activateSubscriptions,
+  endSubscriptions,
+  narrower,
+  type Subscription,
+} from './subscriptions.ts'
+import { nextDay } from './supply.ts'
 
 export type Needs = { sql: Sql; clock: Clock }
 
@@ -109,7 +115,7 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: Used): Promise<
     limit === 0 ? coveredOf(served) : Math.min(coveredOf(served), limit - served.transactions_used)
   if (ended && before_limit <= 0) return
   // The service sees the first supply and the first use together.
-  if (served.state === 'pending') await activateAll(tx, clock, [served])
+  if (served.state === 'pending') await activateSubscriptions(tx, [id], clock.now())
   const now = clock.now()
   const { transactions, priced } = countUse(served, energy)
   const { paid, short } = await charge(tx, { served, tx_id, block, priced, ended, now })
@@ -125,19 +131,22 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: Used): Promise<
       resting = case when resting = 'idle' then null else resting end,
       withdrawn = withdrawn and resting is distinct from 'idle'
     where id = ${id}`
+  const { customer_id } = served
+  const subject = `subscription:${id}`
+  noteEvents(tx, [{ type: 'subscription.used', subject, customer_id, at: now }])
   if (short === 'cap') restAtCap(tx, id, now)
   const used_up = limit > 0 && served.transactions_used + transactions >= limit
   const end = short === 'balance' ? 'stopped' : used_up ? 'expired' : null
   const reason =
     short === 'balance' ? 'a transaction could not be paid' : 'its transactions are used up'
   if (end === null || ended) return
-  // One that was stopped later, before this block was read, ended here all the same: nothing after
-  // it is served.
-  tx.send`
-    update subscription set stopped_at = ${block.time}, resting = null,
-      state = case when state = 'active' then ${end} else state end,
-      reason = case when state = 'active' then ${reason} else reason end
-    where id = ${id} and (state = 'active' or stopped_at > ${block.time})`
+  if (served.stopped_at === null) {
+    endSubscriptions(tx, [{ id, customer_id, state: end, reason, at: block.time }])
+  } else {
+    // It was stopped later, before this block was read: it ended here all the same, and nothing
+    // after it is served.
+    tx.send`update subscription set stopped_at = ${block.time} where id = ${id}`
+  }
 }
 
 /** A transaction that we supplied nothing for costs nothing, and wakes an address that rests

@@ -1,0 +1,199 @@
+// Starting a subscription: judged as the wire lays it down, and placed with its price held.
+
+import type { Address } from 'penstock-tron/address.ts'
+import { chainState, isAgreed } from '../chain/progress.ts'
+import { type Buyer, isReplay, openPurse, type Purse, refuseReceiver } from '../customers/purse.ts'
+import { brokenConstraint, type Sql, type Tx } from '../database/sql.ts'
+import type { Clock } from '../lib/clock.ts'
+import { Fault } from '../lib/fault.ts'
+import type { NewId } from '../lib/ids.ts'
+import { AddressNotActivated } from '../market/placing.ts'
+import type { Caller, Receiver, ReceiverReader } from '../node/receivers.ts'
+import { InvalidParams, ServiceUnavailable, Unauthenticated } from '../wire/endpoint.ts'
+import { InvalidAddress, InvalidDuration } from '../wire/reading.ts'
+import { findPlan, type Plan } from './plans.ts'
+import {
+  findByExternalId,
+  narrower,
+  placeSubscription,
+  SUBSCRIPTIONS_MAX,
+  type Subscription,
+} from './subscriptions.ts'
+
+export type Wanted = Buyer & {
+  external_id: string | null
+  plan_key: string
+  address: Address
+  duration: number
+  transactions_limit: number
+  activate_address: boolean
+  key_id: string
+  /** The API key whose call this is, as far as it asks the chain. */
+  asked_by: Caller
+}
+
+export type Needs = {
+  sql: Sql
+  clock: Clock
+  new_id: NewId
+  receiver: ReceiverReader
+  wake: (step: string) => void
+}
+
+const DAY_MS = 24 * 3_600_000
+
+/** Starts a subscription; the same external id with the same meaning returns the one that is
+ *  there. */
+export async function startSubscription(
+  needs: Needs,
+  wanted: Wanted,
+): Promise<{ subscription: Subscription; replayed: boolean }> {
+  const { sql, wake } = needs
+  const [plan, receiver] = await Promise.all([
+    findPlan(sql, wanted.plan_key),
+    needs.receiver(wanted.address, wanted.asked_by),
+  ])
+  const place = () => sql.begin((tx) => start(tx, needs, { wanted, plan, receiver }))
+  const started = await place().catch((thrown: unknown) => {
+    // Somebody else subscribed the same address in between: now that is seen, so look again.
+    if (brokenConstraint(thrown) === 'subscription_one_per_address') return place()
+    throw thrown
+  })
+  if (!started.replayed) wake('supply')
+  return started
+}
+
+/** A limit may narrow that of the plan, and not widen it. */
+const fits = (asked: number, plan: number) => asked === 0 || plan === 0 || asked <= plan
+
+/** What a replay has in common with what was started before under its external id. */
+const MEANING = [
+  'plan_key',
+  'address',
+  'duration',
+  'transactions_limit',
+  'activate_address',
+] as const
+
+type Terms = { wanted: Wanted; plan: Plan | undefined; receiver: Receiver }
+
+async function start(
+  tx: Tx,
+  needs: Needs,
+  terms: Terms,
+): Promise<{ subscription: Subscription; replayed: boolean }> {
+  const now = needs.clock.now()
+  const situation = await readSituation(tx, needs.clock, { ...terms, now })
+  if (situation.earlier) {
+    if (!isReplay(situation.earlier, terms.wanted, MEANING))
+      throw InvalidParams('external_id', 'Invalid external_id')
+    return { subscription: situation.earlier, replayed: true }
+  }
+  if (situation.revoked) throw Unauthenticated()
+  const plan = judge(terms, situation)
+  if (plan instanceof Fault) throw plan
+  const subscription = newSubscription(terms.wanted, { id: needs.new_id(), plan, now })
+  placeSubscription(tx, subscription)
+  return { subscription, replayed: false }
+}
+
+type Situation = {
+  purse: Purse
+  earlier: Subscription | undefined
+  can_supply: boolean
+  running: { customer_id: string } | undefined
+  /** The customer has as many as it may have. */
+  at_limit: boolean
+  /** The key was revoked after the request was let in. */
+  revoked: boolean
+}
+
+/** What a start is judged on, in one round trip: whoever else uses the account waits for it. */
+async function readSituation(
+  tx: Tx,
+  clock: Clock,
+  { wanted, plan, now }: Terms & { now: Date },
+): Promise<Situation> {
+  const [purse, earlier, can_supply, [running], [allowed]] = await Promise.all([
+    openPurse(tx, [wanted], now),
+    wanted.external_id === null ? undefined : findByExternalId(tx, wanted),
+    plan === undefined ? false : canSupply(tx, clock, plan),
+    tx<{ customer_id: string }>`
+      select customer_id from subscription where address = ${wanted.address} and state in ('new', 'pending', 'active')`,
+    tx<{ at_limit: boolean; revoked: boolean }>`
+      select (select count(*) from subscription where customer_id = customer.id
+        and state in ('new', 'pending', 'active'))
+               >= coalesce(subscriptions_limit, ${SUBSCRIPTIONS_MAX}) as at_limit,
+             exists (select 1 from api_key where id = ${wanted.key_id}
+               and revoked_at is not null) as revoked
+      from customer where id = ${wanted.customer_id}`,
+  ])
+  const { at_limit = false, revoked = false } = allowed ?? {}
+  return { purse, earlier, can_supply, running, at_limit, revoked }
+}
+
+/** The plan that is started, or the first refusal in the order that the wire lays down. */
+function judge({ wanted, plan, receiver }: Terms, situation: Situation): Plan | Fault {
+  const { purse, running } = situation
+  if (!plan) return InvalidParams(undefined, 'Unknown subscription plan')
+  if (!fits(wanted.duration, plan.duration_days))
+    return InvalidDuration(undefined, 'Invalid duration')
+  if (!fits(wanted.transactions_limit, plan.transactions_limit)) return InvalidParams()
+  if (!situation.can_supply || receiver === 'unknown') return ServiceUnavailable()
+  const refused = purse.refuseWallet(wanted) ?? refuseReceiver(receiver)
+  if (refused) return refused
+  if (running?.customer_id === wanted.customer_id) {
+    return InvalidAddress('already_subscribed', 'The address already has an active subscription')
+  }
+  if (running) return InvalidParams('address_owner', 'Address belongs to another user')
+  if (receiver === 'inactive' && !wanted.activate_address)
+    return AddressNotActivated('subscription')
+  if (situation.at_limit)
+    return ServiceUnavailable('subscriptions', 'As many subscriptions as are allowed run already')
+  // Where the plan includes nothing, the first transaction is held for too, before it is supplied.
+  const needed_sun = totalOf(plan) + (plan.included === 0 ? plan.price_sun : 0n)
+  return purse.refusePrice(wanted, needed_sun) ?? plan
+}
+
+/** What the start of a subscription costs. */
+const totalOf = (plan: Plan): bigint => plan.activation_fee_sun + plan.initial_price_sun
+
+function newSubscription(
+  { key: _key, asked_by: _asker, ...wanted }: Wanted,
+  { id, plan, now }: { id: string; plan: Plan; now: Date },
+): Subscription {
+  const days = narrower(wanted.duration, plan.duration_days)
+  const expire_at = days === 0 ? null : new Date(now.getTime() + days * DAY_MS)
+  return {
+    ...wanted,
+    id,
+    expire_at,
+    plan_id: plan.id,
+    total_sun: totalOf(plan),
+    created_at: now,
+    idle_since: now,
+    ...{
+      state: 'new',
+      reason: null,
+      transactions_used: 0,
+      energy_used: 0n,
+      supplies: 0,
+      order_id: null,
+    },
+    resting: null,
+    holds_made: 0,
+    holds_ended: 0,
+    ...{ started_at: null, renewed_at: null, stopped_at: null },
+  }
+}
+
+/** Whether the first energy could be given now: on sale, the chain answers, and the pool has
+ *  room. */
+async function canSupply(tx: Tx, clock: Clock, plan: Plan): Promise<boolean> {
+  const [on_sale, room, chain] = await Promise.all([
+    tx`select 1 from service where name = 'subscription' and on_sale`,
+    tx`select 1 from pool where resource = 'energy' and room - reserved >= ${plan.energy_per_transaction}`,
+    chainState(tx),
+  ])
+  return on_sale.length > 0 && room.length > 0 && isAgreed(chain, clock)
+}
