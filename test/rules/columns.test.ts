@@ -25,7 +25,7 @@ const LAST_RELEASED = 29
 
 /** How many long lines a folder still has. These numbers only fall. */
 const REMAINING: Readonly<Record<string, number>> = {
-  'ARCHITECTURE.md': 14,
+  'ARCHITECTURE.md': 8,
   docs: 81,
   'packages/devchain': 120,
   'packages/sdk': 60,
