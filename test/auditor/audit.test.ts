@@ -442,7 +442,7 @@ const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: R
   ],
 ]
 
-test('each thing that can be wrong is found in the rows, in the chain or in the seals', async (t) => {
+test('each kind of error is found in the rows, in the chain or in the seals', async (t) => {
   const { found, ...read } = await readEverything(t)
   assert.deepEqual(found, [])
   assert.deepEqual(look(read), [])

@@ -59,7 +59,8 @@ export function decisionsAreBooked({ rows }: Books): string[] {
     due.delete(entry.id)
     if (wanted === undefined || entry.kind !== 'move' || entryText(wanted) !== entryText(entry)) {
       findings.push(
-        `C12 ${entry.id} moved ${entryText(entry)}, decided was ${wanted ? entryText(wanted) : 'nothing'}`,
+        `C12 ${entry.id} moved ${entryText(entry)}, decided was ` +
+          `${wanted ? entryText(wanted) : 'nothing'}`,
       )
     }
   }
@@ -87,7 +88,8 @@ export function resolutionsAreTrue({ rows, branch }: Books): string[] {
     resolutions.delete(keyOf(deposit))
     if ((resolution !== undefined) !== (deposit.state === 'resolved')) {
       findings.push(
-        `C12 deposit ${deposit.tx_id} is ${deposit.state} and was ${resolution?.way ?? 'not resolved'}`,
+        `C12 deposit ${deposit.tx_id} is ${deposit.state} and was ` +
+          `${resolution?.way ?? 'not resolved'}`,
       )
     }
     if (resolution?.way !== 'sent_back' || deposit.amount_sun === null) continue

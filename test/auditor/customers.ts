@@ -55,7 +55,8 @@ export function customersHaveTheRest({ rows }: Books): string[] {
     return fits
       ? []
       : [
-          `C3 customer ${id} has ${posted_sun}, held ${held_sun}; what it bought says ${-paid} and ${held}`,
+          `C3 customer ${id} has ${posted_sun}, held ${held_sun}; ` +
+            `what it bought says ${-paid} and ${held}`,
         ]
   })
 }

@@ -34,10 +34,12 @@ export type Journal = { entries: Entry[]; seals: Seal[] }
 export async function readJournal(client: pg.Client): Promise<Journal> {
   return inSnapshot(client, async (read) => ({
     entries: await read<Entry>(`
-      select number, id, kind, hold_id, debit, credit, amount_sun, (extract(epoch from made_at) * 1000000)::int8 as made_us
+      select number, id, kind, hold_id, debit, credit, amount_sun,
+        (extract(epoch from made_at) * 1000000)::int8 as made_us
       from transfer order by number`),
     seals: await read<Seal>(`
-      select j.number, first_entry, last_entry, entries, (extract(epoch from sealed_at) * 1000000)::int8 as sealed_us,
+      select j.number, first_entry, last_entry, entries,
+             (extract(epoch from sealed_at) * 1000000)::int8 as sealed_us,
              actions, j.sha256, a.sha256 as record
       from journal as j left join operator_action as a on a.number = actions order by j.number`),
   }))
@@ -61,7 +63,8 @@ export function sealsHold({ entries, seals }: Journal): string[] {
       sumOf(seal, previous?.sha256 ?? '', mine) !== seal.sha256
     ) {
       findings.push(
-        `C10 seal ${seal.number} of ${seal.entries} entries is not that of the ${mine.length} that are there`,
+        `C10 seal ${seal.number} of ${seal.entries} entries is not that of the ` +
+          `${mine.length} that are there`,
       )
     }
     previous = seal
@@ -84,8 +87,10 @@ function sumOf(seal: Seal, previous: string, entries: readonly Entry[]): string 
     record,
     text,
   ]
-  const row = `(${fields.map((field) => (field === null ? '' : fieldText(String(field)))).join(',')})`
-  return createHash('sha256').update(row).digest('hex')
+  const texts = fields.map((field) => (field === null ? '' : fieldText(String(field))))
+  return createHash('sha256')
+    .update(`(${texts.join(',')})`)
+    .digest('hex')
 }
 
 function entryText({

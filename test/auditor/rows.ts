@@ -176,7 +176,8 @@ export async function readRows(client: pg.Client): Promise<Rows> {
     activations: await read('select * from activation'),
     deposits: await read('select * from deposit'),
     resolutions: await read(`
-        select tx_id, position, way, sent_by, sent_to, sent_amount::int8, customer_id from deposit_resolution`),
+        select tx_id, position, way, sent_by, sent_to, sent_amount::int8, customer_id
+          from deposit_resolution`),
     corrections: await read('select id, customer_id, amount_sun from correction'),
     customers: await read('select id, deposit_address from customer'),
     pool: await read('select resource, room, reserved from pool'),
@@ -184,7 +185,8 @@ export async function readRows(client: pg.Client): Promise<Rows> {
     subscriptions: await read(`
         select s.*, activation_fee_sun + initial_price_sun as start_sun, price_sun, included,
                plan.transactions_limit as plan_limit, energy_per_transaction, daily_cap_sun
-        from subscription as s join plan on plan.id = s.plan_id left join api_key as k on k.id = s.key_id`),
+        from subscription as s join plan on plan.id = s.plan_id
+          left join api_key as k on k.id = s.key_id`),
     uses: await read('select * from subscription_use'),
     supplies: await read('select * from subscription_supply'),
     checks: await read(`
@@ -193,10 +195,12 @@ export async function readRows(client: pg.Client): Promise<Rows> {
         from aml_check`),
     check_counts: await read(`
         select customer_id, state, sum(n)::int8 as n
-        from (select customer_id, state, n from aml_count union all select customer_id, state, d from aml_count_delta) as one
+        from (select customer_id, state, n from aml_count union all select customer_id, state, d
+          from aml_count_delta) as one
         group by customer_id, state`),
     spending: await read(`
-        select key_id, day::text, spent_sun, daily_cap_sun from api_key_spending as s join api_key as k on k.id = s.key_id
+        select key_id, day::text, spent_sun, daily_cap_sun from api_key_spending as s
+          join api_key as k on k.id = s.key_id
         order by day`),
   }))
 }

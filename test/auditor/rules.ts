@@ -167,7 +167,8 @@ export function ordersAreWhole({ rows }: Books): string[] {
       const short = order.state !== 'failed' && !order.to_delegate && planned < order[resource]
       if (planned > order[resource] || short) {
         findings.push(
-          `order ${order.id} (${order.state}) bought ${order[resource]} ${resource} and has ${planned}`,
+          `order ${order.id} (${order.state}) bought ${order[resource]} ${resource} and ` +
+            `has ${planned}`,
         )
       }
     }

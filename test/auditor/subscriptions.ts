@@ -102,7 +102,8 @@ export function usesAreChargedOnce({ rows }: Books): string[] {
       findings.push(`subscription ${one.id} says ${one.total_sun} sun, paid were ${paid_sun}`)
     if (one.transactions_used !== used || one.energy_used !== energy) {
       findings.push(
-        `subscription ${one.id} says ${one.transactions_used} used of ${one.energy_used}, uses: ${used} of ${energy}`,
+        `subscription ${one.id} says ${one.transactions_used} used of ${one.energy_used}, ` +
+          `uses: ${used} of ${energy}`,
       )
     }
     if (one.state === 'error' && mine.length > 0)
@@ -179,7 +180,8 @@ export function usesAreOnTheChain(books: Books): string[] {
     )
     if (unpaid < 0n || (unpaid > may_be_unpaid && one.daily_cap_sun === null)) {
       findings.push(
-        `subscription ${one.id} (${one.state}) used ${one.transactions_used}, due ${due_sun}, paid ${charged_sun}`,
+        `subscription ${one.id} (${one.state}) used ${one.transactions_used}, ` +
+          `due ${due_sun}, paid ${charged_sun}`,
       )
     }
     findings.push(...judgeLimit(one, mine))
@@ -198,7 +200,8 @@ function judgeUse(use: Use, subscription: Subscription, books: Books): string[] 
     transactions === Math.ceil(Number(energy) / subscription.energy_per_transaction)
   if (!same)
     return [
-      `use ${tx_id} of ${energy} as ${transactions} in ${block_number} is on the chain: ${JSON.stringify(found?.block_number)}`,
+      `use ${tx_id} of ${energy} as ${transactions} in ${block_number} is on the chain: ` +
+        `${JSON.stringify(found?.block_number)}`,
     ]
   const served = layThere(books, subscription.id).some(
     ({ from, to }) => from < found.block_number && found.block_number <= to,

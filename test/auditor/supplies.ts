@@ -58,7 +58,8 @@ export function nextAreHeld({ rows }: Books): string[] {
       const expected = number <= holds_ended ? 'release' : undefined
       if (!fits || end?.kind !== expected)
         findings.push(
-          `C4 hold ${number} of subscription ${id}: ${hold?.amount_sun} of ${hold?.debit}, ${end?.kind}`,
+          `C4 hold ${number} of subscription ${id}: ${hold?.amount_sun} of ` +
+            `${hold?.debit}, ${end?.kind}`,
         )
       known += 1
     }

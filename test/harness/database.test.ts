@@ -65,7 +65,7 @@ test('the database of a test that has failed is kept as it is', async () => {
   await dropDatabase(name)
 })
 
-test('a test finds nothing of what one before it has done, even if that is still connected', async () => {
+test('a test finds nothing of the one before, even if that is still connected', async () => {
   const first = pretend(true)
   const database = await freshDatabase(first.t)
   const before = await content(database.url)
@@ -100,7 +100,8 @@ test('emptyTables restores what the migrations have left, rows and sequences', a
 
   const tables = await sql<{ name: string }>`
     select format('%I', relname) as name from pg_class c
-    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relname <> 'migration'`
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+      and relname <> 'migration'`
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   await client.query('set session_replication_role = replica')
@@ -117,7 +118,9 @@ test('emptyTables restores what the migrations have left, rows and sequences', a
 test('emptyTables removes the rows of a table that has grown', async (t) => {
   const { sql, url } = await freshDatabase(t)
   const before = await content(url)
-  await sql`insert into account (id, may_go_negative) select 'x' || n, false from generate_series(1, 5000) n`
+  await sql`
+    insert into account (id, may_go_negative) select 'x' || n, false
+      from generate_series(1, 5000) n`
   assert.notDeepEqual(await content(url), before)
   await emptyTables(sql)
   assert.deepEqual(await content(url), before)

@@ -253,8 +253,10 @@ begin
   for t in
     select c.oid, c.relname, format('%I.%I', s.nspname, c.relname) as name,
            format('test_harness.%I', c.relname) as seed,
-           (select string_agg(format('%I', attname), ', ' order by attnum) from pg_attribute
-             where attrelid = c.oid and attnum > 0 and not attisdropped and attgenerated = '') as columns
+           (select string_agg(format('%I', attname), ', ' order by attnum)
+              from pg_attribute
+             where attrelid = c.oid and attnum > 0 and not attisdropped
+               and attgenerated = '') as columns
       from pg_class c join pg_namespace s on s.oid = c.relnamespace
      where s.nspname = 'public' and c.relkind in ('r', 'p') and not c.relispartition
        and c.relname <> 'migration'
@@ -267,8 +269,9 @@ begin
     execute format('select count(*) from %s', t.name) into n;
     if n > 0 then
       execute format('create table %s as select %s from %s', t.seed, t.columns, t.name);
-      fill := fill || format('insert into %s (%s) overriding system value select * from %s;' || chr(10),
-                             t.name, t.columns, t.seed);
+      fill := fill || format(
+        'insert into %s (%s) overriding system value select * from %s;' || chr(10),
+        t.name, t.columns, t.seed);
     end if;
   end loop;
   for t in
@@ -279,10 +282,12 @@ begin
                            t.name, coalesce(t.last_value, t.start_value), t.last_value is not null);
   end loop;
   execute format('create function test_harness.empty_tables() returns void language plpgsql '
-                 'set session_replication_role = replica as %L', 'begin' || chr(10) || clear || fill || 'end');
+                 'set session_replication_role = replica as %L',
+                 'begin' || chr(10) || clear || fill || 'end');
 end $$;
 create table test_harness.schema_change (tag text);
 create function test_harness.note_schema_change() returns event_trigger language plpgsql as
   $$ begin insert into test_harness.schema_change values (tg_tag); end $$;
-create event trigger test_harness_schema_change on ddl_command_end execute function test_harness.note_schema_change();
+create event trigger test_harness_schema_change on ddl_command_end
+  execute function test_harness.note_schema_change();
 analyze`

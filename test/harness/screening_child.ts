@@ -8,7 +8,9 @@ import { flowGenerations } from 'penstock-service/tracing/generations.ts'
 const [url = '', checkpoint_transfers = ''] = process.argv.slice(2)
 const sql = connect({ url })
 const generations = flowGenerations({
-  ...{ sql, clock: systemClock, carried_blocks: 1_000_000 },
+  sql,
+  clock: systemClock,
+  carried_blocks: 1_000_000,
   checkpoint_transfers: Number(checkpoint_transfers),
 })
 while (await generations.step.run()) process.stdout.write('portion\n')

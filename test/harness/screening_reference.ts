@@ -329,7 +329,9 @@ function conclude(
     .sort(([a, x], [b, y]) => (x > y ? -1 : x < y ? 1 : a < b ? -1 : 1))
     .map(([name, share]): [string, string] => [name, (Number(share) / 10_000).toFixed(4)])
   return {
-    ...{ factors, blacklist, score: `${tenths / 10n}.${tenths % 10n}` },
+    factors,
+    blacklist,
+    score: `${tenths / 10n}.${tenths % 10n}`,
     level: blacklist || tenths >= 700n ? 'high' : tenths >= 300n ? 'medium' : 'low',
   }
 }
@@ -396,8 +398,12 @@ export function eventsOf(
     const { owner_address, to_address, contract_address, amount, call_value } = parameter.value
     const trx = (from: unknown, to: unknown, value: unknown) =>
       events.push({
-        ...{ kind: 'move', tx, asset: 'TRX', amount: BigInt(String(value ?? 0)) },
-        ...{ from: textOf(String(from)), to: textOf(String(to)) },
+        kind: 'move',
+        tx,
+        asset: 'TRX',
+        amount: BigInt(String(value ?? 0)),
+        from: textOf(String(from)),
+        to: textOf(String(to)),
       })
     if (type === 'TransferContract') trx(owner_address, to_address, amount)
     if (type === 'TriggerSmartContract' && call_value)

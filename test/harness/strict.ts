@@ -44,17 +44,24 @@ const FITS: Record<Kind, (value: Json) => boolean> = {
 }
 
 const ENERGY_TIERS =
-  'integer: duration min_amount max_amount min_energy max_energy; money: price price_32k price_65k price_131k'
+  'integer: duration min_amount max_amount min_energy max_energy; ' +
+  'money: price price_32k price_65k price_131k'
 const PARAMS =
   'object: params params.amounts; text: params.address; boolean: params.activate_address'
 const AMOUNTS = 'integer: params.duration params.amounts.energy params.amounts.bandwidth'
-const TRANSACTION = `id: id; text?: external_id; text: service status; money: amount; time: created_at; hash: hash; ${PARAMS}; ${AMOUNTS}`
+const TRANSACTION =
+  'id: id; text?: external_id; text: service status; money: amount; time: created_at; ' +
+  `hash: hash; ${PARAMS}; ${AMOUNTS}`
 const LIMITS = 'integer: params.duration params.transactions_limit'
-const SUBSCRIPTION = `id: id; text: subscription_id status; text?: external_id; time: created_at; ${PARAMS}; ${LIMITS}`
+const SUBSCRIPTION =
+  `id: id; text: subscription_id status; text?: external_id; time: created_at; ${PARAMS}; ` +
+  `${LIMITS}`
 const PAGE = 'integer: page per_page total; array: items; object: items[]'
 const CHECK =
-  'id: id; text: type address network status; hash: hash; text?: direction risk_score risk_level; boolean: blacklist; ' +
-  'array: risk_factors; object: risk_factors[]; text: risk_factors[].name risk_factors[].label risk_factors[].group; ' +
+  'id: id; text: type address network status; hash: hash; ' +
+  'text?: direction risk_score risk_level; boolean: blacklist; array: risk_factors; ' +
+  'object: risk_factors[]; ' +
+  'text: risk_factors[].name risk_factors[].label risk_factors[].group; ' +
   'fraction: risk_factors[].score; time: checked_at'
 
 /** The same fields below a path. */
@@ -66,22 +73,45 @@ const below = (path: string, fields: string) =>
 
 /** What each endpoint's result is made of; `?`: or null. */
 const RESULTS: Record<string, string> = {
-  '/v1/services': `object: .; array: energy bandwidth; object: energy[] bandwidth[] activate_address; ${below('energy[]', ENERGY_TIERS)}; ${below('bandwidth[]', 'integer: duration min_amount max_amount; money: price')}; money: activate_address.price`,
+  '/v1/services':
+    'object: .; array: energy bandwidth; object: energy[] bandwidth[] activate_address; ' +
+    `${below('energy[]', ENERGY_TIERS)}; ` +
+    `${below('bandwidth[]', 'integer: duration min_amount max_amount; money: price')}; ` +
+    'money: activate_address.price',
   '/v1/balance': 'object: .; money: balance; text: address',
   '/v1/estimate-energy':
-    'object: .; integer: amount energy duration fee_limit bandwidth; money: price activation_fee total; text: from_address to_address contract_address',
+    'object: .; integer: amount energy duration fee_limit bandwidth; ' +
+    'money: price activation_fee total; text: from_address to_address contract_address',
   '/v1/calculate':
-    'object: .; text: address type; integer: amount energy duration; money: price activation_fee total',
+    'object: .; text: address type; integer: amount energy duration; ' +
+    'money: price activation_fee total',
   '/v1/address-info':
-    'object: . resources balances; integer: resources.energy resources.bandwidth; money: balances.TRX balances.USDT',
+    'object: . resources balances; integer: resources.energy resources.bandwidth; ' +
+    'money: balances.TRX balances.USDT',
   '/v1/transaction/new': `object: .; ${TRANSACTION}`,
-  '/v1/transaction/check': `object: .; ${TRANSACTION}; array: delegations; object: delegations[]; ${below('delegations[]', 'text: resource; integer: amount; hash: hash reclaim_hash; time: expires_at reclaimed_at')}`,
-  '/v1/direct-recharge-info': `object: .; text: address; array: rates; object: rates[]; ${below('rates[]', ENERGY_TIERS)}`,
-  '/v1/subscriptions': `object: . *; ${below('*', 'integer: id transactions_limit duration_days; text: name; money: activation_fee initial_price price')}`,
+  '/v1/transaction/check':
+    `object: .; ${TRANSACTION}; array: delegations; object: delegations[]; ` +
+    below(
+      'delegations[]',
+      'text: resource; integer: amount; hash: hash reclaim_hash; time: expires_at reclaimed_at',
+    ),
+  '/v1/direct-recharge-info':
+    'object: .; text: address; array: rates; object: rates[]; ' +
+    `${below('rates[]', ENERGY_TIERS)}`,
+  '/v1/subscriptions': `object: . *; ${below(
+    '*',
+    'integer: id transactions_limit duration_days; text: name; ' +
+      'money: activation_fee initial_price price',
+  )}`,
   '/v1/subscription/start': `object: .; ${SUBSCRIPTION}; text: address; time?: expire_at`,
   '/v1/subscription/check': `object: .; ${SUBSCRIPTION}; text: address; time?: expire_at`,
   '/v1/subscription/stop': `object: .; ${SUBSCRIPTION}; time: stopped_at`,
-  '/v1/subscriptions/history': `object: .; ${PAGE}; ${below('items[]', 'id: id; text: status subscription_id address; integer: transactions_limit transactions_used energy_used; money: total_price; time?: started_at renewed_at stopped_at expire_at; time: created_at')}`,
+  '/v1/subscriptions/history': `object: .; ${PAGE}; ${below(
+    'items[]',
+    'id: id; text: status subscription_id address; integer: transactions_limit ' +
+      'transactions_used energy_used; money: total_price; time?: started_at renewed_at ' +
+      'stopped_at expire_at; time: created_at',
+  )}`,
   '/v1/aml-checks': 'array: .; object: []; text: [].id [].type; money: [].price',
   '/v1/aml-checks/new': `object: .; ${CHECK}`,
   '/v1/aml-checks/check': `object: .; ${CHECK}`,

@@ -387,7 +387,8 @@ export class World {
     const killer = connect({ url: this.database.url, connections_max: 1 })
     await killer`
       select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`
+      where datname = current_database() and pid <> pg_backend_pid()
+        and backend_type = 'client backend'`
     await killer.close()
   }
 
@@ -437,8 +438,9 @@ export class World {
 
   /** From now on the address is blacklisted: its tokens are frozen. */
   async blacklist(address: Address): Promise<void> {
-    await this
-      .sql`insert into flow_freeze (token, address, frozen, number) values (${USDT}, ${address}, true, 1)`
+    await this.sql`
+        insert into flow_freeze (token, address, frozen, number)
+          values (${USDT}, ${address}, true, 1)`
   }
 
   /** From now on nothing is sold to the address: it is blacklisted, and the policy looks at

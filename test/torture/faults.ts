@@ -1,6 +1,7 @@
-// `npm run torture -- faults`: real faults, one scenario after another, each on a stand of its own. What this machine
-// cannot do (no strace, no right to mount) is said to be not run. After each, when all is well again, everything must come
-// to rest, nothing that was accepted may be missing, and the outsider's check must find nothing.
+// `npm run torture -- faults`: real faults, one scenario after another, each on a stand of its own.
+// What this machine cannot do (no strace, no right to mount) is said to be not run. After each,
+// when all is well again, everything must come to rest, nothing that was accepted may be missing,
+// and the outsider's check must find nothing.
 
 import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -68,9 +69,8 @@ const resetServer: Deed = async (stand) => {
   for (let i = 0; i < resets; i++) {
     await delay(700)
     const [backend] = await stand.sql<{ pid: number }>`
-      select pid from pg_stat_activity where application_name = 'penstock' and pid <> pg_backend_pid() limit 1`.catch(
-      () => [],
-    )
+      select pid from pg_stat_activity where application_name = 'penstock'
+        and pid <> pg_backend_pid() limit 1`.catch(() => [])
     if (backend) process.kill(backend.pid, 'SIGKILL')
   }
   await delay(1_500)
@@ -199,7 +199,10 @@ async function fullDisk(): Promise<{ note: string; findings: string[] }> {
       await delay(500)
       const restarted = await stand.reviveServer()
       await delay(1_500)
-      return `full for 4 s, ${refused}${restarted ? ', the server had ended and was started again' : ''}`
+      return (
+        'full for 4 s, ' +
+        `${refused}${restarted ? ', the server had ended and was started again' : ''}`
+      )
     })
   } finally {
     await end()

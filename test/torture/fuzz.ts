@@ -76,8 +76,12 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
     const seconds = (performance.now() - started_at) / 1_000
     const requests = Object.keys(codes).length * options.requests_per_endpoint
     return {
-      ...{ seed: options.seed, requests, seconds: Math.round(seconds) },
-      ...{ requests_per_second: Math.round(requests / seconds), codes, findings },
+      seed: options.seed,
+      requests,
+      seconds: Math.round(seconds),
+      requests_per_second: Math.round(requests / seconds),
+      codes,
+      findings,
     }
   } finally {
     await world.discard()
@@ -129,7 +133,8 @@ class Round {
           const complaint = objection(endpoint, status, text)
           if (complaint !== undefined && findings.length < FINDINGS_MAX) {
             findings.push(
-              `${endpoint.path}: ${complaint}: ${JSON.stringify(body.toString('latin1'))} was answered ${text}`,
+              `${endpoint.path}: ${complaint}: ${JSON.stringify(body.toString('latin1'))} ` +
+                `was answered ${text}`,
             )
           }
           const { code, result } = JSON.parse(text) as { code: number; result?: { id?: string } }

@@ -152,9 +152,8 @@ function near(draw: Draw, shape: Shape, right: Right): string {
     if (draw() < (LEFT_OUT[name] ?? 0.04)) continue
     const values = right[name]
     const odd = draw() < daring || (!field.properties && !values)
-    members.push(
-      `"${name}":${odd ? pick(draw, ODD) : field.properties ? near(draw, field, right) : pick(draw, values!)}`,
-    )
+    const usual = () => (field.properties ? near(draw, field, right) : pick(draw, values!))
+    members.push(`"${name}":${odd ? pick(draw, ODD) : usual()}`)
   }
   if (draw() < 0.05) members.push(`"more":${pick(draw, ODD)}`)
   if (draw() < 0.02 && members[0] !== undefined) members.push(members[0])

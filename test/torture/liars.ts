@@ -1,6 +1,7 @@
-// `npm run torture -- liars`: a real service whose first node lies, in one manner after another, with one and with two
-// honest nodes beside it. Nothing that only the liar says may be credited; somebody must be told; and what is true is
-// credited, at once where the majority is honest, else when the liar has stopped.
+// `npm run torture -- liars`: a real service whose first node lies, in one manner after another,
+// with one and with two honest nodes beside it. Nothing that only the liar says may be credited;
+// somebody must be told; and what is true is credited, at once where the majority is honest, else
+// when the liar has stopped.
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -125,12 +126,11 @@ function payByContract({ sandbox, chain }: Stand, to: string, sun: bigint): void
     call_value: sun,
   }
   const raw = encodeRawData({
-    ...{
-      ref_block_bytes: id.slice(12, 16),
-      ref_block_hash: id.slice(16, 32),
-      fee_limit: 1_000_000_000n,
-    },
-    ...{ expiration: header.timestamp + 60_000, timestamp: Date.now() },
+    ref_block_bytes: id.slice(12, 16),
+    ref_block_hash: id.slice(16, 32),
+    fee_limit: 1_000_000_000n,
+    expiration: header.timestamp + 60_000,
+    timestamp: Date.now(),
     contract: [contract('TriggerSmartContract', value)],
   })
   const signed = encodeTransaction(raw, [sign(transactionId(raw), payer.private_key)])
@@ -216,7 +216,8 @@ export async function run(args: string[]): Promise<boolean> {
     for (const { nodes, lie, told, credited_sun, alerts, honest_meanwhile, findings } of outcomes) {
       const honest = honest_meanwhile ? 'credited meanwhile' : 'credited when the nodes agreed'
       print(
-        `${nodes} nodes, the first ${lie}: told ${told} times, credited ${credited_sun} sun; honest ${honest}; ${alerts.join(', ')}`,
+        `${nodes} nodes, the first ${lie}: told ${told} times, ` +
+          `credited ${credited_sun} sun; honest ${honest}; ${alerts.join(', ')}`,
       )
       for (const finding of findings) print(`        ${finding}`)
     }

@@ -143,7 +143,8 @@ export class Shoppers {
   ): Promise<number> {
     const column = (name: 'id' | 'customer_id' | 'external_id') => accepted.map((one) => one[name])
     const found = await this.stand.sql`
-      select 1 from orders join unnest(${column('id')}::text[], ${column('customer_id')}::text[], ${column('external_id')}::text[])
+      select 1 from orders join unnest(${column('id')}::text[], ${column('customer_id')}::text[],
+                                       ${column('external_id')}::text[])
         as told (id, customer_id, external_id) using (id, customer_id, external_id)`
     return accepted.length - found.length
   }

@@ -288,7 +288,8 @@ export class Stand {
     this.mine(20)
     await this.until('the customers get no money', async () => {
       const poor = await this.sql`
-        select 1 from account where not may_go_negative and posted_sun = 0 union all select 1 from pool where room = 0`
+        select 1 from account where not may_go_negative and posted_sun = 0 union all select 1
+          from pool where room = 0`
       return poor.length === 0
     })
   }
@@ -418,7 +419,8 @@ export class Stand {
              + (select count(*) from deposit
                where state in ('received', 'delivering', 'returning', 'refunding'))::int as open,
              (select count(*) from delegation where state not in ('ended', 'failed'))::int as hours,
-             (select count(*) from cursor, chain where cursor.number < confirmed_number - 1)::int as unread`
+             (select count(*) from cursor, chain
+               where cursor.number < confirmed_number - 1)::int as unread`
     return counts!
   }
 

@@ -1,6 +1,7 @@
-// `npm run torture -- strangers`: everything that somebody without a key can do to the port, and with a token that leaked,
-// while customers buy and look at a steady rate. The processes run with their default limits. Customers are measured
-// before, during and after: none of them may be refused, no process may end, and who does not read must be gone in time.
+// `npm run torture -- strangers`: everything that somebody without a key can do to the port, and
+// with a token that leaked, while customers buy and look at a steady rate. The processes run with
+// their default limits. Customers are measured before, during and after: none of them may be
+// refused, no process may end, and who does not read must be gone in time.
 
 import { execFile } from 'node:child_process'
 import { monitorEventLoopDelay } from 'node:perf_hooks'

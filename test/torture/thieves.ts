@@ -1,7 +1,7 @@
-// `npm run torture -- thieves`: somebody has the database, or a key, while customers buy from a running
-// service. Rows are forged that ask for transactions; keys are given that may do too much; limits are
-// reached; signing is stopped and goes on. Nothing may leave the wallets that was not sold: the chain
-// says, and the outsider's check at the end.
+// `npm run torture -- thieves`: somebody has the database, or a key, while customers buy from a
+// running service. Rows are forged that ask for transactions; keys are given that may do too much;
+// limits are reached; signing is stopped and goes on. Nothing may leave the wallets that was not
+// sold: the chain says, and the outsider's check at the end.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from 'penstock-service/lib/clock.ts'
@@ -95,7 +95,8 @@ async function stolenKey(stand: Stand): Promise<Result> {
   if (bought === CAP_TRIES) findings.push('the daily cap ends nothing')
   const spent = async () => {
     const [row] = await sql<{ sun: bigint }>`
-      select coalesce(max(spent_sun), 0)::bigint as sun from api_key_spending where key_id = ${issued.key_id}`
+      select coalesce(max(spent_sun), 0)::bigint as sun from api_key_spending
+        where key_id = ${issued.key_id}`
     return row!.sun
   }
   if ((await spent()) > BigInt(CAP_TRX) * TRX)
@@ -106,7 +107,8 @@ async function stolenKey(stand: Stand): Promise<Result> {
   if (after.code === 0) findings.push('a revoked key buys')
   const running = async () => {
     const rows = await sql`
-      select 1 from subscription where key_id = ${issued.key_id} and state in ('new', 'pending', 'active')`
+      select 1 from subscription where key_id = ${issued.key_id}
+        and state in ('new', 'pending', 'active')`
     return rows.length
   }
   await stand.until('a subscription outlives its key', async () => (await running()) === 0)
@@ -183,7 +185,8 @@ async function forgedRows(stand: Stand): Promise<Result> {
   for (const [i, forgery] of planted.entries()) await plant(target, forgery, `forged${i}`)
   await stand.until('the signer looks at nothing', async () => {
     const unseen = await sql`
-      select 1 from attempt where starts_with(id, 'forged') and refused_at is null and tx_id is null limit 1`
+      select 1 from attempt where starts_with(id, 'forged') and refused_at is null and tx_id is null
+        limit 1`
     return unseen.length === 0
   })
   const signed = await sql<{ id: string }>`

@@ -1,5 +1,5 @@
-// `npm run torture -- twins`: a thousand calls at once with one external_id, over HTTP, at two API processes. One order
-// may come of them, charged once, and all must be answered alike.
+// `npm run torture -- twins`: a thousand calls at once with one external_id, over HTTP, at two API
+// processes. One order may come of them, charged once, and all must be answered alike.
 
 import { signedCall } from '../../bench/load.ts'
 import { readArguments } from '../../tools/arguments.ts'
@@ -45,7 +45,8 @@ export async function run(args: string[]): Promise<boolean> {
       result.answers += new Set(replies.map(told)).size
     }
     const [rows] = await stand.sql<{ orders: bigint; charges: bigint }>`
-      select (select count(*) from orders) as orders, (select count(*) from transfer where kind = 'hold') as charges`
+      select (select count(*) from orders) as orders, (select count(*) from transfer
+        where kind = 'hold') as charges`
     result.orders = Number(rows!.orders)
     result.charges = Number(rows!.charges)
     result.findings = await stand.lookAtRest()

@@ -373,9 +373,8 @@ function request(
     down: false,
   }
   for (const { mistake } of made.toReversed()) mistake(draft, cast)
-  const name =
-    `${endpoint.path} ` + `${made.map(({ line }) => `${line.key} (${line.when})`).join(' and ')}`
-  return { draft, expected: made[0]?.line, name }
+  const faults = made.map(({ line }) => `${line.key} (${line.when})`)
+  return { draft, expected: made[0]?.line, name: `${endpoint.path} ${faults.join(' and ')}` }
 }
 
 function requestsOf(cast: Cast, endpoint: Endpoint): Request[] {

@@ -89,8 +89,8 @@ export function adjustBalance(state: Layer, address: string, sun: bigint): boole
 export function burn(state: Layer, address: string, sun: bigint): void {
   if (!adjustBalance(state, address, -sun)) {
     const { balance } = requireAccount(state, address)
-    const reason =
-      `${addressText(address)} insufficient balance, balance: ${balance}, amount: ` + `${-sun}`
+    const amounts = `balance: ${balance}, amount: ${-sun}`
+    const reason = `${addressText(address)} insufficient balance, ${amounts}`
     throw new Refusal('CONTRACT_EXE_ERROR', reason)
   }
   addTotals(state, { burned_sun: sun })

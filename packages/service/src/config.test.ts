@@ -8,14 +8,16 @@ test('nothing given is a start on a bare machine', () => {
   assert.deepEqual(
     { host, port, data_dir, database_url, nodes, chain_port, role, secret_key, json, help },
     {
-      ...{
-        host: '127.0.0.1',
-        port: 8080,
-        data_dir: 'data',
-        database_url: undefined,
-        nodes: undefined,
-      },
-      ...{ chain_port: undefined, role: 'all', secret_key: undefined, json: false, help: false },
+      host: '127.0.0.1',
+      port: 8080,
+      data_dir: 'data',
+      database_url: undefined,
+      nodes: undefined,
+      chain_port: undefined,
+      role: 'all',
+      secret_key: undefined,
+      json: false,
+      help: false,
     },
   )
 })

@@ -238,7 +238,8 @@ function refuseSwallowed(args: readonly string[], env: NodeJS.ProcessEnv): void 
     const shown =
       swallowed === 'true' ? (args.find((one) => !one.startsWith('-')) ?? value) : swallowed
     throw new Misuse(
-      `npm has kept --${name} for itself. Give options after a double dash: ${command} -- --${name} ${shown}`,
+      `npm has kept --${name} for itself. Give options after a double dash: ` +
+        `${command} -- --${name} ${shown}`,
     )
   }
 }
@@ -286,7 +287,8 @@ function loosenedBy(
       `Whoever is on the way to ${host} can invent what the chain says: give the node as https://.`,
     PENSTOCK_ALLOW_UNVERIFIED_DATABASE:
       database_url !== undefined && !isDatabasePrivate(database_url, env)
-        ? 'DATABASE_URL leads to another machine and does not check its certificate: add sslmode=verify-full.'
+        ? 'DATABASE_URL leads to another machine and does not check its certificate: ' +
+          'add sslmode=verify-full.'
         : undefined,
   }
   for (const [name, sentence] of Object.entries(uses))
@@ -338,7 +340,8 @@ function proxiesOf(text: string): string[] {
     // All the world is nobody's proxy.
     if (isNetwork(network) && !/\/0+$/.test(network)) return network
     throw new Misuse(
-      `PENSTOCK_TRUSTED_PROXIES: ${network} is neither an address nor a network such as 10.0.0.0/8.`,
+      `PENSTOCK_TRUSTED_PROXIES: ${network} is neither an address nor a network such as ` +
+        '10.0.0.0/8.',
     )
   })
 }

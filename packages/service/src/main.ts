@@ -47,8 +47,9 @@ async function serveOnly(config: Config): Promise<void> {
   })
   try {
     const { api_url, admin_url } = serving
-    const ready = `${JSON.stringify({ api_url: api_url ?? null, ...(admin_url && { admin_url }) })}\n`
-    if (config.ready_file !== undefined) await writeWhole(config.ready_file, ready)
+    const urls = { api_url: api_url ?? null, ...(admin_url && { admin_url }) }
+    if (config.ready_file !== undefined)
+      await writeWhole(config.ready_file, `${JSON.stringify(urls)}\n`)
     print(api_url ? `Penstock serves ${api_url}/v1` : 'Penstock works')
     stop.ready()
     await stop.asked

@@ -51,7 +51,9 @@ export const NODE_RULES = [
   },
   {
     rule: 'C13',
-    says: 'what was booked as having come to deposit addresses is what the chain shows there, with what left them',
+    says:
+      'what was booked as having come to deposit addresses is what the chain shows there, ' +
+      'with what left them',
     stops_selling: true,
   },
   {

@@ -308,7 +308,8 @@ async function expectedStakes(
   }>`select head_number from chain where head_number < ${numbers[1]}`
   if (behind) {
     throw new Outage(
-      `the node's solid chain reaches ${numbers[1]} and has been followed to ${behind.head_number} only`,
+      `the node's solid chain reaches ${numbers[1]} and has been followed to ` +
+        `${behind.head_number} only`,
     )
   }
   const rows = await sql<Place & Record<'before_sun' | 'after_sun', bigint>>`

@@ -46,7 +46,8 @@ function wrongEntries(tx: Tx): Promise<Finding[]> {
     select coalesce(wanted.id, moved.id) as subject,
            case when moved.id is null then format('%s sun from %s to %s are not booked',
              wanted.sun, wanted.debit, wanted.credit)
-                when wanted.id is null then format('%s sun from %s to %s, and nobody has decided that',
+                when wanted.id is null
+                  then format('%s sun from %s to %s, and nobody has decided that',
                                                    moved.sun, moved.debit, moved.credit)
                 else format('%s sun from %s to %s, decided were %s sun from %s to %s', moved.sun,
                   moved.debit,

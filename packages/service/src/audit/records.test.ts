@@ -69,12 +69,13 @@ async function writeUnnamed(sql: Sql): Promise<void> {
     await tx`alter table operator_action disable trigger operator_action_is_chained`
     await tx`
       insert into operator_action (number, made_at, made_by, action, subject, after, sha256)
-      values (${record.number}, ${record.made_at}::timestamptz, 'anna', 'prices set', 'thing', ${record.after}, ${sha256})`
+      values (${record.number}, ${record.made_at}::timestamptz, 'anna', 'prices set', 'thing',
+              ${record.after}, ${sha256})`
     await tx`alter table operator_action enable trigger operator_action_is_chained`
   })
 }
 
-test('records from before the database noted who it was hold, and none without comes after', async (t) => {
+test('records from before the database noted the author hold; none comes after', async (t) => {
   const { sql } = await freshDatabase(t)
   await writeUnnamed(sql)
   await writeUnnamed(sql)
@@ -86,7 +87,7 @@ test('records from before the database noted who it was hold, and none without c
   ])
 })
 
-test('who changed something is what the database saw too, whatever the statement says', async (t) => {
+test('the author of a change is the one the database saw, whatever the SQL says', async (t) => {
   const { sql } = await freshDatabase(t)
   await sql`
     insert into operator_action (made_at, made_by, action, subject, made_role, made_from)

@@ -153,5 +153,6 @@ function notAsRecorded(tx: Tx): Promise<Finding[]> {
       where c.subscriptions_limit is distinct from l.subscriptions_limit
          or c.open_orders_limit is distinct from l.open_orders_limit
     )
-    select subject, 'it is not what was recorded last' as found from found order by 1 limit ${FINDINGS_MAX}`
+    select subject, 'it is not what was recorded last' as found from found order by 1
+      limit ${FINDINGS_MAX}`
 }

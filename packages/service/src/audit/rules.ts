@@ -77,7 +77,9 @@ export const ROW_RULES: readonly RowRule[] = [
   },
   {
     rule: 'C4',
-    says: 'holds are those of open orders, subscriptions and checks; what ended was charged or given back',
+    says:
+      'holds are those of open orders, subscriptions and checks; ' +
+      'what ended was charged or given back',
     stops_selling: true,
     // `due`: the end that the hold must have come to. A new kind of purchase adds its holds here.
     find: (tx) => tx<Finding>`
@@ -130,12 +132,15 @@ export const ROW_RULES: readonly RowRule[] = [
   },
   {
     rule: 'C4',
-    says: 'between our accounts money moved for what subscriptions used and for the fees of refunds only, or by hand',
+    says:
+      'between our accounts money moved for what subscriptions used and for the fees of ' +
+      'refunds only, or by hand',
     stops_selling: true,
     // What a use was charged is what its moves come to: a fork may have taken some of it back.
     find: (tx) => tx<Finding>`
       with wanted as (
-        select 'subscription:' || subscription_id || '/' || tx_id as cause, 'customer:' || customer_id as account, charged_sun as sun
+        select 'subscription:' || subscription_id || '/' || tx_id as cause,
+          'customer:' || customer_id as account, charged_sun as sun
         from subscription_use join subscription on subscription.id = subscription_id
           where charged_sun > 0
         union all
@@ -164,7 +169,9 @@ export const ROW_RULES: readonly RowRule[] = [
   },
   {
     rule: 'C5',
-    says: 'what was charged was delivered, in full, to whom it was bought for, by transactions that serve nothing else',
+    says:
+      'what was charged was delivered, in full, to whom it was bought for, ' +
+      'by transactions that serve nothing else',
     stops_selling: true,
     find: (tx) => tx<Finding>`
       with part as materialized (
@@ -216,7 +223,9 @@ export const ROW_RULES: readonly RowRule[] = [
   },
   {
     rule: 'C6',
-    says: 'every deposit that is solid was booked once, in full; nothing else came in or went out; recharges match their orders',
+    says:
+      'every deposit that is solid was booked once, in full; ' +
+      'nothing else came in or went out; recharges match their orders',
     stops_selling: true,
     find: (tx) => tx<Finding>`
       with wanted as (
@@ -281,7 +290,8 @@ export const ROW_RULES: readonly RowRule[] = [
                 from deposit as d join attempt as a on a.id = d.refund_id
                   where d.state = 'refunded')
                + (select coalesce(sum(sent_amount), 0)::bigint
-                  from deposit_resolution join deposit using (tx_id, position) where amount_sun is not null) as went`
+                  from deposit_resolution join deposit using (tx_id, position)
+                    where amount_sun is not null) as went`
       const { came, went } = border!
       const total = (list: readonly AccountSum[], of: 'kept_posted_sun' | 'posted_sun') =>
         list.reduce((sum, one) => sum + one[of], 0n)
@@ -290,7 +300,9 @@ export const ROW_RULES: readonly RowRule[] = [
       const [have, earned] = [total(customers, 'kept_posted_sun'), total(own, 'posted_sun')]
       if (came - went === have + earned) return []
       // Told by the difference, which stays the same while the service goes on.
-      const found = `customers have and we earned ${have + earned - came + went} sun more than came and stayed`
+      const found =
+        `customers have and we earned ${have + earned - came + went} sun more than came and ` +
+        'stayed'
       return [{ subject: 'all deposits', found }]
     },
   },
@@ -347,7 +359,9 @@ export const ROW_RULES: readonly RowRule[] = [
   },
   {
     rule: 'C10',
-    says: "operators' changes are recorded, and the last is in force; no record and no sealed entry was altered, taken out or put in",
+    says:
+      "operators' changes are recorded, and the last is in force; " +
+      'no record and no sealed entry was altered, taken out or put in',
     stops_selling: true,
     find: async (tx, _sums, noted) => [
       ...(await checkJournal(tx)),
@@ -371,7 +385,9 @@ export const ROW_RULES: readonly RowRule[] = [
   },
   {
     rule: 'C12',
-    says: 'what operators have moved by hand went exactly one way, as decided, and nothing else did',
+    says:
+      'what operators have moved by hand went exactly one way, as decided, ' +
+      'and nothing else did',
     stops_selling: true,
     find: wrongByHand,
   },

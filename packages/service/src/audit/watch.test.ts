@@ -29,7 +29,7 @@ async function putOnSale(world: World): Promise<void> {
   await world.advance(2)
 }
 
-test('books that do not balance stop selling, not reading and not delivering, until an operator lifts it', async (t) => {
+test('books that do not balance stop selling alone, until an operator lifts it', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const bob = world.person('bob', 1)
@@ -68,7 +68,7 @@ test('books that do not balance stop selling, not reading and not delivering, un
   assert.deepEqual(await world.sql`select * from books_finding`, [])
 })
 
-test('what an operator has accepted does not stop the sale again, and something new does', async (t) => {
+test('an accepted finding does not stop the sale again, and a new one does', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const price = (name: string) =>
@@ -79,14 +79,16 @@ test('what an operator has accepted does not stop the sale again, and something 
   await putOnSale(world)
   await checked(world)
   assert.notEqual(await onSale(world), 0)
-  await world.sql`update account set posted_sun = posted_sun + 1 where id = ${`customer:${anna.id}`}`
+  await world.sql`
+    update account set posted_sun = posted_sun + 1 where id = ${`customer:${anna.id}`}`
   await checked(world)
   assert.equal(await onSale(world), 0)
-  await world.sql`update account set posted_sun = posted_sun - 1 where id = ${`customer:${anna.id}`}`
+  await world.sql`
+    update account set posted_sun = posted_sun - 1 where id = ${`customer:${anna.id}`}`
   await price('shipped')
 })
 
-test('what is only late, and what is put right before the second look, stops nothing', async (t) => {
+test('what is only late, or put right before the second look, stops nothing', async (t) => {
   const world = await makeWorld(t)
   await world.customer({ trx: 100 })
   await world.sql`update pool set reserved = reserved + 1 where resource = 'energy'`
@@ -102,11 +104,12 @@ test('what is only late, and what is put right before the second look, stops not
   assert.deepEqual(await world.sql`select * from books_finding`, [])
 })
 
-test('what an operator has accepted stays the same finding while the account and the place are used', async (t) => {
+test('an accepted finding stays the same while account and place are used', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   const bob = world.person('bob', 1)
-  await world.sql`update account set posted_sun = posted_sun + 1 where id = ${`customer:${anna.id}`}`
+  await world.sql`
+    update account set posted_sun = posted_sun + 1 where id = ${`customer:${anna.id}`}`
   await checked(world)
   assert.equal(await onSale(world), 0)
   await putOnSale(world)
@@ -114,10 +117,11 @@ test('what an operator has accepted stays the same finding while the account and
   await world.settle()
   await checked(world)
   assert.notEqual(await onSale(world), 0)
-  await world.sql`update account set posted_sun = posted_sun - 1 where id = ${`customer:${anna.id}`}`
+  await world.sql`
+    update account set posted_sun = posted_sun - 1 where id = ${`customer:${anna.id}`}`
 })
 
-test('what was found on the chain stays found while no node answers, and however old it gets', async (t) => {
+test('what was found on the chain stays found while no node answers, however old', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
   await world.sql`update deposit set amount_sun = amount_sun + 1`
@@ -133,7 +137,9 @@ test('what was found on the chain stays found while no node answers, and however
       world.wait(seconds)
       await watch.run()
     }
-    return world.sql`select rule, subject from books_finding where subject in (select tx_id from deposit) order by rule`
+    return world.sql`
+      select rule, subject from books_finding where subject in (select tx_id from deposit)
+        order by rule`
   }
   const found = await look()
   assert.equal(found.length, 1)

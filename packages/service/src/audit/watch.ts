@@ -83,11 +83,13 @@ async function conclude(
       with gone as (
         delete from books_finding where rule <> all (${unchecked}) and (rule, subject,
           found) not in (
-          select * from unnest(${column('rule')}::text[], ${column('subject')}::text[], ${column('found')}::text[]))
+          select * from unnest(${column('rule')}::text[], ${column('subject')}::text[],
+                               ${column('found')}::text[]))
       )
       insert into books_finding (rule, subject, found, found_at)
       select distinct rule, subject, found, ${now}::timestamptz
-      from unnest(${column('rule')}::text[], ${column('subject')}::text[], ${column('found')}::text[]) as f (rule, subject, found)
+      from unnest(${column('rule')}::text[], ${column('subject')}::text[],
+                  ${column('found')}::text[]) as f (rule, subject, found)
       on conflict (rule, subject, found) do nothing returning 1`
     await tx`update books_check set checked_at = ${began_at}, due_at = ${due_at}`
     return { result: undefined, actions: fresh.length > 0 ? await stopSelling(tx) : [] }

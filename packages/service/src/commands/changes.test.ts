@@ -26,7 +26,8 @@ test('a tier is changed by ending one row and beginning another, at one moment',
     until: Date | null
     changed_by: string
   }>`
-    select price_sun, since, until, changed_by from price where resource = 'energy' and min_amount = 32000 order by id`
+    select price_sun, since, until, changed_by from price where resource = 'energy'
+      and min_amount = 32000 order by id`
   assert.deepEqual(
     rows.map(({ price_sun, changed_by }) => [price_sun, changed_by]),
     [
@@ -38,13 +39,11 @@ test('a tier is changed by ending one row and beginning another, at one moment',
   assert.equal(rows[1]!.until, null)
   const [action] = await json<Record<string, unknown>[]>('actions', 'list')
   assert.deepEqual(action, {
-    ...{
-      number: 1,
-      made_at: rows[1]!.since.toISOString(),
-      made_by: 'anna',
-      reason: 'dearer',
-      action: 'prices set',
-    },
+    number: 1,
+    made_at: rows[1]!.since.toISOString(),
+    made_by: 'anna',
+    reason: 'dearer',
+    action: 'prices set',
     // What the database saw, whatever was typed.
     made_role: 'penstock',
     made_from: '127.0.0.1',
@@ -82,7 +81,8 @@ test('tiers never overlap, and a refused change leaves everything as it was', as
     [overlapping.code, overlapping.err],
     [
       2,
-      '40000-50000 overlaps the tier 32000-130999 of energy, which is in force: remove that one first, or give all tiers of energy at once with --replace.\n',
+      '40000-50000 overlaps the tier 32000-130999 of energy, which is in force: ' +
+        'remove that one first, or give all tiers of energy at once with --replace.\n',
     ],
   )
   const twins = await type('prices', 'set', 'energy', '1-10=1', '10-20=1', '--replace')
@@ -94,7 +94,7 @@ test('tiers never overlap, and a refused change leaves everything as it was', as
   assert.deepEqual(await json('actions', 'list'), [])
 })
 
-test('all tiers of a resource are replaced at once, and a removed one is no longer sold', async (t) => {
+test('all tiers of a resource are replaced at once; a removed one is off sale', async (t) => {
   const { json } = await quietDesk(t)
   type Tier = {
     min_amount: number
@@ -133,21 +133,24 @@ test('all tiers of a resource are replaced at once, and a removed one is no long
   assert.equal(history.filter(({ until }) => until === null).length, 1)
 })
 
-test('a price that a typing mistake makes is not put in force without a confirmation', async (t) => {
+test('a price that looks mistyped is not put in force without a confirmation', async (t) => {
   const { type, json } = await quietDesk(t)
   const before = await json('prices', 'list')
   const mistakes: [typed: string, sentence: string][] = [
     [
       'prices set energy 32000-130999=0.000045',
-      '32000-130999: 0.045 -> 0.000045 TRX (x0.001): a price stays above a tenth and below ten times of what it is.',
+      '32000-130999: 0.045 -> 0.000045 TRX (x0.001): a price stays above a tenth and ' +
+        'below ten times of what it is.',
     ],
     [
       'prices set energy 32000-130999=0.0045',
-      '32000-130999: 0.045 -> 0.0045 TRX (x0.1): a price stays above a tenth and below ten times of what it is.',
+      '32000-130999: 0.045 -> 0.0045 TRX (x0.1): a price stays above a tenth and below ' +
+        'ten times of what it is.',
     ],
     [
       'prices set energy 32000-3000000=0.45 --replace',
-      '32000-3000000: 0.045 -> 0.45 TRX (x10): a price stays above a tenth and below ten times of what it is.',
+      '32000-3000000: 0.045 -> 0.45 TRX (x10): a price stays above a tenth and below ten ' +
+        'times of what it is.',
     ],
     [
       'prices set energy 1-31999=0.0009',
@@ -155,7 +158,8 @@ test('a price that a typing mistake makes is not put in force without a confirma
     ],
     [
       'fees set activate_address 140',
-      'activate_address: 1.4 -> 140 TRX (x100): a price stays above a tenth and below ten times of what it is.',
+      'activate_address: 1.4 -> 140 TRX (x100): a price stays above a tenth and below ten ' +
+        'times of what it is.',
     ],
     [
       'plans set unlimited_energy --price 0',
@@ -222,7 +226,7 @@ test('a flat price and a switch are changed with their history', async (t) => {
   )
 })
 
-test('a plan is a row with versions: changed by a new one, taken off sale, and made from nothing with its prices', async (t) => {
+test('a plan is versioned: changed by a new row, off sale, made with its prices', async (t) => {
   const { json, type } = await quietDesk(t)
   type Row = {
     key: string
@@ -433,7 +437,7 @@ test('a key expires on a day or after a number of days, and never in the past', 
   }
 })
 
-test('the limits of a key are changed one by one, lifted, and recorded as they were and are', async (t) => {
+test("a key's limits are changed one by one, lifted, and recorded before and after", async (t) => {
   const { type, json, customer } = await deskWithCustomer(t)
   const { key_id } = await json<{ key_id: string }>(
     'keys',
@@ -566,7 +570,7 @@ test('a customer is suspended, resumed and closed for good, each with its record
   assert.equal(revocation?.action, 'customers close')
 })
 
-test('secrets are sealed anew with the first of the configured keys, and then open with it alone', async (t) => {
+test('secrets are sealed anew with the first key configured, and open with it alone', async (t) => {
   const { type, json, io, sql, customer } = await deskWithCustomer(t)
   const { key_id, secret } = await json<{ key_id: string; secret: string }>(
     'keys',
@@ -616,7 +620,7 @@ test('an address is not derived from another public key than those of the databa
   )
 })
 
-test('without a sealing key and without wallets a change that needs them says what to configure', async (t) => {
+test('without a sealing key or wallets, a change that needs them says so', async (t) => {
   const { type, io, customer } = await deskWithCustomer(t)
   Object.assign(io.env, { PENSTOCK_SECRET_KEY: '', PENSTOCK_WALLETS: '' })
   const empty = ['--data-dir', await mkdtemp(join(tmpdir(), 'penstock-cli-'))]
@@ -631,7 +635,7 @@ test('without a sealing key and without wallets a change that needs them says wh
   )
 })
 
-test('text that a customer has chosen neither steers a terminal nor becomes a formula', async (t) => {
+test("a customer's text neither steers a terminal nor becomes a formula", async (t) => {
   const { type, json } = await quietDesk(t)
   await json('customers', 'create', 'Eve\u001b[2J\u202e\n\u009b1m')
   const { out } = await type('customers', 'list')

@@ -167,7 +167,7 @@ type Statement = {
 }
 type Sums = { balance_sun: number; spendable_sun: number }
 
-test('a purchase is found by every command that should know of it, and the books hold', async (t) => {
+test('a purchase is found by every command about it, and the books hold', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 100 })
@@ -262,7 +262,7 @@ test('a purchase is found by every command that should know of it, and the books
   assert.deepEqual([status.code, status.out.trim().split('\n').at(-1)], [0, 'No alerts.'])
 })
 
-test('a statement has every entry with the balance after it, and a period begins where the one before ended', async (t) => {
+test('a statement has every entry and balance, and begins where the last one ended', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 100 })
@@ -316,7 +316,7 @@ test('a statement has every entry with the balance after it, and a period begins
   assert.match(rows[6]!, /,closing,,,,,97\.07,94\.14$/)
 })
 
-test('roots are exported, compared, and a journal that does not have them is convicted', async (t) => {
+test('roots are exported and compared, and a journal without them is convicted', async (t) => {
   const world = await makeWorld(t)
   const { type } = await worldDesk(world)
   await world.customer({ trx: 10 })
@@ -377,7 +377,7 @@ const spawned = (env: NodeJS.ProcessEnv, ...words: string[]): Promise<Said> =>
     }),
   )
 
-test('the program prints, records who runs it, and ends with the code that says how it went', async (t) => {
+test('the program prints, records who runs it, and ends with the right exit code', async (t) => {
   const { url } = await freshDatabase(t)
   const env = {
     DATABASE_URL: url,
@@ -393,14 +393,15 @@ test('the program prints, records who runs it, and ends with the code that says 
   assert.equal((await spawned(env, 'customers', 'shwo')).code, 2)
 })
 
-test('where nothing runs, where there is no Penstock, and where the server refuses, one sentence says so', async (t) => {
+test('without a server, a Penstock or a permission, one sentence says so', async (t) => {
   const empty = await mkdtemp(join(tmpdir(), 'penstock-cli-'))
   t.after(() => rm(empty, { recursive: true }))
   const nothing = await spawned({}, 'status', '--data-dir', empty)
   assert.deepEqual([nothing.code, nothing.out], [1, ''])
   assert.equal(
     nothing.err,
-    `Nothing runs on ${empty}: start it (npm start), name its folder (--data-dir), or set DATABASE_URL.\n`,
+    `Nothing runs on ${empty}: start it (npm start), name its folder (--data-dir), ` +
+      `or set DATABASE_URL.\n`,
   )
   const bare = await spawned({ DATABASE_URL: await testCluster() }, 'status')
   assert.deepEqual(

@@ -61,7 +61,7 @@ test('a throw is the rollback, and a return the commit', async (t) => {
   assert.deepEqual(rows, [{ id: 'kept' }])
 })
 
-test('a statement that is only sent is done in its turn, and its failure fails the transaction', async (t) => {
+test('a statement only sent is done in its turn, and its failure fails the rest', async (t) => {
   const { sql } = await freshDatabase(t)
   const open = (tx: Tx, id: string): void =>
     tx.send`insert into account (id, may_go_negative) values (${id}, false)`

@@ -714,8 +714,8 @@ test('beyond the limit of connections the answer is 503, and customers keep thei
   const socket = connectSocket(port, '127.0.0.1').setNoDelay().setEncoding('utf8')
   t.after(() => socket.destroy())
   const ask = async () => {
-    const credentials =
-      `Authorization: Bearer ${TOKEN}\r\nX-Signature: ` + `${signature(Buffer.from('{}'), SECRET)}`
+    const signed = signature(Buffer.from('{}'), SECRET)
+    const credentials = `Authorization: Bearer ${TOKEN}\r\nX-Signature: ${signed}`
     socket.write(
       `POST /v1/balance HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n${credentials}\r\n\r\n{}`,
     )

@@ -99,8 +99,8 @@ export async function checkRoots(sql: Sql | Tx, noted: readonly Root[]): Promise
   })
 }
 
-/** The roots of the days that are over that a text of roots lacks. Throws Refused when it has others
- *  than this journal. */
+/** The roots of the days that are over that a text of roots lacks. Throws Refused when it has
+ *  others than this journal. */
 export async function missingRoots(
   sql: Sql | Tx,
   clock: Clock,

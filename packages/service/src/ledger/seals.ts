@@ -49,8 +49,8 @@ export function entryText({
   hold_id,
 }: Entry): string {
   const lengths = `${lengthOf(id)} ${lengthOf(debit)} ${lengthOf(credit)} ${lengthOf(hold_id)}`
-  const text =
-    `${number} ${kind} ${amount_sun} ${timeHex(made_at)} ${lengths} ${id} ${debit} ` + `${credit}`
+  const names = `${id} ${debit} ${credit}`
+  const text = `${number} ${kind} ${amount_sun} ${timeHex(made_at)} ${lengths} ${names}`
   return hold_id === null ? text : `${text} ${hold_id}`
 }
 

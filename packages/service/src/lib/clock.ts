@@ -1,7 +1,7 @@
 // The clock is handed in, so that a simulator can turn it. What is decided or stored takes its time
 // from here; the few files that wait, or measure how long something takes, are listed in
-// test/rules/floors.test.ts. It says when things happened here; whether an hour is over on the chain
-// is decided by the time of blocks.
+// test/rules/floors.test.ts. It says when things happened here; whether an hour is over on the
+// chain is decided by the time of blocks.
 
 export type Clock = { now(): Date }
 

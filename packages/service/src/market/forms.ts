@@ -38,7 +38,10 @@ export function printEnergyTier(tier: Tier): Static<typeof EnergyTier> {
   const { duration_hours, min_amount, max_amount, price_sun } = tier
   return {
     duration: duration_hours,
-    ...{ min_amount, max_amount, min_energy: min_amount, max_energy: max_amount },
+    min_amount,
+    max_amount,
+    min_energy: min_amount,
+    max_energy: max_amount,
     price: money(price_sun),
     price_32k: money(charge(price_sun, 32_000)),
     price_65k: money(charge(price_sun, 65_000)),
@@ -97,7 +100,11 @@ export function printOrder(order: Order): Static<typeof Transaction> {
       ? { address, activate_address: true }
       : { address, amounts, duration: 1, activate_address: activate }
   return {
-    ...{ id, external_id, service, params, status: state },
+    id,
+    external_id,
+    service,
+    params,
+    status: state,
     amount: money(order.amount_sun),
     created_at: wireTime(order.created_at),
     ...(state === 'success' && tx_id !== null && { hash: tx_id }),

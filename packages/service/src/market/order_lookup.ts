@@ -62,7 +62,8 @@ type ActivationRow = {
 /** An order by its id, or by its customer's own id for it when only one customer has used that. */
 export async function showOrder(sql: Sql, wanted: string) {
   const found = await sql<Order & { due_at: Date }>`
-    select * from orders where id = ${wanted} or external_id = ${wanted} order by id = ${wanted} desc, id limit 2`
+    select * from orders where id = ${wanted} or external_id = ${wanted}
+      order by id = ${wanted} desc, id limit 2`
   const [order, other] = found
   if (!order) throw refusal(`There is no order ${wanted}.`)
   if (other && order.id !== wanted)
@@ -82,7 +83,8 @@ export async function showOrder(sql: Sql, wanted: string) {
     where d.order_id = ${id} order by d.id`
   const [activation] = await sql<ActivationRow>`
     select activation.id, activation.state, tries, attempt_id, attempt.state as attempt, tx_id
-    from activation left join attempt on attempt.id = attempt_id where activation.id = ${activation_id}`
+    from activation left join attempt on attempt.id = attempt_id
+      where activation.id = ${activation_id}`
   const entries = await sql<EntryRow>`
     select made_at, id, kind, debit, credit, amount_sun from transfer
     where id = 'order:' || ${id}::text or hold_id = 'order:' || ${id}::text order by made_at, id`

@@ -63,10 +63,14 @@ export function insertOrders(tx: Tx, orders: readonly Order[], now: Date): void 
     select id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate,
       activation_id,
            to_delegate, amount_sun, fee_sun, ${now}, ${now}
-    from unnest(${column('id')}::text[], ${column('customer_id')}::text[], ${column('external_id')}::text[],
-                ${column('key_id')}::text[], ${column('service')}::text[], ${column('address')}::text[], ${column('energy')}::bigint[],
-                ${column('bandwidth')}::bigint[], ${column('activate')}::boolean[], ${column('activation_id')}::text[],
-                ${column('to_delegate')}::boolean[], ${column('amount_sun')}::bigint[], ${column('fee_sun')}::bigint[])
+    from unnest(${column('id')}::text[], ${column('customer_id')}::text[],
+                ${column('external_id')}::text[],
+                ${column('key_id')}::text[], ${column('service')}::text[],
+                ${column('address')}::text[], ${column('energy')}::bigint[],
+                ${column('bandwidth')}::bigint[], ${column('activate')}::boolean[],
+                ${column('activation_id')}::text[],
+                ${column('to_delegate')}::boolean[], ${column('amount_sun')}::bigint[],
+                ${column('fee_sun')}::bigint[])
       as o (id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate,
         activation_id,
             to_delegate, amount_sun, fee_sun)`
@@ -203,7 +207,8 @@ export async function findOrder(
   const [order] =
     id !== null
       ? await sql<Order>`select * from orders where id = ${id} and customer_id = ${customer_id}`
-      : await sql<Order>`select * from orders where customer_id = ${customer_id} and external_id = ${external_id}`
+      : await sql<Order>`
+        select * from orders where customer_id = ${customer_id} and external_id = ${external_id}`
   const both_match = external_id === null || order?.external_id === external_id
   return both_match ? order : undefined
 }

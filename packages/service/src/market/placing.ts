@@ -216,7 +216,8 @@ async function placedEarlier(tx: Tx, purchases: PricedPurchase[]): Promise<Named
   if (named.length === 0) return earlier
   const orders = await tx<Order>`
     select o.* from orders as o
-    join unnest(${named.map((one) => one.customer_id)}::text[], ${named.map((one) => one.external_id)}::text[])
+    join unnest(${named.map((one) => one.customer_id)}::text[],
+                ${named.map((one) => one.external_id)}::text[])
       as named (customer_id, external_id)
     on o.customer_id = named.customer_id and o.external_id = named.external_id`
   for (const order of orders) earlier.add(order.customer_id, order.external_id, order)
@@ -313,7 +314,11 @@ function newOrder(purchase: PricedPurchase, { now, ...fields }: NewOrder): Order
   const { customer_id, external_id, service, address, activate } = purchase
   return {
     ...fields,
-    ...{ customer_id, external_id, service, address, activate },
+    customer_id,
+    external_id,
+    service,
+    address,
+    activate,
     key_id: purchase.key?.key_id ?? null,
     energy: BigInt(purchase.energy),
     bandwidth: BigInt(purchase.bandwidth),

@@ -130,7 +130,9 @@ const services = ({ prices }: Needs): Endpoint =>
         energy: of('energy').map(printEnergyTier),
         bandwidth: of('bandwidth').map(({ duration_hours, min_amount, max_amount, price_sun }) => ({
           duration: duration_hours,
-          ...{ min_amount, max_amount, price: money(price_sun) },
+          min_amount,
+          max_amount,
+          price: money(price_sun),
         })),
         activate_address: { price: money(activation_sun) },
       }
@@ -198,7 +200,10 @@ const calculate = ({ prices, receiver }: Needs): Endpoint =>
       const price_sun = priceOf(current, type, amount)
       const fee_sun = state === 'inactive' ? current.activation_sun : 0n
       return {
-        ...{ address, type, amount, duration },
+        address,
+        type,
+        amount,
+        duration,
         ...(type === 'energy' && { energy: amount }),
         price: money(price_sun),
         activation_fee: money(fee_sun),
@@ -263,18 +268,17 @@ const estimateEnergy = ({ reads, prices, receiver }: Needs): Endpoint =>
       const estimate = await estimateTransfer(asking, { from, to, contract })
       const { amount, price_sun, activation_sun, fee_limit_sun, bandwidth } = estimate
       return {
-        ...{
-          from_address: from,
-          to_address: to,
-          contract_address: contract,
-          amount,
-          energy: amount,
-          duration: 1,
-        },
+        from_address: from,
+        to_address: to,
+        contract_address: contract,
+        amount,
+        energy: amount,
+        duration: 1,
         price: money(price_sun),
         activation_fee: money(activation_sun),
         total: money(price_sun + activation_sun),
-        ...{ fee_limit: Number(fee_limit_sun), bandwidth },
+        fee_limit: Number(fee_limit_sun),
+        bandwidth,
       }
     },
   })

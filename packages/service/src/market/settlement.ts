@@ -81,7 +81,8 @@ async function settleTogether(tx: Tx, ids: readonly string[], now: Date): Promis
         array_agg(d.id) as parts
       from delegation as d join attempt as a on a.id = d.attempt_id
       where d.order_id = any(${orders.map((order) => order.id)})
-      group by d.order_id having bool_and(d.state = 'delegating' and a.state in ('included', 'solid'))`,
+      group by d.order_id having bool_and(d.state = 'delegating'
+        and a.state in ('included', 'solid'))`,
   ])
   if (delivered.length === 0) return false
   const by_id = new Map(orders.map((order) => [order.id, order]))

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { deskWithCustomer } from 'penstock-test/harness/operator.ts'
 import { customerAccount } from '../ledger/ledger.ts'
 
-test('whoever closes a customer waits for its account before its keys, and lets rows refer to it', async (t) => {
+test('closing a customer waits for its account before its keys', async (t) => {
   const { type, json, sql, customer } = await deskWithCustomer(t)
   const { key_id } = await json<{ key_id: string }>('keys', 'issue', customer)
   let closing: ReturnType<typeof type> | undefined
@@ -15,7 +15,8 @@ test('whoever closes a customer waits for its account before its keys, and lets 
     const [me] = await tx<{ pid: number }>`select pg_backend_pid() as pid`
     for (let waits = 0n; waits === 0n; ) {
       const [row] = await sql<{ waits: bigint }>`
-        select count(*) as waits from pg_stat_activity where ${me!.pid}::integer = any(pg_blocking_pids(pid))`
+        select count(*) as waits from pg_stat_activity
+          where ${me!.pid}::integer = any(pg_blocking_pids(pid))`
       waits = row!.waits
     }
     // What `keys revoke` locks after the account, and what a correction refers to.

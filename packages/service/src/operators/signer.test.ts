@@ -19,7 +19,7 @@ const alertNames = async (world: World) =>
     .map(({ alert }) => alert)
     .filter((name) => /^signing/.test(name))
 
-test('after a stop nothing is signed, in no process, until a record says go; what waited goes on', async (t) => {
+test('after a stop no process signs until a record says go; what waited goes on', async (t) => {
   const world = await makeWorld(t)
   const { type, json } = await worldDesk(world)
   const customer = await world.customer({ trx: 100 })
@@ -84,7 +84,7 @@ test('what cannot be signed for ten minutes is given back', async (t) => {
   await json('signer', 'go')
 })
 
-test('a file on a machine stops it whatever the database says, and only there is it taken away', async (t) => {
+test('a file on a machine stops signing there, whatever the database says', async (t) => {
   const data_dir = await mkdtemp(join(tmpdir(), 'penstock-stop-'))
   t.after(() => rm(data_dir, { recursive: true }))
   const world = await makeWorld(t)

@@ -73,13 +73,15 @@ export function insertDelegations(tx: Tx, needs: Needs, planned: readonly Planne
   const column = <K extends keyof (typeof rows)[number]>(name: K) => rows.map((row) => row[name])
   tx.send`
     insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun, attempt_id)
-    select * from unnest(${column('id')}::text[], ${column('order_id')}::text[], ${column('wallet')}::text[],
-                         ${column('receiver')}::text[], ${column('resource')}::text[], ${column('amount')}::bigint[],
+    select * from unnest(${column('id')}::text[], ${column('order_id')}::text[],
+                         ${column('wallet')}::text[],
+                         ${column('receiver')}::text[], ${column('resource')}::text[],
+                         ${column('amount')}::bigint[],
                          ${column('stake_sun')}::bigint[], ${attempt_ids}::text[])`
 }
 
-/** delegating -> active: a block has them. Their hour begins with it; `hours` is 0 for what is to be
- *  taken back at once. */
+/** delegating -> active: a block has them. Their hour begins with it; `hours` is 0 for what is to
+ *  be taken back at once. */
 export function activateDelegations(tx: Tx, ids: readonly string[], hours: 0 | 1 = 1): void {
   if (ids.length === 0) return
   tx.send`
@@ -212,5 +214,6 @@ export async function delegationsOf(sql: Sql, order_id: string) {
   return sql<Delegation & { tx_id: string; reclaim_tx_id: string | null }>`
     select d.*, a.tx_id, r.tx_id as reclaim_tx_id from delegation as d
     join attempt as a on a.id = d.attempt_id left join attempt as r on r.id = d.reclaim_id
-    where order_id = ${order_id} and d.state in ('active', 'reclaiming', 'ended') order by resource desc, d.id`
+    where order_id = ${order_id} and d.state in ('active', 'reclaiming', 'ended')
+      order by resource desc, d.id`
 }

@@ -27,7 +27,7 @@ test('a stake gives the units that the network says, and no stake gives none', (
   assert.equal(unitsOf(1_000_000n, { total_limit: 0n, total_weight: 0n }), 0)
 })
 
-test('the stake for an amount gives the amount with its margin, and a thousandth of a TRX less does not', () => {
+test('the stake for an amount gives the amount and its margin, a thousandth less not', () => {
   fc.assert(
     fc.property(amount, ratio, (units, at) => {
       const stake_sun = stakeFor(units, at)
@@ -95,7 +95,7 @@ test('the chosen parts add up to the amount, and no wallet is asked for more tha
   )
 })
 
-test('no wallet is asked for a delegation that it could not pay for, with the one that takes it back', () => {
+test('a wallet is asked only for a delegation that it can pay for, reclaim included', () => {
   const poor = fc.tuple(rooms, fc.array(fc.bigInt(-2n, 5n), { minLength: 8, maxLength: 8 }))
   fc.assert(
     fc.property(amount, poor, ratio, (units, [all, carries], at) => {

@@ -39,7 +39,7 @@ async function assertNotOverstated(world: World, when: string): Promise<void> {
   assert.ok(room_sun <= free_sun, `${when}: ${room_sun} are said to be free, ${free_sun} are`)
 }
 
-test('what is on its way, in a later block, or taken out of its block by a fork is not free', async (t) => {
+test('what is pending, in a later block, or lost in a fork is not free', async (t) => {
   const world = await makeWorld(t, { pool_trx: [100_000] })
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 100 })
@@ -79,7 +79,7 @@ test('what is on its way, in a later block, or taken out of its block by a fork 
   assert.equal((await anna.check(order.id)).status, 'success')
 })
 
-test('a block that comes between two questions of a survey leaves no room overstated', async (t) => {
+test('a block between two questions of a survey leaves no room overstated', async (t) => {
   const world = await makeWorld(t, { pool_trx: [100_000] })
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 100 })

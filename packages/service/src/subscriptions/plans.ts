@@ -100,8 +100,10 @@ export async function setPlan(
     insert into plan (key, name, activation_fee_sun, initial_price_sun, price_sun, included,
       transactions_limit,
                       duration_days, energy_per_transaction, idle_hours, since, changed_by)
-    values (${key}, ${after.name}, ${after.activation_fee_sun}, ${after.initial_price_sun}, ${after.price_sun},
-            ${after.included}, ${after.transactions_limit}, ${after.duration_days}, ${after.energy_per_transaction},
+    values (${key}, ${after.name}, ${after.activation_fee_sun}, ${after.initial_price_sun},
+            ${after.price_sun},
+            ${after.included}, ${after.transactions_limit}, ${after.duration_days},
+            ${after.energy_per_transaction},
             ${after.idle_hours}, ${at}, ${changed_by})`
   return {
     result: await listPlans(tx),
@@ -118,7 +120,8 @@ export async function removePlan(
   const [ended] = await endPlan(tx, key, at)
   if (!ended)
     throw refusal(
-      `There is no plan ${key}; there are: ${(await listPlans(tx)).map((plan) => plan.key).join(', ')}.`,
+      `There is no plan ${key}; there are: ` +
+        `${(await listPlans(tx)).map((plan) => plan.key).join(', ')}.`,
     )
   return {
     result: await listPlans(tx),
@@ -127,12 +130,15 @@ export async function removePlan(
 }
 
 const endPlan = (tx: Tx, key: string, at: Date) =>
-  tx<PlanVersion>`update plan set until = greatest(${at}::timestamptz, since) where key = ${key} and until is null returning *`
+  tx<PlanVersion>`
+    update plan set until = greatest(${at}::timestamptz, since) where key = ${key} and until is null
+      returning *`
 
 export async function planHistory(
   sql: Sql,
   { key = null, limit }: { key?: string | null; limit: number },
 ): Promise<PlanVersion[]> {
   return sql<PlanVersion>`
-    select * from plan where ${key}::text is null or key = ${key} order by since desc, id desc limit ${limit}`
+    select * from plan where ${key}::text is null or key = ${key} order by since desc, id desc
+      limit ${limit}`
 }

@@ -76,7 +76,8 @@ export async function requireSubscription(sql: Sql | Tx, wanted: string): Promis
            s.holds_made, s.holds_ended, (s.holds_made - s.holds_ended) * plan.price_sun as held_sun,
            s.look_at, s.created_at, s.started_at, s.renewed_at, s.stopped_at, s.expire_at
     from subscription as s join plan on plan.id = plan_id
-    where s.id = ${wanted} or s.external_id = ${wanted} order by s.id = ${wanted} desc, s.id limit 2`
+    where s.id = ${wanted} or s.external_id = ${wanted} order by s.id = ${wanted} desc, s.id
+      limit 2`
   const [subscription, other] = found
   if (!subscription) throw refusal(`There is no subscription ${wanted}.`)
   if (other && subscription.id !== wanted)

@@ -64,5 +64,6 @@ export async function listCorrections(
   const customer = customer_id ?? null
   return sql<Correction>`
     select made_at, id, customer_id, amount_sun, made_by, reason from correction
-    where ${customer}::text is null or customer_id = ${customer} order by made_at desc, id desc limit ${limit}`
+    where ${customer}::text is null or customer_id = ${customer} order by made_at desc, id desc
+      limit ${limit}`
 }

@@ -63,7 +63,8 @@ export async function showDeposits(sql: Sql, tx_id: string) {
   const [first, ...further] = deposits
   if (!first) throw refusal(`No deposit came with the transaction ${tx_id}.`)
   const [refund] = await sql<RefundRow>`
-    select a.id, a.state, a.tx_id, a.answer from deposit join attempt as a on a.id = refund_id where deposit.tx_id = ${tx_id}`
+    select a.id, a.state, a.tx_id, a.answer from deposit join attempt as a on a.id = refund_id
+      where deposit.tx_id = ${tx_id}`
   const names = deposits
     .map(placeOf)
     .flatMap((place) => [
@@ -71,7 +72,8 @@ export async function showDeposits(sql: Sql, tx_id: string) {
       `resolution:${place}/rest`,
     ])
   const entries = await sql<EntryRow>`
-    select made_at, id, kind, debit, credit, amount_sun from transfer where id = any(${names}) order by made_at, id`
+    select made_at, id, kind, debit, credit, amount_sun from transfer where id = any(${names})
+      order by made_at, id`
   const resolutions = await findResolutions(sql, tx_id)
   return {
     ...first,

@@ -18,9 +18,10 @@ const Found = Type.Object({
     Type.Object({
       state: Type.String({
         description:
-          'seen: in a block that is not irreversible yet; then received, delivering, delivered; or ' +
-          'returning, refunding, refunded; or held, for the operator to decide, and then resolved; or ignored: a token ' +
-          'that nobody follows, or too little to send back; or gone: a fork of the chain took it back',
+          'seen: in a block that is not irreversible yet; then received, delivering, ' +
+          'delivered; or returning, refunding, refunded; or held, for the operator to ' +
+          'decide, and then resolved; or ignored: a token that nobody follows, or too little ' +
+          'to send back; or gone: a fork of the chain took it back',
       }),
       reason: Type.Union([Type.String(), Type.Null()], {
         description: 'Why it is in this state, where that is a question',
@@ -49,7 +50,10 @@ function printDeposit(deposit: Deposit) {
   const { state, reason, from_address, to_address, amount_sun, token, token_amount, energy } =
     deposit
   return {
-    ...{ state, reason, from_address, to_address },
+    state,
+    reason,
+    from_address,
+    to_address,
     ...(amount_sun !== null && { amount: money(amount_sun) }),
     ...(token !== null && { token }),
     ...(token_amount !== null && { token_amount: String(token_amount) }),

@@ -5,7 +5,11 @@ import type { Prices, Tier } from '../prices/prices.ts'
 import { rechargeEnergy } from './recharges.ts'
 
 const tier = (min_amount: number, max_amount: number, price_sun: bigint): Tier => ({
-  ...{ resource: 'energy', duration_hours: 1, min_amount, max_amount, price_sun },
+  resource: 'energy',
+  duration_hours: 1,
+  min_amount,
+  max_amount,
+  price_sun,
 })
 
 const pricesOf = (...tiers: Tier[]): Prices => ({
