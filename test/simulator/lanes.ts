@@ -19,7 +19,7 @@ export type Wanted = {
 }
 
 /** What became of a seed. */
-export type Told = {
+export type SeedResult = {
   seed: string
   findings: string[]
   digest: string
@@ -32,7 +32,7 @@ export type Told = {
  *  'stop'. */
 export async function runSeeds(
   wanted: Wanted,
-  tell: (told: Told) => 'stop' | 'go on',
+  tell: (told: SeedResult) => 'stop' | 'go on',
 ): Promise<void> {
   const left = [...wanted.seeds]
   async function lane(): Promise<void> {
@@ -55,7 +55,7 @@ export async function runSeeds(
 export async function runSeedsOnThreads(
   { seeds, ...wanted }: Wanted,
   threads: number,
-  tell: (told: Told) => void,
+  tell: (told: SeedResult) => void,
 ): Promise<void> {
   const env = { ...process.env, [CLUSTER_VARIABLE]: await testCluster() }
   await Promise.all(

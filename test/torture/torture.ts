@@ -18,7 +18,7 @@ import { availableParallelism } from 'node:os'
 import { Misuse } from 'penstock-service/lib/fault.ts'
 import { readArguments } from '../../tools/arguments.ts'
 import { atEnd, endWhenInterrupted, isInterrupted, leaveWith } from '../../tools/ending.ts'
-import type { Told } from '../simulator/lanes.ts'
+import type { SeedResult } from '../simulator/lanes.ts'
 import { infect, MUTANTS, type Mutant, staleEdits } from '../simulator/mutants.ts'
 
 type Command = (args: string[]) => Promise<boolean>
@@ -72,7 +72,7 @@ async function sim(args: string[]): Promise<boolean> {
 }
 
 /** Why the seed may go another way the next time. */
-const racesOf = ({ races }: Told['counts']) =>
+const racesOf = ({ races }: SeedResult['counts']) =>
   races ? ` (the server chose among waiting statements ${races} times)` : ''
 
 /** What many runs came to: says at once what one has found, and in between how far it is. */
@@ -89,7 +89,7 @@ class Tally {
     this.json = json
   }
 
-  add({ seed, findings, digest, counts, story }: Told): void {
+  add({ seed, findings, digest, counts, story }: SeedResult): void {
     this.done += 1
     for (const [what, count] of Object.entries(counts))
       this.counts[what] = (this.counts[what] ?? 0) + count
