@@ -53,11 +53,13 @@ export function printSdkEndpoints({ endpoints, pages }: Reference): string {
   ].join('\n')}\n`
 }
 
-const HEADER = `// Printed by \`npm run print\` from the endpoints of the service; a test says that it is fresh.
+const HEADER = `// Printed by \`npm run print\` from the endpoints of the service; a test says that
+// it is fresh.
 `
 
-const REPETITION = `/** The endpoints that change something, and what makes a second call of the same a repetition of
- *  the first: a field of the body, or a header. \`nothing\`: the second call is another one. */
+const REPETITION = `/** The endpoints that change something, and what makes a second call of the same
+ *  a repetition of the first: a field of the body, or a header. \`nothing\`: the second call is
+ *  another one. */
 export const REPETITION: {
   readonly [path: string]: 'external_id' | 'idempotency_key' | 'nothing' | undefined
 } = {`
@@ -106,7 +108,8 @@ function objectOf(schema: Schema, side: Side, depth: number): string {
     const optional = !schema.required?.includes(name)
     const type = typeOf(field, side, depth + 1)
     const more = optional && side === 'sent' ? ' | undefined' : ''
-    return `${comment(noteOf(field), depth + 1)}${indent}${name}${optional ? '?' : ''}: ${type}${more}`
+    const note = comment(noteOf(field), depth + 1)
+    return `${note}${indent}${name}${optional ? '?' : ''}: ${type}${more}`
   })
   return `{\n${lines.join('\n')}\n${'  '.repeat(depth)}}`
 }

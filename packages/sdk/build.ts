@@ -1,5 +1,5 @@
-// `npm run build -w penstock-sdk [-- --to FOLDER]` makes the package in a folder, `dist` beside this
-// file when none is named: for each entry one ES module, one CommonJS module and one file of types.
+// `npm run build -w penstock-sdk [-- --to FOLDER]` makes the package in a folder, `dist` beside
+// this file when none is named: for each entry an ES module, a CommonJS module and a file of types.
 // Within the repository the entries are the sources themselves; the package is published from that
 // folder, and `npm pack` of the workspace is refused.
 
@@ -48,8 +48,8 @@ export async function buildPackage(folder: string): Promise<void> {
   copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
 }
 
-/** Builds, packs and installs the package in a folder, without a registry. Returns the files that are
- *  in it. */
+/** Builds, packs and installs the package in a folder, without a registry. Returns the files that
+ *  are in it. */
 export async function installPackage(folder: string): Promise<string[]> {
   const built = join(folder, 'built')
   await buildPackage(built)

@@ -1,5 +1,5 @@
-// The package as it is published: built, packed, installed in an empty folder and used there from an
-// ES module, from CommonJS and from TypeScript; what is in it; and how large it is.
+// The package as it is published: built, packed, installed in an empty folder and used there from
+// an ES module, from CommonJS and from TypeScript; what is in it; and how large it is.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'

@@ -98,7 +98,8 @@ export async function fetchRuntime({ name, packages }: Runtime, cache: string): 
 const MODULES = ['penstock', 'webhooks', 'receipts'] as const
 const specifier = (name: string) => (name === 'penstock' ? 'penstock-sdk' : `penstock-sdk/${name}`)
 
-async function freePort(): Promise<number> {
+/** A port where nobody listens. */
+export async function freePort(): Promise<number> {
   const server = createTcp()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

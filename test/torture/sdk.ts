@@ -33,8 +33,8 @@ export type Bought = {
   findings: string[]
 }
 
-/** Buys so often through an unreliable proxy, several at once. Every second purchase has an external
- *  id of its own; the others get one from the SDK. */
+/** Buys so often through an unreliable proxy, several at once. Every second purchase has an
+ *  external id of its own; the others get one from the SDK. */
 export async function buyUnreliably(wanted: Wanted): Promise<Bought> {
   const { api_url, access, address, purchases, seed } = wanted
   const random = numbersFrom(seed)

@@ -9,7 +9,7 @@
 //   liars    [--json]                                          a node that lies, beside honest ones
 //   thieves  [--json]                                        forged rows, wide keys, limits and the switch of the signer
 //   fuzz     [--requests-per-endpoint N] [--seed TEXT] [--only PATH] [--json]    signed requests, to nonsense
-//   sdk      [--purchases N] [--seed N] [--json]       purchases with the SDK through a proxy that cuts, delays and doubles
+//   sdk      [--purchases N] [--seed N] [--json]    purchases with the SDK over a bad network
 //
 // Exit code 0: nothing was found; 1: something was; 2: asked wrongly; 130: interrupted.
 

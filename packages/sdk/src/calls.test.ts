@@ -92,7 +92,7 @@ function signatureV2({ headers, body, url }: Request): string {
   return createHmac('sha256', key).update(lines.join('\n')).digest('hex')
 }
 
-test('a call carries the token and both signatures, with a new time and nonce for each try', async () => {
+test('a call carries the token and both signatures, with a new nonce for each try', async () => {
   const { penstock, requests } = scripted([refused(500), well({ balance: 1 }, { 'x-a': 'b' })])
   const result = await penstock.call('/v1/balance', {}, { request_headers: { 'X-Trace': 't' } })
   assert.deepEqual(result, { balance: 1 })
@@ -125,7 +125,7 @@ test('what came with a result is beside it, and not in it', async () => {
   assert.equal(headers.get('idempotency-replayed'), 'true')
 })
 
-test('a purchase has one id for all its tries: its own, the key it is given, or a new one', async () => {
+test('a purchase has one id for all its tries: its own, a given key, or a new one', async () => {
   const lost = scripted([broken, refused(500), sold])
   const order = await lost.penstock.orders.create(PURCHASE)
   const ids = lost.requests.map(({ body }) => JSON.parse(body).external_id)
@@ -149,7 +149,7 @@ test('a purchase has one id for all its tries: its own, the key it is given, or 
   assert.deepEqual(keys, [keys[0], made.lastResponse.idempotency_key])
 })
 
-test('a purchase whose answer never came is an unknown outcome, and the same call resolves it', async () => {
+test('a purchase without an answer is an unknown outcome; the same call resolves it', async () => {
   const { penstock, requests } = scripted([broken, broken, broken, sold])
   const body = { ...PURCHASE, external_id: 'order-1' }
   const thrown = await penstock.orders.create(body).catch((thrown: unknown) => thrown)
@@ -178,7 +178,7 @@ test('a refusal after a try without an answer proves nothing; a refusal alone do
   await assert.rejects(nobody.penstock.orders.create(PURCHASE), ConnectionError)
 })
 
-test('each of these leaves a purchase unknown: cut, late, half an answer, 500, a failing proxy', async () => {
+test('cut, late, half an answer, 500 and a failing proxy leave a purchase unknown', async () => {
   const half: Reply = () => new Response('{"code":0,"resu')
   const page =
     (status: number): Reply =>
@@ -267,7 +267,7 @@ test('a clock that is off is corrected once by the time of the service', async (
   assert.equal(right.requests.length, 1)
 })
 
-test('a call that somebody on the way has sent twice is one, though the answer is of the second', async () => {
+test('a call that was sent twice on the way is one, though the second is answered', async () => {
   const body = { ...PURCHASE, external_id: 'order-1' }
   const { penstock, requests } = scripted([refused(1, 'auth'), sold])
   assert.equal((await penstock.orders.create(body)).external_id, 'order-1')

@@ -1,4 +1,5 @@
-// Printed by `npm run print` from the endpoints of the service; a test says that it is fresh.
+// Printed by `npm run print` from the endpoints of the service; a test says that
+// it is fresh.
 
 /** What each endpoint takes, and what it answers. */
 export type Endpoints = {
@@ -570,8 +571,9 @@ export type Pages = {
   }
 }
 
-/** The endpoints that change something, and what makes a second call of the same a repetition of
- *  the first: a field of the body, or a header. `nothing`: the second call is another one. */
+/** The endpoints that change something, and what makes a second call of the same
+ *  a repetition of the first: a field of the body, or a header. `nothing`: the second call is
+ *  another one. */
 export const REPETITION: {
   readonly [path: string]: 'external_id' | 'idempotency_key' | 'nothing' | undefined
 } = {

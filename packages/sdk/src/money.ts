@@ -3,8 +3,8 @@
 
 const SUN_MAX = 10n ** 15n
 
-/** TRX as sun: `toSun(2.93) === 2930000n`. Throws a RangeError for more than six decimals, more than
- *  10^9 TRX, and what is no number. */
+/** TRX as sun: `toSun(2.93) === 2930000n`. Throws a RangeError for more than six decimals, more
+ *  than 10^9 TRX, and what is no number. */
 export function toSun(trx: number | string): bigint {
   const text = typeof trx === 'number' ? decimalOf(trx) : trx
   const [, sign, whole = '', decimals = ''] = /^(-?)(\d{1,10})(?:\.(\d{1,6}))?$/.exec(text) ?? []

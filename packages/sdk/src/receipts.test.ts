@@ -68,8 +68,8 @@ test('what is no receipt of the service is refused', async () => {
 
 test('a JWS of another kind is refused, however right it is: the example of RFC 8037', async () => {
   const jws =
-    'eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3' +
-    'AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg'
+    'eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.' +
+    'hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg'
   const x = '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo'
   const rfc = { keys: [{ kty: 'OKP', crv: 'Ed25519', x, kid: 'rfc' }] }
   await assert.rejects(verifyReceipt(jws, rfc), /its header says something else/)

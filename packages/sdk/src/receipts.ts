@@ -1,5 +1,6 @@
-// Receipts: what an order got on the chain, as a JWS (EdDSA) that proves itself with the public keys
-// of the service, which stand at `/.well-known/jwks.json`. Any other JOSE library can do the same.
+// Receipts: what an order got on the chain, as a JWS (EdDSA) that proves itself with the public
+// keys of the service, which stand at `/.well-known/jwks.json`. Any other JOSE library can do the
+// same.
 
 import { fromBase64, utf8, webCrypto } from './crypto.ts'
 

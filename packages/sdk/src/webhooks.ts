@@ -36,7 +36,8 @@ export class InvalidWebhook extends Error {
   override name = 'InvalidWebhook'
 }
 
-/** The event of a call that was signed with one of the secrets (`whsec_…`). Throws InvalidWebhook. */
+/** The event of a call that was signed with one of the secrets (`whsec_…`). Throws
+ *  InvalidWebhook. */
 export async function verifyWebhook(
   body: string | Uint8Array | ArrayBuffer,
   headers: WebhookHeaders,

@@ -1,8 +1,17 @@
-// The SDK against a whole service: what a customer does with it, and what becomes of it when the
-// network is bad.
+// The SDK against a whole service: what a customer does with it, what becomes of it when the network
+// is bad, everything that it does on the versions of Node that are here, and every sample of its
+// documentation. The other runtimes are tried by `npm run runtimes -w penstock-sdk`.
 
 import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
 import { after, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { checkBooks } from 'penstock-service/ledger/books.ts'
 import {
   AuthError,
@@ -11,18 +20,29 @@ import {
   Penstock,
   toSun,
 } from '../../../packages/sdk/src/penstock.ts'
+import { ROOT } from '../../../tools/source.ts'
 import { startSandbox } from '../../harness/sandbox.ts'
+import { freePort, onNode, prepareFolder } from '../../runtimes/runtimes.ts'
 import { buyUnreliably } from '../../torture/sdk.ts'
 
+const run = promisify(execFile)
+
+const folder = await mkdtemp(join(tmpdir(), 'penstock-sdk-'))
+await prepareFolder(folder)
 const { api_url, customer, sandbox, control, sql, close } = await startSandbox()
-after(close)
+after(async () => {
+  await close()
+  await rm(folder, { recursive: true })
+})
 const penstock = new Penstock({ url: api_url, ...customer })
 const [address, other] = sandbox.funded_accounts.map((account) => account.address) as [
   string,
   string,
 ]
+const { token, secret } = customer
+const access = { url: api_url, token, secret, address }
 
-test('subscriptions, screening and deposits are reached, and lists are read to their end', async () => {
+test('subscriptions, screening and deposits are reached, and lists read to their end', async () => {
   const [plan] = Object.keys(await penstock.subscriptions.plans())
   const start = { subscription_id: plan!, params: { address }, external_id: 'sub-1' }
   const subscription = await penstock.subscriptions.start(start)
@@ -84,6 +104,134 @@ test('purchases through a proxy that loses, cuts, delays and doubles are made on
   assert.deepEqual(await checkBooks(sql), [])
 })
 
+/** Every Node that is here, by its version. */
+async function nodes(): Promise<Map<string, string>> {
+  const places = (process.env.PATH ?? '').split(delimiter).map((place) => join(place, 'node'))
+  const found = new Map([[process.version, process.execPath]])
+  for (const binary of places.filter(existsSync)) {
+    const { stdout } = await run(binary, ['--version'])
+    if (!found.has(stdout.trim())) found.set(stdout.trim(), binary)
+  }
+  return found
+}
+
+test('everything that the SDK does works on every Node that is here', async () => {
+  for (const [version, binary] of await nodes()) {
+    const tried = await onNode(binary, access, folder)
+    assert.equal(tried.length, 16, version)
+  }
+})
+
+const page = await readFile(`${ROOT}docs/sdk.md`, 'utf8')
+const samples = [...page.matchAll(/```ts\n(.*?)```/gs)].map(([, text]) => text!)
+
+/** A sample by something that is in it and in no other. */
+function sampleWith(text: string): string {
+  const found = samples.filter((sample) => sample.includes(text))
+  assert.equal(found.length, 1, text)
+  return found[0]!
+}
+
+const env = {
+  PENSTOCK_URL: access.url,
+  PENSTOCK_TOKEN: access.token,
+  PENSTOCK_SECRET: access.secret,
+  ADDRESS: access.address,
+}
+
+/** Runs a sample as a file of its own, and returns all that it prints. */
+async function printedBy(sample: string, more: Record<string, string> = {}): Promise<string> {
+  const file = join(folder, `sample-${randomBytes(4).toString('hex')}.ts`)
+  await writeFile(file, sample)
+  const { stdout, stderr } = await run(process.execPath, [file], { env: { ...env, ...more } })
+  return stdout + stderr
+}
+
+const receipts = () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const header = { alg: 'EdDSA', typ: 'penstock-receipt+json', kid: 'k1' }
+  const signed = `${part(header)}.${part({ receipt: 1, state: 'solid', order: { id: 'o-1' } })}`
+  const RECEIPT = `${signed}.${sign(null, Buffer.from(signed), privateKey).toString('base64url')}`
+  const JWKS = JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k1' }] })
+  return { RECEIPT, JWKS }
+}
+
+test('every sample of the documentation prints what it should', async () => {
+  const printed: [sample: string, prints: RegExp, more?: Record<string, string>][] = [
+    ['order-42', /^It costs 2\.93 TRX\nsuccess [0-9a-f]{64}\n$/],
+    ['retries: 2', /^\d+\.\d+\n$/],
+    ['order-43', /^true\n$/],
+    ['thrown.code, thrown.key', /^11 invalid_energy_amount\n$/],
+    ['order-44', /^5\.86 TRX\n(low|medium|high)\n(\d+\.\d\n)+[\d.]+ [\w-]+\n$/],
+    ['verifyReceipt', /^solid o-1\n$/, receipts()],
+  ]
+  for (const [text, prints, more] of printed)
+    assert.match(await printedBy(sampleWith(text), more), prints, text)
+  assert.equal(samples.length, printed.length + 1, 'the one with a webhook is tried below')
+})
+
+test('the sample of a webhook takes what is signed, and nothing else', async (t) => {
+  const secret = `whsec_${randomBytes(32).toString('base64')}`
+  const port = await freePort()
+  const file = join(folder, 'webhook.ts')
+  await writeFile(file, sampleWith('verifyWebhook'))
+  const child = spawn(process.execPath, [file], {
+    env: { WEBHOOK_SECRET: secret, PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.after(() => child.kill())
+  let printed = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    printed += chunk.toString()
+  })
+  const call = async (body: string, signed = body): Promise<number> => {
+    const [id, timestamp] = ['e-1', String(Math.floor(Date.now() / 1000))]
+    const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+    const digest = createHmac('sha256', key).update(`${id}.${timestamp}.${signed}`).digest('base64')
+    const headers = {
+      'webhook-id': id,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': `v1,${digest}`,
+    }
+    for (;;) {
+      const how = { method: 'POST', body, headers }
+      const response = await fetch(`http://127.0.0.1:${port}`, how).catch(() => undefined)
+      if (response) return response.status
+      assert.equal(child.exitCode, null, 'it has ended')
+      await delay(50)
+    }
+  }
+  const body = '{"type":"order.succeeded","subject":"order:o-1"}'
+  assert.equal(await call(body), 204)
+  assert.equal(await call(body.replace('o-1', 'o-2'), body), 400)
+  assert.equal(printed, 'order.succeeded order:o-1\n')
+})
+
+test('the samples have the types that they need', async () => {
+  const names = samples.map((_, i) => `typed-${i}.ts`)
+  for (const [i, name] of names.entries()) await writeFile(join(folder, name), samples[i]!)
+  const compilerOptions = {
+    strict: true,
+    noEmit: true,
+    module: 'nodenext',
+    target: 'es2022',
+    lib: ['es2022', 'dom'],
+    types: ['node'],
+    typeRoots: [`${ROOT}node_modules/@types`],
+    skipLibCheck: true,
+  }
+  const settings = JSON.stringify({ compilerOptions, files: names })
+  await writeFile(join(folder, 'tsconfig.json'), settings)
+  const compiler = `${ROOT}node_modules/typescript/bin/tsc`
+  const said = await run(process.execPath, [compiler, '-p', folder]).then(
+    () => '',
+    ({ stdout }: { stdout: string }) => stdout,
+  )
+  assert.equal(said, '')
+})
+
+// The chain is an hour ahead from here on.
 test('a customer looks, buys, waits until it is delivered and until its hour is over', async () => {
   const { energy } = await penstock.services.list()
   assert.ok(energy.length > 0)
