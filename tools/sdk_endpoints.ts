@@ -57,9 +57,8 @@ const HEADER = `// Printed by \`npm run print\` from the endpoints of the servic
 // it is fresh.
 `
 
-const REPETITION = `/** The endpoints that change something, and what makes a second call of the same
- *  a repetition of the first: a field of the body, or a header. \`nothing\`: the second call is
- *  another one. */
+const REPETITION = `/** The endpoints that change something, and what makes a second call the
+ *  same one: a field of the body, or a header. \`nothing\`: the second call is another one. */
 export const REPETITION: {
   readonly [path: string]: 'external_id' | 'idempotency_key' | 'nothing' | undefined
 } = {`

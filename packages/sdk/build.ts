@@ -1,7 +1,7 @@
 // `npm run build -w penstock-sdk [-- --to FOLDER]` makes the package in a folder, `dist` beside
-// this file when none is named: for each entry an ES module, a CommonJS module and a file of types.
-// Within the repository the entries are the sources themselves; the package is published from that
-// folder, and `npm pack` of the workspace is refused.
+// this file when none is named: for each entry an ES module, a CommonJS module and a file of types,
+// for browsers and Workers as well as for Node. That folder is what is published. Within the
+// repository the entries are the sources themselves, and the workspace is private.
 
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

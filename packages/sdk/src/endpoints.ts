@@ -571,9 +571,8 @@ export type Pages = {
   }
 }
 
-/** The endpoints that change something, and what makes a second call of the same
- *  a repetition of the first: a field of the body, or a header. `nothing`: the second call is
- *  another one. */
+/** The endpoints that change something, and what makes a second call the
+ *  same one: a field of the body, or a header. `nothing`: the second call is another one. */
 export const REPETITION: {
   readonly [path: string]: 'external_id' | 'idempotency_key' | 'nothing' | undefined
 } = {
