@@ -52,7 +52,7 @@ export async function run({
   const service = spawn(
     process.execPath,
     [
-      join(import.meta.dirname, '../packages/service/src/main.ts'),
+      join(import.meta.dirname, '../packages/playground/main.ts'),
       'start',
       ...[
         '--port',

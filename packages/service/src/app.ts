@@ -3,7 +3,7 @@
 // the steps, tests drain them, the simulator runs them one by one.
 
 import type { Address } from 'penstock-tron/address.ts'
-import type { Looking } from './audit/books.ts'
+import type { BooksSources } from './audit/books.ts'
 import { watchBooksStep } from './audit/watch.ts'
 import { judgeStep, type Needs as SignerNeeds, sendStep, signStep } from './chain/attempts.ts'
 import { pruneStep } from './chain/blocks.ts'
@@ -98,7 +98,7 @@ export type World = {
   /** Seals the secrets of API keys. */
   sealing: SealingKeys
   /** What the books' check looks at; undefined: the rows alone, by the same connections. */
-  books?: Looking
+  books?: BooksSources
   /** The file that the roots of the journal are noted in; without it they are noted in the log
    *  alone. */
   roots_file?: string | undefined

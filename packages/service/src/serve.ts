@@ -22,7 +22,7 @@ import { type Log, thrownFields } from './lib/log.ts'
 import { httpTransport, type Node, tronNode } from './node/node.ts'
 import { readBudget } from './node/read_budget.ts'
 import { nodeReads, type Reads } from './node/reads.ts'
-import { startWatching, type Watching } from './program/admin.ts'
+import { type Monitor, startWatching } from './program/admin.ts'
 import { startApi } from './program/api.ts'
 import { sealingKeys } from './program/sealing_keys.ts'
 import { configuredProviders } from './providers/configured.ts'
@@ -63,7 +63,7 @@ const STEPS_CONNECTIONS = 2
 const BOOKS = { connections_max: 2, statement_timeout_ms: 3_600_000 }
 
 /** The pools of connections of a process, and the end of them all. */
-function connectAll(url: string, watching: Watching) {
+function connectAll(url: string, watching: Monitor) {
   const open = (pool: string, options: Omit<SqlOptions, 'url'>) =>
     connect({ url, observer: watching.observer(pool), ...options })
   const pools = {
@@ -82,7 +82,7 @@ const READ_TIMEOUT_MS = 2_500
 
 /** How customers' calls ask the chain. Its client is one of its own: which node it prefers is not
  *  what the follower asks, even where the nodes are the same. */
-function customersReads({ config, nodes: own_nodes }: Setup, watching: Watching): Reads {
+function customersReads({ config, nodes: own_nodes }: Setup, watching: Monitor): Reads {
   const nodes = config.read_nodes ?? own_nodes
   const transport = watching.transport(httpTransport, nodes)
   const node = tronNode({ nodes, transport, timeout_ms: READ_TIMEOUT_MS })
@@ -102,7 +102,7 @@ export async function serve(setup: Setup): Promise<Serving> {
   }
 }
 
-async function serveWatched(setup: Setup, watching: Watching): Promise<Serving> {
+async function serveWatched(setup: Setup, watching: Monitor): Promise<Serving> {
   const { config, log, database_url, nodes } = setup
   const node = tronNode({ nodes, transport: watching.transport(httpTransport, nodes) })
   const { sql, steps_sql, follow_sql, books_sql, disconnect } = connectAll(database_url, watching)

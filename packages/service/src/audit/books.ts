@@ -130,14 +130,14 @@ async function lookAtChain(
 /** One look at everything. Without a node the rules about the chain are left out. `since`: only
  *  blocks from then on are read from the node. */
 export async function lookAtBooks(
-  { sql, chain, notedRoots }: Looking,
+  { sql, chain, notedRoots }: BooksSources,
   since?: Date,
 ): Promise<RuleReport[]> {
   const rows = await lookAtRows(sql, (await notedRoots?.()) ?? [])
   return chain ? [...rows, ...(await lookAtChain(sql, chain, since))] : rows
 }
 
-export type Looking = {
+export type BooksSources = {
   sql: Sql
   chain: ChainView | undefined
   /** The roots that were noted outside of the database; none when left out. */
@@ -152,7 +152,7 @@ export const foundByBoth = (
 
 /** Checks everything. */
 export async function checkAllBooks(
-  { sql, chain, notedRoots, wait }: Looking & { wait(ms: number): Promise<void> },
+  { sql, chain, notedRoots, wait }: BooksSources & { wait(ms: number): Promise<void> },
   since?: Date,
 ): Promise<RuleReport[]> {
   const look = () => lookAtBooks({ sql, chain, notedRoots }, since)

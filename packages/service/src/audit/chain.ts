@@ -74,7 +74,7 @@ async function each<Item>(
   )
 }
 
-type Noted = { block_number: bigint; tx_id: string; deposit: NotedDeposit | null }
+type NotedTransaction = { block_number: bigint; tx_id: string; deposit: NotedDeposit | null }
 type NotedDeposit = { position: number; from: Address; to: Address; amount_sun: string }
 
 /** What of the deposits (C6) and of our solid transactions (C5) since a time is not in the solid
@@ -92,7 +92,7 @@ export async function missingOnChain(
   }
   let after = -1n
   for (;;) {
-    const noted = await sql<Noted>`
+    const noted = await sql<NotedTransaction>`
       with noted as (
         select block_number, tx_id,
                json_build_object('position', position, 'from', from_address, 'to',
@@ -140,7 +140,11 @@ export async function missingOnChain(
  *  contradicts nobody. */
 const UNSEEN = 'the node does not show what contracts send'
 
-async function isShownByOther(node: Node, number: number, noted: Noted): Promise<boolean> {
+async function isShownByOther(
+  node: Node,
+  number: number,
+  noted: NotedTransaction,
+): Promise<boolean> {
   for (const name of node.names) {
     const other = node.only(name)
     const shown = await other
@@ -163,7 +167,7 @@ type SolidBlock = Awaited<ReturnType<Node['blocks']>>[number]
 type Receipts = Awaited<ReturnType<Node['receipts']>>
 
 function difference(
-  { tx_id, deposit }: Noted,
+  { tx_id, deposit }: NotedTransaction,
   block: SolidBlock,
   receipts: Receipts,
 ): string | undefined {

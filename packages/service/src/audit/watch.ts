@@ -8,9 +8,15 @@ import { perform } from '../ledger/actions.ts'
 import type { Clock } from '../lib/clock.ts'
 import { setSwitches, switches } from '../prices/switches.ts'
 import type { Step } from '../steps/step.ts'
-import { foundByBoth, LOOK_AGAIN_MS, type Looking, lookAtBooks, type RuleReport } from './books.ts'
+import {
+  type BooksSources,
+  foundByBoth,
+  LOOK_AGAIN_MS,
+  lookAtBooks,
+  type RuleReport,
+} from './books.ts'
 
-export type Needs = Looking & { clock: Clock }
+export type Needs = BooksSources & { clock: Clock }
 
 /** The least time from one check to the next; a check that takes long is made more seldom, so that
  *  it takes at most a twentieth of the time. */

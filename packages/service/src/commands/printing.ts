@@ -2,7 +2,7 @@
 
 import { wireTime } from '../lib/clock.ts'
 import { trxText } from '../lib/json.ts'
-import type { CommandLine, Progress, Shown } from '../operators/operation.ts'
+import type { CommandLine, Progress, TerminalAnswer } from '../operators/operation.ts'
 
 /** JSON with whole integers and times as text. Control characters that JSON lets through are
  *  written as escapes. */
@@ -16,7 +16,7 @@ export function jsonText(value: unknown): string {
 }
 
 /** The value for reading, or the text that stands for it, and the note below. */
-export function answerText({ value, text, note }: Shown, cli: CommandLine): string {
+export function answerText({ value, text, note }: TerminalAnswer, cli: CommandLine): string {
   const shown_text = text ?? cli.text?.(value) ?? `${shown(value).join('\n').trimStart()}\n`
   return `${shown_text}${note === undefined ? '' : `\n${note}\n`}`
 }

@@ -15,7 +15,13 @@ import { requireWritable, writeWhole } from '../lib/files.ts'
 import { idMaker, type Random } from '../lib/ids.ts'
 import type { NodeConfig } from '../node/configured.ts'
 import { type Transport, tronNode } from '../node/node.ts'
-import type { Needs, Operation, Outside, Shown, Terminal } from '../operators/operation.ts'
+import type {
+  LocalNeeds,
+  Needs,
+  Operation,
+  Terminal,
+  TerminalAnswer,
+} from '../operators/operation.ts'
 import { keptSealingKeys } from '../program/sealing_keys.ts'
 import { readWallets, stopFile } from '../wallets/wallet_file.ts'
 import { type Arguments, readArguments } from './arguments.ts'
@@ -81,7 +87,7 @@ export async function runCommand(args: readonly string[], io: Io): Promise<numbe
   }
 }
 
-async function answerOf(operation: Operation, given: Arguments, io: Io): Promise<Shown> {
+async function answerOf(operation: Operation, given: Arguments, io: Io): Promise<TerminalAnswer> {
   const { by = io.user, reason = null, data_dir, extras } = given
   const { cli } = operation
   const settings = io.readConfig(data_dir === undefined ? [] : ['--data-dir', data_dir], io.env)
@@ -113,7 +119,7 @@ function nodesOf({ io, given }: Setting): NodeConfig[] | undefined {
 }
 
 /** What operations have that is not about the database. */
-function outsideOf(setting: Setting): Outside {
+function outsideOf(setting: Setting): LocalNeeds {
   const { settings, io } = setting
   const { clock, random, transport, wait } = io
   return {
@@ -137,7 +143,7 @@ function outsideOf(setting: Setting): Outside {
   }
 }
 
-function needsOf(setting: Setting & { sql: Sql; url: string; outside: Outside }): Needs {
+function needsOf(setting: Setting & { sql: Sql; url: string; outside: LocalNeeds }): Needs {
   const { sql, url, outside, settings, io } = setting
   const { hostname, port, pathname } = new URL(url)
   return {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { type Asked, openAdminPort } from './admin_port.ts'
+import { type AdminAnswers, openAdminPort } from './admin_port.ts'
 
-async function open(t: TestContext, asked: Partial<Asked> = {}): Promise<string> {
+async function open(t: TestContext, asked: Partial<AdminAnswers> = {}): Promise<string> {
   const ready = { ready: true, reasons: [], notices: [] }
   const all = {
     role: 'api',

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Readiness } from './readiness.ts'
 
-export type Asked = {
+export type AdminAnswers = {
   role: string
   readiness(): Readiness
   /** Whether the start is over. */
@@ -24,7 +24,7 @@ const json = (status: number, value: object): Page => ({
   body: `${JSON.stringify(value)}\n`,
 })
 
-const PAGES: Readonly<Record<string, (asked: Asked) => Page>> = {
+const PAGES: Readonly<Record<string, (asked: AdminAnswers) => Page>> = {
   // That it answers says that the process turns.
   '/livez': ({ role }) => json(200, { status: 'alive', role }),
   '/healthz': ({ role }) => json(200, { status: 'alive', role }),
@@ -48,7 +48,7 @@ const PAGES: Readonly<Record<string, (asked: Asked) => Page>> = {
   }),
 }
 
-function pageOf(request: IncomingMessage, asked: Asked): Page {
+function pageOf(request: IncomingMessage, asked: AdminAnswers): Page {
   const path = (request.url ?? '').split('?', 1)[0]!
   const page = Object.hasOwn(PAGES, path) ? PAGES[path] : undefined
   if (!page) return json(404, { error: `There is ${Object.keys(PAGES).join(', ')}.` })
@@ -57,7 +57,7 @@ function pageOf(request: IncomingMessage, asked: Asked): Page {
   return page(asked)
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, asked: Asked): void {
+function answer(request: IncomingMessage, response: ServerResponse, asked: AdminAnswers): void {
   const { status, type = 'application/json; charset=utf-8', body } = pageOf(request, asked)
   request.resume()
   response.writeHead(status, {
@@ -72,7 +72,7 @@ function answer(request: IncomingMessage, response: ServerResponse, asked: Asked
 /** Starts to listen. Rejects with the error of listening. */
 export async function openAdminPort(
   { host, port }: { host: string; port: number },
-  asked: Asked,
+  asked: AdminAnswers,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer(
     {

@@ -5,7 +5,7 @@ import { DUST_SUN } from '../treasury/deposits.ts'
 
 export type Alert = { alert: string; since: Date | null; what: string }
 
-type Look = { sql: Sql; now: Date }
+type AlertNeeds = { sql: Sql; now: Date }
 
 /** Fewer transactions than this are soon used up; at CARRIES_MIN the wallet sells nothing. */
 const WALLET_CARRIES_MIN = 200
@@ -13,7 +13,7 @@ const WALLET_CARRIES_MIN = 200
 /** What is looked for, by the name of the alert. Each finds one line or none. */
 export const ALERTS: Record<
   string,
-  (look: Look) => Promise<{ since: Date | null; what: string }[]>
+  (look: AlertNeeds) => Promise<{ since: Date | null; what: string }[]>
 > = {
   chain_unknown: ({ sql }) => sql`
     select null as since, 'no block has been followed yet' as what
@@ -155,7 +155,7 @@ export const ALERTS: Record<
     where room - reserved < least_sold order by resource`,
 }
 
-export async function alerts(look: Look): Promise<Alert[]> {
+export async function alerts(look: AlertNeeds): Promise<Alert[]> {
   const found: Alert[] = []
   for (const [alert, find] of Object.entries(ALERTS)) {
     for (const { since, what } of await find(look)) found.push({ alert, since, what })

@@ -37,7 +37,7 @@ type Needs = {
   loosened?: readonly string[]
 }
 
-type Look = {
+type Observation = {
   at_ms: number
   offset_ms: number
   standby: boolean
@@ -63,7 +63,7 @@ export function watchReadiness({
 }: Needs): ReadinessWatch {
   let said_at_ms = 0
   let phase: Phase = 'starting'
-  let last: Look | undefined
+  let last: Observation | undefined
   return {
     step: {
       name: 'look',
@@ -85,7 +85,7 @@ export function watchReadiness({
   }
 }
 
-async function lookAt(sql: Sql, clock: Clock, seal: Seal): Promise<Look> {
+async function lookAt(sql: Sql, clock: Clock, seal: Seal): Promise<Observation> {
   const began_ms = clock.now().getTime()
   const [[server], chain, newest, [sale]] = await sql.begin((tx) =>
     Promise.all([
@@ -126,9 +126,14 @@ function opens(seal: Seal, { id, sealed_secret }: { id: string; sealed_secret: s
   }
 }
 
-type Judging = { phase: Phase; last: Look | undefined; known_schema: number; clock: Clock }
+type ReadinessFacts = {
+  phase: Phase
+  last: Observation | undefined
+  known_schema: number
+  clock: Clock
+}
 
-function judge({ phase, last, known_schema, clock }: Judging): Readiness {
+function judge({ phase, last, known_schema, clock }: ReadinessFacts): Readiness {
   const reasons: Reason[] = []
   const add = (wrong: boolean, reason: string, what: string) =>
     wrong && reasons.push({ reason, what })
@@ -158,7 +163,7 @@ function judge({ phase, last, known_schema, clock }: Judging): Readiness {
 }
 
 /** Why purchases are refused just now. */
-function noticesOf({ chain, on_sale }: Look, clock: Clock): Reason[] {
+function noticesOf({ chain, on_sale }: Observation, clock: Clock): Reason[] {
   const notices: Reason[] = []
   if (chain === undefined)
     notices.push({ reason: 'chain_unknown', what: 'no block has been followed yet' })

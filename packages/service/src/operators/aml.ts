@@ -271,7 +271,7 @@ const entries = [
   }),
 ]
 
-const Watched = Type.Object({
+const WatchBody = Type.Object({
   customer: text('CUSTOMER', 'the id of the customer'),
   address: address('the address'),
 })
@@ -281,7 +281,7 @@ const watches = [
   change({
     path: '/operator/aml/watch',
     summary: 'screen an address again whenever the labels change, for a customer, at no price',
-    body: Watched,
+    body: WatchBody,
     reply: Watch,
     cli: { operands: ['customer', 'address'] },
     async handle({ tx, at, body }) {
@@ -297,7 +297,7 @@ const watches = [
   change({
     path: '/operator/aml/unwatch',
     summary: 'watch an address no longer',
-    body: Watched,
+    body: WatchBody,
     reply: Watch,
     cli: { operands: ['customer', 'address'] },
     async handle({ tx, body: { customer: customer_id, address } }) {

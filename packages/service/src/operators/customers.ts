@@ -87,7 +87,7 @@ const STATE_NOTES: Record<CustomerState, string> = {
 async function changeState(
   tx: Tx,
   { customer, state }: { customer: string; state: 'active' | 'suspended' },
-): Promise<Change<Answer<StateShown>>> {
+): Promise<Change<Answer<StateOfCustomer>>> {
   const { id, state: before } = await requireLockedCustomer(tx, customer)
   if (before === 'closed') throw refusal(`The customer ${id} is closed, for good.`)
   if (before === state)
@@ -102,7 +102,7 @@ async function changeState(
 async function closeCustomer(
   tx: Tx,
   { customer, at }: { customer: string; at: Date },
-): Promise<Change<Answer<Closed>>> {
+): Promise<Change<Answer<ClosedCustomer>>> {
   const { id, state: before } = await requireLockedCustomer(tx, customer)
   const value = { id, state: 'closed' as const }
   if (before === 'closed') return { result: { value, note: 'It was closed before.' }, actions: [] }
@@ -173,16 +173,16 @@ async function customerShown(sql: Sql, customer_id: string) {
 const customer = text('CUSTOMER', 'the id of the customer')
 const OfCustomer = Type.Object({ customer })
 
-const Created = { id: Text, name: Text, created_at: Moment, deposit_address: Text }
-const StateShown = Type.Object({ id: Text, state: Text })
-type StateShown = Static<typeof StateShown>
-const Closed = Type.Object({
+const NewCustomer = { id: Text, name: Text, created_at: Moment, deposit_address: Text }
+const StateOfCustomer = Type.Object({ id: Text, state: Text })
+type StateOfCustomer = Static<typeof StateOfCustomer>
+const ClosedCustomer = Type.Object({
   id: Text,
   state: Text,
   revoked_keys: optional(Count),
   ended_subscriptions: optional(Count),
 })
-type Closed = Static<typeof Closed>
+type ClosedCustomer = Static<typeof ClosedCustomer>
 const Figures = { balance_sun: Sun, spendable_sun: Sun }
 const MoneyShown = { spendable_sun: Sun, held_sun: Sun }
 
@@ -192,7 +192,7 @@ export const customerOperations = [
     careful: true,
     summary: 'add a customer, with a deposit address and an empty account',
     body: Type.Object({ name: text('NAME', 'what to call the customer') }),
-    reply: Type.Object({ ...Created, state: Text }),
+    reply: Type.Object({ ...NewCustomer, state: Text }),
     cli: { operands: ['name'] },
     async handle({ tx, clock, new_id, body: { name }, ...needs }) {
       const deposit_address = await needs.depositAddress()
@@ -210,7 +210,7 @@ export const customerOperations = [
       after: optional(text('CUSTOMER', 'only those created after this one: the next page')),
     }),
     reply: ListOf({
-      ...Created,
+      ...NewCustomer,
       state: Text,
       spendable_sun: OrNull(Sun),
       held_sun: OrNull(Sun),
@@ -224,7 +224,7 @@ export const customerOperations = [
     summary: 'one customer: money, limits, keys, orders, subscriptions and deposits in sum',
     body: OfCustomer,
     reply: Type.Object({
-      ...Created,
+      ...NewCustomer,
       state: Text,
       ...MoneyShown,
       subscriptions_limit: Count,
@@ -243,7 +243,7 @@ export const customerOperations = [
     summary:
       'begin nothing new for a customer; its keys can look, and what is open runs to its end',
     body: OfCustomer,
-    reply: StateShown,
+    reply: StateOfCustomer,
     cli: { operands: ['customer'] },
     handle: async ({ tx, body }) => changeState(tx, { ...body, state: 'suspended' }),
   }),
@@ -252,7 +252,7 @@ export const customerOperations = [
     careful: true,
     summary: 'let a suspended customer buy again',
     body: OfCustomer,
-    reply: StateShown,
+    reply: StateOfCustomer,
     cli: { operands: ['customer'] },
     handle: async ({ tx, body }) => changeState(tx, { ...body, state: 'active' }),
   }),
@@ -262,7 +262,7 @@ export const customerOperations = [
     summary:
       'end a customer for good: its keys are revoked, its subscriptions end, its money stays',
     body: OfCustomer,
-    reply: Closed,
+    reply: ClosedCustomer,
     cli: { operands: ['customer'] },
     handle: async ({ tx, at, body }) => closeCustomer(tx, { ...body, at }),
   }),

@@ -51,7 +51,7 @@ import {
 import { Entries, period } from './orders.ts'
 
 const Sent = { way: Text, sent_by: OrNull(Text), sent_to: OrNull(Text), sent_amount: OrNull(Whole) }
-const Resolved = Type.Object({
+const ResolvedDeposit = Type.Object({
   tx_id: Text,
   position: Count,
   amount_sun: optional(OrNull(Sun)),
@@ -95,7 +95,7 @@ async function blockAtNode(
   return block && contentsOf(new Set([asset]), block, await node.receipts(block, 'solid'))
 }
 
-type Given = Omit<Static<typeof Resolve>, 'to'> & { to?: Address }
+type ResolveBody = Omit<Static<typeof Resolve>, 'to'> & { to?: Address }
 
 /** Throws misuse unless it is one way, and nothing is said that does not belong to it. */
 function requireOneWay({
@@ -104,7 +104,7 @@ function requireOneWay({
   written_off = false,
   to,
   keep_rest = false,
-}: Given): void {
+}: ResolveBody): void {
   const ways = [sent_by !== undefined, credit !== undefined, written_off].filter(Boolean).length
   if (ways !== 1)
     throw misuse('deposits resolve takes one of --sent-by, --credit and --written-off.')
@@ -114,7 +114,7 @@ function requireOneWay({
 }
 
 /** Which way is meant. Throws Refused when a transaction is named and has not sent it. */
-async function wayOf({ sql, ...needs }: Needs, given: Given, deposit: Deposit): Promise<Way> {
+async function wayOf({ sql, ...needs }: Needs, given: ResolveBody, deposit: Deposit): Promise<Way> {
   const { sent_by, to = deposit.from_address, keep_rest = false, credit } = given
   if (credit !== undefined) return { way: 'credited', customer_id: credit }
   if (sent_by === undefined) return { way: 'written_off' }
@@ -134,7 +134,7 @@ async function wayOf({ sql, ...needs }: Needs, given: Given, deposit: Deposit): 
 function changeOf(
   before: Deposit,
   resolution: Resolution,
-): Change<Answer<Static<typeof Resolved>>> {
+): Change<Answer<Static<typeof ResolvedDeposit>>> {
   const { amount_sun, token, token_amount, from_address, to_address, state, reason } = before
   const { tx_id, position, way, sent_by, sent_to, sent_amount, sent_block, customer_id } =
     resolution
@@ -240,12 +240,12 @@ export const depositOperations = [
       'One of the three, and --reason. A transaction that sent it back is looked up on the ' +
       'solid chain: in the blocks that are kept here, or at the node that is named.',
     body: Resolve,
-    reply: Resolved,
+    reply: ResolvedDeposit,
     cli: { operands: ['tx_id'], node: 'solid' },
     async handle({ body, record, reason: given_reason, by, ...needs }) {
       const { sent_by: sender, tx_id, ...rest } = body
       const sent_by = sender === undefined ? {} : { sent_by: transactionId(sender) }
-      const given = { ...rest, tx_id: transactionId(tx_id), ...sent_by } as Given
+      const given = { ...rest, tx_id: transactionId(tx_id), ...sent_by } as ResolveBody
       requireOneWay(given)
       const reason = reasonOf(given_reason)
       const { position, blocked_reviewed = false } = given

@@ -54,15 +54,15 @@ export const Key = Type.Object({
   expires_at: OrNull(Moment),
   revoked_at: OrNull(Moment),
 })
-const Issued = Type.Object({
+const IssuedKey = Type.Object({
   key_id: Text,
   token: Text,
   secret: Text,
   signatures: Text,
   expires_at: OrNull(Moment),
 })
-type Issued = Static<typeof Issued>
-const Revoked = Type.Object({ key_id: Text, revoked_at: Moment, ended_subscriptions: Count })
+type IssuedKey = Static<typeof IssuedKey>
+const RevokedKey = Type.Object({ key_id: Text, revoked_at: Moment, ended_subscriptions: Count })
 
 /** Throws Refused unless the secrets of the keys can be opened. */
 export async function requireSameSeal(tx: Sql | Tx, seal: Seal): Promise<void> {
@@ -113,10 +113,10 @@ const LIMITS = {
 const Limits = Type.Object(LIMITS)
 
 /** As it is typed. */
-type Typed = Static<typeof Limits>
+type LimitsBody = Static<typeof Limits>
 
 /** What was typed as limits; what was not typed is undefined. Throws misuse. */
-function readLimits(typed: Typed, at: Date): KeyLimits {
+function readLimits(typed: LimitsBody, at: Date): KeyLimits {
   const { name, scope = [], network = [], daily_cap, expires } = typed
   return {
     name,
@@ -185,8 +185,8 @@ const signaturesOf = (require_v2: boolean) => (require_v2 ? 'v2' : 'v1 or v2')
 async function addKey(
   tx: Tx,
   needs: Needs,
-  typed: Typed & { customer: string; at: Date },
-): Promise<Change<Answer<Issued>>> {
+  typed: LimitsBody & { customer: string; at: Date },
+): Promise<Change<Answer<IssuedKey>>> {
   // Whoever closes the customer meanwhile waits, and then revokes this key too.
   const customer = await requireLockedCustomer(tx, typed.customer)
   const { id: customer_id } = customer
@@ -234,7 +234,7 @@ async function requireKey(tx: Tx, key_id: string): Promise<KeyRow> {
 /** Puts other limits on a key that is not revoked. */
 async function alterKey(
   tx: Tx,
-  { key: key_id, at, ...typed }: Typed & { key: string; at: Date },
+  { key: key_id, at, ...typed }: LimitsBody & { key: string; at: Date },
 ): Promise<Change<Answer<Static<typeof Key>>>> {
   const before = await requireKey(tx, key_id)
   if (before.revoked_at) throw refusal(`The key ${key_id} is revoked, for good.`)
@@ -264,7 +264,7 @@ function limitsOf(key: KeyRow, limits: KeyLimits): object {
 async function takeKey(
   tx: Tx,
   { key_id, at, keep_subscriptions }: { key_id: string; at: Date; keep_subscriptions: boolean },
-): Promise<Change<Static<typeof Revoked>>> {
+): Promise<Change<Static<typeof RevokedKey>>> {
   const [owner] = await tx<{
     customer_id: string
   }>`select customer_id from api_key where id = ${key_id}`
@@ -297,7 +297,7 @@ export const keyOperations = [
     summary: 'make an API key; its secret is shown this once',
     description: 'Unless --allow-v1 is given, it takes only requests with the second signature.',
     body: Type.Object({ customer, ...LIMITS }),
-    reply: Issued,
+    reply: IssuedKey,
     cli: { operands: ['customer'] },
     handle: async ({ tx, at, body, ...needs }) => addKey(tx, needs, { ...body, at }),
   }),
@@ -334,7 +334,7 @@ export const keyOperations = [
       key,
       keep_subscriptions: flag('let the subscriptions go on that it has started'),
     }),
-    reply: Revoked,
+    reply: RevokedKey,
     cli: { operands: ['key'] },
     async handle({ tx, at, body: { key, keep_subscriptions = false } }) {
       const { result, actions } = await takeKey(tx, { key_id: key, at, keep_subscriptions })

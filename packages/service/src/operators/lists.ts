@@ -54,13 +54,13 @@ async function read({ progress }: Pick<Needs, 'progress'>, source: Source): Prom
   }
 }
 
-type Loading = Pick<Needs, 'progress'> & {
+type LoadNeeds = Pick<Needs, 'progress'> & {
   by: string
   record<Value>(work: (tx: Tx, at: Date) => Promise<Change<Value>>): Promise<Value>
   may_shrink: boolean
 }
 
-async function load(source: Source, loading: Loading) {
+async function load(source: Source, loading: LoadNeeds) {
   const { entries, passed_over } = await read(loading, source)
   const { list, origin } = source
   const { by, may_shrink, record } = loading
@@ -89,7 +89,7 @@ const list = oneOf(LISTS, 'the list')
 const shrink = flag('also when it has lost more than half of its entries')
 const SETS = { min: 0, max: 2 ** 31 - 1 }
 
-const Loaded = ListOf({
+const LoadedLists = ListOf({
   list: Text,
   label_set: Count,
   added: Count,
@@ -154,7 +154,7 @@ export const listOperations = [
       'Without a list: every one that was loaded before or is loaded by itself, and has an ' +
       'address.',
     body: Type.Object({ lists: optional(Type.Array(list)), shrink }),
-    reply: Loaded,
+    reply: LoadedLists,
     cli: { operands: ['lists'] },
     async handle({ sql, body: { lists = [], shrink = false }, ...needs }) {
       const chosen = lists.length > 0 ? lists : await updatableLists(sql)
@@ -173,7 +173,7 @@ export const listOperations = [
     careful: true,
     summary: 'load a list from a file, in the place of its version before',
     body: Type.Object({ list, shrink }),
-    reply: Loaded,
+    reply: LoadedLists,
     cli: {
       operands: ['list', 'file'],
       extras: Type.Object({ file: text('FILE', 'the file, in the format of the publisher') }),

@@ -34,7 +34,7 @@ export type Progress = {
 
 /** What operations work on that is not about the database. What is made only when it is asked for
  *  throws Refused for what is missing. */
-export type Outside = {
+export type LocalNeeds = {
   clock: Clock
   random: Random
   new_id: NewId
@@ -52,7 +52,7 @@ export type Outside = {
   progress(at?: Progress): void
 }
 
-export type Needs = Outside & {
+export type Needs = LocalNeeds & {
   sql: Sql
   /** The database, for reading: host, port and name. */
   database: string
@@ -68,7 +68,7 @@ export type Needs = Outside & {
 export type Upload = { origin: string; bytes: AsyncIterable<Uint8Array>; bytes_expected: number }
 
 /** What came along with the body and is no JSON. */
-export type Attached = {
+export type Attachments = {
   upload?: Upload
   /** A private key. It is in no log, no record and no reply. */
   secret?: string
@@ -110,9 +110,9 @@ export type CommandLine = {
   /** Fields of the body that nobody types: before() fills them. */
   filled: readonly string[]
   /** Makes of the extras what belongs to the call. */
-  before?(extras: Row, terminal: Terminal): Promise<Attached & { body?: Row }>
+  before?(extras: Row, terminal: Terminal): Promise<Attachments & { body?: Row }>
   /** Writes the files that were asked for, and says so. */
-  after?(answer: Answer, extras: Row, terminal: Terminal): Promise<Shown>
+  after?(answer: Answer, extras: Row, terminal: Terminal): Promise<TerminalAnswer>
   /** The value for reading, where a table of it would not do. */
   text?(value: unknown): string
   /** What `--json` prints where that is not the reply. */
@@ -121,7 +121,7 @@ export type CommandLine = {
 
 type Row = Record<string, unknown>
 /** An answer with the text that is shown instead of its value. */
-export type Shown = Answer & { text?: string }
+export type TerminalAnswer = Answer & { text?: string }
 
 /** One operation as those see it who run and print them. */
 export type Operation = Entry & {
@@ -133,10 +133,10 @@ export type Operation = Entry & {
   readonly cli: CommandLine
   /** It works without a database, on the machine of the person who asks: nobody serves it. */
   readonly local: boolean
-  run(needs: Outside, call: Call): Promise<Answer>
+  run(needs: LocalNeeds, call: Call): Promise<Answer>
 }
 
-export type Call = { body: unknown; operator: Operator } & Attached
+export type Call = { body: unknown; operator: Operator } & Attachments
 
 type Cli<Body extends TObject, Reply extends TSchema, Extras extends TObject> = {
   operands?: readonly (keyof (Static<Body> & Static<Extras>) & string)[]
@@ -147,8 +147,12 @@ type Cli<Body extends TObject, Reply extends TSchema, Extras extends TObject> = 
   before?(
     extras: Static<Extras>,
     terminal: Terminal,
-  ): Promise<Attached & { body?: Partial<Static<Body>> }>
-  after?(answer: Answer<Static<Reply>>, extras: Static<Extras>, terminal: Terminal): Promise<Shown>
+  ): Promise<Attachments & { body?: Partial<Static<Body>> }>
+  after?(
+    answer: Answer<Static<Reply>>,
+    extras: Static<Extras>,
+    terminal: Terminal,
+  ): Promise<TerminalAnswer>
   text?(value: Static<Reply>): string
   prints?: TSchema
 }
@@ -166,7 +170,7 @@ type Description<Body extends TObject, Reply extends TSchema, Extras extends TOb
 
 type None = TObject<Record<never, never>>
 /** Who changes something, when and why: the same as in the record. */
-export type Changing = { by: string; at: Date; reason: string | null }
+export type Authorship = { by: string; at: Date; reason: string | null }
 type Work<Value> = (tx: Tx, at: Date) => Promise<Change<Value>>
 
 /** Declares an operation that only looks. */
@@ -186,7 +190,7 @@ export function look<Body extends TObject, Reply extends TSchema, Extras extends
 export function change<Body extends TObject, Reply extends TSchema, Extras extends TObject = None>(
   spec: Description<Body, Reply, Extras> & {
     handle(
-      asked: Needs & Changing & { tx: Tx; body: Static<Body> },
+      asked: Needs & Authorship & { tx: Tx; body: Static<Body> },
     ): Promise<Change<Answer<Static<Reply>>>>
   },
 ): Operation {
@@ -214,8 +218,8 @@ export function undertaking<
   spec: Description<Body, Reply, Extras> & {
     handle(
       asked: Needs &
-        Omit<Changing, 'at'> &
-        Attached & {
+        Omit<Authorship, 'at'> &
+        Attachments & {
           body: Static<Body>
           record<Value>(work: Work<Value>): Promise<Value>
         },
@@ -237,7 +241,7 @@ export function undertaking<
 /** Declares an operation that needs no database, and records nothing there. */
 export function local<Body extends TObject, Reply extends TSchema, Extras extends TObject = None>(
   spec: Description<Body, Reply, Extras> & {
-    handle(asked: Outside & Attached & { body: Static<Body> }): Promise<Answer<Static<Reply>>>
+    handle(asked: LocalNeeds & Attachments & { body: Static<Body> }): Promise<Answer<Static<Reply>>>
   },
 ): Operation {
   const run: Operation['run'] = (needs, { body, operator: _, ...attached }) =>

@@ -249,7 +249,7 @@ const Root = {
   sealed_at: optional(Moment),
   sha256: Text,
 }
-const Exported = Type.Object({ file: Text, written: Count, last_day: OrNull(Text) })
+const ExportedRoots = Type.Object({ file: Text, written: Count, last_day: OrNull(Text) })
 
 export const bookOperations = [
   look({
@@ -355,7 +355,7 @@ export const bookOperations = [
         const last_day = roots.at(-1)?.day ?? null
         return { ...answer, value: { file, written: roots.length, last_day } }
       },
-      prints: Type.Union([ListOf(Root), Exported]),
+      prints: Type.Union([ListOf(Root), ExportedRoots]),
     },
     async handle({ sql, clock, body: { since, noted } }) {
       if (noted !== undefined && since !== undefined)

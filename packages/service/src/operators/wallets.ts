@@ -31,7 +31,7 @@ import {
   text,
   whole,
 } from '../wire/schemas.ts'
-import { type Answer, local, type Shown, type Terminal } from './operation.ts'
+import { type Answer, local, type Terminal, type TerminalAnswer } from './operation.ts'
 
 const HOURS = 12
 const hours = optional(
@@ -43,13 +43,13 @@ const OUT = Type.Object({
 })
 
 /** What is carried between the machine with the node and the one with the key. */
-const Carried = Type.Object({ raw_data: Text, signatures: Type.Array(Text) })
-type Carried = Static<typeof Carried>
+const CarriedTransaction = Type.Object({ raw_data: Text, signatures: Type.Array(Text) })
+type CarriedTransaction = Static<typeof CarriedTransaction>
 
 /** Throws Refused when it is not a transaction of `wallets permit`. */
-function readCarried(given: string, name: string): Carried {
+function readCarried(given: string, name: string): CarriedTransaction {
   try {
-    const { raw_data, signatures } = JSON.parse(given) as Carried
+    const { raw_data, signatures } = JSON.parse(given) as CarriedTransaction
     if (!/^([0-9a-f]{2})+$/.test(raw_data) || !Array.isArray(signatures))
       throw refusal('it has another form')
     if (!signatures.every((one) => /^[0-9a-f]{130}$/.test(one)))
@@ -66,12 +66,12 @@ const readFileOf = async ({ file }: { file: string }, { readFile }: Terminal) =>
 })
 
 /** The bytes with what they do; the id is worked out from them, since they are what is signed. */
-function describe({ raw_data }: Pick<Carried, 'raw_data'>) {
+function describe({ raw_data }: Pick<CarriedTransaction, 'raw_data'>) {
   const raw = new Uint8Array(Buffer.from(raw_data, 'hex'))
   return { raw, tx_id: transactionId(raw), ...describeUpdate(raw) }
 }
 
-const carriedText = (carried: Carried) => () =>
+const carriedText = (carried: CarriedTransaction) => () =>
   `${JSON.stringify({ ...carried, tx_id: describe(carried).tx_id }, null, 2)}\n`
 
 /** The permissions of an account on which all nodes agree. Throws Refused. */
@@ -90,7 +90,7 @@ async function permissionsOf(node: Node, of: Address): Promise<Permissions> {
   return first!
 }
 
-const Prepared = { tx_id: Text, expires_at: Moment, says: Type.Array(Text), raw_data: Text }
+const PreparedUpdate = { tx_id: Text, expires_at: Moment, says: Type.Array(Text), raw_data: Text }
 type Update = { address: Address; next: Permissions; hours: number | undefined }
 
 /** The transaction, what it does, and what is carried of it. */
@@ -102,7 +102,11 @@ async function prepared(node: Node, { address, next, hours = HOURS }: Update) {
   return { value: { tx_id, expires_at, says, raw_data }, documents }
 }
 
-async function carry(answer: Answer, file: string | undefined, terminal: Terminal): Promise<Shown> {
+async function carry(
+  answer: Answer,
+  file: string | undefined,
+  terminal: Terminal,
+): Promise<TerminalAnswer> {
   if (file === undefined)
     return { ...answer, note: 'Nothing was written: give --file to carry it.' }
   await terminal.writeFile(file, answer.documents!.transaction!())
@@ -171,7 +175,7 @@ export const walletOperations = [
       permission_id: optional(whole('N', 'the permission to replace', { min: 2, max: 9 })),
       hours,
     }),
-    reply: Type.Object({ permission_id: Count, ...Prepared }),
+    reply: Type.Object({ permission_id: Count, ...PreparedUpdate }),
     cli: {
       operands: ['address'],
       extras: OUT,
@@ -199,7 +203,7 @@ export const walletOperations = [
       hot_key: address('the address of the key'),
       hours,
     }),
-    reply: Type.Object(Prepared),
+    reply: Type.Object(PreparedUpdate),
     cli: {
       operands: ['address'],
       extras: OUT,
@@ -218,7 +222,7 @@ export const walletOperations = [
     summary: "sign such a transaction with an owner's key, which is read from standard input",
     description:
       'It asks no node and needs no network. What it prints comes from the bytes that are signed.',
-    body: Type.Object({ transaction: Carried }),
+    body: Type.Object({ transaction: CarriedTransaction }),
     reply: Type.Object({
       tx_id: Text,
       signed_by: Text,
@@ -261,7 +265,7 @@ export const walletOperations = [
     path: '/operator/wallets/broadcast',
     summary: 'send a signed transaction of wallets permit or wallets forbid',
     description: 'The exit code is 1 when no node takes it. It is done when wallets check says so.',
-    body: Type.Object({ transaction: Carried }),
+    body: Type.Object({ transaction: CarriedTransaction }),
     reply: Type.Object({
       tx_id: Text,
       address: Text,

@@ -8,7 +8,7 @@ import { readMigrations } from '../database/migrate.ts'
 import { connect, type Observer } from '../database/sql.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
-import { type Asked, openAdminPort } from '../monitoring/admin_port.ts'
+import { type AdminAnswers, openAdminPort } from '../monitoring/admin_port.ts'
 import { type Measures, measureStep } from '../monitoring/metrics.ts'
 import { type Readiness, watchReadiness } from '../monitoring/readiness.ts'
 import type { Transport } from '../node/node.ts'
@@ -23,7 +23,7 @@ import {
 } from './instruments.ts'
 import { listening } from './listen.ts'
 
-export type Watching = {
+export type Monitor = {
   /** Undefined without an admin port: then nothing below wraps anything. */
   measures: Measures | undefined
   admin_url: string | undefined
@@ -60,7 +60,7 @@ const STARTING: Readiness = {
 /** What looks and what is read for the metrics must never wait for long. */
 const STATEMENT_MS_MAX = 2_000
 
-export async function startWatching(config: WatchConfig, given_log: Log): Promise<Watching> {
+export async function startWatching(config: WatchConfig, given_log: Log): Promise<Monitor> {
   const measures = config.admin_port === undefined ? undefined : newMeasures()
   const endpoints = new Set<string>()
   const loads: (() => void)[] = []
@@ -138,8 +138,8 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
 type Port = {
   measures: Measures
   loads: readonly (() => void)[]
-  readiness: Asked['readiness']
-  started: Asked['started']
+  readiness: AdminAnswers['readiness']
+  started: AdminAnswers['started']
   /** Sets what is known only when somebody asks. */
   prepare(): void
 }

@@ -18,7 +18,7 @@ import type { Log } from '../lib/log.ts'
 import { listenOn } from '../limits/listeners.ts'
 import { startSteps } from '../steps/step.ts'
 import type { Endpoint } from '../wire/endpoint.ts'
-import type { Watching } from './admin.ts'
+import type { Monitor } from './admin.ts'
 import { measureInFlight } from './instruments.ts'
 import { listening } from './listen.ts'
 
@@ -59,7 +59,7 @@ export async function startApi(
     log,
     app,
     watching,
-  }: { database_url: string; log: Log; app: Served; watching: Watching },
+  }: { database_url: string; log: Log; app: Served; watching: Monitor },
 ): Promise<Api> {
   const sql = connect({ url: database_url, observer: watching.observer('tokens'), ...CONNECTIONS })
   const known_tokens = new KnownTokens()

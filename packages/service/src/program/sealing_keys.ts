@@ -12,13 +12,13 @@ import { Misuse } from '../lib/fault.ts'
 import { readSecretFile, requireWritable, writeOnce } from '../lib/files.ts'
 import { systemRandom } from '../lib/ids.ts'
 
-type Where = { secret_key: string | undefined; data_dir: string }
+type KeyLocation = { secret_key: string | undefined; data_dir: string }
 
-const fileOf = ({ data_dir }: Where) => join(data_dir, 'secret.key')
+const fileOf = ({ data_dir }: KeyLocation) => join(data_dir, 'secret.key')
 
 /** The keys that are configured or kept; undefined when there are none. Throws Misuse when the file
  *  is damaged or can be read by others. */
-export async function keptSealingKeys(where: Where): Promise<SealingKeys | undefined> {
+export async function keptSealingKeys(where: KeyLocation): Promise<SealingKeys | undefined> {
   const text = where.secret_key ?? (await readSecretFile(fileOf(where), 'the sealing key'))
   if (text === undefined) return undefined
   const keys = readSealingKeys(text.trim())
@@ -29,7 +29,7 @@ export async function keptSealingKeys(where: Where): Promise<SealingKeys | undef
 /** The keys that open what this database has sealed. Where nothing is sealed yet, one is made and
  *  kept in a file. Throws Misuse when a key is missing, or is another than the one that the
  *  database knows. */
-export async function sealingKeys(where: Where, sql: Sql): Promise<SealingKeys> {
+export async function sealingKeys(where: KeyLocation, sql: Sql): Promise<SealingKeys> {
   const keys = (await keptSealingKeys(where)) ?? (await firstKeys(where, sql))
   const missing = await sealingKeysMissing(sql, sealWith(keys, systemRandom))
   if (missing.length === 0) return keys
@@ -40,7 +40,7 @@ export async function sealingKeys(where: Where, sql: Sql): Promise<SealingKeys> 
   )
 }
 
-async function firstKeys(where: Where, sql: Sql): Promise<SealingKeys> {
+async function firstKeys(where: KeyLocation, sql: Sql): Promise<SealingKeys> {
   const file = fileOf(where)
   if (await hasSecrets(sql)) {
     throw new Misuse(
