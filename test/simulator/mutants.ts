@@ -422,7 +422,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the signer does not ask who wants it',
-    edits: [[signer, 'if (against !== undefined) throw new Refused(against)', '']],
+    edits: [[signer, 'if (against !== undefined) throw new SigningRefusal(against)', '']],
   },
   {
     name: 'the signer does not look whether an order is paid for',

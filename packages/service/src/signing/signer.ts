@@ -89,7 +89,7 @@ const REFUND_LATER_MS = 180_000
 /** A signature takes most of a millisecond: after so many, what else is under way gets its turn. */
 const YIELD_EVERY = 10
 
-class Refused extends Error {}
+class SigningRefusal extends Error {}
 class Early extends Error {}
 
 type Policy = Required<Pick<SignerOptions, 'delegation_max_sun' | 'refund_max_sun'>> & SignerOptions
@@ -176,13 +176,13 @@ class LocalSigner {
         return { state: 'waits', why: `the key of ${form.wallet} can do more than its line` }
       }
       const against = objection(reason, form, NETWORK_FEE_SUN)
-      if (against !== undefined) throw new Refused(against)
+      if (against !== undefined) throw new SigningRefusal(against)
       const before = this.by_attempt.get(one.attempt)
       if (before) return outcomeOf(before, form.key)
       this.requireNoOther(reason, form, ended)
       const signed = this.entryOf(one, reason, form)
       const above = this.sums.above(signed, this.policy.limits ?? {}, this.needs.stakes())
-      if (above !== undefined) throw new Refused(`it is above a limit: ${above}`)
+      if (above !== undefined) throw new SigningRefusal(`it is above a limit: ${above}`)
       this.sums.add(signed)
       return { form, signed }
     } catch (thrown) {
@@ -200,9 +200,10 @@ class LocalSigner {
     const earlier = this.by_subject.get(subject)
     if (!earlier) return
     const { tx_id, expires_at } = earlier
-    if (earlier.attempt === attempt) throw new Refused(`${tx_id} was signed for it, too long ago`)
+    if (earlier.attempt === attempt)
+      throw new SigningRefusal(`${tx_id} was signed for it, too long ago`)
     if (!ended.has(earlier.attempt))
-      throw new Refused(`${tx_id} was signed for ${subject} before, and is not dead`)
+      throw new SigningRefusal(`${tx_id} was signed for ${subject} before, and is not dead`)
     const least_ms = form.type === 'TransferContract' ? REFUND_LATER_MS : LATER_MS
     if (form.expires_at - expires_at < least_ms)
       throw new Early(`${tx_id} for ${subject} has not ended for long`)
@@ -282,14 +283,16 @@ function readForm(raw_data: Uint8Array, policy: Policy): Form {
   const decoded = decodeRawData(raw_data)
   // What cannot be read back as the same bytes carries something that was not understood.
   if (bytesToHex(encodeRawData(decoded)) !== bytesToHex(raw_data))
-    throw new Refused('it has unknown fields')
+    throw new SigningRefusal('it has unknown fields')
   const [contract, ...more] = decoded.contract
-  if (!contract || more.length > 0) throw new Refused('it does not have exactly one contract')
+  if (!contract || more.length > 0)
+    throw new SigningRefusal('it does not have exactly one contract')
   if (decoded.fee_limit !== undefined || decoded.data !== undefined) {
-    throw new Refused('it has a memo or a fee limit')
+    throw new SigningRefusal('it has a memo or a fee limit')
   }
   const key = walletFor(contract, policy)
-  if (key.private_key === undefined) throw new Refused(`this process has no key for ${key.address}`)
+  if (key.private_key === undefined)
+    throw new SigningRefusal(`this process has no key for ${key.address}`)
   return {
     ...operationOf(contract),
     tx_id: transactionId(raw_data),
@@ -301,7 +304,7 @@ function readForm(raw_data: Uint8Array, policy: Policy): Form {
 function expirationOf({ expiration, timestamp }: RawData): number {
   const expires_at = Number(expiration)
   if (expires_at - Number(timestamp ?? 0) > EXPIRATION_MAX_MS)
-    throw new Refused('it is valid for more than a day')
+    throw new SigningRefusal('it is valid for more than a day')
   return expires_at
 }
 
@@ -327,7 +330,7 @@ function walletFor(contract: Contract, policy: Policy): Wallet {
   const owner = addressFromHex(String(value.owner_address))
   const permission_id = contract.Permission_id ?? 0
   const wallet = wallets.find((one) => one.address === owner && one.permission_id === permission_id)
-  if (!wallet) throw new Refused(`no key here is for a ${contract.type} of ${owner}`)
+  if (!wallet) throw new SigningRefusal(`no key here is for a ${contract.type} of ${owner}`)
   return wallet
 }
 
@@ -336,15 +339,16 @@ function walletsOfType(type: string, value: Message, policy: Policy): readonly W
   if (type === 'TransferContract') {
     const sun = BigInt(String(value.amount ?? 0))
     if (sun <= 0n || sun > policy.refund_max_sun)
-      throw new Refused(`${sun} sun is too much for a refund`)
+      throw new SigningRefusal(`${sun} sun is too much for a refund`)
     return policy.refund ? [policy.refund] : []
   }
   if (type !== 'DelegateResourceContract' && type !== 'UnDelegateResourceContract') {
-    throw new Refused(`nothing here signs a ${type}`)
+    throw new SigningRefusal(`nothing here signs a ${type}`)
   }
   const stake_sun = BigInt(String(value.balance ?? 0))
   const most_sun = type === 'DelegateResourceContract' ? policy.delegation_max_sun : stake_sun
-  if (stake_sun <= 0n || stake_sun > most_sun) throw new Refused(`${stake_sun} sun is too much`)
-  if (value.lock) throw new Refused('a locked delegation could not be taken back')
+  if (stake_sun <= 0n || stake_sun > most_sun)
+    throw new SigningRefusal(`${stake_sun} sun is too much`)
+  if (value.lock) throw new SigningRefusal('a locked delegation could not be taken back')
   return policy.pool
 }
