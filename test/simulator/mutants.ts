@@ -30,6 +30,7 @@ const placing = 'packages/service/src/market/placing.ts'
 const purse = 'packages/service/src/customers/purse.ts'
 const pool = 'packages/service/src/pool/pool.ts'
 const settlement = 'packages/service/src/market/settlement.ts'
+const arrivals = 'packages/service/src/treasury/arrivals.ts'
 const deposits = 'packages/service/src/treasury/deposits.ts'
 const recharges = 'packages/service/src/treasury/recharges.ts'
 const resolutions = 'packages/service/src/treasury/resolutions.ts'
@@ -72,7 +73,7 @@ export const MUTANTS: readonly Mutant[] = [
         'update cursor set number = ',
         "update cursor set number = (case name when 'deposits' then -1 else 0 end)::bigint + ",
       ],
-      [deposits, 'id: `deposit:', 'id: needs.clock.now().getTime() + `deposit:'],
+      [arrivals, 'id: `deposit:', 'id: needs.clock.now().getTime() + `deposit:'],
     ],
   },
   {
@@ -174,10 +175,11 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a refund under way is sent again',
     edits: [
       [
-        recharges,
+        deposits,
         "attempt.state = 'dead' and deposit.state",
         "attempt.state in ('sent', 'dead') and deposit.state",
       ],
+      [deposits, "and a.state = 'dead'", "and a.state in ('sent', 'dead')"],
     ],
     sql: 'drop index attempt_one_alive',
   },
@@ -195,7 +197,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'deposits are credited before they are solid',
     edits: [
       [
-        deposits,
+        arrivals,
         "readSolidBlocks(tx, 'deposits',",
         "readBlocks(tx, { name: 'deposits', side: 'head' },",
       ],
@@ -337,7 +339,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a blacklisted sender is credited, and sold to',
     edits: [
-      [deposits, 'if (held.has(from) ||', 'if (held.size < 0 ||'],
+      [arrivals, 'if (held.has(from) ||', 'if (held.size < 0 ||'],
       [
         recharges,
         'if (await isHeld(needs, sql, from_address)) return',
@@ -348,7 +350,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a blacklisted sender gets money back',
     edits: [
-      [deposits, 'if (held.has(from) ||', 'if (held.size < 0 ||'],
+      [arrivals, 'if (held.has(from) ||', 'if (held.size < 0 ||'],
       [
         recharges,
         '(await heldSenders(sql, [from])).has(from)',
@@ -364,7 +366,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'what is held is given to the customer',
     edits: [
-      [deposits, "const held = customer_id !== null && state !== 'credited'", 'const held = false'],
+      [arrivals, "const held = customer_id !== null && state !== 'credited'", 'const held = false'],
     ],
   },
   {
@@ -383,7 +385,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a resolution is not noted as one',
-    edits: [[resolutions, "set state = 'resolved' where", 'set state = state where']],
+    edits: [[deposits, "set state = 'resolved' where", 'set state = state where']],
   },
   {
     name: 'a correction is made again',

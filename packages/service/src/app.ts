@@ -53,7 +53,7 @@ import {
   flowGenerations,
   pruneIndexStep,
 } from './tracing/generations.ts'
-import { arriveStep, creditStep, DUST_SUN } from './treasury/deposits.ts'
+import { arriveStep, creditStep, DUST_SUN } from './treasury/arrivals.ts'
 import { holdingsStep } from './treasury/holdings.ts'
 import { pages as treasuryPages } from './treasury/pages.ts'
 import { rechargedStep, rechargeStep, refundedStep, refundStep } from './treasury/recharges.ts'

@@ -5,12 +5,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Person } from 'penstock-devchain/scene.ts'
 import { publishPolicy, SHIPPED_POLICY } from 'penstock-service/screening/policy.ts'
-import {
-  BLOCKED,
-  type Deposit,
-  findDeposits,
-  WORTHLESS_ROWS,
-} from 'penstock-service/treasury/deposits.ts'
+import { WORTHLESS_ROWS } from 'penstock-service/treasury/arrivals.ts'
+import { BLOCKED, type Deposit, findDeposits } from 'penstock-service/treasury/deposits.ts'
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { addressWord, numberWord, USDT } from 'penstock-tron/tokens.ts'
 import { worldDesk } from '../../harness/operator.ts'

@@ -1,46 +1,20 @@
-// Deposits: what arrives at an address of ours, read from blocks. As soon as a block has one it is
-// noted, as seen; what becomes of it is decided when that block is solid, except for direct
-// recharges that are acted on at inclusion (recharges.ts). A customer's deposit is credited then,
-// once, whatever is restarted: the ledger entry, the deposit and the cursor are one transaction,
-// and the deposit's key is the transaction's on the chain, with a position: 0 its own transfer, n
-// the nth event of its block, -n the nth transfer that contracts made in it.
+// Deposits: what arrives at an address of ours, and the arrows that move it. Each arrow is one
+// function here, in the caller's transaction.
 //
-// Held for the operator is what can neither be credited nor go back: what a blacklisted sender
-// sends, a token that is not TRX, what is for a customer who is suspended or closed, and TRX that a
-// contract sent to the published address, because a contract can receive neither energy nor a plain
-// transfer. Of that, what is too little to look at is ignored, and so is a token that is not
-// followed: anybody can make one, and send as much of it as he likes.
+//   seen -> credited                                     to a customer's address (arrivals.ts)
+//   seen -> unproven -> credited | held                  sent by a contract (holdings.ts)
+//   seen -> received -> delivering -> delivered          a direct recharge (recharges.ts)
+//                  `--> returning <--'   -> refunding -> refunded | held | ignored
+//   seen -> held | ignored -> resolved                   by an operator (resolutions.ts)
+//   seen, received, returning -> gone                    a fork took it back; if it comes again it
+//                                                        is what it then is
+//
+// A deposit's key is the transaction's on the chain, with a position: 0 its own transfer, n the nth
+// event of its block, -n the nth transfer that contracts made in it.
 
 import type { Address } from 'penstock-tron/address.ts'
-import { blocksAt, type StoredBlock } from '../chain/blocks.ts'
-import type { Move } from '../chain/contents.ts'
-import { readBlocks, readSolidBlocks } from '../chain/cursors.ts'
-import { type AddressOwner, customersOfAddresses } from '../customers/customers.ts'
-import type { Sql, Tx } from '../database/sql.ts'
-import { customerAccount, HELD_DEPOSITS, lockAccounts, moveAll, WORLD } from '../ledger/ledger.ts'
-import type { Clock } from '../lib/clock.ts'
-import type { HeldSenders } from '../screening/barred.ts'
-import type { Step } from '../steps/step.ts'
-
-export type Needs = {
-  sql: Sql
-  clock: Clock
-  recharge_address: Address
-  /** Whether a direct recharge is acted on when a block has it, or when that block is solid. */
-  recharge_at: 'inclusion' | 'solid'
-  heldSenders: HeldSenders
-  /** What would be held is ignored when it is less than this. */
-  dust_sun: bigint
-}
-
-/** Less than this is ignored, unless the operator says otherwise: it is not worth anybody's
- *  time. */
-export const DUST_SUN = 100_000n
-/** The same for a token that is followed, in its smallest unit: a dollar of USDT. */
-const TOKEN_DUST = 1_000_000n
-/** So many rows one transaction can make with what is worth nothing. The others are counted in the
- *  last of them. */
-export const WORTHLESS_ROWS = 10
+import type { Query, Sql, Tx } from '../database/sql.ts'
+import { type EventType, noteEvents } from '../events/notes.ts'
 
 /** Why what a blacklisted sender has sent is held. */
 export const BLOCKED = 'blocked: the sender is blacklisted'
@@ -85,302 +59,68 @@ export type Deposit = {
 /** Whom direct recharges belong to in the ledger and among the orders. */
 export const DIRECT_RECHARGE = 'direct_recharge'
 
-/** Reads solid blocks: credits customers, and books what arrived for direct recharge. */
-export function creditStep(needs: Needs): Step {
-  const { sql } = needs
-  return {
-    name: 'credit',
-    rest_ms: 3_000,
-    after: ['follow', 'confirm'],
-    run: () =>
-      sql.begin((tx) => readSolidBlocks(tx, 'deposits', (blocks) => credit(tx, needs, blocks))),
-  }
-}
-
-async function credit(tx: Tx, needs: Needs, blocks: readonly StoredBlock[]): Promise<void> {
-  const all = await arrivalsForUs(tx, needs, blocks)
-  // What contracts sent is in no account before the balance bears it out (holdings.ts).
-  const unproven = all
-    .filter(isSentByContract)
-    .map((one): Fated => ({ ...one, state: 'unproven', reason: null }))
-  await noteAll(tx, needs, unproven, false)
-  await noteOutflows(tx, needs, blocks)
-  const arrivals = all.filter((one) => !isSentByContract(one))
-  await book(tx, needs, arrivals)
-}
-
-const isSentByContract = ({ position, amount_sun }: Arrival) => position < 0 && amount_sun !== null
-
-/** Books what the balances of its addresses bear out. Gives back the places of what is booked: all
- *  that is in blocks that are still kept. */
-export async function creditProven(
-  tx: Tx,
-  needs: Needs,
-  proven: readonly Deposit[],
-): Promise<Set<string>> {
-  const blocks = await blocksAt(tx, [...new Set(proven.map((one) => one.block_number))])
-  const places = new Set(proven.map(placeOf))
-  const arrivals = (await arrivalsForUs(tx, needs, blocks)).filter((one) =>
-    places.has(placeOf(one)),
-  )
-  await book(tx, needs, arrivals)
-  return new Set(arrivals.map(placeOf))
-}
-
-async function book(tx: Tx, needs: Needs, arrivals: readonly Ours[]): Promise<void> {
-  // All accounts of the portion at once, in the order of their ids: one by one could deadlock with
-  // a purchase.
-  await lockAccounts(tx, [...new Set(arrivals.map(accountOf))])
-  const fated = await withFates(tx, needs, arrivals, true)
-  await noteAll(tx, needs, fated, true)
-  const made_at = needs.clock.now()
-  await moveAll(
-    tx,
-    fated.flatMap((arrival) => {
-      const { amount_sun, customer_id, state } = arrival
-      if (amount_sun === null) return []
-      const held = customer_id !== null && state !== 'credited'
-      const account = held ? HELD_DEPOSITS : accountOf(arrival)
-      return [
-        { id: `deposit:${placeOf(arrival)}`, debit: WORLD, credit: account, amount_sun, made_at },
-      ]
-    }),
-  )
-}
-
-/** Writes down what left addresses where deposits arrive; the fees are asked for later. */
-async function noteOutflows(
-  tx: Tx,
-  { recharge_address }: Needs,
-  blocks: readonly StoredBlock[],
-): Promise<void> {
-  const outflows = blocks.flatMap(
-    ({ number, contents: { moves, unfollowed, energy_uses, fees } }) => [
-      ...[...moves, ...unfollowed]
-        .filter(({ kind }) => kind === 'transfer' || kind === 'call_value')
-        .map(({ tx_id, from, asset, amount }) => ({
-          number,
-          tx_id,
-          from,
-          sun: asset === 'TRX' ? amount : 0n,
-        })),
-      ...[...energy_uses, ...fees].map(({ tx_id, owner }) => ({
-        number,
-        tx_id,
-        from: owner,
-        sun: 0n,
-      })),
-    ],
-  )
-  const owners = await customersOfAddresses(tx, [...new Set(outflows.map(({ from }) => from))])
-  // A call that sends TRX along is there twice: with what it sends, and for its energy.
-  const sorted = outflows.toSorted((a, b) => (a.sun < b.sun ? -1 : a.sun > b.sun ? 1 : 0))
-  const mine = sorted.filter(({ from }) => owners.has(from) || from === recharge_address)
-  const ours = [...new Map(mine.map((one) => [one.tx_id, one])).values()]
-  if (ours.length === 0) return
-  await tx`
-    insert into deposit_outflow (tx_id, address, block_number, amount_sun)
-    select * from unnest(${ours.map((one) => one.tx_id)}::text[], ${ours.map((one) => one.from)}::text[],
-                         ${ours.map((one) => one.number)}::bigint[], ${ours.map((one) => one.sun)}::bigint[])
-    on conflict (tx_id) do nothing`
-}
+/** What names a deposit. */
+export type Place = Pick<Deposit, 'tx_id' | 'position'>
 
 /** How the ledger names it: its transaction, and its position there unless it is the transaction's
  *  own transfer. */
-export const placeOf = ({ tx_id, position }: Pick<Deposit, 'tx_id' | 'position'>): string =>
+export const placeOf = ({ tx_id, position }: Place): string =>
   position === 0 ? tx_id : `${tx_id}/${position}`
 
-/** Whose it is if nothing is against that. */
-const accountOf = ({ customer_id }: Pick<Deposit, 'customer_id'>) =>
-  customerAccount(customer_id ?? DIRECT_RECHARGE)
+/** The name of the order that delivers a direct recharge. */
+export const deliveryName = (tx_id: string) => `deposit:${tx_id}`
 
-/** Reads blocks of the head: notes what they bring. */
-export function arriveStep(needs: Needs): Step {
-  const { sql } = needs
-  return {
-    name: 'arrive',
-    rest_ms: 3_000,
-    after: ['follow'],
-    run: () =>
-      sql.begin((tx) =>
-        readBlocks(tx, { name: 'arrivals', side: 'head' }, async (blocks) => {
-          await forgetOthers(tx, blocks)
-          const arrivals = await arrivalsForUs(tx, needs, blocks)
-          await noteAll(tx, needs, await withFates(tx, needs, arrivals, false), false)
-        }),
-      ),
-  }
+type Noted = Place & Pick<Deposit, 'customer_id' | 'state'>
+
+/** Events of customers' deposits; nobody is told of the others. */
+function noteDeposits(tx: Tx, type: EventType, deposits: readonly Noted[], at: Date): void {
+  noteEvents(
+    tx,
+    deposits.flatMap(({ customer_id, ...place }) =>
+      customer_id === null ? [] : [{ type, subject: `deposit:${placeOf(place)}`, customer_id, at }],
+    ),
+  )
 }
 
-type Arrival = {
+/** What a block says of a deposit, and what becomes of it. */
+export type Arrived = {
   tx_id: string
   position: number
   from: Address
   to: Address
-  /** Who has sent the transaction, when contracts moved this in it. */
-  owner: Address | undefined
   amount_sun: bigint | null
   token: string | null
   token_amount: bigint | null
-  /** A token that is not followed. */
-  unfollowed: boolean
-  /** The note of what a node shows like a contract's transfer, and which is not known to move
-   *  anything. */
-  note: string | undefined
   block_number: number
   block_time: Date
-}
-
-/** Transfers of TRX and of tokens, whoever made them. */
-function arrivalsOf({ number, time, contents }: StoredBlock): Arrival[] {
-  const owners = new Map(contents.energy_uses.map(({ tx_id, owner }) => [tx_id, owner]))
-  const by_contracts = new Map<string, number>()
-  const positionOf = ({ tx_id, kind, index }: Move) => {
-    if (kind === 'transfer' || kind === 'event') return index
-    const before = by_contracts.get(tx_id) ?? 0
-    by_contracts.set(tx_id, before + 1)
-    return -1 - before
-  }
-  const told = [
-    ...contents.moves.map((move) => ({ ...move, unfollowed: false, note: undefined })),
-    ...contents.unfollowed.map((move) => ({ ...move, unfollowed: true, note: undefined })),
-    ...contents.unknown.map((move) => ({ ...move, asset: 'unknown', unfollowed: false })),
-  ]
-  return told
-    .map((move) => ({ ...move, position: positionOf(move) }))
-    .filter(({ amount }) => amount > 0n)
-    .map(({ tx_id, position, asset, from, to, amount, unfollowed, note }) => ({
-      tx_id,
-      position,
-      from,
-      to,
-      owner: owners.get(tx_id),
-      amount_sun: asset === 'TRX' ? amount : null,
-      token: asset === 'TRX' ? null : asset,
-      token_amount: asset === 'TRX' ? null : amount,
-      unfollowed,
-      note,
-      block_number: number,
-      block_time: time,
-    }))
-}
-
-type Ours = Arrival & {
   customer_id: string | null
-  customer: AddressOwner | undefined
+  state: Deposit['state']
+  reason: string | null
   left_out: number
 }
 
-const isWorthless = ({ unfollowed, token_amount, note }: Arrival) =>
-  unfollowed || (token_amount !== null && note === undefined && token_amount < TOKEN_DUST)
-
-/** What came to an address of ours. Of worthless tokens only the first of each transaction are
- *  there. */
-async function arrivalsForUs(
+/** -> seen, unproven, credited, received, held, ignored: writes the deposits, or, of those that were
+ *  noted before and are not solid, what they are now, and their fate if that was open. On another
+ *  branch, or by the word of another node, what has the same place in a transaction can be
+ *  something else: a contract sends less, or to another. */
+export async function noteArrived(
   tx: Tx,
-  needs: Needs,
-  blocks: readonly StoredBlock[],
-): Promise<Ours[]> {
-  const all = blocks.flatMap(arrivalsOf)
-  const owners = await customersOfAddresses(tx, [...new Set(all.map((one) => one.to))])
-  const ours: Ours[] = []
-  const worthless = new Map<string, Ours[]>()
-  for (const arrival of all) {
-    const customer = owners.get(arrival.to)
-    if (customer === undefined && arrival.to !== needs.recharge_address) continue
-    const mine = { ...arrival, customer_id: customer?.id ?? null, customer, left_out: 0 }
-    if (isWorthless(arrival)) {
-      const before = worthless.get(arrival.tx_id) ?? []
-      if (before.length === WORTHLESS_ROWS) {
-        before.at(-1)!.left_out += 1
-        continue
-      }
-      worthless.set(arrival.tx_id, [...before, mine])
-    }
-    ours.push(mine)
-  }
-  return ours
-}
-
-type Fate = { state: Deposit['state']; reason: string | null }
-type Fated = Ours & Fate
-
-/** What becomes of each now. */
-async function withFates(
-  tx: Tx,
-  needs: Needs,
-  arrivals: readonly Ours[],
-  solid: boolean,
-): Promise<Fated[]> {
-  if (arrivals.length === 0) return []
-  const senders = new Set(
-    arrivals.flatMap(({ from, owner }) => (owner === undefined ? [from] : [from, owner])),
-  )
-  const held = await needs.heldSenders(tx, [...senders])
-  return arrivals.map((arrival) => ({ ...arrival, ...fateOf(arrival, needs, { held, solid }) }))
-}
-
-function fateOf(
-  arrival: Ours,
-  { recharge_address, recharge_at, dust_sun }: Needs,
-  { held, solid }: { held: ReadonlySet<Address>; solid: boolean },
-): Fate {
-  const recharge = arrival.to === recharge_address
-  const against = whatIsAgainst(arrival, recharge, held)
-  if (!solid && (against !== undefined || !recharge || recharge_at === 'solid'))
-    return { state: 'seen', reason: null }
-  if (against === undefined) return { state: recharge ? 'received' : 'credited', reason: null }
-  const dust = arrival.amount_sun === null ? isWorthless(arrival) : arrival.amount_sun < dust_sun
-  return { state: dust ? 'ignored' : 'held', reason: against }
-}
-
-/** Why it can be neither credited nor sold for; undefined when it can. */
-function whatIsAgainst(
-  { unfollowed, token, from, owner, position, customer, note }: Ours,
-  recharge: boolean,
-  held: ReadonlySet<Address>,
-): string | undefined {
-  if (unfollowed) return 'a token that is not followed'
-  if (note !== undefined)
-    return `an internal transaction that is not known to move TRX: ${JSON.stringify(note)}`
-  if (held.has(from) || (owner !== undefined && held.has(owner))) return BLOCKED
-  if (token !== null) return 'a token that is not TRX'
-  if (customer && customer.state !== 'active') return `the customer is ${customer.state}`
-  return recharge && position < 0 ? 'it was sent by a contract' : undefined
-}
-
-/** What was seen before in blocks of these numbers, and is in none that is there now, was taken
- *  back by a fork. */
-async function forgetOthers(tx: Tx, blocks: readonly StoredBlock[]): Promise<void> {
-  const present = blocks.flatMap(arrivalsOf).map((one) => one.tx_id)
-  await tx`
-    update deposit set state = 'gone', reason = 'taken back by a fork'
-    where block_number = any(${blocks.map((block) => block.number)}) and solid_at is null
-      and state in ('seen', 'received', 'returning') and not tx_id = any(${present})`
-}
-
-/** Writes the deposits, or, of those that were noted before and are not solid, what they are now,
- *  and their fate if that was open. On another branch, or by the word of another node, what has the
- *  same place in a transaction can be something else: a contract sends less, or to another. */
-async function noteAll(
-  tx: Tx,
-  { clock }: Needs,
-  fated: readonly Fated[],
-  solid: boolean,
+  arrived: readonly Arrived[],
+  { solid, now }: { solid: boolean; now: Date },
 ): Promise<void> {
-  if (fated.length === 0) return
-  const now = clock.now()
+  if (arrived.length === 0) return
   // A node that shows a transaction twice must not stop everything: the last counts.
-  const rows = [...new Map(fated.map((one) => [placeOf(one), one])).values()]
-  const column = <Key extends keyof Fated>(name: Key) => rows.map((row) => row[name])
-  await tx`
+  const rows = [...new Map(arrived.map((one) => [placeOf(one), one])).values()]
+  const column = <Key extends keyof Arrived>(name: Key) => rows.map((row) => row[name])
+  const now_or_open = solid ? now : null
+  const noted = await tx<Noted>`
     insert into deposit (tx_id, position, from_address, to_address, amount_sun, token,
       token_amount, block_number,
                          block_time, customer_id, state, reason, left_out, solid_at, due_at,
                            seen_at)
     select tx_id, position, from_address, to_address, amount_sun, token, token_amount,
       block_number, block_time,
-           customer_id, state, reason, left_out, ${solid ? now : null}::timestamptz, ${now}, ${now}
+           customer_id, state, reason, left_out, ${now_or_open}::timestamptz, ${now}, ${now}
     from unnest(${column('tx_id')}::text[], ${column('position')}::integer[], ${column('from')}::text[],
                 ${column('to')}::text[], ${column('amount_sun')}::bigint[], ${column('token')}::text[],
                 ${column('token_amount').map((one) => one?.toString() ?? null)}::numeric[],
@@ -400,7 +140,153 @@ async function noteAll(
                   then excluded.state else deposit.state end,
           reason = case when deposit.state in ('seen', 'gone') or (deposit.state = 'unproven' and ${solid}::boolean)
                    then excluded.reason else deposit.reason end
-      where deposit.solid_at is null`
+      where deposit.solid_at is null
+    returning tx_id, position, customer_id, state`
+  const those = (state: Deposit['state']) => noted.filter((one) => one.state === state)
+  if (!solid) return noteDeposits(tx, 'deposit.seen', those('seen'), now)
+  noteDeposits(tx, 'deposit.credited', those('credited'), now)
+  noteDeposits(tx, 'deposit.held', those('held'), now)
+}
+
+const REVERTED = 'taken back by a fork'
+
+/** seen, received, returning -> gone: what was in blocks of these numbers, and is not among the
+ *  transactions that are there now. */
+export async function forgetMissing(
+  tx: Tx,
+  blocks: readonly number[],
+  { present, now }: { present: readonly string[]; now: Date },
+): Promise<void> {
+  const gone = await tx<Noted>`
+    update deposit set state = 'gone', reason = ${REVERTED} where (tx_id, position) in (
+      select tx_id, position from deposit
+      where block_number = any(${blocks}) and solid_at is null
+        and state in ('seen', 'received', 'returning') and not tx_id = any(${present})
+      order by tx_id, position for update)
+    returning tx_id, position, customer_id, state`
+  noteDeposits(tx, 'deposit.gone', gone, now)
+}
+
+/** seen, received, returning -> gone: what solid blocks should have had, and did not. True when
+ *  there was any. */
+export async function forgetPassed(tx: Tx, now: Date): Promise<boolean> {
+  const gone = await tx<Noted>`
+    update deposit set state = 'gone', reason = ${REVERTED} where (tx_id, position) in (
+      select tx_id, position from deposit
+      where state in ('seen', 'received', 'returning') and solid_at is null
+        and block_number <= (select number from cursor where name = 'deposits')
+      order by tx_id, position for update)
+    returning tx_id, position, customer_id, state`
+  noteDeposits(tx, 'deposit.gone', gone, now)
+  return gone.length > 0
+}
+
+/** unproven -> held: no balance bears it out, so it is money for nobody. */
+export async function holdUnproven(
+  tx: Tx,
+  places: readonly Place[],
+  { reason, now }: { reason: string; now: Date },
+): Promise<void> {
+  const held = await tx<Noted>`
+    update deposit set state = 'held', reason = ${reason}, token = 'unproven',
+      token_amount = amount_sun, amount_sun = null, solid_at = ${now}
+    from unnest(${places.map((one) => one.tx_id)}::text[],
+                ${places.map((one) => one.position)}::integer[]) as t (id, place)
+    where tx_id = t.id and position = t.place and state = 'unproven'
+    returning tx_id, position, customer_id, state`
+  noteDeposits(tx, 'deposit.held', held, now)
+}
+
+/** received -> delivering: by an order. False when it was not to be delivered any more. */
+export async function deliverDeposit(
+  sql: Query,
+  { tx_id }: Place,
+  order: { id: string; energy: bigint },
+): Promise<boolean> {
+  const delivering = await sql`
+    update deposit set state = 'delivering', order_id = ${order.id}, energy = ${order.energy}
+    where tx_id = ${tx_id} and position = 0 and state = 'received' returning 1`
+  return delivering.length > 0
+}
+
+/** received -> returning: unless an order was placed for it. */
+export async function returnReceived(
+  sql: Query,
+  { tx_id, position }: Place,
+  reason: string,
+): Promise<void> {
+  await sql`
+    update deposit set state = 'returning', reason = ${reason}
+    where tx_id = ${tx_id} and position = ${position} and state = 'received'
+      and not exists (
+        select 1 from orders
+        where customer_id = ${DIRECT_RECHARGE} and external_id = ${deliveryName(tx_id)})`
+}
+
+/** delivering -> delivered | returning: by what became of their orders. True when any was moved. */
+export async function concludeDeliveries(sql: Query): Promise<boolean> {
+  const concluded = await sql`
+    update deposit set state = case orders.state when 'success' then 'delivered' else 'returning' end,
+      reason = case orders.state when 'success' then reason else 'it could not be delivered' end
+    from orders
+    where orders.id = order_id and orders.state in ('success', 'failed')
+      and (deposit.tx_id, position) in (
+        select d.tx_id, d.position from deposit as d join orders as o on o.id = d.order_id
+        where d.state = 'delivering' and o.state in ('success', 'failed')
+        order by d.tx_id, d.position for update of d)
+    returning deposit.tx_id`
+  return concluded.length > 0
+}
+
+/** returning -> held | ignored: it cannot go back. The caller has locked it. */
+export async function keepDeposit(
+  tx: Tx,
+  { tx_id, position }: Place,
+  { state, reason }: { state: 'held' | 'ignored'; reason: string },
+): Promise<void> {
+  await tx`
+    update deposit set state = ${state}, reason = ${reason}
+    where tx_id = ${tx_id} and position = ${position}`
+}
+
+/** returning -> refunding: by an attempt. The caller has locked it. */
+export async function refundDeposit(
+  tx: Tx,
+  { tx_id, position }: Place,
+  refund_id: string,
+): Promise<void> {
+  await tx`
+    update deposit set state = 'refunding', refund_id = ${refund_id}
+    where tx_id = ${tx_id} and position = ${position}`
+}
+
+/** refunding -> returning: the attempt is dead. True when any was moved. */
+export async function returnUnsent(sql: Query): Promise<boolean> {
+  const dead = await sql`
+    update deposit set state = 'returning', refund_id = null from attempt
+    where attempt.id = refund_id and attempt.state = 'dead' and deposit.state = 'refunding'
+      and (deposit.tx_id, position) in (
+        select d.tx_id, d.position from deposit as d join attempt as a on a.id = d.refund_id
+        where d.state = 'refunding' and a.state = 'dead'
+        order by d.tx_id, d.position for update of d)
+    returning deposit.tx_id`
+  return dead.length > 0
+}
+
+/** refunding -> refunded: the attempt is solid. False when it was noted before. */
+export async function completeRefund(tx: Tx, { tx_id, position }: Place): Promise<boolean> {
+  const refunded = await tx`
+    update deposit set state = 'refunded'
+    where tx_id = ${tx_id} and position = ${position} and state = 'refunding' returning 1`
+  return refunded.length > 0
+}
+
+/** held, ignored -> resolved. The caller has locked it. */
+export function markResolved(tx: Tx, deposit: Deposit, now: Date): void {
+  const { tx_id, position } = deposit
+  tx.send`
+    update deposit set state = 'resolved' where tx_id = ${tx_id} and position = ${position}`
+  noteDeposits(tx, 'deposit.resolved', [deposit], now)
 }
 
 /** The deposits that a transaction on the chain made, if it made any. */

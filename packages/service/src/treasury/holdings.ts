@@ -16,7 +16,8 @@ import { Outage, refusal } from '../lib/fault.ts'
 import { firstIdAt } from '../lib/ids.ts'
 import type { Node } from '../node/node.ts'
 import type { Step } from '../steps/step.ts'
-import { creditProven, type Deposit, type Needs as DepositNeeds, placeOf } from './deposits.ts'
+import { creditProven, type Needs as DepositNeeds } from './arrivals.ts'
+import { type Deposit, holdUnproven, placeOf } from './deposits.ts'
 
 export type Needs = DepositNeeds & { node: Node }
 
@@ -199,12 +200,7 @@ async function compare(tx: Tx, needs: Needs, address: Address): Promise<void> {
   }
   const credited = proven.length === 0 ? new Set<string>() : await creditProven(tx, needs, proven)
   const others = unproven.filter((one) => !credited.has(placeOf(one)))
-  await tx`
-    update deposit set state = 'held', reason = ${UNPROVEN}, token = 'unproven',
-      token_amount = amount_sun,
-      amount_sun = null, solid_at = ${needs.clock.now()}
-    from unnest(${others.map((one) => one.tx_id)}::text[], ${others.map((one) => one.position)}::integer[]) as t (id, place)
-    where tx_id = t.id and position = t.place and state = 'unproven'`
+  await holdUnproven(tx, others, { reason: UNPROVEN, now: needs.clock.now() })
   await tx`
     update holding set compared = true, prior_sun = ${prior_sun}, surplus_sun = ${surplus_sun} where address = ${address}`
 }

@@ -1,10 +1,8 @@
 // Direct recharge: whoever sends TRX to the published address gets energy for an hour. Each deposit
-// ends as delivered, refunded, held with a reason, or ignored; the drawing is in
-// db/0005_treasury.sql, what comes before it in db/0014_deposits_seen.sql, what comes after it in
-// db/0020_held_deposits.sql.
+// ends as delivered, refunded, held with a reason, or ignored (drawn in deposits.ts).
 //
-// The delivery is an order like any other, placed by the house under the deposit's own id, so that
-// a crash in between finds it again. Money goes back only when the deposit is solid, and only to
+// The delivery is an order like any other, placed by the service itself under the deposit's own id,
+// so that a crash in between finds it again. Money goes back only when the deposit is solid, and only to
 // the address that sent it; never to one that is blacklisted, which is looked at again before a
 // delivery is ordered, and until a refund is signed.
 
@@ -22,7 +20,20 @@ import type { HeldSenders } from '../screening/barred.ts'
 import { NETWORK_FEE_SUN, REFUND_MAX_SUN } from '../signing/signer.ts'
 import { eachRow, type Step } from '../steps/step.ts'
 import { ServiceUnavailable } from '../wire/endpoint.ts'
-import { BLOCKED, type Deposit, DIRECT_RECHARGE } from './deposits.ts'
+import {
+  BLOCKED,
+  completeRefund,
+  concludeDeliveries,
+  type Deposit,
+  DIRECT_RECHARGE,
+  deliverDeposit,
+  deliveryName,
+  forgetPassed,
+  keepDeposit,
+  refundDeposit,
+  returnReceived,
+  returnUnsent,
+} from './deposits.ts'
 
 export type RefundWallet = { address: Address; permission_id: number }
 
@@ -69,11 +80,7 @@ export function rechargeStep(needs: Needs): Step {
     after: ['credit', 'arrive', 'holdings'],
     before: ['delegate'],
     async run() {
-      const gone = await sql`
-        update deposit set state = 'gone', reason = 'taken back by a fork'
-        where state in ('seen', 'received', 'returning') and solid_at is null
-          and block_number <= (select number from cursor where name = 'deposits')
-        returning tx_id`
+      const gone = await sql.begin((tx) => forgetPassed(tx, clock.now()))
       // Whoever takes one up has it alone for a while: two that decide about the same deposit could
       // decide differently.
       const due = await sql<Deposit>`
@@ -90,7 +97,7 @@ export function rechargeStep(needs: Needs): Step {
         ({ tx_id }) =>
           sql`update deposit set due_at = ${later(clock, LOOK_AGAIN_MS)} where tx_id = ${tx_id}`,
       )
-      return moved || gone.length > 0
+      return moved || gone
     },
   }
 }
@@ -113,7 +120,7 @@ async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
     return giveBack(sql, deposit, 'direct recharge is off sale')
   const placed = await needs.tryOrder({
     customer_id: DIRECT_RECHARGE,
-    external_id: orderName(tx_id),
+    external_id: deliveryName(tx_id),
     service: 'energy',
     address: from_address,
     energy,
@@ -128,10 +135,7 @@ async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
     await sql`update deposit set due_at = ${later(clock, LOOK_AGAIN_MS)} where tx_id = ${tx_id} and position = 0`
     return false
   }
-  await sql`
-    update deposit set state = 'delivering', order_id = ${placed.order.id},
-      energy = ${placed.order.energy}
-    where tx_id = ${tx_id} and position = 0 and state = 'received'`
+  await deliverDeposit(sql, deposit, placed.order)
   return true
 }
 
@@ -139,23 +143,15 @@ const isHeld = async ({ heldSenders }: Needs, sql: Sql | Tx, from: Address) =>
   (await heldSenders(sql, [from])).has(from)
 
 /** The order that was placed for it before a crash, whatever the prices are now. */
-async function takeOver(sql: Sql, { tx_id }: Deposit): Promise<boolean> {
-  const taken = await sql`
-    update deposit set state = 'delivering', order_id = orders.id, energy = orders.energy
-      from orders
-    where deposit.tx_id = ${tx_id} and position = 0 and deposit.state = 'received'
-      and orders.customer_id = ${DIRECT_RECHARGE} and orders.external_id = ${orderName(tx_id)}
-    returning deposit.tx_id`
-  return taken.length > 0
+async function takeOver(sql: Sql, deposit: Deposit): Promise<boolean> {
+  const [order] = await sql<{ id: string; energy: bigint }>`
+    select id, energy from orders
+    where customer_id = ${DIRECT_RECHARGE} and external_id = ${deliveryName(deposit.tx_id)}`
+  return order !== undefined && deliverDeposit(sql, deposit, order)
 }
 
-const orderName = (tx_id: string) => `deposit:${tx_id}`
-
-async function giveBack(sql: Sql, { tx_id, position }: Deposit, reason: string): Promise<true> {
-  await sql`
-    update deposit set state = 'returning', reason = ${reason}
-    where tx_id = ${tx_id} and position = ${position} and state = 'received'
-      and not exists (select 1 from orders where customer_id = ${DIRECT_RECHARGE} and external_id = ${orderName(tx_id)})`
+async function giveBack(sql: Sql, deposit: Deposit, reason: string): Promise<true> {
+  await returnReceived(sql, deposit, reason)
   return true
 }
 
@@ -165,15 +161,7 @@ export function rechargedStep({ sql }: Pick<Needs, 'sql'>): Step {
     name: 'recharged',
     rest_ms: 3_000,
     after: ['settle'],
-    async run() {
-      const delivered = await sql`
-        update deposit set state = 'delivered' from orders
-        where orders.id = order_id and deposit.state = 'delivering' and orders.state = 'success' returning deposit.tx_id`
-      const failed = await sql`
-        update deposit set state = 'returning', reason = 'it could not be delivered' from orders
-        where orders.id = order_id and deposit.state = 'delivering' and orders.state = 'failed' returning deposit.tx_id`
-      return delivered.length + failed.length > 0
-    },
+    run: () => concludeDeliveries(sql),
   }
 }
 
@@ -217,7 +205,7 @@ async function refund(tx: Tx, needs: Needs, { tx_id, position }: Deposit): Promi
     for update skip locked`
   if (!deposit || deposit.amount_sun === null) return false
   const [delivered] = await tx`
-    select 1 from orders where customer_id = ${DIRECT_RECHARGE} and external_id = ${orderName(tx_id)} and state <> 'failed'`
+    select 1 from orders where customer_id = ${DIRECT_RECHARGE} and external_id = ${deliveryName(tx_id)} and state <> 'failed'`
   if (delivered) throw new Error(`deposit ${tx_id} was delivered and cannot go back`)
   const refund_sun = deposit.amount_sun - NETWORK_FEE_SUN
   // What was blocked once stays so: that it is not any more is for the operator to say.
@@ -226,8 +214,7 @@ async function refund(tx: Tx, needs: Needs, { tx_id, position }: Deposit): Promi
   if (!needs.refund_wallet || why !== undefined) {
     const state = deposit.amount_sun < needs.dust_sun ? 'ignored' : 'held'
     const reason = blocked ? BLOCKED : `${deposit.reason}; ${why}`
-    await tx`
-      update deposit set state = ${state}, reason = ${reason} where tx_id = ${tx_id} and position = ${position}`
+    await keepDeposit(tx, deposit, { state, reason })
     return true
   }
   const { address, permission_id } = needs.refund_wallet
@@ -241,8 +228,7 @@ async function refund(tx: Tx, needs: Needs, { tx_id, position }: Deposit): Promi
     permission_id,
   )
   const refund_id = enqueueAttempt(tx, needs, { subject: `refund:${tx_id}`, contract: payment })
-  await tx`
-    update deposit set state = 'refunding', refund_id = ${refund_id} where tx_id = ${tx_id} and position = ${position}`
+  await refundDeposit(tx, deposit, refund_id)
   return true
 }
 
@@ -265,10 +251,7 @@ export function refundedStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step
     rest_ms: 3_000,
     after: ['follow', 'confirm', 'judge'],
     async run() {
-      const dead = await sql`
-        update deposit set state = 'returning', refund_id = null from attempt
-        where attempt.id = refund_id and attempt.state = 'dead' and deposit.state = 'refunding'
-        returning deposit.tx_id`
+      const unsent = await returnUnsent(sql)
       const due = await sql<Deposit>`
         select d.* from deposit as d join attempt as a on a.id = d.refund_id
         where d.state = 'refunding' and a.state = 'solid' limit ${AT_ONCE}`
@@ -277,23 +260,16 @@ export function refundedStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step
         (deposit) => sql.begin((tx) => book(tx, clock, deposit)),
         async () => {},
       )
-      return moved || dead.length > 0
+      return moved || unsent
     },
   }
 }
 
-async function book(
-  tx: Tx,
-  clock: Clock,
-  { tx_id, position, amount_sun }: Deposit,
-): Promise<boolean> {
+async function book(tx: Tx, clock: Clock, deposit: Deposit): Promise<boolean> {
+  const { tx_id, amount_sun } = deposit
   const debit = customerAccount(DIRECT_RECHARGE)
   await lockAccounts(tx, [debit])
-  const [mine] = await tx`
-    update deposit set state = 'refunded' where tx_id = ${tx_id} and position = ${position}
-      and state = 'refunding'
-    returning 1`
-  if (!mine || amount_sun === null) return false
+  if (!(await completeRefund(tx, deposit)) || amount_sun === null) return false
   const made_at = clock.now()
   const refund_sun = amount_sun - NETWORK_FEE_SUN
   await move(tx, { id: `refund:${tx_id}`, debit, credit: WORLD, amount_sun: refund_sun, made_at })

@@ -20,7 +20,14 @@ import {
 } from '../ledger/ledger.ts'
 import { refusal } from '../lib/fault.ts'
 import type { HeldSenders } from '../screening/barred.ts'
-import { BLOCKED, type Deposit, DIRECT_RECHARGE, findDeposits, placeOf } from './deposits.ts'
+import {
+  BLOCKED,
+  type Deposit,
+  DIRECT_RECHARGE,
+  findDeposits,
+  markResolved,
+  placeOf,
+} from './deposits.ts'
 
 /** A transaction on the solid chain that has sent something to somebody. */
 export type Sent = { tx_id: string; to: Address; amount: bigint; block_number: number }
@@ -140,7 +147,7 @@ export async function resolveDeposit(
   }
   await insertResolution(tx, resolution)
   await moveAll(tx, transfers)
-  await tx`update deposit set state = 'resolved' where tx_id = ${tx_id} and position = ${position}`
+  markResolved(tx, before, resolution.made_at)
   return { before, resolution }
 }
 
