@@ -151,37 +151,58 @@ async function store(
   )
   const waiting = told.flatMap(({ id, outcome }) => (outcome.state === 'waits' ? [id] : []))
   for (const { id, why } of refused) log('signing_refused', { attempt: id, why })
-  const bytesOf = ({ raw_data, signature }: (typeof signed)[number]) =>
-    Buffer.from(encodeTransaction(raw_data, [signature])).toString('hex')
-  // Another process may have signed one meanwhile: then its bytes are the attempt, and these are
-  // never sent.
-  if (signed.length > 0) {
-    await sql`
-      update attempt set state = 'signed', tx_id = t.tx_id, signed = decode(t.bytes, 'hex'),
-        expires_at = t.expires_at
-      from unnest(${signed.map((one) => one.id)}::text[], ${signed.map((one) => one.tx_id)}::text[],
-                  ${signed.map(bytesOf)}::text[],
-                  ${signed.map((one) => one.expires_at)}::timestamptz[])
-        as t (id, tx_id, bytes, expires_at)
-      where attempt.id = t.id and attempt.state = 'new' and attempt.id in (
-        select id from attempt where id = any(${signed.map((one) => one.id)})
-          order by id for no key update)`
-  }
-  if (refused.length > 0) {
-    await sql`
-      update attempt set answer = t.why, refused_at = ${clock.now()},
-        send_at = ${later(clock, REFUSED_MS)}
-      from unnest(${refused.map((one) => one.id)}::text[],
-                  ${refused.map((one) => one.why)}::text[]) as t (id, why)
-      where attempt.id = t.id and attempt.state = 'new' and attempt.id in (
-        select id from attempt where id = any(${refused.map((one) => one.id)})
-          order by id for no key update)`
-  }
-  if (waiting.length > 0) {
-    await sql`
-      update attempt set send_at = ${later(clock, WAITS_MS)} where state = 'new' and id in (
-        select id from attempt where id = any(${waiting}) order by id for no key update)`
-  }
+  await markSigned(
+    sql,
+    signed.map(({ id, tx_id, expires_at, raw_data, signature }) => ({
+      id,
+      tx_id,
+      expires_at,
+      bytes: encodeTransaction(raw_data, [signature]),
+    })),
+  )
+  await markRefused(sql, refused, clock)
+  await postponeUnsigned(sql, waiting, later(clock, WAITS_MS))
+}
+
+type Signed = { id: string; tx_id: string; expires_at: Date; bytes: Uint8Array }
+
+/** new -> signed. Another process may have signed one meanwhile: then its bytes are the attempt, and
+ *  these are never sent. */
+async function markSigned(sql: Sql, signed: readonly Signed[]): Promise<void> {
+  if (signed.length === 0) return
+  const ids = signed.map((one) => one.id)
+  const bytes = signed.map((one) => Buffer.from(one.bytes).toString('hex'))
+  await sql`
+    update attempt set state = 'signed', tx_id = t.tx_id, signed = decode(t.bytes, 'hex'),
+      expires_at = t.expires_at
+    from unnest(${ids}::text[], ${signed.map((one) => one.tx_id)}::text[], ${bytes}::text[],
+                ${signed.map((one) => one.expires_at)}::timestamptz[])
+      as t (id, tx_id, bytes, expires_at)
+    where attempt.id = t.id and attempt.state = 'new' and attempt.id in (
+      select id from attempt where id = any(${ids}) order by id for no key update)`
+}
+
+/** What the signer refuses stays new, and is tried again later. */
+async function markRefused(
+  sql: Sql,
+  refused: readonly { id: string; why: string }[],
+  clock: Clock,
+): Promise<void> {
+  if (refused.length === 0) return
+  const ids = refused.map((one) => one.id)
+  await sql`
+    update attempt set answer = t.why, refused_at = ${clock.now()},
+      send_at = ${later(clock, REFUSED_MS)}
+    from unnest(${ids}::text[], ${refused.map((one) => one.why)}::text[]) as t (id, why)
+    where attempt.id = t.id and attempt.state = 'new' and attempt.id in (
+      select id from attempt where id = any(${ids}) order by id for no key update)`
+}
+
+async function postponeUnsigned(sql: Sql, ids: readonly string[], send_at: Date): Promise<void> {
+  if (ids.length === 0) return
+  await sql`
+    update attempt set send_at = ${send_at} where state = 'new' and id in (
+      select id from attempt where id = any(${ids}) order by id for no key update)`
 }
 
 /** signed -> sent, and sent again until a block has it. No transaction is open while the nodes are
@@ -192,17 +213,7 @@ export function sendStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'no
     rest_ms: 500,
     after: ['sign'],
     async run() {
-      const now = clock.now()
-      const again_at = later(clock, RESEND_MS)
-      // It counts as sent before it is: a crash in between must not look like nothing happened.
-      const rows = await sql<{ id: string; signed: Buffer }>`
-        update attempt set state = 'sent', sends = sends + 1, send_at = ${again_at},
-          sent_at = coalesce(sent_at, ${now})
-        where id in (
-          select id from attempt where state in ('signed', 'sent') and send_at <= ${now}
-            and expires_at > (select head_time from chain)
-          order by send_at limit ${AT_ONCE} for update skip locked)
-        returning id, signed`
+      const rows = await takeToSend(sql, clock)
       if (rows.length === 0) return false
       const answers = await Promise.all(
         rows.map(async ({ signed }) => {
@@ -219,6 +230,20 @@ export function sendStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'no
       return true
     },
   }
+}
+
+/** signed, sent -> sent. It counts as sent before it is: a crash in between must not look like
+ *  nothing happened. */
+function takeToSend(sql: Sql, clock: Clock): Promise<{ id: string; signed: Buffer }[]> {
+  const now = clock.now()
+  return sql<{ id: string; signed: Buffer }>`
+    update attempt set state = 'sent', sends = sends + 1, send_at = ${later(clock, RESEND_MS)},
+      sent_at = coalesce(sent_at, ${now})
+    where id in (
+      select id from attempt where state in ('signed', 'sent') and send_at <= ${now}
+        and expires_at > (select head_time from chain)
+      order by send_at limit ${AT_ONCE} for update skip locked)
+    returning id, signed`
 }
 
 /** new, signed, sent -> dead: see the top of this file. */
@@ -244,11 +269,8 @@ export function judgeStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'n
       await sql`
         update attempt set send_at = ${later(clock, RESEND_MS)} where id in (
           select id from attempt where id = any(${undecided}) order by id for no key update)`
-      const moved = await sql`
-        update attempt set state = 'dead' where state in ('signed', 'sent') and id in (
-          select id from attempt where id = any(${dead}) order by id for no key update)
-        returning id`
-      return given_up || moved.length > 0
+      const moved = await markDead(sql, dead)
+      return given_up || moved
     },
   }
 }
@@ -261,6 +283,16 @@ async function isDead(node: Node, { tx_id, solid_number }: Late): Promise<boolea
   return findings.every((one) => !one.found && one.solid_number >= Number(solid_number))
 }
 
+/** signed, sent -> dead. True when any of them was moved. */
+async function markDead(sql: Sql, ids: readonly string[]): Promise<boolean> {
+  const dead = await sql`
+    update attempt set state = 'dead' where state in ('signed', 'sent') and id in (
+      select id from attempt where id = any(${ids}) order by id for no key update)
+    returning id`
+  return dead.length > 0
+}
+
+/** new -> dead: what could not be signed for minutes. True when any was given up. */
 async function giveUpUnsigned(sql: Sql, clock: Clock): Promise<boolean> {
   const chain = await chainState(sql)
   // While no node answers nothing is signed, and that is nobody's fault; what signing has refused
@@ -290,7 +322,7 @@ export async function withdrawAttempts(
   return dead.length > 0
 }
 
-/** A block of the branch has them. */
+/** signed, sent -> included: a block of the branch has them. */
 export function includeAttempts(tx: Tx, block: Block): void {
   const succeeded = block.transactions.filter((one) => one.succeeded).map((one) => one.tx_id)
   if (succeeded.length === 0) return
@@ -301,7 +333,8 @@ export function includeAttempts(tx: Tx, block: Block): void {
       select id from attempt where tx_id = any(${succeeded}) order by id for no key update)`
 }
 
-/** A fork took the blocks above `keep` back: the same bytes may still get into another. */
+/** included -> sent: a fork took the blocks above `keep` back. The same bytes may still get into
+ *  another. */
 export async function revertAttempts(tx: Tx, keep: number): Promise<void> {
   await tx`
     update attempt set state = 'sent', block_number = null, block_time = null, uncovered = true
@@ -310,7 +343,7 @@ export async function revertAttempts(tx: Tx, keep: number): Promise<void> {
       order by id for no key update)`
 }
 
-/** What is in a confirmed block stays. */
+/** included -> solid: what is in a confirmed block stays. */
 export function makeAttemptsSolid(tx: Tx): void {
   tx.send`
     update attempt set state = 'solid'
