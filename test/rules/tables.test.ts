@@ -1,5 +1,6 @@
-// Each table is written by one room of the service: whoever else wants a row changed asks that room.
-// A step that moves the rows of several rooms along in one transaction is named, with the reason.
+// Each table is written by one room of the service: whoever else wants a row changed asks that
+// room. A step that moves the rows of several rooms along in one transaction is named, with the
+// reason.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -14,7 +15,8 @@ const TABLES: Record<string, string> = {
   labels: 'aml_entry label_set label_set_version list list_entry list_version',
   customers: 'customer api_key api_key_nonce api_key_spending',
   tracing:
-    'flow_asset flow_block flow_carried flow_checkpoint flow_checkpoint_part flow_freeze flow_generation flow_hub flow_reach',
+    'flow_asset flow_block flow_carried flow_checkpoint flow_checkpoint_part flow_freeze ' +
+    'flow_generation flow_hub flow_reach',
   pool: 'pool pool_wallet delegation activation',
   prices: 'price fee service aml_price aml_service',
   market: 'orders',
@@ -41,8 +43,11 @@ type Write = { table: string; room: string; where: string }
 
 /** The words that begin a write, and the table after them. A lock and a conflict also say
  *  `update`. */
-const WRITES =
-  /(?<!\bfor |\bfor no key |\bdo )\b(?:insert into|update(?: only)?|delete from|truncate)\s+([a-z_]+)/g
+const WRITES = new RegExp(
+  '(?<!\\bfor |\\bfor no key |\\bdo )\\b' +
+    '(?:insert into|update(?: only)?|delete from|truncate)\\s+([a-z_]+)',
+  'g',
+)
 
 /** Every insert, update and delete in the statements of a file. */
 function writes(source: Source): Write[] {

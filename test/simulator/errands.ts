@@ -32,8 +32,15 @@ type Wish = {
 
 /** Each status by how far it is from the start: what is told later is at least as far. */
 const RANKS: Readonly<Record<string, number>> = {
-  ...{ new: 0, pending: 1, active: 2, stopped: 3, expired: 3, error: 3 },
-  ...{ processing: 2, completed: 3, failed: 3 },
+  new: 0,
+  pending: 1,
+  active: 2,
+  stopped: 3,
+  expired: 3,
+  error: 3,
+  processing: 2,
+  completed: 3,
+  failed: 3,
 }
 const FINAL = 3
 
@@ -136,17 +143,20 @@ function judgeStatus(wish: Wish, before: Wish, status: string): string | undefin
 /** Beside the plan that is shipped, two that are soon over, and one that includes nothing. */
 const PLANS: Record<string, Partial<PlanTerms>> = {
   three: {
-    ...{
-      name: 'Three',
-      activation_fee_sun: 1_400_000n,
-      initial_price_sun: 3_000_000n,
-      price_sun: 0n,
-      included: 3,
-    },
-    ...{ transactions_limit: 3, duration_days: 2, energy_per_transaction: 32_000 },
+    name: 'Three',
+    activation_fee_sun: 1_400_000n,
+    initial_price_sun: 3_000_000n,
+    price_sun: 0n,
+    included: 3,
+    transactions_limit: 3,
+    duration_days: 2,
+    energy_per_transaction: 32_000,
   },
   daily: {
-    ...{ name: 'Daily', initial_price_sun: 1_000_000n, price_sun: 1_500_000n, included: 1 },
+    name: 'Daily',
+    initial_price_sun: 1_000_000n,
+    price_sun: 1_500_000n,
+    included: 1,
     duration_days: 1,
     energy_per_transaction: 32_000,
     idle_hours: 1,

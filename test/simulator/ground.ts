@@ -20,9 +20,11 @@ begin
     changed := false;
     for t in
       select c.oid::regclass as name from pg_class as c
-      where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relpersistence = 'p' and not exists (
-        select from pg_constraint as f join pg_class as r on r.oid = f.conrelid
-        where f.contype = 'f' and f.confrelid = c.oid and f.conrelid <> c.oid and r.relpersistence = 'p')
+      where c.relnamespace = 'public'::regnamespace and c.relkind = 'r'
+        and c.relpersistence = 'p' and not exists (
+          select from pg_constraint as f join pg_class as r on r.oid = f.conrelid
+          where f.contype = 'f' and f.confrelid = c.oid and f.conrelid <> c.oid
+            and r.relpersistence = 'p')
     loop
       execute format('alter table %s set unlogged', t.name);
       changed := true;
@@ -48,7 +50,8 @@ export async function openGround(more_sql?: string): Promise<Ground & { close():
     const { rows } = await warden.query({
       name: 'blocked',
       text: `select count(*)::int as blocked from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock' and cardinality(pg_blocking_pids(pid)) > 0`,
+        where datname = current_database() and wait_event_type = 'Lock'
+          and cardinality(pg_blocking_pids(pid)) > 0`,
     })
     return (rows[0] as { blocked: number }).blocked
   }

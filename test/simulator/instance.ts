@@ -61,16 +61,15 @@ export class Instance {
     })
     const random = { bytes: (length: number) => dice.bytes(length) }
     this.app = buildApp({
-      ...{
-        sql: held,
-        clock,
-        random,
-        node,
-        log: silentLog,
-        wallets: town.wallets,
-        sealing: SEALING,
-      },
-      ...{ tokens: new Set(), recharge_at: settings.recharge_at },
+      sql: held,
+      clock,
+      random,
+      node,
+      log: silentLog,
+      wallets: town.wallets,
+      sealing: SEALING,
+      tokens: new Set(),
+      recharge_at: settings.recharge_at,
       signed: memoryLog(settings.signed),
       // The wallets here act with their owners' keys.
       keys: { allow_wide_keys: true },

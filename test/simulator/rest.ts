@@ -33,7 +33,8 @@ export async function isAtRest(sql: Sql): Promise<boolean> {
 /** What the service's own check of its books has found, and what it would not sign. */
 export async function ownFindings(sql: Sql): Promise<string[]> {
   const refused = await sql<{ subject: string; answer: string }>`
-    select subject, answer from attempt where refused_at is not null and not starts_with(id, 'forged')`
+    select subject, answer from attempt where refused_at is not null
+      and not starts_with(id, 'forged')`
   const rows = await sql<{ rule: string; subject: string; found: string }>`
     select rule, subject, found from books_finding`
   return [

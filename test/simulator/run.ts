@@ -184,8 +184,9 @@ class Run {
   private async blacklistOne(): Promise<void> {
     const { address } = this.town.payers.at(-1)!
     this.blacklisted.push(address)
-    await this.ground
-      .sql`insert into flow_freeze (token, address, frozen, number) values (${USDT}, ${address}, true, 0)`
+    await this.ground.sql`
+        insert into flow_freeze (token, address, frozen, number)
+          values (${USDT}, ${address}, true, 0)`
   }
 
   /** Most subscriptions run when the troubles begin. */
@@ -202,7 +203,9 @@ class Run {
     const { active, inactive, subscribers } = town
     const addresses = subscribers.map(({ address }) => address)
     this.subscribing = new Subscribing({
-      ...{ dice: this.dice.fork('subscribing'), customers, wishes_max: plan.subscriptions.most },
+      dice: this.dice.fork('subscribing'),
+      customers,
+      wishes_max: plan.subscriptions.most,
       addresses: [...addresses, ...active.slice(0, 1)],
     })
     this.operator = new Operator({
@@ -212,8 +215,11 @@ class Run {
       clock: this.clock,
     })
     this.screening = new Screening({
-      ...{ dice: this.dice.fork('screening'), customers, wishes_max: plan.checks.most },
-      ...{ addresses: [...active, ...inactive, ...addresses], transactions: town.mined },
+      dice: this.dice.fork('screening'),
+      customers,
+      wishes_max: plan.checks.most,
+      addresses: [...active, ...inactive, ...addresses],
+      transactions: town.mined,
     })
   }
 
@@ -224,7 +230,11 @@ class Run {
     const skew_ms = this.dice.between(-this.plan.skew_ms, this.plan.skew_ms)
     const { sql } = this.ground
     const around: Surroundings = {
-      ...{ sql, gate: this.gate, network: this.network, town: this.town, nodes: this.plan.nodes },
+      sql,
+      gate: this.gate,
+      network: this.network,
+      town: this.town,
+      nodes: this.plan.nodes,
       recharge_at: this.plan.recharge_at,
       signed,
       dice: this.dice.fork(`instance ${this.born}`),

@@ -99,7 +99,8 @@ export async function forgeries({
     return tx`
       insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun,
         attempt_id)
-      values (${attempt}, ${order_id}, ${wallet}, ${thief}, 'energy', 32000, ${stake_sun}, ${attempt})`
+      values (${attempt}, ${order_id}, ${wallet}, ${thief}, 'energy', 32000, ${stake_sun},
+              ${attempt})`
   }
   const order = (tx: Tx, id: string, { customer_id, external_id, sun }: Payer) => tx`
     insert into orders (id, customer_id, external_id, service, address, energy, activate, state,
@@ -171,7 +172,8 @@ type Delegating = (
 /** More is taken back than was given: what is left of another order's. */
 async function forgedReturns(sql: Sql, delegation: Delegating): Promise<Forgery[]> {
   const [ended] = await sql<{ id: string; receiver: Address; stake_sun: bigint }>`
-    select id, receiver, stake_sun from delegation where state = 'ended' and resource = 'energy' limit 1`
+    select id, receiver, stake_sun from delegation where state = 'ended' and resource = 'energy'
+      limit 1`
   if (!ended) return []
   const { id, receiver, stake_sun } = ended
   return [
@@ -183,7 +185,8 @@ async function forgedReturns(sql: Sql, delegation: Delegating): Promise<Forgery[
         await tx`update attempt set subject = 'taken:' || id where subject = ${`reclaim:${id}`}`
         await rename(tx, attempt, `reclaim:${id}`)
         return tx`
-          update delegation set state = 'reclaiming', reclaimed_at = null, reclaim_id = ${attempt} where id = ${id}`
+          update delegation set state = 'reclaiming', reclaimed_at = null, reclaim_id = ${attempt}
+            where id = ${id}`
       },
     },
   ]
@@ -237,10 +240,12 @@ async function forgedRefunds({
       async rows(tx, attempt) {
         // The first is said to be dead, so that there may be another.
         await tx`
-          update attempt set state = 'dead', block_number = null, block_time = null where id = ${back.refund_id}`
+          update attempt set state = 'dead', block_number = null, block_time = null
+            where id = ${back.refund_id}`
         await rename(tx, attempt, `refund:${back.tx_id}`)
         return tx`
-          update deposit set state = 'refunding', refund_id = ${attempt} where tx_id = ${back.tx_id} and position = 0`
+          update deposit set state = 'refunding', refund_id = ${attempt} where tx_id = ${back.tx_id}
+            and position = 0`
       },
     })
   }

@@ -36,7 +36,9 @@ const WORDS: Record<string, string> = {
   signer: 'stop go status',
   wallets: 'check permit forbid sign broadcast',
   lists: 'show update import diff schedule',
-  aml: 'show replay report state changes allow deny withdraw entries watch unwatch watches policy publish backfill rebuild',
+  aml:
+    'show replay report state changes allow deny withdraw entries watch unwatch watches ' +
+    'policy publish backfill rebuild',
   books: 'check roots',
 }
 

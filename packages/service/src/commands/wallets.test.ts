@@ -178,7 +178,7 @@ test('what is signed is told from the bytes, and nothing else is signed', async 
   assert.equal(sent.code, 1, 'the chain takes no signature of a stranger')
 })
 
-test('what would leave a key wide, or cannot be, is refused before anything is signed', async (t) => {
+test('what would leave a key too many rights is refused before anything is signed', async (t) => {
   const { type, carry } = await desk(t)
   const permit = (...more: string[]) =>
     type('', 'wallets', 'permit', pool.address, '--kind', 'pool', ...more, ...NODE)

@@ -60,7 +60,8 @@ export async function endSubscription(
 ): Promise<'stopped' | 'expired' | 'error' | undefined> {
   await lockAccounts(tx, [customerAccount(customer_id)])
   const [running] = await tx<Subscription>`
-    select * from subscription where id = ${id} and state in ('new', 'pending', 'active') for update`
+    select * from subscription where id = ${id}
+      and state in ('new', 'pending', 'active') for update`
   if (!running || (begun !== undefined && begun !== (running.state === 'active'))) return undefined
   const [ended] = await endRunning(tx, [running], end)
   return ended?.state
@@ -158,7 +159,8 @@ const withdrawnWhole = (sql: Sql) => sql<Whole>`
         and (o.state in ('new', 'pending') or o.to_delegate
           or d.state in ('delegating', 'active', 'reclaiming')
           or (d.state = 'ended' and (r.state <> 'solid'
-            or r.block_number > coalesce((select number from cursor where name = 'subscriptions'), -1)))))`
+            or r.block_number > coalesce((select number from cursor
+              where name = 'subscriptions'), -1)))))`
 
 async function closeWithdrawn(
   tx: Tx,

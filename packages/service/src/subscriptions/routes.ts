@@ -55,7 +55,8 @@ const Reason = Type.Optional(
 const Resting = Type.Optional(
   Type.String({
     description:
-      'Only while it runs and is not supplied: `idle` until its address is used, `daily_cap` until the next day (UTC)',
+      'Only while it runs and is not supplied: `idle` until its address is used, ' +
+      '`daily_cap` until the next day (UTC)',
   }),
 )
 
@@ -153,7 +154,11 @@ function printListed(subscription: Subscription, plan_limit: number): Static<typ
   const { id, state, plan_key, address, transactions_limit, transactions_used, energy_used } =
     subscription
   return {
-    ...{ id, status: state, subscription_id: plan_key, address, transactions_used },
+    id,
+    status: state,
+    subscription_id: plan_key,
+    address,
+    transactions_used,
     transactions_limit: narrower(transactions_limit, plan_limit),
     energy_used: Number(energy_used),
     total_price: money(subscription.total_sun),
@@ -211,7 +216,10 @@ const plans = ({ sql }: Needs): Endpoint =>
         plans.map(({ key, id, name, transactions_limit, duration_days, ...prices }) => [
           key,
           {
-            ...{ id, name, transactions_limit, duration_days },
+            id,
+            name,
+            transactions_limit,
+            duration_days,
             activation_fee: money(prices.activation_fee_sun),
             initial_price: money(prices.initial_price_sun),
             price: money(prices.price_sun),
@@ -336,7 +344,10 @@ const start = (needs: Needs): Endpoint =>
         asked_by: customer,
         external_id,
         plan_key,
-        ...{ address, duration, transactions_limit, activate_address },
+        address,
+        duration,
+        transactions_limit,
+        activate_address,
       }
       const { subscription, replayed } = await startSubscription(needs, wanted)
       if (replayed) reply_headers['idempotency-replayed'] = 'true'
@@ -406,7 +417,8 @@ const history = ({ sql }: Needs): Endpoint =>
       const limits = new Map(
         (
           await sql<{ id: number; transactions_limit: number }>`
-        select id, transactions_limit from plan where id = any(${items.map((item) => item.plan_id)})`
+        select id, transactions_limit from plan
+          where id = any(${items.map((item) => item.plan_id)})`
         ).map((plan) => [plan.id, plan.transactions_limit]),
       )
       const printed = items.map((item) => printListed(item, limits.get(item.plan_id) ?? 0))

@@ -119,7 +119,8 @@ async function readSituation(
     wanted.external_id === null ? undefined : findByExternalId(tx, wanted),
     plan === undefined ? false : canSupply(tx, clock, plan),
     tx<{ customer_id: string }>`
-      select customer_id from subscription where address = ${wanted.address} and state in ('new', 'pending', 'active')`,
+      select customer_id from subscription where address = ${wanted.address}
+        and state in ('new', 'pending', 'active')`,
     tx<{ at_limit: boolean; revoked: boolean }>`
       select (select count(*) from subscription where customer_id = customer.id
         and state in ('new', 'pending', 'active'))
@@ -172,18 +173,18 @@ function newSubscription(
     total_sun: totalOf(plan),
     created_at: now,
     idle_since: now,
-    ...{
-      state: 'new',
-      reason: null,
-      transactions_used: 0,
-      energy_used: 0n,
-      supplies: 0,
-      order_id: null,
-    },
+    state: 'new',
+    reason: null,
+    transactions_used: 0,
+    energy_used: 0n,
+    supplies: 0,
+    order_id: null,
     resting: null,
     holds_made: 0,
     holds_ended: 0,
-    ...{ started_at: null, renewed_at: null, stopped_at: null },
+    started_at: null,
+    renewed_at: null,
+    stopped_at: null,
   }
 }
 
@@ -192,7 +193,9 @@ function newSubscription(
 async function canSupply(tx: Tx, clock: Clock, plan: Plan): Promise<boolean> {
   const [on_sale, room, chain] = await Promise.all([
     tx`select 1 from service where name = 'subscription' and on_sale`,
-    tx`select 1 from pool where resource = 'energy' and room - reserved >= ${plan.energy_per_transaction}`,
+    tx`
+      select 1 from pool where resource = 'energy'
+        and room - reserved >= ${plan.energy_per_transaction}`,
     chainState(tx),
   ])
   return on_sale.length > 0 && room.length > 0 && isAgreed(chain, clock)

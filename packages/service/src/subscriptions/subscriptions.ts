@@ -137,8 +137,10 @@ export function placeSubscription(tx: Tx, made: Subscription): void {
       transactions_limit,
                               activate_address, total_sun, look_at, idle_since, created_at,
                                 expire_at)
-    values (${id}, ${customer_id}, ${external_id}, ${key_id}, ${plan_id}, ${address}, ${duration}, ${transactions_limit},
-            ${activate_address}, ${total_sun}, ${created_at}, ${created_at}, ${created_at}, ${expire_at})`
+    values (${id}, ${customer_id}, ${external_id}, ${key_id}, ${plan_id}, ${address}, ${duration},
+            ${transactions_limit},
+            ${activate_address}, ${total_sun}, ${created_at}, ${created_at}, ${created_at},
+            ${expire_at})`
   const price = { hold_id: holdOf(id), customer_id, key_id, price_sun: total_sun }
   holdPrices(tx, [price], created_at)
 }
@@ -186,7 +188,8 @@ export async function activateSubscriptions(
 ): Promise<Named[]> {
   const active = await tx<Named & { total_sun: bigint }>`
     with locked as materialized (
-      select id from subscription where id = any(${ids}) and state = 'pending' order by id for update
+      select id from subscription where id = any(${ids}) and state = 'pending' order by id
+        for update
     )
     update subscription as s set state = 'active', started_at = ${now}, look_at = ${now},
       idle_since = ${now}
@@ -212,7 +215,8 @@ export function endSubscriptions(tx: Tx, endings: readonly Ending[]): void {
     with ended as (
       update subscription as s set state = e.state, stopped_at = e.at, reason = e.reason,
         resting = null
-      from unnest(${endings.map((one) => one.id)}::text[], ${endings.map((one) => one.state)}::text[],
+      from unnest(${endings.map((one) => one.id)}::text[],
+                  ${endings.map((one) => one.state)}::text[],
         ${endings.map((one) => one.reason)}::text[], ${endings.map((one) => one.at)}::timestamptz[])
         as e (id, state, reason, at)
       where s.id = e.id and s.state = 'active' returning 1

@@ -1,6 +1,7 @@
 // Keeps the addresses of subscriptions supplied.
 //
-//   supply            tops an address up to the energy of one transaction: new -> pending -> active, and while active
+//   supply            tops an address up to the energy of one transaction:
+//                     new -> pending -> active, and while active
 //
 // A supply is an order of the house for an hour like any other, so nothing new has to be right
 // about it. It is renewed some minutes before its hour is over. What was used is noted in uses.ts,
@@ -123,7 +124,8 @@ async function supplyDue(needs: Needs): Promise<boolean> {
   )
   if (failed.length > 0) {
     const ids = failed.map(({ id }) => id)
-    await sql`update subscription set look_at = ${later(clock, LOOK_AGAIN_MS)} where id = any(${ids})`
+    await sql`
+      update subscription set look_at = ${later(clock, LOOK_AGAIN_MS)} where id = any(${ids})`
     throw failed[0]!.reason
   }
   return outcomes.some((one) => one.status === 'fulfilled' && one.value)

@@ -273,7 +273,8 @@ async function confirmUses(tx: Tx, clock: Clock): Promise<boolean> {
   const rows = noted.filter((one) => !gone.includes(one))
   await tx`
     update subscription_use as u set solid = true
-    from unnest(${rows.map((one) => one.subscription_id)}::text[], ${rows.map((one) => one.tx_id)}::text[]) as t (id, tx_id)
+    from unnest(${rows.map((one) => one.subscription_id)}::text[],
+                ${rows.map((one) => one.tx_id)}::text[]) as t (id, tx_id)
     where u.subscription_id = t.id and u.tx_id = t.tx_id`
   return true
 }
@@ -291,8 +292,11 @@ async function takeBack(tx: Tx, clock: Clock, use: Noted): Promise<void> {
   } = use
   if (charged_sun > 0n) {
     await move(tx, {
-      ...{ id: `${chargeOf(subscription_id, tx_id, block_number)}/back`, debit: REVENUE },
-      ...{ credit: customerAccount(customer_id), amount_sun: charged_sun, made_at: clock.now() },
+      id: `${chargeOf(subscription_id, tx_id, block_number)}/back`,
+      debit: REVENUE,
+      credit: customerAccount(customer_id),
+      amount_sun: charged_sun,
+      made_at: clock.now(),
     })
     if (key_id !== null) addSpending(tx, key_id, { sun: -charged_sun, at: use.used_at })
   }
@@ -301,7 +305,8 @@ async function takeBack(tx: Tx, clock: Clock, use: Noted): Promise<void> {
       energy_used = energy_used - ${energy},
       total_sun = total_sun - ${charged_sun}
     where id = ${subscription_id}`
-  await tx`delete from subscription_use where subscription_id = ${subscription_id} and tx_id = ${tx_id}`
+  await tx`
+    delete from subscription_use where subscription_id = ${subscription_id} and tx_id = ${tx_id}`
 }
 
 type Charged = Pick<Noted, 'tx_id' | 'block_number' | 'charged_sun' | 'used_at'> & {
@@ -324,7 +329,8 @@ async function giveBackCovered(tx: Tx, clock: Clock, gone: Noted): Promise<void>
     if (surplus_sun <= 0n) return
     const amount_sun = charged_sun < surplus_sun ? charged_sun : surplus_sun
     surplus_sun -= amount_sun
-    const id = `${chargeOf(subscription_id, tx_id, block_number)}/covered/${gone.tx_id}/${gone.block_number}`
+    const charge = chargeOf(subscription_id, tx_id, block_number)
+    const id = `${charge}/covered/${gone.tx_id}/${gone.block_number}`
     await move(tx, {
       id,
       debit: REVENUE,
@@ -336,6 +342,7 @@ async function giveBackCovered(tx: Tx, clock: Clock, gone: Noted): Promise<void>
     await tx`
       update subscription_use set charged_sun = charged_sun - ${amount_sun}
       where subscription_id = ${subscription_id} and tx_id = ${tx_id}`
-    await tx`update subscription set total_sun = total_sun - ${amount_sun} where id = ${subscription_id}`
+    await tx`
+      update subscription set total_sun = total_sun - ${amount_sun} where id = ${subscription_id}`
   }
 }
