@@ -14,12 +14,12 @@ const here = import.meta.dirname
 const root = join(here, '../..')
 
 /** What can be imported, by the names of the sources. */
-export const ENTRIES = { penstock: '.', webhooks: './webhooks', receipts: './receipts' } as const
+const ENTRIES = { penstock: '.', webhooks: './webhooks', receipts: './receipts' } as const
 type Entry = keyof typeof ENTRIES
 const NAMES = Object.keys(ENTRIES) as Entry[]
 
 /** Makes the package in a folder, which is made if need be. */
-export async function buildPackage(folder: string): Promise<void> {
+async function buildPackage(folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true })
   for (const [format, extension] of [
     ['esm', '.js'],

@@ -24,7 +24,7 @@ type Wanted = {
   seed: number
 }
 
-export type Bought = {
+type Bought = {
   /** What was sold, by its external id. */
   ids: Map<string, string>
   /** How often the SDK said that it does not know. */

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** What can happen to one request. */
-export const MISHAPS = [
+const MISHAPS = [
   'the request is lost',
   'the request arrives late, its answer never',
   'the answer is lost',
@@ -21,7 +21,7 @@ export type Mishap = (typeof MISHAPS)[number]
 type Asked = { path: string; headers: IncomingHttpHeaders; body: Buffer }
 type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffer }
 
-export type ProxyOptions = {
+type ProxyOptions = {
   target: string
   /** Numbers from 0 to 1. */
   random: () => number

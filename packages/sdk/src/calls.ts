@@ -74,6 +74,8 @@ type Left = {
 
 /** `refused`: nothing came of this try, for certain. */
 type Failure = { error: PenstockError; refused: boolean; headers?: Headers }
+/** A failed try of a call that was signed with this much added to our clock. */
+type FailedTry = Failure & { ahead_ms: number }
 
 type Answer = { status: number; headers: Headers; text: string }
 type Envelope = {
@@ -96,11 +98,6 @@ const UNAVAILABLE = 35
 export class Caller {
   readonly #options: CallerOptions
   readonly #sign: ReturnType<typeof signer> | undefined
-  /** How long one try may take when a call does not say. */
-  get timeout_ms(): number {
-    return this.#options.timeout_ms
-  }
-
   /** By how much the clock of the service is ahead of ours. */
   #ahead_ms = 0
   /** A signature of ours was accepted, and none was refused since. */
@@ -110,6 +107,11 @@ export class Caller {
     this.#options = options
     const { token, secret } = options
     this.#sign = token && secret ? signer(token, secret) : undefined
+  }
+
+  /** How long one try may take when a call does not say. */
+  get timeout_ms(): number {
+    return this.#options.timeout_ms
   }
 
   /** Calls an endpoint. Throws a PenstockError, or the reason of the signal. */
@@ -148,11 +150,12 @@ export class Caller {
   }
 
   /** How long to wait for the next try; undefined: there is none. */
-  #pauseAfter({ error, refused, headers }: Failure, { id }: Sent, left: Left): number | undefined {
+  #pauseAfter(failed: FailedTry, { id }: Sent, left: Left): number | undefined {
+    const { error, refused, headers } = failed
     let again = error.retryable && (refused || id !== null) && left.tries > 0
     if (error.code === UNAVAILABLE) again = Date.now() < left.unavailable_until_ms
     else if (error.code === REFUSED_SIGNATURE) {
-      const corrected = this.#correctClock(headers)
+      const corrected = this.#correctClock(failed)
       // Or somebody on the way has sent the call twice, and this answers the second, which was
       // refused for its nonce: then the first was carried out, which only its id can tell.
       left.copied = !corrected
@@ -170,24 +173,27 @@ export class Caller {
     return right
   }
 
-  /** Whether our clock was so far off that a signature was refused for it; it is right from now
-   *  on. */
-  #correctClock(headers: Headers | undefined): boolean {
-    const off_ms = Date.parse(headers?.get('date') ?? '') - (Date.now() + this.#ahead_ms)
-    if (!(Math.abs(off_ms) > CLOCK_MS_MAX)) return false
-    this.#ahead_ms += off_ms
+  /** Whether the clock was so far off that a signature was refused for it; it is right from now on.
+   *  Another call may have corrected it meanwhile. */
+  #correctClock({ headers, ahead_ms }: FailedTry): boolean {
+    const right_ms = Date.parse(headers?.get('date') ?? '') - Date.now()
+    if (!(Math.abs(right_ms - ahead_ms) > CLOCK_MS_MAX)) return false
+    this.#ahead_ms = right_ms
     return true
   }
 
-  async #attempt(sent: Sent, options: CallOptions): Promise<{ result: unknown } | Failure> {
-    const headers = await this.#headers(sent, options.request_headers)
+  async #attempt(sent: Sent, options: CallOptions): Promise<{ result: unknown } | FailedTry> {
+    const ahead_ms = this.#ahead_ms
+    const headers = await this.#headers(sent, options.request_headers, ahead_ms)
     const answer = await this.#exchange(sent, headers, options)
-    return 'error' in answer ? answer : this.#read(sent, answer)
+    const outcome = 'error' in answer ? answer : this.#read(sent, answer)
+    return 'error' in outcome ? { ...outcome, ahead_ms } : outcome
   }
 
   async #headers(
     { method, path, body, idempotency_key }: Sent,
     request_headers: CallOptions['request_headers'],
+    ahead_ms: number,
   ): Promise<Headers> {
     const headers = new Headers(request_headers)
     headers.set('accept', 'application/json')
@@ -195,7 +201,7 @@ export class Caller {
     headers.set('content-type', 'application/json')
     if (idempotency_key === undefined) headers.delete('idempotency-key')
     else headers.set('idempotency-key', idempotency_key)
-    const stamped = { path, body, now_ms: Date.now() + this.#ahead_ms, idempotency_key }
+    const stamped = { path, body, now_ms: Date.now() + ahead_ms, idempotency_key }
     const signed: Record<string, string> = (await this.#sign?.(stamped)) ?? {}
     for (const [name, value] of Object.entries(signed)) headers.set(name, value)
     return headers
