@@ -166,8 +166,8 @@ async function store(
 
 type Signed = { id: string; tx_id: string; expires_at: Date; bytes: Uint8Array }
 
-/** new -> signed. Another process may have signed one meanwhile: then its bytes are the attempt, and
- *  these are never sent. */
+/** new -> signed. Another process may have signed one meanwhile: then its bytes are the attempt,
+ *  and these are never sent. */
 async function markSigned(sql: Sql, signed: readonly Signed[]): Promise<void> {
   if (signed.length === 0) return
   const ids = signed.map((one) => one.id)

@@ -1,7 +1,7 @@
-// Reads what arrives at addresses of ours from blocks. As soon as a block has a deposit it is noted,
-// as seen; what becomes of it is decided when that block is solid, except for direct recharges that
-// are acted on at inclusion (recharges.ts). A customer's deposit is credited then, once, whatever is
-// restarted: the ledger entry, the deposit and the cursor are one transaction.
+// Reads what arrives at addresses of ours from blocks. As soon as a block has a deposit it is
+// noted, as seen; what becomes of it is decided when that block is solid, except for direct
+// recharges that are acted on at inclusion (recharges.ts). A customer's deposit is credited then,
+// once, whatever is restarted: the ledger entry, the deposit and the cursor are one transaction.
 //
 // Held for the operator is what can neither be credited nor go back: what a blacklisted sender
 // sends, a token that is not TRX, what is for a customer who is suspended or closed, and TRX that a
@@ -144,8 +144,9 @@ async function noteOutflows(
   if (ours.length === 0) return
   await tx`
     insert into deposit_outflow (tx_id, address, block_number, amount_sun)
-    select * from unnest(${ours.map((one) => one.tx_id)}::text[], ${ours.map((one) => one.from)}::text[],
-                         ${ours.map((one) => one.number)}::bigint[], ${ours.map((one) => one.sun)}::bigint[])
+    select * from unnest(
+      ${ours.map((one) => one.tx_id)}::text[], ${ours.map((one) => one.from)}::text[],
+      ${ours.map((one) => one.number)}::bigint[], ${ours.map((one) => one.sun)}::bigint[])
     on conflict (tx_id) do nothing`
 }
 

@@ -99,9 +99,9 @@ export type Arrived = {
   left_out: number
 }
 
-/** -> seen, unproven, credited, received, held, ignored: writes the deposits, or, of those that were
- *  noted before and are not solid, what they are now, and their fate if that was open. On another
- *  branch, or by the word of another node, what has the same place in a transaction can be
+/** -> seen, unproven, credited, received, held, ignored: writes the deposits, or, of those that
+ *  were noted before and are not solid, what they are now, and their fate if that was open. On
+ *  another branch, or by the word of another node, what has the same place in a transaction can be
  *  something else: a contract sends less, or to another. */
 export async function noteArrived(
   tx: Tx,
@@ -121,11 +121,13 @@ export async function noteArrived(
     select tx_id, position, from_address, to_address, amount_sun, token, token_amount,
       block_number, block_time,
            customer_id, state, reason, left_out, ${now_or_open}::timestamptz, ${now}, ${now}
-    from unnest(${column('tx_id')}::text[], ${column('position')}::integer[], ${column('from')}::text[],
-                ${column('to')}::text[], ${column('amount_sun')}::bigint[], ${column('token')}::text[],
+    from unnest(${column('tx_id')}::text[], ${column('position')}::integer[],
+                ${column('from')}::text[], ${column('to')}::text[],
+                ${column('amount_sun')}::bigint[], ${column('token')}::text[],
                 ${column('token_amount').map((one) => one?.toString() ?? null)}::numeric[],
                 ${column('block_number')}::bigint[], ${column('block_time')}::timestamptz[],
-                ${column('customer_id')}::text[], ${column('state')}::text[], ${column('reason')}::text[],
+                ${column('customer_id')}::text[], ${column('state')}::text[],
+                ${column('reason')}::text[],
                 ${column('left_out')}::integer[])
       as t (tx_id, position, from_address, to_address, amount_sun, token, token_amount,
         block_number, block_time,
@@ -136,9 +138,11 @@ export async function noteArrived(
           token_amount = excluded.token_amount, block_number = excluded.block_number,
           block_time = excluded.block_time, customer_id = excluded.customer_id,
           left_out = excluded.left_out, solid_at = excluded.solid_at,
-          state = case when deposit.state in ('seen', 'gone') or (deposit.state = 'unproven' and ${solid}::boolean)
+          state = case when deposit.state in ('seen', 'gone')
+                    or (deposit.state = 'unproven' and ${solid}::boolean)
                   then excluded.state else deposit.state end,
-          reason = case when deposit.state in ('seen', 'gone') or (deposit.state = 'unproven' and ${solid}::boolean)
+          reason = case when deposit.state in ('seen', 'gone')
+                     or (deposit.state = 'unproven' and ${solid}::boolean)
                    then excluded.reason else deposit.reason end
       where deposit.solid_at is null
     returning tx_id, position, customer_id, state`
@@ -226,7 +230,8 @@ export async function returnReceived(
 /** delivering -> delivered | returning: by what became of their orders. True when any was moved. */
 export async function concludeDeliveries(sql: Query): Promise<boolean> {
   const concluded = await sql`
-    update deposit set state = case orders.state when 'success' then 'delivered' else 'returning' end,
+    update deposit set
+      state = case orders.state when 'success' then 'delivered' else 'returning' end,
       reason = case orders.state when 'success' then reason else 'it could not be delivered' end
     from orders
     where orders.id = order_id and orders.state in ('success', 'failed')

@@ -1,6 +1,6 @@
 // What deposit addresses hold on the chain, beside what was seen to come and go.
 //
-//   deposit unproven -> credited | held        it was sent by a contract, and the balance bears it out
+//   deposit unproven -> credited | held        a contract sent it, and the balance bears it out
 //   deposit unproven -> held                   or not: then it is money for nobody
 //
 // A contract's transfer is what a node shows, and nothing else; the balance is another thing that a
@@ -146,7 +146,8 @@ async function balanceNow(node: Node, address: Address) {
 /** What the network took for what left. */
 async function askFees({ sql, node }: Needs): Promise<boolean> {
   const rows = await sql<{ tx_id: string }>`
-    select tx_id from deposit_outflow where fee_sun is null order by block_number limit ${FEES_AT_ONCE}`
+    select tx_id from deposit_outflow where fee_sun is null
+    order by block_number limit ${FEES_AT_ONCE}`
   let moved = false
   for (const { tx_id } of rows) {
     const fee_sun = await node.feeOf(tx_id)
@@ -177,7 +178,8 @@ type Holding = { number: bigint; held_sun: bigint; prior_sun: bigint | null }
 
 async function compare(tx: Tx, needs: Needs, address: Address): Promise<void> {
   const [holding] = await tx<Holding>`
-    select number, held_sun, prior_sun from holding where address = ${address} and not compared for update skip locked`
+    select number, held_sun, prior_sun from holding
+    where address = ${address} and not compared for update skip locked`
   if (!holding) return
   const { number, held_sun } = holding
   const [seen] = await tx<{ sun: bigint }>`
@@ -202,7 +204,8 @@ async function compare(tx: Tx, needs: Needs, address: Address): Promise<void> {
   const others = unproven.filter((one) => !credited.has(placeOf(one)))
   await holdUnproven(tx, others, { reason: UNPROVEN, now: needs.clock.now() })
   await tx`
-    update holding set compared = true, prior_sun = ${prior_sun}, surplus_sun = ${surplus_sun} where address = ${address}`
+    update holding set compared = true, prior_sun = ${prior_sun}, surplus_sun = ${surplus_sun}
+    where address = ${address}`
 }
 
 /** From its next look on, what is at an address now is the beginning. Gives back what was not

@@ -2,9 +2,9 @@
 // ends as delivered, refunded, held with a reason, or ignored (drawn in deposits.ts).
 //
 // The delivery is an order like any other, placed by the service itself under the deposit's own id,
-// so that a crash in between finds it again. Money goes back only when the deposit is solid, and only to
-// the address that sent it; never to one that is blacklisted, which is looked at again before a
-// delivery is ordered, and until a refund is signed.
+// so that a crash in between finds it again. Money goes back only when the deposit is solid, and
+// only to the address that sent it; never to one that is blacklisted, which is looked at again
+// before a delivery is ordered, and until a refund is signed.
 
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { contract } from 'penstock-tron/transaction.ts'
@@ -94,12 +94,17 @@ export function rechargeStep(needs: Needs): Step {
       const moved = await eachRow(
         due,
         (deposit) => deliver(needs, deposit),
-        ({ tx_id }) =>
-          sql`update deposit set due_at = ${later(clock, LOOK_AGAIN_MS)} where tx_id = ${tx_id}`,
+        ({ tx_id }) => postpone(needs, tx_id),
       )
       return moved || gone
     },
   }
+}
+
+async function postpone({ sql, clock }: Needs, tx_id: string): Promise<void> {
+  await sql`
+    update deposit set due_at = ${later(clock, LOOK_AGAIN_MS)}
+    where tx_id = ${tx_id} and position = 0`
 }
 
 async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
@@ -108,7 +113,7 @@ async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
   if (await takeOver(sql, deposit)) return true
   // Before its block is solid, and confirmed, one node alone could have made it up.
   if (deposit.solid_at === null && !(await needs.isWitnessed(tx_id))) {
-    await sql`update deposit set due_at = ${later(clock, LOOK_AGAIN_MS)} where tx_id = ${tx_id} and position = 0`
+    await postpone(needs, tx_id)
     return false
   }
   if (await isHeld(needs, sql, from_address)) return giveBack(sql, deposit, BLOCKED)
@@ -132,7 +137,7 @@ async function deliver(needs: Needs, deposit: Deposit): Promise<boolean> {
     const waited_ms = clock.now().getTime() - deposit.seen_at.getTime()
     if (!is(placed, ServiceUnavailable)) return giveBack(sql, deposit, placed.message)
     if (waited_ms > WAIT_MAX_MS) return giveBack(sql, deposit, 'the pool could not deliver it')
-    await sql`update deposit set due_at = ${later(clock, LOOK_AGAIN_MS)} where tx_id = ${tx_id} and position = 0`
+    await postpone(needs, tx_id)
     return false
   }
   await deliverDeposit(sql, deposit, placed.order)
@@ -175,7 +180,8 @@ export function refundStep(needs: Needs): Step {
     before: ['sign'],
     async run() {
       const due = await sql<Deposit>`
-        select * from deposit where state = 'returning' and solid_at is not null order by due_at limit ${AT_ONCE}`
+        select * from deposit where state = 'returning' and solid_at is not null
+        order by due_at limit ${AT_ONCE}`
       const moved = await eachRow(
         due,
         (deposit) => sql.begin((tx) => refund(tx, needs, deposit)),
@@ -205,7 +211,9 @@ async function refund(tx: Tx, needs: Needs, { tx_id, position }: Deposit): Promi
     for update skip locked`
   if (!deposit || deposit.amount_sun === null) return false
   const [delivered] = await tx`
-    select 1 from orders where customer_id = ${DIRECT_RECHARGE} and external_id = ${deliveryName(tx_id)} and state <> 'failed'`
+    select 1 from orders
+    where customer_id = ${DIRECT_RECHARGE} and external_id = ${deliveryName(tx_id)}
+      and state <> 'failed'`
   if (delivered) throw new Error(`deposit ${tx_id} was delivered and cannot go back`)
   const refund_sun = deposit.amount_sun - NETWORK_FEE_SUN
   // What was blocked once stays so: that it is not any more is for the operator to say.

@@ -1,6 +1,6 @@
 // What an operator does about a deposit that is held or ignored: its money goes exactly one way.
 //
-//   held, ignored -> resolved                  sent back by hand, credited to a customer, or written off
+//   held, ignored -> resolved       sent back by hand, credited to a customer, or written off
 //
 // A resolution is made once and never changed. TRX is moved from where it was booked when it came;
 // tokens are in no account, so of them there is the resolution alone.
