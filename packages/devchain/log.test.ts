@@ -20,10 +20,10 @@ function scene(): Scene {
 
 /** Every record of the head, and what the solid side says of the people. */
 function everything(on: Scene): string[] {
-  const { ground } = on.devchain.chain
+  const { head_state } = on.devchain.chain
   const records = tableNames.flatMap((table) =>
     Array.from(
-      ground.entries(table),
+      head_state.entries(table),
       ([key, record]) => `${table} ${key} ${printJson(record as bigint)}`,
     ).sort(),
   )

@@ -132,9 +132,9 @@ export function audit(devchain: Devchain): {
   burned_sun: bigint
   issued_sun: bigint
 } {
-  const { ground } = devchain.chain
+  const { head_state } = devchain.chain
   let held_sun = 0n
-  for (const [, account] of ground.entries('account')) {
+  for (const [, account] of head_state.entries('account')) {
     const { balance, frozen, delegated, unfreezing } = account!
     held_sun +=
       balance +
@@ -145,6 +145,6 @@ export function audit(devchain: Devchain): {
       delegated.ENERGY
     held_sun += unfreezing.reduce((sum, { sun }) => sum + sun, 0n)
   }
-  const { burned_sun, issued_sun } = totalsOf(ground)
+  const { burned_sun, issued_sun } = totalsOf(head_state)
   return { held_sun, burned_sun, issued_sun }
 }

@@ -1,4 +1,4 @@
-// The outsider's check finds what is wrong: a service is led through most of what it sells, and
+// The auditor finds what is wrong: a service is led through most of what it sells, and
 // then one thing after another is made wrong in what was read of its rows. A rule that nothing can
 // break would prove nothing.
 
@@ -33,10 +33,10 @@ async function everything(world: World): Promise<void> {
   for (const trx of [3n, 1n]) world.pay(world.recharge.address, trx * TRX)
   await world.settle()
   await world.solidify()
-  world.weather.loses = (type) => type === 'DelegateResourceContract'
+  world.network.loses = (type) => type === 'DelegateResourceContract'
   await anna.buyEnergy(bob.address, 131_000)
   await world.settle()
-  world.weather.loses = () => false
+  world.network.loses = () => false
   for (let i = 0; i < 2; i++) {
     await world.settle()
     await world.solidify()

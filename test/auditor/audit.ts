@@ -1,4 +1,4 @@
-// The outsider's check: reads the rows and the chain by ways of its own and holds them against each
+// The auditor: reads the rows and the chain by ways of its own and holds them against each
 // other. It shares no code with the service, so that a mistake there is not made here again.
 
 import type pg from 'pg'

@@ -1,4 +1,4 @@
-// An operator at a desk: the commands of packages/service as they are typed, on a real
+// What an operator types: the commands of packages/service as they are typed, on a real
 // database, with or without a service.
 
 import assert from 'node:assert/strict'
@@ -21,7 +21,7 @@ export const SEALING_KEY = '07'.repeat(32)
 export type Said = { code: number; out: string; err: string }
 
 /** An operator at work: what is typed, with blanks between the words, and what comes back. */
-export type Desk = {
+export type Operator = {
   sql: Sql
   io: Io
   type(...words: string[]): Promise<Said>
@@ -42,7 +42,7 @@ export async function checkPrinted(words: readonly string[], out: string): Promi
   check({ path, reply: cli.prints ?? reply }, out)
 }
 
-function desk({ sql, env, now, transport }: Place): Desk {
+function operator({ sql, env, now, transport }: Place): Operator {
   const said = { out: '', err: '' }
   const io: Io = {
     env,
@@ -97,8 +97,8 @@ export async function walletsFile(t: TestContext, xpub = deposit_xpub): Promise<
   return file
 }
 
-/** A desk at a database without a running service. */
-export async function quietDesk(t: TestContext): Promise<Desk> {
+/** An operator at a database without a running service. */
+export async function quietOperator(t: TestContext): Promise<Operator> {
   const { sql, url } = await freshDatabase(t)
   const env = {
     DATABASE_URL: url,
@@ -111,15 +111,15 @@ export async function quietDesk(t: TestContext): Promise<Desk> {
     now_ms += 1_000
     return new Date(now_ms)
   }
-  return desk({ sql, env, now, transport: () => Promise.reject(new Error('no node')) })
+  return operator({ sql, env, now, transport: () => Promise.reject(new Error('no node')) })
 }
 
-/** A desk at a whole service on a chain. */
-export async function worldDesk(world: World): Promise<Desk> {
+/** An operator at a whole service on a chain. */
+export async function worldOperator(world: World): Promise<Operator> {
   const [row] = await world.sql<{ name: string }>`select current_database()::text as name`
   const url = new URL(await testCluster())
   url.pathname = `/${row!.name}`
-  return desk({
+  return operator({
     sql: world.sql,
     env: { DATABASE_URL: url.toString(), PENSTOCK_SECRET_KEY: SEALING_KEY },
     now: () => world.now,
@@ -128,9 +128,11 @@ export async function worldDesk(world: World): Promise<Desk> {
   })
 }
 
-/** A desk with one customer. */
-export async function deskWithCustomer(t: TestContext): Promise<Desk & { customer: string }> {
-  const at = await quietDesk(t)
+/** An operator with one customer. */
+export async function operatorWithCustomer(
+  t: TestContext,
+): Promise<Operator & { customer: string }> {
+  const at = await quietOperator(t)
   const { id } = await at.json<{ id: string }>('customers', 'create', 'Anna')
   return { ...at, customer: id }
 }

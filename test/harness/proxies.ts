@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { signature } from 'penstock-service/wire/signature.ts'
 import { ROOT } from '../../tools/source.ts'
-import { type Access, type Member, Stand } from '../torture/stand.ts'
+import { type Access, type Member, Rig } from '../torture/rig.ts'
 
 const FRONT = 18_443
 const BACKS = [18_081, 18_082] as const
@@ -123,9 +123,9 @@ function load(access: Access) {
   }
 }
 
-async function phases(stand: Stand, members: Member[], seconds: number) {
-  const calls = load(stand.customers[0]!)
-  const start = (i: number) => stand.start('api', ['--port', String(BACKS[i])])
+async function phases(rig: Rig, members: Member[], seconds: number) {
+  const calls = load(rig.customers[0]!)
+  const start = (i: number) => rig.start('api', ['--port', String(BACKS[i])])
   await delay(1_000)
   const quiet = calls.take()
   members[0]!.child.kill('SIGKILL')
@@ -154,17 +154,17 @@ async function main(): Promise<void> {
   if (program !== 'nginx' && program !== 'caddy') throw new Error('--with nginx or --with caddy')
   const folder = await mkdtemp(join(tmpdir(), 'penstock-proxy-'))
   let proxy: ChildProcess | undefined
-  const stand = await Stand.open()
+  const rig = await Rig.open()
   try {
     const members = []
-    for (const port of BACKS) members.push(await stand.start('api', ['--port', String(port)]))
+    for (const port of BACKS) members.push(await rig.start('api', ['--port', String(port)]))
     const { args } = await configured(program, folder)
     proxy = spawn(program, args, {
       stdio: 'ignore',
       env: { ...process.env, HOME: folder, XDG_DATA_HOME: folder },
     })
     await delay(1_500)
-    const result = await phases(stand, members, Number(values.seconds))
+    const result = await phases(rig, members, Number(values.seconds))
     const failed = ({ ok: _, ...others }: Record<string, number>) =>
       Object.values(others).reduce((sum, n) => sum + n, 0)
     // A process that ends can take with it what is on the wire to it, and no more.
@@ -177,7 +177,7 @@ async function main(): Promise<void> {
     process.exitCode = ok ? 0 : 1
   } finally {
     proxy?.kill('SIGTERM')
-    await stand.close()
+    await rig.close()
     await rm(folder, { recursive: true, force: true })
   }
 }

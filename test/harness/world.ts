@@ -68,7 +68,7 @@ export type WorldOptions = {
 export type Answer = { status: number; body: string }
 
 /** What is wrong with the network at the moment. */
-export type Weather = {
+export type NetworkFaults = {
   /** The node does not answer. */
   down: boolean
   /** Broadcasts of these contract types are answered as accepted and reach nobody. */
@@ -149,11 +149,11 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
 export class World {
   readonly scene: Scene
   readonly sql: Sql
-  /** The node as the test sees it: in all weathers. */
+  /** The node as the test sees it: with its network as it is. */
   readonly node: Node
   readonly wallets: Wallets
   readonly recharge: Person = person('recharge')
-  readonly weather: Weather = { down: false, nodes: new Map(), ...FAIR }
+  readonly network: NetworkFaults = { down: false, nodes: new Map(), ...FAIR }
   app!: App
   api!: FastifyInstance
   readonly database: TestDatabase
@@ -292,20 +292,20 @@ export class World {
 
   private readonly transport: Transport = async ({ url, body }) => {
     const { pathname: path, host } = new URL(url)
-    this.weather.onRequest(path)
-    if (this.weather.down) throw new Error('ECONNREFUSED')
+    this.network.onRequest(path)
+    if (this.network.down) throw new Error('ECONNREFUSED')
     if (path === '/wallet/broadcasthex') {
       const { transaction } = JSON.parse(body) as { transaction: string }
       const { raw_data } = decodeTransaction(Buffer.from(transaction, 'hex'))
-      if (this.weather.loses(decodeRawData(raw_data).contract[0]!.type)) {
+      if (this.network.loses(decodeRawData(raw_data).contract[0]!.type)) {
         return { status: 200, body: '{"result":true,"code":"SUCCESS"}' }
       }
     }
-    const says = this.weather.nodes.get(host)
+    const says = this.network.nodes.get(host)
     const answer = says ? says(path, body) : this.scene.devchain.request('POST', path, body)
     if (answer === undefined) throw new Error('ECONNREFUSED')
     if (answer.status === 0) throw new Error('the connection was broken')
-    return { ...answer, body: this.weather.answers(path, answer.body) }
+    return { ...answer, body: this.network.answers(path, answer.body) }
   }
 
   /** The time by the service's clock: a second after the newest block was made. */
@@ -476,7 +476,7 @@ export class World {
 
   private delegationsOnChain(): Map<string, bigint> {
     const found = new Map<string, bigint>()
-    for (const [, row] of this.scene.devchain.chain.ground.entries('delegation')) {
+    for (const [, row] of this.scene.devchain.chain.head_state.entries('delegation')) {
       const pair = `${addressFromHex(row!.from)} ${addressFromHex(row!.to)}`
       if (row!.sun.ENERGY > 0n) found.set(`${pair} energy`, row!.sun.ENERGY)
       if (row!.sun.BANDWIDTH > 0n) found.set(`${pair} bandwidth`, row!.sun.BANDWIDTH)
@@ -486,7 +486,7 @@ export class World {
 
   /** Compares the books, the pool and the chain with each other. */
   async verify(): Promise<void> {
-    this.weather.down = false
+    this.network.down = false
     await this.drain()
     assert.deepEqual(await checkBooks(this.sql), [], 'the books')
     const holds = await this.sql`

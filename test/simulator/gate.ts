@@ -1,6 +1,6 @@
 // The gate that everything which leaves the service goes through: each statement, each commit and
 // each call of the node waits here until the run lets it pass, one at a time. So one seed decides
-// how tasks and whole instances interleave on a real PostgreSQL. A statement that runs into a row
+// how jobs and whole instances interleave on a real PostgreSQL. A statement that runs into a row
 // lock of another held transaction stays in flight: the server itself is asked whether all that is
 // in flight waits for locks, so nothing here depends on how long anything takes.
 

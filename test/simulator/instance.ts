@@ -14,13 +14,13 @@ import type { Dice } from './dice.ts'
 import { type Gate, Life } from './gate.ts'
 import { heldSql } from './held_sql.ts'
 import type { Network } from './network.ts'
-import type { Town } from './town.ts'
+import type { Scenario } from './scenario.ts'
 
 export type Surroundings = {
   sql: Sql
   gate: Gate
   network: Network
-  town: Town
+  scenario: Scenario
   dice: Dice
   clock: Clock
   /** How many nodes the service knows; all of them are the one chain. */
@@ -49,7 +49,10 @@ export class Instance {
   private readonly build: () => Promise<FastifyInstance>
   private server: Promise<FastifyInstance> | undefined
 
-  constructor(name: string, { sql, gate, network, town, dice, clock, ...settings }: Surroundings) {
+  constructor(
+    name: string,
+    { sql, gate, network, scenario, dice, clock, ...settings }: Surroundings,
+  ) {
     this.life = new Life(name)
     this.signed = settings.signed
     this.gate = gate
@@ -66,7 +69,7 @@ export class Instance {
       random,
       node,
       log: silentLog,
-      wallets: town.wallets,
+      wallets: scenario.wallets,
       sealing: SEALING,
       tokens: new Set(),
       recharge_at: settings.recharge_at,

@@ -6,8 +6,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { CLUSTER_VARIABLE, testCluster } from '../harness/database.ts'
-import { openGround } from './ground.ts'
 import { runSeed } from './run.ts'
+import { openRunDatabase } from './run_database.ts'
 
 export type Wanted = {
   seeds: readonly string[]
@@ -36,16 +36,16 @@ export async function runSeeds(
 ): Promise<void> {
   const left = [...wanted.seeds]
   async function lane(): Promise<void> {
-    const ground = await openGround(wanted.sql)
+    const database = await openRunDatabase(wanted.sql)
     try {
       for (let seed = left.shift(); seed !== undefined; seed = left.shift()) {
-        const { findings, trace } = await runSeed(ground, seed)
+        const { findings, trace } = await runSeed(database, seed)
         const story = findings.length > 0 ? trace.last(wanted.lines) : ''
         if (tell({ seed, findings, digest: trace.digest, counts: trace.counts, story }) === 'stop')
           left.length = 0
       }
     } finally {
-      await ground.close()
+      await database.close()
     }
   }
   await Promise.all(Array.from({ length: wanted.lanes }, lane))

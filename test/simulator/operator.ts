@@ -1,7 +1,7 @@
 // What operators do while everything else goes on: they blacklist a payer and take that back, end
 // deposits that are held or ignored, in each way, and correct accounts. Each is done by what the
 // commands do it with. A sentence that refuses is no finding: what has become of the money is for
-// the outsider's check to say.
+// the auditor to say.
 
 import { keptBlockWith } from 'penstock-service/chain/blocks.ts'
 import { perform } from 'penstock-service/ledger/actions.ts'
@@ -13,33 +13,33 @@ import { type Deposit, placeOf } from 'penstock-service/treasury/deposits.ts'
 import { resolveDeposit, sentIn, type Way } from 'penstock-service/treasury/resolutions.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
+import type { Access } from './buyer.ts'
 import type { Dice } from './dice.ts'
-import type { Errand } from './errands.ts'
 import type { Instance } from './instance.ts'
-import type { Access } from './shopper.ts'
-import type { Town } from './town.ts'
+import type { Scenario } from './scenario.ts'
+import type { Task } from './tasks.ts'
 
-type Setting = { dice: Dice; town: Town; customers: readonly Access[]; clock: Clock }
+type Setting = { dice: Dice; scenario: Scenario; customers: readonly Access[]; clock: Clock }
 
 const REASON = 'as the die says'
 const CORRECTIONS_SUN = [1n, 900_000n, 5_000_000n, 2_000_000_000n]
 
 export class Operator {
   private readonly dice: Dice
-  private readonly town: Town
+  private readonly scenario: Scenario
   private readonly customers: readonly Access[]
   private readonly clock: Clock
   /** What was sent back from a wallet of the operator's, by deposit. */
   private readonly payments = new Map<string, string>()
 
-  constructor({ dice, town, customers, clock }: Setting) {
+  constructor({ dice, scenario, customers, clock }: Setting) {
     this.dice = dice
-    this.town = town
+    this.scenario = scenario
     this.customers = customers
     this.clock = clock
   }
 
-  next(): Errand {
+  next(): Task {
     const kind = this.dice.weighted({ resolve: 6, correct: 2, blacklist: 2 })
     const work = {
       resolve: this.resolving(),
@@ -65,7 +65,7 @@ export class Operator {
 
   private blacklisting() {
     // The last payer is blacklisted from the beginning, or never.
-    const { address } = this.dice.pick(this.town.payers.slice(0, -1))
+    const { address } = this.dice.pick(this.scenario.payers.slice(0, -1))
     const frozen = this.dice.chance(0.6)
     const run = async ({ sql }: Instance) => {
       await sql`
@@ -115,7 +115,7 @@ export class Operator {
     const kind = this.dice.weighted({ sent_back: 4, credited: 2, written_off: 1 })
     const draw = this.dice.between(0, 999)
     const { customer_id } = this.dice.pick(this.customers)
-    const payer = this.dice.pick(this.town.payers)
+    const payer = this.dice.pick(this.scenario.payers)
     const less = this.dice.chance(0.3)
     // What is on its way back is not to be had, and is asked for all the same.
     const late = this.dice.chance(0.4)
@@ -160,7 +160,7 @@ export class Operator {
   private async sentBack(
     sql: Instance['sql'],
     deposit: Deposit,
-    { payer, less }: { payer: Town['payers'][number]; less: boolean },
+    { payer, less }: { payer: Scenario['payers'][number]; less: boolean },
   ): Promise<Way | undefined> {
     const { from_address: to, amount_sun } = deposit
     if (amount_sun === null) return { way: 'written_off' }
@@ -170,7 +170,7 @@ export class Operator {
     if (!sent_by) {
       const amount = less && amount_sun > 1n ? amount_sun - 1n : amount_sun
       const payment = { to_address: addressToHex(to), amount }
-      const { result, txid } = this.town.scene.send(payer, 'TransferContract', payment)
+      const { result, txid } = this.scenario.scene.send(payer, 'TransferContract', payment)
       if (result === true) this.payments.set(placeOf(deposit), String(txid))
       return undefined
     }

@@ -8,7 +8,7 @@ import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import type { Dice } from './dice.ts'
 import type { Network } from './network.ts'
 import type { Events, Plan } from './plan.ts'
-import { pay, sendToken, spendEnergy, type Town } from './town.ts'
+import { pay, type Scenario, sendToken, spendEnergy } from './scenario.ts'
 import type { Trace } from './trace.ts'
 
 const DEPOSITS_SUN = [1_000_001, 3_000_000, 5_900_000, 30_000_000, 50_000_000, 70_000_000]
@@ -19,11 +19,11 @@ const DRIFT_MAX = 0.004
 
 const SOLID_LAG_MAX = 18
 
-type Setting = { town: Town; network: Network; dice: Dice; trace: Trace; plan: Plan }
+type Setting = { scenario: Scenario; network: Network; dice: Dice; trace: Trace; plan: Plan }
 
 export class Outside {
   now_ms: number
-  private readonly town: Town
+  private readonly scenario: Scenario
   private readonly network: Network
   private readonly dice: Dice
   private readonly trace: Trace
@@ -34,8 +34,8 @@ export class Outside {
   private wants_detour = false
   private drift = 0
 
-  constructor({ town, network, dice, trace, plan }: Setting) {
-    this.town = town
+  constructor({ scenario, network, dice, trace, plan }: Setting) {
+    this.scenario = scenario
     this.network = network
     this.dice = dice
     this.trace = trace
@@ -44,7 +44,7 @@ export class Outside {
   }
 
   private get chain() {
-    return this.town.scene.devchain.chain
+    return this.scenario.scene.devchain.chain
   }
 
   /** Whether the next block is due by the clock on the wall. */
@@ -54,7 +54,7 @@ export class Outside {
 
   mine(time_ms?: number): void {
     this.network.deliverLate()
-    const block = this.town.scene.devchain.mine(time_ms)
+    const block = this.scenario.scene.devchain.mine(time_ms)
     this.trace.note('block', `${block.header.number} with ${block.transactions.length}`)
   }
 
@@ -83,7 +83,7 @@ export class Outside {
       this.trace.note('event', kind)
     if (kind === 'deposit') this.deposit(dice.pick(deposit_addresses))
     else if (kind === 'recharge')
-      this.send('recharge', this.town.wallets.recharge_address, dice.pick(RECHARGES_SUN))
+      this.send('recharge', this.scenario.wallets.recharge_address, dice.pick(RECHARGES_SUN))
     else if (kind === 'fork') this.fork(this.drawDepth())
     else if (kind === 'detour') this.wants_detour = true
     else if (kind === 'node_down') this.network.down_for = dice.between(2, 20)
@@ -92,7 +92,7 @@ export class Outside {
     else if (kind === 'chain_jump') this.jump(dice.pick([30, 61, 90]))
     else if (kind === 'hour') this.jump(dice.pick([3_000, 3_590, 3_600, 3_601]))
     else if (kind === 'blocks') for (let i = 0; i < dice.between(2, 8); i++) this.mine()
-    else if (kind === 'outsider_activates') this.activate(dice.pick(this.town.inactive))
+    else if (kind === 'outsider_activates') this.activate(dice.pick(this.scenario.inactive))
     else if (kind === 'contract') this.callContract(dice.pick(deposit_addresses))
     else if (kind === 'drift') this.driftOn()
     else if (kind === 'stake_leaves') this.unstake()
@@ -130,32 +130,32 @@ export class Outside {
 
   /** Somebody sends a token: mostly one of those who are subscribed. */
   spend(subscribed: readonly Address[]): void {
-    const { subscribers } = this.town
+    const { subscribers } = this.scenario
     const mine = subscribers.filter(({ address }) => subscribed.includes(address))
     const from = this.dice.pick(mine.length > 0 && this.dice.chance(0.9) ? mine : subscribers)
     this.trace.note(
       'use',
-      `by ${from.address} ${spendEnergy(this.town, from) ? 'sent' : 'refused'}`,
+      `by ${from.address} ${spendEnergy(this.scenario, from) ? 'sent' : 'refused'}`,
     )
   }
 
   private send(what: string, to: Address, sun: number): void {
-    const taken = pay(this.town, this.dice.pick(this.town.payers), { to, sun: BigInt(sun) })
+    const taken = pay(this.scenario, this.dice.pick(this.scenario.payers), { to, sun: BigInt(sun) })
     this.trace.note(what, `${sun} sun to ${to} ${taken ? 'sent' : 'refused'}`)
   }
 
   /** Too little to be worth anything, to one of the addresses that are ours. */
   private dust(deposit_addresses: readonly Address[]): void {
-    const to = this.dice.pick([this.town.wallets.recharge_address, ...deposit_addresses])
+    const to = this.dice.pick([this.scenario.wallets.recharge_address, ...deposit_addresses])
     this.send('dust', to, this.dice.pick([1, 99_999]))
   }
 
   /** A token that nobody asked for. */
   private spam(deposit_addresses: readonly Address[]): void {
-    const to = this.dice.pick([this.town.wallets.recharge_address, ...deposit_addresses])
-    const from = this.dice.pick(this.town.payers)
-    this.town.scene.post('/devchain/mint', { address: from.address, amount: 10n })
-    this.trace.note('spam', `to ${to} ${sendToken(this.town, from, to) ? 'sent' : 'refused'}`)
+    const to = this.dice.pick([this.scenario.wallets.recharge_address, ...deposit_addresses])
+    const from = this.dice.pick(this.scenario.payers)
+    this.scenario.scene.post('/devchain/mint', { address: from.address, amount: 10n })
+    this.trace.note('spam', `to ${to} ${sendToken(this.scenario, from, to) ? 'sent' : 'refused'}`)
   }
 
   /** Deep enough for the newest block with transactions, or any depth that is possible. */
@@ -214,9 +214,9 @@ export class Outside {
   /** A contract of a payer's, made when it is first called, sends TRX to an address or delegates
    *  stake to it. */
   private callContract(to: Address): void {
-    const { town, dice } = this
-    const { scene } = town
-    const [owner] = town.payers as [Person, ...Person[]]
+    const { scenario, dice } = this
+    const { scene } = scenario
+    const [owner] = scenario.payers as [Person, ...Person[]]
     const contract = person('contract')
     if (!this.has_contract) {
       scene.post('/devchain/contract', { address: contract.address, owner: owner.address })
@@ -249,7 +249,7 @@ export class Outside {
     if (this.drift >= DRIFT_MAX) return
     this.drift += 0.001
     const grown = (trx: bigint) => trx + (trx * BigInt(Math.round(this.drift * 10_000))) / 10_000n
-    const { energy_weight_trx, net_weight_trx } = this.town.rest_of_network
+    const { energy_weight_trx, net_weight_trx } = this.scenario.rest_of_network
     this.chain.decree({
       kind: 'weights',
       energy_weight_trx: grown(energy_weight_trx),
@@ -259,9 +259,9 @@ export class Outside {
 
   /** The operator takes some stake out of a wallet. */
   private unstake(): void {
-    const owner = this.dice.pick(this.town.pool)
+    const owner = this.dice.pick(this.scenario.pool)
     const unfreeze_balance = BigInt(this.dice.between(500, 3_000)) * 1_000_000n
-    this.town.scene.send(owner, 'UnfreezeBalanceV2Contract', {
+    this.scenario.scene.send(owner, 'UnfreezeBalanceV2Contract', {
       unfreeze_balance,
       resource: 'ENERGY',
     })

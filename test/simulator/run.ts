@@ -1,6 +1,6 @@
 // One run of one seed. First anything may happen, in an order and at moments that the seed decides:
 // steps, purchases, blocks, forks, lost answers, outages, crashes, a second instance. Then all
-// troubles end, time goes on, and everything must come to rest. The outsider's check looks in
+// troubles end, time goes on, and everything must come to rest. The auditor looks in
 // between and at the end.
 
 import { person } from 'penstock-devchain/scene.ts'
@@ -14,8 +14,9 @@ import { USDT } from 'penstock-tron/tokens.ts'
 import type pg from 'pg'
 import { Auditor } from '../auditor/audit.ts'
 import { emptyTables } from '../harness/database.ts'
+import { type Access, ask, drawWish, look, type Wish } from './buyer.ts'
 import { Dice } from './dice.ts'
-import { type Errand, Screening, Subscribing, sellPlans } from './errands.ts'
+import { signedForgeries } from './forgeries.ts'
 import { type CountBlocked, Gate, type Op, type Passage } from './gate.ts'
 import { Instance, type Surroundings } from './instance.ts'
 import { Network, NO_TROUBLES } from './network.ts'
@@ -23,13 +24,12 @@ import { Operator } from './operator.ts'
 import { Outside } from './outside.ts'
 import { drawPlan, type Plan } from './plan.ts'
 import { hasOpenOrders, isAtRest, ownFindings } from './rest.ts'
-import { type Access, ask, drawWish, look, type Wish } from './shopper.ts'
-import { signedForThief } from './thief.ts'
-import { buildTown, type Town } from './town.ts'
+import { buildScenario, type Scenario } from './scenario.ts'
+import { Screening, Subscribing, sellPlans, type Task } from './tasks.ts'
 import { Trace } from './trace.ts'
 
 /** The database that runs share, one after the other. */
-export type Ground = { sql: Sql; auditor: pg.Client; countBlocked: CountBlocked }
+export type RunDatabase = { sql: Sql; auditor: pg.Client; countBlocked: CountBlocked }
 
 export type Verdict = {
   seed: string
@@ -38,7 +38,7 @@ export type Verdict = {
   counts: Record<string, number>
 }
 
-const TASKS_MAX = 7
+const JOBS_MAX = 7
 /** What a node that lies says was paid. */
 const LIE_SUN = 77_000_000n
 /** How often blocks are followed, at least, when no trouble keeps them from it. */
@@ -65,9 +65,9 @@ const LAST_ROUND = 3
 /** Steps that production runs most often. */
 const BUSY_STEPS = new Set(['follow', 'sign', 'send', 'settle', 'delegate'])
 
-export async function runSeed(ground: Ground, seed: string): Promise<Verdict> {
-  await emptyTables(ground.sql)
-  const run = new Run(ground, seed)
+export async function runSeed(database: RunDatabase, seed: string): Promise<Verdict> {
+  await emptyTables(database.sql)
+  const run = new Run(database, seed)
   try {
     await run.begin()
     await run.letAnythingHappen()
@@ -79,7 +79,7 @@ export async function runSeed(ground: Ground, seed: string): Promise<Verdict> {
   return { seed, findings: run.findings, trace: run.trace, counts: run.trace.counts }
 }
 
-const walletsOf = ({ pool, activation, refund }: Town['wallets']) => [
+const walletsOf = ({ pool, activation, refund }: Scenario['wallets']) => [
   ...pool,
   activation,
   ...(refund ? [refund] : []),
@@ -89,19 +89,19 @@ const walletsOf = ({ pool, activation, refund }: Town['wallets']) => [
 const drawCap = ({ subscriptions }: Plan, dice: Dice): bigint | undefined =>
   subscriptions.most > 0 && dice.chance(0.3) ? BigInt(dice.between(6, 20)) * 1_000_000n : undefined
 
-type Task = { instance: Instance; name: string }
+type Job = { instance: Instance; name: string }
 
 class Run {
   readonly findings: string[] = []
   readonly trace: Trace
-  private readonly ground: Ground
+  private readonly database: RunDatabase
   private readonly dice: Dice
   private readonly plan: Plan
   readonly gate: Gate
-  private readonly town: Town
+  private readonly scenario: Scenario
   private readonly network: Network
   private readonly auditor: Auditor
-  private readonly tasks = new Set<Task>()
+  private readonly jobs = new Set<Job>()
   private readonly wishes: Wish[] = []
   private customers: Access[] = []
   private subscribing: Subscribing | undefined
@@ -109,24 +109,24 @@ class Run {
   private operator: Operator | undefined
   private readonly blacklisted: string[] = []
   private instances: Instance[] = []
-  private born = 0
+  private started = 0
   private first_block = 0
   private readonly outside: Outside
   private readonly byways: Set<string>
 
-  constructor(ground: Ground, seed: string) {
-    this.ground = ground
+  constructor(database: RunDatabase, seed: string) {
+    this.database = database
     this.dice = new Dice(seed)
     this.plan = drawPlan(this.dice.fork('plan'))
     this.trace = new Trace(this.plan.name)
-    this.gate = new Gate(ground.countBlocked)
-    this.town = buildTown(this.dice.fork('town'))
-    this.network = new Network(this.town.scene.devchain, this.dice.fork('network'))
+    this.gate = new Gate(database.countBlocked)
+    this.scenario = buildScenario(this.dice.fork('town'))
+    this.network = new Network(this.scenario.scene.devchain, this.dice.fork('network'))
     this.network.onTrouble = (what) => this.trace.note('trouble', what)
     this.auditor = new Auditor({
-      client: ground.auditor,
-      post: async (path, body) => this.town.scene.post(path, body as Record<string, never>),
-      wallets: walletsOf(this.town.wallets).map(({ address }) => address),
+      client: database.auditor,
+      post: async (path, body) => this.scenario.scene.post(path, body as Record<string, never>),
+      wallets: walletsOf(this.scenario.wallets).map(({ address }) => address),
       from_block: this.chain.solid_block.header.number,
     })
     this.byways = new Set<string>(BYWAYS.always)
@@ -137,16 +137,16 @@ class Run {
   }
 
   private get chain() {
-    return this.town.scene.devchain.chain
+    return this.scenario.scene.devchain.chain
   }
 
   // How it begins: the service follows the chain, the customers exist and most have money.
 
   async begin(): Promise<void> {
-    for (let i = 0; i < this.plan.instances; i++) this.bear()
+    for (let i = 0; i < this.plan.instances; i++) this.startInstance()
     const [instance] = this.instances
     const { app } = instance!
-    this.customers = await this.ground.sql.begin(async (tx) => {
+    this.customers = await this.database.sql.begin(async (tx) => {
       const needs = {
         clock: this.clock,
         random: { bytes: (n: number) => this.dice.bytes(n) },
@@ -166,9 +166,9 @@ class Run {
       }
       return made
     })
-    if (this.plan.subscriptions.most > 0) await sellPlans(this.ground.sql, this.clock)
+    if (this.plan.subscriptions.most > 0) await sellPlans(this.database.sql, this.clock)
     if (this.plan.by_hand > 0) await this.blacklistOne()
-    this.drawErrands()
+    this.Tasks()
     await instance!.run(app.steps[0]!)
     this.first_block = this.chain.solid_block.header.number
     for (const { deposit_address } of this.customers)
@@ -182,9 +182,9 @@ class Run {
 
   /** Somebody who sends money is blacklisted from the beginning to the end. */
   private async blacklistOne(): Promise<void> {
-    const { address } = this.town.payers.at(-1)!
+    const { address } = this.scenario.payers.at(-1)!
     this.blacklisted.push(address)
-    await this.ground.sql`
+    await this.database.sql`
         insert into flow_freeze (token, address, frozen, number)
           values (${USDT}, ${address}, true, 0)`
   }
@@ -192,15 +192,15 @@ class Run {
   /** Most subscriptions run when the troubles begin. */
   private async subscribeSome(): Promise<void> {
     for (const start of this.subscribing?.starts() ?? [])
-      await this.runErrand(this.instances[0]!, start)
+      await this.runTask(this.instances[0]!, start)
     await this.everyStep()
     this.outside.mine()
     await this.everyStep()
   }
 
-  private drawErrands(): void {
-    const { customers, plan, town } = this
-    const { active, inactive, subscribers } = town
+  private Tasks(): void {
+    const { customers, plan, scenario } = this
+    const { active, inactive, subscribers } = scenario
     const addresses = subscribers.map(({ address }) => address)
     this.subscribing = new Subscribing({
       dice: this.dice.fork('subscribing'),
@@ -210,7 +210,7 @@ class Run {
     })
     this.operator = new Operator({
       dice: this.dice.fork('operator'),
-      town,
+      scenario,
       customers,
       clock: this.clock,
     })
@@ -219,28 +219,28 @@ class Run {
       customers,
       wishes_max: plan.checks.most,
       addresses: [...active, ...inactive, ...addresses],
-      transactions: town.mined,
+      transactions: scenario.mined,
     })
   }
 
   private readonly clock = { now: () => new Date(this.outside.now_ms) }
 
   /** `signed`: what the one before it has signed on the same machine. */
-  private bear(signed: Signed[] = []): void {
+  private startInstance(signed: Signed[] = []): void {
     const skew_ms = this.dice.between(-this.plan.skew_ms, this.plan.skew_ms)
-    const { sql } = this.ground
+    const { sql } = this.database
     const around: Surroundings = {
       sql,
       gate: this.gate,
       network: this.network,
-      town: this.town,
+      scenario: this.scenario,
       nodes: this.plan.nodes,
       recharge_at: this.plan.recharge_at,
       signed,
-      dice: this.dice.fork(`instance ${this.born}`),
+      dice: this.dice.fork(`instance ${this.started}`),
       clock: { now: () => new Date(this.outside.now_ms + skew_ms) },
     }
-    this.instances.push(new Instance(`P${this.born++}`, around))
+    this.instances.push(new Instance(`P${this.started++}`, around))
   }
 
   // The time of troubles.
@@ -262,9 +262,9 @@ class Run {
   private beginToLie(): void {
     const { lie } = this.plan
     if (lie === undefined) return
-    const { recharge_address } = this.town.wallets
+    const { recharge_address } = this.scenario.wallets
     const to = [...this.customers.map(({ deposit_address }) => deposit_address), recharge_address]
-    this.network.aim = { to, sun: LIE_SUN, from: this.town.payers[0]!.address }
+    this.network.aim = { to, sun: LIE_SUN, from: this.scenario.payers[0]!.address }
     this.network.liar_name = 'node0'
     this.network.liar.from_block = this.chain.head_number + 1
     this.network.liar.lie = lie
@@ -274,22 +274,22 @@ class Run {
     const { plan, dice } = this
     const kind = dice.weighted({
       release: this.gate.held.length > 0 ? 10 : 0,
-      step: this.tasks.size < TASKS_MAX ? 4 : 0,
-      wish: this.tasks.size < TASKS_MAX ? plan.wish_rate : 0,
+      step: this.jobs.size < JOBS_MAX ? 4 : 0,
+      wish: this.jobs.size < JOBS_MAX ? plan.wish_rate : 0,
       block: this.outside.isBlockDue ? 3 : 0.02,
       event: plan.event_rate,
-      subscription: this.tasks.size < TASKS_MAX ? plan.subscriptions.rate : 0,
-      check: this.tasks.size < TASKS_MAX ? plan.checks.rate : 0,
-      by_hand: this.tasks.size < TASKS_MAX ? plan.by_hand : 0,
+      subscription: this.jobs.size < JOBS_MAX ? plan.subscriptions.rate : 0,
+      check: this.jobs.size < JOBS_MAX ? plan.checks.rate : 0,
+      by_hand: this.jobs.size < JOBS_MAX ? plan.by_hand : 0,
     })
     if (kind === 'release') await this.release()
     else if (kind === 'step') this.startStep()
     else if (kind === 'wish') this.startWish()
     else if (kind === 'block')
       this.outside.mine(this.dice.chance(0.9) ? undefined : this.outside.now_ms)
-    else if (kind === 'subscription') this.startErrand(this.subscribing?.next())
-    else if (kind === 'check') this.startErrand(this.screening?.next())
-    else if (kind === 'by_hand') this.startErrand(this.operator?.next())
+    else if (kind === 'subscription') this.startTask(this.subscribing?.next())
+    else if (kind === 'check') this.startTask(this.screening?.next())
+    else if (kind === 'by_hand') this.startTask(this.operator?.next())
     else await this.event()
   }
 
@@ -305,7 +305,7 @@ class Run {
       )
       const { asked } = this.gate
       await this.gate.release(op, passage)
-      this.buryTheDead()
+      this.replaceDead()
       const next: Op[] = this.gate.held.filter((one) => one.number >= asked)
       op = next.length > 0 && this.dice.chance(this.plan.momentum) ? next.at(-1) : undefined
     }
@@ -320,12 +320,12 @@ class Run {
   }
 
   /** A new instance for each that was killed: what it was doing is lost. */
-  private buryTheDead(): void {
+  private replaceDead(): void {
     for (const instance of this.instances.filter(({ life }) => life.dead)) {
       this.gate.forget(instance.life)
-      for (const task of this.tasks) if (task.instance === instance) this.tasks.delete(task)
+      for (const job of this.jobs) if (job.instance === instance) this.jobs.delete(job)
       this.instances = this.instances.filter((one) => one !== instance)
-      this.bear(instance.signed)
+      this.startInstance(instance.signed)
     }
   }
 
@@ -359,19 +359,19 @@ class Run {
     }
   }
 
-  private start(task: Task, work: () => Promise<void>): void {
-    this.tasks.add(task)
+  private start(job: Job, work: () => Promise<void>): void {
+    this.jobs.add(job)
     work()
-      .catch((thrown: unknown) => this.findings.push(`${task.name} threw ${String(thrown)}`))
+      .catch((thrown: unknown) => this.findings.push(`${job.name} threw ${String(thrown)}`))
       .finally(() => {
-        this.tasks.delete(task)
+        this.jobs.delete(job)
         this.gate.activity += 1
       })
   }
 
   /** A new wish, or an old one again: a twin, a retry after a lost answer, or a look at it. */
   private startWish(): void {
-    const { dice, town } = this
+    const { dice, scenario } = this
     const instance = dice.pick(this.instances)
     const again = this.wishes.filter((wish) => wish.external_id !== undefined)
     const sold = this.wishes.filter((wish) => wish.id !== undefined)
@@ -388,7 +388,7 @@ class Run {
     }
     const who = dice.pick(this.customers)
     const wish =
-      kind === 'again' ? dice.pick(again) : drawWish(dice, { who, ...town }, this.wishes.length)
+      kind === 'again' ? dice.pick(again) : drawWish(dice, { who, ...scenario }, this.wishes.length)
     if (kind === 'fresh') this.wishes.push(wish)
     this.buy(instance, wish)
     if (wish.external_id !== undefined && dice.chance(0.2))
@@ -410,20 +410,20 @@ class Run {
   }
 
   /** Sometimes twice at once, as a client does who has no answer. */
-  private startErrand(errand: Errand | undefined): void {
-    if (!errand) return
+  private startTask(task: Task | undefined): void {
+    if (!task) return
     const { dice, instances } = this
     for (let twins = dice.chance(0.15) ? 2 : 1; twins > 0; twins--) {
       const instance = dice.pick(instances)
-      this.trace.note('ask', `${instance.life.name} ${errand.name} ${errand.about}`)
-      this.start({ instance, name: errand.name }, () => this.runErrand(instance, errand))
+      this.trace.note('ask', `${instance.life.name} ${task.name} ${task.about}`)
+      this.start({ instance, name: task.name }, () => this.runTask(instance, task))
     }
   }
 
-  private async runErrand(instance: Instance, errand: Errand): Promise<void> {
-    const { told, objection } = await errand.run(instance)
-    this.trace.note('told', `${errand.name}: ${told}`)
-    this.trace.add(`${errand.name} told ${told.split(' ')[0]}`, 1)
+  private async runTask(instance: Instance, task: Task): Promise<void> {
+    const { told, objection } = await task.run(instance)
+    this.trace.note('told', `${task.name}: ${told}`)
+    this.trace.add(`${task.name} told ${told.split(' ')[0]}`, 1)
     this.note(objection)
   }
 
@@ -441,7 +441,7 @@ class Run {
   private async crash(): Promise<void> {
     this.dice.pick(this.instances).life.kill()
     await this.gate.quiet()
-    this.buryTheDead()
+    this.replaceDead()
   }
 
   private async audit(): Promise<void> {
@@ -449,16 +449,16 @@ class Run {
     this.findings.push(
       ...(await this.auditor.look()),
       ...(await this.earlySuccesses()),
-      ...(await ownFindings(this.ground.sql)),
+      ...(await ownFindings(this.database.sql)),
     )
   }
 
   /** A success was in a block before it was called one. */
   private async earlySuccesses(): Promise<string[]> {
-    const rows = await this.ground.sql<{ id: string; tx_id: string }>`
+    const rows = await this.database.sql<{ id: string; tx_id: string }>`
       select id, tx_id from orders where state = 'success'`
     return rows
-      .filter(({ tx_id }) => !this.town.mined.has(tx_id))
+      .filter(({ tx_id }) => !this.scenario.mined.has(tx_id))
       .map(({ id, tx_id }) => `C5 order ${id} is a success and ${tx_id} was never in a block`)
   }
 
@@ -489,22 +489,22 @@ class Run {
     this.network.liar.lie = undefined
     this.network.down_for = 0
     this.chain.setSolidLag(Math.min(this.chain.solid_lag_blocks, 3))
-    await this.finishTasks()
+    await this.finishJobs()
     this.gate.open = true
     this.findings.push(...(await this.auditor.look()))
     for (let round = 0; round < 60 && this.findings.length === 0; round++) {
-      if (round > 0 && !this.network.isLate && (await isAtRest(this.ground.sql))) {
+      if (round > 0 && !this.network.isLate && (await isAtRest(this.database.sql))) {
         await this.everyStep('all')
         this.findings.push(
           ...(await this.auditor.lookAtRest(this.place)),
-          ...(await ownFindings(this.ground.sql)),
+          ...(await ownFindings(this.database.sql)),
         )
         for (const [what, count] of Object.entries(this.auditor.outcomes()))
           this.trace.add(what, count)
         if (this.findings.length === 0) await this.steal()
         return
       }
-      const open = await hasOpenOrders(this.ground.sql)
+      const open = await hasOpenOrders(this.database.sql)
       this.outside.jump(open ? (round % 3 === 2 ? 70 : 3) : this.dice.pick([3_000, 3_500, 3_600]))
       await this.endSubscriptions(round)
       if (this.plan.by_hand > 0 && round < LAST_ROUND) await this.moveByHand()
@@ -521,13 +521,13 @@ class Run {
 
   /** Last of all, because its rows break the books. */
   private async steal(): Promise<void> {
-    const { sql } = this.ground
+    const { sql } = this.database
     const { sign } = this.instances[0]!.app
     const thief = person('thief').address
-    const findings = await signedForThief({
+    const findings = await signedForgeries({
       sql,
       sign,
-      wallets: this.town.wallets,
+      wallets: this.scenario.wallets,
       thief,
       now: this.clock.now(),
     })
@@ -535,19 +535,19 @@ class Run {
   }
 
   /** Lets everything under way end, without troubles. */
-  private async finishTasks(): Promise<void> {
+  private async finishJobs(): Promise<void> {
     for (let turns = 0; ; turns++) {
       await this.gate.quiet()
       // What was to be killed after a statement that waited for a lock dies only now.
-      this.buryTheDead()
+      this.replaceDead()
       if (this.gate.held.length === 0) break
       await this.gate.release(this.dice.pick(this.gate.held), 'through')
       if (turns > 5_000) throw new Error('what is under way does not end')
     }
     const { waiting } = this.gate
     if (waiting.length > 0) throw new Error(`statements wait for each other: ${waiting.join('; ')}`)
-    if (this.tasks.size > 0)
-      throw new Error(`still under way: ${[...this.tasks].map(({ name }) => name).join(', ')}`)
+    if (this.jobs.size > 0)
+      throw new Error(`still under way: ${[...this.jobs].map(({ name }) => name).join(', ')}`)
   }
 
   /** Runs every step of one instance, in the order in which an order meets them, and again those
@@ -569,7 +569,7 @@ class Run {
   }
 
   private get place() {
-    const { recharge_address, refund } = this.town.wallets
+    const { recharge_address, refund } = this.scenario.wallets
     const { first_block, blacklisted } = this
     return { first_block, recharge_address, refund_address: refund?.address, blacklisted }
   }
@@ -577,7 +577,7 @@ class Run {
   /** Most is held only when it is solid: operators go on while everything comes to rest. */
   private async moveByHand(): Promise<void> {
     for (let left = 4; left > 0 && this.operator; left--)
-      await this.runErrand(this.instances[0]!, this.operator.next())
+      await this.runTask(this.instances[0]!, this.operator.next())
   }
 
   /** Some more is used; then all are stopped, and the days go by of those that cannot be. */
@@ -586,8 +586,7 @@ class Run {
     if (round < LAST_ROUND) this.outside.spend(this.subscribing?.running ?? [])
     if (round < LAST_ROUND || round > LAST_ROUND + 1) return
     this.findings.push(...(await this.auditor.look()))
-    for (const stop of this.subscribing?.stops() ?? [])
-      await this.runErrand(this.instances[0]!, stop)
+    for (const stop of this.subscribing?.stops() ?? []) await this.runTask(this.instances[0]!, stop)
     if (round > LAST_ROUND) this.outside.jump(2 * 86_400)
   }
 }

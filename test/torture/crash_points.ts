@@ -6,8 +6,8 @@
 import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import { Shoppers } from './shoppers.ts'
-import { type Role, Stand } from './stand.ts'
+import { Buyers } from './buyers.ts'
+import { Rig, type Role } from './rig.ts'
 
 const SWEEP: Record<'api' | 'worker', number> = { api: 24, worker: 60 }
 const SERVER_SWEEP = 24
@@ -59,11 +59,11 @@ async function childrenOf(pid: number): Promise<number[]> {
 
 /** The n-th write of an API process, then of a worker, in the middle of purchases. */
 export async function crashPoints(): Promise<Result> {
-  return sweep(async (stand) => {
+  return sweep(async (rig) => {
     let reached = 0
     for (const [role, points] of Object.entries(SWEEP) as [Role, number][]) {
       for (let n = 1; n <= points; n++) {
-        const member = stand.members.find((one) => one.role === role)
+        const member = rig.members.find((one) => one.role === role)
         const pid = member?.child.pid
         if (!member || pid === undefined) throw new Error(`no ${role} is running`)
         const tracer = await killAt([pid], 'write,writev,sendto,sendmsg', n)
@@ -71,7 +71,7 @@ export async function crashPoints(): Promise<Result> {
         await tracer.stop()
         if (!died) continue
         reached += 1
-        await stand.start(role)
+        await rig.start(role)
       }
     }
     return enough(reached, SWEEP.api + SWEEP.worker)
@@ -80,7 +80,7 @@ export async function crashPoints(): Promise<Result> {
 
 /** Waits until every connection of ours that was cut off has been noticed, and the server answers.
  *  One whose recovery is killed ends for good. */
-async function recovered({ sql }: Stand): Promise<void> {
+async function recovered({ sql }: Rig): Promise<void> {
   let answered = 0
   for (let tries = 0; tries < 200 && answered < 20; tries++) {
     await sql`select 1`.then(
@@ -96,8 +96,8 @@ async function recovered({ sql }: Stand): Promise<void> {
  *  then recovers. */
 export async function serverCrashPoints(): Promise<Result> {
   return sweep(
-    async (stand) => {
-      const [row] = await stand.sql<{
+    async (rig) => {
+      const [row] = await rig.sql<{
         file: string
       }>`select current_setting('data_directory') || '/postmaster.pid' as file`
       const pid = Number.parseInt(await readFile(row!.file, 'utf8'), 10)
@@ -114,7 +114,7 @@ export async function serverCrashPoints(): Promise<Result> {
         if (tracer.killed()) reached += 1
         // The service finds it again.
         await delay(300)
-        await recovered(stand)
+        await recovered(rig)
       }
       return enough(reached, SERVER_SWEEP)
     },
@@ -130,21 +130,21 @@ function enough(reached: number, points: number): string {
 }
 
 async function sweep(
-  work: (stand: Stand) => Promise<string>,
+  work: (rig: Rig) => Promise<string>,
   people = 2,
   pause_ms = 100,
 ): Promise<Result> {
-  const stand = await Stand.open()
+  const rig = await Rig.open()
   try {
-    await Promise.all((['api', 'worker'] as const).map((role) => stand.start(role)))
-    await stand.fund()
-    const shoppers = new Shoppers(stand)
-    shoppers.begin(people, pause_ms)
-    stand.keepMining(BLOCK_MS)
-    const note = await work(stand)
-    const findings = await shoppers.findingsAtRest()
-    return { note: `${note}; ${shoppers.accepted.size} orders`, findings }
+    await Promise.all((['api', 'worker'] as const).map((role) => rig.start(role)))
+    await rig.fund()
+    const buyers = new Buyers(rig)
+    buyers.begin(people, pause_ms)
+    rig.keepMining(BLOCK_MS)
+    const note = await work(rig)
+    const findings = await buyers.findingsAtRest()
+    return { note: `${note}; ${buyers.accepted.size} orders`, findings }
   } finally {
-    await stand.close()
+    await rig.close()
   }
 }

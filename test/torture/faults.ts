@@ -1,7 +1,7 @@
-// `npm run torture -- faults`: real faults, one scenario after another, each on a stand of its own.
+// `npm run torture -- faults`: real faults, one scenario after another, each on a rig of its own.
 // What this machine cannot do (no strace, no right to mount) is said to be not run. After each,
 // when all is well again, everything must come to rest, nothing that was accepted may be missing,
-// and the outsider's check must find nothing.
+// and the auditor must find nothing.
 
 import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -11,10 +11,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Misuse } from 'penstock-service/lib/fault.ts'
 import { readArguments } from '../../tools/arguments.ts'
 import { atEnd } from '../../tools/ending.ts'
+import { Buyers } from './buyers.ts'
 import { crashPoints, serverCrashPoints } from './crash_points.ts'
 import { type Manner, NodeFront, Relay } from './relays.ts'
-import { Shoppers } from './shoppers.ts'
-import { Stand, type StandOptions } from './stand.ts'
+import { Rig, type RigOptions } from './rig.ts'
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
@@ -25,8 +25,8 @@ export type Outcome = {
   findings: string[]
 }
 
-/** What a scenario does to the stand while customers buy. Returns a note on what happened. */
-type Deed = (stand: Stand, shoppers: Shoppers) => Promise<string>
+/** What a scenario does to the rig while customers buy. Returns a note on what happened. */
+type Deed = (rig: Rig, buyers: Buyers) => Promise<string>
 
 type Scenario = {
   /** Why it cannot be run here. */
@@ -38,37 +38,35 @@ const BLOCK_MS = 200
 
 /** Customers buy, the deed is done, all is well again; and then nothing may be missing or wrong. */
 async function underLoad(
-  options: StandOptions,
+  options: RigOptions,
   deed: Deed,
   people = 4,
 ): Promise<{ note: string; findings: string[] }> {
-  const stand = await Stand.open(options)
+  const rig = await Rig.open(options)
   try {
-    await Promise.all(
-      (['api', 'api', 'worker', 'worker'] as const).map((role) => stand.start(role)),
-    )
-    await stand.fund()
-    const shoppers = new Shoppers(stand)
-    shoppers.begin(people, 100)
-    stand.keepMining(BLOCK_MS)
-    const note = await deed(stand, shoppers)
-    const findings = await shoppers.findingsAtRest()
+    await Promise.all((['api', 'api', 'worker', 'worker'] as const).map((role) => rig.start(role)))
+    await rig.fund()
+    const buyers = new Buyers(rig)
+    buyers.begin(people, 100)
+    rig.keepMining(BLOCK_MS)
+    const note = await deed(rig, buyers)
+    const findings = await buyers.findingsAtRest()
     return {
-      note: `${note}; ${shoppers.accepted.size} orders, ${shoppers.unanswered} asked again`,
+      note: `${note}; ${buyers.accepted.size} orders, ${buyers.unanswered} asked again`,
       findings,
     }
   } finally {
-    await stand.close()
+    await rig.close()
   }
 }
 
 /** The server is reset as after a crash: one of its processes is killed, it ends all others and
  *  recovers. */
-const resetServer: Deed = async (stand) => {
+const resetServer: Deed = async (rig) => {
   const resets = 10
   for (let i = 0; i < resets; i++) {
     await delay(700)
-    const [backend] = await stand.sql<{ pid: number }>`
+    const [backend] = await rig.sql<{ pid: number }>`
       select pid from pg_stat_activity where application_name = 'penstock'
         and pid <> pg_backend_pid() limit 1`.catch(() => [])
     if (backend) process.kill(backend.pid, 'SIGKILL')
@@ -80,7 +78,7 @@ const resetServer: Deed = async (stand) => {
 /** A proxy between service and database. */
 async function withDatabaseProxy(
   deed: (proxy: Relay, ...rest: Parameters<Deed>) => Promise<string>,
-  options: StandOptions = {},
+  options: RigOptions = {},
 ) {
   const proxy = new Relay({ host: '127.0.0.1', port: 0 })
   const port = await proxy.listen()
@@ -105,12 +103,12 @@ async function restartedServer() {
   const end = atEnd(() => rm(folder, { recursive: true, force: true }))
   try {
     return await withDatabaseProxy(
-      async (_, stand) => {
+      async (_, rig) => {
         for (let i = 0; i < restarts; i++) {
           await delay(1_500)
           const [pid] = (await readFile(join(folder, 'data/postmaster.pid'), 'utf8')).split('\n')
           process.kill(Number(pid), 'SIGQUIT')
-          if (!(await stand.reviveServer())) throw new Error('the server did not end')
+          if (!(await rig.reviveServer())) throw new Error('the server did not end')
         }
         await delay(1_500)
         return `${restarts} immediate restarts`
@@ -127,7 +125,7 @@ function nodes(manners: readonly [Manner, Manner], ms: number): Scenario {
   return {
     async run() {
       const fronts: NodeFront[] = []
-      const node_urls: StandOptions['node_urls'] = async (chain) => {
+      const node_urls: RigOptions['node_urls'] = async (chain) => {
         fronts.push(new NodeFront(chain), new NodeFront(chain))
         return Promise.all(fronts.map((front) => front.listen()))
       }
@@ -148,18 +146,18 @@ function nodes(manners: readonly [Manner, Manner], ms: number): Scenario {
 
 /** One process after another is replaced; a balancer takes it out before it is told to stop. No
  *  request may fail. */
-const roll: Deed = async (stand, shoppers) => {
-  const before = shoppers.unanswered
-  for (const old of [...stand.members]) {
-    await stand.start(old.role)
-    stand.takeOut(old)
+const roll: Deed = async (rig, buyers) => {
+  const before = buyers.unanswered
+  for (const old of [...rig.members]) {
+    await rig.start(old.role)
+    rig.takeOut(old)
     const code = await old.kill('SIGTERM')
     if (code !== 0)
-      shoppers.contradictions.push(`a process that was told to stop left with ${code}: ${old.said}`)
+      buyers.contradictions.push(`a process that was told to stop left with ${code}: ${old.said}`)
   }
-  const failed = shoppers.unanswered - before
+  const failed = buyers.unanswered - before
   if (failed > 0)
-    shoppers.contradictions.push(`${failed} requests failed while processes were replaced`)
+    buyers.contradictions.push(`${failed} requests failed while processes were replaced`)
   return `4 processes replaced, ${failed} failed requests`
 }
 
@@ -175,7 +173,7 @@ async function fullDisk(): Promise<{ note: string; findings: string[] }> {
     await rm(folder, { recursive: true, force: true })
   })
   try {
-    return await underLoad({ postgres_folder: `${folder}/pg` }, async (stand) => {
+    return await underLoad({ postgres_folder: `${folder}/pg` }, async (rig) => {
       await delay(1_000)
       const filler = Buffer.alloc(1 << 20)
       const fill = async () => {
@@ -191,13 +189,13 @@ async function fullDisk(): Promise<{ note: string; findings: string[] }> {
       }
       await fill()
       await delay(4_000)
-      const refused = await stand.sql`select 1`.then(
+      const refused = await rig.sql`select 1`.then(
         () => 'reads go on',
         () => 'reads fail',
       )
       for (let i = 0; i < 400; i++) await rm(`${folder}/fill-${i}`, { force: true })
       await delay(500)
-      const restarted = await stand.reviveServer()
+      const restarted = await rig.reviveServer()
       await delay(1_500)
       return (
         'full for 4 s, ' +

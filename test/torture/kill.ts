@@ -7,15 +7,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { readArguments } from '../../tools/arguments.ts'
 import { Dice } from '../simulator/dice.ts'
-import { Shoppers } from './shoppers.ts'
-import { type Role, Stand } from './stand.ts'
+import { Buyers } from './buyers.ts'
+import { Rig, type Role } from './rig.ts'
 
 const ROLES: readonly Role[] = ['api', 'api', 'worker', 'worker']
 const PEOPLE = 4
 const PAUSE_MS = 150
 const BLOCK_MS = 200
 
-/** Findings of the outsider's check that mean that something was charged, delivered or sent
+/** Findings of the auditor that mean that something was charged, delivered or sent
  *  twice. */
 const DOUBLED = new RegExp(
   'twice|times|sold|two |another|again| is on the chain|and nobody|came out of nothing' +
@@ -31,32 +31,32 @@ export async function run(args: string[]): Promise<boolean> {
   })
   const { cycles } = numbers
   const dice = new Dice(texts.seed ?? 'kill')
-  const stand = await Stand.open()
-  const shoppers = new Shoppers(stand)
+  const rig = await Rig.open()
+  const buyers = new Buyers(rig)
   const killed: Record<string, number> = { api: 0, worker: 0, everything: 0 }
   const findings = new Set<string>()
   const began_ms = performance.now()
   let lost = 0
   let done = 0
   try {
-    await Promise.all(ROLES.map((role) => stand.start(role)))
-    await stand.fund()
-    shoppers.begin(PEOPLE, PAUSE_MS)
+    await Promise.all(ROLES.map((role) => rig.start(role)))
+    await rig.fund()
+    buyers.begin(PEOPLE, PAUSE_MS)
     for (; done < cycles && lost + findings.size === 0; done++) {
-      const found = await cycle(stand, dice, { number: done, killed }).catch((thrown: unknown) => [
+      const found = await cycle(rig, dice, { number: done, killed }).catch((thrown: unknown) => [
         `the cycle could not be carried through: ${String(thrown)}`,
       ])
       for (const one of found) findings.add(one)
-      lost += await shoppers.lost()
-      if (!json && done % 20 === 19) say(`${done + 1} cycles, ${shoppers.accepted.size} orders`)
+      lost += await buyers.lost()
+      if (!json && done % 20 === 19) say(`${done + 1} cycles, ${buyers.accepted.size} orders`)
     }
-    stand.keepMining(BLOCK_MS)
-    await shoppers.endWhenSoldTo()
-    for (const finding of [...(await stand.lookAtRest()), ...shoppers.contradictions])
+    rig.keepMining(BLOCK_MS)
+    await buyers.endWhenSoldTo()
+    for (const finding of [...(await rig.lookAtRest()), ...buyers.contradictions])
       findings.add(finding)
-    lost += await shoppers.lostAtRest()
+    lost += await buyers.lostAtRest()
   } finally {
-    await stand.close()
+    await rig.close()
   }
   const doubled = [...findings].filter((one) => DOUBLED.test(one))
   const ms = Math.round(performance.now() - began_ms)
@@ -66,10 +66,10 @@ export async function run(args: string[]): Promise<boolean> {
     doubled: doubled.length,
     books_balanced: findings.size === 0,
     killed,
-    orders: shoppers.accepted.size,
-    asked_again: shoppers.unanswered,
-    refused: shoppers.refused,
-    outcomes: stand.outcomes,
+    orders: buyers.accepted.size,
+    asked_again: buyers.unanswered,
+    refused: buyers.refused,
+    outcomes: rig.outcomes,
     ms_per_cycle: Math.round(ms / Math.max(1, done)),
     findings: [...findings].slice(0, 20),
   }
@@ -80,28 +80,28 @@ export async function run(args: string[]): Promise<boolean> {
 type Cycle = { number: number; killed: Record<string, number> }
 
 /** Kills, starts again, and looks. Returns what is wrong then. */
-async function cycle(stand: Stand, dice: Dice, { number, killed }: Cycle): Promise<string[]> {
-  if (number % 10 === 0) await deposits(stand, number)
-  stand.keepMining(BLOCK_MS)
+async function cycle(rig: Rig, dice: Dice, { number, killed }: Cycle): Promise<string[]> {
+  if (number % 10 === 0) await deposits(rig, number)
+  rig.keepMining(BLOCK_MS)
   await delay(dice.between(0, 400))
-  await killSome(stand, dice, killed)
-  await stand.stopMining()
-  return stand.look()
+  await killSome(rig, dice, killed)
+  await rig.stopMining()
+  return rig.look()
 }
 
 /** Money comes in, and direct recharges, while processes die. */
-async function deposits(stand: Stand, number: number): Promise<void> {
-  const customer = stand.customers[number % stand.customers.length]!
-  await stand.pay(customer.deposit_address, 5_000_000_000n)
-  await stand.pay(stand.sandbox.wallets.recharge_address, number % 20 === 0 ? 3_000_000n : 100_000n)
-  if (number % 30 === 0) stand.passAnHour()
+async function deposits(rig: Rig, number: number): Promise<void> {
+  const customer = rig.customers[number % rig.customers.length]!
+  await rig.pay(customer.deposit_address, 5_000_000_000n)
+  await rig.pay(rig.sandbox.wallets.recharge_address, number % 20 === 0 ? 3_000_000n : 100_000n)
+  if (number % 30 === 0) rig.passAnHour()
 }
 
 /** Kills one process, or all of them at once, and starts again what was killed. */
-async function killSome(stand: Stand, dice: Dice, killed: Record<string, number>): Promise<void> {
+async function killSome(rig: Rig, dice: Dice, killed: Record<string, number>): Promise<void> {
   const everything = dice.chance(0.1)
-  const victims = everything ? [...stand.members] : [dice.pick(stand.members)]
+  const victims = everything ? [...rig.members] : [dice.pick(rig.members)]
   killed[everything ? 'everything' : victims[0]!.role]! += 1
   await Promise.all(victims.map((member) => member.kill('SIGKILL')))
-  await Promise.all(victims.map(({ role }) => stand.start(role)))
+  await Promise.all(victims.map(({ role }) => rig.start(role)))
 }

@@ -19,7 +19,7 @@ import {
 } from 'penstock-tron/transaction.ts'
 import { readArguments } from '../../tools/arguments.ts'
 import { type Aim, LIES, Liar, type Lie } from '../harness/liars.ts'
-import { Stand } from './stand.ts'
+import { Rig } from './rig.ts'
 
 const LIE_SUN = 7_654_321_000_000n
 const HONEST_SUN = 5_000_000n
@@ -69,7 +69,7 @@ async function listen(liar: Liar): Promise<{ url: string; close(): Promise<void>
   }
 }
 
-/** One stand with so many nodes, of which the first lies. */
+/** One rig with so many nodes, of which the first lies. */
 async function withNodes(nodes: number, say: (line: string) => void): Promise<Outcome[]> {
   const aim: { now: Aim } = {
     now: { to: [person('nobody').address], sun: LIE_SUN, from: person('ghost').address },
@@ -85,16 +85,16 @@ async function withNodes(nodes: number, say: (line: string) => void): Promise<Ou
     }
     return fronts.map(({ url }) => url)
   }
-  const stand = await Stand.open({ node_urls })
+  const rig = await Rig.open({ node_urls })
   try {
-    await stand.start('worker')
-    await stand.fund()
+    await rig.start('worker')
+    await rig.fund()
     const outcomes: Outcome[] = []
     for (const [i, lie] of LIES.entries()) {
-      const customer = stand.customers[i % stand.customers.length]!
+      const customer = rig.customers[i % rig.customers.length]!
       aim.now = { ...aim.now, to: [customer.deposit_address] }
       outcomes.push(
-        await tell(stand, liar!, {
+        await tell(rig, liar!, {
           nodes,
           lie,
           customer: customer.customer_id,
@@ -103,16 +103,16 @@ async function withNodes(nodes: number, say: (line: string) => void): Promise<Ou
       )
       say(`${nodes} nodes, the first ${lie}`)
     }
-    outcomes.at(-1)!.findings.push(...(await stand.lookAtRest()))
+    outcomes.at(-1)!.findings.push(...(await rig.lookAtRest()))
     return outcomes
   } finally {
-    await stand.close()
+    await rig.close()
     for (const front of fronts) await front.close()
   }
 }
 
 /** A contract of the payer's passes TRX on: what nodes show only as an internal transaction. */
-function payByContract({ sandbox, chain }: Stand, to: string, sun: bigint): void {
+function payByContract({ sandbox, chain }: Rig, to: string, sun: bigint): void {
   const { chain: devchain } = chain
   const payer = sandbox.funded_accounts.at(-1)!
   const router = person(`router to ${to}`)
@@ -141,12 +141,8 @@ function payByContract({ sandbox, chain }: Stand, to: string, sun: bigint): void
 
 type Telling = { nodes: number; lie: Lie; customer: string; to: string }
 
-async function tell(
-  stand: Stand,
-  liar: Liar,
-  { nodes, lie, customer, to }: Telling,
-): Promise<Outcome> {
-  const { sql } = stand
+async function tell(rig: Rig, liar: Liar, { nodes, lie, customer, to }: Telling): Promise<Outcome> {
+  const { sql } = rig
   const balance = async () => {
     const [row] = await sql<{
       posted_sun: bigint
@@ -160,7 +156,7 @@ async function tell(
   }
   const until = async (isSo: () => Promise<boolean>): Promise<boolean> => {
     for (const began = Date.now(); Date.now() - began < WAIT_MS_MAX; ) {
-      stand.mine(2)
+      rig.mine(2)
       await delay(300)
       await look()
       if (await isSo()) return true
@@ -168,15 +164,15 @@ async function tell(
     return false
   }
   // A day has passed: nobody remembers who has lied, and the first node is asked first again.
-  await stand.sql`delete from node_dispute`
-  for (const member of [...stand.members]) await member.kill('SIGTERM')
-  await stand.start('worker')
+  await rig.sql`delete from node_dispute`
+  for (const member of [...rig.members]) await member.kill('SIGTERM')
+  await rig.start('worker')
   liar.told = 0
-  liar.from_block = stand.chain.chain.chain.head_number + 1
+  liar.from_block = rig.chain.chain.chain.head_number + 1
   liar.lie = lie
-  if (lie === 'hides') payByContract(stand, to, HONEST_SUN)
-  else await stand.pay(to, HONEST_SUN)
-  stand.mine(25)
+  if (lie === 'hides') payByContract(rig, to, HONEST_SUN)
+  else await rig.pay(to, HONEST_SUN)
+  rig.mine(25)
   const wanted = TOLD_BY[lie]
   const honest = async () => (await balance()) - before >= HONEST_SUN
   const told = async () => liar.told > 0 && wanted.every((alert) => seen.has(alert))

@@ -5,7 +5,7 @@
 
 import { Penstock, Unavailable, UnknownOutcome } from '../../packages/sdk/src/penstock.ts'
 import { readArguments } from '../../tools/arguments.ts'
-import { type Access, Stand } from './stand.ts'
+import { type Access, Rig } from './rig.ts'
 import { type Mishap, UnreliableProxy } from './unreliable_proxy.ts'
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
@@ -95,14 +95,14 @@ function numbersFrom(seed: number): () => number {
 export async function run(args: string[]): Promise<boolean> {
   const { numbers, json } = readArguments(args, { numbers: { purchases: 1_000, seed: 1 } })
   const { purchases, seed } = numbers
-  const stand = await Stand.open()
+  const rig = await Rig.open()
   try {
-    await stand.start('all')
-    await stand.fund()
-    stand.keepMining(500)
-    const [api_url] = stand.api_urls
-    const [access] = stand.customers
-    const { address } = stand.sandbox.funded_accounts[0]!
+    await rig.start('all')
+    await rig.fund()
+    rig.keepMining(500)
+    const [api_url] = rig.api_urls
+    const [access] = rig.customers
+    const { address } = rig.sandbox.funded_accounts[0]!
     const began_ms = performance.now()
     const bought = await buyUnreliably({
       api_url: api_url!,
@@ -112,13 +112,13 @@ export async function run(args: string[]): Promise<boolean> {
       seed,
     })
     const seconds = Math.round((performance.now() - began_ms) / 1000)
-    const rows = await stand.sql<{ id: string; external_id: string | null }>`
+    const rows = await rig.sql<{ id: string; external_id: string | null }>`
       select id, external_id from orders`
-    const [charges] = await stand.sql<{ count: bigint }>`
+    const [charges] = await rig.sql<{ count: bigint }>`
       select count(*) as count from transfer where kind = 'hold'`
     const told = rows.filter(({ id, external_id }) => bought.ids.get(external_id ?? '') === id)
     const { findings, unknown, happened } = bought
-    findings.push(...(await stand.lookAtRest()))
+    findings.push(...(await rig.lookAtRest()))
     const counted = { orders: rows.length, charges: Number(charges!.count), told: told.length }
     say(
       JSON.stringify(
@@ -130,6 +130,6 @@ export async function run(args: string[]): Promise<boolean> {
     const once = Object.values(counted).every((count) => count === purchases)
     return once && unknown > 0 && findings.length === 0
   } finally {
-    await stand.close()
+    await rig.close()
   }
 }

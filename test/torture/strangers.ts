@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { signedCall } from '../../bench/load.ts'
 import { readArguments } from '../../tools/arguments.ts'
-import { type Access, type Member, Stand } from './stand.ts'
+import { type Access, type Member, Rig } from './rig.ts'
 import type { Attack, Counts, Order } from './strangers_thread.ts'
 
 const BLOCK_MS = 500
@@ -155,42 +155,42 @@ export async function run(args: string[]): Promise<boolean> {
   })
   const say = (line: string) => (json ? process.stderr : process.stdout).write(`${line}\n`)
   say('a database, a chain, and three processes of the service are started')
-  const stand = await Stand.open({ env: ENVIRONMENT })
+  const rig = await Rig.open({ env: ENVIRONMENT })
   try {
-    const torture = new Torture(stand, { ...numbers, say })
+    const torture = new Torture(rig, { ...numbers, say })
     const result = await torture.run()
     process.stdout.write(`${JSON.stringify(result, null, json ? 0 : 2)}\n`)
     return result.ok
   } finally {
-    await stand.close()
+    await rig.close()
   }
 }
 
 type Settings = { seconds: number; rate: number; connections: number; say: (line: string) => void }
 
 class Torture {
-  private readonly stand: Stand
+  private readonly rig: Rig
   private readonly settings: Settings
   private readonly expected = new Set<Member>()
   private readonly ended: string[] = []
   private readonly memory_mib: Record<string, number> = {}
   private apis: Member[] = []
 
-  constructor(stand: Stand, settings: Settings) {
-    this.stand = stand
+  constructor(rig: Rig, settings: Settings) {
+    this.rig = rig
     this.settings = settings
   }
 
   async run() {
-    const { stand, settings } = this
+    const { rig, settings } = this
     this.apis = await Promise.all([this.start(), this.start()])
-    await this.watch(await stand.start('worker'))
-    await stand.fund()
-    stand.keepMining(BLOCK_MS)
-    const hours = setInterval(() => stand.passAnHour(), HOUR_EVERY_MS)
-    const customers = new Customers(stand.customers, stand.sandbox.funded_accounts[0]!.address)
+    await this.watch(await rig.start('worker'))
+    await rig.fund()
+    rig.keepMining(BLOCK_MS)
+    const hours = setInterval(() => rig.passAnHour(), HOUR_EVERY_MS)
+    const customers = new Customers(rig.customers, rig.sandbox.funded_accounts[0]!.address)
     customers.urls = this.apis.map(({ api_url }) => api_url!)
-    const token = stand.customers[0]!.token
+    const token = rig.customers[0]!.token
     const strangers = new Strangers({
       ports: this.apis.map(portOf),
       token,
@@ -204,12 +204,12 @@ class Torture {
     await customers.end()
     clearInterval(hours)
     settings.say('everything comes to rest, and the outsider looks')
-    const findings = await stand.lookAtRest()
+    const findings = await rig.lookAtRest()
     return this.judged(customers, strangers, findings)
   }
 
   private async start(): Promise<Member> {
-    const member = await this.stand.start('api')
+    const member = await this.rig.start('api')
     this.watch(member)
     return member
   }
@@ -269,7 +269,7 @@ class Torture {
     const { ended, memory_mib } = this
     const slow_gone = strangers.told.slow?.alive_after_30_seconds === 0
     const ok = ended.length + Object.keys(failures).length + findings.length === 0 && slow_gone
-    for (const member of this.stand.members) this.expected.add(member)
+    for (const member of this.rig.members) this.expected.add(member)
     return {
       ok,
       honest: {

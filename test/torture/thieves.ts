@@ -1,16 +1,16 @@
 // `npm run torture -- thieves`: somebody has the database, or a key, while customers buy from a
 // running service. Rows are forged that ask for transactions; keys are given that may do too much;
 // limits are reached; signing is stopped and goes on. Nothing may leave the wallets that was not
-// sold: the chain says, and the outsider's check at the end.
+// sold: the chain says, and the auditor at the end.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { signedCall } from '../../bench/load.ts'
 import { readArguments } from '../../tools/arguments.ts'
-import { type Forgery, forgeries, plant } from '../simulator/thief.ts'
-import { Shoppers } from './shoppers.ts'
-import { Ended, Stand } from './stand.ts'
+import { type Forgery, forgeries, plant } from '../simulator/forgeries.ts'
+import { Buyers } from './buyers.ts'
+import { Ended, Rig } from './rig.ts'
 
 const BLOCK_MS = 200
 const PAYMENTS = 20
@@ -28,16 +28,16 @@ export async function run(args: string[]): Promise<boolean> {
   const began_ms = performance.now()
   const findings: string[] = []
   const figures: Record<string, number | boolean> = {}
-  const stand = await Stand.open()
+  const rig = await Rig.open()
   try {
     const deeds = { stolenKey, wideKeys, keyedApi, forgedRows, stopped, limited }
-    await Promise.all((['api', 'worker'] as const).map((role) => stand.start(role)))
-    await stand.fund()
-    const shoppers = new Shoppers(stand)
-    shoppers.begin(4, 100)
-    stand.keepMining(BLOCK_MS)
+    await Promise.all((['api', 'worker'] as const).map((role) => rig.start(role)))
+    await rig.fund()
+    const buyers = new Buyers(rig)
+    buyers.begin(4, 100)
+    rig.keepMining(BLOCK_MS)
     for (const [name, deed] of Object.entries(deeds)) {
-      const result = await deed(stand)
+      const result = await deed(rig)
       Object.assign(figures, result.figures)
       findings.push(...result.findings)
       if (!json)
@@ -45,10 +45,10 @@ export async function run(args: string[]): Promise<boolean> {
           `${name}: ${result.findings.length === 0 ? 'held' : result.findings.join('; ')}\n`,
         )
     }
-    findings.push(...(await shoppers.findingsAtRest()))
-    figures.orders = shoppers.accepted.size
+    findings.push(...(await buyers.findingsAtRest()))
+    figures.orders = buyers.accepted.size
   } finally {
-    await stand.close()
+    await rig.close()
   }
   const ms = Math.round(performance.now() - began_ms)
   const ok = findings.length === 0
@@ -60,9 +60,9 @@ export async function run(args: string[]): Promise<boolean> {
 
 /** An API key with a daily cap is stolen: the thief buys, and subscribes, all that it gives, until
  *  it is revoked. */
-async function stolenKey(stand: Stand): Promise<Result> {
-  const { sql } = stand
-  const { customer_id } = stand.customers[0]!
+async function stolenKey(rig: Rig): Promise<Result> {
+  const { sql } = rig
+  const { customer_id } = rig.customers[0]!
   const words = [
     'keys',
     'issue',
@@ -73,9 +73,9 @@ async function stolenKey(stand: Stand): Promise<Result> {
     '--daily-cap',
     String(CAP_TRX),
   ]
-  const issued = JSON.parse(await stand.operate(...words, '--json')) as StolenKey
-  const call = signedCall(stand.api_urls[0]!, issued)
-  const address = stand.sandbox.funded_accounts[0]!.address
+  const issued = JSON.parse(await rig.operate(...words, '--json')) as StolenKey
+  const call = signedCall(rig.api_urls[0]!, issued)
+  const address = rig.sandbox.funded_accounts[0]!.address
   const energy = (amount: number) => ({
     service: 'energy',
     params: { address, amount, duration: 1 },
@@ -101,7 +101,7 @@ async function stolenKey(stand: Stand): Promise<Result> {
   }
   if ((await spent()) > BigInt(CAP_TRX) * TRX)
     findings.push(`the stolen key spends ${await spent()} sun in a day`)
-  await stand.operate('keys', 'revoke', issued.key_id, '--reason', 'stolen')
+  await rig.operate('keys', 'revoke', issued.key_id, '--reason', 'stolen')
   await delay(1_000)
   const after = await call('/v1/transaction/new', energy(32_000))
   if (after.code === 0) findings.push('a revoked key buys')
@@ -111,7 +111,7 @@ async function stolenKey(stand: Stand): Promise<Result> {
         and state in ('new', 'pending', 'active')`
     return rows.length
   }
-  await stand.until('a subscription outlives its key', async () => (await running()) === 0)
+  await rig.until('a subscription outlives its key', async () => (await running()) === 0)
   return {
     findings,
     figures: {
@@ -125,9 +125,9 @@ async function stolenKey(stand: Stand): Promise<Result> {
 }
 
 /** Workers are started with keys that could do more. */
-async function wideKeys(stand: Stand): Promise<Result> {
-  const { pool, activation } = stand.sandbox.wallets
-  const [owner] = stand.sandbox.owners
+async function wideKeys(rig: Rig): Promise<Result> {
+  const { pool, activation } = rig.sandbox.wallets
+  const [owner] = rig.sandbox.owners
   const wide = {
     'the owner permission': {
       pool: [{ ...pool[0]!, permission_id: 0, private_key: owner!.private_key }],
@@ -137,8 +137,8 @@ async function wideKeys(stand: Stand): Promise<Result> {
   }
   const findings: string[] = []
   for (const [name, change] of Object.entries(wide)) {
-    await stand.writeWallets('wide.json', change)
-    const started = await stand.start('worker', [], 'wide.json').then(
+    await rig.writeWallets('wide.json', change)
+    const started = await rig.start('worker', [], 'wide.json').then(
       () => true,
       (thrown: unknown) => !(thrown instanceof Ended),
     )
@@ -148,8 +148,8 @@ async function wideKeys(stand: Stand): Promise<Result> {
 }
 
 /** An API is given a file with keys. */
-async function keyedApi(stand: Stand): Promise<Result> {
-  const started = await stand.start('api', [], 'wallets.json').then(
+async function keyedApi(rig: Rig): Promise<Result> {
+  const started = await rig.start('api', [], 'wallets.json').then(
     () => true,
     () => false,
   )
@@ -160,11 +160,11 @@ async function keyedApi(stand: Stand): Promise<Result> {
 }
 
 /** Rows are written that ask for payments, delegations and activations for a thief. */
-async function forgedRows(stand: Stand): Promise<Result> {
-  const { sql, node } = stand
-  const { wallets, funded_accounts } = stand.sandbox
+async function forgedRows(rig: Rig): Promise<Result> {
+  const { sql, node } = rig
+  const { wallets, funded_accounts } = rig.sandbox
   const thief = funded_accounts.at(-2)!.address
-  await stand.until('nothing is sold', async () => {
+  await rig.until('nothing is sold', async () => {
     return (
       (await sql`select 1 from orders where state = 'success' and energy > 0 limit 1`).length > 0
     )
@@ -183,7 +183,7 @@ async function forgedRows(stand: Stand): Promise<Result> {
   const planted = [...(await forgeries(target)).filter(({ alters }) => !alters), ...more]
   const before = await node.account(thief)
   for (const [i, forgery] of planted.entries()) await plant(target, forgery, `forged${i}`)
-  await stand.until('the signer looks at nothing', async () => {
+  await rig.until('the signer looks at nothing', async () => {
     const unseen = await sql`
       select 1 from attempt where starts_with(id, 'forged') and refused_at is null and tx_id is null
         limit 1`
@@ -196,17 +196,17 @@ async function forgedRows(stand: Stand): Promise<Result> {
   const after = await node.account(thief)
   if (after.balance_sun !== before.balance_sun)
     findings.push(`the thief has ${after.balance_sun} sun`)
-  const alert = await stand
+  const alert = await rig
     .operate('status', '--json')
     .catch((thrown: { stdout?: string }) => thrown.stdout ?? '')
   if (!alert.includes('signing_refused'))
     findings.push('no alert says that signatures were refused')
-  await cleanUp(stand)
+  await cleanUp(rig)
   return { findings, figures: { forged_rows: planted.length, forged_rows_signed: signed.length } }
 }
 
 /** The forged rows are taken away: the check at the end is about what was sold. */
-async function cleanUp({ sql }: Stand): Promise<void> {
+async function cleanUp({ sql }: Rig): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`delete from delegation where starts_with(id, 'forged')`
     await tx`delete from deposit where starts_with(tx_id, 'forged')`
@@ -218,14 +218,14 @@ async function cleanUp({ sql }: Stand): Promise<void> {
 
 /** Signing is stopped while customers buy, turned on again by a row without a record, and by an
  *  operator. */
-async function stopped(stand: Stand): Promise<Result> {
-  const { sql } = stand
+async function stopped(rig: Rig): Promise<Result> {
+  const { sql } = rig
   const findings: string[] = []
   const countSigned = async () => {
     const [row] = await sql<{ count: bigint }>`select count(*) from attempt where tx_id is not null`
     return row!.count
   }
-  await stand.operate('signer', 'stop', '--reason', 'a test')
+  await rig.operate('signer', 'stop', '--reason', 'a test')
   // A batch that was under way may still be stored.
   await delay(1_000)
   const at_stop = await countSigned()
@@ -237,12 +237,9 @@ async function stopped(stand: Stand): Promise<Result> {
     findings.push(`${while_stopped} transactions were signed while signing was stopped`)
   if (waiting.length === 0)
     findings.push('nothing waited for a signature while signing was stopped')
-  await stand.operate('signer', 'go', '--reason', 'the test is over')
+  await rig.operate('signer', 'go', '--reason', 'the test is over')
   const go_ms = performance.now()
-  await stand.until(
-    'nothing is signed after signer go',
-    async () => (await countSigned()) > at_stop,
-  )
+  await rig.until('nothing is signed after signer go', async () => (await countSigned()) > at_stop)
   return {
     findings,
     figures: {
@@ -254,10 +251,10 @@ async function stopped(stand: Stand): Promise<Result> {
 }
 
 /** A worker that may sign little is all there is: no more than that leaves. */
-async function limited(stand: Stand): Promise<Result> {
-  const { sql } = stand
-  const workers = stand.members.filter(({ role }) => role === 'worker')
-  await stand.writeWallets('limited.json', { limits: { delegated_trx_hour: LIMIT_TRX } })
+async function limited(rig: Rig): Promise<Result> {
+  const { sql } = rig
+  const workers = rig.members.filter(({ role }) => role === 'worker')
+  await rig.writeWallets('limited.json', { limits: { delegated_trx_hour: LIMIT_TRX } })
   await Promise.all(workers.map((worker) => worker.kill('SIGTERM')))
   // What went before counts: the new worker reads what was signed, and is above its limit at once.
   const delegated = async () => {
@@ -266,8 +263,8 @@ async function limited(stand: Stand): Promise<Result> {
     return row!.count
   }
   const before = await delegated()
-  const worker = await stand.start('worker', [], 'limited.json')
-  await stand.until('the limit stops nothing', async () => {
+  const worker = await rig.start('worker', [], 'limited.json')
+  await rig.until('the limit stops nothing', async () => {
     return (
       (await sql`select 1 from attempt where answer like 'it is above a limit%' limit 1`).length > 0
     )
@@ -275,6 +272,6 @@ async function limited(stand: Stand): Promise<Result> {
   const more = (await delegated()) - before
   const findings = more > 0n ? [`${more} delegations were signed above the limit`] : []
   await worker.kill('SIGTERM')
-  await stand.start('worker')
+  await rig.start('worker')
   return { findings, figures: { signed_above_limit: Number(more) } }
 }

@@ -3,7 +3,7 @@
 
 import { signedCall } from '../../bench/load.ts'
 import { readArguments } from '../../tools/arguments.ts'
-import { Stand } from './stand.ts'
+import { Rig } from './rig.ts'
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
@@ -16,7 +16,7 @@ const told = ({ code, result = {} }: Reply) =>
 export async function run(args: string[]): Promise<boolean> {
   const { numbers, json } = readArguments(args, { numbers: { twins: 1_000, rounds: 3 } })
   const { twins, rounds } = numbers
-  const stand = await Stand.open()
+  const rig = await Rig.open()
   const result = {
     twins,
     rounds,
@@ -27,11 +27,11 @@ export async function run(args: string[]): Promise<boolean> {
     findings: [] as string[],
   }
   try {
-    await Promise.all([stand.start('api'), stand.start('api'), stand.start('worker')])
-    await stand.fund()
-    const calls = stand.api_urls.map((url) => signedCall(url, stand.customers[0]!))
+    await Promise.all([rig.start('api'), rig.start('api'), rig.start('worker')])
+    await rig.fund()
+    const calls = rig.api_urls.map((url) => signedCall(url, rig.customers[0]!))
     const params = {
-      address: stand.sandbox.funded_accounts[0]!.address,
+      address: rig.sandbox.funded_accounts[0]!.address,
       amount: 65_000,
       duration: 1,
     }
@@ -44,14 +44,14 @@ export async function run(args: string[]): Promise<boolean> {
       result.failed += replies.filter(({ code }) => code !== 0).length
       result.answers += new Set(replies.map(told)).size
     }
-    const [rows] = await stand.sql<{ orders: bigint; charges: bigint }>`
+    const [rows] = await rig.sql<{ orders: bigint; charges: bigint }>`
       select (select count(*) from orders) as orders, (select count(*) from transfer
         where kind = 'hold') as charges`
     result.orders = Number(rows!.orders)
     result.charges = Number(rows!.charges)
-    result.findings = await stand.lookAtRest()
+    result.findings = await rig.lookAtRest()
   } finally {
-    await stand.close()
+    await rig.close()
   }
   say(JSON.stringify(result, null, json ? 0 : 2))
   const once = [result.orders, result.charges, result.answers].every((count) => count === rounds)

@@ -143,10 +143,10 @@ test('a failed order keeps its external_id: asking again buys nothing', async (t
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
-  world.weather.loses = () => true
+  world.network.loses = () => true
   const order = await anna.buy(purchase(bob.address))
   await world.settle()
-  world.weather.loses = () => false
+  world.network.loses = () => false
   const again = await anna.call('/v1/transaction/new', purchase(bob.address))
   assert.deepEqual([again.result.id, again.result.status], [order.id, 'failed'])
   assert.equal(await anna.balance(), 10)
@@ -160,10 +160,10 @@ test('a replay is answered when the purchase itself could no longer be made', as
   await world.settle()
   await world.sql`update service set on_sale = false`
   world.wait(100)
-  world.weather.down = true
+  world.network.down = true
   const again = await anna.call('/v1/transaction/new', purchase(bob.address))
   assert.deepEqual([again.code, again.result.id], [0, first.id])
-  world.weather.down = false
+  world.network.down = false
 })
 
 test('"0" is an external_id, and an empty one or null is none', async (t) => {

@@ -57,7 +57,7 @@ test('one key sends at most 60 requests a second to the node', async (t) => {
   const anna = await world.customer()
   const time = await limitReads(world, 300)
   const asked: number[] = []
-  world.weather.onRequest = () => asked.push(time.timer.now_ms())
+  world.network.onRequest = () => asked.push(time.timer.now_ms())
   let open = 0
   const replies: Reply[] = []
   for (let n = 0; n < 60; n++) {
@@ -81,7 +81,7 @@ test('one key sends at most 60 requests a second to the node', async (t) => {
   for (const { code, headers, error } of refused) {
     assert.deepEqual([code, headers['retry-after'], error], [429, '1', 'Too Many Requests'])
   }
-  world.weather.onRequest = () => {}
+  world.network.onRequest = () => {}
 })
 
 test('an address costs three requests, and asked for again hardly any', async (t) => {
@@ -89,7 +89,7 @@ test('an address costs three requests, and asked for again hardly any', async (t
   const anna = await world.customer()
   const time = await limitReads(world, 300)
   let asked = 0
-  world.weather.onRequest = () => {
+  world.network.onRequest = () => {
     asked += 1
   }
   const [path, body] = CALLS[0]!(0)
@@ -99,7 +99,7 @@ test('an address costs three requests, and asked for again hardly any', async (t
   assert.deepEqual(new Set(again.map(({ code }) => code)), new Set([0]))
   assert.ok(asked <= 40, String(asked))
   await time.pass(1_000, 1_000)
-  world.weather.onRequest = () => {}
+  world.network.onRequest = () => {}
 })
 
 /** A provider that allows so many requests a second to a key, and suspends who asks more for 30
@@ -107,7 +107,7 @@ test('an address costs three requests, and asked for again hardly any', async (t
 function strictProvider(world: World, allowed: number): void {
   let recent: number[] = []
   let suspended_until_ms = 0
-  world.weather.onRequest = () => {
+  world.network.onRequest = () => {
     const now_ms = world.now.getTime()
     recent = [...recent.filter((at_ms) => at_ms > now_ms - 1_000), now_ms]
     if (recent.length > allowed) suspended_until_ms = now_ms + 30_000
@@ -143,11 +143,11 @@ test('a provider that suspends for too many calls is never sent too many', async
   Object.assign(world, await world.startProcess({ reads: free }))
   strictProvider(world, 15)
   assert.equal(await siege(world, mallory, settle), false, 'without a limit the chain is lost')
-  world.weather.onRequest = () => {}
+  world.network.onRequest = () => {}
   world.mine()
   await world.drain()
   const time = await limitReads(world, 6)
   strictProvider(world, 15)
   assert.equal(await siege(world, mallory, (ms) => time.pass(ms, 50)), true)
-  world.weather.onRequest = () => {}
+  world.network.onRequest = () => {}
 })

@@ -280,7 +280,7 @@ test('the receiver: 24 inactive, 25 activation not needed, 10 a contract', async
   )
   assert.equal(await code('activate_address', params(bob)), 25)
   const contract = world.person('contract', 1).address
-  world.weather.answers = (path, body) =>
+  world.network.answers = (path, body) =>
     path === '/wallet/getaccount' && body.includes(contract)
       ? body.replace('{', '{"type":"Contract",')
       : body

@@ -249,7 +249,7 @@ const PROOFS: Record<string, Proof> = {
 async function makeCast(world: World): Promise<Cast> {
   const place = (name: string) => world.person(name, 1).address
   const contract = place('contract')
-  world.weather.answers = (path, body) =>
+  world.network.answers = (path, body) =>
     path === '/wallet/getaccount' && body.includes(contract)
       ? body.replace('{', '{"type":"Contract",')
       : body
@@ -418,11 +418,11 @@ async function during(
     await world.drain()
   }
   await sell(false)
-  world.weather.down = down
+  world.network.down = down
   try {
     await work()
   } finally {
-    world.weather.down = false
+    world.network.down = false
     await sell(true)
   }
 }

@@ -318,7 +318,7 @@ test('tokens never come from nothing: balances add up to the supply, and TRX are
   const on = scene()
   for (const amount of [1n, 500n * USD, 600n * USD, 3n]) trigger(on, alice, transfer(bob, amount))
   let sum = 0n
-  for (const [key, value] of on.devchain.chain.ground.entries('slot'))
+  for (const [key, value] of on.devchain.chain.head_state.entries('slot'))
     if (key.includes(':balance:')) sum += value!
   assert.equal(sum, BigInt(`0x${ask(on, 'totalSupply()')}`))
   const { held_sun, burned_sun, issued_sun } = audit(on.devchain)

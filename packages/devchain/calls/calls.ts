@@ -4,24 +4,24 @@
 
 import type { Message } from 'penstock-tron/protobuf.ts'
 import { accountOf, isAddressHex, requireAccount } from '../state/accounts.ts'
-import type { SampleContract, Token } from '../state/records.ts'
-import { invalid } from '../state/refusal.ts'
-import { Layer, type View } from '../state/state.ts'
 import {
   type CallEffects,
   type Contract,
+  type ExecutionContext,
   integerOf,
   type Log,
   textOf,
-  type World,
-} from '../state/world.ts'
+} from '../state/execution_context.ts'
+import type { SampleContract, Token } from '../state/records.ts'
+import { invalid } from '../state/refusal.ts'
+import { Layer, type View } from '../state/state.ts'
 import { chargeEnergy, energyLimit } from './energy.ts'
-import { heatAt } from './energy_penalty.ts'
+import { penaltyAt } from './energy_penalty.ts'
 import { runSample, sampleFunctionOf, sampleOf } from './sample_contract.ts'
 import { functionOf } from './token_functions.ts'
 import { type Cost, energyOf, Revert, tokenOf } from './tokens.ts'
 
-type CallWorld = Pick<World, 'cycle' | 'parameters'> & { readonly state: View }
+type CallContext = Pick<ExecutionContext, 'cycle' | 'parameters'> & { readonly state: View }
 type Run = Omit<CallEffects, 'contract_address' | 'energy'> & {
   readonly total: number
   readonly penalty: number
@@ -29,11 +29,11 @@ type Run = Omit<CallEffects, 'contract_address' | 'energy'> & {
 
 /** The token at an address, its penalty brought up to the present cycle. */
 export function calledToken(
-  { state, cycle, parameters }: CallWorld,
+  { state, cycle, parameters }: CallContext,
   address: string,
 ): Token | undefined {
   const token = tokenOf(state, address)
-  return token && { ...token, ...heatAt(token, cycle, parameters) }
+  return token && { ...token, ...penaltyAt(token, cycle, parameters) }
 }
 
 /** The contract at an address, of whatever kind. */
@@ -47,17 +47,17 @@ export function isViewCall(view: View, address: string, data: string): boolean {
 }
 
 /** Runs a call with no more than some energy. Its changes are in the state only if it succeeds. */
-function runCall(world: World, message: Message, limit: number): Run {
+function runCall(context: ExecutionContext, message: Message, limit: number): Run {
   const address = textOf(message, 'contract_address')
-  const token = calledToken(world, address)
-  if (token) return runToken(world.state, token, message, limit)
+  const token = calledToken(context, address)
+  if (token) return runToken(context.state, token, message, limit)
   const call = {
     caller: textOf(message, 'owner_address'),
     sun: integerOf(message, 'call_value'),
     data: textOf(message, 'data'),
   }
-  const contract = sampleOf(world.state, address)!
-  const { ended, output, energy, internal } = runSample(world, contract, call, limit)
+  const contract = sampleOf(context.state, address)!
+  const { ended, output, energy, internal } = runSample(context, contract, call, limit)
   const costs = { total: energy, penalty: 0 }
   const list = internal.list
   if (ended === 'OUT_OF_ENERGY') return { ...outOfEnergy(limit, costs), internal: list }
@@ -142,17 +142,17 @@ export const triggerContract: Contract = {
     if ((accountOf(state, owner)?.balance ?? 0n) < value) throw invalid('balance is not sufficient')
   },
 
-  execute(world, message) {
+  execute(context, message) {
     const owner = textOf(message, 'owner_address')
     const contract_address = textOf(message, 'contract_address')
     const limit = energyLimit(
-      world,
-      requireAccount(world.state, owner),
+      context,
+      requireAccount(context.state, owner),
       integerOf(message, 'call_value'),
     )
-    const { total, penalty, ...run } = runCall(world, message, limit)
+    const { total, penalty, ...run } = runCall(context, message, limit)
     const succeeded = run.contract_ret === 'SUCCESS'
-    const energy = chargeEnergy(world, owner, { total, penalty, succeeded })
+    const energy = chargeEnergy(context, owner, { total, penalty, succeeded })
     return { fee_sun: energy.fee_sun, call: { ...run, contract_address, energy } }
   },
 }
@@ -163,11 +163,11 @@ const CONSTANT_ENERGY_MAX = 100_000_000
 
 /** Runs a call on a state of its own that is thrown away afterwards. Throws when there is no such
  *  contract. */
-export function runConstantCall(world: World, message: Message): Run {
-  if (!contractAt(world.state, textOf(message, 'contract_address'))) {
+export function runConstantCall(context: ExecutionContext, message: Message): Run {
+  if (!contractAt(context.state, textOf(message, 'contract_address'))) {
     throw invalid('Smart contract is not exist.')
   }
-  const limit = world.fee_limit_sun / BigInt(world.parameters.getEnergyFee)
+  const limit = context.fee_limit_sun / BigInt(context.parameters.getEnergyFee)
   const capped = limit > 0n && limit < CONSTANT_ENERGY_MAX ? Number(limit) : CONSTANT_ENERGY_MAX
-  return runCall(world, message, capped)
+  return runCall(context, message, capped)
 }

@@ -1,8 +1,8 @@
 // What contracts say of themselves: the names in their functions and events (a token's are those of
 // Tether's contract), and how an event's topics and data read with them.
 
+import type { Log } from '../state/execution_context.ts'
 import { type Json, withoutDefaults } from '../state/json.ts'
-import type { Log } from '../state/world.ts'
 import { addressOfWord, integerOfWord, topicOf } from './abi.ts'
 import { sampleFunctions } from './sample_contract.ts'
 import { tokenFunctions } from './token_functions.ts'

@@ -6,31 +6,31 @@ import { person, Scene, TRX } from '../scene.ts'
 import { defaultParameters } from '../state/parameters.ts'
 import type { Token } from '../state/records.ts'
 import { selectorOf, wordOfAddress, wordOfInteger } from './abi.ts'
-import { heatAt } from './energy_penalty.ts'
+import { penaltyAt } from './energy_penalty.ts'
 
 const alice = person('alice')
 const bob = person('bob')
 const SIX_HOURS_S = 21_600
 
-const heat = (given: Partial<Token>, cycle: number) => {
+const penalty = (given: Partial<Token>, cycle: number) => {
   const token = { held: false, factor: 0, energy_used: 0, cycle: 1, ...given } as Token
-  return heatAt(token, cycle, { ...defaultParameters, getDynamicEnergyThreshold: 1000 })
+  return penaltyAt(token, cycle, { ...defaultParameters, getDynamicEnergyThreshold: 1000 })
 }
 
 test('a contract that used more than the threshold costs a fifth more, up to a maximum', () => {
-  assert.equal(heat({ energy_used: 1001 }, 2).factor, 2000)
-  assert.equal(heat({ energy_used: 1001, factor: 2000 }, 2).factor, 4400)
-  assert.equal(heat({ energy_used: 1001, factor: 33_000 }, 2).factor, 34_000)
-  assert.equal(heat({ energy_used: 1000 }, 2).factor, 0)
-  assert.equal(heat({ energy_used: 5000 }, 1).factor, 0)
+  assert.equal(penalty({ energy_used: 1001 }, 2).factor, 2000)
+  assert.equal(penalty({ energy_used: 1001, factor: 2000 }, 2).factor, 4400)
+  assert.equal(penalty({ energy_used: 1001, factor: 33_000 }, 2).factor, 34_000)
+  assert.equal(penalty({ energy_used: 1000 }, 2).factor, 0)
+  assert.equal(penalty({ energy_used: 5000 }, 1).factor, 0)
 })
 
 test('each quiet cycle takes a twentieth off, down to nothing, also when several passed', () => {
-  assert.equal(heat({ factor: 2000 }, 2).factor, 1400)
-  assert.equal(heat({ factor: 2000 }, 3).factor, 830)
-  assert.equal(heat({ factor: 2000, energy_used: 1001 }, 3).factor, 3680)
-  assert.equal(heat({ factor: 34_000 }, 200).factor, 0)
-  assert.deepEqual(heat({ factor: 2000, energy_used: 7 }, 9), {
+  assert.equal(penalty({ factor: 2000 }, 2).factor, 1400)
+  assert.equal(penalty({ factor: 2000 }, 3).factor, 830)
+  assert.equal(penalty({ factor: 2000, energy_used: 1001 }, 3).factor, 3680)
+  assert.equal(penalty({ factor: 34_000 }, 200).factor, 0)
+  assert.deepEqual(penalty({ factor: 2000, energy_used: 7 }, 9), {
     factor: 0,
     energy_used: 0,
     cycle: 9,
@@ -38,8 +38,8 @@ test('each quiet cycle takes a twentieth off, down to nothing, also when several
 })
 
 test('a held factor stays, and a contract that has no cycle starts cold', () => {
-  assert.equal(heat({ factor: 34_000, held: true }, 500).factor, 34_000)
-  assert.equal(heat({ factor: 34_000, cycle: 0 }, 3).factor, 0)
+  assert.equal(penalty({ factor: 34_000, held: true }, 500).factor, 34_000)
+  assert.equal(penalty({ factor: 34_000, cycle: 0 }, 3).factor, 0)
 })
 
 test("a token's calls get dearer with its use, cheaper without, at each maintenance", () => {

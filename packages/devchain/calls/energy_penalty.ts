@@ -9,12 +9,12 @@ import type { Token } from '../state/records.ts'
 const DECIMAL = 10_000
 const DECREASE_DIVISION = 4
 
-type Heat = Pick<Token, 'factor' | 'energy_used' | 'cycle'>
+type EnergyPenalty = Pick<Token, 'factor' | 'energy_used' | 'cycle'>
 
-/** The heat of a contract at a cycle: its factor in ten-thousandths, and the energy it used since
+/** The penalty of a contract at a cycle: its factor in ten-thousandths, and the energy it used since
  *  the last maintenance. It is kept as of the last use, so the cycles since then are made up
  *  for. */
-export function heatAt(token: Token, cycle: number, parameters: Parameters): Heat {
+export function penaltyAt(token: Token, cycle: number, parameters: Parameters): EnergyPenalty {
   const { held, factor, energy_used } = token
   if (token.cycle === cycle) return { factor, energy_used, cycle }
   if (held) return { factor, energy_used: 0, cycle }

@@ -16,11 +16,11 @@ import {
   requireAccount,
   writeAccount,
 } from '../state/accounts.ts'
+import type { Contract, Effects, ExecutionContext } from '../state/execution_context.ts'
 import { InternalList } from '../state/internal.ts'
 import type { Account, SampleContract } from '../state/records.ts'
 import { Refusal } from '../state/refusal.ts'
 import { Layer, type View } from '../state/state.ts'
-import type { Contract, Effects, World } from '../state/world.ts'
 import {
   addressOfWord,
   integerOfWord,
@@ -55,7 +55,7 @@ type Shared = { readonly internal: InternalList; readonly limit: number; energy:
 
 /** One call of a contract; its state is its own until it has succeeded. */
 type Frame = {
-  readonly world: World
+  readonly context: ExecutionContext
   readonly contract: SampleContract
   readonly caller: string
   readonly sun: bigint
@@ -103,7 +103,7 @@ function listArgument(frame: Frame, index: number): string[] {
 }
 
 const bool = (value: boolean) => wordOfInteger(value ? 1n : 0n)
-const stateOf = ({ world }: Frame) => world.state
+const stateOf = ({ context }: Frame) => context.state
 const selfOf = ({ contract }: Frame) => contract.address
 
 function moveSun(state: Layer, from: string, to: string, sun: bigint): void {
@@ -114,10 +114,10 @@ function moveSun(state: Layer, from: string, to: string, sun: bigint): void {
 }
 
 /** Makes the account of an address that has none: a contract's call does so without a fee. */
-function ensureAccount({ world, shared }: Frame, state: Layer, address: string): void {
+function ensureAccount({ context, shared }: Frame, state: Layer, address: string): void {
   if (accountOf(state, address)) return
   spend(shared, energyOfOperation.new_account)
-  writeAccount(state, newAccount(address, world.now_ms))
+  writeAccount(state, newAccount(address, context.now_ms))
 }
 
 /** What a call sends: sun, or an amount of a TRC10 token. */
@@ -138,7 +138,7 @@ function moveValue(state: Layer, from: string, to: string, { sun, asset }: Value
 /** Calls an address without data and sends it something. False when the contract does not have as
  *  much, which leaves no trace, or when what is there refuses it, which leaves a rejected one. */
 function send(frame: Frame, to: string, value: Value): boolean {
-  const { world, shared, parent_hash, depth } = frame
+  const { context, shared, parent_hash, depth } = frame
   const from = selfOf(frame)
   const own = requireAccount(stateOf(frame), from)
   const { sun, asset } = value
@@ -146,7 +146,7 @@ function send(frame: Frame, to: string, value: Value): boolean {
   const enough = asset ? assetBalance(own, asset.id) >= asset.amount : own.balance >= sun
   if (depth >= DEPTH_MAX || !enough) return false
   if (to === from) throw new Revert('a contract does not pay itself')
-  const state = new Layer(world.state)
+  const state = new Layer(context.state)
   ensureAccount(frame, state, to)
   moveValue(state, from, to, value)
   const index = shared.internal.list.length
@@ -156,13 +156,13 @@ function send(frame: Frame, to: string, value: Value): boolean {
     const contract = sampleOf(state, to)
     if (tokenOf(state, to)) throw new Revert('a token takes no TRX')
     const inner = { caller: from, sun, data: '', parent_hash: hash, depth: depth + 1, shared }
-    if (contract) enter({ ...inner, contract, world: { ...world, state } })
+    if (contract) enter({ ...inner, contract, context: { ...context, state } })
   } catch (error) {
     if (!(error instanceof Revert)) throw error
     shared.internal.rejectFrom(index)
     return false
   }
-  world.state.merge(state)
+  context.state.merge(state)
   return true
 }
 
@@ -180,14 +180,14 @@ function receive(frame: Frame): string {
 
 /** Makes a contract of the same kind, and sends it some TRX. */
 function create(frame: Frame): string {
-  const { world, shared, contract, parent_hash } = frame
+  const { context, shared, contract, parent_hash } = frame
   const sun = integerArgument(frame, 0)
   spend(shared, energyOfOperation.create)
-  if (requireAccount(world.state, contract.address).balance < sun) return wordOfInteger(0n)
+  if (requireAccount(context.state, contract.address).balance < sun) return wordOfInteger(0n)
   const address = shared.internal.next_address
-  writeAccount(world.state, { ...newAccount(address, world.now_ms), type: 'Contract' })
-  writeSample(world.state, { address, owner: contract.owner, receivers: [] })
-  moveSun(world.state, contract.address, address, sun)
+  writeAccount(context.state, { ...newAccount(address, context.now_ms), type: 'Contract' })
+  writeSample(context.state, { address, owner: contract.owner, receivers: [] })
+  moveSun(context.state, contract.address, address, sun)
   shared.internal.add(parent_hash, { caller: contract.address, to: address, sun, note: 'create' })
   return wordOfAddress(address)
 }
@@ -204,8 +204,8 @@ function hasStakes({ frozen, delegated, acquired, unfreezing }: Account): boolea
 /** Sends all that the contract has to an heir. The contract itself stays, as it does on the main
  *  network by now; one that has stakes cannot. */
 function destroy(frame: Frame): string {
-  const { world, shared, contract, parent_hash } = frame
-  const { state } = world
+  const { context, shared, contract, parent_hash } = frame
+  const { state } = context
   const heir = addressArgument(frame, 0)
   const own = requireAccount(state, contract.address)
   spend(shared, energyOfOperation.suicide)
@@ -240,19 +240,19 @@ const INT64_MAX = 2n ** 63n - 1n
 /** An operation on the contract's own stakes. Undefined when the chain refuses it: then it stays in
  *  the list as rejected, and the call goes on. */
 function stake(frame: Frame, operation: Staking): Effects | undefined {
-  const { world, shared, parent_hash } = frame
+  const { context, shared, parent_hash } = frame
   const caller = selfOf(frame)
   const { contract, note, to = caller, sun = 0n, message = {}, found, lenient = false } = operation
   spend(shared, energyOfOperation.stake)
   const kept = shared.internal.add(parent_hash, { caller, to, sun: BigInt.asUintN(63, sun), note })
-  const state = new Layer(world.state)
-  const inner = { ...world, state }
+  const state = new Layer(context.state)
+  const inner = { ...context, state }
   const asked = { owner_address: caller, ...message }
   try {
     if (sun > INT64_MAX) throw new Refusal('CONTRACT_VALIDATE_ERROR', 'out of range')
     if (!lenient) contract.validate(inner, asked)
     const effects = contract.execute(inner, asked)
-    world.state.merge(state)
+    context.state.merge(state)
     if (found) kept.sun = found(effects)
     return effects
   } catch (error) {
@@ -417,20 +417,20 @@ export type SampleRun = {
 
 /** Runs a call with no more than some energy. Its changes are in the state only if it succeeds. */
 export function runSample(
-  world: World,
+  context: ExecutionContext,
   contract: SampleContract,
   call: SampleCall,
   limit: number,
 ): SampleRun {
-  const internal = new InternalList(world.transaction_id)
+  const internal = new InternalList(context.transaction_id)
   const shared: Shared = { internal, limit, energy: 0 }
-  const state = new Layer(world.state)
-  const inner = { ...world, state }
-  const parent_hash = world.transaction_id
+  const state = new Layer(context.state)
+  const inner = { ...context, state }
+  const parent_hash = context.transaction_id
   try {
     if (call.sun > 0n) moveSun(state, call.caller, contract.address, call.sun)
-    const output = enter({ ...call, world: inner, contract, parent_hash, depth: 0, shared })
-    world.state.merge(state)
+    const output = enter({ ...call, context: inner, contract, parent_hash, depth: 0, shared })
+    context.state.merge(state)
     return { ended: 'SUCCESS', output, energy: shared.energy, internal }
   } catch (error) {
     internal.rejectFrom(0)

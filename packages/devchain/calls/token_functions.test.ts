@@ -12,10 +12,10 @@ const carol = person('carol')
 const usdt = addressToHex(USDT)
 const USD = 1_000_000n
 
-type World = { on: Scene; owner: Person }
+type TokenScene = { on: Scene; owner: Person }
 
 /** Alice has 1000 USDT; the owner of USDT can pay for calls. */
-function scene(): World {
+function scene(): TokenScene {
   const on = new Scene({ alice: 100_000n * TRX, bob: 1000n * TRX })
   const key = on.devchain.usdt_owner_key
   const owner = { key, address: addressOf(key), hex: addressToHex(addressOf(key)) }
@@ -28,7 +28,7 @@ function scene(): World {
 const word = (value: Person | bigint) =>
   typeof value === 'bigint' ? wordOfInteger(value) : wordOfAddress(value.hex)
 
-function call({ on }: World, from: Person, signature: string, ...values: (Person | bigint)[]) {
+function call({ on }: TokenScene, from: Person, signature: string, ...values: (Person | bigint)[]) {
   const data = selectorOf(signature) + values.map(word).join('')
   const message = { contract_address: usdt, data }
   const receipt = on.do(from, 'TriggerSmartContract', message, { fee_limit: 100n * TRX })
@@ -42,7 +42,11 @@ function call({ on }: World, from: Person, signature: string, ...values: (Person
   }
 }
 
-function ask({ on }: World, signature: string, ...values: (Person | bigint)[]): bigint | undefined {
+function ask(
+  { on }: TokenScene,
+  signature: string,
+  ...values: (Person | bigint)[]
+): bigint | undefined {
   const parameter = values.map(word).join('')
   const asked = { owner_address: alice.hex, contract_address: usdt, parameter }
   const answer = on.post('/wallet/triggerconstantcontract', {
@@ -53,7 +57,7 @@ function ask({ on }: World, signature: string, ...values: (Person | bigint)[]): 
   return output === '' ? undefined : BigInt(`0x${output}`)
 }
 
-const balance = (world: World, who: Person) => ask(world, 'balanceOf(address)', who)
+const balance = (world: TokenScene, who: Person) => ask(world, 'balanceOf(address)', who)
 
 test('transfer succeeds and returns false, transferFrom and approve return true', () => {
   const world = scene()

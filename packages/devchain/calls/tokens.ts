@@ -1,9 +1,9 @@
-// What a TRC20 token keeps, and what calling it costs: the ground that its functions
+// What a TRC20 token keeps, and what calling it costs: what its functions
 // (token_functions.ts) stand on.
 
+import type { Log } from '../state/execution_context.ts'
 import type { Token } from '../state/records.ts'
 import type { Layer, View } from '../state/state.ts'
-import type { Log } from '../state/world.ts'
 
 /** A call as a function of a token sees it. */
 export type TokenCall = {

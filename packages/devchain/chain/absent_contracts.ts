@@ -6,16 +6,23 @@ import type { Message } from 'penstock-tron/protobuf.ts'
 import { contractAt } from '../calls/calls.ts'
 import { candidateOf } from '../contracts/witnesses.ts'
 import { accountOf, isAddressHex } from '../state/accounts.ts'
+import {
+  type Contract,
+  type ExecutionContext,
+  integerOf,
+  textOf,
+} from '../state/execution_context.ts'
 import { invalid } from '../state/refusal.ts'
-import { type Contract, integerOf, textOf, type World } from '../state/world.ts'
 
 /** A contract that ends with the words that `judge` has. */
-function absent(judge: (world: World, message: Message, owner: string) => string): Contract {
-  const refuse = (world: World, message: Message): never => {
+function absent(
+  judge: (context: ExecutionContext, message: Message, owner: string) => string,
+): Contract {
+  const refuse = (context: ExecutionContext, message: Message): never => {
     const owner = textOf(message, 'owner_address')
     if (!isAddressHex(owner)) throw invalid('Invalid address')
-    if (!accountOf(world.state, owner)) throw invalid(`Account[${owner}] not exists`)
-    throw invalid(judge(world, message, owner))
+    if (!accountOf(context.state, owner)) throw invalid(`Account[${owner}] not exists`)
+    throw invalid(judge(context, message, owner))
   }
   return { validate: refuse, execute: refuse }
 }

@@ -4,11 +4,11 @@
 
 import { assetIdOf, assetOf } from '../contracts/assets.ts'
 import { accountOf, addressText, burn, requireAccount, writeAccount } from '../state/accounts.ts'
+import { type ExecutionContext, textOf } from '../state/execution_context.ts'
 import { RESULT_BYTES } from '../state/parameters.ts'
 import type { Account } from '../state/records.ts'
 import { invalid, Refusal } from '../state/refusal.ts'
 import { fadedFreeUsage, fadedUsage, increaseUsage, limitOfAccount } from '../state/resources.ts'
-import { textOf, type World } from '../state/world.ts'
 import type { SignedTransaction } from './transactions.ts'
 
 /** What the receipt says of bandwidth: bytes used, or sun burned in their place. */
@@ -16,23 +16,29 @@ export type NetBill = { readonly net_usage: number; readonly net_fee_sun: bigint
 
 /** Charges the transaction's bytes to its owner. Throws BANDWITH_ERROR when it has none of the
  *  three means. */
-export function chargeBandwidth(world: World, transaction: SignedTransaction): NetBill {
+export function chargeBandwidth(
+  context: ExecutionContext,
+  transaction: SignedTransaction,
+): NetBill {
   const owner = transaction.owner_address
-  const account = accountOf(world.state, owner)
+  const account = accountOf(context.state, owner)
   if (!account) throw invalid(`account [${addressText(owner)}] does not exist`)
   const bytes = transaction.bytes.length + RESULT_BYTES
-  if (createsAccount(world, transaction))
-    return chargeForNewAccount(world, account, transaction, bytes)
-  checkAsset(world, transaction)
-  if (useStaked(world, account, bytes) || useFree(world, account, bytes))
+  if (createsAccount(context, transaction))
+    return chargeForNewAccount(context, account, transaction, bytes)
+  checkAsset(context, transaction)
+  if (useStaked(context, account, bytes) || useFree(context, account, bytes))
     return { net_usage: bytes, net_fee_sun: 0n }
-  const fee = BigInt(world.parameters.getTransactionFee) * BigInt(bytes)
-  return burnInstead(world, account, fee)
+  const fee = BigInt(context.parameters.getTransactionFee) * BigInt(bytes)
+  return burnInstead(context, account, fee)
 }
 
 /** The node asks here whether the issuer of a TRC10 token pays for its transfers, and so meets one
  *  that does not exist before the contract's own rules do. */
-function checkAsset({ state }: World, { contract_name, message }: SignedTransaction): void {
+function checkAsset(
+  { state }: ExecutionContext,
+  { contract_name, message }: SignedTransaction,
+): void {
   if (contract_name !== 'TransferAssetContract') return
   const id = assetIdOf(message)
   if (assetOf(state, id)) return
@@ -40,7 +46,10 @@ function checkAsset({ state }: World, { contract_name, message }: SignedTransact
   throw invalid(`asset [${printed}] does not exist`)
 }
 
-function createsAccount({ state }: World, { contract_name, message }: SignedTransaction): boolean {
+function createsAccount(
+  { state }: ExecutionContext,
+  { contract_name, message }: SignedTransaction,
+): boolean {
   if (contract_name === 'AccountCreateContract') return true
   const sends = contract_name === 'TransferContract' || contract_name === 'TransferAssetContract'
   return sends && !accountOf(state, textOf(message, 'to_address'))
@@ -48,13 +57,13 @@ function createsAccount({ state }: World, { contract_name, message }: SignedTran
 
 /** A birth is paid from staked bandwidth or by a flat fee; free bandwidth is not for it. */
 function chargeForNewAccount(
-  world: World,
+  context: ExecutionContext,
   account: Account,
   transaction: SignedTransaction,
   bytes: number,
 ): NetBill {
   const { getMaxCreateAccountTxSize, getCreateNewAccountBandwidthRate, getCreateAccountFee } =
-    world.parameters
+    context.parameters
   const unsigned_bytes = transaction.bytes.length - transaction.signatures.length * 65
   if (unsigned_bytes > getMaxCreateAccountTxSize) {
     throw new Refusal(
@@ -63,20 +72,20 @@ function chargeForNewAccount(
     )
   }
   const cost = bytes * getCreateNewAccountBandwidthRate
-  if (useStaked(world, account, cost)) return { net_usage: cost, net_fee_sun: 0n }
-  return burnInstead(world, account, BigInt(getCreateAccountFee))
+  if (useStaked(context, account, cost)) return { net_usage: cost, net_fee_sun: 0n }
+  return burnInstead(context, account, BigInt(getCreateAccountFee))
 }
 
-function useStaked(world: World, account: Account, bytes: number): boolean {
-  const limit = limitOfAccount(world.state, account, 'BANDWIDTH', world.parameters)
-  if (bytes > limit - fadedUsage(account.net, world.slot)) return false
-  const net = increaseUsage(account.net, bytes, world.slot)
-  writeAccount(world.state, { ...account, net, operated_at_ms: world.now_ms })
+function useStaked(context: ExecutionContext, account: Account, bytes: number): boolean {
+  const limit = limitOfAccount(context.state, account, 'BANDWIDTH', context.parameters)
+  if (bytes > limit - fadedUsage(account.net, context.slot)) return false
+  const net = increaseUsage(account.net, bytes, context.slot)
+  writeAccount(context.state, { ...account, net, operated_at_ms: context.now_ms })
   return true
 }
 
 function useFree(
-  { state, parameters, slot, now_ms }: World,
+  { state, parameters, slot, now_ms }: ExecutionContext,
   account: Account,
   bytes: number,
 ): boolean {
@@ -88,7 +97,7 @@ function useFree(
   return true
 }
 
-function burnInstead({ state, now_ms }: World, account: Account, fee: bigint): NetBill {
+function burnInstead({ state, now_ms }: ExecutionContext, account: Account, fee: bigint): NetBill {
   if (account.balance < fee) {
     throw new Refusal(
       'BANDWITH_ERROR',
@@ -101,7 +110,10 @@ function burnInstead({ state, now_ms }: World, account: Account, fee: bigint): N
 }
 
 /** Burns the fee for more than one signature, and the one for a memo. Returns their sum in sun. */
-export function chargeExtras({ state, parameters }: World, transaction: SignedTransaction): bigint {
+export function chargeExtras(
+  { state, parameters }: ExecutionContext,
+  transaction: SignedTransaction,
+): bigint {
   const multisig = transaction.signatures.length > 1 ? BigInt(parameters.getMultiSignFee) : 0n
   const memo = transaction.raw_data.data ? BigInt(parameters.getMemoFee) : 0n
   for (const fee of [multisig, memo]) {

@@ -344,10 +344,10 @@ function run(steps: readonly Step[], check: (on: Scene) => void): Scene {
 /** Delegated stakes seen from three sides: the rows, the lenders and the receivers. */
 function delegatedSums(on: Scene): Record<string, bigint> {
   const sums = { rows: 0n, lent: 0n, acquired: 0n }
-  const { ground } = on.devchain.chain
-  for (const [, row] of ground.entries('delegation'))
+  const { head_state } = on.devchain.chain
+  for (const [, row] of head_state.entries('delegation'))
     sums.rows += row!.sun.BANDWIDTH + row!.sun.ENERGY
-  for (const [, account] of ground.entries('account')) {
+  for (const [, account] of head_state.entries('account')) {
     sums.lent += account!.delegated.BANDWIDTH + account!.delegated.ENERGY
     sums.acquired += account!.acquired.BANDWIDTH + account!.acquired.ENERGY
   }
@@ -374,12 +374,12 @@ test("the network's weights are the sums of the stakes, and no balance is ever n
       const on = run(steps, () => {})
       let energy = 0n
       let net = 0n
-      for (const [, account] of on.devchain.chain.ground.entries('account')) {
+      for (const [, account] of on.devchain.chain.head_state.entries('account')) {
         assert.ok(account!.balance >= 0n)
         energy += (account!.frozen.ENERGY + account!.delegated.ENERGY) / TRX
         net += (account!.frozen.BANDWIDTH + account!.delegated.BANDWIDTH) / TRX
       }
-      const totals = on.devchain.chain.ground.read('totals', '')!
+      const totals = on.devchain.chain.head_state.read('totals', '')!
       assert.deepEqual([totals.energy_weight, totals.net_weight], [energy, net])
     }),
     { numRuns: 15 },

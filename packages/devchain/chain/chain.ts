@@ -6,6 +6,7 @@
 import { addCandidate, countVotes } from '../contracts/witnesses.ts'
 import { newAccount } from '../state/accounts.ts'
 import { Calendar } from '../state/calendar.ts'
+import type { ExecutionContext } from '../state/execution_context.ts'
 import {
   BLOCK_MAX_BYTES,
   DAY_MS,
@@ -15,8 +16,7 @@ import {
   SLOT_MS,
 } from '../state/parameters.ts'
 import { Refusal } from '../state/refusal.ts'
-import { Ground, Layer, PastView, type View } from '../state/state.ts'
-import type { World } from '../state/world.ts'
+import { HeadState, Layer, PastView, type View } from '../state/state.ts'
 import {
   type BalanceChange,
   type Block,
@@ -89,7 +89,7 @@ export class Chain implements ChainFacts {
   readonly parameters: Parameters
   readonly witnesses: readonly Witness[]
   readonly calendar: Calendar
-  readonly ground = new Ground()
+  readonly head_state = new HeadState()
   readonly pending_max: number
   readonly unfreeze_delay_ms: number
   readonly wall_clock: boolean
@@ -100,7 +100,7 @@ export class Chain implements ChainFacts {
   private readonly places = new Map<string, Place>()
   private waiting = new Map<string, Waiting>()
   private decrees: Decree[] = []
-  private pending = new Layer(this.ground)
+  private pending = new Layer(this.head_state)
   private readonly impersonated = new Set<string>()
   private snapshots: Snapshot[] = []
   /** Blocks up to this one have no undo any more. */
@@ -123,7 +123,7 @@ export class Chain implements ChainFacts {
     this.wall_clock = options.wall_clock ?? false
     this.unfreeze_delay_ms =
       options.unfreeze_delay_ms ?? this.parameters.getUnfreezeDelayDays * DAY_MS
-    const state = new Layer(this.ground)
+    const state = new Layer(this.head_state)
     for (const { address } of this.witnesses) {
       state.write('account', address, { ...newAccount(address, genesis_ms), is_witness: true })
     }
@@ -136,7 +136,7 @@ export class Chain implements ChainFacts {
       )
     }
     for (const decree of options.decrees) applyDecree(state, decree, this.rulesAt(genesis_ms))
-    this.ground.absorb(state)
+    this.head_state.absorb(state)
     const header = {
       number: 0,
       timestamp: genesis_ms,
@@ -243,18 +243,18 @@ export class Chain implements ChainFacts {
   private viewAt(number: number): View {
     return new PastView(
       this.blocks.slice(number + 1).map(({ undo }) => undo!),
-      this.ground,
+      this.head_state,
     )
   }
 
-  /** A world over a layer of its own, at the time of the head. Whatever is done in it is gone with
+  /** A context over a layer of its own, at the time of the head. Whatever is done in it is gone with
    *  it. */
-  world(view: View, building = false): World {
+  context(view: View, building = false): ExecutionContext {
     return { ...this.rulesAt(this.head_time_ms, building), state: new Layer(view) }
   }
 
   /** What holds at the time of a block, but for the state. */
-  rulesAt(now_ms: number, building = false): Omit<World, 'state'> {
+  rulesAt(now_ms: number, building = false): Omit<ExecutionContext, 'state'> {
     const { parameters, unfreeze_delay_ms } = this
     const slot = this.calendar.slotOf(now_ms)
     const cycle = this.calendar.cycleOf(now_ms)
@@ -275,9 +275,9 @@ export class Chain implements ChainFacts {
    *  `held_ms`. */
   broadcast(transaction: SignedTransaction, held_ms = 0): void {
     if (this.waiting.size > this.pending_max) throw new Refusal('SERVER_BUSY', 'too many pending')
-    const world = this.world(this.pending)
-    executeTransaction(world, this, transaction)
-    this.pending.merge(world.state)
+    const context = this.context(this.pending)
+    executeTransaction(context, this, transaction)
+    this.pending.merge(context.state)
     this.waiting.set(transaction.id, {
       transaction,
       since_ms: this.head_time_ms,
@@ -306,7 +306,7 @@ export class Chain implements ChainFacts {
    *  are dropped without a word; those that do not fit wait on, and all of them do when the block
    *  is to be empty. */
   mine(time_ms: number = this.head_time_ms + SLOT_MS, empty = false): Block {
-    const state = new Layer(this.ground)
+    const state = new Layer(this.head_state)
     this.applyDecrees(state)
     const { included, left } = this.fill(state, empty ? 0 : BLOCK_MAX_BYTES, this.slotAt(time_ms))
     const block = this.append(time_ms, state, included)
@@ -319,7 +319,7 @@ export class Chain implements ChainFacts {
   /** Makes a block of exactly these transactions, whose signatures were checked when the block was
    *  first made. Throws a Refusal when one does not execute. */
   replay(time_ms: number, transactions: readonly SignedTransaction[]): Block {
-    const state = new Layer(this.ground)
+    const state = new Layer(this.head_state)
     this.applyDecrees(state)
     this.waiting.clear()
     this.replaying = true
@@ -357,7 +357,7 @@ export class Chain implements ChainFacts {
 
   private takeBack(): Block {
     const block = this.blocks.pop()!
-    this.ground.restore(block.undo!)
+    this.head_state.restore(block.undo!)
     for (const { transaction } of block.transactions) this.places.delete(transaction.id)
     return block
   }
@@ -444,10 +444,10 @@ export class Chain implements ChainFacts {
   }
 
   private include(state: Layer, transaction: SignedTransaction): Included {
-    const world = this.world(state)
-    const outcome: Outcome = executeTransaction(world, this, transaction)
-    const changes = balanceChanges(world.state)
-    state.merge(world.state)
+    const context = this.context(state)
+    const outcome: Outcome = executeTransaction(context, this, transaction)
+    const changes = balanceChanges(context.state)
+    state.merge(context.state)
     return { transaction, outcome, changes }
   }
 
@@ -464,7 +464,7 @@ export class Chain implements ChainFacts {
     const block = makeBlock(header, {
       transactions,
       decrees: this.decrees,
-      undo: this.ground.absorb(state),
+      undo: this.head_state.absorb(state),
     })
     this.decrees = []
     this.blocks.push(block)
@@ -491,7 +491,7 @@ export class Chain implements ChainFacts {
 
   /** Executes what still waits on the new head. */
   private renewPending(): void {
-    this.pending = new Layer(this.ground)
+    this.pending = new Layer(this.head_state)
     this.applyDecrees(this.pending)
     const candidates = [...this.waiting.values()]
     this.waiting = new Map()

@@ -22,8 +22,8 @@ import {
   vote,
   withdrawReward,
 } from '../contracts/witnesses.ts'
+import { type Contract, resourceOf } from '../state/execution_context.ts'
 import { invalid } from '../state/refusal.ts'
-import { type Contract, resourceOf } from '../state/world.ts'
 import { absentContracts } from './absent_contracts.ts'
 
 const refused = (message: string): Contract => ({

@@ -63,7 +63,7 @@ type ContractDecree = Extract<Decree, { kind: 'contract' }>
 /** What an energy penalty is at most, and what the most used contract of the main network has. */
 export const HOT_FACTOR = 34_000n
 
-/** When a decree is applied, as a World has it. */
+/** When a decree is applied, as a ExecutionContext has it. */
 type Moment = { readonly now_ms: number; readonly cycle: number }
 
 export function applyDecree(state: Layer, decree: Decree, { now_ms, cycle }: Moment): void {

@@ -2,9 +2,9 @@
 // the contract. A refusal leaves no trace; only the outcome of a transaction that passes is kept.
 
 import { checkSignatures } from '../contracts/permissions.ts'
+import type { Effects, ExecutionContext } from '../state/execution_context.ts'
 import { EXPIRATION_MAX_MS, TRANSACTION_MAX_BYTES } from '../state/parameters.ts'
 import { Refusal } from '../state/refusal.ts'
-import type { Effects, World } from '../state/world.ts'
 import { chargeBandwidth, chargeExtras, type NetBill } from './bandwidth.ts'
 import { contractOf } from './contract_types.ts'
 import type { SignedTransaction } from './transactions.ts'
@@ -31,23 +31,23 @@ export type Outcome = Effects &
 export const feeOf = (outcome: Outcome): bigint =>
   outcome.fee_sun + outcome.net_fee_sun + outcome.extras_sun
 
-/** Checks and executes a transaction. Throws a Refusal; then the state of the world is to be thrown
+/** Checks and executes a transaction. Throws a Refusal; then the state of the context is to be thrown
  *  away. */
 export function executeTransaction(
-  world: World,
+  context: ExecutionContext,
   chain: ChainFacts,
   transaction: SignedTransaction,
 ): Outcome {
   checkEnvelope(chain, transaction)
-  if (!chain.trusts(transaction)) checkSignatures(world.state, transaction)
+  if (!chain.trusts(transaction)) checkSignatures(context.state, transaction)
   checkReference(chain, transaction)
   checkSizeAndTime(chain, transaction)
   if (chain.hasTransaction(transaction.id)) throw new Refusal('DUP_TRANSACTION_ERROR', 'dup trans')
-  const bill = chargeBandwidth(world, transaction)
-  const extras_sun = chargeExtras(world, transaction)
+  const bill = chargeBandwidth(context, transaction)
+  const extras_sun = chargeExtras(context, transaction)
   const contract = contractOf(transaction.contract_name)
   const fee_limit_sun = BigInt(transaction.raw_data.fee_limit ?? 0)
-  const calling = { ...world, fee_limit_sun, transaction_id: transaction.id }
+  const calling = { ...context, fee_limit_sun, transaction_id: transaction.id }
   contract.validate(calling, transaction.message)
   const effects = contract.execute(calling, transaction.message)
   return { ...effects, ...bill, extras_sun, contract_ret: effects.call?.contract_ret ?? 'SUCCESS' }

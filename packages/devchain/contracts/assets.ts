@@ -13,11 +13,11 @@ import {
   requireAccount,
   writeAccount,
 } from '../state/accounts.ts'
+import { type Contract, integerOf, textOf } from '../state/execution_context.ts'
 import { DAY_MS } from '../state/parameters.ts'
 import type { Account, Asset } from '../state/records.ts'
 import { invalid } from '../state/refusal.ts'
 import type { Layer, View } from '../state/state.ts'
-import { type Contract, integerOf, textOf } from '../state/world.ts'
 
 const FIRST_ID = 1_000_001
 const NET_OF_A_DAY = 57_600_000_000n

@@ -260,9 +260,9 @@ test('a receiver that is a contract is refused', () => {
     ...on.devchain.chain.headView().read('account', other.hex)!,
     type: 'Contract' as const,
   }
-  const world = on.devchain.chain.world(on.devchain.chain.headView())
-  world.state.write('account', other.hex, contract)
-  on.devchain.chain.ground.absorb(world.state)
+  const context = on.devchain.chain.context(on.devchain.chain.headView())
+  context.state.write('account', other.hex, contract)
+  on.devchain.chain.head_state.absorb(context.state)
   on.mine()
   assert.equal(
     refusal(() => delegate(on, TRX, { receiver_address: other.hex })),

@@ -8,6 +8,14 @@
 
 import type { Message } from 'penstock-tron/protobuf.ts'
 import { accountOf, isAddressHex, requireAccount, writeAccount } from '../state/accounts.ts'
+import {
+  type Contract,
+  type ExecutionContext,
+  flagOf,
+  integerOf,
+  resourceOf,
+  textOf,
+} from '../state/execution_context.ts'
 import { DEFAULT_LOCK_PERIOD, type Parameters, SLOT_MS, SUN_PER_TRX } from '../state/parameters.ts'
 import type { Account, Delegation, Partners, Resource } from '../state/records.ts'
 import { invalid } from '../state/refusal.ts'
@@ -23,7 +31,6 @@ import {
   withUsage,
 } from '../state/resources.ts'
 import { type Layer, totalsOf, type View } from '../state/state.ts'
-import { type Contract, flagOf, integerOf, resourceOf, textOf, type World } from '../state/world.ts'
 
 const isResource = (name: string): name is Resource => name === 'BANDWIDTH' || name === 'ENERGY'
 
@@ -118,13 +125,13 @@ function reservedBytes(account: Account, parameters: Parameters): number {
 /** The sun of its own stake that an account could delegate now: what its usage does not hold
  *  back. */
 export function delegatable(
-  world: Omit<World, 'state'> & { state: View },
+  context: Omit<ExecutionContext, 'state'> & { state: View },
   account: Account,
   resource: Resource,
 ): bigint {
-  const { state, parameters, slot } = world
+  const { state, parameters, slot } = context
   const reserved =
-    resource === 'BANDWIDTH' && world.building ? reservedBytes(account, parameters) : 0
+    resource === 'BANDWIDTH' && context.building ? reservedBytes(account, parameters) : 0
   const used = fadedUsage(usageOf(account, resource), slot) + reserved
   const held =
     stakeOfUsage(used, supplyOf(resource, totalsOf(state), parameters)) - account.acquired[resource]
@@ -135,7 +142,7 @@ function lockPeriodOf(message: Message): bigint {
   return integerOf(message, 'lock_period') || BigInt(DEFAULT_LOCK_PERIOD)
 }
 
-function checkLock({ state, parameters, now_ms }: World, message: Message): void {
+function checkLock({ state, parameters, now_ms }: ExecutionContext, message: Message): void {
   const period = lockPeriodOf(message)
   const longest = parameters.getMaxDelegateLockPeriod
   if (period < 0n || period > BigInt(longest)) {
@@ -160,8 +167,8 @@ function checkLock({ state, parameters, now_ms }: World, message: Message): void
 }
 
 export const delegate: Contract = {
-  validate(world, message) {
-    const { state } = world
+  validate(context, message) {
+    const { state } = context
     const owner = textOf(message, 'owner_address')
     const receiver = textOf(message, 'receiver_address')
     const sun = integerOf(message, 'balance')
@@ -172,7 +179,7 @@ export const delegate: Contract = {
     const resource = resourceOf(message)
     if (!isResource(resource))
       throw invalid('ResourceCode error, valid ResourceCode[BANDWIDTH、ENERGY]')
-    if (delegatable(world, account, resource) < sun) {
+    if (delegatable(context, account, resource) < sun) {
       const name = resource === 'ENERGY' ? 'FreezeEnergyV2' : 'FreezeBandwidthV2'
       throw invalid(`delegateBalance must be less than or equal to available ${name} balance`)
     }
@@ -180,7 +187,7 @@ export const delegate: Contract = {
     if (receiver === owner) throw invalid('receiverAddress must not be the same as ownerAddress')
     const receiving = accountOf(state, receiver)
     if (!receiving) throw invalid(`Account[${receiver}] not exists`)
-    if (flagOf(message, 'lock')) checkLock(world, message)
+    if (flagOf(message, 'lock')) checkLock(context, message)
     if (receiving.type === 'Contract')
       throw invalid('Do not allow delegate resources to contract addresses')
   },
@@ -242,13 +249,18 @@ export const undelegate: Contract = {
       throw invalid(`insufficient ${quoted[resource]}, request=${sun}, unlock_balance=${available}`)
   },
 
-  execute(world, message) {
-    const { state, now_ms, slot } = world
+  execute(context, message) {
+    const { state, now_ms, slot } = context
     const from = textOf(message, 'owner_address')
     const to = textOf(message, 'receiver_address')
     const sun = integerOf(message, 'balance')
     const resource = resourceOf(message) as Resource
-    const { receiver, moved } = releaseFromReceiver(world, requireAccount(state, to), resource, sun)
+    const { receiver, moved } = releaseFromReceiver(
+      context,
+      requireAccount(state, to),
+      resource,
+      sun,
+    )
     writeAccount(state, receiver)
 
     unlockExpired(state, from, to, now_ms)
@@ -267,7 +279,7 @@ export const undelegate: Contract = {
 /** The receiver without the stake, and the usage that leaves with it: its share of what was used,
  *  but no more than the stake would yield today. */
 function releaseFromReceiver(
-  { state, parameters, slot }: World,
+  { state, parameters, slot }: ExecutionContext,
   account: Account,
   resource: Resource,
   sun: bigint,

@@ -3,10 +3,10 @@
 
 import { bytesToHex, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { accountOf, isAddressHex, requireAccount, writeAccount } from '../state/accounts.ts'
+import { type Contract, textOf } from '../state/execution_context.ts'
 import type { Account } from '../state/records.ts'
 import { invalid } from '../state/refusal.ts'
 import type { View } from '../state/state.ts'
-import { type Contract, textOf } from '../state/world.ts'
 
 const NAME_BYTES_MAX = 200
 const ID_BYTES_MAX = 32

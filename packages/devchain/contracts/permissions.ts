@@ -12,11 +12,11 @@ import {
   permissionsOf,
   writeAccount,
 } from '../state/accounts.ts'
+import { type Contract, integerOf, textOf } from '../state/execution_context.ts'
 import { SIGNATURES_MAX } from '../state/parameters.ts'
 import type { Account, Permission } from '../state/records.ts'
 import { invalid, Refusal } from '../state/refusal.ts'
 import type { View } from '../state/state.ts'
-import { type Contract, integerOf, textOf } from '../state/world.ts'
 
 const unsigned = (message: string) => new Refusal('SIGERROR', message)
 

@@ -3,11 +3,17 @@
 // limits depend on.
 
 import { accountOf, isAddressHex, requireAccount, writeAccount } from '../state/accounts.ts'
+import {
+  type Contract,
+  type ExecutionContext,
+  integerOf,
+  resourceOf,
+  textOf,
+} from '../state/execution_context.ts'
 import { SUN_PER_TRX, UNFREEZING_MAX } from '../state/parameters.ts'
 import type { Account, StakeType } from '../state/records.ts'
 import { invalid } from '../state/refusal.ts'
 import { addTotals } from '../state/state.ts'
-import { type Contract, integerOf, resourceOf, textOf, type World } from '../state/world.ts'
 import { withVotesOfStake } from './witnesses.ts'
 
 const isStakeType = (name: string): name is 'BANDWIDTH' | 'ENERGY' =>
@@ -21,7 +27,7 @@ function weightOf(account: Account, type: StakeType): bigint {
 
 /** The account with more (or less) frozen; the totals are moved along. */
 export function addFrozen(
-  { state }: World,
+  { state }: ExecutionContext,
   account: Account,
   type: StakeType,
   sun: bigint,
@@ -50,11 +56,11 @@ export const freeze: Contract = {
       throw invalid('ResourceCode error, valid ResourceCode[BANDWIDTH、ENERGY]')
   },
 
-  execute(world, message) {
-    const account = requireAccount(world.state, textOf(message, 'owner_address'))
+  execute(context, message) {
+    const account = requireAccount(context.state, textOf(message, 'owner_address'))
     const sun = integerOf(message, 'frozen_balance')
-    const staked = addFrozen(world, account, resourceOf(message) as StakeType, sun)
-    writeAccount(world.state, { ...staked, balance: staked.balance - sun })
+    const staked = addFrozen(context, account, resourceOf(message) as StakeType, sun)
+    writeAccount(context.state, { ...staked, balance: staked.balance - sun })
     return { fee_sun: 0n }
   },
 }
@@ -100,8 +106,8 @@ export const unfreeze: Contract = {
     }
   },
 
-  execute(world, message) {
-    const { state, now_ms, unfreeze_delay_ms } = world
+  execute(context, message) {
+    const { state, now_ms, unfreeze_delay_ms } = context
     const resource = resourceOf(message) as StakeType
     const sun = integerOf(message, 'unfreeze_balance')
     const { account, withdrawn_sun } = payExpired(
@@ -109,7 +115,7 @@ export const unfreeze: Contract = {
       now_ms,
     )
     const expires_at_ms = now_ms + unfreeze_delay_ms
-    const reduced = withVotesOfStake(state, addFrozen(world, account, resource, -sun))
+    const reduced = withVotesOfStake(state, addFrozen(context, account, resource, -sun))
     writeAccount(state, {
       ...reduced,
       unfreezing: [...reduced.unfreezing, { resource, sun, expires_at_ms }],
@@ -146,18 +152,18 @@ export const cancelAllUnfreeze: Contract = {
     if (account.unfreezing.length === 0) throw invalid('No unfreezeV2 list to cancel')
   },
 
-  execute(world, message) {
+  execute(context, message) {
     const paid = payExpired(
-      requireAccount(world.state, textOf(message, 'owner_address')),
-      world.now_ms,
+      requireAccount(context.state, textOf(message, 'owner_address')),
+      context.now_ms,
     )
     const cancelled = { BANDWIDTH: 0n, ENERGY: 0n, TRON_POWER: 0n }
     let account = paid.account
     for (const { resource, sun } of account.unfreezing) {
-      account = addFrozen(world, account, resource, sun)
+      account = addFrozen(context, account, resource, sun)
       cancelled[resource] += sun
     }
-    writeAccount(world.state, { ...account, unfreezing: [] })
+    writeAccount(context.state, { ...account, unfreezing: [] })
     return { fee_sun: 0n, withdrawn_sun: paid.withdrawn_sun, cancelled }
   },
 }

@@ -10,8 +10,8 @@ import {
   newAccount,
   writeAccount,
 } from '../state/accounts.ts'
+import { type Contract, integerOf, textOf } from '../state/execution_context.ts'
 import { invalid } from '../state/refusal.ts'
-import { type Contract, integerOf, textOf } from '../state/world.ts'
 
 const INT64_MAX = 2n ** 63n - 1n
 

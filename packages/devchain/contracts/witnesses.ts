@@ -12,11 +12,11 @@ import {
   requireAccount,
   writeAccount,
 } from '../state/accounts.ts'
+import { type Contract, integerOf, textOf } from '../state/execution_context.ts'
 import { SUN_PER_TRX, VOTES_MAX, WITNESS_COUNT } from '../state/parameters.ts'
 import type { Account, Candidate, Vote } from '../state/records.ts'
 import { invalid } from '../state/refusal.ts'
 import type { Layer, View } from '../state/state.ts'
-import { type Contract, integerOf, textOf } from '../state/world.ts'
 
 const BROKERAGE = 20
 const URL_BYTES_MAX = 256

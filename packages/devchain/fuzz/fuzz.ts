@@ -24,9 +24,9 @@ import { USDT } from '../devchain.ts'
 import { RandomSeries } from '../http/faults.ts'
 import { printTransaction } from '../http/messages.ts'
 import { audit, type Person, person, Scene, TRX } from '../scene.ts'
+import { integerOf } from '../state/execution_context.ts'
 import { parseJson, printJson } from '../state/json.ts'
 import { Layer } from '../state/state.ts'
-import { integerOf } from '../state/world.ts'
 import type { Answer, Exchange } from '../wallet_api/wallet_api.ts'
 import { Mutator } from './mutation.ts'
 
@@ -453,13 +453,13 @@ class Fuzz {
   }
 
   private checkTokens(): void {
-    const { ground } = this.on.devchain.chain
+    const { head_state } = this.on.devchain.chain
     const held = new Map<string, bigint>()
-    for (const [key, amount] of ground.entries('slot')) {
+    for (const [key, amount] of head_state.entries('slot')) {
       const [token, kind] = key.split(':') as [string, string]
       if (kind === 'balance') held.set(token, (held.get(token) ?? 0n) + amount!)
     }
-    for (const [address, token] of ground.entries('token')) {
+    for (const [address, token] of head_state.entries('token')) {
       const sum = held.get(address) ?? 0n
       if (sum !== token!.total_supply)
         throw new FuzzFailure(`holders of ${address} have ${sum} of ${token!.total_supply}`)
@@ -467,12 +467,15 @@ class Fuzz {
   }
 
   private checkAssets(): void {
-    const { ground } = this.on.devchain.chain
+    const { head_state } = this.on.devchain.chain
     const left = new Map(
-      Array.from(ground.entries('asset'), ([id, asset]) => [id, integerOf(asset!, 'total_supply')]),
+      Array.from(head_state.entries('asset'), ([id, asset]) => [
+        id,
+        integerOf(asset!, 'total_supply'),
+      ]),
     )
     const take = (id: string, amount: bigint) => left.set(id, left.get(id)! - amount)
-    for (const [, account] of ground.entries('account')) {
+    for (const [, account] of head_state.entries('account')) {
       const { assets = {}, asset_issued, frozen_supply = [] } = account!
       for (const [id, amount] of Object.entries(assets)) take(id, amount)
       for (const { amount } of frozen_supply) take(asset_issued!, amount)

@@ -11,9 +11,9 @@ import type { Included } from '../chain/blocks.ts'
 import { feeOf, type Outcome } from '../chain/execution.ts'
 import { type SignedTransaction, signedTransaction } from '../chain/transactions.ts'
 import { addressText } from '../state/accounts.ts'
+import type { CallEffects } from '../state/execution_context.ts'
 import { type InternalSetting, shownInternal } from '../state/internal.ts'
 import { type Json, type JsonObject, withoutDefaults } from '../state/json.ts'
-import type { CallEffects } from '../state/world.ts'
 
 /** An exception of the node that its HTTP interface reports by its Java class. */
 export class NodeException extends Error {

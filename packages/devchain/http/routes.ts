@@ -3,10 +3,10 @@
 
 import type { Block } from '../chain/blocks.ts'
 import type { Chain } from '../chain/chain.ts'
+import type { ExecutionContext } from '../state/execution_context.ts'
 import type { InternalSetting } from '../state/internal.ts'
 import { type Json, printJson } from '../state/json.ts'
 import type { View } from '../state/state.ts'
-import type { World } from '../state/world.ts'
 import type { Faults } from './faults.ts'
 import { NodeException, printAddress, readAddress } from './messages.ts'
 
@@ -106,7 +106,10 @@ export const viewOf = ({ chain, solid }: Call): View =>
 /** The newest block that the call can see. */
 export const newestOf = ({ chain, solid }: Call) => (solid ? chain.solid_block : chain.seen_head)
 
-/** The world at the newest block that the call can see. */
-export function worldOf(call: Call, building = false): Omit<World, 'state'> & { state: View } {
+/** The context at the newest block that the call can see. */
+export function contextOf(
+  call: Call,
+  building = false,
+): Omit<ExecutionContext, 'state'> & { state: View } {
   return { ...call.chain.rulesAt(newestOf(call).header.timestamp, building), state: viewOf(call) }
 }

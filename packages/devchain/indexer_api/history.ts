@@ -10,8 +10,8 @@ import { feeOf } from '../chain/execution.ts'
 import { printInternal, printTransaction } from '../http/messages.ts'
 import type { Node } from '../http/routes.ts'
 import { addressText } from '../state/accounts.ts'
+import { textOf } from '../state/execution_context.ts'
 import type { Json } from '../state/json.ts'
-import { textOf } from '../state/world.ts'
 
 type Found = { readonly block: Block; readonly included: Included }
 type Query = URLSearchParams

@@ -85,7 +85,7 @@ export function adjustBalance(state: Layer, address: string, sun: bigint): boole
   return true
 }
 
-/** Takes a fee out of the world. Throws CONTRACT_EXE_ERROR when the account does not have it. */
+/** Takes a fee out of the context. Throws CONTRACT_EXE_ERROR when the account does not have it. */
 export function burn(state: Layer, address: string, sun: bigint): void {
   if (!adjustBalance(state, address, -sun)) {
     const { balance } = requireAccount(state, address)

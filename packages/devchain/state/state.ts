@@ -1,4 +1,4 @@
-// What the chain knows, in layers. The ground is the state at the head block; a layer above it
+// What the chain knows, in layers. The head state is what is known at the head block; a layer above it
 // holds only what changed (a transaction being tried, the pending pool, a block being made); what a
 // layer replaced is kept as an undo, so that blocks can be taken back and the state at the solid
 // block can be read. Nothing is ever copied whole.
@@ -67,7 +67,7 @@ export class Layer implements View {
 export type Undo = Changes
 
 /** The state at the head block. */
-export class Ground implements View {
+export class HeadState implements View {
   private readonly records: Changes = noChanges()
 
   read<Name extends keyof Tables>(table: Name, key: string): Tables[Name] | undefined {

@@ -6,7 +6,7 @@ import { assetOf } from '../contracts/assets.ts'
 import { accountById } from '../contracts/names.ts'
 import { tronPower, votesCast } from '../contracts/witnesses.ts'
 import { printAddress, printText, readHex, readText } from '../http/messages.ts'
-import { type Call, type Routes, viewOf, worldOf } from '../http/routes.ts'
+import { type Call, contextOf, type Routes, viewOf } from '../http/routes.ts'
 import { accountOf, permissionsOf } from '../state/accounts.ts'
 import { type Json, type JsonObject, withoutDefaults } from '../state/json.ts'
 import { SUN_PER_TRX } from '../state/parameters.ts'
@@ -77,7 +77,7 @@ function printAssets(
 }
 
 function printAccount(call: Call, account: Account): Json {
-  const { slot } = worldOf(call)
+  const { slot } = contextOf(call)
   const { given } = call
   const { delegated, acquired, free_net } = account
   const text = (hex = '') => printText(hex, given.visible)
@@ -122,7 +122,7 @@ function printAccount(call: Call, account: Account): Json {
 }
 
 function printBandwidth(call: Call, account: Account): JsonObject {
-  const { state, parameters, slot } = worldOf(call)
+  const { state, parameters, slot } = contextOf(call)
   const net = supplyOf('BANDWIDTH', totalsOf(state), parameters)
   return withoutDefaults({
     freeNetUsed: fadedFreeUsage(account.free_net.amount, account.free_net.slot, slot),
@@ -135,7 +135,7 @@ function printBandwidth(call: Call, account: Account): JsonObject {
 }
 
 function printResources(call: Call, account: Account): JsonObject {
-  const { state, parameters, slot } = worldOf(call)
+  const { state, parameters, slot } = contextOf(call)
   const energy = supplyOf('ENERGY', totalsOf(state), parameters)
   return {
     ...printBandwidth(call, account),

@@ -55,7 +55,7 @@ function balanceAt(call: Call): Json {
   const block = namedBlock(call, within(call, 'block_identifier'))
   const address = readAddress(account.text('address'), call.given.visible)
   const { chain } = call
-  let balance = accountOf(chain.ground, address)?.balance ?? 0n
+  let balance = accountOf(chain.head_state, address)?.balance ?? 0n
   for (let number = chain.head_number; number > block.header.number; number--) {
     balance -= changeOf(chain.block(number)!, address)
   }

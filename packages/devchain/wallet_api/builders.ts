@@ -62,7 +62,7 @@ function build({ chain, given }: Call, type: string): Json {
   const message = reading(() =>
     decode(schema, encode(schema, readMessage(schema, given.members, visible))),
   )
-  contractOf(type).validate(chain.world(chain.headView(), true), message)
+  contractOf(type).validate(chain.context(chain.headView(), true), message)
   const memo = given.text('extra_data')
   const raw_data = {
     ...referenceTo(chain.solid_block),

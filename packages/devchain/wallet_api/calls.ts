@@ -18,13 +18,13 @@ import {
   readHex,
   reading,
 } from '../http/messages.ts'
-import { type Call, type Routes, viewOf, worldOf } from '../http/routes.ts'
+import { type Call, contextOf, type Routes, viewOf } from '../http/routes.ts'
+import { type ExecutionContext, textOf } from '../state/execution_context.ts'
 import { type Json, type JsonObject, withoutDefaults } from '../state/json.ts'
 import { SLOT_MS } from '../state/parameters.ts'
 import type { SampleContract, Token } from '../state/records.ts'
 import { invalid, Refusal } from '../state/refusal.ts'
 import { Layer } from '../state/state.ts'
-import { textOf, type World } from '../state/world.ts'
 
 const TRIGGER = 'TriggerSmartContract'
 
@@ -65,8 +65,8 @@ function transactionOf({ chain, given }: Call, message: Message): SignedTransact
   return signedTransaction(encodeRawData(raw_data), [])
 }
 
-function worldOfCall(call: Call): World {
-  const newest = { ...worldOf(call), state: new Layer(viewOf(call)) }
+function contextOfCall(call: Call): ExecutionContext {
+  const newest = { ...contextOf(call), state: new Layer(viewOf(call)) }
   return { ...newest, fee_limit_sun: call.given.integer('fee_limit') }
 }
 
@@ -95,8 +95,8 @@ function constantCall(call: Call): JsonObject {
     const { visible } = call.given
     const built = transactionOf(call, message)
     const transaction = printTransaction(built, visible)
-    const world = { ...worldOfCall(call), transaction_id: built.id }
-    const run = runConstantCall(world, message)
+    const context = { ...contextOfCall(call), transaction_id: built.id }
+    const run = runConstantCall(context, message)
     const { contract_ret, output, logs, failure, total, penalty } = run
     const failed = contract_ret !== 'SUCCESS'
     return {
@@ -118,7 +118,7 @@ function buildCall(call: Call): JsonObject {
     const message = readCall(call)
     const address = textOf(message, 'contract_address')
     if (isViewCall(viewOf(call), address, textOf(message, 'data'))) return constantCall(call)
-    triggerContract.validate(worldOfCall(call), message)
+    triggerContract.validate(contextOfCall(call), message)
     const { visible } = call.given
     return {
       result: { result: true },
@@ -131,7 +131,7 @@ function estimateEnergy(call: Call): JsonObject {
   return refusing(call, () => {
     const message = readCall(call)
     refuseDeployment(message)
-    const { contract_ret, failure, total } = runConstantCall(worldOfCall(call), message)
+    const { contract_ret, failure, total } = runConstantCall(contextOfCall(call), message)
     if (contract_ret === 'SUCCESS') return { result: { result: true }, energy_required: total }
     return { result: { code: 'CONTRACT_EXE_ERROR', message: spoken(call, failure) } }
   })
@@ -153,7 +153,7 @@ function printContract({ given }: Call, { token, sample }: Found): Json {
 
 function findContract(call: Call): Found | undefined {
   const address = call.given.address('value')
-  const token = calledToken(worldOf(call), address)
+  const token = calledToken(contextOf(call), address)
   if (token) return { token }
   const sample = sampleOf(viewOf(call), address)
   return sample && { sample }

@@ -2,7 +2,7 @@
 
 import { delegatable, delegationOf, partnersOf } from '../contracts/delegations.ts'
 import { availableUnfreezeCount, withdrawableAt } from '../contracts/staking.ts'
-import { type Call, newestOf, type Routes, viewOf, worldOf } from '../http/routes.ts'
+import { type Call, contextOf, newestOf, type Routes, viewOf } from '../http/routes.ts'
 import { accountOf, isAddressHex } from '../state/accounts.ts'
 import { type Json, withoutDefaults } from '../state/json.ts'
 import { SUN_PER_TRX } from '../state/parameters.ts'
@@ -42,11 +42,11 @@ function delegationPartners(call: Call): Json {
 }
 
 function canDelegateMaxSize(call: Call): Json {
-  const world = worldOf(call, true)
-  const account = accountOf(world.state, call.given.address('owner_address'))
+  const context = contextOf(call, true)
+  const account = accountOf(context.state, call.given.address('owner_address'))
   const type = call.given.number('type')
   if (!account || (type !== 0 && type !== 1)) return {}
-  const sun = delegatable(world, account, type === 1 ? 'ENERGY' : 'BANDWIDTH')
+  const sun = delegatable(context, account, type === 1 ? 'ENERGY' : 'BANDWIDTH')
   return sun < SUN_PER_TRX ? {} : { max_size: sun }
 }
 

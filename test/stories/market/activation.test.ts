@@ -107,7 +107,7 @@ test('an address activated by others meanwhile: energy delivered, fee returned',
   const world = await makeWorld(t)
   const nina = world.person('nina')
   const anna = await world.customer({ trx: 10 })
-  world.weather.loses = (type) => type === 'AccountCreateContract'
+  world.network.loses = (type) => type === 'AccountCreateContract'
   const order = await anna.buyEnergy(nina.address, 65_000, { activate_address: true })
   assert.equal(await anna.balance(), 5.67)
   await world.drain()
@@ -124,7 +124,7 @@ test('an activation that somebody else has done is not charged', async (t) => {
   const world = await makeWorld(t)
   const nina = world.person('nina')
   const anna = await world.customer({ trx: 10 })
-  world.weather.loses = (type) => type === 'AccountCreateContract'
+  world.network.loses = (type) => type === 'AccountCreateContract'
   const order = await anna.buy({ service: 'activate_address', params: { address: nina.address } })
   await world.drain()
   world.pay(nina.address, 1_000_000n)
@@ -138,7 +138,7 @@ test('an activation that never gets into a block is retried, then refunded to al
   const nina = world.person('nina')
   const anna = await world.customer({ trx: 10 })
   const zoe = await world.customer({ trx: 10 })
-  world.weather.loses = (type) => type === 'AccountCreateContract'
+  world.network.loses = (type) => type === 'AccountCreateContract'
   const paying = await anna.buyEnergy(nina.address, 65_000, { activate_address: true })
   const waiting = await zoe.buyEnergy(nina.address, 65_000)
   await world.settle()
@@ -153,7 +153,7 @@ test('an activation that never gets into a block is retried, then refunded to al
   )
   assert.equal((await world.node.account(nina.address)).active, false)
 
-  world.weather.loses = () => false
+  world.network.loses = () => false
   const order = await anna.buyEnergy(nina.address, 65_000, { activate_address: true })
   await world.settle()
   assert.equal((await anna.check(order.id)).status, 'success', 'and it can be bought again')

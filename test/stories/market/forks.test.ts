@@ -36,14 +36,14 @@ test('a reorganisation that loses a delivered part: delivered again, at our cost
   const anna = await world.customer({ trx: 10 })
   const order = await anna.buyEnergy(bob.address, 65_000)
   await world.settle()
-  world.weather.loses = () => true
+  world.network.loses = () => true
   world.fork(1, { drop: true })
   await world.drain()
   assert.equal(await world.energyLimit(bob.address), 0)
   assert.equal((await anna.check(order.id)).status, 'success', 'a success stays one')
   world.mine(30)
   await world.drain()
-  world.weather.loses = () => false
+  world.network.loses = () => false
   await world.settle()
   const after = await anna.check(order.id)
   assert.equal(after.status, 'success')
@@ -86,13 +86,13 @@ test("a lost block's reclaim is made again, and takes no more than was delegated
   await world.solidify()
   await world.settle()
   assert.ok((await anna.check(first.id)).delegations[0]?.reclaimed_at)
-  world.weather.loses = () => true
+  world.network.loses = () => true
   world.fork(1, { drop: true })
   await world.drain()
   assert.equal((await anna.check(first.id)).delegations[0]?.reclaimed_at, undefined)
   world.mine(45)
   await world.drain()
-  world.weather.loses = () => false
+  world.network.loses = () => false
   await world.settle()
   assert.ok((await anna.check(first.id)).delegations[0]?.reclaimed_at)
   assert.equal((await anna.check(second.id)).delegations[0]?.reclaimed_at, undefined)
@@ -106,13 +106,13 @@ test('a fork that takes activation and delegation: both are made again, paid onc
   const anna = await world.customer({ trx: 10 })
   const order = await anna.buyEnergy(nina.address, 65_000, { activate_address: true })
   await world.settle()
-  world.weather.loses = () => true
+  world.network.loses = () => true
   world.fork(4, { drop: true })
   await world.drain()
   assert.equal((await world.node.account(nina.address)).active, false)
   world.mine(45)
   await world.drain()
-  world.weather.loses = () => false
+  world.network.loses = () => false
   await world.settle()
   await world.settle()
   const done = await anna.check(order.id)

@@ -27,7 +27,7 @@ async function stage(t: TestContext, liar_name: string, options: WorldOptions): 
   const from = world.person('nobody').address
   const ask = (path: string, body: string) => world.scene.devchain.request('POST', path, body)
   const liar = new Liar(ask, () => ({ to: [anna.deposit_address], sun: LIE_SUN, from }))
-  world.weather.nodes.set(liar_name, (path, body) => liar.answer(path, body))
+  world.network.nodes.set(liar_name, (path, body) => liar.answer(path, body))
   return { world, anna, liar }
 }
 
@@ -126,10 +126,10 @@ test('a delivery that only a lying node shows is taken back, and made', async (t
     return { status: 200, body: '{"result":true,"code":"SUCCESS"}' }
   }
   const shown_at = world.scene.devchain.head.header.number + 1
-  world.weather.nodes.set('devchain', (path, body) =>
+  world.network.nodes.set('devchain', (path, body) =>
     withShown(swallow(path, body), path, shown_at, swallowed),
   )
-  for (const name of ['node2', 'node3']) world.weather.nodes.set(name, swallow)
+  for (const name of ['node2', 'node3']) world.network.nodes.set(name, swallow)
   const placed = await anna.buyEnergy(bob.address, 65_000)
   await world.drain()
   assert.equal(swallowed.size, 1)
@@ -143,7 +143,7 @@ test('a delivery that only a lying node shows is taken back, and made', async (t
   assert.deepEqual(await world.attempts('delegate'), ['included'])
   assert.equal(world.delegated(world.wallets.pool[0]!.address, bob.address, 'energy'), 0n)
   // Now whatever is sent arrives.
-  for (const name of ['node2', 'node3']) world.weather.nodes.delete(name)
+  for (const name of ['node2', 'node3']) world.network.nodes.delete(name)
   await world.solidify()
   await world.solidify()
   await world.settle()
@@ -153,7 +153,7 @@ test('a delivery that only a lying node shows is taken back, and made', async (t
   assert.ok((await world.energyLimit(bob.address)) >= 65_000)
   assert.equal((await anna.check(placed.id)).status, 'success')
   assert.ok((await alertNames(world)).includes('nodes_disagree'))
-  world.weather.nodes.clear()
+  world.network.nodes.clear()
 })
 
 /** The answer with transactions that are in no block shown in one. */
@@ -193,7 +193,7 @@ function withShown(
 test('a second node that is silent makes deposits wait and stops no sale', async (t) => {
   const world = await makeWorld(t, { nodes: 2 })
   const anna = await world.customer({ trx: 10 })
-  world.weather.nodes.set('node2', () => undefined)
+  world.network.nodes.set('node2', () => undefined)
   world.pay(anna.deposit_address, TRX)
   for (let i = 0; i < 5; i++) {
     world.mine(20)
@@ -206,7 +206,7 @@ test('a second node that is silent makes deposits wait and stops no sale', async
   assert.equal((await anna.check(id)).status, 'success')
   assert.deepEqual(await world.attempts('delegate'), ['included'])
   const before = await anna.balance()
-  world.weather.nodes.clear()
+  world.network.nodes.clear()
   await world.solidify()
   await world.drain()
   assert.equal(await anna.balance(), before + 1)
@@ -224,13 +224,13 @@ test('what a node that is removed has told is asked of the one that stays', asyn
   for (let i = 0; i < 5; i++) await world.drain(app)
   assert.equal((await chainRow(world)).disputed_number, null)
   assert.equal(await anna.balance(), 6)
-  world.weather.nodes.clear()
+  world.network.nodes.clear()
 })
 
 test('a recharge that is acted on in its block waits for a second node to have it', async (t) => {
   const world = await makeWorld(t, { nodes: 2, recharge_at: 'inclusion' })
   const sender = world.person('sender', 100)
-  world.weather.nodes.set('node2', (path, body) => {
+  world.network.nodes.set('node2', (path, body) => {
     if (path === '/wallet/gettransactionbyid') return { status: 200, body: '{}' }
     return world.scene.devchain.request('POST', path, body)
   })
@@ -238,7 +238,7 @@ test('a recharge that is acted on in its block waits for a second node to have i
   world.mine()
   await world.drain()
   assert.equal((await findDeposits(world.sql, tx_id))[0]?.state, 'received')
-  world.weather.nodes.clear()
+  world.network.nodes.clear()
   world.mine(2)
   await world.drain()
   assert.equal((await findDeposits(world.sql, tx_id))[0]?.state, 'delivering')

@@ -21,7 +21,7 @@ test('a delegation that never gets into a block: the order fails, the money is b
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
-  world.weather.loses = (type) => type === DELEGATE
+  world.network.loses = (type) => type === DELEGATE
   const order = await anna.buyEnergy(bob.address, 65_000)
   await world.drain()
   world.mine(30)
@@ -42,13 +42,13 @@ test('a delegation that the node drops is made again when dead, and delivered on
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
-  world.weather.loses = (type) => type === DELEGATE
+  world.network.loses = (type) => type === DELEGATE
   const order = await anna.buyEnergy(bob.address, 65_000)
   await world.drain()
   world.mine(20)
   await world.drain()
   // The first one's time is over: it is not sent again, and must be dead before there is another.
-  world.weather.loses = () => false
+  world.network.loses = () => false
   await world.settle()
   const done = await anna.check(order.id)
   assert.equal(done.status, 'success')
@@ -73,7 +73,7 @@ test('a lost answer, a busy node, a false duplicate: the same bytes go out again
     const anna = await world.customer({ trx: 10 })
     const order = await anna.buyEnergy(bob.address, 65_000)
     let armed = false
-    world.weather.onRequest = (path) => {
+    world.network.onRequest = (path) => {
       if (path === '/wallet/broadcasthex' && !armed) {
         armed = true
         world.fault(kind)
@@ -105,10 +105,10 @@ test('part of an order cannot be delivered: the rest is reclaimed, all is refund
   const anna = await world.customer({ trx: 10 })
   const order = await anna.buyEnergy(bob.address, 131_000)
   let seen = 0
-  world.weather.loses = (type) => type === DELEGATE && ++seen > 1
+  world.network.loses = (type) => type === DELEGATE && ++seen > 1
   await world.settle()
   await refunded(anna, order.id, 10)
-  world.weather.loses = () => false
+  world.network.loses = () => false
   await world.solidify()
   await world.settle()
   assert.equal(await world.energyLimit(bob.address), 0)
@@ -118,11 +118,11 @@ test('what a failure gives back does not count against the daily cap of the key'
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10, daily_cap_sun: 3_000_000n })
-  world.weather.loses = (type) => type === DELEGATE
+  world.network.loses = (type) => type === DELEGATE
   const order = await anna.buyEnergy(bob.address, 65_000)
   await world.settle()
   await refunded(anna, order.id, 10)
-  world.weather.loses = () => false
+  world.network.loses = () => false
   await anna.buyEnergy(bob.address, 65_000)
   await world.settle()
   assert.equal(await anna.balance(), 7.07)
@@ -133,11 +133,11 @@ test('while the node is down a purchase is refused with 35 and costs nothing', a
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
   const params = { address: bob.address, amount: 65_000, duration: 1 }
-  world.weather.down = true
+  world.network.down = true
   const refused = await anna.call('/v1/transaction/new', { service: 'energy', params })
   assert.equal(refused.code, 35)
   assert.equal((await anna.call('/v1/calculate', params)).code, 35)
-  world.weather.down = false
+  world.network.down = false
   assert.equal(await anna.balance(), 10)
   await anna.buy({ service: 'energy', params })
 })
@@ -149,10 +149,10 @@ test('a chain silent for half a minute sells nothing, though the receiver is kno
   const params = { address: bob.address, amount: 65_000, duration: 1 }
   await anna.buy({ service: 'energy', params })
   await world.settle()
-  world.weather.down = true
+  world.network.down = true
   world.wait(31)
   assert.equal((await anna.call('/v1/transaction/new', { service: 'energy', params })).code, 35)
-  world.weather.down = false
+  world.network.down = false
   await world.drain()
   await anna.buy({ service: 'energy', params })
 })
@@ -179,11 +179,11 @@ test('an order accepted before the node went down is delivered once when it is b
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
   const order = await anna.buyEnergy(bob.address, 65_000)
-  world.weather.down = true
+  world.network.down = true
   for (const step of world.app.steps) await step.run().catch(() => {})
   world.wait(120)
   for (const step of world.app.steps) await step.run().catch(() => {})
-  world.weather.down = false
+  world.network.down = false
   await world.settle()
   assert.equal((await anna.check(order.id)).status, 'success')
   const limit = await world.energyLimit(bob.address)

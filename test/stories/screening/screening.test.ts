@@ -16,7 +16,7 @@ import {
 import type { Policy } from 'penstock-service/screening/policy.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { addressOf } from 'penstock-tron/keys.ts'
-import { type Desk, worldDesk } from '../../harness/operator.ts'
+import { type Operator, worldOperator } from '../../harness/operator.ts'
 import {
   type Customer,
   makeWorld,
@@ -37,24 +37,24 @@ type Check = {
   checked_at: string
 }
 
-type Stage = { world: World; desk: Desk; anna: Customer; folder: string }
+type Stage = { world: World; operator: Operator; anna: Customer; folder: string }
 
 async function stage(t: TestContext, options: WorldOptions = {}): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-screening-'))
   t.after(() => rm(folder, { recursive: true }))
   const world = await makeWorld(t, { tokens: [USDT], ...options })
   const anna = await world.customer({ trx: 100 })
-  return { world, desk: await worldDesk(world), anna, folder }
+  return { world, operator: await worldOperator(world), anna, folder }
 }
 
 /** Loads the operator's labels, as rows of a table, and lets them act. */
-async function label({ desk, folder, world }: Stage, ...rows: string[]): Promise<void> {
+async function label({ operator, folder, world }: Stage, ...rows: string[]): Promise<void> {
   const file = join(folder, 'labels.csv')
   await writeFile(
     file,
     ['address,category,entity,confidence,valid_from,valid_to', ...rows].join('\n'),
   )
-  await desk.json('lists', 'import', 'operator', file)
+  await operator.json('lists', 'import', 'operator', file)
   await world.drain()
 }
 
@@ -91,7 +91,7 @@ const named = ({ risk_factors }: Check) => risk_factors.map(({ name, score }) =>
 
 test('a check is held, answered and charged; without lists it says so', async (t) => {
   const on = await stage(t)
-  const { world, desk, anna } = on
+  const { world, operator, anna } = on
   const [bob] = people(world, 'bob')
   const asked = { type: 'address', network: 'TRX', address: bob.address }
   const placed = await anna.get<Check>('/v1/aml-checks/new', asked)
@@ -122,20 +122,20 @@ test('a check is held, answered and charged; without lists it says so', async (t
     select kind from transfer where id like ${`aml:${placed.id}%`}
       or hold_id = ${`aml:${placed.id}`} order by made_at, kind desc`
   assert.deepEqual(entries.map(({ kind }) => kind).sort(), ['capture', 'hold'])
-  const { evidence } = await desk.json<{ evidence: { notes: string[] } }>(
+  const { evidence } = await operator.json<{ evidence: { notes: string[] } }>(
     'aml',
     'report',
     placed.id,
   )
   assert.match(evidence.notes[0]!, /No list is loaded/)
-  const status = await desk.json<{ screening: { lists: string } }>('status')
+  const status = await operator.json<{ screening: { lists: string } }>('status')
   assert.match(status.screening.lists, /^none/)
-  assert.match((await desk.type('lists', 'show')).out, /Nothing is loaded/)
+  assert.match((await operator.type('lists', 'show')).out, /Nothing is loaded/)
 })
 
 test('money is followed through others; deposits and withdrawals are judged apart', async (t) => {
   const on = await stage(t)
-  const { world, desk } = on
+  const { world, operator } = on
   const [mixer, middle, shop, exchange] = people(world, 'mixer', 'middle', 'shop', 'exchange') as [
     Person,
     Person,
@@ -199,29 +199,32 @@ test('money is followed through others; deposits and withdrawals are judged apar
   )
 
   for (const { id } of [address, deposit, clean, withdrawal, again]) {
-    const replayed = await desk.json<{ same: boolean }>('aml', 'replay', id)
+    const replayed = await operator.json<{ same: boolean }>('aml', 'replay', id)
     assert.equal(replayed.same, true)
   }
   const page = join(on.folder, 'report.html')
-  assert.match((await desk.type('aml', 'report', deposit.id, '--out', page)).out, /report\.html/)
-  const html = (await desk.type('aml', 'report', deposit.id)).out
+  assert.match(
+    (await operator.type('aml', 'report', deposit.id, '--out', page)).out,
+    /report\.html/,
+  )
+  const html = (await operator.type('aml', 'report', deposit.id)).out
   assert.ok(
     html.includes('class="path"') &&
       html.includes(first) &&
       html.includes('Spinner') &&
       !html.includes('<script'),
   )
-  const reported = await desk.json<{ check_id: string }>('aml', 'report', deposit.id)
+  const reported = await operator.json<{ check_id: string }>('aml', 'report', deposit.id)
   assert.equal(reported.check_id, deposit.id)
-  const { block, state_sha256 } = await desk.json<Record<string, unknown>>('aml', 'state')
+  const { block, state_sha256 } = await operator.json<Record<string, unknown>>('aml', 'state')
   assert.ok(Number(block) > 0 && /^[0-9a-f]{64}$/.test(String(state_sha256)))
-  const begun = await desk.json<{ reach: number }>('aml', 'rebuild', '--reason', 'new services')
+  const begun = await operator.json<{ reach: number }>('aml', 'rebuild', '--reason', 'new services')
   assert.ok(begun.reach > 0)
 })
 
 test('a denied address is blacklisted, an allowed one keeps the mean, until the end', async (t) => {
   const on = await stage(t)
-  const { world, desk, anna, folder } = on
+  const { world, operator, anna, folder } = on
   const [mixer, rich, shop] = people(world, 'mixer', 'rich', 'shop') as [Person, Person, Person]
   await label(on, `${mixer.address},mixer,Spinner,100,,`)
   world.pay(shop.address, 400n * TRX, mixer)
@@ -233,7 +236,7 @@ test('a denied address is blacklisted, an allowed one keeps the mean, until the 
   }
   assert.deepEqual(await score(), ['75.0', false])
   const expires = new Date(world.now.getTime() + 3_600_000).toISOString().slice(0, 19)
-  const allowed = await desk.json<{ id: string }>(
+  const allowed = await operator.json<{ id: string }>(
     'aml',
     'allow',
     shop.address,
@@ -245,17 +248,17 @@ test('a denied address is blacklisted, an allowed one keeps the mean, until the 
   )
   assert.deepEqual(await score(), ['25.7', false])
   world.wait(2)
-  const denied = await desk.json<{ id: string }>('aml', 'deny', shop.address, 'charged back')
+  const denied = await operator.json<{ id: string }>('aml', 'deny', shop.address, 'charged back')
   assert.deepEqual(await score(), ['100.0', true])
   world.wait(2)
-  const ended = await desk.json<{ withdrawn_at: string }>('aml', 'withdraw', denied.id)
+  const ended = await operator.json<{ withdrawn_at: string }>('aml', 'withdraw', denied.id)
   world.wait(2)
   assert.deepEqual(
-    await desk.json('aml', 'withdraw', denied.id),
+    await operator.json('aml', 'withdraw', denied.id),
     ended,
     'what has ended, has ended then',
   )
-  assert.deepEqual(await desk.type('aml', 'deny', shop.address, ''), {
+  assert.deepEqual(await operator.type('aml', 'deny', shop.address, ''), {
     code: 2,
     out: '',
     err: 'Why has 1 to 1000 characters.\n',
@@ -263,21 +266,21 @@ test('a denied address is blacklisted, an allowed one keeps the mean, until the 
   assert.deepEqual(await score(), ['25.7', false])
   await world.advance(3_600)
   assert.deepEqual(await score(), ['75.0', false])
-  assert.equal((await desk.json<unknown[]>('aml', 'entries', shop.address)).length, 2)
-  assert.match((await desk.type('aml', 'withdraw', allowed.id)).out, /withdrawn/)
+  assert.equal((await operator.json<unknown[]>('aml', 'entries', shop.address)).length, 2)
+  assert.match((await operator.type('aml', 'withdraw', allowed.id)).out, /withdrawn/)
 
-  const policy = await desk.json<Policy>('aml', 'policy')
+  const policy = await operator.json<Policy>('aml', 'policy')
   const file = join(folder, 'policy.json')
   await writeFile(
     file,
     JSON.stringify({ ...policy, name: 'strict', direct: [{ share_bp: 50, usd: 100, points: 90 }] }),
   )
-  const published = await desk.json<Policy>('aml', 'publish', file)
+  const published = await operator.json<Policy>('aml', 'publish', file)
   assert.deepEqual([published.version, published.name], [2, 'strict'])
   await world.advance(3)
   assert.deepEqual(await score(), ['90.0', false])
   await writeFile(file, JSON.stringify({ ...policy, weights: {} }))
-  assert.deepEqual(await desk.type('aml', 'publish', file), {
+  assert.deepEqual(await operator.type('aml', 'publish', file), {
     code: 1,
     out: '',
     err: 'In the policy, the weight of sanctions is not a whole number from 0 to 100.\n',
@@ -336,7 +339,7 @@ test('what cannot be answered is given up after ten minutes and costs nothing', 
   await world.drain()
   assert.equal(await status(early.id), 'completed')
 
-  world.weather.down = true
+  world.network.down = true
   const waiting = await anna.get<Check>('/v1/aml-checks/new', {
     type: 'address',
     network: 'TRX',
@@ -353,7 +356,7 @@ test('what cannot be answered is given up after ten minutes and costs nothing', 
   world.wait(600)
   for (const step of steps) await step.run()
   assert.deepEqual([await status(waiting.id), await anna.balance()], ['failed', 98.5])
-  world.weather.down = false
+  world.network.down = false
   await world.advance(3)
 })
 
@@ -409,7 +412,7 @@ test('providers answer where the policy says so: in order, or all, the worst cou
     return ANSWER
   })
   const on = await stage(t, { providers: [first] })
-  const { world, desk, anna, folder } = on
+  const { world, operator, anna, folder } = on
   const [bob] = people(world, 'bob')
   const btc = {
     type: 'address',
@@ -418,13 +421,13 @@ test('providers answer where the policy says so: in order, or all, the worst cou
   }
   const refused = await anna.call('/v1/aml-checks/new', btc)
   assert.deepEqual([refused.code, refused.key], [2, 'invalid_service_or_params.network'])
-  const policy = await desk.json<Policy>('aml', 'policy')
+  const policy = await operator.json<Policy>('aml', 'policy')
   const publish = async (routes: Policy['routes']) => {
     await writeFile(
       join(folder, 'p.json'),
       JSON.stringify({ ...policy, routes: { ...policy.routes, ...routes } }),
     )
-    const { out } = await desk.type('aml', 'publish', join(folder, 'p.json'))
+    const { out } = await operator.type('aml', 'publish', join(folder, 'p.json'))
     assert.match(out, /No provider is called first: asking it fails\.$/m)
     await world.advance(3)
   }
@@ -433,7 +436,7 @@ test('providers answer where the policy says so: in order, or all, the worst cou
     'BTC/address': { use: ['first'], mode: 'first' },
   })
   const provider = async (id: string) =>
-    (await desk.json<{ provider: string }>('aml', 'show', id)).provider
+    (await operator.json<{ provider: string }>('aml', 'show', id)).provider
   const fallen_back = await ask(on, { address: bob.address })
   assert.deepEqual([fallen_back.risk_score, await provider(fallen_back.id)], ['25.0', 'embedded'])
   const nobody = await ask(on, btc)
@@ -458,9 +461,9 @@ test('providers answer where the policy says so: in order, or all, the worst cou
 
 test('nothing is sold to a blacklisted address, if the policy says so', async (t) => {
   const on = await stage(t)
-  const { world, desk, anna, folder } = on
+  const { world, operator, anna, folder } = on
   const [bob] = people(world, 'bob')
-  await desk.json('aml', 'deny', bob.address, 'no')
+  await operator.json('aml', 'deny', bob.address, 'no')
   world.wait(2)
   const wanted = {
     service: 'energy',
@@ -468,13 +471,13 @@ test('nothing is sold to a blacklisted address, if the policy says so', async (t
     external_id: 'one',
   }
   const before = await anna.buy(wanted)
-  const policy = await desk.json<Policy>('aml', 'policy')
+  const policy = await operator.json<Policy>('aml', 'policy')
   assert.equal(policy.refuse_blacklisted_receivers, false)
   await writeFile(
     join(folder, 'p.json'),
     JSON.stringify({ ...policy, refuse_blacklisted_receivers: true }),
   )
-  await desk.json('aml', 'publish', join(folder, 'p.json'))
+  await operator.json('aml', 'publish', join(folder, 'p.json'))
   await world.advance(3)
   const refused = await anna.call('/v1/transaction/new', { ...wanted, external_id: 'two' })
   assert.deepEqual([refused.code, refused.key], [10, 'invalid_network_address.blacklisted'])
@@ -484,18 +487,18 @@ test('nothing is sold to a blacklisted address, if the policy says so', async (t
 
 test('watched addresses are screened again when labels change; operators see it', async (t) => {
   const on = await stage(t)
-  const { world, desk, anna } = on
+  const { world, operator, anna } = on
   const [thief, shop] = people(world, 'thief', 'shop') as [Person, Person]
   world.pay(shop.address, 10n * TRX, thief)
   await world.solidify()
-  await desk.json('aml', 'watch', anna.id, shop.address)
+  await operator.json('aml', 'watch', anna.id, shop.address)
   await world.drain()
   const since = world.now.toISOString().slice(0, 19)
   world.wait(2)
   await label(on, `${thief.address},stolen_coins,Heist,100,,`)
   await world.drain()
   type Change = { address: string; from_level: string; to_level: string }
-  const changes = await desk.json<Change[]>('aml', 'changes', '--since', `${since}Z`)
+  const changes = await operator.json<Change[]>('aml', 'changes', '--since', `${since}Z`)
   assert.deepEqual(
     changes.map(({ address, from_level, to_level }) => [address, from_level, to_level]),
     [[shop.address, 'low', 'high']],
@@ -506,10 +509,10 @@ test('watched addresses are screened again when labels change; operators see it'
     ['100.0', '25.0'],
   )
   assert.equal(await anna.balance(), 100)
-  const [watched] = await desk.json<{ risk_level: string }[]>('aml', 'watches')
+  const [watched] = await operator.json<{ risk_level: string }[]>('aml', 'watches')
   assert.equal(watched!.risk_level, 'high')
-  await desk.json('aml', 'unwatch', anna.id, shop.address)
-  assert.deepEqual(await desk.json('aml', 'watches'), [])
+  await operator.json('aml', 'unwatch', anna.id, shop.address)
+  assert.deepEqual(await operator.json('aml', 'watches'), [])
 })
 
 test("a hash check without direction is a deposit's; a page past the end is empty", async (t) => {

@@ -11,7 +11,7 @@ import { selectorOf, wordOfAddress, wordOfInteger } from 'penstock-devchain/call
 import { USDT } from 'penstock-devchain/devchain.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { addressOf } from 'penstock-tron/keys.ts'
-import { worldDesk } from '../../harness/operator.ts'
+import { worldOperator } from '../../harness/operator.ts'
 import {
   CATEGORY_NAMES,
   eventsOf,
@@ -161,8 +161,8 @@ async function compare(
   const folder = await mkdtemp(join(tmpdir(), 'penstock-agreement-'))
   t.after(() => rm(folder, { recursive: true }))
   await writeFile(join(folder, 'labels.csv'), csvOf(labels))
-  const desk = await worldDesk(world)
-  await desk.json('lists', 'import', 'operator', join(folder, 'labels.csv'))
+  const operator = await worldOperator(world)
+  await operator.json('lists', 'import', 'operator', join(folder, 'labels.csv'))
   await world.solidify()
 
   const ask = async (body: Record<string, unknown>) => {
@@ -170,7 +170,7 @@ async function compare(
     return id
   }
   const read = (id: string) => anna.get<Checked>('/v1/aml-checks/check', { id })
-  const { first_block } = await desk.json<{ first_block: number }>('aml', 'show')
+  const { first_block } = await operator.json<{ first_block: number }>('aml', 'show')
   const ledger = referenceOf(world, labels, first_block)
   const ids = await Promise.all(people.map(({ address }) => ask({ type: 'address', address })))
   await world.drain()

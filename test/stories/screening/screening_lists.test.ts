@@ -17,7 +17,7 @@ import { findOperation } from 'penstock-service/commands/words.ts'
 import { httpDownload, refreshStep } from 'penstock-service/labels/lists.ts'
 import { drain } from 'penstock-service/steps/step.ts'
 import { addressFromBytes } from 'penstock-tron/address.ts'
-import { quietDesk } from '../../harness/operator.ts'
+import { quietOperator } from '../../harness/operator.ts'
 
 const address = (n: number) =>
   addressFromBytes(
@@ -43,8 +43,8 @@ type Loaded = {
 }
 
 test('a list is fetched, kept in every version, compared, and fetched on schedule', async (t) => {
-  const desk = await quietDesk(t)
-  const { sql, json, type, io } = desk
+  const operator = await quietOperator(t)
+  const { sql, json, type, io } = operator
   let content = `order,address\n1,${address(1)}\n2,${address(2)}\n`
   let status = 200
   let asked = 0
@@ -120,7 +120,7 @@ test('a list is fetched, kept in every version, compared, and fetched on schedul
 })
 
 test('a file that is not the list changes nothing and is told in one sentence', async (t) => {
-  const { json, type } = await quietDesk(t)
+  const { json, type } = await quietOperator(t)
   const folder = await mkdtemp(join(tmpdir(), 'penstock-lists-'))
   t.after(() => rm(folder, { recursive: true }))
   const file = join(folder, 'list')
@@ -163,7 +163,7 @@ test('a file that is not the list changes nothing and is told in one sentence', 
 })
 
 test('a list that its publisher does not give is asked for again soon', async (t) => {
-  const { sql, json } = await quietDesk(t)
+  const { sql, json } = await quietOperator(t)
   let asked = 0
   const url = await publisher(t, (_request, response) => {
     asked += 1
@@ -179,7 +179,7 @@ test('a list that its publisher does not give is asked for again soon', async (t
 })
 
 test('a list that lost more than half its entries is loaded only when told to', async (t) => {
-  const { json, type } = await quietDesk(t)
+  const { json, type } = await quietOperator(t)
   const folder = await mkdtemp(join(tmpdir(), 'penstock-lists-'))
   t.after(() => rm(folder, { recursive: true }))
   const file = join(folder, 'list.csv')
@@ -203,7 +203,7 @@ test('a list that lost more than half its entries is loaded only when told to', 
 })
 
 test('an entry that a file has twice counts once, loaded as well as shown', async (t) => {
-  const { json } = await quietDesk(t)
+  const { json } = await quietOperator(t)
   const folder = await mkdtemp(join(tmpdir(), 'penstock-lists-'))
   t.after(() => rm(folder, { recursive: true }))
   const file = join(folder, 'list.csv')

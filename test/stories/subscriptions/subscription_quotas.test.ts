@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Desk, worldDesk } from '../../harness/operator.ts'
+import { type Operator, worldOperator } from '../../harness/operator.ts'
 import {
   check,
   energyLeft,
@@ -45,8 +45,8 @@ async function useAndWait(world: World, who: Parameters<typeof use>[1], times: n
   }
 }
 
-const keyOf = async (desk: Desk, { id }: Customer) =>
-  (await desk.json<{ id: string }[]>('keys', 'list', id))[0]!.id
+const keyOf = async (operator: Operator, { id }: Customer) =>
+  (await operator.json<{ id: string }[]>('keys', 'list', id))[0]!.id
 
 const held = async (world: World, { id }: Customer) => {
   const [row] = await world.sql<{ held_sun: bigint }>`
@@ -101,18 +101,18 @@ test('a resting address is woken by a use, which costs nothing, and supplied aga
 
 test('a suspended customer is supplied no more, and goes on when resumed', async (t) => {
   const world = await makeWorld(t)
-  const desk = await worldDesk(world)
+  const operator = await worldOperator(world)
   const anna = await world.customer({ trx: 100 })
   const bob = sender(world)
   const { id } = await subscribe(world, anna, wanted(bob.address))
-  await desk.json('customers', 'suspend', anna.id)
+  await operator.json('customers', 'suspend', anna.id)
   await use(world, bob)
   await pass(world, 2)
   for (let i = 0; i < 3; i++) await world.solidify()
   assert.equal(await supplies(world), 1)
   assert.equal(await world.energyLimit(bob.address), 0)
   assert.equal((await check(anna, id)).status, 'active')
-  await desk.json('customers', 'resume', anna.id)
+  await operator.json('customers', 'resume', anna.id)
   await world.advance(120)
   // It was idle meanwhile, so it rests until it is used.
   assert.equal((await check(anna, id)).status, 'active')
@@ -125,17 +125,17 @@ test('a suspended customer is supplied no more, and goes on when resumed', async
 
 test('a plan says for how many hours; 0 is for ever, and running ones keep theirs', async (t) => {
   const world = await makeWorld(t)
-  const desk = await worldDesk(world)
+  const operator = await worldOperator(world)
   const anna = await world.customer({ trx: 100 })
   const [bob, sue] = [sender(world), sender(world, 'sue')]
-  await desk.json('plans', 'set', 'unlimited_energy', '--idle-hours', '0')
+  await operator.json('plans', 'set', 'unlimited_energy', '--idle-hours', '0')
   const ever = await subscribe(world, anna, wanted(bob.address))
-  await desk.json('plans', 'set', 'unlimited_energy', '--idle-hours', '1')
+  await operator.json('plans', 'set', 'unlimited_energy', '--idle-hours', '1')
   const hour = await subscribe(world, anna, wanted(sue.address))
   await pass(world, 4)
   type Shown = { resting: string | null; supplies: number }
   const shown = async (id: string) => {
-    const { resting, supplies } = await desk.json<Shown>('subscriptions', 'show', id)
+    const { resting, supplies } = await operator.json<Shown>('subscriptions', 'show', id)
     return { resting, supplies }
   }
   assert.deepEqual(await shown(hour.id), { resting: 'idle', supplies: 1 })
@@ -216,10 +216,14 @@ test('a subscription counts for its key, and at the cap waits for the next day',
     params: { address: bob.address, amount: 65_000, duration: 1 },
   })
   assert.deepEqual([refused.code, refused.key], [6, 'insufficient_funds.daily_cap'])
-  const desk = await worldDesk(world)
-  const shown = await desk.json<{ resting: string; key_id: string }>('subscriptions', 'show', id)
+  const operator = await worldOperator(world)
+  const shown = await operator.json<{ resting: string; key_id: string }>(
+    'subscriptions',
+    'show',
+    id,
+  )
   assert.equal(shown.resting, 'daily_cap')
-  assert.equal(shown.key_id, await keyOf(desk, anna))
+  assert.equal(shown.key_id, await keyOf(operator, anna))
   await world.solidify()
   await world.settle()
   assert.equal(await world.energyLimit(bob.address), 0)
@@ -232,15 +236,15 @@ test('a subscription counts for its key, and at the cap waits for the next day',
 
 test('revoking a key ends what it started, unless that is to be kept', async (t) => {
   const world = await makeWorld(t)
-  const desk = await worldDesk(world)
+  const operator = await worldOperator(world)
   const anna = await world.customer({ trx: 100 })
   const zoe = await world.customer({ trx: 100 })
   const [bob, sue, joe] = [sender(world), sender(world, 'sue'), sender(world, 'joe')]
   const mine = await subscribe(world, anna, wanted(bob.address))
   const kept = await subscribe(world, zoe, wanted(sue.address))
   const fresh = await anna.get<Subscription>(START, wanted(joe.address))
-  const key = await keyOf(desk, anna)
-  const revoked = await desk.json<{ ended_subscriptions: number }>(
+  const key = await keyOf(operator, anna)
+  const revoked = await operator.json<{ ended_subscriptions: number }>(
     'keys',
     'revoke',
     key,
@@ -248,7 +252,7 @@ test('revoking a key ends what it started, unless that is to be kept', async (t)
     'stolen',
   )
   assert.equal(revoked.ended_subscriptions, 2)
-  await desk.json('keys', 'revoke', await keyOf(desk, zoe), '--keep-subscriptions')
+  await operator.json('keys', 'revoke', await keyOf(operator, zoe), '--keep-subscriptions')
   const states = await world.sql<{ id: string; state: string; reason: string | null }>`
     select id, state, reason from subscription order by id`
   const by_id = new Map(states.map(({ id, state, reason }) => [id, [state, reason]]))
@@ -256,7 +260,7 @@ test('revoking a key ends what it started, unless that is to be kept', async (t)
   assert.deepEqual(by_id.get(mine.id), ['stopped', why])
   assert.deepEqual(by_id.get(fresh.id), ['error', why], 'one that had not begun is paid back')
   assert.deepEqual(by_id.get(kept.id), ['active', null])
-  const actions = await desk.json<{ subject: string; reason: string }[]>(
+  const actions = await operator.json<{ subject: string; reason: string }[]>(
     'actions',
     'list',
     '--limit',
@@ -268,7 +272,12 @@ test('revoking a key ends what it started, unless that is to be kept', async (t)
     ['key', 'subscription', 'subscription'],
   )
   for (const subject of subjects) {
-    const [action] = await desk.json<{ reason: string }[]>('actions', 'list', '--subject', subject)
+    const [action] = await operator.json<{ reason: string }[]>(
+      'actions',
+      'list',
+      '--subject',
+      subject,
+    )
     assert.equal(action!.reason, 'stolen')
   }
   await world.solidify()
@@ -284,12 +293,12 @@ test('revoking a key ends what it started, unless that is to be kept', async (t)
 
 test('a start that was let in just before its key was revoked is refused', async (t) => {
   const world = await makeWorld(t)
-  const desk = await worldDesk(world)
+  const operator = await worldOperator(world)
   const anna = await world.customer({ trx: 100 })
   const bob = sender(world)
   // The server remembers the key for a second.
   await anna.get('/v1/balance')
-  await desk.json('keys', 'revoke', await keyOf(desk, anna))
+  await operator.json('keys', 'revoke', await keyOf(operator, anna))
   assert.equal((await anna.call('/v1/balance')).code, 0)
   assert.equal((await anna.call(START, wanted(bob.address))).code, 1)
   assert.deepEqual(await world.sql`select 1 from subscription`, [])
@@ -297,7 +306,7 @@ test('a start that was let in just before its key was revoked is refused', async
 
 test('operators list, show and stop subscriptions, also those with a limit', async (t) => {
   const world = await makeWorld(t)
-  const desk = await worldDesk(world)
+  const operator = await worldOperator(world)
   const anna = await world.customer({ trx: 600 })
   const zoe = await world.customer({ trx: 600 })
   const [bob, sue, joe] = [sender(world), sender(world, 'sue'), sender(world, 'joe')]
@@ -306,24 +315,24 @@ test('operators list, show and stop subscriptions, also those with a limit', asy
   const other = await subscribe(world, zoe, wanted(sue.address, {}, { external_id: 'sub-1' }))
   const fresh = await anna.get<Subscription>(START, wanted(joe.address))
   const list = async (...words: string[]) =>
-    (await desk.json<{ id: string }[]>('subscriptions', 'list', ...words)).map(({ id }) => id)
+    (await operator.json<{ id: string }[]>('subscriptions', 'list', ...words)).map(({ id }) => id)
   assert.deepEqual(await list(), [fresh.id, other.id, limited.id])
   assert.deepEqual(await list('--customer', anna.id), [fresh.id, limited.id])
   assert.deepEqual(await list('--state', 'active'), [other.id, limited.id])
   assert.deepEqual(await list('--address', sue.address), [other.id])
-  assert.deepEqual(await list('--key', await keyOf(desk, zoe)), [other.id])
+  assert.deepEqual(await list('--key', await keyOf(operator, zoe)), [other.id])
   assert.deepEqual(await list('--limit', '1', '--before', fresh.id), [other.id])
-  const shown = await desk.json<{ id: string; supply_orders: unknown[] }>(
+  const shown = await operator.json<{ id: string; supply_orders: unknown[] }>(
     'subscriptions',
     'show',
     'sub-1',
   )
   assert.deepEqual([shown.id, shown.supply_orders.length], [other.id, 1])
   const stop = (id: string) =>
-    desk.json('subscriptions', 'stop', id, '--reason', 'it was a mistake')
+    operator.json('subscriptions', 'stop', id, '--reason', 'it was a mistake')
   assert.deepEqual(await stop(limited.id), { id: limited.id, state: 'stopped' })
   assert.deepEqual(await stop(fresh.id), { id: fresh.id, state: 'error' })
-  const [action] = await desk.json<{ before: object; after: object; reason: string }[]>(
+  const [action] = await operator.json<{ before: object; after: object; reason: string }[]>(
     ...['actions', 'list', '--subject', `subscription:${limited.id}`],
   )
   const after = { state: 'stopped', reason: 'stopped by the operator' }
@@ -333,17 +342,17 @@ test('operators list, show and stop subscriptions, also those with a limit', asy
   )
   assert.equal((await listed(anna, limited.id)).reason, 'stopped by the operator')
   assert.equal(await anna.balance(), 350)
-  const again = await desk.type('subscriptions', 'stop', limited.id)
+  const again = await operator.type('subscriptions', 'stop', limited.id)
   assert.deepEqual(
     [again.code, again.err],
     [1, `The subscription ${limited.id} does not run: it is stopped.\n`],
   )
   for (const verb of ['show', 'stop'])
     assert.equal(
-      (await desk.type('subscriptions', verb, 'nobody')).err,
+      (await operator.type('subscriptions', verb, 'nobody')).err,
       'There is no subscription nobody.\n',
     )
-  const { subscriptions } = await desk.json<{ subscriptions: object[] }>(
+  const { subscriptions } = await operator.json<{ subscriptions: object[] }>(
     'customers',
     'show',
     anna.id,
@@ -359,12 +368,12 @@ test('operators list, show and stop subscriptions, also those with a limit', asy
 
 test("a customer's subscriptions and open orders are limited by the operator", async (t) => {
   const world = await makeWorld(t)
-  const desk = await worldDesk(world)
+  const operator = await worldOperator(world)
   const anna = await world.customer({ trx: 600 })
   const people = ['a', 'b', 'c'].map((name) => sender(world, name))
-  const limits = (...words: string[]) => desk.json('customers', 'limits', anna.id, ...words)
+  const limits = (...words: string[]) => operator.json('customers', 'limits', anna.id, ...words)
   const shown = async () => {
-    const row = await desk.json<Record<string, number>>('customers', 'show', anna.id)
+    const row = await operator.json<Record<string, number>>('customers', 'show', anna.id)
     return [row.subscriptions_limit, row.open_orders_limit]
   }
   assert.deepEqual(await shown(), [100, 100_000])
@@ -390,11 +399,11 @@ test("a customer's subscriptions and open orders are limited by the operator", a
     [[], 'Which limit: --subscriptions or --open-orders?\n'],
     [['--subscriptions', '-1'], '--subscriptions -1: it is a whole number, or default.\n'],
   ] as const) {
-    const said = await desk.type('customers', 'limits', anna.id, ...words)
+    const said = await operator.type('customers', 'limits', anna.id, ...words)
     assert.deepEqual([said.code, said.err], [2, err])
   }
   await world.sql`update customer set subscriptions_limit = 7 where id = ${anna.id}`
-  const { out } = await desk.type('books', 'check', '--json')
+  const { out } = await operator.type('books', 'check', '--json')
   const { rules } = JSON.parse(out) as {
     rules: { rule: string; findings: { subject: string }[] }[]
   }

@@ -99,7 +99,7 @@ test('a start that cannot be supplied is an error after ten minutes, and paid ba
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 10, daily_cap_sun: 10_000_000n })
   const bob = sender(world)
-  world.weather.loses = (type) => type === 'DelegateResourceContract'
+  world.network.loses = (type) => type === 'DelegateResourceContract'
   const { id } = await anna.get<Subscription>(START, wanted(bob.address))
   for (let i = 0; i < 30; i++) {
     world.mine(8)
@@ -109,7 +109,7 @@ test('a start that cannot be supplied is an error after ten minutes, and paid ba
   assert.deepEqual([item.status, item.total_price], ['error', 0])
   assert.match(String(item.reason), /supplied/)
   assert.equal(await anna.balance(), 10)
-  world.weather.loses = () => false
+  world.network.loses = () => false
   await subscribe(world, anna, wanted(bob.address))
   assert.equal(await anna.balance(), 4, 'what was given back does not count against the cap either')
 })

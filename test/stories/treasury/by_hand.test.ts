@@ -7,7 +7,7 @@ import type { Person } from 'penstock-devchain/scene.ts'
 import { findDeposits } from 'penstock-service/treasury/deposits.ts'
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { addressWord, numberWord, USDT } from 'penstock-tron/tokens.ts'
-import { type Desk, worldDesk } from '../../harness/operator.ts'
+import { type Operator, worldOperator } from '../../harness/operator.ts'
 import { type Customer, makeWorld, TRX, type World } from '../../harness/world.ts'
 
 const stateOf = async (world: World, tx_id: string) =>
@@ -22,7 +22,7 @@ async function sumOf(world: World, account: string): Promise<bigint> {
 }
 
 /** The books hold, by the service's own rules and with the chain beside them. */
-async function holds(at: Desk): Promise<void> {
+async function holds(at: Operator): Promise<void> {
   const { code, out } = await at.type('books', 'check', '--node-url', 'http://127.0.0.1')
   assert.equal(code, 0, out)
 }
@@ -39,7 +39,7 @@ function sendToken(world: World, from: Person, to: Address, amount: bigint): str
 
 type Held = {
   world: World
-  at: Desk
+  at: Operator
   anna: Customer
   owner: Person
   /** What the whale sent is more than a refund may send, the thief is blacklisted. */
@@ -70,7 +70,7 @@ async function someHeld(t: Parameters<typeof makeWorld>[0]): Promise<Held> {
   await world.drain()
   for (const tx_id of [big, blocked, token])
     assert.deepEqual(await stateOf(world, tx_id), ['held'], tx_id)
-  return { world, at: await worldDesk(world), anna, owner, whale, thief, big, blocked, token }
+  return { world, at: await worldOperator(world), anna, owner, whale, thief, big, blocked, token }
 }
 
 const WHY = ['--reason', 'looked into']
@@ -275,11 +275,11 @@ test('one transaction cannot stand for two deposits that came before it', async 
 
 test('the second operator finds it resolved, and one being sent back stays', async (t) => {
   const { world, at, anna, owner, blocked, big } = await someHeld(t)
-  const desks = await Promise.all([1, 2, 3, 4].map(() => worldDesk(world)))
+  const operators = await Promise.all([1, 2, 3, 4].map(() => worldOperator(world)))
   const ways = [['--credit', anna.id], ['--written-off'], ['--credit', anna.id], ['--written-off']]
   const answers = await Promise.all(
-    desks.map((desk, i) =>
-      desk.type('deposits', 'resolve', blocked, ...ways[i]!, '--blocked-reviewed', ...WHY),
+    operators.map((operator, i) =>
+      operator.type('deposits', 'resolve', blocked, ...ways[i]!, '--blocked-reviewed', ...WHY),
     ),
   )
   assert.deepEqual(answers.map(({ code }) => code).toSorted(), [0, 1, 1, 1])
@@ -303,7 +303,7 @@ test('the second operator finds it resolved, and one being sent back stays', asy
 test('an account is corrected by entries with a reason, never below zero', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 100 })
-  const at = await worldDesk(world)
+  const at = await worldOperator(world)
   await anna.buyEnergy(world.person('bob', 1).address, 65_000)
   const free = await anna.balance()
   type Made = { id: string; amount_sun: number }
@@ -378,9 +378,9 @@ test('an account is corrected by entries with a reason, never below zero', async
 test('a correction asked for several times at once is made once, and not overdrawn', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ trx: 10 })
-  const desks = await Promise.all([1, 2, 3, 4].map(() => worldDesk(world)))
+  const operators = await Promise.all([1, 2, 3, 4].map(() => worldOperator(world)))
   const credits = await Promise.all(
-    desks.map((at) => at.type('customers', 'credit', anna.id, '3', '--id', 'same', ...WHY)),
+    operators.map((at) => at.type('customers', 'credit', anna.id, '3', '--id', 'same', ...WHY)),
   )
   assert.deepEqual(
     credits.map(({ code }) => code),
@@ -388,9 +388,11 @@ test('a correction asked for several times at once is made once, and not overdra
   )
   assert.equal(await anna.balance(), 13)
   const debits = await Promise.all(
-    desks.map((at, i) => at.type('customers', 'debit', anna.id, '5', '--id', `debit ${i}`, ...WHY)),
+    operators.map((at, i) =>
+      at.type('customers', 'debit', anna.id, '5', '--id', `debit ${i}`, ...WHY),
+    ),
   )
   assert.deepEqual(debits.map(({ code }) => code).toSorted(), [0, 0, 1, 1])
   assert.equal(await anna.balance(), 3)
-  await holds(desks[0]!)
+  await holds(operators[0]!)
 })

@@ -11,7 +11,7 @@ import { findDeposits } from 'penstock-service/treasury/deposits.ts'
 import { UNPROVEN } from 'penstock-service/treasury/holdings.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { Liar } from '../../harness/liars.ts'
-import { worldDesk } from '../../harness/operator.ts'
+import { worldOperator } from '../../harness/operator.ts'
 import { makeWorld, TRX, type World, type WorldOptions } from '../../harness/world.ts'
 
 type Call = (signature: string, ...values: (string | bigint)[]) => string
@@ -54,7 +54,7 @@ test('a contract that delegates to a deposit address in a loop makes no money th
   assert.equal(await anna.balance(), 3)
   const [rows] = await world.sql<{ n: bigint }>`select count(*) as n from deposit`
   assert.equal(rows?.n, 1n)
-  assert.equal((await (await worldDesk(world)).type('books', 'check')).code, 0)
+  assert.equal((await (await worldOperator(world)).type('books', 'check')).code, 0)
 })
 
 test('a contract that delegates to an address does not wash what came there before', async (t) => {
@@ -87,7 +87,7 @@ const alertNames = async ({ sql, now }: World) =>
 function liarIn(world: World, to: string, sun: bigint, name = 'devchain'): Liar {
   const ask = (path: string, body: string) => world.scene.devchain.request('POST', path, body)
   const liar = new Liar(ask, () => ({ to: [to], sun, from: world.person('nobody').address }))
-  world.weather.nodes.set(name, (path, body) => liar.answer(path, body))
+  world.network.nodes.set(name, (path, body) => liar.answer(path, body))
   return liar
 }
 
@@ -124,7 +124,7 @@ for (const nodes of [1, 2]) {
       [['held', UNPROVEN, null]],
     )
     assert.ok((await alertNames(world)).includes('deposit_held'))
-    assert.equal((await (await worldDesk(world)).type('books', 'check')).code, 0)
+    assert.equal((await (await worldOperator(world)).type('books', 'check')).code, 0)
   })
 }
 
@@ -152,7 +152,7 @@ test('an internal transaction of an unknown kind is held, and nobody is credited
   const { world, call } = await contractWorld(t)
   const anna = await world.customer({ trx: 3 })
   const hex = (text: string) => Buffer.from(text).toString('hex')
-  world.weather.answers = (_path, body) =>
+  world.network.answers = (_path, body) =>
     body.replaceAll(`"note":"${hex('call')}"`, `"note":"${hex('stakeLater')}"`)
   const tx_id = call('send(address,uint256)', anna.deposit_address, 7n * TRX)
   await world.solidify()
@@ -285,7 +285,7 @@ test('what the network took for other things than transfers left an address too'
 test('what nobody saw come is alerted until the operator says that it is explained', async (t) => {
   const { world } = await contractWorld(t)
   const { address } = world.recharge
-  const at = await worldDesk(world)
+  const at = await worldOperator(world)
   world.scene.post('/devchain/fund', { address, sun: 5n * TRX })
   await world.solidify()
   await world.advance(70)

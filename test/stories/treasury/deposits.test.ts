@@ -6,7 +6,7 @@ import { chainView, missingOnChain } from 'penstock-service/audit/chain.ts'
 import { findDeposits } from 'penstock-service/treasury/deposits.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { addressWord, numberWord, USDT } from 'penstock-tron/tokens.ts'
-import { worldDesk } from '../../harness/operator.ts'
+import { worldOperator } from '../../harness/operator.ts'
 import { makeWorld, TRX, type World } from '../../harness/world.ts'
 
 test('a deposit is credited once, when its block is solid, however often steps run', async (t) => {
@@ -91,7 +91,7 @@ test('failed transfers are not deposits', async (t) => {
   told((body) => body.replace('"ret":[{"contractRet":"SUCCESS"}],', ''))
   const good = world.pay(anna.deposit_address, 3n * TRX)
   let changed = 0
-  world.weather.answers = (_path, body) => {
+  world.network.answers = (_path, body) => {
     const answer = JSON.parse(body) as { block?: { transactions?: One[] }[] }
     for (const block of answer.block ?? []) {
       if (!block.transactions) continue
@@ -127,8 +127,8 @@ function sendsAlong(world: World, tx_id: string, inner: Inner[]): void {
     callValueInfo: [{ callValue: sun, ...(token !== undefined && { tokenId: token }) }],
     ...(rejected && { rejected }),
   }))
-  const before = world.weather.answers
-  world.weather.answers = (path, body) => {
+  const before = world.network.answers
+  world.network.answers = (path, body) => {
     const answer = before(path, body)
     if (!path.endsWith('gettransactioninfobyblocknum') || !answer.includes(tx_id)) return answer
     const receipts = JSON.parse(answer) as { id: string }[]
@@ -171,16 +171,16 @@ test('TRX from a contract to a deposit address is credited, unless rejected', as
       ['credited', 2_000_000n],
     ].map(([state, amount]) => [state, amount, world.person('contract').address]),
   )
-  const at = await worldDesk(world)
+  const at = await worldOperator(world)
   const { code, out } = await at.type('books', 'check')
   assert.equal(code, 0, out)
   const view = chainView([{ url: 'http://devchain' }], async ({ url, body }) => {
     const path = new URL(url).pathname
     const answer = world.scene.devchain.request('POST', path, body)
-    return { ...answer, body: world.weather.answers(path, answer.body) }
+    return { ...answer, body: world.network.answers(path, answer.body) }
   })
   assert.deepEqual((await missingOnChain(world.sql, view, null)).deposits, [])
-  world.weather.answers = (_path, body) => body
+  world.network.answers = (_path, body) => body
   const now = await missingOnChain(world.sql, view, null)
   assert.deepEqual(
     [now.deposits.length, now.unseen.length],
@@ -361,7 +361,7 @@ test('what a contract sends otherwise after a fork is credited as it is then', a
       ['credited', zoe.id, 4_000_000n],
     ],
   )
-  const at = await worldDesk(world)
+  const at = await worldOperator(world)
   const { code, out } = await at.type('books', 'check')
   assert.equal(code, 0, out)
 })

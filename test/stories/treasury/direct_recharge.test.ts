@@ -125,13 +125,13 @@ test('a refund that is lost is sent again, and paid once', async (t) => {
   const sam = world.person('sam', 100)
   const tx_id = world.pay(world.recharge.address, 1n * TRX, sam)
   const balance = world.scene.balance(sam)
-  world.weather.loses = (type) => type === 'TransferContract'
+  world.network.loses = (type) => type === 'TransferContract'
   await world.solidify()
   await world.drain()
   assert.equal((await depositOf(world, tx_id)).state, 'refunding')
   world.mine(45)
   await world.drain()
-  world.weather.loses = () => false
+  world.network.loses = () => false
   await world.settle()
   await world.solidify()
   assert.equal((await depositOf(world, tx_id)).state, 'refunded')
@@ -252,7 +252,7 @@ test('a pool that is short for two minutes sends the money back', async (t) => {
 test('a delivery that never gets into a block sends the money back', async (t) => {
   const world = await makeWorld(t)
   const sam = world.person('sam', 100)
-  world.weather.loses = (type) => type === 'DelegateResourceContract'
+  world.network.loses = (type) => type === 'DelegateResourceContract'
   const tx_id = world.pay(world.recharge.address, 3n * TRX, sam)
   world.mine()
   await world.drain()

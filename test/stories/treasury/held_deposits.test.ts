@@ -9,7 +9,7 @@ import { WORTHLESS_ROWS } from 'penstock-service/treasury/arrivals.ts'
 import { BLOCKED, type Deposit, findDeposits } from 'penstock-service/treasury/deposits.ts'
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { addressWord, numberWord, USDT } from 'penstock-tron/tokens.ts'
-import { worldDesk } from '../../harness/operator.ts'
+import { worldOperator } from '../../harness/operator.ts'
 import { makeWorld, TRX, type World } from '../../harness/world.ts'
 
 async function depositOf(world: World, tx_id: string): Promise<Deposit> {
@@ -25,7 +25,7 @@ const fateOf = async (world: World, tx_id: string) => {
 }
 
 async function alerts(world: World): Promise<string[]> {
-  const { out } = await (await worldDesk(world)).type('status', '--json')
+  const { out } = await (await worldOperator(world)).type('status', '--json')
   return (JSON.parse(out) as { alerts: { alert: string }[] }).alerts.map(({ alert }) => alert)
 }
 
@@ -55,7 +55,7 @@ function tells(world: World, tx_id: string, events: Event[]): void {
     topics: [topic, from, addressWord(to)],
     data: numberWord(amount),
   }))
-  world.weather.answers = (path, body) => {
+  world.network.answers = (path, body) => {
     if (!path.endsWith('gettransactioninfobyblocknum') || !body.includes(tx_id)) return body
     const receipts = JSON.parse(body) as { id: string }[]
     return JSON.stringify(receipts.map((one) => (one.id === tx_id ? { ...one, log } : one)))
@@ -161,7 +161,7 @@ test("a blacklisted sender's money is neither credited, sold for, nor sent back"
     assert.equal(await posted(world, 'held_deposits'), 50n * TRX + 5n)
     assert.equal(await posted(world, 'customer:direct_recharge'), 4n * TRX)
     assert.ok((await alerts(world)).includes('deposit_held'))
-    const { code, out } = await (await worldDesk(world)).type('books', 'check')
+    const { code, out } = await (await worldOperator(world)).type('books', 'check')
     assert.equal(code, 0, out)
   }
 })
@@ -175,7 +175,7 @@ test('what a blacklisted owner has a contract send is held too', async (t) => {
   const paid = [world.person('payer'), thief].map((from) =>
     world.pay(world.person('router', 1).address, TRX, from),
   )
-  world.weather.answers = (path, body) => {
+  world.network.answers = (path, body) => {
     if (!path.endsWith('gettransactioninfobyblocknum')) return body
     const receipts = JSON.parse(body) as { id: string; receipt?: object }[]
     const inner = (hash: string) => ({
@@ -290,7 +290,7 @@ test("with the policy's switch off nothing is held; older policies have it on", 
 test('what comes for a suspended or closed customer is held, and credited later', async (t) => {
   const world = await makeWorld(t)
   const [anna, zoe] = [await world.customer(), await world.customer()]
-  const at = await worldDesk(world)
+  const at = await worldOperator(world)
   await at.json('customers', 'suspend', anna.id)
   await at.json('customers', 'close', zoe.id)
   const [held, too, dust] = [

@@ -37,14 +37,14 @@ test('an address that we activated costs no second fee while a node lags', async
   const first = await anna.buyEnergy(nina.address, 65_000, { activate_address: true })
   assert.equal(first.amount, 4.33)
   await world.settle()
-  world.weather.answers = (path, body) =>
+  world.network.answers = (path, body) =>
     path === '/wallet/getaccount' && body.includes(nina.address) ? '{}' : body
   world.wait(60)
   world.mine()
   await world.drain()
   const second = await anna.buyEnergy(nina.address, 65_000, { activate_address: true })
   assert.equal(second.amount, 2.93)
-  world.weather.answers = (_path, body) => body
+  world.network.answers = (_path, body) => body
   await world.settle()
   assert.deepEqual(await world.attempts('activate'), ['included'])
 })
@@ -166,7 +166,7 @@ test('a part that dies after its order failed is not made again, and keeps no ro
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })
-  world.weather.loses = () => true
+  world.network.loses = () => true
   await anna.buyEnergy(bob.address, 65_000)
   await world.drain()
   await failByHand(world)
@@ -182,7 +182,7 @@ test('a fee that is given back does not count against the daily cap', async (t) 
   const world = await makeWorld(t)
   const nina = world.person('nina')
   const anna = await world.customer({ trx: 20, daily_cap_sun: 6_000_000n })
-  world.weather.loses = (type) => type === 'AccountCreateContract'
+  world.network.loses = (type) => type === 'AccountCreateContract'
   await anna.buyEnergy(nina.address, 65_000, { activate_address: true })
   await world.drain()
   world.pay(nina.address, 1_000_000n)

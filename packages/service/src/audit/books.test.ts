@@ -43,10 +43,10 @@ async function everything(world: World): Promise<void> {
   world.pay(world.recharge.address, 1n * TRX)
   await world.settle()
   await world.solidify()
-  world.weather.loses = (type) => type === 'DelegateResourceContract'
+  world.network.loses = (type) => type === 'DelegateResourceContract'
   await anna.buyEnergy(bob.address, 131_000)
   await world.settle()
-  world.weather.loses = () => false
+  world.network.loses = () => false
   await world.solidify()
   await world.settle()
   await world.solidify()

@@ -67,7 +67,7 @@ async function withWish(t: TestContext): Promise<{ world: World; id: string }> {
 test('it is signed and stored before it is sent, and sent as it was stored', async (t) => {
   const { world, id } = await withWish(t)
   const paths: string[] = []
-  world.weather.onRequest = (path) => paths.push(path)
+  world.network.onRequest = (path) => paths.push(path)
   await step(world, 'sign').run()
   const signed = await look(world, id)
   assert.equal(signed.state, 'signed')
@@ -98,8 +98,8 @@ test('a chain that is days ahead of our clock is signed for all the same', async
 test('the same bytes go out again every five seconds until they expire', async (t) => {
   const { world, id } = await withWish(t)
   const sent: string[] = []
-  world.weather.loses = () => true
-  world.weather.onRequest = (path) => path.endsWith('broadcasthex') && sent.push(path)
+  world.network.loses = () => true
+  world.network.onRequest = (path) => path.endsWith('broadcasthex') && sent.push(path)
   await world.drain()
   assert.equal(sent.length, 1)
   world.wait(4)
@@ -120,7 +120,7 @@ test('the same bytes go out again every five seconds until they expire', async (
 
 test('it is dead when a solid block is past its time, and not one block sooner', async (t) => {
   const { world, id } = await withWish(t)
-  world.weather.loses = () => true
+  world.network.loses = () => true
   await world.drain()
   const { expires_at } = await look(world, id)
   for (let blocks = 0; (await look(world, id)).state !== 'dead'; blocks++) {
@@ -139,10 +139,10 @@ test('its subject has one that is alive; another only when the first is dead', a
   const { subject } = await look(world, id)
   const again = () => forge(world, subject, theft)
   await assert.rejects(again(), (thrown) => brokenConstraint(thrown) === 'attempt_one_alive')
-  world.weather.loses = () => true
+  world.network.loses = () => true
   await world.drain()
   await assert.rejects(again(), (thrown) => brokenConstraint(thrown) === 'attempt_one_alive')
-  world.weather.loses = () => false
+  world.network.loses = () => false
   world.mine(45)
   await world.drain()
   assert.equal((await look(world, id)).state, 'dead')

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { HDKey } from '@scure/bip32'
 import {
-  deskWithCustomer,
-  quietDesk,
+  operatorWithCustomer,
+  quietOperator,
   SEALING_KEY,
   walletsFile,
 } from 'penstock-test/harness/operator.ts'
@@ -18,7 +18,7 @@ import { sealWith } from '../customers/seal.ts'
 import { type Io, runCommand } from './run.ts'
 
 test('a tier is changed by ending one row and beginning another, at one moment', async (t) => {
-  const { json, sql } = await quietDesk(t)
+  const { json, sql } = await quietOperator(t)
   await json('prices', 'set', 'energy', '32000-130999=0.05', '--by', 'anna', '--reason', 'dearer')
   const rows = await sql<{
     price_sun: bigint
@@ -54,7 +54,7 @@ test('a tier is changed by ending one row and beginning another, at one moment',
 })
 
 test('setting what is so already changes nothing and records nothing', async (t) => {
-  const { type, json, sql } = await quietDesk(t)
+  const { type, json, sql } = await quietOperator(t)
   for (const typed of [
     'prices set energy 32000-130999=0.045',
     'fees set activate_address 1.4',
@@ -68,7 +68,7 @@ test('setting what is so already changes nothing and records nothing', async (t)
 })
 
 test('tiers never overlap, and a refused change leaves everything as it was', async (t) => {
-  const { type, json } = await quietDesk(t)
+  const { type, json } = await quietOperator(t)
   const before = await json('prices', 'list')
   const overlapping = await type(
     'prices',
@@ -95,7 +95,7 @@ test('tiers never overlap, and a refused change leaves everything as it was', as
 })
 
 test('all tiers of a resource are replaced at once; a removed one is off sale', async (t) => {
-  const { json } = await quietDesk(t)
+  const { json } = await quietOperator(t)
   type Tier = {
     min_amount: number
     max_amount: number
@@ -134,7 +134,7 @@ test('all tiers of a resource are replaced at once; a removed one is off sale', 
 })
 
 test('a price that looks mistyped is not put in force without a confirmation', async (t) => {
-  const { type, json } = await quietDesk(t)
+  const { type, json } = await quietOperator(t)
   const before = await json('prices', 'list')
   const mistakes: [typed: string, sentence: string][] = [
     [
@@ -182,7 +182,7 @@ test('a price that looks mistyped is not put in force without a confirmation', a
 })
 
 test('what a change of a price does is said: old, new, and by how much', async (t) => {
-  const { type } = await quietDesk(t)
+  const { type } = await quietOperator(t)
   const { out } = await type(
     'prices',
     'set',
@@ -199,7 +199,7 @@ test('what a change of a price does is said: old, new, and by how much', async (
 })
 
 test('a flat price and a switch are changed with their history', async (t) => {
-  const { json } = await quietDesk(t)
+  const { json } = await quietOperator(t)
   await json('fees', 'set', 'activate_address', '1.5')
   const fees = await json<{ price_sun: number }[]>('fees', 'history', 'activate_address')
   assert.deepEqual(
@@ -227,7 +227,7 @@ test('a flat price and a switch are changed with their history', async (t) => {
 })
 
 test('a plan is versioned: changed by a new row, off sale, made with its prices', async (t) => {
-  const { json, type } = await quietDesk(t)
+  const { json, type } = await quietOperator(t)
   type Row = {
     key: string
     price_sun: number
@@ -283,7 +283,7 @@ test('a plan is versioned: changed by a new row, off sale, made with its prices'
 })
 
 test('one of the services that does not exist leaves the others as they were', async (t) => {
-  const { type, json } = await quietDesk(t)
+  const { type, json } = await quietOperator(t)
   const { code, err } = await type('services', 'off', 'energy', 'lunch')
   assert.equal(code, 1)
   assert.match(
@@ -295,7 +295,7 @@ test('one of the services that does not exist leaves the others as they were', a
 })
 
 test('two operators who change one price at once both succeed, one after the other', async (t) => {
-  const { json, io, sql } = await quietDesk(t)
+  const { json, io, sql } = await quietOperator(t)
   const silent: Io = { ...io, out: () => {} }
   const set = (price: string) =>
     runCommand(['prices', 'set', 'energy', `32000-130999=${price}`], silent)
@@ -311,7 +311,7 @@ test('two operators who change one price at once both succeed, one after the oth
 })
 
 test('a customer is created with the next deposit address, and is found again', async (t) => {
-  const { json, customer } = await deskWithCustomer(t)
+  const { json, customer } = await operatorWithCustomer(t)
   const { id } = await json<{ id: string }>('customers', 'create', 'Bob')
   const list = await json<{ id: string; name: string; spendable_sun: number }[]>(
     'customers',
@@ -335,7 +335,7 @@ test('a customer is created with the next deposit address, and is found again', 
 })
 
 test('a key is issued with its limits, works, and is never shown again', async (t) => {
-  const { type, json, sql, customer } = await deskWithCustomer(t)
+  const { type, json, sql, customer } = await operatorWithCustomer(t)
   const issue = ['keys', 'issue', customer, '--name', 'shop', '--scope', 'read', '--scope', 'buy']
   const limits = ['--network', '203.0.113.0/24', '--daily-cap', '12.5', '--require-v2']
   const { token, secret } = await json<{ token: string; secret: string }>(...issue, ...limits)
@@ -368,14 +368,14 @@ test('a key is issued with its limits, works, and is never shown again', async (
 })
 
 test('a network that is none is refused, and no key is made', async (t) => {
-  const { type, json, customer } = await deskWithCustomer(t)
+  const { type, json, customer } = await operatorWithCustomer(t)
   const { code } = await type('keys', 'issue', customer, '--network', '203.0.113.0/40')
   assert.equal(code, 2)
   assert.deepEqual(await json('keys', 'list', customer), [])
 })
 
 test('a key is revoked once; revoking it again says so and records nothing', async (t) => {
-  const { type, json, customer } = await deskWithCustomer(t)
+  const { type, json, customer } = await operatorWithCustomer(t)
   const { key_id } = await json<{ key_id: string }>('keys', 'issue', customer)
   const { revoked_at } = await json<{ revoked_at: string }>(
     'keys',
@@ -396,7 +396,7 @@ test('a key is revoked once; revoking it again says so and records nothing', asy
 })
 
 test('a new key takes the second signature only, unless the operator says otherwise', async (t) => {
-  const { type, json, customer } = await deskWithCustomer(t)
+  const { type, json, customer } = await operatorWithCustomer(t)
   const issued = await json<{ key_id: string; signatures: string }>('keys', 'issue', customer)
   const older = await json<{ key_id: string; signatures: string }>(
     'keys',
@@ -418,7 +418,7 @@ test('a new key takes the second signature only, unless the operator says otherw
 })
 
 test('a key expires on a day or after a number of days, and never in the past', async (t) => {
-  const { type, json, io, customer } = await deskWithCustomer(t)
+  const { type, json, io, customer } = await operatorWithCustomer(t)
   type Issued = { key_id: string; expires_at: string | null }
   const before_ms = io.clock.now().getTime()
   const { expires_at } = await json<Issued>('keys', 'issue', customer, '--expires', '90d')
@@ -438,7 +438,7 @@ test('a key expires on a day or after a number of days, and never in the past', 
 })
 
 test("a key's limits are changed one by one, lifted, and recorded before and after", async (t) => {
-  const { type, json, customer } = await deskWithCustomer(t)
+  const { type, json, customer } = await operatorWithCustomer(t)
   const { key_id } = await json<{ key_id: string }>(
     'keys',
     'issue',
@@ -514,7 +514,7 @@ test("a key's limits are changed one by one, lifted, and recorded before and aft
 })
 
 test('a customer is suspended, resumed and closed for good, each with its record', async (t) => {
-  const { type, json, customer } = await deskWithCustomer(t)
+  const { type, json, customer } = await operatorWithCustomer(t)
   const { key_id } = await json<{ key_id: string }>('keys', 'issue', customer)
   const state = async () => (await json<{ state: string }>('customers', 'show', customer)).state
   const said = async (verb: string) => {
@@ -571,7 +571,7 @@ test('a customer is suspended, resumed and closed for good, each with its record
 })
 
 test('secrets are sealed anew with the first key configured, and open with it alone', async (t) => {
-  const { type, json, io, sql, customer } = await deskWithCustomer(t)
+  const { type, json, io, sql, customer } = await operatorWithCustomer(t)
   const { key_id, secret } = await json<{ key_id: string; secret: string }>(
     'keys',
     'issue',
@@ -596,7 +596,7 @@ test('secrets are sealed anew with the first key configured, and open with it al
 })
 
 test('a key is not sealed with another key than those of the database', async (t) => {
-  const { type, json, io, customer } = await deskWithCustomer(t)
+  const { type, json, io, customer } = await operatorWithCustomer(t)
   await json('keys', 'issue', customer)
   Object.assign(io.env, { PENSTOCK_SECRET_KEY: '09'.repeat(32) })
   const { code, err } = await type('keys', 'issue', customer)
@@ -607,7 +607,7 @@ test('a key is not sealed with another key than those of the database', async (t
 })
 
 test('an address is not derived from another public key than those of the database', async (t) => {
-  const { type, io } = await deskWithCustomer(t)
+  const { type, io } = await operatorWithCustomer(t)
   const other = HDKey.fromMasterSeed(new Uint8Array(32).fill(3)).derive(
     "m/44'/195'/0'",
   ).publicExtendedKey
@@ -621,7 +621,7 @@ test('an address is not derived from another public key than those of the databa
 })
 
 test('without a sealing key or wallets, a change that needs them says so', async (t) => {
-  const { type, io, customer } = await deskWithCustomer(t)
+  const { type, io, customer } = await operatorWithCustomer(t)
   Object.assign(io.env, { PENSTOCK_SECRET_KEY: '', PENSTOCK_WALLETS: '' })
   const empty = ['--data-dir', await mkdtemp(join(tmpdir(), 'penstock-cli-'))]
   t.after(() => rm(empty[1]!, { recursive: true }))
@@ -636,7 +636,7 @@ test('without a sealing key or wallets, a change that needs them says so', async
 })
 
 test("a customer's text neither steers a terminal nor becomes a formula", async (t) => {
-  const { type, json } = await quietDesk(t)
+  const { type, json } = await quietOperator(t)
   await json('customers', 'create', 'Eve\u001b[2J\u202e\n\u009b1m')
   const { out } = await type('customers', 'list')
   assert.match(out, /Eve·\[2J···1m/)

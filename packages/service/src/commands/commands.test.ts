@@ -11,11 +11,11 @@ import { promisify } from 'node:util'
 import { person } from 'penstock-devchain/scene.ts'
 import { freshDatabase, testCluster } from 'penstock-test/harness/database.ts'
 import {
-  quietDesk,
+  quietOperator,
   type Said,
   SEALING_KEY,
   walletsFile,
-  worldDesk,
+  worldOperator,
 } from 'penstock-test/harness/operator.ts'
 import { makeWorld } from 'penstock-test/harness/world.ts'
 import { NODE_RULES } from '../audit/books.ts'
@@ -28,7 +28,7 @@ import { findOperation } from './words.ts'
 const CLI = `${import.meta.dirname}/../main.ts`
 
 test('every command explains itself, and the overview names them all', async (t) => {
-  const { type } = await quietDesk(t)
+  const { type } = await quietOperator(t)
   const { code, out } = await type()
   assert.equal(code, 0)
   for (const { cli, summary } of OPERATIONS) {
@@ -87,7 +87,7 @@ const MISUSES: [typed: string, sentence: string][] = [
 ]
 
 test('what was asked wrongly gets one sentence and the code 2', async (t) => {
-  const { type } = await quietDesk(t)
+  const { type } = await quietOperator(t)
   for (const [typed, sentence] of MISUSES) {
     assert.deepEqual(
       await type(...typed.split(' ')),
@@ -122,7 +122,7 @@ const ABSENT: [typed: string, sentence: string][] = [
 ]
 
 test('what is not there gets one sentence and the code 1', async (t) => {
-  const { type } = await quietDesk(t)
+  const { type } = await quietOperator(t)
   for (const [typed, sentence] of ABSENT) {
     assert.deepEqual(
       await type(...typed.split(' ')),
@@ -133,7 +133,7 @@ test('what is not there gets one sentence and the code 1', async (t) => {
 })
 
 test('every list of an empty service is empty, as text and as JSON', async (t) => {
-  const { type, json } = await quietDesk(t)
+  const { type, json } = await quietOperator(t)
   for (const noun of ['customers', 'orders', 'deposits', 'delegations', 'attempts', 'actions']) {
     assert.deepEqual(await json(noun, 'list'), [])
     assert.deepEqual(await type(noun, 'list'), { code: 0, out: 'none\n', err: '' })
@@ -179,7 +179,7 @@ test('a purchase is found by every command about it, and the books hold', async 
   })
   await world.settle()
   await world.solidify()
-  const { json, type } = await worldDesk(world)
+  const { json, type } = await worldOperator(world)
 
   type Shown = {
     id: string
@@ -276,7 +276,7 @@ test('a statement has every entry and balance, and begins where the last one end
   world.mine()
   const second = world.now.toISOString().replace(/\.\d+/, '')
   await anna.buyEnergy(bob.address, 65_000)
-  const { json, type } = await worldDesk(world)
+  const { json, type } = await worldOperator(world)
 
   const { opening, lines, closing } = await json<Statement>('customers', 'statement', anna.id)
   assert.deepEqual(opening, { balance_sun: 0, spendable_sun: 0 })
@@ -319,7 +319,7 @@ test('a statement has every entry and balance, and begins where the last one end
 
 test('roots are exported and compared, and a journal without them is convicted', async (t) => {
   const world = await makeWorld(t)
-  const { type } = await worldDesk(world)
+  const { type } = await worldOperator(world)
   await world.customer({ trx: 10 })
   await world.settle()
   const folder = await mkdtemp(join(tmpdir(), 'penstock-roots-'))
@@ -352,7 +352,7 @@ test('roots are exported and compared, and a journal without them is convicted',
 
 test('an alert makes the status fail and says what is wrong', async (t) => {
   const world = await makeWorld(t)
-  const { type, json, io } = await worldDesk(world)
+  const { type, json, io } = await worldOperator(world)
   const soon = world.now.getTime() + 60_000
   io.clock = { now: () => new Date(soon) }
   const { code, out } = await type('status', '--json')

@@ -1,11 +1,11 @@
 // The table of the operators' operations: what each entry has, that its words are those that
-// operators know, and that what it prints is what it documents. The desks of test/harness compare
+// operators know, and that what it prints is what it documents. The operators of test/harness compare
 // whatever a test has printed with --json; here every operation that needs nothing special is run.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { person } from 'penstock-devchain/scene.ts'
-import { worldDesk } from 'penstock-test/harness/operator.ts'
+import { worldOperator } from 'penstock-test/harness/operator.ts'
 import { sender, subscribe, wanted } from 'penstock-test/harness/subscribers.ts'
 import { makeWorld } from 'penstock-test/harness/world.ts'
 import { buildServer } from '../http/server.ts'
@@ -123,7 +123,7 @@ test("no server of customers' calls serves an operation", async () => {
 
 test('what each operation prints as JSON is what it documents', async (t) => {
   const world = await makeWorld(t)
-  const { json, type } = await worldDesk(world)
+  const { json, type } = await worldOperator(world)
   const { address } = world.person('bob', 1)
   const anna = await world.customer({ trx: 500 })
   const order = await anna.buyEnergy(address, 65_000)

@@ -19,8 +19,8 @@ const xpub = HDKey.fromMasterSeed(repeatable('wallets').bytes(32)).derive(
   "m/44'/195'/0'",
 ).publicExtendedKey
 
-/** A desk without any database. */
-async function desk(t: TestContext) {
+/** The commands without any database. */
+async function operator(t: TestContext) {
   const folder = await mkdtemp(join(tmpdir(), 'penstock-wallets-'))
   t.after(() => rm(folder, { recursive: true }))
   const scene = new Scene({ pool: 20_000n * TRX, activation: 1_000n * TRX, recharge: TRX })
@@ -80,7 +80,7 @@ async function desk(t: TestContext) {
 }
 
 test('a hot key gets its permission, another takes its place, and it is taken away', async (t) => {
-  const { type, carry, writeWallets } = await desk(t)
+  const { type, carry, writeWallets } = await operator(t)
   const check = async () => (await type('', 'wallets', 'check', ...NODE, '--json')).code
   const permitted = await carry(
     pool.key,
@@ -135,7 +135,7 @@ test('a hot key gets its permission, another takes its place, and it is taken aw
 })
 
 test('what is signed is told from the bytes, and nothing else is signed', async (t) => {
-  const { file, type, json } = await desk(t)
+  const { file, type, json } = await operator(t)
   await json(
     '',
     'wallets',
@@ -179,7 +179,7 @@ test('what is signed is told from the bytes, and nothing else is signed', async 
 })
 
 test('what would leave a key too many rights is refused before anything is signed', async (t) => {
-  const { type, carry } = await desk(t)
+  const { type, carry } = await operator(t)
   const permit = (...more: string[]) =>
     type('', 'wallets', 'permit', pool.address, '--kind', 'pool', ...more, ...NODE)
   const owner = await permit('--hot-key', pool.address)
@@ -223,7 +223,7 @@ test('what would leave a key too many rights is refused before anything is signe
 })
 
 test('the last active permission is left to the owner, because the chain wants one', async (t) => {
-  const { scene, carry } = await desk(t)
+  const { scene, carry } = await operator(t)
   const all = [
     'permit',
     pool.address,

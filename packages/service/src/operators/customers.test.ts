@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deskWithCustomer } from 'penstock-test/harness/operator.ts'
+import { operatorWithCustomer } from 'penstock-test/harness/operator.ts'
 import { customerAccount } from '../ledger/ledger.ts'
 
 test('closing a customer waits for its account before its keys', async (t) => {
-  const { type, json, sql, customer } = await deskWithCustomer(t)
+  const { type, json, sql, customer } = await operatorWithCustomer(t)
   const { key_id } = await json<{ key_id: string }>('keys', 'issue', customer)
   let closing: ReturnType<typeof type> | undefined
   await sql.begin(async (tx) => {

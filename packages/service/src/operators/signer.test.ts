@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { worldDesk } from 'penstock-test/harness/operator.ts'
+import { worldOperator } from 'penstock-test/harness/operator.ts'
 import { makeWorld, type World } from 'penstock-test/harness/world.ts'
 import { alerts } from '../monitoring/alerts.ts'
 
@@ -21,7 +21,7 @@ const alertNames = async (world: World) =>
 
 test('after a stop no process signs until a record says go; what waited goes on', async (t) => {
   const world = await makeWorld(t)
-  const { type, json } = await worldDesk(world)
+  const { type, json } = await worldOperator(world)
   const customer = await world.customer({ trx: 100 })
   const bob = world.person('bob', 1)
   assert.deepEqual(await alertNames(world), [])
@@ -71,7 +71,7 @@ test('after a stop no process signs until a record says go; what waited goes on'
 
 test('what cannot be signed for ten minutes is given back', async (t) => {
   const world = await makeWorld(t)
-  const { json } = await worldDesk(world)
+  const { json } = await worldOperator(world)
   const customer = await world.customer({ trx: 100 })
   const bob = world.person('bob', 1)
   const before = await customer.balance()
@@ -88,7 +88,7 @@ test('a file on a machine stops signing there, whatever the database says', asyn
   const data_dir = await mkdtemp(join(tmpdir(), 'penstock-stop-'))
   t.after(() => rm(data_dir, { recursive: true }))
   const world = await makeWorld(t)
-  const { json } = await worldDesk(world)
+  const { json } = await worldOperator(world)
   const here = ['--data-dir', data_dir]
   type Said = { stopped: boolean; stopped_here: boolean }
   const stopped = await json<Said>('signer', 'stop', '--this-machine', ...here)
@@ -103,7 +103,7 @@ test('a file on a machine stops signing there, whatever the database says', asyn
 
 test('a forged attempt is refused with an alert that names it', async (t) => {
   const world = await makeWorld(t)
-  const { json, type } = await worldDesk(world)
+  const { json, type } = await worldOperator(world)
   await world.sql`
     insert into attempt (id, subject, contract, send_at, made_at)
     values ('forged', 'refund:forged', '{}', ${world.now}, ${world.now})`

@@ -68,11 +68,11 @@ test('what is pending, in a later block, or lost in a fork is not free', async (
   )
   await run(world, 'survey')
   await assertNotOverstated(world, 'surveyed')
-  world.weather.loses = () => true
+  world.network.loses = () => true
   world.fork(1, { drop: true })
   await run(world, 'follow', 'survey')
   await assertNotOverstated(world, 'taken back by a fork, and surveyed since')
-  world.weather.loses = () => false
+  world.network.loses = () => false
   world.wait(10)
   await world.settle()
   await assertNotOverstated(world, 'at last')
@@ -85,10 +85,10 @@ test('a block between two questions of a survey leaves no room overstated', asyn
   const anna = await world.customer({ trx: 100 })
   await world.drain()
   let asked = 0
-  world.weather.onRequest = () => asked++
+  world.network.onRequest = () => asked++
   await run(world, 'survey')
   const questions = asked
-  world.weather.onRequest = () => {}
+  world.network.onRequest = () => {}
   for (let at = 1; at <= questions; at++) {
     await anna.buyEnergy(bob.address, 32_000)
     await run(world, 'delegate', 'sign')
@@ -96,7 +96,7 @@ test('a block between two questions of a survey leaves no room overstated', asyn
       select signed from attempt where state = 'signed'`
     asked = 0
     // Somebody else sends it, and its block comes, when this answer is on its way.
-    world.weather.answers = (_path, body) => {
+    world.network.answers = (_path, body) => {
       asked += 1
       if (asked === at) {
         const transaction = JSON.stringify({ transaction: signed.toString('hex') })
@@ -107,7 +107,7 @@ test('a block between two questions of a survey leaves no room overstated', asyn
     }
     const survey = world.app.steps.find(({ name }) => name === 'survey')!
     await survey.run()
-    world.weather.answers = (_path, body) => body
+    world.network.answers = (_path, body) => body
     await run(world, 'follow')
     await assertNotOverstated(world, `after answer ${at} of ${questions}`)
     await run(world, 'settle')

@@ -10,7 +10,7 @@ import type { Layer } from './state.ts'
 
 /** The state that a contract works on, and the time it is executed at: that of the head block, as
  *  on the real chain. */
-export type World = {
+export type ExecutionContext = {
   readonly state: Layer
   readonly parameters: Parameters
   readonly now_ms: number
@@ -66,8 +66,8 @@ export type Effects = {
 
 export type Contract = {
   /** Throws CONTRACT_VALIDATE_ERROR with the node's message. */
-  validate(world: World, message: Message): void
-  execute(world: World, message: Message): Effects
+  validate(context: ExecutionContext, message: Message): void
+  execute(context: ExecutionContext, message: Message): Effects
 }
 
 // Fields of a decoded message: absent means the default.

@@ -12,7 +12,7 @@ import { type Address, addressFromBytes, addressToHex } from 'penstock-tron/addr
 import { USDT } from 'penstock-tron/tokens.ts'
 import type { Dice } from './dice.ts'
 
-export type Town = {
+export type Scenario = {
   scene: Scene
   wallets: Wallets
   /** Addresses that exist on the chain from the start, and some that do not. */
@@ -74,7 +74,7 @@ function drawStakes(dice: Dice): { energy: number; bandwidth: number }[] {
 const drawAddress = (dice: Dice): Address =>
   addressFromBytes(Uint8Array.of(0x41, ...dice.bytes(20)))
 
-export function buildTown(dice: Dice): Town {
+export function buildScenario(dice: Dice): Scenario {
   const stakes = drawStakes(dice)
   const pool = pool_people.slice(0, stakes.length)
   const funded = [...pool.map((_, i) => `pool ${i}`), 'refund', ...PAYERS]
@@ -134,26 +134,30 @@ export function buildTown(dice: Dice): Town {
 
 /** Sends TRX from somebody outside to an address, straight to the chain. Returns whether the chain
  *  took it. */
-export function pay(town: Town, from: Person, payment: { to: Address; sun: bigint }): boolean {
+export function pay(
+  scenario: Scenario,
+  from: Person,
+  payment: { to: Address; sun: bigint },
+): boolean {
   const { to, sun } = payment
   return (
-    town.scene.send(from, 'TransferContract', { to_address: addressToHex(to), amount: sun })
+    scenario.scene.send(from, 'TransferContract', { to_address: addressToHex(to), amount: sun })
       .result === true
   )
 }
 
 /** Sends a token to the shop, which takes energy. Returns whether the chain took it. */
-export function spendEnergy(town: Town, from: Person): boolean {
-  return sendToken(town, from, town.shop.address)
+export function spendEnergy(scenario: Scenario, from: Person): boolean {
+  return sendToken(scenario, from, scenario.shop.address)
 }
 
 /** Sends the least of a token there is. Returns whether the chain took it. */
-export function sendToken(town: Town, from: Person, to: Address): boolean {
+export function sendToken(scenario: Scenario, from: Person, to: Address): boolean {
   const data =
     selectorOf('transfer(address,uint256)') + wordOfAddress(addressToHex(to)) + wordOfInteger(1n)
   const message = { contract_address: addressToHex(USDT), data }
   return (
-    town.scene.send(from, 'TriggerSmartContract', message, { fee_limit: 1_000n * TRX }).result ===
-    true
+    scenario.scene.send(from, 'TriggerSmartContract', message, { fee_limit: 1_000n * TRX })
+      .result === true
   )
 }

@@ -47,14 +47,14 @@ const FIRST_SUN = 90_000_000_000n
 const IDLE_ROUNDS_MAX = 300
 const READY_MS_MAX = 60_000
 
-export type StandOptions = {
+export type RigOptions = {
   /** The address of the database that the service is given instead of the real one. */
   through?: (database_url: string) => string
   /** Where the database lies; a temporary place when absent. */
   postgres_folder?: string
   /** Addresses of nodes that the service is given instead of the chain's own. */
   node_urls?: (chain: Devchain) => Promise<readonly string[]>
-  /** Variables that the service is given instead of the stand's own; empty: the service's
+  /** Variables that the service is given instead of the rig's own; empty: the service's
    *  default. */
   env?: Readonly<Record<string, string>>
 }
@@ -94,7 +94,7 @@ export class Member {
   }
 }
 
-export class Stand {
+export class Rig {
   readonly members: Member[] = []
   private postgres: Postgres
   readonly chain: Served
@@ -102,7 +102,7 @@ export class Stand {
   readonly sandbox: Sandbox
   readonly folder: string
   customers: Access[] = []
-  private readonly options: StandOptions
+  private readonly options: RigOptions
   private readonly secret_key = randomBytes(32).toString('hex')
   private readonly database_url: string
   private node_urls: readonly string[] = []
@@ -112,23 +112,23 @@ export class Stand {
   /** Ends all of it, once; an interrupted run does it too. */
   readonly close = atEnd(() => this.end())
 
-  static async open(options: StandOptions = {}): Promise<Stand> {
+  static async open(options: RigOptions = {}): Promise<Rig> {
     const folder = await mkdtemp(join(tmpdir(), 'penstock-torture-'))
     const place = options.postgres_folder
     const postgres = await startPostgres(
       place === undefined ? { throw_away: true } : { folder: place },
     )
     const chain = await startDevchain({ block_time_seconds: 0, genesis_time_ms: Date.now() })
-    const stand = new Stand(options, { folder, postgres, chain })
-    await stand.prepare().catch(async (thrown: unknown) => {
-      await stand.close()
+    const rig = new Rig(options, { folder, postgres, chain })
+    await rig.prepare().catch(async (thrown: unknown) => {
+      await rig.close()
       throw thrown
     })
-    return stand
+    return rig
   }
 
   private constructor(
-    options: StandOptions,
+    options: RigOptions,
     has: { folder: string; postgres: Postgres; chain: Served },
   ) {
     this.options = options
@@ -334,7 +334,7 @@ export class Stand {
     await this.miner
   }
 
-  /** The outsider's check: what is wrong now. No block may be made meanwhile. */
+  /** The auditor: what is wrong now. No block may be made meanwhile. */
   look(): Promise<string[]> {
     return this.audit((auditor) => auditor.look())
   }

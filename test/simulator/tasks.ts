@@ -7,12 +7,12 @@ import { type Action, perform } from 'penstock-service/ledger/actions.ts'
 import type { Clock } from 'penstock-service/lib/clock.ts'
 import { type PlanTerms, setPlan } from 'penstock-service/subscriptions/plans.ts'
 import type { Address } from 'penstock-tron/address.ts'
+import { type Access, call, type Reply } from './buyer.ts'
 import type { Dice } from './dice.ts'
 import type { Instance } from './instance.ts'
-import { type Access, call, type Reply } from './shopper.ts'
 
 /** One call. `run` returns what the customer was told, and what is wrong with that. */
-export type Errand = {
+export type Task = {
   name: string
   about: string
   run(instance: Instance): Promise<{ told: string; objection: string | undefined }>
@@ -49,7 +49,7 @@ const isRunning = ({ status }: Wish) => status !== undefined && (RANKS[status] ?
 type Asking = { dice: Dice; customers: readonly Access[]; wishes_max: number }
 
 /** What is the same for subscriptions and checks: asking, asking again, and looking. */
-abstract class Errands {
+abstract class CustomerTasks {
   protected readonly dice: Dice
   protected readonly wishes: Wish[] = []
   protected readonly customers: readonly Access[]
@@ -67,7 +67,7 @@ abstract class Errands {
   protected abstract draw(number: number): Wish
 
   /** What is done next; undefined: nothing. */
-  next(): Errand | undefined {
+  next(): Task | undefined {
     const { dice, wishes } = this
     const told = wishes.filter(({ id }) => id !== undefined)
     const kind = dice.weighted({
@@ -79,13 +79,13 @@ abstract class Errands {
     return kind === 'again' ? this.ask(dice.pick(wishes)) : this.fresh()
   }
 
-  protected fresh(): Errand {
+  protected fresh(): Task {
     const wish = this.draw(this.wishes.length)
     this.wishes.push(wish)
     return this.ask(wish)
   }
 
-  private ask(wish: Wish): Errand {
+  private ask(wish: Wish): Task {
     const { who, name, path, body, headers } = wish
     const run = async (instance: Instance) => {
       const before = { ...wish }
@@ -98,7 +98,7 @@ abstract class Errands {
     return { name: this.kind, about: `${name} ${JSON.stringify(body)}`, run }
   }
 
-  private look(wish: Wish): Errand {
+  private look(wish: Wish): Task {
     const { who, name } = wish
     const run = async (instance: Instance) => {
       const before = { ...wish }
@@ -190,7 +190,7 @@ export async function sellPlans(sql: Sql, clock: Clock): Promise<void> {
   })
 }
 
-export class Subscribing extends Errands {
+export class Subscribing extends CustomerTasks {
   protected readonly kind = 'subscription'
   protected readonly look_path = '/v1/subscription/check'
   protected readonly refusals = [2, 6, 10, 24, 35]
@@ -201,7 +201,7 @@ export class Subscribing extends Errands {
     this.addresses = addresses
   }
 
-  override next(): Errand | undefined {
+  override next(): Task | undefined {
     const running = this.wishes.filter(isRunning)
     return running.length > 0 && this.dice.chance(0.06)
       ? this.stop(this.dice.pick(running))
@@ -241,7 +241,7 @@ export class Subscribing extends Errands {
     }
   }
 
-  private stop(wish: Wish): Errand {
+  private stop(wish: Wish): Task {
     const run = async (instance: Instance) => {
       const { code, result, key } = await call(instance, wish.who, {
         path: '/v1/subscription/stop',
@@ -259,17 +259,17 @@ export class Subscribing extends Errands {
   }
 
   /** Some to begin with. */
-  starts(): Errand[] {
+  starts(): Task[] {
     return Array.from({ length: this.dice.between(1, 2) }, () => this.fresh())
   }
 
   /** Stops all that may run, so that there is an end. */
-  stops(): Errand[] {
+  stops(): Task[] {
     return this.wishes.filter(({ id }) => id !== undefined).map((wish) => this.stop(wish))
   }
 }
 
-export class Screening extends Errands {
+export class Screening extends CustomerTasks {
   protected readonly kind = 'check'
   protected readonly look_path = '/v1/aml-checks/check'
   protected readonly refusals = [6, 35]

@@ -46,7 +46,7 @@ function contractOf({ type, value }: Forgery, { pool, activation, refund }: Wall
 }
 
 /** What was signed that nobody has bought: a line for each. */
-export async function signedForThief(target: Target): Promise<string[]> {
+export async function signedForgeries(target: Target): Promise<string[]> {
   const findings: string[] = []
   for (const [i, forgery] of (await forgeries(target)).entries()) {
     const attempt = `forged${i}`

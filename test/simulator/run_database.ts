@@ -4,7 +4,7 @@
 import { connect } from 'penstock-service/database/sql.ts'
 import pg from 'pg'
 import { createDatabase, dropDatabase, withoutSync } from '../harness/database.ts'
-import type { Ground } from './run.ts'
+import type { RunDatabase } from './run.ts'
 
 const CONNECTIONS = 20
 
@@ -32,7 +32,9 @@ begin
   end loop;
 end $$`
 
-export async function openGround(more_sql?: string): Promise<Ground & { close(): Promise<void> }> {
+export async function openRunDatabase(
+  more_sql?: string,
+): Promise<RunDatabase & { close(): Promise<void> }> {
   const { url, name } = await createDatabase()
   const fast = withoutSync(url, { more: '-c deadlock_timeout=20ms' })
   const sql = connect({ url: fast, connections_max: CONNECTIONS })

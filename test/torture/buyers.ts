@@ -5,7 +5,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { signedCall } from '../../bench/load.ts'
-import type { Access, Stand } from './stand.ts'
+import type { Access, Rig } from './rig.ts'
 
 export type Reply = { code: number; result?: { id?: string; status?: string } }
 
@@ -15,22 +15,22 @@ const NOT_NOW = 35
 const SOLD_MS_MAX = 60_000
 
 /** What the customers were told: order ids by customer and external id. */
-export class Shoppers {
+export class Buyers {
   readonly accepted = new Map<string, { customer_id: string; external_id: string; id: string }>()
   /** Two answers that cannot both be true. */
   readonly contradictions: string[] = []
   asked = 0
   unanswered = 0
   refused: Record<string, number> = {}
-  private readonly stand: Stand
+  private readonly rig: Rig
   private readonly calls = new Map<string, ReturnType<typeof signedCall>>()
   private shopping = true
   private people: Promise<void>[] = []
   private checked = 0
   private readonly run = randomBytes(4).toString('hex')
 
-  constructor(stand: Stand) {
-    this.stand = stand
+  constructor(rig: Rig) {
+    this.rig = rig
   }
 
   /** So many people begin to buy. */
@@ -50,7 +50,7 @@ export class Shoppers {
         break
       }
       // What was sold has filled the pool: let the hours be over.
-      if (waited_ms === SOLD_MS_MAX / 2) this.stand.passAnHour()
+      if (waited_ms === SOLD_MS_MAX / 2) this.rig.passAnHour()
       await delay(50)
     }
     this.shopping = false
@@ -59,11 +59,11 @@ export class Shoppers {
   }
 
   private async shop(person: number, pause_ms: number): Promise<void> {
-    const { customers } = this.stand
+    const { customers } = this.rig
     while (this.shopping) {
       const number = this.asked++
       const customer = customers[(person + number) % customers.length]!
-      await this.buy(customer, `${this.run}-${number}`, wish(number, this.stand))
+      await this.buy(customer, `${this.run}-${number}`, wish(number, this.rig))
       await delay(pause_ms)
     }
   }
@@ -79,7 +79,7 @@ export class Shoppers {
 
   private async ask(customer: Access, external_id: string, body: object): Promise<void> {
     for (let tries = 0; this.shopping || tries < 500; tries++) {
-      const urls = this.stand.api_urls
+      const urls = this.rig.api_urls
       const url =
         urls[(tries + external_id.charCodeAt(external_id.length - 1)) % Math.max(1, urls.length)]
       const reply =
@@ -120,7 +120,7 @@ export class Shoppers {
    *  everything is at rest. */
   async findingsAtRest(): Promise<string[]> {
     await this.endWhenSoldTo()
-    const at_rest = await this.stand.lookAtRest()
+    const at_rest = await this.rig.lookAtRest()
     const lost = await this.lostAtRest()
     return [...at_rest, ...this.contradictions, ...(lost > 0 ? [`${lost} orders are lost`] : [])]
   }
@@ -134,7 +134,7 @@ export class Shoppers {
 
   /** How many of all accepted orders are not there, or not at their end. */
   async lostAtRest(): Promise<number> {
-    const open = await this.stand.sql`select 1 from orders where state in ('new', 'pending')`
+    const open = await this.rig.sql`select 1 from orders where state in ('new', 'pending')`
     return open.length + (await this.missing([...this.accepted.values()]))
   }
 
@@ -142,7 +142,7 @@ export class Shoppers {
     accepted: { customer_id: string; external_id: string; id: string }[],
   ): Promise<number> {
     const column = (name: 'id' | 'customer_id' | 'external_id') => accepted.map((one) => one[name])
-    const found = await this.stand.sql`
+    const found = await this.rig.sql`
       select 1 from orders join unnest(${column('id')}::text[], ${column('customer_id')}::text[],
                                        ${column('external_id')}::text[])
         as told (id, customer_id, external_id) using (id, customer_id, external_id)`
@@ -152,7 +152,7 @@ export class Shoppers {
 
 /** Mostly energy, for few addresses, so that delegations to one receiver from several orders
  *  meet. */
-function wish(number: number, { sandbox }: Stand): object {
+function wish(number: number, { sandbox }: Rig): object {
   const address = sandbox.funded_accounts[number % 2]!.address
   if (number % 7 === 3)
     return { service: 'bandwidth', params: { address, amount: 300, duration: 1 } }
