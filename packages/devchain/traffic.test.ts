@@ -4,8 +4,8 @@ import { addressToHex } from 'penstock-tron/address.ts'
 import { audit, Scene } from './scene.ts'
 import { Traffic } from './traffic.ts'
 
-/** A town on a chain of its own, after some blocks. */
-function town(seed: string, blocks: number) {
+/** People on a chain of its own, after some blocks. */
+function trafficOf(seed: string, blocks: number) {
   const on = new Scene({}, { seed })
   const traffic = new Traffic(on.devchain, seed)
   const made = Array.from({ length: blocks }, () => {
@@ -16,7 +16,7 @@ function town(seed: string, blocks: number) {
 }
 
 test('traffic fills blocks with transfers of TRX and tokens, some with labelled services', () => {
-  const { on, traffic, made } = town('a', 12)
+  const { on, traffic, made } = trafficOf('a', 12)
   const later = made.slice(1).flatMap(({ transactions }) => transactions)
   assert.ok(later.length > 150, `${later.length} transfers`)
   const types = new Set(later.map(({ transaction }) => transaction.contract_name))
@@ -29,7 +29,7 @@ test('traffic fills blocks with transfers of TRX and tokens, some with labelled 
 })
 
 test('the same seed makes the same traffic, another seed another', () => {
-  const headOf = (seed: string) => town(seed, 4).made.at(-1)!.id
+  const headOf = (seed: string) => trafficOf(seed, 4).made.at(-1)!.id
   assert.equal(headOf('a'), headOf('a'))
   assert.notEqual(headOf('a'), headOf('b'))
 })

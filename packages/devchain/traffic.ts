@@ -1,4 +1,4 @@
-// Traffic: a small town whose people send each other TRX and tokens, and deal with a few services,
+// Traffic: people who send each other TRX and tokens, and deal with a few services,
 // so that whoever reads blocks has something to read. Who sends what to whom follows from the seed.
 // The services are labelled: what a list of known addresses would say of them.
 
@@ -48,7 +48,7 @@ type Person = { readonly key: PrivateKey; readonly hex: string }
 const usdt = addressToHex(USDT)
 
 export class Traffic {
-  /** The services of the town. */
+  /** The services they use. */
   readonly labels: readonly Label[]
   private readonly devchain: Devchain
   private readonly people: readonly Person[]
@@ -56,7 +56,7 @@ export class Traffic {
   private readonly random: RandomSeries
   private sent = 0
 
-  /** Founds the town: whoever is not on the chain yet gets TRX, USDT and a stake. */
+  /** Founds the accounts: whoever is not on the chain yet gets TRX, USDT and a stake. */
   constructor(devchain: Devchain, seed: string) {
     this.devchain = devchain
     this.random = new RandomSeries(`${seed} traffic`)

@@ -49,7 +49,7 @@ async function everything(world: World): Promise<void> {
 
 type Read = { books: Books; journal: Journal; place: Place }
 
-/** What the outsider reads when all of it is done, and how it finds that. */
+/** What the auditor reads when all of it is done, and how it finds that. */
 async function readEverything(t: TestContext): Promise<Read & { found: string[] }> {
   const world = await openWorld()
   const client = new pg.Client({ connectionString: world.database.url })

@@ -1,4 +1,4 @@
-// The chain as an outsider reads it: block by block over the node's HTTP API. Nothing here is
+// The chain as the auditor reads it: block by block over the node's HTTP API. Nothing here is
 // shared with the service.
 
 /** One call of the node: path and JSON in, JSON out. */

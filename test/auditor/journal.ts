@@ -1,4 +1,4 @@
-// C10 as an outsider works it out: the seals of the ledger's entries, sum by sum, from the form
+// C10 as the auditor works it out: the seals of the ledger's entries, sum by sum, from the form
 // that they are said to have. The service seals and checks with functions of the database; nothing
 // of those is used here.
 

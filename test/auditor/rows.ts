@@ -1,4 +1,4 @@
-// The service's rows as an outsider reads them: whole tables, in one snapshot, with statements of
+// The service's rows as the auditor reads them: whole tables, in one snapshot, with statements of
 // its own.
 
 import pg from 'pg'

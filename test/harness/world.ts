@@ -401,7 +401,7 @@ export class World {
     return person(name)
   }
 
-  /** Sends TRX from an outsider's account. Returns the transaction's id. */
+  /** Sends TRX from somebody's account. Returns the transaction's id. */
   pay(to: Address, sun: bigint, from: Person = person('payer')): string {
     const answer = this.scene.send(from, 'TransferContract', {
       to_address: addressToHex(to),

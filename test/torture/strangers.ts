@@ -203,7 +203,7 @@ class Torture {
     await this.calm(customers, 'after')
     await customers.end()
     clearInterval(hours)
-    settings.say('everything comes to rest, and the outsider looks')
+    settings.say('everything comes to rest, and the auditor looks')
     const findings = await rig.lookAtRest()
     return this.judged(customers, strangers, findings)
   }
