@@ -292,7 +292,8 @@ const manyAccounts = `
   for (let made = 0; made < 20; made++) devchain.mine()
   gc()
   const { heapUsed, rss } = process.memoryUsage()
-  if (devchain.chain.head_state.count('account') < ${ACCOUNTS}) throw new Error('accounts are missing')
+  const { head_state } = devchain.chain
+  if (head_state.count('account') < ${ACCOUNTS}) throw new Error('accounts are missing')
   console.log(JSON.stringify({ heap: heapUsed - before.heapUsed, rss }))
 `
 
