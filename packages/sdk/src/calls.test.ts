@@ -242,7 +242,7 @@ test('an unavailable service is tried again only for as long as the caller says'
   ])
   await penstock.orders.create(PURCHASE, { retry_unavailable_ms: 60_000 })
   assert.equal(requests.length, 5)
-  const off = scripted([refused(35)], { retry_unavailable_ms: 400 })
+  const off = scripted([refused(35)], { retry_unavailable_ms: 2_000 })
   await assert.rejects(off.penstock.orders.create(PURCHASE), Unavailable)
   assert.ok(off.requests.length > 1)
 })

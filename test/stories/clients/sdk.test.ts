@@ -13,6 +13,7 @@ import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { checkBooks } from 'penstock-service/ledger/books.ts'
+import { TronZapClient } from 'tronzap-sdk'
 import {
   AuthError,
   InvalidRequest,
@@ -169,6 +170,18 @@ test('every sample of the documentation prints what it should', async () => {
   for (const [text, prints, more] of printed)
     assert.match(await printedBy(sampleWith(text), more), prints, text)
   assert.equal(samples.length, printed.length + 1, 'the one with a webhook is tried below')
+})
+
+test('every method of a client that exists has one of ours', () => {
+  const rows = [...page.matchAll(/^\| `(\w+)` \| `(\w+)\.(\w+)` \|$/gm)]
+  const theirs = Object.getOwnPropertyNames(TronZapClient.prototype).filter(
+    (name) => name !== 'constructor' && name !== 'request',
+  )
+  assert.deepEqual(rows.map(([, name]) => name).sort(), theirs.sort())
+  for (const [, , resource, method] of rows) {
+    const methods = penstock[resource as 'orders'] as Record<string, unknown>
+    assert.equal(typeof methods[method!], 'function', `${resource}.${method}`)
+  }
 })
 
 test('the sample of a webhook takes what is signed, and nothing else', async (t) => {
