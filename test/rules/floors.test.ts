@@ -190,6 +190,14 @@ function fullFolders(paths: readonly string[]): string[] {
   return [...folders].filter(([, files]) => files.length > FILES_MAX).map(([folder]) => folder)
 }
 
+/** Folders of test/, each with a purpose that test/README.md tells. */
+const PURPOSES =
+  /^test\/(stories\/[a-z]+|wire|rules|auditor|simulator|torture|harness)\/[a-z_]+(\.test)?\.ts$/
+
+/** Files of test/ that are nowhere in particular. */
+const withoutPurpose = (paths: readonly string[]): string[] =>
+  paths.filter((path) => path.startsWith('test/') && !PURPOSES.test(path))
+
 const sources = await readSources('packages', 'test', 'bench', 'tools')
 const service = sources.filter(({ path }) => path.startsWith('packages/service/') && !isTest(path))
 
@@ -210,6 +218,14 @@ test('the service loads no file of the development chain or of the playground', 
 test('a folder holds ten files at most', () => {
   const full = fullFolders(sources.map(({ path }) => path))
   assert.deepEqual(full, Object.keys(FULL_FOLDERS))
+})
+
+test('each file of test/ is in the folder of its purpose', () => {
+  assert.deepEqual(withoutPurpose(sources.map(({ path }) => path)), [])
+  assert.deepEqual(withoutPurpose(['test/a.test.ts', 'test/other/b.ts', 'test/wire/c.test.ts']), [
+    'test/a.test.ts',
+    'test/other/b.ts',
+  ])
 })
 
 test('time, chance and the environment come in at the edges only', () => {
