@@ -67,7 +67,9 @@ function operator({ sql, env, now, transport }: Place): Operator {
     return { code, ...said }
   }
   return {
-    ...{ sql, io, type },
+    sql,
+    io,
+    type,
     async json(...words) {
       const { code, out, err } = await type(...words, '--json')
       assert.equal(code, 0, `${words.join(' ')}: ${err}`)

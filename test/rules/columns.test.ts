@@ -6,7 +6,15 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { ROOT } from '../../tools/source.ts'
+import {
+  isNode,
+  parseSource,
+  ROOT,
+  readSources,
+  type Source,
+  walk,
+  where,
+} from '../../tools/source.ts'
 
 const COLUMNS = 100
 
@@ -23,15 +31,6 @@ const NOT_OURS = [
 /** Migrations up to this one have been applied somewhere, and one that has changed is refused. */
 const LAST_RELEASED = 29
 
-/** How many long lines a folder still has. These numbers only fall. */
-const REMAINING: Readonly<Record<string, number>> = {
-  'ARCHITECTURE.md': 8,
-  docs: 81,
-  'packages/devchain': 120,
-  'packages/service': 460,
-  test: 290,
-}
-
 function isOurs(path: string): boolean {
   const migration = /^packages\/service\/db\/(\d{4})_/.exec(path)?.[1]
   if (migration !== undefined && Number(migration) <= LAST_RELEASED) return false
@@ -42,25 +41,37 @@ function isOurs(path: string): boolean {
 const longLines = (text: string) =>
   text.split('\n').flatMap((line, i) => ([...line].length > COLUMNS ? [i + 1] : []))
 
-/** What a file is counted with: its package, its folder at the top, or itself. */
-const folderOf = (path: string) => /^(packages\/\w+|[^/]+)/.exec(path)![1]!
-
 test('no line is longer than 100 columns', () => {
   const listed = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' })
   const found = listed.split('\0').filter((path) => path !== '' && isOurs(path))
   const lines = found.flatMap((path) =>
-    longLines(readFileSync(join(ROOT, path), 'utf8')).map((number) => ({ path, number })),
+    longLines(readFileSync(join(ROOT, path), 'utf8')).map((number) => `${path}:${number}`),
   )
-  const folders = Map.groupBy(lines, ({ path }) => folderOf(path))
-  for (const [folder, there] of folders) {
-    const places = there.map(({ path, number }) => `${path}:${number}`).join('\n')
-    assert.ok(there.length <= (REMAINING[folder] ?? 0), `too long in ${folder}:\n${places}`)
-  }
+  assert.deepEqual(lines, [])
+})
+
+/** Objects written inside of objects, as `...{ a, b }`: places that only keep the formatter from
+ *  putting each field on a line of its own. */
+function spreads(source: Source): string[] {
+  return [...walk(source.tree)]
+    .filter(isObject)
+    .flatMap(({ properties }) => properties)
+    .filter(isNode)
+    .filter(({ type, argument }) => type === 'SpreadElement' && isObject(argument))
+    .map(({ start }) => where(source, start))
+}
+
+const isObject = (value: unknown) => isNode(value) && value.type === 'ObjectExpression'
+
+test('no object is spread to outwit the formatter', async () => {
+  const sources = await readSources('packages', 'test', 'tools', 'bench')
+  assert.deepEqual(sources.flatMap(spreads), [])
+  const bad = 'const a = { ...{ b: 1 }, c: [{ ...d }], ...(e && { f: 2 }) }'
+  assert.deepEqual(spreads(parseSource('a.ts', bad)), ['a.ts:1'])
 })
 
 test('a line is long by its characters, and what is printed or released is left alone', () => {
   assert.deepEqual(longLines(`${'é'.repeat(100)}\n${'a'.repeat(101)}\n`), [2])
   assert.equal(isOurs('packages/service/db/0001_ledger.sql'), false)
   assert.equal(isOurs('packages/service/db/9999_next.sql'), true)
-  assert.equal(folderOf('packages/service/src/market/orders.ts'), 'packages/service')
 })

@@ -87,7 +87,8 @@ export const MUTANTS: readonly Mutant[] = [
       [
         delegations,
         "operation('UnDelegateResourceContract', delegation,",
-        "operation('UnDelegateResourceContract', { ...delegation, stake_sun: delegation.stake_sun + 1n },",
+        "operation('UnDelegateResourceContract', { ...delegation, stake_sun: " +
+          'delegation.stake_sun + 1n },',
       ],
     ],
   },
@@ -449,7 +450,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       [
         reasons,
-        "and not exists (select 1 from transfer as back where back.id = 'refund:' || p.tx_id) as came",
+        "and not exists (select 1 from transfer as back where back.id = 'refund:' || " +
+          'p.tx_id) as came',
         'as came',
       ],
     ],

@@ -1,5 +1,5 @@
-// Seeds of the simulator that the normal test runs: those that once failed, then so many others, and
-// some twice. `npm run torture -- sim` goes on from there.
+// Seeds of the simulator that the normal test runs: those that once failed, then so many others,
+// and some twice. `npm run torture -- sim` goes on from there.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -33,10 +33,10 @@ async function hold(seeds: readonly string[]): Promise<void> {
 
 test('seeds that once found something find nothing', () => hold(ONCE_FAILED))
 
-test('whatever crashes, forks and is lost: books and chain agree, and everything comes to rest', () =>
+test('whatever crashes, forks and is lost: books and chain agree, all comes to rest', () =>
   hold(SEEDS))
 
-test('a seed does the same things in the same order each time, also with two processes', async () => {
+test('a seed does the same things in the same order, also with two processes', async () => {
   const seeds = ['4', '5', '11', '12', '13']
   const [first, second] = [await run(seeds), await run(seeds)]
   let compared = 0

@@ -1,17 +1,22 @@
 // `npm run torture`: the long tests.
 //
-//   sim      [--runs N] [--seed N] [--threads N] [--lanes N] [--trace LINES] [--json]    runs of the simulator, so many seeds at a time on each thread
-//   mutants  [--runs N] [--seed N] [--only TEXT] [--json]      every known mistake must be found within N seeds
-//   kill     [--cycles N] [--seed TEXT] [--json]               SIGKILL of every role under load
-//   twins    [--twins N] [--rounds N] [--json]                 one external_id, many calls at once, two processes
-//   faults   [NAME ...] [--json]                               real faults: crash points, a full disk, lying nodes, ...
-//   strangers [--seconds N] [--rate N] [--connections N] [--json]    all that somebody without a key can do
-//   liars    [--json]                                          a node that lies, beside honest ones
-//   thieves  [--json]                                        forged rows, wide keys, limits and the switch of the signer
-//   fuzz     [--requests-per-endpoint N] [--seed TEXT] [--only PATH] [--json]    signed requests, to nonsense
-//   sdk      [--purchases N] [--seed N] [--json]    purchases with the SDK over a bad network
+//   sim        runs of the simulator, so many seeds (lanes) at a time on each thread
+//              [--runs N] [--seed N] [--threads N] [--lanes N] [--trace LINES]
+//   mutants    every known mistake must be found within N seeds
+//              [--runs N] [--seed N] [--only TEXT]
+//   kill       SIGKILL of every role under load   [--cycles N] [--seed TEXT]
+//   twins      one external_id, many calls at once, two processes   [--twins N] [--rounds N]
+//   faults     real faults: crash points, a full disk, lying nodes, ...   [NAME ...]
+//   strangers  all that somebody without a key can do
+//              [--seconds N] [--rate N] [--connections N]
+//   liars      a node that lies, beside honest ones
+//   thieves    forged rows, wide keys, limits and the switch of the signer
+//   fuzz       signed requests, to nonsense
+//              [--requests-per-endpoint N] [--seed TEXT] [--only PATH]
+//   sdk        purchases with the SDK over a bad network   [--purchases N] [--seed N]
 //
-// Exit code 0: nothing was found; 1: something was; 2: asked wrongly; 130: interrupted.
+// All take --json. Exit code 0: nothing was found; 1: something was; 2: usage error; 130:
+// interrupted.
 
 import { spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
@@ -138,7 +143,8 @@ async function mutants(args: string[]): Promise<boolean> {
     if (killed_by === undefined) alive.push(mutant.name)
     if (json) continue
     say(
-      `${killed_by === undefined ? 'ALIVE' : `killed by seed ${killed_by}`}: ${mutant.name}\n    ${said}`,
+      `${killed_by === undefined ? 'ALIVE' : `killed by seed ${killed_by}`}: ` +
+        `${mutant.name}\n    ${said}`,
     )
   }
   if (json)
@@ -181,7 +187,8 @@ async function outputOf(args: string[]): Promise<string> {
 
 function refuse(complaint: string): void {
   process.stderr.write(
-    `${complaint}\nnpm run torture -- ${Object.keys(COMMANDS).join('|')} [options], see test/torture.ts\n`,
+    `${complaint}\nnpm run torture -- ${Object.keys(COMMANDS).join('|')} [options], ` +
+      `see test/torture.ts\n`,
   )
   leaveWith(2)
 }

@@ -201,7 +201,9 @@ function stepsOf(world: World, { new_id, sign, watch, reads, prices, tryOrder }:
     isWitnessed: (tx_id: string) => node.isWitnessed(tx_id),
   }
   const flow = {
-    ...{ sql: long_sql, clock, carried_blocks: DEFAULT_CARRIED_BLOCKS },
+    sql: long_sql,
+    clock,
+    carried_blocks: DEFAULT_CARRIED_BLOCKS,
     checkpoint_transfers: DEFAULT_CHECKPOINT_TRANSFERS,
   }
   const generations = flowGenerations(flow)

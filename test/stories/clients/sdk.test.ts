@@ -1,6 +1,6 @@
-// The SDK against a whole service: what a customer does with it, what becomes of it when the network
-// is bad, everything that it does on the versions of Node that are here, and every sample of its
-// documentation. The other runtimes are tried by `npm run runtimes -w penstock-sdk`.
+// The SDK against a whole service: what a customer does with it, what becomes of it when the
+// network is bad, everything that it does on the versions of Node that are here, and every sample
+// of its documentation. The other runtimes are tried by `npm run runtimes -w penstock-sdk`.
 
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
