@@ -139,6 +139,17 @@ const services = ({ prices }: Needs): Endpoint =>
     },
   })
 
+const CALCULATE_EXAMPLES = [
+  {
+    summary: 'Energy for one transfer',
+    body: { address: EXAMPLE.address, amount: 65_000, duration: 1 },
+  },
+  {
+    summary: 'Bandwidth',
+    body: { type: 'bandwidth', address: EXAMPLE.address, amount: 345, duration: 1 },
+  },
+]
+
 const calculate = ({ prices, receiver }: Needs): Endpoint =>
   endpoint({
     path: '/v1/calculate',
@@ -176,16 +187,7 @@ const calculate = ({ prices, receiver }: Needs): Endpoint =>
       refuses(ServiceUnavailable, OFF_SALE),
       refuses(InvalidAddress, A_CONTRACT),
     ],
-    examples: [
-      {
-        summary: 'Energy for one transfer',
-        body: { address: EXAMPLE.address, amount: 65_000, duration: 1 },
-      },
-      {
-        summary: 'Bandwidth',
-        body: { type: 'bandwidth', address: EXAMPLE.address, amount: 345, duration: 1 },
-      },
-    ],
+    examples: CALCULATE_EXAMPLES,
     async handle({ body, customer }) {
       const type = body.type ?? 'energy'
       const address = readAddress(body.address)
@@ -325,6 +327,72 @@ const addressInfo = ({ reads }: Needs): Endpoint =>
     },
   })
 
+const NEW_BODY = Type.Object({
+  service: Type.Enum(['energy', 'bandwidth', 'resource_bundle', 'activate_address']),
+  params: Type.Object({
+    address: unchecked(AddressText('Who receives it')),
+    duration: Type.Optional(
+      unchecked(
+        Type.Integer({ description: 'Hours; only 1. Required except for activate_address' }),
+      ),
+    ),
+    amounts: Type.Optional(
+      unchecked(
+        Type.Object(
+          { energy: Type.Optional(Type.Integer()), bandwidth: Type.Optional(Type.Integer()) },
+          { description: 'Required, with both, for resource_bundle' },
+        ),
+      ),
+    ),
+    amount: Type.Optional(
+      unchecked(Type.Integer({ description: 'For energy and bandwidth, instead of amounts' })),
+    ),
+    energy_amount: Type.Optional(
+      unchecked(
+        Type.Integer({
+          deprecated: true,
+          description: 'Energy, when neither of the others names it',
+        }),
+      ),
+    ),
+    activate_address: Type.Optional(
+      unchecked(Type.Boolean({ description: 'Activate the address too, if it is not active' })),
+    ),
+  }),
+  external_id: Type.Optional(ExternalId),
+})
+
+/** In the order in which they are looked at. */
+const NEW_REFUSALS = [
+  refuses(InvalidParams, '`external_id` is not text of 1 to 128 characters', 'external_id'),
+  refuses(InvalidAddress, NOT_AN_ADDRESS),
+  refuses(InvalidDuration, `${NOT_ONE_HOUR} (not looked at for activate_address)`),
+  refuses(
+    InvalidParams,
+    '`amounts` names a resource that the service does not sell, or a bundle has none',
+  ),
+  refuses(InvalidEnergyAmount, NO_ENERGY_AMOUNT),
+  refuses(InvalidBandwidthAmount, NO_BANDWIDTH_AMOUNT),
+  ...EXTERNAL_ID_REFUSALS,
+  refuses(InvalidParams, 'The same `external_id` was used with another meaning', 'external_id'),
+  refuses(ServiceUnavailable, `${OFF_SALE}, or the pool cannot deliver the amount now`),
+  refuses(ServiceUnavailable, 'As many orders of the customer are open as may be', 'open_orders'),
+  refuses(WalletNotFound, 'The customer has no wallet'),
+  refuses(InvalidAddress, A_CONTRACT),
+  refuses(
+    InvalidAddress,
+    'The operator sells nothing to blacklisted addresses, and this is one',
+    'blacklisted',
+  ),
+  refuses(
+    AddressAlreadyActivated,
+    'activate_address for an address that is active, or is being activated',
+  ),
+  refuses(AddressNotActivated, 'The address is not active, and `activate_address` is not true'),
+  refuses(InsufficientFunds, 'The balance is below the price'),
+  refuses(InsufficientFunds, 'The daily cap of the key would be passed', 'daily_cap'),
+]
+
 const newTransaction = ({ prices, placeOrder }: Needs): Endpoint =>
   endpoint({
     path: '/v1/transaction/new',
@@ -333,74 +401,9 @@ const newTransaction = ({ prices, placeOrder }: Needs): Endpoint =>
     mutating: true,
     creates: true,
     summary: 'Buy energy, bandwidth, both, or the activation of an address',
-    body: Type.Object({
-      service: Type.Enum(['energy', 'bandwidth', 'resource_bundle', 'activate_address']),
-      params: Type.Object({
-        address: unchecked(AddressText('Who receives it')),
-        duration: Type.Optional(
-          unchecked(
-            Type.Integer({ description: 'Hours; only 1. Required except for activate_address' }),
-          ),
-        ),
-        amounts: Type.Optional(
-          unchecked(
-            Type.Object(
-              { energy: Type.Optional(Type.Integer()), bandwidth: Type.Optional(Type.Integer()) },
-              { description: 'Required, with both, for resource_bundle' },
-            ),
-          ),
-        ),
-        amount: Type.Optional(
-          unchecked(Type.Integer({ description: 'For energy and bandwidth, instead of amounts' })),
-        ),
-        energy_amount: Type.Optional(
-          unchecked(
-            Type.Integer({
-              deprecated: true,
-              description: 'Energy, when neither of the others names it',
-            }),
-          ),
-        ),
-        activate_address: Type.Optional(
-          unchecked(Type.Boolean({ description: 'Activate the address too, if it is not active' })),
-        ),
-      }),
-      external_id: Type.Optional(ExternalId),
-    }),
+    body: NEW_BODY,
     reply: Transaction,
-    faults: [
-      refuses(InvalidParams, '`external_id` is not text of 1 to 128 characters', 'external_id'),
-      refuses(InvalidAddress, NOT_AN_ADDRESS),
-      refuses(InvalidDuration, `${NOT_ONE_HOUR} (not looked at for activate_address)`),
-      refuses(
-        InvalidParams,
-        '`amounts` names a resource that the service does not sell, or a bundle has none',
-      ),
-      refuses(InvalidEnergyAmount, NO_ENERGY_AMOUNT),
-      refuses(InvalidBandwidthAmount, NO_BANDWIDTH_AMOUNT),
-      ...EXTERNAL_ID_REFUSALS,
-      refuses(InvalidParams, 'The same `external_id` was used with another meaning', 'external_id'),
-      refuses(ServiceUnavailable, `${OFF_SALE}, or the pool cannot deliver the amount now`),
-      refuses(
-        ServiceUnavailable,
-        'As many orders of the customer are open as may be',
-        'open_orders',
-      ),
-      refuses(WalletNotFound, 'The customer has no wallet'),
-      refuses(InvalidAddress, A_CONTRACT),
-      refuses(
-        InvalidAddress,
-        'The operator sells nothing to blacklisted addresses, and this is one',
-        'blacklisted',
-      ),
-      refuses(
-        AddressAlreadyActivated,
-        'activate_address for an address that is active, or is being activated',
-      ),
-      refuses(AddressNotActivated, 'The address is not active, and `activate_address` is not true'),
-      refuses(InsufficientFunds, 'The balance is below the price'),
-      refuses(InsufficientFunds, 'The daily cap of the key would be passed', 'daily_cap'),
-    ],
+    faults: NEW_REFUSALS,
     examples: NEW_EXAMPLES,
     async handle({ body, customer, headers, reply_headers }) {
       const { service, params } = body

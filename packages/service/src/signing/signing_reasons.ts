@@ -79,11 +79,9 @@ export function reasonsOf(
                  or exists (select 1 from transfer where id = 'subscription:' || s.id
                    and kind = 'hold')))
         when 'direct_recharge' then hold.amount_sun >= o.amount_sun and o.amount_sun > 0
-          and exists (
-          select 1 from deposit as q
+          and exists (select 1 from deposit as q
           where o.external_id = 'deposit:' || q.tx_id and q.tx_id = substr(o.external_id, 9)
-            and q.position = 0
-            and q.from_address = o.address and q.amount_sun = o.amount_sun)
+            and q.position = 0 and q.from_address = o.address and q.amount_sun = o.amount_sun)
         else hold.amount_sun >= o.amount_sun and o.amount_sun > 0
       end and case o.state when 'success' then resolved.kind is not distinct from
                 case when o.amount_sun > 0 then 'capture' end
