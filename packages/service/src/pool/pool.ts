@@ -117,8 +117,8 @@ export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
   // third of all that is delegated, and reads all of it.
   const reading = tx<Room>`
     select w.address as wallet,
-      (room_sun - waiting.sun - later.sun - uncovered.sun)::bigint as room_sun,
-           carries - 2 * (waiting.count + later.count) - uncovered.count as carries
+      (room_sun - waiting.sun - later.sun - reverted.sun)::bigint as room_sun,
+           carries - 2 * (waiting.count + later.count) - reverted.count as carries
     from pool_wallet as w,
       lateral (
         select coalesce(sum(stake_sun), 0) as sun, count(*) from delegation as d join attempt as a
@@ -135,7 +135,7 @@ export async function lockRooms(tx: Tx, resource: Resource): Promise<Pool> {
           on d.attempt_id = a.id
         where a.uncovered and a.state in ('signed', 'sent') and d.wallet = w.address
           and d.resource = w.resource
-          and d.state = 'active' and d.delegated_at <= w.block_time) as uncovered
+          and d.state = 'active' and d.delegated_at <= w.block_time) as reverted
     where w.resource = ${resource}
       -- Nothing is signed for a wallet whose key can do more than it should.
       and not exists (select 1 from wallet_check as k where k.address = w.address and k.stopped)
