@@ -278,7 +278,7 @@ function outcomeOf({ raw_data, tx_id, expires_at }: Signed, { private_key }: Wal
   }
 }
 
-/** Reads the bytes. Throws Refused for what no wallet here signs, whoever asks. */
+/** Reads the bytes. Throws SigningRefusal for what no wallet here signs, whoever asks. */
 function readForm(raw_data: Uint8Array, policy: Policy): Form {
   const decoded = decodeRawData(raw_data)
   // What cannot be read back as the same bytes carries something that was not understood.
