@@ -11,8 +11,8 @@ const DECREASE_DIVISION = 4
 
 type EnergyPenalty = Pick<Token, 'factor' | 'energy_used' | 'cycle'>
 
-/** The penalty of a contract at a cycle: its factor in ten-thousandths, and the energy it used since
- *  the last maintenance. It is kept as of the last use, so the cycles since then are made up
+/** The penalty of a contract at a cycle: its factor in ten-thousandths, and the energy it used
+ *  since the last maintenance. It is kept as of the last use, so the cycles since then are made up
  *  for. */
 export function penaltyAt(token: Token, cycle: number, parameters: Parameters): EnergyPenalty {
   const { held, factor, energy_used } = token

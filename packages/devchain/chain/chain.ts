@@ -247,8 +247,8 @@ export class Chain implements ChainFacts {
     )
   }
 
-  /** A context over a layer of its own, at the time of the head. Whatever is done in it is gone with
-   *  it. */
+  /** A context over a layer of its own, at the time of the head. Whatever is done in it is gone
+   *  with it. */
   context(view: View, building = false): ExecutionContext {
     return { ...this.rulesAt(this.head_time_ms, building), state: new Layer(view) }
   }

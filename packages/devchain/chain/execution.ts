@@ -31,8 +31,8 @@ export type Outcome = Effects &
 export const feeOf = (outcome: Outcome): bigint =>
   outcome.fee_sun + outcome.net_fee_sun + outcome.extras_sun
 
-/** Checks and executes a transaction. Throws a Refusal; then the state of the context is to be thrown
- *  away. */
+/** Checks and executes a transaction. Throws a Refusal; then the state of the context is to be
+ *  thrown away. */
 export function executeTransaction(
   context: ExecutionContext,
   chain: ChainFacts,

@@ -1,6 +1,7 @@
 // The table of the operators' operations: what each entry has, that its words are those that
-// operators know, and that what it prints is what it documents. The operators of test/harness compare
-// whatever a test has printed with --json; here every operation that needs nothing special is run.
+// operators know, and that what it prints is what it documents. The operators of test/harness
+// compare whatever a test has printed with --json; here every operation that needs nothing special
+// is run.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
