@@ -3,6 +3,7 @@
 
 import { glob, readFile } from 'node:fs/promises'
 import { stripTypeScriptTypes } from 'node:module'
+import { dirname, join } from 'node:path/posix'
 import { fileURLToPath } from 'node:url'
 import { type Node, parse } from 'acorn'
 
@@ -16,10 +17,12 @@ export type Source = {
   tree: Node
 }
 
-/** Parses TypeScript. A type-only import stays in the tree: it is an import like any other to the
+/** Parses TypeScript. An import of types stays in the tree: it is one like any other to the
  *  rules. */
 export function parseSource(path: string, text: string): Source {
-  const imports_kept = text.replace(/^(import|export) type(?= [{*]| \w+ from )/gm, '$1     ')
+  const imports_kept = text
+    .replace(/^(import|export) type(?= [{*]| \w+ from )/gm, '$1     ')
+    .replace(/^(import|export) +\{[^}]*\}/gm, (names) => names.replace(/\btype /g, '     '))
   const stripped = stripTypeScriptTypes(imports_kept)
   let code = stripped
   const onComment = (_block: boolean, _text: string, start: number, end: number) => {
@@ -71,4 +74,13 @@ export function isNode(value: unknown): value is Tree {
   return (
     typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string'
   )
+}
+
+/** The file that a specifier names; undefined for what is not ours. */
+export function importedFile(from: string, specifier: string): string | undefined {
+  if (/^\.\.?\//.test(specifier)) return join(dirname(from), specifier)
+  const [, name, path] = /^penstock-(\w+)\/(.+)$/.exec(specifier) ?? []
+  if (name === undefined) return undefined
+  if (name === 'test') return `test/${path}`
+  return name === 'service' ? `packages/service/src/${path}` : `packages/${name}/${path}`
 }

@@ -26,7 +26,7 @@ const PREFLIGHT_SECONDS = 86_400
 export const isControl = (path: string): boolean =>
   path.startsWith('/devchain/') || path.startsWith('/admin/') || /^\/tre(\?|$)/.test(path)
 
-export const isLoopback = (host: string): boolean =>
+const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 
 const one = (header: string | string[] | undefined) => (typeof header === 'string' ? header : '')

@@ -15,7 +15,7 @@ import { demo } from './demo.ts'
 import { type Local, startLocal } from './start.ts'
 
 /** A line for `sh` that buys 65,000 energy, signed over exactly the bytes it sends. */
-export function purchaseLine(
+function purchaseLine(
   api_url: string,
   customer: { token: string; secret: string },
   address: string,

@@ -4,9 +4,17 @@
 // ARCHITECTURE.md.
 
 import assert from 'node:assert/strict'
-import { dirname, join } from 'node:path/posix'
+import { dirname } from 'node:path/posix'
 import { test } from 'node:test'
-import { isNode, parseSource, readSources, type Source, walk, where } from '../../tools/source.ts'
+import {
+  importedFile,
+  isNode,
+  parseSource,
+  readSources,
+  type Source,
+  walk,
+  where,
+} from '../../tools/source.ts'
 import { floorOf } from './floors.ts'
 
 /** What each package may import besides itself. Tests may also import test/, the development chain
@@ -58,22 +66,13 @@ type Import = { from: string; to: string; where: string }
 
 const isTest = (path: string) => path.endsWith('.test.ts')
 
-/** The file that a specifier names; undefined for what is not ours. */
-function target(from: string, specifier: string): string | undefined {
-  if (/^\.\.?\//.test(specifier)) return join(dirname(from), specifier)
-  const [, name, path] = /^penstock-(\w+)\/(.+)$/.exec(specifier) ?? []
-  if (name === undefined) return undefined
-  if (name === 'test') return `test/${path}`
-  return name === 'service' ? `packages/service/src/${path}` : `packages/${name}/${path}`
-}
-
 /** The imports between files of the repository. */
 function imports(source: Source): Import[] {
   const found: Import[] = []
   for (const node of walk(source.tree)) {
     if (!/^(Import|ExportNamed|ExportAll)(Declaration|Expression)$/.test(node.type)) continue
     const specifier = isNode(node.source) ? node.source.value : undefined
-    const to = typeof specifier === 'string' ? target(source.path, specifier) : undefined
+    const to = typeof specifier === 'string' ? importedFile(source.path, specifier) : undefined
     if (to !== undefined) found.push({ from: source.path, to, where: where(source, node.start) })
   }
   return found

@@ -40,7 +40,7 @@ const indexed = (name: string): Parameter => ({ name, type: 'address', indexed: 
 const address = (name: string): Parameter => ({ name, type: 'address', indexed: false })
 const amount = (name: string): Parameter => ({ name, type: 'uint256', indexed: false })
 
-export const tokenEvents: readonly TokenEvent[] = [
+const tokenEvents: readonly TokenEvent[] = [
   { name: 'Transfer', parameters: [indexed('from'), indexed('to'), amount('value')] },
   { name: 'Approval', parameters: [indexed('owner'), indexed('spender'), amount('value')] },
   { name: 'Issue', parameters: [amount('amount')] },

@@ -12,7 +12,7 @@ type CallEnergy = { readonly total: number; readonly penalty: number; readonly s
 type Reading = { readonly state: View; readonly parameters: Parameters; readonly slot: number }
 
 /** What is left of the energy that an account's stakes yield. */
-export function leftEnergy({ state, parameters, slot }: Reading, account: Account): number {
+function leftEnergy({ state, parameters, slot }: Reading, account: Account): number {
   return Math.max(
     0,
     limitOfAccount(state, account, 'ENERGY', parameters) - fadedUsage(account.energy, slot),

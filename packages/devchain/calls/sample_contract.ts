@@ -46,7 +46,7 @@ const DEPTH_MAX = 64
 const LIST_MAX = 100n
 
 /** A call used more energy than it may. */
-export class OutOfEnergy extends Error {
+class OutOfEnergy extends Error {
   override name = 'OutOfEnergy'
 }
 

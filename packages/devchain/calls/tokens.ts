@@ -72,7 +72,7 @@ export const plain = (base: number): Cost => ({
 })
 
 /** What a call that ends before it does anything costs, and a transfer of more than there is. */
-export const costOfRevert = plain(1_200)
+const costOfRevert = plain(1_200)
 export const costOfPoorTransfer: Cost = { base: 1_819, dearest: 8_000 }
 
 /** The energy of a call at a token's factor, and how much of it is the penalty. */

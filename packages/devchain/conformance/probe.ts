@@ -32,7 +32,7 @@ export type ProbeOptions = {
 
 export type Party = { readonly key: PrivateKey; readonly address: Address; readonly hex: string }
 
-export const partyOf = (key: PrivateKey): Party => {
+const partyOf = (key: PrivateKey): Party => {
   const address = addressOf(key)
   return { key, address, hex: addressToHex(address) }
 }

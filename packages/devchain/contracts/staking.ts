@@ -26,7 +26,7 @@ function weightOf(account: Account, type: StakeType): bigint {
 }
 
 /** The account with more (or less) frozen; the totals are moved along. */
-export function addFrozen(
+function addFrozen(
   { state }: ExecutionContext,
   account: Account,
   type: StakeType,

@@ -47,7 +47,7 @@ export type FuzzReport = {
 }
 
 /** What a run must not see: the request that shows it can be repeated from the seed. */
-export class FuzzFailure extends Error {
+class FuzzFailure extends Error {
   override name = 'FuzzFailure'
 }
 

@@ -129,7 +129,7 @@ export function reading<Result>(read: () => Result): Result {
 }
 
 /** The raw data of a transaction as the node prints it. */
-export function printRawData(raw_data: RawData, visible: boolean): JsonObject {
+function printRawData(raw_data: RawData, visible: boolean): JsonObject {
   const contract = raw_data.contract.map(({ type, parameter, ...rest }) => ({
     parameter: {
       value: printMessage(contractSchemas[type]!, parameter.value, visible),

@@ -59,7 +59,7 @@ export function confirmStep(needs: Needs): Step {
 }
 
 /** True when blocks were confirmed or taken back. */
-export async function confirm(needs: Needs): Promise<boolean> {
+async function confirm(needs: Needs): Promise<boolean> {
   const { sql, clock, node } = needs
   const chain = await chainState(sql)
   if (!chain) return false
@@ -201,7 +201,7 @@ async function compare(
 }
 
 /** What two claims about a block differ in; undefined when they can both be true. */
-export function difference(a: Claim, b: Claim): string | undefined {
+function difference(a: Claim, b: Claim): string | undefined {
   if (a.id !== b.id || a.parent_id !== b.parent_id) return 'the block'
   if (a.time.getTime() !== b.time.getTime()) return 'its time'
   // Blocks that were stored before the sum was kept have none, and what contracts sent was read

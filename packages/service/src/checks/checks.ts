@@ -64,10 +64,10 @@ export type Result = {
 }
 
 /** The hold that pays for a check. */
-export const holdOfCheck = (check_id: string) => `aml:${check_id}`
+const holdOfCheck = (check_id: string) => `aml:${check_id}`
 
 /** What a check costs, and the hold that pays it. */
-export const priceOf = ({ id, customer_id, key_id, price_sun }: Check): Price => ({
+const priceOf = ({ id, customer_id, key_id, price_sun }: Check): Price => ({
   hold_id: holdOfCheck(id),
   customer_id,
   key_id,

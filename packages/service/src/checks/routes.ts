@@ -26,7 +26,7 @@ import { CHECK_STATES, type Check, findCheck } from './checks.ts'
 import { checkHistory } from './history.ts'
 import { type CheckPlaced, type CheckWanted, checkPrices } from './placing.ts'
 
-export const CheckNotFound: FaultKind = fault(30, 'aml_check_not_found', 'AML check not found')
+const CheckNotFound: FaultKind = fault(30, 'aml_check_not_found', 'AML check not found')
 
 export type Needs = {
   sql: Sql
@@ -66,7 +66,7 @@ const CheckForm = Type.Object({
 })
 
 /** A check in the wire's form. */
-export function printCheck(check: Check): Static<typeof CheckForm> {
+function printCheck(check: Check): Static<typeof CheckForm> {
   const {
     id,
     type,

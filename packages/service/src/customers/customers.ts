@@ -57,7 +57,7 @@ export async function findCustomer(
 }
 
 /** The customer, whose state stays as it is until the transaction ends. */
-export async function lockCustomer(tx: Tx, customer_id: string): Promise<CustomerRow | undefined> {
+async function lockCustomer(tx: Tx, customer_id: string): Promise<CustomerRow | undefined> {
   const [customer] = await tx<CustomerRow>`
     select id, name, state, created_at, deposit_index, deposit_address from customer
       where id = ${customer_id}

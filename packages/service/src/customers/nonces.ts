@@ -9,7 +9,7 @@ import type { Step } from '../steps/step.ts'
 export type NonceUse = { key_id: string; nonce: string }
 
 /** Ten minutes, and one for clocks that differ between processes. */
-export const KEPT_SECONDS = 660
+const KEPT_SECONDS = 660
 
 const PRUNED_AT_ONCE = 10_000
 

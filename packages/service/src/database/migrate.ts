@@ -14,7 +14,7 @@ export type Migration = { number: number; name: string; sha256: string; text: st
 
 type AppliedMigration = Omit<Migration, 'text'>
 
-export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../db', import.meta.url))
+const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../db', import.meta.url))
 
 /** One number for all who migrate a database: they do it one after another. */
 const LOCK = 7_204_615_091

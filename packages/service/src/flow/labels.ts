@@ -23,7 +23,7 @@ export type Label = {
   readonly to_ms: number
 }
 
-export const TERMINAL_CONFIDENCE = 50
+const TERMINAL_CONFIDENCE = 50
 
 export const isTerminal = (label: { readonly confidence: number }) =>
   label.confidence >= TERMINAL_CONFIDENCE
@@ -33,7 +33,7 @@ export const isValidAt = (label: Pick<Label, 'from_ms' | 'to_ms'>, at_ms: number
 
 /** Below 0 when `a` goes before `b`: the more believed kind, then confidence, weight and place in
  *  the list. */
-export function compareLabels(a: Omit<Label, 'address'>, b: Omit<Label, 'address'>): number {
+function compareLabels(a: Omit<Label, 'address'>, b: Omit<Label, 'address'>): number {
   return (
     KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) ||
     b.confidence - a.confidence ||

@@ -38,7 +38,7 @@ const ENTRIES_AT_ONCE = 20_000n
 const FINDINGS_MAX = 1_000
 
 /** An entry as the bytes that its seal stands for. */
-export function entryText({
+function entryText({
   number,
   kind,
   amount_sun,

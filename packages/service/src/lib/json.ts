@@ -26,8 +26,8 @@ export class JsonError extends Error {
   }
 }
 
-export const DEPTH_MAX = 16
-export const KEYS_MAX = 200
+const DEPTH_MAX = 16
+const KEYS_MAX = 200
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 

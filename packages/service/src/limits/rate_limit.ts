@@ -30,7 +30,7 @@ type Bucket = { level: number; at_ms: number }
 
 /** Beyond this many callers the one seen first is forgotten, so that made-up ones do not fill the
  *  memory. */
-export const CALLERS_MAX = 50_000
+const CALLERS_MAX = 50_000
 
 export function rateLimiter(
   limit: RateLimit,

@@ -40,7 +40,7 @@ export type Order = {
 }
 
 /** The hold that pays for an order. */
-export const holdOf = (order_id: string) => `order:${order_id}`
+const holdOf = (order_id: string) => `order:${order_id}`
 
 function noteOrders(tx: Tx, type: EventType, orders: readonly Order[], at: Date): void {
   noteEvents(

@@ -55,7 +55,7 @@ import {
 import { findOrder } from './orders.ts'
 import { AddressAlreadyActivated, AddressNotActivated, type OrderPlacer } from './placing.ts'
 
-export const OrderNotFound = fault(20, 'subscription_not_found', 'Transaction not found')
+const OrderNotFound = fault(20, 'subscription_not_found', 'Transaction not found')
 
 const NOT_AN_ADDRESS = 'Not an address of the network: 34 characters, base58check, beginning with T'
 const NOT_ONE_HOUR = '`duration` is not the integer 1'

@@ -36,15 +36,8 @@ import {
   receiptsOf,
 } from './block_answers.ts'
 
-export type { AccountState, Permission, Resource, ResourceState } from './account_answers.ts'
-export type {
-  AssetTransfer,
-  Block,
-  BlockHead,
-  BlockTransaction,
-  Receipt,
-  TrxTransfer,
-} from './block_answers.ts'
+export type { AccountState, Permission, Resource } from './account_answers.ts'
+export type { Block, BlockHead, Receipt } from './block_answers.ts'
 
 /** One HTTP exchange. Rejects with anything when there was no answer within `timeout_ms`. */
 export type Transport = (request: {

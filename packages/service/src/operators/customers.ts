@@ -47,10 +47,7 @@ import { type Answer, change, LIMIT, limit, look, momentOf, reasonOf } from './o
 import { endings } from './orders.ts'
 
 /** Throws Refused unless the newest customer's address is derived from the same public key. */
-export async function requireSameAddresses(
-  tx: Sql | Tx,
-  deposit_address: DepositAddress,
-): Promise<void> {
+async function requireSameAddresses(tx: Sql | Tx, deposit_address: DepositAddress): Promise<void> {
   const [newest] = await tx<Pick<CustomerRow, 'deposit_index' | 'deposit_address'>>`
     select deposit_index, deposit_address from customer order by deposit_index desc limit 1`
   if (!newest || deposit_address(newest.deposit_index) === newest.deposit_address) return
@@ -60,7 +57,7 @@ export async function requireSameAddresses(
 }
 
 /** Creates a customer. */
-export async function addCustomer(
+async function addCustomer(
   tx: Tx,
   needs: CreateNeeds,
   { name }: { name: string },

@@ -65,7 +65,7 @@ type IssuedKey = Static<typeof IssuedKey>
 const RevokedKey = Type.Object({ key_id: Text, revoked_at: Moment, ended_subscriptions: Count })
 
 /** Throws Refused unless the secrets of the keys can be opened. */
-export async function requireSameSeal(tx: Sql | Tx, seal: Seal): Promise<void> {
+async function requireSameSeal(tx: Sql | Tx, seal: Seal): Promise<void> {
   if ((await sealingKeysMissing(tx, seal)).length > 0)
     throw refusal(
       'The secrets in this database are not sealed with the key that is configured here.',

@@ -11,7 +11,7 @@ import { METRICS, type Measures } from '../monitoring/metrics.ts'
 import type { Transport } from '../node/node.ts'
 import type { Step } from '../steps/step.ts'
 
-export const PREFIX = 'penstock_'
+const PREFIX = 'penstock_'
 
 /** What Prometheus' own clients measure of every Node, by the same names. */
 const RUNTIME = {

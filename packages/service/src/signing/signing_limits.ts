@@ -41,7 +41,7 @@ const REFUND_TRX_A_DAY = 5_000
 const REFUNDS_AN_HOUR = 100
 
 /** A sum over the last so many milliseconds, in steps of a sixtieth of it: never over less. */
-export class RollingSum {
+class RollingSum {
   private readonly span_ms: number
   private readonly step_ms: number
   private readonly parts = new Map<number, bigint>()

@@ -9,7 +9,7 @@ import type { Tx } from '../database/sql.ts'
 import { customerAccount, lockAccounts, release } from '../ledger/ledger.ts'
 import type { Subscription } from './subscriptions.ts'
 
-export const nextHoldOf = (subscription_id: string, number: number) =>
+const nextHoldOf = (subscription_id: string, number: number) =>
   `subscription:${subscription_id}/next/${number}`
 
 /** What says how many transactions are paid for that have not come yet. */

@@ -61,7 +61,7 @@ export const HOUSE = 'subscriptions'
 /** How many subscriptions of a customer run at most, where nothing else is set for it. */
 export const SUBSCRIPTIONS_MAX = 100
 
-export const holdOf = (subscription_id: string) => `subscription:${subscription_id}`
+const holdOf = (subscription_id: string) => `subscription:${subscription_id}`
 
 /** What was asked, or what the plan has when nothing was; 0 is none. What was asked is never more
  *  than the plan has. */

@@ -53,7 +53,7 @@ export type Needs = {
 }
 
 /** A refund of less than this is not worth sending. */
-export const REFUND_MIN_SUN = 500_000n
+const REFUND_MIN_SUN = 500_000n
 /** How long a recharge may wait for room in the pool before it goes back. */
 const WAIT_MAX_MS = 120_000
 const LOOK_AGAIN_MS = 3_000

@@ -18,7 +18,7 @@ const FIRST_ACTIVE = 2
 const BITS = 256
 
 /** What a permission of this kind may do, as the chain writes it. */
-export function operationsOf(kind: Kind): string {
+function operationsOf(kind: Kind): string {
   const bytes = Buffer.alloc(BITS / 8)
   for (const name of NEEDED[kind]) {
     const type = ContractType.values[name]!

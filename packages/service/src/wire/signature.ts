@@ -7,7 +7,7 @@
 import { createHmac, hash, hkdfSync, timingSafeEqual } from 'node:crypto'
 
 /** How far the clock of a client may differ, in seconds. */
-export const WINDOW_SECONDS = 300
+const WINDOW_SECONDS = 300
 
 /** `X-Signature`: lower-case hexadecimal SHA-256 of the body's bytes followed by the secret. */
 export function signature(body: Uint8Array, secret: string): string {
