@@ -130,170 +130,179 @@ function readDirection(value: Json | undefined): 'deposit' | 'withdrawal' {
   return value
 }
 
-export function routes({ sql, placeCheck }: Needs): Endpoint[] {
-  return [
-    endpoint({
-      path: '/v1/aml-checks',
-      auth: 'signature',
-      scope: 'aml',
-      summary: 'Types of checks on sale and their prices',
-      body: Type.Object({}),
-      reply: Type.Array(
-        Type.Object({
-          id: Type.String(),
-          type: Type.String({ description: 'address, hash' }),
-          price: Money({ description: 'TRX for one check' }),
-        }),
-      ),
-      faults: [],
-      examples: [{ summary: 'All of them', body: {} }],
-      async handle() {
-        return [...(await checkPrices(sql))].flatMap(([type, { price_sun, on_sale }]) =>
-          on_sale ? [{ id: type, type, price: money(price_sun) }] : [],
-        )
-      },
-    }),
-
-    endpoint({
-      path: '/v1/aml-checks/new',
-      auth: 'signature',
-      scope: 'aml',
-      mutating: true,
-      creates: true,
-      summary: 'Screen an address, or the other side of a transaction',
-      description:
-        'The price is set aside at once, charged when the check is completed, ' +
-        'and given back when it fails. The header `Idempotency-Key` makes a repeated call ' +
-        'return the same check. A check never needs a connection to a wallet.',
-      body: Type.Object({
-        type: Type.Enum(['address', 'hash']),
-        network: Type.String({
-          maxLength: 16,
-          description: 'TRX; others when the operator has a provider for them',
-          fault: () => InvalidParams('network', 'Unsupported network'),
-        }),
-        address: unchecked(
-          Type.String({
-            description: 'What to screen; for a hash check, the recipient in the transaction',
-          }),
-        ),
-        hash: Type.Optional(
-          unchecked(
-            Type.String({ description: 'Needed for a hash check: 64 hexadecimal characters' }),
-          ),
-        ),
-        direction: Type.Optional(
-          unchecked(
-            Type.String({
-              description:
-                'For a hash check: deposit (the sender is judged by the money it sent; ' +
-                'also when absent) or withdrawal (the recipient is)',
-            }),
-          ),
-        ),
+const types = ({ sql }: Needs): Endpoint =>
+  endpoint({
+    path: '/v1/aml-checks',
+    auth: 'signature',
+    scope: 'aml',
+    summary: 'Types of checks on sale and their prices',
+    body: Type.Object({}),
+    reply: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        type: Type.String({ description: 'address, hash' }),
+        price: Money({ description: 'TRX for one check' }),
       }),
-      reply: CheckForm,
-      faults: [
-        refuses(InvalidParams, '`network` is not one that is screened', 'network'),
-        refuses(InvalidParams, '`address` is not an address of the network', 'address'),
-        refuses(InvalidParams, '`hash` is missing from a hash check, or is not one', 'hash'),
-        refuses(InvalidParams, '`direction` is neither deposit nor withdrawal', 'direction'),
-        ...EXTERNAL_ID_REFUSALS,
-        refuses(InvalidParams, 'The Idempotency-Key was used for another check', 'external_id'),
-        refuses(ServiceUnavailable, 'This type of check is off sale'),
-        refuses(
-          ServiceUnavailable,
-          'A hash check, while 200 are under way, or on a day when 1,000 checks have ' +
-            'failed and fewer were completed',
-          'too_many_checks',
-        ),
-        refuses(WalletNotFound, 'The customer has no wallet'),
-        refuses(InsufficientFunds, 'The balance is below the price'),
-        refuses(InsufficientFunds, 'The daily cap of the key would be passed', 'daily_cap'),
-      ],
-      examples: [
-        {
-          summary: 'An address',
-          body: { type: 'address', network: 'TRX', address: EXAMPLE.address },
-        },
-        {
-          summary: 'A network that is not screened',
-          body: {
-            type: 'address',
-            network: 'BTC',
-            address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
-          },
-        },
-      ],
-      async handle({ body, customer, headers, reply_headers }) {
-        const { type, network } = body
-        const { isAddress, hash: pattern } = await readNetwork(sql, network, type)
-        const { address } = body
-        if (typeof address !== 'string' || !isAddress(address)) {
-          throw InvalidParams('address', 'Invalid address provided')
-        }
-        const hash = type === 'hash' ? readHash(body.hash, pattern) : null
-        const direction = type === 'hash' ? readDirection(body.direction) : null
-        const idempotency_key = externalId(undefined, { headers, customer })
-        const { customer_id } = customer
-        const asked = { customer_id, idempotency_key, type, network, address, hash, direction }
-        const { check, replayed } = await placeCheck({ ...asked, key: cappedKey(customer) })
-        if (replayed) reply_headers['idempotency-replayed'] = 'true'
-        return printCheck(check)
-      },
-    }),
+    ),
+    faults: [],
+    examples: [{ summary: 'All of them', body: {} }],
+    async handle() {
+      return [...(await checkPrices(sql))].flatMap(([type, { price_sun, on_sale }]) =>
+        on_sale ? [{ id: type, type, price: money(price_sun) }] : [],
+      )
+    },
+  })
 
-    endpoint({
-      path: '/v1/aml-checks/check',
-      auth: 'signature',
-      scope: 'aml',
-      summary: 'The state and the result of a check',
-      body: Type.Object({
-        id: Type.String({
-          minLength: 1,
-          maxLength: 64,
-          fault: () => InvalidParams('id', 'Invalid id'),
-        }),
+const PlaceBody = Type.Object({
+  type: Type.Enum(['address', 'hash']),
+  network: Type.String({
+    maxLength: 16,
+    description: 'TRX; others when the operator has a provider for them',
+    fault: () => InvalidParams('network', 'Unsupported network'),
+  }),
+  address: unchecked(
+    Type.String({
+      description: 'What to screen; for a hash check, the recipient in the transaction',
+    }),
+  ),
+  hash: Type.Optional(
+    unchecked(Type.String({ description: 'Needed for a hash check: 64 hexadecimal characters' })),
+  ),
+  direction: Type.Optional(
+    unchecked(
+      Type.String({
+        description:
+          'For a hash check: deposit (the sender is judged by the money it sent; ' +
+          'also when absent) or withdrawal (the recipient is)',
       }),
-      reply: CheckForm,
-      faults: [
-        refuses(InvalidParams, '`id` is missing or is not text', 'id'),
-        refuses(CheckNotFound, 'The customer has no such check'),
-      ],
-      examples: [{ summary: 'One that is not there', body: { id: '01jq7h6bvf6p5t1amnz6y3n8c4' } }],
-      async handle({ body, customer }) {
-        const check = await findCheck(sql, { id: body.id, customer_id: customer.customer_id })
-        if (!check) throw CheckNotFound()
-        return printCheck(check)
-      },
-    }),
+    ),
+  ),
+})
 
-    endpoint({
-      path: '/v1/aml-checks/history',
-      auth: 'signature',
-      scope: 'aml',
-      summary: "The customer's checks, newest first",
-      body: Type.Object(pageFields(CHECK_STATES)),
-      reply: pageOf(CheckForm, { description: 'Of all checks that pass the filter' }),
-      faults: [...PAGE_REFUSALS],
-      examples: [
-        { summary: 'The newest ten', body: {} },
-        {
-          summary: 'Those that are completed',
-          body: { status: 'completed', page: 1, per_page: 50 },
-        },
-      ],
-      async handle({ body, customer }) {
-        const { page = 1, per_page = 10, status } = body
-        const { customer_id } = customer
-        const { total, checks } = await checkHistory(sql, {
-          customer_id,
-          page,
-          per_page,
-          state: status,
-        })
-        return { page, per_page, total, items: checks.map(printCheck) }
+const PLACE_REFUSALS = [
+  refuses(InvalidParams, '`network` is not one that is screened', 'network'),
+  refuses(InvalidParams, '`address` is not an address of the network', 'address'),
+  refuses(InvalidParams, '`hash` is missing from a hash check, or is not one', 'hash'),
+  refuses(InvalidParams, '`direction` is neither deposit nor withdrawal', 'direction'),
+  ...EXTERNAL_ID_REFUSALS,
+  refuses(InvalidParams, 'The Idempotency-Key was used for another check', 'external_id'),
+  refuses(ServiceUnavailable, 'This type of check is off sale'),
+  refuses(
+    ServiceUnavailable,
+    'A hash check, while 200 are under way, or on a day when 1,000 checks have ' +
+      'failed and fewer were completed',
+    'too_many_checks',
+  ),
+  refuses(WalletNotFound, 'The customer has no wallet'),
+  refuses(InsufficientFunds, 'The balance is below the price'),
+  refuses(InsufficientFunds, 'The daily cap of the key would be passed', 'daily_cap'),
+]
+
+const place = ({ sql, placeCheck }: Needs): Endpoint =>
+  endpoint({
+    path: '/v1/aml-checks/new',
+    auth: 'signature',
+    scope: 'aml',
+    mutating: true,
+    creates: true,
+    summary: 'Screen an address, or the other side of a transaction',
+    description:
+      'The price is set aside at once, charged when the check is completed, ' +
+      'and given back when it fails. The header `Idempotency-Key` makes a repeated call ' +
+      'return the same check. A check never needs a connection to a wallet.',
+    body: PlaceBody,
+    reply: CheckForm,
+    faults: PLACE_REFUSALS,
+    examples: [
+      {
+        summary: 'An address',
+        body: { type: 'address', network: 'TRX', address: EXAMPLE.address },
       },
+      {
+        summary: 'A network that is not screened',
+        body: {
+          type: 'address',
+          network: 'BTC',
+          address: 'bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq',
+        },
+      },
+    ],
+    async handle({ body, customer, headers, reply_headers }) {
+      const { type, network } = body
+      const { isAddress, hash: pattern } = await readNetwork(sql, network, type)
+      const { address } = body
+      if (typeof address !== 'string' || !isAddress(address)) {
+        throw InvalidParams('address', 'Invalid address provided')
+      }
+      const hash = type === 'hash' ? readHash(body.hash, pattern) : null
+      const direction = type === 'hash' ? readDirection(body.direction) : null
+      const idempotency_key = externalId(undefined, { headers, customer })
+      const { customer_id } = customer
+      const asked = { customer_id, idempotency_key, type, network, address, hash, direction }
+      const { check, replayed } = await placeCheck({ ...asked, key: cappedKey(customer) })
+      if (replayed) reply_headers['idempotency-replayed'] = 'true'
+      return printCheck(check)
+    },
+  })
+
+const check = ({ sql }: Needs): Endpoint =>
+  endpoint({
+    path: '/v1/aml-checks/check',
+    auth: 'signature',
+    scope: 'aml',
+    summary: 'The state and the result of a check',
+    body: Type.Object({
+      id: Type.String({
+        minLength: 1,
+        maxLength: 64,
+        fault: () => InvalidParams('id', 'Invalid id'),
+      }),
     }),
-  ]
-}
+    reply: CheckForm,
+    faults: [
+      refuses(InvalidParams, '`id` is missing or is not text', 'id'),
+      refuses(CheckNotFound, 'The customer has no such check'),
+    ],
+    examples: [{ summary: 'One that is not there', body: { id: '01jq7h6bvf6p5t1amnz6y3n8c4' } }],
+    async handle({ body, customer }) {
+      const check = await findCheck(sql, { id: body.id, customer_id: customer.customer_id })
+      if (!check) throw CheckNotFound()
+      return printCheck(check)
+    },
+  })
+
+const history = ({ sql }: Needs): Endpoint =>
+  endpoint({
+    path: '/v1/aml-checks/history',
+    auth: 'signature',
+    scope: 'aml',
+    summary: "The customer's checks, newest first",
+    body: Type.Object(pageFields(CHECK_STATES)),
+    reply: pageOf(CheckForm, { description: 'Of all checks that pass the filter' }),
+    faults: [...PAGE_REFUSALS],
+    examples: [
+      { summary: 'The newest ten', body: {} },
+      {
+        summary: 'Those that are completed',
+        body: { status: 'completed', page: 1, per_page: 50 },
+      },
+    ],
+    async handle({ body, customer }) {
+      const { page = 1, per_page = 10, status } = body
+      const { customer_id } = customer
+      const { total, checks } = await checkHistory(sql, {
+        customer_id,
+        page,
+        per_page,
+        state: status,
+      })
+      return { page, per_page, total, items: checks.map(printCheck) }
+    },
+  })
+
+export const routes = (needs: Needs): Endpoint[] => [
+  types(needs),
+  place(needs),
+  check(needs),
+  history(needs),
+]

@@ -260,6 +260,42 @@ const StartBody = Type.Object({
   ),
 })
 
+const START_REFUSALS = [
+  refuses(InvalidParams, '`external_id` is not text of 1 to 128 characters', 'external_id'),
+  refuses(
+    InvalidAddress,
+    'Not an address of the network: 34 characters, base58check, beginning with T',
+  ),
+  refuses(InvalidDuration, '`duration` is not a number of days'),
+  refuses(InvalidParams, '`transactions_limit` is not a number of transactions'),
+  ...EXTERNAL_ID_REFUSALS,
+  refuses(InvalidParams, 'The same `external_id` was used with another meaning', 'external_id'),
+  refuses(InvalidParams, 'There is no such plan'),
+  refuses(InvalidDuration, '`duration` is longer than the plan'),
+  refuses(InvalidParams, '`transactions_limit` is more than the plan has'),
+  refuses(
+    ServiceUnavailable,
+    'Off sale, or no energy can be delivered now, or the chain cannot be reached',
+  ),
+  refuses(WalletNotFound, 'The customer has no wallet'),
+  refuses(InvalidAddress, 'The address is a contract, which cannot receive resources'),
+  refuses(
+    InvalidAddress,
+    'The operator sells nothing to blacklisted addresses, and this is one',
+    'blacklisted',
+  ),
+  refuses(InvalidAddress, 'The customer has a subscription for this address', 'already_subscribed'),
+  refuses(InvalidParams, 'Another customer has a subscription for this address', 'address_owner'),
+  refuses(
+    AddressNotActivated,
+    'The address is not active, and `activate_address` is not true',
+    'subscription',
+  ),
+  refuses(ServiceUnavailable, 'As many subscriptions of the customer run as may', 'subscriptions'),
+  refuses(InsufficientFunds, 'The balance is below the activation fee and the initial price'),
+  refuses(InsufficientFunds, 'The daily cap of the key would be passed', 'daily_cap'),
+]
+
 const start = (needs: Needs): Endpoint =>
   endpoint({
     path: '/v1/subscription/start',
@@ -270,53 +306,7 @@ const start = (needs: Needs): Endpoint =>
     summary: 'Keep an address supplied with energy',
     body: StartBody,
     reply: Started,
-    faults: [
-      refuses(InvalidParams, '`external_id` is not text of 1 to 128 characters', 'external_id'),
-      refuses(
-        InvalidAddress,
-        'Not an address of the network: 34 characters, base58check, beginning with T',
-      ),
-      refuses(InvalidDuration, '`duration` is not a number of days'),
-      refuses(InvalidParams, '`transactions_limit` is not a number of transactions'),
-      ...EXTERNAL_ID_REFUSALS,
-      refuses(InvalidParams, 'The same `external_id` was used with another meaning', 'external_id'),
-      refuses(InvalidParams, 'There is no such plan'),
-      refuses(InvalidDuration, '`duration` is longer than the plan'),
-      refuses(InvalidParams, '`transactions_limit` is more than the plan has'),
-      refuses(
-        ServiceUnavailable,
-        'Off sale, or no energy can be delivered now, or the chain cannot be reached',
-      ),
-      refuses(WalletNotFound, 'The customer has no wallet'),
-      refuses(InvalidAddress, 'The address is a contract, which cannot receive resources'),
-      refuses(
-        InvalidAddress,
-        'The operator sells nothing to blacklisted addresses, and this is one',
-        'blacklisted',
-      ),
-      refuses(
-        InvalidAddress,
-        'The customer has a subscription for this address',
-        'already_subscribed',
-      ),
-      refuses(
-        InvalidParams,
-        'Another customer has a subscription for this address',
-        'address_owner',
-      ),
-      refuses(
-        AddressNotActivated,
-        'The address is not active, and `activate_address` is not true',
-        'subscription',
-      ),
-      refuses(
-        ServiceUnavailable,
-        'As many subscriptions of the customer run as may',
-        'subscriptions',
-      ),
-      refuses(InsufficientFunds, 'The balance is below the activation fee and the initial price'),
-      refuses(InsufficientFunds, 'The daily cap of the key would be passed', 'daily_cap'),
-    ],
+    faults: START_REFUSALS,
     examples: [
       {
         summary: 'Until it is stopped, for 30 days at most',
