@@ -200,21 +200,6 @@ function stepsOf(world: World, { new_id, sign, watch, reads, prices, tryOrder }:
     ...senders,
     isWitnessed: (tx_id: string) => node.isWitnessed(tx_id),
   }
-  const flow = {
-    sql: long_sql,
-    clock,
-    carried_blocks: DEFAULT_CARRIED_BLOCKS,
-    checkpoint_transfers: DEFAULT_CHECKPOINT_TRANSFERS,
-  }
-  const generations = flowGenerations(flow)
-  const answering = {
-    sql: long_sql,
-    clock,
-    reads,
-    generations,
-    carried_blocks: DEFAULT_CARRIED_BLOCKS,
-  }
-  const { providers = [], download, retention_days = DEFAULT_RETENTION_DAYS } = world
   // In the order in which an order meets them.
   return [
     followStep({ sql: follow_sql, clock, node, tokens: world.tokens }),
@@ -240,19 +225,33 @@ function stepsOf(world: World, { new_id, sign, watch, reads, prices, tryOrder }:
     useStep({ sql, clock }),
     supplyStep({ sql, clock, node, tryOrder }),
     withdrawSupplyStep({ sql, clock }),
-    recordStep({ sql, node, tokens: world.tokens }),
-    generations.step,
-    screenStep({ ...answering, providers }),
-    askProvidersStep({ ...answering, providers }),
-    rescreenStep({ sql: long_sql, clock, new_id, generations }),
-    foldCountsStep({ sql }),
-    pruneIndexStep(flow),
-    ...(download ? [refreshStep({ sql: long_sql, clock, download })] : []),
-    retainStep({ sql: long_sql, clock }, retention_days),
+    ...screeningSteps(world, { new_id, reads }),
     sealStep({ sql: long_sql, clock }),
     noteRootsStep({ sql: long_sql, clock, log: world.log, file: world.roots_file }),
     watchBooksStep({ clock, ...(world.books ?? { sql: long_sql, chain: undefined }) }),
     pruneStep({ sql: long_sql }),
     pruneNonces({ sql: long_sql, clock }),
+  ]
+}
+
+/** What follows money, and answers checks from it. */
+function screeningSteps(world: World, { new_id, reads }: Pick<Shared, 'new_id' | 'reads'>): Step[] {
+  const { clock, node, tokens, sql, steps_sql = sql } = world
+  const { providers = [], download, retention_days = DEFAULT_RETENTION_DAYS } = world
+  const carried_blocks = DEFAULT_CARRIED_BLOCKS
+  const checkpoint_transfers = DEFAULT_CHECKPOINT_TRANSFERS
+  const flow = { sql, clock, carried_blocks, checkpoint_transfers }
+  const generations = flowGenerations(flow)
+  const answering = { sql, clock, reads, generations, carried_blocks, providers }
+  return [
+    recordStep({ sql: steps_sql, node, tokens }),
+    generations.step,
+    screenStep(answering),
+    askProvidersStep(answering),
+    rescreenStep({ sql, clock, new_id, generations }),
+    foldCountsStep({ sql: steps_sql }),
+    pruneIndexStep(flow),
+    ...(download ? [refreshStep({ sql, clock, download })] : []),
+    retainStep({ sql, clock }, retention_days),
   ]
 }
