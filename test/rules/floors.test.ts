@@ -190,8 +190,10 @@ function fullFolders(paths: readonly string[]): string[] {
 }
 
 /** Folders of test/, each with a purpose that test/README.md tells. */
-const PURPOSES =
-  /^test\/(stories\/[a-z]+|wire|rules|auditor|simulator|torture|runtimes|harness)\/[a-z_]+(\.test)?\.ts$/
+const PURPOSES = new RegExp(
+  '^test/(stories/[a-z]+|wire|rules|auditor|simulator|torture|runtimes|harness)/' +
+    '[a-z_]+(\\.test)?\\.ts$',
+)
 
 /** Files of test/ that are nowhere in particular. */
 const withoutPurpose = (paths: readonly string[]): string[] =>
