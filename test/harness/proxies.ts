@@ -1,7 +1,7 @@
-// `npx node test/proxies.ts --with nginx|caddy [--seconds 20]`: tries the file in deploy/ with the
-// program that is installed here, on loopback, in front of two API processes under signed load. One
-// is killed, then each is restarted in turn; what went wrong is printed as JSON. A process that
-// ends may take with it the calls that are on the wire to it, and no others.
+// `npx node test/harness/proxies.ts --with nginx|caddy [--seconds 20]`: tries the file in deploy/
+// with the program that is installed here, on loopback, in front of two API processes under signed
+// load. One is killed, then each is restarted in turn; what went wrong is printed as JSON. A
+// process that ends may take with it the calls that are on the wire to it, and no others.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'

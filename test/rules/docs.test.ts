@@ -1,15 +1,18 @@
 // docs/api.md does what it says: its programs run, its calls are answered as it says, and its
-// tables are complete.
+// tables are complete. And what any page or comment names is there: files, links, npm's scripts.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { hash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
 import { buildServer, DEFAULT_RATE_LIMIT } from 'penstock-service/http/server.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
+import { ROOT } from '../../tools/source.ts'
 import { type Customer, makeWorld, type World } from '../harness/world.ts'
 
 const page = await readFile(new URL('../../docs/api.md', import.meta.url), 'utf8')
@@ -96,4 +99,62 @@ test('the signatures, the codes and the limits of the page are those of the serv
   )
   const { per_second, burst } = DEFAULT_RATE_LIMIT
   assert.ok(page.includes(`${per_second} a second for a key, ${burst} at once`))
+})
+
+const tracked = execFileSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' })
+  .trim()
+  .split('\n')
+const paths = new Set(tracked)
+/** Pages name a file by its end where that says enough: `market/orders.ts`. */
+const isThere = (path: string) => paths.has(path) || tracked.some((one) => one.endsWith(`/${path}`))
+const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+const pages = tracked.filter((path) => path.endsWith('.md'))
+
+test('every file that a page or the head of a file names is there', () => {
+  const missing: string[] = []
+  const named = /(?<![\w$@}.*])(?:[\w.-]+\/)*\w[\w-]*(?:\.test)?\.(?:ts|sql|md)\b/g
+  for (const path of tracked.filter((one) => /\.(md|ts|sql)$|^deploy\//.test(one))) {
+    if (path.startsWith('packages/service/db/')) continue
+    const text = textOf(path)
+    const head = path.endsWith('.ts') ? /^(#!.*\n)?(\/\/.*\n)*/.exec(text)![0] : text
+    for (const [name] of head.matchAll(named))
+      if (!isThere(normalize(name).replace(/^(\.\.\/)+/, '')) && !name.includes('NNNN'))
+        missing.push(`${path}: ${name}`)
+  }
+  assert.deepEqual(missing, [])
+})
+
+test('every link of a page leads to a file, and to a heading of it', () => {
+  const dead: string[] = []
+  const anchorOf = (heading: string) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-')
+  for (const path of pages) {
+    for (const [, link] of textOf(path).matchAll(/\]\((?!https?:|mailto:)([^)\s]+)\)/g)) {
+      const [file, anchor] = link!.split('#')
+      const target = file ? join(dirname(path), file) : path
+      const headings = () => [...textOf(target).matchAll(/^#+ (.*)$/gm)].map(([, one]) => one!)
+      const leads =
+        existsSync(join(ROOT, target)) && (!anchor || headings().map(anchorOf).includes(anchor))
+      if (!leads) dead.push(`${path}: ${link}`)
+    }
+  }
+  assert.deepEqual(dead, [])
+})
+
+test('every script that a page runs is one', () => {
+  const scriptsOf = (path: string): object => JSON.parse(textOf(path)).scripts ?? {}
+  const scripts = new Set(
+    tracked
+      .filter((path) => /(^|\/)package\.json$/.test(path))
+      .flatMap((path) => Object.keys(scriptsOf(path))),
+  )
+  const unknown = pages.flatMap((path) =>
+    [...textOf(path).matchAll(/npm run (?:-s )?([a-z][\w:]*)/g)]
+      .filter(([, script]) => !scripts.has(script!))
+      .map(([line]) => `${path}: ${line}`),
+  )
+  assert.deepEqual(unknown, [])
 })

@@ -188,7 +188,7 @@ async function outputOf(args: string[]): Promise<string> {
 function refuse(complaint: string): void {
   process.stderr.write(
     `${complaint}\nnpm run torture -- ${Object.keys(COMMANDS).join('|')} [options], ` +
-      `see test/torture.ts\n`,
+      `see test/torture/torture.ts\n`,
   )
   leaveWith(2)
 }
