@@ -1,7 +1,7 @@
 // `npm run torture -- kill`: SIGKILL of every role under load, on a real PostgreSQL. Two API
 // processes and two workers serve customers who never give up; in each cycle one or all of them are
-// killed at a moment drawn by chance and started again, then no block is made while the outsider's
-// check holds rows, chain and what the customers were told against one another. At the end
+// killed at a moment drawn by chance and started again, then no block is made while the auditor
+// holds rows, chain and what the customers were told against one another. At the end
 // everything comes to rest, and the check looks once more.
 
 import { setTimeout as delay } from 'node:timers/promises'

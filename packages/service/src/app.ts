@@ -12,7 +12,7 @@ import { followStep } from './chain/follower.ts'
 import { askProvidersStep, screenStep } from './checks/answering.ts'
 import { foldCountsStep } from './checks/history.ts'
 import { checkPlacer } from './checks/placing.ts'
-import { routes as amlRoutes } from './checks/routes.ts'
+import { routes as checkRoutes } from './checks/routes.ts'
 import { DEFAULT_RETENTION_DAYS, rescreenStep, retainStep } from './checks/watches.ts'
 import { authenticator } from './customers/authentication.ts'
 import { type DepositAddress, depositAddresses } from './customers/deposit_addresses.ts'
@@ -158,7 +158,7 @@ export function buildApp(world: World): App {
     endpoints: [
       ...marketRoutes({ sql, prices, receiver, placeOrder, reads }),
       ...subscriptionRoutes({ sql, clock, new_id, receiver, wake: world.wake }),
-      ...amlRoutes({ sql, placeCheck: checkPlacer({ sql, clock, new_id, wake: world.wake }) }),
+      ...checkRoutes({ sql, placeCheck: checkPlacer({ sql, clock, new_id, wake: world.wake }) }),
       ...treasuryRoutes({ sql, prices, recharge_address: wallets.recharge_address }),
     ],
     pages: [...treasuryPages({ sql }), ...referencePages()],

@@ -2,7 +2,7 @@
 // the database every second; the answer is what the last look saw, so that asking costs nothing
 // however often it is done.
 //
-// What makes a process not ready is what only this process, or another database, can mend. That
+// What makes a process not ready is what only this process, or another database, can fix. That
 // nothing is sold is not: every process would be not ready at once, and reading, which works, would
 // be off the net with them. It is a notice.
 

@@ -4,7 +4,7 @@
 import { Misuse } from '../lib/fault.ts'
 
 /** For each line of releases: what is below `refused_below` has holes that can be reached here
- *  (parsing of requests, TLS to nodes and to the database); what is below `mended_in` lacks mends
+ *  (parsing of requests, TLS to nodes and to the database); what is below `mended_in` lacks fixes
  *  of others. */
 export const NODE_LINES: Readonly<Record<number, { refused_below: string; mended_in: string }>> = {
   24: { refused_below: '24.18.1', mended_in: '24.22.1' },
@@ -19,7 +19,7 @@ function isBelow(version: string, other: string): boolean {
   return at >= 0 && a[at]! < b[at]!
 }
 
-/** What is known against a version: that it is refused, that it lacks mends, or nothing. Lines that
+/** What is known against a version: that it is refused, that it lacks fixes, or nothing. Lines that
  *  are newer than the table are taken as they come. */
 export function judgeNode(version: string): { refused?: string; outdated?: string } {
   const lines = Object.keys(NODE_LINES).map(Number)
@@ -36,7 +36,7 @@ export function judgeNode(version: string): { refused?: string; outdated?: strin
 }
 
 /** Throws Misuse when the version has known holes and that was not allowed. Returns the version
- *  that mends what this one lacks, if there is one. */
+ *  that fixes what this one lacks, if there is one. */
 export function requireSafeNode(version: string, allowed: boolean): string | undefined {
   const { refused, outdated } = judgeNode(version)
   if (refused !== undefined && !allowed)

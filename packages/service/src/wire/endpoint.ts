@@ -71,7 +71,7 @@ export type Customer = {
 }
 
 /** A request after authentication and with its parameters read. */
-export type Asked<Body, Who> = {
+export type HandlerInput<Body, Who> = {
   readonly body: Body
   readonly customer: Who
   readonly request_id: string
@@ -102,13 +102,13 @@ type Description<Body extends TObject, Reply extends TSchema> = {
 type Signed<Body, Result> = {
   auth: 'signature'
   scope: Scope
-  handle(asked: Asked<Body, Customer>): Promise<Result>
+  handle(input: HandlerInput<Body, Customer>): Promise<Result>
 }
 
 type Public<Body, Result> = {
   /** Anybody may call; credentials are not looked at. */
   auth: 'public'
-  handle(asked: Asked<Body, undefined>): Promise<Result>
+  handle(input: HandlerInput<Body, undefined>): Promise<Result>
 }
 
 /** What every entry of a table has, whoever calls it: from this clients, commands and pages are
@@ -135,7 +135,7 @@ export type Endpoint = Entry & {
    *  checks. */
   readonly faults: readonly Refusal[]
   readonly examples: readonly Example[]
-  handle(asked: Asked<unknown, Customer | undefined>): Promise<unknown>
+  handle(input: HandlerInput<unknown, Customer | undefined>): Promise<unknown>
 }
 
 /** Declares an endpoint. Throws at once when the schema of its parameters cannot be enforced. */
@@ -187,7 +187,7 @@ const authRefusals = (scope: Scope): Refusal[] => [
  *  key requires one. */
 export function externalId(
   given: string | undefined,
-  { headers, customer }: Pick<Asked<unknown, Customer>, 'headers' | 'customer'>,
+  { headers, customer }: Pick<HandlerInput<unknown, Customer>, 'headers' | 'customer'>,
 ): string | null {
   const header = headers['idempotency-key']
   const id = given ?? (header === '' ? undefined : header)
@@ -212,8 +212,10 @@ function handler<Body, Result>(
   spec: Signed<Body, Result> | Public<Body, Result>,
 ): Endpoint['handle'] {
   // The server calls a signed endpoint with a customer and with a body that its own reader made.
-  return (asked) =>
-    (spec as { handle(asked: Asked<unknown, Customer | undefined>): Promise<Result> }).handle(asked)
+  return (input) =>
+    (
+      spec as { handle(input: HandlerInput<unknown, Customer | undefined>): Promise<Result> }
+    ).handle(input)
 }
 
 /** Schema of an amount of TRX in a reply; its value comes from money() in lib/json. */
