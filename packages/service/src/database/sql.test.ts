@@ -83,6 +83,16 @@ test('a statement only sent is done in its turn, and its failure fails the rest'
   assert.deepEqual(await kept(), [{ id: 'kept' }])
 })
 
+test('a value that cannot be sent fails its transaction', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const broken = sql.begin(async (tx) => {
+    tx.send`insert into account (id, may_go_negative) values ('gone', false)`
+    tx.send`select ${{ sun: 1n }}::jsonb`
+  })
+  await assert.rejects(broken, TypeError)
+  assert.deepEqual(await sql`select id from account where not may_go_negative`, [])
+})
+
 test('a transaction cannot be used after its end', async (t) => {
   const { sql } = await freshDatabase(t)
   let kept: Tx | undefined

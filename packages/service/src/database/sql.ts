@@ -150,6 +150,10 @@ export function connect(options: SqlOptions): Sql {
       keep(client.query('begin').catch(asOutage))
       const result = await work(Object.assign(query, { send }))
       open = false
+      // The server never hears of a value that the driver cannot send, and would commit the rest:
+      // such a failure is known once the promises under way have gone on.
+      await new Promise<void>((go) => process.nextTick(go))
+      if (first_failure !== undefined) throw first_failure
       const [ended] = await Promise.all([client.query('commit').catch(asOutage), ...answers])
       if (ended.command !== 'COMMIT') throw new Error(`the transaction ended with ${ended.command}`)
       client.release()
