@@ -416,4 +416,11 @@ test('without a server, a Penstock or a permission, one sentence says so', async
   assert.equal(closed.code, 1)
   assert.match(closed.err, /^It does not answer: the database \(.*ECONNREFUSED.*\)\.\n$/)
   assert.ok(!closed.err.includes('hush'))
+  const nowhere = new URL(await testCluster())
+  nowhere.pathname = '/nosuch'
+  const missing = await spawned({ DATABASE_URL: nowhere.href }, 'status')
+  assert.deepEqual(
+    [missing.code, missing.err],
+    [1, 'DATABASE_URL: database "nosuch" does not exist.\n'],
+  )
 })

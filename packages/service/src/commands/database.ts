@@ -19,7 +19,9 @@ export async function withDatabase<Result>(
   const sql = connect({ url, connections_max: 3, statement_timeout_ms: STATEMENT_MS_MAX })
   try {
     await requireSchema(sql).catch((thrown) => {
-      throw database_url === undefined && isUnreachable(thrown) ? nothingRuns(data_dir) : thrown
+      if (!isUnreachable(thrown)) throw thrown
+      if (database_url === undefined) throw nothingRuns(data_dir)
+      throw thrown instanceof Outage ? thrown : refusal(`DATABASE_URL: ${thrown.message}.`)
     })
     return await work(sql, url)
   } finally {
@@ -48,7 +50,7 @@ async function privateDatabase(data_dir: string): Promise<string> {
 }
 
 /** No server, or another one that has got the port since. */
-function isUnreachable(thrown: unknown): boolean {
+function isUnreachable(thrown: unknown): thrown is Error {
   const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
   return thrown instanceof Outage || code.startsWith('28') || code === '3D000'
 }

@@ -23,7 +23,7 @@ import type {
   TerminalAnswer,
 } from '../operators/operation.ts'
 import { keptSealingKeys } from '../program/sealing_keys.ts'
-import { readWallets, stopFile } from '../wallets/wallet_file.ts'
+import { isPublicKey, readWallets, stopFile } from '../wallets/wallet_file.ts'
 import { type Arguments, readArguments } from './arguments.ts'
 import { withDatabase } from './database.ts'
 import { helpOf, overview } from './help.ts'
@@ -209,11 +209,14 @@ async function depositKey(
   { wallets_file, data_dir, database_url }: Settings,
 ): Promise<string> {
   if (wallets_file) return (await readWallets(wallets_file, 'optional')).deposit_xpub
-  const kept = await readFile(join(data_dir, 'deposit_xpub'), 'utf8').catch(() => undefined)
+  const file = join(data_dir, 'deposit_xpub')
+  const kept = await readFile(file, 'utf8').catch(() => undefined)
   // A sandbox has a customer from the beginning, and with it an address to compare with.
   const [customer] = await sql`select 1 from customer limit 1`
   if (kept === undefined || (database_url !== undefined && !customer)) {
     throw refusal('Deposit addresses need the public key of the wallets: set PENSTOCK_WALLETS.')
   }
-  return kept.trim()
+  const key = kept.trim()
+  if (!isPublicKey(key)) throw refusal(`${file} is not an extended public key.`)
+  return key
 }

@@ -110,7 +110,8 @@ function canSign({ private_key }: Wallet): boolean {
   }
 }
 
-function isPublicKey(xpub: string): boolean {
+/** Whether it is an extended public key, and not a private one. */
+export function isPublicKey(xpub: string): boolean {
   try {
     return HDKey.fromExtendedKey(xpub).privateKey === null
   } catch {
