@@ -20,14 +20,18 @@ const NOUNS: Readonly<Record<string, string>> = {
 }
 
 /** `update orders as o set state = …`; the columns end where the rows are named. */
-const UPDATE = /\bupdate\s+(\w+)(?:\s+as\s+\w+)?\s+set\b(.*?)(?=\b(?:where|from|returning)\b|$)/gs
-const INSERT = /\binsert\s+into\s+(\w+)/g
+const UPDATE = new RegExp(
+  '\\bupdate\\s+(?:only\\s+)?(\\w+)(?:\\s+(?:as\\s+)?\\w+)?\\s+set\\b' +
+    '(.*?)(?=\\b(?:where|from|returning)\\b|$)',
+  'gis',
+)
+const INSERT = /\b(?:insert\s+into|delete\s+from)\s+(?:only\s+)?(\w+)/gi
+/** `state = …`, also as one of `(state, reason) = …`. */
+const STATE = /(^|[\s,(])state\s*(=|,[^()]*\)\s*=|\)\s*=)/i
 
-/** The tables of which a statement makes rows or changes states. */
+/** The tables of which a statement makes or deletes rows, or changes states. */
 function changedIn(text: string): string[] {
-  const updated = [...text.matchAll(UPDATE)].filter(([, , columns]) =>
-    /(^|[\s,])state\s*=/.test(columns!),
-  )
+  const updated = [...text.matchAll(UPDATE)].filter(([, , columns]) => STATE.test(columns!))
   return [...updated, ...text.matchAll(INSERT)].map(([, table]) => table!)
 }
 
@@ -74,11 +78,15 @@ test('a change of state elsewhere is named by file and line', () => {
     tx.send\`
       with gone as (update deposit as d set state = 'gone' where state = 'seen' returning 1)
       insert into attempt (id) select 1 from gone\`
+    await tx\`UPDATE ONLY orders o SET (tries, state, tx_id) = (0, 'new', null)\`
+    await tx\`delete from activation\`
   }`
   assert.deepEqual(changedElsewhere(parseSource(`${SRC}/market/delivery.ts`, bad)), [
     `${SRC}/market/delivery.ts:3 changes orders`,
     `${SRC}/market/delivery.ts:4 changes deposit`,
     `${SRC}/market/delivery.ts:4 changes attempt`,
+    `${SRC}/market/delivery.ts:7 changes orders`,
+    `${SRC}/market/delivery.ts:8 changes activation`,
   ])
-  assert.deepEqual(changedElsewhere(parseSource(`${SRC}/market/orders.ts`, bad)).length, 2)
+  assert.deepEqual(changedElsewhere(parseSource(`${SRC}/market/orders.ts`, bad)).length, 3)
 })

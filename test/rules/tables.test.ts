@@ -45,8 +45,9 @@ type Write = { table: string; room: string; where: string }
  *  `update`. */
 const WRITES = new RegExp(
   '(?<!\\bfor |\\bfor no key |\\bdo )\\b' +
-    '(?:insert into|update(?: only)?|delete from|truncate)\\s+([a-z_]+)',
-  'g',
+    '(?:insert\\s+into|update(?:\\s+only)?|delete\\s+from(?:\\s+only)?|truncate(?:\\s+table)?)' +
+    '\\s+([a-z_]+)',
+  'gi',
 )
 
 /** Every insert, update and delete in the statements of a file. */
@@ -100,11 +101,13 @@ test('a write of another room is named by file and line; a lock is none', () => 
       insert into price (id) values (1) on conflict (id) do update set id = 2\`
     const b = (tx: Tx) => tx\`select 1 from orders for update\`
     const c = (tx: Tx) => tx\`select 1 from orders for no key update skip locked\`
-    const d = (tx: Tx) => tx\`with one as (delete from plan returning 1) update nothing set a = 1\``
+    const d = (tx: Tx) => tx\`with one as (delete from plan returning 1) update nothing set a = 1\`
+    const e = (tx: Tx) => tx\`INSERT  INTO price (id) values (1)\``
   const source = parseSource('packages/service/src/operators/a.ts', bad)
   assert.deepEqual(wrong(writes(source)), [
     'packages/service/src/operators/a.ts:1 writes price, which belongs to prices',
     'packages/service/src/operators/a.ts:5 writes plan, which belongs to subscriptions',
     'packages/service/src/operators/a.ts:5 writes nothing, which belongs to nobody',
+    'packages/service/src/operators/a.ts:6 writes price, which belongs to prices',
   ])
 })
