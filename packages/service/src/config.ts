@@ -365,7 +365,7 @@ export function usage(): string {
   ])
   const variables = Object.entries(ENVIRONMENT)
   const lines = (rows: string[][]) =>
-    rows.map(([left, right]) => `  ${left!.padEnd(29)} ${right}`).join('\n')
+    rows.map(([left, right]) => `  ${left!.padEnd(34)} ${right}`).join('\n')
   return [
     'penstock: a marketplace for TRON resources',
     '',
