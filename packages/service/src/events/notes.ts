@@ -1,6 +1,7 @@
 // What happened to what is a customer's, told once, by whoever makes it happen and in the same
 // transaction. Every function that moves rows along an arrow of a state machine ends by noting
-// what that means to the customer. Nobody reads the notes yet, so nothing is written.
+// what that means to the customer: what webhooks and streams are going to tell. Nobody reads the
+// notes yet, so nothing is written.
 
 import type { Tx } from '../database/sql.ts'
 
