@@ -100,10 +100,7 @@ async function tell(local: Local, say: (line?: string) => void) {
   const energy_at_end = Number((await node.resource(receiver, 'energy')).limit)
   say(`Taken back by transaction ${reclaim_hash}`)
   say(`Energy limit on the chain: ${energy_at_end}`)
-  const findings = await checkBooks(sql)
-  for (const finding of findings)
-    say(`The books: ${finding.rule}: ${finding.subject}: ${finding.found}`)
-  if (findings.length === 0) say('The books balance.')
+  const books_balanced = await tellBooks(sql, say)
   return {
     order,
     energy_before,
@@ -117,8 +114,15 @@ async function tell(local: Local, say: (line?: string) => void) {
       amount_sun: Number(entry.amount_sun),
       made_at: wireTime(entry.made_at),
     })),
-    books_balanced: findings.length === 0,
+    books_balanced,
   }
+}
+
+async function tellBooks(sql: Local['sql'], say: (line?: string) => void): Promise<boolean> {
+  const findings = await checkBooks(sql)
+  for (const { rule, subject, found } of findings) say(`The books: ${rule}: ${subject}: ${found}`)
+  if (findings.length === 0) say('The books balance.')
+  return findings.length === 0
 }
 
 /** One signed call, as any client makes it. */

@@ -10,24 +10,14 @@ const FUNCTION_LINES_MAX = 70
 /** In the service, of a thousand lines. */
 const TRIES_MAX = 2
 
-/** Functions that are still longer, with their lines. These numbers only fall. */
-const LONGER: Readonly<Record<string, number>> = {
-  'packages/playground/demo.ts': 71,
-  'packages/service/src/config.ts': 76,
-  'packages/service/src/http/server.ts': 81,
-  'packages/service/src/node/node.ts': 276,
-  'packages/service/src/program/admin.ts': 74,
-  'packages/service/src/serve.ts': 77,
-}
-
 const linesOf = (text: string) => text.split('\n').length
 
 /** `packages/tron/keys.ts:12 has 80 lines`, for each function that is too long. */
-function longFunctions(source: Source, lines_max = FUNCTION_LINES_MAX): string[] {
+function longFunctions(source: Source): string[] {
   return [...walk(source.tree)].flatMap(({ type, start, end }) => {
     if (!/^(Function(Declaration|Expression)|ArrowFunctionExpression)$/.test(type)) return []
     const lines = linesOf(source.code.slice(start, end))
-    return lines > lines_max ? [`${where(source, start)} has ${lines} lines`] : []
+    return lines > FUNCTION_LINES_MAX ? [`${where(source, start)} has ${lines} lines`] : []
   })
 }
 
@@ -39,13 +29,7 @@ const triesOf = (source: Source): string[] =>
 const sources = (await readSources('packages')).filter(({ path }) => !path.endsWith('.test.ts'))
 
 test('no function is longer than 70 lines', () => {
-  const long = sources.flatMap((source) => longFunctions(source, LONGER[source.path]))
-  assert.deepEqual(long, [])
-  const short = Object.keys(LONGER).filter((path) => {
-    const source = sources.find((one) => one.path === path)
-    return source === undefined || longFunctions(source).length === 0
-  })
-  assert.deepEqual(short, [], 'these need no exception')
+  assert.deepEqual(sources.flatMap(longFunctions), [])
 })
 
 test('the service has fewer than two try in a thousand lines', () => {

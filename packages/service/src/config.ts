@@ -159,25 +159,7 @@ export function readConfig(
     if (value === '') throw new Misuse(`--${name} is given without a value.`)
   const number = (name: 'port' | 'chain-port' | 'admin-port') =>
     given[name] === undefined ? undefined : portOf(given[name], name)
-  const {
-    PENSTOCK_NODES,
-    PENSTOCK_NODE_API_KEY,
-    PENSTOCK_NODE_API_KEYS,
-    PENSTOCK_READ_NODE_API_KEY,
-  } = env
-  const nodes = nodesOf({
-    node_urls: given['node-url'] ?? [],
-    solid_urls: given['solid-node-url'] ?? [],
-    file: PENSTOCK_NODES,
-    key: PENSTOCK_NODE_API_KEY,
-    keys: PENSTOCK_NODE_API_KEYS,
-  })
-  const read_nodes = nodesOf({
-    node_urls: given['read-node-url'] ?? [],
-    solid_urls: given['read-solid-node-url'] ?? [],
-    prefix: 'read-',
-    key: PENSTOCK_READ_NODE_API_KEY,
-  })
+  const { nodes, read_nodes } = readNodes(given, env)
   const { DATABASE_URL, PG_BIN, PENSTOCK_WALLETS, PENSTOCK_SECRET_KEY } = env
   if (DATABASE_URL && !/^postgres(ql)?:\/\//.test(DATABASE_URL)) {
     throw new Misuse('DATABASE_URL does not begin with postgres://.')
@@ -224,6 +206,24 @@ export function readConfig(
     json: given.json ?? false,
     help: given.help ?? false,
   }
+}
+
+/** The nodes that the service works with, and those that customers' reads go to. */
+function readNodes(given: ReturnType<typeof readOptions>, env: NodeJS.ProcessEnv) {
+  const nodes = nodesOf({
+    node_urls: given['node-url'] ?? [],
+    solid_urls: given['solid-node-url'] ?? [],
+    file: env.PENSTOCK_NODES,
+    key: env.PENSTOCK_NODE_API_KEY,
+    keys: env.PENSTOCK_NODE_API_KEYS,
+  })
+  const read_nodes = nodesOf({
+    node_urls: given['read-node-url'] ?? [],
+    solid_urls: given['read-solid-node-url'] ?? [],
+    prefix: 'read-',
+    key: env.PENSTOCK_READ_NODE_API_KEY,
+  })
+  return { nodes, read_nodes }
 }
 
 /** npm takes options for itself that come without a double dash before them, and starts us

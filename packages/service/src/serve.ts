@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { USDT } from 'penstock-tron/tokens.ts'
-import { type App, buildApp } from './app.ts'
+import { type App, buildApp, type KeyRules } from './app.ts'
 import { chainView } from './audit/chain.ts'
 import { type Config, Misuse } from './config.ts'
 import { requireDurable } from './database/durable.ts'
@@ -125,21 +125,11 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<Serving> {
       wallets: setup.wallets,
       sealing,
       reads: customersReads(setup, watching),
-      clock: systemClock,
-      random: systemRandom,
       signed,
-      keys: {
-        ...(found && { found }),
-        allow_wide_keys: config.allow_wide_keys,
-        stopped_here: () => existsSync(stopFile(config.data_dir)),
-      },
-      tokens: new Set([USDT]),
+      keys: keyRules(config, found),
       recharge_at: setup.recharge_at,
-      dust_sun: config.dust_sun,
-      providers: providersOf(config),
-      download: httpDownload,
-      retention_days: config.retention_days,
       roots_file,
+      ...outsideOf(config),
       books: {
         sql: books_sql,
         chain: chainView(nodes, httpTransport),
@@ -179,6 +169,23 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<Serving> {
     throw thrown
   }
 }
+
+const keyRules = (config: Config, found: KeyRules['found']): KeyRules => ({
+  ...(found && { found }),
+  allow_wide_keys: config.allow_wide_keys,
+  stopped_here: () => existsSync(stopFile(config.data_dir)),
+})
+
+/** What is the same for every process, or in its configuration. */
+const outsideOf = (config: Config) => ({
+  clock: systemClock,
+  random: systemRandom,
+  tokens: new Set([USDT]),
+  dust_sun: config.dust_sun,
+  providers: providersOf(config),
+  download: httpDownload,
+  retention_days: config.retention_days,
+})
 
 async function requireAnswering(sql: Sql): Promise<void> {
   await requireDurable(sql).catch((thrown: unknown) => {

@@ -153,18 +153,7 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
     closing = true
     done()
   })
-  app.decorateRequest('arrived_at_ms')
-  app.decorateRequest('caller')
-  app.addHook('onRequest', (request, reply, done) => {
-    request.arrived_at_ms = needs.clock.now().getTime()
-    const hosts = times(request, 'host')
-    if (!connections.asked(request.raw.socket)) send(request, reply, tooMany(request.id, 1))
-    else if (hosts > 1 || (hosts === 0 && request.raw.httpVersion === '1.1')) {
-      send(request, reply, gate.failed(request, reply) ?? transportRefusal(request.id, 400))
-    } else done()
-  })
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
+  receive(app, { clock: needs.clock, gate, connections, send })
 
   function send(
     request: FastifyRequest,
@@ -197,6 +186,29 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
   addHealth(app, isHealthy, { gate, send })
   addRoutes(app, options, { door, send })
   return app
+}
+
+type Reception = {
+  clock: Clock
+  gate: Gate
+  connections: Connections
+  send: Send
+}
+
+/** What is done with every request before it is known what it asks for. */
+function receive(app: FastifyInstance, { clock, gate, connections, send }: Reception): void {
+  app.decorateRequest('arrived_at_ms')
+  app.decorateRequest('caller')
+  app.addHook('onRequest', (request, reply, done) => {
+    request.arrived_at_ms = clock.now().getTime()
+    const hosts = times(request, 'host')
+    if (!connections.asked(request.raw.socket)) send(request, reply, tooMany(request.id, 1))
+    else if (hosts > 1 || (hosts === 0 && request.raw.httpVersion === '1.1')) {
+      send(request, reply, gate.failed(request, reply) ?? transportRefusal(request.id, 400))
+    } else done()
+  })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
 }
 
 /** Counts the connections of the server, and closes those that are too many, or too slow. */

@@ -133,35 +133,44 @@ export type NodeOptions = {
 }
 
 const BLOCKS_MAX = 100
-/** What a node that left a broadcast unanswered has for the next, while another answers. */
+/** Timeout for a node whose last broadcast timed out, while others respond. */
 const SILENT_MS = 1_000
 /** How often in a row the same head is taken for the newest: the follower asks four times a
  *  second. */
 const STANDING_MAX = 100
 
-export function tronNode(options: NodeOptions): Node {
-  const { nodes, transport, timeout_ms = 5_000 } = options
-  if (nodes.length === 0) throw new TypeError('at least one node is needed')
+type One = NodeOptions['nodes'][number]
 
-  type One = (typeof nodes)[number]
-  const nameOf = ({ url }: One) => new URL(url).host
-  let avoided: ReadonlySet<string> = new Set()
-  async function ask(
-    node: One,
-    path: string,
-    body: object,
-    limit_ms = timeout_ms,
-  ): Promise<unknown> {
+const nameOf = ({ url }: One) => new URL(url).host
+
+/** The nodes that are configured, and which of them is asked. */
+class Nodes {
+  readonly all: readonly One[]
+  readonly timeout_ms: number
+  readonly #transport: Transport
+  /** The node that is asked first: one that hangs costs its time limit once, and not for every
+   *  read. */
+  preferred = 0
+  avoided: ReadonlySet<string> = new Set()
+
+  constructor({ nodes, transport, timeout_ms = 5_000 }: NodeOptions) {
+    if (nodes.length === 0) throw new TypeError('at least one node is needed')
+    this.all = nodes
+    this.timeout_ms = timeout_ms
+    this.#transport = transport
+  }
+
+  isAvoided(i: number): boolean {
+    return this.avoided.has(nameOf(this.all[i]!))
+  }
+
+  /** Asks one node. Throws Outage when it does not answer, or refuses. */
+  async ask(node: One, path: string, body: object, timeout_ms = this.timeout_ms): Promise<unknown> {
     const side = path.startsWith('/walletsolidity/') ? (node.solid_url ?? node.url) : node.url
     const url = side.replace(/\/+$/, '') + path
     const name = hostOf(side)
-    const request = {
-      url,
-      body: JSON.stringify(body),
-      headers: node.headers ?? {},
-      timeout_ms: limit_ms,
-    }
-    const answer = await transport(request).catch((cause: unknown) => {
+    const request = { url, body: JSON.stringify(body), headers: node.headers ?? {}, timeout_ms }
+    const answer = await this.#transport(request).catch((cause: unknown) => {
       throw new Outage(`node ${name} does not answer ${path}`, { cause })
     })
     if (answer.status !== 200)
@@ -173,23 +182,22 @@ export function tronNode(options: NodeOptions): Node {
       throw new Outage(`node ${name} answers ${path} with ${String(refusal)}`)
     return value
   }
-  /** The node that is asked first: one that hangs costs its time limit once, and not for every
-   *  read. */
-  let preferred = 0
+
   /** The first node that gives a sensible answer gives the answer. */
-  async function read<T>(
+  async read<T>(
     path: string,
     body: object,
     parse: (answer: unknown, from: string) => T,
   ): Promise<T> {
-    const first = preferred
+    const { all, preferred: first } = this
     let last: unknown
-    const order = [...nodes.keys()].map((i) => (first + i) % nodes.length)
-    if (avoided.size > 0) order.sort((a, b) => Number(isAvoided(a)) - Number(isAvoided(b)))
+    const order = [...all.keys()].map((i) => (first + i) % all.length)
+    if (this.avoided.size > 0)
+      order.sort((a, b) => Number(this.isAvoided(a)) - Number(this.isAvoided(b)))
     for (const i of order) {
       try {
-        const value = parse(await ask(nodes[i]!, path, body), nameOf(nodes[i]!))
-        if (i !== first) preferred = i
+        const value = parse(await this.ask(all[i]!, path, body), nameOf(all[i]!))
+        if (i !== first) this.preferred = i
         return value
       } catch (thrown) {
         if (!(thrown instanceof Outage)) throw thrown
@@ -199,50 +207,77 @@ export function tronNode(options: NodeOptions): Node {
     throw last
   }
 
-  const isAvoided = (i: number) => avoided.has(nameOf(nodes[i]!))
+  /** Asks every node: what those say that answer, and why the first did not that does not. */
+  async askEach<T>(question: (node: One) => Promise<T>): Promise<{ found: T[]; lost: unknown }> {
+    const asked = await Promise.allSettled(this.all.map(question))
+    const found = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    const lost = asked.find((one) => one.status === 'rejected')?.reason as unknown
+    return { found, lost }
+  }
+}
 
-  const askHead = async (node: One) =>
-    headOf(await ask(node, '/wallet/getblock', { detail: false }), 'getblock')
+export function tronNode(options: NodeOptions): Node {
+  const nodes = new Nodes(options)
+  const { all } = nodes
+  return {
+    names: [...new Set(all.map(nameOf))],
+    only: (name) => tronNode({ ...options, nodes: all.filter((one) => nameOf(one) === name) }),
+    avoid(names) {
+      nodes.avoided = names
+    },
+    head: headReader(nodes),
+    ...blockQuestions(nodes),
+    ...accountQuestions(nodes),
+    ...transactionQuestions(nodes),
+  }
+}
+
+/** Reads the head. One that stands still is what a node has that lost its peers: then whoever is
+ *  furthest is asked first. */
+function headReader(nodes: Nodes): () => Promise<BlockHead> {
+  const path = '/wallet/getblock'
+  const body = { detail: false }
   let standing = { number: -1, times: 0 }
-  /** The head. One that stands still is what a node has that lost its peers: then whoever is
-   *  furthest is asked first. */
-  async function head(): Promise<BlockHead> {
-    const found = await read('/wallet/getblock', { detail: false }, (answer) =>
-      headOf(answer, 'getblock'),
-    )
+  return async () => {
+    const found = await nodes.read(path, body, (answer) => headOf(answer, 'getblock'))
     standing = {
       number: found.number,
       times: found.number === standing.number ? standing.times + 1 : 0,
     }
-    if (nodes.length === 1 || standing.times < STANDING_MAX) return found
+    if (nodes.all.length === 1 || standing.times < STANDING_MAX) return found
     standing.times = 0
-    const heads = await Promise.all(nodes.map((node) => askHead(node).catch(() => found)))
+    const askHead = async (node: One) => headOf(await nodes.ask(node, path, body), 'getblock')
+    const heads = await Promise.all(nodes.all.map((node) => askHead(node).catch(() => found)))
     const furthest = heads.reduce(
-      (best, one, i) => (one.number > heads[best]!.number && !isAvoided(i) ? i : best),
-      preferred,
+      (best, one, i) => (one.number > heads[best]!.number && !nodes.isAvoided(i) ? i : best),
+      nodes.preferred,
     )
-    preferred = furthest
+    nodes.preferred = furthest
     return heads[furthest]!
   }
+}
 
+type Receipts = ReadonlyMap<string, Receipt>
+type BlockQuestions = Pick<Node, 'solidHead' | 'blocks' | 'receipts' | 'blockWithReceipts'>
+
+function blockQuestions(nodes: Nodes): BlockQuestions {
   function blocks(first: number, last: number, side: Side): Promise<Block[]> {
     const path =
       side === 'solid' ? '/walletsolidity/getblockbylimitnext' : '/wallet/getblockbylimitnext'
     const end = Math.min(last, first + BLOCKS_MAX - 1) + 1
-    return read(path, { startNum: first, endNum: end }, (answer, from) => {
+    return nodes.read(path, { startNum: first, endNum: end }, (answer, from) => {
       const { block = [] } = fieldsOf(answer, path)
       return listOf(block, path).map((one) => blockOf(one, path, from))
     })
   }
 
-  type Receipts = ReadonlyMap<string, Receipt>
   function receiptsAt<T>(
     num: number,
     side: Side,
     parse: (found: Receipts, from: string) => T,
   ): Promise<T> {
     const path = `/${side === 'solid' ? 'walletsolidity' : 'wallet'}/gettransactioninfobyblocknum`
-    return read(path, { num }, (answer, from) =>
+    return nodes.read(path, { num }, (answer, from) =>
       parse(new Map(receiptsOf(answer, path).map((receipt) => [receipt.tx_id, receipt])), from),
     )
   }
@@ -252,65 +287,11 @@ export function tronNode(options: NodeOptions): Node {
     return receiptsAt(block.number, side, (found, from) => inOrder(block, found, from))
   }
 
-  const silent = new Set<One>()
-  async function broadcastTo(node: One, transaction: string): Promise<BroadcastAnswer> {
-    const limit_ms =
-      silent.has(node) && silent.size < nodes.length ? Math.min(SILENT_MS, timeout_ms) : timeout_ms
-    try {
-      const answer = fieldsOf(
-        await ask(node, '/wallet/broadcasthex', { transaction }, limit_ms),
-        'broadcasthex',
-      )
-      silent.delete(node)
-      const code = typeof answer.code === 'string' ? answer.code : 'SUCCESS'
-      const said =
-        typeof answer.message === 'string' && answer.message !== ''
-          ? `${code}: ${answer.message}`
-          : code
-      return { accepted: answer.result === true, said: said.slice(0, 500) }
-    } catch (thrown) {
-      if (!(thrown instanceof Outage)) throw thrown
-      silent.add(node)
-      return { accepted: false, said: `no answer: ${thrown.message}`.slice(0, 500) }
-    }
-  }
-
-  async function findSolid(node: One, tx_id: string): Promise<SolidFinding> {
-    // The height first: the transaction is looked for in a chain that reaches at least that far.
-    const reached = headOf(
-      await ask(node, '/walletsolidity/getblock', { detail: false }),
-      'getblock',
-    )
-    const found = fieldsOf(
-      await ask(node, '/walletsolidity/gettransactionbyid', { value: tx_id }),
-      'gettransactionbyid',
-    )
-    return { found: 'raw_data' in found || 'txID' in found, solid_number: reached.number }
-  }
-
-  async function findAnywhere(node: One, tx_id: string): Promise<Whereabouts> {
-    const solid = fieldsOf(
-      await ask(node, '/walletsolidity/gettransactioninfobyid', { value: tx_id }),
-      'transaction',
-    )
-    if ('id' in solid)
-      return { found: 'solid', block_number: Number(integer(solid.blockNumber, 'blockNumber')) }
-    const head = fieldsOf(
-      await ask(node, '/wallet/gettransactionbyid', { value: tx_id }),
-      'gettransactionbyid',
-    )
-    return 'txID' in head ? { found: 'head' } : { found: 'nowhere' }
-  }
-
   return {
-    names: [...new Set(nodes.map(nameOf))],
-    only: (name) => tronNode({ ...options, nodes: nodes.filter((one) => nameOf(one) === name) }),
-    avoid(names) {
-      avoided = names
-    },
-    head,
     solidHead: () =>
-      read('/walletsolidity/getblock', { detail: false }, (answer) => headOf(answer, 'getblock')),
+      nodes.read('/walletsolidity/getblock', { detail: false }, (answer) =>
+        headOf(answer, 'getblock'),
+      ),
     blocks,
     receipts,
     async blockWithReceipts(number, side) {
@@ -327,93 +308,170 @@ export function tronNode(options: NodeOptions): Node {
         receipts: complete ? inOrder(block, found, from) : await receipts(block, side),
       }
     },
-    constantCall: ({ owner, contract, selector, parameter }) =>
-      read(
-        '/walletsolidity/triggerconstantcontract',
-        {
-          owner_address: owner,
-          contract_address: contract,
-          function_selector: selector,
-          parameter,
-          visible: true,
-        },
-        constantCallOf,
-      ),
-    parameters: () =>
-      read('/wallet/getchainparameters', {}, (answer) => {
-        const { chainParameter } = fieldsOf(answer, 'getchainparameters')
-        const pairs = listOf(chainParameter, 'getchainparameters').map((one) =>
-          fieldsOf(one, 'getchainparameters'),
-        )
-        const set = pairs.filter(({ value }) => value !== undefined)
-        return new Map(
-          set.map(({ key, value }) => [text(key, 'key'), BigInt(signed(value, 'value'))]),
-        )
-      }),
-    account: (address) =>
-      read('/wallet/getaccount', { address, visible: true }, (answer) =>
-        accountOf(answer, address),
-      ),
-    async accountEverywhere(address) {
-      const asked = await Promise.allSettled(
-        nodes.map(async (node) =>
-          accountOf(await ask(node, '/wallet/getaccount', { address, visible: true }), address),
-        ),
+  }
+}
+
+type AccountQuestions = Pick<
+  Node,
+  | 'constantCall'
+  | 'parameters'
+  | 'account'
+  | 'accountEverywhere'
+  | 'holdings'
+  | 'feeOf'
+  | 'resource'
+  | 'resources'
+  | 'delegable'
+>
+
+const accountQuestions = (nodes: Nodes): AccountQuestions => ({
+  constantCall: ({ owner, contract, selector, parameter }) =>
+    nodes.read(
+      '/walletsolidity/triggerconstantcontract',
+      {
+        owner_address: owner,
+        contract_address: contract,
+        function_selector: selector,
+        parameter,
+        visible: true,
+      },
+      constantCallOf,
+    ),
+  parameters: () =>
+    nodes.read('/wallet/getchainparameters', {}, (answer) => {
+      const { chainParameter } = fieldsOf(answer, 'getchainparameters')
+      const pairs = listOf(chainParameter, 'getchainparameters').map((one) =>
+        fieldsOf(one, 'getchainparameters'),
       )
-      const found = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-      const [lost] = asked.filter((one) => one.status === 'rejected')
-      if (found.length === 0) throw lost!.reason
-      return found
-    },
-    holdings: (address) =>
-      read('/walletsolidity/getaccount', { address, visible: true }, holdingsOf),
-    feeOf: (tx_id) =>
-      read('/walletsolidity/gettransactioninfobyid', { value: tx_id }, (answer) => {
-        const { id, fee = 0 } = fieldsOf(answer, 'gettransactioninfobyid')
-        return id === tx_id ? BigInt(integer(fee, 'fee')) : undefined
-      }),
-    resource: (address, resource) =>
-      read('/wallet/getaccountresource', { address, visible: true }, (answer) =>
-        resourceOf(answer, resource),
-      ),
-    resources: (address) =>
-      read('/wallet/getaccountresource', { address, visible: true }, (answer) => ({
-        energy: resourceOf(answer, 'energy'),
-        bandwidth: resourceOf(answer, 'bandwidth'),
-      })),
-    delegable: (owner, resource) =>
-      read(
-        '/wallet/getcandelegatedmaxsize',
-        { owner_address: owner, type: resource === 'energy' ? 1 : 0, visible: true },
-        (answer) =>
-          BigInt(integer(fieldsOf(answer, 'getcandelegatedmaxsize').max_size ?? 0, 'max_size')),
-      ),
+      const set = pairs.filter(({ value }) => value !== undefined)
+      return new Map(
+        set.map(({ key, value }) => [text(key, 'key'), BigInt(signed(value, 'value'))]),
+      )
+    }),
+  account: (address) =>
+    nodes.read('/wallet/getaccount', { address, visible: true }, (answer) =>
+      accountOf(answer, address),
+    ),
+  async accountEverywhere(address) {
+    const body = { address, visible: true }
+    const { found, lost } = await nodes.askEach(async (node) =>
+      accountOf(await nodes.ask(node, '/wallet/getaccount', body), address),
+    )
+    if (found.length === 0) throw lost
+    return found
+  },
+  holdings: (address) =>
+    nodes.read('/walletsolidity/getaccount', { address, visible: true }, holdingsOf),
+  feeOf: (tx_id) =>
+    nodes.read('/walletsolidity/gettransactioninfobyid', { value: tx_id }, (answer) => {
+      const { id, fee = 0 } = fieldsOf(answer, 'gettransactioninfobyid')
+      return id === tx_id ? BigInt(integer(fee, 'fee')) : undefined
+    }),
+  resource: (address, resource) =>
+    nodes.read('/wallet/getaccountresource', { address, visible: true }, (answer) =>
+      resourceOf(answer, resource),
+    ),
+  resources: (address) =>
+    nodes.read('/wallet/getaccountresource', { address, visible: true }, (answer) => ({
+      energy: resourceOf(answer, 'energy'),
+      bandwidth: resourceOf(answer, 'bandwidth'),
+    })),
+  delegable: (owner, resource) =>
+    nodes.read(
+      '/wallet/getcandelegatedmaxsize',
+      { owner_address: owner, type: resource === 'energy' ? 1 : 0, visible: true },
+      (answer) =>
+        BigInt(integer(fieldsOf(answer, 'getcandelegatedmaxsize').max_size ?? 0, 'max_size')),
+    ),
+})
+
+type TransactionQuestions = Pick<
+  Node,
+  'broadcast' | 'whereabouts' | 'solidTransaction' | 'isWitnessed'
+>
+
+function transactionQuestions(nodes: Nodes): TransactionQuestions {
+  const { all } = nodes
+  const broadcastTo = broadcaster(nodes)
+  return {
     broadcast(bytes) {
       const transaction = Buffer.from(bytes).toString('hex')
-      return Promise.all(nodes.map((node) => broadcastTo(node, transaction)))
+      return Promise.all(all.map((node) => broadcastTo(node, transaction)))
     },
     async whereabouts(tx_id) {
-      const asked = await Promise.allSettled(nodes.map((node) => findAnywhere(node, tx_id)))
-      const found = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+      const { found, lost } = await nodes.askEach((node) => findAnywhere(nodes, node, tx_id))
       const best =
         found.find((one) => one.found === 'solid') ?? found.find((one) => one.found === 'head')
       if (best) return best
-      const [lost] = asked.filter((one) => one.status === 'rejected')
-      if (lost) throw lost.reason
+      if (found.length < all.length) throw lost
       return { found: 'nowhere' }
     },
-    solidTransaction: (tx_id) => Promise.all(nodes.map((node) => findSolid(node, tx_id))),
+    solidTransaction: (tx_id) => Promise.all(all.map((node) => findSolid(nodes, node, tx_id))),
     async isWitnessed(tx_id) {
       const path = '/wallet/gettransactionbyid'
-      const asked = nodes.map(async (node) => {
-        const has = isSuccess(fieldsOf(await ask(node, path, { value: tx_id }), path), tx_id)
-        return has ? [nameOf(node)] : []
+      const { found } = await nodes.askEach(async (node) => {
+        const answer = fieldsOf(await nodes.ask(node, path, { value: tx_id }), path)
+        return isSuccess(answer, tx_id) ? [nameOf(node)] : []
       })
-      const said = await Promise.allSettled(asked)
-      const having = new Set(said.flatMap((one) => (one.status === 'fulfilled' ? one.value : [])))
-      return having.size >= Math.min(2, new Set(nodes.map(nameOf)).size)
+      return new Set(found.flat()).size >= Math.min(2, new Set(all.map(nameOf)).size)
     },
   }
+}
+
+/** Sends a transaction to one node. One whose last broadcast timed out has less time, while others
+ *  respond. */
+function broadcaster(nodes: Nodes): (node: One, transaction: string) => Promise<BroadcastAnswer> {
+  const silent = new Set<One>()
+  return async (node, transaction) => {
+    const limit_ms =
+      silent.has(node) && silent.size < nodes.all.length
+        ? Math.min(SILENT_MS, nodes.timeout_ms)
+        : nodes.timeout_ms
+    try {
+      const answer = fieldsOf(
+        await nodes.ask(node, '/wallet/broadcasthex', { transaction }, limit_ms),
+        'broadcasthex',
+      )
+      silent.delete(node)
+      const code = typeof answer.code === 'string' ? answer.code : 'SUCCESS'
+      const said =
+        typeof answer.message === 'string' && answer.message !== ''
+          ? `${code}: ${answer.message}`
+          : code
+      return { accepted: answer.result === true, said: said.slice(0, 500) }
+    } catch (thrown) {
+      if (!(thrown instanceof Outage)) throw thrown
+      silent.add(node)
+      return { accepted: false, said: `no answer: ${thrown.message}`.slice(0, 500) }
+    }
+  }
+}
+
+async function findSolid(nodes: Nodes, node: One, tx_id: string): Promise<SolidFinding> {
+  // The height first: the transaction is looked for in a chain that reaches at least that far.
+  const reached = headOf(
+    await nodes.ask(node, '/walletsolidity/getblock', { detail: false }),
+    'getblock',
+  )
+  const found = fieldsOf(
+    await nodes.ask(node, '/walletsolidity/gettransactionbyid', { value: tx_id }),
+    'gettransactionbyid',
+  )
+  return { found: 'raw_data' in found || 'txID' in found, solid_number: reached.number }
+}
+
+async function findAnywhere(nodes: Nodes, node: One, tx_id: string): Promise<Whereabouts> {
+  const solid = fieldsOf(
+    await nodes.ask(node, '/walletsolidity/gettransactioninfobyid', { value: tx_id }),
+    'transaction',
+  )
+  if ('id' in solid)
+    return { found: 'solid', block_number: Number(integer(solid.blockNumber, 'blockNumber')) }
+  const head = fieldsOf(
+    await nodes.ask(node, '/wallet/gettransactionbyid', { value: tx_id }),
+    'gettransactionbyid',
+  )
+  return 'txID' in head ? { found: 'head' } : { found: 'nowhere' }
 }
 
 /** A node as it may be named anywhere: some have a key in the path of their address. */

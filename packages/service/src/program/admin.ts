@@ -105,20 +105,14 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
         statement_timeout_ms: STATEMENT_MS_MAX,
       })
       disconnect = () => sql.close()
-      const looking = watchReadiness({
-        sql,
-        clock: systemClock,
-        seal,
-        known_schema: schema,
-        loosened: config.loosened,
-      })
+      const { loosened } = config
+      const clock = systemClock
+      const looking = watchReadiness({ sql, clock, seal, known_schema: schema, loosened })
       await looking.step.run()
       watch = looking
       // Who runs no steps leaves what the database says to those who do.
       const measuring =
-        measures && config.role !== 'api'
-          ? measureStep({ sql, clock: systemClock, measures })
-          : undefined
+        measures && config.role !== 'api' ? measureStep({ sql, clock, measures }) : undefined
       if (measuring) read_at = measuring.readAt
       running = startSteps([looking.step, ...(measuring ? [measuring] : [])], given_log)
     },
