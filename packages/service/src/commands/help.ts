@@ -45,7 +45,7 @@ export function overview(operations: readonly Operation[]): string {
     '',
     'Each has --help and --json. They work on the database of DATABASE_URL or, without it, on the',
     'one that npm start runs in ./data (--data-dir DIR). Every change is recorded with its author',
-    '(--by) and reason (--reason). The service itself is `penstock serve`, with a --help of its own.',
+    '(--by) and reason (--reason). The service itself: `penstock serve`, with a --help of its own.',
     'Exit codes: 0 ok; 1 check failed, not found, or error; 2 usage error.',
     '',
   ].join('\n')
