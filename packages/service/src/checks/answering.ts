@@ -1,7 +1,7 @@
 // Answers checks: takes those that are due, has them screened, and settles them together. Two steps
 // do it, so that checks that our own engine answers never wait for those that an outside provider
 // is asked about. Nothing is ever answered from an index that lags behind what was solid when the
-// check was asked for, or while the chain is not heard of: such a check waits, and after ten
+// check was asked for, or while the chain is not live: such a check waits, and after ten
 // minutes fails and costs nothing.
 
 import { chainState, isStale } from '../chain/progress.ts'
@@ -14,7 +14,7 @@ import { checksReader, type Reads } from '../node/reads.ts'
 import type { Provider } from '../providers/provider.ts'
 import type { Basis } from '../screening/findings.ts'
 import { EMBEDDED, type Policy, policyReader } from '../screening/policy.ts'
-import { type Screened, screenAddress, screenTransaction } from '../screening/screening.ts'
+import { type ScreeningResult, screenAddress, screenTransaction } from '../screening/screening.ts'
 import type { Step } from '../steps/step.ts'
 import type { Generations } from '../tracing/generations.ts'
 import {
@@ -26,7 +26,7 @@ import {
   postponeChecks,
   takeUpChecks,
 } from './checks.ts'
-import { type Answered, askProviders, storeAnswers } from './outside.ts'
+import { type Answer, askProviders, storeAnswers } from './outside.ts'
 
 export type Needs = {
   sql: Sql
@@ -116,11 +116,11 @@ function takeUp(
 async function answerAll(
   needs: Needs,
   checks: readonly Check[],
-  answer: (check: Check) => Promise<Answered>,
+  answer: (check: Check) => Promise<Answer>,
 ): Promise<boolean> {
   if (checks.length === 0) return false
   const outcomes = await Promise.allSettled(checks.map(answer))
-  const settled = checks.map((check, i): Settled => {
+  const settled = checks.map((check, i): CheckWithAnswer => {
     const outcome = outcomes[i]!
     return {
       check,
@@ -139,12 +139,12 @@ async function answerAll(
   return true
 }
 
-type Settled = { check: Check; answered: Answered }
+type CheckWithAnswer = { check: Check; answered: Answer }
 
 /** Settles checks together: the results, their evidence, the charges and the counts are one
  *  transaction. A check that has ended meanwhile, because somebody else was faster or it was given
  *  up, is left as it is; what a provider answered is kept all the same. */
-async function settleChecks({ sql, clock }: Needs, all: readonly Settled[]): Promise<void> {
+async function settleChecks({ sql, clock }: Needs, all: readonly CheckWithAnswer[]): Promise<void> {
   const now = clock.now()
   const ids = all.map(({ check }) => check.id)
   await sql.begin(async (tx) => {
@@ -201,7 +201,7 @@ function basisReader({
 }
 
 /** Answers a check from our own index. */
-async function screen({ clock, reads }: Needs, basis: Basis, check: Check): Promise<Answered> {
+async function screen({ clock, reads }: Needs, basis: Basis, check: Check): Promise<Answer> {
   const { hash } = check
   if (hash === null) return completed(basis, await screenAddress(basis, check))
   const age_ms = clock.now().getTime() - check.created_at.getTime()
@@ -235,8 +235,8 @@ async function whereabouts(
 
 function completed(
   { generation, policy }: Basis,
-  { outcome, evidence, index_number }: Screened,
-): Answered {
+  { outcome, evidence, index_number }: ScreeningResult,
+): Answer {
   const { label_set, number } = generation
   const index = { label_set, generation: number, number: index_number }
   return {

@@ -16,17 +16,17 @@ import type { Check, Result } from './checks.ts'
 export type OutsideAnswer = { provider: string; outcome: string; body: Uint8Array }
 
 /** What became of a check: answered, failed for good, or to be looked at again. */
-export type Answered = (
+export type Answer = (
   | { state: 'completed'; result: Result }
   | { state: 'failed'; error: string }
   | { state: 'wait'; ms: number }
 ) & { answers?: OutsideAnswer[] }
 
-type Asking = {
+type ProviderQuestion = {
   providers: readonly Provider[]
   policy: Policy
   /** Our own engine; undefined: it cannot answer now. */
-  inside: (check: Check) => Promise<Answered> | undefined
+  inside: (check: Check) => Promise<Answer> | undefined
 }
 
 /** What one of those asked found. A score of undefined: it only says that the address is not
@@ -43,7 +43,7 @@ const WAIT_MS = 1_000
 const WAIT_ASKED_MS = 15_000
 
 /** Asks those whom the policy names for the check. */
-export async function askProviders(asking: Asking, check: Check): Promise<Answered> {
+export async function askProviders(asking: ProviderQuestion, check: Check): Promise<Answer> {
   const route: Route = asking.policy.routes[`${check.network}/${check.type}`]!
   const answers: OutsideAnswer[] = []
   const found: Found[] = []
@@ -87,7 +87,11 @@ export async function askProviders(asking: Asking, check: Check): Promise<Answer
 
 type One = { answer: OutsideAnswer } & ({ found: Found } | { failure: string })
 
-async function askOne({ providers, policy }: Asking, name: string, check: Check): Promise<One> {
+async function askOne(
+  { providers, policy }: ProviderQuestion,
+  name: string,
+  check: Check,
+): Promise<One> {
   const provider = providers.find((one) => one.name === name)
   if (!provider?.covers(check)) {
     return {

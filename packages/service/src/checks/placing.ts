@@ -59,7 +59,7 @@ export function checkPlacer(needs: Needs): (wanted: CheckWanted) => Promise<Chec
 type Today = { open: number; failed: number; completed: number }
 
 /** What the checks of a batch are judged by; it changes as they are accepted. */
-type Situation = {
+type PlacementState = {
   now: Date
   solid_number: bigint
   prices: CheckPrices
@@ -75,10 +75,10 @@ async function placeTogether(
   needs: Needs,
   wanted: CheckWanted[],
 ): Promise<(CheckPlaced | Fault)[]> {
-  const situation = await readSituation(tx, needs, wanted)
+  const state = await readState(tx, needs, wanted)
   const accepted: Check[] = []
   const outcomes = wanted.map((one) => {
-    const outcome = judge(one, situation, needs.new_id)
+    const outcome = judge(one, state, needs.new_id)
     if (!(outcome instanceof Fault) && !outcome.replayed) accepted.push(outcome.check)
     return outcome
   })
@@ -86,9 +86,9 @@ async function placeTogether(
   return outcomes
 }
 
-async function readSituation(tx: Tx, { clock }: Needs, wanted: CheckWanted[]): Promise<Situation> {
+async function readState(tx: Tx, { clock }: Needs, wanted: CheckWanted[]): Promise<PlacementState> {
   const now = clock.now()
-  // On their way together: whoever else uses the accounts waits for it.
+  // Sent together: other transactions that need these accounts wait for this one.
   const hashing = [
     ...new Set(wanted.flatMap(({ type, customer_id }) => (type === 'hash' ? [customer_id] : []))),
   ]
@@ -160,7 +160,7 @@ async function placedEarlier(
 }
 
 /** What every check of a batch is placed on: one statement, because each customer waits for it. */
-async function readTerms(tx: Tx): Promise<Pick<Situation, 'solid_number' | 'prices'>> {
+async function readTerms(tx: Tx): Promise<Pick<PlacementState, 'solid_number' | 'prices'>> {
   const rows = await tx<{
     solid_number: bigint | null
     type: CheckType
@@ -175,19 +175,19 @@ async function readTerms(tx: Tx): Promise<Pick<Situation, 'solid_number' | 'pric
   }
 }
 
-/** Judges one check, and books it in the situation when it is accepted. */
-function judge(wanted: CheckWanted, situation: Situation, new_id: NewId): CheckPlaced | Fault {
-  const { purse } = situation
+/** Judges one check, and books it in the state when it is accepted. */
+function judge(wanted: CheckWanted, state: PlacementState, new_id: NewId): CheckPlaced | Fault {
+  const { purse } = state
   const { customer_id, idempotency_key } = wanted
-  const earlier = situation.earlier.find(customer_id, idempotency_key)
+  const earlier = state.earlier.find(customer_id, idempotency_key)
   if (earlier) {
     if (!isReplay(earlier, wanted, ['type', 'network', 'address', 'hash', 'direction']))
       return InvalidParams('external_id', 'Invalid Idempotency-Key')
     return { check: earlier, replayed: true }
   }
-  const price = situation.prices.get(wanted.type)
+  const price = state.prices.get(wanted.type)
   if (!price?.on_sale) return ServiceUnavailable()
-  const today = wanted.type === 'hash' ? situation.today.get(customer_id) : undefined
+  const today = wanted.type === 'hash' ? state.today.get(customer_id) : undefined
   if (today && isTooMuch(today))
     return ServiceUnavailable('too_many_checks', 'Too many checks are open or have failed')
   const { price_sun } = price
@@ -198,12 +198,12 @@ function judge(wanted: CheckWanted, situation: Situation, new_id: NewId): CheckP
     id: new_id(),
     price_sun,
     key_id: key?.key_id ?? null,
-    solid_number: situation.solid_number,
-    created_at: situation.now,
+    solid_number: state.solid_number,
+    created_at: state.now,
   })
   if (today) today.open += 1
   purse.take(wanted, price_sun)
-  situation.earlier.add(customer_id, idempotency_key, check)
+  state.earlier.add(customer_id, idempotency_key, check)
   return { check, replayed: false }
 }
 

@@ -17,7 +17,7 @@ import { blocksAfter } from '../tracing/flow_log.ts'
 import { describeGeneration, type Generation, restoreNewest } from '../tracing/generations.ts'
 import type { Check } from './checks.ts'
 
-export type Replayed = {
+export type Replay = {
   check_id: string
   same: boolean
   evidence_sha256: string
@@ -27,7 +27,11 @@ export type Replayed = {
 }
 
 /** What of the evidence is needed to do it again. */
-type Then = { engine: string; index: { carried_since: string }; transfers: { block: string }[] }
+type EvidenceFacts = {
+  engine: string
+  index: { carried_since: string }
+  transfers: { block: string }[]
+}
 
 /** When the answer looked back over up to so many transfers, what each carried is computed anew
  *  too; beyond, it is read as it was noted, as long as that is kept. */
@@ -41,7 +45,7 @@ export async function replayCheck(
   sql: Sql,
   check_id: string,
   progress: (block: number, last: number) => void = () => {},
-): Promise<Replayed> {
+): Promise<Replay> {
   const [check] = await sql<Check>`select * from aml_check where id = ${check_id}`
   if (!check) throw refusal(`There is no check ${check_id}.`)
   if (check.state !== 'completed')
@@ -50,7 +54,7 @@ export async function replayCheck(
     throw refusal(`Check ${check_id} was not answered by the embedded engine.`)
   const evidence = await readEvidence(sql, check_id)
   if (!evidence) throw refusal(`The evidence of check ${check_id} is not kept any more.`)
-  const then = JSON.parse(evidence.canonical) as Then
+  const then = JSON.parse(evidence.canonical) as EvidenceFacts
   if (then.engine !== ENGINE)
     throw refusal(`Check ${check_id} was answered by ${then.engine}; this is ${ENGINE}.`)
   const basis = await basisOf(sql, check, { since: Number(then.index.carried_since), progress })

@@ -15,7 +15,7 @@ import {
   showOrder,
 } from '../market/order_lookup.ts'
 import { poolForecast, poolRows, poolWallets } from '../pool/figures.ts'
-import { type Ended, endSubscription } from '../subscriptions/ending.ts'
+import { type EndedSubscription, endSubscription } from '../subscriptions/ending.ts'
 import {
   listAllSubscriptions,
   requireSubscription,
@@ -171,7 +171,7 @@ const SubscriptionListed = {
 const subscription = text('SUBSCRIPTION', "its id, or the customer's own id for it")
 
 /** What is recorded about subscriptions that were ended. */
-export const endings = (ended: readonly Ended[], reason: string): Action[] =>
+export const endings = (ended: readonly EndedSubscription[], reason: string): Action[] =>
   ended.map(({ id, before, state }) => ({
     subject: `subscription:${id}`,
     before: { state: before },

@@ -132,7 +132,7 @@ type Answer = {
   facts: unknown
 }
 
-/** The facts of an answer, whoever gave it. */
+/** The facts of an answer, of our own engine or of a provider. */
 function factsOf(evidence: string): Facts {
   const given = JSON.parse(evidence) as Partial<Facts> & { answers?: Answer[] }
   const embedded = given.answers?.find(({ name }) => name === 'embedded')?.facts as

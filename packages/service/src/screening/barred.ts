@@ -1,6 +1,6 @@
-// Whether the house may deal with an address at all: official lists, tokens' freeze lists, and what
-// the operator has denied. Asked of the database, so that every process gives the same answer; and
-// only when the policy says so.
+// Whether the service may deal with an address at all: official lists, tokens' freeze lists, and
+// what the operator has denied. Asked of the database, so that every process gives the same answer;
+// and only when the policy says so.
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql, Tx } from '../database/sql.ts'

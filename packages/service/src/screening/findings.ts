@@ -56,7 +56,7 @@ export type Source = {
 }
 
 /** What is found in the index, before anything else is read. */
-type Indexed = {
+type IndexFindings = {
   screened: Known
   source: Source
   /** The money of the transfers is judged, and not what the address has ever received. */
@@ -68,7 +68,7 @@ type Indexed = {
 /** Where money came from: the way back of one category's largest transfer. */
 export type Path = { category: number; steps: readonly PathStep[] }
 
-export type Findings = Indexed & {
+export type Findings = IndexFindings & {
   /** The block that the index had reached, and the one from which on it is known what transfers
    *  carried. */
   index: { first: number; number: number; id: string | null; time_ms: number; since: number }
@@ -110,7 +110,11 @@ export async function findAboutTransaction(
   return addReadings(basis, question, indexedOf(basis, question, matching))
 }
 
-function indexedOf(basis: Basis, { direction }: Question, transfers: readonly Transfer[]): Indexed {
+function indexedOf(
+  basis: Basis,
+  { direction }: Question,
+  transfers: readonly Transfer[],
+): IndexFindings {
   const main = largest(basis, transfers)
   if (direction === 'withdrawal') {
     const screened = knownOf(basis.generation, main.to)
@@ -132,7 +136,7 @@ function indexedOf(basis: Basis, { direction }: Question, transfers: readonly Tr
 async function addReadings(
   { sql, generation, carried_blocks }: Basis,
   question: Question,
-  indexed: Indexed,
+  indexed: IndexFindings,
 ): Promise<Findings> {
   const { screened, source } = indexed
   const { index: flow, label_set, lists, first_block } = generation

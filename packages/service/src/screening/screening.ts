@@ -21,10 +21,10 @@ import { type Outcome, printPoints, publishedShares, scoreOf, VALUE_PER_USD } fr
 export const ENGINE = 'penstock 2'
 
 /** `index_number`: the last block that the answer knows. */
-export type Screened = { outcome: Outcome; evidence: string; index_number: number }
+export type ScreeningResult = { outcome: Outcome; evidence: string; index_number: number }
 
 /** Screens an address. */
-export async function screenAddress(basis: Basis, question: Question): Promise<Screened> {
+export async function screenAddress(basis: Basis, question: Question): Promise<ScreeningResult> {
   return conclude(basis, question, await findAboutAddress(basis, question))
 }
 
@@ -34,13 +34,13 @@ export async function screenTransaction(
   basis: Basis,
   question: Question & { hash: string },
   block_number: number,
-): Promise<Screened | undefined> {
+): Promise<ScreeningResult | undefined> {
   const findings = await findAboutTransaction(basis, question, block_number)
   return findings && conclude(basis, question, findings)
 }
 
 /** Scores what was found, and writes down why. */
-function conclude(basis: Basis, question: Question, findings: Findings): Screened {
+function conclude(basis: Basis, question: Question, findings: Findings): ScreeningResult {
   const { screened, source, by_transfer, destinations, entries } = findings
   const blacklisted_by = blacklistReasons(screened, entries)
   const outcome = scoreOf(basis.policy, {

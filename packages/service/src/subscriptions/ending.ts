@@ -68,7 +68,11 @@ export async function endSubscription(
 }
 
 /** A subscription that was ended, as it was and as it is. */
-export type Ended = { id: string; before: string; state: 'stopped' | 'expired' | 'error' }
+export type EndedSubscription = {
+  id: string
+  before: string
+  state: 'stopped' | 'expired' | 'error'
+}
 
 /** Ends all that run of a customer, or those that one of its keys has started, because the customer
  *  is closed or the key revoked. The caller's transaction does that too, so that nothing is started
@@ -77,7 +81,7 @@ export async function endAll(
   tx: Tx,
   { customer_id, key_id = null }: { customer_id: string; key_id?: string | null },
   end: End,
-): Promise<Ended[]> {
+): Promise<EndedSubscription[]> {
   await lockAccounts(tx, [customerAccount(customer_id)])
   const running = await tx<Subscription>`
     select * from subscription
@@ -92,7 +96,7 @@ async function endRunning(
   tx: Tx,
   running: readonly Subscription[],
   { reason, now, as = 'stopped' }: End,
-): Promise<Ended[]> {
+): Promise<EndedSubscription[]> {
   const active = running.filter(({ state }) => state === 'active')
   const not_begun = running.filter(({ state }) => state !== 'active')
   endSubscriptions(

@@ -25,12 +25,12 @@ export const coveredOf = (cover: Cover): number =>
   Math.max(0, cover.included - cover.transactions_used) + openHolds(cover)
 
 /** How many holds are missing before energy for so many transactions may lie at the address. */
-export const uncoveredOf = (cover: Cover, transactions: number): number =>
+export const missingHolds = (cover: Cover, transactions: number): number =>
   cover.price_sun === 0n ? 0 : Math.max(0, transactions - coveredOf(cover))
 
 /** `held`: nothing is missing any more. Otherwise nothing was held: the balance is too low, or the
  *  daily cap of the key that started the subscription would be passed, or it does not run. */
-export type Held = 'held' | 'unpayable' | 'capped' | 'ended'
+export type HoldOutcome = 'held' | 'unpayable' | 'capped' | 'ended'
 
 type Payer = Cover & Pick<Subscription, 'key_id'> & { daily_cap_sun: bigint | null }
 
@@ -40,7 +40,7 @@ export async function holdNext(
   tx: Tx,
   { id, customer_id }: Pick<Subscription, 'id' | 'customer_id'>,
   { transactions, now }: { transactions: number; now: Date },
-): Promise<Held> {
+): Promise<HoldOutcome> {
   const account = customerAccount(customer_id)
   const free_sun = (await lockAccounts(tx, [account])).get(account) ?? 0n
   const [payer] = await tx<Payer>`
@@ -50,7 +50,7 @@ export async function holdNext(
     from subscription as s join plan on plan.id = plan_id left join api_key on api_key.id = key_id
     where s.id = ${id} and s.state in ('new', 'pending', 'active') for update of s`
   if (!payer) return 'ended'
-  const count = uncoveredOf(payer, transactions)
+  const count = missingHolds(payer, transactions)
   if (count === 0) return 'held'
   const { price_sun, key_id, holds_made } = payer
   const sun = BigInt(count) * price_sun

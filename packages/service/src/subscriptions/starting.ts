@@ -83,21 +83,21 @@ async function start(
   terms: Terms,
 ): Promise<{ subscription: Subscription; replayed: boolean }> {
   const now = needs.clock.now()
-  const situation = await readSituation(tx, needs.clock, { ...terms, now })
-  if (situation.earlier) {
-    if (!isReplay(situation.earlier, terms.wanted, MEANING))
+  const state = await readState(tx, needs.clock, { ...terms, now })
+  if (state.earlier) {
+    if (!isReplay(state.earlier, terms.wanted, MEANING))
       throw InvalidParams('external_id', 'Invalid external_id')
-    return { subscription: situation.earlier, replayed: true }
+    return { subscription: state.earlier, replayed: true }
   }
-  if (situation.revoked) throw Unauthenticated()
-  const plan = judge(terms, situation)
+  if (state.revoked) throw Unauthenticated()
+  const plan = judge(terms, state)
   if (plan instanceof Fault) throw plan
   const subscription = newSubscription(terms.wanted, { id: needs.new_id(), plan, now })
   placeSubscription(tx, subscription)
   return { subscription, replayed: false }
 }
 
-type Situation = {
+type PlacementState = {
   purse: Purse
   earlier: Subscription | undefined
   can_supply: boolean
@@ -108,12 +108,12 @@ type Situation = {
   revoked: boolean
 }
 
-/** What a start is judged on, in one round trip: whoever else uses the account waits for it. */
-async function readSituation(
+/** What a start is judged on, in one round trip: others that need the account wait for it. */
+async function readState(
   tx: Tx,
   clock: Clock,
   { wanted, plan, now }: Terms & { now: Date },
-): Promise<Situation> {
+): Promise<PlacementState> {
   const [purse, earlier, can_supply, [running], [allowed]] = await Promise.all([
     openPurse(tx, [wanted], now),
     wanted.external_id === null ? undefined : findByExternalId(tx, wanted),
@@ -134,13 +134,13 @@ async function readSituation(
 }
 
 /** The plan that is started, or the first refusal in the order that the wire lays down. */
-function judge({ wanted, plan, receiver }: Terms, situation: Situation): Plan | Fault {
-  const { purse, running } = situation
+function judge({ wanted, plan, receiver }: Terms, state: PlacementState): Plan | Fault {
+  const { purse, running } = state
   if (!plan) return InvalidParams(undefined, 'Unknown subscription plan')
   if (!fits(wanted.duration, plan.duration_days))
     return InvalidDuration(undefined, 'Invalid duration')
   if (!fits(wanted.transactions_limit, plan.transactions_limit)) return InvalidParams()
-  if (!situation.can_supply || receiver === 'unknown') return ServiceUnavailable()
+  if (!state.can_supply || receiver === 'unknown') return ServiceUnavailable()
   const refused = purse.refuseWallet(wanted) ?? refuseReceiver(receiver)
   if (refused) return refused
   if (running?.customer_id === wanted.customer_id) {
@@ -149,7 +149,7 @@ function judge({ wanted, plan, receiver }: Terms, situation: Situation): Plan | 
   if (running) return InvalidParams('address_owner', 'Address belongs to another user')
   if (receiver === 'inactive' && !wanted.activate_address)
     return AddressNotActivated('subscription')
-  if (situation.at_limit)
+  if (state.at_limit)
     return ServiceUnavailable('subscriptions', 'As many subscriptions as are allowed run already')
   // Where the plan includes nothing, the first transaction is held for too, before it is supplied.
   const needed_sun = totalOf(plan) + (plan.included === 0 ? plan.price_sun : 0n)

@@ -3,7 +3,7 @@
 //   supply            tops an address up to the energy of one transaction:
 //                     new -> pending -> active, and while active
 //
-// A supply is an order of the house for an hour like any other, so nothing new has to be right
+// A supply is an internal order for an hour like any other, so nothing new has to be right
 // about it. It is renewed some minutes before its hour is over. What was used is noted in uses.ts,
 // which makes the next look due. Nothing is supplied before its price is held (holds.ts). An
 // address that has not used its energy for the hours that its plan gives, or whose key may spend no
@@ -20,7 +20,7 @@ import { allOrEach, eachRow, type Step } from '../steps/step.ts'
 import { InvalidParams } from '../wire/endpoint.ts'
 import { InvalidAddress } from '../wire/reading.ts'
 import { endSubscription } from './ending.ts'
-import { type Cover, type Held, holdNext, uncoveredOf } from './holds.ts'
+import { type Cover, type HoldOutcome, holdNext, missingHolds } from './holds.ts'
 import {
   activateSubscriptions,
   HOUSE,
@@ -56,7 +56,7 @@ const TOLERANCE = 0.1
 const AT_ONCE = 16
 const ACTIVATED_AT_ONCE = 200
 
-type Running = Subscription &
+type RunningSubscription = Subscription &
   Cover & {
     energy_per_transaction: number
     idle_hours: number
@@ -170,8 +170,8 @@ async function supply(needs: Needs, id: string): Promise<boolean> {
   return held === 'held' ? lookAgain(needs, id, LOOK_MS) : endUnheld(needs, running, held)
 }
 
-async function findRunning(sql: Sql | Tx, id: string): Promise<Running | undefined> {
-  const [running] = await sql<Running>`
+async function findRunning(sql: Sql | Tx, id: string): Promise<RunningSubscription | undefined> {
+  const [running] = await sql<RunningSubscription>`
     select s.*, plan.key as plan_key, plan.energy_per_transaction, plan.included, plan.price_sun,
       plan.idle_hours,
            o.state as order_state, c.state as customer_state
@@ -191,14 +191,17 @@ const transactionsIn = (energy: number, whole: number): number =>
   energy <= 0 ? 0 : Math.max(0, Math.ceil(energy / whole - TOLERANCE))
 
 /** Whether it has not been used for as long as its plan lets an address be idle, or nearly so. */
-const isIdle = ({ idle_hours, idle_since }: Running, now: Date): boolean =>
+const isIdle = ({ idle_hours, idle_since }: RunningSubscription, now: Date): boolean =>
   idle_hours > 0 && now.getTime() >= idle_since.getTime() + idle_hours * HOUR_MS - REST_EARLY_MS
 
 type Energy = { left: number; ours: number; lasting: number }
 
 /** The energy that the address has now, how much was supplied and not taken back, and what it will
  *  still have when its oldest supply is over. */
-async function readEnergy({ sql, node }: Needs, { id, address }: Running): Promise<Energy> {
+async function readEnergy(
+  { sql, node }: Needs,
+  { id, address }: RunningSubscription,
+): Promise<Energy> {
   const energy = await node.resource(address, 'energy')
   // By their stake: a delegation has a margin over its amount, and that goes with it.
   const [supplied] = await sql<{ ours: bigint; ending: bigint }>`
@@ -225,16 +228,20 @@ async function readEnergy({ sql, node }: Needs, { id, address }: Running): Promi
 /** Holds what is missing for so many transactions. */
 async function ensureHeld(
   { sql, clock }: Needs,
-  running: Running,
+  running: RunningSubscription,
   transactions: number,
-): Promise<Held> {
-  if (uncoveredOf(running, transactions) === 0) return 'held'
+): Promise<HoldOutcome> {
+  if (missingHolds(running, transactions) === 0) return 'held'
   return sql.begin((tx) => holdNext(tx, running, { transactions, now: clock.now() }))
 }
 
 /** What could not be held is not supplied: at the cap it rests until the next day, without money it
  *  ends. */
-function endUnheld(needs: Needs, running: Running, held: Exclude<Held, 'held'>): Promise<boolean> {
+function endUnheld(
+  needs: Needs,
+  running: RunningSubscription,
+  held: Exclude<HoldOutcome, 'held'>,
+): Promise<boolean> {
   if (held === 'capped' && running.state === 'active') return rest(needs, running, 'daily_cap')
   const reason =
     held === 'capped'
@@ -247,7 +254,7 @@ function endUnheld(needs: Needs, running: Running, held: Exclude<Held, 'held'>):
  *  whose key is at its cap is looked at again when the next day begins. */
 async function rest(
   { sql, clock }: Needs,
-  running: Running,
+  running: RunningSubscription,
   why: 'idle' | 'daily_cap',
 ): Promise<boolean> {
   const { id, supplies, transactions_used, expire_at } = running
@@ -268,7 +275,10 @@ async function rest(
 /** Ends the rest of one whose key was at its cap, before anything is held or supplied: what rests
  *  is withdrawn, and what is held for it is given back. On the new day it is supplied, used or
  *  not. */
-async function wakeAtCap({ sql, clock }: Needs, { id, supplies }: Running): Promise<boolean> {
+async function wakeAtCap(
+  { sql, clock }: Needs,
+  { id, supplies }: RunningSubscription,
+): Promise<boolean> {
   const woken = await sql`
     update subscription set resting = null, withdrawn = false, idle_since = ${clock.now()}
     where id = ${id} and state = 'active' and supplies = ${supplies} and resting = 'daily_cap'
@@ -279,7 +289,11 @@ async function wakeAtCap({ sql, clock }: Needs, { id, supplies }: Running): Prom
 /** When the next day begins, in UTC. */
 export const nextDay = (now: Date): Date => new Date(Date.parse(`${dayOf(now)}T00:00:00Z`) + DAY_MS)
 
-async function topUp(needs: Needs, running: Running, missing: number): Promise<boolean> {
+async function topUp(
+  needs: Needs,
+  running: RunningSubscription,
+  missing: number,
+): Promise<boolean> {
   const { clock } = needs
   const { id, address, supplies, activate_address } = running
   const placed = await needs.tryOrder({
@@ -309,7 +323,7 @@ async function topUp(needs: Needs, running: Running, missing: number): Promise<b
 /** Notes that an order supplies it. False when another was noted meanwhile. */
 async function countSupply(
   { sql, clock }: Needs,
-  { id, supplies }: Running,
+  { id, supplies }: RunningSubscription,
   by: { order_id: string; look_at: Date },
 ): Promise<boolean> {
   const supplied = await sql.begin((tx) =>
@@ -320,7 +334,7 @@ async function countSupply(
 
 async function end(
   { sql, clock }: Needs,
-  running: Running,
+  running: RunningSubscription,
   reason: string,
   as: 'stopped' | 'expired' = 'stopped',
 ): Promise<boolean> {
@@ -332,7 +346,7 @@ async function end(
 }
 
 /** Takes over the order that was placed before a crash under this number. */
-async function skipSupply(needs: Needs, running: Running): Promise<boolean> {
+async function skipSupply(needs: Needs, running: RunningSubscription): Promise<boolean> {
   const external_id = `${running.id}/${running.supplies + 1}`
   const [order] = await needs.sql<{ id: string }>`
     select id from orders where customer_id = ${HOUSE} and external_id = ${external_id}`

@@ -47,13 +47,13 @@ export function useStep(needs: Needs): Step {
   }
 }
 
-type Subscribed = { id: string; customer_id: string; address: string }
+type SubscribedAddress = { id: string; customer_id: string; address: string }
 
 async function noteUses(tx: Tx, clock: Clock, blocks: StoredBlock[]): Promise<void> {
   const owners = new Set(
     blocks.flatMap(({ contents }) => contents.energy_uses.map((use) => use.owner)),
   )
-  const subscribed = await tx<Subscribed>`
+  const subscribed = await tx<SubscribedAddress>`
     select id, customer_id, address from subscription where address = any(${[...owners]})
       and state in ('pending', 'active')
     union all
@@ -71,7 +71,7 @@ async function noteUses(tx: Tx, clock: Clock, blocks: StoredBlock[]): Promise<vo
   }
 }
 
-type Served = Subscription & {
+type ServedSubscription = Subscription & {
   energy_per_transaction: number
   plan_transactions_limit: number
   included: number
@@ -82,9 +82,13 @@ type Served = Subscription & {
 }
 
 /** The subscription, when it had begun. */
-async function findServed(tx: Tx, id: string, block: StoredBlock): Promise<Served | undefined> {
+async function findServed(
+  tx: Tx,
+  id: string,
+  block: StoredBlock,
+): Promise<ServedSubscription | undefined> {
   tx.send`select 1 from subscription where id = ${id} for update`
-  const [served] = await tx<Served>`
+  const [served] = await tx<ServedSubscription>`
     select s.*, plan.key as plan_key, plan.energy_per_transaction,
       plan.transactions_limit as plan_transactions_limit,
            plan.included, plan.price_sun, api_key.daily_cap_sun,
@@ -98,10 +102,10 @@ async function findServed(tx: Tx, id: string, block: StoredBlock): Promise<Serve
   return served
 }
 
-type Used = { id: string; use: EnergyUse; block: StoredBlock }
+type UseInBlock = { id: string; use: EnergyUse; block: StoredBlock }
 
 /** Counts and charges one transaction, once. */
-async function noteUse(tx: Tx, clock: Clock, { id, use, block }: Used): Promise<void> {
+async function noteUse(tx: Tx, clock: Clock, { id, use, block }: UseInBlock): Promise<void> {
   const { tx_id, energy } = use
   const served = await findServed(tx, id, block)
   if (!served?.supplied) return served && wake(tx, clock, { served, energy })
@@ -155,7 +159,7 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: Used): Promise<
 async function wake(
   tx: Tx,
   clock: Clock,
-  { served, energy }: { served: Served; energy: bigint },
+  { served, energy }: { served: ServedSubscription; energy: bigint },
 ): Promise<void> {
   if (served.resting !== 'idle' || energy * 2n < BigInt(served.energy_per_transaction)) return
   const now = clock.now()
@@ -175,7 +179,10 @@ function restAtCap(tx: Tx, id: string, now: Date): void {
 
 /** How many transactions a use counts as, and how many of them are beyond what the plan
  *  includes. */
-function countUse(served: Served, energy: bigint): { transactions: number; priced: number } {
+function countUse(
+  served: ServedSubscription,
+  energy: bigint,
+): { transactions: number; priced: number } {
   const { transactions_used, included, energy_per_transaction, price_sun } = served
   const per_transaction = BigInt(energy_per_transaction)
   const transactions = Number((energy + per_transaction - 1n) / per_transaction)
@@ -184,8 +191,8 @@ function countUse(served: Served, energy: bigint): { transactions: number; price
   return { transactions, priced: price_sun === 0n ? 0 : priced }
 }
 
-type Charging = {
-  served: Served
+type Charge = {
+  served: ServedSubscription
   tx_id: string
   block: StoredBlock
   priced: number
@@ -198,7 +205,7 @@ type Charging = {
  *  After the end only what was held is taken. */
 async function charge(
   tx: Tx,
-  charging: Charging,
+  charging: Charge,
 ): Promise<{ paid: number; short: 'balance' | 'cap' | null }> {
   const { served, tx_id, block, priced, ended, now } = charging
   const { id, customer_id, key_id, price_sun } = served
@@ -233,7 +240,7 @@ async function charge(
 const chargeOf = (id: string, tx_id: string, block_number: bigint | number) =>
   `subscription:${id}/${tx_id}/${block_number}`
 
-type Noted = {
+type NotedUse = {
   subscription_id: string
   customer_id: string
   key_id: string | null
@@ -250,7 +257,7 @@ type Noted = {
 /** Looks at uses whose blocks are solid now: those that are there stay, those that a fork took away
  *  are given back. */
 async function confirmUses(tx: Tx, clock: Clock): Promise<boolean> {
-  const noted = await tx<Noted>`
+  const noted = await tx<NotedUse>`
     select u.*, s.customer_id, s.key_id, was_supplied(s.id, u.block_number) as supplied
     from subscription_use as u join subscription as s on s.id = subscription_id, cursor
     where not solid and block_number <= (select confirmed_number from chain)
@@ -279,7 +286,7 @@ async function confirmUses(tx: Tx, clock: Clock): Promise<boolean> {
   return true
 }
 
-async function takeBack(tx: Tx, clock: Clock, use: Noted): Promise<void> {
+async function takeBack(tx: Tx, clock: Clock, use: NotedUse): Promise<void> {
   const {
     subscription_id,
     customer_id,
@@ -309,15 +316,15 @@ async function takeBack(tx: Tx, clock: Clock, use: Noted): Promise<void> {
     delete from subscription_use where subscription_id = ${subscription_id} and tx_id = ${tx_id}`
 }
 
-type Charged = Pick<Noted, 'tx_id' | 'block_number' | 'charged_sun' | 'used_at'> & {
+type ChargedUse = Pick<NotedUse, 'tx_id' | 'block_number' | 'charged_sun' | 'used_at'> & {
   surplus_sun: bigint
 }
 
 /** What was charged because the plan's included transactions were used up, by one that is gone: now
  *  they cover others, the earliest first. */
-async function giveBackCovered(tx: Tx, clock: Clock, gone: Noted): Promise<void> {
+async function giveBackCovered(tx: Tx, clock: Clock, gone: NotedUse): Promise<void> {
   const { subscription_id, customer_id, key_id } = gone
-  const charged = await tx<Charged>`
+  const charged = await tx<ChargedUse>`
     select tx_id, block_number, charged_sun, used_at,
       (sum(charged_sun) over () - greatest(0,
         s.transactions_used - plan.included) * plan.price_sun)::bigint as surplus_sun

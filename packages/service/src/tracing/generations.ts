@@ -2,7 +2,7 @@
 // one label set. When a new set is published, the next generation is computed beside the one in use
 // and takes its place when it has caught up; what the new labels cannot have touched is taken over
 // instead of computed again. Processes do not wait for each other: from the same log and labels
-// each computes the same, so what they write down for all is written by whoever is first.
+// each computes the same, so what they write down for all is written by the first of them.
 
 import type { Sql } from '../database/sql.ts'
 import type { Category } from '../flow/categories.ts'
@@ -155,7 +155,7 @@ export async function newestInput(sql: Sql): Promise<Input | undefined> {
   return row?.first_number == null ? undefined : { ...row, first_number: Number(row.first_number) }
 }
 
-/** Writes a generation down with its hubs, those that the one in use shows; whoever is first does.
+/** Writes a generation down with its hubs, those that the one in use shows; the first process does.
  *  Returns its number. */
 async function makeGeneration(
   needs: Needs,
