@@ -35,6 +35,8 @@ import { type TestDatabase, takeDatabase } from './database.ts'
 export { TRX } from 'penstock-devchain/scene.ts'
 
 const BLOCKS_UNTIL_SOLID = 20
+/** What rests no longer than this runs after every block. */
+const BLOCK_MS = 3_000
 
 const FAIR = {
   loses: () => false,
@@ -168,6 +170,8 @@ export class World {
   readonly signed: Signed[] = []
   private readonly opened: { sql: Sql; steps_sql: Sql; api: FastifyInstance }[] = []
   private now_ms = 0
+  /** When each step of a process was last run by the clock. */
+  private readonly last_runs = new Map<App, Map<string, number>>()
 
   constructor(database: TestDatabase, options: WorldOptions) {
     this.node_names = Array.from({ length: options.nodes ?? 1 }, (_, i) =>
@@ -343,9 +347,19 @@ export class World {
     this.now_ms += seconds * 1_000
   }
 
-  /** Runs the steps until none moves anything. */
+  /** Runs the steps until none moves anything, those that rest for long only when they have rested
+   *  by the world's clock. */
   async drain(app = this.app): Promise<void> {
-    await drain(app.steps)
+    const runs = this.last_runs.get(app) ?? new Map<string, number>()
+    this.last_runs.set(app, runs)
+    const first = new Set<string>()
+    for (const { name, rest_ms } of app.steps) {
+      const rests = rest_ms > BLOCK_MS && this.now_ms < (runs.get(name) ?? 0) + rest_ms
+      if (rests) continue
+      first.add(name)
+      runs.set(name, this.now_ms)
+    }
+    await drain(app.steps, { first })
   }
 
   /** Makes blocks and drains until every order is settled and every transaction of ours is in a

@@ -240,6 +240,8 @@ test('an order waits for room in the pool, and is refunded after ten minutes', a
   await world.advance(3_600)
   await world.settle()
   await world.solidify()
+  // The survey that follows a block sees what is free by then.
+  await world.advance(3)
   const late = await zoe.buyEnergy(bob.address, 65_000)
   // The operator takes the stake away for good.
   world.scene.send(world.person('pool-0'), 'UnfreezeBalanceV2Contract', {

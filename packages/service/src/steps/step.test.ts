@@ -153,20 +153,26 @@ test('stopping does not wait for the back-off of a step that fails meanwhile', a
   await stopping
 })
 
-test('draining runs all steps until none moves, and throws what a step throws', async () => {
+test('draining runs what moves, and what that wakes, until none moves', async () => {
   const order: string[] = []
-  const moving = (name: string, times: number): Step => ({
+  const moving = (name: string, times: number, more: Partial<Step> = {}): Step => ({
     name,
     rest_ms: 1,
     async run() {
       order.push(name)
       return times-- > 0
     },
+    ...more,
   })
   await drain([moving('a', 1), moving('b', 2)])
-  assert.deepEqual(order, ['a', 'b', 'a', 'b', 'a', 'b'])
+  assert.deepEqual(order.splice(0), ['a', 'b', 'a', 'b', 'b'])
+  const steps = [moving('early', 0, { after: ['moves'] }), moving('other', 0), moving('moves', 1)]
+  await drain([...steps, moving('late', 0, { after: ['moves'] })])
+  assert.deepEqual(order.splice(0), ['early', 'other', 'moves', 'late', 'early', 'moves'])
+  await drain([moving('a', 0), moving('b', 1, { before: ['a'] })], { first: new Set(['b']) })
+  assert.deepEqual(order.splice(0), ['b', 'a', 'b'])
   await assert.rejects(drain([counting('a', { fails: 1 }).step]), /broken/)
-  await assert.rejects(drain([moving('a', 99)], 5), /still move/)
+  await assert.rejects(drain([moving('a', 99)], { rounds_max: 5 }), /still move/)
 })
 
 test('a row that cannot be done is postponed, its neighbours done, the failure told', async () => {

@@ -87,14 +87,25 @@ export function startSteps(steps: readonly Step[], log: Log): Running {
   }
 }
 
-/** Runs the steps round and round until none of them moves anything. Throws what a step throws. */
-export async function drain(steps: readonly Step[], rounds_max = 1_000): Promise<void> {
-  for (let round = 0; round < rounds_max; round++) {
-    let moved = false
-    for (const step of steps) moved = (await step.run()) || moved
-    if (!moved) return
+/** Runs the steps whose names are given, all when left out, and then those again that have moved
+ *  something and those they wake, until none moves anything. Throws what a step throws. */
+export async function drain(
+  steps: readonly Step[],
+  { first, rounds_max = 1_000 }: { first?: ReadonlySet<string>; rounds_max?: number } = {},
+): Promise<void> {
+  const wakes = wakesOf(steps)
+  let due = new Set(first ?? steps.map(({ name }) => name))
+  for (let round = 0; due.size > 0; round++) {
+    if (round === rounds_max) throw new Error(`steps still move after ${rounds_max} rounds`)
+    const again = new Set<string>()
+    for (const step of steps) {
+      if (!due.delete(step.name) || !(await step.run())) continue
+      again.add(step.name)
+      // Whom it wakes is reached in this round when it comes later, else in the next one.
+      for (const woken of wakes.get(step.name) ?? []) due.add(woken)
+    }
+    due = new Set([...due, ...again])
   }
-  throw new Error(`steps still move after ${rounds_max} rounds`)
 }
 
 /** Does the work for all rows at once; when that throws, for each row by itself, so that one that
