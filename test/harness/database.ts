@@ -11,7 +11,7 @@ import { migrate, readMigrations } from 'penstock-service/database/migrate.ts'
 import { connect, type Sql, type Tx } from 'penstock-service/database/sql.ts'
 import pg from 'pg'
 
-/** Set by tools/run.ts for the processes it starts. */
+/** Set by tools/test/run.ts for the processes it starts. */
 export const CLUSTER_VARIABLE = 'PENSTOCK_TEST_CLUSTER_URL'
 
 let cluster: Promise<string> | undefined

@@ -7,15 +7,13 @@
 import { spawn } from 'node:child_process'
 import { glob, mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
-import { run } from 'node:test'
-import { inspect, parseArgs } from 'node:util'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { startPostgres } from 'penstock-playground/postgres/server.ts'
 import { CLUSTER_VARIABLE, dropDatabase, makeTemplate } from 'penstock-test/harness/database.ts'
+import { runFiles } from './lanes.ts'
 
-const ROOT = join(import.meta.dirname, '..')
-/** Ends a file that hangs; a slow machine takes its time. */
-const FILE_MS_MAX = 1_800_000
+const ROOT = join(import.meta.dirname, '../..')
 /** What takes longest is started first, so that no file is left to run alone at the end. */
 const LONGEST_FIRST = [
   'test/simulator/',
@@ -28,8 +26,6 @@ const LONGEST_FIRST = [
 ]
 /** Files at once: each waits for the server at times, and the next goes on. */
 const FILES_AT_ONCE = Math.min(availableParallelism() + 1, 8)
-/** Less garbage is collected while it is young: tests make much of it and keep little. */
-const NODE_OPTIONS = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=64']
 const external = process.env.TEST_DATABASE_URL
 const { values: options } = parseArgs({
   options: { only: { type: 'string' }, keep: { type: 'boolean' } },
@@ -83,64 +79,6 @@ async function shareCompiled(): Promise<() => Promise<void>> {
   return () => rm(folder, { recursive: true, force: true })
 }
 
-/** What was thrown, and what that was thrown for. */
-function told(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return inspect(thrown)
-  const cause = thrown.cause === undefined ? '' : `\n  because of ${told(thrown.cause)}`
-  return `${thrown.stack ?? thrown.message}${cause}`
-}
-
-type Count = { tests: number; failed: number }
-
-/** Runs the files, each in a process of its own, and counts the tests that were run and that
- *  failed. */
-async function runTests(files: string[]): Promise<Count> {
-  const count: Count = { tests: 0, failed: 0 }
-  const said = new Map<string, string[]>()
-  const failures = new Map<string, string[]>()
-  const note = (notes: Map<string, string[]>, file: string | undefined, line: string) =>
-    notes.set(file ?? '', [...(notes.get(file ?? '') ?? []), line])
-
-  const stream = run({
-    files: files.map((file) => `${ROOT}/${file}`),
-    concurrency: FILES_AT_ONCE,
-    execArgv: NODE_OPTIONS,
-    timeout: FILE_MS_MAX,
-  })
-  stream.on('test:stdout', ({ file, message }) => note(said, file, message.trimEnd()))
-  stream.on('test:stderr', ({ file, message }) => note(said, file, message.trimEnd()))
-  stream.on('test:diagnostic', ({ file, message }) => {
-    if (message.startsWith('kept: ') && (options.keep || external)) note(said, file, message)
-  })
-  stream.on('test:fail', ({ file, line, name, details }) => {
-    // A test fails with its subtests; they have been told.
-    if ('failureType' in details.error && details.error.failureType === 'subtestsFailed') return
-    const place = file === undefined ? '' : `${relative(ROOT, file)}:${line ?? 0}`
-    note(failures, file, `✖ ${name} (${place})\n${told(details.error.cause ?? details.error)}`)
-  })
-  stream.on('test:summary', ({ file, counts, duration_ms }) => {
-    if (file === undefined) return
-    const failed = counts.tests - counts.passed
-    count.tests += counts.tests
-    count.failed += failed
-    say(
-      `${failed === 0 ? '✔' : '✖'} ${relative(ROOT, file)}, ${counts.tests} tests, ` +
-        `${seconds(duration_ms)}`,
-    )
-    if (failed > 0)
-      for (const notes of [said, failures]) for (const line of notes.get(file) ?? []) say(line)
-    said.delete(file)
-    failures.delete(file)
-  })
-  await new Promise((resolve) => stream.once('close', resolve).resume())
-  // What no summary has told: a file that did not load, or did not end.
-  for (const [file, lines] of failures) {
-    count.failed += lines.length
-    for (const line of [...(said.get(file) ?? []), ...lines]) say(line)
-  }
-  return count
-}
-
 const started_at = performance.now()
 const checking = options.only === undefined ? checks() : true
 const removeCompiled = await shareCompiled()
@@ -148,7 +86,13 @@ const server = external ? undefined : await startPostgres({ throw_away: true })
 if (server) process.env[CLUSTER_VARIABLE] = server.url
 const template = await makeTemplate()
 const files = await testFiles()
-const { tests, failed } = await runTests(files)
+const { tests, failed } = await runFiles({
+  root: ROOT,
+  files,
+  at_once: FILES_AT_ONCE,
+  say,
+  keeps_databases: options.keep === true || external !== undefined,
+})
 const passed = (await checking) && failed === 0 && tests > 0
 say(
   `${passed ? '✔' : '✖'} ${tests} tests in ${files.length} files, ${failed} failed, ` +

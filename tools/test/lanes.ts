@@ -1,0 +1,128 @@
+// Shares test files among processes that stay, a file at a time, and prints a line for each file
+// and every failure in full.
+
+import { type ChildProcess, fork } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { FileToRun, LaneMessage } from './reporter.ts'
+
+/** Ends a file that hangs; a slow machine takes its time. */
+const FILE_MS_MAX = 1_800_000
+/** Less garbage is collected while it is young: tests make much of it and keep little. */
+const NODE_OPTIONS = [
+  '--disable-warning=ExperimentalWarning',
+  '--max-semi-space-size=64',
+  '--test-reporter',
+  join(import.meta.dirname, 'reporter.ts'),
+]
+/** What would hold for the files after it too: a hook of all tests, something that is replaced for
+ *  all of them. Such a file gets a process of its own. */
+const CHANGES_ITS_PROCESS = /^(?:before|after|beforeEach|afterEach|mock\.\w+)\(/m
+
+export type Count = { tests: number; failed: number }
+
+export type Lanes = {
+  root: string
+  files: readonly string[]
+  at_once: number
+  say: (line: string) => void
+  /** Whether failed tests' databases outlive the run, so that their names are worth a line. */
+  keeps_databases: boolean
+}
+
+/** Runs the files, the first ones first, and counts the tests that were run and that failed. */
+export async function runFiles(lanes: Lanes): Promise<Count> {
+  const queue = [...lanes.files]
+  const counts: Count[] = []
+  async function work(): Promise<void> {
+    let lane: ChildProcess | undefined
+    for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
+      const alone = CHANGES_ITS_PROCESS.test(await readFile(join(lanes.root, file), 'utf8'))
+      if (alone) await end(lane)
+      if (alone || lane?.connected !== true) lane = openLane()
+      counts.push(await runFile(lanes, lane, file))
+      if (alone) await end(lane)
+    }
+    await end(lane)
+  }
+  await Promise.all(Array.from({ length: lanes.at_once }, work))
+  return counts.reduce(
+    (sum, { tests, failed }) => ({ tests: sum.tests + tests, failed: sum.failed + failed }),
+    { tests: 0, failed: 0 },
+  )
+}
+
+const openLane = (): ChildProcess =>
+  fork(join(import.meta.dirname, 'lane.ts'), { execArgv: NODE_OPTIONS, silent: true })
+
+/** Lets a lane end, and waits until it has: what it has started ends with it. */
+async function end(lane: ChildProcess | undefined): Promise<void> {
+  if (!lane || lane.exitCode !== null || lane.signalCode !== null) return
+  const ended = new Promise((resolve) => lane.once('exit', resolve))
+  if (lane.connected) lane.disconnect()
+  await ended
+}
+
+async function runFile(lanes: Lanes, lane: ChildProcess, file: string): Promise<Count> {
+  const started_at = performance.now()
+  const count: Count = { tests: 0, failed: 0 }
+  const output: string[] = []
+  const failures: string[] = []
+  const hear = (message: LaneMessage) => {
+    if (message.what === 'test') {
+      count.tests += 1
+      if (!message.passed) count.failed += 1
+    } else if (message.what === 'failure')
+      failures.push(`✖ ${message.name} (${file}:${message.line ?? 0})\n${message.text}`)
+    else if (message.what === 'diagnostic') {
+      if (lanes.keeps_databases && message.text.startsWith('kept: ')) output.push(message.text)
+    }
+  }
+  const broken = await untilEnd(lane, join(lanes.root, file), {
+    hear,
+    print: (text) => output.push(text),
+  })
+  if (broken !== undefined) {
+    count.failed += 1
+    failures.push(`✖ ${file}: ${broken}`)
+  }
+  if (count.tests === 0 && count.failed === 0) {
+    count.failed += 1
+    failures.push(`✖ ${file} has no test`)
+  }
+  const seconds = ((performance.now() - started_at) / 1000).toFixed(1)
+  lanes.say(`${count.failed === 0 ? '✔' : '✖'} ${file}, ${count.tests} tests, ${seconds} s`)
+  if (count.failed > 0) for (const line of [...output, ...failures]) lanes.say(line)
+  return count
+}
+
+type Listeners = { hear: (message: LaneMessage) => void; print: (text: string) => void }
+
+/** Hands the file to the lane and waits for its end. Returns what kept it from its end. */
+async function untilEnd(
+  lane: ChildProcess,
+  path: string,
+  { hear, print }: Listeners,
+): Promise<string | undefined> {
+  const onOutput = (chunk: Buffer) => print(chunk.toString('utf8').trimEnd())
+  for (const stream of [lane.stdout, lane.stderr]) stream?.on('data', onOutput)
+  let hung = false
+  const timer = setTimeout(() => {
+    hung = true
+    lane.kill('SIGKILL')
+  }, FILE_MS_MAX)
+  const broken = await new Promise<string | undefined>((resolve) => {
+    lane.on('message', (message: LaneMessage) => {
+      if (message.what === 'end') resolve(undefined)
+      else hear(message)
+    })
+    lane.once('exit', (code, signal) =>
+      resolve(hung ? 'did not end' : `ended its process (${signal ?? code})`),
+    )
+    lane.send({ path } satisfies FileToRun)
+  })
+  clearTimeout(timer)
+  for (const stream of [lane.stdout, lane.stderr]) stream?.off('data', onOutput)
+  lane.removeAllListeners('message').removeAllListeners('exit')
+  return broken
+}

@@ -1,0 +1,51 @@
+// Tells the process above, from within a lane, what has become of each test.
+
+import type { TestEvent } from 'node:test/reporters'
+import { inspect } from 'node:util'
+
+export type FileToRun = { path: string }
+
+/** What a lane says of the file that it runs. */
+export type LaneMessage =
+  | { what: 'test'; passed: boolean }
+  | { what: 'failure'; name: string; line: number | undefined; text: string }
+  | { what: 'diagnostic'; text: string }
+  | { what: 'end' }
+
+/** The name of the test that a lane puts after those of a file. */
+export const END_OF_FILE = 'the end of the file'
+
+type DataOf<Type> = Extract<TestEvent, { type: Type }>['data']
+
+/** What was thrown, and what that was thrown for. */
+function textOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return inspect(thrown)
+  const cause = thrown.cause === undefined ? '' : `\n  because of ${textOf(thrown.cause)}`
+  return `${thrown.stack ?? thrown.message}${cause}`
+}
+
+const tell = (message: LaneMessage) => process.send?.(message)
+
+export default async function* reporter(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  for await (const event of events) {
+    if (event.type === 'test:diagnostic' && event.data.file !== undefined)
+      tell({ what: 'diagnostic', text: event.data.message })
+    else if (event.type === 'test:pass') passed(event.data)
+    else if (event.type === 'test:fail') failed(event.data)
+  }
+  yield ''
+}
+
+function passed({ name, nesting, skip, details }: DataOf<'test:pass'>): void {
+  if (name === END_OF_FILE && nesting === 0) tell({ what: 'end' })
+  // A test that is left out has shown nothing.
+  else if (details.type !== 'suite') tell({ what: 'test', passed: skip === undefined })
+}
+
+function failed({ name, line, details }: DataOf<'test:fail'>): void {
+  if (details.type !== 'suite') tell({ what: 'test', passed: false })
+  const { error } = details
+  // A test fails with its subtests; they have been told.
+  if ('failureType' in error && error.failureType === 'subtestsFailed') return
+  tell({ what: 'failure', name, line, text: textOf(error.cause ?? error) })
+}
