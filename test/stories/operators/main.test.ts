@@ -37,7 +37,9 @@ type Started = { child: ChildProcess; ended: Promise<Ended>; said: () => string 
  *  own. */
 function run(t: TestContext, args: readonly string[], env: Record<string, string> = {}): Started {
   const clean = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^(DATABASE_URL|PENSTOCK_|NODE_)/.test(name)),
+    Object.entries(process.env).filter(
+      ([name]) => !/^(DATABASE_URL|PENSTOCK_|NODE_(?!COMPILE_CACHE))/.test(name),
+    ),
   )
   const program =
     args[0] === 'serve' ? 'packages/service/src/main.ts' : 'packages/playground/main.ts'
