@@ -18,13 +18,15 @@ export const END_OF_FILE = 'the end of the file'
 type DataOf<Type> = Extract<TestEvent, { type: Type }>['data']
 
 /** What was thrown, and what that was thrown for. */
-function textOf(thrown: unknown): string {
+export function textOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return inspect(thrown)
   const cause = thrown.cause === undefined ? '' : `\n  because of ${textOf(thrown.cause)}`
   return `${thrown.stack ?? thrown.message}${cause}`
 }
 
-const tell = (message: LaneMessage) => process.send?.(message)
+export function tell(message: LaneMessage, then = () => {}): void {
+  process.send?.(message, then)
+}
 
 export default async function* reporter(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   for await (const event of events) {
@@ -36,10 +38,13 @@ export default async function* reporter(events: AsyncIterable<TestEvent>): Async
   yield ''
 }
 
-function passed({ name, nesting, skip, details }: DataOf<'test:pass'>): void {
+function passed({ name, line, nesting, skip, details }: DataOf<'test:pass'>): void {
   if (name === END_OF_FILE && nesting === 0) tell({ what: 'end' })
-  // A test that is left out has shown nothing.
-  else if (details.type !== 'suite') tell({ what: 'test', passed: skip === undefined })
+  else if (details.type !== 'suite') {
+    tell({ what: 'test', passed: skip === undefined })
+    // A test that is left out has shown nothing.
+    if (skip !== undefined) tell({ what: 'failure', name, line, text: 'it was left out' })
+  }
 }
 
 function failed({ name, line, details }: DataOf<'test:fail'>): void {
