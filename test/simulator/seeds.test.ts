@@ -32,7 +32,7 @@ const REACHED = `
   subscriptions expired, subscriptions stopped, told 24, told 25, told 500, unanswered, uses`
   .trim()
   .split(/,\s+/)
-/** How many runs reach each of them at least; when they are drawn differently, others are chosen. */
+/** So many runs reach each of them at least; when others are drawn, others are chosen. */
 const RUNS_MIN = 2
 const THREADS = 2
 const LANES = 2
