@@ -3,8 +3,10 @@
 // limit, measured in the same run.
 
 import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { endWhenInterrupted } from '../tools/ending.ts'
+import { asksForHelp, leadingComment } from '../tools/help.ts'
 
 export type Bench = {
   /** Numbers that may be given, with their defaults. */
@@ -53,7 +55,16 @@ function read({
   }
 }
 
-if (name === undefined || !names.includes(name))
+const aboutOf = (bench: string) =>
+  leadingComment(join(import.meta.dirname, `${bench}.ts`))
+    .replace(/^/gm, '  ')
+    .trimEnd()
+
+if (asksForHelp(name) || asksForHelp(flags[0])) {
+  const shown = names.filter((one) => asksForHelp(name) || one === name)
+  const all = shown.map((one) => `\n${one}\n${aboutOf(one)}\n`)
+  process.stdout.write([leadingComment(import.meta.filename), ...all].join(''))
+} else if (name === undefined || !names.includes(name))
   refuse(name === undefined ? 'Which benchmark?' : `There is no benchmark ${JSON.stringify(name)}.`)
 else {
   const bench = (await import(`./${name}.ts`)) as Bench

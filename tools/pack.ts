@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
+import { leadingComment } from './help.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -162,19 +163,31 @@ export async function packPackage(name: string, to: string): Promise<string> {
   }
 }
 
-if (import.meta.main) {
-  const { values, positionals } = parseArgs({
-    options: { to: { type: 'string', default: '.' } },
-    allowPositionals: true,
-  })
-  const to = resolve(process.env.INIT_CWD ?? '.', values.to)
-  const unknown = positionals.filter((name) => !Object.hasOwn(PACKAGES, name))
-  if (unknown.length > 0) {
-    process.stderr.write(
-      `no package ${unknown[0]}: there are ${Object.keys(PACKAGES).join(', ')}\n`,
-    )
-    process.exit(2)
+function readPackArguments(): { names: string[]; to: string; help: boolean } | string {
+  try {
+    const { values, positionals } = parseArgs({
+      options: {
+        to: { type: 'string', default: '.' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+      allowPositionals: true,
+    })
+    const unknown = positionals.find((name) => !Object.hasOwn(PACKAGES, name))
+    if (unknown !== undefined)
+      return `There is no package ${unknown}: it is ${Object.keys(PACKAGES).join(' or ')}.`
+    const names = positionals.length > 0 ? positionals : Object.keys(PACKAGES)
+    return { names, to: resolve(process.env.INIT_CWD ?? '.', values.to), help: values.help }
+  } catch (thrown) {
+    return `${(thrown as Error).message.split(/\.\s/)[0]}.`
   }
-  const names = positionals.length > 0 ? positionals : Object.keys(PACKAGES)
-  for (const name of names) process.stdout.write(`${await packPackage(name, to)}\n`)
+}
+
+if (import.meta.main) {
+  const given = readPackArguments()
+  if (typeof given === 'string') {
+    process.stderr.write(`${given}\n`)
+    process.exitCode = 2
+  } else if (given.help) process.stdout.write(leadingComment(import.meta.filename))
+  else
+    for (const name of given.names) process.stdout.write(`${await packPackage(name, given.to)}\n`)
 }

@@ -15,7 +15,7 @@
 //              [--requests-per-endpoint N] [--seed TEXT] [--only PATH]
 //   sdk        purchases with the SDK over a bad network   [--purchases N] [--seed N]
 //
-// All take --json. Exit code 0: nothing was found; 1: something was; 2: usage error; 130:
+// All take --json and --help. Exit code 0: nothing was found; 1: something was; 2: usage error; 130:
 // interrupted.
 
 import { spawn } from 'node:child_process'
@@ -23,6 +23,7 @@ import { availableParallelism } from 'node:os'
 import { Misuse } from 'penstock-service/lib/fault.ts'
 import { readArguments } from '../../tools/arguments.ts'
 import { atEnd, endWhenInterrupted, isInterrupted, leaveWith } from '../../tools/ending.ts'
+import { asksForHelp, leadingComment } from '../../tools/help.ts'
 import type { SeedResult } from '../simulator/lanes.ts'
 import { infect, MUTANTS, type Mutant, staleEdits } from '../simulator/mutants.ts'
 
@@ -196,7 +197,9 @@ function refuse(complaint: string): void {
 const [name = '', ...args] = process.argv.slice(2)
 const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
 endWhenInterrupted()
-if (!command) refuse(name === '' ? 'Which test?' : `There is no test ${JSON.stringify(name)}.`)
+if (asksForHelp(name) || asksForHelp(args[0]))
+  process.stdout.write(leadingComment(import.meta.filename))
+else if (!command) refuse(name === '' ? 'Which test?' : `There is no test ${JSON.stringify(name)}.`)
 else {
   await command(args).then(
     (passed) => leaveWith(passed ? 0 : 1),

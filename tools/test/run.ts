@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startPostgres } from 'penstock-playground/postgres/server.ts'
 import { CLUSTER_VARIABLE, dropDatabase, makeTemplate } from 'penstock-test/harness/database.ts'
+import { leadingComment } from '../help.ts'
 import { runFiles } from './lanes.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -28,8 +29,16 @@ const LONGEST_FIRST = [
 const FILES_AT_ONCE = Math.min(availableParallelism() + 1, 8)
 const external = process.env.TEST_DATABASE_URL
 const { values: options } = parseArgs({
-  options: { only: { type: 'string' }, keep: { type: 'boolean' } },
+  options: {
+    only: { type: 'string' },
+    keep: { type: 'boolean' },
+    help: { type: 'boolean', short: 'h' },
+  },
 })
+if (options.help) {
+  process.stdout.write(leadingComment(import.meta.filename))
+  process.exit()
+}
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`

@@ -37,6 +37,15 @@ test('every command explains itself, and the overview names them all', async (t)
     const help = await type(...words.split(' '), '--help')
     assert.equal(help.code, 0)
     assert.ok(help.out.startsWith(`penstock ${words}`) && help.out.includes('--json'), words)
+    const [noun, verb] = words.split(' ')
+    const of_noun = await type(noun!, '--help')
+    assert.equal(of_noun.code, 0)
+    // The commands of one noun, and no others.
+    if (verb !== undefined)
+      assert.deepEqual(
+        [...of_noun.out.matchAll(/^ {2}(\w+) (\S+) /gm)].map(([, first]) => first),
+        OPERATIONS.filter(({ cli }) => cli.words.startsWith(`${noun} `)).map(() => noun),
+      )
   }
 })
 

@@ -70,6 +70,11 @@ export async function runCommand(args: readonly string[], io: Io): Promise<numbe
       io.out(overview(OPERATIONS))
       return 0
     }
+    const of_noun = OPERATIONS.filter(({ cli }) => cli.words.startsWith(`${first} `))
+    if (args.length === 2 && /^(--help|-h)$/.test(args[1]!) && of_noun.length > 0) {
+      io.out(overview(of_noun))
+      return 0
+    }
     const meant = Object.hasOwn(ALIASES, first) ? [...ALIASES[first]!, ...args.slice(1)] : args
     const { operation, rest } = findOperation(OPERATIONS, meant)
     const given = readArguments(operation, rest)
