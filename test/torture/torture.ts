@@ -15,8 +15,8 @@
 //              [--requests-per-endpoint N] [--seed TEXT] [--only PATH]
 //   sdk        purchases with the SDK over a bad network   [--purchases N] [--seed N]
 //
-// All take --json and --help. Exit code 0: nothing was found; 1: something was; 2: usage error; 130:
-// interrupted.
+// All take --json and --help. Exit code 0: nothing was found; 1: something was; 2: usage error;
+// 130: interrupted.
 
 import { spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'

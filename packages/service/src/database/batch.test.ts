@@ -100,6 +100,11 @@ test('whatever arrives whenever, each call gets the result of its own item', asy
   )
 })
 
+/** Lets so many turns of the event loop go by: a batch begins with the next one. */
+async function turns(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
 test('the next batch begins when the one before says so; each call has its result', async () => {
   const begun: number[][] = []
   const release: (() => void)[] = []
@@ -110,13 +115,13 @@ test('the next batch begins when the one before says so; each call has its resul
     return items.map((item) => item * 10)
   })
   const results = Promise.all([1, 2, 3, 4, 5].map(call))
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  await turns(3)
   assert.deepEqual(begun, [
     [1, 2],
     [3, 4],
   ])
   release[1]!()
-  await new Promise((resolve) => setTimeout(resolve, 20))
+  await turns(3)
   assert.deepEqual(begun.at(-1), [5])
   release[0]!()
   release[2]!()
