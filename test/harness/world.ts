@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { HDKey } from '@scure/bip32'
 import type { FastifyInstance } from 'fastify'
 import { leaveUnsigned } from 'penstock-devchain/chain/blocks.ts'
@@ -15,6 +16,7 @@ import { type App, buildApp } from 'penstock-service/app.ts'
 import { createCustomer } from 'penstock-service/customers/customers.ts'
 import { issueKey, type KeyWanted } from 'penstock-service/customers/keys.ts'
 import { connect, type Sql } from 'penstock-service/database/sql.ts'
+import type { Call, Caller, CallOutcome } from 'penstock-service/events/caller.ts'
 import { buildServer } from 'penstock-service/http/server.ts'
 import { checkBooks } from 'penstock-service/ledger/books.ts'
 import type { Random } from 'penstock-service/lib/ids.ts'
@@ -269,6 +271,13 @@ export class World {
       // The wallets here act with their owners' keys, which no start would allow.
       keys: { allow_wide_keys: true, found: { complaints: [], stakes: this.stakes } },
       log: silentLog,
+      webhooks: {
+        caller: this.caller,
+        process: 'world',
+        chance: () => 0.5,
+        wait: (ms: number) => delay(ms),
+        user_agent: 'Penstock/test',
+      },
       wake: () => {},
       ...(reads && { reads: reads(node) }),
     }
@@ -292,6 +301,17 @@ export class World {
       nodes: names.map((name) => ({ url: `http://${name}` })),
       transport: this.transport,
     })
+  }
+
+  /** What webhooks were called with, and what they answer. */
+  readonly called: Call[] = []
+  hook: (call: Call) => Partial<CallOutcome> = () => ({})
+  private readonly caller: Caller = {
+    call: async (call) => {
+      this.called.push(call)
+      return { status: 200, error: null, body: 'ok', ms: 1, ...this.hook(call) }
+    },
+    close: () => {},
   }
 
   private readonly transport: Transport = async ({ url, body }) => {

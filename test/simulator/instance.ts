@@ -76,6 +76,14 @@ export class Instance {
       signed: memoryLog(settings.signed),
       // The wallets here act with their owners' keys.
       keys: { allow_wide_keys: true },
+      // Nobody has a webhook here.
+      webhooks: {
+        caller: { call: () => Promise.reject(new Error('no webhook is called')), close: () => {} },
+        process: name,
+        chance: () => 0.5,
+        wait: async () => {},
+        user_agent: 'Penstock/simulator',
+      },
       wake: (step) => this.woken.add(step),
     })
     this.wakes = wakesOf(this.app.steps)

@@ -19,6 +19,12 @@ import { type DepositAddress, depositAddresses } from './customers/deposit_addre
 import { pruneNonces } from './customers/nonces.ts'
 import { type Seal, type SealingKeys, sealWith } from './customers/seal.ts'
 import type { Sql } from './database/sql.ts'
+import type { Caller } from './events/caller.ts'
+import { notifyStep } from './events/notify.ts'
+import { publishStep } from './events/publish.ts'
+import { eventPrinter, routes as eventRoutes } from './events/routes.ts'
+import { EventStreams } from './events/streams.ts'
+import { readableTypes, webhookRoutes } from './events/webhook_routes.ts'
 import { type Page, referencePages } from './http/pages.ts'
 import type { Authenticate } from './http/server.ts'
 import { type Download, refreshStep } from './labels/lists.ts'
@@ -28,6 +34,7 @@ import type { Clock } from './lib/clock.ts'
 import { idMaker, type NewId, type Random } from './lib/ids.ts'
 import type { Log } from './lib/log.ts'
 import { activatedStep, activateStep, delegateStep } from './market/delivery.ts'
+import { orderKinds, printOrders } from './market/events.ts'
 import { type OrderPlacer, orderPlacer } from './market/placing.ts'
 import { routes as marketRoutes } from './market/routes.ts'
 import { settleStep } from './market/settlement.ts'
@@ -54,6 +61,7 @@ import {
   pruneIndexStep,
 } from './tracing/generations.ts'
 import { arriveStep, creditStep, DUST_SUN } from './treasury/arrivals.ts'
+import { depositKinds, printDeposits } from './treasury/events.ts'
 import { holdingsStep } from './treasury/holdings.ts'
 import { pages as treasuryPages } from './treasury/pages.ts'
 import { rechargedStep, rechargeStep, refundedStep, refundStep } from './treasury/recharges.ts'
@@ -102,8 +110,23 @@ export type World = {
   /** The file that the roots of the journal are noted in; without it they are noted in the log
    *  alone. */
   roots_file?: string | undefined
-  /** Called when something was written that a step may take up. */
+  /** How webhooks are called. */
+  webhooks: WebhookCalls
+  /** Called when something was written that a step may take up, and with `events` when some were
+   *  numbered. */
   wake: (step: string) => void
+}
+
+export type WebhookCalls = {
+  caller: Caller
+  /** Names this process among those that call. */
+  process: string
+  /** 0 up to 1, for pauses that differ. */
+  chance(): number
+  wait(ms: number): Promise<void>
+  user_agent: string
+  /** Our own public host, which is never called. */
+  own_host?: string | undefined
 }
 
 /** What holds the hot keys. */
@@ -125,6 +148,7 @@ export type App = {
   seal: Seal
   deposit_address: DepositAddress
   sign: Signer
+  streams: EventStreams
 }
 
 export function buildApp(world: World): App {
@@ -146,6 +170,7 @@ export function buildApp(world: World): App {
   const prices = priceReader({ sql, clock })
   const reads = world.reads ?? (() => node)
   const receiver = receiverReader({ clock, node, reads, is_barred: barredReader({ sql, clock }) })
+  const events = eventsOf(world, { new_id, seal })
   const { tryOrder, placeOrder } = orderPlacer({
     sql,
     clock,
@@ -160,14 +185,37 @@ export function buildApp(world: World): App {
       ...subscriptionRoutes({ sql, clock, new_id, receiver, wake: world.wake }),
       ...checkRoutes({ sql, placeCheck: checkPlacer({ sql, clock, new_id, wake: world.wake }) }),
       ...treasuryRoutes({ sql, prices, recharge_address: wallets.recharge_address }),
+      ...events.endpoints,
     ],
     pages: [...treasuryPages({ sql }), ...referencePages()],
-    steps: stepsOf(world, { new_id, sign, watch, reads, prices, tryOrder }),
+    steps: [...stepsOf(world, { new_id, sign, watch, reads, prices, tryOrder }), ...events.steps],
     authenticate: authenticator({ sql, clock, seal }),
     new_id,
     seal,
     deposit_address: depositAddresses(wallets.deposit_xpub),
     sign,
+    streams: events.streams,
+  }
+}
+
+/** What is told of what happened: every kind, the log, streams and webhooks. */
+function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) {
+  const { sql, steps_sql = sql, clock, random, log, wake, webhooks } = world
+  const kinds = [...orderKinds, ...depositKinds]
+  const printers = { order: printOrders, deposit: printDeposits }
+  const publisher = { new_id, printers, tellStreams: () => wake('events') }
+  const calls = { ...webhooks, sql, clock, seal, new_id }
+  const streams = new EventStreams({ sql, clock, print: eventPrinter(kinds) })
+  return {
+    streams,
+    endpoints: [
+      ...eventRoutes({ sql, kinds, streams }),
+      ...webhookRoutes({ ...calls, ...publisher, random, kinds, wake }),
+    ],
+    steps: [
+      publishStep({ sql: steps_sql, ...publisher }),
+      notifyStep({ ...calls, log, readable: readableTypes(kinds) }),
+    ],
   }
 }
 

@@ -1,17 +1,19 @@
 // One process of the service: the API, the steps, or both, on a database, nodes and wallets that
 // are given.
 
-import { randomInt } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { USDT } from 'penstock-tron/tokens.ts'
-import { type App, buildApp, type KeyRules } from './app.ts'
+import about from '../package.json' with { type: 'json' }
+import { type App, buildApp, type KeyRules, type WebhookCalls } from './app.ts'
 import { chainView } from './audit/chain.ts'
 import { type Config, Misuse } from './config.ts'
 import { requireDurable } from './database/durable.ts'
 import { migrate } from './database/migrate.ts'
 import { connect, type Sql, type SqlOptions } from './database/sql.ts'
+import { type Caller, webhookCaller } from './events/caller.ts'
 import { httpDownload } from './labels/lists.ts'
 import { type Root, readRoots } from './ledger/roots.ts'
 import { systemClock } from './lib/clock.ts'
@@ -109,6 +111,10 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<Serving> {
   let running: Running | undefined
   let listening_for: { stop(): Promise<void> } | undefined
   const tellOthers = wakeOthers(sql)
+  const caller = webhookCaller()
+  // Who streams may be in any process.
+  const wake = (step: string) =>
+    running && step !== 'events' ? running.wake(step) : tellOthers(step)
   try {
     await requireAnswering(sql)
     await migrate(database_url)
@@ -135,7 +141,8 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<Serving> {
         chain: chainView(nodes, httpTransport),
         notedRoots: () => notedRoots(roots_file),
       },
-      wake: (step) => (running ? running.wake(step) : tellOthers(step)),
+      webhooks: webhookCalls(caller),
+      wake,
     })
     await watching.begin({ database_url, seal: app.seal })
     const api =
@@ -160,6 +167,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<Serving> {
         await listening_for?.stop()
         await running?.stop()
         await signed.close()
+        caller.close()
         await disconnect()
         await watching.close()
       },
@@ -213,11 +221,22 @@ async function narrowKeys(
   return found
 }
 
+const webhookCalls = (caller: Caller): WebhookCalls => ({
+  caller,
+  process: randomUUID(),
+  chance,
+  wait: (ms) => delay(ms),
+  user_agent: `Penstock/${about.version}`,
+})
+
+/** 0 up to 1. */
+const chance = () => randomInt(1_000_000) / 1_000_000
+
 const providersOf = (config: Config) =>
   configuredProviders(config.providers, {
     http: httpExchange,
     clock: systemClock,
-    chance: () => randomInt(1_000_000) / 1_000_000,
+    chance,
     wait: (ms, signal) => delay(ms, undefined, { signal }),
   })
 

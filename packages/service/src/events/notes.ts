@@ -1,7 +1,6 @@
 // What happened to what is a customer's, told once, by whoever makes it happen and in the same
 // transaction. Every function that moves rows along an arrow of a state machine ends by noting
-// what that means to the customer: what webhooks and streams are going to tell. Nobody reads the
-// notes yet, so nothing is written.
+// what that means to the customer. The step `publish` gives the notes their numbers.
 
 import type { Tx } from '../database/sql.ts'
 
@@ -38,4 +37,12 @@ export type Event = {
 
 /** Notes events in the transaction that makes them true. Those of one subject are in order when
  *  its row is locked. */
-export function noteEvents(_tx: Tx, _events: readonly Event[]): void {}
+export function noteEvents(tx: Tx, events: readonly Event[]): void {
+  if (events.length === 0) return
+  tx.send`
+    insert into event_note (customer_id, type, subject, at)
+    select * from unnest(${events.map(({ customer_id }) => customer_id)}::text[],
+                         ${events.map(({ type }) => type)}::text[],
+                         ${events.map(({ subject }) => subject)}::text[],
+                         ${events.map(({ at }) => at)}::timestamptz[])`
+}

@@ -13,6 +13,7 @@ import {
   type Customer,
   type Endpoint,
   InternalError,
+  UNNAMED_SCOPES,
   Unauthenticated,
 } from '../wire/endpoint.ts'
 import {
@@ -36,7 +37,7 @@ export type Credentials = {
   /** The header Idempotency-Key; sent more than once, its values joined by commas. */
   idempotency_key: string | undefined
   ip: string
-  /** Asked before a key that was read a moment ago is read again, to refuse it; left out, it may
+  /** HandlerInput before a key that was read a moment ago is read again, to refuse it; left out, it may
    *  be. */
   mayReadAgain?: () => boolean
 }
@@ -80,11 +81,33 @@ export async function answerCall(
   try {
     const bytes = request.body instanceof Uint8Array ? request.body : NO_BYTES
     if (endpoint.auth === 'signature') customer = await admit(door, call, bytes)
-    if (customer) mayAsk(endpoint, customer)
+    if (customer) mayAsk(call, customer)
     const answer = await inTurn(door.turns, call, customer, () =>
       handled(door, call, { customer, bytes }),
     )
     return { answer, asker: customer ?? {} }
+  } catch (thrown) {
+    return refused(door, call, { thrown, customer })
+  }
+}
+
+/** Opens an answer that stays open: its lines, or why there are none. It takes no turn, because it
+ *  would keep it. */
+export async function openAnswer(
+  door: Door,
+  call: Call,
+  gone: AbortSignal,
+): Promise<{ lines: AsyncIterable<string>; asker: Asker } | { answer: Answer; asker: Asker }> {
+  const { endpoint, request } = call
+  let customer: Customer | undefined
+  try {
+    const bytes = request.body instanceof Uint8Array ? request.body : NO_BYTES
+    customer = await admit(door, call, bytes)
+    mayAsk(call, customer)
+    const body = endpoint.read ? endpoint.read(parseBody(bytes)) : {}
+    const { id: request_id, headers } = request
+    const asked = { body, customer, request_id, headers, reply_headers: {} }
+    return { lines: await endpoint.open!(asked, gone), asker: customer }
   } catch (thrown) {
     return refused(door, call, { thrown, customer })
   }
@@ -133,9 +156,13 @@ async function admit(
 }
 
 /** Throws when this customer, or this key, may not call the endpoint. */
-function mayAsk(endpoint: Endpoint, customer: Customer): void {
-  if (endpoint.scope && customer.scopes && !customer.scopes.includes(endpoint.scope))
+function mayAsk({ endpoint, request }: Call, customer: Customer): void {
+  const { scopes = UNNAMED_SCOPES } = customer
+  if (endpoint.scope && !scopes.includes(endpoint.scope))
     throw Unauthenticated('scope', `This key lacks the scope ${endpoint.scope}`)
+  // Whether it is right has been seen to by whoever said who asks.
+  if (endpoint.second_signature && once(request, 'x-signature-v2') === undefined)
+    throw Unauthenticated('second_signature', 'This endpoint requires X-Signature-V2')
   if (endpoint.creates && customer.suspended)
     throw Unauthenticated('suspended', 'This customer is suspended')
 }

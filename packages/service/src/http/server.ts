@@ -5,6 +5,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import {
   type FastifyInstance,
   type FastifyReply,
@@ -25,7 +26,7 @@ import { Turns } from '../limits/turns.ts'
 import type { Endpoint, Entry } from '../wire/endpoint.ts'
 import { type Answer, replyChecker, transportRefusal } from '../wire/replies.ts'
 import { refuseBare, statusOfUnreadable } from './bare.ts'
-import { type Asker, type Authenticate, answerCall, type Door } from './calls.ts'
+import { type Asker, type Authenticate, answerCall, type Door, openAnswer } from './calls.ts'
 import { type Counter, type Gate, type KnownTokens, makeGate, tooMany } from './gate.ts'
 import { healthReader } from './health.ts'
 import type { Page } from './pages.ts'
@@ -158,7 +159,7 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
   function send(
     request: FastifyRequest,
     reply: FastifyReply,
-    answer: Answer,
+    answer: Outgoing,
     asker: Asker | 'unlogged' = {},
   ) {
     const { status, code, body, headers, content_type = 'application/json; charset=utf-8' } = answer
@@ -240,10 +241,13 @@ function lookAfter(
   server.on('close', () => clearInterval(timer))
 }
 
+/** An answer that is whole, or one that stays open. */
+type Outgoing = Omit<Answer, 'body'> & { body: Answer['body'] | Readable }
+
 type Send = (
   request: FastifyRequest,
   reply: FastifyReply,
-  answer: Answer,
+  answer: Outgoing,
   asker?: Asker | 'unlogged',
 ) => FastifyReply
 
@@ -317,7 +321,9 @@ function addRoutes(
     app.post(endpoint.path, {
       onRequest: passGate(door.gate, send, 'token'),
       handler: async (request, reply) => {
-        const { answer, asker } = await answerCall(door, { endpoint, request, reply })
+        const call = { endpoint, request, reply }
+        if (endpoint.open) return streamed(door, call, send)
+        const { answer, asker } = await answerCall(door, call)
         return send(request, reply, answer, asker)
       },
     })
@@ -336,6 +342,24 @@ function addRoutes(
       },
     )
   }
+}
+
+/** Answers with what comes, for as long as somebody reads it. */
+async function streamed(
+  door: Door,
+  call: { endpoint: Endpoint; request: FastifyRequest; reply: FastifyReply },
+  send: Send,
+): Promise<FastifyReply> {
+  const { request, reply } = call
+  const gone = new AbortController()
+  reply.raw.on('close', () => gone.abort())
+  const opened = await openAnswer(door, call, gone.signal)
+  if ('answer' in opened) return send(request, reply, opened.answer, opened.asker)
+  const body = Readable.from(opened.lines, { objectMode: false })
+  // A proxy that collects answers would keep it to itself.
+  const headers = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' }
+  const content_type = 'text/event-stream; charset=utf-8'
+  return send(request, reply, { status: 200, code: 0, body, content_type, headers }, opened.asker)
 }
 
 /** A page with a slash at its end is the page without: what it refers to is found from there. */

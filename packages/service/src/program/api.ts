@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { KnownTokens, readTokensStep } from '../customers/known_tokens.ts'
 import { connect } from '../database/sql.ts'
+import type { EventStreams } from '../events/streams.ts'
 import type { Page } from '../http/pages.ts'
 import {
   type Authenticate,
@@ -17,6 +18,7 @@ import { systemRandom } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import { listenOn } from '../limits/listeners.ts'
 import { startSteps } from '../steps/step.ts'
+import { listenForWakes } from '../steps/wake.ts'
 import type { Endpoint } from '../wire/endpoint.ts'
 import type { Monitor } from './admin.ts'
 import { measureInFlight } from './instruments.ts'
@@ -38,6 +40,7 @@ export type Served = {
   endpoints: readonly Endpoint[]
   pages: readonly Page[]
   authenticate: Authenticate
+  streams: EventStreams
 }
 
 export type Api = { url: string; close(): Promise<void> }
@@ -94,6 +97,9 @@ export async function startApi(
       config.port,
     )
     const reading = startSteps([readTokens], log)
+    const heard = listenForWakes(database_url, (name) => {
+      if (name === 'events') app.streams.poke()
+    })
     const host = config.host.includes(':') ? `[${config.host}]` : config.host
     return {
       url: `http://${host}:${port}`,
@@ -101,6 +107,8 @@ export async function startApi(
         // No connection is taken any more, and those that were just taken are heard: whoever calls
         // through a proxy has sent by then, and a proxy sends nothing twice.
         stopListening()
+        app.streams.close()
+        await heard.stop()
         await delay(HEARD_MS)
         await close()
         await reading.stop()

@@ -53,14 +53,19 @@ export function refuses(kind: FaultKind, when: string, sub?: string): Refusal {
 /** A body to try an endpoint with. A test sends it; the reference shows it with the answer. */
 export type Example = { readonly summary: string; readonly body: Readonly<Record<string, unknown>> }
 
-/** What an API key may be limited to: looking, spending on the market, screening. */
-export type Scope = 'read' | 'buy' | 'aml'
+/** What an API key may do: look, spend on the market, screen; see the customer's accounts, manage its
+ *  webhooks, manage its keys and settings. */
+export type Scope = 'read' | 'buy' | 'aml' | 'money' | 'webhooks' | 'manage'
+
+/** What a key may do for which nobody has named anything: what there was when it was made. The
+ *  others have to be named. */
+export const UNNAMED_SCOPES: readonly Scope[] = ['read', 'buy', 'aml']
 
 /** Who asks: the customer and the key that signed. */
 export type Customer = {
   readonly customer_id: string
   readonly key_id: string
-  /** Undefined: everything. */
+  /** Undefined: UNNAMED_SCOPES. */
   readonly scopes: readonly Scope[] | undefined
   /** What this key may spend in a day, in sun. Undefined: no limit. */
   readonly daily_cap_sun: bigint | undefined
@@ -87,6 +92,9 @@ type Description<Body extends TObject, Reply extends TSchema> = {
   /** Whether a call can begin something that is paid for: refused while the customer is
    *  suspended. */
   creates?: boolean
+  /** Whether the second signature must be there, whatever the key requires: it binds path, time
+   *  and nonce, and no client that is older than it calls such an endpoint. */
+  second_signature?: boolean
   summary: string
   description?: string
   body: Body
@@ -136,6 +144,42 @@ export type Endpoint = Entry & {
   readonly faults: readonly Refusal[]
   readonly examples: readonly Example[]
   handle(input: HandlerInput<unknown, Customer | undefined>): Promise<unknown>
+  readonly second_signature: boolean
+  /** Of an endpoint whose answer stays open: what is written to it, until nobody reads any more. Its
+   *  `reply` is the schema of one item. */
+  readonly open: OpenAnswer | undefined
+}
+
+type OpenAnswer = (
+  asked: HandlerInput<unknown, Customer>,
+  gone: AbortSignal,
+) => Promise<AsyncIterable<string>>
+
+/** Declares an endpoint whose answer stays open: lines of server-sent events. */
+export function streamEndpoint<Body extends TObject>(
+  spec: Omit<Description<Body, TSchema>, 'reply' | 'mutating' | 'creates'> & {
+    scope: Scope
+    item: TSchema
+    open(
+      asked: HandlerInput<Static<Body>, Customer>,
+      gone: AbortSignal,
+    ): Promise<AsyncIterable<string>>
+  },
+): Endpoint {
+  const { item, open, ...rest } = spec
+  const described = endpoint({
+    ...rest,
+    reply: item,
+    auth: 'signature',
+    handle: async () => {
+      throw new Error(`the answer of ${spec.path} stays open`)
+    },
+  })
+  // The server calls it with a body that its own reader made.
+  return {
+    ...described,
+    open: (asked, gone) => open(asked as HandlerInput<Static<Body>, Customer>, gone),
+  }
 }
 
 /** Declares an endpoint. Throws at once when the schema of its parameters cannot be enforced. */
@@ -144,11 +188,13 @@ export function endpoint<Body extends TObject, Reply extends TSchema>(
     (Signed<Static<Body>, Static<Reply>> | Public<Static<Body>, Static<Reply>>),
 ): Endpoint {
   const { path, auth, summary, description, body, reply, mutating = false, creates = false } = spec
+  const { second_signature = false } = spec
   const has_parameters = Object.keys(body.properties).length > 0
   const reads = auth === 'signature' || has_parameters
   const scope = spec.auth === 'signature' ? spec.scope : undefined
   const faults = [
     ...(scope ? authRefusals(scope) : []),
+    ...(second_signature ? [refuses(Unauthenticated, SECOND, 'second_signature')] : []),
     ...(creates ? [refuses(Unauthenticated, SUSPENDED, 'suspended')] : []),
     ...(reads ? [refuses(InvalidParams, has_parameters ? PARAMS_REFUSED : BODY_REFUSED)] : []),
     ...spec.faults.map((one) => (typeof one === 'function' ? refuses(one, one.sentence) : one)),
@@ -162,6 +208,7 @@ export function endpoint<Body extends TObject, Reply extends TSchema>(
     scope,
     mutating,
     creates,
+    second_signature,
     summary,
     description,
     body,
@@ -169,10 +216,11 @@ export function endpoint<Body extends TObject, Reply extends TSchema>(
     faults,
     examples,
   }
-  return { ...described, read, handle: handler(spec) }
+  return { ...described, read, open: undefined, handle: handler(spec) }
 }
 
 const BODY_REFUSED = 'The body is neither empty nor a JSON object'
+const SECOND = 'The request carries no `X-Signature-V2`'
 const SUSPENDED = 'The operator has suspended the customer'
 const PARAMS_REFUSED =
   'The body is not a JSON object, or a field of it is missing or not of its type'

@@ -1,0 +1,209 @@
+// One POST to a webhook. A name is resolved for each new connection, every address that it has is
+// judged, and the socket goes to one that was: between the look-up and the call nothing can change.
+// No redirect is followed, and of an answer only the beginning is read.
+
+import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
+import http from 'node:http'
+import https from 'node:https'
+import { isIP } from 'node:net'
+import { bareHost, isPrivate, mayCall } from './targets.ts'
+
+export type CallError = 'resolve' | 'address' | 'connect' | 'tls' | 'timeout' | 'reset' | 'too_long'
+
+/** What came of a call. */
+export type CallOutcome = {
+  status: number | null
+  error: CallError | null
+  /** The first 1,024 characters, if they are text and the address is a public one. */
+  body: string | null
+  ms: number
+  /** Seconds that the other side asks to be left alone. */
+  retry_after_seconds?: number
+}
+
+export type Call = {
+  url: URL
+  body: string
+  headers: Readonly<Record<string, string>>
+  /** Networks allowed for the customer. */
+  networks: readonly string[]
+}
+
+export type Caller = { call(call: Call): Promise<CallOutcome>; close(): void }
+
+export type Resolve = (
+  name: string,
+  done: (failed: Error | null, addresses: LookupAddress[]) => void,
+) => void
+
+const CONNECT_MS = 5_000
+const ANSWER_MS = 15_000
+const BODY_BYTES_MAX = 4_096
+const BODY_CHARACTERS_KEPT = 1_024
+const IDLE_MS = 60_000
+const RETRY_AFTER_SECONDS_MAX = 3_600
+
+class Refusal extends Error {
+  readonly error: CallError
+  constructor(error: CallError) {
+    super(error)
+    this.error = error
+  }
+}
+
+const systemResolve: Resolve = (name, done) =>
+  lookup(name, { all: true, verbatim: true }, (failed, addresses) => done(failed, addresses))
+
+/** Calls webhooks. Connections stay open for a minute, those of a customer with allowances apart
+ *  from all others. */
+export function webhookCaller(resolve: Resolve = systemResolve): Caller {
+  const agents = new Map<string, { http: http.Agent; https: https.Agent }>()
+  function agentsFor(networks: readonly string[]) {
+    const name = [...networks].sort().join(' ')
+    const known = agents.get(name)
+    if (known) return known
+    const options = {
+      keepAlive: true,
+      timeout: IDLE_MS,
+      maxFreeSockets: 64,
+      lookup: judgedLookup(resolve, networks),
+    }
+    const made = { http: new http.Agent(options), https: new https.Agent(options) }
+    agents.set(name, made)
+    return made
+  }
+  return {
+    call: (call) => post(call, agentsFor(call.networks)),
+    close() {
+      for (const one of agents.values()) {
+        one.http.destroy()
+        one.https.destroy()
+      }
+    },
+  }
+}
+
+type LookupDone = (failed: Error | null, address: string | LookupAddress[], family?: number) => void
+
+/** Resolves a name and refuses it when any of its addresses must not be called. */
+function judgedLookup(resolve: Resolve, networks: readonly string[]) {
+  return (name: string, options: LookupOptions, done: LookupDone): void =>
+    resolve(name, (failed, addresses) => {
+      if (failed || addresses.length === 0) return done(new Refusal('resolve'), '')
+      if (!addresses.every(({ address }) => mayCall(address, networks)))
+        return done(new Refusal('address'), '')
+      const [first] = addresses
+      return options.all ? done(null, addresses) : done(null, first!.address, first!.family)
+    })
+}
+
+async function post(
+  { url, body, headers, networks }: Call,
+  agents: { http: http.Agent; https: https.Agent },
+): Promise<CallOutcome> {
+  const began_ms = performance.now()
+  const ms = () => Math.round(performance.now() - began_ms)
+  const host = bareHost(url)
+  if (isIP(host) !== 0 && !mayCall(host, networks))
+    return { status: null, error: 'address', body: null, ms: 0 }
+  try {
+    const answer = await exchange({ url, body, headers }, agents)
+    // What stands in a network of one's own says more than an outsider should read.
+    const shown = isIP(answer.address) !== 0 && !isPrivate(answer.address) ? answer.text : null
+    const { status, retry_after_seconds } = answer
+    return {
+      status,
+      error: null,
+      body: shown,
+      ms: ms(),
+      ...(retry_after_seconds !== undefined && { retry_after_seconds }),
+    }
+  } catch (thrown) {
+    return { status: null, error: errorOf(thrown), body: null, ms: ms() }
+  }
+}
+
+type Exchanged = {
+  status: number
+  text: string | null
+  address: string
+  retry_after_seconds?: number
+}
+
+function exchange(
+  { url, body, headers }: Pick<Call, 'url' | 'body' | 'headers'>,
+  agents: { http: http.Agent; https: https.Agent },
+): Promise<Exchanged> {
+  const { request: send } = url.protocol === 'https:' ? https : http
+  const agent = url.protocol === 'https:' ? agents.https : agents.http
+  return new Promise((resolve, reject) => {
+    const bytes = Buffer.from(body)
+    const request = send(url, {
+      method: 'POST',
+      agent,
+      headers: { ...headers, 'content-length': String(bytes.length) },
+      signal: AbortSignal.timeout(ANSWER_MS),
+    })
+    const connecting = setTimeout(() => request.destroy(new Refusal('connect')), CONNECT_MS)
+    request.on('socket', (socket) => {
+      const connected = () => clearTimeout(connecting)
+      if (!socket.connecting) connected()
+      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', connected)
+    })
+    request.on('error', (thrown) => {
+      clearTimeout(connecting)
+      reject(thrown)
+    })
+    request.on('response', (response) => {
+      clearTimeout(connecting)
+      const address = response.socket.remoteAddress ?? ''
+      readBeginning(response).then(
+        (text) =>
+          resolve({ status: response.statusCode ?? 0, text, address, ...pauseOf(response) }),
+        reject,
+      )
+    })
+    request.end(bytes)
+  })
+}
+
+/** Reads at most the first bytes of an answer; the rest is not waited for. Null when it is no
+ *  text. */
+async function readBeginning(response: http.IncomingMessage): Promise<string | null> {
+  const parts: Buffer[] = []
+  let length = 0
+  for await (const part of response as AsyncIterable<Buffer>) {
+    parts.push(part)
+    length += part.length
+    if (length >= BODY_BYTES_MAX) {
+      response.destroy()
+      break
+    }
+  }
+  const text = Buffer.concat(parts).subarray(0, BODY_BYTES_MAX).toString('utf8')
+  // U+FFFD: it was no text. A character that the end cuts in two is left out.
+  const whole = length > BODY_BYTES_MAX ? text.replace(/\ufffd$/, '') : text
+  if (/[\ufffd\0]/.test(whole)) return null
+  return whole.slice(0, BODY_CHARACTERS_KEPT)
+}
+
+/** `Retry-After` as whole seconds, an hour at most; a date is not looked at. */
+function pauseOf({ headers }: http.IncomingMessage): { retry_after_seconds?: number } {
+  const text = headers['retry-after'] ?? ''
+  if (!/^\d{1,9}$/.test(text)) return {}
+  return { retry_after_seconds: Math.min(Number(text), RETRY_AFTER_SECONDS_MAX) }
+}
+
+/** A failure in the words of the log of calls. */
+function errorOf(thrown: unknown): CallError {
+  if (thrown instanceof Refusal) return thrown.error
+  if (!(thrown instanceof Error)) return 'reset'
+  if (thrown.name === 'TimeoutError' || thrown.name === 'AbortError') return 'timeout'
+  const code = 'code' in thrown ? String(thrown.code) : ''
+  const cause = thrown instanceof AggregateError ? thrown.errors[0] : undefined
+  if (cause !== undefined) return errorOf(cause)
+  if (code === 'ETIMEDOUT' || code === 'ABORT_ERR') return 'timeout'
+  if (code === 'ECONNREFUSED' || code.endsWith('UNREACH')) return 'connect'
+  if (/^(ERR_TLS|CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_SSL|EPROTO)/.test(code)) return 'tls'
+  return 'reset'
+}

@@ -1,0 +1,84 @@
+// The log of events, as its readers see it: numbered for each customer, without gaps.
+
+import type { Sql, Tx } from '../database/sql.ts'
+
+/** For those who run the service. */
+export const HOUSE = 'house'
+
+export type Event = {
+  customer_id: string
+  number: bigint
+  id: string
+  type: string
+  subject: string
+  at: Date
+  /** Nothing happened: somebody tries a webhook. */
+  test: boolean
+  /** JSON. */
+  data: string
+}
+
+/** The body in which an event is told. `data` goes out as it was noted, byte for byte. */
+export function eventBody(event: Event): string {
+  const { type, id, number, subject, test, data } = event
+  const head = {
+    type,
+    timestamp: event.at.toISOString(),
+    id,
+    number: Number(number),
+    subject,
+    test,
+  }
+  return `${JSON.stringify(head).slice(0, -1)},"data":${data}}`
+}
+
+export type EventsWanted = {
+  customer_id: string
+  /** Only those after this number, oldest first; else the newest first, before `before`. */
+  after?: bigint | undefined
+  before?: bigint | undefined
+  types?: readonly string[] | undefined
+  subject?: string | undefined
+  limit: number
+}
+
+export async function listEvents(sql: Sql | Tx, wanted: EventsWanted): Promise<Event[]> {
+  const { customer_id, after, before = null, types = null, subject = null, limit } = wanted
+  if (after !== undefined) {
+    return sql<Event>`
+      select * from event
+      where customer_id = ${customer_id} and number > ${after}
+        and (${types}::text[] is null or type = any(${types}))
+        and (${subject}::text is null or subject = ${subject})
+      order by number limit ${limit}`
+  }
+  return sql<Event>`
+    select * from event
+    where customer_id = ${customer_id} and (${before}::bigint is null or number < ${before})
+      and (${types}::text[] is null or type = any(${types}))
+      and (${subject}::text is null or subject = ${subject})
+    order by number desc limit ${limit}`
+}
+
+export async function findEvent(
+  sql: Sql | Tx,
+  { customer_id, number }: { customer_id: string; number: bigint },
+): Promise<Event | undefined> {
+  const [event] = await sql<Event>`
+    select * from event where customer_id = ${customer_id} and number = ${number}`
+  return event
+}
+
+/** The numbers of the oldest event that is kept and of the newest one; 0 when there was never any. */
+export async function eventBounds(
+  sql: Sql | Tx,
+  customer_id: string,
+): Promise<{ oldest: bigint; newest: bigint }> {
+  const [bounds] = await sql<{ oldest: bigint; newest: bigint }>`
+    select coalesce((select min(number) from event where customer_id = ${customer_id}),
+                    (select last_number + 1 from event_counter where customer_id = ${customer_id}),
+                    1) as oldest,
+           coalesce((select last_number from event_counter where customer_id = ${customer_id}),
+                    0) as newest`
+  return bounds!
+}

@@ -1,0 +1,287 @@
+// Notices: one event for one webhook. They are written before anything is called, together with the
+// webhook's place in the log, and what came of the calls is written after. A crash in between
+// leaves them due: they are called again, under the same id.
+//
+//   due -> delivered | dead (the schedule is used up) | passed (the webhook is off, or removed)
+//    ^-------'------------'    (replayed)
+
+import type { Sql, Tx } from '../database/sql.ts'
+import type { Scope } from '../wire/endpoint.ts'
+import type { CallError, CallOutcome } from './caller.ts'
+import type { Event } from './events.ts'
+import type { Webhook } from './webhooks.ts'
+
+export type NoticeState = 'due' | 'delivered' | 'dead' | 'passed'
+
+/** A webhook that one process has for a while. */
+export type LeasedWebhook = Webhook & {
+  slow_until: Date | null
+  called_at: Date | null
+}
+
+/** An event that is to be called now. */
+export type DueNotice = Event & { calls: number }
+
+/** From then on another process may have a webhook whose process has died. */
+export const LEASE_MS = 30_000
+/** With so many open the log waits: a receiver that is away costs no more rows. */
+export const OPEN_MAX = 1_000
+const EVENTS_AT_ONCE = 100
+/** With so many calls failed in a row, only the oldest open notice is called, and seldom. */
+export const FAILED_MAX = 20
+const PROBE_MS = 60_000
+
+/** Seconds from a call that failed to the next. */
+const SCHEDULE_SECONDS = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]
+/** So far a pause may differ from the schedule, so that not all come back at once. */
+const SPREAD = 0.1
+
+/** Takes webhooks that have something to be told, those that have waited longest first. */
+export async function leaseWebhooks(
+  sql: Sql,
+  { process, now, limit }: { process: string; now: Date; limit: number },
+): Promise<LeasedWebhook[]> {
+  const until = new Date(now.getTime() + LEASE_MS)
+  const probed_before = new Date(now.getTime() - PROBE_MS)
+  return sql<LeasedWebhook>`
+    update webhook set leased_by = ${process}, leased_until = ${until}
+    where id in (
+      select w.id from webhook as w left join event_counter as c on c.customer_id = w.customer_id
+      where w.state = 'on' and (leased_until is null or leased_until <= ${now})
+        and (paused_until is null or paused_until <= ${now})
+        and (failed_in_a_row < ${FAILED_MAX} or called_at <= ${probed_before})
+        and (exists (select from notice as n
+                     where n.webhook_id = w.id and n.state = 'due'
+                       and (n.due_at <= ${now} or failed_in_a_row >= ${FAILED_MAX})
+                       and not exists (
+                         select from notice as earlier
+                         where earlier.webhook_id = n.webhook_id and earlier.subject = n.subject
+                           and earlier.state = 'due' and earlier.number < n.number))
+             or position < coalesce(last_number, 0)
+                and (select count(*) from notice as n where n.webhook_id = w.id and n.state = 'due')
+                    < ${OPEN_MAX})
+      order by called_at nulls first, w.id limit ${limit} for update of w skip locked)
+    returning *`
+}
+
+/** Gives a webhook back. */
+export async function releaseWebhook(
+  sql: Sql,
+  { id, process }: { id: string; process: string },
+): Promise<void> {
+  await sql`
+    update webhook set leased_by = null, leased_until = null
+    where id = ${id} and leased_by = ${process}`
+}
+
+/** Writes notices of the next events in the log that the webhook wants, and moves its place. True
+ *  when there were events. */
+export async function takeEvents(
+  tx: Tx,
+  {
+    id,
+    process,
+    now,
+    readable,
+  }: {
+    id: string
+    process: string
+    now: Date
+    /** The types that a webhook of these scopes may be told. */
+    readable: (scopes: readonly Scope[]) => readonly string[]
+  },
+): Promise<boolean> {
+  const [webhook] = await tx<Webhook>`
+    select * from webhook where id = ${id} and leased_by = ${process} and state = 'on'
+    for no key update`
+  if (!webhook) return false
+  const [open] = await tx<{ count: bigint }>`
+    select count(*) as count from notice where webhook_id = ${id} and state = 'due'`
+  const room = OPEN_MAX - Number(open!.count)
+  if (room <= 0) return false
+  const { customer_id, position, scopes } = webhook
+  const allowed = readable(scopes)
+  const types = webhook.types?.filter((type) => allowed.includes(type)) ?? allowed
+  const [reached] = await tx<{ number: bigint | null }>`
+    select max(number) as number from (
+      select number from event where customer_id = ${customer_id} and number > ${position}
+      order by number limit ${Math.min(room, EVENTS_AT_ONCE)}) as next`
+  if (reached?.number == null) return false
+  await tx`
+    insert into notice (webhook_id, number, event_id, type, subject, due_at)
+    select ${id}, number, id, type, subject, ${now} from event
+    where customer_id = ${customer_id} and number > ${position} and number <= ${reached.number}
+      and not test and type = any(${types})`
+  await tx`update webhook set position = ${reached.number} where id = ${id}`
+  return true
+}
+
+/** The notices to call now, oldest first: of one subject only the oldest that is open. While the
+ *  webhook fails on and on it is its oldest open notice alone, whenever that is due. */
+export async function dueNotices(
+  sql: Sql,
+  { id, customer_id, failed_in_a_row }: LeasedWebhook,
+  { now, limit }: { now: Date; limit: number },
+): Promise<DueNotice[]> {
+  const failing = failed_in_a_row >= FAILED_MAX
+  return sql<DueNotice>`
+    select e.*, n.calls from notice as n
+      join event as e on e.customer_id = ${customer_id} and e.number = n.number
+    where n.webhook_id = ${id} and n.state = 'due' and (n.due_at <= ${now} or ${failing}::boolean)
+      and not exists (
+        select from notice as earlier
+        where earlier.webhook_id = n.webhook_id and earlier.subject = n.subject
+          and earlier.state = 'due' and earlier.number < n.number)
+    order by n.number limit ${failing ? 1 : limit}`
+}
+
+/** A call that was made. */
+export type CallMade = { notice: DueNotice; at: Date; outcome: CallOutcome }
+
+export const isDelivered = ({ status }: CallOutcome): boolean =>
+  status !== null && status >= 200 && status < 300
+
+/** Writes what came of calls. `chance`: 0 up to 1, for how far a pause differs. */
+export async function noteCalls(
+  tx: Tx,
+  webhook_id: string,
+  made: readonly CallMade[],
+  chance: () => number,
+): Promise<void> {
+  const fates = made.map((call) => ({ number: call.notice.number, ...fateOf(call, chance) }))
+  await tx`
+    update notice set state = t.state, calls = notice.calls + 1, due_at = t.due_at
+    from unnest(${fates.map(({ number }) => number)}::bigint[],
+                ${fates.map(({ state }) => state)}::text[],
+                ${fates.map(({ due_at }) => due_at)}::timestamptz[]) as t (number, state, due_at)
+    where webhook_id = ${webhook_id} and notice.number = t.number and notice.state = 'due'`
+  await tx`
+    insert into webhook_call (webhook_id, number, at, ms, status, error, body)
+    select ${webhook_id}, *
+    from unnest(${made.map(({ notice }) => notice.number)}::bigint[],
+                ${made.map(({ at }) => at)}::timestamptz[],
+                ${made.map(({ outcome }) => outcome.ms)}::integer[],
+                ${made.map(({ outcome }) => outcome.status)}::integer[],
+                ${made.map(({ outcome }) => outcome.error)}::text[],
+                ${made.map(({ outcome }) => outcome.body)}::text[])
+    on conflict do nothing`
+}
+
+function fateOf(
+  { notice, at, outcome }: CallMade,
+  chance: () => number,
+): { state: NoticeState; due_at: Date } {
+  if (isDelivered(outcome)) return { state: 'delivered', due_at: at }
+  const seconds = SCHEDULE_SECONDS[notice.calls]
+  if (seconds === undefined) return { state: 'dead', due_at: at }
+  const factor = 1 - SPREAD + 2 * SPREAD * chance()
+  return { state: 'due', due_at: new Date(at.getTime() + seconds * 1_000 * factor) }
+}
+
+export type Notice = {
+  webhook_id: string
+  number: bigint
+  event_id: string
+  type: string
+  subject: string
+  state: NoticeState
+  calls: number
+  due_at: Date
+}
+
+export type CallRow = {
+  number: bigint
+  at: Date
+  ms: number
+  status: number | null
+  error: CallError | null
+  body: string | null
+}
+
+export type NoticeReport = Notice & { last: CallRow | null }
+
+export type NoticesWanted = {
+  customer_id: string
+  webhook_id?: string | undefined
+  state?: NoticeState | undefined
+  number?: bigint | undefined
+  before?: bigint | undefined
+  limit: number
+}
+
+/** Notices of a customer's webhooks with the last call of each, newest event first. */
+export async function listNotices(sql: Sql, wanted: NoticesWanted): Promise<NoticeReport[]> {
+  const { customer_id, webhook_id = null, state = null, number = null, before = null } = wanted
+  const notices = await sql<Notice>`
+    select n.* from notice as n join webhook as w on w.id = webhook_id
+    where w.customer_id = ${customer_id} and w.state <> 'removed'
+      and (${webhook_id}::text is null or webhook_id = ${webhook_id})
+      and (${state}::text is null or n.state = ${state})
+      and (${number}::bigint is null or number = ${number})
+      and (${before}::bigint is null or number < ${before})
+    order by number desc, webhook_id limit ${wanted.limit}`
+  const last = await sql<CallRow & { webhook_id: string }>`
+    select distinct on (c.webhook_id, c.number) c.* from webhook_call as c
+      join unnest(${notices.map((one) => one.webhook_id)}::text[],
+                  ${notices.map((one) => one.number)}::bigint[]) as n (webhook_id, number)
+      on c.webhook_id = n.webhook_id and c.number = n.number
+    order by c.webhook_id, c.number, at desc`
+  const key = (one: { webhook_id: string; number: bigint }) => `${one.webhook_id} ${one.number}`
+  const last_of = new Map(last.map((call) => [key(call), call]))
+  return notices.map((notice) => ({ ...notice, last: last_of.get(key(notice)) ?? null }))
+}
+
+/** All calls of a notice, newest first. */
+export async function callsOfNotice(
+  sql: Sql,
+  { webhook_id, number }: Pick<Notice, 'webhook_id' | 'number'>,
+): Promise<CallRow[]> {
+  return sql<CallRow>`
+    select number, at, ms, status, error, body from webhook_call
+    where webhook_id = ${webhook_id} and number = ${number} order by at desc limit 100`
+}
+
+export type Replay = {
+  webhook_id: string
+  customer_id: string
+  /** From the event after this number on. */
+  after: bigint
+  until?: Date | undefined
+  types?: readonly string[] | undefined
+  /** Only those that were given up, or all that were written. */
+  which: 'dead' | 'all'
+  now: Date
+}
+
+export const REPLAY_MAX = 100_000
+
+/** any -> due: they are told once more, under the same ids. Says how many. */
+export async function replayNotices(tx: Tx, replay: Replay): Promise<number> {
+  const { webhook_id, customer_id, after, until = null, types = null, which, now } = replay
+  const again = await tx`
+    update notice set state = 'due', calls = 0, due_at = ${now}
+    where webhook_id = ${webhook_id} and number in (
+      select n.number from notice as n
+        join event as e on e.customer_id = ${customer_id} and e.number = n.number
+      where n.webhook_id = ${webhook_id} and n.number > ${after} and n.state <> 'due'
+        and (${which} = 'all' or n.state = 'dead') and not e.test
+        and (${until}::timestamptz is null or e.at <= ${until})
+        and (${types}::text[] is null or n.type = any(${types}))
+      order by n.number limit ${REPLAY_MAX} for no key update of n)
+    returning number`
+  return again.length
+}
+
+/** Like replayNotices(), for one. False when there is none, or its event is not kept any more. */
+export async function retryNotice(
+  tx: Tx,
+  which: { webhook_id: string; customer_id: string; number: bigint; now: Date },
+): Promise<boolean> {
+  const { webhook_id, customer_id, number, now } = which
+  const again = await tx`
+    update notice set state = 'due', calls = 0, due_at = ${now}
+    where webhook_id = ${webhook_id} and number = ${number} and exists (
+      select from event as e where e.customer_id = ${customer_id} and e.number = ${number})
+    returning number`
+  return again.length > 0
+}

@@ -1,0 +1,187 @@
+// Events on the wire: the log of what happened to a customer's things.
+
+import { type Static, Type } from 'typebox'
+import type { Sql } from '../database/sql.ts'
+import { type FaultKind, fault } from '../lib/fault.ts'
+import {
+  type Customer,
+  type Endpoint,
+  endpoint,
+  InvalidParams,
+  refuses,
+  streamEndpoint,
+  UNNAMED_SCOPES,
+} from '../wire/endpoint.ts'
+import { LIST_REFUSALS, listFields, listOf, page, readPlace, rowsFor } from '../wire/lists.ts'
+import { type Event, eventBounds, findEvent, listEvents } from './events.ts'
+import type { EventKind } from './kinds.ts'
+import type { EventStreams } from './streams.ts'
+import { LimitReached, NotFound } from './webhooks.ts'
+
+export const TooOld: FaultKind = fault(76, 'too_old', 'That is not kept any more')
+
+export type Needs = { sql: Sql; kinds: readonly EventKind[]; streams: EventStreams }
+
+/** The form of an event, as it is listed, streamed and told to webhooks. */
+export const EventForm = Type.Object({
+  type: Type.String(),
+  timestamp: Type.String({ description: 'When it happened' }),
+  id: Type.String({ description: 'The same wherever, and however often, it is told' }),
+  number: Type.Integer({ description: '1, 2, 3, … for each customer, without gaps' }),
+  subject: Type.String({ description: 'What it is about: `order:…`, `deposit:…`' }),
+  test: Type.Boolean({ description: 'Nothing happened: somebody tries a webhook' }),
+  data: Type.Unknown({
+    description: 'What the endpoint of the subject answered at that moment; null without its scope',
+  }),
+})
+
+/** Prints events for whoever asks: one who lacks the scope of a kind is told that there was one, and
+ *  not what. */
+export function eventPrinter(kinds: readonly EventKind[]) {
+  const scope_of = new Map(kinds.map(({ type, scope }) => [type, scope]))
+  return (event: Event, { scopes = UNNAMED_SCOPES }: Pick<Customer, 'scopes'>) => {
+    const { type, at, id, number, subject, test, data } = event
+    const shown = scopes.includes(scope_of.get(type) ?? 'manage')
+    const form: Static<typeof EventForm> = {
+      type,
+      timestamp: at.toISOString(),
+      id,
+      number: Number(number),
+      subject,
+      test,
+      data: shown ? (JSON.parse(data) as unknown) : null,
+    }
+    return form
+  }
+}
+
+const Number53 = (name: string) =>
+  Type.Integer({
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    fault: () => InvalidParams(name, `Invalid ${name}`),
+  })
+
+const TypesField = Type.Optional(
+  Type.Array(Type.String({ maxLength: 64, fault: () => InvalidParams('types', 'Invalid types') }), {
+    minItems: 1,
+    maxItems: 64,
+    fault: () => InvalidParams('types', 'Invalid types'),
+  }),
+)
+
+const Subject = Type.Optional(
+  Type.String({ maxLength: 200, fault: () => InvalidParams('subject', 'Invalid subject') }),
+)
+
+export function routes({ sql, kinds, streams }: Needs): Endpoint[] {
+  const print = eventPrinter(kinds)
+  return [
+    endpoint({
+      path: '/v1/events/list',
+      auth: 'signature',
+      scope: 'read',
+      summary: 'What happened, newest first; with `after` from there on, oldest first',
+      description:
+        'With `after` nothing is ever left out: numbers have no gaps, and reading on after the last number reads all.',
+      body: Type.Object({
+        after: Type.Optional(Number53('after')),
+        ...listFields(),
+        types: TypesField,
+        subject: Subject,
+      }),
+      reply: listOf(EventForm),
+      faults: [
+        ...LIST_REFUSALS,
+        refuses(InvalidParams, '`after` is no number, or stands beside `before`', 'after'),
+        refuses(InvalidParams, '`types` is no list of types', 'types'),
+        refuses(InvalidParams, '`subject` is no subject', 'subject'),
+        refuses(TooOld, 'Events after that number are not kept any more'),
+      ],
+      async handle({ body, customer }) {
+        const { after, limit, types, subject } = body
+        const { customer_id } = customer
+        const before = readPlace(body.before)
+        if (after !== undefined && before !== undefined)
+          throw InvalidParams('after', 'Either after or before')
+        if (after !== undefined) await requireKept(sql, customer_id, BigInt(after))
+        const wanted = { customer_id, types, subject, limit: rowsFor(limit) }
+        const rows = await listEvents(sql, {
+          ...wanted,
+          ...(after === undefined ? { before } : { after: BigInt(after) }),
+        })
+        return page(rows, limit, {
+          print: (event) => print(event, customer),
+          placeOf: ({ number }) => String(number),
+        })
+      },
+    }),
+
+    endpoint({
+      path: '/v1/event/check',
+      auth: 'signature',
+      scope: 'read',
+      summary: 'One event',
+      body: Type.Object({ number: Number53('number') }),
+      reply: EventForm,
+      faults: [
+        refuses(InvalidParams, '`number` is no number', 'number'),
+        refuses(NotFound, 'There is no event of that number yet', 'event'),
+        refuses(TooOld, 'It is not kept any more'),
+      ],
+      examples: [{ summary: 'The first event', body: { number: 1 } }],
+      async handle({ body, customer }) {
+        const { customer_id } = customer
+        const number = BigInt(body.number)
+        const event = await findEvent(sql, { customer_id, number })
+        if (event) return print(event, customer)
+        const { oldest } = await eventBounds(sql, customer_id)
+        throw number > 0n && number < oldest
+          ? TooOld()
+          : NotFound('event', 'There is no such event')
+      },
+    }),
+
+    streamEndpoint({
+      path: '/v1/events/stream',
+      scope: 'read',
+      summary: 'Events as they are numbered, over one answer that stays open',
+      description:
+        'Server-sent events: `id` is the number, `event` the type, `data` the event. It ends after ' +
+        'an hour, or when the service stops: go on with `after` the last number.',
+      body: Type.Object({
+        after: Type.Optional(Number53('after')),
+        types: TypesField,
+        subject: Subject,
+        tests: Type.Optional(
+          Type.Boolean({
+            description: 'Also events that did not happen',
+            fault: () => InvalidParams('tests', 'Invalid tests'),
+          }),
+        ),
+      }),
+      item: EventForm,
+      faults: [
+        refuses(InvalidParams, '`after` is no number', 'after'),
+        refuses(InvalidParams, '`types` is no list of types', 'types'),
+        refuses(InvalidParams, '`subject` is no subject', 'subject'),
+        refuses(InvalidParams, '`tests` is neither true nor false', 'tests'),
+        refuses(TooOld, 'Events after that number are not kept any more'),
+        refuses(LimitReached, 'Too many streams are open', 'stream'),
+      ],
+      async open({ body, customer }, gone) {
+        const { types, subject, tests = false } = body
+        const after = body.after === undefined ? undefined : BigInt(body.after)
+        if (after !== undefined) await requireKept(sql, customer.customer_id, after)
+        return streams.open({ customer, after, types, subject, tests }, gone)
+      },
+    }),
+  ]
+}
+
+/** Throws TooOld when events after this number are not kept any more. */
+async function requireKept(sql: Sql, customer_id: string, after: bigint): Promise<void> {
+  const { oldest } = await eventBounds(sql, customer_id)
+  if (after + 1n < oldest)
+    throw TooOld(undefined, `The oldest event that is kept has the number ${oldest}`)
+}

@@ -1,0 +1,179 @@
+// Events over one open answer, as they are numbered. What is new is looked for once for all streams of
+// a process, when somebody says that there is something and once a second in any case; each stream
+// then reads on from its own last number, so nothing is left out and nothing comes twice.
+
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Sql } from '../database/sql.ts'
+import type { Clock } from '../lib/clock.ts'
+import { TooManyRequests } from '../lib/fault.ts'
+import type { Customer } from '../wire/endpoint.ts'
+import { type Event, eventBounds, listEvents } from './events.ts'
+import { LimitReached } from './webhooks.ts'
+
+export type StreamWanted = {
+  customer: Customer
+  /** Left out: from now on. */
+  after?: bigint | undefined
+  types?: readonly string[] | undefined
+  subject?: string | undefined
+  /** Events too that did not happen. */
+  tests: boolean
+}
+
+export type StreamLimits = { key_max: number; customer_max: number; process_max: number }
+
+export const STREAM_LIMITS: StreamLimits = { key_max: 10, customer_max: 50, process_max: 5_000 }
+
+export type Needs = {
+  sql: Sql
+  clock: Clock
+  print: (event: Event, customer: Customer) => object
+  limits?: StreamLimits
+}
+
+const LOOK_MS = 1_000
+const BEAT_MS = 15_000
+const LIFE_MS = 3_600_000
+const EVENTS_AT_ONCE = 200
+
+type Reader = { customer_id: string; key_id: string; wake: () => void }
+
+export class EventStreams {
+  private readonly needs: Needs
+  private readonly limits: StreamLimits
+  private readonly readers = new Set<Reader>()
+  /** The newest number of each customer who streams, when it was last looked up. */
+  private readonly newest = new Map<string, bigint>()
+  private readonly closing = new AbortController()
+  private looking: Promise<void> | undefined
+  private look_again = false
+
+  constructor(needs: Needs) {
+    this.needs = needs
+    this.limits = needs.limits ?? STREAM_LIMITS
+  }
+
+  get count(): number {
+    return this.readers.size
+  }
+
+  /** Somebody has numbered events. */
+  poke(): void {
+    if (this.readers.size === 0) return
+    this.look_again = true
+    this.looking ??= this.look().finally(() => {
+      this.looking = undefined
+    })
+  }
+
+  /** Ends all streams: their readers go on elsewhere after their last number. */
+  close(): void {
+    this.closing.abort()
+    for (const { wake } of this.readers) wake()
+  }
+
+  private async look(): Promise<void> {
+    while (this.look_again) {
+      this.look_again = false
+      const customers = [...new Set([...this.readers].map(({ customer_id }) => customer_id))]
+      const rows = await this.needs.sql<{ customer_id: string; last_number: bigint }>`
+        select customer_id, last_number from event_counter where customer_id = any(${customers})`
+      const moved = new Set<string>()
+      for (const { customer_id, last_number } of rows) {
+        if (this.newest.get(customer_id) !== last_number) moved.add(customer_id)
+        this.newest.set(customer_id, last_number)
+      }
+      for (const { customer_id, wake } of this.readers) if (moved.has(customer_id)) wake()
+    }
+  }
+
+  private admit({ customer_id, key_id }: Customer): Reader {
+    const own = [...this.readers].filter((one) => one.customer_id === customer_id)
+    const { key_max, customer_max, process_max } = this.limits
+    if (this.readers.size >= process_max) throw new TooManyRequests(5)
+    if (own.length >= customer_max) throw LimitReached('stream', 'Too many streams are open')
+    if (own.filter((one) => one.key_id === key_id).length >= key_max)
+      throw LimitReached('stream', 'Too many streams of this key are open')
+    const reader: Reader = { customer_id, key_id, wake: () => {} }
+    this.readers.add(reader)
+    if (this.readers.size === 1) void this.keepLooking()
+    return reader
+  }
+
+  /** While anybody streams. A wake that is lost costs a second. */
+  private async keepLooking(): Promise<void> {
+    while (this.readers.size > 0 && !this.closing.signal.aborted) {
+      this.poke()
+      await delay(LOOK_MS, undefined, { ref: false })
+    }
+  }
+
+  /** Lines of server-sent events. Throws LimitReached before the first of them. Ends after an hour,
+   *  when the process stops, or when `gone` says that nobody reads any more. */
+  async open(wanted: StreamWanted, gone: AbortSignal): Promise<AsyncIterable<string>> {
+    const reader = this.admit(wanted.customer)
+    try {
+      const { newest } = await eventBounds(this.needs.sql, wanted.customer.customer_id)
+      return this.lines(reader, wanted, { newest, gone })
+    } catch (thrown) {
+      this.readers.delete(reader)
+      throw thrown
+    }
+  }
+
+  private async *lines(
+    reader: Reader,
+    wanted: StreamWanted,
+    { newest, gone }: { newest: bigint; gone: AbortSignal },
+  ): AsyncGenerator<string> {
+    const { clock, print } = this.needs
+    const { customer } = wanted
+    const ended = AbortSignal.any([gone, this.closing.signal])
+    const until_ms = clock.now().getTime() + LIFE_MS
+    let last = wanted.after ?? newest
+    ended.addEventListener('abort', () => reader.wake(), { once: true })
+    try {
+      yield `: ${clock.now().toISOString()} ${newest}\n\n`
+      while (!ended.aborted && clock.now().getTime() < until_ms) {
+        const news = this.next(reader)
+        const { events, read_to } = await this.readOn(wanted, last)
+        for (const event of events) yield eventLines(event, print(event, customer))
+        last = read_to
+        if (events.length > 0) continue
+        if ((await news) === 'beat') yield ': \n\n'
+      }
+    } finally {
+      this.readers.delete(reader)
+    }
+  }
+
+  /** The events after a number that this reader wants, and how far that was read. */
+  private async readOn(
+    { customer, types, subject, tests }: StreamWanted,
+    after: bigint,
+  ): Promise<{ events: Event[]; read_to: bigint }> {
+    const { customer_id } = customer
+    const found = await listEvents(this.needs.sql, { customer_id, after, limit: EVENTS_AT_ONCE })
+    const events = found.filter(
+      (one) =>
+        (tests || !one.test) &&
+        (types?.includes(one.type) ?? true) &&
+        (subject === undefined || one.subject === subject),
+    )
+    return { events, read_to: found.at(-1)?.number ?? after }
+  }
+
+  /** Settles when there is something new, or after a while. */
+  private next(reader: Reader): Promise<'news' | 'beat'> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve('beat'), BEAT_MS).unref()
+      reader.wake = () => {
+        clearTimeout(timer)
+        resolve('news')
+      }
+    })
+  }
+}
+
+const eventLines = (event: Event, form: object): string =>
+  `id: ${event.number}\nevent: ${event.type}\ndata: ${JSON.stringify(form)}\n\n`

@@ -1,0 +1,111 @@
+// Where a webhook may point. Its address is a stranger's choice, and our machine stands where the
+// stranger does not: so only public addresses are called, over https, whatever a name says at the
+// moment of the call. An operator may allow networks for one customer, and with them plain http.
+
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import { type FaultKind, fault } from '../lib/fault.ts'
+
+export const UrlRefused: FaultKind = fault(75, 'url_refused', 'This URL cannot be called')
+
+export const URL_LENGTH_MAX = 512
+
+/** What may be called for one customer. */
+export type Rules = {
+  /** Networks (`10.1.0.0/16`) that an operator has allowed. */
+  networks: readonly string[]
+  /** Our own public host: it must not be made to call itself. */
+  own_host?: string | undefined
+}
+
+type Address = ReturnType<typeof ipaddr.parse>
+
+/** The address that is meant: what carries an IPv4 address inside (mapped, 6to4, NAT64, Teredo) is
+ *  judged as that one. */
+function meant(address: Address): Address {
+  if (address.kind() === 'ipv4') return address
+  const six = address as ipaddr.IPv6
+  const { parts } = six
+  const four = (high: number, low: number) =>
+    new ipaddr.IPv4([high >> 8, high & 255, low >> 8, low & 255])
+  if (six.isIPv4MappedAddress()) return six.toIPv4Address()
+  const range = six.range()
+  if (range === '6to4') return four(parts[1]!, parts[2]!)
+  const is_nat64 = range === 'rfc6052' && parts.slice(2, 6).every((part) => part === 0)
+  if (is_nat64 || range === 'rfc6145') return four(parts[6]!, parts[7]!)
+  // The client's address is hidden in it with every bit turned.
+  if (range === 'teredo') return four(parts[6]! ^ 0xffff, parts[7]! ^ 0xffff)
+  // ::a.b.c.d, an old way of writing IPv4.
+  if (parts.slice(0, 6).every((part) => part === 0) && parts[6] !== 0) {
+    return four(parts[6]!, parts[7]!)
+  }
+  return six
+}
+
+/** Whether the address belongs to one of the networks that were allowed. */
+function isAllowed(address: Address, networks: readonly string[]): boolean {
+  return networks.some((network) => {
+    const [base, bits] = ipaddr.parseCIDR(
+      network.includes('/') ? network : `${network}/${full(network)}`,
+    )
+    return base.kind() === address.kind() && address.match([base, bits] as never)
+  })
+}
+
+const full = (network: string) => (isIP(network) === 6 ? 128 : 32)
+
+/** Whether an address may be called: a public one, or one of a network that was allowed. */
+export function mayCall(address: string, networks: readonly string[]): boolean {
+  if (!ipaddr.isValid(address)) return false
+  const target = meant(ipaddr.parse(address))
+  return isPublic(target) || isAllowed(target, networks)
+}
+
+/** Whether the network routes it everywhere: of IPv6 that is 2000::/3 without what is set apart. */
+function isPublic(address: Address): boolean {
+  if (address.range() !== 'unicast') return false
+  return address.kind() === 'ipv4' || (address as ipaddr.IPv6).parts[0]! >> 13 === 1
+}
+
+/** Whether it is reached only because an operator has allowed it. */
+export function isPrivate(address: string): boolean {
+  return !mayCall(address, [])
+}
+
+/** The URL as it will be called. Throws UrlRefused, with what is wrong as its sub-key, for one that
+ *  is never called whatever its name resolves to. */
+export function readTarget(text: string, { networks, own_host }: Rules): URL {
+  const url = parsed(text)
+  const host = bareHost(url)
+  const secure = url.protocol === 'https:'
+  if (!secure && !(url.protocol === 'http:' && networks.length > 0))
+    throw UrlRefused('scheme', 'Only https is called')
+  if (url.username !== '' || url.password !== '')
+    throw UrlRefused('scheme', 'User names and passwords in a URL are not sent')
+  const port = Number(url.port === '' ? (secure ? 443 : 80) : url.port)
+  if (secure && port !== 443 && port < 1024 && networks.length === 0)
+    throw UrlRefused('port', 'The port is 443, or 1024 or above')
+  if (host === own_host) throw UrlRefused('address', 'That is this service itself')
+  if (isIP(host) !== 0 && !mayCall(host, networks))
+    throw UrlRefused('address', 'That address is not public')
+  if (isIP(host) === 0 && !isPublicName(host) && networks.length === 0)
+    throw UrlRefused('address', 'That name is not a public one')
+  return url
+}
+
+function parsed(text: string): URL {
+  const url = text.length <= URL_LENGTH_MAX ? URL.parse(text) : null
+  // What the parser would drop or turn is refused: whoever reads the text sees another URL.
+  if (!url || /[\s\\\p{Cc}]/u.test(text) || url.hash !== '' || url.hostname === '')
+    throw UrlRefused('scheme', `A URL of at most ${URL_LENGTH_MAX} characters, without a fragment`)
+  return url
+}
+
+/** A host as names are resolved: an address of IPv6 without its brackets, a name without a dot at
+ *  its end. */
+export const bareHost = ({ hostname }: URL): string =>
+  hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+
+const SPECIAL_NAMES = /(^|\.)(localhost|local|internal|lan|home|corp|arpa|onion|test|invalid)$/i
+
+const isPublicName = (host: string) => host.includes('.') && !SPECIAL_NAMES.test(host)

@@ -1,0 +1,123 @@
+// The forms in which webhooks, notices and calls go over the wire.
+
+import { type Static, Type } from 'typebox'
+import { wireTime } from '../lib/clock.ts'
+import { InvalidParams } from '../wire/endpoint.ts'
+import type { CallRow, NoticeReport } from './notices.ts'
+import { URL_LENGTH_MAX } from './targets.ts'
+import type { WebhookReport } from './webhooks.ts'
+
+const invalid = (field: string) => ({ fault: () => InvalidParams(field, `Invalid ${field}`) })
+const nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>
+  Type.Union([schema, Type.Null()])
+
+export const Id = Type.String({ minLength: 1, maxLength: 40, ...invalid('id') })
+
+export const WebhookForm = Type.Object({
+  id: Type.String(),
+  url: Type.String(),
+  description: nullable(Type.String()),
+  types: nullable(Type.Array(Type.String())),
+  state: Type.String({ description: '`on`, `off`, or `disabled` with the reason' }),
+  reason: nullable(Type.String()),
+  at_once: Type.Integer({ description: 'Calls under way at the same time, at most' }),
+  per_second: nullable(Type.Integer()),
+  cursor: Type.Integer({ description: 'The number of the last event that was looked at' }),
+  waiting: Type.Integer({ description: 'Events after that' }),
+  due: Type.Integer({ description: 'Notices that are still to be delivered' }),
+  dead: Type.Integer({ description: 'Notices that were given up' }),
+  failing_since: nullable(Type.String()),
+  created_at: Type.String(),
+  secrets: Type.Array(Type.Object({ made_at: Type.String(), until: nullable(Type.String()) })),
+})
+
+export const CallForm = Type.Object({
+  at: Type.String(),
+  ms: Type.Integer(),
+  status: nullable(Type.Integer()),
+  error: nullable(
+    Type.String({
+      description:
+        'resolve, address, connect, tls, timeout, reset or too_long: there was no answer',
+    }),
+  ),
+  body: nullable(Type.String({ description: 'The beginning of the answer' })),
+})
+
+export const NoticeForm = Type.Object({
+  webhook_id: Type.String(),
+  number: Type.Integer({ description: 'Of the event' }),
+  event_id: Type.String(),
+  type: Type.String(),
+  subject: Type.String(),
+  state: Type.String({ description: 'due, delivered, dead or passed' }),
+  calls: Type.Integer({ description: 'Since it was last made due' }),
+  due_at: nullable(Type.String()),
+  last: nullable(CallForm),
+})
+
+/** What can be said of a webhook, made or changed. */
+export const WebhookFields = {
+  description: Type.Optional(Type.String({ maxLength: 200, ...invalid('description') })),
+  types: Type.Optional(
+    Type.Array(Type.String({ maxLength: 64, ...invalid('types') }), {
+      minItems: 1,
+      maxItems: 64,
+      ...invalid('types'),
+    }),
+  ),
+  at_once: Type.Optional(Type.Integer({ minimum: 1, maximum: 16, ...invalid('at_once') })),
+  per_second: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, ...invalid('per_second') })),
+}
+
+export const UrlField = Type.String({
+  minLength: 1,
+  maxLength: URL_LENGTH_MAX,
+  description: 'https, of a public host',
+  ...invalid('url'),
+})
+
+const timeOrNull = (at: Date | null) => (at === null ? null : wireTime(at))
+
+export function printWebhook(webhook: WebhookReport): Static<typeof WebhookForm> {
+  const { id, url, description, types, state, reason, at_once, per_second } = webhook
+  return {
+    id,
+    url,
+    description,
+    types,
+    state,
+    reason,
+    at_once,
+    per_second,
+    cursor: Number(webhook.position),
+    waiting: Number(webhook.waiting),
+    due: Number(webhook.due),
+    dead: Number(webhook.dead),
+    failing_since: timeOrNull(webhook.failing_since),
+    created_at: wireTime(webhook.made_at),
+    secrets: webhook.secrets.map(({ made_at, until }) => ({
+      made_at: wireTime(made_at),
+      until: timeOrNull(until),
+    })),
+  }
+}
+
+export function printCall({ at, ms, status, error, body }: CallRow): Static<typeof CallForm> {
+  return { at: at.toISOString(), ms, status, error, body }
+}
+
+export function printNotice(notice: NoticeReport): Static<typeof NoticeForm> {
+  const { webhook_id, event_id, type, subject, state, calls, last } = notice
+  return {
+    webhook_id,
+    number: Number(notice.number),
+    event_id,
+    type,
+    subject,
+    state,
+    calls,
+    due_at: state === 'due' ? wireTime(notice.due_at) : null,
+    last: last && printCall(last),
+  }
+}

@@ -1,0 +1,274 @@
+// Webhooks: where a customer, or the house, wants to be told. Here are their rows and what their
+// owner does with them; notify.ts calls them.
+
+import type { Sql, Tx } from '../database/sql.ts'
+import type { Clock } from '../lib/clock.ts'
+import { type FaultKind, fault } from '../lib/fault.ts'
+import type { NewId, Random } from '../lib/ids.ts'
+import type { Scope } from '../wire/endpoint.ts'
+import { newWebhookSecret } from './signing.ts'
+import { type Rules, readTarget } from './targets.ts'
+
+export const NotFound: FaultKind = fault(70, 'not_found', 'There is no such thing')
+export const LimitReached: FaultKind = fault(72, 'limit_reached', 'There are as many as may be')
+export const Conflict: FaultKind = fault(74, 'conflict', 'That cannot be done now')
+
+export type WebhookState = 'on' | 'off' | 'disabled' | 'removed'
+
+export type Webhook = {
+  id: string
+  customer_id: string
+  url: string
+  description: string | null
+  types: string[] | null
+  /** What the key could read that made it, or gave it its types. */
+  scopes: Scope[]
+  state: WebhookState
+  reason: string | null
+  at_once: number
+  per_second: number | null
+  position: bigint
+  made_at: Date
+  failing_since: Date | null
+  failed_in_a_row: number
+}
+
+export type SecretRow = { number: number; made_at: Date; until: Date | null }
+
+/** What a customer may have, removed ones not counted. */
+export const WEBHOOKS_MAX = 20
+const HOUR_MS = 3_600_000
+
+/** Seals and opens the secrets of webhooks. */
+export type SecretSeal = {
+  seal(secret: string, context: string): string
+  open(sealed: string, context: string): string
+}
+
+export type Needs = { clock: Clock; new_id: NewId; random: Random; seal: SecretSeal }
+
+/** What the sealed secret of a webhook is bound to. */
+export const webhookContext = (webhook_id: string): string => `webhook:${webhook_id}`
+
+export type WebhookWanted = {
+  customer_id: string
+  url: string
+  description?: string | undefined
+  types?: readonly string[] | undefined
+  scopes: readonly Scope[]
+  at_once?: number | undefined
+  per_second?: number | undefined
+}
+
+/** The networks that an operator has allowed for a customer. */
+export async function allowedNetworks(sql: Sql | Tx, customer_id: string): Promise<string[]> {
+  const rows = await sql<{ network: string }>`
+    select network from webhook_network where customer_id = ${customer_id} order by network`
+  return rows.map(({ network }) => network)
+}
+
+/** Makes a webhook, which reads from now on, and its secret, which is shown this once. Throws
+ *  UrlRefused, and LimitReached when the customer has as many as may be. */
+export async function createWebhook(
+  tx: Tx,
+  needs: Needs,
+  wanted: WebhookWanted,
+  own_host?: string,
+): Promise<{ webhook: Webhook; secret: string }> {
+  const { customer_id, url, description = null, types = null } = wanted
+  readTarget(url, { networks: await allowedNetworks(tx, customer_id), own_host })
+  await lockOwner(tx, customer_id)
+  const [count] = await tx<{ count: bigint }>`
+    select count(*) as count from webhook where customer_id = ${customer_id} and state <> 'removed'`
+  if (count!.count >= BigInt(WEBHOOKS_MAX))
+    throw LimitReached('webhook', `There are ${WEBHOOKS_MAX} webhooks already`)
+  const id = needs.new_id()
+  const [webhook] = await tx<Webhook>`
+    insert into webhook (id, customer_id, url, description, types, scopes, at_once, per_second,
+      position, made_at)
+    select ${id}, ${customer_id}, ${url}, ${description}, ${types}, ${wanted.scopes},
+      ${wanted.at_once ?? 8}, ${wanted.per_second ?? null},
+      coalesce((select last_number from event_counter where customer_id = ${customer_id}), 0),
+      ${needs.clock.now()}
+    returning *`
+  const secret = await addSecret(tx, needs, webhook!)
+  return { webhook: webhook!, secret }
+}
+
+/** Nobody else counts the customer's webhooks meanwhile. The house has no row, and one operator at a
+ *  time is enough. */
+async function lockOwner(tx: Tx, customer_id: string): Promise<void> {
+  await tx`select 1 from customer where id = ${customer_id} for no key update`
+}
+
+async function addSecret(tx: Tx, needs: Needs, { id }: Pick<Webhook, 'id'>): Promise<string> {
+  const secret = newWebhookSecret(needs.random)
+  await tx`
+    insert into webhook_secret (webhook_id, number, sealed_secret, made_at)
+    select ${id}, coalesce(max(number), 0) + 1, ${needs.seal.seal(secret, webhookContext(id))},
+      ${needs.clock.now()}
+    from webhook_secret where webhook_id = ${id}`
+  return secret
+}
+
+/** One webhook of a customer that is not removed. Throws NotFound. */
+export async function findWebhook(
+  sql: Sql | Tx,
+  { customer_id, id }: { customer_id: string; id: string },
+): Promise<Webhook> {
+  const [webhook] = await sql<Webhook>`
+    select * from webhook
+    where id = ${id} and customer_id = ${customer_id} and state <> 'removed'`
+  if (!webhook) throw NotFound('webhook', 'There is no such webhook')
+  return webhook
+}
+
+/** findWebhook(), and it stays as it is until the transaction ends. Throws NotFound. */
+async function lockWebhook(
+  tx: Tx,
+  { customer_id, id }: { customer_id: string; id: string },
+): Promise<Webhook> {
+  const [webhook] = await tx<Webhook>`
+    select * from webhook
+    where id = ${id} and customer_id = ${customer_id} and state <> 'removed' for no key update`
+  if (!webhook) throw NotFound('webhook', 'There is no such webhook')
+  return webhook
+}
+
+export type WebhookChange = {
+  url?: string | undefined
+  description?: string | null | undefined
+  types?: readonly string[] | null | undefined
+  /** Given with the types: what whoever changes them may read. */
+  scopes?: readonly Scope[] | undefined
+  at_once?: number | undefined
+  per_second?: number | null | undefined
+  /** `on` also puts one on again that was disabled. */
+  state?: 'on' | 'off' | undefined
+  /** Put on again, it goes on with what comes from now on, and not where it stopped. */
+  from_now?: boolean | undefined
+}
+
+/** Changes a webhook of a customer. Throws NotFound and UrlRefused. */
+export async function changeWebhook(
+  tx: Tx,
+  needs: Pick<Needs, 'clock'>,
+  which: { customer_id: string; id: string },
+  change: WebhookChange,
+  rules: Pick<Rules, 'own_host'> = {},
+): Promise<Webhook> {
+  const before = await lockWebhook(tx, which)
+  const { url = before.url, state = before.state } = change
+  if (url !== before.url) {
+    readTarget(url, { networks: await allowedNetworks(tx, which.customer_id), ...rules })
+  }
+  const kept = <T>(value: T | undefined, old: T): T => (value === undefined ? old : value)
+  const begins = state === 'on' && before.state !== 'on'
+  const [webhook] = await tx<Webhook>`
+    update webhook
+    set url = ${url}, description = ${kept(change.description, before.description)},
+        types = ${kept(change.types as string[] | null | undefined, before.types)},
+        scopes = ${change.scopes ?? before.scopes},
+        at_once = ${change.at_once ?? before.at_once},
+        per_second = ${kept(change.per_second, before.per_second)}, state = ${state},
+        reason = ${state === 'disabled' ? before.reason : null},
+        failing_since = ${begins ? null : before.failing_since},
+        failed_in_a_row = ${begins ? 0 : before.failed_in_a_row},
+        paused_until = case when ${begins}::boolean then null else paused_until end,
+        position = case when ${begins && change.from_now === true}::boolean
+          then coalesce((select last_number from event_counter as c
+                         where c.customer_id = webhook.customer_id), 0)
+          else position end
+    where id = ${which.id} returning *`
+  if (begins) await makeDue(tx, which.id, needs.clock.now())
+  if (begins && change.from_now === true) await passDue(tx, which.id)
+  return webhook!
+}
+
+/** Whatever is open is called at once. */
+async function makeDue(tx: Tx, webhook_id: string, now: Date): Promise<void> {
+  await tx`
+    update notice set due_at = ${now}, calls = 0
+    where webhook_id = ${webhook_id} and state = 'due'`
+}
+
+/** due -> passed: nobody is told of it any more. */
+async function passDue(tx: Tx, webhook_id: string): Promise<void> {
+  await tx`update notice set state = 'passed' where webhook_id = ${webhook_id} and state = 'due'`
+}
+
+/** Removes a webhook of a customer, for good. Throws NotFound. */
+export async function removeWebhook(
+  tx: Tx,
+  which: { customer_id: string; id: string },
+): Promise<void> {
+  await lockWebhook(tx, which)
+  await tx`update webhook set state = 'removed', reason = null where id = ${which.id}`
+  await passDue(tx, which.id)
+  await tx`delete from webhook_secret where webhook_id = ${which.id}`
+}
+
+/** Makes a second secret and ends the first after so many hours. Until then calls carry a signature
+ *  by each. Throws NotFound, and Conflict while two are alive already. */
+export async function rotateSecret(
+  tx: Tx,
+  needs: Needs,
+  which: { customer_id: string; id: string; overlap_hours: number },
+): Promise<{ webhook: Webhook; secret: string }> {
+  const webhook = await lockWebhook(tx, which)
+  const now = needs.clock.now()
+  const alive = await secretsAlive(tx, webhook.id, now)
+  if (alive.length > 1) throw Conflict('two_secrets', 'Two secrets are alive already')
+  const until = new Date(now.getTime() + which.overlap_hours * HOUR_MS)
+  await tx`
+    update webhook_secret set until = ${until} where webhook_id = ${webhook.id} and until is null`
+  return { webhook, secret: await addSecret(tx, needs, webhook) }
+}
+
+/** The secrets that sign at this moment, newest first. */
+export async function secretsAlive(
+  sql: Sql | Tx,
+  webhook_id: string,
+  at: Date,
+): Promise<(SecretRow & { sealed_secret: string })[]> {
+  return sql<SecretRow & { sealed_secret: string }>`
+    select number, made_at, until, sealed_secret from webhook_secret
+    where webhook_id = ${webhook_id} and (until is null or until > ${at}) order by number desc`
+}
+
+/** How much of the log a webhook has before it, and how its notices stand. */
+export type WebhookCounts = { waiting: bigint; due: bigint; dead: bigint }
+
+export type WebhookReport = Webhook & WebhookCounts & { secrets: SecretRow[] }
+
+/** Webhooks of a customer that are not removed, newest first. */
+export async function listWebhooks(
+  sql: Sql | Tx,
+  wanted: {
+    customer_id: string
+    before?: string | undefined
+    id?: string
+    limit: number
+    at: Date
+  },
+): Promise<WebhookReport[]> {
+  const { customer_id, before = null, id = null, limit, at } = wanted
+  const webhooks = await sql<Webhook & WebhookCounts>`
+    select w.*,
+      coalesce((select last_number from event_counter as c where c.customer_id = w.customer_id), 0)
+        - position as waiting,
+      (select count(*) from notice as n where n.webhook_id = w.id and n.state = 'due') as due,
+      (select count(*) from notice as n where n.webhook_id = w.id and n.state = 'dead') as dead
+    from webhook as w
+    where customer_id = ${customer_id} and state <> 'removed'
+      and (${before}::text is null or w.id < ${before}) and (${id}::text is null or w.id = ${id})
+    order by w.id desc limit ${limit}`
+  const secrets = await sql<SecretRow & { webhook_id: string }>`
+    select webhook_id, number, made_at, until from webhook_secret
+    where webhook_id = any(${webhooks.map((one) => one.id)}) and (until is null or until > ${at})
+    order by number desc`
+  return webhooks.map((webhook) => ({
+    ...webhook,
+    secrets: secrets.filter(({ webhook_id }) => webhook_id === webhook.id),
+  }))
+}

@@ -1,0 +1,64 @@
+// Lists that are paged by what came last: `limit`, `before` from the `next` of the page before, newest
+// first. Nothing is counted, so a page costs the same wherever it lies.
+
+import { type TSchema, Type } from 'typebox'
+import { InvalidParams, type Refusal, refuses } from './endpoint.ts'
+
+const LIMIT_MAX = 100
+const LIMIT = 25
+
+/** The fields of the body. */
+export const listFields = (limit_max = LIMIT_MAX) => ({
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: limit_max,
+      description: `1 to ${limit_max}; ${LIMIT} when left out`,
+      fault: () => InvalidParams('limit', 'Invalid limit'),
+    }),
+  ),
+  before: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: '`next` of the page before',
+      fault: () => InvalidParams('before', 'Invalid before'),
+    }),
+  ),
+})
+
+export const LIST_REFUSALS: readonly Refusal[] = [
+  refuses(InvalidParams, '`limit` is out of its range', 'limit'),
+  refuses(InvalidParams, '`before` is no `next` of a page', 'before'),
+]
+
+/** How many rows to read for a page: one more than it shows. */
+export const rowsFor = (limit: number | undefined): number => (limit ?? LIMIT) + 1
+
+/** A page of items. */
+export const listOf = <Item extends TSchema>(item: Item) =>
+  Type.Object({
+    items: Type.Array(item),
+    next: Type.Union([Type.String(), Type.Null()], {
+      description: '`before` of the next page; null at the end',
+    }),
+  })
+
+/** The page of rows that rowsFor() has counted, and where the next one begins. */
+export function page<Row, Item>(
+  rows: readonly Row[],
+  limit: number | undefined,
+  { print, placeOf }: { print: (row: Row) => Item; placeOf: (row: Row) => string },
+): { items: Item[]; next: string | null } {
+  const shown = rows.slice(0, limit ?? LIMIT)
+  const last = shown.at(-1)
+  const more = rows.length > shown.length && last !== undefined
+  return { items: shown.map(print), next: more ? placeOf(last) : null }
+}
+
+/** A number that a page ended with. Throws 2. */
+export function readPlace(before: string | undefined): bigint | undefined {
+  if (before === undefined) return undefined
+  if (!/^\d{1,18}$/.test(before)) throw InvalidParams('before', 'Invalid before')
+  return BigInt(before)
+}
