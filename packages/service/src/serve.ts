@@ -13,7 +13,6 @@ import { type Config, Misuse } from './config.ts'
 import { requireDurable } from './database/durable.ts'
 import { migrate } from './database/migrate.ts'
 import { connect, type Sql, type SqlOptions } from './database/sql.ts'
-import { type Caller, webhookCaller } from './events/caller.ts'
 import { httpDownload } from './labels/lists.ts'
 import { type Root, readRoots } from './ledger/roots.ts'
 import { systemClock } from './lib/clock.ts'
@@ -34,6 +33,7 @@ import { type Running, startSteps } from './steps/step.ts'
 import { listenForWakes, wakeOthers } from './steps/wake.ts'
 import { type KeyFindings, lookAtKeys } from './wallets/permissions.ts'
 import { stopFile, type Wallets } from './wallets/wallet_file.ts'
+import { type Caller, webhookCaller } from './webhooks/caller.ts'
 
 export type Serving = {
   /** Undefined when this process has no API. */

@@ -3,6 +3,7 @@
 import { type Static, Type } from 'typebox'
 import type { Sql } from '../database/sql.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
+import { LimitReached, NotFound } from '../webhooks/webhooks.ts'
 import {
   type Customer,
   type Endpoint,
@@ -16,7 +17,6 @@ import { LIST_REFUSALS, listFields, listOf, page, readPlace, rowsFor } from '../
 import { type Event, eventBounds, findEvent, listEvents } from './events.ts'
 import type { EventKind } from './kinds.ts'
 import type { EventStreams } from './streams.ts'
-import { LimitReached, NotFound } from './webhooks.ts'
 
 export const TooOld: FaultKind = fault(76, 'too_old', 'That is not kept any more')
 

@@ -6,9 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Sql } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { TooManyRequests } from '../lib/fault.ts'
+import { LimitReached } from '../webhooks/webhooks.ts'
 import type { Customer } from '../wire/endpoint.ts'
 import { type Event, eventBounds, listEvents } from './events.ts'
-import { LimitReached } from './webhooks.ts'
 
 export type StreamWanted = {
   customer: Customer

@@ -1,6 +1,9 @@
 // Webhooks on the wire: made, changed, tried and looked into by those who want to be told.
 
 import { Type } from 'typebox'
+import { eventBounds } from '../events/events.ts'
+import type { EventKind } from '../events/kinds.ts'
+import { EventForm, eventPrinter, TooOld } from '../events/routes.ts'
 import type { Random } from '../lib/ids.ts'
 import {
   type Customer,
@@ -11,12 +14,6 @@ import {
   UNNAMED_SCOPES,
 } from '../wire/endpoint.ts'
 import { LIST_REFUSALS, listFields, listOf, page, readPlace, rowsFor } from '../wire/lists.ts'
-import { eventBounds } from './events.ts'
-import type { EventKind } from './kinds.ts'
-import { callsOfNotice, listNotices, replayNotices, retryNotice } from './notices.ts'
-import { EventForm, eventPrinter, TooOld } from './routes.ts'
-import { UrlRefused } from './targets.ts'
-import { type Needs as TrialNeeds, triggerTest, tryWebhook } from './trial.ts'
 import {
   CallForm,
   Id,
@@ -27,7 +24,10 @@ import {
   UrlField,
   WebhookFields,
   WebhookForm,
-} from './webhook_forms.ts'
+} from './forms.ts'
+import { callsOfNotice, listNotices, replayNotices, retryNotice } from './notices.ts'
+import { UrlRefused } from './targets.ts'
+import { type Needs as TrialNeeds, triggerTest, tryWebhook } from './trial.ts'
 import {
   Conflict,
   changeWebhook,

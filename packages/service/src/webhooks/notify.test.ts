@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { Webhook as Verifier } from 'standardwebhooks'
+import { publishStep } from '../events/publish.ts'
 import { idMaker, systemRandom } from '../lib/ids.ts'
 import { silentLog } from '../lib/log.ts'
 import { drain } from '../steps/step.ts'
 import type { Call, Caller, CallOutcome } from './caller.ts'
 import { notifyStep } from './notify.ts'
-import { publishStep } from './publish.ts'
 import { changeWebhook, createWebhook, removeWebhook, rotateSecret } from './webhooks.ts'
 
 const SECOND = 1_000

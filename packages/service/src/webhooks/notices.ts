@@ -6,9 +6,9 @@
 //    ^-------'------------'    (replayed)
 
 import type { Sql, Tx } from '../database/sql.ts'
+import type { Event } from '../events/events.ts'
 import type { Scope } from '../wire/endpoint.ts'
 import type { CallError, CallOutcome } from './caller.ts'
-import type { Event } from './events.ts'
 import type { Webhook } from './webhooks.ts'
 
 export type NoticeState = 'due' | 'delivered' | 'dead' | 'passed'

@@ -2,14 +2,14 @@
 // and marked as a test. It goes to the webhook that is named, and to streams that ask for tests.
 
 import type { Sql } from '../database/sql.ts'
+import type { Event } from '../events/events.ts'
+import type { EventKind } from '../events/kinds.ts'
+import { type Publisher, publishAll } from '../events/publish.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
 import type { Caller } from './caller.ts'
-import type { Event } from './events.ts'
-import type { EventKind } from './kinds.ts'
 import { type CallRow, isDelivered } from './notices.ts'
 import { callsOf } from './notify.ts'
-import { type Publisher, publishAll } from './publish.ts'
 import type { SecretSeal, Webhook } from './webhooks.ts'
 
 export type Needs = Publisher & {

@@ -3,13 +3,13 @@
 // holds up nobody else: a run of the step waits for it only for a moment, and takes up others.
 
 import type { Sql } from '../database/sql.ts'
+import { type Event, eventBody } from '../events/events.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { thrownFields } from '../lib/log.ts'
 import type { Step } from '../steps/step.ts'
 import type { Scope } from '../wire/endpoint.ts'
 import type { Caller, CallOutcome } from './caller.ts'
-import { type Event, eventBody } from './events.ts'
 import {
   type CallMade,
   type DueNotice,
