@@ -31,7 +31,7 @@ import {
   DEFAULT_CHECKPOINT_TRANSFERS,
   flowGenerations,
 } from 'penstock-service/tracing/generations.ts'
-import { arriveStep, creditStep, DUST_SUN } from 'penstock-service/treasury/arrivals.ts'
+import { arriveStep, creditStep, DUST_SUN } from 'penstock-service/deposits/arrivals.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import { BLOCK_MS, FIRST_NUMBER, TRANSACTIONS } from './mainnet_blocks.ts'
 import type { Reach, StartedNode } from './mainnet_node.ts'

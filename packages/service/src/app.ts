@@ -57,11 +57,11 @@ import {
   flowGenerations,
   pruneIndexStep,
 } from './tracing/generations.ts'
-import { arriveStep, creditStep, DUST_SUN } from './treasury/arrivals.ts'
-import { depositKinds, printDeposits } from './treasury/forms.ts'
-import { holdingsStep } from './treasury/holdings.ts'
-import { pages as treasuryPages } from './treasury/pages.ts'
-import { rechargedStep, rechargeStep, refundedStep, refundStep } from './treasury/recharges.ts'
+import { arriveStep, creditStep, DUST_SUN } from './deposits/arrivals.ts'
+import { depositKinds, printDeposits } from './deposits/forms.ts'
+import { holdingsStep } from './deposits/holdings.ts'
+import { pages as treasuryPages } from './deposits/pages.ts'
+import { rechargedStep, rechargeStep, refundedStep, refundStep } from './deposits/recharges.ts'
 import { routes as treasuryRoutes } from './treasury/routes.ts'
 import type { KeyFindings } from './wallets/permissions.ts'
 import type { Wallets } from './wallets/wallet_file.ts'

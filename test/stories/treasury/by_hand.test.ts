@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Person } from 'penstock-devchain/scene.ts'
-import { findDeposits } from 'penstock-service/treasury/deposits.ts'
+import { findDeposits } from 'penstock-service/deposits/deposits.ts'
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { addressWord, numberWord, USDT } from 'penstock-tron/tokens.ts'
 import { type Operator, worldOperator } from '../../harness/operator.ts'

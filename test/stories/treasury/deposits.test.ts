@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chainView, missingOnChain } from 'penstock-service/audit/chain.ts'
-import { findDeposits } from 'penstock-service/treasury/deposits.ts'
+import { findDeposits } from 'penstock-service/deposits/deposits.ts'
 import { addressToHex } from 'penstock-tron/address.ts'
 import { addressWord, numberWord, USDT } from 'penstock-tron/tokens.ts'
 import { worldOperator } from '../../harness/operator.ts'

@@ -14,7 +14,7 @@ import {
 } from '../ledger/ledger.ts'
 import { checkRoots, type Root } from '../ledger/roots.ts'
 import { checkJournal } from '../ledger/seals.ts'
-import { DIRECT_RECHARGE } from '../treasury/deposits.ts'
+import { DIRECT_RECHARGE } from '../deposits/deposits.ts'
 import { FINDINGS_MAX, type Finding } from './chain.ts'
 import { wrongByHand } from './manual_rules.ts'
 import { unrecorded } from './records.ts'

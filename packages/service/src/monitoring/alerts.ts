@@ -1,7 +1,7 @@
 // What a person should look at. docs/operating.md says for each alert what it means.
 
 import type { Sql } from '../database/sql.ts'
-import { DUST_SUN } from '../treasury/arrivals.ts'
+import { DUST_SUN } from '../deposits/arrivals.ts'
 
 export type Alert = { alert: string; since: Date | null; what: string }
 

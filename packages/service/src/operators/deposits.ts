@@ -11,9 +11,9 @@ import type { Change } from '../ledger/actions.ts'
 import { misuse, refusal } from '../lib/fault.ts'
 import { fieldsOf, integer } from '../node/answers.ts'
 import { heldSenders } from '../screening/barred.ts'
-import { DEPOSIT_STATES, listDeposits, showDeposits } from '../treasury/deposit_lookup.ts'
-import { type Deposit, placeOf } from '../treasury/deposits.ts'
-import { recountHolding } from '../treasury/holdings.ts'
+import { DEPOSIT_STATES, listDeposits, showDeposits } from '../deposits/deposit_lookup.ts'
+import { type Deposit, placeOf } from '../deposits/deposits.ts'
+import { recountHolding } from '../deposits/holdings.ts'
 import {
   assetOf,
   openDeposit,
@@ -21,7 +21,7 @@ import {
   resolveDeposit,
   sentIn,
   type Way,
-} from '../treasury/resolutions.ts'
+} from '../deposits/resolutions.ts'
 import {
   address,
   Count,
