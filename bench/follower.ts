@@ -18,6 +18,7 @@ import { contentsOf } from 'penstock-service/chain/contents.ts'
 import { followStep } from 'penstock-service/chain/follower.ts'
 import { migrate } from 'penstock-service/database/migrate.ts'
 import { connect, type Sql } from 'penstock-service/database/sql.ts'
+import { arriveStep, creditStep, DUST_SUN } from 'penstock-service/deposits/arrivals.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { parseNodeJson } from 'penstock-service/node/answers.ts'
@@ -31,7 +32,6 @@ import {
   DEFAULT_CHECKPOINT_TRANSFERS,
   flowGenerations,
 } from 'penstock-service/tracing/generations.ts'
-import { arriveStep, creditStep, DUST_SUN } from 'penstock-service/deposits/arrivals.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import { BLOCK_MS, FIRST_NUMBER, TRANSACTIONS } from './mainnet_blocks.ts'
 import type { Reach, StartedNode } from './mainnet_node.ts'

@@ -2,10 +2,10 @@
 // account is put right.
 
 import { keptBlockWith } from 'penstock-service/chain/blocks.ts'
+import { resolveDeposit, sentIn, type Way } from 'penstock-service/deposits/resolutions.ts'
 import { type Action, perform } from 'penstock-service/ledger/actions.ts'
 import { heldSenders } from 'penstock-service/screening/barred.ts'
 import { correct } from 'penstock-service/treasury/corrections.ts'
-import { resolveDeposit, sentIn, type Way } from 'penstock-service/deposits/resolutions.ts'
 import { type Customer, TRX, type World } from './world.ts'
 
 /** Three deposits that are held are sent back, credited and written off, in this order; two

@@ -48,6 +48,8 @@ const EDGES: Record<string, string> = {
   'packages/service/src/program/api.ts': 'hears those out who have connected when it stops',
   'packages/service/src/serve.ts': 'spreads and delays the calls to screening services',
   'packages/service/src/program/sealing_keys.ts': 'makes the sealing key on the first start',
+  'packages/service/src/events/streams.ts': 'keeps answers open, and looks once a second',
+  'packages/service/src/webhooks/caller.ts': 'measures how long a call takes',
   'packages/service/src/main.ts': 'waits between two looks at the books',
 }
 

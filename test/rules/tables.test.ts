@@ -13,6 +13,8 @@ const TABLES: Record<string, string> = {
   wallets: 'wallet_check',
   signing: 'signing',
   labels: 'aml_entry label_set label_set_version list list_entry list_version',
+  events: 'event event_counter event_note',
+  webhooks: 'notice webhook webhook_call webhook_secret',
   customers: 'customer api_key api_key_nonce api_key_spending',
   tracing:
     'flow_asset flow_block flow_carried flow_checkpoint flow_checkpoint_part flow_freeze ' +
@@ -21,7 +23,8 @@ const TABLES: Record<string, string> = {
   prices: 'price fee service aml_price aml_service',
   market: 'orders',
   screening: 'policy',
-  treasury: 'deposit deposit_outflow deposit_resolution holding correction',
+  deposits: 'deposit deposit_outflow deposit_resolution holding',
+  treasury: 'correction',
   subscriptions: 'plan subscription subscription_supply subscription_use',
   checks: 'aml_answer aml_check aml_count aml_count_delta aml_evidence aml_watch',
   audit: 'books_check books_finding',

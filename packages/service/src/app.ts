@@ -19,6 +19,11 @@ import { type DepositAddress, depositAddresses } from './customers/deposit_addre
 import { pruneNonces } from './customers/nonces.ts'
 import { type Seal, type SealingKeys, sealWith } from './customers/seal.ts'
 import type { Sql } from './database/sql.ts'
+import { arriveStep, creditStep, DUST_SUN } from './deposits/arrivals.ts'
+import { depositKinds, printDeposits } from './deposits/forms.ts'
+import { holdingsStep } from './deposits/holdings.ts'
+import { pages as treasuryPages } from './deposits/pages.ts'
+import { rechargedStep, rechargeStep, refundedStep, refundStep } from './deposits/recharges.ts'
 import { publishStep } from './events/publish.ts'
 import { eventPrinter, routes as eventRoutes } from './events/routes.ts'
 import { EventStreams } from './events/streams.ts'
@@ -57,16 +62,12 @@ import {
   flowGenerations,
   pruneIndexStep,
 } from './tracing/generations.ts'
-import { arriveStep, creditStep, DUST_SUN } from './deposits/arrivals.ts'
-import { depositKinds, printDeposits } from './deposits/forms.ts'
-import { holdingsStep } from './deposits/holdings.ts'
-import { pages as treasuryPages } from './deposits/pages.ts'
-import { rechargedStep, rechargeStep, refundedStep, refundStep } from './deposits/recharges.ts'
 import { routes as treasuryRoutes } from './treasury/routes.ts'
 import type { KeyFindings } from './wallets/permissions.ts'
 import type { Wallets } from './wallets/wallet_file.ts'
 import { type WalletWatch, walletWatch } from './wallets/wallet_watch.ts'
 import type { Caller } from './webhooks/caller.ts'
+import { noticeRoutes } from './webhooks/notice_routes.ts'
 import { notifyStep } from './webhooks/notify.ts'
 import { readableTypes, webhookRoutes } from './webhooks/routes.ts'
 import type { Endpoint } from './wire/endpoint.ts'
@@ -205,12 +206,14 @@ function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) 
   const printers = { order: printOrders, deposit: printDeposits }
   const publisher = { new_id, printers, tellStreams: () => wake('events') }
   const calls = { ...webhooks, sql, clock, seal, new_id }
+  const on_wire = { ...calls, ...publisher, random, kinds, wake }
   const streams = new EventStreams({ sql, clock, print: eventPrinter(kinds) })
   return {
     streams,
     endpoints: [
       ...eventRoutes({ sql, kinds, streams }),
-      ...webhookRoutes({ ...calls, ...publisher, random, kinds, wake }),
+      ...webhookRoutes(on_wire),
+      ...noticeRoutes(on_wire),
     ],
     steps: [
       publishStep({ sql: steps_sql, ...publisher }),

@@ -3,6 +3,7 @@
 // worked out once for the rules that need them.
 
 import type { Tx } from '../database/sql.ts'
+import { DIRECT_RECHARGE } from '../deposits/deposits.ts'
 import { type AccountSum, checkBooks } from '../ledger/books.ts'
 import {
   CORRECTIONS,
@@ -14,7 +15,6 @@ import {
 } from '../ledger/ledger.ts'
 import { checkRoots, type Root } from '../ledger/roots.ts'
 import { checkJournal } from '../ledger/seals.ts'
-import { DIRECT_RECHARGE } from '../deposits/deposits.ts'
 import { FINDINGS_MAX, type Finding } from './chain.ts'
 import { wrongByHand } from './manual_rules.ts'
 import { unrecorded } from './records.ts'

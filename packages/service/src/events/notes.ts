@@ -46,3 +46,13 @@ export function noteEvents(tx: Tx, events: readonly Event[]): void {
                          ${events.map(({ subject }) => subject)}::text[],
                          ${events.map(({ at }) => at)}::timestamptz[])`
 }
+
+/** Notes what did not happen, for those who try their webhooks and streams. `data`: JSON. */
+export function noteTest(
+  tx: Tx,
+  { customer_id, type, subject, at, data }: Omit<Event, 'type'> & { type: string; data: string },
+): void {
+  tx.send`
+    insert into event_note (customer_id, type, subject, at, test, data)
+    values (${customer_id}, ${type}, ${subject}, ${at}, true, ${data})`
+}

@@ -2,23 +2,22 @@
 
 import { type Static, Type } from 'typebox'
 import type { Sql } from '../database/sql.ts'
-import { type FaultKind, fault } from '../lib/fault.ts'
-import { LimitReached, NotFound } from '../webhooks/webhooks.ts'
 import {
   type Customer,
   type Endpoint,
   endpoint,
   InvalidParams,
+  LimitReached,
+  NotFound,
   refuses,
   streamEndpoint,
+  TooOld,
   UNNAMED_SCOPES,
 } from '../wire/endpoint.ts'
 import { LIST_REFUSALS, listFields, listOf, page, readPlace, rowsFor } from '../wire/lists.ts'
 import { type Event, eventBounds, findEvent, listEvents } from './events.ts'
 import type { EventKind } from './kinds.ts'
 import type { EventStreams } from './streams.ts'
-
-export const TooOld: FaultKind = fault(76, 'too_old', 'That is not kept any more')
 
 export type Needs = { sql: Sql; kinds: readonly EventKind[]; streams: EventStreams }
 
@@ -74,110 +73,113 @@ const Subject = Type.Optional(
   Type.String({ maxLength: 200, fault: () => InvalidParams('subject', 'Invalid subject') }),
 )
 
+type Printer = ReturnType<typeof eventPrinter>
+
 export function routes({ sql, kinds, streams }: Needs): Endpoint[] {
   const print = eventPrinter(kinds)
-  return [
-    endpoint({
-      path: '/v1/events/list',
-      auth: 'signature',
-      scope: 'read',
-      summary: 'What happened, newest first; with `after` from there on, oldest first',
-      description:
-        'With `after` nothing is ever left out: numbers have no gaps, and reading on after the last number reads all.',
-      body: Type.Object({
-        after: Type.Optional(Number53('after')),
-        ...listFields(),
-        types: TypesField,
-        subject: Subject,
-      }),
-      reply: listOf(EventForm),
-      faults: [
-        ...LIST_REFUSALS,
-        refuses(InvalidParams, '`after` is no number, or stands beside `before`', 'after'),
-        refuses(InvalidParams, '`types` is no list of types', 'types'),
-        refuses(InvalidParams, '`subject` is no subject', 'subject'),
-        refuses(TooOld, 'Events after that number are not kept any more'),
-      ],
-      async handle({ body, customer }) {
-        const { after, limit, types, subject } = body
-        const { customer_id } = customer
-        const before = readPlace(body.before)
-        if (after !== undefined && before !== undefined)
-          throw InvalidParams('after', 'Either after or before')
-        if (after !== undefined) await requireKept(sql, customer_id, BigInt(after))
-        const wanted = { customer_id, types, subject, limit: rowsFor(limit) }
-        const rows = await listEvents(sql, {
-          ...wanted,
-          ...(after === undefined ? { before } : { after: BigInt(after) }),
-        })
-        return page(rows, limit, {
-          print: (event) => print(event, customer),
-          placeOf: ({ number }) => String(number),
-        })
-      },
-    }),
-
-    endpoint({
-      path: '/v1/event/check',
-      auth: 'signature',
-      scope: 'read',
-      summary: 'One event',
-      body: Type.Object({ number: Number53('number') }),
-      reply: EventForm,
-      faults: [
-        refuses(InvalidParams, '`number` is no number', 'number'),
-        refuses(NotFound, 'There is no event of that number yet', 'event'),
-        refuses(TooOld, 'It is not kept any more'),
-      ],
-      examples: [{ summary: 'The first event', body: { number: 1 } }],
-      async handle({ body, customer }) {
-        const { customer_id } = customer
-        const number = BigInt(body.number)
-        const event = await findEvent(sql, { customer_id, number })
-        if (event) return print(event, customer)
-        const { oldest } = await eventBounds(sql, customer_id)
-        throw number > 0n && number < oldest
-          ? TooOld()
-          : NotFound('event', 'There is no such event')
-      },
-    }),
-
-    streamEndpoint({
-      path: '/v1/events/stream',
-      scope: 'read',
-      summary: 'Events as they are numbered, over one answer that stays open',
-      description:
-        'Server-sent events: `id` is the number, `event` the type, `data` the event. It ends after ' +
-        'an hour, or when the service stops: go on with `after` the last number.',
-      body: Type.Object({
-        after: Type.Optional(Number53('after')),
-        types: TypesField,
-        subject: Subject,
-        tests: Type.Optional(
-          Type.Boolean({
-            description: 'Also events that did not happen',
-            fault: () => InvalidParams('tests', 'Invalid tests'),
-          }),
-        ),
-      }),
-      item: EventForm,
-      faults: [
-        refuses(InvalidParams, '`after` is no number', 'after'),
-        refuses(InvalidParams, '`types` is no list of types', 'types'),
-        refuses(InvalidParams, '`subject` is no subject', 'subject'),
-        refuses(InvalidParams, '`tests` is neither true nor false', 'tests'),
-        refuses(TooOld, 'Events after that number are not kept any more'),
-        refuses(LimitReached, 'Too many streams are open', 'stream'),
-      ],
-      async open({ body, customer }, gone) {
-        const { types, subject, tests = false } = body
-        const after = body.after === undefined ? undefined : BigInt(body.after)
-        if (after !== undefined) await requireKept(sql, customer.customer_id, after)
-        return streams.open({ customer, after, types, subject, tests }, gone)
-      },
-    }),
-  ]
+  return [eventsList(sql, print), eventCheck(sql, print), eventStream(sql, streams)]
 }
+
+const eventsList = (sql: Sql, print: Printer): Endpoint =>
+  endpoint({
+    path: '/v1/events/list',
+    auth: 'signature',
+    scope: 'read',
+    summary: 'What happened, newest first; with `after` from there on, oldest first',
+    description:
+      'With `after` nothing is ever left out: numbers have no gaps, and reading on after the last number reads all.',
+    body: Type.Object({
+      after: Type.Optional(Number53('after')),
+      ...listFields(),
+      types: TypesField,
+      subject: Subject,
+    }),
+    reply: listOf(EventForm),
+    faults: [
+      ...LIST_REFUSALS,
+      refuses(InvalidParams, '`after` is no number, or stands beside `before`', 'after'),
+      refuses(InvalidParams, '`types` is no list of types', 'types'),
+      refuses(InvalidParams, '`subject` is no subject', 'subject'),
+      refuses(TooOld, 'Events after that number are not kept any more'),
+    ],
+    async handle({ body, customer }) {
+      const { after, limit, types, subject } = body
+      const { customer_id } = customer
+      const before = readPlace(body.before)
+      if (after !== undefined && before !== undefined)
+        throw InvalidParams('after', 'Either after or before')
+      if (after !== undefined) await requireKept(sql, customer_id, BigInt(after))
+      const wanted = { customer_id, types, subject, limit: rowsFor(limit) }
+      const rows = await listEvents(sql, {
+        ...wanted,
+        ...(after === undefined ? { before } : { after: BigInt(after) }),
+      })
+      return page(rows, limit, {
+        print: (event) => print(event, customer),
+        placeOf: ({ number }) => String(number),
+      })
+    },
+  })
+
+const eventCheck = (sql: Sql, print: Printer): Endpoint =>
+  endpoint({
+    path: '/v1/event/check',
+    auth: 'signature',
+    scope: 'read',
+    summary: 'One event',
+    body: Type.Object({ number: Number53('number') }),
+    reply: EventForm,
+    faults: [
+      refuses(InvalidParams, '`number` is no number', 'number'),
+      refuses(NotFound, 'There is no event of that number yet', 'event'),
+      refuses(TooOld, 'It is not kept any more'),
+    ],
+    examples: [{ summary: 'The first event', body: { number: 1 } }],
+    async handle({ body, customer }) {
+      const { customer_id } = customer
+      const number = BigInt(body.number)
+      const event = await findEvent(sql, { customer_id, number })
+      if (event) return print(event, customer)
+      const { oldest } = await eventBounds(sql, customer_id)
+      throw number > 0n && number < oldest ? TooOld() : NotFound('event', 'There is no such event')
+    },
+  })
+
+const eventStream = (sql: Sql, streams: EventStreams): Endpoint =>
+  streamEndpoint({
+    path: '/v1/events/stream',
+    scope: 'read',
+    summary: 'Events as they are numbered, over one answer that stays open',
+    description:
+      'Server-sent events: `id` is the number, `event` the type, `data` the event. It ends after ' +
+      'an hour, or when the service stops: go on with `after` the last number.',
+    body: Type.Object({
+      after: Type.Optional(Number53('after')),
+      types: TypesField,
+      subject: Subject,
+      tests: Type.Optional(
+        Type.Boolean({
+          description: 'Also events that did not happen',
+          fault: () => InvalidParams('tests', 'Invalid tests'),
+        }),
+      ),
+    }),
+    item: EventForm,
+    faults: [
+      refuses(InvalidParams, '`after` is no number', 'after'),
+      refuses(InvalidParams, '`types` is no list of types', 'types'),
+      refuses(InvalidParams, '`subject` is no subject', 'subject'),
+      refuses(InvalidParams, '`tests` is neither true nor false', 'tests'),
+      refuses(TooOld, 'Events after that number are not kept any more'),
+      refuses(LimitReached, 'Too many streams are open', 'stream'),
+    ],
+    async open({ body, customer }, gone) {
+      const { types, subject, tests = false } = body
+      const after = body.after === undefined ? undefined : BigInt(body.after)
+      if (after !== undefined) await requireKept(sql, customer.customer_id, after)
+      return streams.open({ customer, after, types, subject, tests }, gone)
+    },
+  })
 
 /** Throws TooOld when events after this number are not kept any more. */
 async function requireKept(sql: Sql, customer_id: string, after: bigint): Promise<void> {

@@ -6,8 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Sql } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { TooManyRequests } from '../lib/fault.ts'
-import { LimitReached } from '../webhooks/webhooks.ts'
-import type { Customer } from '../wire/endpoint.ts'
+import { type Customer, LimitReached } from '../wire/endpoint.ts'
 import { type Event, eventBounds, listEvents } from './events.ts'
 
 export type StreamWanted = {
@@ -22,7 +21,7 @@ export type StreamWanted = {
 
 export type StreamLimits = { key_max: number; customer_max: number; process_max: number }
 
-export const STREAM_LIMITS: StreamLimits = { key_max: 10, customer_max: 50, process_max: 5_000 }
+const STREAM_LIMITS: StreamLimits = { key_max: 10, customer_max: 50, process_max: 5_000 }
 
 export type Needs = {
   sql: Sql

@@ -7,10 +7,6 @@ import { type Static, Type } from 'typebox'
 import type { ChainView } from '../audit/chain.ts'
 import { keptBlockWith, type StoredBlock } from '../chain/blocks.ts'
 import { contentsOf } from '../chain/contents.ts'
-import type { Change } from '../ledger/actions.ts'
-import { misuse, refusal } from '../lib/fault.ts'
-import { fieldsOf, integer } from '../node/answers.ts'
-import { heldSenders } from '../screening/barred.ts'
 import { DEPOSIT_STATES, listDeposits, showDeposits } from '../deposits/deposit_lookup.ts'
 import { type Deposit, placeOf } from '../deposits/deposits.ts'
 import { recountHolding } from '../deposits/holdings.ts'
@@ -22,6 +18,10 @@ import {
   sentIn,
   type Way,
 } from '../deposits/resolutions.ts'
+import type { Change } from '../ledger/actions.ts'
+import { misuse, refusal } from '../lib/fault.ts'
+import { fieldsOf, integer } from '../node/answers.ts'
+import { heldSenders } from '../screening/barred.ts'
 import {
   address,
   Count,

@@ -144,18 +144,19 @@ function exchange(
       headers: { ...headers, 'content-length': String(bytes.length) },
       signal: AbortSignal.timeout(ANSWER_MS),
     })
-    const connecting = setTimeout(() => request.destroy(new Refusal('connect')), CONNECT_MS)
+    let connecting = true
+    const connected = () => {
+      connecting = false
+    }
+    AbortSignal.timeout(CONNECT_MS).addEventListener('abort', () => {
+      if (connecting) request.destroy(new Refusal('connect'))
+    })
     request.on('socket', (socket) => {
-      const connected = () => clearTimeout(connecting)
       if (!socket.connecting) connected()
       socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', connected)
     })
-    request.on('error', (thrown) => {
-      clearTimeout(connecting)
-      reject(thrown)
-    })
+    request.on('error', reject)
     request.on('response', (response) => {
-      clearTimeout(connecting)
       const address = response.socket.remoteAddress ?? ''
       readBeginning(response).then(
         (text) =>

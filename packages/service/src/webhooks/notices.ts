@@ -25,7 +25,7 @@ export type DueNotice = Event & { calls: number }
 /** From then on another process may have a webhook whose process has died. */
 export const LEASE_MS = 30_000
 /** With so many open the log waits: a receiver that is away costs no more rows. */
-export const OPEN_MAX = 1_000
+const OPEN_MAX = 1_000
 const EVENTS_AT_ONCE = 100
 /** With so many calls failed in a row, only the oldest open notice is called, and seldom. */
 export const FAILED_MAX = 20
@@ -253,7 +253,7 @@ export type Replay = {
   now: Date
 }
 
-export const REPLAY_MAX = 100_000
+const REPLAY_MAX = 100_000
 
 /** any -> due: they are told once more, under the same ids. Says how many. */
 export async function replayNotices(tx: Tx, replay: Replay): Promise<number> {

@@ -13,7 +13,7 @@ export const newWebhookSecret = (random: Random): string =>
 
 /** The value of `webhook-signature` for one call. `id`, the same for every call of one event, the
  *  Unix time of this call in seconds, and the body are signed together. */
-export function webhookSignature(
+function webhookSignature(
   secrets: readonly string[],
   { id, seconds, body }: { id: string; seconds: number; body: string },
 ): string {

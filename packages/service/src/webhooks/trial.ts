@@ -4,6 +4,7 @@
 import type { Sql } from '../database/sql.ts'
 import type { Event } from '../events/events.ts'
 import type { EventKind } from '../events/kinds.ts'
+import { noteTest } from '../events/notes.ts'
 import { type Publisher, publishAll } from '../events/publish.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
@@ -31,9 +32,7 @@ export async function triggerTest(
   const subject = `test:${new_id()}`
   const data = JSON.stringify(kind.sample)
   const event = await sql.begin(async (tx) => {
-    await tx`
-      insert into event_note (customer_id, type, subject, at, test, data)
-      values (${customer_id}, ${kind.type}, ${subject}, ${clock.now()}, true, ${data})`
+    noteTest(tx, { customer_id, type: kind.type, subject, at: clock.now(), data })
     await publishAll(tx, needs)
     const [made] = await tx<Event>`
       select * from event where customer_id = ${customer_id} and subject = ${subject}`

@@ -3,15 +3,10 @@
 
 import type { Sql, Tx } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
-import { type FaultKind, fault } from '../lib/fault.ts'
 import type { NewId, Random } from '../lib/ids.ts'
-import type { Scope } from '../wire/endpoint.ts'
+import { Conflict, LimitReached, NotFound, type Scope } from '../wire/endpoint.ts'
 import { newWebhookSecret } from './signing.ts'
 import { type Rules, readTarget } from './targets.ts'
-
-export const NotFound: FaultKind = fault(70, 'not_found', 'There is no such thing')
-export const LimitReached: FaultKind = fault(72, 'limit_reached', 'There are as many as may be')
-export const Conflict: FaultKind = fault(74, 'conflict', 'That cannot be done now')
 
 export type WebhookState = 'on' | 'off' | 'disabled' | 'removed'
 
