@@ -3,6 +3,8 @@
 // response, and the order in which an endpoint checks, which OpenAPI has no word for, is in
 // `x-refusals` and in its description.
 
+import type { EventKind } from 'penstock-service/events/kinds.ts'
+import { EventForm } from 'penstock-service/events/routes.ts'
 import type { Page } from 'penstock-service/http/pages.ts'
 import { printJson } from 'penstock-service/lib/json.ts'
 import type { Endpoint, Refusal } from 'penstock-service/wire/endpoint.ts'
@@ -14,6 +16,7 @@ export type ExampleAnswer = { path: string; summary: string; body: unknown; answ
 export type Reference = {
   endpoints: readonly Endpoint[]
   pages: readonly Page[]
+  kinds: readonly EventKind[]
   tried: readonly ExampleAnswer[]
   version: string
 }
@@ -40,7 +43,7 @@ export function printOpenapi(reference: Reference): string {
   return `${JSON.stringify(openapi(reference), null, 2)}\n`
 }
 
-function openapi({ endpoints, pages, tried, version }: Reference): Part {
+function openapi({ endpoints, pages, kinds, tried, version }: Reference): Part {
   const operations = endpoints.map((endpoint) => {
     const calls = tried.filter(({ path }) => path === endpoint.path)
     return [endpoint.path, { post: operation(endpoint, calls) }]
@@ -64,11 +67,45 @@ function openapi({ endpoints, pages, tried, version }: Reference): Part {
       }),
     ),
     paths: Object.fromEntries([...operations, ...readable]),
+    webhooks: Object.fromEntries(kinds.map((kind) => [kind.type, { post: told(kind) }])),
     components: COMPONENTS,
   }
 }
 
+/** How an event of a kind is told to webhooks. */
+function told({ type, data, when, scope, sample }: EventKind): Part {
+  const { properties } = EventForm
+  const body = { ...EventForm, properties: { ...properties, type: { const: type }, data } }
+  const head = {
+    type,
+    timestamp: '2026-11-21T00:05:57.000Z',
+    id: '01m7xps3k2vd1g2n2cqk4kq0yv',
+    number: 412,
+    subject: `${type.split('.', 1)[0]}:01m7xps0ca8ksnnfg71x89vdp6`,
+    test: false,
+  }
+  return {
+    operationId: nameOf(type),
+    tags: ['Webhooks'],
+    summary: `Told when ${when}`,
+    description: `Scope of the key that made the webhook: \`${scope}\`.`,
+    requestBody: {
+      content: {
+        'application/json': {
+          schema: documented(body),
+          examples: { example_1: { summary: type, value: { ...head, data: sample } } },
+        },
+      },
+    },
+    responses: {
+      200: { description: 'Heard. So is any other 2xx; everything else is told again' },
+    },
+  }
+}
+
 const TAGS: readonly [name: string, paths: RegExp, description: string][] = [
+  ['Events', /^\/v1\/event/, 'What happened, told once'],
+  ['Webhooks', /webhook|notice/, 'Where you want to be told of events'],
   ['Transactions', /^\/v1\/transaction/, 'Purchases of energy, bandwidth and activations'],
   ['Subscriptions', /^\/v1\/subscription/, 'Addresses that are kept supplied with energy'],
   ['AML checks', /^\/v1\/aml/, 'Screening of addresses and transactions'],
@@ -123,7 +160,7 @@ const TRANSPORT = {
   429: ref('responses', 'TooMany'),
 }
 
-function answers({ reply, faults }: Endpoint, calls: readonly ExampleAnswer[]): Part {
+function answers({ reply, faults, open }: Endpoint, calls: readonly ExampleAnswer[]): Part {
   const codes = [...new Set(faults.map(({ code }) => code))]
   const keys = [...new Set(faults.map(({ key }) => key))]
   const refusal = {
@@ -141,8 +178,9 @@ function answers({ reply, faults }: Endpoint, calls: readonly ExampleAnswer[]): 
     description: 'The result, or a refusal',
     headers: { ...RATE_HEADERS, 'X-Request-Id': ref('headers', 'RequestId') },
     content: {
+      ...(open && { 'text/event-stream': { schema: documented(reply) } }),
       'application/json': {
-        schema: { oneOf: [success(reply), refusal] },
+        schema: { oneOf: open ? [refusal] : [success(reply), refusal] },
         examples: named(calls, ({ answer }) => answer),
       },
     },

@@ -32,7 +32,9 @@ const PRIMITIVES: Readonly<Record<string, string>> = {
 }
 
 /** The whole file `packages/sdk/src/endpoints.ts`. */
-export function printSdkEndpoints({ endpoints, pages }: Reference): string {
+export function printSdkEndpoints({ endpoints: all, pages }: Reference): string {
+  // An answer that stays open is no result.
+  const endpoints = all.filter(({ open }) => open === undefined)
   const readable = pages.flatMap(({ path, summary, reply }) =>
     reply ? [entry(summary, templated(path), resultOf(reply as Schema))] : [],
   )
@@ -94,6 +96,7 @@ function typeOf(schema: Schema, side: Side, depth: number): string {
   const [values] = Object.values(schema.patternProperties ?? {})
   if (values) return `Record<string, ${typeOf(values, side, depth)}>`
   if (schema.type === 'object') return objectOf(schema, side, depth)
+  if (schema.type === undefined) return 'unknown'
   const primitive = PRIMITIVES[schema.type ?? '']
   if (primitive === undefined) throw new Error(`no type for ${JSON.stringify(schema)}`)
   return primitive

@@ -5,8 +5,9 @@
 
 import { hash } from 'node:crypto'
 import { TRX } from 'penstock-devchain/scene.ts'
+import type { EventKind } from 'penstock-service/events/kinds.ts'
 import type { Page } from 'penstock-service/http/pages.ts'
-import type { Endpoint } from 'penstock-service/wire/endpoint.ts'
+import { type Endpoint, SCOPES } from 'penstock-service/wire/endpoint.ts'
 import { EXAMPLE } from 'penstock-service/wire/examples.ts'
 import type { ExampleAnswer } from '../../tools/openapi.ts'
 import { openWorld } from './world.ts'
@@ -14,6 +15,7 @@ import { openWorld } from './world.ts'
 export type Story = {
   endpoints: readonly Endpoint[]
   pages: readonly Page[]
+  kinds: readonly EventKind[]
   tried: ExampleAnswer[]
 }
 
@@ -23,10 +25,11 @@ export async function tryExamples(): Promise<Story> {
   try {
     world.scene.devchain.fund(EXAMPLE.address, 10n * TRX)
     world.mine()
-    const customer = await world.customer({ trx: 1_000 })
+    const customer = await world.customer({ trx: 1_000, scopes: [...SCOPES] })
     const tried: ExampleAnswer[] = []
     for (const endpoint of world.app.endpoints) {
-      for (const { summary, body } of endpoint.examples) {
+      for (const { summary, body: written } of endpoint.examples) {
+        const body = filled(written, tried)
         const { code, key, request_id, error, result } = await customer.call(endpoint.path, body)
         const answer = code === 0 ? { code, request_id, result } : { code, key, request_id, error }
         tried.push({ path: endpoint.path, summary, body, answer: withoutHashes(answer) })
@@ -35,10 +38,26 @@ export async function tryExamples(): Promise<Story> {
         await world.drain()
       }
     }
-    return { endpoints: world.app.endpoints, pages: world.app.pages, tried }
+    const { endpoints, pages, kinds } = world.app
+    return { endpoints, pages, kinds, tried }
   } finally {
     await world.discard()
   }
+}
+
+const ANSWERED = /^<([\w.]+) of (.+)>$/
+
+/** The body with what earlier answers said: see answered(). */
+function filled(body: object, tried: readonly ExampleAnswer[]): object {
+  const known = Object.entries(body).map(([name, value]) => {
+    const [, field, path] = ANSWERED.exec(String(value)) ?? []
+    if (field === undefined) return [name, value]
+    const call = tried.find((one) => one.path === path)
+    const { result } = call!.answer as { result: unknown }
+    const part = (whole: unknown, key: string) => (whole as Record<string, unknown>)[key]
+    return [name, field.split('.').reduce(part, result)]
+  })
+  return Object.fromEntries(known)
 }
 
 /** The answer with other hashes: the first that it has, the second, and so on. */

@@ -4,7 +4,7 @@
 // other: no story may leave them apart, whatever else it looks at.
 
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { HDKey } from '@scure/bip32'
@@ -28,7 +28,7 @@ import { memoryLog, type Signed } from 'penstock-service/signing/signed_log.ts'
 import { drain } from 'penstock-service/steps/step.ts'
 import type { Wallets } from 'penstock-service/wallets/wallet_file.ts'
 import type { Call, Caller, CallOutcome } from 'penstock-service/webhooks/caller.ts'
-import { signature } from 'penstock-service/wire/signature.ts'
+import { keyV2, signature, signatureV2 } from 'penstock-service/wire/signature.ts'
 import { type Address, addressFromHex, addressToHex } from 'penstock-tron/address.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import { decodeRawData, decodeTransaction } from 'penstock-tron/transaction.ts'
@@ -279,6 +279,7 @@ export class World {
         user_agent: 'Penstock/test',
       },
       wake: () => {},
+      tellStreams: () => {},
       ...(reads && { reads: reads(node) }),
     }
     const app = buildApp({
@@ -604,8 +605,22 @@ export class Customer implements Access {
       authorization: `Bearer ${this.token}`,
       'x-signature': signature(bytes, this.secret),
       'content-type': 'application/json',
+      ...this.secondSignature(path, bytes),
       ...headers,
     })
+  }
+
+  /** The headers of the second signature, where an endpoint requires it. */
+  private secondSignature(path: string, body: Uint8Array): Record<string, string> {
+    const endpoint = this.world.app.endpoints.find((one) => one.path === path)
+    if (!endpoint?.second_signature) return {}
+    const timestamp = String(Math.floor(this.world.now.getTime() / 1_000))
+    const stamped = { timestamp, nonce: randomUUID(), method: 'POST', path, body }
+    return {
+      'x-timestamp': timestamp,
+      'x-nonce': stamped.nonce,
+      'x-signature-v2': signatureV2(keyV2(this.secret), stamped),
+    }
   }
 
   /** The result of a call that succeeds. */

@@ -13,7 +13,7 @@ const NOUNS: Readonly<Record<string, string>> = {
   delegation: `${SRC}/pool/delegations.ts`,
   activation: `${SRC}/pool/activations.ts`,
   attempt: `${SRC}/chain/attempts.ts`,
-  deposit: `${SRC}/treasury/deposits.ts`,
+  deposit: `${SRC}/deposits/deposits.ts`,
   aml_check: `${SRC}/checks/checks.ts`,
   subscription: `${SRC}/subscriptions/subscriptions.ts`,
   customer: `${SRC}/customers/customers.ts`,

@@ -85,6 +85,7 @@ export class Instance {
         user_agent: 'Penstock/simulator',
       },
       wake: (step) => this.woken.add(step),
+      tellStreams: () => {},
     })
     this.wakes = wakesOf(this.app.steps)
     const needs = { sql: held, clock, random, log: silentLog, authenticate: this.app.authenticate }

@@ -536,6 +536,425 @@ export type Endpoints = {
       }[]
     }
   }
+  /** What happened, newest first; with `after` from there on, oldest first */
+  '/v1/events/list': {
+    body: {
+      after?: number | undefined
+      /** 1 to 100; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+      types?: string[] | undefined
+      subject?: string | undefined
+    }
+    result: {
+      items: {
+        type: string
+        /** When it happened */
+        timestamp: string
+        /** The same wherever, and however often, it is told */
+        id: string
+        /** 1, 2, 3, … for each customer, without gaps */
+        number: number
+        /** What it is about: `order:…`, `deposit:…` */
+        subject: string
+        /** Nothing happened: somebody tries a webhook */
+        test: boolean
+        /** What the endpoint of the subject answered at that moment; null without its scope */
+        data: unknown
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+    }
+  }
+  /** One event */
+  '/v1/event/check': {
+    body: {
+      number: number
+    }
+    result: {
+      type: string
+      /** When it happened */
+      timestamp: string
+      /** The same wherever, and however often, it is told */
+      id: string
+      /** 1, 2, 3, … for each customer, without gaps */
+      number: number
+      /** What it is about: `order:…`, `deposit:…` */
+      subject: string
+      /** Nothing happened: somebody tries a webhook */
+      test: boolean
+      /** What the endpoint of the subject answered at that moment; null without its scope */
+      data: unknown
+    }
+  }
+  /** A new webhook, which is told of what happens from now on */
+  '/v1/webhook/new': {
+    body: {
+      /** https, of a public host */
+      url: string
+      description?: string | undefined
+      types?: string[] | undefined
+      at_once?: number | undefined
+      per_second?: number | undefined
+    }
+    result: {
+      webhook: {
+        id: string
+        url: string
+        description: string | null
+        types: string[] | null
+        /** `on`, `off`, or `disabled` with the reason */
+        state: string
+        reason: string | null
+        /** Calls under way at the same time, at most */
+        at_once: number
+        per_second: number | null
+        /** The number of the last event that was looked at */
+        cursor: number
+        /** Events after that */
+        waiting: number
+        /** Notices that are still to be delivered */
+        due: number
+        /** Notices that were given up */
+        dead: number
+        failing_since: string | null
+        created_at: string
+        secrets: {
+          made_at: string
+          until: string | null
+        }[]
+      }
+      /** Shown this once */
+      secret: string
+    }
+  }
+  /** Your webhooks, newest first */
+  '/v1/webhooks/list': {
+    body: {
+      /** 1 to 100; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+    }
+    result: {
+      items: {
+        id: string
+        url: string
+        description: string | null
+        types: string[] | null
+        /** `on`, `off`, or `disabled` with the reason */
+        state: string
+        reason: string | null
+        /** Calls under way at the same time, at most */
+        at_once: number
+        per_second: number | null
+        /** The number of the last event that was looked at */
+        cursor: number
+        /** Events after that */
+        waiting: number
+        /** Notices that are still to be delivered */
+        due: number
+        /** Notices that were given up */
+        dead: number
+        failing_since: string | null
+        created_at: string
+        secrets: {
+          made_at: string
+          until: string | null
+        }[]
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+    }
+  }
+  /** One of your webhooks */
+  '/v1/webhook/check': {
+    body: {
+      id: string
+    }
+    result: {
+      id: string
+      url: string
+      description: string | null
+      types: string[] | null
+      /** `on`, `off`, or `disabled` with the reason */
+      state: string
+      reason: string | null
+      /** Calls under way at the same time, at most */
+      at_once: number
+      per_second: number | null
+      /** The number of the last event that was looked at */
+      cursor: number
+      /** Events after that */
+      waiting: number
+      /** Notices that are still to be delivered */
+      due: number
+      /** Notices that were given up */
+      dead: number
+      failing_since: string | null
+      created_at: string
+      secrets: {
+        made_at: string
+        until: string | null
+      }[]
+    }
+  }
+  /** Changes a webhook; what is left out stays as it is */
+  '/v1/webhook/change': {
+    body: {
+      id: string
+      /** https, of a public host */
+      url?: string | undefined
+      description?: string | undefined
+      types?: string[] | undefined
+      at_once?: number | undefined
+      per_second?: number | undefined
+      state?: 'on' | 'off' | undefined
+      /** Put on again, it goes on from now and not where it stopped */
+      from_now?: boolean | undefined
+    }
+    result: {
+      id: string
+      url: string
+      description: string | null
+      types: string[] | null
+      /** `on`, `off`, or `disabled` with the reason */
+      state: string
+      reason: string | null
+      /** Calls under way at the same time, at most */
+      at_once: number
+      per_second: number | null
+      /** The number of the last event that was looked at */
+      cursor: number
+      /** Events after that */
+      waiting: number
+      /** Notices that are still to be delivered */
+      due: number
+      /** Notices that were given up */
+      dead: number
+      failing_since: string | null
+      created_at: string
+      secrets: {
+        made_at: string
+        until: string | null
+      }[]
+    }
+  }
+  /** A new secret; the one before stays valid for a while */
+  '/v1/webhook/rotate': {
+    body: {
+      id: string
+      /** 24 when left out */
+      overlap_hours?: number | undefined
+    }
+    result: {
+      webhook: {
+        id: string
+        url: string
+        description: string | null
+        types: string[] | null
+        /** `on`, `off`, or `disabled` with the reason */
+        state: string
+        reason: string | null
+        /** Calls under way at the same time, at most */
+        at_once: number
+        per_second: number | null
+        /** The number of the last event that was looked at */
+        cursor: number
+        /** Events after that */
+        waiting: number
+        /** Notices that are still to be delivered */
+        due: number
+        /** Notices that were given up */
+        dead: number
+        failing_since: string | null
+        created_at: string
+        secrets: {
+          made_at: string
+          until: string | null
+        }[]
+      }
+      /** Shown this once */
+      secret: string
+    }
+  }
+  /** Calls a webhook once with a sample, and says what it answered */
+  '/v1/webhook/test': {
+    body: {
+      id: string
+      type: string
+    }
+    result: {
+      event: {
+        type: string
+        /** When it happened */
+        timestamp: string
+        /** The same wherever, and however often, it is told */
+        id: string
+        /** 1, 2, 3, … for each customer, without gaps */
+        number: number
+        /** What it is about: `order:…`, `deposit:…` */
+        subject: string
+        /** Nothing happened: somebody tries a webhook */
+        test: boolean
+        /** What the endpoint of the subject answered at that moment; null without its scope */
+        data: unknown
+      }
+      call: {
+        at: string
+        ms: number
+        status: number | null
+        error: string | null
+        body: string | null
+      }
+    }
+  }
+  /** An event that did not happen, for those who stream with `tests` */
+  '/v1/event/trigger': {
+    body: {
+      type: string
+    }
+    result: {
+      type: string
+      /** When it happened */
+      timestamp: string
+      /** The same wherever, and however often, it is told */
+      id: string
+      /** 1, 2, 3, … for each customer, without gaps */
+      number: number
+      /** What it is about: `order:…`, `deposit:…` */
+      subject: string
+      /** Nothing happened: somebody tries a webhook */
+      test: boolean
+      /** What the endpoint of the subject answered at that moment; null without its scope */
+      data: unknown
+    }
+  }
+  /** Tells a webhook once more what it was told, or should have been */
+  '/v1/webhook/replay': {
+    body: {
+      id: string
+      /** From the event after this number on */
+      after: number
+      types?: string[] | undefined
+      /** Only what was given up (when left out), or all */
+      which?: 'dead' | 'all' | undefined
+    }
+    result: {
+      /** How many are due again */
+      notices: number
+    }
+  }
+  /** What your webhooks were told, or are to be told, newest event first */
+  '/v1/notices/list': {
+    body: {
+      webhook_id?: string | undefined
+      state?: 'due' | 'delivered' | 'dead' | 'passed' | undefined
+      /** 1 to 100; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+    }
+    result: {
+      items: {
+        webhook_id: string
+        /** Of the event */
+        number: number
+        event_id: string
+        type: string
+        subject: string
+        /** due, delivered, dead or passed */
+        state: string
+        /** Since it was last made due */
+        calls: number
+        due_at: string | null
+        last: {
+          at: string
+          ms: number
+          status: number | null
+          error: string | null
+          body: string | null
+        } | null
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+    }
+  }
+  /** One notice with all of its calls, newest first */
+  '/v1/notice/check': {
+    body: {
+      webhook_id: string
+      /** Of the event */
+      number: number
+    }
+    result: {
+      notice: {
+        webhook_id: string
+        /** Of the event */
+        number: number
+        event_id: string
+        type: string
+        subject: string
+        /** due, delivered, dead or passed */
+        state: string
+        /** Since it was last made due */
+        calls: number
+        due_at: string | null
+        last: {
+          at: string
+          ms: number
+          status: number | null
+          error: string | null
+          body: string | null
+        } | null
+      }
+      calls: {
+        at: string
+        ms: number
+        status: number | null
+        error: string | null
+        body: string | null
+      }[]
+    }
+  }
+  /** Tells a webhook once more of one event */
+  '/v1/notice/retry': {
+    body: {
+      webhook_id: string
+      /** Of the event */
+      number: number
+    }
+    result: {
+      webhook_id: string
+      /** Of the event */
+      number: number
+      event_id: string
+      type: string
+      subject: string
+      /** due, delivered, dead or passed */
+      state: string
+      /** Since it was last made due */
+      calls: number
+      due_at: string | null
+      last: {
+        at: string
+        ms: number
+        status: number | null
+        error: string | null
+        body: string | null
+      } | null
+    }
+  }
+  /** Removes a webhook; it is told of nothing more */
+  '/v1/webhook/remove': {
+    body: {
+      id: string
+    }
+    result: {
+      removed: boolean
+    }
+  }
 }
 
 /** What is read with GET, without credentials. */
@@ -580,4 +999,12 @@ export const REPETITION: {
   '/v1/subscription/start': 'external_id',
   '/v1/subscription/stop': 'nothing',
   '/v1/aml-checks/new': 'idempotency_key',
+  '/v1/webhook/new': 'nothing',
+  '/v1/webhook/change': 'nothing',
+  '/v1/webhook/rotate': 'nothing',
+  '/v1/webhook/test': 'nothing',
+  '/v1/event/trigger': 'nothing',
+  '/v1/webhook/replay': 'nothing',
+  '/v1/notice/retry': 'nothing',
+  '/v1/webhook/remove': 'nothing',
 }

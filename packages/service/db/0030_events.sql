@@ -10,6 +10,7 @@ create table event_note (
   at            timestamptz not null,
   test          boolean not null default false,    -- nothing happened: somebody tries a webhook
   data          text,                              -- JSON; null: what the endpoint of the subject answers
+  detail        text,                              -- JSON: an object whose fields are added to that
   constraint event_note_pkey primary key (id)
 );
 

@@ -183,7 +183,7 @@ create table api_key (
   constraint api_key_allowed_networks_not_empty check (cardinality(allowed_networks) > 0),
   constraint api_key_daily_cap_not_negative check (daily_cap_sun >= 0),
   constraint api_key_name_length check (char_length(name) >= 1 and char_length(name) <= 200),
-  constraint api_key_scopes_known check (scopes <@ array['read', 'buy', 'aml'] and cardinality(scopes) > 0),
+  constraint api_key_scopes_known check (scopes <@ array['read', 'buy', 'aml', 'money', 'webhooks', 'manage'] and cardinality(scopes) > 0),
   constraint api_key_token_hash_form check (token_hash ~ '^[0-9a-f]{64}$')
 );
 create index api_key_of_customer on api_key (customer_id, id);
@@ -422,6 +422,47 @@ create table deposit_resolution (
   constraint deposit_resolution_way check (way in ('sent_back', 'credited', 'written_off'))
 );
 
+create table event (
+  customer_id text not null,
+  number bigint not null,
+  id text not null,
+  type text not null,
+  subject text not null,
+  at timestamptz not null,
+  test boolean not null,
+  data text not null,
+  constraint event_pkey primary key (customer_id, number),
+  constraint event_id_once unique (id),
+  constraint event_data_length check (length(data) <= 20000)
+);
+create index event_by_subject on event (customer_id, subject, number);
+create index event_by_time on event (at);
+
+create table event_counter (
+  customer_id text not null,
+  last_number bigint not null,
+  constraint event_counter_pkey primary key (customer_id),
+  constraint event_counter_positive check (last_number > 0)
+);
+
+create table event_note (
+  id bigint generated always as identity not null,
+  customer_id text not null,
+  type text not null,
+  subject text not null,
+  at timestamptz not null,
+  test boolean default false not null,
+  data text,
+  detail text,
+  constraint event_note_pkey primary key (id)
+);
+
+create table event_publisher (
+  one boolean default true not null,
+  constraint event_publisher_pkey primary key (one),
+  constraint event_publisher_has_one_row check (one)
+);
+
 create table fee (
   id bigint generated always as identity not null,
   name text not null,
@@ -644,6 +685,22 @@ create table node_hiding (
   seen_at timestamptz not null,
   constraint node_hiding_pkey primary key (node)
 );
+
+create table notice (
+  webhook_id text not null,
+  number bigint not null,
+  event_id text not null,
+  type text not null,
+  subject text not null,
+  state text default 'due' not null,
+  calls integer default 0 not null,
+  due_at timestamptz not null,
+  constraint notice_pkey primary key (webhook_id, number),
+  constraint notice_of_webhook foreign key (webhook_id) references webhook(id),
+  constraint notice_state check (state in ('due', 'delivered', 'dead', 'passed'))
+);
+create index notice_due on notice (webhook_id, subject, number) where (state = 'due');
+create index notice_due_at on notice (webhook_id, due_at) where (state = 'due');
 
 create table operator_action (
   number bigint not null,
@@ -881,6 +938,67 @@ create table wallet_check (
   stopped boolean not null,
   stopped_here boolean not null,
   constraint wallet_check_pkey primary key (address)
+);
+
+create table webhook (
+  id text not null,
+  customer_id text not null,
+  url text not null,
+  description text,
+  types text[],
+  scopes text[] not null,
+  state text default 'on' not null,
+  reason text,
+  at_once integer default 8 not null,
+  per_second integer,
+  "position" bigint not null,
+  made_at timestamptz not null,
+  failing_since timestamptz,
+  failed_in_a_row integer default 0 not null,
+  slow_until timestamptz,
+  paused_until timestamptz,
+  called_at timestamptz,
+  leased_until timestamptz,
+  leased_by text,
+  constraint webhook_pkey primary key (id),
+  constraint webhook_at_once_range check (at_once >= 1 and at_once <= 16),
+  constraint webhook_description_length check (length(description) <= 200),
+  constraint webhook_disabled_has_reason check ((state = 'disabled') = (reason is not null)),
+  constraint webhook_per_second_range check (per_second >= 1 and per_second <= 1000),
+  constraint webhook_state check (state in ('on', 'off', 'disabled', 'removed')),
+  constraint webhook_url_length check (length(url) >= 1 and length(url) <= 512)
+);
+create index webhook_of_customer on webhook (customer_id, id);
+create index webhook_on on webhook (customer_id) where (state = 'on');
+
+create table webhook_call (
+  webhook_id text not null,
+  number bigint not null,
+  at timestamptz not null,
+  ms integer not null,
+  status integer,
+  error text,
+  body text,
+  constraint webhook_call_pkey primary key (webhook_id, number, at),
+  constraint webhook_call_body_length check (length(body) <= 1024)
+);
+create index webhook_call_by_time on webhook_call (at);
+
+create table webhook_network (
+  customer_id text not null,
+  network text not null,
+  made_at timestamptz not null,
+  constraint webhook_network_pkey primary key (customer_id, network)
+);
+
+create table webhook_secret (
+  webhook_id text not null,
+  number integer not null,
+  sealed_secret text not null,
+  made_at timestamptz not null,
+  until timestamptz,
+  constraint webhook_secret_pkey primary key (webhook_id, number),
+  constraint webhook_secret_of_webhook foreign key (webhook_id) references webhook(id)
 );
 
 CREATE OR REPLACE FUNCTION chain_operator_action()

@@ -10,6 +10,7 @@ import { pruneStep } from './chain/blocks.ts'
 import { confirmStep } from './chain/confirm.ts'
 import { followStep } from './chain/follower.ts'
 import { askProvidersStep, screenStep } from './checks/answering.ts'
+import { checkKinds, printChecks } from './checks/forms.ts'
 import { foldCountsStep } from './checks/history.ts'
 import { checkPlacer } from './checks/placing.ts'
 import { routes as checkRoutes } from './checks/routes.ts'
@@ -24,6 +25,7 @@ import { depositKinds, printDeposits } from './deposits/forms.ts'
 import { holdingsStep } from './deposits/holdings.ts'
 import { pages as treasuryPages } from './deposits/pages.ts'
 import { rechargedStep, rechargeStep, refundedStep, refundStep } from './deposits/recharges.ts'
+import type { EventKind } from './events/kinds.ts'
 import { publishStep } from './events/publish.ts'
 import { eventPrinter, routes as eventRoutes } from './events/routes.ts'
 import { EventStreams } from './events/streams.ts'
@@ -52,6 +54,7 @@ import type { SignedLog } from './signing/signed_log.ts'
 import { localSigner, type Signer } from './signing/signer.ts'
 import type { Step } from './steps/step.ts'
 import { withdrawSupplyStep } from './subscriptions/ending.ts'
+import { printSubscriptions, subscriptionKinds } from './subscriptions/forms.ts'
 import { routes as subscriptionRoutes } from './subscriptions/routes.ts'
 import { supplyStep } from './subscriptions/supply.ts'
 import { useStep } from './subscriptions/uses.ts'
@@ -67,7 +70,6 @@ import type { KeyFindings } from './wallets/permissions.ts'
 import type { Wallets } from './wallets/wallet_file.ts'
 import { type WalletWatch, walletWatch } from './wallets/wallet_watch.ts'
 import type { Caller } from './webhooks/caller.ts'
-import { noticeRoutes } from './webhooks/notice_routes.ts'
 import { notifyStep } from './webhooks/notify.ts'
 import { readableTypes, webhookRoutes } from './webhooks/routes.ts'
 import type { Endpoint } from './wire/endpoint.ts'
@@ -113,9 +115,10 @@ export type World = {
   roots_file?: string | undefined
   /** How webhooks are called. */
   webhooks: WebhookCalls
-  /** Called when something was written that a step may take up, and with `events` when some were
-   *  numbered. */
+  /** Called when something was written that a step may take up. */
   wake: (step: string) => void
+  /** Called when events were numbered: those who stream them may be in any process. */
+  tellStreams: () => void
 }
 
 export type WebhookCalls = {
@@ -150,6 +153,8 @@ export type App = {
   deposit_address: DepositAddress
   sign: Signer
   streams: EventStreams
+  /** What is told of. */
+  kinds: readonly EventKind[]
 }
 
 export function buildApp(world: World): App {
@@ -196,25 +201,28 @@ export function buildApp(world: World): App {
     deposit_address: depositAddresses(wallets.deposit_xpub),
     sign,
     streams: events.streams,
+    kinds: events.kinds,
   }
 }
 
 /** What is told of what happened: every kind, the log, streams and webhooks. */
 function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) {
-  const { sql, steps_sql = sql, clock, random, log, wake, webhooks } = world
-  const kinds = [...orderKinds, ...depositKinds]
-  const printers = { order: printOrders, deposit: printDeposits }
-  const publisher = { new_id, printers, tellStreams: () => wake('events') }
+  const { sql, steps_sql = sql, clock, random, log, wake, webhooks, tellStreams } = world
+  const kinds = [...orderKinds, ...depositKinds, ...subscriptionKinds, ...checkKinds]
+  const printers = {
+    order: printOrders,
+    deposit: printDeposits,
+    subscription: printSubscriptions,
+    aml_check: printChecks,
+  }
+  const publisher = { printers, tellStreams }
   const calls = { ...webhooks, sql, clock, seal, new_id }
   const on_wire = { ...calls, ...publisher, random, kinds, wake }
   const streams = new EventStreams({ sql, clock, print: eventPrinter(kinds) })
   return {
+    kinds,
     streams,
-    endpoints: [
-      ...eventRoutes({ sql, kinds, streams }),
-      ...webhookRoutes(on_wire),
-      ...noticeRoutes(on_wire),
-    ],
+    endpoints: [...eventRoutes({ sql, kinds, streams }), ...webhookRoutes(on_wire)],
     steps: [
       publishStep({ sql: steps_sql, ...publisher }),
       notifyStep({ ...calls, log, readable: readableTypes(kinds) }),

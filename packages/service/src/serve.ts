@@ -13,6 +13,7 @@ import { type Config, Misuse } from './config.ts'
 import { requireDurable } from './database/durable.ts'
 import { migrate } from './database/migrate.ts'
 import { connect, type Sql, type SqlOptions } from './database/sql.ts'
+import { STREAMS } from './events/streams.ts'
 import { httpDownload } from './labels/lists.ts'
 import { type Root, readRoots } from './ledger/roots.ts'
 import { systemClock } from './lib/clock.ts'
@@ -112,9 +113,6 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<Serving> {
   let listening_for: { stop(): Promise<void> } | undefined
   const tellOthers = wakeOthers(sql)
   const caller = webhookCaller()
-  // Who streams may be in any process.
-  const wake = (step: string) =>
-    running && step !== 'events' ? running.wake(step) : tellOthers(step)
   try {
     await requireAnswering(sql)
     await migrate(database_url)
@@ -142,7 +140,8 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<Serving> {
         notedRoots: () => notedRoots(roots_file),
       },
       webhooks: webhookCalls(caller),
-      wake,
+      wake: (step) => (running ? running.wake(step) : tellOthers(step)),
+      tellStreams: () => tellOthers(STREAMS),
     })
     await watching.begin({ database_url, seal: app.seal })
     const api =

@@ -2,8 +2,8 @@
 // and finds what does not hold. All are looked at in one snapshot; the sums of the accounts are
 // worked out once for the rules that need them.
 
+import { DIRECT_RECHARGE } from '../customers/customers.ts'
 import type { Tx } from '../database/sql.ts'
-import { DIRECT_RECHARGE } from '../deposits/deposits.ts'
 import { type AccountSum, checkBooks } from '../ledger/books.ts'
 import {
   CORRECTIONS,

@@ -1,10 +1,9 @@
 // Screening on the wire.
 
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
 import { cappedKey } from '../customers/spending.ts'
 import type { Sql } from '../database/sql.ts'
 import { InsufficientFunds, WalletNotFound } from '../ledger/ledger.ts'
-import { wireTime } from '../lib/clock.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
 import { type Json, money } from '../lib/json.ts'
 import { NETWORKS } from '../screening/networks.ts'
@@ -22,7 +21,8 @@ import {
 } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
 import { PAGE_REFUSALS, pageFields, pageOf } from '../wire/paging.ts'
-import { CHECK_STATES, type Check, findCheck } from './checks.ts'
+import { CHECK_STATES, findCheck } from './checks.ts'
+import { CheckForm, printCheck } from './forms.ts'
 import { checkHistory } from './history.ts'
 import { type CheckPlaced, type CheckWanted, checkPrices } from './placing.ts'
 
@@ -31,74 +31,6 @@ const CheckNotFound: FaultKind = fault(30, 'aml_check_not_found', 'AML check not
 export type Needs = {
   sql: Sql
   placeCheck: (wanted: CheckWanted) => Promise<CheckPlaced>
-}
-
-const Factor = Type.Object({
-  name: Type.String({ description: 'Category' }),
-  label: Type.String(),
-  group: Type.String({ description: 'low, medium, high' }),
-  score: Type.Number({ description: 'Share of the money, 0 to 1; the shares sum to 1' }),
-})
-
-const CheckForm = Type.Object({
-  id: Type.String(),
-  type: Type.String({ description: 'address, hash' }),
-  address: Type.String(),
-  hash: Type.Optional(Type.String({ description: 'Of hash checks' })),
-  direction: Type.Optional(
-    Type.Union([Type.String(), Type.Null()], {
-      description: 'Of hash checks: deposit, withdrawal, or null if not given',
-    }),
-  ),
-  network: Type.String(),
-  status: Type.String({ description: CHECK_STATES.join(', ') }),
-  risk_score: Type.Union([Type.String(), Type.Null()], {
-    description: '0.0 to 100.0; null until completed',
-  }),
-  risk_level: Type.Union([Type.String(), Type.Null()], {
-    description: 'low, medium, high; null until completed',
-  }),
-  blacklist: Type.Boolean({
-    description: 'The address itself is barred by an authority, its issuer, or you',
-  }),
-  risk_factors: Type.Array(Factor, { description: 'The largest first' }),
-  checked_at: Type.String({ description: 'When the check was created' }),
-})
-
-/** A check in the wire's form. */
-function printCheck(check: Check): Static<typeof CheckForm> {
-  const {
-    id,
-    type,
-    address,
-    hash,
-    direction,
-    network,
-    state,
-    risk_score,
-    risk_level,
-    blacklist,
-    risk_factors,
-  } = check
-  return {
-    id,
-    type,
-    address,
-    ...(hash !== null && { hash, direction }),
-    network,
-    status: state,
-    risk_score,
-    risk_level,
-    blacklist,
-    // The database keeps an object's keys in an order of its own.
-    risk_factors: risk_factors.map(({ name, label, group, score }) => ({
-      name,
-      label,
-      group,
-      score,
-    })),
-    checked_at: wireTime(check.created_at),
-  }
 }
 
 /** The network of a check, if the policy has somebody who screens it. */

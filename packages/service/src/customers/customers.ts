@@ -14,6 +14,14 @@ import type { DepositAddress } from './deposit_addresses.ts'
  *  closed: for good. */
 export type CustomerState = 'active' | 'suspended' | 'closed'
 
+/** Whom direct recharges belong to in the ledger and among the orders. */
+export const DIRECT_RECHARGE = 'direct_recharge'
+/** Whom the orders that supply subscriptions belong to. */
+export const SUBSCRIPTIONS = 'subscriptions'
+
+/** Whether somebody else pays, and is told what happens: the service itself buys too. */
+export const isCustomer = (id: string): boolean => id !== DIRECT_RECHARGE && id !== SUBSCRIPTIONS
+
 export type CustomerRow = {
   id: string
   name: string

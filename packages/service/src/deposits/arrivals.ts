@@ -13,20 +13,13 @@ import type { Address } from 'penstock-tron/address.ts'
 import { blocksAt, type StoredBlock } from '../chain/blocks.ts'
 import type { Move } from '../chain/contents.ts'
 import { readBlocks, readSolidBlocks } from '../chain/cursors.ts'
-import { type AddressOwner, customersOfAddresses } from '../customers/customers.ts'
+import { type AddressOwner, customersOfAddresses, DIRECT_RECHARGE } from '../customers/customers.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { customerAccount, HELD_DEPOSITS, lockAccounts, moveAll, WORLD } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { HeldSenders } from '../screening/barred.ts'
 import type { Step } from '../steps/step.ts'
-import {
-  BLOCKED,
-  type Deposit,
-  DIRECT_RECHARGE,
-  forgetMissing,
-  noteArrived,
-  placeOf,
-} from './deposits.ts'
+import { BLOCKED, type Deposit, forgetMissing, noteArrived, placeOf } from './deposits.ts'
 
 export type Needs = {
   sql: Sql

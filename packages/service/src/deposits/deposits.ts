@@ -13,6 +13,7 @@
 // event of its block, -n the nth transfer that contracts made in it.
 
 import type { Address } from 'penstock-tron/address.ts'
+import { DIRECT_RECHARGE } from '../customers/customers.ts'
 import type { Query, Sql, Tx } from '../database/sql.ts'
 import { type EventType, noteEvents } from '../events/notes.ts'
 
@@ -55,9 +56,6 @@ export type Deposit = {
   solid_at: Date | null
   seen_at: Date
 }
-
-/** Whom direct recharges belong to in the ledger and among the orders. */
-export const DIRECT_RECHARGE = 'direct_recharge'
 
 /** What names a deposit. */
 export type Place = Pick<Deposit, 'tx_id' | 'position'>

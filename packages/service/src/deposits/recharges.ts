@@ -9,6 +9,7 @@
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { contract } from 'penstock-tron/transaction.ts'
 import { enqueueAttempt, withdrawAttempts } from '../chain/attempts.ts'
+import { DIRECT_RECHARGE } from '../customers/customers.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { customerAccount, lockAccounts, move, REVENUE, WORLD } from '../ledger/ledger.ts'
 import { type Clock, later } from '../lib/clock.ts'
@@ -25,7 +26,6 @@ import {
   completeRefund,
   concludeDeliveries,
   type Deposit,
-  DIRECT_RECHARGE,
   deliverDeposit,
   deliveryName,
   forgetPassed,

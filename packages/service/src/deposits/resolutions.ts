@@ -7,7 +7,7 @@
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { StoredBlock } from '../chain/blocks.ts'
-import { findCustomer } from '../customers/customers.ts'
+import { DIRECT_RECHARGE, findCustomer } from '../customers/customers.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import {
   customerAccount,
@@ -20,14 +20,7 @@ import {
 } from '../ledger/ledger.ts'
 import { refusal } from '../lib/fault.ts'
 import type { HeldSenders } from '../screening/barred.ts'
-import {
-  BLOCKED,
-  type Deposit,
-  DIRECT_RECHARGE,
-  findDeposits,
-  markResolved,
-  placeOf,
-} from './deposits.ts'
+import { BLOCKED, type Deposit, findDeposits, markResolved, placeOf } from './deposits.ts'
 
 /** A transaction on the solid chain that has sent something to somebody. */
 export type Sent = { tx_id: string; to: Address; amount: bigint; block_number: number }

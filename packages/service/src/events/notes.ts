@@ -3,6 +3,7 @@
 // what that means to the customer. The step `publish` gives the notes their numbers.
 
 import type { Tx } from '../database/sql.ts'
+import { printJson } from '../lib/json.ts'
 
 export type EventType =
   | 'order.created'
@@ -33,6 +34,8 @@ export type Event = {
   subject: string
   customer_id: string
   at: Date
+  /** What is told beside what the endpoint of the subject answers: fields of `data`. */
+  detail?: Readonly<Record<string, unknown>>
 }
 
 /** Notes events in the transaction that makes them true. Those of one subject are in order when
@@ -40,11 +43,12 @@ export type Event = {
 export function noteEvents(tx: Tx, events: readonly Event[]): void {
   if (events.length === 0) return
   tx.send`
-    insert into event_note (customer_id, type, subject, at)
+    insert into event_note (customer_id, type, subject, at, detail)
     select * from unnest(${events.map(({ customer_id }) => customer_id)}::text[],
                          ${events.map(({ type }) => type)}::text[],
                          ${events.map(({ subject }) => subject)}::text[],
-                         ${events.map(({ at }) => at)}::timestamptz[])`
+                         ${events.map(({ at }) => at)}::timestamptz[],
+                         ${events.map(({ detail }) => detail && printJson(detail))}::text[])`
 }
 
 /** Notes what did not happen, for those who try their webhooks and streams. `data`: JSON. */

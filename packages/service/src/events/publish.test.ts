@@ -2,14 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import type { Sql } from '../database/sql.ts'
-import { systemClock } from '../lib/clock.ts'
-import { idMaker, systemRandom } from '../lib/ids.ts'
 import { drain } from '../steps/step.ts'
 import { listEvents } from './events.ts'
 import { publishStep } from './publish.ts'
 
-const new_id = idMaker(systemClock, systemRandom)
-const step = (sql: Sql) => publishStep({ sql, new_id, printers: {}, tellStreams: () => {} })
+const step = (sql: Sql) => publishStep({ sql, printers: {}, tellStreams: () => {} })
 
 async function note(
   sql: Sql,

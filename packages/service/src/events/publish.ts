@@ -3,12 +3,11 @@
 // publisher at a time, which holds the row that says so, numbers what is committed by then.
 
 import type { Sql, Tx } from '../database/sql.ts'
-import type { NewId } from '../lib/ids.ts'
+import { idOf } from '../lib/ids.ts'
 import type { Step } from '../steps/step.ts'
 import type { Subject, SubjectPrinter } from './kinds.ts'
 
 export type Publisher = {
-  new_id: NewId
   /** By the noun of the subject: `order` prints what is told of `order:…`. */
   printers: Readonly<Record<string, SubjectPrinter>>
 }
@@ -37,20 +36,20 @@ export function publishStep({ sql, tellStreams, ...publisher }: Needs): Step {
   }
 }
 
-type Note = Subject & { id: bigint; data: string | null }
+type Note = Subject & { id: bigint; at: Date; data: string | null; detail: string | null }
 
 /** Numbers the oldest notes. Returns how many. */
-async function publishNext(tx: Tx, { new_id, printers }: Publisher): Promise<number> {
+async function publishNext(tx: Tx, { printers }: Publisher): Promise<number> {
   // A statement of its own: the next one sees all that is committed when the row is ours.
   await tx`select 1 from event_publisher for update`
   const notes = await tx<Note>`
-    select id, type, subject, data from event_note order by id limit ${AT_ONCE}`
+    select id, at, type, subject, data, detail from event_note order by id limit ${AT_ONCE}`
   if (notes.length === 0) return 0
   const data = await printed(tx, notes, printers)
   await tx`
     with named as (
       select * from unnest(${notes.map(({ id }) => id)}::bigint[],
-                           ${notes.map(() => new_id())}::text[],
+                           ${notes.map(({ id, at }) => idOf(at, `event ${id}`))}::text[],
                            ${data}::text[]) as t (note_id, event_id, data)),
     taken as (
       delete from event_note where id in (select note_id from named) returning *),
@@ -83,10 +82,14 @@ async function printed(
     const print = printers[noun]
     if (!print) throw new Error(`nobody prints what is told of ${noun}`)
     const texts = await print(tx, own)
-    for (const [i, { id }] of own.entries()) told.set(id, texts[i]!)
+    for (const [i, { id, detail }] of own.entries()) told.set(id, withDetail(texts[i]!, detail))
   }
   return notes.map(({ id }) => told.get(id)!)
 }
+
+/** The fields of `detail` stand at the end of the object. */
+const withDetail = (data: string, detail: string | null): string =>
+  detail === null ? data : `${data.slice(0, -1)},${detail.slice(1)}`
 
 /** Numbers whatever is noted, within the transaction that is given. */
 export async function publishAll(tx: Tx, publisher: Publisher): Promise<void> {

@@ -102,6 +102,7 @@ const eventsList = (sql: Sql, print: Printer): Endpoint =>
       refuses(InvalidParams, '`subject` is no subject', 'subject'),
       refuses(TooOld, 'Events after that number are not kept any more'),
     ],
+    examples: [{ summary: 'All there is, from the first event on', body: { after: 0, limit: 3 } }],
     async handle({ body, customer }) {
       const { after, limit, types, subject } = body
       const { customer_id } = customer

@@ -9,6 +9,9 @@ import { TooManyRequests } from '../lib/fault.ts'
 import { type Customer, LimitReached } from '../wire/endpoint.ts'
 import { type Event, eventBounds, listEvents } from './events.ts'
 
+/** By this name one process tells the others that there is something new. */
+export const STREAMS = 'streams'
+
 export type StreamWanted = {
   customer: Customer
   /** Left out: from now on. */

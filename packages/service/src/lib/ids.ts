@@ -2,7 +2,7 @@
 // and 80 random bits. They sort by the time they were made; within one millisecond a maker counts
 // upwards, so its own never tie.
 
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import type { Clock } from './clock.ts'
 
 export type Random = { bytes(length: number): Uint8Array }
@@ -26,6 +26,12 @@ export function idMaker(clock: Clock, random: Random): NewId {
     } else tail += 1n
     return toBase32((BigInt(last_ms) << TAIL_BITS) | tail)
   }
+}
+
+/** An identifier whose random bits are a hash of a text: made of the same again, it is the same. */
+export function idOf(at: Date, text: string): string {
+  const tail = BigInt(`0x${hash('sha256', text).slice(0, 20)}`)
+  return toBase32((BigInt(at.getTime()) << TAIL_BITS) | tail)
 }
 
 /** The least identifier that is made at this instant: whatever was made before sorts below it. */

@@ -9,6 +9,7 @@
 // what: placing.ts, delivery.ts, settlement.ts.
 
 import type { Address } from 'penstock-tron/address.ts'
+import { isCustomer } from '../customers/customers.ts'
 import { holdPrices, releasePrice } from '../customers/purse.ts'
 import { addSpending } from '../customers/spending.ts'
 import type { Query, Sql, Tx } from '../database/sql.ts'
@@ -43,9 +44,10 @@ export type Order = {
 const holdOf = (order_id: string) => `order:${order_id}`
 
 function noteOrders(tx: Tx, type: EventType, orders: readonly Order[], at: Date): void {
+  const told = orders.filter(({ customer_id }) => isCustomer(customer_id))
   noteEvents(
     tx,
-    orders.map(({ id, customer_id }) => ({ type, subject: `order:${id}`, customer_id, at })),
+    told.map(({ id, customer_id }) => ({ type, subject: `order:${id}`, customer_id, at })),
   )
 }
 

@@ -22,7 +22,7 @@ import type { Change } from '../ledger/actions.ts'
 import { readMoment } from '../lib/clock.ts'
 import { Fault, misuse, refusal } from '../lib/fault.ts'
 import { endAll } from '../subscriptions/ending.ts'
-import type { Scope } from '../wire/endpoint.ts'
+import { SCOPES, type Scope } from '../wire/endpoint.ts'
 import {
   Count,
   Flag,
@@ -38,8 +38,6 @@ import {
 } from '../wire/schemas.ts'
 import { type Answer, change, look, type Needs, readTrx } from './operation.ts'
 import { endings } from './orders.ts'
-
-const SCOPES: readonly Scope[] = ['read', 'buy', 'aml']
 
 /** Without its token and its secret. */
 export const Key = Type.Object({

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { KnownTokens, readTokensStep } from '../customers/known_tokens.ts'
 import { connect } from '../database/sql.ts'
-import type { EventStreams } from '../events/streams.ts'
+import { type EventStreams, STREAMS } from '../events/streams.ts'
 import type { Page } from '../http/pages.ts'
 import {
   type Authenticate,
@@ -98,7 +98,7 @@ export async function startApi(
     )
     const reading = startSteps([readTokens], log)
     const heard = listenForWakes(database_url, (name) => {
-      if (name === 'events') app.streams.poke()
+      if (name === STREAMS) app.streams.poke()
     })
     const host = config.host.includes(':') ? `[${config.host}]` : config.host
     return {

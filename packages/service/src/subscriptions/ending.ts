@@ -3,6 +3,7 @@
 //   withdraw_supply    takes back what one that has ended, or rests, still has, then gives back
 //                      what is held for it
 
+import { SUBSCRIPTIONS } from '../customers/customers.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { customerAccount, lockAccounts } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -13,7 +14,6 @@ import {
   endSubscriptions,
   failSubscriptions,
   findSubscription,
-  HOUSE,
   type Named,
   type Names,
   type Subscription,
@@ -126,7 +126,7 @@ export function withdrawSupplyStep({ sql, clock }: Needs): Step {
       await sql`
         insert into subscription_supply (subscription_id, order_id)
         select s.id, o.id from subscription as s
-        join orders as o on o.customer_id = ${HOUSE}
+        join orders as o on o.customer_id = ${SUBSCRIPTIONS}
           and o.external_id = s.id || '/' || (s.supplies + 1)
         where s.state in ('stopped', 'expired', 'error') and not s.withdrawn
         on conflict do nothing`

@@ -29,6 +29,17 @@ import {
   readNames,
 } from '../wire/reading.ts'
 import { CannotStop, stopSubscription } from './ending.ts'
+import {
+  common,
+  Params,
+  printStarted,
+  Reason,
+  Resting,
+  reasonOf,
+  Started,
+  Time,
+  timeOrNull,
+} from './forms.ts'
 import { listPlans } from './plans.ts'
 import { type Needs, startSubscription } from './starting.ts'
 import {
@@ -39,39 +50,6 @@ import {
   type Subscription,
   SubscriptionNotFound,
 } from './subscriptions.ts'
-
-const Params = Type.Object({
-  address: Type.String(),
-  duration: Type.Integer({ description: 'Days; 0: unlimited' }),
-  transactions_limit: Type.Integer({ description: '0: unlimited' }),
-  activate_address: Type.Boolean(),
-})
-
-const Time = Type.Union([Type.String(), Type.Null()])
-const Reason = Type.Optional(
-  Type.String({ description: 'Why it has ended, when it was not the customer who ended it' }),
-)
-
-const Resting = Type.Optional(
-  Type.String({
-    description:
-      'Only while it runs and is not supplied: `idle` until its address is used, ' +
-      '`daily_cap` until the next day (UTC)',
-  }),
-)
-
-const Started = Type.Object({
-  id: Type.String(),
-  subscription_id: Type.String({ description: 'The key of the plan' }),
-  created_at: Type.String(),
-  expire_at: Time,
-  address: Type.String(),
-  status: Type.String({ description: STATES.join(', ') }),
-  external_id: Type.Union([Type.String(), Type.Null()]),
-  params: Params,
-  reason: Reason,
-  resting: Resting,
-})
 
 const Stopped = Type.Object({
   id: Type.String(),
@@ -111,38 +89,6 @@ const Plan = Type.Object({
   }),
   transactions_limit: Type.Integer({ description: '0: none' }),
   duration_days: Type.Integer({ description: '0: none' }),
-})
-
-const reasonOf = ({ reason, resting }: Subscription) => ({
-  ...(reason !== null && { reason }),
-  ...(resting !== null && { resting }),
-})
-const timeOrNull = (at: Date | null) => (at === null ? null : wireTime(at))
-
-function common(subscription: Subscription) {
-  const { id, plan_key, created_at, state, external_id, address, duration, transactions_limit } =
-    subscription
-  const params = {
-    address,
-    duration,
-    transactions_limit,
-    activate_address: subscription.activate_address,
-  }
-  return {
-    id,
-    subscription_id: plan_key,
-    created_at: wireTime(created_at),
-    status: state,
-    external_id,
-    params,
-  }
-}
-
-const printStarted = (subscription: Subscription): Static<typeof Started> => ({
-  ...common(subscription),
-  address: subscription.address,
-  expire_at: timeOrNull(subscription.expire_at),
-  ...reasonOf(subscription),
 })
 
 const printStopped = (subscription: Subscription): Static<typeof Stopped> => ({

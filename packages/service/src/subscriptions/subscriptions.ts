@@ -55,9 +55,6 @@ export type Subscription = {
 /** What names one to us. */
 export type Named = Pick<Subscription, 'id' | 'customer_id'>
 
-/** Whom the orders that supply subscriptions belong to. */
-export const HOUSE = 'subscriptions'
-
 /** How many subscriptions of a customer run at most, where nothing else is set for it. */
 export const SUBSCRIPTIONS_MAX = 100
 

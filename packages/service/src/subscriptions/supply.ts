@@ -10,6 +10,7 @@
 // more today, rests: it keeps its subscription, and what it still has is taken back (ending.ts).
 
 import type { CustomerState } from '../customers/customers.ts'
+import { SUBSCRIPTIONS } from '../customers/customers.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { customerAccount, lockAccounts } from '../ledger/ledger.ts'
 import { type Clock, dayOf, later } from '../lib/clock.ts'
@@ -23,7 +24,6 @@ import { endSubscription } from './ending.ts'
 import { type Cover, type HoldOutcome, holdNext, missingHolds } from './holds.ts'
 import {
   activateSubscriptions,
-  HOUSE,
   type Named,
   type Subscription,
   supplySubscriptions,
@@ -297,7 +297,7 @@ async function topUp(
   const { clock } = needs
   const { id, address, supplies, activate_address } = running
   const placed = await needs.tryOrder({
-    customer_id: HOUSE,
+    customer_id: SUBSCRIPTIONS,
     external_id: `${id}/${supplies + 1}`,
     service: 'energy',
     address,
@@ -349,7 +349,7 @@ async function end(
 async function skipSupply(needs: Needs, running: RunningSubscription): Promise<boolean> {
   const external_id = `${running.id}/${running.supplies + 1}`
   const [order] = await needs.sql<{ id: string }>`
-    select id from orders where customer_id = ${HOUSE} and external_id = ${external_id}`
+    select id from orders where customer_id = ${SUBSCRIPTIONS} and external_id = ${external_id}`
   if (!order) return false
   return countSupply(needs, running, { order_id: order.id, look_at: needs.clock.now() })
 }

@@ -16,6 +16,7 @@ import type { Sql, Tx } from '../database/sql.ts'
 import { noteEvents } from '../events/notes.ts'
 import { customerAccount, lockAccounts, move, REVENUE, spendable } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
+import { money } from '../lib/json.ts'
 import type { Step } from '../steps/step.ts'
 import { coveredOf, leftOfCap, openHolds, releaseHolds } from './holds.ts'
 import {
@@ -137,7 +138,10 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: UseInBlock): Pr
     where id = ${id}`
   const { customer_id } = served
   const subject = `subscription:${id}`
-  noteEvents(tx, [{ type: 'subscription.used', subject, customer_id, at: now }])
+  const detail = {
+    use: { tx_id, energy: Number(energy), transactions, charged: money(charged_sun) },
+  }
+  noteEvents(tx, [{ type: 'subscription.used', subject, customer_id, at: now, detail }])
   if (short === 'cap') restAtCap(tx, id, now)
   const used_up = limit > 0 && served.transactions_used + transactions >= limit
   const end = short === 'balance' ? 'stopped' : used_up ? 'expired' : null

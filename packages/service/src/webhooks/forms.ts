@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox'
 import { wireTime } from '../lib/clock.ts'
-import { InvalidParams } from '../wire/endpoint.ts'
+import { InvalidParams, NotFound, refuses } from '../wire/endpoint.ts'
 import type { CallRow, NoticeReport } from './notices.ts'
 import { URL_LENGTH_MAX } from './targets.ts'
 import type { WebhookReport } from './webhooks.ts'
@@ -12,6 +12,8 @@ const nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S)
   Type.Union([schema, Type.Null()])
 
 export const Id = Type.String({ minLength: 1, maxLength: 40, ...invalid('id') })
+export const ID_REFUSED = refuses(InvalidParams, '`id` is no text', 'id')
+export const NO_WEBHOOK = refuses(NotFound, 'There is no such webhook of yours', 'webhook')
 
 export const WebhookForm = Type.Object({
   id: Type.String(),

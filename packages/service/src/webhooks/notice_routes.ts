@@ -14,12 +14,23 @@ import {
   TooOld,
   UNNAMED_SCOPES,
 } from '../wire/endpoint.ts'
+import { answered } from '../wire/examples.ts'
 import { LIST_REFUSALS, listFields, listOf, page, readPlace, rowsFor } from '../wire/lists.ts'
-import { CallForm, Id, NoticeForm, printCall, printNotice, WebhookFields } from './forms.ts'
+import {
+  CallForm,
+  ID_REFUSED,
+  Id,
+  NO_WEBHOOK,
+  NoticeForm,
+  printCall,
+  printNotice,
+  WebhookFields,
+} from './forms.ts'
 import { callsOfNotice, listNotices, replayNotices, retryNotice } from './notices.ts'
-import { ID_REFUSED, type Needs, NO_WEBHOOK } from './routes.ts'
-import { triggerTest, tryWebhook } from './trial.ts'
+import { type Needs as TrialNeeds, triggerTest, tryWebhook } from './trial.ts'
 import { findWebhook } from './webhooks.ts'
+
+export type Needs = TrialNeeds & { kinds: readonly EventKind[]; wake(step: string): void }
 
 const TypeField = Type.String({
   maxLength: 64,
@@ -49,6 +60,12 @@ const webhookTest = (needs: Needs): Endpoint =>
     body: Type.Object({ id: Id, type: TypeField }),
     reply: Type.Object({ event: EventForm, call: CallForm }),
     faults: [ID_REFUSED, TYPE_REFUSED, NO_WEBHOOK],
+    examples: [
+      {
+        summary: 'A delivered order',
+        body: { id: answered('/v1/webhook/new', 'webhook.id'), type: 'order.succeeded' },
+      },
+    ],
     async handle({ body, customer }) {
       const kind = kindOf(needs.kinds, body.type, customer)
       const { customer_id } = customer
@@ -69,6 +86,7 @@ const eventTrigger = (needs: Needs): Endpoint =>
     body: Type.Object({ type: TypeField }),
     reply: EventForm,
     faults: [TYPE_REFUSED],
+    examples: [{ summary: 'A delivered order', body: { type: 'order.succeeded' } }],
     async handle({ body, customer }) {
       const kind = kindOf(needs.kinds, body.type, customer)
       const { customer_id } = customer
@@ -109,6 +127,12 @@ const webhookReplay = (needs: Needs): Endpoint =>
       refuses(InvalidParams, '`which` is neither dead nor all', 'which'),
       NO_WEBHOOK,
       refuses(TooOld, 'Events after that number are not kept any more'),
+    ],
+    examples: [
+      {
+        summary: 'What was given up',
+        body: { id: answered('/v1/webhook/new', 'webhook.id'), after: 0 },
+      },
     ],
     async handle({ body, customer: { customer_id } }) {
       const { id, types, which = 'dead' } = body
@@ -165,6 +189,7 @@ const noticesList = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
       refuses(InvalidParams, '`state` is none of the states', 'state'),
       ...LIST_REFUSALS,
     ],
+    examples: [{ summary: 'What was given up', body: { state: 'dead' } }],
     async handle({ body, customer: { customer_id } }) {
       const { webhook_id, state, limit } = body
       const before = readPlace(body.before)
@@ -184,6 +209,15 @@ const noticeCheck = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
     body: Type.Object({ webhook_id: WebhookIdField, number: NumberField }),
     reply: Type.Object({ notice: NoticeForm, calls: Type.Array(CallForm) }),
     faults: NOTICE_REFUSALS,
+    examples: [
+      {
+        summary: 'The test from above',
+        body: {
+          webhook_id: answered('/v1/webhook/new', 'webhook.id'),
+          number: answered('/v1/webhook/test', 'event.number'),
+        },
+      },
+    ],
     async handle({ body, customer: { customer_id } }) {
       const { webhook_id } = body
       await findWebhook(sql, { customer_id, id: webhook_id })
@@ -206,6 +240,15 @@ const noticeRetry = (needs: Needs): Endpoint =>
     body: Type.Object({ webhook_id: WebhookIdField, number: NumberField }),
     reply: NoticeForm,
     faults: NOTICE_REFUSALS,
+    examples: [
+      {
+        summary: 'Once more',
+        body: {
+          webhook_id: answered('/v1/webhook/new', 'webhook.id'),
+          number: answered('/v1/webhook/test', 'event.number'),
+        },
+      },
+    ],
     async handle({ body, customer: { customer_id } }) {
       const { webhook_id } = body
       const number = BigInt(body.number)

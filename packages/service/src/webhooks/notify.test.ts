@@ -57,7 +57,7 @@ async function rig(t: TestContext) {
       user_agent: 'Penstock/test',
     })
   const steps = [
-    publishStep({ sql, new_id, printers: {}, tellStreams: () => {} }),
+    publishStep({ sql, printers: {}, tellStreams: () => {} }),
     process('P1'),
     process('P2'),
   ]

@@ -14,10 +14,19 @@ import {
   refuses,
   UNNAMED_SCOPES,
 } from '../wire/endpoint.ts'
+import { answered } from '../wire/examples.ts'
 import { LIST_REFUSALS, listFields, listOf, page, rowsFor } from '../wire/lists.ts'
-import { Id, printWebhook, UrlField, WebhookFields, WebhookForm } from './forms.ts'
+import {
+  ID_REFUSED,
+  Id,
+  NO_WEBHOOK,
+  printWebhook,
+  UrlField,
+  WebhookFields,
+  WebhookForm,
+} from './forms.ts'
+import { type Needs as NoticeNeeds, noticeRoutes } from './notice_routes.ts'
 import { UrlRefused } from './targets.ts'
-import type { Needs as TrialNeeds } from './trial.ts'
 import {
   changeWebhook,
   createWebhook,
@@ -27,15 +36,8 @@ import {
   WEBHOOKS_MAX,
 } from './webhooks.ts'
 
-export type Needs = TrialNeeds & {
-  random: Random
-  kinds: readonly EventKind[]
-  own_host?: string | undefined
-  wake(step: string): void
-}
+export type Needs = NoticeNeeds & { random: Random; own_host?: string | undefined }
 
-export const ID_REFUSED = refuses(InvalidParams, '`id` is no text', 'id')
-export const NO_WEBHOOK = refuses(NotFound, 'There is no such webhook of yours', 'webhook')
 const URL_REFUSALS = [
   refuses(InvalidParams, '`url` is no text of that length', 'url'),
   refuses(UrlRefused, 'It is no https, or has a user name or a fragment', 'scheme'),
@@ -59,12 +61,13 @@ const WebhookWithSecret = Type.Object({
 })
 
 export const webhookRoutes = (needs: Needs): Endpoint[] => [
+  webhookNew(needs),
   webhooksList(needs),
   webhookCheck(needs),
-  webhookNew(needs),
   webhookChange(needs),
-  webhookRemove(needs),
   webhookRotate(needs),
+  ...noticeRoutes(needs),
+  webhookRemove(needs),
 ]
 
 /** The types that a key of these scopes may read. */
@@ -119,6 +122,7 @@ const webhookCheck = (needs: Needs): Endpoint =>
     body: Type.Object({ id: Id }),
     reply: WebhookForm,
     faults: [ID_REFUSED, NO_WEBHOOK],
+    examples: [{ summary: 'By its id', body: { id: answered('/v1/webhook/new', 'webhook.id') } }],
     handle: ({ body, customer }) => report(needs, customer.customer_id, body.id),
   })
 
@@ -136,6 +140,12 @@ const webhookNew = (needs: Needs): Endpoint =>
       ...URL_REFUSALS,
       ...FIELD_REFUSALS,
       refuses(LimitReached, `There are ${WEBHOOKS_MAX} webhooks`, 'webhook'),
+    ],
+    examples: [
+      {
+        summary: 'For what becomes of orders',
+        body: { url: 'https://shop.example/penstock', types: ['order.succeeded', 'order.failed'] },
+      },
     ],
     async handle({ body, customer }) {
       requireReadable(needs.kinds, body.types, customer)
@@ -178,6 +188,12 @@ const webhookChange = (needs: Needs): Endpoint =>
       refuses(InvalidParams, '`from_now` is neither true nor false', 'from_now'),
       NO_WEBHOOK,
     ],
+    examples: [
+      {
+        summary: 'Off for a while',
+        body: { id: answered('/v1/webhook/new', 'webhook.id'), state: 'off' },
+      },
+    ],
     async handle({ body, customer }) {
       requireReadable(needs.kinds, body.types, customer)
       const { id, ...change } = body
@@ -201,6 +217,7 @@ const webhookRemove = (needs: Needs): Endpoint =>
     body: Type.Object({ id: Id }),
     reply: Type.Object({ removed: Type.Boolean() }),
     faults: [ID_REFUSED, NO_WEBHOOK],
+    examples: [{ summary: 'By its id', body: { id: answered('/v1/webhook/new', 'webhook.id') } }],
     async handle({ body, customer: { customer_id } }) {
       await needs.sql.begin((tx) => removeWebhook(tx, { customer_id, id: body.id }))
       return { removed: true }
@@ -232,6 +249,12 @@ const webhookRotate = (needs: Needs): Endpoint =>
       refuses(InvalidParams, '`overlap_hours` is out of its range', 'overlap_hours'),
       NO_WEBHOOK,
       refuses(Conflict, 'Two secrets are alive already', 'two_secrets'),
+    ],
+    examples: [
+      {
+        summary: 'With two days to change over',
+        body: { id: answered('/v1/webhook/new', 'webhook.id'), overlap_hours: 48 },
+      },
     ],
     async handle({ body, customer: { customer_id } }) {
       const { id, overlap_hours = 24 } = body

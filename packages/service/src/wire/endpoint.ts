@@ -62,6 +62,8 @@ export type Example = { readonly summary: string; readonly body: Readonly<Record
  *  webhooks, manage its keys and settings. */
 export type Scope = 'read' | 'buy' | 'aml' | 'money' | 'webhooks' | 'manage'
 
+export const SCOPES: readonly Scope[] = ['read', 'buy', 'aml', 'money', 'webhooks', 'manage']
+
 /** What a key may do for which nobody has named anything: what there was when it was made. The
  *  others have to be named. */
 export const UNNAMED_SCOPES: readonly Scope[] = ['read', 'buy', 'aml']
@@ -173,6 +175,7 @@ export function streamEndpoint<Body extends TObject>(
 ): Endpoint {
   const { item, open, ...rest } = spec
   const described = endpoint({
+    examples: [],
     ...rest,
     reply: item,
     auth: 'signature',

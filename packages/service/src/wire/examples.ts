@@ -7,3 +7,7 @@ export const EXAMPLE = {
   new_address: 'TNHpm3KkhGDBKCfHnzmQbXgHZwNLjPPkDZ',
   other_address: 'TVyzzXFW212kMBkpfyUp8nCPsX6wk7wms8',
 } as const
+
+/** What a field of an earlier example's answer was, for the body of a later one: an id is not known
+ *  before. `field`: `webhook.id`. */
+export const answered = (path: string, field: string): string => `<${field} of ${path}>`

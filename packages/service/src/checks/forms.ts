@@ -1,0 +1,119 @@
+// The form in which checks go over the wire, and what is told of them.
+
+import { type Static, Type } from 'typebox'
+import type { Tx } from '../database/sql.ts'
+import { type EventKind, eventKind, type Subject } from '../events/kinds.ts'
+import { wireTime } from '../lib/clock.ts'
+import { printJson } from '../lib/json.ts'
+import { EXAMPLE } from '../wire/examples.ts'
+import { CHECK_STATES, type Check } from './checks.ts'
+
+const Factor = Type.Object({
+  name: Type.String({ description: 'Category' }),
+  label: Type.String(),
+  group: Type.String({ description: 'low, medium, high' }),
+  score: Type.Number({ description: 'Share of the money, 0 to 1; the shares sum to 1' }),
+})
+
+export const CheckForm = Type.Object({
+  id: Type.String(),
+  type: Type.String({ description: 'address, hash' }),
+  address: Type.String(),
+  hash: Type.Optional(Type.String({ description: 'Of hash checks' })),
+  direction: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], {
+      description: 'Of hash checks: deposit, withdrawal, or null if not given',
+    }),
+  ),
+  network: Type.String(),
+  status: Type.String({ description: CHECK_STATES.join(', ') }),
+  risk_score: Type.Union([Type.String(), Type.Null()], {
+    description: '0.0 to 100.0; null until completed',
+  }),
+  risk_level: Type.Union([Type.String(), Type.Null()], {
+    description: 'low, medium, high; null until completed',
+  }),
+  blacklist: Type.Boolean({
+    description: 'The address itself is barred by an authority, its issuer, or you',
+  }),
+  risk_factors: Type.Array(Factor, { description: 'The largest first' }),
+  checked_at: Type.String({ description: 'When the check was created' }),
+})
+
+/** A check in the wire's form. */
+export function printCheck(check: Check): Static<typeof CheckForm> {
+  const {
+    id,
+    type,
+    address,
+    hash,
+    direction,
+    network,
+    state,
+    risk_score,
+    risk_level,
+    blacklist,
+    risk_factors,
+  } = check
+  return {
+    id,
+    type,
+    address,
+    ...(hash !== null && { hash, direction }),
+    network,
+    status: state,
+    risk_score,
+    risk_level,
+    blacklist,
+    // The database keeps an object's keys in an order of its own.
+    risk_factors: risk_factors.map(({ name, label, group, score }) => ({
+      name,
+      label,
+      group,
+      score,
+    })),
+    checked_at: wireTime(check.created_at),
+  }
+}
+
+const SAMPLE: Static<typeof CheckForm> = {
+  id: '01m7xps0ca8ksnnfg71x89vdp6',
+  type: 'address',
+  address: EXAMPLE.address,
+  network: 'tron',
+  status: 'completed',
+  risk_score: '12.5',
+  risk_level: 'low',
+  blacklist: false,
+  risk_factors: [{ name: 'exchange', label: 'Exchange', group: 'low', score: 1 }],
+  checked_at: '2026-11-21T00:05:57Z',
+}
+
+export const checkKinds: readonly EventKind[] = [
+  eventKind('aml_check.completed', {
+    data: CheckForm,
+    when: 'it is answered and charged',
+    scope: 'aml',
+    sample: SAMPLE,
+  }),
+  eventKind('aml_check.failed', {
+    data: CheckForm,
+    when: 'it could not be answered; nothing is charged',
+    scope: 'aml',
+    sample: {
+      ...SAMPLE,
+      status: 'failed',
+      risk_score: null,
+      risk_level: null,
+      risk_factors: [],
+    },
+  }),
+]
+
+/** Prints what is told of checks. An answer never changes, so the row is what it was. */
+export async function printChecks(tx: Tx, notes: readonly Subject[]): Promise<string[]> {
+  const ids = notes.map(({ subject }) => subject.slice('aml_check:'.length))
+  const rows = await tx<Check>`select * from aml_check where id = any(${ids})`
+  const by_id = new Map(rows.map((row) => [row.id, row]))
+  return ids.map((id) => printJson(printCheck(by_id.get(id)!)))
+}

@@ -1,0 +1,138 @@
+// The form in which subscriptions go over the wire, and what is told of them.
+
+import { type Static, Type } from 'typebox'
+import type { Tx } from '../database/sql.ts'
+import { type EventKind, eventKind, type Subject } from '../events/kinds.ts'
+import { wireTime } from '../lib/clock.ts'
+import { printJson } from '../lib/json.ts'
+import { Money } from '../wire/endpoint.ts'
+import { EXAMPLE } from '../wire/examples.ts'
+import { STATES, type Subscription } from './subscriptions.ts'
+
+export const Params = Type.Object({
+  address: Type.String(),
+  duration: Type.Integer({ description: 'Days; 0: unlimited' }),
+  transactions_limit: Type.Integer({ description: '0: unlimited' }),
+  activate_address: Type.Boolean(),
+})
+
+export const Time = Type.Union([Type.String(), Type.Null()])
+export const Reason = Type.Optional(
+  Type.String({ description: 'Why it has ended, when it was not the customer who ended it' }),
+)
+
+export const Resting = Type.Optional(
+  Type.String({
+    description:
+      'Only while it runs and is not supplied: `idle` until its address is used, ' +
+      '`daily_cap` until the next day (UTC)',
+  }),
+)
+
+export const Started = Type.Object({
+  id: Type.String(),
+  subscription_id: Type.String({ description: 'The key of the plan' }),
+  created_at: Type.String(),
+  expire_at: Time,
+  address: Type.String(),
+  status: Type.String({ description: STATES.join(', ') }),
+  external_id: Type.Union([Type.String(), Type.Null()]),
+  params: Params,
+  reason: Reason,
+  resting: Resting,
+})
+
+export const reasonOf = ({ reason, resting }: Subscription) => ({
+  ...(reason !== null && { reason }),
+  ...(resting !== null && { resting }),
+})
+export const timeOrNull = (at: Date | null) => (at === null ? null : wireTime(at))
+
+export function common(subscription: Subscription) {
+  const { id, plan_key, created_at, state, external_id, address, duration, transactions_limit } =
+    subscription
+  const params = {
+    address,
+    duration,
+    transactions_limit,
+    activate_address: subscription.activate_address,
+  }
+  return {
+    id,
+    subscription_id: plan_key,
+    created_at: wireTime(created_at),
+    status: state,
+    external_id,
+    params,
+  }
+}
+
+export const printStarted = (subscription: Subscription): Static<typeof Started> => ({
+  ...common(subscription),
+  address: subscription.address,
+  expire_at: timeOrNull(subscription.expire_at),
+  ...reasonOf(subscription),
+})
+
+const UseForm = Type.Object({
+  tx_id: Type.String({ description: 'The transaction that was served' }),
+  energy: Type.Integer(),
+  transactions: Type.Integer({ description: 'As how many it counts' }),
+  charged: Money({ description: 'TRX' }),
+})
+
+const SAMPLE: Static<typeof Started> = {
+  id: '01m7xps0ca8ksnnfg71x89vdp6',
+  subscription_id: 'unlimited_energy',
+  created_at: '2026-11-21T00:05:57Z',
+  status: 'active',
+  external_id: 'sub-7',
+  params: {
+    address: EXAMPLE.address,
+    duration: 30,
+    transactions_limit: 0,
+    activate_address: false,
+  },
+  address: EXAMPLE.address,
+  expire_at: '2026-12-21T00:05:57Z',
+}
+
+/** The state that a subscription is in when this is told of it; of the others it is the row's. */
+const STATE_OF: Readonly<Record<string, Subscription['state']>> = {
+  'subscription.started': 'active',
+  'subscription.stopped': 'stopped',
+  'subscription.expired': 'expired',
+  'subscription.failed': 'error',
+}
+
+const kind = (name: string, when: string, status: string = 'active'): EventKind =>
+  eventKind(`subscription.${name}`, { data: Started, when, sample: { ...SAMPLE, status } })
+
+export const subscriptionKinds: readonly EventKind[] = [
+  kind('started', 'its address has its first energy; the start is charged'),
+  kind('supplied', 'energy is on its way to its address'),
+  eventKind('subscription.used', {
+    data: Type.Object({ ...Started.properties, use: UseForm }),
+    when: 'a transaction of its address was served',
+    sample: {
+      ...SAMPLE,
+      use: { tx_id: '5d1e'.repeat(16), energy: 64_285, transactions: 1, charged: 2.1 },
+    },
+  }),
+  kind('stopped', 'the customer has stopped it, or we for the reason that it tells', 'stopped'),
+  kind('expired', 'its time is over, or its transactions are used up', 'expired'),
+  kind('failed', 'it could not be started; what it cost is given back', 'error'),
+]
+
+/** Prints what is told of subscriptions. */
+export async function printSubscriptions(tx: Tx, notes: readonly Subject[]): Promise<string[]> {
+  const ids = notes.map(({ subject }) => subject.slice('subscription:'.length))
+  const rows = await tx<Subscription>`
+    select s.*, plan.key as plan_key from subscription as s join plan on plan.id = plan_id
+    where s.id = any(${ids})`
+  const by_id = new Map(rows.map((row) => [row.id, row]))
+  return notes.map(({ type }, i) => {
+    const row = by_id.get(ids[i]!)!
+    return printJson(printStarted({ ...row, state: STATE_OF[type] ?? row.state }))
+  })
+}
