@@ -1,7 +1,8 @@
--- What happened, told once. A note is written in the transaction that changes the state; the step `publish` gives each
--- customer's notes the next numbers, in the order in which they were written.
+-- What happened, told once. A note is written in the transaction that changes the state; the step
+-- `publish` gives each customer's notes the next numbers, in the order in which they were written.
 
--- A note has no number yet. Its id says only which of two notes of one transaction, or of one subject, came first.
+-- A note has no number yet. Its id says only which of two notes of one transaction, or of one
+-- subject, came first.
 create table event_note (
   id            bigint generated always as identity,
   customer_id   text not null,                     -- 'house': for those who run the service
@@ -9,12 +10,13 @@ create table event_note (
   subject       text not null,                     -- what it is about: 'order:...', 'deposit:...'
   at            timestamptz not null,
   test          boolean not null default false,    -- nothing happened: somebody tries a webhook
-  data          text,                              -- JSON; null: what the endpoint of the subject answers
+  data          text,                              -- JSON; null: as the subject's endpoint answers
   detail        text,                              -- JSON: an object whose fields are added to that
   constraint event_note_pkey primary key (id)
 );
 
--- Numbered 1, 2, 3, ... for each customer, without gaps. Only ever added to, and pruned after its time.
+-- Numbered 1, 2, 3, ... for each customer, without gaps. Only ever added to, and pruned after its
+-- time.
 create table event (
   customer_id   text not null,
   number        bigint not null,

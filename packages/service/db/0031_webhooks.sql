@@ -1,8 +1,8 @@
--- Where customers, and the house, want to be told of events. A webhook is a reader of the log of events, with a place of
--- its own in it. Its states:
+-- Where customers, and the house, want to be told of events. A webhook is a reader of the log of
+-- events, with a place of its own in it. Its states:
 --
 --   on <-> off          by its owner
---   on -> disabled      by us: it refused for days, or said that it is gone; its owner puts it on again
+--   on -> disabled      by us: it refused for days, or is gone; its owner puts it on again
 --   any -> removed
 --
 create table webhook (
@@ -11,17 +11,17 @@ create table webhook (
   url             text not null,
   description     text,
   types           text[],                            -- null: all that its maker may read
-  scopes          text[] not null,                   -- what the key could read that made or changed it
+  scopes          text[] not null,                   -- what its maker's key may read
   state           text not null default 'on',
   reason          text,                              -- why it is disabled
   at_once         integer not null default 8,        -- calls under way at the same time
-  per_second      integer,                           -- calls a second at most; null: as fast as it answers
-  position        bigint not null,                   -- the number of the last event that was looked at for it
+  per_second      integer,                           -- calls at most; null: as fast as it answers
+  position        bigint not null,                   -- the last event that was looked at for it
   made_at         timestamptz not null,
-  failing_since   timestamptz,                       -- when the first call of those that failed in a row was made
+  failing_since   timestamptz,                       -- since when all calls have failed
   failed_in_a_row integer not null default 0,
   slow_until      timestamptz,                       -- until then it is called half as fast
-  paused_until    timestamptz,                       -- until then it is not called: it asked for that
+  paused_until    timestamptz,                       -- not called until then: it asked for that
   called_at       timestamptz,                       -- when it was last called
   leased_until    timestamptz,                       -- until then one process has it
   leased_by       text,
@@ -93,7 +93,9 @@ create table webhook_network (
   constraint webhook_network_pkey primary key (customer_id, network)
 );
 
--- Keys may be given more than reading, buying and screening. A key without a list has those three and no more.
+-- Keys may be given more than reading, buying and screening. A key without a list has those three
+-- and no more.
 alter table api_key drop constraint api_key_scopes_known;
 alter table api_key add constraint api_key_scopes_known
-  check (scopes <@ array['read', 'buy', 'aml', 'money', 'webhooks', 'manage'] and cardinality(scopes) > 0);
+  check (scopes <@ array['read', 'buy', 'aml', 'money', 'webhooks', 'manage']
+    and cardinality(scopes) > 0);

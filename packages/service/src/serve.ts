@@ -114,8 +114,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<Serving> {
   const tellOthers = wakeOthers(sql)
   const caller = webhookCaller()
   try {
-    await requireAnswering(sql)
-    await migrate(database_url)
+    await requireMigrated(sql, database_url)
     const sealing = await sealingKeys(config, sql)
     const roots_file = config.role === 'api' ? undefined : await rootsFile(config, log)
     const found = await narrowKeys(config, node, setup.wallets)
@@ -193,6 +192,12 @@ const outsideOf = (config: Config) => ({
   download: httpDownload,
   retention_days: config.retention_days,
 })
+
+/** Throws Misuse when the database does not answer, or cannot be relied on. */
+async function requireMigrated(sql: Sql, database_url: string): Promise<void> {
+  await requireAnswering(sql)
+  await migrate(database_url)
+}
 
 async function requireAnswering(sql: Sql): Promise<void> {
   await requireDurable(sql).catch((thrown: unknown) => {

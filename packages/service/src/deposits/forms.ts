@@ -13,8 +13,9 @@ export const DepositForm = Type.Object({
   state: Type.String({
     description:
       'seen: in a block that is not irreversible yet; then received, delivering, delivered; or ' +
-      'returning, refunding, refunded; or held, for the operator to decide, and then resolved; or ignored: a token ' +
-      'that nobody follows, or too little to send back; or gone: a fork of the chain took it back',
+      'returning, refunding, refunded; or held, for the operator to decide, and then resolved; ' +
+      'or ignored: a token that nobody follows, or too little to send back; ' +
+      'or gone: a fork of the chain took it back',
   }),
   reason: Type.Union([Type.String(), Type.Null()], {
     description: 'Why it is in this state, where that is a question',

@@ -66,7 +66,8 @@ export async function findEvent(
   return event
 }
 
-/** The numbers of the oldest event that is kept and of the newest one; 0 when there was never any. */
+/** The numbers of the oldest event that is kept and of the newest one; 0 when there was none
+ *  ever. */
 export async function eventBounds(
   sql: Sql | Tx,
   customer_id: string,

@@ -1,6 +1,6 @@
-// The kinds of events. Each domain declares its own beside its forms; app.ts lists them all, and the
-// reference, the SDK and what a webhook may ask for are made from that list. What a kind tells has
-// one schema for ever.
+// The kinds of events. Each domain declares its own beside its forms; app.ts lists them all, and
+// the reference, the SDK and what a webhook may ask for are made from that list. What a kind tells
+// has one schema for ever.
 
 import type { TSchema } from 'typebox'
 import type { Tx } from '../database/sql.ts'
@@ -28,7 +28,7 @@ export const eventKind = (
 /** What a note is about. */
 export type Subject = { type: string; subject: string }
 
-/** Prints what is told of subjects of one noun (`order:…`), in the order in which they are given, as
- *  the endpoint of the subject would answer. It is asked when the events are numbered, a moment
+/** Prints what is told of subjects of one noun (`order:…`), in the order in which they are given,
+ *  as the endpoint of the subject would answer. It is asked when the events are numbered, a moment
  *  after what happened: the state that it prints is the one that the type says. */
 export type SubjectPrinter = (tx: Tx, notes: readonly Subject[]) => Promise<string[]>

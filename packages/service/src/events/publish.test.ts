@@ -20,7 +20,7 @@ async function note(
     from generate_series(1, ${count}) as n`
 }
 
-test('each customer has numbers of its own, from 1, without gaps, in the order of the notes', async (t) => {
+test('events of a customer are numbered from 1, without gaps, as they were noted', async (t) => {
   const { sql } = await freshDatabase(t)
   await note(sql, 'anna', 3)
   await note(sql, 'bert', 2)
@@ -41,7 +41,7 @@ test('each customer has numbers of its own, from 1, without gaps, in the order o
   assert.equal((await listEvents(sql, { customer_id: 'bert', limit: 10 })).length, 2)
 })
 
-test('several publishers, and notes that come late: a reader who reads on has read all', async (t) => {
+test('several publishers and notes that come late: who reads on has read all', async (t) => {
   const { sql } = await freshDatabase(t, { connections_max: 12 })
   const steps = [step(sql), step(sql), step(sql)]
   let noting = true

@@ -1,5 +1,5 @@
-// Gives events their numbers. A number of a sequence would become visible in the order of commits, and
-// a reader that has passed 8 would never see 7; so notes are written without numbers, and one
+// Gives events their numbers. A number of a sequence would become visible in the order of commits,
+// and a reader that has passed 8 would never see 7; so notes are written without numbers, and one
 // publisher at a time, which holds the row that says so, numbers what is committed by then.
 
 import type { Sql, Tx } from '../database/sql.ts'

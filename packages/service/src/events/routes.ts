@@ -34,8 +34,8 @@ export const EventForm = Type.Object({
   }),
 })
 
-/** Prints events for whoever asks: one who lacks the scope of a kind is told that there was one, and
- *  not what. */
+/** Prints events for whoever asks: one who lacks the scope of a kind is told that there was one,
+ *  and not what. */
 export function eventPrinter(kinds: readonly EventKind[]) {
   const scope_of = new Map(kinds.map(({ type, scope }) => [type, scope]))
   return (event: Event, { scopes = UNNAMED_SCOPES }: Pick<Customer, 'scopes'>) => {
@@ -87,7 +87,8 @@ const eventsList = (sql: Sql, print: Printer): Endpoint =>
     scope: 'read',
     summary: 'What happened, newest first; with `after` from there on, oldest first',
     description:
-      'With `after` nothing is ever left out: numbers have no gaps, and reading on after the last number reads all.',
+      'With `after` nothing is ever left out: numbers have no gaps, and reading on after the ' +
+      'last number reads all.',
     body: Type.Object({
       after: Type.Optional(Number53('after')),
       ...listFields(),

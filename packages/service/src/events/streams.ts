@@ -1,6 +1,6 @@
-// Events over one open answer, as they are numbered. What is new is looked for once for all streams of
-// a process, when somebody says that there is something and once a second in any case; each stream
-// then reads on from its own last number, so nothing is left out and nothing comes twice.
+// Events over one open answer, as they are numbered. What is new is looked for once for all streams
+// of a process, when somebody says that there is something and once a second in any case; each
+// stream then reads on from its own last number, so nothing is left out and nothing comes twice.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Sql } from '../database/sql.ts'

@@ -37,8 +37,8 @@ export type Credentials = {
   /** The header Idempotency-Key; sent more than once, its values joined by commas. */
   idempotency_key: string | undefined
   ip: string
-  /** HandlerInput before a key that was read a moment ago is read again, to refuse it; left out, it may
-   *  be. */
+  /** Asked before a key that was read a moment ago is read again, to refuse it; left out, it
+   *  may be. */
   mayReadAgain?: () => boolean
 }
 

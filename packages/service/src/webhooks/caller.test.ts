@@ -68,7 +68,7 @@ test('a call carries the body and the headers, and brings the answer', async (t)
   assert.equal(seen?.method, 'POST')
 })
 
-test('no socket is opened to an address that may not be called, however it is reached', async (t) => {
+test('no socket is opened to an address that may not be called', async (t) => {
   const target = await receiver(t, (_request, response) => response.end())
   const { port } = target
   const names: [string, string[][]][] = [

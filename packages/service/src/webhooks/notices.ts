@@ -20,7 +20,7 @@ export type LeasedWebhook = Webhook & {
 }
 
 /** An event that is to be called now. */
-export type DueNotice = Event & { calls: number }
+export type DueNotice = Event & { calls: number; due_at: Date }
 
 /** From then on another process may have a webhook whose process has died. */
 export const LEASE_MS = 30_000
@@ -125,7 +125,7 @@ export async function dueNotices(
 ): Promise<DueNotice[]> {
   const failing = failed_in_a_row >= FAILED_MAX
   return sql<DueNotice>`
-    select e.*, n.calls from notice as n
+    select e.*, n.calls, n.due_at from notice as n
       join event as e on e.customer_id = ${customer_id} and e.number = n.number
     where n.webhook_id = ${id} and n.state = 'due' and (n.due_at <= ${now} or ${failing}::boolean)
       and not exists (
@@ -150,10 +150,12 @@ export async function noteCalls(
 ): Promise<void> {
   const fates = made.map((call) => ({ number: call.notice.number, ...fateOf(call, chance) }))
   await tx`
-    update notice set state = t.state, calls = notice.calls + 1, due_at = t.due_at
+    update notice set state = t.state, calls = t.calls, due_at = t.due_at
     from unnest(${fates.map(({ number }) => number)}::bigint[],
                 ${fates.map(({ state }) => state)}::text[],
-                ${fates.map(({ due_at }) => due_at)}::timestamptz[]) as t (number, state, due_at)
+                ${fates.map(({ calls }) => calls)}::integer[],
+                ${fates.map(({ due_at }) => due_at)}::timestamptz[])
+      as t (number, state, calls, due_at)
     where webhook_id = ${webhook_id} and notice.number = t.number and notice.state = 'due'`
   await tx`
     insert into webhook_call (webhook_id, number, at, ms, status, error, body)
@@ -167,15 +169,20 @@ export async function noteCalls(
     on conflict do nothing`
 }
 
+/** A call ahead of its time, to see whether a webhook that failed on and on is back, uses up
+ *  nothing of the schedule when it fails. */
 function fateOf(
   { notice, at, outcome }: CallMade,
   chance: () => number,
-): { state: NoticeState; due_at: Date } {
-  if (isDelivered(outcome)) return { state: 'delivered', due_at: at }
+): { state: NoticeState; calls: number; due_at: Date } {
+  const calls = notice.calls + 1
+  if (isDelivered(outcome)) return { state: 'delivered', calls, due_at: at }
+  const { due_at } = notice
+  if (due_at > at) return { state: 'due', calls: notice.calls, due_at }
   const seconds = SCHEDULE_SECONDS[notice.calls]
-  if (seconds === undefined) return { state: 'dead', due_at: at }
+  if (seconds === undefined) return { state: 'dead', calls, due_at: at }
   const factor = 1 - SPREAD + 2 * SPREAD * chance()
-  return { state: 'due', due_at: new Date(at.getTime() + seconds * 1_000 * factor) }
+  return { state: 'due', calls, due_at: new Date(at.getTime() + seconds * 1_000 * factor) }
 }
 
 export type Notice = {

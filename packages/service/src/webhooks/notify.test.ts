@@ -160,7 +160,7 @@ test('a signature is right for its time, and by each secret that is alive', asyn
   assert.equal(verifies(altered, rotated.secret), false)
 })
 
-test('what fails is called again by the schedule, ten times in all, under the same id', async (t) => {
+test('what fails is called again by the schedule, ten times, under the same id', async (t) => {
   const on = await rig(t)
   await on.webhook()
   on.answers(() => ({ status: 500 }))
@@ -185,7 +185,7 @@ test('what fails is called again by the schedule, ten times in all, under the sa
   assert.equal(new Set(on.heard.map(({ id }) => id)).size, 1)
 })
 
-test('events of one subject arrive in order: a later one waits for an earlier one that failed', async (t) => {
+test('events of one subject arrive in order: one waits for one that failed', async (t) => {
   const on = await rig(t)
   await on.webhook()
   on.answers(({ number }) => ({ status: number === 1 && on.heard.length === 1 ? 503 : 200 }))
@@ -205,7 +205,7 @@ test('events of one subject arrive in order: a later one waits for an earlier on
   )
 })
 
-test('a receiver that is away costs a thousand rows at most, and gets everything when it is back', async (t) => {
+test('a receiver that is away costs a thousand rows, and gets all in the end', async (t) => {
   const on = await rig(t)
   await on.webhook({ at_once: 16 })
   let away = true
@@ -234,7 +234,7 @@ test('a receiver that is away costs a thousand rows at most, and gets everything
   assert.equal(new Set(on.heard.map(({ id }) => id)).size, 1_500)
 })
 
-test('one that has refused for five days is disabled, and goes on from where it stopped', async (t) => {
+test('one that has refused for five days is disabled, and goes on where it stopped', async (t) => {
   const on = await rig(t)
   const { webhook } = await on.webhook()
   on.answers(() => ({ status: 500 }))

@@ -1,6 +1,6 @@
-// Calls webhooks. Each is a reader of the log with a place of its own; one process at a time has it,
-// for half a minute, and goes on with it while there is something to tell. One that is slow or away
-// holds up nobody else: a run of the step waits for it only for a moment, and takes up others.
+// Calls webhooks. Each is a reader of the log with a place of its own; one process at a time has
+// it, for half a minute, and goes on with it while there is something to tell. One that is slow or
+// away holds up nobody else: a run of the step waits for it only for a moment, and takes up others.
 
 import type { Sql } from '../database/sql.ts'
 import { type Event, eventBody } from '../events/events.ts'

@@ -1,5 +1,6 @@
-// Trying a webhook: an event that did not happen, with the sample of its kind, numbered like any other
-// and marked as a test. It goes to the webhook that is named, and to streams that ask for tests.
+// Trying a webhook: an event that did not happen, with the sample of its kind, numbered like any
+// other and marked as a test. It goes to the webhook that is named, and to streams that ask for
+// tests.
 
 import type { Sql } from '../database/sql.ts'
 import type { Event } from '../events/events.ts'
@@ -58,8 +59,8 @@ export async function tryWebhook(
   await sql.begin(async (tx) => {
     await tx`
       insert into notice (webhook_id, number, event_id, type, subject, state, calls, due_at)
-      values (${webhook.id}, ${event.number}, ${event.id}, ${event.type}, ${event.subject}, ${state},
-        1, ${at})`
+      values (${webhook.id}, ${event.number}, ${event.id}, ${event.type}, ${event.subject},
+        ${state}, 1, ${at})`
     await tx`
       insert into webhook_call (webhook_id, number, at, ms, status, error, body)
       values (${webhook.id}, ${event.number}, ${at}, ${ms}, ${status}, ${error}, ${body})`

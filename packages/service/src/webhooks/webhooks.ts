@@ -90,8 +90,8 @@ export async function createWebhook(
   return { webhook: webhook!, secret }
 }
 
-/** Nobody else counts the customer's webhooks meanwhile. The house has no row, and one operator at a
- *  time is enough. */
+/** Nobody else counts the customer's webhooks meanwhile. The house has no row, and one operator at
+ *  a time is enough. */
 async function lockOwner(tx: Tx, customer_id: string): Promise<void> {
   await tx`select 1 from customer where id = ${customer_id} for no key update`
 }

@@ -58,8 +58,8 @@ export function refuses(kind: FaultKind, when: string, sub?: string): Refusal {
 /** A body to try an endpoint with. A test sends it; the reference shows it with the answer. */
 export type Example = { readonly summary: string; readonly body: Readonly<Record<string, unknown>> }
 
-/** What an API key may do: look, spend on the market, screen; see the customer's accounts, manage its
- *  webhooks, manage its keys and settings. */
+/** What an API key may do: look, spend on the market, screen; see the customer's accounts, manage
+ *  its webhooks, manage its keys and settings. */
 export type Scope = 'read' | 'buy' | 'aml' | 'money' | 'webhooks' | 'manage'
 
 export const SCOPES: readonly Scope[] = ['read', 'buy', 'aml', 'money', 'webhooks', 'manage']
@@ -152,8 +152,8 @@ export type Endpoint = Entry & {
   readonly examples: readonly Example[]
   handle(input: HandlerInput<unknown, Customer | undefined>): Promise<unknown>
   readonly second_signature: boolean
-  /** Of an endpoint whose answer stays open: what is written to it, until nobody reads any more. Its
-   *  `reply` is the schema of one item. */
+  /** Of an endpoint whose answer stays open: what is written to it, until nobody reads any more.
+   *  Its `reply` is the schema of one item. */
   readonly open: OpenAnswer | undefined
 }
 

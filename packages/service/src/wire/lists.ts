@@ -1,5 +1,5 @@
-// Lists that are paged by what came last: `limit`, `before` from the `next` of the page before, newest
-// first. Nothing is counted, so a page costs the same wherever it lies.
+// Lists that are paged by what came last: `limit`, `before` from the `next` of the page before,
+// newest first. Nothing is counted, so a page costs the same wherever it lies.
 
 import { type TSchema, Type } from 'typebox'
 import { InvalidParams, type Refusal, refuses } from './endpoint.ts'
