@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Endpoint } from 'penstock-service/wire/endpoint.ts'
+import { type Endpoint, SCOPES } from 'penstock-service/wire/endpoint.ts'
 import { makeWorld, post, type World } from '../harness/world.ts'
 
 /** For an endpoint without parameters a tenth of them. */
@@ -169,9 +169,11 @@ function bodiesFor(endpoint: Endpoint, world: World): string[] {
 test('no signed body makes an endpoint fail, and every refusal is documented', async (t) => {
   const world = await makeWorld(t)
   world.person('bob', 1)
-  const anna = await world.customer({ trx: 50_000 })
+  const anna = await world.customer({ trx: 50_000, scopes: [...SCOPES] })
   const fields: Record<string, string>[] = []
   for (const endpoint of world.app.endpoints) {
+    // An answer that stays open is nothing to wait for.
+    if (endpoint.open) continue
     const documented = new Set([0, ...endpoint.faults.map(({ code }) => code)])
     const seen = new Map<number, number>()
     const bodies = bodiesFor(endpoint, world)
