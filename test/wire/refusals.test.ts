@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { SCOPES } from 'penstock-service/wire/endpoint.ts'
 import { signature } from 'penstock-service/wire/signature.ts'
 import { type Customer, makeWorld, post, type World } from '../harness/world.ts'
 
@@ -456,10 +457,10 @@ test('the public endpoint answers without credentials, body and content type', a
 
 test('every signed endpoint refuses an unknown caller with 1, and no more', async (t) => {
   const world = await makeWorld(t)
-  const anna = await world.customer()
+  const anna = await world.customer({ scopes: [...SCOPES] })
   const zoe = await world.customer()
   const read_only = await world.customer({ scopes: ['read'] })
-  for (const { path, auth } of world.app.endpoints) {
+  for (const { path, auth, open } of world.app.endpoints) {
     if (auth === 'public') continue
     const refusals = [
       await post(world.api, path, '{'),
@@ -476,6 +477,8 @@ test('every signed endpoint refuses an unknown caller with 1, and no more', asyn
         path,
       )
     }
+    // An answer that stays open is nothing to wait for.
+    if (open) continue
     const upper_case = signature(Buffer.from('{}'), anna.secret).toUpperCase()
     assert.notEqual((await anna.call(path, '{}', { 'x-signature': upper_case })).code, 1, path)
   }
