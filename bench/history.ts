@@ -74,7 +74,12 @@ export async function run({
   }
 }
 
-async function startApi(folder: string, database_url: string, node_url: string): Promise<Serving> {
+/** The API alone, on a development chain. */
+export async function startApi(
+  folder: string,
+  database_url: string,
+  node_url: string,
+): Promise<Serving> {
   const nodes = [{ url: node_url }]
   const sandbox = deriveSandbox(await sandboxPhrase(folder))
   const node = tronNode({ nodes, transport: httpTransport })

@@ -109,7 +109,12 @@ const TAGS: readonly [name: string, paths: RegExp, description: string][] = [
   ['Transactions', /^\/v1\/transaction/, 'Purchases of energy, bandwidth and activations'],
   ['Subscriptions', /^\/v1\/subscription/, 'Addresses that are kept supplied with energy'],
   ['AML checks', /^\/v1\/aml/, 'Screening of addresses and transactions'],
-  ['Money', /balance|recharge|deposits/, 'The balance, and what arrives on the chain'],
+  [
+    'Money',
+    /balance|recharge|deposit|statement|summary|invoice/,
+    'Your account, and what arrives on the chain',
+  ],
+  ['Settings', /whoami|settings|refusals/, 'Who calls, what you have set, what was refused'],
   ['Prices', /./, 'What things cost, and what the chain says of an address'],
 ]
 
@@ -122,9 +127,9 @@ const nameOf = (path: string) =>
 const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` })
 
 function operation(endpoint: Endpoint, calls: readonly ExampleAnswer[]): Part {
-  const { path, auth, scope, mutating, summary, description, body, faults } = endpoint
+  const { path, auth, scopes, mutating, summary, description, body, faults } = endpoint
   const has_parameters = Object.keys(body.properties).length > 0
-  const scoped = scope && `Scope of the key: \`${scope}\`.`
+  const scoped = scopes.length > 0 && `Scope of the key: \`${scopes.join('` or `')}\`.`
   return {
     operationId: nameOf(path),
     tags: [tagOf(path)],

@@ -58,9 +58,11 @@ const resultTable = (reply: Field) =>
 const anchor = (path: string) => path.toLowerCase().replace(/[^\w-]/g, '')
 
 function section(endpoint: Endpoint, calls: readonly ExampleAnswer[]): string {
-  const { path, auth, scope, summary, description, body, reply, faults } = endpoint
+  const { path, auth, scopes, summary, description, body, reply, faults } = endpoint
   const access =
-    auth === 'public' ? 'Public: nothing is signed.' : `Signed; scope of the key: \`${scope}\`.`
+    auth === 'public'
+      ? 'Public: nothing is signed.'
+      : `Signed; scope of the key: \`${scopes.join('` or `')}\`.`
   const has_parameters = Object.keys(body.properties).length > 0
   const parts = [
     `## ${path}`,

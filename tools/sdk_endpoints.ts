@@ -111,7 +111,11 @@ function objectOf(schema: Schema, side: Side, depth: number): string {
     const type = typeOf(field, side, depth + 1)
     const more = optional && side === 'sent' ? ' | undefined' : ''
     const note = comment(noteOf(field), depth + 1)
-    return `${note}${indent}${name}${optional ? '?' : ''}: ${type}${more}`
+    const head = `${indent}${name}${optional ? '?' : ''}:`
+    const line = `${head} ${type}${more}`
+    // Many words are one a line.
+    if (line.length <= COLUMNS || field.enum === undefined) return note + line
+    return `${note}${head}${`${type}${more}`.replace(/(^| \| )/g, `\n${indent}  | `)}`
   })
   return `{\n${lines.join('\n')}\n${'  '.repeat(depth)}}`
 }

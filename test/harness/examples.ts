@@ -25,6 +25,10 @@ export async function tryExamples(): Promise<Story> {
   try {
     world.scene.devchain.fund(EXAMPLE.address, 10n * TRX)
     world.mine()
+    // Shipped prices begin when a database is made.
+    await world.sql`update price set since = '2026-01-01'`
+    await world.sql`update fee set since = '2026-01-01'`
+    await world.sql`update aml_price set since = '2026-01-01'`
     const customer = await world.customer({ trx: 1_000, scopes: [...SCOPES] })
     const tried: ExampleAnswer[] = []
     for (const endpoint of world.app.endpoints) {

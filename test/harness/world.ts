@@ -170,7 +170,7 @@ export class World {
   private readonly stakes: ReadonlyMap<Address, bigint>
   /** What its processes have signed. */
   readonly signed: Signed[] = []
-  private readonly opened: { sql: Sql; steps_sql: Sql; api: FastifyInstance }[] = []
+  private readonly opened: { app: App; sql: Sql; steps_sql: Sql; api: FastifyInstance }[] = []
   private now_ms = 0
   /** When each step of a process was last run by the clock. */
   private readonly last_runs = new Map<App, Map<string, number>>()
@@ -278,6 +278,7 @@ export class World {
         wait: (ms: number) => delay(ms),
         user_agent: 'Penstock/test',
       },
+      about: { version: 'test', public_url: 'https://api.example.com' },
       wake: () => {},
       tellStreams: () => {},
       ...(reads && { reads: reads(node) }),
@@ -286,13 +287,15 @@ export class World {
       ...outside,
       sealing: { current: 'k1', keys: { k1: new Uint8Array(32).fill(7) } },
     })
-    const needs = { sql, clock, random, log: silentLog, authenticate: app.authenticate }
+    const { authenticate, refusals } = app
+    const noteRefusal = refusals.note
+    const needs = { sql, clock, random, log: silentLog, authenticate, noteRefusal }
     const api = await buildServer(needs, {
       endpoints: app.endpoints,
       pages: app.pages,
       check_replies: true,
     })
-    this.opened.push({ sql, steps_sql, api })
+    this.opened.push({ app, sql, steps_sql, api })
     return { app, api }
   }
 
@@ -557,8 +560,9 @@ export class World {
   }
 
   async close(): Promise<void> {
-    for (const { api, sql, steps_sql } of this.opened) {
+    for (const { app, api, sql, steps_sql } of this.opened) {
       await api.close()
+      await app.refusals.written()
       await sql.close()
       await steps_sql.close()
     }

@@ -114,6 +114,10 @@ test('every example but the refusals is accepted, and a strict client decodes it
     [
       ['/v1/aml-checks/new', 2],
       ['/v1/aml-checks/check', 30],
+      ['/v1/subscription/uses', 20],
+      ['/v1/deposit/check', 70],
+      ['/v1/invoice/check', 70],
+      ['/v1/aml-check/report', 30],
     ],
   )
 })

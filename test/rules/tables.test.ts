@@ -15,6 +15,10 @@ const TABLES: Record<string, string> = {
   labels: 'aml_entry label_set label_set_version list list_entry list_version',
   events: 'event event_counter event_note',
   webhooks: 'notice webhook webhook_call webhook_secret',
+  settings: 'customer_setting',
+  refusals: 'refusal refusal_day',
+  invoices: 'invoice invoice_progress',
+  statements: 'summary summary_progress',
   customers: 'customer api_key api_key_nonce api_key_spending',
   tracing:
     'flow_asset flow_block flow_carried flow_checkpoint flow_checkpoint_part flow_freeze ' +

@@ -84,6 +84,7 @@ export class Instance {
         wait: async () => {},
         user_agent: 'Penstock/simulator',
       },
+      about: { version: 'simulator', public_url: undefined },
       wake: (step) => this.woken.add(step),
       tellStreams: () => {},
     })

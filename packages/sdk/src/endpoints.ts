@@ -536,6 +536,666 @@ export type Endpoints = {
       }[]
     }
   }
+  /** Whose key this is, what it may do, and who answers */
+  '/v1/whoami': {
+    body: Record<string, never>
+    result: {
+      customer: {
+        id: string
+        name: string
+      }
+      key: {
+        id: string
+        name: string
+        scopes: string[]
+        networks: string[] | null
+        daily_cap: number | null
+        /** TRX, since midnight in UTC; counted for keys with a cap */
+        spent_today: number
+        ends_at: string | null
+      }
+      service: {
+        version: string
+        network: string | null
+        /** By the clock of the service */
+        time: string
+        head_time: string | null
+        public_url: string | null
+      }
+    }
+  }
+  /** What you have set for yourself */
+  '/v1/settings': {
+    body: Record<string, never>
+    result: {
+      /** TRX: `balance.low` is told when less can be spent; null: never */
+      balance_low: number | null
+      /** How long before its hour is over `order.ending` is told; null: never */
+      ending_minutes: number | null
+      /** Lines of your own on your invoices */
+      billing: string[]
+    }
+  }
+  /** Set what is given, and leave the rest as it is */
+  '/v1/settings/change': {
+    body: {
+      /** 1 to 55; 0: never */
+      ending_minutes?: number | undefined
+      /** At most 8 lines of 100 characters; `[]`: none */
+      billing?: string[] | undefined
+      /** TRX; 0: never */
+      balance_low?: number | undefined
+    }
+    result: {
+      /** TRX: `balance.low` is told when less can be spent; null: never */
+      balance_low: number | null
+      /** How long before its hour is over `order.ending` is told; null: never */
+      ending_minutes: number | null
+      /** Lines of your own on your invoices */
+      billing: string[]
+    }
+  }
+  /** Your purchases, newest first */
+  '/v1/transactions/list': {
+    body: {
+      status?: 'new' | 'pending' | 'success' | 'failed' | undefined
+      service?: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | undefined
+      /** The receiver */
+      address?: string | undefined
+      external_id_prefix?: string | undefined
+      /** Bought with this key, if it has a daily cap: only then that is noted */
+      key_id?: string | undefined
+      /** Placed from then on: a day in UTC, or `2026-11-01T12:00:00Z` */
+      since?: string | undefined
+      /** Placed before then: a day in UTC, or `2026-11-01T12:00:00Z` */
+      until?: string | undefined
+      /** 1 to 100; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+    }
+    result: {
+      items: {
+        id: string
+        external_id: string | null
+        service: string
+        params: {
+          address: string
+          amounts?: {
+            energy?: number
+            bandwidth?: number
+          }
+          /** Hours */
+          duration?: number
+          activate_address: boolean
+        }
+        /** new, pending, success or failed (then the whole amount is given back) */
+        status: string
+        /** TRX */
+        amount: number
+        created_at: string
+        /** When completed: the transaction on the chain */
+        hash?: string
+        /** When the last part of it was in a block, by the time of that block */
+        delivered_at: string | null
+        /** When the last of it was taken back */
+        ended_at: string | null
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+    }
+  }
+  /** What became of a purchase, step by step, and what it waits for */
+  '/v1/transaction/timeline': {
+    body: {
+      id?: string | undefined
+      /** Beside id, or instead of it; both must match */
+      external_id?: string | undefined
+    }
+    result: {
+      transaction: {
+        id: string
+        external_id: string | null
+        service: string
+        params: {
+          address: string
+          amounts?: {
+            energy?: number
+            bandwidth?: number
+          }
+          /** Hours */
+          duration?: number
+          activate_address: boolean
+        }
+        /** new, pending, success or failed (then the whole amount is given back) */
+        status: string
+        /** TRX */
+        amount: number
+        created_at: string
+        /** When completed: the transaction on the chain */
+        hash?: string
+        delegations: {
+          resource: string
+          amount: number
+          hash: string
+          expires_at: string
+          reclaim_hash?: string
+          reclaimed_at?: string
+        }[]
+      }
+      /** Where it is and why, in English */
+      sentence: string
+      /** What happened, and then what is to come */
+      steps: {
+        /** accepted, held, activating, activated, planned, sent, included, charged, solid,
+         *  reverted, dead, refunded, over, reclaiming or ended */
+        what: string
+        /** With milliseconds; null while it has not happened */
+        at: string | null
+        /** About when it will happen */
+        expected: string | null
+        resource?: string
+        amount?: number
+        tx_id?: string
+        block_number?: number
+        detail?: string
+      }[]
+      /** On your account; oldest first */
+      entries: {
+        at: string
+        id: string
+        /** move, hold, capture or release */
+        kind: string
+        for: {
+          /** order, deposit, subscription, aml or correction */
+          what: string
+          /** Of a deposit: its transaction on the chain */
+          id: string
+          external_id: string | null
+          /** Of an order */
+          service: string | null
+        }
+        /** TRX added to the balance, or taken from it */
+        amount: number
+        /** TRX added to what is held, or taken from it */
+        held: number
+        /** TRX */
+        balance: number
+        /** TRX: the balance less all that is held */
+        spendable: number
+      }[]
+      /** What your webhooks were told; newest first */
+      notices: {
+        webhook_id: string
+        /** Of the event */
+        number: number
+        event_id: string
+        type: string
+        subject: string
+        /** due, delivered, dead or passed */
+        state: string
+        /** Since it was last made due */
+        calls: number
+        due_at: string | null
+        last: {
+          at: string
+          ms: number
+          status: number | null
+          error: string | null
+          body: string | null
+        } | null
+      }[]
+    }
+  }
+  /** The transactions that a subscription has served, newest first */
+  '/v1/subscription/uses': {
+    body: {
+      id: string
+      /** 1 to 100; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+    }
+    result: {
+      items: {
+        tx_id: string
+        /** When its block was read */
+        at: string
+        /** What it has used of ours */
+        energy: number
+        /** For how many it counts */
+        transactions: number
+        /** TRX */
+        charged: number
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+    }
+  }
+  /** What arrived at your address, newest first */
+  '/v1/deposits/list': {
+    body: {
+      state?:
+        | 'seen'
+        | 'unproven'
+        | 'credited'
+        | 'held'
+        | 'ignored'
+        | 'resolved'
+        | 'gone'
+        | undefined
+      /** 1 to 100; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+    }
+    result: {
+      items: {
+        tx_id: string
+        /** seen: in a block that is not irreversible yet; then received, delivering, delivered;
+         *  or returning, refunding, refunded; or held, for the operator to decide, and then
+         *  resolved; or ignored: a token that nobody follows, or too little to send back; or
+         *  gone: a fork of the chain took it back */
+        state: string
+        /** Why it is in this state, where that is a question */
+        reason: string | null
+        from_address: string
+        to_address: string
+        /** TRX */
+        amount?: number
+        /** When it is not TRX: the contract of the token, or the number of a TRC-10 asset */
+        token?: string
+        /** An integer, in the token's smallest unit */
+        token_amount?: string
+        /** What a direct recharge buys */
+        energy?: number
+        block_number: number
+        block_time: string
+        /** Whether the block is irreversible */
+        solid: boolean
+        /** 0 when its block is irreversible */
+        solid_in_blocks: number
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+    }
+  }
+  /** What a transaction on the chain brought to your address */
+  '/v1/deposit/check': {
+    body: {
+      tx_id: string
+    }
+    result: {
+      tx_id: string
+      /** Mostly one */
+      deposits: {
+        tx_id: string
+        /** seen: in a block that is not irreversible yet; then received, delivering, delivered;
+         *  or returning, refunding, refunded; or held, for the operator to decide, and then
+         *  resolved; or ignored: a token that nobody follows, or too little to send back; or
+         *  gone: a fork of the chain took it back */
+        state: string
+        /** Why it is in this state, where that is a question */
+        reason: string | null
+        from_address: string
+        to_address: string
+        /** TRX */
+        amount?: number
+        /** When it is not TRX: the contract of the token, or the number of a TRC-10 asset */
+        token?: string
+        /** An integer, in the token's smallest unit */
+        token_amount?: string
+        /** What a direct recharge buys */
+        energy?: number
+        block_number: number
+        block_time: string
+        /** Whether the block is irreversible */
+        solid: boolean
+        /** 0 when its block is irreversible */
+        solid_in_blocks: number
+      }[]
+    }
+  }
+  /** Every entry of your account, newest first */
+  '/v1/statement': {
+    body: {
+      /** Entries from then on: a day in UTC, or `2026-11-01T12:00:00Z` */
+      since?: string | undefined
+      /** Entries before then: a day in UTC, or `2026-11-01T12:00:00Z` */
+      until?: string | undefined
+      /** 1 to 1000; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+    }
+    result: {
+      opening: {
+        /** TRX */
+        balance: number
+        /** TRX: the balance less all that is held */
+        spendable: number
+      }
+      closing: {
+        /** TRX */
+        balance: number
+        /** TRX: the balance less all that is held */
+        spendable: number
+      }
+      items: {
+        at: string
+        id: string
+        /** move, hold, capture or release */
+        kind: string
+        for: {
+          /** order, deposit, subscription, aml or correction */
+          what: string
+          /** Of a deposit: its transaction on the chain */
+          id: string
+          external_id: string | null
+          /** Of an order */
+          service: string | null
+        }
+        /** TRX added to the balance, or taken from it */
+        amount: number
+        /** TRX added to what is held, or taken from it */
+        held: number
+        /** TRX */
+        balance: number
+        /** TRX: the balance less all that is held */
+        spendable: number
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+    }
+  }
+  /** What happened on your account, hour by hour or day by day */
+  '/v1/summary': {
+    body: {
+      /** The first hour or day is the one that this is in; 30 days ago: a day in UTC, or
+       *  `2026-11-01T12:00:00Z` */
+      since?: string | undefined
+      /** Hours or days that begin before then; now: a day in UTC, or `2026-11-01T12:00:00Z` */
+      until?: string | undefined
+      /** `day` when left out: 400 days at most; `hour`: 31 days at most */
+      bucket?: 'hour' | 'day' | undefined
+    }
+    result: {
+      buckets: {
+        /** When it begins; hours and days are those of UTC */
+        at: string
+        /** Placed */
+        orders: number
+        /** Delivered and charged */
+        succeeded: number
+        /** Given back */
+        failed: number
+        /** Of the orders that succeeded */
+        energy: number
+        /** Of the orders that succeeded */
+        bandwidth: number
+        /** TRX, for whatever it was */
+        spent: number
+        /** TRX */
+        deposited: number
+        /** TRX, at the end */
+        balance: number
+        /** In which half of the orders that succeeded were delivered */
+        p50_ms: number | null
+        p95_ms: number | null
+      }[]
+    }
+  }
+  /** Your invoices, newest first */
+  '/v1/invoices/list': {
+    body: {
+      /** 1 to 100; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+    }
+    result: {
+      items: {
+        number: number
+        /** `2026-10` */
+        month: string
+        /** issued */
+        state: string
+        issued_at: string
+        /** TRX */
+        total: number
+        /** Of its document in UTF-8 */
+        sha256: string
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+    }
+  }
+  /** An invoice, line by line */
+  '/v1/invoice/check': {
+    body: {
+      number: number
+    }
+    result: {
+      number: number
+      /** `2026-10` */
+      month: string
+      /** issued */
+      state: string
+      issued_at: string
+      /** TRX */
+      total: number
+      /** Of its document in UTF-8 */
+      sha256: string
+      issuer: string | null
+      /** Your own lines, as they were then */
+      billing: string[]
+      lines: {
+        /** energy, bandwidth, resource_bundle, activate_address, subscription or aml */
+        service: string
+        /** What one is, like `energy 65000`; null: kinds beyond the 500 largest */
+        unit: string | null
+        /** TRX for one */
+        unit_price: number | null
+        count: number
+        /** TRX */
+        total: number
+      }[]
+      /** All of it as JSON, byte for byte as it was issued */
+      document: string
+    }
+  }
+  /** What things cost, and have cost, newest first */
+  '/v1/prices/history': {
+    body: {
+      /** Both, and the flat prices, when left out */
+      resource?: 'energy' | 'bandwidth' | undefined
+      /** Prices that were in force then or later: a day in UTC, or `2026-11-01T12:00:00Z` */
+      since?: string | undefined
+    }
+    result: {
+      tiers: {
+        resource: string
+        /** Hours */
+        duration: number
+        min_amount: number
+        max_amount: number
+        /** TRX for 1000 */
+        price: number
+        since: string
+        /** Null: it is in force */
+        until: string | null
+      }[]
+      fees: {
+        /** activate_address, or aml_ and the type of check */
+        name: string
+        /** TRX */
+        price: number
+        since: string
+        /** Null: it is in force */
+        until: string | null
+      }[]
+    }
+  }
+  /** What the result of a check rests on */
+  '/v1/aml-check/report': {
+    body: {
+      id: string
+    }
+    result: {
+      /** JSON, as text */
+      evidence: string
+      /** Of the text in UTF-8 */
+      sha256: string
+      /** The check of a watched address that this one came after */
+      supersedes: string | null
+      /** The check that came after this one */
+      superseded_by: string | null
+    }
+  }
+  /** The addresses that are screened again whenever what is known changes */
+  '/v1/aml-watches/list': {
+    body: {
+      /** 1 to 100; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+    }
+    result: {
+      items: {
+        address: string
+        since: string
+        /** The newest; null until the first is placed */
+        check: {
+          id: string
+          /** address, hash */
+          type: string
+          address: string
+          /** Of hash checks */
+          hash?: string
+          /** Of hash checks: deposit, withdrawal, or null if not given */
+          direction?: string | null
+          network: string
+          /** pending, processing, completed, failed */
+          status: string
+          /** 0.0 to 100.0; null until completed */
+          risk_score: string | null
+          /** low, medium, high; null until completed */
+          risk_level: string | null
+          /** The address itself is barred by an authority, its issuer, or you */
+          blacklist: boolean
+          /** The largest first */
+          risk_factors: {
+            /** Category */
+            name: string
+            label: string
+            /** low, medium, high */
+            group: string
+            /** Share of the money, 0 to 1; the shares sum to 1 */
+            score: number
+          }[]
+          /** When the check was created */
+          checked_at: string
+        } | null
+        /** The level of the answer that the newest one supersedes */
+        level_before: string | null
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+    }
+  }
+  /** Watch an address: it is screened now, and again whenever what is known changes */
+  '/v1/aml-watches/new': {
+    body: {
+      address: string
+    }
+    result: {
+      address: string
+      since: string
+      /** The newest; null until the first is placed */
+      check: {
+        id: string
+        /** address, hash */
+        type: string
+        address: string
+        /** Of hash checks */
+        hash?: string
+        /** Of hash checks: deposit, withdrawal, or null if not given */
+        direction?: string | null
+        network: string
+        /** pending, processing, completed, failed */
+        status: string
+        /** 0.0 to 100.0; null until completed */
+        risk_score: string | null
+        /** low, medium, high; null until completed */
+        risk_level: string | null
+        /** The address itself is barred by an authority, its issuer, or you */
+        blacklist: boolean
+        /** The largest first */
+        risk_factors: {
+          /** Category */
+          name: string
+          label: string
+          /** low, medium, high */
+          group: string
+          /** Share of the money, 0 to 1; the shares sum to 1 */
+          score: number
+        }[]
+        /** When the check was created */
+        checked_at: string
+      } | null
+      /** The level of the answer that the newest one supersedes */
+      level_before: string | null
+    }
+  }
+  /** Watch an address no longer; its checks stay */
+  '/v1/aml-watches/remove': {
+    body: {
+      address: string
+    }
+    result: {
+      address: string
+    }
+  }
+  /** What your calls were refused for in the last seven days, newest first */
+  '/v1/refusals/list': {
+    body: {
+      /** Refused from then on: a day in UTC, or `2026-11-01T12:00:00Z` */
+      since?: string | undefined
+      code?: number | undefined
+      /** 1 to 100; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+    }
+    result: {
+      items: {
+        at: string
+        path: string
+        code: number
+        /** Of the refusal: what was answered */
+        key: string
+        request_id: string
+        key_id: string
+        ip: string
+        ms: number
+        /** The first 1,024 bytes, for the codes 2, 10, 11, 12 and 50 */
+        body: string | null
+        /** Of a wrong signature */
+        hint: {
+          /** How many bytes the body had */
+          hashed_bytes: number
+          body_sha256: string
+          /** The signature is right for another body: `empty`, `{}`, `no_final_newline` (without
+           *  the line feed at its end) or `reprinted` (the same JSON without blanks) */
+          right_for: string | null
+        } | null
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+      /** How many of these days are not listed */
+      left_out: number
+    }
+  }
   /** What happened, newest first; with `after` from there on, oldest first */
   '/v1/events/list': {
     body: {
@@ -999,6 +1659,9 @@ export const REPETITION: {
   '/v1/subscription/start': 'external_id',
   '/v1/subscription/stop': 'nothing',
   '/v1/aml-checks/new': 'idempotency_key',
+  '/v1/settings/change': 'nothing',
+  '/v1/aml-watches/new': 'nothing',
+  '/v1/aml-watches/remove': 'nothing',
   '/v1/webhook/new': 'nothing',
   '/v1/webhook/change': 'nothing',
   '/v1/webhook/rotate': 'nothing',

@@ -87,6 +87,7 @@ create table aml_check (
 create index aml_check_of_customer on aml_check (customer_id, created_at desc, id desc);
 create index aml_check_of_customer_by_state on aml_check (customer_id, state, created_at desc, id desc);
 create index aml_check_open on aml_check (due_at, id) where (state in ('pending', 'processing'));
+create index aml_check_superseding on aml_check (supersedes) where (supersedes is not null);
 
 create table aml_count (
   customer_id text not null,
@@ -317,6 +318,19 @@ create table customer (
   constraint customer_limits check (least(subscriptions_limit, open_orders_limit) >= 0),
   constraint customer_name_length check (char_length(name) >= 1 and char_length(name) <= 200),
   constraint customer_state_known check (state in ('active', 'suspended', 'closed'))
+);
+
+create table customer_setting (
+  customer_id text not null,
+  balance_low_sun bigint,
+  ending_minutes integer,
+  billing text[] default '{}'[] not null,
+  changed_at timestamptz not null,
+  constraint customer_setting_pkey primary key (customer_id),
+  constraint customer_setting_of_customer foreign key (customer_id) references customer(id),
+  constraint customer_setting_balance_low check (balance_low_sun > 0),
+  constraint customer_setting_billing check (cardinality(billing) <= 8),
+  constraint customer_setting_ending_minutes check (ending_minutes >= 1 and ending_minutes <= 55)
 );
 
 create table delegation (
@@ -577,6 +591,29 @@ create table holding (
 create index holding_due on holding (due_at);
 create index holding_to_compare on holding (number) where (not compared);
 
+create table invoice (
+  number bigint not null,
+  customer_id text not null,
+  month date not null,
+  issued_at timestamptz not null,
+  total_sun bigint not null,
+  document text not null,
+  sha256 text not null,
+  constraint invoice_pkey primary key (number),
+  constraint invoice_once unique (customer_id, month),
+  constraint invoice_of_customer foreign key (customer_id) references customer(id),
+  constraint invoice_hash_is_true check (encode(sha256(convert_to(document, 'UTF8'::name)), 'hex') = sha256),
+  constraint invoice_total_positive check (total_sun > 0)
+);
+
+create table invoice_progress (
+  one boolean default true not null,
+  month date not null,
+  customer_id text default '' not null,
+  constraint invoice_progress_pkey primary key (one),
+  constraint invoice_progress_has_one_row check (one)
+);
+
 create table journal (
   number bigint not null,
   first_entry bigint not null,
@@ -750,6 +787,7 @@ create table orders (
 );
 create index orders_of_activation on orders (activation_id) where (activation_id is not null);
 create index orders_of_customer on orders (customer_id, id desc);
+create index orders_of_customer_address on orders (customer_id, address, id desc);
 create index orders_open on orders (customer_id, id) where (state in ('new', 'pending'));
 create index orders_to_delegate on orders (due_at, id) where to_delegate;
 
@@ -824,6 +862,38 @@ create table price (
   constraint price_positive check (price_sun > 0),
   constraint price_range check (min_amount > 0 and max_amount >= min_amount),
   constraint price_resource check (resource in ('energy', 'bandwidth'))
+);
+
+create table refusal (
+  id bigint generated always as identity not null,
+  customer_id text not null,
+  key_id text not null,
+  at timestamptz not null,
+  path text not null,
+  code integer not null,
+  key text not null,
+  request_id text not null,
+  ip text not null,
+  ms integer not null,
+  body text,
+  hashed_bytes integer,
+  body_sha256 text,
+  right_for text,
+  constraint refusal_pkey primary key (id),
+  constraint refusal_body_length check (length(body) <= 1024),
+  constraint refusal_hint_whole check ((hashed_bytes is null) = (body_sha256 is null)),
+  constraint refusal_right_for check (right_for in ('empty', '{}', 'no_final_newline', 'reprinted'))
+);
+create index refusal_by_time on refusal (at);
+create index refusal_of_customer on refusal (customer_id, at desc, id desc);
+create index refusal_of_customer_by_code on refusal (customer_id, code, at desc, id desc);
+
+create table refusal_day (
+  customer_id text not null,
+  day date not null,
+  kept integer not null,
+  left_out integer not null,
+  constraint refusal_day_pkey primary key (customer_id, day)
 );
 
 create table service (
@@ -908,7 +978,35 @@ create table subscription_use (
   constraint subscription_use_pkey primary key (subscription_id, tx_id),
   constraint subscription_use_subscription foreign key (subscription_id) references subscription(id)
 );
+create index subscription_use_by_block on subscription_use (subscription_id, block_number desc, tx_id desc);
 create index subscription_use_not_solid on subscription_use (block_number) where (not solid);
+
+create table summary (
+  customer_id text not null,
+  bucket text not null,
+  at timestamptz not null,
+  orders integer not null,
+  succeeded integer not null,
+  failed integer not null,
+  energy bigint not null,
+  bandwidth bigint not null,
+  spent_sun bigint not null,
+  deposited_sun bigint not null,
+  p50_ms integer,
+  p95_ms integer,
+  balance_sun bigint not null,
+  spendable_sun bigint not null,
+  constraint summary_pkey primary key (customer_id, bucket, at),
+  constraint summary_bucket check (bucket in ('hour', 'day'))
+);
+create index summary_by_time on summary (bucket, at);
+
+create table summary_progress (
+  bucket text not null,
+  until timestamptz not null,
+  constraint summary_progress_pkey primary key (bucket),
+  constraint summary_progress_bucket check (bucket in ('hour', 'day'))
+);
 
 create table transfer (
   id text not null,
@@ -1105,6 +1203,10 @@ create trigger deposit_resolution_is_append_only before delete or update on depo
 create trigger deposit_resolution_is_not_truncated before truncate on deposit_resolution for each statement execute function refuse_change();
 
 create trigger flow_reach_is_append_only before delete or update on flow_reach for each row execute function refuse_change();
+
+create trigger invoice_is_append_only before delete or update on invoice for each row execute function refuse_change();
+
+create trigger invoice_is_not_truncated before truncate on invoice for each statement execute function refuse_change();
 
 create trigger journal_is_append_only before delete or update on journal for each row execute function refuse_change();
 

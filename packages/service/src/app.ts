@@ -13,7 +13,7 @@ import { askProvidersStep, screenStep } from './checks/answering.ts'
 import { checkKinds, printChecks } from './checks/forms.ts'
 import { foldCountsStep } from './checks/history.ts'
 import { checkPlacer } from './checks/placing.ts'
-import { routes as checkRoutes } from './checks/routes.ts'
+import { routes as checkRoutes, reportRoutes } from './checks/routes.ts'
 import { DEFAULT_RETENTION_DAYS, rescreenStep, retainStep } from './checks/watches.ts'
 import { authenticator } from './customers/authentication.ts'
 import { type DepositAddress, depositAddresses } from './customers/deposit_addresses.ts'
@@ -25,12 +25,16 @@ import { depositKinds, printDeposits } from './deposits/forms.ts'
 import { holdingsStep } from './deposits/holdings.ts'
 import { pages as treasuryPages } from './deposits/pages.ts'
 import { rechargedStep, rechargeStep, refundedStep, refundStep } from './deposits/recharges.ts'
+import { routes as depositRoutes } from './deposits/routes.ts'
 import type { EventKind } from './events/kinds.ts'
 import { publishStep } from './events/publish.ts'
 import { eventPrinter, routes as eventRoutes } from './events/routes.ts'
 import { EventStreams } from './events/streams.ts'
 import { type Page, referencePages } from './http/pages.ts'
 import type { Authenticate } from './http/server.ts'
+import { invoiceKinds, printInvoices } from './invoices/forms.ts'
+import { issueInvoicesStep } from './invoices/invoices.ts'
+import { routes as invoiceRoutes } from './invoices/routes.ts'
 import { type Download, refreshStep } from './labels/lists.ts'
 import { sealStep } from './ledger/journal.ts'
 import { noteRootsStep } from './ledger/roots.ts'
@@ -48,14 +52,22 @@ import { receiverReader } from './node/receivers.ts'
 import { reclaimedStep, reclaimStep } from './pool/delegations.ts'
 import { surveyStep } from './pool/pool.ts'
 import { priceReader } from './prices/prices.ts'
+import { routes as priceRoutes } from './prices/routes.ts'
 import type { Provider } from './providers/provider.ts'
+import { pruneRefusalsStep, type Refusals, refusalRecorder } from './refusals/refusals.ts'
+import { routes as refusalRoutes } from './refusals/routes.ts'
+import { secretReader } from './refusals/signature_hint.ts'
 import { barredReader, heldSenders } from './screening/barred.ts'
+import { networkReader } from './settings/network_name.ts'
+import { routes as settingsRoutes } from './settings/routes.ts'
 import type { SignedLog } from './signing/signed_log.ts'
 import { localSigner, type Signer } from './signing/signer.ts'
+import { routes as statementRoutes } from './statements/routes.ts'
+import { summarizeStep } from './statements/summaries.ts'
 import type { Step } from './steps/step.ts'
 import { withdrawSupplyStep } from './subscriptions/ending.ts'
 import { printSubscriptions, subscriptionKinds } from './subscriptions/forms.ts'
-import { routes as subscriptionRoutes } from './subscriptions/routes.ts'
+import { routes as subscriptionRoutes, useRoutes } from './subscriptions/routes.ts'
 import { supplyStep } from './subscriptions/supply.ts'
 import { useStep } from './subscriptions/uses.ts'
 import { recordStep } from './tracing/flow_log.ts'
@@ -65,6 +77,7 @@ import {
   flowGenerations,
   pruneIndexStep,
 } from './tracing/generations.ts'
+import { routes as transactionRoutes } from './transactions/routes.ts'
 import { routes as treasuryRoutes } from './treasury/routes.ts'
 import type { KeyFindings } from './wallets/permissions.ts'
 import type { Wallets } from './wallets/wallet_file.ts'
@@ -115,6 +128,8 @@ export type World = {
   roots_file?: string | undefined
   /** How webhooks are called. */
   webhooks: WebhookCalls
+  /** What callers are told of this service. */
+  about: { version: string; public_url: string | undefined; issuer?: string | undefined }
   /** Called when something was written that a step may take up. */
   wake: (step: string) => void
   /** Called when events were numbered: those who stream them may be in any process. */
@@ -153,6 +168,7 @@ export type App = {
   deposit_address: DepositAddress
   sign: Signer
   streams: EventStreams
+  refusals: Refusals
   /** What is told of. */
   kinds: readonly EventKind[]
 }
@@ -191,6 +207,7 @@ export function buildApp(world: World): App {
       ...subscriptionRoutes({ sql, clock, new_id, receiver, wake: world.wake }),
       ...checkRoutes({ sql, placeCheck: checkPlacer({ sql, clock, new_id, wake: world.wake }) }),
       ...treasuryRoutes({ sql, prices, recharge_address: wallets.recharge_address }),
+      ...listsOf(world),
       ...events.endpoints,
     ],
     pages: [...treasuryPages({ sql }), ...referencePages()],
@@ -201,19 +218,42 @@ export function buildApp(world: World): App {
     deposit_address: depositAddresses(wallets.deposit_xpub),
     sign,
     streams: events.streams,
+    refusals: refusalRecorder({ sql, clock, secretsOf: secretReader(seal) }),
     kinds: events.kinds,
   }
+}
+
+/** What customers read of what is theirs, and set for themselves. */
+function listsOf({ sql, clock, node, about }: World): Endpoint[] {
+  return [
+    ...settingsRoutes({ sql, clock, service: { ...about, network: networkReader(node) } }),
+    ...transactionRoutes({ sql }),
+    ...useRoutes({ sql }),
+    ...depositRoutes({ sql }),
+    ...statementRoutes({ sql, clock }),
+    ...invoiceRoutes({ sql }),
+    ...priceRoutes({ sql }),
+    ...reportRoutes({ sql, clock }),
+    ...refusalRoutes({ sql }),
+  ]
 }
 
 /** What is told of what happened: every kind, the log, streams and webhooks. */
 function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) {
   const { sql, steps_sql = sql, clock, random, log, wake, webhooks, tellStreams } = world
-  const kinds = [...orderKinds, ...depositKinds, ...subscriptionKinds, ...checkKinds]
+  const kinds = [
+    ...orderKinds,
+    ...depositKinds,
+    ...subscriptionKinds,
+    ...checkKinds,
+    ...invoiceKinds,
+  ]
   const printers = {
     order: printOrders,
     deposit: printDeposits,
     subscription: printSubscriptions,
     aml_check: printChecks,
+    invoice: printInvoices,
   }
   const publisher = { printers, tellStreams }
   const calls = { ...webhooks, sql, clock, seal, new_id }
@@ -286,6 +326,9 @@ function stepsOf(world: World, { new_id, sign, watch, reads, prices, tryOrder }:
     withdrawSupplyStep({ sql, clock }),
     ...screeningSteps(world, { new_id, reads }),
     sealStep({ sql: long_sql, clock }),
+    summarizeStep({ sql: long_sql, clock }),
+    issueInvoicesStep({ sql: long_sql, clock, issuer: world.about.issuer }),
+    pruneRefusalsStep({ sql: long_sql, clock }),
     noteRootsStep({ sql: long_sql, clock, log: world.log, file: world.roots_file }),
     watchBooksStep({ clock, ...(world.books ?? { sql: long_sql, chain: undefined }) }),
     pruneStep({ sql: long_sql }),

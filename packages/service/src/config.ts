@@ -49,6 +49,10 @@ export type Config = {
   read_nodes: Config['nodes']
   /** Addresses and networks of proxies whose X-Forwarded-For is believed. Undefined: none. */
   trusted_proxies: readonly string[] | undefined
+  /** Where customers reach the API. Undefined: nobody has said. */
+  public_url: string | undefined
+  /** A line of the house's own on every invoice. */
+  invoice_issuer: string | undefined
   /** When a direct recharge is acted on. */
   recharge_at: 'inclusion' | 'solid'
   /** What would be held for the operator is ignored when it is less than this; undefined: the
@@ -127,6 +131,8 @@ export const ENVIRONMENT = {
     'yes: a database on another machine need not show a certificate that is checked',
   PENSTOCK_TLS_IN_FRONT:
     'yes: TLS ends in front of the API, and --host may be reached by that alone',
+  PENSTOCK_PUBLIC_URL: 'where customers reach the API, like https://api.example.com',
+  PENSTOCK_INVOICE_ISSUER: "a line of the house's own on every invoice",
   PENSTOCK_WALLETS: 'file with the wallets that the service acts for',
   PENSTOCK_SECRET_KEY: '64 hexadecimal characters: seals the secrets of API keys',
   PENSTOCK_ROOTS_FILE: "where the journal's daily roots are noted (<data-dir>/roots.log)",
@@ -196,6 +202,8 @@ export function readConfig(
     trusted_proxies: env.PENSTOCK_TRUSTED_PROXIES
       ? proxiesOf(env.PENSTOCK_TRUSTED_PROXIES)
       : undefined,
+    public_url: publicUrlOf(env.PENSTOCK_PUBLIC_URL || undefined),
+    invoice_issuer: env.PENSTOCK_INVOICE_ISSUER || undefined,
     recharge_at: rechargeAtOf(env.PENSTOCK_RECHARGE_AT || 'solid'),
     dust_sun: env.PENSTOCK_DUST_TRX ? dustOf(env.PENSTOCK_DUST_TRX) : undefined,
     allow_wide_keys: env.PENSTOCK_ALLOW_WIDE_KEYS === 'yes',
@@ -349,6 +357,15 @@ function proxiesOf(text: string): string[] {
 function rechargeAtOf(text: string): 'inclusion' | 'solid' {
   if (text === 'inclusion' || text === 'solid') return text
   throw new Misuse('PENSTOCK_RECHARGE_AT is inclusion or solid.')
+}
+
+/** Throws Misuse when it is no place of the web without a path. */
+function publicUrlOf(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const plain = url && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '')
+  if (!plain) throw new Misuse('PENSTOCK_PUBLIC_URL is not like https://api.example.com.')
+  return url.origin
 }
 
 function dustOf(text: string): bigint {

@@ -138,7 +138,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<Serving> {
         chain: chainView(nodes, httpTransport),
         notedRoots: () => notedRoots(roots_file),
       },
-      webhooks: webhookCalls(caller),
+      webhooks: webhookCalls(caller, config),
       wake: (step) => (running ? running.wake(step) : tellOthers(step)),
       tellStreams: () => tellOthers(STREAMS),
     })
@@ -191,6 +191,11 @@ const outsideOf = (config: Config) => ({
   providers: providersOf(config),
   download: httpDownload,
   retention_days: config.retention_days,
+  about: {
+    version: about.version,
+    public_url: config.public_url,
+    issuer: config.invoice_issuer,
+  },
 })
 
 /** Throws Misuse when the database does not answer, or cannot be relied on. */
@@ -225,8 +230,9 @@ async function narrowKeys(
   return found
 }
 
-const webhookCalls = (caller: Caller): WebhookCalls => ({
+const webhookCalls = (caller: Caller, { public_url }: Config): WebhookCalls => ({
   caller,
+  own_host: public_url && new URL(public_url).hostname,
   process: randomUUID(),
   chance,
   wait: (ms) => delay(ms),

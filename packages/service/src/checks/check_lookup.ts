@@ -67,6 +67,13 @@ export async function requireEvidence(sql: Sql, id: string): Promise<Evidence> {
   )
 }
 
+/** The id of the check that came after a check of a watched address. */
+export async function supersedingCheck(sql: Sql, id: string): Promise<string | null> {
+  const [next] = await sql<{ id: string }>`
+    select id from aml_check where supersedes = ${id} order by id desc limit 1`
+  return next?.id ?? null
+}
+
 /** The addresses that are watched, with their newest answers, newest first. */
 export async function listWatches(sql: Sql, limit: number) {
   return sql<{

@@ -4,8 +4,10 @@ import { Type } from 'typebox'
 import { cappedKey } from '../customers/spending.ts'
 import type { Sql } from '../database/sql.ts'
 import { InsufficientFunds, WalletNotFound } from '../ledger/ledger.ts'
+import type { Clock } from '../lib/clock.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
 import { type Json, money } from '../lib/json.ts'
+import { readEvidence } from '../screening/evidence.ts'
 import { NETWORKS } from '../screening/networks.ts'
 import { currentPolicy } from '../screening/policy.ts'
 import {
@@ -15,16 +17,19 @@ import {
   externalId,
   InvalidParams,
   Money,
+  NotFound,
   refuses,
   ServiceUnavailable,
   unchecked,
 } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
 import { PAGE_REFUSALS, pageFields, pageOf } from '../wire/paging.ts'
+import { supersedingCheck } from './check_lookup.ts'
 import { CHECK_STATES, findCheck } from './checks.ts'
 import { CheckForm, printCheck } from './forms.ts'
 import { checkHistory } from './history.ts'
 import { type CheckPlaced, type CheckWanted, checkPrices } from './placing.ts'
+import { watchRoutes } from './watches.ts'
 
 const CheckNotFound: FaultKind = fault(30, 'aml_check_not_found', 'AML check not found')
 
@@ -232,9 +237,59 @@ const history = ({ sql }: Needs): Endpoint =>
     },
   })
 
+const report = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
+  endpoint({
+    path: '/v1/aml-check/report',
+    auth: 'signature',
+    scope: 'aml',
+    summary: 'What the result of a check rests on',
+    description:
+      'Canonical JSON, byte for byte as it was kept, so that its SHA-256 can be worked out again.',
+    body: Type.Object({
+      id: Type.String({
+        minLength: 1,
+        maxLength: 64,
+        fault: () => InvalidParams('id', 'Invalid id'),
+      }),
+    }),
+    reply: Type.Object({
+      evidence: Type.String({ description: 'JSON, as text' }),
+      sha256: Type.String({ description: 'Of the text in UTF-8' }),
+      supersedes: Type.Union([Type.String(), Type.Null()], {
+        description: 'The check of a watched address that this one came after',
+      }),
+      superseded_by: Type.Union([Type.String(), Type.Null()], {
+        description: 'The check that came after this one',
+      }),
+    }),
+    faults: [
+      refuses(InvalidParams, '`id` is missing or is not text', 'id'),
+      refuses(CheckNotFound, 'The customer has no such check'),
+      refuses(NotFound, 'It is not completed, or its evidence is not kept any more', 'evidence'),
+    ],
+    examples: [{ summary: 'One that is not there', body: { id: '01jq7h6bvf6p5t1amnz6y3n8c4' } }],
+    async handle({ body: { id }, customer: { customer_id } }) {
+      const found = await findCheck(sql, { id, customer_id })
+      if (!found) throw CheckNotFound()
+      const evidence = await readEvidence(sql, id)
+      if (!evidence) throw NotFound('evidence', 'There is no evidence of this check')
+      return {
+        evidence: evidence.canonical,
+        sha256: evidence.sha256,
+        supersedes: found.supersedes,
+        superseded_by: await supersedingCheck(sql, id),
+      }
+    },
+  })
+
 export const routes = (needs: Needs): Endpoint[] => [
   types(needs),
   place(needs),
   check(needs),
   history(needs),
+]
+
+export const reportRoutes = (needs: { sql: Sql; clock: Clock }): Endpoint[] => [
+  report(needs),
+  ...watchRoutes(needs),
 ]

@@ -2,12 +2,25 @@
 // evidence is kept. A new answer stands beside the one that it supersedes; the old one never
 // changes.
 
-import type { Address } from 'penstock-tron/address.ts'
+import { type Address, isAddress } from 'penstock-tron/address.ts'
+import { Type } from 'typebox'
 import type { Sql, Tx } from '../database/sql.ts'
-import { type Clock, later } from '../lib/clock.ts'
+import { type Clock, later, wireTime } from '../lib/clock.ts'
 import { firstIdAt, type NewId } from '../lib/ids.ts'
 import type { Step } from '../steps/step.ts'
 import type { Generations } from '../tracing/generations.ts'
+import {
+  type Endpoint,
+  endpoint,
+  InvalidParams,
+  LimitReached,
+  NotFound,
+  refuses,
+} from '../wire/endpoint.ts'
+import { EXAMPLE } from '../wire/examples.ts'
+import { LIST_REFUSALS, listFields, listOf, page, rowsFor } from '../wire/lists.ts'
+import type { Check } from './checks.ts'
+import { CheckForm, printCheck } from './forms.ts'
 import { placeAgain } from './placing.ts'
 
 export type Needs = {
@@ -50,6 +63,8 @@ export async function unwatch(
 }
 
 const AT_ONCE = 100
+/** Addresses that a customer may watch. */
+const WATCHES_MAX = 1_000
 
 /** Places checks of watched addresses that were last screened under older labels, in a process that
  *  lags behind as well, or before an issuer's last word on them; and of those that no index was
@@ -85,6 +100,154 @@ export function rescreenStep(needs: Needs): Step {
     },
   }
 }
+
+const ADDRESS_REFUSED = refuses(InvalidParams, '`address` is no address of the network', 'address')
+
+const AddressField = Type.String({
+  format: 'address',
+  fault: () => InvalidParams('address', 'Invalid address'),
+})
+
+const WatchForm = Type.Object({
+  address: Type.String(),
+  since: Type.String(),
+  check: Type.Union([CheckForm, Type.Null()], {
+    description: 'The newest; null until the first is placed',
+  }),
+  level_before: Type.Union([Type.String(), Type.Null()], {
+    description: 'The level of the answer that the newest one supersedes',
+  }),
+})
+
+type WatchRow = Pick<Watch, 'address' | 'made_at'> & {
+  newest: Check | null
+  level_before: string | null
+}
+
+const printWatch = ({ address, made_at, newest, level_before }: WatchRow) => ({
+  address,
+  since: wireTime(made_at),
+  check: newest && printCheck(newest),
+  level_before,
+})
+
+/** Where a page ends. */
+type WatchPlace = Pick<Watch, 'made_at' | 'address'>
+
+const placeText = ({ made_at, address }: WatchPlace): string => `${made_at.getTime()}.${address}`
+
+/** Throws 2 when it is no place that a page ended with. */
+function readWatchPlace(before: string | undefined): WatchPlace | undefined {
+  if (before === undefined) return undefined
+  const [, ms, address] = /^(\d{1,14})\.(\w{34})$/.exec(before) ?? []
+  if (!isAddress(address)) throw InvalidParams('before', 'Invalid before')
+  return { made_at: new Date(Number(ms)), address }
+}
+
+/** Watched addresses, newest first, or one of them, with the newest check of each. */
+async function readWatches(
+  sql: Sql,
+  wanted: {
+    customer_id: string
+    address?: Address
+    before?: WatchPlace | undefined
+    limit: number
+  },
+): Promise<WatchRow[]> {
+  const { customer_id, address = null, before, limit } = wanted
+  const { made_at: before_at = null, address: before_address = null } = before ?? {}
+  const watches = await sql<Watch & { level_before: string | null }>`
+    with recursive page as (
+      select * from aml_watch as w
+      where customer_id = ${customer_id} and (${address}::text is null or address = ${address})
+        and (${before_at}::timestamptz is null
+          or (made_at, address) < (${before_at}, ${before_address}::text))
+      order by made_at desc, address desc limit ${limit}
+    ), back as (
+      select page.address, c.supersedes as id from page join aml_check as c on c.id = page.check_id
+      union all
+      select back.address, gone.supersedes from back join aml_check as gone on gone.id = back.id
+      where gone.state <> 'completed'
+    )
+    select page.*, (
+      select c.risk_level from back join aml_check as c on c.id = back.id
+      where back.address = page.address and c.state = 'completed') as level_before
+    from page order by made_at desc, address desc`
+  const checks = await sql<Check>`
+    select * from aml_check where id = any(${watches.map(({ check_id }) => check_id)})`
+  const check_of = new Map(checks.map((check) => [check.id, check]))
+  return watches.map((one) => ({ ...one, newest: check_of.get(one.check_id ?? '') ?? null }))
+}
+
+export const watchRoutes = ({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Endpoint[] => [
+  endpoint({
+    path: '/v1/aml-watches/list',
+    auth: 'signature',
+    scope: 'aml',
+    summary: 'The addresses that are screened again whenever what is known changes',
+    body: Type.Object(listFields()),
+    reply: listOf(WatchForm),
+    faults: [...LIST_REFUSALS],
+    async handle({ body: { before, limit }, customer: { customer_id } }) {
+      const place = readWatchPlace(before)
+      const rows = await readWatches(sql, { customer_id, before: place, limit: rowsFor(limit) })
+      return page(rows, limit, { print: printWatch, placeOf: placeText })
+    },
+  }),
+
+  endpoint({
+    path: '/v1/aml-watches/new',
+    auth: 'signature',
+    scope: 'aml',
+    mutating: true,
+    creates: true,
+    second_signature: true,
+    summary: 'Watch an address: it is screened now, and again whenever what is known changes',
+    description: 'Without charge. An address that is watched already stays so.',
+    body: Type.Object({ address: AddressField }),
+    reply: WatchForm,
+    faults: [
+      ADDRESS_REFUSED,
+      refuses(LimitReached, `${WATCHES_MAX} addresses are watched already`, 'watch'),
+      refuses(NotFound, 'It was removed at the same moment', 'watch'),
+    ],
+    examples: [{ summary: 'An address', body: { address: EXAMPLE.address } }],
+    async handle({ body: { address }, customer: { customer_id } }) {
+      const watched = { customer_id, address: address as Address }
+      await sql.begin(async (tx) => {
+        await tx`select 1 from customer where id = ${customer_id} for no key update`
+        const [counted] = await tx<{ watches: number }>`
+          select count(*)::integer as watches from aml_watch
+          where customer_id = ${customer_id} and address <> ${address}`
+        if (counted!.watches >= WATCHES_MAX)
+          throw LimitReached('watch', `${WATCHES_MAX} addresses are watched already`)
+        await watch(tx, { ...watched, made_at: clock.now() })
+      })
+      const [row] = await readWatches(sql, { ...watched, limit: 1 })
+      if (!row) throw NotFound('watch', 'It was removed at the same moment')
+      return printWatch(row)
+    },
+  }),
+
+  endpoint({
+    path: '/v1/aml-watches/remove',
+    auth: 'signature',
+    scope: 'aml',
+    mutating: true,
+    second_signature: true,
+    summary: 'Watch an address no longer; its checks stay',
+    body: Type.Object({ address: AddressField }),
+    reply: Type.Object({ address: Type.String() }),
+    faults: [ADDRESS_REFUSED, refuses(NotFound, 'You do not watch it', 'watch')],
+    examples: [{ summary: 'An address', body: { address: EXAMPLE.address } }],
+    async handle({ body: { address }, customer: { customer_id } }) {
+      const watched = { customer_id, address: address as Address }
+      const gone = await sql.begin((tx) => unwatch(tx, watched))
+      if (!gone) throw NotFound('watch', 'You do not watch this address')
+      return { address }
+    },
+  }),
+]
 
 export type LevelChange = {
   customer_id: string

@@ -27,6 +27,7 @@ export type EventType =
   | 'aml_check.completed'
   | 'aml_check.failed'
   | 'aml_watch.changed'
+  | 'invoice.issued'
 
 /** `subject`: what it happened to: `order:ID`, `deposit:TX_ID`, `deposit:TX_ID/POSITION`. */
 export type Event = {

@@ -13,7 +13,8 @@ import {
   type Customer,
   type Endpoint,
   InternalError,
-  UNNAMED_SCOPES,
+  lacksScope,
+  mayDo,
   Unauthenticated,
 } from '../wire/endpoint.ts'
 import {
@@ -57,6 +58,42 @@ export type Door = {
   check: CheckReply | undefined
 }
 
+/** A call of somebody whose token is known that was refused. `signature`: one that was wrong. */
+export type RefusedCall = {
+  at: Date
+  path: string
+  code: number
+  key: string
+  request_id: string
+  key_id: string
+  ip: string
+  ms: number
+  body: Uint8Array
+  signature: string | undefined
+}
+
+/** The refusal that an answer is, if there is one whose customer is known. */
+export function refusedCall(
+  { endpoint, request }: Call,
+  { answer, asker }: { answer: Answer; asker: Asker },
+  { at, ms }: { at: Date; ms: number },
+): RefusedCall | undefined {
+  if (answer.code === 0 || asker.key_id === undefined) return undefined
+  const { key = '' } = JSON.parse(String(answer.body)) as { key?: string }
+  return {
+    at,
+    path: endpoint.path,
+    code: answer.code,
+    key,
+    request_id: request.id,
+    key_id: asker.key_id,
+    ip: callerOf(request).ip,
+    ms,
+    body: request.body instanceof Uint8Array ? request.body : NO_BYTES,
+    signature: asker.auth === 'wrong_signature' ? once(request, 'x-signature') : undefined,
+  }
+}
+
 /** Who asked, for the log. */
 export type Asker = {
   customer_id?: string | undefined
@@ -64,7 +101,7 @@ export type Asker = {
   auth?: string | undefined
 }
 
-type Call = { endpoint: Endpoint; request: FastifyRequest; reply: FastifyReply }
+export type Call = { endpoint: Endpoint; request: FastifyRequest; reply: FastifyReply }
 
 /** Calls of one key that are worked on at once. What changes something is committed together with
  *  others, so that many of them cost little; what only reads has a connection each. */
@@ -157,9 +194,8 @@ async function admit(
 
 /** Throws when this customer, or this key, may not call the endpoint. */
 function mayAsk({ endpoint, request }: Call, customer: Customer): void {
-  const { scopes = UNNAMED_SCOPES } = customer
-  if (endpoint.scope && !scopes.includes(endpoint.scope))
-    throw Unauthenticated('scope', `This key lacks the scope ${endpoint.scope}`)
+  const { scopes } = endpoint
+  if (scopes.length > 0 && !mayDo(customer, scopes)) throw lacksScope(scopes)
   // Whether it is right has been seen to by whoever said who asks.
   if (endpoint.second_signature && once(request, 'x-signature-v2') === undefined)
     throw Unauthenticated('second_signature', 'This endpoint requires X-Signature-V2')

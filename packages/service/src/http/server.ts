@@ -26,7 +26,16 @@ import { Turns } from '../limits/turns.ts'
 import type { Endpoint, Entry } from '../wire/endpoint.ts'
 import { type Answer, replyChecker, transportRefusal } from '../wire/replies.ts'
 import { refuseBare, statusOfUnreadable } from './bare.ts'
-import { type Asker, type Authenticate, answerCall, type Door, openAnswer } from './calls.ts'
+import {
+  type Asker,
+  type Authenticate,
+  answerCall,
+  type Call,
+  type Door,
+  openAnswer,
+  type RefusedCall,
+  refusedCall,
+} from './calls.ts'
 import { type Counter, type Gate, type KnownTokens, makeGate, tooMany } from './gate.ts'
 import { healthReader } from './health.ts'
 import type { Page } from './pages.ts'
@@ -49,6 +58,8 @@ export type Needs = {
   random: Random
   log: Log
   authenticate: Authenticate
+  /** Takes note of what a customer was refused for. Left out: nobody does. */
+  noteRefusal?: ((call: RefusedCall) => void) | undefined
 }
 
 export type Options = {
@@ -185,7 +196,7 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
   const door = { log, authenticate, gate, connections, check, turns: new Turns(TURN_LIMITS) }
   const isHealthy = options.isHealthy ?? healthReader(() => needs.sql`select 1`, needs.clock)
   addHealth(app, isHealthy, { gate, send })
-  addRoutes(app, options, { door, send })
+  addRoutes(app, options, { door, send, note: refusalNoter(needs) })
   return app
 }
 
@@ -309,12 +320,22 @@ function requireForCustomers({ path, auth }: Entry): void {
     throw new Error(`${path} is not for customers: it is not served`)
 }
 
+type Answered = { answer: Answer; asker: Asker }
+
+/** Takes note of an answer that is a refusal. */
+function refusalNoter({ clock, noteRefusal }: Needs): (call: Call, answered: Answered) => void {
+  return (call, answered) => {
+    const at = clock.now()
+    const ms = at.getTime() - (call.request.arrived_at_ms ?? at.getTime())
+    const refused = noteRefusal && refusedCall(call, answered, { at, ms })
+    if (refused) noteRefusal(refused)
+  }
+}
+
+type Serving = { door: Door; send: Send; note: ReturnType<typeof refusalNoter> }
+
 /** The endpoints and the pages, each behind the gate. */
-function addRoutes(
-  app: FastifyInstance,
-  options: Options,
-  { door, send }: { door: Door; send: Send },
-): void {
+function addRoutes(app: FastifyInstance, options: Options, { door, send, note }: Serving): void {
   const { endpoints, pages = [] } = options
   for (const endpoint of endpoints) {
     requireForCustomers(endpoint)
@@ -322,9 +343,10 @@ function addRoutes(
       onRequest: passGate(door.gate, send, 'token'),
       handler: async (request, reply) => {
         const call = { endpoint, request, reply }
-        if (endpoint.open) return streamed(door, call, send)
-        const { answer, asker } = await answerCall(door, call)
-        return send(request, reply, answer, asker)
+        if (endpoint.open) return streamed({ door, send, note }, call)
+        const answered = await answerCall(door, call)
+        note(call, answered)
+        return send(request, reply, answered.answer, answered.asker)
       },
     })
   }
@@ -345,16 +367,15 @@ function addRoutes(
 }
 
 /** Answers with what comes, for as long as somebody reads it. */
-async function streamed(
-  door: Door,
-  call: { endpoint: Endpoint; request: FastifyRequest; reply: FastifyReply },
-  send: Send,
-): Promise<FastifyReply> {
+async function streamed({ door, send, note }: Serving, call: Call): Promise<FastifyReply> {
   const { request, reply } = call
   const gone = new AbortController()
   reply.raw.on('close', () => gone.abort())
   const opened = await openAnswer(door, call, gone.signal)
-  if ('answer' in opened) return send(request, reply, opened.answer, opened.asker)
+  if ('answer' in opened) {
+    note(call, opened)
+    return send(request, reply, opened.answer, opened.asker)
+  }
   const body = Readable.from(opened.lines, { objectMode: false })
   // A proxy that collects answers would keep it to itself.
   const headers = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' }

@@ -5,12 +5,15 @@ import { type Static, Type } from 'typebox'
 import type { Tx } from '../database/sql.ts'
 import { type EventKind, eventKind, type Subject } from '../events/kinds.ts'
 import { wireTime } from '../lib/clock.ts'
+import { type FaultKind, fault } from '../lib/fault.ts'
 import { money, printJson } from '../lib/json.ts'
 import type { Delegation } from '../pool/delegations.ts'
 import { charge, type Tier } from '../prices/prices.ts'
 import { InvalidParams, Money } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
 import type { Order } from './orders.ts'
+
+export const OrderNotFound: FaultKind = fault(20, 'subscription_not_found', 'Transaction not found')
 
 /** An address of the network in a request. Which code a wrong one has depends on the field, so the
  *  handler judges it. */

@@ -6,7 +6,6 @@ import { Type } from 'typebox'
 import { cappedKey } from '../customers/spending.ts'
 import type { Sql } from '../database/sql.ts'
 import { InsufficientFunds, WalletNotFound } from '../ledger/ledger.ts'
-import { fault } from '../lib/fault.ts'
 import { money } from '../lib/json.ts'
 import { keyReader, type Reads } from '../node/reads.ts'
 import type { ReceiverReader } from '../node/receivers.ts'
@@ -47,6 +46,7 @@ import {
   CheckedTransaction,
   EnergyTier,
   ExternalId,
+  OrderNotFound,
   printDelegation,
   printEnergyTier,
   printOrder,
@@ -54,8 +54,6 @@ import {
 } from './forms.ts'
 import { findOrder } from './orders.ts'
 import { AddressAlreadyActivated, AddressNotActivated, type OrderPlacer } from './placing.ts'
-
-const OrderNotFound = fault(20, 'subscription_not_found', 'Transaction not found')
 
 const NOT_AN_ADDRESS = 'Not an address of the network: 34 characters, base58check, beginning with T'
 const NOT_ONE_HOUR = '`duration` is not the integer 1'

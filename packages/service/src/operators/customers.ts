@@ -24,10 +24,10 @@ import type { Action, Change } from '../ledger/actions.ts'
 import { customerAccount } from '../ledger/ledger.ts'
 import { misuse, refusal } from '../lib/fault.ts'
 import { OPEN_ORDERS_MAX } from '../market/open_orders.ts'
+import { statementCsv, statementOf } from '../statements/statements.ts'
 import { endAll } from '../subscriptions/ending.ts'
 import { SUBSCRIPTIONS_MAX } from '../subscriptions/subscriptions.ts'
 import { correct, listCorrections } from '../treasury/corrections.ts'
-import { statementCsv, statementOf } from '../treasury/statements.ts'
 import {
   Count,
   flag,

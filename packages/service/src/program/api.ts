@@ -17,6 +17,7 @@ import { systemClock } from '../lib/clock.ts'
 import { systemRandom } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import { listenOn } from '../limits/listeners.ts'
+import type { Refusals } from '../refusals/refusals.ts'
 import { startSteps } from '../steps/step.ts'
 import { listenForWakes } from '../steps/wake.ts'
 import type { Endpoint } from '../wire/endpoint.ts'
@@ -41,6 +42,7 @@ export type Served = {
   pages: readonly Page[]
   authenticate: Authenticate
   streams: EventStreams
+  refusals: Refusals
 }
 
 export type Api = { url: string; close(): Promise<void> }
@@ -74,6 +76,7 @@ export async function startApi(
     clock: systemClock,
     random: systemRandom,
     authenticate: app.authenticate,
+    noteRefusal: app.refusals.note,
   }
   try {
     await readTokens.run()
@@ -111,6 +114,7 @@ export async function startApi(
         await heard.stop()
         await delay(HEARD_MS)
         await close()
+        await app.refusals.written()
         await reading.stop()
         await sql.close()
       },

@@ -19,6 +19,7 @@ import {
   unchecked,
 } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
+import { LIST_REFUSALS, listFields, listOf, page, rowsFor } from '../wire/lists.ts'
 import { PAGE_REFUSALS, pageFields, pageOf } from '../wire/paging.ts'
 import {
   InvalidAddress,
@@ -42,6 +43,7 @@ import {
 } from './forms.ts'
 import { listPlans } from './plans.ts'
 import { type Needs, startSubscription } from './starting.ts'
+import { listUses, type UsePlace, type UseRow } from './subscription_lookup.ts'
 import {
   findSubscription,
   listSubscriptions,
@@ -362,6 +364,60 @@ const history = ({ sql }: Needs): Endpoint =>
     },
   })
 
+const USE_PLACE_LENGTH_MAX = 100
+
+/** Throws 2 when it is no place that a page ended with. */
+function readUsePlace(before: string | undefined): UsePlace | undefined {
+  if (before === undefined) return undefined
+  const [, block = '', tx_id] = /^(\d{1,15})\.([0-9a-f]{64})$/.exec(before) ?? []
+  if (tx_id === undefined) throw InvalidParams('before', 'Invalid before')
+  return { block_number: BigInt(block), tx_id }
+}
+
+const uses = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
+  endpoint({
+    path: '/v1/subscription/uses',
+    auth: 'signature',
+    scope: 'read',
+    summary: 'The transactions that a subscription has served, newest first',
+    body: Type.Object({
+      id: Type.String({
+        minLength: 1,
+        maxLength: 64,
+        fault: () => InvalidParams('id', 'Invalid id'),
+      }),
+      ...listFields(undefined, USE_PLACE_LENGTH_MAX),
+    }),
+    reply: listOf(
+      Type.Object({
+        tx_id: Type.String(),
+        at: Type.String({ description: 'When its block was read' }),
+        energy: Type.Integer({ description: 'What it has used of ours' }),
+        transactions: Type.Integer({ description: 'For how many it counts' }),
+        charged: Money({ description: 'TRX' }),
+      }),
+    ),
+    faults: [
+      refuses(InvalidParams, '`id` is missing or is not text', 'id'),
+      ...LIST_REFUSALS,
+      refuses(SubscriptionNotFound, 'The customer has no such subscription'),
+    ],
+    examples: [{ summary: 'One that is not there', body: { id: '01jq7h6bvf6p5t1amnz6y3n8c4' } }],
+    async handle({ body: { id, before, limit }, customer: { customer_id } }) {
+      const place = readUsePlace(before)
+      await findSubscription(sql, { customer_id, id, external_id: null })
+      const rows = await listUses(sql, { subscription_id: id, place, limit: rowsFor(limit) })
+      const print = (use: UseRow) => ({
+        tx_id: use.tx_id,
+        at: wireTime(use.used_at),
+        energy: Number(use.energy),
+        transactions: use.transactions,
+        charged: money(use.charged_sun),
+      })
+      return page(rows, limit, { print, placeOf: (use) => `${use.block_number}.${use.tx_id}` })
+    },
+  })
+
 export const routes = (needs: Needs): Endpoint[] => [
   plans(needs),
   start(needs),
@@ -369,3 +425,5 @@ export const routes = (needs: Needs): Endpoint[] => [
   stop(needs),
   history(needs),
 ]
+
+export const useRoutes = (needs: Pick<Needs, 'sql'>): Endpoint[] => [uses(needs)]

@@ -42,7 +42,7 @@ type Found = Omit<Subscription, 'duration'> & {
   look_at: Date
 }
 
-type UseRow = {
+export type UseRow = {
   used_at: Date
   tx_id: string
   block_number: bigint
@@ -50,6 +50,24 @@ type UseRow = {
   transactions: number
   charged_sun: bigint
   solid: boolean
+}
+
+/** What a page of uses ended with: newer blocks come first. */
+export type UsePlace = { block_number: bigint; tx_id: string }
+
+/** The transactions that a subscription has served, newest first. */
+export async function listUses(
+  sql: Sql,
+  wanted: { subscription_id: string; place: UsePlace | undefined; limit: number },
+): Promise<UseRow[]> {
+  const { block_number, tx_id } = wanted.place ?? { block_number: 2n ** 62n, tx_id: '' }
+  return sql<UseRow>`
+    select used_at, tx_id, block_number, energy, transactions, charged_sun, solid
+    from subscription_use
+    where subscription_id = ${wanted.subscription_id}
+      and block_number <= ${block_number}
+      and (block_number, tx_id) < (${block_number}, ${tx_id}::text)
+    order by block_number desc, tx_id desc limit ${wanted.limit}`
 }
 
 type SupplyRow = {

@@ -212,6 +212,8 @@ export type NoticesWanted = {
   webhook_id?: string | undefined
   state?: NoticeState | undefined
   number?: bigint | undefined
+  /** What the event is about. */
+  subject?: string | undefined
   before?: bigint | undefined
   limit: number
 }
@@ -219,12 +221,15 @@ export type NoticesWanted = {
 /** Notices of a customer's webhooks with the last call of each, newest event first. */
 export async function listNotices(sql: Sql, wanted: NoticesWanted): Promise<NoticeReport[]> {
   const { customer_id, webhook_id = null, state = null, number = null, before = null } = wanted
+  const { subject = null } = wanted
   const notices = await sql<Notice>`
     select n.* from notice as n join webhook as w on w.id = webhook_id
     where w.customer_id = ${customer_id} and w.state <> 'removed'
       and (${webhook_id}::text is null or webhook_id = ${webhook_id})
       and (${state}::text is null or n.state = ${state})
       and (${number}::bigint is null or number = ${number})
+      and (${subject}::text is null or number in (
+        select number from event where customer_id = ${customer_id} and subject = ${subject}))
       and (${before}::bigint is null or number < ${before})
     order by number desc, webhook_id limit ${wanted.limit}`
   const last = await sql<CallRow & { webhook_id: string }>`

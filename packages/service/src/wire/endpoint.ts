@@ -116,7 +116,8 @@ type Description<Body extends TObject, Reply extends TSchema> = {
 
 type Signed<Body, Result> = {
   auth: 'signature'
-  scope: Scope
+  /** What a key needs; of several, any one. */
+  scope: Scope | readonly Scope[]
   handle(input: HandlerInput<Body, Customer>): Promise<Result>
 }
 
@@ -143,7 +144,8 @@ export type Entry = {
 /** One endpoint of the customers as the server and the printers see it. */
 export type Endpoint = Entry & {
   readonly auth: 'signature' | 'public'
-  readonly scope: Scope | undefined
+  /** What a key needs, any one of them; none: anybody may call. */
+  readonly scopes: readonly Scope[]
   readonly mutating: boolean
   readonly creates: boolean
   /** The error matrix: all refusals, those common to all endpoints included, in the order of the
@@ -199,9 +201,9 @@ export function endpoint<Body extends TObject, Reply extends TSchema>(
   const { second_signature = false } = spec
   const has_parameters = Object.keys(body.properties).length > 0
   const reads = auth === 'signature' || has_parameters
-  const scope = spec.auth === 'signature' ? spec.scope : undefined
+  const scopes = spec.auth === 'signature' ? [spec.scope].flat() : []
   const faults = [
-    ...(scope ? authRefusals(scope) : []),
+    ...(scopes.length > 0 ? authRefusals(scopes) : []),
     ...(second_signature ? [refuses(Unauthenticated, SECOND, 'second_signature')] : []),
     ...(creates ? [refuses(Unauthenticated, SUSPENDED, 'suspended')] : []),
     ...(reads ? [refuses(InvalidParams, has_parameters ? PARAMS_REFUSED : BODY_REFUSED)] : []),
@@ -213,7 +215,7 @@ export function endpoint<Body extends TObject, Reply extends TSchema>(
   const described = {
     path,
     auth,
-    scope,
+    scopes,
     mutating,
     creates,
     second_signature,
@@ -233,10 +235,20 @@ const SUSPENDED = 'The operator has suspended the customer'
 const PARAMS_REFUSED =
   'The body is not a JSON object, or a field of it is missing or not of its type'
 
-const authRefusals = (scope: Scope): Refusal[] => [
+const authRefusals = (scopes: readonly Scope[]): Refusal[] => [
   refuses(Unauthenticated, 'The token is not known, or the signature is not that of this body'),
-  refuses(Unauthenticated, `The key lacks the scope \`${scope}\``, 'scope'),
+  refuses(Unauthenticated, `The key lacks the scope \`${scopes.join('` or `')}\``, 'scope'),
 ]
+
+/** Whether a key may do one of these things. */
+export const mayDo = (
+  { scopes = UNNAMED_SCOPES }: Pick<Customer, 'scopes'>,
+  wanted: readonly Scope[],
+): boolean => wanted.some((scope) => scopes.includes(scope))
+
+/** Refuses a key that lacks all of these scopes. */
+export const lacksScope = (wanted: readonly Scope[]): Fault =>
+  Unauthenticated('scope', `This key lacks the scope ${wanted.join(' or ')}`)
 
 /** The caller's own id for what a call begins: of the body, else of the header `Idempotency-Key`.
  *  Throws 2 when the header is longer than 128 characters, and when there is neither although the

@@ -7,8 +7,8 @@ import { InvalidParams, type Refusal, refuses } from './endpoint.ts'
 const LIMIT_MAX = 100
 const LIMIT = 25
 
-/** The fields of the body. */
-export const listFields = (limit_max = LIMIT_MAX) => ({
+/** The fields of the body. `before_max`: how long a `next` may be. */
+export const listFields = (limit_max = LIMIT_MAX, before_max = 64) => ({
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -20,7 +20,7 @@ export const listFields = (limit_max = LIMIT_MAX) => ({
   before: Type.Optional(
     Type.String({
       minLength: 1,
-      maxLength: 64,
+      maxLength: before_max,
       description: '`next` of the page before',
       fault: () => InvalidParams('before', 'Invalid before'),
     }),
@@ -61,4 +61,11 @@ export function readPlace(before: string | undefined): bigint | undefined {
   if (before === undefined) return undefined
   if (!/^\d{1,18}$/.test(before)) throw InvalidParams('before', 'Invalid before')
   return BigInt(before)
+}
+
+/** An id of ours that a page ended with. Throws 2. */
+export function readIdPlace(before: string | undefined): string | undefined {
+  if (before !== undefined && !/^[0-9a-z]{26}$/.test(before))
+    throw InvalidParams('before', 'Invalid before')
+  return before
 }

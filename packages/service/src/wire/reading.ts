@@ -2,8 +2,10 @@
 // each.
 
 import { type Address, isAddress } from 'penstock-tron/address.ts'
+import { Type } from 'typebox'
+import { readMoment } from '../lib/clock.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
-import { type Json, type JsonObject, OtherNumber } from '../lib/json.ts'
+import { type Json, type JsonObject, OtherNumber, sunOf } from '../lib/json.ts'
 import { InvalidParams } from './endpoint.ts'
 
 export const InvalidAddress: FaultKind = fault(
@@ -39,6 +41,29 @@ export function readFlag(value: Json | undefined): boolean {
   if (typeof value !== 'boolean') throw InvalidParams()
   return value
 }
+
+/** An amount of TRX with at most six decimals, in sun. Throws 2, with the field's name. */
+export function readMoney(value: Json | undefined, field: string): bigint {
+  const text = value instanceof OtherNumber ? value.text : value
+  const sun =
+    typeof text === 'number' || value instanceof OtherNumber ? sunOf(`${text}`) : undefined
+  if (sun === undefined) throw InvalidParams(field, `Invalid ${field}`)
+  return sun
+}
+
+/** A time from which or until which something is listed. */
+export const timeField = (field: string, description: string) =>
+  Type.Optional(
+    Type.String({
+      format: 'moment',
+      description: `${description}: a day in UTC, or \`2026-11-01T12:00:00Z\``,
+      fault: () => InvalidParams(field, `Invalid ${field}`),
+    }),
+  )
+
+/** The time that such a field names. */
+export const timeOf = (text: string | undefined): Date | undefined =>
+  text === undefined ? undefined : readMoment(text)
 
 /** The object, or undefined for anything else. An empty list is what PHP makes of an empty
  *  object. */

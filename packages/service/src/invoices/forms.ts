@@ -1,0 +1,91 @@
+// The forms in which invoices go over the wire, and what is told of them.
+
+import { type Static, Type } from 'typebox'
+import type { Tx } from '../database/sql.ts'
+import { type EventKind, eventKind, type Subject } from '../events/kinds.ts'
+import { wireTime } from '../lib/clock.ts'
+import { money, printJson } from '../lib/json.ts'
+import { Money } from '../wire/endpoint.ts'
+import type { Invoice, InvoiceDocument } from './invoices.ts'
+
+/** An invoice without its lines. */
+export const InvoiceForm = Type.Object({
+  number: Type.Integer(),
+  month: Type.String({ description: '`2026-10`' }),
+  state: Type.String({ description: 'issued' }),
+  issued_at: Type.String(),
+  total: Money({ description: 'TRX' }),
+  sha256: Type.String({ description: 'Of its document in UTF-8' }),
+})
+
+const Line = Type.Object({
+  service: Type.String({
+    description: 'energy, bandwidth, resource_bundle, activate_address, subscription or aml',
+  }),
+  unit: Type.Union([Type.String(), Type.Null()], {
+    description: 'What one is, like `energy 65000`; null: kinds beyond the 500 largest',
+  }),
+  unit_price: Type.Union([Money(), Type.Null()], { description: 'TRX for one' }),
+  count: Type.Integer(),
+  total: Money({ description: 'TRX' }),
+})
+
+export const WholeInvoice = Type.Object({
+  ...InvoiceForm.properties,
+  issuer: Type.Union([Type.String(), Type.Null()]),
+  billing: Type.Array(Type.String(), { description: 'Your own lines, as they were then' }),
+  lines: Type.Array(Line),
+  document: Type.String({ description: 'All of it as JSON, byte for byte as it was issued' }),
+})
+
+export const printInvoice = (invoice: Invoice): Static<typeof InvoiceForm> => ({
+  number: Number(invoice.number),
+  month: invoice.month,
+  state: 'issued',
+  issued_at: wireTime(invoice.issued_at),
+  total: money(invoice.total_sun),
+  sha256: invoice.sha256,
+})
+
+/** Of what was stored, not of what a row would say now. */
+export function printWholeInvoice(invoice: Invoice): Static<typeof WholeInvoice> {
+  const { issuer, customer, lines } = JSON.parse(invoice.document) as InvoiceDocument
+  return {
+    ...printInvoice(invoice),
+    issuer,
+    billing: customer.billing,
+    lines: lines.map(({ unit_price, total, ...line }) => ({
+      ...line,
+      unit_price: unit_price === null ? null : JSON.rawJSON(unit_price),
+      total: JSON.rawJSON(total),
+    })),
+    document: invoice.document,
+  }
+}
+
+export const invoiceKinds: readonly EventKind[] = [
+  eventKind('invoice.issued', {
+    data: InvoiceForm,
+    when: 'a month is over in which something was charged',
+    scope: 'money',
+    sample: {
+      number: 12,
+      month: '2026-10',
+      state: 'issued',
+      issued_at: '2026-11-01T00:05:03Z',
+      total: 2_930.4,
+      sha256: '9f2c'.repeat(16),
+    },
+  }),
+]
+
+/** Prints what is told of invoices. */
+export async function printInvoices(tx: Tx, notes: readonly Subject[]): Promise<string[]> {
+  const numbers = notes.map(({ subject }) => BigInt(subject.slice('invoice:'.length)))
+  const invoices = await tx<Invoice>`
+    select number, customer_id, to_char(month, 'YYYY-MM') as month, issued_at, total_sun, document,
+      sha256
+    from invoice where number = any(${numbers})`
+  const invoice_of = new Map(invoices.map((invoice) => [invoice.number, invoice]))
+  return numbers.map((number) => printJson(printInvoice(invoice_of.get(number)!)))
+}

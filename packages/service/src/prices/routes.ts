@@ -1,0 +1,91 @@
+// What things have cost, on the wire.
+
+import { Type } from 'typebox'
+import type { Sql } from '../database/sql.ts'
+import { wireTime } from '../lib/clock.ts'
+import { money } from '../lib/json.ts'
+import { type Endpoint, endpoint, InvalidParams, Money, refuses } from '../wire/endpoint.ts'
+import { timeField, timeOf } from '../wire/reading.ts'
+import { feeHistory } from './fees.ts'
+import { priceHistory } from './tiers.ts'
+
+export type Needs = { sql: Sql }
+
+/** More than an operator changes in years. */
+const ROWS_MAX = 1_000
+
+const Period = {
+  since: Type.String(),
+  until: Type.Union([Type.String(), Type.Null()], { description: 'Null: it is in force' }),
+}
+type PeriodRow = { since: Date; until: Date | null }
+const printPeriod = ({ since, until }: PeriodRow) => ({
+  since: wireTime(since),
+  until: until && wireTime(until),
+})
+
+const history = ({ sql }: Needs): Endpoint =>
+  endpoint({
+    path: '/v1/prices/history',
+    auth: 'signature',
+    scope: 'read',
+    summary: 'What things cost, and have cost, newest first',
+    body: Type.Object({
+      resource: Type.Optional(
+        Type.Enum(['energy', 'bandwidth'], {
+          description: 'Both, and the flat prices, when left out',
+          fault: () => InvalidParams('resource', 'Invalid resource'),
+        }),
+      ),
+      since: timeField('since', 'Prices that were in force then or later'),
+    }),
+    reply: Type.Object({
+      tiers: Type.Array(
+        Type.Object({
+          resource: Type.String(),
+          duration: Type.Integer({ description: 'Hours' }),
+          min_amount: Type.Integer(),
+          max_amount: Type.Integer(),
+          price: Money({ description: 'TRX for 1000' }),
+          ...Period,
+        }),
+      ),
+      fees: Type.Array(
+        Type.Object({
+          name: Type.String({ description: 'activate_address, or aml_ and the type of check' }),
+          price: Money({ description: 'TRX' }),
+          ...Period,
+        }),
+      ),
+    }),
+    faults: [
+      refuses(InvalidParams, '`resource` is neither energy nor bandwidth', 'resource'),
+      refuses(InvalidParams, '`since` is no time', 'since'),
+    ],
+    examples: [{ summary: 'Of energy', body: { resource: 'energy' } }],
+    async handle({ body: { resource, since } }) {
+      const from = timeOf(since)
+      const in_force = ({ until }: PeriodRow) => !from || until === null || until > from
+      const [tiers, fees] = await Promise.all([
+        priceHistory(sql, { resource, limit: ROWS_MAX }),
+        resource === undefined ? feeHistory(sql, { limit: ROWS_MAX }) : [],
+      ])
+      return {
+        tiers: tiers.filter(in_force).map((tier) => ({
+          resource: tier.resource,
+          duration: 1,
+          min_amount: Number(tier.min_amount),
+          max_amount: Number(tier.max_amount),
+          price: money(tier.price_sun),
+          ...printPeriod(tier),
+        })),
+        fees: fees.filter(in_force).map((fee) => ({
+          name: fee.name,
+          price: money(fee.price_sun),
+          ...printPeriod(fee),
+        })),
+      }
+    },
+  })
+
+export const routes = (needs: Needs): Endpoint[] => [history(needs)]
