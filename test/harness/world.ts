@@ -275,7 +275,9 @@ export class World {
         caller: this.caller,
         process: 'world',
         chance: () => 0.5,
-        wait: (ms: number) => delay(ms),
+        wait: (ms: number) => delay(ms, undefined, { ref: false }),
+        // A drain is over when everybody was told.
+        patience_ms: 60_000,
         user_agent: 'Penstock/test',
       },
       about: { version: 'test', public_url: 'https://api.example.com' },

@@ -26,7 +26,7 @@ import { holdingsStep } from './deposits/holdings.ts'
 import { pages as treasuryPages } from './deposits/pages.ts'
 import { rechargedStep, rechargeStep, refundedStep, refundStep } from './deposits/recharges.ts'
 import { routes as depositRoutes } from './deposits/routes.ts'
-import type { EventKind } from './events/kinds.ts'
+import { type EventKind, readableTypes } from './events/kinds.ts'
 import { publishStep } from './events/publish.ts'
 import { eventPrinter, routes as eventRoutes } from './events/routes.ts'
 import { EventStreams } from './events/streams.ts'
@@ -83,8 +83,9 @@ import type { KeyFindings } from './wallets/permissions.ts'
 import type { Wallets } from './wallets/wallet_file.ts'
 import { type WalletWatch, walletWatch } from './wallets/wallet_watch.ts'
 import type { Caller } from './webhooks/caller.ts'
+import { webhookKinds } from './webhooks/forms.ts'
 import { notifyStep } from './webhooks/notify.ts'
-import { readableTypes, webhookRoutes } from './webhooks/routes.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
 import type { Endpoint } from './wire/endpoint.ts'
 
 /** What the world outside gives. */
@@ -143,6 +144,7 @@ export type WebhookCalls = {
   /** 0 up to 1, for pauses that differ. */
   chance(): number
   wait(ms: number): Promise<void>
+  patience_ms?: number | undefined
   user_agent: string
   /** Our own public host, which is never called. */
   own_host?: string | undefined
@@ -247,6 +249,7 @@ function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) 
     ...subscriptionKinds,
     ...checkKinds,
     ...invoiceKinds,
+    ...webhookKinds,
   ]
   const printers = {
     order: printOrders,
@@ -265,7 +268,7 @@ function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) 
     endpoints: [...eventRoutes({ sql, kinds, streams }), ...webhookRoutes(on_wire)],
     steps: [
       publishStep({ sql: steps_sql, ...publisher }),
-      notifyStep({ ...calls, log, readable: readableTypes(kinds) }),
+      notifyStep({ ...calls, log, wake, readable: readableTypes(kinds) }),
     ],
   }
 }

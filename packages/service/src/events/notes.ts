@@ -28,6 +28,8 @@ export type EventType =
   | 'aml_check.failed'
   | 'aml_watch.changed'
   | 'invoice.issued'
+  | 'webhook.enabled'
+  | 'webhook.disabled'
 
 /** `subject`: what it happened to: `order:ID`, `deposit:TX_ID`, `deposit:TX_ID/POSITION`. */
 export type Event = {
@@ -37,6 +39,8 @@ export type Event = {
   at: Date
   /** What is told beside what the endpoint of the subject answers: fields of `data`. */
   detail?: Readonly<Record<string, unknown>>
+  /** All that is told, where it is not what an endpoint answers at the moment of numbering. */
+  data?: object
 }
 
 /** Notes events in the transaction that makes them true. Those of one subject are in order when
@@ -44,18 +48,25 @@ export type Event = {
 export function noteEvents(tx: Tx, events: readonly Event[]): void {
   if (events.length === 0) return
   tx.send`
-    insert into event_note (customer_id, type, subject, at, detail)
+    insert into event_note (customer_id, type, subject, at, detail, data)
     select * from unnest(${events.map(({ customer_id }) => customer_id)}::text[],
                          ${events.map(({ type }) => type)}::text[],
                          ${events.map(({ subject }) => subject)}::text[],
                          ${events.map(({ at }) => at)}::timestamptz[],
-                         ${events.map(({ detail }) => detail && printJson(detail))}::text[])`
+                         ${events.map(({ detail }) => detail && printJson(detail))}::text[],
+                         ${events.map(({ data }) => data && printJson(data))}::text[])`
 }
 
 /** Notes what did not happen, for those who try their webhooks and streams. `data`: JSON. */
 export function noteTest(
   tx: Tx,
-  { customer_id, type, subject, at, data }: Omit<Event, 'type'> & { type: string; data: string },
+  {
+    customer_id,
+    type,
+    subject,
+    at,
+    data,
+  }: Omit<Event, 'type' | 'data'> & { type: string; data: string },
 ): void {
   tx.send`
     insert into event_note (customer_id, type, subject, at, test, data)

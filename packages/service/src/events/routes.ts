@@ -12,11 +12,10 @@ import {
   refuses,
   streamEndpoint,
   TooOld,
-  UNNAMED_SCOPES,
 } from '../wire/endpoint.ts'
 import { LIST_REFUSALS, listFields, listOf, page, readPlace, rowsFor } from '../wire/lists.ts'
 import { type Event, eventBounds, findEvent, listEvents } from './events.ts'
-import type { EventKind } from './kinds.ts'
+import { type EventKind, mayRead } from './kinds.ts'
 import type { EventStreams } from './streams.ts'
 
 export type Needs = { sql: Sql; kinds: readonly EventKind[]; streams: EventStreams }
@@ -38,9 +37,9 @@ export const EventForm = Type.Object({
  *  and not what. */
 export function eventPrinter(kinds: readonly EventKind[]) {
   const scope_of = new Map(kinds.map(({ type, scope }) => [type, scope]))
-  return (event: Event, { scopes = UNNAMED_SCOPES }: Pick<Customer, 'scopes'>) => {
+  return (event: Event, { scopes }: Pick<Customer, 'scopes'>) => {
     const { type, at, id, number, subject, test, data } = event
-    const shown = scopes.includes(scope_of.get(type) ?? 'manage')
+    const shown = mayRead(scopes, scope_of.get(type) ?? 'manage')
     const form: Static<typeof EventForm> = {
       type,
       timestamp: at.toISOString(),

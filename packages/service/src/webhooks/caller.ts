@@ -62,13 +62,13 @@ export function webhookCaller(resolve: Resolve = systemResolve): Caller {
     const name = [...networks].sort().join(' ')
     const known = agents.get(name)
     if (known) return known
-    const options = {
+    const options = (secure: boolean) => ({
       keepAlive: true,
       timeout: IDLE_MS,
       maxFreeSockets: 64,
-      lookup: judgedLookup(resolve, networks),
-    }
-    const made = { http: new http.Agent(options), https: new https.Agent(options) }
+      lookup: judgedLookup(resolve, { networks, secure }),
+    })
+    const made = { http: new http.Agent(options(false)), https: new https.Agent(options(true)) }
     agents.set(name, made)
     return made
   }
@@ -86,11 +86,14 @@ export function webhookCaller(resolve: Resolve = systemResolve): Caller {
 type LookupDone = (failed: Error | null, address: string | LookupAddress[], family?: number) => void
 
 /** Resolves a name and refuses it when any of its addresses must not be called. */
-function judgedLookup(resolve: Resolve, networks: readonly string[]) {
+function judgedLookup(
+  resolve: Resolve,
+  { networks, secure }: { networks: readonly string[]; secure: boolean },
+) {
   return (name: string, options: LookupOptions, done: LookupDone): void =>
     resolve(name, (failed, addresses) => {
       if (failed || addresses.length === 0) return done(new Refusal('resolve'), '')
-      if (!addresses.every(({ address }) => mayCall(address, networks)))
+      if (!addresses.every(({ address }) => mayCall(address, networks, secure)))
         return done(new Refusal('address'), '')
       const [first] = addresses
       return options.all ? done(null, addresses) : done(null, first!.address, first!.family)
@@ -104,7 +107,7 @@ async function post(
   const began_ms = performance.now()
   const ms = () => Math.round(performance.now() - began_ms)
   const host = bareHost(url)
-  if (isIP(host) !== 0 && !mayCall(host, networks))
+  if (isIP(host) !== 0 && !mayCall(host, networks, url.protocol === 'https:'))
     return { status: null, error: 'address', body: null, ms: 0 }
   try {
     const answer = await exchange({ url, body, headers }, agents)
@@ -203,6 +206,7 @@ function errorOf(thrown: unknown): CallError {
   const code = 'code' in thrown ? String(thrown.code) : ''
   const cause = thrown instanceof AggregateError ? thrown.errors[0] : undefined
   if (cause !== undefined) return errorOf(cause)
+  if (code === 'HPE_HEADER_OVERFLOW') return 'too_long'
   if (code === 'ETIMEDOUT' || code === 'ABORT_ERR') return 'timeout'
   if (code === 'ECONNREFUSED' || code.endsWith('UNREACH')) return 'connect'
   if (/^(ERR_TLS|CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_SSL|EPROTO)/.test(code)) return 'tls'

@@ -1,11 +1,12 @@
 // The forms in which webhooks, notices and calls go over the wire.
 
 import { type Static, Type } from 'typebox'
+import { type EventKind, eventKind } from '../events/kinds.ts'
 import { wireTime } from '../lib/clock.ts'
 import { InvalidParams, NotFound, refuses } from '../wire/endpoint.ts'
 import type { CallRow, NoticeReport } from './notices.ts'
 import { URL_LENGTH_MAX } from './targets.ts'
-import type { WebhookReport } from './webhooks.ts'
+import type { Webhook, WebhookReport } from './webhooks.ts'
 
 const invalid = (field: string) => ({ fault: () => InvalidParams(field, `Invalid ${field}`) })
 const nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>
@@ -32,6 +33,55 @@ export const WebhookForm = Type.Object({
   created_at: Type.String(),
   secrets: Type.Array(Type.Object({ made_at: Type.String(), until: nullable(Type.String()) })),
 })
+
+/** What is told of a webhook itself. */
+const ToldWebhook = Type.Pick(WebhookForm, [
+  'id',
+  'url',
+  'description',
+  'types',
+  'state',
+  'reason',
+  'failing_since',
+  'created_at',
+])
+
+const SAMPLE: Static<typeof ToldWebhook> = {
+  id: '01m7xps0ca8ksnnfg71x89vdp6',
+  url: 'https://shop.example/penstock',
+  description: null,
+  types: ['order.succeeded', 'order.failed'],
+  state: 'on',
+  reason: null,
+  failing_since: null,
+  created_at: '2026-11-21T00:05:57Z',
+}
+
+const webhookKind = (
+  what: string,
+  when: string,
+  sample: Partial<Static<typeof ToldWebhook>> = {},
+) =>
+  eventKind(`webhook.${what}`, {
+    data: ToldWebhook,
+    when,
+    scope: 'webhooks',
+    sample: { ...SAMPLE, ...sample },
+  })
+
+export const webhookKinds: readonly EventKind[] = [
+  webhookKind('enabled', 'it is put on again'),
+  webhookKind(
+    'disabled',
+    'it was refused for five days, or answered 410: it is not called any more',
+    {
+      state: 'disabled',
+      reason: 'it answered 410',
+      failing_since: '2026-11-20T23:00:00Z',
+    },
+  ),
+  webhookKind('test', 'never: it is there to be tried'),
+]
 
 export const CallForm = Type.Object({
   at: Type.String(),
@@ -63,13 +113,20 @@ export const WebhookFields = {
   description: Type.Optional(Type.String({ maxLength: 200, ...invalid('description') })),
   types: Type.Optional(
     Type.Array(Type.String({ maxLength: 64, ...invalid('types') }), {
-      minItems: 1,
       maxItems: 64,
+      description: 'Every type that the key may read when it is empty or left out',
       ...invalid('types'),
     }),
   ),
   at_once: Type.Optional(Type.Integer({ minimum: 1, maximum: 16, ...invalid('at_once') })),
-  per_second: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, ...invalid('per_second') })),
+  per_second: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 1_000,
+      description: 'Calls a second at most; 0: as fast as it answers',
+      ...invalid('per_second'),
+    }),
+  ),
 }
 
 export const UrlField = Type.String({
@@ -79,7 +136,35 @@ export const UrlField = Type.String({
   ...invalid('url'),
 })
 
+/** The fields as they are kept: an empty list of types means all of them, 0 calls a second no
+ *  limit. */
+export function readFields<
+  Fields extends { types?: readonly string[] | undefined; per_second?: number | undefined },
+>({ types, per_second, ...rest }: Fields) {
+  return {
+    ...rest,
+    ...(types && { types: types.length > 0 ? types : null }),
+    ...(per_second !== undefined && { per_second: per_second > 0 ? per_second : null }),
+  }
+}
+
 const timeOrNull = (at: Date | null) => (at === null ? null : wireTime(at))
+
+/** What an event tells of a webhook. */
+export function toldWebhook(webhook: Webhook): Static<typeof ToldWebhook> {
+  const { id, url, description, types, state, reason, failing_since, made_at } = webhook
+  const created_at = wireTime(made_at)
+  return {
+    id,
+    url,
+    description,
+    types,
+    state,
+    reason,
+    failing_since: timeOrNull(failing_since),
+    created_at,
+  }
+}
 
 export function printWebhook(webhook: WebhookReport): Static<typeof WebhookForm> {
   const { id, url, description, types, state, reason, at_once, per_second } = webhook

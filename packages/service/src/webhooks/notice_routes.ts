@@ -2,9 +2,11 @@
 
 import { Type } from 'typebox'
 import { eventBounds } from '../events/events.ts'
-import type { EventKind } from '../events/kinds.ts'
+import { type EventKind, mayRead, readableTypes } from '../events/kinds.ts'
 import { EventForm, eventPrinter } from '../events/routes.ts'
+import { readMoment } from '../lib/clock.ts'
 import {
+  Conflict,
   type Customer,
   type Endpoint,
   endpoint,
@@ -12,10 +14,9 @@ import {
   NotFound,
   refuses,
   TooOld,
-  UNNAMED_SCOPES,
 } from '../wire/endpoint.ts'
 import { answered } from '../wire/examples.ts'
-import { LIST_REFUSALS, listFields, listOf, page, readPlace, rowsFor } from '../wire/lists.ts'
+import { LIST_REFUSALS, listFields, listOf, page, rowsFor } from '../wire/lists.ts'
 import {
   CallForm,
   ID_REFUSED,
@@ -26,9 +27,16 @@ import {
   printNotice,
   WebhookFields,
 } from './forms.ts'
-import { callsOfNotice, listNotices, replayNotices, retryNotice } from './notices.ts'
+import {
+  callsOfNotice,
+  listNotices,
+  type Notice,
+  REPLAY_MAX,
+  replayNotices,
+  retryNotice,
+} from './notices.ts'
 import { type Needs as TrialNeeds, triggerTest, tryWebhook } from './trial.ts'
-import { findWebhook } from './webhooks.ts'
+import { findWebhook, lockWebhook, type Webhook } from './webhooks.ts'
 
 export type Needs = TrialNeeds & { kinds: readonly EventKind[]; wake(step: string): void }
 
@@ -42,10 +50,21 @@ const TYPE_REFUSED = refuses(
   'type',
 )
 
+const NumberField = Type.Integer({
+  minimum: 1,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'Of the event',
+  fault: () => InvalidParams('number', 'Invalid number'),
+})
+const WebhookIdField = Type.String({
+  minLength: 1,
+  maxLength: 40,
+  fault: () => InvalidParams('webhook_id', 'Invalid webhook_id'),
+})
 /** The kind of this type. Throws 2 when there is none that the customer's key may read. */
-function kindOf(kinds: readonly EventKind[], type: string, { scopes = UNNAMED_SCOPES }: Customer) {
+function kindOf(kinds: readonly EventKind[], type: string, { scopes }: Customer) {
   const kind = kinds.find((one) => one.type === type)
-  if (!kind || !scopes.includes(kind.scope)) throw InvalidParams('type', `There is no type ${type}`)
+  if (!kind || !mayRead(scopes, kind.scope)) throw InvalidParams('type', `There is no type ${type}`)
   return kind
 }
 
@@ -83,17 +102,43 @@ const eventTrigger = (needs: Needs): Endpoint =>
     second_signature: true,
     path: '/v1/event/trigger',
     summary: 'An event that did not happen, for those who stream with `tests`',
-    body: Type.Object({ type: TypeField }),
+    description: 'A webhook that is named is told of it too, and until it has answered 2xx.',
+    body: Type.Object({ type: TypeField, webhook_id: Type.Optional(WebhookIdField) }),
     reply: EventForm,
-    faults: [TYPE_REFUSED],
+    faults: [
+      TYPE_REFUSED,
+      refuses(InvalidParams, '`webhook_id` is no text', 'webhook_id'),
+      NO_WEBHOOK,
+    ],
     examples: [{ summary: 'A delivered order', body: { type: 'order.succeeded' } }],
     async handle({ body, customer }) {
-      const kind = kindOf(needs.kinds, body.type, customer)
+      const { type, ...named } = body
+      const kind = kindOf(needs.kinds, type, customer)
       const { customer_id } = customer
-      const event = await triggerTest(needs, { customer_id, kind })
+      const event = await triggerTest(needs, { customer_id, kind, ...named })
+      needs.wake('notify')
       return eventPrinter(needs.kinds)(event, customer)
     },
   })
+
+const Moment = (field: string, description: string) =>
+  Type.Optional(
+    Type.String({
+      format: 'moment',
+      description,
+      fault: () => InvalidParams(field, `Invalid ${field}`),
+    }),
+  )
+
+const momentOf = (given: string | undefined) =>
+  given === undefined ? undefined : readMoment(given)
+
+const NOT_ON = refuses(Conflict, 'The webhook is off or disabled: put it on first', 'not_on')
+
+/** Throws Conflict unless the webhook is called at all. */
+function requireOn({ state }: Webhook): void {
+  if (state !== 'on') throw Conflict('not_on', `The webhook is ${state}`)
+}
 
 const webhookReplay = (needs: Needs): Endpoint =>
   endpoint({
@@ -103,14 +148,20 @@ const webhookReplay = (needs: Needs): Endpoint =>
     second_signature: true,
     path: '/v1/webhook/replay',
     summary: 'Tells a webhook once more what it was told, or should have been',
+    description:
+      'The calls carry the same ids as before. How many are left is the `due` of the webhook.',
     body: Type.Object({
       id: Id,
-      after: Type.Integer({
-        minimum: 0,
-        maximum: Number.MAX_SAFE_INTEGER,
-        description: 'From the event after this number on',
-        fault: () => InvalidParams('after', 'Invalid after'),
-      }),
+      after: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: 'From the event after this number on',
+          fault: () => InvalidParams('after', 'Invalid after'),
+        }),
+      ),
+      since: Moment('since', 'What happened at this time or later; either this or `after`'),
+      until: Moment('until', 'What happened until then; until now when left out'),
       types: WebhookFields.types,
       which: Type.Optional(
         Type.Enum(['dead', 'all'], {
@@ -119,13 +170,20 @@ const webhookReplay = (needs: Needs): Endpoint =>
         }),
       ),
     }),
-    reply: Type.Object({ notices: Type.Integer({ description: 'How many are due again' }) }),
+    reply: Type.Object({
+      notices: Type.Integer({
+        description: `How many are due again: ${REPLAY_MAX} at most, the oldest`,
+      }),
+    }),
     faults: [
       ID_REFUSED,
-      refuses(InvalidParams, '`after` is no number', 'after'),
+      refuses(InvalidParams, '`after` is no number, or stands beside `since`, or neither', 'after'),
+      refuses(InvalidParams, '`since` is no time', 'since'),
+      refuses(InvalidParams, '`until` is no time', 'until'),
       refuses(InvalidParams, '`types` is no list of types', 'types'),
       refuses(InvalidParams, '`which` is neither dead nor all', 'which'),
       NO_WEBHOOK,
+      NOT_ON,
       refuses(TooOld, 'Events after that number are not kept any more'),
     ],
     examples: [
@@ -135,30 +193,27 @@ const webhookReplay = (needs: Needs): Endpoint =>
       },
     ],
     async handle({ body, customer: { customer_id } }) {
-      const { id, types, which = 'dead' } = body
-      const after = BigInt(body.after)
-      const webhook = await findWebhook(needs.sql, { customer_id, id })
-      const { oldest } = await eventBounds(needs.sql, customer_id)
-      if (after + 1n < oldest) throw TooOld(undefined, `The oldest that is kept is ${oldest}`)
-      const wanted = { webhook_id: webhook.id, customer_id, after, types, which }
+      const { id, after, types, which = 'dead' } = body
+      const since = momentOf(body.since)
+      const until = momentOf(body.until)
+      if ((after === undefined) === (since === undefined))
+        throw InvalidParams('after', 'Either after or since')
       const now = needs.clock.now()
-      const notices = await needs.sql.begin((tx) => replayNotices(tx, { ...wanted, now }))
+      const from = BigInt(after ?? 0)
+      const notices = await needs.sql.begin(async (tx) => {
+        const webhook = await lockWebhook(tx, { customer_id, id })
+        requireOn(webhook)
+        const { oldest } = await eventBounds(tx, customer_id)
+        if (after !== undefined && from + 1n < oldest)
+          throw TooOld(undefined, `The oldest that is kept is ${oldest}`)
+        const replay = { after: from, since, until, types, which }
+        return replayNotices(tx, webhook, replay, { now, readable: readableTypes(needs.kinds) })
+      })
       needs.wake('notify')
       return { notices }
     },
   })
 
-const NumberField = Type.Integer({
-  minimum: 1,
-  maximum: Number.MAX_SAFE_INTEGER,
-  description: 'Of the event',
-  fault: () => InvalidParams('number', 'Invalid number'),
-})
-const WebhookIdField = Type.String({
-  minLength: 1,
-  maxLength: 40,
-  fault: () => InvalidParams('webhook_id', 'Invalid webhook_id'),
-})
 const NOTICE_REFUSALS = [
   refuses(InvalidParams, '`webhook_id` is no text', 'webhook_id'),
   refuses(InvalidParams, '`number` is no number', 'number'),
@@ -167,6 +222,18 @@ const NOTICE_REFUSALS = [
 ]
 
 const NoNotice = () => NotFound('notice', 'There is no such notice')
+
+/** Where a page of notices ends: one event has a notice for each webhook. */
+const placeOf = ({ number, webhook_id }: Pick<Notice, 'number' | 'webhook_id'>): string =>
+  `${number}.${webhook_id}`
+
+/** Throws 2 for what no page has ended with. */
+function readPlace(before: string): { number: bigint; webhook_id: string } {
+  const [, number, webhook_id] = /^(\d{1,18})\.(\w{1,40})$/.exec(before) ?? []
+  if (number === undefined || webhook_id === undefined)
+    throw InvalidParams('before', 'Invalid before')
+  return { number: BigInt(number), webhook_id }
+}
 
 const noticesList = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
   endpoint({
@@ -181,22 +248,30 @@ const noticesList = ({ sql }: Pick<Needs, 'sql'>): Endpoint =>
           fault: () => InvalidParams('state', 'Invalid state'),
         }),
       ),
+      event: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: 'The number of an event',
+          fault: () => InvalidParams('event', 'Invalid event'),
+        }),
+      ),
       ...listFields(),
     }),
     reply: listOf(NoticeForm),
     faults: [
       refuses(InvalidParams, '`webhook_id` is no text', 'webhook_id'),
       refuses(InvalidParams, '`state` is none of the states', 'state'),
+      refuses(InvalidParams, '`event` is no number', 'event'),
       ...LIST_REFUSALS,
     ],
     examples: [{ summary: 'What was given up', body: { state: 'dead' } }],
     async handle({ body, customer: { customer_id } }) {
-      const { webhook_id, state, limit } = body
-      const before = readPlace(body.before)
-      const wanted = { customer_id, webhook_id, state, before, limit: rowsFor(limit) }
-      const rows = await listNotices(sql, wanted)
-      const placeOf = ({ number }: { number: bigint }) => String(number)
-      return page(rows, limit, { print: printNotice, placeOf })
+      const { webhook_id, state, event, limit } = body
+      const before = body.before === undefined ? undefined : readPlace(body.before)
+      const number = event === undefined ? undefined : BigInt(event)
+      const wanted = { customer_id, webhook_id, state, number, before, limit: rowsFor(limit) }
+      return page(await listNotices(sql, wanted), limit, { print: printNotice, placeOf })
     },
   })
 
@@ -239,10 +314,10 @@ const noticeRetry = (needs: Needs): Endpoint =>
     summary: 'Tells a webhook once more of one event',
     body: Type.Object({ webhook_id: WebhookIdField, number: NumberField }),
     reply: NoticeForm,
-    faults: NOTICE_REFUSALS,
+    faults: [...NOTICE_REFUSALS, NOT_ON],
     examples: [
       {
-        summary: 'Once more',
+        summary: 'The test from above',
         body: {
           webhook_id: answered('/v1/webhook/new', 'webhook.id'),
           number: answered('/v1/webhook/test', 'event.number'),
@@ -252,9 +327,12 @@ const noticeRetry = (needs: Needs): Endpoint =>
     async handle({ body, customer: { customer_id } }) {
       const { webhook_id } = body
       const number = BigInt(body.number)
-      await findWebhook(needs.sql, { customer_id, id: webhook_id })
-      const which = { webhook_id, customer_id, number, now: needs.clock.now() }
-      if (!(await needs.sql.begin((tx) => retryNotice(tx, which)))) throw NoNotice()
+      const now = needs.clock.now()
+      await needs.sql.begin(async (tx) => {
+        const webhook = await lockWebhook(tx, { customer_id, id: webhook_id })
+        if (!(await retryNotice(tx, webhook, { number, now }))) throw NoNotice()
+        requireOn(webhook)
+      })
       needs.wake('notify')
       const [notice] = await listNotices(needs.sql, { customer_id, webhook_id, number, limit: 1 })
       return printNotice(notice!)

@@ -7,7 +7,7 @@
 
 import type { Sql, Tx } from '../database/sql.ts'
 import type { Event } from '../events/events.ts'
-import type { Scope } from '../wire/endpoint.ts'
+import type { Readable } from '../events/kinds.ts'
 import type { CallError, CallOutcome } from './caller.ts'
 import type { Webhook } from './webhooks.ts'
 
@@ -74,45 +74,42 @@ export async function releaseWebhook(
     where id = ${id} and leased_by = ${process}`
 }
 
+/** The types that a webhook is told: of those that it asks for, or of all, what it may read. */
+export function typesOf(
+  { types, scopes }: Pick<Webhook, 'types' | 'scopes'>,
+  readable: Readable,
+): readonly string[] {
+  const allowed = readable(scopes)
+  return types?.filter((type) => allowed.includes(type)) ?? allowed
+}
+
 /** Writes notices of the next events in the log that the webhook wants, and moves its place. True
  *  when there were events. */
 export async function takeEvents(
   tx: Tx,
-  {
-    id,
-    process,
-    now,
-    readable,
-  }: {
-    id: string
-    process: string
-    now: Date
-    /** The types that a webhook of these scopes may be told. */
-    readable: (scopes: readonly Scope[]) => readonly string[]
-  },
+  { id, process, now, readable }: { id: string; process: string; now: Date; readable: Readable },
 ): Promise<boolean> {
-  const [webhook] = await tx<Webhook>`
+  const leasing = tx<Webhook>`
     select * from webhook where id = ${id} and leased_by = ${process} and state = 'on'
     for no key update`
-  if (!webhook) return false
   const [open] = await tx<{ count: bigint }>`
     select count(*) as count from notice where webhook_id = ${id} and state = 'due'`
+  const [webhook] = await leasing
+  if (!webhook) return false
   const room = OPEN_MAX - Number(open!.count)
   if (room <= 0) return false
-  const { customer_id, position, scopes } = webhook
-  const allowed = readable(scopes)
-  const types = webhook.types?.filter((type) => allowed.includes(type)) ?? allowed
+  const { customer_id, position } = webhook
   const [reached] = await tx<{ number: bigint | null }>`
     select max(number) as number from (
       select number from event where customer_id = ${customer_id} and number > ${position}
       order by number limit ${Math.min(room, EVENTS_AT_ONCE)}) as next`
   if (reached?.number == null) return false
-  await tx`
+  tx.send`
     insert into notice (webhook_id, number, event_id, type, subject, due_at)
     select ${id}, number, id, type, subject, ${now} from event
     where customer_id = ${customer_id} and number > ${position} and number <= ${reached.number}
-      and not test and type = any(${types})`
-  await tx`update webhook set position = ${reached.number} where id = ${id}`
+      and not test and type = any(${typesOf(webhook, readable)})`
+  tx.send`update webhook set position = ${reached.number} where id = ${id}`
   return true
 }
 
@@ -141,6 +138,26 @@ export type CallMade = { notice: DueNotice; at: Date; outcome: CallOutcome }
 export const isDelivered = ({ status }: CallOutcome): boolean =>
   status !== null && status >= 200 && status < 300
 
+/** Makes a notice of one event that the webhook would not be told of by itself. */
+export function addNotice(
+  tx: Tx,
+  { id }: Pick<Webhook, 'id'>,
+  event: Event,
+  { state, calls, due_at }: Pick<Notice, 'state' | 'calls' | 'due_at'>,
+): void {
+  tx.send`
+    insert into notice (webhook_id, number, event_id, type, subject, state, calls, due_at)
+    values (${id}, ${event.number}, ${event.id}, ${event.type}, ${event.subject}, ${state},
+      ${calls}, ${due_at})`
+}
+
+export function addCall(tx: Tx, webhook_id: string, call: CallRow): void {
+  const { number, at, ms, status, error, body } = call
+  tx.send`
+    insert into webhook_call (webhook_id, number, at, ms, status, error, body)
+    values (${webhook_id}, ${number}, ${at}, ${ms}, ${status}, ${error}, ${body})`
+}
+
 /** Writes what came of calls. `chance`: 0 up to 1, for how far a pause differs. */
 export async function noteCalls(
   tx: Tx,
@@ -149,7 +166,7 @@ export async function noteCalls(
   chance: () => number,
 ): Promise<void> {
   const fates = made.map((call) => ({ number: call.notice.number, ...fateOf(call, chance) }))
-  await tx`
+  tx.send`
     update notice set state = t.state, calls = t.calls, due_at = t.due_at
     from unnest(${fates.map(({ number }) => number)}::bigint[],
                 ${fates.map(({ state }) => state)}::text[],
@@ -157,7 +174,7 @@ export async function noteCalls(
                 ${fates.map(({ due_at }) => due_at)}::timestamptz[])
       as t (number, state, calls, due_at)
     where webhook_id = ${webhook_id} and notice.number = t.number and notice.state = 'due'`
-  await tx`
+  tx.send`
     insert into webhook_call (webhook_id, number, at, ms, status, error, body)
     select ${webhook_id}, *
     from unnest(${made.map(({ notice }) => notice.number)}::bigint[],
@@ -177,12 +194,25 @@ function fateOf(
 ): { state: NoticeState; calls: number; due_at: Date } {
   const calls = notice.calls + 1
   if (isDelivered(outcome)) return { state: 'delivered', calls, due_at: at }
-  const { due_at } = notice
-  if (due_at > at) return { state: 'due', calls: notice.calls, due_at }
+  // A call before its time only tried whether the receiver is back: it uses up no schedule.
+  if (notice.due_at > at) return { state: 'due', calls: notice.calls, due_at: notice.due_at }
   const seconds = SCHEDULE_SECONDS[notice.calls]
   if (seconds === undefined) return { state: 'dead', calls, due_at: at }
   const factor = 1 - SPREAD + 2 * SPREAD * chance()
   return { state: 'due', calls, due_at: new Date(at.getTime() + seconds * 1_000 * factor) }
+}
+
+/** due -> passed where the event is not kept any more. Says whether there were any. */
+export async function passForgotten(
+  sql: Sql,
+  { id, customer_id }: Pick<Webhook, 'id' | 'customer_id'>,
+): Promise<boolean> {
+  const passed = await sql`
+    update notice set state = 'passed'
+    where webhook_id = ${id} and state = 'due' and number < (
+      select coalesce(min(number), 0) from event where customer_id = ${customer_id})
+    returning number`
+  return passed.length > 0
 }
 
 export type Notice = {
@@ -214,24 +244,29 @@ export type NoticesWanted = {
   number?: bigint | undefined
   /** What the event is about. */
   subject?: string | undefined
-  before?: bigint | undefined
+  before?: { number: bigint; webhook_id: string } | undefined
   limit: number
 }
 
 /** Notices of a customer's webhooks with the last call of each, newest event first. */
 export async function listNotices(sql: Sql, wanted: NoticesWanted): Promise<NoticeReport[]> {
-  const { customer_id, webhook_id = null, state = null, number = null, before = null } = wanted
+  const { customer_id, webhook_id = null, state = null, number = null, limit } = wanted
   const { subject = null } = wanted
+  const { number: before = null, webhook_id: before_webhook = null } = wanted.before ?? {}
   const notices = await sql<Notice>`
-    select n.* from notice as n join webhook as w on w.id = webhook_id
+    select n.* from webhook as w cross join lateral (
+      select * from notice
+      where webhook_id = w.id and (${state}::text is null or state = ${state})
+        and (${number}::bigint is null or number = ${number})
+        and (${subject}::text is null or number in (
+          select e.number from event as e
+          where e.customer_id = w.customer_id and e.subject = ${subject}))
+        and (${before}::bigint is null
+             or number < ${before} or number = ${before} and w.id < ${before_webhook})
+      order by number desc limit ${limit}) as n
     where w.customer_id = ${customer_id} and w.state <> 'removed'
-      and (${webhook_id}::text is null or webhook_id = ${webhook_id})
-      and (${state}::text is null or n.state = ${state})
-      and (${number}::bigint is null or number = ${number})
-      and (${subject}::text is null or number in (
-        select number from event where customer_id = ${customer_id} and subject = ${subject}))
-      and (${before}::bigint is null or number < ${before})
-    order by number desc, webhook_id limit ${wanted.limit}`
+      and (${webhook_id}::text is null or w.id = ${webhook_id})
+    order by n.number desc, n.webhook_id desc limit ${limit}`
   const last = await sql<CallRow & { webhook_id: string }>`
     select distinct on (c.webhook_id, c.number) c.* from webhook_call as c
       join unnest(${notices.map((one) => one.webhook_id)}::text[],
@@ -254,45 +289,55 @@ export async function callsOfNotice(
 }
 
 export type Replay = {
-  webhook_id: string
-  customer_id: string
   /** From the event after this number on. */
   after: bigint
+  since?: Date | undefined
   until?: Date | undefined
   types?: readonly string[] | undefined
-  /** Only those that were given up, or all that were written. */
+  /** Only what was given up, or all that the webhook has asked for. */
   which: 'dead' | 'all'
-  now: Date
 }
 
-const REPLAY_MAX = 100_000
+export const REPLAY_MAX = 100_000
 
-/** any -> due: they are told once more, under the same ids. Says how many. */
-export async function replayNotices(tx: Tx, replay: Replay): Promise<number> {
-  const { webhook_id, customer_id, after, until = null, types = null, which, now } = replay
-  const again = await tx`
-    update notice set state = 'due', calls = 0, due_at = ${now}
-    where webhook_id = ${webhook_id} and number in (
-      select n.number from notice as n
-        join event as e on e.customer_id = ${customer_id} and e.number = n.number
-      where n.webhook_id = ${webhook_id} and n.number > ${after} and n.state <> 'due'
-        and (${which} = 'all' or n.state = 'dead') and not e.test
-        and (${until}::timestamptz is null or e.at <= ${until})
-        and (${types}::text[] is null or n.type = any(${types}))
-      order by n.number limit ${REPLAY_MAX} for no key update of n)
-    returning number`
-  return again.length
+/** Makes notices of events of the log due, also of events that were passed over while the webhook
+ *  was not told; at most REPLAY_MAX, the oldest. Says how many. The webhook is locked. */
+export async function replayNotices(
+  tx: Tx,
+  webhook: Webhook,
+  { after, since, until, types, which }: Replay,
+  { now, readable }: { now: Date; readable: Readable },
+): Promise<number> {
+  const { id, customer_id, position } = webhook
+  const told = typesOf(webhook, readable)
+  const [again] = await tx<{ count: bigint }>`
+    with due as (
+      insert into notice (webhook_id, number, event_id, type, subject, due_at)
+      select ${id}, e.number, e.id, e.type, e.subject, ${now}
+      from event as e left join notice as n on n.webhook_id = ${id} and n.number = e.number
+      where e.customer_id = ${customer_id} and e.number > ${after} and e.number <= ${position}
+        and not e.test and e.type = any(${types?.filter((type) => told.includes(type)) ?? told})
+        and (${since ?? null}::timestamptz is null or e.at >= ${since ?? null})
+        and (${until ?? null}::timestamptz is null or e.at <= ${until ?? null})
+        and case when ${which} = 'dead' then n.state = 'dead' else n.state is distinct from 'due' end
+      order by e.number limit ${REPLAY_MAX}
+      on conflict (webhook_id, number)
+        do update set state = 'due', calls = 0, due_at = excluded.due_at
+      returning 1)
+    select count(*) as count from due`
+  return Number(again!.count)
 }
 
-/** Like replayNotices(), for one. False when there is none, or its event is not kept any more. */
+/** any -> due, for one. False when there is none, or its event is not kept any more. The webhook is
+ *  locked. */
 export async function retryNotice(
   tx: Tx,
-  which: { webhook_id: string; customer_id: string; number: bigint; now: Date },
+  { id, customer_id }: Pick<Webhook, 'id' | 'customer_id'>,
+  { number, now }: { number: bigint; now: Date },
 ): Promise<boolean> {
-  const { webhook_id, customer_id, number, now } = which
   const again = await tx`
     update notice set state = 'due', calls = 0, due_at = ${now}
-    where webhook_id = ${webhook_id} and number = ${number} and exists (
+    where webhook_id = ${id} and number = ${number} and exists (
       select from event as e where e.customer_id = ${customer_id} and e.number = ${number})
     returning number`
   return again.length > 0

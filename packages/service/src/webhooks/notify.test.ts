@@ -1,14 +1,24 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { Webhook as Verifier } from 'standardwebhooks'
+import { listEvents } from '../events/events.ts'
 import { publishStep } from '../events/publish.ts'
 import { idMaker, systemRandom } from '../lib/ids.ts'
 import { silentLog } from '../lib/log.ts'
 import { drain } from '../steps/step.ts'
 import type { Call, Caller, CallOutcome } from './caller.ts'
+import { type Replay, replayNotices } from './notices.ts'
 import { notifyStep } from './notify.ts'
-import { changeWebhook, createWebhook, removeWebhook, rotateSecret } from './webhooks.ts'
+import {
+  changeWebhook,
+  createWebhook,
+  lockWebhook,
+  removeWebhook,
+  rotateSecret,
+  type WebhookWanted,
+} from './webhooks.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -28,7 +38,7 @@ type Heard = {
 
 /** A service of webhooks alone, on a clock that the test turns, and a receiver that answers what it
  *  is told to. */
-async function rig(t: TestContext) {
+async function rig(t: TestContext, { patience_ms = 60_000 } = {}) {
   const { sql } = await freshDatabase(t)
   let now_ms = Date.UTC(2026, 10, 22)
   const clock = { now: () => new Date(now_ms) }
@@ -53,7 +63,14 @@ async function rig(t: TestContext) {
       process: name,
       readable: () => TYPES,
       chance: () => 0.5,
-      wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      // A pause takes no time here; patience does, so that a run ends when everybody was told.
+      wait: (ms) => {
+        if (ms === patience_ms) return delay(ms, undefined, { ref: false })
+        now_ms += ms
+        return Promise.resolve()
+      },
+      patience_ms,
+      wake: () => {},
       user_agent: 'Penstock/test',
     })
   const steps = [
@@ -73,7 +90,7 @@ async function rig(t: TestContext) {
       now_ms += ms
     },
     run: () => drain(steps),
-    webhook: (wanted: { types?: string[]; at_once?: number } = {}) =>
+    webhook: (wanted: Partial<WebhookWanted> = {}) =>
       sql.begin((tx) =>
         createWebhook(tx, needs, {
           customer_id: 'anna',
@@ -257,11 +274,12 @@ test('one that has refused for five days is disabled, and goes on where it stopp
   assert.equal(on.heard.length, calls)
   on.answers(() => ({}))
   const which = { customer_id: 'anna', id: webhook.id }
-  await on.sql.begin((tx) => changeWebhook(tx, on.needs, which, { state: 'on' }))
+  await on.sql.begin((tx) => changeWebhook(tx, on.needs, which, { state: 'on', scopes: ['read'] }))
   await on.run()
   assert.deepEqual(await state(), { state: 'on', reason: null })
   const told = new Set(on.heard.slice(calls).map(({ number }) => number))
-  assert.ok(told.has(31))
+  // 31 says that it was disabled, which it does not ask for.
+  assert.ok(told.has(32))
 })
 
 test('410 disables it at once; 429 with Retry-After is kept', async (t) => {
@@ -306,26 +324,186 @@ test('types are chosen, tests are not told, and a removed one is called no more'
 })
 
 test('one that is slow holds up no other', async (t) => {
-  const on = await rig(t)
-  const { webhook: slow } = await on.webhook()
+  const on = await rig(t, { patience_ms: 100 })
+  await on.webhook({ url: 'https://slow.example/' })
   await on.webhook()
-  let free: () => void = () => {}
-  const stuck = new Promise<void>((resolve) => {
-    free = resolve
-  })
-  let slow_calls = 0
+  const stuck = Promise.withResolvers<void>()
+  const slow = () => on.heard.filter(({ call }) => call.url.host === 'slow.example').length
   on.answers(async ({ call }) => {
-    // Which of the two it is says the signature alone, so the first eight calls are the slow one's.
-    if (slow_calls < 8 && call.headers['webhook-id'] !== undefined && slow.id !== '') {
-      slow_calls += 1
-      await stuck
-    }
+    if (call.url.host === 'slow.example') await stuck.promise
     return {}
   })
   await on.note(20)
+  const delivered = async () => (await on.states()).filter((state) => state === 'delivered').length
+  for (let i = 0; i < 100 && (await delivered()) < 20; i++) await on.run()
+  assert.deepEqual([slow(), on.heard.length], [8, 28], 'eight calls at once hang')
+  stuck.resolve()
+  for (let i = 0; i < 100 && (await delivered()) < 40; i++) await on.run()
+  assert.equal(await delivered(), 40)
+})
+
+test('of one customer 64 calls are under way at once, of one webhook as many as it allows', async (t) => {
+  const on = await rig(t, { patience_ms: 100 })
+  for (let i = 0; i < 6; i++) await on.webhook({ url: `https://h${i}.example/`, at_once: 16 })
+  const stuck = Promise.withResolvers<void>()
+  on.answers(async () => {
+    await stuck.promise
+    return {}
+  })
+  await on.note(40)
+  for (let i = 0; i < 100 && on.heard.length < 64; i++) await on.run()
   await on.run()
-  const delivered = (await on.states()).filter((state) => state === 'delivered').length
-  assert.ok(delivered >= 12, `${delivered} of 40 are delivered while the other hangs`)
-  free()
-  for (let i = 0; i < 20; i++) await on.run()
+  assert.equal(on.heard.length, 64)
+  const hosts = Object.values(Object.groupBy(on.heard, ({ call }) => call.url.host))
+  assert.ok(hosts.every((calls) => calls!.length <= 16))
+  stuck.resolve()
+  const left = async () => (await on.states()).filter((state) => state !== 'delivered').length
+  for (let i = 0; i < 100 && (await left()) > 0; i++) await on.run()
+  assert.equal(on.heard.length, 240)
+})
+
+test('per_second spreads the calls; 502 halves that, and those at once, for five minutes', async (t) => {
+  const on = await rig(t)
+  await on.webhook({ per_second: 10, at_once: 1 })
+  await on.note(1)
+  await on.run()
+  const gaps = (from: number) =>
+    on.heard.slice(from).map(({ at_ms }, i) => at_ms - on.heard[from + i - 1]!.at_ms)
+  await on.note(30)
+  await on.run()
+  assert.ok(
+    gaps(1).every((gap) => gap >= 100),
+    `${gaps(1)}`,
+  )
+  on.answers(() => ({ status: on.heard.length === 32 ? 502 : 200 }))
+  await on.note(20, (i) => `order:slow${i}`)
+  on.pass(SECOND)
+  await on.run()
+  on.pass(6 * SECOND)
+  await on.run()
+  const slow_from = on.heard.length
+  await on.note(10, (i) => `order:slower${i}`)
+  await on.run()
+  assert.ok(
+    gaps(slow_from).every((gap) => gap >= 200),
+    `${gaps(slow_from)}`,
+  )
+  on.pass(5 * MINUTE)
+  const quick_from = on.heard.length + 1
+  await on.note(10, (i) => `order:quick${i}`)
+  await on.run()
+  assert.deepEqual(
+    gaps(quick_from),
+    gaps(quick_from).map(() => 100),
+  )
+})
+
+test('what is tried before its time uses up none of the schedule', async (t) => {
+  const on = await rig(t)
+  await on.webhook()
+  on.answers(() => ({ status: 500 }))
+  await on.note(30)
+  for (let minute = 0; minute < 60; minute++) {
+    await on.run()
+    on.pass(MINUTE)
+  }
+  assert.ok(on.heard.length > 60, `${on.heard.length} calls`)
+  assert.deepEqual(new Set(await on.states()), new Set(['due']))
+})
+
+test('disabled and enabled are told as events, with the webhook as it was', async (t) => {
+  const on = await rig(t)
+  const { webhook } = await on.webhook()
+  on.answers(() => ({ status: 410 }))
+  await on.note(1)
+  await on.run()
+  on.answers(() => ({}))
+  const which = { customer_id: 'anna', id: webhook.id }
+  await on.sql.begin((tx) => changeWebhook(tx, on.needs, which, { state: 'on', scopes: ['read'] }))
+  await on.run()
+  const told = await listEvents(on.sql, { customer_id: 'anna', after: 1n, limit: 10 })
+  assert.deepEqual(
+    told.map(({ type, subject, data }) => {
+      const { state, reason } = JSON.parse(data) as { state: string; reason: string | null }
+      return { type, subject, state, reason }
+    }),
+    [
+      { type: 'webhook.disabled', state: 'disabled', reason: 'it answered 410' },
+      { type: 'webhook.enabled', state: 'on', reason: null },
+    ].map((one) => ({ ...one, subject: `webhook:${webhook.id}` })),
+  )
+})
+
+test('a change leads what is told no further than those may read who change it', async (t) => {
+  const on = await rig(t)
+  const { webhook } = await on.webhook({ scopes: ['read', 'money'] })
+  const which = { customer_id: 'anna', id: webhook.id }
+  const change = (given: object) =>
+    on.sql.begin((tx) => changeWebhook(tx, on.needs, which, { scopes: ['read'], ...given }))
+  assert.deepEqual((await change({ at_once: 2 })).scopes, ['read', 'money'])
+  assert.deepEqual((await change({ url: 'https://other.example/' })).scopes, ['read'])
+  await change({ scopes: ['read', 'money'], types: null })
+  assert.deepEqual((await change({ types: ['order.created'] })).scopes, ['read'])
+})
+
+test('what is due and no longer asked for is passed over', async (t) => {
+  const on = await rig(t)
+  const { webhook } = await on.webhook()
+  on.answers(() => ({ status: 500 }))
+  await on.note(1)
+  await on.note(1, () => 'order:b', 'order.succeeded')
+  await on.run()
+  const which = { customer_id: 'anna', id: webhook.id }
+  const types = ['order.succeeded']
+  await on.sql.begin((tx) => changeWebhook(tx, on.needs, which, { types, scopes: ['read'] }))
+  assert.deepEqual(await on.states(), ['passed', 'due'])
+})
+
+test('what is not kept any more is passed over, and holds up nothing', async (t) => {
+  const on = await rig(t)
+  await on.webhook()
+  on.answers(() => ({ status: 500 }))
+  await on.note(2, () => 'order:a')
+  await on.run()
+  await on.sql`delete from event where number = 1`
+  on.answers(() => ({}))
+  on.pass(DAY)
+  await on.run()
+  assert.deepEqual(await on.states(), ['passed', 'delivered'])
+})
+
+test('a replay tells again what it is asked for, also what was passed over', async (t) => {
+  const on = await rig(t)
+  const { webhook } = await on.webhook()
+  const replay = (given: Partial<Replay>) =>
+    on.sql.begin(async (tx) => {
+      const locked = await lockWebhook(tx, { customer_id: 'anna', id: webhook.id })
+      const wanted: Replay = { after: 0n, which: 'all', ...given }
+      const readable = () => TYPES
+      return replayNotices(tx, locked, wanted, { now: on.needs.clock.now(), readable })
+    })
+  await on.note(3)
+  on.pass(HOUR)
+  await on.note(2, (i) => `order:late${i}`, 'order.succeeded')
+  await on.run()
+  const ids = on.heard.map(({ id }) => id)
+  const again = async (given: Partial<Replay>) => {
+    const from = on.heard.length
+    const count = await replay(given)
+    await on.run()
+    const heard = on.heard.slice(from)
+    assert.equal(heard.length, count)
+    assert.ok(heard.every(({ id, number }) => ids[number - 1] === id))
+    return heard.map(({ number }) => number)
+  }
+  assert.deepEqual(await again({}), [1, 2, 3, 4, 5])
+  assert.deepEqual(await again({ after: 3n }), [4, 5])
+  assert.deepEqual(await again({ since: on.needs.clock.now() }), [4, 5])
+  assert.deepEqual(await again({ until: new Date(on.needs.clock.now().getTime() - 1) }), [1, 2, 3])
+  assert.deepEqual(await again({ types: ['order.succeeded', 'key.created'] }), [4, 5])
+  assert.deepEqual(await again({ which: 'dead' }), [])
+  await on.sql`delete from notice where number = 2`
+  assert.deepEqual(await again({ until: new Date(on.needs.clock.now().getTime() - 1) }), [1, 2, 3])
+  await on.sql`update notice set state = 'dead' where number = 5`
+  assert.deepEqual(await again({ which: 'dead' }), [5])
 })

@@ -4,12 +4,15 @@
 
 import type { Sql } from '../database/sql.ts'
 import { type Event, eventBody } from '../events/events.ts'
+import type { Readable } from '../events/kinds.ts'
+import { noteEvents } from '../events/notes.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { thrownFields } from '../lib/log.ts'
+import { Turns } from '../limits/turns.ts'
 import type { Step } from '../steps/step.ts'
-import type { Scope } from '../wire/endpoint.ts'
 import type { Caller, CallOutcome } from './caller.ts'
+import { toldWebhook } from './forms.ts'
 import {
   type CallMade,
   type DueNotice,
@@ -20,11 +23,12 @@ import {
   type LeasedWebhook,
   leaseWebhooks,
   noteCalls,
+  passForgotten,
   releaseWebhook,
   takeEvents,
 } from './notices.ts'
 import { webhookHeaders } from './signing.ts'
-import { readTarget } from './targets.ts'
+import { type Rules, readTarget } from './targets.ts'
 import { allowedNetworks, type SecretSeal, secretsAlive, webhookContext } from './webhooks.ts'
 
 export type Needs = {
@@ -35,19 +39,23 @@ export type Needs = {
   caller: Caller
   /** Names this process among those that have webhooks. */
   process: string
-  /** The types that a webhook of these scopes may be told. */
-  readable(scopes: readonly Scope[]): readonly string[]
+  readable: Readable
   /** 0 up to 1. */
   chance(): number
   wait(ms: number): Promise<void>
+  /** How long a run waits for those that it has begun with; a moment when left out. */
+  patience_ms?: number | undefined
+  wake(step: string): void
   user_agent: string
+  /** Our own public host, which is never called. */
+  own_host?: string | undefined
 }
 
-/** Webhooks that one process has at the same time, and its calls under way: those of one customer
- *  leave room for others. */
-const WEBHOOKS_AT_ONCE = 64
+/** Webhooks that one process has at the same time. */
+const WEBHOOKS_AT_ONCE = 256
+/** Calls under way: of one process, and of one customer, so that there is room for others. */
 const CALLS_AT_ONCE = 256
-/** How long a run waits for those that it has begun with. */
+const CALLS_OF_CUSTOMER = 64
 const PATIENCE_MS = 100
 const NOTICES_AT_ONCE = 100
 /** No call is begun in a batch after this long, so that all have ended before the lease has. */
@@ -59,15 +67,23 @@ const GONE = 410
 
 /** notice: due -> delivered or dead; webhook: on -> disabled. */
 export function notifyStep(needs: Needs): Step {
-  const { sql, clock, process, log } = needs
+  const { sql, clock, process, log, patience_ms = PATIENCE_MS } = needs
   const active = new Map<string, Promise<void>>()
-  const calls = { under_way: 0 }
+  const turns = new Turns({
+    running_max: CALLS_AT_ONCE,
+    lane_waiting_max: Number.POSITIVE_INFINITY,
+    waiting_max: Number.POSITIVE_INFINITY,
+  })
   const begin = (webhook: LeasedWebhook) => {
-    const told = tellAll(needs, webhook, calls)
+    const told = tellAll(needs, webhook, turns)
       .catch((thrown: unknown) =>
         log('webhook_failed', { ...thrownFields(thrown), id: webhook.id }),
       )
-      .finally(() => active.delete(webhook.id))
+      .finally(() => {
+        active.delete(webhook.id)
+        // What came after its last look found it taken.
+        needs.wake('notify')
+      })
     active.set(webhook.id, told)
   }
   return {
@@ -79,7 +95,7 @@ export function notifyStep(needs: Needs): Step {
       const leased = limit > 0 ? await leaseWebhooks(sql, { process, now: clock.now(), limit }) : []
       for (const webhook of leased) begin(webhook)
       if (active.size > 0) {
-        await Promise.race([Promise.all(active.values()), needs.wait(PATIENCE_MS)])
+        await Promise.race([Promise.all(active.values()), needs.wait(patience_ms)])
       }
       return leased.length > 0
     },
@@ -87,21 +103,21 @@ export function notifyStep(needs: Needs): Step {
 }
 
 /** Tells a webhook what there is to tell, and gives it back. */
-async function tellAll(needs: Needs, webhook: LeasedWebhook, calls: { under_way: number }) {
+async function tellAll(needs: Needs, webhook: LeasedWebhook, turns: Turns): Promise<void> {
   const { sql, clock, process, readable } = needs
   const { id } = webhook
+  const pace = paceOf(webhook)
   try {
     for (let current: LeasedWebhook | undefined = webhook; current; ) {
       const taken = await sql.begin((tx) =>
         takeEvents(tx, { id, process, now: clock.now(), readable }),
       )
-      const limit = Math.max(1, Math.min(NOTICES_AT_ONCE, CALLS_AT_ONCE - calls.under_way))
-      const due = await dueNotices(sql, current, { now: clock.now(), limit })
-      if (due.length === 0 && !taken) break
-      calls.under_way += due.length
-      const made = await callAll(needs, current, due).finally(() => {
-        calls.under_way -= due.length
-      })
+      const due = await dueNotices(sql, current, { now: clock.now(), limit: NOTICES_AT_ONCE })
+      if (due.length === 0) {
+        if (taken || (await passForgotten(sql, current))) continue
+        break
+      }
+      const made = await callAll(needs, { webhook: current, due, turns, pace })
       current = await noted(needs, current, made)
     }
   } finally {
@@ -109,39 +125,70 @@ async function tellAll(needs: Needs, webhook: LeasedWebhook, calls: { under_way:
   }
 }
 
+type Pace = (webhook: LeasedWebhook, now: Date) => number
+
+const isSlow = ({ slow_until }: LeasedWebhook, now: Date) => slow_until !== null && slow_until > now
+
+/** Says for each call how many milliseconds to wait before it, so that a webhook has no more of
+ *  them a second than it wants, or half of that while it is slow. */
+function paceOf({ called_at }: LeasedWebhook): Pace {
+  let last_ms = called_at?.getTime() ?? 0
+  return (webhook, now) => {
+    if (webhook.per_second === null) return 0
+    const pause_ms = ((isSlow(webhook, now) ? 2 : 1) * 1_000) / webhook.per_second
+    last_ms = Math.max(now.getTime(), last_ms + pause_ms)
+    return last_ms - now.getTime()
+  }
+}
+
+type Batch = {
+  webhook: LeasedWebhook
+  due: readonly DueNotice[]
+  turns: Turns
+  pace: Pace
+}
+
 /** Calls so many at once as the webhook allows. */
-async function callAll(
-  needs: Needs,
-  webhook: LeasedWebhook,
-  due: readonly DueNotice[],
-): Promise<CallMade[]> {
-  const { clock } = needs
+async function callAll(needs: Needs, { webhook, due, turns, pace }: Batch): Promise<CallMade[]> {
+  const { clock, wait } = needs
+  const { customer_id, at_once } = webhook
   const began_at = clock.now()
-  const slow = webhook.slow_until !== null && webhook.slow_until > began_at
-  const lanes = Math.max(1, Math.floor(webhook.at_once / (slow ? 2 : 1)))
-  const pause_ms = webhook.per_second === null ? 0 : ((slow ? 2 : 1) * 1_000) / webhook.per_second
+  const lanes = Math.max(1, Math.floor(at_once / (isSlow(webhook, began_at) ? 2 : 1)))
   const made: CallMade[] = []
   const queue = [...due]
   let in_a_row = webhook.failed_in_a_row
-  const sign = await callsOf(needs, webhook)
+  const call = await callsOf(needs, webhook)
+  const isOver = (ms: number) => clock.now().getTime() + ms - began_at.getTime() > BATCH_MS
   const lane = async () => {
-    for (let notice = queue.shift(); notice; notice = queue.shift()) {
-      const at = clock.now()
-      if (at.getTime() - began_at.getTime() > BATCH_MS) return
-      const outcome = await sign(notice, at)
-      made.push({ notice, at, outcome })
-      in_a_row = isDelivered(outcome) ? 0 : in_a_row + 1
-      if (stopsBatch(outcome) || in_a_row >= FAILED_MAX) queue.length = 0
-      if (pause_ms > 0) await needs.wait(pause_ms * lanes)
+    while (queue.length > 0) {
+      const pause_ms = pace(webhook, clock.now())
+      if (isOver(pause_ms)) return
+      if (pause_ms > 0) await wait(pause_ms)
+      await turns.begin(customer_id, CALLS_OF_CUSTOMER)
+      try {
+        const notice = isOver(0) ? undefined : queue.shift()
+        if (!notice) return
+        const at = clock.now()
+        const outcome = await call(notice, at)
+        made.push({ notice, at, outcome })
+        in_a_row = isDelivered(outcome) ? 0 : in_a_row + 1
+        if (stopsBatch(outcome) || in_a_row >= FAILED_MAX) queue.length = 0
+      } finally {
+        turns.end(customer_id)
+      }
     }
   }
-  await Promise.all(Array.from({ length: lanes }, lane))
+  await Promise.all(Array.from({ length: Math.min(lanes, due.length) }, lane))
   return made
 }
 
 /** After this answer nothing more of the batch is called. */
 const stopsBatch = (outcome: CallOutcome): boolean =>
-  outcome.status === GONE || outcome.retry_after_seconds !== undefined
+  outcome.status === GONE || pauseOf(outcome) !== undefined
+
+/** Seconds that one who refused asks to be left alone. */
+const pauseOf = (outcome: CallOutcome): number | undefined =>
+  isDelivered(outcome) ? undefined : outcome.retry_after_seconds
 
 /** How one event is told to the webhook, with the secrets and allowances of this moment. */
 export async function callsOf(
@@ -151,7 +198,8 @@ export async function callsOf(
     seal,
     caller,
     user_agent,
-  }: Pick<Needs, 'sql' | 'clock' | 'seal' | 'caller' | 'user_agent'>,
+    own_host,
+  }: Pick<Needs, 'sql' | 'clock' | 'seal' | 'caller' | 'user_agent' | 'own_host'>,
   webhook: Pick<LeasedWebhook, 'id' | 'customer_id' | 'url'>,
 ): Promise<(event: Event, at: Date) => Promise<CallOutcome>> {
   const [rows, networks] = await Promise.all([
@@ -164,15 +212,15 @@ export async function callsOf(
     const body = eventBody(event)
     const headers = webhookHeaders(secrets, { id: event.id, body }, at)
     // An allowance may have been taken back since the webhook was made.
-    const url = targetOf(webhook.url, networks)
+    const url = targetOf(webhook.url, { networks, own_host })
     if (!url) return { status: null, error: 'address', body: null, ms: 0 }
     return caller.call({ url, body, headers: { ...headers, 'user-agent': user_agent }, networks })
   }
 }
 
-function targetOf(url: string, networks: readonly string[]): URL | undefined {
+function targetOf(url: string, rules: Rules): URL | undefined {
   try {
-    return readTarget(url, { networks })
+    return readTarget(url, rules)
   } catch {
     return undefined
   }
@@ -186,11 +234,14 @@ async function noted(
   made: readonly CallMade[],
 ): Promise<LeasedWebhook | undefined> {
   const now = clock.now()
+  const { id, customer_id } = webhook
   const after = healthAfter(webhook, made, now)
   const until = new Date(now.getTime() + LEASE_MS)
   const recovered = webhook.failed_in_a_row >= FAILED_MAX && after.failed_in_a_row === 0
   return sql.begin(async (tx) => {
-    const [kept] = await tx<LeasedWebhook>`
+    // Locked before its notices, as everywhere, also by a process that has it no more.
+    tx.send`select 1 from webhook where id = ${id} for no key update`
+    const keeping = tx<LeasedWebhook>`
       update webhook
       set failed_in_a_row = ${after.failed_in_a_row}, failing_since = ${after.failing_since},
           slow_until = ${after.slow_until}, paused_until = ${after.paused_until},
@@ -198,12 +249,17 @@ async function noted(
           state = case when state = 'on' then ${after.state} else state end,
           reason = case when state = 'on' then ${after.reason} else reason end,
           leased_until = ${until}
-      where id = ${webhook.id} and leased_by = ${process} returning *`
-    if (made.length > 0) await noteCalls(tx, webhook.id, made, chance)
+      where id = ${id} and leased_by = ${process} returning *`
+    if (made.length > 0) await noteCalls(tx, id, made, chance)
     if (recovered) {
-      await tx`
+      tx.send`
         update notice set due_at = ${now}
-        where webhook_id = ${webhook.id} and state = 'due' and due_at > ${now}`
+        where webhook_id = ${id} and state = 'due' and due_at > ${now}`
+    }
+    const [kept] = await keeping
+    if (kept?.state === 'disabled') {
+      const told = { subject: `webhook:${id}`, customer_id, at: now, data: toldWebhook(kept) }
+      noteEvents(tx, [{ type: 'webhook.disabled', ...told }])
     }
     const goes_on = kept?.state === 'on' && after.paused_until === null && after.goes_on
     return goes_on ? kept : undefined
@@ -225,7 +281,7 @@ function healthAfter(webhook: LeasedWebhook, made: readonly CallMade[], now: Dat
     failing_since = delivered ? null : (failing_since ?? at)
     failed_in_a_row = delivered ? 0 : failed_in_a_row + 1
     if (SLOW_STATUSES.has(outcome.status ?? 0)) slow_until = new Date(now.getTime() + SLOW_MS)
-    paused_ms = Math.max(paused_ms, 1_000 * (outcome.retry_after_seconds ?? 0))
+    paused_ms = Math.max(paused_ms, 1_000 * (pauseOf(outcome) ?? 0))
     gone ||= outcome.status === GONE
   }
   const failing_ms = failing_since === null ? 0 : now.getTime() - failing_since.getTime()

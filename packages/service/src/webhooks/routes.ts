@@ -1,7 +1,7 @@
 // Webhooks on the wire: made, changed, tried and looked into by those who want to be told.
 
 import { Type } from 'typebox'
-import type { EventKind } from '../events/kinds.ts'
+import { type EventKind, readableTypes } from '../events/kinds.ts'
 import type { Random } from '../lib/ids.ts'
 import {
   Conflict,
@@ -21,6 +21,7 @@ import {
   Id,
   NO_WEBHOOK,
   printWebhook,
+  readFields,
   UrlField,
   WebhookFields,
   WebhookForm,
@@ -41,7 +42,7 @@ export type Needs = NoticeNeeds & { random: Random; own_host?: string | undefine
 const URL_REFUSALS = [
   refuses(InvalidParams, '`url` is no text of that length', 'url'),
   refuses(UrlRefused, 'It is no https, or has a user name or a fragment', 'scheme'),
-  refuses(UrlRefused, 'The port is below 1024 and not 443', 'port'),
+  refuses(UrlRefused, 'The port is below 1024 and not that of the scheme', 'port'),
   refuses(UrlRefused, 'The host is no public one', 'address'),
 ]
 const FIELD_REFUSALS = [
@@ -69,12 +70,6 @@ export const webhookRoutes = (needs: Needs): Endpoint[] => [
   ...noticeRoutes(needs),
   webhookRemove(needs),
 ]
-
-/** The types that a key of these scopes may read. */
-export const readableTypes =
-  (kinds: readonly EventKind[]) =>
-  (scopes: readonly string[]): string[] =>
-    kinds.filter(({ scope }) => scopes.includes(scope)).map(({ type }) => type)
 
 /** Throws 2 unless each of the types is one that this customer's key may read. */
 function requireReadable(
@@ -150,7 +145,7 @@ const webhookNew = (needs: Needs): Endpoint =>
     async handle({ body, customer }) {
       requireReadable(needs.kinds, body.types, customer)
       const { customer_id, scopes = UNNAMED_SCOPES } = customer
-      const wanted = { ...body, customer_id, scopes }
+      const wanted = { ...readFields(body), customer_id, scopes }
       const made = await needs.sql.begin((tx) => createWebhook(tx, needs, wanted, needs.own_host))
       const webhook = await report(needs, customer_id, made.webhook.id)
       return { webhook, secret: made.secret }
@@ -198,7 +193,7 @@ const webhookChange = (needs: Needs): Endpoint =>
       requireReadable(needs.kinds, body.types, customer)
       const { id, ...change } = body
       const { customer_id, scopes = UNNAMED_SCOPES } = customer
-      const given = { ...change, ...(change.types && { scopes }) }
+      const given = { ...readFields(change), scopes }
       const which = { customer_id, id }
       await needs.sql.begin((tx) => changeWebhook(tx, needs, which, given, needs))
       needs.wake('notify')
@@ -238,7 +233,7 @@ const webhookRotate = (needs: Needs): Endpoint =>
         Type.Integer({
           minimum: 0,
           maximum: 168,
-          description: '24 when left out',
+          description: '24 when left out; 0 ends those before at once',
           fault: () => InvalidParams('overlap_hours', 'Invalid overlap_hours'),
         }),
       ),
@@ -248,7 +243,7 @@ const webhookRotate = (needs: Needs): Endpoint =>
       ID_REFUSED,
       refuses(InvalidParams, '`overlap_hours` is out of its range', 'overlap_hours'),
       NO_WEBHOOK,
-      refuses(Conflict, 'Two secrets are alive already', 'two_secrets'),
+      refuses(Conflict, 'Two secrets are alive already, and none is to end at once', 'two_secrets'),
     ],
     examples: [
       {

@@ -9,6 +9,8 @@ import { type FaultKind, fault } from '../lib/fault.ts'
 export const UrlRefused: FaultKind = fault(75, 'url_refused', 'This URL cannot be called')
 
 export const URL_LENGTH_MAX = 512
+/** Below it others listen than receivers of webhooks. */
+const PORT_MIN = 1_024
 
 /** What may be called for one customer. */
 export type Rules = {
@@ -54,11 +56,11 @@ function isAllowed(address: Address, networks: readonly string[]): boolean {
 
 const full = (network: string) => (isIP(network) === 6 ? 128 : 32)
 
-/** Whether an address may be called: a public one, or one of a network that was allowed. */
-export function mayCall(address: string, networks: readonly string[]): boolean {
+/** Whether an address may be called: a public one over TLS, or one of a network that was allowed. */
+export function mayCall(address: string, networks: readonly string[], secure = true): boolean {
   if (!ipaddr.isValid(address)) return false
   const target = meant(ipaddr.parse(address))
-  return isPublic(target) || isAllowed(target, networks)
+  return (secure && isPublic(target)) || isAllowed(target, networks)
 }
 
 /** Whether the network routes it everywhere: of IPv6 that is 2000::/3 without what is set apart. */
@@ -82,11 +84,10 @@ export function readTarget(text: string, { networks, own_host }: Rules): URL {
     throw UrlRefused('scheme', 'Only https is called')
   if (url.username !== '' || url.password !== '')
     throw UrlRefused('scheme', 'User names and passwords in a URL are not sent')
-  const port = Number(url.port === '' ? (secure ? 443 : 80) : url.port)
-  if (secure && port !== 443 && port < 1024 && networks.length === 0)
-    throw UrlRefused('port', 'The port is 443, or 1024 or above')
+  if (url.port !== '' && Number(url.port) < PORT_MIN)
+    throw UrlRefused('port', `The port is that of the scheme, or ${PORT_MIN} or above`)
   if (host === own_host) throw UrlRefused('address', 'That is this service itself')
-  if (isIP(host) !== 0 && !mayCall(host, networks))
+  if (isIP(host) !== 0 && !mayCall(host, networks, secure))
     throw UrlRefused('address', 'That address is not public')
   if (isIP(host) === 0 && !isPublicName(host) && networks.length === 0)
     throw UrlRefused('address', 'That name is not a public one')

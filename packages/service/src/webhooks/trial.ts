@@ -10,9 +10,9 @@ import { type Publisher, publishAll } from '../events/publish.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
 import type { Caller } from './caller.ts'
-import { type CallRow, isDelivered } from './notices.ts'
+import { addCall, addNotice, type CallRow, isDelivered } from './notices.ts'
 import { callsOf } from './notify.ts'
-import type { SecretSeal, Webhook } from './webhooks.ts'
+import { lockWebhook, type SecretSeal, type Webhook } from './webhooks.ts'
 
 export type Needs = Publisher & {
   sql: Sql
@@ -21,22 +21,28 @@ export type Needs = Publisher & {
   seal: SecretSeal
   caller: Caller
   user_agent: string
+  own_host?: string | undefined
   tellStreams(): void
 }
 
-/** Notes and numbers an event of this kind that did not happen. */
+/** Notes and numbers an event of this kind that did not happen. A webhook that is named is told of
+ *  it as of any other event. Throws NotFound. */
 export async function triggerTest(
   needs: Pick<Needs, 'sql' | 'clock' | 'new_id' | 'printers' | 'tellStreams'>,
-  { customer_id, kind }: { customer_id: string; kind: EventKind },
+  { customer_id, kind, webhook_id }: { customer_id: string; kind: EventKind; webhook_id?: string },
 ): Promise<Event> {
   const { sql, clock, new_id } = needs
   const subject = `test:${new_id()}`
   const data = JSON.stringify(kind.sample)
   const event = await sql.begin(async (tx) => {
-    noteTest(tx, { customer_id, type: kind.type, subject, at: clock.now(), data })
+    const at = clock.now()
+    const webhook =
+      webhook_id === undefined ? undefined : await lockWebhook(tx, { customer_id, id: webhook_id })
+    noteTest(tx, { customer_id, type: kind.type, subject, at, data })
     await publishAll(tx, needs)
     const [made] = await tx<Event>`
       select * from event where customer_id = ${customer_id} and subject = ${subject}`
+    if (webhook) addNotice(tx, webhook, made!, { state: 'due', calls: 0, due_at: at })
     return made!
   })
   needs.tellStreams()
@@ -57,13 +63,8 @@ export async function tryWebhook(
   const made = { number: event.number, at, ms, status, error, body }
   const state = isDelivered(made) ? 'delivered' : 'dead'
   await sql.begin(async (tx) => {
-    await tx`
-      insert into notice (webhook_id, number, event_id, type, subject, state, calls, due_at)
-      values (${webhook.id}, ${event.number}, ${event.id}, ${event.type}, ${event.subject},
-        ${state}, 1, ${at})`
-    await tx`
-      insert into webhook_call (webhook_id, number, at, ms, status, error, body)
-      values (${webhook.id}, ${event.number}, ${at}, ${ms}, ${status}, ${error}, ${body})`
+    addNotice(tx, webhook, event, { state, calls: 1, due_at: at })
+    addCall(tx, webhook.id, made)
   })
   return { event, call: made }
 }

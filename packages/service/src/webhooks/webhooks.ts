@@ -2,9 +2,12 @@
 // owner does with them; notify.ts calls them.
 
 import type { Sql, Tx } from '../database/sql.ts'
+import type { EventScope } from '../events/kinds.ts'
+import { noteEvents } from '../events/notes.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { NewId, Random } from '../lib/ids.ts'
-import { Conflict, LimitReached, NotFound, type Scope } from '../wire/endpoint.ts'
+import { Conflict, LimitReached, NotFound } from '../wire/endpoint.ts'
+import { toldWebhook } from './forms.ts'
 import { newWebhookSecret } from './signing.ts'
 import { type Rules, readTarget } from './targets.ts'
 
@@ -17,7 +20,7 @@ export type Webhook = {
   description: string | null
   types: string[] | null
   /** What the key could read that made it, or gave it its types. */
-  scopes: Scope[]
+  scopes: EventScope[]
   state: WebhookState
   reason: string | null
   at_once: number
@@ -49,10 +52,10 @@ export type WebhookWanted = {
   customer_id: string
   url: string
   description?: string | undefined
-  types?: readonly string[] | undefined
-  scopes: readonly Scope[]
+  types?: readonly string[] | null | undefined
+  scopes: readonly EventScope[]
   at_once?: number | undefined
-  per_second?: number | undefined
+  per_second?: number | null | undefined
 }
 
 /** The networks that an operator has allowed for a customer. */
@@ -119,7 +122,7 @@ export async function findWebhook(
 }
 
 /** findWebhook(), and it stays as it is until the transaction ends. Throws NotFound. */
-async function lockWebhook(
+export async function lockWebhook(
   tx: Tx,
   { customer_id, id }: { customer_id: string; id: string },
 ): Promise<Webhook> {
@@ -132,10 +135,11 @@ async function lockWebhook(
 
 export type WebhookChange = {
   url?: string | undefined
-  description?: string | null | undefined
+  description?: string | undefined
+  /** Null: all that may be read. */
   types?: readonly string[] | null | undefined
-  /** Given with the types: what whoever changes them may read. */
-  scopes?: readonly Scope[] | undefined
+  /** What those may read who change it. */
+  scopes: readonly EventScope[]
   at_once?: number | undefined
   per_second?: number | null | undefined
   /** `on` also puts one on again that was disabled. */
@@ -153,30 +157,42 @@ export async function changeWebhook(
   rules: Pick<Rules, 'own_host'> = {},
 ): Promise<Webhook> {
   const before = await lockWebhook(tx, which)
-  const { url = before.url, state = before.state } = change
+  const { url = before.url, types = before.types, state = before.state, from_now = false } = change
+  const { per_second = before.per_second } = change
   if (url !== before.url) {
     readTarget(url, { networks: await allowedNetworks(tx, which.customer_id), ...rules })
   }
-  const kept = <T>(value: T | undefined, old: T): T => (value === undefined ? old : value)
+  // Whoever says where it goes, or what it is told, must not learn more by it than they may read.
+  const led_elsewhere = url !== before.url || change.types !== undefined
   const begins = state === 'on' && before.state !== 'on'
+  const now = needs.clock.now()
   const [webhook] = await tx<Webhook>`
     update webhook
-    set url = ${url}, description = ${kept(change.description, before.description)},
-        types = ${kept(change.types as string[] | null | undefined, before.types)},
-        scopes = ${change.scopes ?? before.scopes},
-        at_once = ${change.at_once ?? before.at_once},
-        per_second = ${kept(change.per_second, before.per_second)}, state = ${state},
-        reason = ${state === 'disabled' ? before.reason : null},
+    set url = ${url}, description = ${change.description ?? before.description},
+        types = ${types}, scopes = ${led_elsewhere ? change.scopes : before.scopes},
+        at_once = ${change.at_once ?? before.at_once}, per_second = ${per_second},
+        state = ${state}, reason = ${state === 'disabled' ? before.reason : null},
         failing_since = ${begins ? null : before.failing_since},
         failed_in_a_row = ${begins ? 0 : before.failed_in_a_row},
         paused_until = case when ${begins}::boolean then null else paused_until end,
-        position = case when ${begins && change.from_now === true}::boolean
+        position = case when ${begins && from_now}::boolean
           then coalesce((select last_number from event_counter as c
                          where c.customer_id = webhook.customer_id), 0)
           else position end
     where id = ${which.id} returning *`
-  if (begins) await makeDue(tx, which.id, needs.clock.now())
-  if (begins && change.from_now === true) await passDue(tx, which.id)
+  if (begins && from_now) await passDue(tx, which.id, null)
+  else if (types !== null && change.types !== undefined) await passDue(tx, which.id, types)
+  if (begins) {
+    await makeDue(tx, which.id, now)
+    const { customer_id } = which
+    const told = {
+      subject: `webhook:${which.id}`,
+      customer_id,
+      at: now,
+      data: toldWebhook(webhook!),
+    }
+    noteEvents(tx, [{ type: 'webhook.enabled', ...told }])
+  }
   return webhook!
 }
 
@@ -187,9 +203,12 @@ async function makeDue(tx: Tx, webhook_id: string, now: Date): Promise<void> {
     where webhook_id = ${webhook_id} and state = 'due'`
 }
 
-/** due -> passed: nobody is told of it any more. */
-async function passDue(tx: Tx, webhook_id: string): Promise<void> {
-  await tx`update notice set state = 'passed' where webhook_id = ${webhook_id} and state = 'due'`
+/** due -> passed, where the type is none of those that are left: nobody is told of it any more. */
+async function passDue(tx: Tx, webhook_id: string, left: readonly string[] | null): Promise<void> {
+  await tx`
+    update notice set state = 'passed'
+    where webhook_id = ${webhook_id} and state = 'due'
+      and (${left}::text[] is null or not type = any(${left}))`
 }
 
 /** Removes a webhook of a customer, for good. Throws NotFound. */
@@ -199,25 +218,54 @@ export async function removeWebhook(
 ): Promise<void> {
   await lockWebhook(tx, which)
   await tx`update webhook set state = 'removed', reason = null where id = ${which.id}`
-  await passDue(tx, which.id)
+  await passDue(tx, which.id, null)
   await tx`delete from webhook_secret where webhook_id = ${which.id}`
 }
 
-/** Makes a second secret and ends the first after so many hours. Until then calls carry a signature
- *  by each. Throws NotFound, and Conflict while two are alive already. */
+/** Makes another secret and ends those before after so many hours. Until then calls carry a
+ *  signature by each. Throws NotFound, and Conflict while two are alive already, unless they are
+ *  to end at once: a secret that is known to strangers must not wait. */
 export async function rotateSecret(
   tx: Tx,
   needs: Needs,
   which: { customer_id: string; id: string; overlap_hours: number },
 ): Promise<{ webhook: Webhook; secret: string }> {
   const webhook = await lockWebhook(tx, which)
+  const { id } = webhook
   const now = needs.clock.now()
-  const alive = await secretsAlive(tx, webhook.id, now)
-  if (alive.length > 1) throw Conflict('two_secrets', 'Two secrets are alive already')
+  const alive = await secretsAlive(tx, id, now)
+  if (alive.length > 1 && which.overlap_hours > 0)
+    throw Conflict('two_secrets', 'Two secrets are alive already')
   const until = new Date(now.getTime() + which.overlap_hours * HOUR_MS)
+  const secret = await addSecret(tx, needs, webhook)
   await tx`
-    update webhook_secret set until = ${until} where webhook_id = ${webhook.id} and until is null`
-  return { webhook, secret: await addSecret(tx, needs, webhook) }
+    update webhook_secret set until = ${until}
+    where webhook_id = ${id} and (until is null or until > ${until})
+      and number < (select max(number) from webhook_secret where webhook_id = ${id})`
+  return { webhook, secret }
+}
+
+/** Seals the secrets again that another sealing key than the current one has sealed; says how
+ *  many. */
+export async function resealWebhookSecrets(
+  tx: Tx,
+  seal: SecretSeal & { isCurrent(sealed: string): boolean },
+): Promise<number> {
+  const secrets = await tx<{ webhook_id: string; number: number; sealed_secret: string }>`
+    select webhook_id, number, sealed_secret from webhook_secret
+    order by webhook_id, number for update`
+  const old = secrets.filter(({ sealed_secret }) => !seal.isCurrent(sealed_secret))
+  const sealed = old.map(({ webhook_id, sealed_secret }) => {
+    const context = webhookContext(webhook_id)
+    return seal.seal(seal.open(sealed_secret, context), context)
+  })
+  await tx`
+    update webhook_secret as s set sealed_secret = fresh.sealed_secret
+    from unnest(${old.map(({ webhook_id }) => webhook_id)}::text[],
+                ${old.map(({ number }) => number)}::integer[],
+                ${sealed}::text[]) as fresh (webhook_id, number, sealed_secret)
+    where s.webhook_id = fresh.webhook_id and s.number = fresh.number`
+  return old.length
 }
 
 /** The secrets that sign at this moment, newest first. */
