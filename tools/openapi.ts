@@ -67,10 +67,15 @@ function openapi({ endpoints, pages, kinds, tried, version }: Reference): Part {
       }),
     ),
     paths: Object.fromEntries([...operations, ...readable]),
-    webhooks: Object.fromEntries(kinds.map((kind) => [kind.type, { post: told(kind) }])),
+    webhooks: Object.fromEntries(
+      ofCustomers(kinds).map((kind) => [kind.type, { post: told(kind) }]),
+    ),
     components: COMPONENTS,
   }
 }
+
+/** The kinds that a customer can be told. */
+const ofCustomers = (kinds: readonly EventKind[]) => kinds.filter(({ scope }) => scope !== 'house')
 
 /** How an event of a kind is told to webhooks. */
 function told({ type, data, when, scope, sample }: EventKind): Part {

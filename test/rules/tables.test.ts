@@ -32,7 +32,7 @@ const TABLES: Record<string, string> = {
   subscriptions: 'plan subscription subscription_supply subscription_use',
   checks: 'aml_answer aml_check aml_count aml_count_delta aml_evidence aml_watch',
   audit: 'books_check books_finding',
-  monitoring: 'loosened_setting',
+  monitoring: 'alert loosened_setting',
 }
 
 /** Who writes a table of another room all the same, and why. */

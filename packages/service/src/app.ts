@@ -46,6 +46,7 @@ import { orderKinds, printOrders } from './market/forms.ts'
 import { type OrderPlacer, orderPlacer } from './market/placing.ts'
 import { routes as marketRoutes } from './market/routes.ts'
 import { settleStep } from './market/settlement.ts'
+import { alertKinds } from './monitoring/watch_alerts.ts'
 import type { Node } from './node/node.ts'
 import type { Reads } from './node/reads.ts'
 import { receiverReader } from './node/receivers.ts'
@@ -250,6 +251,7 @@ function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) 
     ...checkKinds,
     ...invoiceKinds,
     ...webhookKinds,
+    ...alertKinds,
   ]
   const printers = {
     order: printOrders,

@@ -41,6 +41,9 @@ const WORDS: Record<string, string> = {
     'show replay report state changes allow deny withdraw entries watch unwatch watches ' +
     'policy publish backfill rebuild',
   books: 'check roots',
+  webhooks: 'list show enable disable remove add rotate allow deny networks',
+  notices: 'list',
+  events: 'list',
 }
 
 const words = ({ cli }: { cli: { words: string } }) => cli.words
@@ -136,6 +139,8 @@ test('what each operation prints as JSON is what it documents', async (t) => {
   const [deposit] = await json<{ tx_id: string }[]>('deposits', 'list', '--customer', anna.id)
   const { id: entry } = await json<{ id: string }>('aml', 'deny', address, 'a thief')
   const { key_id: key } = await json<{ key_id: string }>('keys', 'issue', anna.id)
+  await json('webhooks', 'allow', 'house', '10.1.0.0/16')
+  const { id: house } = await json<{ id: string }>('webhooks', 'add', 'http://10.1.0.1/hook')
   const reason = ['--reason', 'a test']
   const run: string[][] = [
     ...['status', 'actions list', 'customers list', 'orders list', 'delegations list'].map(split),
@@ -172,6 +177,16 @@ test('what each operation prints as JSON is what it documents', async (t) => {
     ['aml', 'watch', anna.id, address],
     ['aml', 'unwatch', anna.id, address],
     ['books', 'check'],
+    ['webhooks', 'list', '--customer', 'house'],
+    ['webhooks', 'show', house],
+    ['webhooks', 'rotate', house],
+    ['webhooks', 'disable', house, ...reason],
+    ['webhooks', 'enable', house, '--from-now'],
+    ['webhooks', 'remove', house],
+    ['webhooks', 'networks', 'house'],
+    ['webhooks', 'deny', 'house', '10.1.0.0/16'],
+    ['notices', 'list', 'house'],
+    ['events', 'list', anna.id],
     ['customers', 'close', anna.id],
   ]
   for (const args of run) {
@@ -207,4 +222,6 @@ const RUN_ELSEWHERE = [
   'aml publish',
   'aml backfill',
   'aml rebuild',
+  'webhooks add',
+  'webhooks allow',
 ]

@@ -2,6 +2,9 @@
 
 import type { Sql, Tx } from '../database/sql.ts'
 
+/** For those who run the service. */
+export const HOUSE = 'house'
+
 export type Event = {
   customer_id: string
   number: bigint

@@ -30,6 +30,8 @@ export type EventType =
   | 'invoice.issued'
   | 'webhook.enabled'
   | 'webhook.disabled'
+  | 'alert.raised'
+  | 'alert.cleared'
 
 /** `subject`: what it happened to: `order:ID`, `deposit:TX_ID`, `deposit:TX_ID/POSITION`. */
 export type Event = {

@@ -137,6 +137,14 @@ export const ALERTS: Record<
       count(*)) as what from deposit
     where state in ('received', 'delivering', 'returning', 'refunding')
       and seen_at < ${now}::timestamptz - interval '10 minutes' having count(*) > 0`,
+  webhooks_failing: ({ sql, now }) => sql`
+    select min(failing_since) as since,
+      format('webhooks that are not called any more, or fail for an hour: %s, the first %s',
+        count(*), min(id)) as what
+    from webhook
+    where state = 'disabled' and called_at > ${now}::timestamptz - interval '1 day'
+       or state = 'on' and failing_since < ${now}::timestamptz - interval '1 hour'
+    having count(*) > 0`,
   safety_loosened: ({ sql, now }) => sql`
     select null as since, format('a process runs with %s', string_agg(name, ', '
       order by name)) as what

@@ -22,6 +22,7 @@ import type { Change } from '../ledger/actions.ts'
 import { readMoment } from '../lib/clock.ts'
 import { Fault, misuse, refusal } from '../lib/fault.ts'
 import { endAll } from '../subscriptions/ending.ts'
+import { resealWebhookSecrets } from '../webhooks/webhooks.ts'
 import { SCOPES, type Scope } from '../wire/endpoint.ts'
 import {
   Count,
@@ -349,7 +350,9 @@ export const keyOperations = [
     body: NOTHING,
     reply: Type.Object({ resealed: Count }),
     async handle({ tx, seal }) {
-      const resealed = await resealSecrets(tx, await seal())
+      const sealing = await seal()
+      const resealed =
+        (await resealSecrets(tx, sealing)) + (await resealWebhookSecrets(tx, sealing))
       const action = { subject: 'key', before: null, after: { resealed } }
       return { result: { value: { resealed } }, actions: resealed > 0 ? [action] : [] }
     },

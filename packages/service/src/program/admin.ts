@@ -11,6 +11,7 @@ import type { Log } from '../lib/log.ts'
 import { type AdminAnswers, openAdminPort } from '../monitoring/admin_port.ts'
 import { type Measures, measureStep } from '../monitoring/metrics.ts'
 import { type Readiness, watchReadiness } from '../monitoring/readiness.ts'
+import { watchAlertsStep } from '../monitoring/watch_alerts.ts'
 import type { Transport } from '../node/node.ts'
 import { type Running, type Step, startSteps } from '../steps/step.ts'
 import {
@@ -114,7 +115,9 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
       const measuring =
         measures && config.role !== 'api' ? measureStep({ sql, clock, measures }) : undefined
       if (measuring) read_at = measuring.readAt
-      running = startSteps([looking.step, ...(measuring ? [measuring] : [])], given_log)
+      const watching = config.role === 'api' ? [] : [watchAlertsStep({ sql, clock })]
+      const steps = [looking.step, ...(measuring ? [measuring] : []), ...watching]
+      running = startSteps(steps, given_log)
     },
     serving() {
       started = true

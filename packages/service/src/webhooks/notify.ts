@@ -5,14 +5,12 @@
 import type { Sql } from '../database/sql.ts'
 import { type Event, eventBody } from '../events/events.ts'
 import type { Readable } from '../events/kinds.ts'
-import { noteEvents } from '../events/notes.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { thrownFields } from '../lib/log.ts'
 import { Turns } from '../limits/turns.ts'
 import type { Step } from '../steps/step.ts'
 import type { Caller, CallOutcome } from './caller.ts'
-import { toldWebhook } from './forms.ts'
 import {
   type CallMade,
   type DueNotice,
@@ -29,7 +27,13 @@ import {
 } from './notices.ts'
 import { webhookHeaders } from './signing.ts'
 import { type Rules, readTarget } from './targets.ts'
-import { allowedNetworks, type SecretSeal, secretsAlive, webhookContext } from './webhooks.ts'
+import {
+  allowedNetworks,
+  noteState,
+  type SecretSeal,
+  secretsAlive,
+  webhookContext,
+} from './webhooks.ts'
 
 export type Needs = {
   sql: Sql
@@ -234,7 +238,7 @@ async function noted(
   made: readonly CallMade[],
 ): Promise<LeasedWebhook | undefined> {
   const now = clock.now()
-  const { id, customer_id } = webhook
+  const { id } = webhook
   const after = healthAfter(webhook, made, now)
   const until = new Date(now.getTime() + LEASE_MS)
   const recovered = webhook.failed_in_a_row >= FAILED_MAX && after.failed_in_a_row === 0
@@ -257,10 +261,7 @@ async function noted(
         where webhook_id = ${id} and state = 'due' and due_at > ${now}`
     }
     const [kept] = await keeping
-    if (kept?.state === 'disabled') {
-      const told = { subject: `webhook:${id}`, customer_id, at: now, data: toldWebhook(kept) }
-      noteEvents(tx, [{ type: 'webhook.disabled', ...told }])
-    }
+    if (kept?.state === 'disabled') noteState(tx, 'webhook.disabled', kept, now)
     const goes_on = kept?.state === 'on' && after.paused_until === null && after.goes_on
     return goes_on ? kept : undefined
   })

@@ -65,6 +65,29 @@ export async function allowedNetworks(sql: Sql | Tx, customer_id: string): Promi
   return rows.map(({ network }) => network)
 }
 
+/** Allows a network for a customer's webhooks, and with it plain http. False when it was allowed
+ *  before. */
+export async function allowNetwork(
+  tx: Tx,
+  { customer_id, network, at }: { customer_id: string; network: string; at: Date },
+): Promise<boolean> {
+  const made = await tx`
+    insert into webhook_network (customer_id, network, made_at)
+    values (${customer_id}, ${network}, ${at}) on conflict do nothing returning network`
+  return made.length > 0
+}
+
+/** Takes it back: the next call is refused. False when it was not allowed. */
+export async function denyNetwork(
+  tx: Tx,
+  { customer_id, network }: { customer_id: string; network: string },
+): Promise<boolean> {
+  const gone = await tx`
+    delete from webhook_network where customer_id = ${customer_id} and network = ${network}
+    returning network`
+  return gone.length > 0
+}
+
 /** Makes a webhook, which reads from now on, and its secret, which is shown this once. Throws
  *  UrlRefused, and LimitReached when the customer has as many as may be. */
 export async function createWebhook(
@@ -184,16 +207,32 @@ export async function changeWebhook(
   else if (types !== null && change.types !== undefined) await passDue(tx, which.id, types)
   if (begins) {
     await makeDue(tx, which.id, now)
-    const { customer_id } = which
-    const told = {
-      subject: `webhook:${which.id}`,
-      customer_id,
-      at: now,
-      data: toldWebhook(webhook!),
-    }
-    noteEvents(tx, [{ type: 'webhook.enabled', ...told }])
+    noteState(tx, 'webhook.enabled', webhook!, now)
   }
   return webhook!
+}
+
+/** on, off -> disabled, by hand. Throws NotFound. */
+export async function disableWebhook(
+  tx: Tx,
+  which: { customer_id: string; id: string },
+  { reason, at }: { reason: string; at: Date },
+): Promise<void> {
+  await lockWebhook(tx, which)
+  const [webhook] = await tx<Webhook>`
+    update webhook set state = 'disabled', reason = ${reason} where id = ${which.id} returning *`
+  noteState(tx, 'webhook.disabled', webhook!, at)
+}
+
+/** Notes what a webhook has become. */
+export function noteState(
+  tx: Tx,
+  type: 'webhook.enabled' | 'webhook.disabled',
+  webhook: Webhook,
+  at: Date,
+): void {
+  const { id, customer_id } = webhook
+  noteEvents(tx, [{ type, subject: `webhook:${id}`, customer_id, at, data: toldWebhook(webhook) }])
 }
 
 /** Whatever is open is called at once. */
@@ -284,18 +323,19 @@ export type WebhookCounts = { waiting: bigint; due: bigint; dead: bigint }
 
 export type WebhookReport = Webhook & WebhookCounts & { secrets: SecretRow[] }
 
-/** Webhooks of a customer that are not removed, newest first. */
+/** Webhooks that are not removed, newest first: of a customer, or of all. */
 export async function listWebhooks(
   sql: Sql | Tx,
   wanted: {
-    customer_id: string
+    customer_id?: string | undefined
+    id?: string | undefined
+    state?: WebhookState | undefined
     before?: string | undefined
-    id?: string
     limit: number
     at: Date
   },
 ): Promise<WebhookReport[]> {
-  const { customer_id, before = null, id = null, limit, at } = wanted
+  const { customer_id = null, before = null, id = null, state = null, limit, at } = wanted
   const webhooks = await sql<Webhook & WebhookCounts>`
     select w.*,
       coalesce((select last_number from event_counter as c where c.customer_id = w.customer_id), 0)
@@ -303,8 +343,9 @@ export async function listWebhooks(
       (select count(*) from notice as n where n.webhook_id = w.id and n.state = 'due') as due,
       (select count(*) from notice as n where n.webhook_id = w.id and n.state = 'dead') as dead
     from webhook as w
-    where customer_id = ${customer_id} and state <> 'removed'
+    where w.state <> 'removed' and (${customer_id}::text is null or customer_id = ${customer_id})
       and (${before}::text is null or w.id < ${before}) and (${id}::text is null or w.id = ${id})
+      and (${state}::text is null or w.state = ${state})
     order by w.id desc limit ${limit}`
   const secrets = await sql<SecretRow & { webhook_id: string }>`
     select webhook_id, number, made_at, until from webhook_secret
@@ -312,6 +353,8 @@ export async function listWebhooks(
     order by number desc`
   return webhooks.map((webhook) => ({
     ...webhook,
-    secrets: secrets.filter(({ webhook_id }) => webhook_id === webhook.id),
+    secrets: secrets
+      .filter(({ webhook_id }) => webhook_id === webhook.id)
+      .map(({ number, made_at, until }) => ({ number, made_at, until })),
   }))
 }

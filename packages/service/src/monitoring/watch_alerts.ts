@@ -1,0 +1,85 @@
+// Tells the house when something needs a person, and when it is over: as events, which its own
+// webhooks are told of. Several workers look; whoever writes the row first tells.
+//
+//   (found) -> alert -> (not found any more)
+
+import { type Static, Type } from 'typebox'
+import type { Sql } from '../database/sql.ts'
+import { HOUSE } from '../events/events.ts'
+import { type EventKind, eventKind } from '../events/kinds.ts'
+import { noteEvents } from '../events/notes.ts'
+import { type Clock, wireTime } from '../lib/clock.ts'
+import type { Step } from '../steps/step.ts'
+import { type Alert, alerts } from './alerts.ts'
+
+const AlertForm = Type.Object({
+  alert: Type.String({ description: 'Its name, as `status` has it' }),
+  what: Type.String(),
+  since: Type.Union([Type.String(), Type.Null()]),
+})
+
+const SAMPLE: Static<typeof AlertForm> = {
+  alert: 'deposit_held',
+  what: 'deposits that wait for your decision: 1',
+  since: '2026-11-21T00:05:57Z',
+}
+
+const alertKind = (what: string, when: string) =>
+  eventKind(`alert.${what}`, { data: AlertForm, when, scope: 'house', sample: SAMPLE })
+
+export const alertKinds: readonly EventKind[] = [
+  alertKind('raised', 'something of the service needs a person'),
+  alertKind('cleared', 'that is over; with what was said when it was raised'),
+]
+
+const WHAT_LENGTH_MAX = 2_000
+
+/** One line for each name: some alerts are found several times, once for each wallet. */
+function byName(found: readonly Alert[]): Alert[] {
+  return [...Map.groupBy(found, ({ alert }) => alert)].map(([alert, lines]) => {
+    const times = lines.flatMap(({ since }) => since?.getTime() ?? [])
+    return {
+      alert,
+      what: lines
+        .map(({ what }) => what)
+        .join('; ')
+        .slice(0, WHAT_LENGTH_MAX),
+      since: times.length > 0 ? new Date(Math.min(...times)) : null,
+    }
+  })
+}
+
+/** (found) -> alert -> (not found any more) */
+export function watchAlertsStep({ sql, clock }: { sql: Sql; clock: Clock }): Step {
+  return {
+    name: 'watch_alerts',
+    rest_ms: 5_000,
+    before: ['publish'],
+    async run() {
+      const now = clock.now()
+      const found = byName(await alerts({ sql, now }))
+      const names = found.map(({ alert }) => alert)
+      return sql.begin(async (tx) => {
+        const raised = await tx<Alert>`
+          insert into alert (alert, what, since, raised_at)
+          select alert, what, since, ${now}
+          from unnest(${names}::text[], ${found.map(({ what }) => what)}::text[],
+                      ${found.map(({ since }) => since)}::timestamptz[]) as t (alert, what, since)
+          order by alert on conflict do nothing returning alert, what, since`
+        const cleared = await tx<Alert>`
+          delete from alert where alert in (
+            select alert from alert where not alert = any(${names}) order by alert for update)
+          returning alert, what, since`
+        const told = (type: 'alert.raised' | 'alert.cleared') => (one: Alert) => ({
+          type,
+          subject: `alert:${one.alert}`,
+          customer_id: HOUSE,
+          at: now,
+          data: { ...one, since: one.since && wireTime(one.since) },
+        })
+        noteEvents(tx, [...raised.map(told('alert.raised')), ...cleared.map(told('alert.cleared'))])
+        return raised.length + cleared.length > 0
+      })
+    },
+  }
+}
