@@ -14,7 +14,7 @@ const TABLES: Record<string, string> = {
   signing: 'signing',
   labels: 'aml_entry label_set label_set_version list list_entry list_version',
   events: 'event event_counter event_note',
-  webhooks: 'notice webhook webhook_call webhook_secret',
+  webhooks: 'notice webhook webhook_call webhook_network webhook_secret',
   settings: 'customer_setting',
   refusals: 'refusal refusal_day',
   invoices: 'invoice invoice_progress',

@@ -339,7 +339,7 @@ const answerOf = ({ status, code, key, error, result }: Reply) => ({
   result,
 })
 
-test('each endpoint refuses what it documents, and who lacks the scope or the signature', async (t) => {
+test('each endpoint refuses what it documents, and whom it must', async (t) => {
   const world = await makeWorld(t)
   const anna = await hooked(world)
   const unnamed = await world.customer({ trx: 10 })

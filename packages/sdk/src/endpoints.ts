@@ -1254,8 +1254,10 @@ export type Endpoints = {
       /** https, of a public host */
       url: string
       description?: string | undefined
+      /** Every type that the key may read when it is empty or left out */
       types?: string[] | undefined
       at_once?: number | undefined
+      /** Calls a second at most; 0: as fast as it answers */
       per_second?: number | undefined
     }
     result: {
@@ -1367,8 +1369,10 @@ export type Endpoints = {
       /** https, of a public host */
       url?: string | undefined
       description?: string | undefined
+      /** Every type that the key may read when it is empty or left out */
       types?: string[] | undefined
       at_once?: number | undefined
+      /** Calls a second at most; 0: as fast as it answers */
       per_second?: number | undefined
       state?: 'on' | 'off' | undefined
       /** Put on again, it goes on from now and not where it stopped */
@@ -1405,7 +1409,7 @@ export type Endpoints = {
   '/v1/webhook/rotate': {
     body: {
       id: string
-      /** 24 when left out */
+      /** 24 when left out; 0 ends those before at once */
       overlap_hours?: number | undefined
     }
     result: {
@@ -1474,6 +1478,7 @@ export type Endpoints = {
   '/v1/event/trigger': {
     body: {
       type: string
+      webhook_id?: string | undefined
     }
     result: {
       type: string
@@ -1496,13 +1501,18 @@ export type Endpoints = {
     body: {
       id: string
       /** From the event after this number on */
-      after: number
+      after?: number | undefined
+      /** What happened at this time or later; either this or `after` */
+      since?: string | undefined
+      /** What happened until then; until now when left out */
+      until?: string | undefined
+      /** Every type that the key may read when it is empty or left out */
       types?: string[] | undefined
       /** Only what was given up (when left out), or all */
       which?: 'dead' | 'all' | undefined
     }
     result: {
-      /** How many are due again */
+      /** How many are due again: 100000 at most, the oldest */
       notices: number
     }
   }
@@ -1511,6 +1521,8 @@ export type Endpoints = {
     body: {
       webhook_id?: string | undefined
       state?: 'due' | 'delivered' | 'dead' | 'passed' | undefined
+      /** The number of an event */
+      event?: number | undefined
       /** 1 to 100; 25 when left out */
       limit?: number | undefined
       /** `next` of the page before */

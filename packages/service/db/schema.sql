@@ -29,6 +29,14 @@ create index activation_of_attempt on activation (attempt_id);
 create unique index activation_one_under_way on activation (address) where (state in ('new', 'activating'));
 create index activation_open on activation (made_at) where (state in ('new', 'activating'));
 
+create table alert (
+  alert text not null,
+  what text not null,
+  since timestamptz,
+  raised_at timestamptz not null,
+  constraint alert_pkey primary key (alert)
+);
+
 create table aml_answer (
   id bigint generated always as identity not null,
   check_id text not null,
@@ -736,6 +744,7 @@ create table notice (
   constraint notice_of_webhook foreign key (webhook_id) references webhook(id),
   constraint notice_state check (state in ('due', 'delivered', 'dead', 'passed'))
 );
+create index notice_dead on notice (webhook_id, number) where (state = 'dead');
 create index notice_due on notice (webhook_id, subject, number) where (state = 'due');
 create index notice_due_at on notice (webhook_id, due_at) where (state = 'due');
 

@@ -1,5 +1,6 @@
 // Every operation of the operators, in the order in which the command line lists them.
 
+import { amlOperations } from '../operators/aml.ts'
 import {
   correctionOperations,
   customerOperations,
@@ -7,11 +8,10 @@ import {
 } from '../operators/customers.ts'
 import { depositOperations } from '../operators/deposits.ts'
 import { keyOperations } from '../operators/keys.ts'
+import { listOperations } from '../operators/lists.ts'
 import type { Operation } from '../operators/operation.ts'
 import { chainOperations, orderOperations, subscriptionOperations } from '../operators/orders.ts'
 import { priceOperations, serviceOperations } from '../operators/prices.ts'
-import { amlOperations } from '../operators/screening/aml.ts'
-import { listOperations } from '../operators/screening/lists.ts'
 import { bookOperations, signerOperations, statusOperations } from '../operators/status.ts'
 import { walletOperations } from '../operators/wallets.ts'
 import { eventOperations, noticeOperations, webhookOperations } from '../operators/webhooks.ts'

@@ -209,7 +209,7 @@ const house = [
     path: '/operator/webhooks/add',
     careful: true,
     summary: "tell those who run the service of alerts; the webhook's secret is shown this once",
-    description: `What it can be told: ${HOUSE_TYPES.join(', ')}; all of it when no --type is given.`,
+    description: `It is told of ${HOUSE_TYPES.join(', ')}, unless --type names some of them.`,
     body: Type.Object({
       url: text('URL', 'https; plain http in a network that was allowed for the house'),
       type: optional(
@@ -303,8 +303,8 @@ const networks = [
   permitting(
     'allow',
     'let the webhooks of one customer call a network that is not public',
-    'And over plain http there. Whoever has the keys of this customer can then learn what answers ' +
-      'in that network.',
+    'And over plain http there. Those who have a key of this customer can then learn what ' +
+      'answers in that network.',
   ),
   permitting('deny', 'take such an allowance back', 'The next call there is refused.'),
   look({

@@ -6,7 +6,7 @@ import { wireTime } from '../lib/clock.ts'
 import { InvalidParams, NotFound, refuses } from '../wire/endpoint.ts'
 import type { CallRow, NoticeReport } from './notices.ts'
 import { URL_LENGTH_MAX } from './targets.ts'
-import type { Webhook, WebhookReport } from './webhooks.ts'
+import type { WebhookReport } from './webhooks.ts'
 
 const invalid = (field: string) => ({ fault: () => InvalidParams(field, `Invalid ${field}`) })
 const nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>
@@ -149,22 +149,6 @@ export function readFields<
 }
 
 const timeOrNull = (at: Date | null) => (at === null ? null : wireTime(at))
-
-/** What an event tells of a webhook. */
-export function toldWebhook(webhook: Webhook): Static<typeof ToldWebhook> {
-  const { id, url, description, types, state, reason, failing_since, made_at } = webhook
-  const created_at = wireTime(made_at)
-  return {
-    id,
-    url,
-    description,
-    types,
-    state,
-    reason,
-    failing_since: timeOrNull(failing_since),
-    created_at,
-  }
-}
 
 export function printWebhook(webhook: WebhookReport): Static<typeof WebhookForm> {
   const { id, url, description, types, state, reason, at_once, per_second } = webhook

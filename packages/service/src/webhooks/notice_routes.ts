@@ -140,6 +140,27 @@ function requireOn({ state }: Webhook): void {
   if (state !== 'on') throw Conflict('not_on', `The webhook is ${state}`)
 }
 
+const ReplayBody = Type.Object({
+  id: Id,
+  after: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'From the event after this number on',
+      fault: () => InvalidParams('after', 'Invalid after'),
+    }),
+  ),
+  since: Moment('since', 'What happened at this time or later; either this or `after`'),
+  until: Moment('until', 'What happened until then; until now when left out'),
+  types: WebhookFields.types,
+  which: Type.Optional(
+    Type.Enum(['dead', 'all'], {
+      description: 'Only what was given up (when left out), or all',
+      fault: () => InvalidParams('which', 'Invalid which'),
+    }),
+  ),
+})
+
 const webhookReplay = (needs: Needs): Endpoint =>
   endpoint({
     auth: 'signature',
@@ -150,26 +171,7 @@ const webhookReplay = (needs: Needs): Endpoint =>
     summary: 'Tells a webhook once more what it was told, or should have been',
     description:
       'The calls carry the same ids as before. How many are left is the `due` of the webhook.',
-    body: Type.Object({
-      id: Id,
-      after: Type.Optional(
-        Type.Integer({
-          minimum: 0,
-          maximum: Number.MAX_SAFE_INTEGER,
-          description: 'From the event after this number on',
-          fault: () => InvalidParams('after', 'Invalid after'),
-        }),
-      ),
-      since: Moment('since', 'What happened at this time or later; either this or `after`'),
-      until: Moment('until', 'What happened until then; until now when left out'),
-      types: WebhookFields.types,
-      which: Type.Optional(
-        Type.Enum(['dead', 'all'], {
-          description: 'Only what was given up (when left out), or all',
-          fault: () => InvalidParams('which', 'Invalid which'),
-        }),
-      ),
-    }),
+    body: ReplayBody,
     reply: Type.Object({
       notices: Type.Integer({
         description: `How many are due again: ${REPLAY_MAX} at most, the oldest`,

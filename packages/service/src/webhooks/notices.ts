@@ -75,7 +75,7 @@ export async function releaseWebhook(
 }
 
 /** The types that a webhook is told: of those that it asks for, or of all, what it may read. */
-export function typesOf(
+function typesOf(
   { types, scopes }: Pick<Webhook, 'types' | 'scopes'>,
   readable: Readable,
 ): readonly string[] {
@@ -319,7 +319,7 @@ export async function replayNotices(
         and not e.test and e.type = any(${types?.filter((type) => told.includes(type)) ?? told})
         and (${since ?? null}::timestamptz is null or e.at >= ${since ?? null})
         and (${until ?? null}::timestamptz is null or e.at <= ${until ?? null})
-        and case when ${which} = 'dead' then n.state = 'dead' else n.state is distinct from 'due' end
+        and (n.state = 'dead' or ${which} = 'all' and n.state is distinct from 'due')
       order by e.number limit ${REPLAY_MAX}
       on conflict (webhook_id, number)
         do update set state = 'due', calls = 0, due_at = excluded.due_at

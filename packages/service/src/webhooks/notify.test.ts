@@ -3,12 +3,14 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { Webhook as Verifier } from 'standardwebhooks'
+import { Errors } from 'typebox/schema'
 import { listEvents } from '../events/events.ts'
 import { publishStep } from '../events/publish.ts'
 import { idMaker, systemRandom } from '../lib/ids.ts'
 import { silentLog } from '../lib/log.ts'
 import { drain } from '../steps/step.ts'
 import type { Call, Caller, CallOutcome } from './caller.ts'
+import { webhookKinds } from './forms.ts'
 import { type Replay, replayNotices } from './notices.ts'
 import { notifyStep } from './notify.ts'
 import {
@@ -342,7 +344,7 @@ test('one that is slow holds up no other', async (t) => {
   assert.equal(await delivered(), 40)
 })
 
-test('of one customer 64 calls are under way at once, of one webhook as many as it allows', async (t) => {
+test('64 calls of a customer at once, and of a webhook as many as it allows', async (t) => {
   const on = await rig(t, { patience_ms: 100 })
   for (let i = 0; i < 6; i++) await on.webhook({ url: `https://h${i}.example/`, at_once: 16 })
   const stuck = Promise.withResolvers<void>()
@@ -362,7 +364,7 @@ test('of one customer 64 calls are under way at once, of one webhook as many as 
   assert.equal(on.heard.length, 240)
 })
 
-test('per_second spreads the calls; 502 halves that, and those at once, for five minutes', async (t) => {
+test('per_second spreads the calls, and 502 halves that for five minutes', async (t) => {
   const on = await rig(t)
   await on.webhook({ per_second: 10, at_once: 1 })
   await on.note(1)
@@ -422,6 +424,11 @@ test('disabled and enabled are told as events, with the webhook as it was', asyn
   await on.sql.begin((tx) => changeWebhook(tx, on.needs, which, { state: 'on', scopes: ['read'] }))
   await on.run()
   const told = await listEvents(on.sql, { customer_id: 'anna', after: 1n, limit: 10 })
+  for (const { type, data } of told) {
+    const { data: schema } = webhookKinds.find((kind) => kind.type === type)!
+    const [, errors] = Errors(schema, JSON.parse(data))
+    assert.deepEqual(errors, [])
+  }
   assert.deepEqual(
     told.map(({ type, subject, data }) => {
       const { state, reason } = JSON.parse(data) as { state: string; reason: string | null }

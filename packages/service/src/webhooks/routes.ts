@@ -185,8 +185,8 @@ const webhookChange = (needs: Needs): Endpoint =>
     ],
     examples: [
       {
-        summary: 'Off for a while',
-        body: { id: answered('/v1/webhook/new', 'webhook.id'), state: 'off' },
+        summary: 'Of everything, and slower',
+        body: { id: answered('/v1/webhook/new', 'webhook.id'), types: [], per_second: 20 },
       },
     ],
     async handle({ body, customer }) {

@@ -56,7 +56,8 @@ function isAllowed(address: Address, networks: readonly string[]): boolean {
 
 const full = (network: string) => (isIP(network) === 6 ? 128 : 32)
 
-/** Whether an address may be called: a public one over TLS, or one of a network that was allowed. */
+/** Whether an address may be called: a public one over TLS, or one of a network that was
+ *  allowed. */
 export function mayCall(address: string, networks: readonly string[], secure = true): boolean {
   if (!ipaddr.isValid(address)) return false
   const target = meant(ipaddr.parse(address))

@@ -4,10 +4,9 @@
 import type { Sql, Tx } from '../database/sql.ts'
 import type { EventScope } from '../events/kinds.ts'
 import { noteEvents } from '../events/notes.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, wireTime } from '../lib/clock.ts'
 import type { NewId, Random } from '../lib/ids.ts'
 import { Conflict, LimitReached, NotFound } from '../wire/endpoint.ts'
-import { toldWebhook } from './forms.ts'
 import { newWebhookSecret } from './signing.ts'
 import { type Rules, readTarget } from './targets.ts'
 
@@ -224,15 +223,25 @@ export async function disableWebhook(
   noteState(tx, 'webhook.disabled', webhook!, at)
 }
 
-/** Notes what a webhook has become. */
+/** Notes what a webhook has become, as the kinds in forms.ts say. */
 export function noteState(
   tx: Tx,
   type: 'webhook.enabled' | 'webhook.disabled',
   webhook: Webhook,
   at: Date,
 ): void {
-  const { id, customer_id } = webhook
-  noteEvents(tx, [{ type, subject: `webhook:${id}`, customer_id, at, data: toldWebhook(webhook) }])
+  const { id, customer_id, url, description, types, state, reason } = webhook
+  const data = {
+    id,
+    url,
+    description,
+    types,
+    state,
+    reason,
+    failing_since: webhook.failing_since && wireTime(webhook.failing_since),
+    created_at: wireTime(webhook.made_at),
+  }
+  noteEvents(tx, [{ type, subject: `webhook:${id}`, customer_id, at, data }])
 }
 
 /** Whatever is open is called at once. */

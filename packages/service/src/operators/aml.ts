@@ -4,20 +4,20 @@
 import type { Address } from 'penstock-tron/address.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import { Type } from 'typebox'
-import { listWatches, requireEvidence, showCheck } from '../../checks/check_lookup.ts'
-import { replayCheck, stateAt } from '../../checks/replay.ts'
-import { levelChanges, unwatch, watch } from '../../checks/watches.ts'
-import { requireCustomer } from '../../customers/customers.ts'
-import { findEntry, listEntries, makeEntry, withdrawEntry } from '../../labels/entries.ts'
-import { misuse, refusal } from '../../lib/fault.ts'
-import type { Json } from '../../lib/json.ts'
-import { PROVIDERS } from '../../providers/configured.ts'
-import { readReportContext } from '../../reports/context.ts'
-import { reportJson, reportPage } from '../../reports/report.ts'
-import { currentPolicy, EMBEDDED, type Policy, publishPolicy } from '../../screening/policy.ts'
-import { screeningState } from '../../screening/state.ts'
-import { backfill, setReach } from '../../tracing/backfill.ts'
-import { unchecked } from '../../wire/body.ts'
+import { listWatches, requireEvidence, showCheck } from '../checks/check_lookup.ts'
+import { replayCheck, stateAt } from '../checks/replay.ts'
+import { levelChanges, unwatch, watch } from '../checks/watches.ts'
+import { requireCustomer } from '../customers/customers.ts'
+import { findEntry, listEntries, makeEntry, withdrawEntry } from '../labels/entries.ts'
+import { misuse, refusal } from '../lib/fault.ts'
+import type { Json } from '../lib/json.ts'
+import { PROVIDERS } from '../providers/configured.ts'
+import { readReportContext } from '../reports/context.ts'
+import { reportJson, reportPage } from '../reports/report.ts'
+import { currentPolicy, EMBEDDED, type Policy, publishPolicy } from '../screening/policy.ts'
+import { screeningState } from '../screening/state.ts'
+import { backfill, setReach } from '../tracing/backfill.ts'
+import { unchecked } from '../wire/body.ts'
 import {
   Anything,
   address,
@@ -34,9 +34,9 @@ import {
   text,
   Whole,
   whole,
-} from '../../wire/schemas.ts'
-import { change, LIMIT, limit, look, momentOf, type Needs, undertaking } from '../operation.ts'
-import { ScreeningState } from '../status.ts'
+} from '../wire/schemas.ts'
+import { change, LIMIT, limit, look, momentOf, type Needs, undertaking } from './operation.ts'
+import { ScreeningState } from './status.ts'
 
 const check = text('CHECK', 'the id of the check')
 

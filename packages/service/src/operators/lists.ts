@@ -3,19 +3,19 @@
 // with it.
 
 import { Type } from 'typebox'
-import type { Tx } from '../../database/sql.ts'
-import { diffSets, type ListState, listStates, publishList } from '../../labels/label_sets.ts'
-import type { Reading } from '../../labels/list_entries.ts'
+import type { Tx } from '../database/sql.ts'
+import { diffSets, type ListState, listStates, publishList } from '../labels/label_sets.ts'
+import type { Reading } from '../labels/list_entries.ts'
 import {
   listVersions,
   newestSet,
   requireSet,
   setSchedule,
   updatableLists,
-} from '../../labels/list_versions.ts'
-import { LISTS, openList, readList, type Source } from '../../labels/lists.ts'
-import type { Change } from '../../ledger/actions.ts'
-import { Outage, Refused, refusal } from '../../lib/fault.ts'
+} from '../labels/list_versions.ts'
+import { LISTS, openList, readList, type Source } from '../labels/lists.ts'
+import type { Change } from '../ledger/actions.ts'
+import { Outage, Refused, refusal } from '../lib/fault.ts'
 import {
   Count,
   Flag,
@@ -29,8 +29,8 @@ import {
   text,
   Whole,
   whole,
-} from '../../wire/schemas.ts'
-import { change, LIMIT, limit, look, type Needs, undertaking } from '../operation.ts'
+} from '../wire/schemas.ts'
+import { change, LIMIT, limit, look, type Needs, undertaking } from './operation.ts'
 
 const notLoaded = ({ list, origin }: Source, why: string) =>
   refusal(`${list} from ${origin} was not loaded: ${why}`)
