@@ -21,6 +21,8 @@ import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
 import { listening } from 'penstock-service/program/listen.ts'
 import { type Serving, serve } from 'penstock-service/serve.ts'
 import type { LimitsWanted } from 'penstock-service/signing/signing_limits.ts'
+import { allowNetwork } from 'penstock-service/webhooks/webhooks.ts'
+import type { Scope } from 'penstock-service/wire/endpoint.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import { startPostgres } from './postgres/server.ts'
 import {
@@ -72,6 +74,8 @@ export type LocalOptions = {
 }
 
 const CHAIN_PORT = 8090
+const EVERY_SCOPE: Scope[] = ['read', 'buy', 'aml', 'money', 'webhooks', 'manage']
+const LOOPBACK = ['127.0.0.0/8', '::1/128']
 /** The chain begins this long ago, so that the blocks made at once for the sandbox do not lie in
  *  the future. */
 const HEAD_START_MS = 180_000
@@ -211,7 +215,11 @@ async function sandboxCustomer(data_dir: string, { sql, app }: Serving): Promise
     const { token, secret } = await issueKey(tx, needs, {
       customer_id: customer.id,
       name: 'sandbox',
+      scopes: EVERY_SCOPE,
     })
+    // What is tried out listens on this machine.
+    for (const network of LOOPBACK)
+      await allowNetwork(tx, { customer_id: customer.id, network, at: systemClock.now() })
     return { customer_id: customer.id, token, secret, deposit_address: customer.deposit_address }
   })
   await writeWhole(file, `${JSON.stringify(access, null, 2)}\n`)

@@ -20,6 +20,7 @@ const FLOORS = [
   ],
   ['audit'],
   ['monitoring'],
+  ['operation'],
   ['operators'],
   ['program'],
   ['commands'],

@@ -7,7 +7,7 @@ import { isAddress } from 'penstock-tron/address.ts'
 import { type Static, type TObject, type TSchema, Type } from 'typebox'
 import { readMoment } from '../lib/clock.ts'
 import { misuse } from '../lib/fault.ts'
-import { type Operation, readTrx } from '../operators/operation.ts'
+import { type Operation, readTrx } from '../operation/operation.ts'
 import { flag, text } from '../wire/schemas.ts'
 import { nearest } from './words.ts'
 

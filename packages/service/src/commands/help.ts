@@ -1,6 +1,6 @@
 // What the command line says of itself: all commands, and each of them.
 
-import type { Operation } from '../operators/operation.ts'
+import type { Operation } from '../operation/operation.ts'
 import { type Parameter, parametersOf } from './arguments.ts'
 
 const columns = (rows: readonly (readonly [string, string])[]) => {

@@ -2,7 +2,7 @@
 
 import { wireTime } from '../lib/clock.ts'
 import { trxText } from '../lib/json.ts'
-import type { CommandLine, Progress, TerminalAnswer } from '../operators/operation.ts'
+import type { CommandLine, Progress, TerminalAnswer } from '../operation/operation.ts'
 
 /** JSON with whole integers and times as text. Control characters that JSON lets through are
  *  written as escapes. */

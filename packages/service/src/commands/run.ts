@@ -21,7 +21,7 @@ import type {
   Operation,
   Terminal,
   TerminalAnswer,
-} from '../operators/operation.ts'
+} from '../operation/operation.ts'
 import { keptSealingKeys } from '../program/sealing_keys.ts'
 import { isPublicKey, readWallets, stopFile } from '../wallets/wallet_file.ts'
 import { type Arguments, readArguments } from './arguments.ts'

@@ -1,5 +1,6 @@
 // Every operation of the operators, in the order in which the command line lists them.
 
+import type { Operation } from '../operation/operation.ts'
 import { amlOperations } from '../operators/aml.ts'
 import {
   correctionOperations,
@@ -9,7 +10,6 @@ import {
 import { depositOperations } from '../operators/deposits.ts'
 import { keyOperations } from '../operators/keys.ts'
 import { listOperations } from '../operators/lists.ts'
-import type { Operation } from '../operators/operation.ts'
 import { chainOperations, orderOperations, subscriptionOperations } from '../operators/orders.ts'
 import { priceOperations, serviceOperations } from '../operators/prices.ts'
 import { bookOperations, signerOperations, statusOperations } from '../operators/status.ts'

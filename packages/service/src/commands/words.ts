@@ -1,7 +1,7 @@
 // Which operation is meant by the words that were typed, and what was meant by a word that is none.
 
 import { misuse } from '../lib/fault.ts'
-import type { Operation } from '../operators/operation.ts'
+import type { Operation } from '../operation/operation.ts'
 
 /** Finds the operation that the first words name. Throws Misuse, with the nearest words there
  *  are. */

@@ -11,6 +11,15 @@ import { requireCustomer } from '../customers/customers.ts'
 import { findEntry, listEntries, makeEntry, withdrawEntry } from '../labels/entries.ts'
 import { misuse, refusal } from '../lib/fault.ts'
 import type { Json } from '../lib/json.ts'
+import {
+  change,
+  LIMIT,
+  limit,
+  look,
+  momentOf,
+  type Needs,
+  undertaking,
+} from '../operation/operation.ts'
 import { PROVIDERS } from '../providers/configured.ts'
 import { readReportContext } from '../reports/context.ts'
 import { reportJson, reportPage } from '../reports/report.ts'
@@ -35,7 +44,6 @@ import {
   Whole,
   whole,
 } from '../wire/schemas.ts'
-import { change, LIMIT, limit, look, momentOf, type Needs, undertaking } from './operation.ts'
 import { ScreeningState } from './status.ts'
 
 const check = text('CHECK', 'the id of the check')

@@ -24,6 +24,15 @@ import type { Action, Change } from '../ledger/actions.ts'
 import { customerAccount } from '../ledger/ledger.ts'
 import { misuse, refusal } from '../lib/fault.ts'
 import { OPEN_ORDERS_MAX } from '../market/open_orders.ts'
+import {
+  type Answer,
+  change,
+  LIMIT,
+  limit,
+  look,
+  momentOf,
+  reasonOf,
+} from '../operation/operation.ts'
 import { statementCsv, statementOf } from '../statements/statements.ts'
 import { endAll } from '../subscriptions/ending.ts'
 import { SUBSCRIPTIONS_MAX } from '../subscriptions/subscriptions.ts'
@@ -43,7 +52,6 @@ import {
   Whole,
 } from '../wire/schemas.ts'
 import { Key, keyShown } from './keys.ts'
-import { type Answer, change, LIMIT, limit, look, momentOf, reasonOf } from './operation.ts'
 import { endings } from './orders.ts'
 
 /** Throws Refused unless the newest customer's address is derived from the same public key. */

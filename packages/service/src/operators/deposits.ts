@@ -21,6 +21,17 @@ import {
 import type { Change } from '../ledger/actions.ts'
 import { misuse, refusal } from '../lib/fault.ts'
 import { fieldsOf, integer } from '../node/answers.ts'
+import {
+  type Answer,
+  change,
+  LIMIT,
+  look,
+  momentOf,
+  type Needs,
+  paging,
+  reasonOf,
+  undertaking,
+} from '../operation/operation.ts'
 import { heldSenders } from '../screening/barred.ts'
 import {
   address,
@@ -37,17 +48,6 @@ import {
   Whole,
   whole,
 } from '../wire/schemas.ts'
-import {
-  type Answer,
-  change,
-  LIMIT,
-  look,
-  momentOf,
-  type Needs,
-  paging,
-  reasonOf,
-  undertaking,
-} from './operation.ts'
 import { Entries, period } from './orders.ts'
 
 const Sent = { way: Text, sent_by: OrNull(Text), sent_to: OrNull(Text), sent_amount: OrNull(Whole) }

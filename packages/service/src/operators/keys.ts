@@ -21,6 +21,7 @@ import type { Sql, Tx } from '../database/sql.ts'
 import type { Change } from '../ledger/actions.ts'
 import { readMoment } from '../lib/clock.ts'
 import { Fault, misuse, refusal } from '../lib/fault.ts'
+import { type Answer, change, look, type Needs, readTrx } from '../operation/operation.ts'
 import { endAll } from '../subscriptions/ending.ts'
 import { resealWebhookSecrets } from '../webhooks/webhooks.ts'
 import { SCOPES, type Scope } from '../wire/endpoint.ts'
@@ -37,7 +38,6 @@ import {
   Text,
   text,
 } from '../wire/schemas.ts'
-import { type Answer, change, look, type Needs, readTrx } from './operation.ts'
 import { endings } from './orders.ts'
 
 /** Without its token and its secret. */

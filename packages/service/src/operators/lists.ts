@@ -16,6 +16,7 @@ import {
 import { LISTS, openList, readList, type Source } from '../labels/lists.ts'
 import type { Change } from '../ledger/actions.ts'
 import { Outage, Refused, refusal } from '../lib/fault.ts'
+import { change, LIMIT, limit, look, type Needs, undertaking } from '../operation/operation.ts'
 import {
   Count,
   Flag,
@@ -30,7 +31,6 @@ import {
   Whole,
   whole,
 } from '../wire/schemas.ts'
-import { change, LIMIT, limit, look, type Needs, undertaking } from './operation.ts'
 
 const notLoaded = ({ list, origin }: Source, why: string) =>
   refusal(`${list} from ${origin} was not loaded: ${why}`)

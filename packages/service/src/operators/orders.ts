@@ -14,6 +14,7 @@ import {
   ORDER_STATES,
   showOrder,
 } from '../market/order_lookup.ts'
+import { change, LIMIT, look, momentOf, paging } from '../operation/operation.ts'
 import { poolForecast, poolRows, poolWallets } from '../pool/figures.ts'
 import { type EndedSubscription, endSubscription } from '../subscriptions/ending.ts'
 import {
@@ -40,7 +41,6 @@ import {
   text,
   Whole,
 } from '../wire/schemas.ts'
-import { change, LIMIT, look, momentOf, paging } from './operation.ts'
 
 /** A part of a list by time. */
 export const period = {

@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import { type Change, listActions } from '../ledger/actions.ts'
 import { misuse } from '../lib/fault.ts'
 import type { Resource } from '../node/node.ts'
+import { type Answer, change, LIMIT, limit, look, readTrx } from '../operation/operation.ts'
 import { changeText, type PriceChange } from '../prices/bounds.ts'
 import { feeHistory, feesInForce, setFee } from '../prices/fees.ts'
 import { setSwitches, switches } from '../prices/switches.ts'
@@ -33,7 +34,6 @@ import {
   Whole,
   whole,
 } from '../wire/schemas.ts'
-import { type Answer, change, LIMIT, limit, look, readTrx } from './operation.ts'
 
 const RESOURCES: readonly Resource[] = ['energy', 'bandwidth']
 const resource = oneOf(RESOURCES, 'the resource')

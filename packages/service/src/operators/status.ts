@@ -10,6 +10,7 @@ import { appendRoots, missingRoots, readRoots } from '../ledger/roots.ts'
 import { misuse, refusal } from '../lib/fault.ts'
 import { readWhole } from '../lib/files.ts'
 import { alerts } from '../monitoring/alerts.ts'
+import { change, LIMIT, limit, look, momentOf } from '../operation/operation.ts'
 import { poolRows } from '../pool/figures.ts'
 import { switches } from '../prices/switches.ts'
 import { screeningState } from '../screening/state.ts'
@@ -30,7 +31,6 @@ import {
   Whole,
   whole,
 } from '../wire/schemas.ts'
-import { change, LIMIT, limit, look, momentOf } from './operation.ts'
 import { PoolRows } from './orders.ts'
 
 const Counts = {

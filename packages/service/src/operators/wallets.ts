@@ -8,6 +8,7 @@ import { encodeTransaction, transactionId } from 'penstock-tron/transaction.ts'
 import { type Static, Type } from 'typebox'
 import { misuse, refusal } from '../lib/fault.ts'
 import type { Node } from '../node/node.ts'
+import { type Answer, local, type Terminal, type TerminalAnswer } from '../operation/operation.ts'
 import {
   describeUpdate,
   forbid,
@@ -31,7 +32,6 @@ import {
   text,
   whole,
 } from '../wire/schemas.ts'
-import { type Answer, local, type Terminal, type TerminalAnswer } from './operation.ts'
 
 const HOURS = 12
 const hours = optional(

@@ -10,6 +10,15 @@ import type { Change } from '../ledger/actions.ts'
 import { Fault, misuse, refusal } from '../lib/fault.ts'
 import { isNetwork } from '../lib/networks.ts'
 import { alertKinds } from '../monitoring/watch_alerts.ts'
+import {
+  type Answer,
+  change,
+  LIMIT,
+  limit,
+  look,
+  paging,
+  reasonOf,
+} from '../operation/operation.ts'
 import { webhookKinds } from '../webhooks/forms.ts'
 import { listNotices } from '../webhooks/notices.ts'
 import {
@@ -39,7 +48,6 @@ import {
   Whole,
   whole,
 } from '../wire/schemas.ts'
-import { type Answer, change, LIMIT, limit, look, paging, reasonOf } from './operation.ts'
 
 const Fields = {
   id: Text,
