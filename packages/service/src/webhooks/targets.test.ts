@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, isIP, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { Fault } from '../lib/fault.ts'
+import { type Resolve, webhookCaller } from './caller.ts'
 import { mayCall, readTarget } from './targets.ts'
 
 const PUBLIC = ['8.8.8.8', '1.1.1.1', '198.51.99.1', '2606:4700::1111', '2a00:1450:4001:80e::200e']
@@ -179,6 +184,61 @@ test('a URL that must never be called is refused when it is given', () => {
       text,
     )
   }
+})
+
+/** Names whose answers must not be called, alone and beside one that may be. */
+const ANSWERS = SPECIAL.flatMap((one) => [[one], ['8.8.8.8', one], [one, '2606:4700::1111']])
+
+/** Calls as the service does: a URL that is refused is not called. */
+async function callOf(url: string, rules: { networks: string[] }, resolve: Resolve) {
+  const caller = webhookCaller(resolve)
+  try {
+    const headers = { 'content-type': 'application/json' }
+    const { networks } = rules
+    const call = { url: readTarget(url, rules), body: '{}', headers, networks }
+    const { error, status } = await caller.call(call)
+    return error ?? status
+  } catch {
+    return 'refused'
+  } finally {
+    caller.close()
+  }
+}
+
+test('for none of 300 hostile URLs and names is a connection begun', async (t) => {
+  const begun: string[] = []
+  const count = (message: unknown) =>
+    (message as { socket: Socket }).socket.on('connectionAttempt', (ip) => begun.push(ip))
+  subscribe('net.client.socket', count)
+  t.after(() => unsubscribe('net.client.socket', count))
+  const server = createServer((_request, response) => response.end()).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const named = (addresses: readonly string[]): Resolve => {
+    const all = addresses.map((address) => ({ address, family: isIP(address) }))
+    return (_name, done) => done(null, all)
+  }
+  const anything = named(['127.0.0.1'])
+  for (const url of HOSTILE) {
+    const outcome = await callOf(url, { networks: [] }, anything)
+    assert.ok(outcome === 'refused' || outcome === 'address', `${url} ${outcome}`)
+  }
+  for (const answers of ANSWERS) {
+    // An allowance for another network opens none of them, over https or without.
+    for (const url of ['https://hook.example/', `http://hook.example:${port}/`]) {
+      const rules = { networks: ['192.0.3.0/24'] }
+      assert.equal(await callOf(url, rules, named(answers)), 'address', `${url} ${answers}`)
+    }
+  }
+  // Plain http goes to what was allowed and nowhere else.
+  const rules = { networks: ['127.0.0.0/8'] }
+  const plain = `http://hook.example:${port}/`
+  assert.equal(await callOf(plain, rules, named(['8.8.8.8'])), 'address')
+  assert.deepEqual(begun, [])
+  assert.ok(HOSTILE.length + ANSWERS.length >= 300, `${HOSTILE.length + ANSWERS.length}`)
+  assert.equal(await callOf(plain, rules, anything), 200, 'and one that may be called is')
+  assert.deepEqual(begun, ['127.0.0.1'])
 })
 
 test('a public URL is taken as it is', () => {
