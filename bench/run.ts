@@ -22,6 +22,7 @@ const PARTS = new Set([
   'order_load.ts',
   'mainnet_blocks.ts',
   'mainnet_node.ts',
+  'webhook_receiver.ts',
 ])
 
 const names = readdirSync(import.meta.dirname)

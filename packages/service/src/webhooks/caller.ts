@@ -137,35 +137,40 @@ function exchange(
   { url, body, headers }: Pick<Call, 'url' | 'body' | 'headers'>,
   agents: { http: http.Agent; https: https.Agent },
 ): Promise<Exchanged> {
-  const { request: send } = url.protocol === 'https:' ? https : http
-  const agent = url.protocol === 'https:' ? agents.https : agents.http
+  const secure = url.protocol === 'https:'
+  const { request: send } = secure ? https : http
+  const agent = secure ? agents.https : agents.http
   return new Promise((resolve, reject) => {
     const bytes = Buffer.from(body)
+    const length = String(bytes.length)
     const request = send(url, {
       method: 'POST',
       agent,
-      headers: { ...headers, 'content-length': String(bytes.length) },
-      signal: AbortSignal.timeout(ANSWER_MS),
+      headers: { ...headers, 'content-length': length },
     })
-    let connecting = true
-    const connected = () => {
-      connecting = false
-    }
-    AbortSignal.timeout(CONNECT_MS).addEventListener('abort', () => {
-      if (connecting) request.destroy(new Refusal('connect'))
-    })
+    const giveUp = (error: CallError) => () => request.destroy(new Refusal(error))
+    const answering = setTimeout(giveUp('timeout'), ANSWER_MS)
+    let connecting: NodeJS.Timeout | undefined
     request.on('socket', (socket) => {
-      if (!socket.connecting) connected()
-      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', connected)
+      // One that was used before stays connected, and would gather a listener with every call.
+      if (!socket.connecting) return
+      connecting = setTimeout(giveUp('connect'), CONNECT_MS)
+      socket.once(secure ? 'secureConnect' : 'connect', () => clearTimeout(connecting))
     })
-    request.on('error', reject)
+    const end = (thrown: unknown) => {
+      clearTimeout(connecting)
+      clearTimeout(answering)
+      reject(thrown)
+    }
+    request.on('error', end)
     request.on('response', (response) => {
       const address = response.socket.remoteAddress ?? ''
-      readBeginning(response).then(
-        (text) =>
-          resolve({ status: response.statusCode ?? 0, text, address, ...pauseOf(response) }),
-        reject,
-      )
+      const { statusCode: status = 0 } = response
+      readBeginning(response, (text) => {
+        clearTimeout(answering)
+        resolve({ status, text, address, ...pauseOf(response) })
+      })
+      response.on('error', end)
     })
     request.end(bytes)
   })
@@ -173,20 +178,25 @@ function exchange(
 
 /** Reads at most the first bytes of an answer; the rest is not waited for. Null when it is no
  *  text. */
-async function readBeginning(response: http.IncomingMessage): Promise<string | null> {
+function readBeginning(response: http.IncomingMessage, done: (text: string | null) => void): void {
   const parts: Buffer[] = []
   let length = 0
-  for await (const part of response as AsyncIterable<Buffer>) {
+  const end = () => done(textOf(Buffer.concat(parts)))
+  response.on('data', (part: Buffer) => {
+    if (length >= BODY_BYTES_MAX) return
     parts.push(part)
     length += part.length
-    if (length >= BODY_BYTES_MAX) {
-      response.destroy()
-      break
-    }
-  }
-  const text = Buffer.concat(parts).subarray(0, BODY_BYTES_MAX).toString('utf8')
+    if (length < BODY_BYTES_MAX) return
+    end()
+    response.destroy()
+  })
+  response.on('end', end)
+}
+
+function textOf(bytes: Buffer): string | null {
+  const text = bytes.subarray(0, BODY_BYTES_MAX).toString('utf8')
   // U+FFFD: it was no text. A character that the end cuts in two is left out.
-  const whole = length > BODY_BYTES_MAX ? text.replace(/\ufffd$/, '') : text
+  const whole = bytes.length > BODY_BYTES_MAX ? text.replace(/\ufffd$/, '') : text
   if (/[\ufffd\0]/.test(whole)) return null
   return whole.slice(0, BODY_CHARACTERS_KEPT)
 }

@@ -212,11 +212,11 @@ export async function callsOf(
   ])
   const context = webhookContext(webhook.id)
   const secrets = rows.map(({ sealed_secret }) => seal.open(sealed_secret, context))
+  // An allowance may have been taken back since the webhook was made.
+  const url = targetOf(webhook.url, { networks, own_host })
   return async (event, at) => {
     const body = eventBody(event)
     const headers = webhookHeaders(secrets, { id: event.id, body }, at)
-    // An allowance may have been taken back since the webhook was made.
-    const url = targetOf(webhook.url, { networks, own_host })
     if (!url) return { status: null, error: 'address', body: null, ms: 0 }
     return caller.call({ url, body, headers: { ...headers, 'user-agent': user_agent }, networks })
   }
