@@ -18,7 +18,7 @@ import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
 import { startSteps } from 'penstock-service/steps/step.ts'
 import { webhookCaller } from 'penstock-service/webhooks/caller.ts'
 import { notifyStep } from 'penstock-service/webhooks/notify.ts'
-import { newWebhookSecret, webhookHeaders } from 'penstock-service/webhooks/signing.ts'
+import { newWebhookSecret, signingKey, webhookHeaders } from 'penstock-service/webhooks/signing.ts'
 import { allowNetwork, createWebhook } from 'penstock-service/webhooks/webhooks.ts'
 import { atEnd } from '../tools/ending.ts'
 
@@ -104,7 +104,10 @@ async function calledBare(sql: Sql, receiver: Receiver, count: number): Promise<
   const secret = newWebhookSecret(systemRandom)
   const signed = events.map((event) => {
     const body = eventBody(event)
-    return { body, headers: webhookHeaders([secret], { id: event.id, body }, new Date()) }
+    return {
+      body,
+      headers: webhookHeaders([signingKey(secret)], { id: event.id, body }, new Date()),
+    }
   })
   const agent = new Agent({ keepAlive: true })
   const send = ({ body, headers }: (typeof signed)[0]) =>

@@ -7,4 +7,8 @@ create table alert (
   constraint alert_pkey primary key (alert)
 );
 
+-- Notices are read in the order of their numbers; the first of each subject is found on the way.
+drop index notice_due;
+drop index notice_due_at;
+create index notice_due on notice (webhook_id, number) where state = 'due';
 create index notice_dead on notice (webhook_id, number) where state = 'dead';

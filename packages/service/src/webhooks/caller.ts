@@ -141,8 +141,7 @@ function exchange(
   const { request: send } = secure ? https : http
   const agent = secure ? agents.https : agents.http
   return new Promise((resolve, reject) => {
-    const bytes = Buffer.from(body)
-    const length = String(bytes.length)
+    const length = String(Buffer.byteLength(body))
     const request = send(url, {
       method: 'POST',
       agent,
@@ -172,7 +171,8 @@ function exchange(
       })
       response.on('error', end)
     })
-    request.end(bytes)
+    // As text it goes out in one piece with the head.
+    request.end(body)
   })
 }
 

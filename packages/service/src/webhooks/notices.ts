@@ -26,7 +26,7 @@ export type DueNotice = Event & { calls: number; due_at: Date }
 export const LEASE_MS = 30_000
 /** With so many open the log waits: a receiver that is away costs no more rows. */
 const OPEN_MAX = 1_000
-const EVENTS_AT_ONCE = 100
+const EVENTS_AT_ONCE = 200
 /** With so many calls failed in a row, only the oldest open notice is called, and seldom. */
 export const FAILED_MAX = 20
 const PROBE_MS = 60_000
@@ -50,13 +50,14 @@ export async function leaseWebhooks(
       where w.state = 'on' and (leased_until is null or leased_until <= ${now})
         and (paused_until is null or paused_until <= ${now})
         and (failed_in_a_row < ${FAILED_MAX} or called_at <= ${probed_before})
-        and (exists (select from notice as n
-                     where n.webhook_id = w.id and n.state = 'due'
-                       and (n.due_at <= ${now} or failed_in_a_row >= ${FAILED_MAX})
-                       and not exists (
-                         select from notice as earlier
-                         where earlier.webhook_id = n.webhook_id and earlier.subject = n.subject
-                           and earlier.state = 'due' and earlier.number < n.number))
+        and (exists (
+               select from (
+                 select distinct on (subject) due_at from (
+                   select subject, number, due_at from notice
+                   where webhook_id = w.id and state = 'due'
+                   order by number limit ${OPEN_MAX}) as open
+                 order by subject, number) as first
+               where due_at <= ${now} or failed_in_a_row >= ${FAILED_MAX})
              or position < coalesce(last_number, 0)
                 and (select count(*) from notice as n where n.webhook_id = w.id and n.state = 'due')
                     < ${OPEN_MAX})
@@ -113,7 +114,8 @@ export async function takeEvents(
   return true
 }
 
-/** The notices to call now, oldest first: of one subject only the oldest that is open. While the
+/** The notices to call now, oldest first: of one subject only the oldest that is open, among those
+ *  that are open longest: more of them a replay makes wait, as the log does. While the
  *  webhook fails on and on it is its oldest open notice alone, whenever that is due. */
 export async function dueNotices(
   sql: Sql,
@@ -122,14 +124,16 @@ export async function dueNotices(
 ): Promise<DueNotice[]> {
   const failing = failed_in_a_row >= FAILED_MAX
   return sql<DueNotice>`
-    select e.*, n.calls, n.due_at from notice as n
+    select e.*, n.calls, n.due_at from (
+      select number, calls, due_at from (
+        select distinct on (subject) number, calls, due_at from (
+          select number, subject, calls, due_at from notice
+          where webhook_id = ${id} and state = 'due' order by number limit ${OPEN_MAX}) as open
+        order by subject, number) as first
+      where due_at <= ${now} or ${failing}::boolean
+      order by number limit ${failing ? 1 : limit}) as n
       join event as e on e.customer_id = ${customer_id} and e.number = n.number
-    where n.webhook_id = ${id} and n.state = 'due' and (n.due_at <= ${now} or ${failing}::boolean)
-      and not exists (
-        select from notice as earlier
-        where earlier.webhook_id = n.webhook_id and earlier.subject = n.subject
-          and earlier.state = 'due' and earlier.number < n.number)
-    order by n.number limit ${failing ? 1 : limit}`
+    order by n.number`
 }
 
 /** A call that was made. */

@@ -25,7 +25,7 @@ import {
   releaseWebhook,
   takeEvents,
 } from './notices.ts'
-import { webhookHeaders } from './signing.ts'
+import { signingKey, webhookHeaders } from './signing.ts'
 import { type Rules, readTarget } from './targets.ts'
 import {
   allowedNetworks,
@@ -61,7 +61,7 @@ const WEBHOOKS_AT_ONCE = 256
 const CALLS_AT_ONCE = 256
 const CALLS_OF_CUSTOMER = 64
 const PATIENCE_MS = 100
-const NOTICES_AT_ONCE = 100
+const NOTICES_AT_ONCE = 200
 /** No call is begun in a batch after this long, so that all have ended before the lease has. */
 const BATCH_MS = 10_000
 const SLOW_MS = 300_000
@@ -112,16 +112,20 @@ async function tellAll(needs: Needs, webhook: LeasedWebhook, turns: Turns): Prom
   const { id } = webhook
   const pace = paceOf(webhook)
   try {
+    const take = () =>
+      sql.begin((tx) => takeEvents(tx, { id, process, now: clock.now(), readable }))
+    await take()
     for (let current: LeasedWebhook | undefined = webhook; current; ) {
-      const taken = await sql.begin((tx) =>
-        takeEvents(tx, { id, process, now: clock.now(), readable }),
-      )
       const due = await dueNotices(sql, current, { now: clock.now(), limit: NOTICES_AT_ONCE })
       if (due.length === 0) {
-        if (taken || (await passForgotten(sql, current))) continue
+        if ((await take()) || (await passForgotten(sql, current))) continue
         break
       }
-      const made = await callAll(needs, { webhook: current, due, turns, pace })
+      // What is to be called next is written meanwhile.
+      const [made] = await Promise.all([
+        callAll(needs, { webhook: current, due, turns, pace }),
+        take(),
+      ])
       current = await noted(needs, current, made)
     }
   } finally {
@@ -211,12 +215,12 @@ export async function callsOf(
     allowedNetworks(sql, webhook.customer_id),
   ])
   const context = webhookContext(webhook.id)
-  const secrets = rows.map(({ sealed_secret }) => seal.open(sealed_secret, context))
+  const keys = rows.map(({ sealed_secret }) => signingKey(seal.open(sealed_secret, context)))
   // An allowance may have been taken back since the webhook was made.
   const url = targetOf(webhook.url, { networks, own_host })
   return async (event, at) => {
     const body = eventBody(event)
-    const headers = webhookHeaders(secrets, { id: event.id, body }, at)
+    const headers = webhookHeaders(keys, { id: event.id, body }, at)
     if (!url) return { status: null, error: 'address', body: null, ms: 0 }
     return caller.call({ url, body, headers: { ...headers, 'user-agent': user_agent }, networks })
   }

@@ -1,7 +1,7 @@
 // What a webhook's call carries so that its receiver can tell that it is ours: the headers of
 // Standard Webhooks 1.0.0, an HMAC for each secret that is alive.
 
-import { createHmac } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import type { Random } from '../lib/ids.ts'
 
 const PREFIX = 'whsec_'
@@ -14,19 +14,21 @@ export const newWebhookSecret = (random: Random): string =>
 /** The value of `webhook-signature` for one call. `id`, the same for every call of one event, the
  *  Unix time of this call in seconds, and the body are signed together. */
 function webhookSignature(
-  secrets: readonly string[],
+  keys: readonly KeyObject[],
   { id, seconds, body }: { id: string; seconds: number; body: string },
 ): string {
-  const sign = (secret: string) =>
-    createHmac('sha256', Buffer.from(secret.slice(PREFIX.length), 'base64'))
-      .update(`${id}.${seconds}.${body}`)
-      .digest('base64')
-  return secrets.map((secret) => `v1,${sign(secret)}`).join(' ')
+  const sign = (key: KeyObject) =>
+    createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest('base64')
+  return keys.map((key) => `v1,${sign(key)}`).join(' ')
 }
+
+/** The key that a secret stands for. */
+export const signingKey = (secret: string): KeyObject =>
+  createSecretKey(Buffer.from(secret.slice(PREFIX.length), 'base64'))
 
 /** The headers of one call. */
 export function webhookHeaders(
-  secrets: readonly string[],
+  keys: readonly KeyObject[],
   event: { id: string; body: string },
   at: Date,
 ): Record<string, string> {
@@ -35,6 +37,6 @@ export function webhookHeaders(
     'content-type': 'application/json',
     'webhook-id': event.id,
     'webhook-timestamp': String(seconds),
-    'webhook-signature': webhookSignature(secrets, { ...event, seconds }),
+    'webhook-signature': webhookSignature(keys, { ...event, seconds }),
   }
 }

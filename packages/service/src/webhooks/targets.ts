@@ -70,9 +70,18 @@ function isPublic(address: Address): boolean {
   return address.kind() === 'ipv4' || (address as ipaddr.IPv6).parts[0]! >> 13 === 1
 }
 
+/** Addresses that were judged a moment ago: every answer asks. */
+const private_addresses = new Map<string, boolean>()
+const JUDGED_MAX = 1_000
+
 /** Whether it is reached only because an operator has allowed it. */
 export function isPrivate(address: string): boolean {
-  return !mayCall(address, [])
+  const known = private_addresses.get(address)
+  if (known !== undefined) return known
+  const judged = !mayCall(address, [])
+  if (private_addresses.size >= JUDGED_MAX) private_addresses.clear()
+  private_addresses.set(address, judged)
+  return judged
 }
 
 /** The URL as it will be called. Throws UrlRefused, with what is wrong as its sub-key, for one that
