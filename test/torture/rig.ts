@@ -104,6 +104,7 @@ export class Rig {
   customers: Access[] = []
   private readonly options: RigOptions
   private readonly secret_key = randomBytes(32).toString('hex')
+  readonly seal = sealWith(readSealingKeys(this.secret_key)!, systemRandom)
   private readonly database_url: string
   private node_urls: readonly string[] = []
   private mining = true
@@ -152,7 +153,7 @@ export class Rig {
     const control = devchainControl(this.chain.url, httpTransport)
     await prepareChain({ node: this.node, control, now: systemClock.now }, this.sandbox)
     this.node_urls = (await this.options.node_urls?.(this.chain.chain)) ?? [this.chain.url]
-    const seal = sealWith(readSealingKeys(this.secret_key)!, systemRandom)
+    const { seal } = this
     const new_id = idMaker(systemClock, systemRandom)
     const deposit_address = depositAddresses(this.sandbox.wallets.deposit_xpub)
     const needs = { clock: systemClock, random: systemRandom, new_id, seal, deposit_address }

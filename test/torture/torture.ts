@@ -14,6 +14,8 @@
 //   fuzz       signed requests, to nonsense
 //              [--requests-per-endpoint N] [--seed TEXT] [--only PATH]
 //   sdk        purchases with the SDK over a bad network   [--purchases N] [--seed N]
+//   webhooks   SIGKILL of workers while twenty webhooks are told, and a receiver that goes away
+//              [--kills N] [--away-seconds N] [--seed TEXT]
 //
 // All take --json and --help. Exit code 0: nothing was found; 1: something was; 2: usage error;
 // 130: interrupted.
@@ -40,6 +42,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   thieves: async (args) => (await import('./thieves.ts')).run(args),
   fuzz: async (args) => (await import('./fuzz.ts')).run(args),
   sdk: async (args) => (await import('./sdk.ts')).run(args),
+  webhooks: async (args) => (await import('./webhooks.ts')).run(args),
 }
 
 /** Each thread, and what the server does for it, keep two cores busy. */
