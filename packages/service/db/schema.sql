@@ -745,8 +745,7 @@ create table notice (
   constraint notice_state check (state in ('due', 'delivered', 'dead', 'passed'))
 );
 create index notice_dead on notice (webhook_id, number) where (state = 'dead');
-create index notice_due on notice (webhook_id, subject, number) where (state = 'due');
-create index notice_due_at on notice (webhook_id, due_at) where (state = 'due');
+create index notice_due on notice (webhook_id, number) where (state = 'due');
 
 create table operator_action (
   number bigint not null,
