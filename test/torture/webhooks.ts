@@ -19,7 +19,7 @@ const PEOPLE = 4
 const PAUSE_MS = 100
 const BLOCK_MS = 200
 const OPEN_MAX = 1_000
-/** From the return of a receiver until it is tried, and what a slow machine may take beside that. */
+/** From the return of a receiver until it is tried, and what a slow machine takes besides. */
 const BACK_MS_MAX = 60_000 + 120_000
 const QUIET_MS_MAX = 300_000
 const SCOPES = ['read', 'buy', 'aml', 'money', 'webhooks', 'manage'] as const
@@ -186,7 +186,8 @@ async function compare({ sql }: Rig, { hooks }: Receiver): Promise<string[]> {
   }
   for (const hook of hooks.values()) {
     const events = await sql<{ number: bigint; id: string }>`
-      select number, id from event where customer_id = ${hook.customer_id} and not test and number > (
+      select number, id from event
+      where customer_id = ${hook.customer_id} and not test and number > (
         select min(n.number) - 1 from notice as n join webhook as w on w.id = n.webhook_id
         where w.customer_id = ${hook.customer_id})`
     if (events.length < 10) findings.push(`${hook.path}: only ${events.length} events happened`)

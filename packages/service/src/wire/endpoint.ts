@@ -1,7 +1,7 @@
 // Endpoints as data. A domain's routes.ts lists what it offers with endpoint(); the server serves
 // that list, and the reference is printed from it. One schema is the check, the static type and the
 // documentation at once. What every endpoint can answer (1 when signed, 2 when it has parameters,
-// 500) is added here. Operators' operations are entries of the same kind (operators/operation.ts).
+// 500) is added here. Operators' operations are entries of the same kind (operation/operation.ts).
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Static, type TObject, type TSchema, type TUnsafe, Type } from 'typebox'
