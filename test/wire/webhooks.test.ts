@@ -347,7 +347,7 @@ test('each endpoint refuses what it documents, and whom it must', async (t) => {
   await buy(world, anna)
   const [told] = resultOf<Page<Notice>>(await anna.call('/v1/notices/list')).items
   const has = { id: webhook.id, number: told!.number }
-  const documented = world.app.endpoints.filter(({ scope }) => scope === 'webhooks')
+  const documented = world.app.endpoints.filter(({ scopes }) => scopes.join() === 'webhooks')
   assert.deepEqual(documented.map(({ path }) => path).sort(), Object.keys(REFUSED).sort())
   for (const { path, faults, second_signature } of documented) {
     const { good, wrong } = REFUSED[path]!(has)
