@@ -27,6 +27,7 @@ import { pages as treasuryPages } from './deposits/pages.ts'
 import { rechargedStep, rechargeStep, refundedStep, refundStep } from './deposits/recharges.ts'
 import { routes as depositRoutes } from './deposits/routes.ts'
 import { type EventKind, readableTypes } from './events/kinds.ts'
+import { EVENT_DAYS, pruneEventsStep } from './events/prune.ts'
 import { publishStep } from './events/publish.ts'
 import { eventPrinter, routes as eventRoutes } from './events/routes.ts'
 import { EventStreams } from './events/streams.ts'
@@ -45,7 +46,7 @@ import { activatedStep, activateStep, delegateStep } from './market/delivery.ts'
 import { orderKinds, printOrders } from './market/forms.ts'
 import { type OrderPlacer, orderPlacer } from './market/placing.ts'
 import { routes as marketRoutes } from './market/routes.ts'
-import { settleStep } from './market/settlement.ts'
+import { endStep, settleStep } from './market/settlement.ts'
 import { alertKinds } from './monitoring/watch_alerts.ts'
 import type { Node } from './node/node.ts'
 import type { Reads } from './node/reads.ts'
@@ -85,6 +86,7 @@ import type { Wallets } from './wallets/wallet_file.ts'
 import { type WalletWatch, walletWatch } from './wallets/wallet_watch.ts'
 import type { Caller } from './webhooks/caller.ts'
 import { webhookKinds } from './webhooks/forms.ts'
+import { pruneNoticesStep } from './webhooks/notices.ts'
 import { notifyStep } from './webhooks/notify.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 import type { Endpoint } from './wire/endpoint.ts'
@@ -128,6 +130,8 @@ export type World = {
   /** The file that the roots of the journal are noted in; without it they are noted in the log
    *  alone. */
   roots_file?: string | undefined
+  /** For how many days events are kept. */
+  event_days?: number | undefined
   /** How webhooks are called. */
   webhooks: WebhookCalls
   /** What callers are told of this service. */
@@ -244,6 +248,7 @@ function listsOf({ sql, clock, node, about }: World): Endpoint[] {
 /** What is told of what happened: every kind, the log, streams and webhooks. */
 function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) {
   const { sql, steps_sql = sql, clock, random, log, wake, webhooks, tellStreams } = world
+  const { event_days = EVENT_DAYS } = world
   const kinds = [
     ...orderKinds,
     ...depositKinds,
@@ -271,6 +276,8 @@ function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) 
     steps: [
       publishStep({ sql: steps_sql, ...publisher }),
       notifyStep({ ...calls, log, wake, readable: readableTypes(kinds) }),
+      pruneEventsStep({ sql: steps_sql, clock }, event_days),
+      pruneNoticesStep({ sql: steps_sql, clock }, event_days),
     ],
   }
 }
@@ -319,6 +326,7 @@ function stepsOf(world: World, { new_id, sign, watch, reads, prices, tryOrder }:
     settleStep(market),
     reclaimStep(market),
     reclaimedStep(market),
+    endStep(market),
     creditStep(deposits),
     arriveStep(deposits),
     holdingsStep({ ...deposits, node }),

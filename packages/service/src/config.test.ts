@@ -103,6 +103,7 @@ test('what makes no sense is one sentence', () => {
     [[], { PENSTOCK_RECHARGE_AT: 'never' }],
     [[], { PENSTOCK_AMLBOT: 'id-without-key' }],
     [[], { PENSTOCK_AML_RETENTION_DAYS: '0' }],
+    [[], { PENSTOCK_EVENT_DAYS: '6' }],
     [[], { PENSTOCK_TRUSTED_PROXIES: 'yes' }],
     [[], { PENSTOCK_TRUSTED_PROXIES: '0.0.0.0/0' }],
     [[], { PENSTOCK_TRUSTED_PROXIES: '10.0.0.1,10.0.0.0/33' }],

@@ -68,6 +68,8 @@ export type Config = {
   providers: ProviderKeys
   /** For how long the evidence of checks is kept; undefined: five years. */
   retention_days: number | undefined
+  /** For how long events are kept; undefined: 30 days. */
+  event_days: number | undefined
   json: boolean
 }
 
@@ -152,6 +154,7 @@ export const ENVIRONMENT = {
   PENSTOCK_MISTTRACK: 'API key for MistTrack, likewise',
   PENSTOCK_CHAINALYSIS: "API key for Chainalysis' sanctions service, likewise",
   PENSTOCK_AML_RETENTION_DAYS: 'for how long the evidence of checks is kept (1830)',
+  PENSTOCK_EVENT_DAYS: 'for how long events are kept (30)',
 } as const
 
 /** Reads both. Throws Misuse. */
@@ -211,6 +214,7 @@ export function readConfig(
     tls_in_front: env.PENSTOCK_TLS_IN_FRONT === 'yes' || Boolean(env.PENSTOCK_TRUSTED_PROXIES),
     providers: providersOf(env),
     retention_days: wholeOf(env, 'PENSTOCK_AML_RETENTION_DAYS', 1, 99_999),
+    event_days: wholeOf(env, 'PENSTOCK_EVENT_DAYS', 7, 400),
     json: given.json ?? false,
     help: given.help ?? false,
   }
@@ -320,7 +324,7 @@ function roleOf(text: string): Role {
 function wholeOf(
   env: NodeJS.ProcessEnv,
   name: keyof typeof ENVIRONMENT,
-  least: 0 | 1,
+  least: number,
   most = 9_999_999,
 ): number | undefined {
   const text = env[name] || undefined

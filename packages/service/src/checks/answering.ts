@@ -66,6 +66,7 @@ export function screenStep(needs: Needs): Step {
     name: 'screen',
     rest_ms: 1_000,
     after: ['index', 'rescreen'],
+    before: ['publish'],
     async run() {
       const now_ms = needs.clock.now().getTime()
       const look = Math.abs(now_ms - looked_ms) >= LOOK_FOR_LATE_MS
@@ -89,6 +90,7 @@ export function askProvidersStep(needs: Needs): Step {
   return {
     name: 'ask_providers',
     rest_ms: 1_000,
+    before: ['publish'],
     async run() {
       const policy = await readPolicy()
       const routes = Object.keys(policy.routes).filter((route) => !isInner(policy, route))

@@ -48,6 +48,7 @@ export function creditStep(needs: Needs): Step {
     name: 'credit',
     rest_ms: 3_000,
     after: ['follow', 'confirm'],
+    before: ['publish'],
     run: () =>
       sql.begin((tx) => readSolidBlocks(tx, 'deposits', (blocks) => credit(tx, needs, blocks))),
   }
@@ -154,6 +155,7 @@ export function arriveStep(needs: Needs): Step {
     name: 'arrive',
     rest_ms: 3_000,
     after: ['follow'],
+    before: ['publish'],
     run: () =>
       sql.begin((tx) =>
         readBlocks(tx, { name: 'arrivals', side: 'head' }, async (blocks) => {

@@ -111,7 +111,10 @@ export async function noteArrived(
   const rows = [...new Map(arrived.map((one) => [placeOf(one), one])).values()]
   const column = <Key extends keyof Arrived>(name: Key) => rows.map((row) => row[name])
   const now_or_open = solid ? now : null
-  const noted = await tx<Noted>`
+  const noted = await tx<Noted & { state_before: Deposit['state'] | null }>`
+    with before as materialized (
+      select tx_id, position, state from deposit where tx_id = any(${column('tx_id')})
+    ), noted as (
     insert into deposit (tx_id, position, from_address, to_address, amount_sun, token,
       token_amount, block_number,
                          block_time, customer_id, state, reason, left_out, solid_at, due_at,
@@ -143,9 +146,14 @@ export async function noteArrived(
                      or (deposit.state = 'unproven' and ${solid}::boolean)
                    then excluded.reason else deposit.reason end
       where deposit.solid_at is null
-    returning tx_id, position, customer_id, state`
+    returning tx_id, position, customer_id, state
+    )
+    select noted.*, before.state as state_before
+    from noted left join before using (tx_id, position)`
   const those = (state: Deposit['state']) => noted.filter((one) => one.state === state)
-  if (!solid) return noteDeposits(tx, 'deposit.seen', those('seen'), now)
+  // A block that is read again tells nothing new.
+  const seen = those('seen').filter(({ state_before }) => state_before !== 'seen')
+  if (!solid) return noteDeposits(tx, 'deposit.seen', seen, now)
   noteDeposits(tx, 'deposit.credited', those('credited'), now)
   noteDeposits(tx, 'deposit.held', those('held'), now)
 }

@@ -44,6 +44,7 @@ export function holdingsStep(needs: Needs): Step {
   return {
     name: 'holdings',
     rest_ms: 3_000,
+    before: ['publish'],
     async run() {
       const now = clock.now()
       const all = now >= next_all_at

@@ -5,33 +5,35 @@
 import type { Tx } from '../database/sql.ts'
 import { printJson } from '../lib/json.ts'
 
-export type EventType =
-  | 'order.created'
-  | 'order.succeeded'
-  | 'order.failed'
+export const EVENT_TYPES = [
+  'order.created',
+  'order.succeeded',
+  'order.failed',
   /** A fork took a delivered part back: it is delivered again. */
-  | 'order.reverted'
+  'order.reverted',
   /** The last of what was delegated is taken back. */
-  | 'order.ended'
-  | 'deposit.seen'
-  | 'deposit.credited'
-  | 'deposit.held'
-  | 'deposit.resolved'
-  | 'deposit.gone'
-  | 'subscription.started'
-  | 'subscription.supplied'
-  | 'subscription.used'
-  | 'subscription.stopped'
-  | 'subscription.expired'
-  | 'subscription.failed'
-  | 'aml_check.completed'
-  | 'aml_check.failed'
-  | 'aml_watch.changed'
-  | 'invoice.issued'
-  | 'webhook.enabled'
-  | 'webhook.disabled'
-  | 'alert.raised'
-  | 'alert.cleared'
+  'order.ended',
+  'deposit.seen',
+  'deposit.credited',
+  'deposit.held',
+  'deposit.resolved',
+  'deposit.gone',
+  'subscription.started',
+  'subscription.supplied',
+  'subscription.used',
+  'subscription.stopped',
+  'subscription.expired',
+  'subscription.failed',
+  'aml_check.completed',
+  'aml_check.failed',
+  'invoice.issued',
+  'webhook.enabled',
+  'webhook.disabled',
+  'alert.raised',
+  'alert.cleared',
+] as const
+
+export type EventType = (typeof EVENT_TYPES)[number]
 
 /** `subject`: what it happened to: `order:ID`, `deposit:TX_ID`, `deposit:TX_ID/POSITION`. */
 export type Event = {

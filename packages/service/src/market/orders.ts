@@ -38,6 +38,8 @@ export type Order = {
   tx_id: string | null
   tries: number
   created_at: Date
+  /** When it was seen that all of it is taken back. */
+  ended_at: Date | null
 }
 
 /** The hold that pays for an order. */
@@ -171,6 +173,14 @@ export function deliverAgain(
     parts.reduce((sum, part) => sum + (part.resource === resource ? part.amount : 0n), 0n)
   reserveRoom(tx, { energy: missing('energy'), bandwidth: missing('bandwidth') })
   if (order.state === 'success') noteOrders(tx, 'order.reverted', [order], now)
+}
+
+/** Notes that all of them is taken back, once, whatever a fork does to it later. The caller has
+ *  locked them. */
+export function endOrders(tx: Tx, orders: readonly Order[], now: Date): void {
+  const ids = orders.map(({ id }) => id)
+  tx.send`update orders set ended_at = ${now} where id = any(${ids})`
+  noteOrders(tx, 'order.ended', orders, now)
 }
 
 /** A success shows the transaction that is on the chain: after a fork it may be another one. */

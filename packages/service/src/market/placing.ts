@@ -111,6 +111,7 @@ export function orderPlacer(needs: Needs): OrderPlacer {
     if (counted && !placed) open_orders.remove(customer_id)
     if (placed) needs.wake(placed.to_delegate ? 'delegate' : 'activate')
     if (placed && placed.activation_id !== null) needs.wake('activate')
+    if (placed) needs.wake('publish')
     return outcome
   }
   async function placeOrder(purchase: Purchase): Promise<Placed> {
@@ -327,5 +328,6 @@ function newOrder(purchase: PricedPurchase, { now, ...fields }: NewOrder): Order
     tx_id: null,
     tries: 0,
     created_at: now,
+    ended_at: null,
   }
 }

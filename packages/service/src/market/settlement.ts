@@ -19,6 +19,7 @@ import { allOrEach, eachRow, type Step } from '../steps/step.ts'
 import { missingOf, TRIES_MAX, WAIT_MAX_MS } from './delivery.ts'
 import {
   deliverAgain,
+  endOrders,
   failOrders,
   type Order,
   postponeOrders,
@@ -36,7 +37,7 @@ export function settleStep(needs: Needs): Step {
     name: 'settle',
     rest_ms: 1_000,
     after: ['follow', 'judge', 'activated', 'delegate'],
-    before: ['reclaim', 'survey'],
+    before: ['reclaim', 'survey', 'publish'],
     async run() {
       // One half that cannot be done now does not stop the other.
       return eachRow(
@@ -239,4 +240,31 @@ async function fail(
   const all = { energy: missing('energy'), bandwidth: missing('bandwidth') }
   await failOrders(tx, [{ order, missing: all }], now)
   return true
+}
+
+/** No order has ended sooner after it was placed: its hour begins when it is delivered. */
+const HOUR_MS = 3_600_000
+
+/** Notes successes of which the last part is taken back. */
+export function endStep({ sql, clock }: Needs): Step {
+  return {
+    name: 'end',
+    rest_ms: 3_000,
+    after: ['reclaimed'],
+    before: ['publish'],
+    run: () =>
+      sql.begin(async (tx) => {
+        const orders = await tx<Order>`
+          select o.* from orders as o
+          where o.state = 'success' and ended_at is null and energy + bandwidth > 0
+            and created_at <= ${later(clock, -HOUR_MS)}
+            and not to_delegate and not exists (
+              select from delegation as d
+              where d.order_id = o.id and d.state not in ('ended', 'failed'))
+          order by o.id limit ${AT_ONCE} for no key update skip locked`
+        if (orders.length === 0) return false
+        endOrders(tx, orders, clock.now())
+        return true
+      }),
+  }
 }

@@ -24,9 +24,12 @@ export type Running = {
   stop(): Promise<void>
 }
 
-/** For each step, whom it wakes when it has moved something. */
+/** For each step, which of the others it wakes when it has moved something. */
 export function wakesOf(steps: readonly Step[]): ReadonlyMap<string, ReadonlySet<string>> {
-  const wakes = new Map(steps.map(({ name, before }) => [name, new Set(before)]))
+  const names = new Set(steps.map(({ name }) => name))
+  const wakes = new Map(
+    steps.map(({ name, before = [] }) => [name, new Set(before.filter((one) => names.has(one)))]),
+  )
   for (const { name, after } of steps)
     for (const earlier of after ?? []) wakes.get(earlier)?.add(name)
   return wakes

@@ -69,7 +69,7 @@ export function supplyStep(needs: Needs): Step {
     name: 'supply',
     rest_ms: 1_000,
     after: ['settle', 'use'],
-    before: ['delegate', 'activate'],
+    before: ['delegate', 'activate', 'publish'],
     async run() {
       // One half that cannot be done now does not stop the other.
       return eachRow(

@@ -37,6 +37,7 @@ export function useStep(needs: Needs): Step {
     name: 'use',
     rest_ms: 3_000,
     after: ['follow', 'confirm'],
+    before: ['publish'],
     async run() {
       const read = await sql.begin((tx) =>
         readBlocks(tx, { name: 'subscriptions', side: 'head' }, (blocks) =>

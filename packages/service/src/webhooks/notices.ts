@@ -8,6 +8,8 @@
 import type { Sql, Tx } from '../database/sql.ts'
 import type { Event } from '../events/events.ts'
 import type { Readable } from '../events/kinds.ts'
+import { type Clock, later } from '../lib/clock.ts'
+import type { Step } from '../steps/step.ts'
 import type { CallError, CallOutcome } from './caller.ts'
 import type { Webhook } from './webhooks.ts'
 
@@ -345,4 +347,35 @@ export async function retryNotice(
       select from event as e where e.customer_id = ${customer_id} and e.number = ${number})
     returning number`
   return again.length > 0
+}
+
+const CALL_DAYS = 14
+const PRUNED_AT_ONCE = 5_000
+const DAY_MS = 86_400_000
+
+/** Deletes calls that were made long ago, and notices of events that are not kept any more. */
+export function pruneNoticesStep(
+  { sql, clock }: { sql: Sql; clock: Clock },
+  event_days: number,
+): Step {
+  return {
+    name: 'prune_notices',
+    rest_ms: 600_000,
+    async run() {
+      const calls = await sql`
+        delete from webhook_call where (webhook_id, number, at) in (
+          select webhook_id, number, at from webhook_call
+          where at < ${later(clock, -CALL_DAYS * DAY_MS)} order by at limit ${PRUNED_AT_ONCE})
+        returning 1`
+      const notices = await sql`
+        delete from notice where (webhook_id, number) in (
+          select n.webhook_id, n.number from notice as n join webhook as w on w.id = n.webhook_id
+          where n.due_at < ${later(clock, -event_days * DAY_MS)}
+            and not exists (
+              select from event as e where e.customer_id = w.customer_id and e.number = n.number)
+          order by n.due_at limit ${PRUNED_AT_ONCE})
+        returning 1`
+      return calls.length === PRUNED_AT_ONCE || notices.length === PRUNED_AT_ONCE
+    },
+  }
 }

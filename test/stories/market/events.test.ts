@@ -1,0 +1,93 @@
+// What a customer is told of an order, and of the deposit that paid for it.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Errors } from 'typebox/schema'
+import { type Customer, makeWorld, type World } from '../../harness/world.ts'
+
+type Event = { type: string; number: number; subject: string; data: Record<string, unknown> }
+
+/** All that the customer was told, in order; each fits the schema of its kind. */
+async function told(world: World, customer: Customer): Promise<Event[]> {
+  await world.drain()
+  const events: Event[] = []
+  for (;;) {
+    const after = events.at(-1)?.number ?? 0
+    const page = await customer.get<{ items: Event[]; next: string | null }>('/v1/events/list', {
+      after,
+      limit: 7,
+    })
+    if (page.items.length === 0) break
+    events.push(...page.items)
+  }
+  assert.deepEqual(
+    events.map(({ number }) => number),
+    events.map((_, i) => i + 1),
+    'numbers from 1 on, without gaps',
+  )
+  for (const { type, data } of events) {
+    const kind = world.app.kinds.find((one) => one.type === type)
+    const [fits, errors] = Errors(kind!.data, data)
+    assert.ok(fits, `${type} ${JSON.stringify(errors)}`)
+  }
+  return events
+}
+
+const typesOf = (events: readonly Event[], subject = '') =>
+  events.filter((one) => one.subject.startsWith(subject)).map(({ type }) => type)
+
+test('an order is told from its creation to its end, in order, each thing once', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 100 })
+  const zoe = await world.customer({ trx: 10 })
+  const { id } = await anna.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  await world.solidify()
+  await world.advance(3_600)
+  await world.settle()
+  await world.solidify()
+  await world.advance(3)
+  const events = await told(world, anna)
+  assert.deepEqual(typesOf(events), [
+    'deposit.credited',
+    'order.created',
+    'order.succeeded',
+    'order.ended',
+  ])
+  const [created, succeeded, ended] = events.filter(({ subject }) => subject === `order:${id}`)
+  assert.equal(created!.data.status, 'new')
+  assert.equal(succeeded!.data.status, 'success')
+  assert.deepEqual(ended!.data, await anna.check(id), 'as the endpoint answers')
+  assert.deepEqual(typesOf(await told(world, zoe)), ['deposit.credited'])
+})
+
+test('an order that fails is told so, and never that it has ended', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 100 })
+  world.network.loses = (type) => type === 'DelegateResourceContract'
+  await anna.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  world.network.loses = () => false
+  await world.settle()
+  await world.advance(4_000)
+  await world.settle()
+  assert.deepEqual(typesOf(await told(world, anna), 'order:'), ['order.created', 'order.failed'])
+})
+
+test('a deposit is told once however often its block is read, and when a fork takes it', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await world.customer()
+  world.pay(anna.deposit_address, 5_000_000n)
+  world.mine(2)
+  await world.drain()
+  // The same deposit in another block.
+  world.fork(2)
+  await world.drain()
+  assert.deepEqual(typesOf(await told(world, anna)), ['deposit.seen'])
+  world.fork(4, { drop: true })
+  await world.drain()
+  await world.solidify()
+  assert.deepEqual(typesOf(await told(world, anna)), ['deposit.seen', 'deposit.gone'])
+})
