@@ -191,15 +191,12 @@ const outsideOf = (config: Config) => ({
   providers: providersOf(config),
   download: httpDownload,
   retention_days: config.retention_days,
-<<<<<<< HEAD
   about: {
     version: about.version,
     public_url: config.public_url,
     issuer: config.invoice_issuer,
   },
-=======
   event_days: config.event_days,
->>>>>>> 7472f8b (market, events: the end of an order is told once; what is old is pruned)
 })
 
 /** Throws Misuse when the database does not answer, or cannot be relied on. */

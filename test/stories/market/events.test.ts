@@ -76,7 +76,7 @@ test('an order that fails is told so, and never that it has ended', async (t) =>
   assert.deepEqual(typesOf(await told(world, anna), 'order:'), ['order.created', 'order.failed'])
 })
 
-test('a deposit is told once however often its block is read, and when a fork takes it', async (t) => {
+test('a deposit is told once, however often it is read, and when a fork takes it', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer()
   world.pay(anna.deposit_address, 5_000_000n)
