@@ -744,6 +744,7 @@ create table notice (
   constraint notice_of_webhook foreign key (webhook_id) references webhook(id),
   constraint notice_state check (state in ('due', 'delivered', 'dead', 'passed'))
 );
+create index notice_by_time on notice (due_at);
 create index notice_dead on notice (webhook_id, number) where (state = 'dead');
 create index notice_due on notice (webhook_id, number) where (state = 'due');
 
@@ -784,6 +785,7 @@ create table orders (
   tries integer default 0 not null,
   due_at timestamptz not null,
   created_at timestamptz not null,
+  ended_at timestamptz,
   constraint orders_pkey primary key (id),
   constraint orders_external_id_once unique (customer_id, external_id),
   constraint orders_activation foreign key (activation_id) references activation(id),
@@ -793,6 +795,7 @@ create table orders (
   constraint orders_state check (state in ('new', 'pending', 'success', 'failed')),
   constraint orders_success_has_hash check (state <> 'success' or tx_id is not null)
 );
+create index orders_not_ended on orders (created_at) where ((state = 'success') and (ended_at is null) and ((energy + bandwidth) > 0));
 create index orders_of_activation on orders (activation_id) where (activation_id is not null);
 create index orders_of_customer on orders (customer_id, id desc);
 create index orders_of_customer_address on orders (customer_id, address, id desc);
