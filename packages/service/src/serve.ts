@@ -193,7 +193,8 @@ const outsideOf = (config: Config) => ({
   retention_days: config.retention_days,
   about: {
     version: about.version,
-    public_url: config.public_url,
+    public_url:
+      config.public_url ?? (config.port > 0 ? `http://localhost:${config.port}` : undefined),
     issuer: config.invoice_issuer,
   },
   event_days: config.event_days,
