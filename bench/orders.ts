@@ -21,7 +21,7 @@ import {
 } from 'penstock-playground/sandbox.ts'
 import { readConfig } from 'penstock-service/config.ts'
 import { createCustomer } from 'penstock-service/customers/customers.ts'
-import { issueKey } from 'penstock-service/customers/keys.ts'
+import { issueKey } from 'penstock-service/keys/keys.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'

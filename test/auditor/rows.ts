@@ -137,6 +137,8 @@ export type Spending = {
   spent_sun: bigint
   daily_cap_sun: bigint | null
 }
+/** A key that spends from the sum of another one. */
+export type Sharing = { id: string; spends_from: string }
 export type Customer = { id: string; deposit_address: string }
 export type Pool = { resource: 'energy' | 'bandwidth'; room: bigint; reserved: bigint }
 export type Cursor = { name: string; number: bigint }
@@ -160,6 +162,7 @@ export type Rows = {
   checks: Check[]
   check_counts: CheckCount[]
   spending: Spending[]
+  sharing: Sharing[]
 }
 
 /** Reads everything as it is committed at one moment. The connection is one that nobody else
@@ -202,6 +205,7 @@ export async function readRows(client: pg.Client): Promise<Rows> {
         select key_id, day::text, spent_sun, daily_cap_sun from api_key_spending as s
           join api_key as k on k.id = s.key_id
         order by day`),
+    sharing: await read('select id, spends_from from api_key where spends_from is not null'),
   }))
 }
 

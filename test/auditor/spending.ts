@@ -5,11 +5,12 @@ import type { Books } from './rules.ts'
 
 const dayOf = (at: Date) => at.toISOString().slice(0, 10)
 
-/** What was spent by each key on each day (UTC), by what was bought. */
+/** What was spent from the sum of each key on each day (UTC), by what was bought. */
 function spentOf(rows: Rows): Map<string, bigint> {
   const spent = new Map<string, bigint>()
+  const shared = new Map(rows.sharing.map(({ id, spends_from }) => [id, spends_from]))
   const add = (key_id: string | null, at: Date, sun: bigint) => {
-    const name = `${key_id} ${dayOf(at)}`
+    const name = `${shared.get(key_id ?? '') ?? key_id} ${dayOf(at)}`
     if (key_id !== null) spent.set(name, (spent.get(name) ?? 0n) + sun)
   }
   for (const { key_id, created_at, state, amount_sun } of rows.orders)

@@ -7,7 +7,7 @@ const FLOORS = [
   ['ledger', 'chain', 'labels', 'wallets'],
   ['events'],
   ['pool', 'customers', 'tracing', 'prices', 'webhooks', 'settings'],
-  ['market', 'screening', 'statements'],
+  ['market', 'screening', 'keys', 'statements'],
   [
     'treasury',
     'deposits',
@@ -17,6 +17,7 @@ const FLOORS = [
     'transactions',
     'refusals',
     'invoices',
+    'quotes',
   ],
   ['audit'],
   ['monitoring'],

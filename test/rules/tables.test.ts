@@ -19,13 +19,15 @@ const TABLES: Record<string, string> = {
   refusals: 'refusal refusal_day',
   invoices: 'invoice invoice_progress',
   statements: 'summary summary_progress',
-  customers: 'customer api_key api_key_nonce api_key_spending',
+  customers: 'customer api_key_spending',
+  keys: 'api_key api_key_nonce',
   tracing:
     'flow_asset flow_block flow_carried flow_checkpoint flow_checkpoint_part flow_freeze ' +
     'flow_generation flow_hub flow_reach',
   pool: 'pool pool_wallet delegation activation',
   prices: 'price fee service aml_price aml_service',
   market: 'orders',
+  quotes: 'offer quote',
   screening: 'policy',
   deposits: 'deposit deposit_outflow deposit_resolution holding',
   treasury: 'correction',

@@ -5,8 +5,8 @@
 
 import { person } from 'penstock-devchain/scene.ts'
 import { createCustomer } from 'penstock-service/customers/customers.ts'
-import { issueKey } from 'penstock-service/customers/keys.ts'
 import type { Sql } from 'penstock-service/database/sql.ts'
+import { issueKey } from 'penstock-service/keys/keys.ts'
 import { Outage } from 'penstock-service/lib/fault.ts'
 import type { Signed } from 'penstock-service/signing/signed_log.ts'
 import type { Step } from 'penstock-service/steps/step.ts'

@@ -1196,6 +1196,299 @@ export type Endpoints = {
       left_out: number
     }
   }
+  /** A price that binds us for a while */
+  '/v1/quote/new': {
+    body: {
+      service?: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address' | undefined
+      params?: {
+        /** Who receives it */
+        address: string
+        /** Hours; only 1. Required except for activate_address */
+        duration?: number | undefined
+        /** Required, with both, for resource_bundle */
+        amounts?: {
+          energy?: number | undefined
+          bandwidth?: number | undefined
+        } | undefined
+        /** For energy and bandwidth, instead of amounts */
+        amount?: number | undefined
+        /** @deprecated Energy, when neither of the others names it */
+        energy_amount?: number | undefined
+        /** Activate the address too, if it is not active */
+        activate_address?: boolean | undefined
+      } | undefined
+      /** The energy for a transfer of a token, instead of `service` and `params` */
+      transfer?: {
+        /** Who sends the tokens, and gets the energy */
+        from: string
+        /** Who receives them */
+        to: string
+        /** The token's contract; USDT when left out */
+        contract?: string | undefined
+      } | undefined
+      /** For how long; 60 when left out */
+      seconds?: number | undefined
+    }
+    result: {
+      id: string
+      service: string
+      params: {
+        address: string
+        amounts?: {
+          energy?: number
+          bandwidth?: number
+        }
+        /** Hours */
+        duration?: number
+        activate_address: boolean
+      }
+      energy: number
+      bandwidth: number
+      /** TRX; the most that it costs, the fee included */
+      amount: number
+      /** TRX; what of it is for activating the address */
+      fee: number
+      /** open, used or expired */
+      state: string
+      expires_at: string
+      transaction_id: string | null
+      /** For a transfer, in sun: the least that lets it run */
+      fee_limit?: number
+      burning_costs: number | null
+    }
+  }
+  /** Buys what was quoted, for no more than that; twice: the same transaction */
+  '/v1/quote/accept': {
+    body: {
+      /** Of the quote */
+      id: string
+      /** The caller's own id: the same id again, with the same meaning, returns the same
+       *  transaction */
+      external_id?: string | undefined
+    }
+    result: {
+      id: string
+      external_id: string | null
+      service: string
+      params: {
+        address: string
+        amounts?: {
+          energy?: number
+          bandwidth?: number
+        }
+        /** Hours */
+        duration?: number
+        activate_address: boolean
+      }
+      /** new, pending, success or failed (then the whole amount is given back) */
+      status: string
+      /** TRX */
+      amount: number
+      created_at: string
+      /** When completed: the transaction on the chain */
+      hash?: string
+    }
+  }
+  /** What can be delivered now and in the coming hours, if nothing more is sold */
+  '/v1/pool-forecast': {
+    body: {
+      resource: 'energy' | 'bandwidth'
+      hours: number
+    }
+    result: {
+      resource: string
+      at: string
+      now: {
+        /** Units, rounded down to two digits, as all here */
+        room: number
+        largest_order: number
+      }
+      points: {
+        at: string
+        /** If all was used that comes back by then */
+        least: number
+        /** If nothing of it was */
+        most: number
+      }[]
+    }
+  }
+  /** Your API keys, newest first, revoked ones too */
+  '/v1/keys/list': {
+    body: {
+      /** 1 to 100; 25 when left out */
+      limit?: number | undefined
+      /** `next` of the page before */
+      before?: string | undefined
+    }
+    result: {
+      items: {
+        id: string
+        name: string
+        scopes: string[] | null
+        networks: string[] | null
+        daily_cap: number | null
+        /** TRX; counted for keys with a cap */
+        spent_today: number
+        require_v2: boolean
+        created_at: string
+        made_by: string | null
+        last_used_at: string | null
+        ends_at: string | null
+        revoked_at: string | null
+        /** Those that sign now, the newest first */
+        secrets: {
+          made_at: string
+          until: string | null
+        }[]
+      }[]
+      /** `before` of the next page; null at the end */
+      next: string | null
+    }
+  }
+  /** A new API key, no wider than the one that asks */
+  '/v1/key/new': {
+    body: {
+      /** What to call it */
+      name: string
+      /** What it may do */
+      scopes: ('read' | 'buy' | 'aml' | 'money' | 'webhooks' | 'manage')[]
+      /** Where it may be used from: addresses and networks, or `any` alone */
+      networks?: string[] | undefined
+      /** The most that it may spend in a day (UTC), in TRX, or `none` */
+      daily_cap?: number | string | undefined
+      /** It refuses requests without the second signature */
+      require_v2?: boolean | undefined
+      /** A time that is still to come, from which on it is refused, or `never` */
+      ends_at?: string | undefined
+    }
+    result: {
+      key: {
+        id: string
+        name: string
+        scopes: string[] | null
+        networks: string[] | null
+        daily_cap: number | null
+        /** TRX; counted for keys with a cap */
+        spent_today: number
+        require_v2: boolean
+        created_at: string
+        made_by: string | null
+        last_used_at: string | null
+        ends_at: string | null
+        revoked_at: string | null
+        /** Those that sign now, the newest first */
+        secrets: {
+          made_at: string
+          until: string | null
+        }[]
+      }
+      /** Names it; shown this once */
+      token: string
+      /** Signs; shown this once */
+      secret: string
+    }
+  }
+  /** Puts other limits on a key; what is left out stays as it is */
+  '/v1/key/change': {
+    body: {
+      id: string
+      /** What to call it */
+      name?: string | undefined
+      /** What it may do */
+      scopes?: ('read' | 'buy' | 'aml' | 'money' | 'webhooks' | 'manage')[] | undefined
+      /** Where it may be used from: addresses and networks, or `any` alone */
+      networks?: string[] | undefined
+      /** The most that it may spend in a day (UTC), in TRX, or `none` */
+      daily_cap?: number | string | undefined
+      /** It refuses requests without the second signature */
+      require_v2?: boolean | undefined
+      /** A time that is still to come, from which on it is refused, or `never` */
+      ends_at?: string | undefined
+    }
+    result: {
+      id: string
+      name: string
+      scopes: string[] | null
+      networks: string[] | null
+      daily_cap: number | null
+      /** TRX; counted for keys with a cap */
+      spent_today: number
+      require_v2: boolean
+      created_at: string
+      made_by: string | null
+      last_used_at: string | null
+      ends_at: string | null
+      revoked_at: string | null
+      /** Those that sign now, the newest first */
+      secrets: {
+        made_at: string
+        until: string | null
+      }[]
+    }
+  }
+  /** A new secret for a key; the one before signs for a while */
+  '/v1/key/rotate': {
+    body: {
+      id: string
+      /** For how long the one before signs; 24 when left out */
+      overlap_hours?: number | undefined
+    }
+    result: {
+      key: {
+        id: string
+        name: string
+        scopes: string[] | null
+        networks: string[] | null
+        daily_cap: number | null
+        /** TRX; counted for keys with a cap */
+        spent_today: number
+        require_v2: boolean
+        created_at: string
+        made_by: string | null
+        last_used_at: string | null
+        ends_at: string | null
+        revoked_at: string | null
+        /** Those that sign now, the newest first */
+        secrets: {
+          made_at: string
+          until: string | null
+        }[]
+      }
+      /** Shown this once */
+      secret: string
+    }
+  }
+  /** Ends a key for good, whichever of yours: the one that asks, too */
+  '/v1/key/revoke': {
+    body: {
+      id: string
+      /** The subscriptions that it has started go on */
+      keep_subscriptions?: boolean | undefined
+    }
+    result: {
+      key: {
+        id: string
+        name: string
+        scopes: string[] | null
+        networks: string[] | null
+        daily_cap: number | null
+        /** TRX; counted for keys with a cap */
+        spent_today: number
+        require_v2: boolean
+        created_at: string
+        made_by: string | null
+        last_used_at: string | null
+        ends_at: string | null
+        revoked_at: string | null
+        /** Those that sign now, the newest first */
+        secrets: {
+          made_at: string
+          until: string | null
+        }[]
+      }
+      ended_subscriptions: number
+    }
+  }
   /** What happened, newest first; with `after` from there on, oldest first */
   '/v1/events/list': {
     body: {
@@ -1674,6 +1967,12 @@ export const REPETITION: {
   '/v1/settings/change': 'nothing',
   '/v1/aml-watches/new': 'nothing',
   '/v1/aml-watches/remove': 'nothing',
+  '/v1/quote/new': 'nothing',
+  '/v1/quote/accept': 'external_id',
+  '/v1/key/new': 'nothing',
+  '/v1/key/change': 'nothing',
+  '/v1/key/rotate': 'nothing',
+  '/v1/key/revoke': 'nothing',
   '/v1/webhook/new': 'nothing',
   '/v1/webhook/change': 'nothing',
   '/v1/webhook/rotate': 'nothing',

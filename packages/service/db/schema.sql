@@ -186,12 +186,22 @@ create table api_key (
   revoked_at timestamptz,
   expires_at timestamptz,
   require_external_id boolean default false not null,
+  secret_made_at timestamptz not null,
+  old_sealed_secret text,
+  old_secret_made_at timestamptz,
+  old_secret_until timestamptz,
+  made_by_key text,
+  spends_from text,
+  last_used_at timestamptz,
   constraint api_key_pkey primary key (id),
   constraint api_key_token_once unique (token_hash),
+  constraint api_key_made_by_key foreign key (made_by_key) references api_key(id),
   constraint api_key_of_customer foreign key (customer_id) references customer(id),
+  constraint api_key_spends_from foreign key (spends_from) references api_key(id),
   constraint api_key_allowed_networks_not_empty check (cardinality(allowed_networks) > 0),
   constraint api_key_daily_cap_not_negative check (daily_cap_sun >= 0),
   constraint api_key_name_length check (char_length(name) >= 1 and char_length(name) <= 200),
+  constraint api_key_old_secret_whole check (num_nulls(old_sealed_secret, old_secret_made_at, old_secret_until) in (0, 3)),
   constraint api_key_scopes_known check (scopes <@ array['read', 'buy', 'aml', 'money', 'webhooks', 'manage'] and cardinality(scopes) > 0),
   constraint api_key_token_hash_form check (token_hash ~ '^[0-9a-f]{64}$')
 );
@@ -748,6 +758,15 @@ create index notice_by_time on notice (due_at);
 create index notice_dead on notice (webhook_id, number) where (state = 'dead');
 create index notice_due on notice (webhook_id, number) where (state = 'due');
 
+create table offer (
+  one boolean default true not null,
+  quote_seconds_max integer default 300 not null,
+  forecast_shown boolean default true not null,
+  constraint offer_pkey primary key (one),
+  constraint offer_has_one_row check (one),
+  constraint offer_quote_seconds check (quote_seconds_max = 0 or quote_seconds_max >= 5 and quote_seconds_max <= 300)
+);
+
 create table operator_action (
   number bigint not null,
   made_at timestamptz not null,
@@ -786,9 +805,11 @@ create table orders (
   due_at timestamptz not null,
   created_at timestamptz not null,
   ended_at timestamptz,
+  quote_id text,
   constraint orders_pkey primary key (id),
   constraint orders_external_id_once unique (customer_id, external_id),
   constraint orders_activation foreign key (activation_id) references activation(id),
+  constraint orders_quote foreign key (quote_id) references quote(id),
   constraint orders_amounts_fit_service check ((energy > 0) = (service in ('energy', 'resource_bundle')) and (bandwidth > 0) = (service in ('bandwidth', 'resource_bundle'))),
   constraint orders_prices check (fee_sun >= 0 and fee_sun <= amount_sun),
   constraint orders_service check (service in ('energy', 'bandwidth', 'resource_bundle', 'activate_address')),
@@ -800,6 +821,7 @@ create index orders_of_activation on orders (activation_id) where (activation_id
 create index orders_of_customer on orders (customer_id, id desc);
 create index orders_of_customer_address on orders (customer_id, address, id desc);
 create index orders_open on orders (customer_id, id) where (state in ('new', 'pending'));
+create unique index orders_quote_once on orders (quote_id) where (quote_id is not null);
 create index orders_to_delegate on orders (due_at, id) where to_delegate;
 
 create table plan (
@@ -874,6 +896,29 @@ create table price (
   constraint price_range check (min_amount > 0 and max_amount >= min_amount),
   constraint price_resource check (resource in ('energy', 'bandwidth'))
 );
+
+create table quote (
+  id text not null,
+  customer_id text not null,
+  service text not null,
+  address text not null,
+  energy bigint not null,
+  bandwidth bigint not null,
+  activate boolean not null,
+  amount_sun bigint not null,
+  fee_sun bigint not null,
+  fee_limit_sun bigint,
+  burning_sun bigint,
+  made_at timestamptz not null,
+  expires_at timestamptz not null,
+  constraint quote_pkey primary key (id),
+  constraint quote_of_customer foreign key (customer_id) references customer(id),
+  constraint quote_amounts check (least(energy, bandwidth) >= 0),
+  constraint quote_price check (fee_sun >= 0 and amount_sun >= fee_sun),
+  constraint quote_time check (expires_at > made_at)
+);
+create index quote_by_end on quote (expires_at);
+create index quote_of_customer on quote (customer_id, expires_at);
 
 create table refusal (
   id bigint generated always as identity not null,

@@ -15,9 +15,7 @@ import { foldCountsStep } from './checks/history.ts'
 import { checkPlacer } from './checks/placing.ts'
 import { routes as checkRoutes, reportRoutes } from './checks/routes.ts'
 import { DEFAULT_RETENTION_DAYS, rescreenStep, retainStep } from './checks/watches.ts'
-import { authenticator } from './customers/authentication.ts'
 import { type DepositAddress, depositAddresses } from './customers/deposit_addresses.ts'
-import { pruneNonces } from './customers/nonces.ts'
 import { type Seal, type SealingKeys, sealWith } from './customers/seal.ts'
 import type { Sql } from './database/sql.ts'
 import { arriveStep, creditStep, DUST_SUN } from './deposits/arrivals.ts'
@@ -36,6 +34,11 @@ import type { Authenticate } from './http/server.ts'
 import { invoiceKinds, printInvoices } from './invoices/forms.ts'
 import { issueInvoicesStep } from './invoices/invoices.ts'
 import { routes as invoiceRoutes } from './invoices/routes.ts'
+import { authenticator } from './keys/authentication.ts'
+import { keyKinds, printKeys } from './keys/forms.ts'
+import { lastUses } from './keys/last_uses.ts'
+import { pruneNonces } from './keys/nonces.ts'
+import { keyRoutes } from './keys/routes.ts'
 import { type Download, refreshStep } from './labels/lists.ts'
 import { sealStep } from './ledger/journal.ts'
 import { noteRootsStep } from './ledger/roots.ts'
@@ -56,6 +59,9 @@ import { surveyStep } from './pool/pool.ts'
 import { priceReader } from './prices/prices.ts'
 import { routes as priceRoutes } from './prices/routes.ts'
 import type { Provider } from './providers/provider.ts'
+import { forecastRoute } from './quotes/forecast.ts'
+import { pruneQuotesStep } from './quotes/quotes.ts'
+import { quoteRoutes } from './quotes/routes.ts'
 import { pruneRefusalsStep, type Refusals, refusalRecorder } from './refusals/refusals.ts'
 import { routes as refusalRoutes } from './refusals/routes.ts'
 import { secretReader } from './refusals/signature_hint.ts'
@@ -67,7 +73,7 @@ import { localSigner, type Signer } from './signing/signer.ts'
 import { routes as statementRoutes } from './statements/routes.ts'
 import { summarizeStep } from './statements/summaries.ts'
 import type { Step } from './steps/step.ts'
-import { withdrawSupplyStep } from './subscriptions/ending.ts'
+import { endAll, withdrawSupplyStep } from './subscriptions/ending.ts'
 import { printSubscriptions, subscriptionKinds } from './subscriptions/forms.ts'
 import { routes as subscriptionRoutes, useRoutes } from './subscriptions/routes.ts'
 import { supplyStep } from './subscriptions/supply.ts'
@@ -170,6 +176,8 @@ export type App = {
   pages: Page[]
   steps: Step[]
   authenticate: Authenticate
+  /** What a process with an API runs, whether it runs the other steps or not. */
+  api_steps: Step[]
   new_id: NewId
   seal: Seal
   deposit_address: DepositAddress
@@ -199,6 +207,7 @@ export function buildApp(world: World): App {
   const prices = priceReader({ sql, clock })
   const reads = world.reads ?? (() => node)
   const receiver = receiverReader({ clock, node, reads, is_barred: barredReader({ sql, clock }) })
+  const uses = lastUses({ sql, clock })
   const events = eventsOf(world, { new_id, seal })
   const { tryOrder, placeOrder } = orderPlacer({
     sql,
@@ -215,11 +224,15 @@ export function buildApp(world: World): App {
       ...checkRoutes({ sql, placeCheck: checkPlacer({ sql, clock, new_id, wake: world.wake }) }),
       ...treasuryRoutes({ sql, prices, recharge_address: wallets.recharge_address }),
       ...listsOf(world),
+      ...quoteRoutes({ sql, clock, new_id, prices, receiver, reads, placeOrder }),
+      forecastRoute({ sql, prices }),
+      ...keyRoutes({ sql, clock, new_id, random, seal, endSubscriptions: endAll }),
       ...events.endpoints,
     ],
     pages: [...treasuryPages({ sql }), ...referencePages()],
     steps: [...stepsOf(world, { new_id, sign, watch, reads, prices, tryOrder }), ...events.steps],
-    authenticate: authenticator({ sql, clock, seal }),
+    authenticate: authenticator({ sql, clock, seal, noteUse: uses.note }),
+    api_steps: [uses.step],
     new_id,
     seal,
     deposit_address: depositAddresses(wallets.deposit_xpub),
@@ -257,6 +270,7 @@ function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) 
     ...invoiceKinds,
     ...webhookKinds,
     ...alertKinds,
+    ...keyKinds,
   ]
   const printers = {
     order: printOrders,
@@ -264,6 +278,7 @@ function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) 
     subscription: printSubscriptions,
     aml_check: printChecks,
     invoice: printInvoices,
+    key: printKeys,
   }
   const publisher = { printers, tellStreams }
   const calls = { ...webhooks, sql, clock, seal, new_id }
@@ -346,6 +361,7 @@ function stepsOf(world: World, { new_id, sign, watch, reads, prices, tryOrder }:
     watchBooksStep({ clock, ...(world.books ?? { sql: long_sql, chain: undefined }) }),
     pruneStep({ sql: long_sql }),
     pruneNonces({ sql: long_sql, clock }),
+    pruneQuotesStep({ sql: long_sql, clock }),
   ]
 }
 

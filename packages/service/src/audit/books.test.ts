@@ -21,7 +21,12 @@ import { chainView } from './chain.ts'
 async function everything(world: World): Promise<void> {
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 1_000 })
-  await anna.buyEnergy(bob.address, 65_000)
+  const energy = { address: bob.address, amount: 65_000, duration: 1 }
+  const { id } = await anna.get<{ id: string }>('/v1/quote/new', {
+    service: 'energy',
+    params: energy,
+  })
+  await anna.get('/v1/quote/accept', { id })
   await world.settle()
   await world.solidify()
   await world.advance(3_600)
@@ -409,6 +414,16 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
     ['C6', 'C12'],
   ],
   [
+    'an order that cost more than its quote said',
+    `update quote set amount_sun = amount_sun - 1`,
+    ['C15'],
+  ],
+  [
+    'an order of something else than its quote was for',
+    `update quote set energy = energy + 1`,
+    ['C15'],
+  ],
+  [
     'room that is reserved for nothing',
     `update pool set reserved = reserved + 1 where resource = 'energy'`,
     ['C11'],
@@ -427,6 +442,7 @@ const TABLES = [
     'subscription',
     'aml_check',
     'pool',
+    'quote',
   ],
   ...[
     'deposit_resolution',

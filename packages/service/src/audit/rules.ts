@@ -17,6 +17,7 @@ import { checkRoots, type Root } from '../ledger/roots.ts'
 import { checkJournal } from '../ledger/seals.ts'
 import { FINDINGS_MAX, type Finding } from './chain.ts'
 import { wrongByHand } from './manual_rules.ts'
+import { wrongByQuote } from './quote_rule.ts'
 import { unrecorded } from './records.ts'
 
 /** The accounts that are not somebody's, and may be below zero. */
@@ -390,5 +391,11 @@ export const ROW_RULES: readonly RowRule[] = [
       'and nothing else did',
     stops_selling: true,
     find: wrongByHand,
+  },
+  {
+    rule: 'C15',
+    says: 'what was bought by a quote is what that was for, and cost no more than it said',
+    stops_selling: true,
+    find: wrongByQuote,
   },
 ]

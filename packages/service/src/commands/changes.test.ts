@@ -13,8 +13,8 @@ import {
   walletsFile,
 } from 'penstock-test/harness/operator.ts'
 import { repeatable } from 'penstock-test/harness/world.ts'
-import { keysOfTokens, sealContext, tokenHash } from '../customers/keys.ts'
 import { sealWith } from '../customers/seal.ts'
+import { keysOfTokens, sealContext, tokenHash } from '../keys/keys.ts'
 import { type Io, runCommand } from './run.ts'
 
 test('a tier is changed by ending one row and beginning another, at one moment', async (t) => {
@@ -463,13 +463,16 @@ test("a key's limits are changed one by one, lifted, and recorded before and aft
   const { id: _, created_at, ...now } = changed
   assert.deepEqual(now, {
     name: 'shop',
-    scopes: ['all'],
+    scopes: ['read', 'buy', 'aml', 'money', 'webhooks', 'manage'],
     allowed_networks: ['203.0.113.0/24'],
     daily_cap_sun: null,
     require_v2: false,
     require_external_id: true,
     expires_at: '2099-01-01T00:00:00.000Z',
     revoked_at: null,
+    made_by_key: null,
+    last_used_at: null,
+    old_secret_until: null,
   })
   const again = await type('keys', 'change', key_id, ...limits, ...flags)
   assert.deepEqual([again.code, again.out.trim().split('\n').at(-1)], [0, 'It was so already.'])

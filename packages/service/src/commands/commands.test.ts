@@ -53,7 +53,7 @@ const MISUSES: [typed: string, sentence: string][] = [
   ['order list', 'There is no command order (do you mean orders?). --help lists them all.'],
   ['frobnicate', 'There is no command frobnicate. --help lists them all.'],
   ['--json status', 'There is no command --json. --help lists them all.'],
-  ['keys', 'keys what: issue, list, change, revoke or reseal?'],
+  ['keys', 'keys what: issue, list, change, rotate, revoke or reseal?'],
   ['orders lst', 'There is no orders lst (do you mean list?): it is list or show.'],
   ['orders list --stat new', 'orders list has no option --stat (do you mean --state?).'],
   ['orders list --state', '--state has no value: --state new|pending|success|failed.'],

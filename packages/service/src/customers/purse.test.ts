@@ -24,8 +24,9 @@ async function withWallet(sql: Sql, customer_id: string, amount_sun: bigint): Pr
       insert into customer (id, name, deposit_index, deposit_address, created_at)
       values (${customer_id}, 'Anna', 1, ${EXAMPLE.address}, ${NOW})`
     await tx`
-      insert into api_key (id, customer_id, name, token_hash, sealed_secret, require_v2, created_at)
-      values ('key', ${customer_id}, 'Key', ${'0'.repeat(64)}, 'sealed', false, ${NOW})`
+      insert into api_key (id, customer_id, name, token_hash, sealed_secret, secret_made_at,
+        require_v2, created_at)
+      values ('key', ${customer_id}, 'Key', ${'0'.repeat(64)}, 'sealed', ${NOW}, false, ${NOW})`
     await openAccount(tx, credit)
     await move(tx, { id: `deposit:${customer_id}`, debit: WORLD, credit, amount_sun, made_at: NOW })
   })
@@ -33,7 +34,7 @@ async function withWallet(sql: Sql, customer_id: string, amount_sun: bigint): Pr
 
 const capped = (daily_cap_sun: bigint): Buyer => ({
   customer_id: 'anna',
-  key: { key_id: 'key', daily_cap_sun },
+  key: { key_id: 'key', spends_from: 'key', daily_cap_sun },
 })
 
 test('purchases of one batch are judged by what those before them have left', async (t) => {

@@ -48,11 +48,11 @@ export class Purse {
   take({ customer_id, key }: Buyer, price_sun: bigint): void {
     const account = customerAccount(customer_id)
     this.#free_sun.set(account, (this.#free_sun.get(account) ?? 0n) - price_sun)
-    if (key) this.#spent_sun.set(key.key_id, this.#spentBy(key) + price_sun)
+    if (key) this.#spent_sun.set(key.spends_from, this.#spentBy(key) + price_sun)
   }
 
-  #spentBy({ key_id }: CappedKey): bigint {
-    return this.#spent_sun.get(key_id) ?? 0n
+  #spentBy({ spends_from }: CappedKey): bigint {
+    return this.#spent_sun.get(spends_from) ?? 0n
   }
 }
 
@@ -61,7 +61,7 @@ export class Purse {
  *  process, come one after the other. */
 export async function openPurse(tx: Tx, buyers: readonly Buyer[], now: Date): Promise<Purse> {
   const accounts = [...new Set(buyers.map(({ customer_id }) => customerAccount(customer_id)))]
-  const keys = [...new Set(buyers.flatMap(({ key }) => key?.key_id ?? []))]
+  const keys = [...new Set(buyers.flatMap(({ key }) => key?.spends_from ?? []))]
   const [free_sun, spent_sun] = await Promise.all([
     lockAccounts(tx, accounts),
     spentOn(tx, keys, now),

@@ -1,22 +1,24 @@
 // What API keys with a daily cap have spent today, from midnight to midnight in UTC. Whoever takes
 // money for a key adds it here in the same transaction, and takes it off again when it is given
-// back.
+// back. Keys that a key with a cap has made spend from the same sum as that one.
 
 import type { Tx } from '../database/sql.ts'
 import { dayOf } from '../lib/clock.ts'
 import type { Customer } from '../wire/endpoint.ts'
 
-/** The key that asks, when it has a cap. */
-export type CappedKey = { key_id: string; daily_cap_sun: bigint }
+/** The key that asks, when it has a cap. `spends_from`: the key whose sum it spends from, mostly
+ *  itself. */
+export type CappedKey = { key_id: string; spends_from: string; daily_cap_sun: bigint }
 
 export const cappedKey = ({
   key_id,
   daily_cap_sun,
-}: Pick<Customer, 'key_id' | 'daily_cap_sun'>): CappedKey | undefined =>
-  daily_cap_sun === undefined ? undefined : { key_id, daily_cap_sun }
+  spends_from = key_id,
+}: Pick<Customer, 'key_id' | 'daily_cap_sun' | 'spends_from'>): CappedKey | undefined =>
+  daily_cap_sun === undefined ? undefined : { key_id, spends_from, daily_cap_sun }
 
-/** Locks and reads what the keys have spent on the day of `at`, in sun; a key that has spent
- *  nothing has no entry. */
+/** Locks and reads the sums of keys on the day of `at`, in sun; a key from which nothing was spent
+ *  has no entry. */
 export async function spentOn(
   tx: Tx,
   key_ids: readonly string[],
@@ -30,10 +32,22 @@ export async function spentOn(
   return new Map(rows.map(({ key_id, spent_sun }) => [key_id, spent_sun]))
 }
 
+/** Locks and reads the sum that a key spends from, on the day of `at`, in sun. */
+export async function spentBy(tx: Tx, key_id: string, at: Date): Promise<bigint> {
+  const [sum] = await tx<{ spent_sun: bigint }>`
+    select spent_sun from api_key_spending
+    where day = ${dayOf(at)}
+      and key_id = (select coalesce(spends_from, id) from api_key where id = ${key_id})
+    for update`
+  return sum?.spent_sun ?? 0n
+}
+
 /** Adds to what a key has spent on the day of `at`; a negative amount gives back. */
 export function addSpending(tx: Tx, key_id: string, { sun, at }: { sun: bigint; at: Date }): void {
   tx.send`
-    insert into api_key_spending (key_id, day, spent_sun) values (${key_id}, ${dayOf(at)}, ${sun})
+    insert into api_key_spending (key_id, day, spent_sun)
+    select coalesce(spends_from, id), ${dayOf(at)}::date, ${sun}::bigint from api_key
+    where id = ${key_id}
     on conflict (key_id, day) do update set spent_sun = api_key_spending.spent_sun
       + excluded.spent_sun`
 }

@@ -27,6 +27,8 @@ export const EVENT_TYPES = [
   'aml_check.completed',
   'aml_check.failed',
   'invoice.issued',
+  'key.created',
+  'key.revoked',
   'webhook.enabled',
   'webhook.disabled',
   'alert.raised',

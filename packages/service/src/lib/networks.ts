@@ -48,6 +48,18 @@ export function isListed(list: BlockList, ip: string): boolean {
   return version !== 0 && list.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }
 
+/** Whether every address of a network is one of another; both must be networks or addresses. */
+export function isWithin(network: string, other: string): boolean {
+  const [address = '', bits] = network.split('/')
+  const [other_address = '', other_bits] = other.split('/')
+  const version = isIP(address)
+  if (version !== isIP(other_address)) return false
+  const whole = version === 4 ? 32 : 128
+  // Of two networks of one version, one lies in the other or they have nothing in common.
+  const is_smaller = Number(bits ?? whole) >= Number(other_bits ?? whole)
+  return is_smaller && networkList([other]).check(address, version === 4 ? 'ipv4' : 'ipv6')
+}
+
 /** Whether a host is this machine: by its name, or an address that never leaves it. */
 export function isLoopback(host: string): boolean {
   const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase()

@@ -12,7 +12,7 @@ import {
   tierFor,
 } from '../prices/prices.ts'
 import { InvalidParams } from '../wire/endpoint.ts'
-import { isAbsent, objectOf } from '../wire/reading.ts'
+import { isAbsent, objectOf, readAddress, readDuration, readFlag } from '../wire/reading.ts'
 
 export type Service = 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address'
 
@@ -44,7 +44,7 @@ function isNothing(value: Json | undefined): boolean {
  *  `energy_amount`. A source that is absent or lacks the resource is passed over. An amount that no
  *  tier answers for is only noted in `refusal`: it may repeat a purchase that was made when one
  *  did. Throws 2, 11 or 50. */
-export function readAmounts(
+function readAmounts(
   service: Service,
   fields: AmountFields,
   prices: Prices,
@@ -68,6 +68,22 @@ export function readAmounts(
     read[resource] = given
   }
   return refusal ? { ...read, refusal } : read
+}
+
+export type PurchaseBody = {
+  service: Service
+  params: AmountFields & {
+    [Field in 'address' | 'duration' | 'activate_address']?: Json | undefined
+  }
+}
+
+/** What is asked for: of what, how much, for which address. Throws 2, 10, 11, 12 and 50; an amount
+ *  that no tier answers for is only noted in `refusal`. */
+export function readPurchase({ service, params }: PurchaseBody, prices: Prices) {
+  const activate = readFlag(params.activate_address) || service === 'activate_address'
+  const address = readAddress(params.address)
+  if (service !== 'activate_address') readDuration(params.duration)
+  return { service, address, activate, ...readAmounts(service, params, prices) }
 }
 
 /** The first source that is present, when it is an amount that a tier answers for. Throws 11 or

@@ -9,7 +9,7 @@ import { type FaultKind, fault } from '../lib/fault.ts'
 import { money, printJson } from '../lib/json.ts'
 import type { Delegation } from '../pool/delegations.ts'
 import { charge, type Tier } from '../prices/prices.ts'
-import { InvalidParams, Money } from '../wire/endpoint.ts'
+import { InvalidParams, Money, unchecked } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
 import type { Order } from './orders.ts'
 
@@ -56,7 +56,43 @@ export function printEnergyTier(tier: Tier): Static<typeof EnergyTier> {
   }
 }
 
-const Params = Type.Object({
+/** What is bought, in a request. Which mistake in it is answered first is laid down, so
+ *  readPurchase() judges most of it. */
+export const PurchaseFields = {
+  service: Type.Enum(['energy', 'bandwidth', 'resource_bundle', 'activate_address']),
+  params: Type.Object({
+    address: unchecked(AddressText('Who receives it')),
+    duration: Type.Optional(
+      unchecked(
+        Type.Integer({ description: 'Hours; only 1. Required except for activate_address' }),
+      ),
+    ),
+    amounts: Type.Optional(
+      unchecked(
+        Type.Object(
+          { energy: Type.Optional(Type.Integer()), bandwidth: Type.Optional(Type.Integer()) },
+          { description: 'Required, with both, for resource_bundle' },
+        ),
+      ),
+    ),
+    amount: Type.Optional(
+      unchecked(Type.Integer({ description: 'For energy and bandwidth, instead of amounts' })),
+    ),
+    energy_amount: Type.Optional(
+      unchecked(
+        Type.Integer({
+          deprecated: true,
+          description: 'Energy, when neither of the others names it',
+        }),
+      ),
+    ),
+    activate_address: Type.Optional(
+      unchecked(Type.Boolean({ description: 'Activate the address too, if it is not active' })),
+    ),
+  }),
+}
+
+export const Params = Type.Object({
   address: Type.String({ minLength: 34, maxLength: 34 }),
   amounts: Type.Optional(
     Type.Object({
@@ -95,22 +131,27 @@ export const CheckedTransaction = Type.Object({
   ),
 })
 
-/** An order in the wire's form. */
-export function printOrder(order: Order): Static<typeof Transaction> {
-  const { id, external_id, service, address, energy, bandwidth, activate, state, tx_id } = order
+/** What was bought, in the wire's form. */
+export function printParams(
+  of: Pick<Order, 'service' | 'address' | 'energy' | 'bandwidth' | 'activate'>,
+): Static<typeof Params> {
+  const { service, address, energy, bandwidth, activate } = of
+  if (service === 'activate_address') return { address, activate_address: true }
   const amounts = {
     ...(energy > 0n && { energy: Number(energy) }),
     ...(bandwidth > 0n && { bandwidth: Number(bandwidth) }),
   }
-  const params =
-    service === 'activate_address'
-      ? { address, activate_address: true }
-      : { address, amounts, duration: 1, activate_address: activate }
+  return { address, amounts, duration: 1, activate_address: activate }
+}
+
+/** An order in the wire's form. */
+export function printOrder(order: Order): Static<typeof Transaction> {
+  const { id, external_id, service, state, tx_id } = order
   return {
     id,
     external_id,
     service,
-    params,
+    params: printParams(order),
     status: state,
     amount: money(order.amount_sun),
     created_at: wireTime(order.created_at),

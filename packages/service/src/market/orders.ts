@@ -30,6 +30,8 @@ export type Order = {
   bandwidth: bigint
   activate: boolean
   key_id: string | null
+  /** What it was bought by. */
+  quote_id: string | null
   activation_id: string | null
   state: 'new' | 'pending' | 'success' | 'failed'
   to_delegate: boolean
@@ -61,23 +63,16 @@ export function insertOrders(tx: Tx, orders: readonly Order[], now: Date): void 
   if (orders.length === 0) return
   const column = <K extends keyof Order>(name: K) => orders.map((order) => order[name])
   tx.send`
-    insert into orders (id, customer_id, external_id, key_id, service, address, energy, bandwidth,
-      activate, activation_id,
-                        to_delegate, amount_sun, fee_sun, due_at, created_at)
-    select id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate,
-      activation_id,
-           to_delegate, amount_sun, fee_sun, ${now}, ${now}
+    insert into orders (id, customer_id, external_id, key_id, quote_id, service, address, energy,
+      bandwidth, activate, activation_id, to_delegate, amount_sun, fee_sun, due_at, created_at)
+    select o.*, ${now}, ${now}
     from unnest(${column('id')}::text[], ${column('customer_id')}::text[],
-                ${column('external_id')}::text[],
-                ${column('key_id')}::text[], ${column('service')}::text[],
+                ${column('external_id')}::text[], ${column('key_id')}::text[],
+                ${column('quote_id')}::text[], ${column('service')}::text[],
                 ${column('address')}::text[], ${column('energy')}::bigint[],
                 ${column('bandwidth')}::bigint[], ${column('activate')}::boolean[],
-                ${column('activation_id')}::text[],
-                ${column('to_delegate')}::boolean[], ${column('amount_sun')}::bigint[],
-                ${column('fee_sun')}::bigint[])
-      as o (id, customer_id, external_id, key_id, service, address, energy, bandwidth, activate,
-        activation_id,
-            to_delegate, amount_sun, fee_sun)`
+                ${column('activation_id')}::text[], ${column('to_delegate')}::boolean[],
+                ${column('amount_sun')}::bigint[], ${column('fee_sun')}::bigint[]) as o`
   const prices = orders.map(({ id, customer_id, key_id, amount_sun: price_sun }) => ({
     hold_id: holdOf(id),
     customer_id,

@@ -44,6 +44,11 @@ export const AddressAlreadyActivated: FaultKind = fault(
   'Address is already activated',
 )
 
+export const QuoteExpired: FaultKind = fault(71, 'quote_expired', 'This quote has expired')
+
+/** A price that binds us for a while: what was asked for costs no more, fee and all. */
+export type QuotePrice = { id: string; amount_sun: bigint; fee_sun: bigint; expires_at: Date }
+
 /** What a customer asks for. Amounts are 0 where the service has none. */
 export type Purchase = {
   customer_id: string
@@ -64,6 +69,8 @@ export type Purchase = {
   /** Placed by the service itself (a direct recharge, a subscription's top-up): the price is
    *  agreed, and whatever account pays it is not looked at. */
   internal?: { agreed_sun: bigint }
+  /** What it is bought by. A quote is good for one order, whatever name that has. */
+  quote?: QuotePrice
 }
 
 export type Placed = { order: Order; replayed: boolean }
@@ -137,9 +144,11 @@ async function placeAll(
   } catch (thrown) {
     // Another process began to activate the same address, or placed the same order of the service
     // itself (whose account is not locked), in between: now that is seen, so look again.
-    const raced = ['activation_one_under_way', 'orders_external_id_once'].includes(
-      brokenConstraint(thrown) ?? '',
-    )
+    const raced = [
+      'activation_one_under_way',
+      'orders_external_id_once',
+      'orders_quote_once',
+    ].includes(brokenConstraint(thrown) ?? '')
     if (raced) return placeAll(needs, purchases, next)
     throw thrown
   }
@@ -151,6 +160,8 @@ type PlacementState = {
   chain_answers: boolean
   purse: Purse
   earlier: NamedPurchases<Order>
+  /** By the quotes that they were bought by. */
+  quoted: Map<string, Order>
   /** Room left in the pool, by resource. */
   room: Map<string, number>
   /** Activations under way or done, by address. */
@@ -192,9 +203,10 @@ async function readState(
   purchases: PricedPurchase[],
 ): Promise<PlacementState> {
   const now = clock.now()
-  const [purse, earlier, activations, chain, room] = await Promise.all([
+  const [purse, earlier, quoted, activations, chain, room] = await Promise.all([
     openPurse(tx, purchases, now),
     placedEarlier(tx, purchases),
+    boughtByQuotes(tx, purchases),
     activationsOf(tx, purchases),
     chainState(tx),
     tx<{ resource: string; free: bigint }>`
@@ -204,6 +216,7 @@ async function readState(
     now,
     purse,
     earlier,
+    quoted,
     chain_answers: isAgreed(chain, clock),
     room: new Map(room.map(({ resource, free }) => [resource, Number(free)])),
     activations: new Map(activations.map((one) => [one.address, one])),
@@ -225,6 +238,14 @@ async function placedEarlier(tx: Tx, purchases: PricedPurchase[]): Promise<Named
   return earlier
 }
 
+/** The orders that the quotes of the purchases have bought already. */
+async function boughtByQuotes(tx: Tx, purchases: PricedPurchase[]): Promise<Map<string, Order>> {
+  const ids = purchases.flatMap(({ quote }) => quote?.id ?? [])
+  if (ids.length === 0) return new Map()
+  const orders = await tx<Order>`select * from orders where quote_id = any(${ids})`
+  return new Map(orders.map((order) => [order.quote_id!, order]))
+}
+
 /** The activations, under way or done, of the addresses that the chain does not have. */
 async function activationsOf(tx: Tx, purchases: PricedPurchase[]) {
   const dormant = purchases.filter((one) => one.receiver === 'inactive').map((one) => one.address)
@@ -238,8 +259,11 @@ async function activationsOf(tx: Tx, purchases: PricedPurchase[]) {
  *  accepted. */
 function judge(purchase: PricedPurchase, state: PlacementState, new_id: NewId): Placed | Fault {
   const { purse } = state
+  const by_quote = purchase.quote && judgeQuote(purchase, purchase.quote, state)
+  if (by_quote) return by_quote
   const earlier = state.earlier.find(purchase.customer_id, purchase.external_id)
-  if (earlier && sameMeaning(earlier, purchase)) return { order: earlier, replayed: true }
+  if (earlier && !purchase.quote && sameMeaning(earlier, purchase))
+    return { order: earlier, replayed: true }
   if (purchase.refusal) return purchase.refusal
   if (earlier) return InvalidParams('external_id', 'Invalid external_id')
   const { service, energy, bandwidth, receiver, prices } = purchase
@@ -262,7 +286,7 @@ function judge(purchase: PricedPurchase, state: PlacementState, new_id: NewId): 
   if (!active && !purchase.activate) return AddressNotActivated()
   const costs = purchase.internal
     ? { amount_sun: purchase.internal.agreed_sun, fee_sun: 0n }
-    : cost(purchase, active)
+    : priced(purchase, active)
   if (costs instanceof Fault) return costs
   const { amount_sun, fee_sun } = costs
   const unpaid = purchase.internal ? undefined : purse.refusePrice(purchase, amount_sun)
@@ -277,6 +301,7 @@ function judge(purchase: PricedPurchase, state: PlacementState, new_id: NewId): 
     now: state.now,
   })
   state.earlier.add(purchase.customer_id, purchase.external_id, order)
+  if (purchase.quote) state.quoted.set(purchase.quote.id, order)
   if (activation) state.activations.set(purchase.address, activation)
   if (!purchase.internal) purse.take(purchase, amount_sun)
   state.room.set('energy', (state.room.get('energy') ?? 0) - energy)
@@ -284,12 +309,38 @@ function judge(purchase: PricedPurchase, state: PlacementState, new_id: NewId): 
   return { order, replayed: false }
 }
 
+/** A quote that was used is a replay of its order, and none when another name is asked for. */
+function judgeQuote(
+  { external_id }: PricedPurchase,
+  { id, expires_at }: QuotePrice,
+  { quoted, now }: PlacementState,
+): Placed | Fault | undefined {
+  const order = quoted.get(id)
+  if (!order) return now < expires_at ? undefined : QuoteExpired()
+  if (external_id === null || external_id === order.external_id) return { order, replayed: true }
+  return QuoteExpired('used', 'This quote was used for another transaction')
+}
+
+/** What it costs; by a quote never more than that said, in any of its parts. */
+function priced(purchase: PricedPurchase, active: boolean): Cost | Fault {
+  const { quote } = purchase
+  const now = cost(purchase, active)
+  if (!quote) return now
+  const quoted_fee_sun = active ? 0n : quote.fee_sun
+  const quoted_sun = quote.amount_sun - quote.fee_sun
+  if (now instanceof Fault)
+    return { amount_sun: quoted_sun + quoted_fee_sun, fee_sun: quoted_fee_sun }
+  const fee_sun = lower(now.fee_sun, quoted_fee_sun)
+  return { amount_sun: lower(now.amount_sun - now.fee_sun, quoted_sun) + fee_sun, fee_sun }
+}
+
+const lower = (a: bigint, b: bigint) => (a < b ? a : b)
+
+type Cost = { amount_sun: bigint; fee_sun: bigint }
+
 /** What it costs; a refusal when the price that it was quoted at is gone. It must not throw: it has
  *  neighbours. */
-function cost(
-  { prices, energy, bandwidth }: PricedPurchase,
-  active: boolean,
-): { amount_sun: bigint; fee_sun: bigint } | Fault {
+function cost({ prices, energy, bandwidth }: PricedPurchase, active: boolean): Cost | Fault {
   const fee_sun = active ? 0n : prices.activation_sun
   if (energy > 0 && !tierFor(prices, 'energy', energy)) return InvalidEnergyAmount()
   if (bandwidth > 0 && !tierFor(prices, 'bandwidth', bandwidth)) return InvalidBandwidthAmount()
@@ -321,6 +372,7 @@ function newOrder(purchase: PricedPurchase, { now, ...fields }: NewOrder): Order
     address,
     activate,
     key_id: purchase.key?.key_id ?? null,
+    quote_id: purchase.quote?.id ?? null,
     energy: BigInt(purchase.energy),
     bandwidth: BigInt(purchase.bandwidth),
     state: 'new',

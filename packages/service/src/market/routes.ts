@@ -35,10 +35,9 @@ import {
   isAbsent,
   readAddress,
   readDuration,
-  readFlag,
   readNames,
 } from '../wire/reading.ts'
-import { readAmount, readAmounts } from './amounts.ts'
+import { readAmount, readPurchase } from './amounts.ts'
 import { estimateTransfer, orUnavailable, tokenBalance } from './estimates.ts'
 import {
   AddressText,
@@ -47,6 +46,7 @@ import {
   EnergyTier,
   ExternalId,
   OrderNotFound,
+  PurchaseFields,
   printDelegation,
   printEnergyTier,
   printOrder,
@@ -326,37 +326,7 @@ const addressInfo = ({ reads }: Needs): Endpoint =>
   })
 
 const NEW_BODY = Type.Object({
-  service: Type.Enum(['energy', 'bandwidth', 'resource_bundle', 'activate_address']),
-  params: Type.Object({
-    address: unchecked(AddressText('Who receives it')),
-    duration: Type.Optional(
-      unchecked(
-        Type.Integer({ description: 'Hours; only 1. Required except for activate_address' }),
-      ),
-    ),
-    amounts: Type.Optional(
-      unchecked(
-        Type.Object(
-          { energy: Type.Optional(Type.Integer()), bandwidth: Type.Optional(Type.Integer()) },
-          { description: 'Required, with both, for resource_bundle' },
-        ),
-      ),
-    ),
-    amount: Type.Optional(
-      unchecked(Type.Integer({ description: 'For energy and bandwidth, instead of amounts' })),
-    ),
-    energy_amount: Type.Optional(
-      unchecked(
-        Type.Integer({
-          deprecated: true,
-          description: 'Energy, when neither of the others names it',
-        }),
-      ),
-    ),
-    activate_address: Type.Optional(
-      unchecked(Type.Boolean({ description: 'Activate the address too, if it is not active' })),
-    ),
-  }),
+  ...PurchaseFields,
   external_id: Type.Optional(ExternalId),
 })
 
@@ -404,16 +374,12 @@ const newTransaction = ({ prices, placeOrder }: Needs): Endpoint =>
     faults: NEW_REFUSALS,
     examples: NEW_EXAMPLES,
     async handle({ body, customer, headers, reply_headers }) {
-      const { service, params } = body
-      const activate = readFlag(params.activate_address) || service === 'activate_address'
-      const address = readAddress(params.address)
-      if (service !== 'activate_address') readDuration(params.duration)
-      const amounts = readAmounts(service, params, await prices())
+      const { refusal, ...asked } = readPurchase(body, await prices())
       const external_id = externalId(body.external_id, { headers, customer })
-      if (amounts.refusal && external_id === null) throw amounts.refusal
+      if (refusal && external_id === null) throw refusal
       const { customer_id } = customer
       const key = cappedKey(customer)
-      const wanted = { external_id, service, address, activate, ...amounts }
+      const wanted = { external_id, ...asked, ...(refusal && { refusal }) }
       const placed = await placeOrder({ customer_id, key, asked_by: customer, ...wanted })
       if (placed.replayed) reply_headers['idempotency-replayed'] = 'true'
       return printOrder(placed.order)

@@ -7,9 +7,9 @@
 // be off the net with them. It is a notice.
 
 import { type ChainState, chainState, isCurrent, isStale } from '../chain/progress.ts'
-import { newestSecret, sealContext } from '../customers/keys.ts'
 import type { Seal } from '../customers/seal.ts'
 import type { Sql } from '../database/sql.ts'
+import { newestSecret, sealContext } from '../keys/keys.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Step } from '../steps/step.ts'
 

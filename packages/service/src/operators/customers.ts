@@ -18,8 +18,8 @@ import {
   setLimits,
 } from '../customers/customers.ts'
 import type { DepositAddress } from '../customers/deposit_addresses.ts'
-import { listKeys, revokeKeys } from '../customers/keys.ts'
 import type { Sql, Tx } from '../database/sql.ts'
+import { listKeys, revokeKeys } from '../keys/keys.ts'
 import type { Action, Change } from '../ledger/actions.ts'
 import { customerAccount } from '../ledger/ledger.ts'
 import { misuse, refusal } from '../lib/fault.ts'

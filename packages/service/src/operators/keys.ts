@@ -5,6 +5,8 @@
 
 import { type Static, Type } from 'typebox'
 import { requireCustomer, requireLockedCustomer } from '../customers/customers.ts'
+import type { Seal } from '../customers/seal.ts'
+import type { Sql, Tx } from '../database/sql.ts'
 import {
   changeKey,
   issueKey,
@@ -14,17 +16,16 @@ import {
   lockKey,
   resealSecrets,
   revokeKey,
+  rotateSecret,
   sealingKeysMissing,
-} from '../customers/keys.ts'
-import type { Seal } from '../customers/seal.ts'
-import type { Sql, Tx } from '../database/sql.ts'
+} from '../keys/keys.ts'
 import type { Change } from '../ledger/actions.ts'
 import { readMoment } from '../lib/clock.ts'
 import { Fault, misuse, refusal } from '../lib/fault.ts'
 import { type Answer, change, look, type Needs, readTrx } from '../operation/operation.ts'
 import { endAll } from '../subscriptions/ending.ts'
 import { resealWebhookSecrets } from '../webhooks/webhooks.ts'
-import { SCOPES, type Scope } from '../wire/endpoint.ts'
+import { SCOPES, type Scope, UNNAMED_SCOPES } from '../wire/endpoint.ts'
 import {
   Count,
   Flag,
@@ -37,6 +38,7 @@ import {
   Sun,
   Text,
   text,
+  whole,
 } from '../wire/schemas.ts'
 import { endings } from './orders.ts'
 
@@ -52,6 +54,9 @@ export const Key = Type.Object({
   created_at: Moment,
   expires_at: OrNull(Moment),
   revoked_at: OrNull(Moment),
+  made_by_key: OrNull(Text),
+  last_used_at: OrNull(Moment),
+  old_secret_until: OrNull(Moment),
 })
 const IssuedKey = Type.Object({
   key_id: Text,
@@ -61,6 +66,7 @@ const IssuedKey = Type.Object({
   expires_at: OrNull(Moment),
 })
 type IssuedKey = Static<typeof IssuedKey>
+const RotatedKey = Type.Object({ key_id: Text, secret: Text, old_secret_until: OrNull(Moment) })
 const RevokedKey = Type.Object({ key_id: Text, revoked_at: Moment, ended_subscriptions: Count })
 
 /** Throws Refused unless the secrets of the keys can be opened. */
@@ -74,11 +80,11 @@ async function requireSameSeal(tx: Sql | Tx, seal: Seal): Promise<void> {
 /** A key for reading: null is not said, what it means is. */
 export function keyShown(key: KeyRow): Static<typeof Key> {
   const { id, name, scopes, allowed_networks, daily_cap_sun, require_v2, require_external_id } = key
-  const { created_at, expires_at, revoked_at } = key
+  const { created_at, expires_at, revoked_at, made_by_key, last_used_at, old_secret_until } = key
   return {
     id,
     name,
-    scopes: scopes ?? ['all'],
+    scopes: [...(scopes ?? UNNAMED_SCOPES)],
     allowed_networks: allowed_networks ?? ['any'],
     daily_cap_sun,
     require_v2,
@@ -86,13 +92,16 @@ export function keyShown(key: KeyRow): Static<typeof Key> {
     created_at,
     expires_at,
     revoked_at,
+    made_by_key,
+    last_used_at,
+    old_secret_until,
   }
 }
 
 /** What limits a key: the same for a new key and for one that is changed. */
 const LIMITS = {
   name: optional(text('NAME', 'what to call it (key)')),
-  scope: optional(Type.Array(oneOf([...SCOPES, 'all'], 'what it may do (all)'))),
+  scope: optional(Type.Array(oneOf([...SCOPES, 'all'], 'what it may do (read, buy, aml)'))),
   network: optional(
     Type.Array(text('NETWORK', 'where it may be used from, such as 203.0.113.0/24 (any)')),
   ),
@@ -137,10 +146,10 @@ function readLimits(typed: LimitsBody, at: Date): KeyLimits {
   }
 }
 
-function scopesOf(words: readonly (Scope | 'all')[]): Scope[] | null {
+function scopesOf(words: readonly (Scope | 'all')[]): Scope[] {
   if (!words.includes('all')) return [...new Set(words as readonly Scope[])]
   if (words.length > 1) throw misuse('--scope all includes the others: give it alone.')
-  return null
+  return [...SCOPES]
 }
 
 function networksOf(words: readonly string[]): readonly string[] | null {
@@ -286,6 +295,30 @@ async function takeKey(
   return { result, actions: [action, ...endings(ended, reason)] }
 }
 
+/** Gives a key a new secret; the one before signs for a while. */
+async function renewSecret(
+  tx: Tx,
+  needs: Needs,
+  { key: key_id, overlap_hours }: { key: string; overlap_hours: number },
+): Promise<Change<Answer<Static<typeof RotatedKey>>>> {
+  const key = await requireKey(tx, key_id)
+  if (key.revoked_at) throw refusal(`The key ${key_id} is revoked, for good.`)
+  const seal = await needs.seal()
+  await requireSameSeal(tx, seal)
+  const { clock, random, new_id } = needs
+  if (key.old_secret_until && key.old_secret_until > clock.now())
+    throw refusal(`Two secrets of the key ${key_id} sign already: wait until the old one ends.`)
+  const made = { clock, random, new_id, seal }
+  const { secret, old_secret_until } = await rotateSecret(tx, made, { key, overlap_hours })
+  const before = { secret_made_at: key.secret_made_at }
+  const after = { secret_made_at: clock.now(), old_secret_until }
+  const note =
+    'The secret cannot be shown again. ' +
+    (old_secret_until ? 'Until then the one before signs too.' : 'The one before signs no more.')
+  const action = { subject: `key:${key_id}`, before, after }
+  return { result: { value: { key_id, secret, old_secret_until }, note }, actions: [action] }
+}
+
 const customer = text('CUSTOMER', 'the id of the customer')
 const key = text('KEY', 'the id of the key')
 
@@ -322,6 +355,21 @@ export const keyOperations = [
     reply: Key,
     cli: { operands: ['key'] },
     handle: async ({ tx, at, body }) => alterKey(tx, { ...body, at }),
+  }),
+  change({
+    path: '/operator/keys/rotate',
+    careful: true,
+    summary: 'give a key a new secret, shown this once; the one before signs for a while',
+    body: Type.Object({
+      key,
+      overlap_hours: optional(
+        whole('HOURS', 'for how long the secret before signs (24)', { min: 0, max: 168 }),
+      ),
+    }),
+    reply: RotatedKey,
+    cli: { operands: ['key'] },
+    handle: async ({ tx, body: { overlap_hours = 24, key }, ...needs }) =>
+      renewSecret(tx, needs, { key, overlap_hours }),
   }),
   change({
     path: '/operator/keys/revoke',

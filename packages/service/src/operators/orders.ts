@@ -40,6 +40,7 @@ import {
   Text,
   text,
   Whole,
+  whole,
 } from '../wire/schemas.ts'
 
 /** A part of a list by time. */
@@ -106,6 +107,7 @@ export const orderOperations = [
     reply: Type.Object({
       ...OrderListed,
       key_id: OrNull(Text),
+      quote_id: OrNull(Text),
       activate: Flag,
       activation_id: OrNull(Text),
       to_delegate: Flag,
@@ -348,13 +350,18 @@ export const chainOperations = [
   }),
   look({
     path: '/operator/pool/forecast',
-    summary: 'what will be free in the coming hour, as what is delegated comes back',
+    summary: 'what will be free in the coming hours, as what is delegated comes back',
     description:
       '`free` is so if nothing of it was used, `free_if_used` if all was: on the chain, what ' +
       'was used recovers over a day after it has come back.',
-    body: NOTHING,
+    body: Type.Object({
+      hours: optional(whole('N', 'for so many hours (1)', { max: 24 })),
+    }),
     reply: ListOf({ resource: Text, minutes: Count, free: Whole, free_if_used: Whole }),
-    handle: async ({ sql }) => ({ value: await poolForecast(sql) }),
+    async handle({ sql, body: { hours } }) {
+      const points = await poolForecast(sql, { hours })
+      return { value: points.map(({ at: _, ...point }) => point) }
+    },
   }),
   look({
     path: '/operator/chain/show',

@@ -16,6 +16,7 @@ import {
   removePrice,
   setPrices,
 } from '../prices/tiers.ts'
+import { changeOffer, readOffer } from '../quotes/offer.ts'
 import { listPlans, planHistory, removePlan, setPlan } from '../subscriptions/plans.ts'
 import {
   Count,
@@ -340,5 +341,42 @@ const services = [
   }),
 ]
 
+const Offer = Type.Object({ quote_seconds_max: Count, forecast_shown: Flag })
+
+const offers = [
+  look({
+    path: '/operator/offers/show',
+    summary: 'for how long a quote may bind us, and whether customers see forecasts of the pool',
+    body: NOTHING,
+    reply: Offer,
+    handle: async ({ sql }) => ({ value: await readOffer(sql) }),
+  }),
+  change({
+    path: '/operator/offers/set',
+    summary: 'change what is offered; quotes that were given stay good',
+    body: Type.Object({
+      quote_seconds: optional(
+        whole('SECONDS', 'the longest that a quote may bind us: 5 to 300, or 0: no quotes', {
+          min: 0,
+          max: 300,
+        }),
+      ),
+      forecast: optional(oneOf(['shown', 'hidden'], 'whether customers see forecasts of the pool')),
+    }),
+    reply: Offer,
+    async handle({ tx, body: { quote_seconds, forecast } }) {
+      if (quote_seconds === undefined && forecast === undefined)
+        throw misuse('offers set: nothing to change is given.')
+      if (quote_seconds !== undefined && quote_seconds !== 0 && quote_seconds < 5)
+        throw misuse('--quote-seconds is 0, or 5 to 300.')
+      const forecast_shown = forecast === undefined ? undefined : forecast === 'shown'
+      const given = { quote_seconds_max: quote_seconds, forecast_shown }
+      const { result, actions } = await changeOffer(tx, given)
+      const note = actions.length === 0 ? 'It was so already.' : 'In force at once.'
+      return { result: { value: result, note }, actions }
+    },
+  }),
+]
+
 export const priceOperations = [...prices, ...fees, ...plans]
-export const serviceOperations = services
+export const serviceOperations = [...services, ...offers]

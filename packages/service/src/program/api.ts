@@ -3,7 +3,6 @@
 // customer for it.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { KnownTokens, readTokensStep } from '../customers/known_tokens.ts'
 import { connect } from '../database/sql.ts'
 import { type EventStreams, STREAMS } from '../events/streams.ts'
 import type { Page } from '../http/pages.ts'
@@ -13,12 +12,13 @@ import {
   DEFAULT_CONNECTION_LIMITS,
   DEFAULT_RATE_LIMIT,
 } from '../http/server.ts'
+import { KnownTokens, readTokensStep } from '../keys/known_tokens.ts'
 import { systemClock } from '../lib/clock.ts'
 import { systemRandom } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import { listenOn } from '../limits/listeners.ts'
 import type { Refusals } from '../refusals/refusals.ts'
-import { startSteps } from '../steps/step.ts'
+import { type Step, startSteps } from '../steps/step.ts'
 import { listenForWakes } from '../steps/wake.ts'
 import type { Endpoint } from '../wire/endpoint.ts'
 import type { Monitor } from './admin.ts'
@@ -43,6 +43,7 @@ export type Served = {
   authenticate: Authenticate
   streams: EventStreams
   refusals: Refusals
+  api_steps: readonly Step[]
 }
 
 export type Api = { url: string; close(): Promise<void> }
@@ -99,7 +100,7 @@ export async function startApi(
       () => listenOn(server, { port: config.port, host: config.host }),
       config.port,
     )
-    const reading = startSteps([readTokens], log)
+    const reading = startSteps([readTokens, ...app.api_steps], log)
     const heard = listenForWakes(database_url, (name) => {
       if (name === STREAMS) app.streams.poke()
     })

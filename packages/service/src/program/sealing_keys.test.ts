@@ -8,9 +8,9 @@ import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { Misuse } from '../config.ts'
 import { createCustomer } from '../customers/customers.ts'
 import { depositAddresses } from '../customers/deposit_addresses.ts'
-import { issueKey, revokeKey } from '../customers/keys.ts'
 import { readSealingKeys, type SealingKeys, sealWith } from '../customers/seal.ts'
 import type { Sql } from '../database/sql.ts'
+import { issueKey, revokeKey } from '../keys/keys.ts'
 import { systemClock } from '../lib/clock.ts'
 import { idMaker, systemRandom } from '../lib/ids.ts'
 import { sealingKeys } from './sealing_keys.ts'
@@ -81,7 +81,7 @@ test('every key that still opens secrets is needed, until they are revoked', asy
   const fresh_only = () => sealingKeys({ data_dir, secret_key: `k2:${WRONG}` }, sql)
   await assert.rejects(fresh_only(), /another key k1\./)
   await sealingKeys({ data_dir, secret_key: `k2:${WRONG},k1:${RIGHT}` }, sql)
-  await revokeKey(sql, { ...old, at: new Date() })
+  await sql.begin((tx) => revokeKey(tx, { ...old, at: new Date() }))
   assert.equal((await fresh_only()).current, 'k2')
 })
 

@@ -5,9 +5,9 @@
 
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { hasSecrets, sealingKeysMissing } from '../customers/keys.ts'
 import { readSealingKeys, type SealingKeys, sealWith } from '../customers/seal.ts'
 import type { Sql } from '../database/sql.ts'
+import { hasSecrets, sealingKeysMissing } from '../keys/keys.ts'
 import { Misuse } from '../lib/fault.ts'
 import { readSecretFile, requireWritable, writeOnce } from '../lib/files.ts'
 import { systemRandom } from '../lib/ids.ts'

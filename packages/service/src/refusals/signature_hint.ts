@@ -4,10 +4,10 @@
 // customer alone.
 
 import { createHash } from 'node:crypto'
-import { sealContext } from '../customers/keys.ts'
 import type { Seal } from '../customers/seal.ts'
 import type { Tx } from '../database/sql.ts'
 import type { RefusedCall } from '../http/calls.ts'
+import { sealContext } from '../keys/keys.ts'
 import { isSignature } from '../wire/signature.ts'
 
 /** `right_for`: which other body the signature is right for, if it is one of these. */
@@ -24,10 +24,11 @@ export const secretReader =
   (seal: Pick<Seal, 'open'>): SecretsOf =>
   async (tx, key_ids) => {
     if (key_ids.length === 0) return new Map()
-    const rows = await tx<{ id: string; sealed_secret: string }>`
-      select id, sealed_secret from api_key where id = any(${key_ids})`
+    const rows = await tx<{ id: string; sealed: string[] }>`
+      select id, array_remove(array[sealed_secret, old_sealed_secret], null) as sealed
+      from api_key where id = any(${key_ids})`
     return new Map(
-      rows.map(({ id, sealed_secret }) => [id, [seal.open(sealed_secret, sealContext(id))]]),
+      rows.map(({ id, sealed }) => [id, sealed.map((one) => seal.open(one, sealContext(id)))]),
     )
   }
 

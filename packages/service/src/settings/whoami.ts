@@ -73,7 +73,8 @@ export const whoami = ({
             k.expires_at, coalesce(s.spent_sun, 0)::bigint as spent_sun,
             (select head_time from chain) as head_time
           from api_key as k join customer as c on c.id = k.customer_id
-            left join api_key_spending as s on s.key_id = k.id and s.day = ${dayOf(now)}
+            left join api_key_spending as s 
+              on s.key_id = coalesce(k.spends_from, k.id) and s.day = ${dayOf(now)}
           where k.id = ${key_id}`,
         service.network(),
       ])

@@ -4,7 +4,7 @@
 // is the customer's again. Holds are numbered, and end in that order.
 
 import { holdPrices } from '../customers/purse.ts'
-import { addSpending, spentOn } from '../customers/spending.ts'
+import { addSpending, spentBy } from '../customers/spending.ts'
 import type { Tx } from '../database/sql.ts'
 import { customerAccount, lockAccounts, release } from '../ledger/ledger.ts'
 import type { Subscription } from './subscriptions.ts'
@@ -76,7 +76,7 @@ export async function leftOfCap(
   now: Date,
 ): Promise<bigint> {
   if (key_id === null || daily_cap_sun === null) return 2n ** 62n
-  return daily_cap_sun - ((await spentOn(tx, [key_id], now)).get(key_id) ?? 0n)
+  return daily_cap_sun - (await spentBy(tx, key_id, now))
 }
 
 /** Gives the oldest open holds back, so many of them; nor do they count as spent any more. The

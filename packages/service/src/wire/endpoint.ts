@@ -76,6 +76,8 @@ export type Customer = {
   readonly scopes: readonly Scope[] | undefined
   /** What this key may spend in a day, in sun. Undefined: no limit. */
   readonly daily_cap_sun: bigint | undefined
+  /** The key whose spending of a day this one's counts as. Undefined: its own. */
+  readonly spends_from?: string | undefined
   /** A call that begins something must bring an id of the caller's own. */
   readonly require_external_id: boolean
   /** Nothing new is begun for this customer. */

@@ -5,6 +5,7 @@
 // apart. Why it was refused is for the log alone.
 
 import type { BlockList } from 'node:net'
+import type { Seal } from '../customers/seal.ts'
 import { batched } from '../database/batch.ts'
 import type { Sql } from '../database/sql.ts'
 import type { Authenticate, Credentials } from '../http/server.ts'
@@ -15,18 +16,32 @@ import { type AuthFailure, type Customer, unauthenticated } from '../wire/endpoi
 import { isSignature, isSignatureV2, keyV2 } from '../wire/signature.ts'
 import { isToken, keysOfTokens, type SealedKey, sealContext, tokenHash } from './keys.ts'
 import { type NonceUse, useNonces } from './nonces.ts'
-import type { Seal } from './seal.ts'
 
-export type Needs = { sql: Sql; clock: Clock; seal: Seal }
+export type Needs = {
+  sql: Sql
+  clock: Clock
+  seal: Seal
+  /** Called with each key that is let in. */
+  noteUse?: (key_id: string) => void
+}
 
 /** How long a key may be used as it was read. Secrets stay in memory as long, and until the next
  *  key is read. */
 const FRESH_MS = 1_000
 const BATCH_MAX = 500
+/** It signs for no key. */
+const NOBODYS_SECRET = `pss_${'0'.repeat(43)}`
+
+/** A secret, and the key of the second signature that is made of it. */
+type Secret = { secret: string; v2: Uint8Array }
 
 type OpenKey = {
   customer: Customer
-  secret: string
+  secret: Secret
+  /** The secret before, while both sign; a stand-in when there is none, so that it takes no other
+   *  time. */
+  old_secret: Secret
+  old_secret_until: Date | null
   require_v2: boolean
   networks: BlockList | undefined
   expires_at: Date | null
@@ -34,7 +49,7 @@ type OpenKey = {
 
 /** The check of credentials for signed endpoints. Throws Unauthenticated for every reason alike,
  *  and Outage when the database does not answer. */
-export function authenticator({ sql, clock, seal }: Needs): Authenticate {
+export function authenticator({ sql, clock, seal, noteUse }: Needs): Authenticate {
   const open_keys = new Recent<OpenKey>(FRESH_MS)
   const readKey = batched(BATCH_MAX, async (token_hashes: string[]) => {
     const keys = new Map(
@@ -47,7 +62,10 @@ export function authenticator({ sql, clock, seal }: Needs): Authenticate {
     id: 'nobody',
     customer_id: 'nobody',
     token_hash: '',
-    sealed_secret: seal.seal(`pss_${'0'.repeat(43)}`, sealContext('nobody')),
+    sealed_secret: seal.seal(NOBODYS_SECRET, sealContext('nobody')),
+    old_sealed_secret: null,
+    old_secret_until: null,
+    spends_from: null,
     scopes: null,
     allowed_networks: null,
     daily_cap_sun: null,
@@ -91,6 +109,7 @@ export function authenticator({ sql, clock, seal }: Needs): Authenticate {
       const fresh_nonce = await useNonce({ key_id, nonce })
       if (!fresh_nonce) throw unauthenticated('nonce_used', key_id)
     }
+    noteUse?.(key_id)
     return key.customer
   }
 }
@@ -99,17 +118,23 @@ function openKey(row: SealedKey, seal: Seal): OpenKey {
   const { id, customer_id, sealed_secret, scopes, allowed_networks, daily_cap_sun, require_v2 } =
     row
   const { require_external_id, expires_at, customer_state } = row
-  const secret = seal.open(sealed_secret, sealContext(id))
+  const { spends_from, old_sealed_secret, old_secret_until } = row
+  const secretOf = (secret: string): Secret => ({ secret, v2: keyV2(secret) })
   return {
     customer: {
       customer_id,
       key_id: id,
       scopes: scopes ?? undefined,
       daily_cap_sun: daily_cap_sun ?? undefined,
+      spends_from: spends_from ?? undefined,
       require_external_id,
       suspended: customer_state !== 'active',
     },
-    secret,
+    secret: secretOf(seal.open(sealed_secret, sealContext(id))),
+    old_secret: secretOf(
+      old_sealed_secret === null ? NOBODYS_SECRET : seal.open(old_sealed_secret, sealContext(id)),
+    ),
+    old_secret_until,
     require_v2,
     expires_at,
     networks: allowed_networks ? networkList(allowed_networks) : undefined,
@@ -117,20 +142,33 @@ function openKey(row: SealedKey, seal: Seal): OpenKey {
 }
 
 /** What is wrong, but for a nonce that is not new: all of it is looked at, whatever is wrong first.
- *  The second signature, once sent, must be right also for a key that does not require it. */
+ *  The second signature, once sent, must be right also for a key that does not require it, and by
+ *  the same secret as the first. */
 function failureOf(key: OpenKey, credentials: Credentials, now: Date): AuthFailure | undefined {
-  const { body, method, path, idempotency_key, v2, ip } = credentials
-  const stamped = { method, path, body, idempotency_key }
-  const signed = isSignature(credentials.signature, body, key.secret)
-  const { signature, timestamp = '', nonce = '' } = v2
-  const signed_v2 =
-    signature === undefined
-      ? !key.require_v2
-      : isSignatureV2(signature, keyV2(key.secret), { ...stamped, timestamp, nonce }, now)
-  const from_allowed = key.networks === undefined || isListed(key.networks, ip)
+  const signed_v2_missing = credentials.v2.signature === undefined
+  const by_new = signedBy(key.secret, credentials, now)
+  const by_old = signedBy(key.old_secret, credentials, now)
+  const old_signs = key.old_secret_until !== null && now < key.old_secret_until
+  const by = by_old.v1 && old_signs ? by_old : by_new
+  const from_allowed = key.networks === undefined || isListed(key.networks, credentials.ip)
   const in_force = key.expires_at === null || now < key.expires_at
-  if (!signed) return 'wrong_signature'
-  if (!signed_v2) return signature === undefined ? 'v2_required' : 'wrong_signature_v2'
+  if (!by.v1) return 'wrong_signature'
+  if (signed_v2_missing ? key.require_v2 : !by.v2)
+    return signed_v2_missing ? 'v2_required' : 'wrong_signature_v2'
   if (!from_allowed) return 'network'
   return in_force ? undefined : 'expired'
+}
+
+/** Which of the signatures are right by a secret; a second one that was not sent is not. */
+function signedBy(
+  { secret, v2: key }: Secret,
+  { body, method, path, idempotency_key, signature, v2 }: Credentials,
+  now: Date,
+): { v1: boolean; v2: boolean } {
+  const { timestamp = '', nonce = '' } = v2
+  const stamped = { method, path, body, idempotency_key, timestamp, nonce }
+  return {
+    v1: isSignature(signature, body, secret),
+    v2: v2.signature !== undefined && isSignatureV2(v2.signature, key, stamped, now),
+  }
 }

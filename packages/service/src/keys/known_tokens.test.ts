@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { sealWith } from '../customers/seal.ts'
 import { idMaker, systemRandom } from '../lib/ids.ts'
 import { issueKey, revokeKey, tokenHash } from './keys.ts'
 import { KnownTokens, readTokensStep } from './known_tokens.ts'
-import { sealWith } from './seal.ts'
 
 const seal = sealWith({ current: 'a', keys: { a: new Uint8Array(32).fill(1) } }, systemRandom)
 
@@ -26,7 +26,7 @@ test("all keys' tokens are known from the first reading, new ones from the next"
   const known = new KnownTokens()
   const step = readTokensStep({ sql, clock }, known)
   const [first, revoked] = [await issue(), await issue()]
-  await revokeKey(sql, { customer_id, key_id: revoked.key_id, at: clock.now() })
+  await sql.begin((tx) => revokeKey(tx, { customer_id, key_id: revoked.key_id, at: clock.now() }))
   now_ms += 3_600_000
   await step.run()
   assert.deepEqual([known.has(first.token_hash), known.has(revoked.token_hash)], [true, false])

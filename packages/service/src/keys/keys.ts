@@ -1,22 +1,24 @@
 // API keys. A key is a token, which names it, and a secret, which signs: both made here from 32
 // random bytes, shown once and never chosen by anybody, because the old signature is only safe with
-// secrets of one length. A revoked key stays as a row, since orders name it.
+// secrets of one length. While a secret is replaced, the old one and the new one sign side by side.
+// A revoked key stays as a row, since orders name it.
 
 import { hash } from 'node:crypto'
+import type { CustomerState } from '../customers/customers.ts'
+import type { Seal } from '../customers/seal.ts'
 import type { Sql, Tx } from '../database/sql.ts'
+import { noteEvents } from '../events/notes.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { NewId, Random } from '../lib/ids.ts'
 import { isNetwork } from '../lib/networks.ts'
-import { InvalidParams, type Scope } from '../wire/endpoint.ts'
-import type { CustomerState } from './customers.ts'
-import type { Seal } from './seal.ts'
+import { Conflict, InvalidParams, type Scope } from '../wire/endpoint.ts'
 
 export type Needs = { clock: Clock; random: Random; new_id: NewId; seal: Seal }
 
 export type KeyWanted = {
   customer_id: string
   name: string
-  /** Left out: everything. */
+  /** Left out: UNNAMED_SCOPES. */
   scopes?: readonly Scope[] | undefined
   /** Addresses (`203.0.113.7`) and networks (`203.0.113.0/24`) it may be used from. Left out:
    *  anywhere. */
@@ -29,6 +31,10 @@ export type KeyWanted = {
   require_external_id?: boolean | undefined
   /** From when on it is refused like an unknown one. Left out: never. */
   expires_at?: Date | undefined
+  /** The key that makes it; left out: the operator does. */
+  made_by_key?: string | undefined
+  /** The key whose spending of a day this one's counts as; left out: its own. */
+  spends_from?: string | undefined
 }
 
 /** A key as its owner may see it at any time. */
@@ -44,12 +50,32 @@ export type KeyRow = {
   created_at: Date
   expires_at: Date | null
   revoked_at: Date | null
+  made_by_key: string | null
+  spends_from: string | null
+  secret_made_at: Date
+  /** The secret before, which signs until then. */
+  old_secret_made_at: Date | null
+  old_secret_until: Date | null
+  last_used_at: Date | null
 }
 
 /** A key as authentication needs it. */
-export type SealedKey = Omit<KeyRow, 'name' | 'created_at' | 'revoked_at'> & {
+export type SealedKey = Pick<
+  KeyRow,
+  | 'id'
+  | 'customer_id'
+  | 'scopes'
+  | 'allowed_networks'
+  | 'daily_cap_sun'
+  | 'spends_from'
+  | 'require_v2'
+  | 'require_external_id'
+  | 'expires_at'
+  | 'old_secret_until'
+> & {
   token_hash: string
   sealed_secret: string
+  old_sealed_secret: string | null
   customer_state: CustomerState
 }
 
@@ -76,40 +102,92 @@ export async function issueKey(
 ): Promise<{ key_id: string; token: string; secret: string }> {
   const { customer_id, name, scopes = null, allowed_networks = null, daily_cap_sun = null } = wanted
   const { require_v2 = false, require_external_id = false, expires_at = null } = wanted
+  const { made_by_key = null, spends_from = null } = wanted
   if (allowed_networks) requireNetworks(allowed_networks)
   const key_id = needs.new_id()
-  const random = () => Buffer.from(needs.random.bytes(RANDOM_BYTES)).toString('base64url')
-  const token = `${TOKEN_PREFIX}${random()}`
-  const secret = `${SECRET_PREFIX}${random()}`
-  const sealed_secret = needs.seal.seal(secret, sealContext(key_id))
+  const token = `${TOKEN_PREFIX}${randomText(needs)}`
+  const { secret, sealed_secret } = newSecret(needs, key_id)
+  const now = needs.clock.now()
   await tx`
-    insert into api_key (id, customer_id, name, token_hash, sealed_secret, scopes,
-      allowed_networks, daily_cap_sun,
-      require_v2, require_external_id, created_at, expires_at)
-    values (${key_id}, ${customer_id}, ${name}, ${tokenHash(token)}, ${sealed_secret}, ${scopes},
-            ${allowed_networks},
-      ${daily_cap_sun}, ${require_v2}, ${require_external_id}, ${needs.clock.now()}, ${expires_at})`
+    insert into api_key (id, customer_id, name, token_hash, sealed_secret, secret_made_at, scopes,
+      allowed_networks, daily_cap_sun, require_v2, require_external_id, created_at, expires_at,
+      made_by_key, spends_from)
+    values (${key_id}, ${customer_id}, ${name}, ${tokenHash(token)}, ${sealed_secret}, ${now},
+      ${scopes}, ${allowed_networks}, ${daily_cap_sun}, ${require_v2}, ${require_external_id},
+      ${now}, ${expires_at}, ${made_by_key}, ${spends_from})`
+  noteKeys(tx, 'key.created', [{ id: key_id, customer_id }], now)
   return { key_id, token, secret }
+}
+
+const randomText = ({ random }: Pick<Needs, 'random'>): string =>
+  Buffer.from(random.bytes(RANDOM_BYTES)).toString('base64url')
+
+function newSecret(needs: Pick<Needs, 'random' | 'seal'>, key_id: string) {
+  const secret = `${SECRET_PREFIX}${randomText(needs)}`
+  return { secret, sealed_secret: needs.seal.seal(secret, sealContext(key_id)) }
+}
+
+function noteKeys(
+  tx: Tx,
+  type: 'key.created' | 'key.revoked',
+  keys: readonly Pick<KeyRow, 'id' | 'customer_id'>[],
+  at: Date,
+): void {
+  noteEvents(
+    tx,
+    keys.map(({ id, customer_id }) => ({ type, subject: `key:${id}`, customer_id, at })),
+  )
+}
+
+const HOUR_MS = 3_600_000
+
+/** Gives a key a new secret, which is in the answer and nowhere else. The one before signs for so
+ *  many hours more. The caller has locked the key. Throws Conflict while two sign already. */
+export async function rotateSecret(
+  tx: Tx,
+  needs: Needs,
+  { key, overlap_hours }: { key: KeyRow; overlap_hours: number },
+): Promise<{ secret: string; old_secret_until: Date | null }> {
+  const now = needs.clock.now()
+  if (key.old_secret_until !== null && key.old_secret_until > now)
+    throw Conflict('two_secrets', 'Two secrets are alive already')
+  const until = overlap_hours === 0 ? null : new Date(now.getTime() + overlap_hours * HOUR_MS)
+  const { secret, sealed_secret } = newSecret(needs, key.id)
+  await tx`
+    update api_key
+    set old_sealed_secret = case when ${until}::timestamptz is null then null
+          else sealed_secret end,
+        old_secret_made_at = case when ${until}::timestamptz is null then null
+          else secret_made_at end,
+        old_secret_until = ${until}, sealed_secret = ${sealed_secret}, secret_made_at = ${now}
+    where id = ${key.id}`
+  return { secret, old_secret_until: until }
 }
 
 /** The customer's keys, oldest first, revoked ones included. */
 export async function listKeys(sql: Sql | Tx, customer_id: string): Promise<KeyRow[]> {
   return sql<KeyRow>`
     select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2,
-      require_external_id, created_at,
-      expires_at, revoked_at
+      require_external_id, created_at, expires_at, revoked_at, made_by_key, spends_from,
+      secret_made_at, old_secret_made_at, old_secret_until, last_used_at
     from api_key where customer_id = ${customer_id} order by id`
 }
 
 /** Revokes a key of the customer, for good. False when there is none that is not revoked. A server
  *  may accept the key for a second longer (see authentication). */
 export async function revokeKey(
-  tx: Sql | Tx,
+  tx: Tx,
   { customer_id, key_id, at }: { customer_id: string; key_id: string; at: Date },
 ): Promise<boolean> {
-  const revoked = await tx`
+  const revoked = await tx<{ id: string }>`
     update api_key set revoked_at = ${at}
     where id = ${key_id} and customer_id = ${customer_id} and revoked_at is null returning id`
+  noteKeys(
+    tx,
+    'key.revoked',
+    revoked.map(({ id }) => ({ id, customer_id })),
+    at,
+  )
   return revoked.length > 0
 }
 
@@ -118,9 +196,16 @@ export async function revokeKeys(
   tx: Tx,
   { customer_id, at }: { customer_id: string; at: Date },
 ): Promise<{ id: string; name: string }[]> {
-  return tx<{ id: string; name: string }>`
+  const revoked = await tx<{ id: string; name: string }>`
     update api_key set revoked_at = ${at} where customer_id = ${customer_id} and revoked_at is null
       returning id, name`
+  noteKeys(
+    tx,
+    'key.revoked',
+    revoked.map(({ id }) => ({ id, customer_id })),
+    at,
+  )
+  return revoked
 }
 
 /** What of a key can be changed. Undefined: as it was; null: no limit. */
@@ -163,12 +248,29 @@ export async function changeKey(tx: Tx, key: KeyRow, limits: KeyLimits): Promise
 
 /** A key, which stays as it is until the transaction ends. */
 export async function lockKey(tx: Tx, key_id: string): Promise<KeyRow | undefined> {
-  const [key] = await tx<KeyRow>`
+  return (await lockKeys(tx, [key_id])).get(key_id)
+}
+
+/** Keys, which stay as they are until the transaction ends. */
+export async function lockKeys(
+  tx: Tx,
+  key_ids: readonly string[],
+): Promise<ReadonlyMap<string, KeyRow>> {
+  const keys = await tx<KeyRow>`
     select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2,
-      require_external_id, created_at,
-      expires_at, revoked_at
-    from api_key where id = ${key_id} for no key update`
-  return key
+      require_external_id, created_at, expires_at, revoked_at, made_by_key, spends_from,
+      secret_made_at, old_secret_made_at, old_secret_until, last_used_at
+    from api_key where id = any(${key_ids}) order by id for no key update`
+  return new Map(keys.map((key) => [key.id, key]))
+}
+
+/** How many keys a customer has that may still be used. */
+export async function countKeys(tx: Tx, customer_id: string, at: Date): Promise<number> {
+  const [count] = await tx<{ keys: bigint }>`
+    select count(*) as keys from api_key
+    where customer_id = ${customer_id} and revoked_at is null
+      and (expires_at is null or expires_at > ${at})`
+  return Number(count!.keys)
 }
 
 /** The keys of the given token hashes that are not revoked, expired ones included. */
@@ -177,9 +279,9 @@ export async function keysOfTokens(
   token_hashes: readonly string[],
 ): Promise<SealedKey[]> {
   return sql<SealedKey>`
-    select k.id, customer_id, token_hash, sealed_secret, scopes, allowed_networks, daily_cap_sun,
-      require_v2,
-      require_external_id, expires_at, c.state as customer_state
+    select k.id, customer_id, token_hash, sealed_secret, old_sealed_secret, old_secret_until,
+      scopes, allowed_networks, daily_cap_sun, spends_from, require_v2, require_external_id,
+      expires_at, c.state as customer_state
     from api_key as k join customer as c on c.id = customer_id
     where token_hash = any(${token_hashes}) and revoked_at is null`
 }
@@ -187,19 +289,24 @@ export async function keysOfTokens(
 /** Seals the secrets again that another sealing key than the current one sealed; says how many.
  *  After this the other keys can leave the configuration. */
 export async function resealSecrets(tx: Tx, seal: Seal): Promise<number> {
-  const keys = await tx<{
-    id: string
-    sealed_secret: string
-  }>`select id, sealed_secret from api_key for update`
-  const old = keys.filter(({ sealed_secret }) => !seal.isCurrent(sealed_secret))
-  const sealed = old.map(({ id, sealed_secret }) =>
-    seal.seal(seal.open(sealed_secret, sealContext(id)), sealContext(id)),
-  )
+  type Sealed = { id: string; sealed_secret: string; old_sealed_secret: string | null }
+  const keys = await tx<Sealed>`
+    select id, sealed_secret, old_sealed_secret from api_key order by id for update`
+  const again = (id: string, sealed: string) =>
+    seal.isCurrent(sealed) ? sealed : seal.seal(seal.open(sealed, sealContext(id)), sealContext(id))
+  const fresh = keys.flatMap(({ id, sealed_secret, old_sealed_secret }) => {
+    const secret = again(id, sealed_secret)
+    const old = old_sealed_secret === null ? null : again(id, old_sealed_secret)
+    const same = secret === sealed_secret && old === old_sealed_secret
+    return same ? [] : [{ id, secret, old }]
+  })
   await tx`
-    update api_key set sealed_secret = fresh.sealed_secret
-    from unnest(${old.map(({ id }) => id)}::text[], ${sealed}::text[]) as fresh (id, sealed_secret)
+    update api_key set sealed_secret = fresh.secret, old_sealed_secret = fresh.old
+    from unnest(${fresh.map(({ id }) => id)}::text[],
+                ${fresh.map(({ secret }) => secret)}::text[],
+                ${fresh.map(({ old }) => old)}::text[]) as fresh (id, secret, old)
     where api_key.id = fresh.id`
-  return old.length
+  return fresh.length
 }
 
 /** Whether any API key has a secret that this database keeps sealed, and that may still be used. */
@@ -222,9 +329,10 @@ export async function newestSecret(
  *  newest secret is tried; those of revoked keys are needed by nobody. */
 export async function sealingKeysMissing(sql: Sql | Tx, seal: Seal): Promise<string[]> {
   const newest = await sql<{ id: string; sealed_secret: string; sealed_by: string }>`
-    select distinct on (sealed_by) id, sealed_secret, sealed_by
-    from (select id, sealed_secret, split_part(sealed_secret, '.', 1) as sealed_by from api_key
-          where revoked_at is null) as sealed
+    select distinct on (sealed_by) id, one.sealed_secret, sealed_by
+    from api_key as k, unnest(array[k.sealed_secret, k.old_sealed_secret]) as one (sealed_secret),
+      lateral (select split_part(one.sealed_secret, '.', 1) as sealed_by) as sealing
+    where revoked_at is null and one.sealed_secret is not null
     order by sealed_by, id desc`
   return newest.flatMap(({ id, sealed_secret, sealed_by }) => {
     try {

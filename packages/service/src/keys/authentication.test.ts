@@ -4,6 +4,9 @@ import { gzipSync } from 'node:zlib'
 import { HDKey } from '@scure/bip32'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import { Type } from 'typebox'
+import { type CustomerState, createCustomer, setCustomerState } from '../customers/customers.ts'
+import { depositAddresses } from '../customers/deposit_addresses.ts'
+import { sealWith } from '../customers/seal.ts'
 import { connect } from '../database/sql.ts'
 import { buildServer, type Credentials } from '../http/server.ts'
 import { Outage } from '../lib/fault.ts'
@@ -13,11 +16,8 @@ import { drain } from '../steps/step.ts'
 import { EXTERNAL_ID_REFUSALS, endpoint, externalId, type Scope } from '../wire/endpoint.ts'
 import { keyV2, signature, signatureV2 } from '../wire/signature.ts'
 import { authenticator } from './authentication.ts'
-import { type CustomerState, createCustomer, setCustomerState } from './customers.ts'
-import { depositAddresses } from './deposit_addresses.ts'
-import { issueKey, type KeyWanted, revokeKey } from './keys.ts'
+import { issueKey, type KeyWanted, lockKey, revokeKey, rotateSecret } from './keys.ts'
 import { pruneNonces } from './nonces.ts'
-import { sealWith } from './seal.ts'
 
 const account = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).derive("m/44'/195'/0'")
 const deposit_address = depositAddresses(account.publicExtendedKey)
@@ -263,7 +263,7 @@ test("a revoked key stops working within a second, and the customer's others do 
   const key = await issue()
   const other = await issue()
   assert.equal((await ask(v1(key))).code, 0)
-  await revokeKey(sql, { customer_id, key_id: key.key_id, at: clock.now() })
+  await sql.begin((tx) => revokeKey(tx, { customer_id, key_id: key.key_id, at: clock.now() }))
   wait(1)
   assert.deepEqual(await ask(v1(key)), REFUSED)
   assert.equal((await ask(v1(other))).code, 0)
@@ -452,4 +452,24 @@ test('a database that does not answer is an outage and not a refusal', async (t)
   const sql = connect({ url: 'postgres://127.0.0.1:1/nowhere' })
   t.after(() => sql.close())
   await assert.rejects(authenticator({ sql, clock, seal })(credentialsOf(key)), Outage)
+})
+
+test('while two secrets sign, both signatures of a request are by the same one', async (t) => {
+  const { ask, issue, sql, clock, wait } = await front(t)
+  const first = await issue()
+  const needs = { clock, random: systemRandom, new_id: idMaker(clock, systemRandom), seal }
+  const { secret } = await sql.begin(async (tx) =>
+    rotateSecret(tx, needs, { key: (await lockKey(tx, first.key_id))!, overlap_hours: 1 }),
+  )
+  const second = { ...first, secret }
+  const mixed = { ...v2(first, clock, { nonce: 'm' }), 'x-signature': v1(second)['x-signature'] }
+  assert.deepEqual(await ask(mixed), REFUSED)
+  for (const [i, key] of [first, second].entries())
+    assert.equal((await ask(v2(key, clock, { nonce: `n-${i}` }))).code, 0)
+  // To the moment, however lately the key was read.
+  wait(3_599.5)
+  assert.equal((await ask(v1(first))).code, 0)
+  wait(0.5)
+  assert.deepEqual(await ask(v1(first)), REFUSED)
+  assert.equal((await ask(v1(second))).code, 0)
 })

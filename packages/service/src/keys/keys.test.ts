@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HDKey } from '@scure/bip32'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
+import { createCustomer } from '../customers/customers.ts'
+import { depositAddresses } from '../customers/deposit_addresses.ts'
+import { sealWith } from '../customers/seal.ts'
 import { brokenConstraint, type Sql } from '../database/sql.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
 import { idMaker, systemRandom } from '../lib/ids.ts'
-import { createCustomer } from './customers.ts'
-import { depositAddresses } from './deposit_addresses.ts'
 import {
   issueKey,
   isToken,
@@ -19,7 +20,6 @@ import {
   sealContext,
   tokenHash,
 } from './keys.ts'
-import { sealWith } from './seal.ts'
 
 const account = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).derive("m/44'/195'/0'")
 const keys = { a: new Uint8Array(32).fill(1), b: new Uint8Array(32).fill(2) }
@@ -78,7 +78,18 @@ test('a key is listed with its limits and without anything secret', async (t) =>
   const [limited, plain] = await listKeys(sql, customer_id)
   const { created_at, ...rest } = limited!
   assert.ok(created_at instanceof Date)
-  assert.deepEqual(rest, { id: key_id, customer_id, revoked_at: null, ...limits })
+  assert.deepEqual(rest, {
+    id: key_id,
+    customer_id,
+    revoked_at: null,
+    made_by_key: null,
+    spends_from: null,
+    secret_made_at: created_at,
+    old_secret_made_at: null,
+    old_secret_until: null,
+    last_used_at: null,
+    ...limits,
+  })
   const { scopes, allowed_networks, daily_cap_sun, require_v2 } = plain!
   assert.deepEqual([scopes, allowed_networks, daily_cap_sun, require_v2], [null, null, null, false])
 })
@@ -89,8 +100,12 @@ test('a revoked key is listed and no longer found by token; others are untouched
   const gone = await issue(sql, { customer_id, name: 'gone' })
   const kept = await issue(sql, { customer_id, name: 'kept' })
   const at = new Date()
-  assert.ok(await revokeKey(sql, { customer_id, key_id: gone.key_id, at }))
-  assert.ok(!(await revokeKey(sql, { customer_id, key_id: gone.key_id, at: new Date(0) })))
+  assert.ok(await sql.begin((tx) => revokeKey(tx, { customer_id, key_id: gone.key_id, at })))
+  assert.ok(
+    !(await sql.begin((tx) =>
+      revokeKey(tx, { customer_id, key_id: gone.key_id, at: new Date(0) }),
+    )),
+  )
   const found = await keysOfTokens(
     sql,
     [gone, kept].map(({ token }) => tokenHash(token)),
@@ -109,7 +124,8 @@ test('nobody revokes the key of another customer', async (t) => {
   const { sql } = await freshDatabase(t)
   const customer_id = await customer(sql)
   const { key_id } = await issue(sql, { customer_id, name: 'web' })
-  assert.ok(!(await revokeKey(sql, { customer_id: await customer(sql), key_id, at: new Date() })))
+  const of_another = { customer_id: await customer(sql), key_id, at: new Date() }
+  assert.ok(!(await sql.begin((tx) => revokeKey(tx, of_another))))
   assert.equal((await listKeys(sql, customer_id))[0]!.revoked_at, null)
 })
 

@@ -1,0 +1,190 @@
+// The forms in which keys go over the wire, and what is told of them.
+
+import { type Static, Type } from 'typebox'
+import type { Sql, Tx } from '../database/sql.ts'
+import { type EventKind, eventKind, type Subject } from '../events/kinds.ts'
+import { wireTime } from '../lib/clock.ts'
+import { money, printJson } from '../lib/json.ts'
+import { InvalidParams, Money, refuses, SCOPES, unchecked } from '../wire/endpoint.ts'
+import { OrNull } from '../wire/schemas.ts'
+import type { KeyRow } from './keys.ts'
+
+const NETWORKS_MAX = 100
+
+const invalid = (field: string) => ({ fault: () => InvalidParams(field, `Invalid ${field}`) })
+
+export const IdField = Type.String({ minLength: 1, maxLength: 40, ...invalid('id') })
+
+/** What limits a key, in a request. */
+export const LimitFields = {
+  scopes: Type.Array(Type.Enum([...SCOPES], invalid('scopes')), {
+    minItems: 1,
+    maxItems: SCOPES.length,
+    description: 'What it may do',
+    ...invalid('scopes'),
+  }),
+  networks: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 64, ...invalid('networks') }), {
+      minItems: 1,
+      maxItems: NETWORKS_MAX,
+      description: 'Where it may be used from: addresses and networks, or `any` alone',
+      ...invalid('networks'),
+    }),
+  ),
+  daily_cap: Type.Optional(
+    unchecked(
+      Type.Union([Type.Number(), Type.Literal('none')], {
+        description: 'The most that it may spend in a day (UTC), in TRX, or `none`',
+      }),
+    ),
+  ),
+  require_v2: Type.Optional(
+    Type.Boolean({
+      description: 'It refuses requests without the second signature',
+      ...invalid('require_v2'),
+    }),
+  ),
+  ends_at: Type.Optional(
+    Type.String({
+      maxLength: 40,
+      description: 'A time that is still to come, from which on it is refused, or `never`',
+      ...invalid('ends_at'),
+    }),
+  ),
+}
+
+export const NameField = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  description: 'What to call it',
+  ...invalid('name'),
+})
+
+export const ID_REFUSED = refuses(InvalidParams, '`id` is no text', 'id')
+export const LIMIT_REFUSALS = [
+  refuses(InvalidParams, '`name` is not text of 1 to 200 characters', 'name'),
+  refuses(InvalidParams, '`scopes` is no list of scopes', 'scopes'),
+  refuses(InvalidParams, '`networks` is no list of addresses and networks', 'networks'),
+  refuses(InvalidParams, '`require_v2` is neither true nor false', 'require_v2'),
+  refuses(InvalidParams, '`daily_cap` is no amount of TRX', 'daily_cap'),
+  refuses(InvalidParams, '`ends_at` is no time that is still to come', 'ends_at'),
+]
+
+export const KeyForm = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  scopes: OrNull(Type.Array(Type.String())),
+  networks: OrNull(Type.Array(Type.String())),
+  daily_cap: OrNull(Money({ description: 'TRX; null: no limit' })),
+  spent_today: Money({ description: 'TRX; counted for keys with a cap' }),
+  require_v2: Type.Boolean(),
+  created_at: Type.String(),
+  made_by: OrNull(Type.String({ description: 'The key that made it; null: the operator' })),
+  last_used_at: OrNull(Type.String()),
+  ends_at: OrNull(Type.String()),
+  revoked_at: OrNull(Type.String()),
+  secrets: Type.Array(Type.Object({ made_at: Type.String(), until: OrNull(Type.String()) }), {
+    description: 'Those that sign now, the newest first',
+  }),
+})
+
+export type KeyReport = KeyRow & { spent_today_sun: bigint }
+
+/** Keys, newest first. `day`: of which to say what was spent; left out: their last one. */
+export async function reportKeys(
+  sql: Sql | Tx,
+  wanted: {
+    customer_id?: string
+    ids?: readonly string[] | undefined
+    before?: string | undefined
+    limit: number
+    day?: string
+  },
+): Promise<KeyReport[]> {
+  const { customer_id = null, ids = null, before = null, limit, day = null } = wanted
+  return sql<KeyReport>`
+    select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2,
+      require_external_id, created_at, expires_at, revoked_at, made_by_key, spends_from,
+      secret_made_at, old_secret_made_at, old_secret_until, last_used_at,
+      coalesce(s.spent_sun, 0)::bigint as spent_today_sun
+    from api_key as k left join api_key_spending as s
+      on s.key_id = coalesce(k.spends_from, k.id) and s.day = coalesce(${day}::date,
+        (coalesce(k.revoked_at, k.created_at) at time zone 'UTC')::date)
+    where (${customer_id}::text is null or customer_id = ${customer_id})
+      and (${before}::text is null or id < ${before})
+      and (${ids}::text[] is null or id = any(${ids}))
+    order by id desc limit ${limit}`
+}
+
+const timeOrNull = (at: Date | null) => (at === null ? null : wireTime(at))
+
+/** A key in the wire's form. `at`: when it is looked at. */
+export function printKey(key: KeyReport, at: Date): Static<typeof KeyForm> {
+  const { id, name, scopes, require_v2, daily_cap_sun, made_by_key } = key
+  return {
+    id,
+    name,
+    scopes,
+    networks: key.allowed_networks,
+    daily_cap: daily_cap_sun === null ? null : money(daily_cap_sun),
+    spent_today: money(key.spent_today_sun),
+    require_v2,
+    created_at: wireTime(key.created_at),
+    made_by: made_by_key,
+    last_used_at: timeOrNull(key.last_used_at),
+    ends_at: timeOrNull(key.expires_at),
+    revoked_at: timeOrNull(key.revoked_at),
+    secrets: secretsOf(key, at),
+  }
+}
+
+function secretsOf(key: KeyRow, at: Date) {
+  const { revoked_at, secret_made_at, old_secret_made_at, old_secret_until } = key
+  if (revoked_at) return []
+  const newest = { made_at: wireTime(secret_made_at), until: null }
+  if (!old_secret_made_at || !old_secret_until || old_secret_until <= at) return [newest]
+  return [newest, { made_at: wireTime(old_secret_made_at), until: wireTime(old_secret_until) }]
+}
+
+const SAMPLE = {
+  id: '01m7xps0ca8ksnnfg71x89vdp6',
+  name: 'shop',
+  scopes: ['read', 'buy'],
+  networks: ['203.0.113.0/24'],
+  daily_cap: 500,
+  spent_today: 0,
+  require_v2: true,
+  created_at: '2026-11-21T00:05:57Z',
+  made_by: null,
+  last_used_at: null,
+  ends_at: null,
+  revoked_at: null,
+  secrets: [{ made_at: '2026-11-21T00:05:57Z', until: null }],
+}
+
+export const keyKinds: readonly EventKind[] = [
+  eventKind('key.created', {
+    data: KeyForm,
+    when: 'an API key is made, by a key of yours or by the operator',
+    scope: 'manage',
+    sample: SAMPLE,
+  }),
+  eventKind('key.revoked', {
+    data: KeyForm,
+    when: 'an API key is revoked',
+    scope: 'manage',
+    sample: { ...SAMPLE, revoked_at: '2026-11-21T00:07:00Z', secrets: [] },
+  }),
+]
+
+/** Prints what is told of keys. */
+export async function printKeys(tx: Tx, notes: readonly Subject[]): Promise<string[]> {
+  const ids = notes.map(({ subject }) => subject.slice('key:'.length))
+  const keys = await reportKeys(tx, { ids, limit: ids.length })
+  const key_of = new Map(keys.map((key) => [key.id, key]))
+  return notes.map(({ type }, i) => {
+    const { revoked_at, ...key } = key_of.get(ids[i]!)!
+    const revoked = type === 'key.revoked' ? revoked_at : null
+    return printJson(printKey({ ...key, revoked_at: revoked }, revoked ?? key.created_at))
+  })
+}

@@ -1,0 +1,173 @@
+// What customers do with their keys by a key of theirs. A key makes only keys that are no wider
+// than itself, changes only such, and never changes itself: so a thief of one gets nothing more by
+// it. The limits of the key that asks are read under its lock, not as they were when its
+// request was let in.
+
+import type { Tx } from '../database/sql.ts'
+import { type FaultKind, fault } from '../lib/fault.ts'
+import { isWithin } from '../lib/networks.ts'
+import {
+  Conflict,
+  type Customer,
+  LimitReached,
+  NotFound,
+  UNNAMED_SCOPES,
+  unauthenticated,
+} from '../wire/endpoint.ts'
+import {
+  changeKey,
+  countKeys,
+  issueKey,
+  type KeyLimits,
+  type KeyRow,
+  lockKeys,
+  type Needs as MakerNeeds,
+  revokeKey,
+  rotateSecret,
+} from './keys.ts'
+
+export const Forbidden: FaultKind = fault(73, 'forbidden', 'This key may not do that')
+
+/** What a customer may have that can still be used. */
+export const KEYS_MAX = 100
+
+type LimitsInForce = Pick<
+  KeyRow,
+  | 'scopes'
+  | 'allowed_networks'
+  | 'daily_cap_sun'
+  | 'require_v2'
+  | 'require_external_id'
+  | 'expires_at'
+>
+
+/** Whether a key of these limits could do anything that one of the other limits cannot. */
+export function isWider(limits: LimitsInForce, than: LimitsInForce): boolean {
+  const { allowed_networks, daily_cap_sun, expires_at } = limits
+  const scopes = than.scopes ?? UNNAMED_SCOPES
+  const same_scopes = (limits.scopes ?? UNNAMED_SCOPES).every((scope) => scopes.includes(scope))
+  const networks = than.allowed_networks
+  const same_networks =
+    networks === null ||
+    (allowed_networks?.every((one) => networks.some((other) => isWithin(one, other))) ?? false)
+  const same_cap =
+    than.daily_cap_sun === null || (daily_cap_sun !== null && daily_cap_sun <= than.daily_cap_sun)
+  const same_end =
+    than.expires_at === null || (expires_at !== null && expires_at <= than.expires_at)
+  const as_careful =
+    (limits.require_v2 || !than.require_v2) &&
+    (limits.require_external_id || !than.require_external_id)
+  return !(same_scopes && same_networks && same_cap && same_end && as_careful)
+}
+
+function requireNarrow(limits: LimitsInForce, asking: KeyRow): void {
+  if (isWider(limits, asking))
+    throw Forbidden('wider', 'That key would be wider than the one that asks')
+}
+
+/** Makes a key; what is not given is as the asking key has it. Throws InvalidParams, Forbidden and
+ *  LimitReached. */
+export async function grantKey(
+  tx: Tx,
+  needs: MakerNeeds,
+  asks: Customer,
+  { name, ...given }: KeyLimits & { name: string },
+): Promise<{ key_id: string; token: string; secret: string }> {
+  const { customer_id } = asks
+  const now = needs.clock.now()
+  await lockOwner(tx, customer_id)
+  const [asking] = await lockAsked(tx, asks, [])
+  const limits = { ...inheritedFrom(asking), ...givenOf(given) }
+  requireNarrow(limits, asking)
+  if ((await countKeys(tx, customer_id, now)) >= KEYS_MAX)
+    throw LimitReached('key', `There are ${KEYS_MAX} keys already`)
+  const { scopes, allowed_networks, daily_cap_sun, expires_at, ...careful } = limits
+  return issueKey(tx, needs, {
+    customer_id,
+    name,
+    ...careful,
+    scopes: scopes ?? undefined,
+    allowed_networks: allowed_networks ?? undefined,
+    daily_cap_sun: daily_cap_sun ?? undefined,
+    expires_at: expires_at ?? undefined,
+    made_by_key: asking.id,
+    ...(asking.daily_cap_sun !== null && { spends_from: asking.spends_from ?? asking.id }),
+  })
+}
+
+/** What a new key has where nothing is said: as its maker, and careful. */
+const inheritedFrom = (asking: KeyRow): LimitsInForce => ({
+  scopes: asking.scopes,
+  allowed_networks: asking.allowed_networks,
+  daily_cap_sun: asking.daily_cap_sun,
+  require_v2: true,
+  require_external_id: asking.require_external_id,
+  expires_at: asking.expires_at,
+})
+
+/** Puts other limits on a key. Throws InvalidParams, NotFound, Conflict and Forbidden. */
+export async function alterKey(
+  tx: Tx,
+  asks: Customer,
+  { id, ...given }: KeyLimits & { id: string },
+): Promise<void> {
+  const [asking, key] = await lockOther(tx, asks, id)
+  requireNarrow({ ...key, ...givenOf(given) }, asking)
+  await changeKey(tx, key, given)
+}
+
+/** Gives a key a new secret. Throws NotFound, Conflict and Forbidden. */
+export async function rotateKey(
+  tx: Tx,
+  needs: MakerNeeds,
+  asks: Customer,
+  { id, overlap_hours }: { id: string; overlap_hours: number },
+): Promise<{ secret: string }> {
+  const [, key] = await lockOther(tx, asks, id)
+  return rotateSecret(tx, needs, { key, overlap_hours })
+}
+
+/** Revokes a key of the customer, whichever: the one that asks too. Throws NotFound. */
+export async function giveUpKey(
+  tx: Tx,
+  asks: Customer,
+  { id, at }: { id: string; at: Date },
+): Promise<void> {
+  await lockAsked(tx, asks, [id])
+  await revokeKey(tx, { customer_id: asks.customer_id, key_id: id, at })
+}
+
+/** The key that asks, and the one that it wants to change. */
+async function lockOther(tx: Tx, asks: Customer, id: string): Promise<[KeyRow, KeyRow]> {
+  const [asking, key] = await lockAsked(tx, asks, [id])
+  if (key!.revoked_at) throw Conflict('revoked', 'That key is revoked')
+  if (key!.id === asking.id) throw Forbidden('self', 'A key does not change itself')
+  requireNarrow(key!, asking)
+  return [asking, key!]
+}
+
+/** Locks the key that asks, and those of its customer that are named. Throws NotFound, and
+ *  Unauthenticated when the key that asks was revoked meanwhile. */
+async function lockAsked(
+  tx: Tx,
+  { customer_id, key_id }: Customer,
+  ids: readonly string[],
+): Promise<[KeyRow, ...KeyRow[]]> {
+  const keys = await lockKeys(tx, [key_id, ...ids])
+  const asking = keys.get(key_id)
+  if (!asking || asking.revoked_at) throw unauthenticated('unknown_token', key_id)
+  const named = ids.map((id) => {
+    const key = keys.get(id)
+    if (key?.customer_id !== customer_id) throw NotFound('key', 'There is no such key')
+    return key
+  })
+  return [asking, ...named]
+}
+
+/** Nobody else counts the customer's keys meanwhile. */
+async function lockOwner(tx: Tx, customer_id: string): Promise<void> {
+  await tx`select 1 from customer where id = ${customer_id} for no key update`
+}
+
+const givenOf = (limits: KeyLimits): Partial<LimitsInForce> =>
+  Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined))

@@ -1,0 +1,89 @@
+// What room the pool will have, as customers may see it: rounded down, so that nobody reads from it
+// what others buy, and not at all when the operator hides it.
+
+import { Type } from 'typebox'
+import type { Sql } from '../database/sql.ts'
+import { wireTime } from '../lib/clock.ts'
+import { poolForecast } from '../pool/figures.ts'
+import type { Prices } from '../prices/prices.ts'
+import {
+  type Endpoint,
+  endpoint,
+  InvalidParams,
+  refuses,
+  ServiceUnavailable,
+} from '../wire/endpoint.ts'
+import { readOffer } from './offer.ts'
+
+/** A number of units to two digits, rounded down. */
+function roundDown(units: bigint): number {
+  const text = String(units > 0n ? units : 0n)
+  return Number(text.slice(0, 2).padEnd(text.length, '0'))
+}
+
+export const forecastRoute = ({
+  sql,
+  prices,
+}: {
+  sql: Sql
+  prices: () => Promise<Prices>
+}): Endpoint =>
+  endpoint({
+    path: '/v1/pool-forecast',
+    auth: 'signature',
+    scope: 'read',
+    summary: 'What can be delivered now and in the coming hours, if nothing more is sold',
+    body: Type.Object({
+      resource: Type.Enum(['energy', 'bandwidth'], {
+        fault: () => InvalidParams('resource', 'Invalid resource'),
+      }),
+      hours: Type.Integer({
+        minimum: 1,
+        maximum: 24,
+        fault: () => InvalidParams('hours', 'Invalid hours'),
+      }),
+    }),
+    reply: Type.Object({
+      resource: Type.String(),
+      at: Type.String(),
+      now: Type.Object({
+        room: Type.Integer({ description: 'Units, rounded down to two digits, as all here' }),
+        largest_order: Type.Integer(),
+      }),
+      points: Type.Array(
+        Type.Object({
+          at: Type.String(),
+          least: Type.Integer({ description: 'If all was used that comes back by then' }),
+          most: Type.Integer({ description: 'If nothing of it was' }),
+        }),
+      ),
+    }),
+    faults: [
+      refuses(InvalidParams, '`resource` is neither energy nor bandwidth', 'resource'),
+      refuses(InvalidParams, '`hours` is no number from 1 to 24', 'hours'),
+      refuses(ServiceUnavailable, 'The operator does not show it', 'forecast'),
+      refuses(ServiceUnavailable, 'The pool was not looked at yet'),
+    ],
+    examples: [{ summary: 'The energy of a day', body: { resource: 'energy', hours: 24 } }],
+    async handle({ body: { resource, hours } }) {
+      const { forecast_shown } = await readOffer(sql)
+      if (!forecast_shown) throw ServiceUnavailable('forecast', 'There are no forecasts')
+      const [now, ...points] = await poolForecast(sql, { resource, hours })
+      if (!now) throw ServiceUnavailable()
+      const sold = (await prices()).tiers.filter((tier) => tier.resource === resource)
+      const largest = BigInt(Math.max(0, ...sold.map(({ max_amount }) => max_amount)))
+      return {
+        resource,
+        at: wireTime(now.at),
+        now: {
+          room: roundDown(now.free),
+          largest_order: roundDown(now.free < largest ? now.free : largest),
+        },
+        points: points.map(({ at, free, free_if_used }) => ({
+          at: wireTime(at),
+          least: roundDown(free_if_used),
+          most: roundDown(free),
+        })),
+      }
+    },
+  })
