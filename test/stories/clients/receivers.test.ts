@@ -68,9 +68,13 @@ async function start(t: TestContext, language: string, secrets: string): Promise
   throw new Error(`the receiver in ${language} does not listen`)
 }
 
-for (const [language, { command, version }] of Object.entries(LANGUAGES)) {
-  const skip = isHere(command, version) ? false : `${command[0]} is not on this machine`
-  test(`the receiver in ${language} takes what is from the service`, { skip }, async (t) => {
+/** JavaScript is always here. */
+const here = Object.entries(LANGUAGES).filter(([, { command, version }]) =>
+  isHere(command, version),
+)
+
+for (const [language] of here) {
+  test(`the receiver in ${language} takes what is from the service`, async (t) => {
     const [old, fresh] = [newWebhookSecret(systemRandom), newWebhookSecret(systemRandom)]
     const url = await start(t, language, `${old} ${fresh}`)
     const body = '{"type":"order.succeeded","number":7,"data":{"external_id":"заказ 😀"}}'
