@@ -72,7 +72,7 @@ export function issueInvoicesStep(needs: Needs): Step {
   }
 }
 
-/** True when there may be more. */
+/** True when there may be more. Direct recharges have an account, and nobody to invoice. */
 async function issueNext(tx: Tx, needs: Needs): Promise<boolean> {
   const now = needs.clock.now()
   const this_month = `${dayOf(now).slice(0, 7)}-01`
@@ -87,7 +87,7 @@ async function issueNext(tx: Tx, needs: Needs): Promise<boolean> {
   if (!due) return false
   const { month, next_month } = due
   const [next] = await tx<{ customer_id: string }>`
-    select distinct customer_id from summary
+    select distinct customer_id from summary join customer on customer.id = customer_id
     where bucket = 'day' and at >= ${month}::date::timestamp at time zone 'UTC'
       and at < ${next_month}::date::timestamp at time zone 'UTC'
       and spent_sun > 0 and customer_id > ${due.customer_id}
