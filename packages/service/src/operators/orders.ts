@@ -115,6 +115,7 @@ export const orderOperations = [
       tx_id: OrNull(Text),
       tries: Count,
       due_at: Moment,
+      ended_at: OrNull(Moment),
       activation: OrNull(
         Type.Object({
           id: Text,
