@@ -123,7 +123,7 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
   [
     'an order that was paid and given back',
     `update orders set state = 'failed' where state = 'success' and service = 'activate_address'`,
-    ['C4'],
+    ['C4', 'C14'],
   ],
   [
     'a hold that is for nothing',
@@ -135,7 +135,7 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
   [
     'a subscription that runs and was given back',
     `update subscription set state = 'error'`,
-    ['C4'],
+    ['C4', 'C14'],
   ],
   [
     'a check that ended and was not charged',
@@ -144,7 +144,7 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
      select 'check', id, 'address', 'TRX', deposit_address, 1000000, 1, now(), now(), now(),
        'completed', '25.0', 'low'
      from customer`,
-    ['C4'],
+    ['C4', 'C14'],
   ],
   [
     'an order that is a success and was not charged',
@@ -411,7 +411,7 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
   [
     'a deposit that was credited though it is held',
     `update deposit set state = 'credited' where state = 'resolved' and amount_sun = 22000000`,
-    ['C6', 'C12'],
+    ['C6', 'C12', 'C14'],
   ],
   [
     'an order that cost more than its quote said',
@@ -427,6 +427,27 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
     'room that is reserved for nothing',
     `update pool set reserved = reserved + 1 where resource = 'energy'`,
     ['C11'],
+  ],
+  [
+    'an event that was taken out',
+    `delete from event where number = 2 and type = 'order.created'`,
+    ['C14'],
+  ],
+  [
+    'an end that was told twice',
+    `insert into event
+     select customer_id, number + 1000, id || 'x', type, subject, at, test, data from event
+     where type = 'order.failed';
+     update event_counter as c set last_number = last_number + 1000
+     from event as e where e.customer_id = c.customer_id and e.number > 1000`,
+    ['C14'],
+  ],
+  [
+    'a note that nobody numbers',
+    `insert into event_note (customer_id, type, subject, at)
+     select customer_id, 'order.reverted', subject, at from event
+     where type = 'order.created' order by number limit 1`,
+    ['C14'],
   ],
 ]
 
@@ -453,6 +474,9 @@ const TABLES = [
     'service',
     'plan',
     'subscription_use',
+    'event',
+    'event_counter',
+    'event_note',
   ],
 ]
 

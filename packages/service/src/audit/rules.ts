@@ -16,6 +16,7 @@ import {
 import { checkRoots, type Root } from '../ledger/roots.ts'
 import { checkJournal } from '../ledger/seals.ts'
 import { FINDINGS_MAX, type Finding } from './chain.ts'
+import { wrongEvents } from './event_rules.ts'
 import { wrongByHand } from './manual_rules.ts'
 import { wrongByQuote } from './quote_rule.ts'
 import { unrecorded } from './records.ts'
@@ -391,6 +392,14 @@ export const ROW_RULES: readonly RowRule[] = [
       'and nothing else did',
     stops_selling: true,
     find: wrongByHand,
+  },
+  {
+    rule: 'C14',
+    says:
+      'events are numbered for each customer without gaps, within a minute, ' +
+      'and what ended was told so exactly once',
+    stops_selling: false,
+    find: wrongEvents,
   },
   {
     rule: 'C15',
