@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { Errors } from 'typebox/schema'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
 
-type Event = { type: string; number: number; subject: string; data: Record<string, unknown> }
+type Event = { type: string; number: number; subject: string; data: Record<string, unknown> | null }
 
 /** All that the customer was told, in order; each fits the schema of its kind. */
 async function told(world: World, customer: Customer): Promise<Event[]> {
@@ -25,12 +25,14 @@ async function told(world: World, customer: Customer): Promise<Event[]> {
     events.map((_, i) => i + 1),
     'numbers from 1 on, without gaps',
   )
-  for (const { type, data } of events) {
+  // Their keys may not see what becomes of keys.
+  const seen = events.filter(({ data }) => data !== null)
+  for (const { type, data } of seen) {
     const kind = world.app.kinds.find((one) => one.type === type)
     const [fits, errors] = Errors(kind!.data, data)
     assert.ok(fits, `${type} ${JSON.stringify(errors)}`)
   }
-  return events
+  return seen
 }
 
 const typesOf = (events: readonly Event[], subject = '') =>
@@ -56,8 +58,8 @@ test('an order is told from its creation to its end, in order, each thing once',
     'order.ended',
   ])
   const [created, succeeded, ended] = events.filter(({ subject }) => subject === `order:${id}`)
-  assert.equal(created!.data.status, 'new')
-  assert.equal(succeeded!.data.status, 'success')
+  assert.equal(created!.data?.status, 'new')
+  assert.equal(succeeded!.data?.status, 'success')
   assert.deepEqual(ended!.data, await anna.check(id), 'as the endpoint answers')
   assert.deepEqual(typesOf(await told(world, zoe)), ['deposit.credited'])
 })

@@ -428,11 +428,7 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
     `update pool set reserved = reserved + 1 where resource = 'energy'`,
     ['C11'],
   ],
-  [
-    'an event that was taken out',
-    `delete from event where type = 'order.failed'`,
-    ['C14'],
-  ],
+  ['an event that was taken out', `delete from event where type = 'order.failed'`, ['C14']],
   [
     'an end that was told twice',
     `insert into event
