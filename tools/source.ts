@@ -47,9 +47,18 @@ export async function readSources(...folders: string[]): Promise<Source[]> {
     { cwd: ROOT, exclude: ignored },
   ))
     paths.push(path)
-  return Promise.all(
-    paths.sort().map(async (path) => parseSource(path, await readFile(`${ROOT}${path}`, 'utf8'))),
-  )
+  return Promise.all(paths.sort().map(readSource))
+}
+
+const sources = new Map<string, Promise<Source>>()
+
+/** Parses a file, once for all that ask in this process. */
+function readSource(path: string): Promise<Source> {
+  const known = sources.get(path)
+  if (known) return known
+  const source = readFile(`${ROOT}${path}`, 'utf8').then((text) => parseSource(path, text))
+  sources.set(path, source)
+  return source
 }
 
 /** `src/market/orders.ts:12`, for the position in the source. */

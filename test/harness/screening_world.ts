@@ -92,6 +92,7 @@ export class ScreeningWorld {
       ...options,
     }
     this.scene = scene ?? new Scene({ bank: 1_000_000_000n * TRX })
+    this.scene.leaveBlocksUnsigned()
     this.now_ms = this.scene.devchain.head.header.timestamp + 1_000
     let seed = 1
     const bytes = (length: number) =>

@@ -9,7 +9,6 @@ import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { HDKey } from '@scure/bip32'
 import type { FastifyInstance } from 'fastify'
-import { leaveUnsigned } from 'penstock-devchain/chain/blocks.ts'
 import type { FaultKind } from 'penstock-devchain/http/faults.ts'
 import { type Person, person, Scene, TRX } from 'penstock-devchain/scene.ts'
 import { type App, buildApp } from 'penstock-service/app.ts'
@@ -203,10 +202,7 @@ export class World {
       pool_trx.map((trx, i) => [pool[i]!.address, BigInt(trx + pool_bandwidth_trx) * TRX]),
     )
     this.scene = new Scene(Object.fromEntries(funded))
-    // Nobody here verifies a block, and signing each would take a tenth of the time.
-    this.scene.devchain.chain.onInput = (input) => {
-      if (input.kind === 'block') leaveUnsigned(input.block)
-    }
+    this.scene.leaveBlocksUnsigned()
     const wallet = ({ address, key }: Person) => ({ address, permission_id: 0, private_key: key })
     this.wallets = {
       pool: pool.map(wallet),

@@ -25,6 +25,7 @@ class Bench {
   constructor(sql: Sql, seed = 'bench') {
     this.sql = sql
     this.scene = new Scene({ alice: 1_000_000n * TRX }, { seed })
+    this.scene.leaveBlocksUnsigned()
     this.node = tronNode({ nodes: [{ url: 'http://devchain' }], transport: this.transport })
   }
 
