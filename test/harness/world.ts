@@ -5,10 +5,11 @@
 
 import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
+import { json } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { HDKey } from '@scure/bip32'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import type { FaultKind } from 'penstock-devchain/http/faults.ts'
 import { type Person, person, Scene, TRX } from 'penstock-devchain/scene.ts'
 import { type App, buildApp } from 'penstock-service/app.ts'
@@ -559,6 +560,7 @@ export class World {
 
   async close(): Promise<void> {
     for (const { app, api, sql, steps_sql } of this.opened) {
+      app.streams.close()
       await api.close()
       await app.refusals.written()
       await sql.close()
@@ -659,6 +661,16 @@ export class Customer implements Access {
 }
 
 /** One POST at the front door, whatever it is. */
+/** Reads an answer to its end; one that stays open is accepted, and left. */
+async function readReply(answer: LightMyRequestResponse): Promise<Reply> {
+  const stream = answer.stream()
+  if (String(answer.headers['content-type']).startsWith('text/event-stream')) {
+    stream.destroy()
+    return { code: 0, request_id: '', result: {} } as Reply
+  }
+  return (await json(stream)) as Reply
+}
+
 export async function post(
   api: FastifyInstance,
   path: string,
@@ -666,8 +678,9 @@ export async function post(
   headers: Record<string, string> = {},
 ): Promise<Reply> {
   const payload = body === undefined ? {} : { payload: Buffer.from(body) }
-  const answer = await api.inject({ method: 'POST', url: path, headers, ...payload })
-  const { code, key, error, request_id, result } = JSON.parse(answer.body) as Reply
+  const asked = { method: 'POST', url: path, headers, ...payload, payloadAsStream: true } as const
+  const answer = await api.inject(asked)
+  const { code, key, error, request_id, result } = await readReply(answer)
   return {
     status: answer.statusCode,
     headers: answer.headers,

@@ -63,9 +63,11 @@ export class EventStreams {
   poke(): void {
     if (this.readers.size === 0) return
     this.look_again = true
-    this.looking ??= this.look().finally(() => {
+    // While the database is away nobody is woken; it is looked at again within a second.
+    const done = () => {
       this.looking = undefined
-    })
+    }
+    this.looking ??= this.look().then(done, done)
   }
 
   /** Ends all streams: their readers go on elsewhere after their last number. */

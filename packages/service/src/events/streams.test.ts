@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { freshDatabase } from 'penstock-test/harness/database.ts'
+import type { Sql } from '../database/sql.ts'
+import { drain } from '../steps/step.ts'
+import type { Customer } from '../wire/endpoint.ts'
+import { publishStep } from './publish.ts'
+import { EventStreams } from './streams.ts'
+
+const anna: Customer = {
+  customer_id: 'anna',
+  key_id: 'key',
+  scopes: undefined,
+  daily_cap_sun: undefined,
+  require_external_id: false,
+  suspended: false,
+}
+
+const streamsOn = (sql: Sql) =>
+  new EventStreams({ sql, clock: { now: () => new Date() }, print: ({ type }) => ({ type }) })
+
+const open = async (streams: EventStreams, gone = new AbortController()) => {
+  const lines = await streams.open({ customer: anna, tests: false }, gone.signal)
+  return lines[Symbol.asyncIterator]()
+}
+
+async function tell(sql: Sql, streams: EventStreams): Promise<void> {
+  await sql`
+    insert into event_note (customer_id, type, subject, at, data)
+    values ('anna', 'order.created', 'order:a', now(), '{}')`
+  await drain([publishStep({ sql, printers: {}, tellStreams: () => streams.poke() })])
+}
+
+test('a stream tells what is numbered after it was opened, and ends with the process', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const streams = streamsOn(sql)
+  await tell(sql, streams)
+  const lines = await open(streams)
+  assert.match(String((await lines.next()).value), /^: \S+ 1\n\n$/)
+  const news = lines.next()
+  await tell(sql, streams)
+  assert.equal(
+    (await news).value,
+    'id: 2\nevent: order.created\ndata: {"type":"order.created"}\n\n',
+  )
+  const last = lines.next()
+  streams.close()
+  assert.equal((await last).done, true)
+  assert.equal(streams.count, 0)
+})
+
+test('a database that is away ends no process', async (t) => {
+  const { sql } = await freshDatabase(t)
+  let away = false
+  const breaking = Object.assign(
+    (strings: TemplateStringsArray, ...values: unknown[]) =>
+      away ? Promise.reject(new Error('the database is away')) : sql(strings, ...values),
+    sql,
+  ) as Sql
+  const streams = streamsOn(breaking)
+  const lines = await open(streams)
+  await lines.next()
+  const news = lines.next()
+  away = true
+  streams.poke()
+  // Whatever nobody has caught would be told by now.
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  away = false
+  await tell(sql, streams)
+  assert.match(String((await news).value), /^id: 1\n/)
+  streams.close()
+})
+
+test('a key has ten streams at most, and one that is gone makes room', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const streams = streamsOn(sql)
+  const gone = new AbortController()
+  const lines = await open(streams, gone)
+  await lines.next()
+  for (let i = 1; i < 10; i++) await open(streams)
+  await assert.rejects(open(streams), { code: 72, key: 'limit_reached.stream' })
+  const end = lines.next()
+  gone.abort()
+  assert.equal((await end).done, true)
+  await open(streams)
+  assert.equal(streams.count, 10)
+  streams.close()
+})
