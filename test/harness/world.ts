@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
-import { json } from 'node:stream/consumers'
+import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { HDKey } from '@scure/bip32'
@@ -605,13 +605,17 @@ export class Customer implements Access {
       body instanceof Uint8Array
         ? body
         : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
-    return post(api, path, bytes, {
+    return post(api, path, bytes, { ...this.headers(path, bytes), ...headers })
+  }
+
+  /** What a call is sent with: both signatures where an endpoint requires both. */
+  headers(path: string, bytes: Uint8Array): Record<string, string> {
+    return {
       authorization: `Bearer ${this.token}`,
       'x-signature': signature(bytes, this.secret),
       'content-type': 'application/json',
       ...this.secondSignature(path, bytes),
-      ...headers,
-    })
+    }
   }
 
   /** The headers of the second signature, where an endpoint requires it. */
@@ -661,15 +665,15 @@ export class Customer implements Access {
 }
 
 /** One POST at the front door, whatever it is. */
-/** Reads an answer to its end; one that stays open is accepted, and left. */
-async function readReply(answer: LightMyRequestResponse): Promise<Reply> {
+/** The text of an answer; undefined when it was accepted and stays open: that is not waited for. */
+export async function readAnswer(answer: LightMyRequestResponse): Promise<string | undefined> {
   const stream = answer.stream()
-  if (String(answer.headers['content-type']).startsWith('text/event-stream')) {
-    stream.destroy()
-    return { code: 0, request_id: '', result: {} } as Reply
-  }
-  return (await json(stream)) as Reply
+  if (!String(answer.headers['content-type']).startsWith('text/event-stream')) return text(stream)
+  stream.destroy()
+  return undefined
 }
+
+const ACCEPTED = '{"code":0,"request_id":"","result":{}}'
 
 export async function post(
   api: FastifyInstance,
@@ -680,7 +684,9 @@ export async function post(
   const payload = body === undefined ? {} : { payload: Buffer.from(body) }
   const asked = { method: 'POST', url: path, headers, ...payload, payloadAsStream: true } as const
   const answer = await api.inject(asked)
-  const { code, key, error, request_id, result } = await readReply(answer)
+  const { code, key, error, request_id, result } = JSON.parse(
+    (await readAnswer(answer)) ?? ACCEPTED,
+  ) as Reply
   return {
     status: answer.statusCode,
     headers: answer.headers,

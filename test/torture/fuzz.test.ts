@@ -7,7 +7,7 @@ import { makeWorld } from '../harness/world.ts'
 import { fuzz, objection } from './fuzz.ts'
 import { bodyFor, drawer } from './fuzz_bodies.ts'
 
-const REQUESTS = 384
+const REQUESTS = 96
 /** Where even a short run must meet both a result and a refusal, or little is tried. */
 const BOTH = [
   '/v1/services',

@@ -9,7 +9,7 @@ import { type Endpoint, SCOPES } from 'penstock-service/wire/endpoint.ts'
 import { makeWorld, post, type World } from '../harness/world.ts'
 
 /** For an endpoint without parameters a tenth of them. */
-const BODIES = 800
+const BODIES = 500
 const SEED = 7
 const AT_ONCE = 25
 
