@@ -31,7 +31,7 @@ async function tell(sql: Sql, streams: EventStreams): Promise<void> {
   await drain([publishStep({ sql, printers: {}, tellStreams: () => streams.poke() })])
 }
 
-test('a stream tells what is numbered after it was opened, and ends with the process', async (t) => {
+test('a stream tells what is numbered once it is open, and ends with the process', async (t) => {
   const { sql } = await freshDatabase(t)
   const streams = streamsOn(sql)
   await tell(sql, streams)

@@ -3,14 +3,14 @@
 import type { Sql } from '../database/sql.ts'
 import { wireTime } from '../lib/clock.ts'
 import { trxText } from '../lib/json.ts'
-import { type Figures, figuresBefore, listLines, purposeOf, withFigures } from './entries.ts'
+import { type Figures, figuresBefore, listLines, withFigures } from './entries.ts'
 
 /** One entry of the ledger as the customer sees it. */
 export type StatementLine = {
   made_at: Date
   id: string
   kind: string
-  /** What it was for: the service of an order, or `deposit`, `subscription`, `aml`. */
+  /** What it was for: the service of an order, or `deposit`, `resolution`, `subscription`... */
   service: string
   external_id: string | null
   /** What was added to the balance, or taken from it. */
@@ -49,7 +49,10 @@ export async function statementOf(
   const opening = place ? await figuresBefore(sql, { customer_id, place }) : NOTHING
   const lines = withFigures(newest_first, opening)
     .toReversed()
-    .map(({ cause, service, ...line }) => ({ ...line, service: service ?? purposeOf(cause).what }))
+    .map(({ cause, service, ...line }) => ({
+      ...line,
+      service: service ?? cause.split(':', 1)[0]!,
+    }))
   const { balance_sun, spendable_sun } = lines.at(-1) ?? opening
   const closing = { balance_sun, spendable_sun }
   return { customer_id, since: since ?? null, until: until ?? null, opening, lines, closing }
