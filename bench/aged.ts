@@ -8,7 +8,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Local, startLocal } from 'penstock-playground/start.ts'
+import { type LocalService, startLocal } from 'penstock-playground/start.ts'
 import { readConfig } from 'penstock-service/config.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import pg from 'pg'
@@ -66,7 +66,7 @@ const KINDS = [
 
 /** Rows as the service would have left them, made without asking what they refer to. */
 async function age(
-  { database_url, sandbox, customer }: Local,
+  { database_url, sandbox, customer }: LocalService,
   orders: number,
   say: (line: string) => void,
 ) {
@@ -147,7 +147,7 @@ const AFTERWARDS = [
 ]
 
 /** Each step in turn on both, nothing being due: the median. */
-async function measureSteps(fresh: Local, aged: Local): Promise<Figure[]> {
+async function measureSteps(fresh: LocalService, aged: LocalService): Promise<Figure[]> {
   const figures: Figure[] = []
   for (const [i, step] of fresh.app.steps.entries()) {
     if (LOOK_AT_ALL.includes(step.name)) continue
@@ -164,8 +164,8 @@ async function measureSteps(fresh: Local, aged: Local): Promise<Figure[]> {
   return figures
 }
 
-async function measurePurchases(fresh: Local, aged: Local): Promise<Figure> {
-  const buyer = ({ api_url, customer, sandbox }: Local) => {
+async function measurePurchases(fresh: LocalService, aged: LocalService): Promise<Figure> {
+  const buyer = ({ api_url, customer, sandbox }: LocalService) => {
     const call = signedCall(api_url, customer)
     const address = sandbox.funded_accounts[0]!.address
     return async () => {

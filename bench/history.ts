@@ -23,7 +23,7 @@ import { systemClock } from 'penstock-service/lib/clock.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
-import { type Serving, serve } from 'penstock-service/serve.ts'
+import { type RunningService, serve } from 'penstock-service/serve.ts'
 import pg from 'pg'
 import { type Access, signedCall } from './load.ts'
 
@@ -79,7 +79,7 @@ export async function startApi(
   folder: string,
   database_url: string,
   node_url: string,
-): Promise<Serving> {
+): Promise<RunningService> {
   const nodes = [{ url: node_url }]
   const sandbox = deriveSandbox(await sandboxPhrase(folder))
   const node = tronNode({ nodes, transport: httpTransport })
@@ -98,7 +98,7 @@ export async function startApi(
 
 /** Three tenths are one customer's, three hundredths another's, some 400 a third's; the rest are a
  *  crowd's. */
-async function makeOwners({ sql, app }: Serving, checks: number): Promise<Owner[]> {
+async function makeOwners({ sql, app }: RunningService, checks: number): Promise<Owner[]> {
   const sizes: [share: string, checks: number][] = [
     ['large', Math.round(checks * 0.3)],
     ['middle', Math.round(checks * 0.03)],
@@ -188,7 +188,10 @@ type Figures = {
   totals_exact: boolean
 }
 
-async function measure({ api_url, sql }: Serving, owners: readonly Owner[]): Promise<Figures> {
+async function measure(
+  { api_url, sql }: RunningService,
+  owners: readonly Owner[],
+): Promise<Figures> {
   const asked = owners.filter(({ share }) => share !== 'crowd')
   const first: number[] = []
   const any: { ms: number; what: string }[] = []

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startDevchain } from 'penstock-devchain/serve.ts'
-import { type Local, startLocal } from 'penstock-playground/start.ts'
+import { type LocalService, startLocal } from 'penstock-playground/start.ts'
 import { readConfig } from 'penstock-service/config.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { atEnd } from '../tools/ending.ts'
@@ -60,7 +60,7 @@ async function buy({
   api_url,
   customer,
   sandbox,
-}: Local): Promise<{ accepted_ms: number; reply_ms: number }> {
+}: LocalService): Promise<{ accepted_ms: number; reply_ms: number }> {
   const body = JSON.stringify({
     service: 'energy',
     params: { address: sandbox.funded_accounts[0]!.address, amount: 65_000, duration: 1 },

@@ -218,10 +218,10 @@ function swap({ address, hex, below }: Draw): Operation {
 
 /** One block's JSON and that of its receipts, and where its number, its ids and its times are in
  *  them. `raws` are the bytes of the transactions. */
-type Template = { block: Written; receipts: Written; raws: Buffer[] }
+type Template = { block: BlockBytes; receipts: BlockBytes; raws: Buffer[] }
 /** `references`: where the JSON has the bytes that make a transaction another; `tx_ids`: where it
  *  has the ids. */
-type Written = Record<
+type BlockBytes = Record<
   'numbers' | 'ids' | 'parents' | 'times' | 'tx_ids' | 'references',
   number[]
 > & { bytes: Buffer }
@@ -287,7 +287,7 @@ function transactionOf(draw: Draw, { type, value, fee_limit, ret = 'SUCCESS' }: 
 
 type TransactionBytes = { txID: string; raw_data_hex: string }
 
-function written(value: unknown, transactions: readonly TransactionBytes[]): Written {
+function written(value: unknown, transactions: readonly TransactionBytes[]): BlockBytes {
   const text = JSON.stringify(value)
   const all = (mark: string) => {
     const found: number[] = []
@@ -334,7 +334,7 @@ export function mainnetBlocks(first_ms: number) {
     return made
   }
   function fill(
-    { bytes, numbers, ids, parents, times, ...places }: Written,
+    { bytes, numbers, ids, parents, times, ...places }: BlockBytes,
     number: number,
   ): Buffer {
     const filled = Buffer.allocUnsafe(bytes.length)

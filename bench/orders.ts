@@ -26,7 +26,7 @@ import { systemClock } from 'penstock-service/lib/clock.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
-import { type Serving, serve } from 'penstock-service/serve.ts'
+import { type RunningService, serve } from 'penstock-service/serve.ts'
 import pg from 'pg'
 import { atEnd } from '../tools/ending.ts'
 import type { LoadFigures, Task } from './order_load.ts'
@@ -38,7 +38,7 @@ const SECONDS = 3
 const SLOW_FLUSH_MICROSECONDS = 1_000
 
 type Setting = {
-  serving: Serving
+  serving: RunningService
   url: string
   folder: string
   address: string

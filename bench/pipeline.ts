@@ -8,7 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Local, startLocal } from 'penstock-playground/start.ts'
+import { type LocalService, startLocal } from 'penstock-playground/start.ts'
 import { readConfig } from 'penstock-service/config.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { atEnd } from '../tools/ending.ts'
@@ -65,7 +65,7 @@ async function startChain(): Promise<{ url: string; stop(): Promise<void> }> {
 }
 
 /** Money for all of it. */
-async function enrich({ sql, customer }: Local): Promise<void> {
+async function enrich({ sql, customer }: LocalService): Promise<void> {
   const account = `customer:${customer.customer_id}`
   await sql`
     insert into transfer (id, kind, debit, credit, amount_sun, made_at)
@@ -73,7 +73,7 @@ async function enrich({ sql, customer }: Local): Promise<void> {
   await sql`update account set posted_sun = posted_sun + 1000000000000 where id = ${account}`
 }
 
-async function placeOrders({ api_url, customer, sandbox, sql }: Local): Promise<number> {
+async function placeOrders({ api_url, customer, sandbox, sql }: LocalService): Promise<number> {
   const receivers = sandbox.funded_accounts.map((one) => one.address)
   const call = signedCall(api_url, customer)
   let placed = 0
@@ -97,7 +97,7 @@ async function placeOrders({ api_url, customer, sandbox, sql }: Local): Promise<
 }
 
 /** How far the follower was, which is what a refusal usually comes from. */
-async function chainText(sql: Local['sql']): Promise<string> {
+async function chainText(sql: LocalService['sql']): Promise<string> {
   const [row] = await sql<{ behind: number; silent: number; still: number }>`
     select behind, extract(epoch from now() - seen_at)::float8 as silent,
            extract(epoch from now() - head_seen_at)::float8 as still from chain`
@@ -109,9 +109,9 @@ async function chainText(sql: Local['sql']): Promise<string> {
   )
 }
 
-type InBlock = { number: bigint; delegations: number }
+type BlockCount = { number: bigint; delegations: number }
 
-async function untilDelivered({ sql }: Local, json: boolean): Promise<InBlock[]> {
+async function untilDelivered({ sql }: LocalService, json: boolean): Promise<BlockCount[]> {
   for (;;) {
     const [open] = await sql<{
       open: bigint
@@ -125,7 +125,7 @@ async function untilDelivered({ sql }: Local, json: boolean): Promise<InBlock[]>
   }>`select count(*) as failed from orders where state <> 'success'`
   if (lost!.failed > 0n) throw new Error(`${lost!.failed} orders were not delivered`)
   // A block between the first and the last that has none of them counts too.
-  return sql<InBlock>`
+  return sql<BlockCount>`
     with given as (
       select block_number from attempt where subject like 'delegate:%' and block_number is not null
     )
@@ -136,7 +136,7 @@ async function untilDelivered({ sql }: Local, json: boolean): Promise<InBlock[]>
 }
 
 /** Where the time of an order goes, in the middle of the run. */
-async function stages({ sql }: Local): Promise<Record<string, number>> {
+async function stages({ sql }: LocalService): Promise<Record<string, number>> {
   const [row] = await sql<Record<string, number>>`
     select percentile_cont(0.5) within group (order by extract(epoch
       from a.made_at - o.created_at))::float8 as to_delegate_s,
@@ -150,7 +150,7 @@ async function stages({ sql }: Local): Promise<Record<string, number>> {
 function report(
   json: boolean,
   placing_ms: number,
-  blocks: InBlock[],
+  blocks: BlockCount[],
   times: Record<string, number>,
 ): void {
   // The first and the last block are only partly ours.

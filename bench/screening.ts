@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Devchain, USDT } from 'penstock-devchain/devchain.ts'
 import { startPostgres } from 'penstock-playground/postgres/server.ts'
-import { type Local, startLocal } from 'penstock-playground/start.ts'
+import { type LocalService, startLocal } from 'penstock-playground/start.ts'
 import { readConfig } from 'penstock-service/config.ts'
 import { migrate } from 'penstock-service/database/migrate.ts'
 import { connect, type Sql } from 'penstock-service/database/sql.ts'
@@ -119,7 +119,7 @@ async function startChain(): Promise<{ url: string; stop(): void }> {
   return { url, stop: () => child.kill() }
 }
 
-async function enrich({ sql, customer }: Local): Promise<void> {
+async function enrich({ sql, customer }: LocalService): Promise<void> {
   const account = `customer:${customer.customer_id}`
   await sql`
     insert into transfer (id, kind, debit, credit, amount_sun, made_at)
@@ -128,7 +128,10 @@ async function enrich({ sql, customer }: Local): Promise<void> {
 }
 
 /** Addresses that took part in transfers, once some are indexed. */
-async function seenAddresses({ sql }: Local, say: (line: string) => void): Promise<string[]> {
+async function seenAddresses(
+  { sql }: LocalService,
+  say: (line: string) => void,
+): Promise<string[]> {
   for (;;) {
     const rows = await sql<{ transfers: Uint8Array }>`
       select transfers from flow_block where octet_length(transfers) > 0 order by number limit 50`

@@ -16,7 +16,7 @@ import type { Sql } from 'penstock-service/database/sql.ts'
 import { issueKey } from 'penstock-service/keys/keys.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { firstIdAt, systemRandom } from 'penstock-service/lib/ids.ts'
-import type { Serving } from 'penstock-service/serve.ts'
+import type { RunningService } from 'penstock-service/serve.ts'
 import { summarizeStep } from 'penstock-service/statements/summaries.ts'
 import { startApi } from './history.ts'
 import { type Access, signedCall } from './load.ts'
@@ -72,7 +72,7 @@ export async function run({
   }
 }
 
-async function makeOwner({ sql, app }: Serving): Promise<Owner> {
+async function makeOwner({ sql, app }: RunningService): Promise<Owner> {
   const needs = { ...app, clock: systemClock, random: systemRandom }
   const began_at = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS - DAYS * DAY_MS)
   return sql.begin(async (tx) => {
@@ -109,9 +109,9 @@ async function makeEntries(sql: Sql, owner: Owner, entries: number): Promise<voi
   await sql`analyze`
 }
 
-type Made = { customer: (n: number) => string; orders: number; tail: string }
+type OrderPlan = { customer: (n: number) => string; orders: number; tail: string }
 
-async function insertOrders(sql: Sql, { began_at }: Owner, { customer, orders, tail }: Made) {
+async function insertOrders(sql: Sql, { began_at }: Owner, { customer, orders, tail }: OrderPlan) {
   const step_ms = (DAYS * DAY_MS - HOUR_MS) / orders
   for (let from = 0; from < orders; from += AT_ONCE) {
     const made = Array.from({ length: Math.min(AT_ONCE, orders - from) }, (_, i) => {
@@ -152,7 +152,7 @@ async function summarise(sql: Sql): Promise<number> {
   return Math.round((performance.now() - began_ms) / 1_000)
 }
 
-async function measure({ api_url }: Serving, owner: Owner): Promise<Times[]> {
+async function measure({ api_url }: RunningService, owner: Owner): Promise<Times[]> {
   const call = signedCall(api_url!, owner)
   const times: Times[] = []
   const timed = (what: string, limit_ms: number) => {

@@ -4,7 +4,7 @@
 import { parseArgs } from 'node:util'
 import { Misuse } from 'penstock-service/lib/fault.ts'
 
-type Expected<Count extends string, Text extends string> = {
+type ExpectedArguments<Count extends string, Text extends string> = {
   /** With what they are when they are not given. */
   numbers?: Readonly<Record<Count, number>>
   texts?: readonly Text[]
@@ -23,7 +23,7 @@ export type Arguments<Count extends string, Text extends string> = {
  *  it should be. */
 export function readArguments<Count extends string = never, Text extends string = never>(
   args: string[],
-  { numbers, texts = [], words = false }: Expected<Count, Text>,
+  { numbers, texts = [], words = false }: ExpectedArguments<Count, Text>,
 ): Arguments<Count, Text> {
   const usual = Object.entries<number>(numbers ?? {})
   const { values, positionals } = parsed(args, [...usual.map(([name]) => name), ...texts], words)

@@ -3,23 +3,23 @@ import { request } from 'node:http'
 import { networkInterfaces } from 'node:os'
 import { after, test } from 'node:test'
 import { type Access, isControl, refusalOf } from './access.ts'
-import { type Served, type ServeOptions, startDevchain } from './serve.ts'
+import { type RunningDevchain, type ServeOptions, startDevchain } from './serve.ts'
 
-const started: Served[] = []
+const started: RunningDevchain[] = []
 after(() => Promise.all(started.map((served) => served.close())))
 
-async function start(options: ServeOptions = {}): Promise<Served> {
+async function start(options: ServeOptions = {}): Promise<RunningDevchain> {
   const served = await startDevchain({ block_time_seconds: 0, ...options })
   started.push(served)
   return served
 }
 
-type Asked = { method?: string; path: string; headers?: { [name: string]: string } }
+type TestRequest = { method?: string; path: string; headers?: { [name: string]: string } }
 
 /** What a server answers; `Origin` and `Host` are set as a browser would set them. */
-function ask({ url }: { url: string }, { method = 'POST', path, headers = {} }: Asked) {
-  type Got = { status: number; headers: { [name: string]: unknown }; body: string }
-  return new Promise<Got>((resolve, reject) => {
+function ask({ url }: { url: string }, { method = 'POST', path, headers = {} }: TestRequest) {
+  type TestAnswer = { status: number; headers: { [name: string]: unknown }; body: string }
+  return new Promise<TestAnswer>((resolve, reject) => {
     const asked = request(`${url}${path}`, { method, headers, agent: false }, (response) => {
       let body = ''
       response.setEncoding('utf8')

@@ -17,7 +17,7 @@ export type Access = {
   readonly control_origins: readonly string[]
 }
 
-type Asked = { readonly method: string; readonly url: string; readonly headers: Headers }
+type AccessRequest = { readonly method: string; readonly url: string; readonly headers: Headers }
 type Headers = { readonly [name: string]: string | string[] | undefined }
 
 const PREFLIGHT_SECONDS = 86_400
@@ -46,7 +46,10 @@ function isOwnName(name: string, access: Access): boolean {
 const refuse = (error: string): Answer => ({ status: 403, body: printJson({ error }) })
 
 /** Why a request is refused; undefined when it may be answered. */
-export function refusalOf(access: Access, { method, url, headers }: Asked): Answer | undefined {
+export function refusalOf(
+  access: Access,
+  { method, url, headers }: AccessRequest,
+): Answer | undefined {
   if (!isControl(url)) return undefined
   if (!access.allow_control && !isLoopback(access.host)) {
     const where = `this chain listens on ${access.host}, which others may reach`

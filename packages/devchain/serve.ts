@@ -31,7 +31,7 @@ export type ServeOptions = Partial<DevchainOptions> & {
   onBlock?: (block: BlockNotice) => void
 }
 
-export type Served = { url: string; chain: Devchain; close(): Promise<void> }
+export type RunningDevchain = { url: string; chain: Devchain; close(): Promise<void> }
 
 const BODY_MAX_BYTES = 5 * 1024 * 1024
 const LOOPBACK = '127.0.0.1'
@@ -40,7 +40,7 @@ const KEEP_ALIVE_MS = 72_000
 
 /** Starts a chain and its HTTP interface. Throws when the port is taken or another process has the
  *  data folder. */
-export async function startDevchain(options: ServeOptions = {}): Promise<Served> {
+export async function startDevchain(options: ServeOptions = {}): Promise<RunningDevchain> {
   const log = options.data_dir === undefined ? undefined : new ChainLog(options.data_dir)
   try {
     return await serve(options, log)
@@ -50,7 +50,7 @@ export async function startDevchain(options: ServeOptions = {}): Promise<Served>
   }
 }
 
-async function serve(options: ServeOptions, log: ChainLog | undefined): Promise<Served> {
+async function serve(options: ServeOptions, log: ChainLog | undefined): Promise<RunningDevchain> {
   const founding = foundingOf(options, log)
   const devchain = new Devchain({ ...founding, ...unrecordedOf(options) })
   // Not before there is a chain of it: what cannot be founded would spoil the folder.

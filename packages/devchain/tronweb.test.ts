@@ -5,13 +5,13 @@ import { after, before, test } from 'node:test'
 import { TronWeb } from 'tronweb'
 import { USDT } from './devchain.ts'
 import { person, TRX } from './scene.ts'
-import { type Served, startDevchain } from './serve.ts'
+import { type RunningDevchain, startDevchain } from './serve.ts'
 
 const alice = person('alice')
 const bob = person('bob')
 const hot = person('hot')
 
-let served: Served
+let served: RunningDevchain
 let tronweb: TronWeb
 
 before(async () => {
@@ -32,7 +32,7 @@ const mine = (blocks = 1) => {
 }
 
 /** What tronweb's broadcast gives, which its types do not fully describe. */
-type Sent = {
+type BroadcastAnswer = {
   result?: boolean
   txid?: string
   code?: string
@@ -44,7 +44,7 @@ async function signAndSend(
   transaction: unknown,
   key = alice.key,
   permission_id?: number,
-): Promise<Sent> {
+): Promise<BroadcastAnswer> {
   const signed =
     permission_id === undefined
       ? await tronweb.trx.sign(transaction as Parameters<typeof tronweb.trx.sign>[0], key)
@@ -55,7 +55,7 @@ async function signAndSend(
         )
   return (await tronweb.trx.sendRawTransaction(
     signed as Parameters<typeof tronweb.trx.sendRawTransaction>[0],
-  )) as Sent
+  )) as BroadcastAnswer
 }
 
 /** Sends, makes a block, and gives the receipt from the head. */
@@ -78,7 +78,7 @@ test('tronweb finds all parts of the node connected', async () => {
 
 test('sendTrx moves TRX, and its receipt says which bandwidth it took', async () => {
   const before_sun = await tronweb.trx.getUnconfirmedBalance(bob.address)
-  const sent = (await tronweb.trx.sendTrx(bob.address, 2_000_000)) as Sent
+  const sent = (await tronweb.trx.sendTrx(bob.address, 2_000_000)) as BroadcastAnswer
   assert.equal(sent.result, true)
   mine()
   assert.equal(await tronweb.trx.getUnconfirmedBalance(bob.address), before_sun + 2_000_000)
@@ -89,7 +89,7 @@ test('sendTrx moves TRX, and its receipt says which bandwidth it took', async ()
 })
 
 test('a transaction is on the solid side only when 18 blocks stand on it', async () => {
-  const sent = (await tronweb.trx.sendTrx(bob.address, 1_000_000)) as Sent
+  const sent = (await tronweb.trx.sendTrx(bob.address, 1_000_000)) as BroadcastAnswer
   mine(18)
   assert.deepEqual(await tronweb.trx.getTransactionInfo(sent.txid!), {})
   mine()
@@ -407,7 +407,7 @@ test('a transaction of three signers gathers its weight, and says who has signed
   const twice = await trx.multiSign(once, three.key, 2)
   assert.deepEqual((await trx.getApprovedList(twice)).approved_list, [two.hex, three.hex])
   assert.equal((await trx.getSignWeight(twice, 2)).result.code, undefined)
-  const sent = (await trx.sendRawTransaction(twice)) as Sent
+  const sent = (await trx.sendRawTransaction(twice)) as BroadcastAnswer
   assert.equal(sent.result, true)
   mine()
   const { fee, receipt } = await trx.getUnconfirmedTransactionInfo(sent.txid!)

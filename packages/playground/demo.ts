@@ -14,7 +14,7 @@ import { customerAccount, type Entry, entries } from 'penstock-service/ledger/le
 import { wireTime } from 'penstock-service/lib/clock.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { addressOf, newPrivateKey } from 'penstock-tron/keys.ts'
-import { type Local, startLocal } from './start.ts'
+import { type LocalService, startLocal } from './start.ts'
 
 const ENERGY = 65_000
 const WAIT_MS_MAX = 60_000
@@ -49,7 +49,7 @@ export async function demo(config: Config): Promise<void> {
   say('Stopped, and everything of it is deleted.')
 }
 
-async function tell(local: Local, say: (line?: string) => void) {
+async function tell(local: LocalService, say: (line?: string) => void) {
   const { control, customer, node, sql } = local
   const balance = await call<{ balance: number; address: string }>(local, '/v1/balance', {})
   say(
@@ -118,7 +118,7 @@ async function tell(local: Local, say: (line?: string) => void) {
   }
 }
 
-async function tellBooks(sql: Local['sql'], say: (line?: string) => void): Promise<boolean> {
+async function tellBooks(sql: LocalService['sql'], say: (line?: string) => void): Promise<boolean> {
   const findings = await checkBooks(sql)
   for (const { rule, subject, found } of findings) say(`The books: ${rule}: ${subject}: ${found}`)
   if (findings.length === 0) say('The books balance.')
@@ -127,7 +127,7 @@ async function tellBooks(sql: Local['sql'], say: (line?: string) => void): Promi
 
 /** One signed call, as any client makes it. */
 async function call<Result>(
-  { api_url, customer }: Local,
+  { api_url, customer }: LocalService,
   path: string,
   params: object,
 ): Promise<Result> {
@@ -149,7 +149,7 @@ async function call<Result>(
 
 /** Asks after the order until it ends, and reports each change. */
 async function watch(
-  local: Local,
+  local: LocalService,
   placed: Transaction,
   changed: (status: string) => void,
 ): Promise<Transaction> {
@@ -164,7 +164,7 @@ async function watch(
   throw new Error(`the order is still ${seen} after ${WAIT_MS_MAX / 1_000} seconds`)
 }
 
-async function reclaimed(local: Local, { id }: Transaction): Promise<string> {
+async function reclaimed(local: LocalService, { id }: Transaction): Promise<string> {
   for (const began_ms = performance.now(); performance.now() - began_ms < WAIT_MS_MAX; ) {
     const { delegations = [] } = await call<Transaction>(local, '/v1/transaction/check', { id })
     const [ended] = delegations.filter((one) => one.reclaimed_at !== undefined)

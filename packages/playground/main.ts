@@ -12,7 +12,7 @@ import {
   runProgram,
 } from 'penstock-service/program/program.ts'
 import { demo } from './demo.ts'
-import { type Local, startLocal } from './start.ts'
+import { type LocalService, startLocal } from './start.ts'
 
 /** A line for `sh` that buys 65,000 energy, signed over exactly the bytes it sends. */
 function purchaseLine(
@@ -36,7 +36,7 @@ function purchaseLine(
   )
 }
 
-function announce({ api_url, node_url, customer, sandbox, database_url }: Local): void {
+function announce({ api_url, node_url, customer, sandbox, database_url }: LocalService): void {
   const [receiver] = sandbox.funded_accounts
   print('')
   print(
@@ -63,7 +63,7 @@ function announce({ api_url, node_url, customer, sandbox, database_url }: Local)
 }
 
 /** What a program needs to use what was started. */
-function readyText(local: Local): string {
+function readyText(local: LocalService): string {
   const { api_url, admin_url, node_url, customer, sandbox, database_url, token: sample } = local
   const { token, secret, deposit_address, customer_id } = customer
   const ready = {

@@ -19,8 +19,8 @@ import { systemRandom } from 'penstock-service/lib/ids.ts'
 import type { Log } from 'penstock-service/lib/log.ts'
 import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
 import { listening } from 'penstock-service/program/listen.ts'
-import { type Serving, serve } from 'penstock-service/serve.ts'
-import type { LimitsWanted } from 'penstock-service/signing/signing_limits.ts'
+import { type RunningService, serve } from 'penstock-service/serve.ts'
+import type { LimitsConfig } from 'penstock-service/signing/signing_limits.ts'
 import { allowNetwork } from 'penstock-service/webhooks/webhooks.ts'
 import type { Scope } from 'penstock-service/wire/endpoint.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
@@ -43,7 +43,7 @@ export type CustomerAccess = {
   deposit_address: string
 }
 
-export type Local = Serving & {
+export type LocalService = RunningService & {
   api_url: string
   node_url: string
   control: Control
@@ -66,7 +66,7 @@ export type LocalOptions = {
   block_time_seconds?: number
   pool_wallets?: number
   /** What the signer signs at most; left out: by what the pool has staked. */
-  limits?: LimitsWanted
+  limits?: LimitsConfig
   /** Everything is in temporary places and gone at the end. */
   throw_away?: boolean
   /** Told what is being done, one sentence at a time. */
@@ -85,7 +85,7 @@ const READY_MS_MAX = 300_000
 /** Well below the minute after which what is signed now expires. */
 const BEHIND_SECONDS_MAX = 10
 
-export async function startLocal(options: LocalOptions): Promise<Local> {
+export async function startLocal(options: LocalOptions): Promise<LocalService> {
   const closers: (() => Promise<unknown>)[] = []
   const close = async () => {
     for (const closer of closers.splice(0).reverse()) await closer()
@@ -102,7 +102,7 @@ async function build(
   options: LocalOptions,
   closers: (() => Promise<unknown>)[],
   close: () => Promise<void>,
-): Promise<Local> {
+): Promise<LocalService> {
   const { config, log, progress = () => {} } = options
   await requireWritable(config.data_dir)
   if (config.database_url === undefined) progress('Starting PostgreSQL.')
@@ -200,7 +200,10 @@ async function startChain(
 
 /** The sandbox's customer: its token and secret are kept beside the data, for this customer
  *  alone. */
-async function sandboxCustomer(data_dir: string, { sql, app }: Serving): Promise<CustomerAccess> {
+async function sandboxCustomer(
+  data_dir: string,
+  { sql, app }: RunningService,
+): Promise<CustomerAccess> {
   const file = join(data_dir, 'customer.json')
   const kept = await readFile(file, 'utf8').catch(() => undefined)
   if (kept !== undefined) {
@@ -226,7 +229,12 @@ async function sandboxCustomer(data_dir: string, { sql, app }: Serving): Promise
   return access
 }
 
-type Funding = { serving: Serving; control: Control; sandbox: Sandbox; customer: CustomerAccess }
+type Funding = {
+  serving: RunningService
+  control: Control
+  sandbox: Sandbox
+  customer: CustomerAccess
+}
 
 /** The customer's first money comes as any other does: as a transfer on the chain, credited when
  *  solid. */
@@ -245,7 +253,7 @@ async function fundFirst({ serving, control, sandbox, customer }: Funding): Prom
 
 /** A chain that has just begun, or was stopped, lies behind the clock, and its next block jumps
  *  there: what is signed before has expired by then. So that block is made now. */
-async function catchUp({ node }: Serving, control: Control): Promise<void> {
+async function catchUp({ node }: RunningService, control: Control): Promise<void> {
   const head = await node.head()
   const seconds = Math.floor((systemClock.now().getTime() - head.time.getTime()) / 1_000)
   if (seconds > BEHIND_SECONDS_MAX) await control('advance', { seconds })

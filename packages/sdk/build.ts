@@ -54,7 +54,7 @@ export async function installPackage(folder: string): Promise<string[]> {
   const built = join(folder, 'built')
   await buildPackage(built)
   const npm = (...args: string[]) => execFileSync('npm', args, { cwd: folder, encoding: 'utf8' })
-  const [packed] = JSON.parse(npm('pack', '--json', built)) as Packed[]
+  const [packed] = JSON.parse(npm('pack', '--json', built)) as PackReport[]
   writeFileSync(join(folder, 'package.json'), '{"private":true}')
   npm(
     'install',
@@ -67,7 +67,7 @@ export async function installPackage(folder: string): Promise<string[]> {
   return packed!.files.map(({ path }) => path).sort()
 }
 
-type Packed = { filename: string; files: { path: string }[] }
+type PackReport = { filename: string; files: { path: string }[] }
 
 function exports(): Record<string, unknown> {
   const entries = NAMES.map((name) => {

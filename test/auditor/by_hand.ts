@@ -124,7 +124,7 @@ export function heldMoneyIsThere({ rows }: Books): string[] {
   return held === booked ? [] : [`C6 ${booked} sun are booked as held, and ${held} are`]
 }
 
-type Known = { blacklisted: readonly string[]; refund_address: string | undefined }
+type ListFacts = { blacklisted: readonly string[]; refund_address: string | undefined }
 
 const UNTOUCHED = ['seen', 'held', 'ignored', 'resolved', 'gone']
 
@@ -132,7 +132,7 @@ const UNTOUCHED = ['seen', 'held', 'ignored', 'resolved', 'gone']
  *  has gone to them. */
 export function blacklistedGetNothing(
   { rows, branch }: Books,
-  { blacklisted, refund_address }: Known,
+  { blacklisted, refund_address }: ListFacts,
 ): string[] {
   const findings = rows.deposits
     .filter(

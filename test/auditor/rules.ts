@@ -307,7 +307,7 @@ export function chainIsKnown({ rows, branch, wallets }: Books): string[] {
   return findings
 }
 
-type Placed = {
+type PlacedDelegation = {
   delegation: Delegation
   order: Order
   given: ChainTransaction
@@ -315,7 +315,7 @@ type Placed = {
 }
 
 /** The delegations that are on the branch, with what the branch says of them. */
-function placedDelegations({ rows, branch }: Books): Placed[] {
+function placedDelegations({ rows, branch }: Books): PlacedDelegation[] {
   const orders = new Map(rows.orders.map((one) => [one.id, one]))
   const attempts = Map.groupBy(rows.attempts, ({ subject }) => subject)
   const transactionsOf = (subject: string) =>

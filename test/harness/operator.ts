@@ -18,13 +18,13 @@ import { freshDatabase, testCluster } from './database.ts'
 import { repeatable, type World } from './world.ts'
 
 export const SEALING_KEY = '07'.repeat(32)
-export type Said = { code: number; out: string; err: string }
+export type CommandOutput = { code: number; out: string; err: string }
 
 /** An operator at work: what is typed, with blanks between the words, and what comes back. */
 export type Operator = {
   sql: Sql
   io: Io
-  type(...words: string[]): Promise<Said>
+  type(...words: string[]): Promise<CommandOutput>
   /** The answer of a command that succeeds, as JSON. */
   json<Value>(...words: string[]): Promise<Value>
 }
@@ -60,7 +60,7 @@ function operator({ sql, env, now, transport }: Place): Operator {
     wait: async () => {},
     input: async () => '',
   }
-  const type = async (...words: string[]): Promise<Said> => {
+  const type = async (...words: string[]): Promise<CommandOutput> => {
     Object.assign(said, { out: '', err: '' })
     const code = await runCommand(words, io)
     await checkPrinted(words, said.out)

@@ -4,13 +4,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Local, startLocal } from 'penstock-playground/start.ts'
+import { type LocalService, startLocal } from 'penstock-playground/start.ts'
 import { readConfig } from 'penstock-service/config.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { createDatabase, dropDatabase } from './database.ts'
 
 /** A sandbox; `close` removes it again. */
-export async function startSandbox(): Promise<Local> {
+export async function startSandbox(): Promise<LocalService> {
   const data_dir = await mkdtemp(join(tmpdir(), 'penstock-sandbox-'))
   const { url, name } = await createDatabase()
   const args = ['--port', '0', '--chain-port', '0', '--data-dir', data_dir]

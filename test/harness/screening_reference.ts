@@ -58,7 +58,7 @@ const zero = (): Vector => TABLE.map(() => 0n)
 const total = (vector: Vector) => vector.reduce((a, b) => a + b, 0n)
 
 type Account = { held: Vector; received: Vector; direct: Vector; sent_to: Vector; sent: bigint }
-type Moved = {
+type ReferenceMove = {
   tx: string
   asset: string
   from: string
@@ -80,7 +80,7 @@ function divide(weights: Vector, amount: bigint): Vector {
 
 export class Ledger {
   readonly accounts = new Map<string, Account>()
-  readonly moved: Moved[] = []
+  readonly moved: ReferenceMove[] = []
   readonly labels: ReferenceLabel[]
   private readonly supply: bigint
   private readonly token: string
@@ -254,7 +254,7 @@ export function judgeTransaction(
 ): Verdict | undefined {
   const all = ledger.moved.filter((one) => one.tx === tx)
   if (all.length === 0) return undefined
-  const largest = (some: readonly Moved[]) =>
+  const largest = (some: readonly ReferenceMove[]) =>
     some.reduce((best, one) =>
       worth(one.asset, one.amount) > worth(best.asset, best.amount) ? one : best,
     )

@@ -13,7 +13,7 @@ import {
 } from 'penstock-service/checks/answering.ts'
 import type { Check } from 'penstock-service/checks/checks.ts'
 import { foldCountsStep } from 'penstock-service/checks/history.ts'
-import { type CheckPlaced, type CheckWanted, checkPlacer } from 'penstock-service/checks/placing.ts'
+import { type CheckPlacement, checkPlacer, type NewCheck } from 'penstock-service/checks/placing.ts'
 import { connect, type Sql } from 'penstock-service/database/sql.ts'
 import { publishList } from 'penstock-service/labels/label_sets.ts'
 import type { ListEntry } from 'penstock-service/labels/list_entries.ts'
@@ -47,7 +47,7 @@ export type ScreeningOptions = {
 export type ScreeningProcess = {
   generations: Generations
   steps: Step[]
-  place: (wanted: CheckWanted) => Promise<CheckPlaced>
+  place: (wanted: NewCheck) => Promise<CheckPlacement>
 }
 
 export async function makeScreeningWorld(
@@ -261,7 +261,7 @@ export class ScreeningWorld {
 
   /** Asks, drains, and returns the check as it then stands. */
   async ask(
-    wanted: Partial<CheckWanted> & Pick<CheckWanted, 'customer_id' | 'address'>,
+    wanted: Partial<NewCheck> & Pick<NewCheck, 'customer_id' | 'address'>,
     process = this.process,
   ): Promise<Check> {
     const { check } = await process.place({ ...ADDRESS_CHECK, ...wanted })

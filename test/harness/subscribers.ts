@@ -25,7 +25,7 @@ export type Subscription = {
   }
 }
 
-export type Listed = {
+export type SubscriptionItem = {
   id: string
   status: string
   transactions_limit: number
@@ -92,8 +92,8 @@ export async function subscribe(world: World, who: Customer, body: object): Prom
 export const check = (who: Customer, id: string) =>
   who.get<Subscription>('/v1/subscription/check', { id })
 
-export async function listed(who: Customer, id: string): Promise<Listed> {
-  const { items } = await who.get<{ items: Listed[] }>('/v1/subscriptions/history', {
+export async function listed(who: Customer, id: string): Promise<SubscriptionItem> {
+  const { items } = await who.get<{ items: SubscriptionItem[] }>('/v1/subscriptions/history', {
     per_page: 50,
   })
   return items.find((item) => item.id === id)!

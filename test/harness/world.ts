@@ -16,7 +16,7 @@ import { type App, buildApp } from 'penstock-service/app.ts'
 import { createCustomer } from 'penstock-service/customers/customers.ts'
 import { connect, type Sql } from 'penstock-service/database/sql.ts'
 import { buildServer } from 'penstock-service/http/server.ts'
-import { issueKey, type KeyWanted } from 'penstock-service/keys/keys.ts'
+import { issueKey, type NewKey } from 'penstock-service/keys/keys.ts'
 import { checkBooks } from 'penstock-service/ledger/books.ts'
 import type { Random } from 'penstock-service/lib/ids.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
@@ -24,7 +24,7 @@ import { type Node, type Resource, type Transport, tronNode } from 'penstock-ser
 import type { Reads } from 'penstock-service/node/reads.ts'
 import type { Provider } from 'penstock-service/providers/provider.ts'
 import { type Policy, publishPolicy, SHIPPED_POLICY } from 'penstock-service/screening/policy.ts'
-import { memoryLog, type Signed } from 'penstock-service/signing/signed_log.ts'
+import { memoryLog, type SignatureRecord } from 'penstock-service/signing/signed_log.ts'
 import { drain } from 'penstock-service/steps/step.ts'
 import type { Wallets } from 'penstock-service/wallets/wallet_file.ts'
 import type { Call, Caller, CallOutcome } from 'penstock-service/webhooks/caller.ts'
@@ -117,7 +117,7 @@ export type Transaction = {
   hash?: string
 }
 
-export type Checked = Transaction & {
+export type TransactionReport = Transaction & {
   delegations: {
     resource: string
     amount: number
@@ -169,7 +169,7 @@ export class World {
   /** What each pool wallet has staked, in sun. */
   private readonly stakes: ReadonlyMap<Address, bigint>
   /** What its processes have signed. */
-  readonly signed: Signed[] = []
+  readonly signed: SignatureRecord[] = []
   private readonly opened: { app: App; sql: Sql; steps_sql: Sql; api: FastifyInstance }[] = []
   private now_ms = 0
   /** When each step of a process was last run by the clock. */
@@ -452,7 +452,7 @@ export class World {
   async customer({
     trx = 0,
     ...wanted
-  }: { trx?: number } & Partial<KeyWanted> = {}): Promise<Customer> {
+  }: { trx?: number } & Partial<NewKey> = {}): Promise<Customer> {
     const { new_id, seal, deposit_address } = this.app
     const needs = {
       clock: { now: () => this.now },
@@ -655,8 +655,8 @@ export class Customer implements Access {
     return this.buy({ service: 'energy', params: { address, amount, duration: 1, ...more } })
   }
 
-  check(id: string): Promise<Checked> {
-    return this.get<Checked>('/v1/transaction/check', { id })
+  check(id: string): Promise<TransactionReport> {
+    return this.get<TransactionReport>('/v1/transaction/check', { id })
   }
 
   async balance(): Promise<number> {

@@ -8,7 +8,7 @@ import { buildServer } from 'penstock-service/http/server.ts'
 import type { Clock } from 'penstock-service/lib/clock.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
 import { tronNode } from 'penstock-service/node/node.ts'
-import { memoryLog, type Signed } from 'penstock-service/signing/signed_log.ts'
+import { memoryLog, type SignatureRecord } from 'penstock-service/signing/signed_log.ts'
 import { type Step, wakesOf } from 'penstock-service/steps/step.ts'
 import type { Dice } from './dice.ts'
 import { type Gate, Life } from './gate.ts'
@@ -27,7 +27,7 @@ export type Surroundings = {
   nodes: number
   recharge_at: 'inclusion' | 'solid'
   /** What was signed on its machine, which outlives it. */
-  signed: Signed[]
+  signed: SignatureRecord[]
 }
 
 const SEALING = { current: 'k1', keys: { k1: new Uint8Array(32).fill(7) } }
@@ -44,7 +44,7 @@ export class Instance {
   /** Steps that are running. */
   readonly running = new Set<Step>()
   private readonly wakes: ReturnType<typeof wakesOf>
-  readonly signed: Signed[]
+  readonly signed: SignatureRecord[]
   private readonly gate: Gate
   private readonly build: () => Promise<FastifyInstance>
   private server: Promise<FastifyInstance> | undefined

@@ -9,7 +9,7 @@ import { CLUSTER_VARIABLE, testCluster } from '../harness/database.ts'
 import { runSeed } from './run.ts'
 import { openRunDatabase } from './run_database.ts'
 
-export type Wanted = {
+export type LanesOptions = {
   seeds: readonly string[]
   lanes: number
   /** How much of the story of a run that failed is told. */
@@ -31,7 +31,7 @@ export type SeedResult = {
 /** Runs the seeds and hands over each verdict as it comes; ends early when it is answered with
  *  'stop'. */
 export async function runSeeds(
-  wanted: Wanted,
+  wanted: LanesOptions,
   tell: (told: SeedResult) => 'stop' | 'go on',
 ): Promise<void> {
   const left = [...wanted.seeds]
@@ -53,14 +53,17 @@ export async function runSeeds(
 
 /** As runSeeds(), to the end, with so many lanes on each of so many threads. */
 export async function runSeedsOnThreads(
-  { seeds, ...wanted }: Wanted,
+  { seeds, ...wanted }: LanesOptions,
   threads: number,
   tell: (told: SeedResult) => void,
 ): Promise<void> {
   const env = { ...process.env, [CLUSTER_VARIABLE]: await testCluster() }
   await Promise.all(
     Array.from({ length: threads }, async (_, i) => {
-      const share: Wanted = { ...wanted, seeds: seeds.filter((_, place) => place % threads === i) }
+      const share: LanesOptions = {
+        ...wanted,
+        seeds: seeds.filter((_, place) => place % threads === i),
+      }
       const thread = new Worker(join(import.meta.dirname, 'lanes_thread.ts'), {
         workerData: share,
         env,

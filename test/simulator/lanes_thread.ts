@@ -1,9 +1,9 @@
 // A thread of runSeedsOnThreads(): runs its share of the seeds, and tells of each.
 
 import { parentPort, workerData } from 'node:worker_threads'
-import { runSeeds, type Wanted } from './lanes.ts'
+import { type LanesOptions, runSeeds } from './lanes.ts'
 
-await runSeeds(workerData as Wanted, (told) => {
+await runSeeds(workerData as LanesOptions, (told) => {
   parentPort!.postMessage(told)
   return 'go on'
 })

@@ -34,7 +34,7 @@ export const NO_TROUBLES: Troubles = {
 }
 
 type Answer = { status: number; body: string }
-type Delayed = { body: string; at_ms: number }
+type DelayedAnswer = { body: string; at_ms: number }
 
 const LATE_MS_MAX = 75_000
 const answer = (value: object): Answer => ({ status: 200, body: JSON.stringify(value) })
@@ -52,7 +52,7 @@ export class Network {
   /** What the liar wants to be believed. */
   aim: Aim = { to: [], sun: 0n, from: '' }
   private readonly dice: Dice
-  private delayed: Delayed[] = []
+  private delayed: DelayedAnswer[] = []
   /** Transactions that a node took and never sent on. */
   private strays: string[] = []
 

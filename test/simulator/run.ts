@@ -8,7 +8,7 @@ import { createCustomer } from 'penstock-service/customers/customers.ts'
 import type { Sql } from 'penstock-service/database/sql.ts'
 import { issueKey } from 'penstock-service/keys/keys.ts'
 import { Outage } from 'penstock-service/lib/fault.ts'
-import type { Signed } from 'penstock-service/signing/signed_log.ts'
+import type { SignatureRecord } from 'penstock-service/signing/signed_log.ts'
 import type { Step } from 'penstock-service/steps/step.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import type pg from 'pg'
@@ -226,7 +226,7 @@ class Run {
   private readonly clock = { now: () => new Date(this.outside.now_ms) }
 
   /** `signed`: what the one before it has signed on the same machine. */
-  private startInstance(signed: Signed[] = []): void {
+  private startInstance(signed: SignatureRecord[] = []): void {
     const skew_ms = this.dice.between(-this.plan.skew_ms, this.plan.skew_ms)
     const { sql } = this.database
     const around: Surroundings = {

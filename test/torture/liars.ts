@@ -139,9 +139,13 @@ function payByContract({ sandbox, chain }: Rig, to: string, sun: bigint): void {
     throw new Error(`the chain refuses the contract's call: ${JSON.stringify(answer)}`)
 }
 
-type Telling = { nodes: number; lie: Lie; customer: string; to: string }
+type LieOptions = { nodes: number; lie: Lie; customer: string; to: string }
 
-async function tell(rig: Rig, liar: Liar, { nodes, lie, customer, to }: Telling): Promise<Outcome> {
+async function tell(
+  rig: Rig,
+  liar: Liar,
+  { nodes, lie, customer, to }: LieOptions,
+): Promise<Outcome> {
   const { sql } = rig
   const balance = async () => {
     const [row] = await sql<{

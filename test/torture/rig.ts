@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Devchain } from 'penstock-devchain/devchain.ts'
-import { type Served, startDevchain } from 'penstock-devchain/serve.ts'
+import { type RunningDevchain, startDevchain } from 'penstock-devchain/serve.ts'
 import { type Postgres, startPostgres } from 'penstock-playground/postgres/server.ts'
 import {
   deriveSandbox,
@@ -97,7 +97,7 @@ export class Member {
 export class Rig {
   readonly members: Member[] = []
   private postgres: Postgres
-  readonly chain: Served
+  readonly chain: RunningDevchain
   readonly sql: Sql
   readonly sandbox: Sandbox
   readonly folder: string
@@ -130,7 +130,7 @@ export class Rig {
 
   private constructor(
     options: RigOptions,
-    has: { folder: string; postgres: Postgres; chain: Served },
+    has: { folder: string; postgres: Postgres; chain: RunningDevchain },
   ) {
     this.options = options
     this.folder = has.folder

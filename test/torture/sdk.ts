@@ -15,7 +15,7 @@ const TIMEOUT_MS = 1_500
 const LATE_MS = 2_000
 const CALLERS = 25
 
-type Wanted = {
+type BuyOptions = {
   api_url: string
   access: Pick<Access, 'token' | 'secret'>
   /** Who receives what is bought. */
@@ -24,7 +24,7 @@ type Wanted = {
   seed: number
 }
 
-type Bought = {
+type BuyFigures = {
   /** What was sold, by its external id. */
   ids: Map<string, string>
   /** How often the SDK said that it does not know. */
@@ -35,13 +35,13 @@ type Bought = {
 
 /** Buys so often through an unreliable proxy, several at once. Every second purchase has an
  *  external id of its own; the others get one from the SDK. */
-export async function buyUnreliably(wanted: Wanted): Promise<Bought> {
+export async function buyUnreliably(wanted: BuyOptions): Promise<BuyFigures> {
   const { api_url, access, address, purchases, seed } = wanted
   const random = numbersFrom(seed)
   const proxy = new UnreliableProxy({ target: api_url, random, share: SHARE, late_ms: LATE_MS })
   const url = await proxy.listen()
   const penstock = new Penstock({ url, ...access, timeout_ms: TIMEOUT_MS })
-  const bought: Bought = { ids: new Map(), unknown: 0, happened: proxy.happened, findings: [] }
+  const bought: BuyFigures = { ids: new Map(), unknown: 0, happened: proxy.happened, findings: [] }
   // From now on it knows that its key is right.
   await penstock.balance.get()
   let next = 0
@@ -58,7 +58,7 @@ async function buy(
   address: string,
   seed: number,
   number: number,
-  bought: Bought,
+  bought: BuyFigures,
 ): Promise<void> {
   let external_id = number % 2 === 0 ? `unreliable-${seed}-${number}` : undefined
   for (;;) {

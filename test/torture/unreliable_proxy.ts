@@ -18,7 +18,7 @@ const MISHAPS = [
 ] as const
 export type Mishap = (typeof MISHAPS)[number]
 
-type Asked = { path: string; headers: IncomingHttpHeaders; body: Buffer }
+type ProxyRequest = { path: string; headers: IncomingHttpHeaders; body: Buffer }
 type Answer = { status: number; headers: IncomingHttpHeaders; body: Buffer }
 
 type ProxyOptions = {
@@ -69,7 +69,7 @@ export class UnreliableProxy {
     await new Promise((resolve) => this.server.close(resolve))
   }
 
-  private async pass(asked: Asked, response: ServerResponse): Promise<void> {
+  private async pass(asked: ProxyRequest, response: ServerResponse): Promise<void> {
     const { random, share, late_ms } = this.options
     const mishap = random() < share ? MISHAPS[Math.floor(random() * MISHAPS.length)] : undefined
     if (mishap) this.happened[mishap] = (this.happened[mishap] ?? 0) + 1
@@ -119,7 +119,7 @@ export class UnreliableProxy {
     tell(response, answer)
   }
 
-  private forward({ path, headers, body }: Asked): Promise<Answer> {
+  private forward({ path, headers, body }: ProxyRequest): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const url = new URL(path, this.options.target)
       const sent = request(url, { method: 'POST', headers, agent: false }, (incoming) => {

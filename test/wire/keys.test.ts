@@ -19,7 +19,7 @@ type Key = {
   ends_at: string | null
   secrets: { made_at: string; until: string | null }[]
 }
-type Made = { key: Key; token: string; secret: string }
+type NewKey = { key: Key; token: string; secret: string }
 
 const ALL: readonly Scope[] = ['read', 'buy', 'aml', 'money', 'webhooks', 'manage']
 const DAY = '2099-01-01T00:00:00Z'
@@ -36,8 +36,8 @@ test('each mistake with a key has its own refusal', async (t) => {
   const bob = await world.customer({ scopes: ['manage'] })
   const [mine] = (await anna.get<{ items: Key[] }>('/v1/keys/list')).items
   const [foreign] = (await bob.get<{ items: Key[] }>('/v1/keys/list')).items
-  const made = await anna.get<Made>('/v1/key/new', { name: 'made', scopes: ['read'] })
-  const gone = await anna.get<Made>('/v1/key/new', { name: 'gone', scopes: ['read'] })
+  const made = await anna.get<NewKey>('/v1/key/new', { name: 'made', scopes: ['read'] })
+  const gone = await anna.get<NewKey>('/v1/key/new', { name: 'gone', scopes: ['read'] })
   await anna.get('/v1/key/revoke', { id: gone.key.id })
   const { id } = made.key
   const whole = { name: 'one', scopes: ['read'] }
@@ -96,7 +96,7 @@ test('a new key has the limits of the one that made it, and works at once', asyn
     ...limits,
   })
   const wanted = { name: 'shop', scopes: ['read', 'buy'], require_v2: false }
-  const { key, ...shop } = await anna.get<Made>('/v1/key/new', wanted)
+  const { key, ...shop } = await anna.get<NewKey>('/v1/key/new', wanted)
   const { items } = await anna.get<{ items: Key[] }>('/v1/keys/list')
   assert.deepEqual(items[0], key)
   assert.deepEqual(
@@ -139,7 +139,7 @@ test('a new key has the limits of the one that made it, and works at once', asyn
 test('both secrets sign while one replaces the other, and then the new one alone', async (t) => {
   const world = await makeWorld(t)
   const anna = await world.customer({ scopes: ['manage'] })
-  const { key, token, secret } = await anna.get<Made>('/v1/key/new', {
+  const { key, token, secret } = await anna.get<NewKey>('/v1/key/new', {
     name: 'shop',
     scopes: ['manage'],
   })

@@ -35,7 +35,7 @@ function refusedWith(code: number): (thrown: unknown) => boolean {
   return (thrown) => thrown instanceof TronZapError && thrown.code === code && thrown.message !== ''
 }
 
-type Bought = {
+type Transaction = {
   id: string
   external_id: string | null
   status: string
@@ -65,17 +65,23 @@ test('every method of the SDK works against a served instance', async (t) => {
   const calculated = await client.calculate(bob, 65_000)
   assert.deepEqual([calculated.energy, calculated.total], [65_000, 2.93])
 
-  const bought: Bought = await client.createEnergyTransaction(bob, 65_000, 1, 'order-1')
+  const bought: Transaction = await client.createEnergyTransaction(bob, 65_000, 1, 'order-1')
   assert.deepEqual([bought.status, bought.amount, bought.external_id], ['new', 2.93, 'order-1'])
-  const again: Bought = await client.createEnergyTransaction(bob, 65_000, 1, 'order-1')
+  const again: Transaction = await client.createEnergyTransaction(bob, 65_000, 1, 'order-1')
   assert.equal(again.id, bought.id, 'a repeated request buys nothing')
-  const activated: Bought = await client.createEnergyTransaction(nina, 65_000, 1, undefined, true)
+  const activated: Transaction = await client.createEnergyTransaction(
+    nina,
+    65_000,
+    1,
+    undefined,
+    true,
+  )
   assert.equal(activated.amount, 4.33)
-  const activation: Bought = await client.createAddressActivationTransaction(olga, 'order-2')
+  const activation: Transaction = await client.createAddressActivationTransaction(olga, 'order-2')
   for (const { id } of [bought, activated, activation])
     assert.equal(await settled(world, customer, id), 'success')
 
-  const checked: Bought = await client.checkTransaction(bought.id)
+  const checked: Transaction = await client.checkTransaction(bought.id)
   assert.deepEqual([checked.status, checked.amount], ['success', 2.93])
   assert.match(checked.hash ?? '', /^[0-9a-f]{64}$/)
   assert.deepEqual(await client.checkTransaction(undefined, 'order-1'), checked)

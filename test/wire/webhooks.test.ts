@@ -21,7 +21,7 @@ type Webhook = {
   cursor: number
   secrets: { made_at: string; until: string | null }[]
 }
-type Made = { webhook: Webhook; secret: string }
+type NewWebhook = { webhook: Webhook; secret: string }
 type Notice = { number: number; webhook_id: string; state: string; calls: number }
 type Page<Item> = { items: Item[]; next: string | null }
 
@@ -33,7 +33,7 @@ function resultOf<Result>(reply: Reply): Result {
 }
 
 const make = async (customer: Customer, more: object = {}) =>
-  resultOf<Made>(await customer.call('/v1/webhook/new', { url: URL, ...more }))
+  resultOf<NewWebhook>(await customer.call('/v1/webhook/new', { url: URL, ...more }))
 
 const check = async (customer: Customer, id: string) =>
   resultOf<Webhook>(await customer.call('/v1/webhook/check', { id }))
@@ -110,7 +110,7 @@ test('a rotation: two secrets until the first ends, or the new one at once', asy
   const anna = await hooked(world)
   const { webhook, secret } = await make(anna)
   const rotate = async (overlap_hours?: number) =>
-    resultOf<Made>(await anna.call('/v1/webhook/rotate', { id: webhook.id, overlap_hours }))
+    resultOf<NewWebhook>(await anna.call('/v1/webhook/rotate', { id: webhook.id, overlap_hours }))
   const second = await rotate()
   assert.notEqual(second.secret, secret)
   const untils = (one: Webhook) => one.secrets.map(({ until }) => until !== null)
@@ -132,8 +132,11 @@ test('a sample of any type goes to the webhook that is tried, and to nobody else
   const tried = (await make(anna)).webhook
   const other = (await make(anna, { url: 'https://other.example/' })).webhook
   world.hook = () => ({ status: 503, body: 'busy' })
-  type Tried = { event: { number: number; test: boolean }; call: { status: number; body: string } }
-  const { event, call } = resultOf<Tried>(
+  type TestReply = {
+    event: { number: number; test: boolean }
+    call: { status: number; body: string }
+  }
+  const { event, call } = resultOf<TestReply>(
     await anna.call('/v1/webhook/test', { id: tried.id, type: 'order.failed' }),
   )
   assert.deepEqual([event.test, call.status, call.body], [true, 503, 'busy'])

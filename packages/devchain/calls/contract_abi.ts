@@ -81,14 +81,14 @@ export function declarationOf({ name, parameters }: TokenEvent): string {
   return `${name}(${list.join(', ')})`
 }
 
-type Described = {
+type FunctionDescription = {
   readonly signature: string
   readonly names: readonly string[]
   readonly outputs: readonly string[]
   readonly stateMutability: string
 }
 
-function printFunction({ signature, names, outputs, stateMutability }: Described): Json {
+function printFunction({ signature, names, outputs, stateMutability }: FunctionDescription): Json {
   const [name = '', rest = ''] = signature.split('(', 2)
   const types = rest.slice(0, -1).split(',').filter(Boolean)
   return {

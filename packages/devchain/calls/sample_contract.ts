@@ -51,7 +51,7 @@ class OutOfEnergy extends Error {
 }
 
 /** What all calls of one transaction share. */
-type Shared = { readonly internal: InternalList; readonly limit: number; energy: number }
+type TransactionFrame = { readonly internal: InternalList; readonly limit: number; energy: number }
 
 /** One call of a contract; its state is its own until it has succeeded. */
 type Frame = {
@@ -62,7 +62,7 @@ type Frame = {
   readonly data: string
   readonly parent_hash: string
   readonly depth: number
-  readonly shared: Shared
+  readonly shared: TransactionFrame
 }
 
 type SampleFunction = {
@@ -78,7 +78,7 @@ type SampleFunction = {
 export const sampleOf = (view: View, address: string): SampleContract | undefined =>
   view.read('sample', address)
 
-function spend(shared: Shared, energy: number): void {
+function spend(shared: TransactionFrame, energy: number): void {
   shared.energy += energy
   if (shared.energy > shared.limit) throw new OutOfEnergy('the energy is used up')
 }
@@ -423,7 +423,7 @@ export function runSample(
   limit: number,
 ): SampleRun {
   const internal = new InternalList(context.transaction_id)
-  const shared: Shared = { internal, limit, energy: 0 }
+  const shared: TransactionFrame = { internal, limit, energy: 0 }
   const state = new Layer(context.state)
   const inner = { ...context, state }
   const parent_hash = context.transaction_id

@@ -36,7 +36,7 @@ export type Witness = {
 export type BalanceChange = { readonly address: string; readonly sun: bigint }
 
 /** What a block holds of a transaction. */
-export type Included = {
+export type IncludedTransaction = {
   readonly transaction: SignedTransaction
   readonly outcome: Outcome
   readonly changes: readonly BalanceChange[]
@@ -55,7 +55,7 @@ export type Block = {
   /** 64 hexadecimal characters. */
   readonly id: string
   readonly header: Header
-  readonly transactions: readonly Included[]
+  readonly transactions: readonly IncludedTransaction[]
   readonly decrees: readonly Decree[]
   /** What taking the block back would restore; dropped once the block is solid. */
   undo: Undo | undefined
@@ -122,7 +122,7 @@ export function leaveUnsigned(block: Block): void {
 
 /** The root of the tree over the transactions' hashes; a leaf without a neighbour moves up as it
  *  is. */
-function merkleRoot(transactions: readonly Included[]): string {
+function merkleRoot(transactions: readonly IncludedTransaction[]): string {
   if (transactions.length === 0) return '00'.repeat(32)
   let hashes: Uint8Array[] = transactions.map(({ transaction, outcome }) =>
     sha256(

@@ -21,7 +21,7 @@ import {
   type BalanceChange,
   type Block,
   genesisParent,
-  type Included,
+  type IncludedTransaction,
   makeBlock,
   type Witness,
   witnessesOf,
@@ -409,8 +409,8 @@ export class Chain implements ChainFacts {
     state: Layer,
     room_bytes: number,
     time_ms: number,
-  ): { included: Included[]; left: Waiting[] } {
-    const included: Included[] = []
+  ): { included: IncludedTransaction[]; left: Waiting[] } {
+    const included: IncludedTransaction[] = []
     const left: Waiting[] = []
     const closed = new Set<string>()
     let bytes = 0
@@ -434,7 +434,7 @@ export class Chain implements ChainFacts {
     return { included, left }
   }
 
-  private attempt(state: Layer, transaction: SignedTransaction): Included | undefined {
+  private attempt(state: Layer, transaction: SignedTransaction): IncludedTransaction | undefined {
     try {
       return this.include(state, transaction)
     } catch (error) {
@@ -443,7 +443,7 @@ export class Chain implements ChainFacts {
     }
   }
 
-  private include(state: Layer, transaction: SignedTransaction): Included {
+  private include(state: Layer, transaction: SignedTransaction): IncludedTransaction {
     const context = this.context(state)
     const outcome: Outcome = executeTransaction(context, this, transaction)
     const changes = balanceChanges(context.state)
@@ -451,7 +451,7 @@ export class Chain implements ChainFacts {
     return { transaction, outcome, changes }
   }
 
-  private append(time_ms: number, state: Layer, transactions: Included[]): Block {
+  private append(time_ms: number, state: Layer, transactions: IncludedTransaction[]): Block {
     const timestamp = this.slotAt(time_ms)
     const slot = this.calendar.slotOf(timestamp)
     const header = {

@@ -10,10 +10,10 @@ import {
   type RawData,
   transactionId,
 } from 'penstock-tron/transaction.ts'
-import type { Signed } from '../contracts/permissions.ts'
+import type { SignatureFacts } from '../contracts/permissions.ts'
 import { signerOf } from './signers.ts'
 
-export type SignedTransaction = Signed & {
+export type SignedTransaction = SignatureFacts & {
   /** 64 hexadecimal characters. */
   readonly id: string
   readonly raw_data: RawData

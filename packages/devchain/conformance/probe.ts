@@ -41,7 +41,7 @@ const partyOf = (key: PrivateKey): Party => {
 export const stranger = (): Party => partyOf(newPrivateKey())
 
 /** A transaction that is signed and not sent. */
-export type Signed = {
+export type SignedBytes = {
   readonly id: string
   readonly hex: string
   readonly raw: Uint8Array
@@ -119,7 +119,7 @@ export class Probe {
   }
 
   /** Signs a transaction that refers to the solid block. */
-  async signed(type: string, message: Message, envelope: Envelope = {}): Promise<Signed> {
+  async signed(type: string, message: Message, envelope: Envelope = {}): Promise<SignedBytes> {
     const { signer = this.me, permission_id = 0, ...rest } = envelope
     const block = (await this.get('/walletsolidity/getnowblock')).json
     const id_of_block = String(block.blockID)
@@ -137,7 +137,7 @@ export class Probe {
     return { id, raw, hex: bytesToHex(whole), bytes: whole.length }
   }
 
-  async broadcast({ hex }: Signed): Promise<Json> {
+  async broadcast({ hex }: SignedBytes): Promise<Json> {
     return (await this.post('/wallet/broadcasthex', { transaction: hex })).json
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { TronWeb } from 'tronweb'
 import { audit, GENESIS_MS, person, Scene, TRX } from '../scene.ts'
-import { type Served, startDevchain } from '../serve.ts'
+import { type RunningDevchain, startDevchain } from '../serve.ts'
 
 const alice = person('alice')
 const bob = person('bob')
@@ -163,7 +163,7 @@ test('tokens are bought at their price while on sale; frozen ones come when days
   assert.equal(on.account(alice).frozen_supply, undefined)
 })
 
-let served: Served
+let served: RunningDevchain
 let tronweb: TronWeb
 
 before(async () => {

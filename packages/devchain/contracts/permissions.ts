@@ -38,7 +38,7 @@ export function permissionById(account: Account, id: number): Permission | undef
 
 /** What a transaction shows of its right to be executed. `signers` are the addresses that its
  *  signatures name. */
-export type Signed = {
+export type SignatureFacts = {
   readonly owner_address: string
   readonly contract_type: number
   readonly permission_id: number
@@ -50,7 +50,7 @@ export type Signed = {
  *  foreign or repeated. */
 export function weightOfSignatures(
   permission: Permission,
-  { signatures, signers }: Signed,
+  { signatures, signers }: SignatureFacts,
 ): bigint {
   if (signatures.length > permission.keys.length) {
     throw unsigned(
@@ -76,7 +76,7 @@ export function weightOfSignatures(
 }
 
 /** Refuses (SIGERROR) a transaction whose signatures do not suffice for what it wants to do. */
-export function checkSignatures(view: View, signed: Signed): void {
+export function checkSignatures(view: View, signed: SignatureFacts): void {
   const { owner_address, contract_type, permission_id, signatures } = signed
   if (signatures.length === 0) throw unsigned('miss sig or contract')
   if (signatures.length > SIGNATURES_MAX) throw unsigned('too many signatures')

@@ -7,7 +7,7 @@ import { addressToHex, isAddress } from 'penstock-tron/address.ts'
 import { contractSchemas } from 'penstock-tron/contracts.ts'
 import { type Field, MalformedMessage, type Message, type Schema } from 'penstock-tron/protobuf.ts'
 import { type Contract, encodeRawData, type RawData } from 'penstock-tron/transaction.ts'
-import type { Included } from '../chain/blocks.ts'
+import type { IncludedTransaction } from '../chain/blocks.ts'
 import { feeOf, type Outcome } from '../chain/execution.ts'
 import { type SignedTransaction, signedTransaction } from '../chain/transactions.ts'
 import { addressText } from '../state/accounts.ts'
@@ -190,7 +190,7 @@ function readContract(given: Contract, visible: boolean): Contract {
 
 /** The receipt of a transaction (`gettransactioninfobyid`). */
 export function printReceipt(
-  { transaction, outcome }: Included,
+  { transaction, outcome }: IncludedTransaction,
   block: { number: number; time_ms: number },
   visible: boolean,
   internal: InternalSetting,

@@ -4,7 +4,7 @@
 
 import { addressToHex, isAddress } from 'penstock-tron/address.ts'
 import { declarationOf, readLog } from '../calls/contract_abi.ts'
-import type { Block, Included } from '../chain/blocks.ts'
+import type { Block, IncludedTransaction } from '../chain/blocks.ts'
 import type { Node } from '../http/routes.ts'
 import { addressText } from '../state/accounts.ts'
 import { type Json, printJson } from '../state/json.ts'
@@ -15,10 +15,14 @@ const PAGE = 20
 const PAGE_MAX = 200
 
 type Query = URLSearchParams
-type Printed = { readonly name: string; readonly json: Json }
+type PrintedEvent = { readonly name: string; readonly json: Json }
 
 /** The events of one transaction. */
-function eventsOf({ chain }: Node, block: Block, { transaction, outcome }: Included): Printed[] {
+function eventsOf(
+  { chain }: Node,
+  block: Block,
+  { transaction, outcome }: IncludedTransaction,
+): PrintedEvent[] {
   const { call } = outcome
   if (!call) return []
   const solid = block.header.number <= chain.solid_block.header.number

@@ -5,7 +5,7 @@
 import { addressToHex, isAddress } from 'penstock-tron/address.ts'
 import { readLog } from '../calls/contract_abi.ts'
 import { tokenOf } from '../calls/tokens.ts'
-import type { Block, Included } from '../chain/blocks.ts'
+import type { Block, IncludedTransaction } from '../chain/blocks.ts'
 import { feeOf } from '../chain/execution.ts'
 import { printInternal, printTransaction } from '../http/messages.ts'
 import type { Node } from '../http/routes.ts'
@@ -13,7 +13,7 @@ import { addressText } from '../state/accounts.ts'
 import { textOf } from '../state/execution_context.ts'
 import type { Json } from '../state/json.ts'
 
-type Found = { readonly block: Block; readonly included: Included }
+type Found = { readonly block: Block; readonly included: IncludedTransaction }
 type Query = URLSearchParams
 
 /** The fields of contracts that name somebody else than the owner. */
@@ -22,7 +22,7 @@ const otherNames = ['to_address', 'receiver_address', 'account_address', 'contra
 /** Whether a transaction has to do with an account: as its owner, as whom it names, or as whom a
  *  contract paid. `side` leaves one of the two. */
 function concerns(
-  { transaction, outcome }: Included,
+  { transaction, outcome }: IncludedTransaction,
   address: string,
   side: 'from' | 'to' | 'both',
 ): boolean {
@@ -96,7 +96,7 @@ export function historyOf(
   node: Node,
   blocks: readonly Block[],
   query: Query,
-  asked: HistoryAsked,
+  asked: HistoryPath,
 ): Json[] {
   const { address, tokens_only } = asked
   const found = blocks.flatMap((block) =>
@@ -109,13 +109,13 @@ export function historyOf(
     .map((one) => printEntry(one, node))
 }
 
-export type HistoryAsked = { readonly address: string; readonly tokens_only: boolean }
+export type HistoryPath = { readonly address: string; readonly tokens_only: boolean }
 
 /** Reads `<address>/transactions[/trc20]`; undefined when the path is another. */
 export function readHistoryPath(
   which: string,
   rest: readonly string[],
-): HistoryAsked | 'invalid' | undefined {
+): HistoryPath | 'invalid' | undefined {
   const [what, kind, ...more] = rest
   if (what !== 'transactions' || more.length > 0 || (kind !== undefined && kind !== 'trc20'))
     return undefined

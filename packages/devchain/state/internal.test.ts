@@ -42,14 +42,14 @@ function scene(options: { receivers?: Person[] } = {}): Scene {
 const asWord = (value: Person | bigint) =>
   typeof value === 'bigint' ? wordOfInteger(value) : wordOfAddress(value.hex)
 
-type Asked = { to?: Person; from?: Person; sun?: bigint; fee_limit?: bigint }
+type CallInput = { to?: Person; from?: Person; sun?: bigint; fee_limit?: bigint }
 
 /** A call of the paying contract by its owner, and its receipt. */
 function call(
   on: Scene,
   signature: string,
   values: (Person | bigint)[],
-  asked: Asked = {},
+  asked: CallInput = {},
 ): Answer {
   const { to = payer, from = owner, sun = 0n, fee_limit = 1000n * TRX } = asked
   const data = signature === '' ? '' : selectorOf(signature) + values.map(asWord).join('')

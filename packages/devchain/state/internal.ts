@@ -42,8 +42,8 @@ export function shownInternal(
   return setting === 'all' ? list : list.filter(movesValue)
 }
 
-type Kept = { -readonly [Name in keyof InternalTransaction]: InternalTransaction[Name] }
-type Given = Pick<InternalTransaction, 'caller' | 'to' | 'sun' | 'note'> & {
+type MutableInternal = { -readonly [Name in keyof InternalTransaction]: InternalTransaction[Name] }
+type NewInternal = Pick<InternalTransaction, 'caller' | 'to' | 'sun' | 'note'> & {
   readonly assets?: Readonly<Record<string, bigint>>
 }
 
@@ -52,7 +52,7 @@ const hashOf = (hex: string) => bytesToHex(keccak_256(hexToBytes(hex)))
 
 /** The internal transactions of one transaction, in the order in which they began. */
 export class InternalList {
-  readonly list: Kept[] = []
+  readonly list: MutableInternal[] = []
   private readonly transaction_id: string
 
   constructor(transaction_id: string) {
@@ -60,7 +60,7 @@ export class InternalList {
   }
 
   /** Adds one under its parent: the transaction, or the internal one whose call this happens in. */
-  add(parent_hash: string, { caller, to, sun, note, assets = {} }: Given): Kept {
+  add(parent_hash: string, { caller, to, sun, note, assets = {} }: NewInternal): MutableInternal {
     // One that makes a contract has no receiver yet.
     const receiver = note === 'create' ? '' : to
     const place = int64Hex(this.list.length + 1)

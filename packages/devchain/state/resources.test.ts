@@ -76,7 +76,7 @@ type Scenario = {
   receiver_total_sun: number
 }
 type StoredUsage = { usage: number; time: number; w: number; opt: boolean }
-type Expected = {
+type ExpectedUsage = {
   receiver_usage_before: number
   transferred_usage: number
   owner: StoredUsage
@@ -88,7 +88,7 @@ type Expected = {
 for (const vector of vectors.window_vectors.slice(3)) {
   test(`the lender gets back what the node would give back: ${vector.name}`, () => {
     const given = vector.in as unknown as Scenario
-    const expected = vector.out as unknown as Expected
+    const expected = vector.out as unknown as ExpectedUsage
     let used = noUsage
     for (const [amount, slot] of given.uses) used = increaseUsage(used, amount, slot)
     const slot = given.undelegate_slot
@@ -148,21 +148,21 @@ test('the stake that a usage holds back covers the usage, within the rounding of
 // The rules once more, straight from their definition in 64-bit integers, to be held against the
 // code with cases that no vector has: `Stored` is what an account keeps, in the names of the node.
 
-type Stored = { usage: bigint; time: bigint; window: bigint; optimized: boolean }
+type StoredAccount = { usage: bigint; time: bigint; window: bigint; optimized: boolean }
 
 const DAY = 28_800n
 const ceil = (a: bigint, b: bigint) => a / b + (a % b > 0n ? 1n : 0n)
-const wholeSlots = ({ window, optimized }: Stored) => {
+const wholeSlots = ({ window, optimized }: StoredAccount) => {
   if (window === 0n) return DAY
   if (!optimized) return window
   return window < 1000n ? DAY : window / 1000n
 }
-const thousandths = ({ window, optimized }: Stored) => {
+const thousandths = ({ window, optimized }: StoredAccount) => {
   if (window === 0n) return DAY * 1000n
   return optimized ? window : window * 1000n
 }
 
-function grown(stored: Stored, added: bigint, now: bigint): Stored {
+function grown(stored: StoredAccount, added: bigint, now: bigint): StoredAccount {
   const old_window = wholeSlots(stored)
   let average = ceil(stored.usage * 1_000_000n, old_window)
   const added_average = ceil(added * 1_000_000n, DAY)
@@ -180,7 +180,12 @@ function grown(stored: Stored, added: bigint, now: bigint): Stored {
   return { usage, time: now, window: merged < DAY * 1000n ? merged : DAY * 1000n, optimized: true }
 }
 
-function returned(owner: Stored, receiver: Stored, moved: bigint, now: bigint): Stored {
+function returned(
+  owner: StoredAccount,
+  receiver: StoredAccount,
+  moved: bigint,
+  now: bigint,
+): StoredAccount {
   const own = grown(owner, 0n, now)
   const usage = own.usage + moved
   if (usage === 0n) return { usage, time: now, window: DAY * 1000n, optimized: true }
@@ -188,7 +193,7 @@ function returned(owner: Stored, receiver: Stored, moved: bigint, now: bigint): 
   return { usage, time: now, window: merged < DAY * 1000n ? merged : DAY * 1000n, optimized: true }
 }
 
-const storedOf = ({ amount, slot, window, optimized }: typeof noUsage): Stored => ({
+const storedOf = ({ amount, slot, window, optimized }: typeof noUsage): StoredAccount => ({
   usage: BigInt(amount),
   time: BigInt(slot),
   window: BigInt(window),

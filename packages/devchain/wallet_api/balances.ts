@@ -1,7 +1,7 @@
 // Balances as they were: what each transaction of a block changed, and what an account had at a
 // block. A node tells this when it keeps the history of balances, as this chain does.
 
-import type { Block, Included } from '../chain/blocks.ts'
+import type { Block, IncludedTransaction } from '../chain/blocks.ts'
 import { NodeException, readAddress, readId } from '../http/messages.ts'
 import { Arguments, type Call, type Routes } from '../http/routes.ts'
 import { accountOf } from '../state/accounts.ts'
@@ -21,7 +21,7 @@ function namedBlock(call: Call, identifier: Arguments): Block {
   return block
 }
 
-function printTrace(call: Call, { transaction, outcome, changes }: Included): Json {
+function printTrace(call: Call, { transaction, outcome, changes }: IncludedTransaction): Json {
   const operations = changes.map(({ address, sun }, index) => ({
     ...withoutDefaults({ operation_identifier: index }),
     address: call.given.print(address),

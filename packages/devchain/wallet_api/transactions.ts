@@ -2,7 +2,7 @@
 
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { MalformedMessage } from 'penstock-tron/protobuf.ts'
-import type { Block, Included } from '../chain/blocks.ts'
+import type { Block, IncludedTransaction } from '../chain/blocks.ts'
 import { parseTransaction, type SignedTransaction } from '../chain/transactions.ts'
 import { allows, permissionById, weightOfSignatures } from '../contracts/permissions.ts'
 import {
@@ -83,7 +83,7 @@ function broadcastHex(call: Call): Json {
 }
 
 /** A transaction in a block that the call can see. */
-function find(call: Call, id: string): { block: Block; included: Included } | undefined {
+function find(call: Call, id: string): { block: Block; included: IncludedTransaction } | undefined {
   const place = call.chain.placeOf(id)
   const block = place && visibleBlock(call, place.block)
   return block && { block, included: block.transactions[place.index]! }
@@ -108,7 +108,11 @@ function hasReceipts({ chain, faults }: Call, { header }: Block): boolean {
 
 const placeOf = ({ header }: Block) => ({ number: header.number, time_ms: header.timestamp })
 
-function receiptOf({ given, internal }: Call, block: Block, included: Included): JsonObject {
+function receiptOf(
+  { given, internal }: Call,
+  block: Block,
+  included: IncludedTransaction,
+): JsonObject {
   return printReceipt(included, placeOf(block), given.visible, internal)
 }
 

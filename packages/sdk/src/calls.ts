@@ -53,7 +53,7 @@ export type CallerOptions = {
   fetch: typeof globalThis.fetch
 }
 
-type Sent = {
+type CallRequest = {
   method: 'POST' | 'GET'
   path: string
   body?: string
@@ -64,7 +64,7 @@ type Sent = {
 }
 
 /** What of a call's tries is left. */
-type Left = {
+type RemainingTries = {
   tries: number
   signatures: number
   unavailable_until_ms: number
@@ -129,12 +129,17 @@ export class Caller {
     return this.#send({ method: 'GET', path, id: undefined }, options)
   }
 
-  async #send(sent: Sent, options: CallOptions): Promise<unknown> {
+  async #send(sent: CallRequest, options: CallOptions): Promise<unknown> {
     const { retries, retry_unavailable_ms } = this.#options
     const { signal, retry_unavailable_ms: patience_ms = retry_unavailable_ms } = options
     signal?.throwIfAborted()
     const unavailable_until_ms = Date.now() + patience_ms
-    const left: Left = { tries: retries, signatures: 1, unavailable_until_ms, copied: false }
+    const left: RemainingTries = {
+      tries: retries,
+      signatures: 1,
+      unavailable_until_ms,
+      copied: false,
+    }
     let unanswered = false
     for (;;) {
       const outcome = await this.#attempt(sent, options)
@@ -150,7 +155,7 @@ export class Caller {
   }
 
   /** How long to wait for the next try; undefined: there is none. */
-  #pauseAfter(failed: FailedTry, { id }: Sent, left: Left): number | undefined {
+  #pauseAfter(failed: FailedTry, { id }: CallRequest, left: RemainingTries): number | undefined {
     const { error, refused, headers } = failed
     let again = error.retryable && (refused || id !== null) && left.tries > 0
     if (error.code === UNAVAILABLE) again = Date.now() < left.unavailable_until_ms
@@ -182,7 +187,10 @@ export class Caller {
     return true
   }
 
-  async #attempt(sent: Sent, options: CallOptions): Promise<{ result: unknown } | FailedTry> {
+  async #attempt(
+    sent: CallRequest,
+    options: CallOptions,
+  ): Promise<{ result: unknown } | FailedTry> {
     const ahead_ms = this.#ahead_ms
     const headers = await this.#headers(sent, options.request_headers, ahead_ms)
     const answer = await this.#exchange(sent, headers, options)
@@ -191,7 +199,7 @@ export class Caller {
   }
 
   async #headers(
-    { method, path, body, idempotency_key }: Sent,
+    { method, path, body, idempotency_key }: CallRequest,
     request_headers: CallOptions['request_headers'],
     ahead_ms: number,
   ): Promise<Headers> {
@@ -209,7 +217,7 @@ export class Caller {
 
   /** What comes back for the bytes that are sent, whoever answers. */
   async #exchange(
-    { method, path, body }: Sent,
+    { method, path, body }: CallRequest,
     headers: Headers,
     { signal, timeout_ms = this.#options.timeout_ms }: CallOptions,
   ): Promise<Answer | Failure> {
@@ -248,7 +256,7 @@ export class Caller {
   }
 
   #read(
-    { method, id, idempotency_key }: Sent,
+    { method, id, idempotency_key }: CallRequest,
     { status, headers, text }: Answer,
   ): { result: unknown } | Failure {
     const envelope = parsed(text)
@@ -277,15 +285,19 @@ export class Caller {
 
 /** Whether a result is that of the call under this id, as far as it says: connections that are
  *  shared on the way have been known to hand over the answer of another call. */
-function isOf(id: Sent['id'], result: { external_id?: unknown }): boolean {
+function isOf(id: CallRequest['id'], result: { external_id?: unknown }): boolean {
   return !id || typeof result.external_id !== 'string' || result.external_id === id
 }
 
 /** The call as it is sent, under an id if it can have one: the caller's, or a new one. */
-async function identified(path: string, given: object, key: string | undefined): Promise<Sent> {
+async function identified(
+  path: string,
+  given: object,
+  key: string | undefined,
+): Promise<CallRequest> {
   if (key !== undefined && !/^[!-~]{1,128}$/.test(key))
     throw new InvalidRequest('idempotency_key is not 1 to 128 visible characters', { code: 0 })
-  const sent = (id: Sent['id'], body = given, idempotency_key = key): Sent => ({
+  const sent = (id: CallRequest['id'], body = given, idempotency_key = key): CallRequest => ({
     method: 'POST',
     path,
     body: JSON.stringify(body),

@@ -4,7 +4,7 @@
 
 import { hexadecimal, type Key, type Subtle, utf8, webCrypto } from './crypto.ts'
 
-export type Stamped = {
+export type StampInput = {
   path: string
   body: string
   /** Unix time in milliseconds, by the clock of the service. */
@@ -20,7 +20,7 @@ export async function newId(): Promise<string> {
 /** A signer that keeps its secret to itself. */
 export function signer(token: string, secret: string) {
   let derived: Promise<Key> | undefined
-  return async ({ path, body, now_ms, idempotency_key }: Stamped) => {
+  return async ({ path, body, now_ms, idempotency_key }: StampInput) => {
     const { subtle } = await webCrypto()
     const sha256 = async (text: string) => hexadecimal(await subtle.digest('SHA-256', utf8(text)))
     derived ??= deriveKey(subtle, secret)

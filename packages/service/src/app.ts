@@ -68,7 +68,7 @@ import { secretReader } from './refusals/signature_hint.ts'
 import { barredReader, heldSenders } from './screening/barred.ts'
 import { networkReader } from './settings/network_name.ts'
 import { routes as settingsRoutes } from './settings/routes.ts'
-import type { SignedLog } from './signing/signed_log.ts'
+import type { SignatureLog } from './signing/signed_log.ts'
 import { localSigner, type Signer } from './signing/signer.ts'
 import { routes as statementRoutes } from './statements/routes.ts'
 import { summarizeStep } from './statements/summaries.ts'
@@ -114,7 +114,7 @@ export type World = {
   reads?: Reads
   wallets: Wallets
   /** What was signed before, on disk. */
-  signed: SignedLog
+  signed: SignatureLog
   keys: KeyRules
   /** TRC20 contracts whose events are read. */
   tokens: ReadonlySet<Address>
@@ -297,14 +297,17 @@ function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) 
   }
 }
 
-type Shared = Pick<App, 'new_id' | 'sign'> & {
+type SharedParts = Pick<App, 'new_id' | 'sign'> & {
   watch: WalletWatch
   reads: Reads
   prices: ReturnType<typeof priceReader>
   tryOrder: OrderPlacer['tryOrder']
 }
 
-function stepsOf(world: World, { new_id, sign, watch, reads, prices, tryOrder }: Shared): Step[] {
+function stepsOf(
+  world: World,
+  { new_id, sign, watch, reads, prices, tryOrder }: SharedParts,
+): Step[] {
   const { clock, node, wallets, sql: long_sql, steps_sql: sql = long_sql } = world
   const { follow_sql = sql } = world
   const { recharge_address } = wallets
@@ -366,7 +369,10 @@ function stepsOf(world: World, { new_id, sign, watch, reads, prices, tryOrder }:
 }
 
 /** What follows money, and answers checks from it. */
-function screeningSteps(world: World, { new_id, reads }: Pick<Shared, 'new_id' | 'reads'>): Step[] {
+function screeningSteps(
+  world: World,
+  { new_id, reads }: Pick<SharedParts, 'new_id' | 'reads'>,
+): Step[] {
   const { clock, node, tokens, sql, steps_sql = sql } = world
   const { providers = [], download, retention_days = DEFAULT_RETENTION_DAYS } = world
   const carried_blocks = DEFAULT_CARRIED_BLOCKS

@@ -29,14 +29,14 @@ import { startApi } from './program/api.ts'
 import { sealingKeys } from './program/sealing_keys.ts'
 import { configuredProviders } from './providers/configured.ts'
 import { httpExchange } from './providers/guard.ts'
-import { fileLog, memoryLog, type SignedLog } from './signing/signed_log.ts'
-import { type Running, startSteps } from './steps/step.ts'
+import { fileLog, memoryLog, type SignatureLog } from './signing/signed_log.ts'
+import { type StepRunner, startSteps } from './steps/step.ts'
 import { listenForWakes, wakeOthers } from './steps/wake.ts'
 import { type KeyFindings, lookAtKeys } from './wallets/permissions.ts'
 import { stopFile, type Wallets } from './wallets/wallet_file.ts'
 import { type Caller, webhookCaller } from './webhooks/caller.ts'
 
-export type Serving = {
+export type RunningService = {
   /** Undefined when this process has no API. */
   api_url: string | undefined
   /** Undefined without an admin port. */
@@ -95,7 +95,7 @@ function customersReads({ config, nodes: own_nodes }: Setup, watching: Monitor):
   return nodeReads(node, readBudget({ ...READ_LIMITS, per_second }, timer), timer)
 }
 
-export async function serve(setup: Setup): Promise<Serving> {
+export async function serve(setup: Setup): Promise<RunningService> {
   const watching = await startWatching(setup.config, setup.log)
   try {
     return await serveWatched({ ...setup, log: watching.log }, watching)
@@ -105,11 +105,11 @@ export async function serve(setup: Setup): Promise<Serving> {
   }
 }
 
-async function serveWatched(setup: Setup, watching: Monitor): Promise<Serving> {
+async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningService> {
   const { config, log, database_url, nodes } = setup
   const node = tronNode({ nodes, transport: watching.transport(httpTransport, nodes) })
   const { sql, steps_sql, follow_sql, books_sql, disconnect } = connectAll(database_url, watching)
-  let running: Running | undefined
+  let running: StepRunner | undefined
   let listening_for: { stop(): Promise<void> } | undefined
   const tellOthers = wakeOthers(sql)
   const caller = webhookCaller()
@@ -273,7 +273,7 @@ async function notedRoots(file: string | undefined): Promise<Root[]> {
 
 /** What this worker has signed before. Throws Misuse when it cannot be kept, or is not what was
  *  kept. */
-async function signedLog({ data_dir }: Config): Promise<SignedLog> {
+async function signedLog({ data_dir }: Config): Promise<SignatureLog> {
   await requireWritable(data_dir)
   return fileLog(join(data_dir, 'signed'), {
     clock: systemClock,

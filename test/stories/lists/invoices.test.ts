@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { type Customer, makeWorld, TRX, type World } from '../../harness/world.ts'
 
 type Invoice = { number: number; month: string; total: number; sha256: string }
-type Whole = Invoice & {
+type FullInvoice = Invoice & {
   issuer: string | null
   billing: string[]
   lines: { service: string; unit: string; unit_price: number; count: number; total: number }[]
@@ -47,7 +47,7 @@ test('the invoice of a month has what the statement says was charged, by lines',
   await anna.get('/v1/settings/change', { billing: [] })
   const { items } = await invoicesOf(anna)
   assert.equal(items.length, 1)
-  const whole = await anna.get<Whole>('/v1/invoice/check', { number: items[0]!.number })
+  const whole = await anna.get<FullInvoice>('/v1/invoice/check', { number: items[0]!.number })
   assert.equal(whole.month, began.slice(0, 7))
   assert.deepEqual(whole.billing, ['Anna Ltd', 'Vienna'])
   assert.deepEqual(

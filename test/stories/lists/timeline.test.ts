@@ -12,7 +12,7 @@ type Timeline = {
   entries: { kind: string; amount: number; balance: number; spendable: number }[]
   notices: { type: string }[]
 }
-type Listed = { id: string; delivered_at: string | null; ended_at: string | null }
+type TransactionItem = { id: string; delivered_at: string | null; ended_at: string | null }
 
 const look = (customer: Customer, id: string) =>
   customer.get<Timeline>('/v1/transaction/timeline', { id })
@@ -57,7 +57,7 @@ test('a purchase is told from its price to the end of its hour', async (t) => {
   assert.match(ended.sentence, /all of it was taken back/)
   for (const [i, { at }] of ended.steps.entries())
     assert.ok(i === 0 || Date.parse(ended.steps[i - 1]!.at!) <= Date.parse(at!), 'in order')
-  const { items } = await customer.get<{ items: Listed[] }>('/v1/transactions/list')
+  const { items } = await customer.get<{ items: TransactionItem[] }>('/v1/transactions/list')
   const step = (what: string) => ended.steps.find((one) => one.what === what)!.at!
   assert.equal(Date.parse(items[0]!.delivered_at!), Date.parse(step('included')))
   assert.equal(Date.parse(items[0]!.ended_at!), Date.parse(step('ended')))

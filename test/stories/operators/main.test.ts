@@ -30,12 +30,16 @@ type Ready = {
   funded_accounts: { address: string; private_key: string }[]
 }
 
-type Ended = { code: number | null; stdout: string; stderr: string }
-type Started = { child: ChildProcess; ended: Promise<Ended>; said: () => string }
+type ProgramOutput = { code: number | null; stdout: string; stderr: string }
+type RunningProgram = { child: ChildProcess; ended: Promise<ProgramOutput>; said: () => string }
 
 /** Starts what `npm start`, `npm run demo` or `npm run serve` runs, in a process group of its
  *  own. */
-function run(t: TestContext, args: readonly string[], env: Record<string, string> = {}): Started {
+function run(
+  t: TestContext,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): RunningProgram {
   const clean = Object.fromEntries(
     Object.entries(process.env).filter(
       ([name]) => !/^(DATABASE_URL|PENSTOCK_|NODE_(?!COMPILE_CACHE))/.test(name),
@@ -73,7 +77,7 @@ function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
 }
 
 /** What is on stderr beside the lines of the log. */
-const sentences = ({ stderr }: Pick<Ended, 'stderr'>) =>
+const sentences = ({ stderr }: Pick<ProgramOutput, 'stderr'>) =>
   stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{'))
 
 async function freshFolder(t: TestContext): Promise<string> {
@@ -105,12 +109,12 @@ async function start(
   t: TestContext,
   folder: string,
   more: string[] = [],
-): Promise<Started & { ready: Ready }> {
+): Promise<RunningProgram & { ready: Ready }> {
   const file = join(folder, 'ready.json')
   await rm(file, { force: true })
   const own = ['--port', '0', '--chain-port', '0', '--data-dir', folder, '--ready-file', file]
   const started = run(t, ['start', ...own, ...more])
-  let ended: Ended | undefined
+  let ended: ProgramOutput | undefined
   void started.ended.then((how) => {
     ended = how
   })
@@ -121,7 +125,7 @@ async function start(
   return { ...started, ready: JSON.parse(text) as Ready }
 }
 
-async function stop({ child, ended }: Started, folder: string): Promise<Ended> {
+async function stop({ child, ended }: RunningProgram, folder: string): Promise<ProgramOutput> {
   killGroup(child, 'SIGINT')
   const how = await ended
   assert.equal(how.code, 0, how.stderr)

@@ -124,7 +124,7 @@ function supplyOf(world: World): string {
   return constant_result[0]!
 }
 
-type Checked = {
+type CheckReply = {
   status: string
   risk_score: string
   risk_level: string
@@ -132,7 +132,7 @@ type Checked = {
   risk_factors: { name: string; score: number }[]
 }
 
-const verdictOf = ({ risk_factors, risk_score, risk_level, blacklist }: Checked): Verdict => ({
+const verdictOf = ({ risk_factors, risk_score, risk_level, blacklist }: CheckReply): Verdict => ({
   factors: risk_factors.map(({ name, score }) => [name, score.toFixed(4)]),
   blacklist,
   score: risk_score,
@@ -169,7 +169,7 @@ async function compare(
     const { id } = await anna.get<{ id: string }>('/v1/aml-checks/new', { network: 'TRX', ...body })
     return id
   }
-  const read = (id: string) => anna.get<Checked>('/v1/aml-checks/check', { id })
+  const read = (id: string) => anna.get<CheckReply>('/v1/aml-checks/check', { id })
   const { first_block } = await operator.json<{ first_block: number }>('aml', 'show')
   const ledger = referenceOf(world, labels, first_block)
   const ids = await Promise.all(people.map(({ address }) => ask({ type: 'address', address })))

@@ -33,7 +33,7 @@ async function publisher(t: TestContext, page: Page): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-type Loaded = {
+type LoadReply = {
   list: string
   label_set: number
   entries: number
@@ -57,7 +57,7 @@ test('a list is fetched, kept in every version, compared, and fetched on schedul
   await json('lists', 'schedule', 'nbctf', '--url', `${url}/list.csv`)
   const lines: string[] = []
   io.progress = (line) => lines.push(line)
-  const [first] = await json<Loaded[]>('lists', 'update', 'nbctf')
+  const [first] = await json<LoadReply[]>('lists', 'update', 'nbctf')
   assert.deepEqual(
     [first!.entries, first!.added, first!.label_set, first!.changed],
     [2, 2, 1, true],
@@ -198,7 +198,7 @@ test('a list that lost more than half its entries is loaded only when told to', 
     out: '',
     err: `operator from ${file} was not loaded: It has 4 entries where it had 10 before.\n`,
   })
-  const [loaded] = await json<Loaded[]>('lists', 'import', 'operator', file, '--shrink')
+  const [loaded] = await json<LoadReply[]>('lists', 'import', 'operator', file, '--shrink')
   assert.equal(loaded!.removed, 6)
 })
 
@@ -209,8 +209,8 @@ test('an entry that a file has twice counts once, loaded as well as shown', asyn
   const file = join(folder, 'list.csv')
   const row = `${address(1)},mixer\n`
   await writeFile(file, `address,category\n${row}${row}${address(2)},mixer\n`)
-  const [loaded] = await json<Loaded[]>('lists', 'import', 'operator', file)
-  const [again] = await json<Loaded[]>('lists', 'import', 'operator', file)
+  const [loaded] = await json<LoadReply[]>('lists', 'import', 'operator', file)
+  const [again] = await json<LoadReply[]>('lists', 'import', 'operator', file)
   const shown = await json<{ list: string; entries: number | null }[]>('lists', 'show')
   assert.deepEqual(
     [loaded!.entries, loaded!.added, again!.entries, again!.changed],

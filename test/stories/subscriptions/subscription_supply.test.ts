@@ -7,11 +7,11 @@ import {
   check,
   energyLeft,
   expiryOf,
-  type Listed,
   listed,
   PER_TRANSACTION,
   START,
   type Subscription,
+  type SubscriptionItem,
   sender,
   sendTokens,
   subscribe,
@@ -380,7 +380,7 @@ test('two processes count, charge and supply each transaction once', async (t) =
     world.mine()
     await world.drain()
   }
-  const { items } = await anna.get<{ items: Listed[] }>('/v1/subscriptions/history')
+  const { items } = await anna.get<{ items: SubscriptionItem[] }>('/v1/subscriptions/history')
   for (const item of items) assert.deepEqual([item.transactions_used, item.total_price], [4, 11.6])
   assert.equal(await anna.balance(), Math.round(100 * (100 - 3 * (11.6 + 2.8))) / 100)
   for (const one of people) assert.ok((await energyLeft(world, one)) < 3 * PER_TRANSACTION)

@@ -6,11 +6,11 @@ import {
   check,
   energyLeft,
   expiryOf,
-  type Listed,
   listed,
   PER_TRANSACTION,
   START,
   type Subscription,
+  type SubscriptionItem,
   sender,
   subscribe,
   wanted,
@@ -253,7 +253,7 @@ test('the history is newest first, with totals, filters, and pages past the end'
   await subscribe(world, zoe, wanted(sender(world, 'd').address))
   await anna.get('/v1/subscription/stop', { id: ids[1] })
   const page = async (body: object) => {
-    const { items, ...rest } = await anna.get<{ items: Listed[] }>(
+    const { items, ...rest } = await anna.get<{ items: SubscriptionItem[] }>(
       '/v1/subscriptions/history',
       body,
     )

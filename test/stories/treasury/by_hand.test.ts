@@ -37,7 +37,7 @@ function sendToken(world: World, from: Person, to: Address, amount: bigint): str
   return String(answer.txid)
 }
 
-type Held = {
+type Scene = {
   world: World
   at: Operator
   anna: Customer
@@ -51,7 +51,7 @@ type Held = {
 }
 
 /** Three deposits that are held: TRX at the published address, TRX at a customer's, and a token. */
-async function someHeld(t: Parameters<typeof makeWorld>[0]): Promise<Held> {
+async function someHeld(t: Parameters<typeof makeWorld>[0]): Promise<Scene> {
   const world = await makeWorld(t, { tokens: [USDT] })
   const anna = await world.customer()
   const [whale, thief, owner] = [

@@ -76,7 +76,7 @@ test('a deposit beyond 2^53 sun is credited to the sun', async (t) => {
   assert.equal(account?.posted_sun, sun)
 })
 
-type One = { txID: string }
+type Transfer = { txID: string }
 
 test('failed transfers are not deposits', async (t) => {
   const world = await makeWorld(t)
@@ -92,7 +92,7 @@ test('failed transfers are not deposits', async (t) => {
   const good = world.pay(anna.deposit_address, 3n * TRX)
   let changed = 0
   world.network.answers = (_path, body) => {
-    const answer = JSON.parse(body) as { block?: { transactions?: One[] }[] }
+    const answer = JSON.parse(body) as { block?: { transactions?: Transfer[] }[] }
     for (const block of answer.block ?? []) {
       if (!block.transactions) continue
       block.transactions = block.transactions.map((one) => {
@@ -101,7 +101,7 @@ test('failed transfers are not deposits', async (t) => {
         const text = JSON.stringify(one)
         assert.notEqual(change(text), text)
         changed += 1
-        return JSON.parse(change(text)) as One
+        return JSON.parse(change(text)) as Transfer
       })
     }
     return answer.block ? JSON.stringify(answer) : body
@@ -114,10 +114,10 @@ test('failed transfers are not deposits', async (t) => {
   assert.equal(rows?.n, 1n)
 })
 
-type Inner = { to: string; sun: number; rejected?: boolean; token?: string }
+type InnerTransfer = { to: string; sun: number; rejected?: boolean; token?: string }
 
 /** Lets the node say that contracts sent TRX along in a transaction. */
-function sendsAlong(world: World, tx_id: string, inner: Inner[]): void {
+function sendsAlong(world: World, tx_id: string, inner: InnerTransfer[]): void {
   const contract = addressToHex(world.person('contract').address)
   const internal_transactions = inner.map(({ to, sun, rejected, token }) => ({
     hash: tx_id,

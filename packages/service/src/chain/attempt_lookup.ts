@@ -7,7 +7,7 @@ import { refusal } from '../lib/fault.ts'
 
 export const ATTEMPT_STATES = ['new', 'signed', 'sent', 'included', 'solid', 'dead'] as const
 
-type AttemptsWanted = {
+type AttemptFilter = {
   state?: string | undefined
   open: boolean
   subject?: string | undefined
@@ -28,7 +28,7 @@ export type AttemptRow = {
   tx_id: string | null
 }
 
-export async function listAttempts(sql: Sql, wanted: AttemptsWanted): Promise<AttemptRow[]> {
+export async function listAttempts(sql: Sql, wanted: AttemptFilter): Promise<AttemptRow[]> {
   const { state = null, open, subject = null, before = null, limit } = wanted
   return sql<AttemptRow>`
     select id, made_at, state, subject, sends, answer, expires_at, block_number, tx_id from attempt

@@ -21,7 +21,7 @@ import { type Clock, later } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import type { Block, Node } from '../node/node.ts'
-import type { Signer, SignOutcome, ToSign } from '../signing/signer.ts'
+import type { Signer, SignInput, SignOutcome } from '../signing/signer.ts'
 import type { Step } from '../steps/step.ts'
 import { chainState, isCurrent } from './progress.ts'
 
@@ -43,16 +43,20 @@ const AT_ONCE = 50
 
 /** Asks for a transaction. The subject may have no other that is alive: `attempt_one_alive` is the
  *  judge. */
-export function enqueueAttempt(tx: Tx, needs: EnqueueNeeds, wanted: Wanted): string {
+export function enqueueAttempt(tx: Tx, needs: EnqueueNeeds, wanted: NewAttempt): string {
   const [id] = enqueueAttempts(tx, needs, [wanted])
   return id!
 }
 
 export type EnqueueNeeds = { clock: Clock; new_id: NewId }
-export type Wanted = { subject: string; contract: Contract }
+export type NewAttempt = { subject: string; contract: Contract }
 
 /** enqueueAttempt() for any number at once: the ids come back in their order. */
-export function enqueueAttempts(tx: Tx, needs: EnqueueNeeds, wanted: readonly Wanted[]): string[] {
+export function enqueueAttempts(
+  tx: Tx,
+  needs: EnqueueNeeds,
+  wanted: readonly NewAttempt[],
+): string[] {
   const ids = wanted.map(() => needs.new_id())
   const now = needs.clock.now()
   tx.send`
@@ -98,7 +102,7 @@ export function signStep(needs: Needs): Step {
       const { sql, clock } = needs
       const chain = await chainState(sql)
       if (!isCurrent(chain, clock)) return false
-      const rows = await sql<Wished>`
+      const rows = await sql<UnsignedAttempt>`
         select attempt.id, contract, block.id as reference from attempt, block
         where attempt.state = 'new' and send_at <= ${clock.now()} and number = ${chain.solid_number}
         order by send_at, attempt.id limit ${AT_ONCE}`
@@ -112,15 +116,15 @@ export function signStep(needs: Needs): Step {
   }
 }
 
-type Wished = { id: string; contract: Contract; reference: string }
+type UnsignedAttempt = { id: string; contract: Contract; reference: string }
 
 /** The bytes to sign. None for a row that nobody here has written: the signer says what is wrong
  *  with that. */
 function prepared(
-  { id, contract, reference }: Wished,
+  { id, contract, reference }: UnsignedAttempt,
   expires_at: Date,
   timestamp: number,
-): ToSign {
+): SignInput {
   try {
     const raw_data = encodeRawData({
       // The solid block, so that no small fork makes the transaction invalid.
@@ -139,7 +143,7 @@ function prepared(
 /** Notes what became of each. */
 async function store(
   { sql, clock, log }: Needs,
-  batch: readonly ToSign[],
+  batch: readonly SignInput[],
   outcomes: SignOutcome[],
 ): Promise<void> {
   const told = outcomes.map((outcome, i) => ({ id: batch[i]!.attempt, outcome }))
@@ -164,11 +168,11 @@ async function store(
   await postponeUnsigned(sql, waiting, later(clock, WAITS_MS))
 }
 
-type Signed = { id: string; tx_id: string; expires_at: Date; bytes: Uint8Array }
+type SignedAttempt = { id: string; tx_id: string; expires_at: Date; bytes: Uint8Array }
 
 /** new -> signed. Another process may have signed one meanwhile: then its bytes are the attempt,
  *  and these are never sent. */
-async function markSigned(sql: Sql, signed: readonly Signed[]): Promise<void> {
+async function markSigned(sql: Sql, signed: readonly SignedAttempt[]): Promise<void> {
   if (signed.length === 0) return
   const ids = signed.map((one) => one.id)
   const bytes = signed.map((one) => Buffer.from(one.bytes).toString('hex'))
@@ -255,7 +259,7 @@ export function judgeStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'n
     async run() {
       // First, because what follows fails while one of the nodes is silent.
       const given_up = await giveUpUnsigned(sql, clock)
-      const late = await sql<Late>`
+      const late = await sql<LateAttempt>`
         select attempt.id, tx_id, confirmed_number as solid_number from attempt, chain
         where state in ('signed', 'sent') and send_at <= ${clock.now()}
           and expires_at <= (select time from block where number = confirmed_number - 1)
@@ -275,10 +279,10 @@ export function judgeStep({ sql, clock, node }: Pick<Needs, 'sql' | 'clock' | 'n
   }
 }
 
-type Late = { id: string; tx_id: string; solid_number: bigint }
+type LateAttempt = { id: string; tx_id: string; solid_number: bigint }
 
 /** Whether every node says that its solid chain, having come as far as ours, does not have it. */
-async function isDead(node: Node, { tx_id, solid_number }: Late): Promise<boolean> {
+async function isDead(node: Node, { tx_id, solid_number }: LateAttempt): Promise<boolean> {
   const findings = await node.solidTransaction(tx_id)
   return findings.every((one) => !one.found && one.solid_number >= Number(solid_number))
 }

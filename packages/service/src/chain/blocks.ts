@@ -8,7 +8,7 @@ import { includeAttempts, revertAttempts } from './attempts.ts'
 import {
   type Contents,
   outcomesSum,
-  type Packed,
+  type PackedContents,
   pack,
   type ReadBlock,
   unpack,
@@ -73,7 +73,7 @@ export function noteHiding(
 
 export type StoredBlock = { number: number; id: string; time: Date; contents: Contents }
 
-export type BlockRow = { number: bigint; id: string; time: Date; contents: Packed }
+export type BlockRow = { number: bigint; id: string; time: Date; contents: PackedContents }
 
 export const unpackRow = (row: BlockRow): StoredBlock => ({
   ...row,

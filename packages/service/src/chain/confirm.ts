@@ -25,7 +25,7 @@ import {
   contentsOf,
   type Move,
   outcomesSum,
-  type Packed,
+  type PackedContents,
   pack,
   unpack,
 } from './contents.ts'
@@ -46,7 +46,7 @@ type Claim = {
   outcomes_sha256: string
   contents: Contents
 }
-type Stored = Claim & { number: number; read_from: string[]; version: string }
+type StoredClaim = Claim & { number: number; read_from: string[]; version: string }
 
 export function confirmStep(needs: Needs): Step {
   return {
@@ -109,7 +109,7 @@ async function outvoted(sql: Sql, clock: Clock): Promise<Set<string>> {
  *  one. */
 function witnessesOf(
   { names }: Node,
-  { read_from }: Stored,
+  { read_from }: StoredClaim,
   avoided: ReadonlySet<string>,
 ): Witnesses {
   const needed = Math.min(2, names.length)
@@ -122,9 +122,9 @@ function witnessesOf(
 
 type Witnesses = { candidates: string[]; needed: number }
 
-async function storedBlocks(sql: Sql | Tx, after: number, last: number): Promise<Stored[]> {
+async function storedBlocks(sql: Sql | Tx, after: number, last: number): Promise<StoredClaim[]> {
   const rows = await sql<
-    Omit<Stored, 'number' | 'contents'> & { number: bigint; contents: Packed }
+    Omit<StoredClaim, 'number' | 'contents'> & { number: bigint; contents: PackedContents }
   >`
     select number, id, parent_id, time, contents, read_from, outcomes_sha256, xmin::text as version
       from block
@@ -148,11 +148,11 @@ async function claimsOf(needs: Needs, name: string, first: number, last: number)
   )
 }
 
-type Said = {
+type WitnessFindings = {
   /** So many of the blocks, from the first on, enough witnesses confirm. */
   agreed: number
   /** The first of which one of them says otherwise. */
-  differing: Stored | undefined
+  differing: StoredClaim | undefined
   /** Fuller contents of blocks of which the giver did not show what contracts sent, by number. */
   shown: Map<number, { contents: Contents; name: string }>
   /** Nodes that did not show it, with the last such transaction. */
@@ -161,11 +161,11 @@ type Said = {
 
 async function compare(
   needs: Needs,
-  blocks: readonly Stored[],
+  blocks: readonly StoredClaim[],
   { candidates, needed }: Witnesses,
-): Promise<Said> {
-  const shown: Said['shown'] = new Map()
-  const hiding: Said['hiding'] = new Map()
+): Promise<WitnessFindings> {
+  const shown: WitnessFindings['shown'] = new Map()
+  const hiding: WitnessFindings['hiding'] = new Map()
   const reached: number[] = []
   for (const name of candidates) {
     if (reached.length === needed) break
@@ -248,8 +248,8 @@ function onlyShownBy(first: Claim, second: Claim): string | undefined {
 async function settle(
   needs: Needs,
   after: number,
-  blocks: readonly Stored[],
-  said: Said,
+  blocks: readonly StoredClaim[],
+  said: WitnessFindings,
 ): Promise<boolean> {
   const { sql, clock } = needs
   const { shown, hiding } = said
@@ -301,7 +301,7 @@ async function opinionsOf(needs: Needs, number: number): Promise<Opinion[]> {
 }
 
 /** Decides about a block of which some node says otherwise than it is stored. */
-async function judge(needs: Needs, ours: Stored): Promise<boolean> {
+async function judge(needs: Needs, ours: StoredClaim): Promise<boolean> {
   const { sql, clock, node } = needs
   const { number, read_from, version } = ours
   const opinions = await opinionsOf(needs, number)

@@ -33,7 +33,7 @@ export type EnergyUse = { tx_id: string; owner: Address; energy: bigint }
 
 /** A transaction that is none of the above and for which the network took TRX of its owner: another
  *  permission, a delegation without bandwidth. */
-export type FeePaid = { tx_id: string; owner: Address }
+export type FeePayment = { tx_id: string; owner: Address }
 
 /** What a node shows like a transfer by a contract, with a note that nobody here knows. */
 export type UnknownMove = Move & { note: string }
@@ -48,7 +48,7 @@ export type Contents = {
   unknown: UnknownMove[]
   freezes: FreezeEvent[]
   energy_uses: EnergyUse[]
-  fees: FeePaid[]
+  fees: FeePayment[]
 }
 
 /** `hidden_in`: a transaction of which the node that gave the receipts does not show what its
@@ -142,7 +142,7 @@ function noteEvent(
 }
 
 /** How contents lie in the database: as lists, without names, amounts as text. */
-export type Packed = {
+export type PackedContents = {
   m: PackedMove[]
   /** Absent in blocks that were stored before these were kept. */
   o?: PackedMove[]
@@ -173,7 +173,7 @@ export function outcomesSum({ transactions }: Block): string {
 }
 
 export function pack({ moves, unfollowed, unknown, freezes, energy_uses, fees }: Contents): string {
-  const packed: Packed = {
+  const packed: PackedContents = {
     m: moves.map(packMove),
     o: unfollowed.map(packMove),
     ...(unknown.length > 0 && { u: unknown.map((one) => [...packMove(one), one.note] as const) }),
@@ -194,7 +194,7 @@ const packMove = ({ tx_id, kind, index, asset, from, to, amount }: Move): Packed
   amount.toString(),
 ]
 
-export function unpack({ m, o = [], u = [], f, e, p = [] }: Packed): Contents {
+export function unpack({ m, o = [], u = [], f, e, p = [] }: PackedContents): Contents {
   return {
     moves: m.map(unpackMove),
     unfollowed: o.map(unpackMove),

@@ -69,7 +69,7 @@ export function isAgreed(chain: ChainState | undefined, clock: Clock): chain is 
   return isCurrent(chain, clock) && chain.disputed_number === null
 }
 
-export type ChainShown = ChainState & {
+export type ChainReport = ChainState & {
   /** By our clock, since a node last answered. */
   silent_seconds: number
   /** By our clock and the time of the newest block. */
@@ -79,10 +79,10 @@ export type ChainShown = ChainState & {
 }
 
 /** How far the chain has been followed, and by whom. Undefined before the first block. */
-export async function showChain(sql: Sql, now: Date): Promise<ChainShown | undefined> {
+export async function showChain(sql: Sql, now: Date): Promise<ChainReport | undefined> {
   const chain = await chainState(sql)
   if (!chain) return undefined
-  const readers = await sql<ChainShown['readers'][number]>`
+  const readers = await sql<ChainReport['readers'][number]>`
     select name, number, greatest(confirmed_number - number, 0) as behind_blocks from cursor, chain
       order by name`
   const since = (at: Date) => Math.max(0, Math.round((now.getTime() - at.getTime()) / 1_000))

@@ -32,7 +32,7 @@ export function foldCountsStep({ sql }: { sql: Sql }): Step {
   }
 }
 
-export type HistoryWanted = {
+export type CheckFilter = {
   customer_id: string
   page: number
   per_page: number
@@ -43,7 +43,7 @@ export type HistoryWanted = {
  *  instant. */
 export async function checkHistory(
   sql: Sql,
-  wanted: HistoryWanted,
+  wanted: CheckFilter,
 ): Promise<{ total: number; checks: Check[] }> {
   const { customer_id, page, per_page, state } = wanted
   return sql.begin(async (tx) => {

@@ -85,13 +85,13 @@ export async function askProviders(asking: ProviderQuestion, check: Check): Prom
   return { state: 'completed', result: combine(asking.policy, check, { scored, found }), answers }
 }
 
-type One = { answer: OutsideAnswer } & ({ found: Found } | { failure: string })
+type ProviderOutcome = { answer: OutsideAnswer } & ({ found: Found } | { failure: string })
 
 async function askOne(
   { providers, policy }: ProviderQuestion,
   name: string,
   check: Check,
-): Promise<One> {
+): Promise<ProviderOutcome> {
   const provider = providers.find((one) => one.name === name)
   if (!provider?.covers(check)) {
     return {

@@ -20,13 +20,13 @@ const HASHES_OPEN_MAX = 200
 export const FAILED_MAX = 1_000
 
 /** What a customer asks for. */
-export type CheckWanted = Pick<
+export type NewCheck = Pick<
   Check,
   'customer_id' | 'idempotency_key' | 'type' | 'network' | 'address' | 'hash' | 'direction'
 > &
   Buyer
 
-export type CheckPlaced = { check: Check; replayed: boolean }
+export type CheckPlacement = { check: Check; replayed: boolean }
 
 export type Needs = { sql: Sql; clock: Clock; new_id: NewId; wake: (step: string) => void }
 
@@ -44,8 +44,8 @@ const BATCH_MAX = 256
 
 /** Places one check; concurrent calls share a transaction. Throws 2 when the idempotency key was
  *  used for another one, 35 when the type is off sale, 5 and 6. */
-export function checkPlacer(needs: Needs): (wanted: CheckWanted) => Promise<CheckPlaced> {
-  const place = batched<CheckWanted, CheckPlaced | Fault>(BATCH_MAX, (wanted) =>
+export function checkPlacer(needs: Needs): (wanted: NewCheck) => Promise<CheckPlacement> {
+  const place = batched<NewCheck, CheckPlacement | Fault>(BATCH_MAX, (wanted) =>
     needs.sql.begin((tx) => placeTogether(tx, needs, wanted)),
   )
   return async (wanted) => {
@@ -73,8 +73,8 @@ type PlacementState = {
 async function placeTogether(
   tx: Tx,
   needs: Needs,
-  wanted: CheckWanted[],
-): Promise<(CheckPlaced | Fault)[]> {
+  wanted: NewCheck[],
+): Promise<(CheckPlacement | Fault)[]> {
   const state = await readState(tx, needs, wanted)
   const accepted: Check[] = []
   const outcomes = wanted.map((one) => {
@@ -86,7 +86,7 @@ async function placeTogether(
   return outcomes
 }
 
-async function readState(tx: Tx, { clock }: Needs, wanted: CheckWanted[]): Promise<PlacementState> {
+async function readState(tx: Tx, { clock }: Needs, wanted: NewCheck[]): Promise<PlacementState> {
   const now = clock.now()
   // Sent together: other transactions that need these accounts wait for this one.
   const hashing = [
@@ -142,10 +142,7 @@ async function readToday(
 }
 
 /** The checks that have the idempotency keys of those asked for. */
-async function placedEarlier(
-  tx: Tx,
-  wanted: readonly CheckWanted[],
-): Promise<NamedPurchases<Check>> {
+async function placedEarlier(tx: Tx, wanted: readonly NewCheck[]): Promise<NamedPurchases<Check>> {
   const earlier = new NamedPurchases<Check>()
   const keyed = wanted.filter((one) => one.idempotency_key !== null)
   if (keyed.length === 0) return earlier
@@ -176,7 +173,7 @@ async function readTerms(tx: Tx): Promise<Pick<PlacementState, 'solid_number' | 
 }
 
 /** Judges one check, and books it in the state when it is accepted. */
-function judge(wanted: CheckWanted, state: PlacementState, new_id: NewId): CheckPlaced | Fault {
+function judge(wanted: NewCheck, state: PlacementState, new_id: NewId): CheckPlacement | Fault {
   const { purse } = state
   const { customer_id, idempotency_key } = wanted
   const earlier = state.earlier.find(customer_id, idempotency_key)

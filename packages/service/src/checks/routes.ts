@@ -28,14 +28,14 @@ import { supersedingCheck } from './check_lookup.ts'
 import { CHECK_STATES, findCheck } from './checks.ts'
 import { CheckForm, printCheck } from './forms.ts'
 import { checkHistory } from './history.ts'
-import { type CheckPlaced, type CheckWanted, checkPrices } from './placing.ts'
+import { type CheckPlacement, checkPrices, type NewCheck } from './placing.ts'
 import { watchRoutes } from './watches.ts'
 
 const CheckNotFound: FaultKind = fault(30, 'aml_check_not_found', 'AML check not found')
 
 export type Needs = {
   sql: Sql
-  placeCheck: (wanted: CheckWanted) => Promise<CheckPlaced>
+  placeCheck: (wanted: NewCheck) => Promise<CheckPlacement>
 }
 
 /** The network of a check, if the policy has somebody who screens it. */

@@ -11,8 +11,8 @@ import { promisify } from 'node:util'
 import { person } from 'penstock-devchain/scene.ts'
 import { freshDatabase, testCluster } from 'penstock-test/harness/database.ts'
 import {
+  type CommandOutput,
   quietOperator,
-  type Said,
   SEALING_KEY,
   walletsFile,
   worldOperator,
@@ -377,7 +377,7 @@ test('an alert makes the status fail and says what is wrong', async (t) => {
 const run = promisify(execFile)
 
 /** The program itself. */
-const spawned = (env: NodeJS.ProcessEnv, ...words: string[]): Promise<Said> =>
+const spawned = (env: NodeJS.ProcessEnv, ...words: string[]): Promise<CommandOutput> =>
   run(process.execPath, [CLI, ...words], { env: { PATH: process.env.PATH, ...env } }).then(
     ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
     (failed: { code: number; stdout: string; stderr: string }) => ({

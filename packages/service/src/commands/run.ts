@@ -112,10 +112,10 @@ async function answerOf(operation: Operation, given: Arguments, io: Io): Promise
   return cli.after ? cli.after(answer, extras, terminal) : answer
 }
 
-type Setting = { settings: Settings; io: Io; given: Arguments }
+type CommandSetting = { settings: Settings; io: Io; given: Arguments }
 
 /** The nodes that are named, in the order of the command line, or by the environment. */
-function nodesOf({ io, given }: Setting): NodeConfig[] | undefined {
+function nodesOf({ io, given }: CommandSetting): NodeConfig[] | undefined {
   const named = [
     ...(given.node_url ?? []).map((one) => ['--node-url', one]),
     ...(given.solid_node_url ?? []).map((one) => ['--solid-node-url', one]),
@@ -124,7 +124,7 @@ function nodesOf({ io, given }: Setting): NodeConfig[] | undefined {
 }
 
 /** What operations have that is not about the database. */
-function outsideOf(setting: Setting): LocalNeeds {
+function outsideOf(setting: CommandSetting): LocalNeeds {
   const { settings, io } = setting
   const { clock, random, transport, wait } = io
   return {
@@ -148,7 +148,7 @@ function outsideOf(setting: Setting): LocalNeeds {
   }
 }
 
-function needsOf(setting: Setting & { sql: Sql; url: string; outside: LocalNeeds }): Needs {
+function needsOf(setting: CommandSetting & { sql: Sql; url: string; outside: LocalNeeds }): Needs {
   const { sql, url, outside, settings, io } = setting
   const { hostname, port, pathname } = new URL(url)
   return {

@@ -59,7 +59,7 @@ async function credit(tx: Tx, needs: Needs, blocks: readonly StoredBlock[]): Pro
   // What contracts sent is in no account before the balance bears it out (holdings.ts).
   const unproven = all
     .filter(isSentByContract)
-    .map((one): Fated => ({ ...one, state: 'unproven', reason: null }))
+    .map((one): JudgedArrival => ({ ...one, state: 'unproven', reason: null }))
   const now = needs.clock.now()
   await noteArrived(tx, unproven, { solid: false, now })
   await noteOutflows(tx, needs, blocks)
@@ -85,7 +85,7 @@ export async function creditProven(
   return new Set(arrivals.map(placeOf))
 }
 
-async function book(tx: Tx, needs: Needs, arrivals: readonly Ours[]): Promise<void> {
+async function book(tx: Tx, needs: Needs, arrivals: readonly OwnArrival[]): Promise<void> {
   // All accounts of the portion at once, in the order of their ids: one by one could deadlock with
   // a purchase.
   await lockAccounts(tx, [...new Set(arrivals.map(accountOf))])
@@ -224,7 +224,7 @@ function arrivalsOf({ number, time, contents }: StoredBlock): Arrival[] {
     }))
 }
 
-type Ours = Arrival & {
+type OwnArrival = Arrival & {
   customer_id: string | null
   customer: AddressOwner | undefined
   left_out: number
@@ -239,11 +239,11 @@ async function arrivalsForUs(
   tx: Tx,
   needs: Needs,
   blocks: readonly StoredBlock[],
-): Promise<Ours[]> {
+): Promise<OwnArrival[]> {
   const all = blocks.flatMap(arrivalsOf)
   const owners = await customersOfAddresses(tx, [...new Set(all.map((one) => one.to))])
-  const ours: Ours[] = []
-  const worthless = new Map<string, Ours[]>()
+  const ours: OwnArrival[] = []
+  const worthless = new Map<string, OwnArrival[]>()
   for (const arrival of all) {
     const customer = owners.get(arrival.to)
     if (customer === undefined && arrival.to !== needs.recharge_address) continue
@@ -262,15 +262,15 @@ async function arrivalsForUs(
 }
 
 type Fate = { state: Deposit['state']; reason: string | null }
-type Fated = Ours & Fate
+type JudgedArrival = OwnArrival & Fate
 
 /** What becomes of each now. */
 async function withFates(
   tx: Tx,
   needs: Needs,
-  arrivals: readonly Ours[],
+  arrivals: readonly OwnArrival[],
   solid: boolean,
-): Promise<Fated[]> {
+): Promise<JudgedArrival[]> {
   if (arrivals.length === 0) return []
   const senders = new Set(
     arrivals.flatMap(({ from, owner }) => (owner === undefined ? [from] : [from, owner])),
@@ -280,7 +280,7 @@ async function withFates(
 }
 
 function fateOf(
-  arrival: Ours,
+  arrival: OwnArrival,
   { recharge_address, recharge_at, dust_sun }: Needs,
   { held, solid }: { held: ReadonlySet<Address>; solid: boolean },
 ): Fate {
@@ -295,7 +295,7 @@ function fateOf(
 
 /** Why it can be neither credited nor sold for; undefined when it can. */
 function whatIsAgainst(
-  { unfollowed, token, from, owner, position, customer, note }: Ours,
+  { unfollowed, token, from, owner, position, customer, note }: OwnArrival,
   recharge: boolean,
   held: ReadonlySet<Address>,
 ): string | undefined {

@@ -23,7 +23,7 @@ export const DEPOSIT_STATES = [
   'gone',
 ] as const satisfies readonly Deposit['state'][]
 
-type DepositsWanted = {
+type DepositFilter = {
   customer?: string | undefined
   state?: string | undefined
   from?: string | undefined
@@ -32,16 +32,16 @@ type DepositsWanted = {
   limit: number
 }
 
-type DepositListed = Omit<Deposit, Unlisted> & { age_seconds: number }
-type Unlisted = 'energy' | 'order_id' | 'refund_id' | 'left_out' | 'solid_at' | 'seen_at'
+type DepositRow = Omit<Deposit, UnlistedField> & { age_seconds: number }
+type UnlistedField = 'energy' | 'order_id' | 'refund_id' | 'left_out' | 'solid_at' | 'seen_at'
 type RefundRow = { id: string; state: string; tx_id: string | null; answer: string | null }
 
 export async function listDeposits(
   { sql, clock }: { sql: Sql; clock: Clock },
-  wanted: DepositsWanted,
-): Promise<DepositListed[]> {
+  wanted: DepositFilter,
+): Promise<DepositRow[]> {
   const { customer = null, state = null, from = null, since = null, until = null, limit } = wanted
-  return sql<DepositListed>`
+  return sql<DepositRow>`
     select block_time, greatest(0, extract(epoch
       from ${clock.now()}::timestamptz - block_time))::integer as age_seconds,
            state, amount_sun, token, token_amount, from_address, to_address, customer_id, reason,

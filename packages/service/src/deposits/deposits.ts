@@ -68,10 +68,10 @@ export const placeOf = ({ tx_id, position }: Place): string =>
 /** The name of the order that delivers a direct recharge. */
 export const deliveryName = (tx_id: string) => `deposit:${tx_id}`
 
-type Noted = Place & Pick<Deposit, 'customer_id' | 'state'>
+type DepositChange = Place & Pick<Deposit, 'customer_id' | 'state'>
 
 /** Events of customers' deposits; nobody is told of the others. */
-function noteDeposits(tx: Tx, type: EventType, deposits: readonly Noted[], at: Date): void {
+function noteDeposits(tx: Tx, type: EventType, deposits: readonly DepositChange[], at: Date): void {
   noteEvents(
     tx,
     deposits.flatMap(({ customer_id, ...place }) =>
@@ -81,7 +81,7 @@ function noteDeposits(tx: Tx, type: EventType, deposits: readonly Noted[], at: D
 }
 
 /** What a block says of a deposit, and what becomes of it. */
-export type Arrived = {
+export type DepositArrival = {
   tx_id: string
   position: number
   from: Address
@@ -103,15 +103,15 @@ export type Arrived = {
  *  something else: a contract sends less, or to another. */
 export async function noteArrived(
   tx: Tx,
-  arrived: readonly Arrived[],
+  arrived: readonly DepositArrival[],
   { solid, now }: { solid: boolean; now: Date },
 ): Promise<void> {
   if (arrived.length === 0) return
   // A node that shows a transaction twice must not stop everything: the last counts.
   const rows = [...new Map(arrived.map((one) => [placeOf(one), one])).values()]
-  const column = <Key extends keyof Arrived>(name: Key) => rows.map((row) => row[name])
+  const column = <Key extends keyof DepositArrival>(name: Key) => rows.map((row) => row[name])
   const now_or_open = solid ? now : null
-  const noted = await tx<Noted & { state_before: Deposit['state'] | null }>`
+  const noted = await tx<DepositChange & { state_before: Deposit['state'] | null }>`
     with before as materialized (
       select tx_id, position, state from deposit where tx_id = any(${column('tx_id')})
     ), noted as (
@@ -167,7 +167,7 @@ export async function forgetMissing(
   blocks: readonly number[],
   { present, now }: { present: readonly string[]; now: Date },
 ): Promise<void> {
-  const gone = await tx<Noted>`
+  const gone = await tx<DepositChange>`
     update deposit set state = 'gone', reason = ${REVERTED} where (tx_id, position) in (
       select tx_id, position from deposit
       where block_number = any(${blocks}) and solid_at is null
@@ -180,7 +180,7 @@ export async function forgetMissing(
 /** seen, received, returning -> gone: what solid blocks should have had, and did not. True when
  *  there was any. */
 export async function forgetPassed(tx: Tx, now: Date): Promise<boolean> {
-  const gone = await tx<Noted>`
+  const gone = await tx<DepositChange>`
     update deposit set state = 'gone', reason = ${REVERTED} where (tx_id, position) in (
       select tx_id, position from deposit
       where state in ('seen', 'received', 'returning') and solid_at is null
@@ -197,7 +197,7 @@ export async function holdUnproven(
   places: readonly Place[],
   { reason, now }: { reason: string; now: Date },
 ): Promise<void> {
-  const held = await tx<Noted>`
+  const held = await tx<DepositChange>`
     update deposit set state = 'held', reason = ${reason}, token = 'unproven',
       token_amount = amount_sun, amount_sun = null, solid_at = ${now}
     from unnest(${places.map((one) => one.tx_id)}::text[],

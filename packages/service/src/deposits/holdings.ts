@@ -118,11 +118,11 @@ async function readAll({ sql, clock, node }: Needs, wanted: readonly Due[]): Pro
   return moved
 }
 
-type Wanted = { address: Address; from_number: number; givers: readonly string[] }
+type BalanceInput = { address: Address; from_number: number; givers: readonly string[] }
 
 /** What an address holds as of one solid block, by a node that did not give the blocks in question,
  *  if there is one. */
-async function readBalance(node: Node, { address, from_number, givers }: Wanted) {
+async function readBalance(node: Node, { address, from_number, givers }: BalanceInput) {
   const others = node.names.filter((name) => !givers.includes(name))
   for (const name of (others.length > 0 ? others : node.names).toReversed()) {
     const one = node.only(name)

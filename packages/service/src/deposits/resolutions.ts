@@ -23,15 +23,15 @@ import type { HeldSenders } from '../screening/barred.ts'
 import { BLOCKED, type Deposit, findDeposits, markResolved, placeOf } from './deposits.ts'
 
 /** A transaction on the solid chain that has sent something to somebody. */
-export type Sent = { tx_id: string; to: Address; amount: bigint; block_number: number }
+export type SentTransfer = { tx_id: string; to: Address; amount: bigint; block_number: number }
 
 /** Which way the money goes. `keep_rest`: the transaction may have sent less than came. */
 export type Way =
-  | { way: 'sent_back'; sent: Sent; keep_rest: boolean }
+  | { way: 'sent_back'; sent: SentTransfer; keep_rest: boolean }
   | { way: 'credited'; customer_id: string }
   | { way: 'written_off' }
 
-export type Wanted = {
+export type NewResolution = {
   deposit: Pick<Deposit, 'tx_id' | 'position'>
   way: Way
   /** Somebody has looked at the lists that the sender is on. */
@@ -87,7 +87,7 @@ export async function openDeposit(
 export function sentIn(
   { number, contents }: Pick<StoredBlock, 'number' | 'contents'>,
   { tx_id, to, asset }: { tx_id: string; to: Address; asset: string },
-): Sent {
+): SentTransfer {
   const amount = [...contents.moves, ...contents.unfollowed]
     .filter((move) => move.tx_id === tx_id && move.to === to && move.asset === asset)
     .reduce((sum, move) => sum + move.amount, 0n)
@@ -105,7 +105,7 @@ export const assetOf = ({ token }: Deposit): string => token ?? 'TRX'
 export async function resolveDeposit(
   tx: Tx,
   heldSenders: HeldSenders,
-  { deposit: { tx_id, position }, way, blocked_reviewed, ...made }: Wanted,
+  { deposit: { tx_id, position }, way, blocked_reviewed, ...made }: NewResolution,
 ): Promise<{ before: Deposit; resolution: Resolution }> {
   // Accounts before deposits, as whoever credits does.
   if (way.way === 'credited') await requireCreditable(tx, way.customer_id)
@@ -151,13 +151,13 @@ async function requireCreditable(tx: Tx, customer_id: string): Promise<void> {
   if (customer.state === 'closed') throw refusal(`The customer ${customer_id} is closed, for good.`)
 }
 
-type SentBack = Extract<Way, { way: 'sent_back' }>
+type SentBackWay = Extract<Way, { way: 'sent_back' }>
 
 /** Throws Refused unless the transaction can have sent this very deposit back. */
 async function requireSentBack(
   tx: Tx,
   deposit: Deposit,
-  { sent, keep_rest }: SentBack,
+  { sent, keep_rest }: SentBackWay,
 ): Promise<void> {
   const came = deposit.amount_sun ?? deposit.token_amount ?? 0n
   const unit = deposit.token === null ? 'sun' : 'of the token'

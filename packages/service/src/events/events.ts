@@ -32,7 +32,7 @@ export function eventBody(event: Event): string {
   return `${JSON.stringify(head).slice(0, -1)},"data":${data}}`
 }
 
-export type EventsWanted = {
+export type EventFilter = {
   customer_id: string
   /** Only those after this number, oldest first; else the newest first, before `before`. */
   after?: bigint | undefined
@@ -42,7 +42,7 @@ export type EventsWanted = {
   limit: number
 }
 
-export async function listEvents(sql: Sql | Tx, wanted: EventsWanted): Promise<Event[]> {
+export async function listEvents(sql: Sql | Tx, wanted: EventFilter): Promise<Event[]> {
   const { customer_id, after, before = null, types = null, subject = null, limit } = wanted
   if (after !== undefined) {
     return sql<Event>`

@@ -12,7 +12,7 @@ import { type Event, eventBounds, listEvents } from './events.ts'
 /** By this name one process tells the others that there is something new. */
 export const STREAMS = 'streams'
 
-export type StreamWanted = {
+export type StreamOptions = {
   customer: Customer
   /** Left out: from now on. */
   after?: bigint | undefined
@@ -114,7 +114,7 @@ export class EventStreams {
 
   /** Lines of server-sent events. Throws LimitReached before the first of them. Ends after an hour,
    *  when the process stops, or when `gone` says that nobody reads any more. */
-  async open(wanted: StreamWanted, gone: AbortSignal): Promise<AsyncIterable<string>> {
+  async open(wanted: StreamOptions, gone: AbortSignal): Promise<AsyncIterable<string>> {
     const reader = this.admit(wanted.customer)
     try {
       const { newest } = await eventBounds(this.needs.sql, wanted.customer.customer_id)
@@ -127,7 +127,7 @@ export class EventStreams {
 
   private async *lines(
     reader: Reader,
-    wanted: StreamWanted,
+    wanted: StreamOptions,
     { newest, gone }: { newest: bigint; gone: AbortSignal },
   ): AsyncGenerator<string> {
     const { clock, print } = this.needs
@@ -153,7 +153,7 @@ export class EventStreams {
 
   /** The events after a number that this reader wants, and how far that was read. */
   private async readOn(
-    { customer, types, subject, tests }: StreamWanted,
+    { customer, types, subject, tests }: StreamOptions,
     after: bigint,
   ): Promise<{ events: Event[]; read_to: bigint }> {
     const { customer_id } = customer

@@ -6,7 +6,7 @@ import { printJson } from '../lib/json.ts'
 import { type Log, thrownFields } from '../lib/log.ts'
 import { callerOf, once } from '../limits/caller.ts'
 import type { Connections } from '../limits/connections.ts'
-import type { Full, Turns } from '../limits/turns.ts'
+import type { FullLane, Turns } from '../limits/turns.ts'
 import { parseBody } from '../wire/body.ts'
 import {
   authFailureOf,
@@ -222,7 +222,7 @@ async function inTurn(
   }
 }
 
-function busy(request_id: string, full: Full): Answer {
+function busy(request_id: string, full: FullLane): Answer {
   return full === 'lane full'
     ? tooMany(request_id, 1)
     : transportRefusal(request_id, 503, { 'retry-after': '1' })

@@ -170,7 +170,7 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
   function send(
     request: FastifyRequest,
     reply: FastifyReply,
-    answer: Outgoing,
+    answer: AnswerToSend,
     asker: Asker | 'unlogged' = {},
   ) {
     const { status, code, body, headers, content_type = 'application/json; charset=utf-8' } = answer
@@ -253,12 +253,12 @@ function lookAfter(
 }
 
 /** An answer that is whole, or one that stays open. */
-type Outgoing = Omit<Answer, 'body'> & { body: Answer['body'] | Readable }
+type AnswerToSend = Omit<Answer, 'body'> & { body: Answer['body'] | Readable }
 
 type Send = (
   request: FastifyRequest,
   reply: FastifyReply,
-  answer: Outgoing,
+  answer: AnswerToSend,
   asker?: Asker | 'unlogged',
 ) => FastifyReply
 
@@ -320,10 +320,10 @@ function requireForCustomers({ path, auth }: Entry): void {
     throw new Error(`${path} is not for customers: it is not served`)
 }
 
-type Answered = { answer: Answer; asker: Asker }
+type AnsweredCall = { answer: Answer; asker: Asker }
 
 /** Takes note of an answer that is a refusal. */
-function refusalNoter({ clock, noteRefusal }: Needs): (call: Call, answered: Answered) => void {
+function refusalNoter({ clock, noteRefusal }: Needs): (call: Call, answered: AnsweredCall) => void {
   return (call, answered) => {
     const at = clock.now()
     const ms = at.getTime() - (call.request.arrived_at_ms ?? at.getTime())
@@ -332,10 +332,10 @@ function refusalNoter({ clock, noteRefusal }: Needs): (call: Call, answered: Ans
   }
 }
 
-type Serving = { door: Door; send: Send; note: ReturnType<typeof refusalNoter> }
+type RouteParts = { door: Door; send: Send; note: ReturnType<typeof refusalNoter> }
 
 /** The endpoints and the pages, each behind the gate. */
-function addRoutes(app: FastifyInstance, options: Options, { door, send, note }: Serving): void {
+function addRoutes(app: FastifyInstance, options: Options, { door, send, note }: RouteParts): void {
   const { endpoints, pages = [] } = options
   for (const endpoint of endpoints) {
     requireForCustomers(endpoint)
@@ -367,7 +367,7 @@ function addRoutes(app: FastifyInstance, options: Options, { door, send, note }:
 }
 
 /** Answers with what comes, for as long as somebody reads it. */
-async function streamed({ door, send, note }: Serving, call: Call): Promise<FastifyReply> {
+async function streamed({ door, send, note }: RouteParts, call: Call): Promise<FastifyReply> {
   const { request, reply } = call
   const gone = new AbortController()
   reply.raw.on('close', () => gone.abort())

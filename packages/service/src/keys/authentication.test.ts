@@ -16,7 +16,7 @@ import { drain } from '../steps/step.ts'
 import { EXTERNAL_ID_REFUSALS, endpoint, externalId, type Scope } from '../wire/endpoint.ts'
 import { keyV2, signature, signatureV2 } from '../wire/signature.ts'
 import { authenticator } from './authentication.ts'
-import { issueKey, type KeyWanted, lockKey, revokeKey, rotateSecret } from './keys.ts'
+import { issueKey, lockKey, type NewKey, revokeKey, rotateSecret } from './keys.ts'
 import { pruneNonces } from './nonces.ts'
 
 const account = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).derive("m/44'/195'/0'")
@@ -65,7 +65,7 @@ async function front(t: TestContext) {
   ]
   const app = await buildServer({ ...needs, authenticate }, { endpoints, check_replies: true })
   const customer_id = (await sql.begin((tx) => createCustomer(tx, needs, { name: 'Somebody' }))).id
-  const issue = (wanted: Partial<KeyWanted> = {}) =>
+  const issue = (wanted: Partial<NewKey> = {}) =>
     sql.begin((tx) => issueKey(tx, needs, { customer_id, name: 'key', ...wanted }))
   const ask = async (
     headers: Record<string, string>,

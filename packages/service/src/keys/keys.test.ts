@@ -12,9 +12,9 @@ import { idMaker, systemRandom } from '../lib/ids.ts'
 import {
   issueKey,
   isToken,
-  type KeyWanted,
   keysOfTokens,
   listKeys,
+  type NewKey,
   resealSecrets,
   revokeKey,
   sealContext,
@@ -35,7 +35,7 @@ const needs = {
 async function customer(sql: Sql): Promise<string> {
   return (await sql.begin((tx) => createCustomer(tx, needs, { name: 'Somebody' }))).id
 }
-const issue = (sql: Sql, wanted: KeyWanted) => sql.begin((tx) => issueKey(tx, needs, wanted))
+const issue = (sql: Sql, wanted: NewKey) => sql.begin((tx) => issueKey(tx, needs, wanted))
 
 test('token and secret are 32 random bytes with prefixes that can be recognised', async (t) => {
   const { sql } = await freshDatabase(t)
@@ -143,7 +143,7 @@ test('limits that mean nothing are refused', async (t) => {
     '1.2.3.4/-1',
   ])
     await assert.rejects(issue(sql, { customer_id, name: 'x', allowed_networks: [network] }), Fault)
-  const breaks = async (wanted: Partial<KeyWanted>, constraint: string) =>
+  const breaks = async (wanted: Partial<NewKey>, constraint: string) =>
     assert.rejects(
       issue(sql, { customer_id, name: 'x', ...wanted }),
       (thrown) => brokenConstraint(thrown) === constraint,

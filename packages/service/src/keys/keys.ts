@@ -15,7 +15,7 @@ import { Conflict, InvalidParams, type Scope } from '../wire/endpoint.ts'
 
 export type Needs = { clock: Clock; random: Random; new_id: NewId; seal: Seal }
 
-export type KeyWanted = {
+export type NewKey = {
   customer_id: string
   name: string
   /** Left out: UNNAMED_SCOPES. */
@@ -98,7 +98,7 @@ export const sealContext = (key_id: string): string => `api_key:${key_id}`
 export async function issueKey(
   tx: Tx,
   needs: Needs,
-  wanted: KeyWanted,
+  wanted: NewKey,
 ): Promise<{ key_id: string; token: string; secret: string }> {
   const { customer_id, name, scopes = null, allowed_networks = null, daily_cap_sun = null } = wanted
   const { require_v2 = false, require_external_id = false, expires_at = null } = wanted
@@ -289,8 +289,8 @@ export async function keysOfTokens(
 /** Seals the secrets again that another sealing key than the current one sealed; says how many.
  *  After this the other keys can leave the configuration. */
 export async function resealSecrets(tx: Tx, seal: Seal): Promise<number> {
-  type Sealed = { id: string; sealed_secret: string; old_sealed_secret: string | null }
-  const keys = await tx<Sealed>`
+  type SealedRow = { id: string; sealed_secret: string; old_sealed_secret: string | null }
+  const keys = await tx<SealedRow>`
     select id, sealed_secret, old_sealed_secret from api_key order by id for update`
   const again = (id: string, sealed: string) =>
     seal.isCurrent(sealed) ? sealed : seal.seal(seal.open(sealed, sealContext(id)), sealContext(id))

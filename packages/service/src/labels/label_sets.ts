@@ -23,7 +23,7 @@ export type LoadedList = {
   loaded_at: Date
 }
 
-export type Loading = {
+export type ListLoad = {
   list: string
   /** The file or address it was read from. */
   origin: string
@@ -35,7 +35,7 @@ export type Loading = {
 }
 
 /** `entries`: of the version, each counted once however often the file has it. */
-export type Published = {
+export type PublishOutcome = {
   label_set: number
   version_id: bigint
   added: number
@@ -60,9 +60,9 @@ function lineOf(entry: ListEntry): string {
  *  day must not take its list away, and an empty file that was loaded would look like knowledge. */
 export async function publishList(
   tx: Tx,
-  loading: Loading,
+  loading: ListLoad,
   entries: readonly ListEntry[],
-): Promise<Published> {
+): Promise<PublishOutcome> {
   for (const entry of entries) requireSound(entry)
   await tx`lock table label_set in exclusive mode`
   const lines = [...new Set(entries.map(lineOf))].sort()
@@ -116,7 +116,7 @@ function requireSound({ address, category, confidence, entity, reference }: List
 
 async function insertVersion(
   tx: Tx,
-  loading: Loading & { sha256: string },
+  loading: ListLoad & { sha256: string },
   entries: readonly ListEntry[],
 ): Promise<bigint> {
   const { list, origin, sha256, passed_over, loaded_at, loaded_by } = loading
@@ -142,7 +142,7 @@ async function insertVersion(
 
 async function insertSet(
   tx: Tx,
-  made: { before: number; replaced: bigint; version_id: bigint; loading: Loading },
+  made: { before: number; replaced: bigint; version_id: bigint; loading: ListLoad },
 ): Promise<number> {
   const { before, replaced, version_id, loading } = made
   const number = before + 1

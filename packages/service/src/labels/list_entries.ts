@@ -26,11 +26,11 @@ export type ListEntry = {
   valid_to: Date | undefined
 }
 
-export type Reading = { entries: ListEntry[]; passed_over: number }
+export type ListContents = { entries: ListEntry[]; passed_over: number }
 
 /** Reads a list. Throws Refused with the place when the bytes are not in the publisher's
  *  format. */
-export type ListReader = (bytes: AsyncIterable<Uint8Array>) => Promise<Reading>
+export type ListReader = (bytes: AsyncIterable<Uint8Array>) => Promise<ListContents>
 
 /** Some ten times the largest list there is. */
 const ENTRIES_MAX = 5_000_000

@@ -7,8 +7,8 @@ import type { Clock } from '../lib/clock.ts'
 import { Outage, refusal } from '../lib/fault.ts'
 import { isLoopback } from '../lib/networks.ts'
 import { eachRow, type Step } from '../steps/step.ts'
-import { type Published, publishList } from './label_sets.ts'
-import { counted, type ListReader, type Reading } from './list_entries.ts'
+import { type PublishOutcome, publishList } from './label_sets.ts'
+import { counted, type ListContents, type ListReader } from './list_entries.ts'
 import { readSdn } from './ofac.ts'
 import { readOpenSanctions } from './opensanctions.ts'
 import { readOperatorTable, readSeizureOrders } from './tables.ts'
@@ -32,7 +32,7 @@ export type Download = (
 
 export type Needs = { sql: Sql; clock: Clock; download: Download }
 
-export type Loaded = Published & { passed_over: number }
+export type LoadOutcome = PublishOutcome & { passed_over: number }
 
 /** Called as bytes are read. */
 export type Progress = (bytes_read: number, bytes_expected: number | undefined) => void
@@ -50,7 +50,7 @@ export type Source = {
 export async function readList(
   { list, bytes, bytes_expected }: Source,
   progress: Progress,
-): Promise<Reading> {
+): Promise<ListContents> {
   const reader = READERS[list]
   if (!reader) throw refusal(`There is no list ${list}; there are ${LISTS.join(', ')}.`)
   return reader(counted(bytes, (read) => progress(read, bytes_expected)))
@@ -62,7 +62,7 @@ export async function importList(
   { sql, clock }: Pick<Needs, 'sql' | 'clock'>,
   from: Source & { loaded_by: string },
   progress: Progress = () => {},
-): Promise<Loaded> {
+): Promise<LoadOutcome> {
   const { list, origin, loaded_by } = from
   const { entries, passed_over } = await readList(from, progress)
   const loading = { list, origin, passed_over, loaded_at: clock.now(), loaded_by }

@@ -12,7 +12,7 @@ const OPTIONS = { allowHalfOpen: true, noDelay: true }
 
 type Place = { port: number; host: string; reusePort?: boolean }
 
-export type Listening = {
+export type Listener = {
   port: number
   /** Takes no connection any more; those that are there are served. */
   stopListening(): void
@@ -21,7 +21,7 @@ export type Listening = {
 }
 
 /** Listens. Throws when the port is taken, also by a process that would share it. */
-export async function listenOn(app: FastifyInstance, { port, host }: Place): Promise<Listening> {
+export async function listenOn(app: FastifyInstance, { port, host }: Place): Promise<Listener> {
   const reusePort = SOCKETS > 1
   if (reusePort && port !== 0) await closed(await listener({ port, host }))
   const place: Place = { port, host, ...(reusePort && { reusePort }) }

@@ -13,7 +13,7 @@ export type TurnLimits = {
 }
 
 /** The lane has too many waiting requests, or all lanes together have. */
-export type Full = 'lane full' | 'full'
+export type FullLane = 'lane full' | 'full'
 
 export class Turns {
   private readonly limits: TurnLimits
@@ -29,7 +29,7 @@ export class Turns {
 
   /** Undefined: it may begin now. Else a promise of its turn, or why there is none. Whoever had a
    *  turn calls end(). */
-  begin(name: string, running_max: number): undefined | Promise<void> | Full {
+  begin(name: string, running_max: number): undefined | Promise<void> | FullLane {
     const lane = this.lanes.get(name) ?? { name, running: 0, running_max, waiting: [] }
     if (lane.running < lane.running_max && this.running < this.limits.running_max) {
       this.start(lane)

@@ -25,8 +25,8 @@ import {
 import {
   type Delegation,
   insertDelegations,
+  type NewDelegation,
   type Permissions,
-  type Planned,
 } from '../pool/delegations.ts'
 import { choose, lockRooms, type Pool, RESOURCES, useRoom } from '../pool/pool.ts'
 import { allOrEach, eachRow, type Step } from '../steps/step.ts'
@@ -165,7 +165,7 @@ async function delegateOrders(tx: Tx, needs: Needs, ids: readonly string[]): Pro
     if (orders.some((order) => missing(order, resource) > 0))
       pools.set(resource, await lockRooms(tx, resource))
   }
-  const planned: Planned[] = []
+  const planned: NewDelegation[] = []
   const waiting: string[] = []
   for (const order of orders) {
     const parts = planOrder(order, pools, missing)
@@ -191,8 +191,8 @@ function planOrder(
   order: Order,
   pools: Map<Resource, Pool>,
   missing: (order: Order, resource: Resource) => number,
-): Planned[] | undefined {
-  const planned: Planned[] = []
+): NewDelegation[] | undefined {
+  const planned: NewDelegation[] = []
   for (const [resource, { rooms, ratio }] of pools) {
     const amount = missing(order, resource)
     if (amount === 0) continue

@@ -17,7 +17,7 @@ const COUNT_MS_MAX = 10_000
 const RECOUNT_MS = 250
 const BATCH_MAX = 256
 
-type Count = Counted & { counted_at_ms: number }
+type Count = OpenCount & { counted_at_ms: number }
 
 export type OpenOrders = {
   /** Counts one more order of the customer. False, and nothing is counted, when that is more than
@@ -58,10 +58,10 @@ export function openOrderCounter({ sql, clock }: { sql: Sql; clock: Clock }): Op
   }
 }
 
-type Counted = { open: number; limit: number }
+type OpenCount = { open: number; limit: number }
 
 /** No more are counted than decide. */
-async function countAll(sql: Sql, customer_ids: readonly string[]): Promise<Counted[]> {
+async function countAll(sql: Sql, customer_ids: readonly string[]): Promise<OpenCount[]> {
   const rows = await sql<{ id: string; limit: number; open: bigint }>`
     select c.id, c.limit, (
       select count(*) from (

@@ -9,7 +9,7 @@ import type { Order } from './orders.ts'
 
 export const ORDER_STATES = ['new', 'pending', 'success', 'failed'] as const
 
-type OrdersWanted = {
+type OrderFilter = {
   customer?: string | undefined
   state?: string | undefined
   open: boolean
@@ -20,7 +20,7 @@ type OrdersWanted = {
   limit: number
 }
 
-type OrderListed = Pick<
+type OrderRow = Pick<
   Order,
   | 'id'
   | 'created_at'
@@ -34,10 +34,10 @@ type OrderListed = Pick<
   | 'amount_sun'
 >
 
-export async function listOrders(sql: Sql, wanted: OrdersWanted): Promise<OrderListed[]> {
+export async function listOrders(sql: Sql, wanted: OrderFilter): Promise<OrderRow[]> {
   const { customer = null, state = null, open, address = null, since = null, until = null } = wanted
   const { before = null, limit } = wanted
-  return sql<OrderListed>`
+  return sql<OrderRow>`
     select id, created_at, state, service, address, energy, bandwidth, amount_sun, customer_id,
       external_id from orders
     where (${customer}::text is null or customer_id = ${customer}) and (${state}::text is null
@@ -93,7 +93,7 @@ export async function showOrder(sql: Sql, wanted: string) {
 
 export const DELEGATION_STATES = ['delegating', 'active', 'reclaiming', 'ended', 'failed'] as const
 
-type DelegationsWanted = {
+type DelegationFilter = {
   order?: string | undefined
   state?: string | undefined
   wallet?: string | undefined
@@ -103,7 +103,7 @@ type DelegationsWanted = {
   limit: number
 }
 
-export async function listDelegations(sql: Sql, wanted: DelegationsWanted): Promise<Delegation[]> {
+export async function listDelegations(sql: Sql, wanted: DelegationFilter): Promise<Delegation[]> {
   const {
     order = null,
     state = null,

@@ -73,7 +73,7 @@ export type Purchase = {
   quote?: QuotePrice
 }
 
-export type Placed = { order: Order; replayed: boolean }
+export type Placement = { order: Order; replayed: boolean }
 
 export type Needs = {
   sql: Sql
@@ -89,17 +89,17 @@ const BATCH_MAX = 256
 export type OrderPlacer = {
   /** Places one purchase, or says why not: the refusals of the wire, in its order. Concurrent calls
    *  share a transaction. */
-  tryOrder(purchase: Purchase): Promise<Placed | Fault>
+  tryOrder(purchase: Purchase): Promise<Placement | Fault>
   /** The same; throws the refusal. */
-  placeOrder(purchase: Purchase): Promise<Placed>
+  placeOrder(purchase: Purchase): Promise<Placement>
 }
 
 export function orderPlacer(needs: Needs): OrderPlacer {
-  const place = batched<PricedPurchase, Placed | Fault>(BATCH_MAX, (purchases, next) =>
+  const place = batched<PricedPurchase, Placement | Fault>(BATCH_MAX, (purchases, next) =>
     placeAll(needs, purchases, next),
   )
   const open_orders = openOrderCounter(needs)
-  async function tryOrder(purchase: Purchase): Promise<Placed | Fault> {
+  async function tryOrder(purchase: Purchase): Promise<Placement | Fault> {
     const { customer_id, address, asked_by, internal } = purchase
     const [prices, receiver, within_limit] = await Promise.all([
       needs.prices(),
@@ -121,7 +121,7 @@ export function orderPlacer(needs: Needs): OrderPlacer {
     if (placed) needs.wake('publish')
     return outcome
   }
-  async function placeOrder(purchase: Purchase): Promise<Placed> {
+  async function placeOrder(purchase: Purchase): Promise<Placement> {
     const outcome = await tryOrder(purchase)
     if (outcome instanceof Fault) throw outcome
     return outcome
@@ -138,7 +138,7 @@ async function placeAll(
   needs: Needs,
   purchases: PricedPurchase[],
   next: () => void,
-): Promise<(Placed | Fault)[]> {
+): Promise<(Placement | Fault)[]> {
   try {
     return await needs.sql.begin((tx) => placeTogether(tx, needs, purchases, next))
   } catch (thrown) {
@@ -173,12 +173,12 @@ async function placeTogether(
   needs: Needs,
   purchases: PricedPurchase[],
   next: () => void,
-): Promise<(Placed | Fault)[]> {
+): Promise<(Placement | Fault)[]> {
   const state = await readState(tx, needs, purchases)
   next()
   const accepted: Order[] = []
   const activated: { id: string; address: Address }[] = []
-  const outcomes = purchases.map((purchase): Placed | Fault => {
+  const outcomes = purchases.map((purchase): Placement | Fault => {
     const outcome = judge(purchase, state, needs.new_id)
     if (outcome instanceof Fault || outcome.replayed) return outcome
     const { order } = outcome
@@ -257,7 +257,7 @@ async function activationsOf(tx: Tx, purchases: PricedPurchase[]) {
 
 /** Judges one purchase, in the order that the wire lays down, and takes what it needs when it is
  *  accepted. */
-function judge(purchase: PricedPurchase, state: PlacementState, new_id: NewId): Placed | Fault {
+function judge(purchase: PricedPurchase, state: PlacementState, new_id: NewId): Placement | Fault {
   const { purse } = state
   const by_quote = purchase.quote && judgeQuote(purchase, purchase.quote, state)
   if (by_quote) return by_quote
@@ -314,7 +314,7 @@ function judgeQuote(
   { external_id }: PricedPurchase,
   { id, expires_at }: QuotePrice,
   { quoted, now }: PlacementState,
-): Placed | Fault | undefined {
+): Placement | Fault | undefined {
   const order = quoted.get(id)
   if (!order) return now < expires_at ? undefined : QuoteExpired()
   if (external_id === null || external_id === order.external_id) return { order, replayed: true }

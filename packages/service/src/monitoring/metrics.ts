@@ -248,7 +248,7 @@ const PENDING_MAX = 5_000
 /** Ids rise with time, nearly: those of this long ago are all there. */
 const SETTLED_MS = 5_000
 
-type Following<Row> = {
+type RowSource<Row> = {
   /** Those of the ids, and the next rows with an id beyond `after`, which none of the ids is. */
   find(after: string, until: Date, ids: readonly string[]): Promise<Row[]>
   /** Counts a row that has ended; false while it has not. */
@@ -259,7 +259,7 @@ type Following<Row> = {
 function follow<Row extends { id: string }>(
   clock: Clock,
   newest: () => Promise<string>,
-  of: Following<Row>,
+  of: RowSource<Row>,
 ) {
   let after: string | undefined
   let open: string[] = []

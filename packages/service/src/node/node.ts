@@ -139,13 +139,13 @@ const SILENT_MS = 1_000
  *  second. */
 const STANDING_MAX = 100
 
-type One = NodeOptions['nodes'][number]
+type ConfiguredNode = NodeOptions['nodes'][number]
 
-const nameOf = ({ url }: One) => new URL(url).host
+const nameOf = ({ url }: ConfiguredNode) => new URL(url).host
 
 /** The nodes that are configured, and which of them is asked. */
 class Nodes {
-  readonly all: readonly One[]
+  readonly all: readonly ConfiguredNode[]
   readonly timeout_ms: number
   readonly #transport: Transport
   /** The node that is asked first: one that hangs costs its time limit once, and not for every
@@ -165,7 +165,12 @@ class Nodes {
   }
 
   /** Asks one node. Throws Outage when it does not answer, or refuses. */
-  async ask(node: One, path: string, body: object, timeout_ms = this.timeout_ms): Promise<unknown> {
+  async ask(
+    node: ConfiguredNode,
+    path: string,
+    body: object,
+    timeout_ms = this.timeout_ms,
+  ): Promise<unknown> {
     const side = path.startsWith('/walletsolidity/') ? (node.solid_url ?? node.url) : node.url
     const url = side.replace(/\/+$/, '') + path
     const name = hostOf(side)
@@ -208,7 +213,9 @@ class Nodes {
   }
 
   /** Asks every node: what those say that answer, and why the first did not that does not. */
-  async askEach<T>(question: (node: One) => Promise<T>): Promise<{ found: T[]; lost: unknown }> {
+  async askEach<T>(
+    question: (node: ConfiguredNode) => Promise<T>,
+  ): Promise<{ found: T[]; lost: unknown }> {
     const asked = await Promise.allSettled(this.all.map(question))
     const found = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
     const lost = asked.find((one) => one.status === 'rejected')?.reason as unknown
@@ -246,7 +253,8 @@ function headReader(nodes: Nodes): () => Promise<BlockHead> {
     }
     if (nodes.all.length === 1 || standing.times < STANDING_MAX) return found
     standing.times = 0
-    const askHead = async (node: One) => headOf(await nodes.ask(node, path, body), 'getblock')
+    const askHead = async (node: ConfiguredNode) =>
+      headOf(await nodes.ask(node, path, body), 'getblock')
     const heads = await Promise.all(nodes.all.map((node) => askHead(node).catch(() => found)))
     const furthest = heads.reduce(
       (best, one, i) => (one.number > heads[best]!.number && !nodes.isAvoided(i) ? i : best),
@@ -420,8 +428,10 @@ function transactionQuestions(nodes: Nodes): TransactionQuestions {
 
 /** Sends a transaction to one node. One whose last broadcast timed out has less time, while others
  *  respond. */
-function broadcaster(nodes: Nodes): (node: One, transaction: string) => Promise<BroadcastAnswer> {
-  const silent = new Set<One>()
+function broadcaster(
+  nodes: Nodes,
+): (node: ConfiguredNode, transaction: string) => Promise<BroadcastAnswer> {
+  const silent = new Set<ConfiguredNode>()
   return async (node, transaction) => {
     const limit_ms =
       silent.has(node) && silent.size < nodes.all.length
@@ -447,7 +457,7 @@ function broadcaster(nodes: Nodes): (node: One, transaction: string) => Promise<
   }
 }
 
-async function findSolid(nodes: Nodes, node: One, tx_id: string): Promise<SolidFinding> {
+async function findSolid(nodes: Nodes, node: ConfiguredNode, tx_id: string): Promise<SolidFinding> {
   // The height first: the transaction is looked for in a chain that reaches at least that far.
   const reached = headOf(
     await nodes.ask(node, '/walletsolidity/getblock', { detail: false }),
@@ -460,7 +470,11 @@ async function findSolid(nodes: Nodes, node: One, tx_id: string): Promise<SolidF
   return { found: 'raw_data' in found || 'txID' in found, solid_number: reached.number }
 }
 
-async function findAnywhere(nodes: Nodes, node: One, tx_id: string): Promise<Whereabouts> {
+async function findAnywhere(
+  nodes: Nodes,
+  node: ConfiguredNode,
+  tx_id: string,
+): Promise<Whereabouts> {
   const solid = fieldsOf(
     await nodes.ask(node, '/walletsolidity/gettransactioninfobyid', { value: tx_id }),
     'transaction',

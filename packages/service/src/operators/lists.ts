@@ -5,7 +5,7 @@
 import { Type } from 'typebox'
 import type { Tx } from '../database/sql.ts'
 import { diffSets, type ListState, listStates, publishList } from '../labels/label_sets.ts'
-import type { Reading } from '../labels/list_entries.ts'
+import type { ListContents } from '../labels/list_entries.ts'
 import {
   listVersions,
   newestSet,
@@ -36,7 +36,7 @@ const notLoaded = ({ list, origin }: Source, why: string) =>
   refusal(`${list} from ${origin} was not loaded: ${why}`)
 
 /** Reads a list whole, and only then begins to write. Throws Refused for what is wrong with it. */
-async function read({ progress }: Pick<Needs, 'progress'>, source: Source): Promise<Reading> {
+async function read({ progress }: Pick<Needs, 'progress'>, source: Source): Promise<ListContents> {
   const kilobytes = (bytes: number) => Math.ceil(bytes / 1_000)
   let told = 0
   try {

@@ -60,10 +60,10 @@ function operation(
   return contract(type, value, permission_id)
 }
 
-export type Planned = { order_id: string; receiver: Address; resource: Resource; part: Part }
+export type NewDelegation = { order_id: string; receiver: Address; resource: Resource; part: Part }
 
 /** -> delegating: parts of orders are planned, and their transactions asked for. */
-export function insertDelegations(tx: Tx, needs: Needs, planned: readonly Planned[]): void {
+export function insertDelegations(tx: Tx, needs: Needs, planned: readonly NewDelegation[]): void {
   const rows = planned.map(({ part, ...of }) => ({ ...of, ...part, id: needs.new_id() }))
   const attempts = rows.map(({ id, ...of }) => ({
     subject: `delegate:${id}`,

@@ -21,7 +21,7 @@ export type PriceRow = {
   changed_by: string
 }
 
-export type TierWanted = { min_amount: bigint; max_amount: bigint; price_sun: bigint }
+export type NewTier = { min_amount: bigint; max_amount: bigint; price_sun: bigint }
 
 /** The tiers in force, by resource and amount, with what common amounts cost. */
 export async function pricesInForce(sql: Sql | Tx) {
@@ -36,16 +36,16 @@ export const asTable = (rows: readonly PriceRow[]) =>
   rows.map(({ until: _, ...row }) => ({ ...row, ...examples(row) }))
 
 /** What the smallest and the largest amount of a tier cost. */
-function examples({ min_amount, max_amount, price_sun }: TierWanted) {
+function examples({ min_amount, max_amount, price_sun }: NewTier) {
   return {
     cost_of_min_sun: charge(price_sun, min_amount),
     cost_of_max_sun: charge(price_sun, max_amount),
   }
 }
 
-type PricesWanted = {
+type TierChange = {
   resource: Resource
-  tiers: readonly TierWanted[]
+  tiers: readonly NewTier[]
   replace: boolean
   /** Also prices that leave the bounds. */
   confirmed: boolean
@@ -61,7 +61,7 @@ const BOUNDS: Record<Resource, Bounds> = {
 }
 
 /** What the amounts of the new tiers cost until now, and shall cost. */
-function priceChanges(fresh: readonly TierWanted[], before: readonly PriceRow[]): PriceChange[] {
+function priceChanges(fresh: readonly NewTier[], before: readonly PriceRow[]): PriceChange[] {
   return fresh.flatMap((tier): PriceChange[] => {
     const olds = before.filter((old) => overlap(old, tier))
     const change = { what: rangeText(tier), after: tier.price_sun }
@@ -75,7 +75,7 @@ function priceChanges(fresh: readonly TierWanted[], before: readonly PriceRow[])
  *  refused, and then nothing is changed. */
 export async function setPrices(
   tx: Tx,
-  wanted: PricesWanted,
+  wanted: TierChange,
 ): Promise<Change<PriceRow[]> & { changes: PriceChange[] }> {
   const { resource, tiers, replace, confirmed, at, changed_by } = wanted
   // Operators change prices one after another; readers are not held up.
@@ -115,7 +115,7 @@ export async function removePrice(
     min_amount,
     max_amount,
     at,
-  }: Omit<TierWanted, 'price_sun'> & { resource: Resource; at: Date },
+  }: Omit<NewTier, 'price_sun'> & { resource: Resource; at: Date },
 ): Promise<Change<PriceRow[]>> {
   await tx`lock table price in share row exclusive mode`
   const before = await tiersOf(tx, resource)
@@ -157,7 +157,7 @@ function inForce(tiers: readonly PriceRow[]): string {
 
 function refuseOverlap(
   resource: Resource,
-  fresh: readonly TierWanted[],
+  fresh: readonly NewTier[],
   staying: readonly PriceRow[],
 ): void {
   for (const [i, tier] of fresh.entries()) {

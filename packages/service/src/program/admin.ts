@@ -13,7 +13,7 @@ import { type Measures, measureStep } from '../monitoring/metrics.ts'
 import { type Readiness, watchReadiness } from '../monitoring/readiness.ts'
 import { watchAlertsStep } from '../monitoring/watch_alerts.ts'
 import type { Transport } from '../node/node.ts'
-import { type Running, type Step, startSteps } from '../steps/step.ts'
+import { type Step, type StepRunner, startSteps } from '../steps/step.ts'
 import {
   measuredLog,
   measuredStep,
@@ -74,7 +74,7 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
     role: config.role,
   })
   let watch: ReturnType<typeof watchReadiness> | undefined
-  let running: Running | undefined
+  let running: StepRunner | undefined
   let disconnect = async () => {}
   let read_at: () => Date | undefined = () => undefined
   const readiness = () => watch?.readiness() ?? STARTING

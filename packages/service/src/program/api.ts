@@ -37,7 +37,7 @@ export type ApiConfig = {
 }
 
 /** What is served. */
-export type Served = {
+export type ApiParts = {
   endpoints: readonly Endpoint[]
   pages: readonly Page[]
   authenticate: Authenticate
@@ -65,7 +65,7 @@ export async function startApi(
     log,
     app,
     watching,
-  }: { database_url: string; log: Log; app: Served; watching: Monitor },
+  }: { database_url: string; log: Log; app: ApiParts; watching: Monitor },
 ): Promise<Api> {
   const sql = connect({ url: database_url, observer: watching.observer('tokens'), ...CONNECTIONS })
   const known_tokens = new KnownTokens()

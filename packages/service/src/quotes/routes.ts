@@ -107,7 +107,7 @@ function printQuote(quote: Quote): Static<typeof QuoteForm> {
 
 type Transfer = { from?: Json | undefined; to?: Json | undefined; contract?: Json | undefined }
 
-type Asked = Pick<Quote, 'service' | 'address' | 'energy' | 'bandwidth' | 'activate'> & {
+type QuoteInput = Pick<Quote, 'service' | 'address' | 'energy' | 'bandwidth' | 'activate'> & {
   fee_limit_sun: bigint | null
 }
 
@@ -116,7 +116,7 @@ async function readAsked(
   needs: Needs,
   body: { purchase?: PurchaseBody | undefined; transfer?: Transfer | undefined },
   customer: Customer,
-): Promise<Asked> {
+): Promise<QuoteInput> {
   if (body.transfer) return readTransfer(needs, body.transfer, customer)
   if (!body.purchase) throw InvalidParams()
   const { refusal, energy, bandwidth, ...asked } = readPurchase(body.purchase, await needs.prices())
@@ -128,7 +128,7 @@ async function readTransfer(
   { prices, reads, receiver }: Needs,
   transfer: Transfer,
   customer: Customer,
-): Promise<Asked> {
+): Promise<QuoteInput> {
   const from = readAddress(transfer.from, 'from')
   const to = readAddress(transfer.to, 'to')
   const contract = isAbsent(transfer.contract)
@@ -151,7 +151,7 @@ async function readTransfer(
 }
 
 /** What it costs now, and what it would cost to burn TRX instead. Throws 10, 11, 24, 25, 35, 50. */
-async function priceAsked(needs: Needs, asked: Asked, customer: Customer) {
+async function priceAsked(needs: Needs, asked: QuoteInput, customer: Customer) {
   const { service, energy, bandwidth, activate } = asked
   const [prices, receiver] = await Promise.all([
     needs.prices(),
@@ -174,7 +174,7 @@ async function priceAsked(needs: Needs, asked: Asked, customer: Customer) {
 /** Null while the chain does not say. */
 async function burnedFor(
   { reads }: Needs,
-  { energy, bandwidth }: Asked,
+  { energy, bandwidth }: QuoteInput,
   customer: Customer,
 ): Promise<bigint | null> {
   const asking = reads(keyReader(customer)).parameters()

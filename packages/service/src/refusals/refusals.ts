@@ -107,14 +107,17 @@ async function writeRefusals(
       ${hints.map((hint) => hint?.right_for ?? null)}::text[])`
 }
 
-type OfDays = {
+type RefusedDays = {
   rows: readonly RefusedCall[]
   skipped: readonly (readonly [key_id: string, count: number])[]
   owner_of: ReadonlyMap<string, string>
 }
 
 /** Counts what was refused, and gives those that are still to be kept of each customer's day. */
-async function keepOfDays(tx: Tx, { rows, skipped, owner_of }: OfDays): Promise<RefusedCall[]> {
+async function keepOfDays(
+  tx: Tx,
+  { rows, skipped, owner_of }: RefusedDays,
+): Promise<RefusedCall[]> {
   const day = dayOf(rows[0]?.at ?? new Date(0))
   const of_customer = Map.groupBy(rows, ({ key_id }) => owner_of.get(key_id)!)
   const owners = [...of_customer.keys()].sort()
@@ -150,7 +153,7 @@ function bodyText(body: Uint8Array): string {
   return text.replace(/\b(pss_|pst_|whsec_)[\w+/=-]+/g, '$1…').slice(0, BODY_BYTES_MAX)
 }
 
-export type RefusalsWanted = {
+export type RefusalFilter = {
   customer_id: string
   since?: Date | undefined
   code?: number | undefined
@@ -162,7 +165,7 @@ export type RefusalsWanted = {
 const FIRST = { at: 'infinity', id: 0n }
 
 /** A customer's refusals, newest first. */
-export async function listRefusals(sql: Sql, wanted: RefusalsWanted): Promise<Refusal[]> {
+export async function listRefusals(sql: Sql, wanted: RefusalFilter): Promise<Refusal[]> {
   const { customer_id, since = '-infinity', code, before = FIRST, limit } = wanted
   if (code === undefined) {
     return sql<Refusal>`

@@ -31,7 +31,7 @@ export type ReportContext = {
   policy: Policy | undefined
 }
 
-type Named = { label_set?: string; policy?: { version?: string } }
+type EvidenceNames = { label_set?: string; policy?: { version?: string } }
 
 /** Reads the context of a check's evidence. */
 export async function readReportContext(sql: Sql | Tx, evidence: Evidence): Promise<ReportContext> {
@@ -64,7 +64,7 @@ export async function readReportContext(sql: Sql | Tx, evidence: Evidence): Prom
 
 /** The label set and the policy that the evidence names. */
 function namedIn({ canonical }: Evidence): { label_set?: number; version?: number } {
-  type Given = Named & { answers?: { name: string; facts: Named }[] }
+  type Given = EvidenceNames & { answers?: { name: string; facts: EvidenceNames }[] }
   const given = JSON.parse(canonical) as Given
   const embedded = given.answers?.find(({ name }) => name === 'embedded')?.facts
   const label_set = given.label_set ?? embedded?.label_set

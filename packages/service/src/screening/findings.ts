@@ -39,7 +39,7 @@ export type Basis = {
 const PATHS_MAX = 6
 
 /** What of an address goes into a screening. */
-export type Known = {
+export type AddressFacts = {
   address: Address
   labels: Label[]
   in_force: Label | undefined
@@ -57,7 +57,7 @@ export type Source = {
 
 /** What is found in the index, before anything else is read. */
 type IndexFindings = {
-  screened: Known
+  screened: AddressFacts
   source: Source
   /** The money of the transfers is judged, and not what the address has ever received. */
   by_transfer: boolean
@@ -192,7 +192,7 @@ function largest(basis: Basis, transfers: readonly Transfer[]): Transfer {
   return transfers.reduce((best, one) => (value(one) > value(best) ? one : best))
 }
 
-function knownOf(generation: Generation, address: Address): Known {
+function knownOf(generation: Generation, address: Address): AddressFacts {
   const { index } = generation
   const bare = bareHex(address)
   return {
@@ -211,7 +211,7 @@ const noSource = (): Source => ({
 })
 
 /** All that an address ever received, by category. */
-function sourceOfHoldings({ policy }: Basis, { holdings }: Known): Source {
+function sourceOfHoldings({ policy }: Basis, { holdings }: AddressFacts): Source {
   const source = noSource()
   const most = Array<bigint>(CATEGORY_COUNT).fill(0n)
   const weighed = Array<number>(CATEGORY_COUNT).fill(0)
@@ -260,7 +260,7 @@ function sourceOfTransfers(basis: Basis, transfers: readonly Transfer[]): Source
 
 function destinationsOf(
   { policy }: Basis,
-  { holdings }: Known,
+  { holdings }: AddressFacts,
 ): { amounts: bigint[]; sent: bigint } {
   const { amounts } = noExposure()
   let sent = 0n

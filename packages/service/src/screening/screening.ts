@@ -8,12 +8,12 @@ import type { LabelEntry, LoadedList } from '../labels/label_sets.ts'
 import type { Transfer } from '../tracing/paths.ts'
 import { canonical, type Fact } from './evidence.ts'
 import {
+  type AddressFacts,
   assetOf,
   type Basis,
   type Findings,
   findAboutAddress,
   findAboutTransaction,
-  type Known,
   type Question,
 } from './findings.ts'
 import { type Outcome, printPoints, publishedShares, scoreOf, VALUE_PER_USD } from './scoring.ts'
@@ -112,7 +112,7 @@ function outcomeFacts(outcome: Outcome): Record<string, Fact> {
 
 /** Who says, with authority, that the address itself is barred: official lists, the issuer's freeze
  *  list, and the customer's or the operator's own denial. */
-function blacklistReasons({ labels }: Known, entries: readonly Entry[]): string[] {
+function blacklistReasons({ labels }: AddressFacts, entries: readonly Entry[]): string[] {
   const reasons = new Set<string>()
   for (const { kind } of labels) {
     if (kind === 'authority') reasons.add('list')

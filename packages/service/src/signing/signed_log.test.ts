@@ -10,7 +10,7 @@ import { person } from 'penstock-devchain/scene.ts'
 import { repeatable } from 'penstock-test/harness/world.ts'
 import { Misuse } from '../lib/fault.ts'
 import { idMaker } from '../lib/ids.ts'
-import { fileLog, type Signed } from './signed_log.ts'
+import { fileLog, type SignatureRecord } from './signed_log.ts'
 
 const DAY_MS = 86_400_000
 
@@ -26,7 +26,7 @@ async function folderOf(t: TestContext) {
     wait: (ms: number) => {
       now_ms += ms
     },
-    entry: (attempt: string, type = 'DelegateResourceContract'): Signed => ({
+    entry: (attempt: string, type = 'DelegateResourceContract'): SignatureRecord => ({
       at: now_ms,
       attempt,
       subject: `delegate:${attempt}`,
@@ -41,7 +41,7 @@ async function folderOf(t: TestContext) {
   }
 }
 
-const attemptsOf = (entries: readonly Signed[]) => entries.map(({ attempt }) => attempt)
+const attemptsOf = (entries: readonly SignatureRecord[]) => entries.map(({ attempt }) => attempt)
 
 test('what was signed is there after a restart, as it was', async (t) => {
   const { open, entry } = await folderOf(t)

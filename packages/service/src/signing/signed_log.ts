@@ -17,7 +17,7 @@ import { requireWritable, syncFolder } from '../lib/files.ts'
 import type { NewId } from '../lib/ids.ts'
 
 /** One signature that was handed out. */
-export type Signed = {
+export type SignatureRecord = {
   /** Milliseconds, by our clock. */
   at: number
   attempt: string
@@ -33,11 +33,11 @@ export type Signed = {
   raw_data: string
 }
 
-export type SignedLog = {
+export type SignatureLog = {
   /** What is known and was not given out by an earlier call, in no certain order. */
-  news(): Promise<Signed[]>
+  news(): Promise<SignatureRecord[]>
   /** Keeps them. They are on disk when it resolves. */
-  append(entries: readonly Signed[]): Promise<void>
+  append(entries: readonly SignatureRecord[]): Promise<void>
   close(): Promise<void>
 }
 
@@ -50,7 +50,7 @@ const FILE_MS_MAX = DAY_MS
 const NAME = /^[0-9a-z]{26}\.log$/
 
 /** For tests and simulations: `entries` is the folder, and outlives the process. */
-export function memoryLog(entries: Signed[] = []): SignedLog {
+export function memoryLog(entries: SignatureRecord[] = []): SignatureLog {
   let read = 0
   return {
     async news() {
@@ -67,14 +67,14 @@ export function memoryLog(entries: Signed[] = []): SignedLog {
 
 type Needs = { clock: Clock; new_id: NewId }
 /** How far a file was read: bytes, lines, the last sum, and the youngest entry. */
-type Reading = { bytes: number; lines: number; sum: string; newest_at: number }
+type ReadState = { bytes: number; lines: number; sum: string; newest_at: number }
 /** The first line of a file: how far the others were when it was begun. */
-type Beginning = { follows: Record<string, Pick<Reading, 'lines' | 'sum' | 'newest_at'>> }
-type Own = Reading & { name: string; handle: FileHandle; begun_at: number }
+type Beginning = { follows: Record<string, Pick<ReadState, 'lines' | 'sum' | 'newest_at'>> }
+type OwnFile = ReadState & { name: string; handle: FileHandle; begun_at: number }
 
 /** Opens the folder, made for its owner only when it is not there. Throws Misuse when it cannot be
  *  written to, or what was written there is not what is there. */
-export async function fileLog(folder: string, needs: Needs): Promise<SignedLog> {
+export async function fileLog(folder: string, needs: Needs): Promise<SignatureLog> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await requireWritable(folder)
   const log = new FileLog(folder, needs)
@@ -82,14 +82,14 @@ export async function fileLog(folder: string, needs: Needs): Promise<SignedLog> 
   return log
 }
 
-class FileLog implements SignedLog {
+class FileLog implements SignatureLog {
   private readonly folder: string
   private readonly needs: Needs
-  private readonly readings = new Map<string, Reading>()
+  private readonly readings = new Map<string, ReadState>()
   /** Refunds of every file, by their transaction: carried on when their file is removed. */
-  private readonly refunds = new Map<string, Signed>()
-  private first: Signed[] = []
-  private own: Own | undefined
+  private readonly refunds = new Map<string, SignatureRecord>()
+  private first: SignatureRecord[] = []
+  private own: OwnFile | undefined
 
   constructor(folder: string, needs: Needs) {
     this.folder = folder
@@ -116,13 +116,13 @@ class FileLog implements SignedLog {
     }
   }
 
-  async news(): Promise<Signed[]> {
+  async news(): Promise<SignatureRecord[]> {
     const fresh = [...this.first, ...(await this.readOthers(() => {}))]
     this.first = []
     return fresh
   }
 
-  async append(entries: readonly Signed[]): Promise<void> {
+  async append(entries: readonly SignatureRecord[]): Promise<void> {
     const now = this.needs.clock.now().getTime()
     if (this.own && now - this.own.begun_at > FILE_MS_MAX) await this.close()
     this.own ??= await this.beginFile(now)
@@ -149,11 +149,11 @@ class FileLog implements SignedLog {
   /** What the files of others, and earlier ones of this process, have beyond what was read. */
   private async readOthers(
     onLine: (name: string, sum: string, text: string) => void,
-  ): Promise<Signed[]> {
+  ): Promise<SignatureRecord[]> {
     const names = (await readdir(this.folder)).filter(
       (name) => NAME.test(name) && name !== this.own?.name,
     )
-    const fresh: Signed[] = []
+    const fresh: SignatureRecord[] = []
     for (const name of names.sort()) {
       const before = this.readings.get(name) ?? { bytes: 0, lines: 0, sum: '', newest_at: 0 }
       const fresh_text = await readFrom(join(this.folder, name), before.bytes)
@@ -181,10 +181,10 @@ class FileLog implements SignedLog {
   }
 
   /** A new file, which goes on from those that are there; what is too old there is removed. */
-  private async beginFile(now: number): Promise<Own> {
+  private async beginFile(now: number): Promise<OwnFile> {
     const name = `${this.needs.new_id()}.log`
     const handle = await open(join(this.folder, name), 'ax', 0o600)
-    const own: Own = { name, handle, begun_at: now, bytes: 0, sum: '', lines: 0, newest_at: 0 }
+    const own: OwnFile = { name, handle, begun_at: now, bytes: 0, sum: '', lines: 0, newest_at: 0 }
     const old = [...this.readings]
       .filter(([, { newest_at }]) => newest_at < now - KEPT_MS)
       .map(([file]) => file)
@@ -208,14 +208,15 @@ class FileLog implements SignedLog {
 
 const sumOf = (before: string, text: string) => hash('sha256', before + text)
 
-const printed = ({ sun, ...one }: Signed) => JSON.stringify({ ...one, sun: sun.toString() })
+const printed = ({ sun, ...one }: SignatureRecord) =>
+  JSON.stringify({ ...one, sun: sun.toString() })
 
-function read(text: string): Signed {
-  const { sun, ...one } = JSON.parse(text) as Omit<Signed, 'sun'> & { sun: string }
+function read(text: string): SignatureRecord {
+  const { sun, ...one } = JSON.parse(text) as Omit<SignatureRecord, 'sun'> & { sun: string }
   return { ...one, sun: BigInt(sun) }
 }
 
-async function write(own: Own, texts: readonly string[]): Promise<void> {
+async function write(own: OwnFile, texts: readonly string[]): Promise<void> {
   let lines = ''
   for (const text of texts) {
     own.sum = sumOf(own.sum, text)

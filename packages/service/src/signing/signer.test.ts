@@ -9,7 +9,7 @@ import { recoverAddress } from 'penstock-tron/keys.ts'
 import { encode, type Message, message } from 'penstock-tron/protobuf.ts'
 import { contract, encodeRawData, type RawData, transactionId } from 'penstock-tron/transaction.ts'
 import { connect, type Sql } from '../database/sql.ts'
-import { memoryLog, type Signed, type SignedLog } from './signed_log.ts'
+import { memoryLog, type SignatureLog, type SignatureRecord } from './signed_log.ts'
 import {
   localSigner,
   type Signer,
@@ -379,7 +379,7 @@ test('a forged activation, refund or attempt gets nothing', async () => {
 })
 
 test('an attempt asked for again gets its first signature, from any process', async () => {
-  const entries: Signed[] = []
+  const entries: SignatureRecord[] = []
   const { attempt } = await delegating(await order())
   const first = await ask(
     signerWith({ log: memoryLog(entries) }),
@@ -397,7 +397,7 @@ test('an attempt asked for again gets its first signature, from any process', as
 })
 
 test("a second transaction is signed when the first is dead, a refund's much later", async () => {
-  const entries: Signed[] = []
+  const entries: SignatureRecord[] = []
   const sign = () => signerWith({ log: memoryLog(entries) })
   const { attempt, tx_id } = await refunding()
   assert.equal((await ask(sign(), attempt, raw('TransferContract', payment))).state, 'signed')
@@ -418,7 +418,7 @@ test("a second transaction is signed when the first is dead, a refund's much lat
 })
 
 test('nothing is given out before it is on disk', async () => {
-  const broken: SignedLog = { ...memoryLog(), append: () => Promise.reject(new Error('ENOSPC')) }
+  const broken: SignatureLog = { ...memoryLog(), append: () => Promise.reject(new Error('ENOSPC')) }
   const { attempt } = await delegating(await order())
   await assert.rejects(
     ask(signerWith({ log: broken }), attempt, raw(DELEGATE, delegation)),
@@ -427,7 +427,7 @@ test('nothing is given out before it is on disk', async () => {
 })
 
 test('above a limit nothing is signed until the time is over; reclaims have none', async () => {
-  const entries: Signed[] = []
+  const entries: SignatureRecord[] = []
   const limits = { delegated_trx_hour: 120 }
   const sign = signerWith({ log: memoryLog(entries) }, { limits })
   const next = async () => (await delegating(await order())).attempt

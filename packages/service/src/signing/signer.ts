@@ -19,8 +19,8 @@ import {
 import type { Sql } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Resource } from '../node/node.ts'
-import { KEPT_MS, REFUNDS_KEPT_MS, type Signed, type SignedLog } from './signed_log.ts'
-import { type LimitsWanted, SignedSums, type Stakes } from './signing_limits.ts'
+import { KEPT_MS, REFUNDS_KEPT_MS, type SignatureLog, type SignatureRecord } from './signed_log.ts'
+import { type LimitsConfig, SignedSums, type Stakes } from './signing_limits.ts'
 import { type Operation, objection, type Reason, reasonsOf } from './signing_reasons.ts'
 
 /** A wallet that the service may act for: the account, and the key of one of its permissions (0 is
@@ -38,7 +38,7 @@ export type SignerOptions = {
   activation: Wallet
   refund?: Wallet | undefined
   recharge_address: Address
-  limits?: LimitsWanted
+  limits?: LimitsConfig
   /** The most that one delegation may stake, in sun. */
   delegation_max_sun?: bigint
   /** The most that one refund may send, in sun. */
@@ -48,7 +48,7 @@ export type SignerOptions = {
 export type SignerNeeds = {
   sql: Sql
   clock: Clock
-  log: SignedLog
+  log: SignatureLog
   /** Whether nothing may be signed for a wallet, because its key can do more than its line. */
   isStopped: (wallet: Address) => boolean
   /** What the pool's wallets have staked, for the limits. */
@@ -57,7 +57,7 @@ export type SignerNeeds = {
   stopped_here: () => boolean
 }
 
-export type ToSign = { attempt: string; raw_data: Uint8Array }
+export type SignInput = { attempt: string; raw_data: Uint8Array }
 
 /** `signed`: what was signed for the attempt, now or before, which then has other bytes than were
  *  asked for. `refused`: by a rule; somebody should know. `waits`: signing is stopped. `moot`: the
@@ -69,7 +69,7 @@ export type SignOutcome =
 
 /** Signs a batch; the outcomes come in its order. Throws Outage when the database does not
  *  answer. */
-export type Signer = (batch: readonly ToSign[]) => Promise<SignOutcome[]>
+export type Signer = (batch: readonly SignInput[]) => Promise<SignOutcome[]>
 
 /** The most that one delegation stakes: what needs more is delegated in several. */
 export const DELEGATION_MAX_SUN = 1_000_000_000_000n
@@ -95,7 +95,7 @@ class Early extends Error {}
 type Policy = Required<Pick<SignerOptions, 'delegation_max_sun' | 'refund_max_sun'>> & SignerOptions
 /** What the bytes are, read and found to be of a form that a wallet here signs. */
 type Form = Operation & { tx_id: string; expires_at: number; key: Wallet }
-type Earlier = Pick<Signed, 'attempt' | 'tx_id' | 'expires_at' | 'at' | 'type'>
+type EarlierSignature = Pick<SignatureRecord, 'attempt' | 'tx_id' | 'expires_at' | 'at' | 'type'>
 
 export function localSigner(options: SignerOptions, needs: SignerNeeds): Signer {
   const policy = {
@@ -124,15 +124,15 @@ class LocalSigner {
   private readonly needs: SignerNeeds
   private readonly sums = new SignedSums()
   /** In the order in which they were signed. */
-  private readonly by_attempt = new Map<string, Signed>()
-  private readonly by_subject = new Map<string, Earlier>()
+  private readonly by_attempt = new Map<string, SignatureRecord>()
+  private readonly by_subject = new Map<string, EarlierSignature>()
 
   constructor(policy: Policy, needs: SignerNeeds) {
     this.policy = policy
     this.needs = needs
   }
 
-  async sign(batch: readonly ToSign[]): Promise<SignOutcome[]> {
+  async sign(batch: readonly SignInput[]): Promise<SignOutcome[]> {
     const { sql, log, stopped_here } = this.needs
     if (stopped_here())
       return batch.map(() => ({ state: 'waits', why: 'signing was stopped on this machine' }))
@@ -142,7 +142,7 @@ class LocalSigner {
     const rows = await reasonsOf(sql, attempts, this.policy.recharge_address)
     const reasons = new Map(rows.map((row) => [row.attempt, row]))
     const ended = await this.endedBefore(rows)
-    const fresh: { at: number; form: Form; signed: Signed }[] = []
+    const fresh: { at: number; form: Form; signed: SignatureRecord }[] = []
     const outcomes = batch.map((one, i): SignOutcome => {
       const judged = this.judge(one, reasons.get(one.attempt), ended)
       if ('state' in judged) return judged
@@ -163,10 +163,10 @@ class LocalSigner {
 
   /** What is signed now, or an outcome that needs no new signature. */
   private judge(
-    one: ToSign,
+    one: SignInput,
     reason: Reason | undefined,
     ended: ReadonlySet<string>,
-  ): SignOutcome | { form: Form; signed: Signed } {
+  ): SignOutcome | { form: Form; signed: SignatureRecord } {
     if (!reason) return { state: 'refused', why: 'there is no such attempt' }
     if (reason.state !== 'new') return { state: 'moot' }
     if (reason.stopped) return { state: 'waits', why: 'signing was stopped' }
@@ -222,7 +222,11 @@ class LocalSigner {
     return new Set(dead.map(({ id }) => id))
   }
 
-  private entryOf({ attempt, raw_data }: ToSign, { subject }: Reason, form: Form): Signed {
+  private entryOf(
+    { attempt, raw_data }: SignInput,
+    { subject }: Reason,
+    form: Form,
+  ): SignatureRecord {
     const { tx_id, type, wallet, receiver, sun, expires_at } = form
     return {
       at: this.needs.clock.now().getTime(),
@@ -239,13 +243,13 @@ class LocalSigner {
   }
 
   /** Something that the log has. What this process has signed itself counts already. */
-  private remember(signed: Signed): void {
+  private remember(signed: SignatureRecord): void {
     if (this.by_subject.get(signed.subject)?.tx_id === signed.tx_id) return
     this.sums.add(signed)
     this.keep(signed)
   }
 
-  private keep(signed: Signed): void {
+  private keep(signed: SignatureRecord): void {
     const { attempt, tx_id, expires_at, at, type, subject } = signed
     this.by_attempt.set(attempt, signed)
     const other = this.by_subject.get(subject)
@@ -268,7 +272,10 @@ class LocalSigner {
   }
 }
 
-function outcomeOf({ raw_data, tx_id, expires_at }: Signed, { private_key }: Wallet): SignOutcome {
+function outcomeOf(
+  { raw_data, tx_id, expires_at }: SignatureRecord,
+  { private_key }: Wallet,
+): SignOutcome {
   return {
     state: 'signed',
     raw_data: new Uint8Array(Buffer.from(raw_data, 'base64')),

@@ -1,11 +1,11 @@
 // How much the signer signs within an hour and a day, whatever asks for it. The sums are over what
 // it has signed itself; a line that is dead since counts too.
 
-import type { Signed } from './signed_log.ts'
+import type { SignatureRecord } from './signed_log.ts'
 
 /** What the file of wallets may say; what is left out is worked out from what the pool has staked.
  *  TRX are whole. */
-export type LimitsWanted = {
+export type LimitsConfig = {
   /** Stake that is delegated, by all wallets and by each. */
   delegated_trx_hour?: number
   delegated_trx_day?: number
@@ -26,7 +26,7 @@ export const LIMIT_NAMES = [
   'activations_day',
   'refund_trx_day',
   'refunds_hour',
-] as const satisfies readonly (keyof LimitsWanted)[]
+] as const satisfies readonly (keyof LimitsConfig)[]
 
 const SUN_PER_TRX = 1_000_000n
 const MINUTE_MS = 60_000
@@ -73,19 +73,21 @@ type Limit = {
   name: (typeof LIMIT_NAMES)[number]
   span_ms: number
   /** What one signature counts for; undefined: it does not count here. */
-  counts(one: Counted): bigint | undefined
+  counts(one: SignatureFigures): bigint | undefined
   /** Kept apart for each wallet. */
   by_wallet: boolean
 }
 
 /** What of a signature the limits look at. */
-type Counted = Pick<Signed, 'type' | 'wallet' | 'sun'>
+type SignatureFigures = Pick<SignatureRecord, 'type' | 'wallet' | 'sun'>
 
-const delegated = ({ type, sun }: Counted) =>
+const delegated = ({ type, sun }: SignatureFigures) =>
   type === 'DelegateResourceContract' ? sun : undefined
-const refunded = ({ type, sun }: Counted) => (type === 'TransferContract' ? sun : undefined)
-const one = (counts: Limit['counts']) => (operation: Counted) => counts(operation) && 1n
-const activated = ({ type }: Counted) => (type === 'AccountCreateContract' ? 1n : undefined)
+const refunded = ({ type, sun }: SignatureFigures) =>
+  type === 'TransferContract' ? sun : undefined
+const one = (counts: Limit['counts']) => (operation: SignatureFigures) => counts(operation) && 1n
+const activated = ({ type }: SignatureFigures) =>
+  type === 'AccountCreateContract' ? 1n : undefined
 
 const LIMITS: readonly Limit[] = [
   { name: 'delegated_trx_hour', span_ms: HOUR_MS, counts: delegated, by_wallet: false },
@@ -106,7 +108,7 @@ export type Stakes = ReadonlyMap<string, bigint> | undefined
 function mostOf(
   { name }: Limit,
   wallet: string,
-  wanted: LimitsWanted,
+  wanted: LimitsConfig,
   stakes: Stakes,
 ): bigint | undefined {
   const given = wanted[name]
@@ -126,7 +128,7 @@ function mostOf(
 export class SignedSums {
   private readonly sums = new Map<string, RollingSum>()
 
-  add(signed: Counted & { at: number }): void {
+  add(signed: SignatureFigures & { at: number }): void {
     for (const limit of LIMITS) {
       const value = limit.counts(signed)
       if (value === undefined) continue
@@ -138,7 +140,11 @@ export class SignedSums {
   }
 
   /** The limit that one more would be above, in words; undefined when there is none. */
-  above(next: Counted & { at: number }, wanted: LimitsWanted, stakes: Stakes): string | undefined {
+  above(
+    next: SignatureFigures & { at: number },
+    wanted: LimitsConfig,
+    stakes: Stakes,
+  ): string | undefined {
     for (const limit of LIMITS) {
       const value = limit.counts(next)
       const most = value === undefined ? undefined : mostOf(limit, next.wallet, wanted, stakes)

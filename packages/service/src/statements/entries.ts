@@ -37,7 +37,7 @@ export function purposeOf(cause: string): { what: string; id: string } {
 /** A place between entries: just before the one that is named. */
 export type Place = { made_at: Date; id: string }
 
-type Wanted = {
+type LineFilter = {
   customer_id: string
   since?: Date | undefined
   /** Only entries before this time, and before this place. */
@@ -47,7 +47,7 @@ type Wanted = {
 }
 
 /** Entries of a customer, newest first. */
-export async function listLines(sql: Query, wanted: Wanted): Promise<Line[]> {
+export async function listLines(sql: Query, wanted: LineFilter): Promise<Line[]> {
   const { customer_id, since = '-infinity', until = 'infinity', before = END, limit } = wanted
   const account = customerAccount(customer_id)
   // Each side by its own index, newest first, and no further than the page. Bounds that are always

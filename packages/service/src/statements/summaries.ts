@@ -140,13 +140,13 @@ async function nextBegin(
 }
 
 /** What to add up: entries of all customers by their numbers, or those of one customer. */
-type SumsWanted = { bucket: Bucket; begins_at: Date; ends_at: Date } & (
+type SumRange = { bucket: Bucket; begins_at: Date; ends_at: Date } & (
   | { numbers: Numbers; customer_id?: undefined }
   | { numbers?: undefined; customer_id: string }
 )
 
 /** The sums of each customer and bucket in which something happened, oldest first. */
-async function sumsOf(sql: Query, wanted: SumsWanted): Promise<Sums[]> {
+async function sumsOf(sql: Query, wanted: SumRange): Promise<Sums[]> {
   const { bucket, begins_at, ends_at, numbers, customer_id } = wanted
   const account = customer_id === undefined ? null : customerAccount(customer_id)
   const { first, last } = numbers ?? { first: 1n, last: 0n }
@@ -268,13 +268,13 @@ export async function summariesOf(
   return filled(found, { ...wanted, since, balance_sun, spendable_sun })
 }
 
-type Filling = { customer_id: string; bucket: Bucket; since: Date; until: Date } & Pick<
+type FillRange = { customer_id: string; bucket: Bucket; since: Date; until: Date } & Pick<
   Summary,
   'balance_sun' | 'spendable_sun'
 >
 
 /** With a bucket for each time in which nothing happened. */
-function filled(found: readonly Summary[], filling: Filling): Summary[] {
+function filled(found: readonly Summary[], filling: FillRange): Summary[] {
   const { customer_id, bucket, since, until } = filling
   let { balance_sun, spendable_sun } = filling
   const by_time = new Map(found.map((one) => [one.at.getTime(), one]))

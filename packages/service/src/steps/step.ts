@@ -17,7 +17,7 @@ export type Step = {
   run(): Promise<boolean>
 }
 
-export type Running = {
+export type StepRunner = {
   /** Runs a step soon. Unknown names are ignored: the step may live in another process. */
   wake(name: string): void
   /** Lets every run under way end, and starts no other. */
@@ -38,7 +38,7 @@ export function wakesOf(steps: readonly Step[]): ReadonlyMap<string, ReadonlySet
 const BACK_OFF_MS_MAX = 5_000
 
 /** Runs every step in a loop of its own. */
-export function startSteps(steps: readonly Step[], log: Log): Running {
+export function startSteps(steps: readonly Step[], log: Log): StepRunner {
   let stopping = false
   const wakes = wakesOf(steps)
   const bells = new Map<string, () => void>()

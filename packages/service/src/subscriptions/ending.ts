@@ -14,9 +14,9 @@ import {
   endSubscriptions,
   failSubscriptions,
   findSubscription,
-  type Named,
   type Names,
   type Subscription,
+  type SubscriptionRef,
 } from './subscriptions.ts'
 
 export const CannotStop: FaultKind = fault(
@@ -55,7 +55,7 @@ export type End = { reason: string; now: Date; as?: 'stopped' | 'expired' }
  *  undefined when it goes on or did not run. */
 export async function endSubscription(
   tx: Tx,
-  { id, customer_id }: Named,
+  { id, customer_id }: SubscriptionRef,
   { begun, ...end }: End & { begun?: boolean },
 ): Promise<'stopped' | 'expired' | 'error' | undefined> {
   await lockAccounts(tx, [customerAccount(customer_id)])
@@ -149,11 +149,11 @@ export function withdrawSupplyStep({ sql, clock }: Needs): Step {
   }
 }
 
-type Whole = Named & Pick<Subscription, 'supplies'>
+type SuppliesRow = SubscriptionRef & Pick<Subscription, 'supplies'>
 
 /** Those of which nothing is left: all is taken back by solid blocks, and what was used in them is
  *  noted. Until then a use may come to light that what is held pays for. */
-const withdrawnWhole = (sql: Sql) => sql<Whole>`
+const withdrawnWhole = (sql: Sql) => sql<SuppliesRow>`
   select s.id, s.customer_id, s.supplies from subscription as s
   where (s.state in ('stopped', 'expired', 'error') or s.resting is not null) and not s.withdrawn
     and not exists (
@@ -168,7 +168,7 @@ const withdrawnWhole = (sql: Sql) => sql<Whole>`
 
 async function closeWithdrawn(
   tx: Tx,
-  { id, customer_id, supplies }: Whole,
+  { id, customer_id, supplies }: SuppliesRow,
   now: Date,
 ): Promise<true> {
   await lockAccounts(tx, [customerAccount(customer_id)])

@@ -20,7 +20,7 @@ import {
   type Subscription,
 } from './subscriptions.ts'
 
-export type Wanted = Buyer & {
+export type NewSubscription = Buyer & {
   external_id: string | null
   plan_key: string
   address: Address
@@ -46,7 +46,7 @@ const DAY_MS = 24 * 3_600_000
  *  there. */
 export async function startSubscription(
   needs: Needs,
-  wanted: Wanted,
+  wanted: NewSubscription,
 ): Promise<{ subscription: Subscription; replayed: boolean }> {
   const { sql, wake } = needs
   const [plan, receiver] = await Promise.all([
@@ -75,7 +75,7 @@ const MEANING = [
   'activate_address',
 ] as const
 
-type Terms = { wanted: Wanted; plan: Plan | undefined; receiver: Receiver }
+type Terms = { wanted: NewSubscription; plan: Plan | undefined; receiver: Receiver }
 
 async function start(
   tx: Tx,
@@ -160,7 +160,7 @@ function judge({ wanted, plan, receiver }: Terms, state: PlacementState): Plan |
 const totalOf = (plan: Plan): bigint => plan.activation_fee_sun + plan.initial_price_sun
 
 function newSubscription(
-  { key: _key, asked_by: _asker, ...wanted }: Wanted,
+  { key: _key, asked_by: _asker, ...wanted }: NewSubscription,
   { id, plan, now }: { id: string; plan: Plan; now: Date },
 ): Subscription {
   const days = narrower(wanted.duration, plan.duration_days)

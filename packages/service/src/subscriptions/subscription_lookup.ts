@@ -5,7 +5,7 @@ import type { EntryRow } from '../ledger/ledger.ts'
 import { refusal } from '../lib/fault.ts'
 import type { Subscription } from './subscriptions.ts'
 
-type Wanted = {
+type SubscriptionFilter = {
   customer?: string | undefined
   state?: string | undefined
   address?: string | undefined
@@ -14,16 +14,19 @@ type Wanted = {
   limit: number
 }
 
-type Listed = Pick<
+type SubscriptionRow = Pick<
   Subscription,
   'id' | 'created_at' | 'state' | 'resting' | 'plan_key' | 'address'
 > &
   Pick<Subscription, 'transactions_used' | 'total_sun' | 'customer_id' | 'key_id' | 'external_id'>
 
 /** Newest first. */
-export async function listAllSubscriptions(sql: Sql, wanted: Wanted): Promise<Listed[]> {
+export async function listAllSubscriptions(
+  sql: Sql,
+  wanted: SubscriptionFilter,
+): Promise<SubscriptionRow[]> {
   const { customer = null, state = null, address = null, key = null, before = null, limit } = wanted
-  return sql<Listed>`
+  return sql<SubscriptionRow>`
     select s.id, created_at, state, resting, plan.key as plan_key, address, transactions_used,
            total_sun, customer_id, key_id, external_id
     from subscription as s join plan on plan.id = plan_id

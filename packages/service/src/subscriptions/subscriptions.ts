@@ -53,7 +53,7 @@ export type Subscription = {
 }
 
 /** What names one to us. */
-export type Named = Pick<Subscription, 'id' | 'customer_id'>
+export type SubscriptionRef = Pick<Subscription, 'id' | 'customer_id'>
 
 /** How many subscriptions of a customer run at most, where nothing else is set for it. */
 export const SUBSCRIPTIONS_MAX = 100
@@ -151,9 +151,9 @@ export async function supplySubscriptions(
   tx: Tx,
   supplies: readonly Supply[],
   now: Date,
-): Promise<Named[]> {
+): Promise<SubscriptionRef[]> {
   const ids = supplies.map(({ id }) => id)
-  const supplied = await tx<Named>`
+  const supplied = await tx<SubscriptionRef>`
     with locked as materialized (
       select id from subscription where id = any(${ids}) order by id for update
     ), supplied as (
@@ -182,8 +182,8 @@ export async function activateSubscriptions(
   tx: Tx,
   ids: readonly string[],
   now: Date,
-): Promise<Named[]> {
-  const active = await tx<Named & { total_sun: bigint }>`
+): Promise<SubscriptionRef[]> {
+  const active = await tx<SubscriptionRef & { total_sun: bigint }>`
     with locked as materialized (
       select id from subscription where id = any(${ids}) and state = 'pending' order by id
         for update
@@ -203,7 +203,11 @@ export async function activateSubscriptions(
 }
 
 /** `reason`: null when the customer has stopped it. */
-export type Ending = Named & { state: 'stopped' | 'expired'; reason: string | null; at: Date }
+export type Ending = SubscriptionRef & {
+  state: 'stopped' | 'expired'
+  reason: string | null
+  at: Date
+}
 
 /** active -> stopped | expired. The caller has locked them. */
 export function endSubscriptions(tx: Tx, endings: readonly Ending[]): void {
@@ -248,7 +252,7 @@ export async function failSubscriptions(
 
 const eventOf =
   (type: EventType, at: Date) =>
-  ({ id, customer_id }: Named): Event => ({
+  ({ id, customer_id }: SubscriptionRef): Event => ({
     type,
     subject: `subscription:${id}`,
     customer_id,

@@ -24,8 +24,8 @@ import { endSubscription } from './ending.ts'
 import { type Cover, type HoldOutcome, holdNext, missingHolds } from './holds.ts'
 import {
   activateSubscriptions,
-  type Named,
   type Subscription,
+  type SubscriptionRef,
   supplySubscriptions,
 } from './subscriptions.ts'
 
@@ -85,7 +85,7 @@ export function supplyStep(needs: Needs): Step {
  *  block: together, so that they do not queue for its account, and whoever buys meanwhile behind
  *  them. */
 async function activateSupplied({ sql, clock }: Needs): Promise<boolean> {
-  const due = await sql<Named>`
+  const due = await sql<SubscriptionRef>`
     select s.id, s.customer_id from subscription as s join orders as o on o.id = s.order_id
     where s.state = 'pending' and o.state = 'success'
     order by s.id limit ${ACTIVATED_AT_ONCE}`
@@ -98,7 +98,11 @@ async function activateSupplied({ sql, clock }: Needs): Promise<boolean> {
 }
 
 /** True when any of them was still to be started. */
-async function activateTogether(tx: Tx, started: readonly Named[], now: Date): Promise<boolean> {
+async function activateTogether(
+  tx: Tx,
+  started: readonly SubscriptionRef[],
+  now: Date,
+): Promise<boolean> {
   const [, active] = await Promise.all([
     lockAccounts(tx, [...new Set(started.map(({ customer_id }) => customerAccount(customer_id)))]),
     activateSubscriptions(

@@ -13,7 +13,7 @@ import { newestInput } from './generations.ts'
 
 export type Needs = { sql: Sql; node: Node; tokens: ReadonlySet<Address> }
 
-export type Backfilled = { first_number: number; blocks: number; reach: number }
+export type BackfillOutcome = { first_number: number; blocks: number; reach: number }
 
 /** Called after each portion: the lowest block that the log has, and the one to reach. */
 export type Progress = (reached: number, wanted: number) => void
@@ -30,7 +30,7 @@ export async function backfill(
   needs: Needs,
   wanted: { from_number: number; made_by: string; made_at: Date },
   progress: Progress = () => {},
-): Promise<Backfilled> {
+): Promise<BackfillOutcome> {
   const { sql, node, tokens } = needs
   await requireEarlier(sql, wanted.from_number)
   const assets = await assetsOf(needs)
@@ -64,9 +64,9 @@ async function requireEarlier(sql: Sql, from_number: number): Promise<void> {
     throw refusal(`The index begins with block ${first_number} already.`)
 }
 
-type Lowest = { number: number; id: string }
+type LowestBlock = { number: number; id: string }
 
-async function lowestBlock(sql: Sql | Tx): Promise<Lowest | undefined> {
+async function lowestBlock(sql: Sql | Tx): Promise<LowestBlock | undefined> {
   const [row] = await sql<{
     number: bigint
     id: string
@@ -75,7 +75,7 @@ async function lowestBlock(sql: Sql | Tx): Promise<Lowest | undefined> {
 }
 
 /** The blocks from `first` to the one below the lowest. */
-async function readEarlier({ node, tokens }: Needs, first: number, lowest: Lowest) {
+async function readEarlier({ node, tokens }: Needs, first: number, lowest: LowestBlock) {
   const blocks = await node.blocks(first, lowest.number, 'solid')
   if (blocks.length !== lowest.number - first + 1)
     throw new Outage(`the node lacks blocks from ${first} on`)

@@ -69,7 +69,7 @@ export function recordStep(needs: Needs): Step {
   }
 }
 
-export type Judging = {
+export type FlowBasis = {
   assets: ReadonlyMap<string, Asset>
   supplies: ReadonlyMap<Address, bigint>
   /** Collects tokens of which more moved than is known to be there, and nothing is recorded;
@@ -80,7 +80,7 @@ export type Judging = {
 async function recordBlocks(
   tx: Tx,
   blocks: readonly StoredBlock[],
-  judging: Judging,
+  judging: FlowBasis,
 ): Promise<void> {
   const [last] = await tx<{ next: bigint }>`
     select first_sequence + octet_length(transfers) / 52 as next from flow_block
@@ -107,7 +107,7 @@ async function recordBlocks(
 export async function recordEarlier(
   tx: Tx,
   blocks: readonly StoredBlock[],
-  judging: Omit<Judging, 'doubtful'>,
+  judging: Omit<FlowBasis, 'doubtful'>,
 ): Promise<void> {
   const [first] = await tx<{ first_sequence: bigint }>`
     select first_sequence from flow_block order by number limit 1`
@@ -130,7 +130,7 @@ export async function recordEarlier(
 
 type NewRow = Omit<Row, 'number' | 'id'> & { number: number; id: string }
 
-function rowOf(block: StoredBlock, judging: Judging): NewRow {
+function rowOf(block: StoredBlock, judging: FlowBasis): NewRow {
   const { transfers, tx_ids } = realTransfers(block, judging)
   const freezes = block.contents.freezes
     .filter(({ kind, token }) => kind !== 'destroyed' && judging.assets.has(token))
@@ -172,7 +172,7 @@ function latestFreezes(rows: readonly NewRow[]) {
   return [...latest.values()]
 }
 
-function realTransfers(block: StoredBlock, { assets, supplies, doubtful }: Judging) {
+function realTransfers(block: StoredBlock, { assets, supplies, doubtful }: FlowBasis) {
   const transfers: LoggedTransfer[] = []
   const tx_ids: string[] = []
   for (const { tx_id, asset, from, to, amount } of block.contents.moves) {

@@ -5,7 +5,7 @@ import type { Sql } from '../database/sql.ts'
 import { firstIdAt } from '../lib/ids.ts'
 import type { Order } from '../market/orders.ts'
 
-export type TransactionsWanted = {
+export type TransactionFilter = {
   customer_id: string
   status?: string | undefined
   service?: string | undefined
@@ -26,12 +26,12 @@ export type ListedOrder = Order & { delivered_at: Date | null; ended_at: Date | 
  *  than it could, even none, and the next one goes on. */
 const LOOKED_AT = 5_000
 
-type Bounds = TransactionsWanted & { from: string; to: string }
+type Bounds = TransactionFilter & { from: string; to: string }
 
 /** The orders of a page, and the id that the next page begins before, null at the end. */
 export async function listTransactions(
   sql: Sql,
-  wanted: TransactionsWanted,
+  wanted: TransactionFilter,
 ): Promise<{ orders: ListedOrder[]; next: string | null }> {
   const { since, until, before, address, limit } = wanted
   const ends = [...(until ? [firstIdAt(until)] : []), ...(before ? [before] : [])].sort()
@@ -49,7 +49,7 @@ export async function listTransactions(
 /** Every id is below this. */
 const AFTER_ALL = '~'
 
-const filters = ({ status, service, external_id_prefix, key_id }: TransactionsWanted) => ({
+const filters = ({ status, service, external_id_prefix, key_id }: TransactionFilter) => ({
   status: status ?? null,
   service: service ?? null,
   prefix: external_id_prefix ?? null,

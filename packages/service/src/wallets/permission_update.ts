@@ -27,7 +27,7 @@ function operationsOf(kind: Kind): string {
   return bytes.toString('hex')
 }
 
-export type PermitWanted = {
+export type NewPermission = {
   kind: Kind
   hot_key: Address
   spare_keys: readonly Address[]
@@ -38,7 +38,7 @@ export type PermitWanted = {
 /** The permissions with one for the hot key, and that one's number. Throws Refused. */
 export function permit(
   now: Permissions,
-  wanted: PermitWanted,
+  wanted: NewPermission,
 ): { next: Permissions; permission_id: number } {
   const { kind, hot_key, spare_keys, permission_id } = wanted
   requireNotOwner(now, hot_key)

@@ -9,7 +9,7 @@ import { addressOf } from 'penstock-tron/keys.ts'
 import { Misuse } from '../lib/fault.ts'
 import { readSecretFile } from '../lib/files.ts'
 import type { Wallet } from '../signing/signer.ts'
-import { LIMIT_NAMES, type LimitsWanted } from '../signing/signing_limits.ts'
+import { LIMIT_NAMES, type LimitsConfig } from '../signing/signing_limits.ts'
 
 export type Wallets = {
   /** Staked accounts; the keys' permission allows 57 (delegate) and 58 (take back). */
@@ -26,7 +26,7 @@ export type Wallets = {
   deposit_xpub: string
   /** How much is signed within an hour and a day; what is left out follows from the pool's
    *  stakes. */
-  limits?: LimitsWanted
+  limits?: LimitsConfig
 }
 
 /** While this file is there, nothing is signed on this machine, whatever the database says. */

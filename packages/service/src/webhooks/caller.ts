@@ -83,14 +83,18 @@ export function webhookCaller(resolve: Resolve = systemResolve): Caller {
   }
 }
 
-type LookupDone = (failed: Error | null, address: string | LookupAddress[], family?: number) => void
+type LookupCallback = (
+  failed: Error | null,
+  address: string | LookupAddress[],
+  family?: number,
+) => void
 
 /** Resolves a name and refuses it when any of its addresses must not be called. */
 function judgedLookup(
   resolve: Resolve,
   { networks, secure }: { networks: readonly string[]; secure: boolean },
 ) {
-  return (name: string, options: LookupOptions, done: LookupDone): void =>
+  return (name: string, options: LookupOptions, done: LookupCallback): void =>
     resolve(name, (failed, addresses) => {
       if (failed || addresses.length === 0) return done(new Refusal('resolve'), '')
       if (!addresses.every(({ address }) => mayCall(address, networks, secure)))
@@ -126,7 +130,7 @@ async function post(
   }
 }
 
-type Exchanged = {
+type HttpAnswer = {
   status: number
   text: string | null
   address: string
@@ -136,7 +140,7 @@ type Exchanged = {
 function exchange(
   { url, body, headers }: Pick<Call, 'url' | 'body' | 'headers'>,
   agents: { http: http.Agent; https: https.Agent },
-): Promise<Exchanged> {
+): Promise<HttpAnswer> {
   const secure = url.protocol === 'https:'
   const { request: send } = secure ? https : http
   const agent = secure ? agents.https : agents.http

@@ -139,7 +139,7 @@ export async function dueNotices(
 }
 
 /** A call that was made. */
-export type CallMade = { notice: DueNotice; at: Date; outcome: CallOutcome }
+export type CallRecord = { notice: DueNotice; at: Date; outcome: CallOutcome }
 
 export const isDelivered = ({ status }: CallOutcome): boolean =>
   status !== null && status >= 200 && status < 300
@@ -168,7 +168,7 @@ export function addCall(tx: Tx, webhook_id: string, call: CallRow): void {
 export async function noteCalls(
   tx: Tx,
   webhook_id: string,
-  made: readonly CallMade[],
+  made: readonly CallRecord[],
   chance: () => number,
 ): Promise<void> {
   const fates = made.map((call) => ({ number: call.notice.number, ...fateOf(call, chance) }))
@@ -195,7 +195,7 @@ export async function noteCalls(
 /** A call ahead of its time, to see whether a webhook that failed on and on is back, uses up
  *  nothing of the schedule when it fails. */
 function fateOf(
-  { notice, at, outcome }: CallMade,
+  { notice, at, outcome }: CallRecord,
   chance: () => number,
 ): { state: NoticeState; calls: number; due_at: Date } {
   const calls = notice.calls + 1
@@ -243,7 +243,7 @@ export type CallRow = {
 
 export type NoticeReport = Notice & { last: CallRow | null }
 
-export type NoticesWanted = {
+export type NoticeFilter = {
   customer_id: string
   webhook_id?: string | undefined
   state?: NoticeState | undefined
@@ -255,7 +255,7 @@ export type NoticesWanted = {
 }
 
 /** Notices of a customer's webhooks with the last call of each, newest event first. */
-export async function listNotices(sql: Sql, wanted: NoticesWanted): Promise<NoticeReport[]> {
+export async function listNotices(sql: Sql, wanted: NoticeFilter): Promise<NoticeReport[]> {
   const { customer_id, webhook_id = null, state = null, number = null, limit } = wanted
   const { subject = null } = wanted
   const { number: before = null, webhook_id: before_webhook = null } = wanted.before ?? {}

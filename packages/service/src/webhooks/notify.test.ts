@@ -17,9 +17,9 @@ import {
   changeWebhook,
   createWebhook,
   lockWebhook,
+  type NewWebhook,
   removeWebhook,
   rotateSecret,
-  type WebhookWanted,
 } from './webhooks.ts'
 
 const SECOND = 1_000
@@ -29,7 +29,7 @@ const DAY = 24 * HOUR
 const TYPES = ['order.created', 'order.succeeded']
 const seal = { seal: (secret: string) => `sealed ${secret}`, open: (text: string) => text.slice(7) }
 
-type Heard = {
+type ReceivedEvent = {
   number: number
   subject: string
   type: string
@@ -45,11 +45,12 @@ async function rig(t: TestContext, { patience_ms = 60_000 } = {}) {
   let now_ms = Date.UTC(2026, 10, 22)
   const clock = { now: () => new Date(now_ms) }
   const new_id = idMaker(clock, systemRandom)
-  const heard: Heard[] = []
-  let answer: (heard: Heard) => Partial<CallOutcome> | Promise<Partial<CallOutcome>> = () => ({})
+  const heard: ReceivedEvent[] = []
+  let answer: (heard: ReceivedEvent) => Partial<CallOutcome> | Promise<Partial<CallOutcome>> =
+    () => ({})
   const caller: Caller = {
     async call(call) {
-      const { number, subject, type, id } = JSON.parse(call.body) as Heard
+      const { number, subject, type, id } = JSON.parse(call.body) as ReceivedEvent
       const one = { number, subject, type, id, at_ms: now_ms, call }
       heard.push(one)
       return { status: 200, error: null, body: 'ok', ms: 5, ...(await answer(one)) }
@@ -92,7 +93,7 @@ async function rig(t: TestContext, { patience_ms = 60_000 } = {}) {
       now_ms += ms
     },
     run: () => drain(steps),
-    webhook: (wanted: Partial<WebhookWanted> = {}) =>
+    webhook: (wanted: Partial<NewWebhook> = {}) =>
       sql.begin((tx) =>
         createWebhook(tx, needs, {
           customer_id: 'anna',
@@ -146,7 +147,7 @@ test('a signature is right for its time, and by each secret that is alive', asyn
     on.sql.begin((tx) => rotateSecret(tx, on.needs, which)),
     { code: 74 },
   )
-  const verifies = (heard: Heard, by: string) => {
+  const verifies = (heard: ReceivedEvent, by: string) => {
     const { body, headers } = heard.call
     const real = Date.now
     // The library reads the time of the machine; the rig has a clock of its own.

@@ -12,7 +12,7 @@ import { Turns } from '../limits/turns.ts'
 import type { Step } from '../steps/step.ts'
 import type { Caller, CallOutcome } from './caller.ts'
 import {
-  type CallMade,
+  type CallRecord,
   type DueNotice,
   dueNotices,
   FAILED_MAX,
@@ -157,12 +157,12 @@ type Batch = {
 }
 
 /** Calls so many at once as the webhook allows. */
-async function callAll(needs: Needs, { webhook, due, turns, pace }: Batch): Promise<CallMade[]> {
+async function callAll(needs: Needs, { webhook, due, turns, pace }: Batch): Promise<CallRecord[]> {
   const { clock, wait } = needs
   const { customer_id, at_once } = webhook
   const began_at = clock.now()
   const lanes = Math.max(1, Math.floor(at_once / (isSlow(webhook, began_at) ? 2 : 1)))
-  const made: CallMade[] = []
+  const made: CallRecord[] = []
   const queue = [...due]
   let in_a_row = webhook.failed_in_a_row
   const call = await callsOf(needs, webhook)
@@ -239,7 +239,7 @@ function targetOf(url: string, rules: Rules): URL | undefined {
 async function noted(
   { sql, clock, chance, process }: Needs,
   webhook: LeasedWebhook,
-  made: readonly CallMade[],
+  made: readonly CallRecord[],
 ): Promise<LeasedWebhook | undefined> {
   const now = clock.now()
   const { id } = webhook
@@ -277,7 +277,7 @@ type Health = Pick<
 > & { paused_until: Date | null; goes_on: boolean }
 
 /** What the calls, in the order in which they ended, say of the webhook. */
-function healthAfter(webhook: LeasedWebhook, made: readonly CallMade[], now: Date): Health {
+function healthAfter(webhook: LeasedWebhook, made: readonly CallRecord[], now: Date): Health {
   let { failed_in_a_row, failing_since, slow_until } = webhook
   let paused_ms = 0
   let gone = false

@@ -47,7 +47,7 @@ export type Needs = { clock: Clock; new_id: NewId; random: Random; seal: SecretS
 /** What the sealed secret of a webhook is bound to. */
 export const webhookContext = (webhook_id: string): string => `webhook:${webhook_id}`
 
-export type WebhookWanted = {
+export type NewWebhook = {
   customer_id: string
   url: string
   description?: string | undefined
@@ -92,7 +92,7 @@ export async function denyNetwork(
 export async function createWebhook(
   tx: Tx,
   needs: Needs,
-  wanted: WebhookWanted,
+  wanted: NewWebhook,
   own_host?: string,
 ): Promise<{ webhook: Webhook; secret: string }> {
   const { customer_id, url, description = null, types = null } = wanted

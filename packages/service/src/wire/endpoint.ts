@@ -116,14 +116,14 @@ type Description<Body extends TObject, Reply extends TSchema> = {
   examples?: readonly Example[]
 }
 
-type Signed<Body, Result> = {
+type SignedSpec<Body, Result> = {
   auth: 'signature'
   /** What a key needs; of several, any one. */
   scope: Scope | readonly Scope[]
   handle(input: HandlerInput<Body, Customer>): Promise<Result>
 }
 
-type Public<Body, Result> = {
+type PublicSpec<Body, Result> = {
   /** Anybody may call; credentials are not looked at. */
   auth: 'public'
   handle(input: HandlerInput<Body, undefined>): Promise<Result>
@@ -197,7 +197,7 @@ export function streamEndpoint<Body extends TObject>(
 /** Declares an endpoint. Throws at once when the schema of its parameters cannot be enforced. */
 export function endpoint<Body extends TObject, Reply extends TSchema>(
   spec: Description<Body, Reply> &
-    (Signed<Static<Body>, Static<Reply>> | Public<Static<Body>, Static<Reply>>),
+    (SignedSpec<Static<Body>, Static<Reply>> | PublicSpec<Static<Body>, Static<Reply>>),
 ): Endpoint {
   const { path, auth, summary, description, body, reply, mutating = false, creates = false } = spec
   const { second_signature = false } = spec
@@ -279,7 +279,7 @@ export const EXTERNAL_ID_REFUSALS: readonly Refusal[] = [
 ]
 
 function handler<Body, Result>(
-  spec: Signed<Body, Result> | Public<Body, Result>,
+  spec: SignedSpec<Body, Result> | PublicSpec<Body, Result>,
 ): Endpoint['handle'] {
   // The server calls a signed endpoint with a customer and with a body that its own reader made.
   return (input) =>
