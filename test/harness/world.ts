@@ -24,7 +24,7 @@ import { type Node, type Resource, type Transport, tronNode } from 'penstock-ser
 import type { Reads } from 'penstock-service/node/reads.ts'
 import type { Provider } from 'penstock-service/providers/provider.ts'
 import { type Policy, publishPolicy, SHIPPED_POLICY } from 'penstock-service/screening/policy.ts'
-import { memoryLog, type SignatureRecord } from 'penstock-service/signing/signed_log.ts'
+import { memoryLog, type SignatureRecord } from 'penstock-service/signing/signature_log.ts'
 import { drain } from 'penstock-service/steps/step.ts'
 import type { Wallets } from 'penstock-service/wallets/wallet_file.ts'
 import type { Call, Caller, CallOutcome } from 'penstock-service/webhooks/caller.ts'

@@ -163,14 +163,14 @@ const PAYERS: Readonly<Record<string, Payer>> = {
   },
 }
 
-type Delegating = (
+type DelegateFunction = (
   receiver: Address,
   type?: string,
   balance?: bigint,
 ) => Pick<Forgery, 'type' | 'value'>
 
 /** More is taken back than was given: what is left of another order's. */
-async function forgedReturns(sql: Sql, delegation: Delegating): Promise<Forgery[]> {
+async function forgedReturns(sql: Sql, delegation: DelegateFunction): Promise<Forgery[]> {
   const [ended] = await sql<{ id: string; receiver: Address; stake_sun: bigint }>`
     select id, receiver, stake_sun from delegation where state = 'ended' and resource = 'energy'
       limit 1`

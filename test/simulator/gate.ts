@@ -52,7 +52,7 @@ export type Outcome = { value: unknown } | { thrown: unknown }
 export type Passage = 'through' | 'refused' | 'unanswered' | 'killed_before' | 'killed_after'
 
 /** Says how many sessions of the database wait for a lock that another one holds. */
-export type CountBlocked = () => Promise<number>
+export type BlockedCounter = () => Promise<number>
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
@@ -78,7 +78,7 @@ export class Gate {
   transactions = 0
   private readonly flying = new Map<Op, Outcome | undefined>()
   private readonly trailing = new Set<Promise<unknown>>()
-  private readonly countBlocked: CountBlocked
+  private readonly countBlocked: BlockedCounter
   private last: Promise<unknown> = Promise.resolve()
   /** How many ops have been asked for. */
   asked = 0
@@ -88,7 +88,7 @@ export class Gate {
   races = 0
   private bell: () => void = () => {}
 
-  constructor(countBlocked: CountBlocked) {
+  constructor(countBlocked: BlockedCounter) {
     this.countBlocked = countBlocked
   }
 

@@ -8,7 +8,7 @@ import { createCustomer } from 'penstock-service/customers/customers.ts'
 import type { Sql } from 'penstock-service/database/sql.ts'
 import { issueKey } from 'penstock-service/keys/keys.ts'
 import { Outage } from 'penstock-service/lib/fault.ts'
-import type { SignatureRecord } from 'penstock-service/signing/signed_log.ts'
+import type { SignatureRecord } from 'penstock-service/signing/signature_log.ts'
 import type { Step } from 'penstock-service/steps/step.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import type pg from 'pg'
@@ -17,7 +17,7 @@ import { emptyTables } from '../harness/database.ts'
 import { type Access, ask, drawWish, look, type Wish } from './buyer.ts'
 import { Dice } from './dice.ts'
 import { signedForgeries } from './forgeries.ts'
-import { type CountBlocked, Gate, type Op, type Passage } from './gate.ts'
+import { type BlockedCounter, Gate, type Op, type Passage } from './gate.ts'
 import { Instance, type Surroundings } from './instance.ts'
 import { Network, NO_TROUBLES } from './network.ts'
 import { Operator } from './operator.ts'
@@ -29,7 +29,7 @@ import { Screening, Subscribing, sellPlans, type Task } from './tasks.ts'
 import { Trace } from './trace.ts'
 
 /** The database that runs share, one after the other. */
-export type RunDatabase = { sql: Sql; auditor: pg.Client; countBlocked: CountBlocked }
+export type RunDatabase = { sql: Sql; auditor: pg.Client; countBlocked: BlockedCounter }
 
 export type Verdict = {
   seed: string

@@ -46,7 +46,7 @@ const FINAL = 3
 
 const isRunning = ({ status }: Wish) => status !== undefined && (RANKS[status] ?? FINAL) < FINAL
 
-type Asking = { dice: Dice; customers: readonly Access[]; wishes_max: number }
+type TaskOptions = { dice: Dice; customers: readonly Access[]; wishes_max: number }
 
 /** What is the same for subscriptions and checks: asking, asking again, and looking. */
 abstract class CustomerTasks {
@@ -58,7 +58,7 @@ abstract class CustomerTasks {
   protected abstract readonly look_path: string
   protected abstract readonly refusals: readonly number[]
 
-  constructor({ dice, customers, wishes_max }: Asking) {
+  constructor({ dice, customers, wishes_max }: TaskOptions) {
     this.dice = dice
     this.customers = customers
     this.wishes_max = wishes_max
@@ -196,7 +196,7 @@ export class Subscribing extends CustomerTasks {
   protected readonly refusals = [2, 6, 10, 24, 35]
   private readonly addresses: readonly Address[]
 
-  constructor({ addresses, ...asking }: Asking & { addresses: readonly Address[] }) {
+  constructor({ addresses, ...asking }: TaskOptions & { addresses: readonly Address[] }) {
     super(asking)
     this.addresses = addresses
   }
@@ -280,7 +280,7 @@ export class Screening extends CustomerTasks {
     addresses,
     transactions,
     ...asking
-  }: Asking & { addresses: readonly Address[]; transactions: ReadonlySet<string> }) {
+  }: TaskOptions & { addresses: readonly Address[]; transactions: ReadonlySet<string> }) {
     super(asking)
     this.addresses = addresses
     this.transactions = transactions

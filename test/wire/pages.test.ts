@@ -171,17 +171,17 @@ test('the page signs as the service checks', async () => {
 })
 
 test('the page signs calls with what was typed, and nothing else that it sends', async (t) => {
-  type Sent = {
+  type SentRequest = {
     url: string
     method: string
     body?: string
     loadSpec?: boolean
     headers: Record<string, string>
   }
-  type Started = {
+  type StartedPage = {
     url: string
     validatorUrl: null
-    requestInterceptor: (request: Sent) => Promise<Sent>
+    requestInterceptor: (request: SentRequest) => Promise<SentRequest>
   }
   const first_only = { checked: true, value: '' }
   const fields: Record<string, { value: string; checked?: boolean }> = {
@@ -189,10 +189,10 @@ test('the page signs calls with what was typed, and nothing else that it sends',
     secret: { value: '' },
     'first-only': first_only,
   }
-  let started: Started | undefined
+  let started: StartedPage | undefined
   const browser = {
     document: { getElementById: (id: string) => fields[id], baseURI: 'http://api.test/pen/docs' },
-    SwaggerUIBundle: (given: Started) => {
+    SwaggerUIBundle: (given: StartedPage) => {
       started = given
     },
   }
@@ -208,7 +208,7 @@ test('the page signs calls with what was typed, and nothing else that it sends',
     'nobody else is asked',
   )
   const { requestInterceptor: send } = started
-  const headersOf = async (request: Partial<Sent>) =>
+  const headersOf = async (request: Partial<SentRequest>) =>
     (
       await send({
         url: '/pen/v1/balance',

@@ -9,10 +9,10 @@ import { fadedUsage, increaseUsage, limitOfAccount } from '../state/resources.ts
 import type { View } from '../state/state.ts'
 
 type CallEnergy = { readonly total: number; readonly penalty: number; readonly succeeded: boolean }
-type Reading = { readonly state: View; readonly parameters: Parameters; readonly slot: number }
+type EnergyInput = { readonly state: View; readonly parameters: Parameters; readonly slot: number }
 
 /** What is left of the energy that an account's stakes yield. */
-function leftEnergy({ state, parameters, slot }: Reading, account: Account): number {
+function leftEnergy({ state, parameters, slot }: EnergyInput, account: Account): number {
   return Math.max(
     0,
     limitOfAccount(state, account, 'ENERGY', parameters) - fadedUsage(account.energy, slot),

@@ -69,7 +69,7 @@ export type ChainInput =
   | { readonly kind: 'snapshot' }
   | { readonly kind: 'restore'; readonly snapshot: number }
 
-type Waiting = {
+type PendingTransaction = {
   readonly transaction: SignedTransaction
   readonly since_ms: number
   /** No block before this time takes it: a fault. */
@@ -81,7 +81,7 @@ type Snapshot = {
   readonly block: Block
   readonly solid: number
   readonly solid_lag: number
-  readonly waiting: ReadonlyMap<string, Waiting>
+  readonly waiting: ReadonlyMap<string, PendingTransaction>
   readonly decrees: readonly Decree[]
 }
 
@@ -98,7 +98,7 @@ export class Chain implements ChainFacts {
   onInput: (input: ChainInput) => void = () => {}
   private readonly blocks: Block[] = []
   private readonly places = new Map<string, Place>()
-  private waiting = new Map<string, Waiting>()
+  private waiting = new Map<string, PendingTransaction>()
   private decrees: Decree[] = []
   private pending = new Layer(this.head_state)
   private readonly impersonated = new Set<string>()
@@ -409,9 +409,9 @@ export class Chain implements ChainFacts {
     state: Layer,
     room_bytes: number,
     time_ms: number,
-  ): { included: IncludedTransaction[]; left: Waiting[] } {
+  ): { included: IncludedTransaction[]; left: PendingTransaction[] } {
     const included: IncludedTransaction[] = []
-    const left: Waiting[] = []
+    const left: PendingTransaction[] = []
     const closed = new Set<string>()
     let bytes = 0
     const candidates = [...this.waiting.values()]

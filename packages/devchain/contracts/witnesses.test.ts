@@ -10,7 +10,7 @@ const SIX_HOURS_S = 21_600
 const scene = () => new Scene({ alice: 100_000n * TRX, bob: 1_000n * TRX })
 const hexOf = (text: string) => Buffer.from(text).toString('hex')
 
-type Listed = {
+type WitnessItem = {
   address: string
   voteCount?: number
   url: string
@@ -18,8 +18,8 @@ type Listed = {
   totalProduced?: number
 }
 const page = (on: Scene, body: object, root = 'wallet') =>
-  (on.post(`/${root}/getpaginatednowwitnesslist`, { ...body }).witnesses ?? []) as Listed[]
-const listed = (on: Scene) => on.get('/wallet/listwitnesses').witnesses as Listed[]
+  (on.post(`/${root}/getpaginatednowwitnesslist`, { ...body }).witnesses ?? []) as WitnessItem[]
+const listed = (on: Scene) => on.get('/wallet/listwitnesses').witnesses as WitnessItem[]
 const standing = (on: Scene, address: string) => listed(on).find((one) => one.address === address)
 
 /** What the node says no with. */
@@ -37,7 +37,7 @@ test('27 witnesses stand from the start, on both sides, with votes, blocks and s
     assert.equal(first.length, 2)
     assert.ok(first[0]!.voteCount! > first[1]!.voteCount!)
     for (const one of page(on, { offset: 0, limit: 100 }, root)) {
-      const { totalProduced, latestBlockNum, latestSlotNum, isJobs } = one as Listed & {
+      const { totalProduced, latestBlockNum, latestSlotNum, isJobs } = one as WitnessItem & {
         [name: string]: number
       }
       assert.equal(isJobs, true)
@@ -151,7 +151,7 @@ test('votes show at once in the ranked list and at the next maintenance in the o
 
 test('new votes replace old ones, delegating keeps them, unfreezing takes its share', () => {
   const on = scene()
-  const [one, two] = listed(on) as [Listed, Listed]
+  const [one, two] = listed(on) as [WitnessItem, WitnessItem]
   const votes = (first: bigint, second: bigint) => ({
     votes: [
       { vote_address: one.address, vote_count: first },

@@ -13,7 +13,7 @@ import { addressText } from '../state/accounts.ts'
 import { textOf } from '../state/execution_context.ts'
 import type { Json } from '../state/json.ts'
 
-type Found = { readonly block: Block; readonly included: IncludedTransaction }
+type LocatedTransaction = { readonly block: Block; readonly included: IncludedTransaction }
 type Query = URLSearchParams
 
 /** The fields of contracts that name somebody else than the owner. */
@@ -41,7 +41,7 @@ function sideOf(query: Query): 'from' | 'to' | 'both' {
   return flag(query, 'only_to') ? 'to' : 'both'
 }
 
-function printEntry({ block, included }: Found, node: Node): Json {
+function printEntry({ block, included }: LocatedTransaction, node: Node): Json {
   const { transaction, outcome } = included
   const { call, net_usage, net_fee_sun } = outcome
   const fee = Number(feeOf(outcome))
@@ -61,7 +61,7 @@ function printEntry({ block, included }: Found, node: Node): Json {
 
 /** The transfers of tokens in a transaction that an account took part in. */
 function printTransfers(
-  { block, included }: Found,
+  { block, included }: LocatedTransaction,
   node: Node,
   address: string,
   query: Query,

@@ -137,9 +137,9 @@ function estimateEnergy(call: Call): JsonObject {
   })
 }
 
-type Found = { readonly token?: Token; readonly sample?: SampleContract }
+type CallTarget = { readonly token?: Token; readonly sample?: SampleContract }
 
-function printContract({ given }: Call, { token, sample }: Found): Json {
+function printContract({ given }: Call, { token, sample }: CallTarget): Json {
   const { address, owner } = (token ?? sample)!
   return {
     contract_address: given.print(address),
@@ -151,7 +151,7 @@ function printContract({ given }: Call, { token, sample }: Found): Json {
   }
 }
 
-function findContract(call: Call): Found | undefined {
+function findContract(call: Call): CallTarget | undefined {
   const address = call.given.address('value')
   const token = calledToken(contextOf(call), address)
   if (token) return { token }

@@ -55,15 +55,15 @@ function scripted(replies: readonly Reply[], options: Partial<PenstockOptions> =
   return { penstock, requests }
 }
 
-type Sent = Record<string, string>
-const json = (value: object, status = 200, headers: Sent = {}) =>
+type SentHeaders = Record<string, string>
+const json = (value: object, status = 200, headers: SentHeaders = {}) =>
   new Response(JSON.stringify(value), { status, headers })
 const well =
-  (result: object = {}, headers: Sent = {}): Reply =>
+  (result: object = {}, headers: SentHeaders = {}): Reply =>
   () =>
     json({ code: 0, request_id: 'r-1', result }, 200, headers)
 const refused =
-  (code: number, key?: string, headers: Sent = {}): Reply =>
+  (code: number, key?: string, headers: SentHeaders = {}): Reply =>
   () =>
     json(
       { code, key, request_id: 'r-2', error: 'No' },

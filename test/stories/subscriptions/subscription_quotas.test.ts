@@ -133,9 +133,13 @@ test('a plan says for how many hours; 0 is for ever, and running ones keep their
   await operator.json('plans', 'set', 'unlimited_energy', '--idle-hours', '1')
   const hour = await subscribe(world, anna, wanted(sue.address))
   await pass(world, 4)
-  type Shown = { resting: string | null; supplies: number }
+  type SubscriptionAnswer = { resting: string | null; supplies: number }
   const shown = async (id: string) => {
-    const { resting, supplies } = await operator.json<Shown>('subscriptions', 'show', id)
+    const { resting, supplies } = await operator.json<SubscriptionAnswer>(
+      'subscriptions',
+      'show',
+      id,
+    )
     return { resting, supplies }
   }
   assert.deepEqual(await shown(hour.id), { resting: 'idle', supplies: 1 })

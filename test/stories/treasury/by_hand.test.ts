@@ -306,12 +306,12 @@ test('an account is corrected by entries with a reason, never below zero', async
   const at = await worldOperator(world)
   await anna.buyEnergy(world.person('bob', 1).address, 65_000)
   const free = await anna.balance()
-  type Made = { id: string; amount_sun: number }
-  const credit = await at.json<Made>('customers', 'credit', anna.id, '12.5', ...WHY)
+  type CorrectionAnswer = { id: string; amount_sun: number }
+  const credit = await at.json<CorrectionAnswer>('customers', 'credit', anna.id, '12.5', ...WHY)
   assert.equal(credit.amount_sun, 12_500_000)
   assert.equal(await anna.balance(), free + 12.5)
   world.wait(1)
-  const debit = await at.json<Made>(
+  const debit = await at.json<CorrectionAnswer>(
     'customers',
     'debit',
     anna.id,
@@ -321,7 +321,7 @@ test('an account is corrected by entries with a reason, never below zero', async
     ...WHY,
   )
   assert.deepEqual([debit.id, debit.amount_sun], ['ticket 7', -2_500_000])
-  const same = await at.json<Made>(
+  const same = await at.json<CorrectionAnswer>(
     'customers',
     'debit',
     anna.id,
@@ -365,7 +365,7 @@ test('an account is corrected by entries with a reason, never below zero', async
     lines.filter(({ service }) => service === 'correction').map((one) => one.amount_sun),
     [12_500_000, -2_500_000, 1_500_000_000],
   )
-  const listed = await at.json<Made[]>('customers', 'corrections', anna.id)
+  const listed = await at.json<CorrectionAnswer[]>('customers', 'corrections', anna.id)
   assert.deepEqual(
     listed.map((one) => one.amount_sun).toSorted(),
     [-2_500_000, 12_500_000, 1_500_000_000],

@@ -31,7 +31,7 @@ type ProviderQuestion = {
 
 /** What one of those asked found. A score of undefined: it only says that the address is not
  *  barred. */
-type Found = {
+type ProviderFindings = {
   name: string
   outcome: Outcome | undefined
   facts: Fact
@@ -46,7 +46,7 @@ const WAIT_ASKED_MS = 15_000
 export async function askProviders(asking: ProviderQuestion, check: Check): Promise<Answer> {
   const route: Route = asking.policy.routes[`${check.network}/${check.type}`]!
   const answers: OutsideAnswer[] = []
-  const found: Found[] = []
+  const found: ProviderFindings[] = []
   let failed: string | undefined
   // Our own engine first where all are asked: if it has to wait, nobody else is paid for nothing.
   const names =
@@ -77,7 +77,7 @@ export async function askProviders(asking: ProviderQuestion, check: Check): Prom
     if (route.mode === 'maximum' && failed) break
   }
   const scored = found.filter(
-    (one): one is Found & { outcome: Outcome } => one.outcome !== undefined,
+    (one): one is ProviderFindings & { outcome: Outcome } => one.outcome !== undefined,
   )
   if (scored.length === 0 || (route.mode === 'maximum' && failed)) {
     return { state: 'failed', error: failed ?? 'provider_no_score', answers }
@@ -85,7 +85,10 @@ export async function askProviders(asking: ProviderQuestion, check: Check): Prom
   return { state: 'completed', result: combine(asking.policy, check, { scored, found }), answers }
 }
 
-type ProviderOutcome = { answer: OutsideAnswer } & ({ found: Found } | { failure: string })
+type ProviderOutcome = { answer: OutsideAnswer } & (
+  | { found: ProviderFindings }
+  | { failure: string }
+)
 
 async function askOne(
   { providers, policy }: ProviderQuestion,
@@ -162,7 +165,13 @@ function isWorse(a: Outcome, b: Outcome): boolean {
 function combine(
   policy: Policy,
   check: Check,
-  { scored, found }: { scored: readonly (Found & { outcome: Outcome })[]; found: readonly Found[] },
+  {
+    scored,
+    found,
+  }: {
+    scored: readonly (ProviderFindings & { outcome: Outcome })[]
+    found: readonly ProviderFindings[]
+  },
 ): Result {
   const worst = scored.reduce((a, b) => (isWorse(b.outcome, a.outcome) ? b : a))
   const embedded = found.find((one) => one.embedded)?.embedded

@@ -419,12 +419,12 @@ test('a new key takes the second signature only, unless the operator says otherw
 
 test('a key expires on a day or after a number of days, and never in the past', async (t) => {
   const { type, json, io, customer } = await operatorWithCustomer(t)
-  type Issued = { key_id: string; expires_at: string | null }
+  type KeyAnswer = { key_id: string; expires_at: string | null }
   const before_ms = io.clock.now().getTime()
-  const { expires_at } = await json<Issued>('keys', 'issue', customer, '--expires', '90d')
+  const { expires_at } = await json<KeyAnswer>('keys', 'issue', customer, '--expires', '90d')
   const days = (Date.parse(expires_at!) - before_ms) / 86_400_000
   assert.ok(days > 90 && days < 90.01, String(days))
-  const on_day = await json<Issued>('keys', 'issue', customer, '--expires', '2099-01-01')
+  const on_day = await json<KeyAnswer>('keys', 'issue', customer, '--expires', '2099-01-01')
   assert.equal(on_day.expires_at, '2099-01-01T00:00:00.000Z')
   const wrong: [string, string][] = [
     ['2001-01-01', '--expires 2001-01-01 is not in the future.'],
@@ -486,8 +486,8 @@ test("a key's limits are changed one by one, lifted, and recorded before and aft
     'never',
     '--allow-no-external-id',
   )
-  type Recorded = { action: string; before: object; after: object }
-  const actions = await json<Recorded[]>('actions', 'list', '--subject', `key:${key_id}`)
+  type RecordItem = { action: string; before: object; after: object }
+  const actions = await json<RecordItem[]>('actions', 'list', '--subject', `key:${key_id}`)
   assert.deepEqual(
     actions.map(({ action }) => action),
     ['keys change', 'keys change', 'keys issue'],

@@ -190,13 +190,13 @@ test('a purchase is found by every command about it, and the books hold', async 
   await world.solidify()
   const { json, type } = await worldOperator(world)
 
-  type Shown = {
+  type OrderAnswer = {
     id: string
     state: string
     delegations: { attempt_id: string; tx_id: string }[]
     entries: { kind: string }[]
   }
-  const shown = await json<Shown>('orders', 'show', '=1+1')
+  const shown = await json<OrderAnswer>('orders', 'show', '=1+1')
   assert.equal(shown.id, order.id)
   assert.equal(shown.state, 'success')
   assert.deepEqual(

@@ -2,7 +2,7 @@
 // as the next one, so that one statement and one commit serve them all; when nothing is under way a
 // call does not wait for others.
 
-type Waiting<Item, Result> = {
+type QueuedItem<Item, Result> = {
   item: Item
   resolve: (result: Result) => void
   reject: (thrown: unknown) => void
@@ -16,7 +16,7 @@ export function batched<Item, Result>(
   size_max: number,
   run: (items: Item[], next_may_begin: () => void) => Promise<Result[]>,
 ): (item: Item) => Promise<Result> {
-  const queue: Waiting<Item, Result>[] = []
+  const queue: QueuedItem<Item, Result>[] = []
   let under_way = false
 
   async function work() {

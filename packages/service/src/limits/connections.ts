@@ -40,9 +40,9 @@ type Connection = {
 }
 
 /** Why a connection was closed, or not taken. */
-export type Closing = 'limit_of_address' | 'limit' | 'makes_room' | 'does_not_read' | 'idle'
+export type CloseReason = 'limit_of_address' | 'limit' | 'makes_room' | 'does_not_read' | 'idle'
 
-type Needs = { clock: Clock; proxies: BlockList; onClosing: (why: Closing, ip: string) => void }
+type Needs = { clock: Clock; proxies: BlockList; onClosing: (why: CloseReason, ip: string) => void }
 
 /** Time between two looks beyond this was ours: nobody could be heard meanwhile, so it counts
  *  against nobody. */
@@ -158,7 +158,7 @@ export class Connections {
     socket: Socket,
     connection: Connection,
     now_ms: number,
-  ): Closing | undefined {
+  ): CloseReason | undefined {
     const { unread_ms_max, stranger_idle_ms_max } = this.limits
     if (socket.writableLength > 0) {
       const taken = socket.bytesWritten - socket.writableLength
@@ -175,14 +175,14 @@ export class Connections {
     return idle && now_ms - connection.quiet_since_ms >= stranger_idle_ms_max ? 'idle' : undefined
   }
 
-  private close(socket: Socket, connection: Connection, why: Closing): void {
+  private close(socket: Socket, connection: Connection, why: CloseReason): void {
     this.forget(socket, connection)
     if (why === 'idle' && socket.bytesWritten <= KERNEL_BYTES) socket.destroy()
     else socket.resetAndDestroy()
     if (why !== 'idle') this.needs.onClosing(why, connection.ip)
   }
 
-  private refuse(why: Closing, ip: string): false {
+  private refuse(why: CloseReason, ip: string): false {
     this.needs.onClosing(why, ip)
     return false
   }

@@ -66,10 +66,10 @@ class Window {
   }
 }
 
-type Waiting = { weight: number; until_ms: number; go(): void; refuse(): void }
+type QueuedRead = { weight: number; until_ms: number; go(): void; refuse(): void }
 type Share = { window: Window; under_way: number; readers: Map<string, Turn> }
 /** A reader who waits. */
-type Turn = { share: Share; name: string; waiting: Waiting[] }
+type Turn = { share: Share; name: string; waiting: QueuedRead[] }
 
 /** What each customer has of the whole. */
 class Shares {

@@ -90,14 +90,14 @@ test('a file on a machine stops signing there, whatever the database says', asyn
   const world = await makeWorld(t)
   const { json } = await worldOperator(world)
   const here = ['--data-dir', data_dir]
-  type Said = { stopped: boolean; stopped_here: boolean }
-  const stopped = await json<Said>('signer', 'stop', '--this-machine', ...here)
+  type SignerAnswer = { stopped: boolean; stopped_here: boolean }
+  const stopped = await json<SignerAnswer>('signer', 'stop', '--this-machine', ...here)
   assert.deepEqual(stopped, { stopped: true, stopped_here: true })
-  assert.deepEqual(await json<Said>('signer', 'go', ...here), {
+  assert.deepEqual(await json<SignerAnswer>('signer', 'go', ...here), {
     stopped: false,
     stopped_here: true,
   })
-  const gone = await json<Said>('signer', 'go', '--this-machine', ...here)
+  const gone = await json<SignerAnswer>('signer', 'go', '--this-machine', ...here)
   assert.deepEqual(gone, { stopped: false, stopped_here: false })
 })
 

@@ -64,8 +64,8 @@ export async function readReportContext(sql: Sql | Tx, evidence: Evidence): Prom
 
 /** The label set and the policy that the evidence names. */
 function namedIn({ canonical }: Evidence): { label_set?: number; version?: number } {
-  type Given = EvidenceNames & { answers?: { name: string; facts: EvidenceNames }[] }
-  const given = JSON.parse(canonical) as Given
+  type EvidenceInput = EvidenceNames & { answers?: { name: string; facts: EvidenceNames }[] }
+  const given = JSON.parse(canonical) as EvidenceInput
   const embedded = given.answers?.find(({ name }) => name === 'embedded')?.facts
   const label_set = given.label_set ?? embedded?.label_set
   const version = given.policy?.version ?? embedded?.policy?.version

@@ -67,8 +67,8 @@ test("an allowed address's report says what was decided, and that no rule applie
   world.send(mixer, end, 1_000n * TRX)
   world.send(exchange, end, 99_000n * TRX)
   await world.settle()
-  type Wanted = { address: string; type?: 'hash'; hash?: string; direction?: 'withdrawal' }
-  const pageOf = async (wanted: Wanted) => {
+  type CheckInput = { address: string; type?: 'hash'; hash?: string; direction?: 'withdrawal' }
+  const pageOf = async (wanted: CheckInput) => {
     const { id } = await world.ask({ customer_id, ...wanted })
     const evidence = (await readEvidence(world.sql, id))!
     return reportPage(evidence, await readReportContext(world.sql, evidence))

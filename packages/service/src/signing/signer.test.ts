@@ -9,7 +9,7 @@ import { recoverAddress } from 'penstock-tron/keys.ts'
 import { encode, type Message, message } from 'penstock-tron/protobuf.ts'
 import { contract, encodeRawData, type RawData, transactionId } from 'penstock-tron/transaction.ts'
 import { connect, type Sql } from '../database/sql.ts'
-import { memoryLog, type SignatureLog, type SignatureRecord } from './signed_log.ts'
+import { memoryLog, type SignatureLog, type SignatureRecord } from './signature_log.ts'
 import {
   localSigner,
   type Signer,
@@ -135,12 +135,12 @@ const resolve = (order_id: string, kind: 'capture' | 'release') => sql`
   values (${`order:${order_id}/${kind}`}, ${kind}, ${`order:${order_id}`}, 'customer:anna',
           'revenue', 1000, ${now})`
 
-type Delegating = { subject?: string; amount?: number; stake_sun?: bigint; by?: Wallet }
+type DelegateInput = { subject?: string; amount?: number; stake_sun?: bigint; by?: Wallet }
 
 /** A delegation of an order, and the attempt for it. */
 async function delegating(
   order_id: string,
-  { subject, amount = 50, stake_sun = 50_000_000n, by = pool }: Delegating = {},
+  { subject, amount = 50, stake_sun = 50_000_000n, by = pool }: DelegateInput = {},
 ) {
   const id = newName('delegation')
   const attempt = await attemptFor(subject ?? `delegate:${id}`)

@@ -2,7 +2,7 @@
 // is asked to sign and works out by itself, from the rows, why they may be signed; whoever calls
 // it, with whatever intent, gets no signature for what no order, delegation or deposit asks for
 // (signing_reasons.ts), not more than its limits within an hour or a day (signing_limits.ts), and
-// no second transaction for one attempt (signed_log.ts). It asks no node and needs nothing of the
+// no second transaction for one attempt (signature_log.ts). It asks no node and needs nothing of the
 // rest of the service, so that it can become a process of its own: the type Signer is the door.
 
 import { bytesToHex } from '@noble/hashes/utils.js'
@@ -19,7 +19,12 @@ import {
 import type { Sql } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Resource } from '../node/node.ts'
-import { KEPT_MS, REFUNDS_KEPT_MS, type SignatureLog, type SignatureRecord } from './signed_log.ts'
+import {
+  KEPT_MS,
+  REFUNDS_KEPT_MS,
+  type SignatureLog,
+  type SignatureRecord,
+} from './signature_log.ts'
 import { type LimitsConfig, SignedSums, type Stakes } from './signing_limits.ts'
 import { type Operation, objection, type Reason, reasonsOf } from './signing_reasons.ts'
 

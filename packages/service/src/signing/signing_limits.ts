@@ -1,7 +1,7 @@
 // How much the signer signs within an hour and a day, whatever asks for it. The sums are over what
 // it has signed itself; a line that is dead since counts too.
 
-import type { SignatureRecord } from './signed_log.ts'
+import type { SignatureRecord } from './signature_log.ts'
 
 /** What the file of wallets may say; what is left out is worked out from what the pool has staked.
  *  TRX are whole. */

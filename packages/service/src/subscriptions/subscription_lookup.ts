@@ -38,7 +38,7 @@ export async function listAllSubscriptions(
     order by s.id desc limit ${limit}`
 }
 
-type Found = Omit<Subscription, 'duration'> & {
+type SubscriptionDetails = Omit<Subscription, 'duration'> & {
   duration_days: number
   held_sun: bigint
   rested_at: Date | null
@@ -86,8 +86,11 @@ type SupplyRow = {
 
 /** A subscription by its id, or by its customer's own id for it when only one customer has used
  *  that. Throws Refused when there is none. */
-export async function requireSubscription(sql: Sql | Tx, wanted: string): Promise<Found> {
-  const found = await sql<Found>`
+export async function requireSubscription(
+  sql: Sql | Tx,
+  wanted: string,
+): Promise<SubscriptionDetails> {
+  const found = await sql<SubscriptionDetails>`
     select s.id, s.customer_id, s.external_id, s.key_id, plan.key as plan_key, s.plan_id,
       s.address, s.state,
            s.reason, s.resting, s.rested_at, s.idle_since, s.duration as duration_days,

@@ -10,7 +10,7 @@ import { person } from 'penstock-devchain/scene.ts'
 import { repeatable } from 'penstock-test/harness/world.ts'
 import { Misuse } from '../lib/fault.ts'
 import { idMaker } from '../lib/ids.ts'
-import { fileLog, type SignatureRecord } from './signed_log.ts'
+import { fileLog, type SignatureRecord } from './signature_log.ts'
 
 const DAY_MS = 86_400_000
 

@@ -69,7 +69,7 @@ type Needs = { clock: Clock; new_id: NewId }
 /** How far a file was read: bytes, lines, the last sum, and the youngest entry. */
 type ReadState = { bytes: number; lines: number; sum: string; newest_at: number }
 /** The first line of a file: how far the others were when it was begun. */
-type Beginning = { follows: Record<string, Pick<ReadState, 'lines' | 'sum' | 'newest_at'>> }
+type FirstLine = { follows: Record<string, Pick<ReadState, 'lines' | 'sum' | 'newest_at'>> }
 type OwnFile = ReadState & { name: string; handle: FileHandle; begun_at: number }
 
 /** Opens the folder, made for its owner only when it is not there. Throws Misuse when it cannot be
@@ -98,11 +98,11 @@ class FileLog implements SignatureLog {
 
   /** Reads everything that is there, and holds it against what the beginnings of the files say. */
   async begin(): Promise<void> {
-    const beginnings: Beginning[] = []
+    const beginnings: FirstLine[] = []
     const sums = new Map<string, string[]>()
     this.first = await this.readOthers((name, sum, text) => {
       const known = sums.get(name) ?? []
-      if (known.length === 0) beginnings.push(JSON.parse(text) as Beginning)
+      if (known.length === 0) beginnings.push(JSON.parse(text) as FirstLine)
       known.push(sum)
       sums.set(name, known)
     })
