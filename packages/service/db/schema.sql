@@ -645,6 +645,16 @@ create table journal (
 );
 create index journal_sealed_at on journal (sealed_at);
 
+create table journal_mark (
+  one boolean default true not null,
+  last_entry bigint not null,
+  writers text[] not null,
+  made_at timestamptz not null,
+  constraint journal_mark_pkey primary key (one),
+  constraint journal_mark_entry check (last_entry >= 0),
+  constraint journal_mark_has_one_row check (one)
+);
+
 create table label_set (
   number integer not null,
   sha256 text not null,

@@ -93,6 +93,37 @@ test('numbers of what was rolled back are left out', async (t) => {
   assert.deepEqual(await look(sql), [])
 })
 
+test('after a fail-over nothing is sealed by what only the server before had', async (t) => {
+  const { sql } = await ledger(t)
+  const step = sealStep({ sql, clock })
+  await drain([step])
+  // What a standby has that is promoted later: of the sequence as much as was logged ahead.
+  const marks = await sql`select last_entry, writers, made_at from journal_mark`
+  const lost = sql.begin(async (tx) => {
+    for (let i = 0; i < 49; i++)
+      await move(tx, { id: `lost ${i}`, debit: WORLD, credit: ANNA, amount_sun: 1n, made_at })
+    assert.equal(await step.run(), false)
+    throw new Error('the server is gone')
+  })
+  await assert.rejects(lost, /the server is gone/)
+  await sql`select setval('transfer_number_seq', 33)`
+  await sql`delete from journal_mark`
+  for (const { last_entry, writers, made_at } of marks)
+    await sql`
+      insert into journal_mark (last_entry, writers, made_at)
+      values (${last_entry}, ${writers}, ${made_at})`
+  for (let i = 0; i < 5; i++) {
+    await deposit(sql, `later ${i}`)
+    await drain([step])
+  }
+  assert.deepEqual(await look(sql), [])
+  const all = await sealed(sql)
+  assert.deepEqual(
+    [all.reduce((sum, one) => sum + one.entries, 0n), all.at(-1)?.last_entry],
+    [6n, 38n],
+  )
+})
+
 /** By the hand of somebody who may do anything. */
 const TAMPERINGS: Record<string, string> = {
   'an amount': `update transfer set amount_sun = 11 where id = 'second'`,
@@ -130,7 +161,8 @@ test('whatever of a sealed entry or of a seal is changed, shows', async (t) => {
     assert.notEqual(found.length, 0, what)
     await hand.query('begin; set local session_replication_role = replica')
     await hand.query(
-      `delete from transfer where id in ('more', 'second', 'other'); delete from journal`,
+      `delete from transfer where id in ('more', 'second', 'other'); delete from journal;
+       delete from journal_mark`,
     )
     await hand.query('alter sequence transfer_number_seq restart with 1')
     await hand.query(`delete from transfer; commit`)

@@ -2,6 +2,11 @@
 // behind those who write them. An entry gets its number before it is visible, so a range is sealed
 // only when every transaction that may still bring one of its numbers has ended; nobody is made to
 // wait for that.
+//
+// Numbers come from a sequence, and what a sequence has given is kept only by the next commit. So
+// how far may be sealed is a row of its own, committed before anything is sealed by it, and a seal
+// is made by the mark of the very server that it is made on: one that took over from another, or
+// has come back after a crash, may lack the last numbers and then lacks the mark.
 
 import type { Sql, Tx } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -10,37 +15,56 @@ import type { Step } from '../steps/step.ts'
 /** Numbers covered by one row of the journal. */
 const SEALED_AT_ONCE = 20_000n
 
-/** Up to which number entries were asked for, and the transactions that wrote then. */
+/** Up to which number entries were asked for, and the transactions that wrote then. On a server
+ *  that took over these have ended; one of its own that has the same name only makes it wait. */
 type Mark = { last_entry: bigint; writers: string[] }
 
 export function sealStep({ sql, clock }: { sql: Sql; clock: Clock }): Step {
-  let waiting: Mark | undefined
+  const sealMarked = () => sql.begin((tx) => sealUpToMark(tx, clock.now()))
   return {
     name: 'seal',
     rest_ms: 30_000,
     async run() {
-      const mark = waiting ?? (await newMark(sql))
-      waiting = (await stillWrite(sql, mark)) ? mark : undefined
-      return waiting === undefined && sql.begin((tx) => seal(tx, mark.last_entry, clock.now()))
+      const done = await sealMarked()
+      if (done !== 'nothing marked') return done === 'sealed'
+      const marked = await sql.begin((tx) => mark(tx, clock.now()))
+      return marked && (await sealMarked()) === 'sealed'
     },
   }
 }
 
-/** The number is read before the writers: whoever has a lower one holds the lock on the table by
- *  then, or has ended. */
-async function newMark(sql: Sql): Promise<Mark> {
-  const [last] = await sql<{ last_entry: bigint }>`
+/** Marks how far may be sealed, when there are numbers beyond the last seal. They are read before
+ *  the writers: whoever has a lower one holds the lock on the table by then, or has ended. */
+async function mark(tx: Tx, now: Date): Promise<boolean> {
+  const [last] = await tx<{ last_entry: bigint }>`
     select case when is_called then last_value else 0 end as last_entry from transfer_number_seq`
-  const writers = await sql<{ writer: string }>`
+  const writers = await tx<{ writer: string }>`
     select distinct virtualtransaction as writer from pg_locks
     where relation = 'transfer'::regclass and mode <> 'AccessShareLock'
       and database = (select oid from pg_database where datname = current_database())`
-  return { last_entry: last!.last_entry, writers: writers.map(({ writer }) => writer) }
+  const marked = await tx`
+    insert into journal_mark (last_entry, writers, made_at)
+    select ${last!.last_entry}::bigint, ${writers.map(({ writer }) => writer)}::text[],
+      ${now}::timestamptz
+    where ${last!.last_entry}::bigint > coalesce((select max(last_entry) from journal), 0)
+    on conflict (one) do update set last_entry = excluded.last_entry,
+      writers = excluded.writers, made_at = excluded.made_at
+    returning 1`
+  return marked.length > 0
 }
 
-async function stillWrite(sql: Sql, { writers }: Mark): Promise<boolean> {
+async function sealUpToMark(tx: Tx, now: Date): Promise<'sealed' | 'nothing marked' | 'waits'> {
+  const [marked] = await tx<Mark>`
+    select last_entry, writers from journal_mark
+    where last_entry > coalesce((select max(last_entry) from journal), 0)`
+  if (!marked) return 'nothing marked'
+  if (await stillWrite(tx, marked)) return 'waits'
+  return (await seal(tx, marked.last_entry, now)) ? 'sealed' : 'waits'
+}
+
+async function stillWrite(tx: Tx, { writers }: Mark): Promise<boolean> {
   if (writers.length === 0) return false
-  const still = await sql`
+  const still = await tx`
     select 1 from pg_locks
     where relation = 'transfer'::regclass and mode <> 'AccessShareLock'
       and virtualtransaction = any(${writers})
