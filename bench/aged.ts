@@ -1,7 +1,7 @@
 // What the steps cost when they have nothing to do, on a new database and on one that has grown
 // old: by default a million orders that are over, 300,000 whose hour is running, 100,000
 // subscriptions that have ended. Each step is run on both, in turn; it should take no notice of the
-// history. Whoever buys waits for the same database, so this is also its latency.
+// history. Anyone who buys waits for the same database, so this is also its latency.
 //
 //   npm run bench -- aged [--orders N] [--json]
 

@@ -306,7 +306,7 @@ const queued =
     return (address) => normal((received.get(address) ?? new Float64Array(CATEGORY_COUNT)).slice())
   }
 
-/** Poison: whoever received anything bad is wholly bad. */
+/** Poison: anyone who received anything bad is wholly bad. */
 const poison: Method = (world) => {
   const bad = new Map<number, number>()
   const plain = engine(world)

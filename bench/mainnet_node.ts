@@ -68,7 +68,7 @@ process.on('message', (wanted: Reach) => {
   reach = wanted
   process.send?.('reached')
 })
-// It ends with whoever started it.
+// It ends with the process that started it.
 process.on('disconnect', () => process.exit())
 server.listen(0, '127.0.0.1', () => {
   process.send?.({

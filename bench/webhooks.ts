@@ -190,7 +190,7 @@ async function calledByService(sql: Sql, receiver: Receiver, webhooks: number): 
   return Math.round((CALLS / ms) * 1_000)
 }
 
-/** From the commit of a note, whoever wrote it having said so, to the first call, in
+/** From the commit of a note, its writer having said so, to the first call, in
  *  milliseconds. */
 async function lateness(sql: Sql, receiver: Receiver): Promise<number[]> {
   const customer_id = await makeWebhooks(sql, receiver, 1)

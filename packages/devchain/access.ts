@@ -1,8 +1,8 @@
 // Who may ask for what over a socket. The node's interface is for everybody, pages in browsers
 // included. The controls (and keys that are given away) move money from nothing: they are for
-// whoever sits at this machine, so they are refused on an address that others reach, and to pages
-// of other origins, unless it is asked for. A page can neither forge its Origin nor the Host that
-// it names; a Host that is some domain's name is refused, since its owner can point it here.
+// anyone who sits at this machine, so they are refused on an address that others reach, and to
+// pages of other origins, unless it is asked for. A page can neither forge its Origin nor the Host
+// that it names; a Host that is some domain's name is refused, since its owner can point it here.
 
 import { isIP } from 'node:net'
 import { printJson } from './state/json.ts'

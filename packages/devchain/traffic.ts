@@ -1,6 +1,6 @@
 // Traffic: people who send each other TRX and tokens, and deal with a few services,
-// so that whoever reads blocks has something to read. Who sends what to whom follows from the seed.
-// The services are labelled: what a list of known addresses would say of them.
+// so that anyone who reads blocks has something to read. Who sends what to whom follows from the
+// seed. The services are labelled: what a list of known addresses would say of them.
 
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
@@ -56,7 +56,7 @@ export class Traffic {
   private readonly random: RandomSeries
   private sent = 0
 
-  /** Founds the accounts: whoever is not on the chain yet gets TRX, USDT and a stake. */
+  /** Founds the accounts: anyone who is not on the chain yet gets TRX, USDT and a stake. */
   constructor(devchain: Devchain, seed: string) {
     this.devchain = devchain
     this.random = new RandomSeries(`${seed} traffic`)

@@ -112,7 +112,7 @@ function writeTypes(folder: string): void {
 const FROM = /^(?:import|export) (?:type )?\{[^}]*\} from '\.\/(\w+)\.ts';\n/gm
 
 /** The declarations of a file and of what it imports, in one text. No name is declared twice in the
- *  sources: if one were, the compiler of whoever uses the types would say so. */
+ *  sources: if one were, the compiler of those who use the types would say so. */
 function joinedTypes(folder: string, entry: string): string {
   const read = (name: string) => readFileSync(join(folder, `${name}.d.ts`), 'utf8')
   const names = [entry]

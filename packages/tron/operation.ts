@@ -1,8 +1,8 @@
 // What a transaction does, read from the bytes that its id is the hash of: whom it acts for, and
-// what of TRX or of an asset it sends to whom. A node can print anything beside them, so whoever
+// what of TRX or of an asset it sends to whom. A node can print anything beside them, so anyone who
 // handles money reads the bytes.
 //
-// Unlike protobuf.ts this reads four messages only, and fast: whoever follows the chain passes
+// Unlike protobuf.ts this reads four messages only, and fast: anyone who follows the chain passes
 // every transaction of the network through it. What it makes of odd bytes is what the network's own
 // reader makes of them: the last of a doubled field counts, and unknown fields are passed over,
 // groups too. So nobody can write a transaction that stops us and not the network.

@@ -2,7 +2,7 @@
 //
 // The JSON form is the node's: `raw_data.contract[0].parameter` is `{ type_url, value }` with the
 // contract's own message as value. The id is the SHA-256 of the encoded raw data, so it is known
-// before anything is sent, and whoever changes a byte makes another transaction.
+// before anything is sent, and anyone who changes a byte makes another transaction.
 
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'

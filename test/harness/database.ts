@@ -132,7 +132,7 @@ const KEPT = 'test harness'
  *  clean up. */
 const spare: TestDatabase[] = []
 
-/** A freshly migrated database for whoever tells it when the test is over. */
+/** A freshly migrated database for a caller that says when the test is over. */
 export async function takeDatabase(): Promise<TestDatabase> {
   for (let database = spare.pop(); database; database = spare.pop())
     if (await database.restore()) return database

@@ -143,7 +143,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
   return world
 }
 
-/** One without a test: whoever has opened it calls discard(). */
+/** One without a test: the opener calls discard(). */
 export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const world = new World(await takeDatabase(), options)
   await world.build(options)

@@ -1,4 +1,4 @@
-// Each table is written by one room of the service: whoever else wants a row changed asks that
+// Each table is written by one room of the service: anyone else who wants a row changed asks that
 // room. A step that moves the rows of several rooms along in one transaction is named, with the
 // reason.
 

@@ -73,7 +73,7 @@ test('a step that names one of a floor above is found', () => {
   assert.deepEqual(namedAbove(named, homes), ['low -> high'])
 })
 
-test('whoever takes a request wakes steps that exist', async (t) => {
+test('calls wake steps that exist', async (t) => {
   const world = await makeWorld(t)
   const names = new Set(world.app.steps.map((step) => step.name))
   const woken: string[] = []

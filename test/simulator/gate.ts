@@ -177,7 +177,7 @@ export class Gate {
     }
   }
 
-  /** What passes now has been taken up by whoever waited for it. */
+  /** What passes now has been taken up by the code that waited for it. */
   private async still(): Promise<void> {
     let before: number
     do {

@@ -107,7 +107,7 @@ export class Outside {
     this.send('activate', address, 1)
   }
 
-  /** Whoever activated an address does it again when a fork has taken that away. */
+  /** Anyone who activated an address does it again when a fork has taken that away. */
   activateAgain(): void {
     for (const address of this.activated) this.send('activate', address, 1)
   }

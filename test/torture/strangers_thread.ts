@@ -100,7 +100,7 @@ async function health(): Promise<Counts> {
   return counts
 }
 
-/** As many connections as possible from ten addresses, held; whoever is closed comes again. */
+/** As many connections as possible from ten addresses, held; what is closed comes again. */
 async function connections(): Promise<Counts> {
   const counts: Counts = { opened: 0, closed: 0 }
   const held = new Set<Socket>()

@@ -333,7 +333,7 @@ const notices = ({ id: webhook_id, number }: { id: string; number: number }) => 
   ] as [string, object][],
 })
 
-/** The same answer, whoever asks and whenever. */
+/** The same answer, no matter who asks and whenever. */
 const answerOf = ({ status, code, key, error, result }: Reply) => ({
   status,
   code,

@@ -3,8 +3,8 @@
 // a function of this program; what it does with balances and stakes is real.
 //
 // TRX that arrive without call data are divided among its receivers, if it has any: a deposit
-// address of an exchange that forwards. Whoever calls another contract runs that one's own rule, so
-// contracts that forward to contracts nest.
+// address of an exchange that forwards. Anyone who calls another contract runs that one's own rule,
+// so contracts that forward to contracts nest.
 
 import { addAsset, assetBalance } from '../contracts/assets.ts'
 import { delegate, undelegate } from '../contracts/delegations.ts'

@@ -427,7 +427,7 @@ export class Chain implements ChainFacts {
       if (!result) continue
       included.push(result)
       bytes += transaction.bytes.length + 3
-      // Whoever changed permissions in a block does nothing else in it: the node's rule.
+      // Anyone who changed permissions in a block does nothing else in it: the node's rule.
       if (transaction.contract_name === 'AccountPermissionUpdateContract')
         closed.add(transaction.owner_address)
     }

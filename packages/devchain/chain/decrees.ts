@@ -1,5 +1,5 @@
 // Decrees: changes that no transaction makes, by which tests set a scene. A decree holds at once
-// for whoever reads the head (it is applied to the pending state) and enters the chain with the
+// for anyone who reads the head (it is applied to the pending state) and enters the chain with the
 // next block, before its transactions. So it becomes solid like anything else, and a reorganisation
 // makes it wait for the next block again.
 

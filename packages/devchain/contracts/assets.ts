@@ -1,6 +1,6 @@
 // TRC10: tokens that the protocol itself keeps. An account issues one at most, sells it for TRX
 // during a time that it names, and may hold part of the supply back for days. Transfers look like
-// those of TRX and are none: whoever takes deposits has to tell them apart.
+// those of TRX and are none: anyone who takes deposits has to tell them apart.
 
 import { hexToBytes } from '@noble/hashes/utils.js'
 import type { Message } from 'penstock-tron/protobuf.ts'

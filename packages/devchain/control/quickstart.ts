@@ -20,8 +20,8 @@ const BALANCE_TRX_MAX = 1_000_000_000
 const BLOCKS_MAX = 10_000
 const BLOCK_TIME_MAX_SECONDS = 86_400
 
-/** Keys of funded accounts that whoever asks may have: those that the chain was started with, and
- *  batches made since. */
+/** Keys of funded accounts that anyone who asks may have: those that the chain was started with,
+ *  and batches made since. */
 export class KnownKeys {
   readonly given: PrivateKey[] = []
   readonly batches: PrivateKey[][] = []

@@ -13,7 +13,7 @@ export type Json =
 export type JsonObject = { readonly [name: string]: Json | undefined }
 
 /** No request of the node's interface needs a tenth of it; much deeper ones would exhaust the stack
- *  of whoever reads. */
+ *  of those who read. */
 const DEPTH_MAX = 200
 
 function isNestedTooDeeply(text: string): boolean {

@@ -88,7 +88,7 @@ type Envelope = {
 
 const PAUSE_MS_LEAST = 250
 const PAUSE_MS_MOST = 4_000
-/** Whoever asks us to stay away for longer is told to the caller instead. */
+/** A longer wait that is asked of us is told to the caller instead. */
 const RETRY_AFTER_MS_MAX = 60_000
 /** A clock that is off by less does not make the service refuse a signature. */
 const CLOCK_MS_MAX = 60_000
@@ -215,7 +215,7 @@ export class Caller {
     return headers
   }
 
-  /** What comes back for the bytes that are sent, whoever answers. */
+  /** What comes back for the bytes that are sent, no matter who answers. */
   async #exchange(
     { method, path, body }: CallRequest,
     headers: Headers,

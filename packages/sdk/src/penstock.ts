@@ -60,7 +60,7 @@ export type PenstockOptions = {
   timeout_ms?: number | undefined
   /** For how long calls are tried again while the service is unavailable (code 35). */
   retry_unavailable_ms?: number | undefined
-  /** Whoever can open the page can read the secret, and spend with it. */
+  /** Anyone who can open the page can read the secret, and spend with it. */
   allowSecretInBrowser?: boolean | undefined
   /** What is used instead of the global `fetch`. */
   fetch?: typeof globalThis.fetch | undefined

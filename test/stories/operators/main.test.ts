@@ -254,7 +254,7 @@ test('start, buy as printed, Ctrl-C, start, kill, start: found, delivered once',
   await stop(third, folder)
 })
 
-test('a mistake of whoever starts it is one sentence on stderr and exit code 2', async (t) => {
+test('a mistake in how it is started is one sentence on stderr and exit code 2', async (t) => {
   const folder = await freshFolder(t)
   const own = ['--data-dir', folder]
   const mistakes: [args: string[], names: RegExp, env?: Record<string, string>][] = [

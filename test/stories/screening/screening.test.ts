@@ -382,7 +382,7 @@ test('a check that a crashed process had taken is taken again, and charged once'
   assert.equal(await state(), 'processing')
   await world.sql`drop trigger break_off on aml_evidence`
   await world.drain()
-  assert.equal(await state(), 'processing', 'whoever took it up may be at it still')
+  assert.equal(await state(), 'processing', 'the process that took it up may be at it still')
   await world.advance(93)
   assert.deepEqual([await state(), await anna.balance()], ['completed', 99])
   const captures = await world.sql`select 1 from transfer where hold_id = ${`aml:${id}`}`

@@ -1,5 +1,5 @@
-// TRX sent to the published address buys energy for an hour, for whoever sent it. Every deposit has
-// exactly one end.
+// TRX sent to the published address buys energy for an hour, for anyone who sent it. Every deposit
+// has exactly one end.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -82,7 +82,7 @@ test('dust at the published address and unknown tokens are ignored, with no aler
       'the amount is in no tier; too little to send back',
     ])
     const { result } = (await world.api.inject({ method: 'GET', url: `/deposits/${tx_id}` })).json()
-    assert.equal(result.deposits[0].state, 'ignored', 'whoever has sent it finds it')
+    assert.equal(result.deposits[0].state, 'ignored', 'the sender finds it')
   }
   assert.deepEqual(await fateOf(world, credited), ['credited', null])
   assert.equal(await anna.balance(), 0.000001, 'of a customer every sun counts')

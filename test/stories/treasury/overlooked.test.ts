@@ -49,7 +49,7 @@ test('an address that we activated costs no second fee while a node lags', async
   assert.deepEqual(await world.attempts('activate'), ['included'])
 })
 
-test('whoever locks an account has it alone', async (t) => {
+test('a transaction that locks an account has it alone', async (t) => {
   const world = await makeWorld(t)
   const anna = customerAccount((await world.customer({ trx: 10 })).id)
   const order: string[] = []

@@ -1,6 +1,6 @@
 // The chain as the books' check needs it: what is solid, read from a node once more and by another
 // way than the service did. Deposits and our own transactions are looked for in the blocks that we
-// noted; what our wallets delegate is what the chain itself says, whoever delegated it.
+// noted; what our wallets delegate is what the chain itself says, no matter who delegated it.
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql, Tx } from '../database/sql.ts'

@@ -22,7 +22,7 @@ export type Needs = BooksSources & { clock: Clock }
  *  it takes at most a twentieth of the time. */
 const EVERY_MS = 600_000
 const SHARE = 20
-/** How long whoever makes a check has it alone. */
+/** How long the process that makes a check has it alone. */
 const ALONE_MS = 1_800_000
 /** Blocks are read from the node again so far back from the last check. */
 const OVERLAP_MS = 3_600_000

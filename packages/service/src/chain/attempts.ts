@@ -12,8 +12,8 @@
 // another. One that was never signed has no bytes that could be anywhere: it is dead when signing
 // is refused or stopped for minutes, or when it is not wanted any more.
 //
-// Whoever changes several attempts locks them in the order of their ids first, so that two of them
-// never wait for each other.
+// Code that changes several attempts locks them in the order of their ids first, so that two of
+// them never wait for each other.
 
 import { type Contract, encodeRawData, encodeTransaction } from 'penstock-tron/transaction.ts'
 import type { Sql, Tx } from '../database/sql.ts'

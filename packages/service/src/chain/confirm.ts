@@ -10,7 +10,7 @@
 // node shows it or not, as it is set. One that shows nothing of a transaction says nothing about
 // it, and is no liar; whose showing is believed is decided by balances, where it is money of ours.
 //
-// Whoever verifies headers, producers' signatures and the trees of transactions needs no second
+// Anyone who verifies headers, producers' signatures and the trees of transactions needs no second
 // node for what these cover: such a check would be one more witness here.
 
 import type { Sql, Tx } from '../database/sql.ts'
@@ -309,7 +309,7 @@ async function judge(needs: Needs, ours: StoredClaim): Promise<boolean> {
     .map(({ claim }) => difference(ours, claim))
     .filter((one) => one !== undefined)
   const [what] = differing
-  // Whoever differed has come round meanwhile, or says nothing more.
+  // A node that differed has come round meanwhile, or says nothing more.
   if (what === undefined) return false
   const majority = opinions.find(({ names }) => 2 * names.length > node.names.length)
   const refuted = majority !== undefined && difference(ours, majority.claim) !== undefined

@@ -61,8 +61,8 @@ export async function follow(needs: Needs): Promise<boolean> {
   if ((forked || disagreeing) && !taken_back)
     throw new Outage('the nodes are on different branches')
   return sql.begin(async (tx) => {
-    // The fence against another process that follows too: whoever finds the head moved has read in
-    // vain.
+    // The fence against another process that follows too: the one that finds the head moved has
+    // read in vain.
     const [same] = await tx`select 1 from chain where head_id = ${before.head_id} for update`
     if (!same) return true
     if (taken_back) {

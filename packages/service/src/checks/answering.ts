@@ -131,7 +131,7 @@ async function answerAll(
     }
   })
   await settleChecks(needs, settled)
-  // Whoever runs the step should hear of it.
+  // Anyone who runs the step should hear of it.
   const broken = outcomes.find((one) => one.status === 'rejected')
   if (broken) throw broken.reason
   const ours = settled

@@ -1,5 +1,5 @@
 // The history of checks: pages, newest first, and exact totals however long it is. Checks are
-// counted by state and by the day (UTC) that they were asked on. Whoever moves a check notes the
+// counted by state and by the day (UTC) that they were asked on. Code that moves a check notes the
 // change beside it, in its own transaction and without waiting for others; a step adds the changes
 // to the sums. A page is found by its day, and only what is of that day is skipped over.
 

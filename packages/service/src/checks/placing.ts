@@ -64,7 +64,7 @@ type PlacementState = {
   solid_number: bigint
   prices: CheckPrices
   purse: Purse
-  /** Whoever asks for a hash check: how many it has under way, and what became of the day's
+  /** Anyone who asks for a hash check: how many it has under way, and what became of the day's
    *  checks. */
   today: Map<string, Today>
   earlier: NamedPurchases<Check>

@@ -1,6 +1,6 @@
-// What API keys with a daily cap have spent today, from midnight to midnight in UTC. Whoever takes
-// money for a key adds it here in the same transaction, and takes it off again when it is given
-// back. Keys that a key with a cap has made spend from the same sum as that one.
+// What API keys with a daily cap have spent today, from midnight to midnight in UTC. Code that
+// takes money for a key adds it here in the same transaction, and takes it off again when it is
+// given back. Keys that a key with a cap has made spend from the same sum as that one.
 
 import type { Tx } from '../database/sql.ts'
 import { dayOf } from '../lib/clock.ts'

@@ -190,7 +190,7 @@ type Arrival = {
   block_time: Date
 }
 
-/** Transfers of TRX and of tokens, whoever made them. */
+/** Transfers of TRX and of tokens, no matter who made them. */
 function arrivalsOf({ number, time, contents }: StoredBlock): Arrival[] {
   const owners = new Map(contents.energy_uses.map(({ tx_id, owner }) => [tx_id, owner]))
   const by_contracts = new Map<string, number>()

@@ -1,6 +1,6 @@
-// Where whoever has sent TRX to the published address looks that up by the transaction: what the
+// Where anyone who has sent TRX to the published address looks that up by the transaction: what the
 // chain shows of it, and what became of it. Of customers' deposits nothing is said, not even that
-// an address is one of ours: whoever walks through the chain's transactions could learn all our
+// an address is one of ours: anyone who walks through the chain's transactions could learn all our
 // customers' addresses here.
 
 import { Type } from 'typebox'

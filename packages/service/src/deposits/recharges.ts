@@ -1,5 +1,5 @@
-// Direct recharge: whoever sends TRX to the published address gets energy for an hour. Each deposit
-// ends as delivered, refunded, held with a reason, or ignored (drawn in deposits.ts).
+// Direct recharge: anyone who sends TRX to the published address gets energy for an hour. Each
+// deposit ends as delivered, refunded, held with a reason, or ignored (drawn in deposits.ts).
 //
 // The delivery is an order like any other, placed by the service itself under the deposit's own id,
 // so that a crash in between finds it again. Money goes back only when the deposit is solid, and
@@ -81,8 +81,8 @@ export function rechargeStep(needs: Needs): Step {
     before: ['delegate'],
     async run() {
       const gone = await sql.begin((tx) => forgetPassed(tx, clock.now()))
-      // Whoever takes one up has it alone for a while: two that decide about the same deposit could
-      // decide differently.
+      // Anyone who takes one up has it alone for a while: two that decide about the same deposit
+      // could decide differently.
       const due = await sql<Deposit>`
         update deposit set due_at = ${later(clock, ALONE_MS)}
         where (tx_id, position) in (

@@ -107,7 +107,7 @@ export async function resolveDeposit(
   heldSenders: HeldSenders,
   { deposit: { tx_id, position }, way, blocked_reviewed, ...made }: NewResolution,
 ): Promise<{ before: Deposit; resolution: Resolution }> {
-  // Accounts before deposits, as whoever credits does.
+  // Accounts before deposits, as crediting does.
   if (way.way === 'credited') await requireCreditable(tx, way.customer_id)
   const [before] = await tx<Deposit>`
     select * from deposit where tx_id = ${tx_id} and position = ${position} for update`

@@ -1,5 +1,5 @@
-// What happened to what is a customer's, told once, by whoever makes it happen and in the same
-// transaction. Every function that moves rows along an arrow of a state machine ends by noting
+// What happened to what is a customer's, told once, by the code that makes it happen and in the
+// same transaction. Every function that moves rows along an arrow of a state machine ends by noting
 // what that means to the customer. The step `publish` gives the notes their numbers.
 
 import type { Tx } from '../database/sql.ts'

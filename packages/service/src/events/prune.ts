@@ -1,4 +1,4 @@
-// Events are kept for a while: whoever reads the log is told where it begins (code 76).
+// Events are kept for a while: anyone who reads the log is told where it begins (code 76).
 
 import type { Sql } from '../database/sql.ts'
 import { type Clock, later } from '../lib/clock.ts'

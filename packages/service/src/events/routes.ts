@@ -33,8 +33,8 @@ export const EventForm = Type.Object({
   }),
 })
 
-/** Prints events for whoever asks: one who lacks the scope of a kind is told that there was one,
- *  and not what. */
+/** Prints events for the one who asks: one who lacks the scope of a kind is told that there was
+ *  one, and not what. */
 export function eventPrinter(kinds: readonly EventKind[]) {
   const scope_of = new Map(kinds.map(({ type, scope }) => [type, scope]))
   return (event: Event, { scopes }: Pick<Customer, 'scopes'>) => {

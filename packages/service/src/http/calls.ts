@@ -196,7 +196,7 @@ async function admit(
 function mayAsk({ endpoint, request }: Call, customer: Customer): void {
   const { scopes } = endpoint
   if (scopes.length > 0 && !mayDo(customer, scopes)) throw lacksScope(scopes)
-  // Whether it is right has been seen to by whoever said who asks.
+  // Whether it is right has been seen to by the code that said who asks.
   if (endpoint.second_signature && once(request, 'x-signature-v2') === undefined)
     throw Unauthenticated('second_signature', 'This endpoint requires X-Signature-V2')
   if (endpoint.creates && customer.suspended)

@@ -53,7 +53,7 @@ export function makeGate(clock: Clock, limit: RateLimit | undefined, known: Know
 
 function countingGate(clock: Clock, limit: RateLimit, known: KnownTokens): Gate {
   const networks = rateLimiter(limit, clock)
-  // Whoever asks after our health is not kept from it by strangers who share its address.
+  // Anyone who asks after our health is not kept from it by strangers who share its address.
   const health = rateLimiter(limit, clock)
   // There are no more of them than keys, so none is ever forgotten.
   const tokens = rateLimiter(limit, clock, Number.POSITIVE_INFINITY)

@@ -1,6 +1,6 @@
 // The lines about requests. Each request of a customer leaves one; of those that were turned away
-// one network leaves only so many, because whoever may write to our disk as fast as he can send may
-// fill it. The next line says how many were left out before it. No line has a body, a token, a
+// one network leaves only so many, because anyone who may write to our disk as fast as he can send
+// may fill it. The next line says how many were left out before it. No line has a body, a token, a
 // signature, or what follows the question mark of a path.
 
 import type { FastifyRequest } from 'fastify'

@@ -84,7 +84,7 @@ async function customerWithMoney(sql: Sql): Promise<string> {
   })
 }
 
-/** The keys of which whoever began with one has token and secret: it, and all that were made. */
+/** The keys of which somebody who began with one has token and secret: it, and all that it made. */
 async function atHand(sql: Sql, customer_id: string, root_id: string): Promise<KeyRow[]> {
   const keys = await listKeys(sql, customer_id)
   return keys.filter((key) => key.id === root_id || key.made_by_key !== null)

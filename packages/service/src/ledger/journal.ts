@@ -34,7 +34,7 @@ export function sealStep({ sql, clock }: { sql: Sql; clock: Clock }): Step {
 }
 
 /** Marks how far may be sealed, when there are numbers beyond the last seal. They are read before
- *  the writers: whoever has a lower one holds the lock on the table by then, or has ended. */
+ *  the writers: one that has a lower one holds the lock on the table by then, or has ended. */
 async function mark(tx: Tx, now: Date): Promise<boolean> {
   const [last] = await tx<{ last_entry: bigint }>`
     select case when is_called then last_value else 0 end as last_entry from transfer_number_seq`

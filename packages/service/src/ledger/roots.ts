@@ -1,5 +1,5 @@
 // Roots: the last sum that was sealed in a day stands for every entry and record until then.
-// Whoever may do everything in the database can write another history with sums that fit it, but
+// Anyone who may do everything in the database can write another history with sums that fit it, but
 // not one that fits roots that were noted elsewhere. So the root of each day leaves the database by
 // itself: as a line of the log, and as a line of a file that only grows.
 

@@ -34,7 +34,7 @@ export function fault(code: number, key: string, sentence: string): FaultKind {
 export const is = (refused: Fault, { code, key }: FaultKind): boolean =>
   refused.code === code && refused.key.split('.')[0] === key
 
-/** What is not done, in one sentence for whoever asked. The message is all they need. */
+/** What is not done, in one sentence for the one who asked. The message is all they need. */
 export class Refused extends Error {
   override name = 'Refused'
   /** What a command ends with. 1: check failed, or not found. 2: usage error. */

@@ -1,6 +1,6 @@
 // Log lines, one JSON object each, written at the edges only (server, step runner). The fields are
-// named one by one by whoever logs: no object is ever dumped, so a secret can only be logged by
-// somebody who names it.
+// named one by one by the code that logs: no object is ever dumped, so a secret can only be logged
+// by somebody who names it.
 
 export type Log = (
   event: string,

@@ -30,7 +30,7 @@ export function callerOf(request: FastifyRequest): Caller {
 }
 
 function readCaller(request: FastifyRequest): Caller {
-  // What a proxy names need not be an address; whoever is connected has one.
+  // What a proxy names need not be an address; anyone who is connected has one.
   const connected = request.socket?.remoteAddress ?? ''
   const named = request.ip ?? ''
   const ip = plainAddress(named === connected || isIP(named) === 0 ? connected : named)

@@ -133,7 +133,7 @@ test('who does not read what was written, or reads too slowly, is closed in time
   assert.equal(((await reset) as [{ code: string }])[0].code, 'ECONNRESET')
 })
 
-test('whoever takes what was written, however much there is, stays', async (t) => {
+test('anyone who takes what was written, however much there is, stays', async (t) => {
   const { open, wait, connections } = await counted(t)
   const { client, socket } = await open()
   connections.isCustomers(socket)
@@ -181,7 +181,7 @@ test('time in which we did not look counts against nobody', async (t) => {
   assert.ok(socket.destroyed)
 })
 
-test('whoever has our last word and does not hang up is let go', async (t) => {
+test('anyone who has our last word and does not hang up is let go', async (t) => {
   const { open, wait } = await counted(t)
   const { socket } = await open()
   socket.end('farewell')

@@ -3,8 +3,8 @@
 // A connection is a stranger's until a request with a right signature came over it, and never
 // again. When there are too many, a stranger's makes room, first one that is idle: of the same
 // address when that one has too many, else of the address with the most strangers. Connections of
-// customers are never closed for that. Once a second we look at all of them: whoever does not take
-// what was written for him, or idles as a stranger, is let go.
+// customers are never closed for that. Once a second we look at all of them: anyone who does not
+// take what was written for him, or idles as a stranger, is let go.
 
 import type { BlockList, Socket } from 'node:net'
 import type { Clock } from '../lib/clock.ts'
@@ -47,7 +47,7 @@ type Needs = { clock: Clock; proxies: BlockList; onClosing: (why: CloseReason, i
 /** Time between two looks beyond this was ours: nobody could be heard meanwhile, so it counts
  *  against nobody. */
 const LOOK_MS_MAX = 2_000
-/** Whoever has our last word and does not hang up is given this long. */
+/** Anyone who has our last word and does not hang up is given this long. */
 const ENDED_MS_MAX = 5_000
 /** More than this may be in the kernel, unread; then a farewell would wait behind it. */
 const KERNEL_BYTES = 64 * 1024

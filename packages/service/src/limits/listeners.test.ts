@@ -23,7 +23,7 @@ test('every connection on either socket is answered, and closing ends them all',
   await assert.rejects(fetch(`http://${HOST}:${port}/`))
 })
 
-test('a port that is taken is refused, also when whoever has it would share it', async (t) => {
+test('a port that is taken is refused, though its owner would share it', async (t) => {
   const { port, close } = await listenOn(app(), { port: 0, host: HOST })
   t.after(close)
   await assert.rejects(listenOn(app(), { port, host: HOST }), { code: 'EADDRINUSE' })

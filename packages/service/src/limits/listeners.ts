@@ -1,6 +1,6 @@
 // Listens on one port with several sockets. The event loop takes one connection from each of them
-// in a turn: with a single one, whoever connects often enough keeps others from connecting at all.
-// Where the system does not share a port among sockets (macOS, Windows) there is one.
+// in a turn: with a single one, anyone who connects often enough keeps others from connecting at
+// all. Where the system does not share a port among sockets (macOS, Windows) there is one.
 
 import { once } from 'node:events'
 import { type AddressInfo, createServer, Server as NetServer, type Socket } from 'node:net'

@@ -55,7 +55,7 @@ test('too many that wait are refused, in one lane and in all', () => {
   )
 })
 
-test('whoever has ended leaves room for as many again', async () => {
+test('anyone who has ended leaves room for as many again', async () => {
   const { begin, end, began } = counter(2)
   for (let round = 0; round < 3; round++) {
     for (const lane of ['a', 'b', 'a', 'b']) begin(lane, 1)

@@ -27,8 +27,8 @@ export class Turns {
     this.limits = limits
   }
 
-  /** Undefined: it may begin now. Else a promise of its turn, or why there is none. Whoever had a
-   *  turn calls end(). */
+  /** Undefined: it may begin now. Else a promise of its turn, or why there is none. Anyone who had
+   *  a turn calls end(). */
   begin(name: string, running_max: number): undefined | Promise<void> | FullLane {
     const lane = this.lanes.get(name) ?? { name, running: 0, running_max, waiting: [] }
     if (lane.running < lane.running_max && this.running < this.limits.running_max) {

@@ -1,5 +1,5 @@
 // How many orders of a customer are open, well enough for a limit. Counting at every purchase would
-// be dear for whoever has very many, so a count is remembered, and what this process places is
+// be dear for anyone who has very many, so a count is remembered, and what this process places is
 // added to it. What was delivered since is not taken off, so the sum is never too low but for what
 // other processes place: it is counted anew when it reaches the limit, and every few seconds.
 

@@ -1,5 +1,5 @@
-// Whether this process can do its work, for whoever balances load or restarts what hangs. A look at
-// the database every second; the answer is what the last look saw, so that asking costs nothing
+// Whether this process can do its work, for anyone who balances load or restarts what hangs. A look
+// at the database every second; the answer is what the last look saw, so that asking costs nothing
 // however often it is done.
 //
 // What makes a process not ready is what only this process, or another database, can fix. That

@@ -1,5 +1,5 @@
 // Tells the house when something needs a person, and when it is over: as events, which its own
-// webhooks are told of. Several workers look; whoever writes the row first tells.
+// webhooks are told of. Several workers look; the one that writes the row first tells.
 //
 //   (found) -> alert -> (not found any more)
 

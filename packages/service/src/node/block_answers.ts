@@ -45,8 +45,8 @@ export type Block = BlockHead & {
   transfers: TrxTransfer[]
   asset_transfers: (AssetTransfer & { tx_id: string })[]
 }
-/** What the execution of a transaction left: all energy it took, whoever paid, its events, and what
- *  contracts did. */
+/** What the execution of a transaction left: all energy it took, no matter who paid, its events,
+ *  and what contracts did. */
 export type Receipt = {
   tx_id: string
   /** What the network took of its owner for it, in sun. */

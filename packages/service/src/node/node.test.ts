@@ -84,7 +84,7 @@ test('a node whose head stands still is left for one that is ahead, and for no o
     ['one/walletsolidity/getblock'],
     'a chain that stands still is no reason to leave',
   )
-  // Whoever says that it is ahead is not believed while the first goes on.
+  // A node that says that it is ahead is not believed while the first goes on.
   ahead = 1_000_000
   for (let i = 0; i < 300; i++) {
     standing += 1

@@ -239,8 +239,8 @@ export function tronNode(options: NodeOptions): Node {
   }
 }
 
-/** Reads the head. One that stands still is what a node has that lost its peers: then whoever is
- *  furthest is asked first. */
+/** Reads the head. One that stands still is what a node has that lost its peers: then the one that
+ *  is furthest is asked first. */
 function headReader(nodes: Nodes): () => Promise<BlockHead> {
   const path = '/wallet/getblock'
   const body = { detail: false }

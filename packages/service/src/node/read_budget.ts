@@ -162,8 +162,8 @@ class Budget implements ReadBudget {
     return Math.max(share.window.ready_at_ms(first!.weight), this.all.ready_at_ms(first!.weight))
   }
 
-  /** Lets go whoever's turn it is, refuses whoever has waited too long, and comes back when more
-   *  can be done. */
+  /** Lets those go whose turn it is, refuses those who have waited too long, and comes back when
+   *  more can be done. */
   private pump(): void {
     const { at_once, at_once_of_one } = this.limits
     const now_ms = this.timer.now_ms()

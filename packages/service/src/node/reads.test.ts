@@ -47,7 +47,7 @@ test('a reader within its share gets a fresh answer each time', async () => {
   assert.notDeepEqual(answers[0], answers[1])
 })
 
-test('one that has used it up gets what is up to a second old, whoever asked for it', async () => {
+test('one that has used it up gets what is up to a second old, by others too', async () => {
   const { reads, asked, say, pass } = setting()
   const first = await reads(key('a')).account(BOB)
   say.busy = true

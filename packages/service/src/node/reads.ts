@@ -1,7 +1,7 @@
 // Customers' reads of the chain: those of a node's questions that a call of theirs may lead to,
-// asked within a budget. Whoever is within half of its share gets fresh answers; whoever asks more
-// gets, where there is one, an answer that is up to a second old, because it is the same question
-// over and over that uses a share up.
+// asked within a budget. Anyone who is within half of its share gets fresh answers; anyone who asks
+// more gets, where there is one, an answer that is up to a second old, because it is the same
+// question over and over that uses a share up.
 
 import { TooManyRequests } from '../lib/fault.ts'
 import type { Node } from './node.ts'
@@ -73,7 +73,7 @@ export function nodeReads(node: ReadNode, budget: ReadBudget, timer: Timer): Rea
     return answer
   }
 
-  /** The answer to a question of this name, whoever asked it, while it is fresh; else it is
+  /** The answer to a question of this name, no matter who asked it, while it is fresh; else it is
    *  asked. */
   async function recall<T>(
     reader: Reader,

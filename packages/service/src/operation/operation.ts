@@ -1,6 +1,6 @@
 // The operators' operations, as entries of the same kind of table as the customers' endpoints: a
 // path, who may, a schema of the body and of the reply, and what it does. The command line is
-// printed from them. Whoever runs an operation makes the record of a change: no operation can
+// printed from them. What runs an operation makes the record of a change: no operation can
 // forget it.
 
 import type { Static, TObject, TSchema } from 'typebox'
@@ -85,7 +85,7 @@ export type Answer<Value = unknown> = {
   documents?: Readonly<Record<string, () => string>>
 }
 
-/** The files of whoever types, and the key that is typed. */
+/** The files of the person who types, and the key that is typed. */
 export type Terminal = {
   readFile(name: string): Promise<string>
   /** Readable by its owner only, in place of what was there. */

@@ -111,7 +111,7 @@ const LIMITS = {
   ),
   require_v2: flag('refuse requests without the second signature, which binds time and path'),
   allow_v1: flag(
-    'take requests with the first signature alone, too: whoever sees one can send it again',
+    'take requests with the first signature alone, too: anyone who sees one can send it again',
   ),
   require_external_id: flag(
     'refuse to begin anything without an external_id or an Idempotency-Key',
@@ -195,7 +195,7 @@ async function addKey(
   needs: Needs,
   typed: LimitsBody & { customer: string; at: Date },
 ): Promise<Change<Answer<IssuedKey>>> {
-  // Whoever closes the customer meanwhile waits, and then revokes this key too.
+  // Anyone who closes the customer meanwhile waits, and then revokes this key too.
   const customer = await requireLockedCustomer(tx, typed.customer)
   const { id: customer_id } = customer
   if (customer.state === 'closed')
@@ -230,7 +230,7 @@ async function addKey(
 const SIGNATURE_NOTES = {
   v2: 'Requests need the second signature too (docs/api.md).',
   'v1 or v2':
-    'It takes requests with the first signature alone: whoever sees one can send it again.',
+    'It takes requests with the first signature alone: anyone who sees one can send it again.',
 }
 
 async function requireKey(tx: Tx, key_id: string): Promise<KeyRow> {
@@ -376,7 +376,7 @@ export const keyOperations = [
     summary: 'end a key for good; servers refuse it within a second',
     description:
       'The subscriptions that it has started end with it, since a key is mostly revoked because ' +
-      'it was stolen; whoever only changes keys keeps them.',
+      'it was stolen; anyone who only changes keys keeps them.',
     body: Type.Object({
       key,
       keep_subscriptions: flag('let the subscriptions go on that it has started'),

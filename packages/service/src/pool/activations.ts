@@ -2,9 +2,9 @@
 //
 //   new -> activating -> active | failed       (dead attempt: back to new, at most TRIES times)
 //
-// One is under way for an address at a time; orders for the address wait for it, whoever pays for
-// it. Somebody else may activate the address meanwhile: then ours dies, the address is active all
-// the same, and nobody is charged the fee. Who calls what: market/delivery.ts.
+// One is under way for an address at a time; orders for the address wait for it, no matter who pays
+// for it. Somebody else may activate the address meanwhile: then ours dies, the address is active
+// all the same, and nobody is charged the fee. Who calls what: market/delivery.ts.
 
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { contract } from 'penstock-tron/transaction.ts'

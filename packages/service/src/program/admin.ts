@@ -1,6 +1,6 @@
 // How a process is watched: whether it is ready, always; and, with an admin port, its numbers. The
-// port is open from the first moment of a start, so that whoever waits for the process sees that it
-// is starting.
+// port is open from the first moment of a start, so that anyone who waits for the process sees that
+// it is starting.
 
 import about from '../../package.json' with { type: 'json' }
 import type { Seal } from '../customers/seal.ts'

@@ -108,8 +108,8 @@ export async function startApi(
     return {
       url: `http://${host}:${port}`,
       async close() {
-        // No connection is taken any more, and those that were just taken are heard: whoever calls
-        // through a proxy has sent by then, and a proxy sends nothing twice.
+        // No connection is taken any more, and those that were just taken are heard: anyone who
+        // calls through a proxy has sent by then, and a proxy sends nothing twice.
         stopListening()
         app.streams.close()
         await heard.stop()

@@ -1,5 +1,5 @@
-// Listening on a port. One that cannot be had is the mistake of whoever starts the process, and not
-// ours.
+// Listening on a port. One that cannot be had is the mistake of the person who starts the process,
+// and not ours.
 
 import { Misuse } from '../lib/fault.ts'
 

@@ -60,7 +60,7 @@ export function askedToStop(): { asked: Promise<void>; ready(): void } {
   }
 }
 
-/** A file of an earlier start would tell whoever waits for it that this one is ready. */
+/** A file of an earlier start would tell anyone who waits for it that this one is ready. */
 export async function clearReady(ready_file: string | undefined): Promise<void> {
   if (ready_file === undefined) return
   await requireWritable(dirname(ready_file))

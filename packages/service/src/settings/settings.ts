@@ -1,5 +1,5 @@
-// What customers have set for themselves. Whoever tells them of low balances and of hours that end
-// reads it here.
+// What customers have set for themselves. The code that tells them of low balances and of hours
+// that end reads it here.
 
 import type { Sql, Tx } from '../database/sql.ts'
 

@@ -1,4 +1,4 @@
-// Who calls, with which key, and which service answers: the first call of whoever sets one up.
+// Who calls, with which key, and which service answers: the first call of somebody who sets one up.
 
 import { Type } from 'typebox'
 import type { Sql } from '../database/sql.ts'

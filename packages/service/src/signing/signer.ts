@@ -1,9 +1,9 @@
 // Signs transactions of the service's own wallets, and nothing else. It decodes the bytes that it
-// is asked to sign and works out by itself, from the rows, why they may be signed; whoever calls
+// is asked to sign and works out by itself, from the rows, why they may be signed; anyone who calls
 // it, with whatever intent, gets no signature for what no order, delegation or deposit asks for
 // (signing_reasons.ts), not more than its limits within an hour or a day (signing_limits.ts), and
-// no second transaction for one attempt (signature_log.ts). It asks no node and needs nothing of the
-// rest of the service, so that it can become a process of its own: the type Signer is the door.
+// no second transaction for one attempt (signature_log.ts). It asks no node and needs nothing of
+// the rest of the service, so that it can become a process of its own: the type Signer is the door.
 
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { type Address, addressFromHex, isAddress } from 'penstock-tron/address.ts'
@@ -290,7 +290,7 @@ function outcomeOf(
   }
 }
 
-/** Reads the bytes. Throws SigningRefusal for what no wallet here signs, whoever asks. */
+/** Reads the bytes. Throws SigningRefusal for what no wallet here signs, no matter who asks. */
 function readForm(raw_data: Uint8Array, policy: Policy): Form {
   const decoded = decodeRawData(raw_data)
   // What cannot be read back as the same bytes carries something that was not understood.

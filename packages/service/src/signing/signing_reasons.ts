@@ -1,7 +1,7 @@
 // Why a transaction of ours may be signed, worked out from the rows: an attempt asks for it, and
 // what it is for stands in the tables of the market and the treasury, is paid for there, and says
-// the same as the bytes. Whoever can write one row, an attempt, a delegation or a deposit, gets no
-// signature for it. One statement looks at a whole batch.
+// the same as the bytes. Anyone who can write one row, an attempt, a delegation or a deposit, gets
+// no signature for it. One statement looks at a whole batch.
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql } from '../database/sql.ts'

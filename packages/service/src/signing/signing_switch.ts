@@ -1,7 +1,7 @@
 // The switch that stops signing. It is a row that every process reads with each batch, and its
-// record: whoever changes the row back leaves signing stopped until a record says otherwise, which
-// cannot be written unseen. A file on a signing machine stops that machine, whatever the database
-// says.
+// record: anyone who changes the row back leaves signing stopped until a record says otherwise,
+// which cannot be written unseen. A file on a signing machine stops that machine, whatever the
+// database says.
 
 import type { Sql, Tx } from '../database/sql.ts'
 

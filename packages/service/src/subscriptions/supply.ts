@@ -82,7 +82,7 @@ export function supplyStep(needs: Needs): Step {
 }
 
 /** Subscriptions whose first energy is there. Many of one customer become active after the same
- *  block: together, so that they do not queue for its account, and whoever buys meanwhile behind
+ *  block: together, so that they do not queue for its account, and anyone who buys meanwhile behind
  *  them. */
 async function activateSupplied({ sql, clock }: Needs): Promise<boolean> {
   const due = await sql<SubscriptionRef>`

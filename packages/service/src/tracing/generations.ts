@@ -59,7 +59,7 @@ export type Generation = {
   first_block: number
   base: bigint
   assets: readonly Asset[]
-  /** What the transfers of blocks carried, until it is written down: whoever sees a block in the
+  /** What the transfers of blocks carried, until it is written down: anyone who sees a block in the
    *  index finds it here or there. */
   unsaved: Map<number, Uint8Array>
   /** The last transfer that a checkpoint of this generation knows. */

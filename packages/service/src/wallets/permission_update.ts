@@ -1,7 +1,7 @@
 // The transaction that gives a hot key its permission, or takes every permission of a key away. The
 // chain takes all permissions of an account together, so those that stay are sent again as they
 // are. It is made where the chain can be reached, signed where the owner's key is, and carried in
-// between; whoever signs it is told what it does by its bytes alone.
+// between; anyone who signs it is told what it does by its bytes alone.
 
 import { type Address, addressFromHex, addressToHex } from 'penstock-tron/address.ts'
 import { ContractType } from 'penstock-tron/contracts.ts'

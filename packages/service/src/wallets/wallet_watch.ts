@@ -1,6 +1,6 @@
 // Looks at the permissions of our hot keys on the chain, again and again: a key that was right at
-// the start can be made to do more by whoever has the owner's. Each process looks for itself, by
-// its own clock, and believes no row about it: what it found stands in memory, and rows are for
+// the start can be made to do more by somebody who has the owner's. Each process looks for itself,
+// by its own clock, and believes no row about it: what it found stands in memory, and rows are for
 // operators.
 
 import type { Address } from 'penstock-tron/address.ts'

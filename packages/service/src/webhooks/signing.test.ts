@@ -1,4 +1,4 @@
-// Whoever follows Standard Webhooks can tell that a call is ours: judged by the package of that
+// Anyone who follows Standard Webhooks can tell that a call is ours: judged by the package of that
 // name, with the old secret, the new one, and both.
 
 import assert from 'node:assert/strict'

@@ -106,7 +106,7 @@ export function readTarget(text: string, { networks, own_host }: Rules): URL {
 
 function parsed(text: string): URL {
   const url = text.length <= URL_LENGTH_MAX ? URL.parse(text) : null
-  // What the parser would drop or turn is refused: whoever reads the text sees another URL.
+  // What the parser would drop or turn is refused: anyone who reads the text sees another URL.
   if (!url || /[\s\\\p{Cc}]/u.test(text) || url.hash !== '' || url.hostname === '')
     throw UrlRefused('scheme', `A URL of at most ${URL_LENGTH_MAX} characters, without a fragment`)
   return url

@@ -184,7 +184,8 @@ export async function changeWebhook(
   if (url !== before.url) {
     readTarget(url, { networks: await allowedNetworks(tx, which.customer_id), ...rules })
   }
-  // Whoever says where it goes, or what it is told, must not learn more by it than they may read.
+  // Anyone who says where it goes, or what it is told, must not learn more by it than they may
+  // read.
   const led_elsewhere = url !== before.url || change.types !== undefined
   const begins = state === 'on' && before.state !== 'on'
   const now = needs.clock.now()

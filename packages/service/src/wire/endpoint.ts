@@ -129,8 +129,8 @@ type PublicSpec<Body, Result> = {
   handle(input: HandlerInput<Body, undefined>): Promise<Result>
 }
 
-/** What every entry of a table has, whoever calls it: from this clients, commands and pages are
- *  printed. */
+/** What every entry of a table has, no matter who calls it: from this clients, commands and pages
+ *  are printed. */
 export type Entry = {
   readonly path: string
   readonly auth: 'signature' | 'public' | 'operator'

@@ -1,5 +1,5 @@
 // The two signatures of a request. The first, which every client sends, is SHA-256 of the body and
-// the secret: it binds neither path nor time, so whoever reads one signed request can send that
+// the secret: it binds neither path nor time, so anyone who reads one signed request can send that
 // body anywhere until the key is revoked. The second, sent in addition, is an HMAC over time,
 // nonce, method, path, body and, where there is one, the header Idempotency-Key. Comparisons take
 // the same time whether or not they succeed.
