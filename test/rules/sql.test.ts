@@ -61,8 +61,17 @@ function unused(node: Tree): Tree[] {
           ? [consequent, alternate]
           : type === 'SequenceExpression'
             ? (expressions as unknown[])
-            : undefined
+            : type === 'CallExpression'
+              ? promiseOf(node)
+              : undefined
   return inside === undefined ? [node] : inside.filter(isNode).flatMap(unused)
+}
+
+/** The promise that a call of `then` or `finally` is made on: what comes back is left unused as
+ *  much as that. After `catch` somebody has its failure. */
+function promiseOf({ callee }: Tree): unknown[] | undefined {
+  const called = isNode(callee) && callee.type === 'MemberExpression' ? callee : undefined
+  return called && /^(then|finally)$/.test(lastName(called)) ? [called.object] : undefined
 }
 
 function lastName(tag: Record<string, unknown>): string {
@@ -150,12 +159,16 @@ test('a statement that nobody waits for is named by file and line', () => {
     tx\`select 1\`
     if (needs) void needs.sql\`select 1\`
     needs && tx\`select 1\`
+    tx\`select 1\`.then(() => kept).finally(() => kept)
+    tx\`select 1\`.then(() => kept).catch(() => {})
+    await tx\`select 1\`.then(() => kept)
     return [1].map(() => tx\`select 1\`)
   }`
   assert.deepEqual(floating(parseSource('src/bad.ts', bad)), [
     'src/bad.ts:5',
     'src/bad.ts:6',
     'src/bad.ts:7',
+    'src/bad.ts:8',
   ])
 })
 

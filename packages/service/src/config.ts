@@ -80,7 +80,7 @@ export const OPTIONS = {
   'node-url': {
     type: 'string',
     value: 'URL',
-    help: 'a TRON node instead of the bundled devchain; may be repeated',
+    help: 'a TRON node (npm start: instead of the devchain); may be repeated',
   },
   'solid-node-url': {
     type: 'string',
@@ -123,7 +123,7 @@ export const OPTIONS = {
 } as const
 
 export const ENVIRONMENT = {
-  DATABASE_URL: 'PostgreSQL 15 or later to use instead of the private one',
+  DATABASE_URL: 'PostgreSQL 15 or later (npm start: instead of a private one)',
   PG_BIN: "folder of PostgreSQL's programs to use instead of those from npm",
   PENSTOCK_NODE_API_KEY: 'sent as TRON-PRO-API-KEY to the first node and others on its host',
   PENSTOCK_NODE_API_KEYS: 'instead: one for each --node-url, in their order, with commas',
@@ -156,6 +156,9 @@ export const ENVIRONMENT = {
   PENSTOCK_AML_RETENTION_DAYS: 'for how long the evidence of checks is kept (1830)',
   PENSTOCK_EVENT_DAYS: 'for how long events are kept (30)',
 } as const
+
+/** What `serve` reads and has no use for: it brings neither chain nor database along. */
+const PLAYGROUND_ONLY: ReadonlySet<string> = new Set(['chain-port', 'json', 'PG_BIN'])
 
 /** Reads both. Throws Misuse. */
 export function readConfig(
@@ -379,12 +382,12 @@ function dustOf(text: string): bigint {
 }
 
 /** The text of --help. */
-export function usage(): string {
-  const options = Object.entries(OPTIONS).map(([name, { value, help }]) => [
-    `--${name} ${value}`.trim(),
-    help,
-  ])
-  const variables = Object.entries(ENVIRONMENT)
+export function usage(command: string): string {
+  const has = (name: string) => command !== 'serve' || !PLAYGROUND_ONLY.has(name)
+  const options = Object.entries(OPTIONS)
+    .filter(([name]) => has(name))
+    .map(([name, { value, help }]) => [`--${name} ${value}`.trim(), help])
+  const variables = Object.entries(ENVIRONMENT).filter(([name]) => has(name))
   const lines = (rows: string[][]) =>
     rows.map(([left, right]) => `  ${left!.padEnd(34)} ${right}`).join('\n')
   return [

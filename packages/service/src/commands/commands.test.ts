@@ -334,6 +334,10 @@ test('roots are exported and compared, and a journal without them is convicted',
   const folder = await mkdtemp(join(tmpdir(), 'penstock-roots-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   const file = join(folder, 'roots.log')
+  // No day is over yet, so there is nothing to write; that nothing could be is said all the same.
+  const nowhere = await type('books', 'roots', '--export', join(folder, 'absent', 'roots.log'))
+  assert.deepEqual([nowhere.code, nowhere.out], [1, ''])
+  assert.match(nowhere.err, /^\S+absent\/roots\.log cannot be written: ENOENT[^\n]+\n$/)
   world.wait(2 * 86_400)
   const exported = await type('books', 'roots', '--export', file, '--json')
   assert.deepEqual([exported.code, JSON.parse(exported.out).written], [0, 1], exported.err)

@@ -123,7 +123,8 @@ export async function appendRoots(
 ): Promise<void> {
   // What a crash cut short keeps a line of its own.
   const begin = text === '' || text.endsWith('\n') ? '' : '\n'
-  if (roots.length > 0) await appendText(file, begin + roots.map(rootLine).join(''))
+  // With none, too: that the file cannot be written must not first be heard when there is one.
+  await appendText(file, roots.length > 0 ? begin + roots.map(rootLine).join('') : '')
 }
 
 /** Notes the root of each day that is over: in the log and, where there is one, in the file. */

@@ -351,7 +351,10 @@ export const bookOperations = [
       async after(answer, { export: file }) {
         if (file === undefined) return answer
         const roots = answer.value
-        await appendRoots(file, (await readWhole(file)) ?? '', roots)
+        const noted = (await readWhole(file)) ?? ''
+        await appendRoots(file, noted, roots).catch((thrown: Error) => {
+          throw refusal(`${file} cannot be written: ${thrown.message}.`)
+        })
         const last_day = roots.at(-1)?.day ?? null
         return { ...answer, value: { file, written: roots.length, last_day } }
       },

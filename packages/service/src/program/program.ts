@@ -73,7 +73,8 @@ export async function clearReady(ready_file: string | undefined): Promise<void> 
 export type Program<Config> = {
   commands: Readonly<Record<string, (config: Config) => Promise<void>>>
   readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Config & { help: boolean }
-  usage(): string
+  /** The help of one of the commands. */
+  usage(command: string): string
 }
 
 /** Runs the command that the arguments of this process name, the first one when they name none, and
@@ -97,6 +98,6 @@ async function runNamed<Config>(
     throw new Misuse(`There is no command ${command}: it is ${Object.keys(commands).join(', ')}.`)
   const config = readConfig(rest, process.env)
   endOnBug(processLog())
-  if (config.help) process.stdout.write(usage())
+  if (config.help) process.stdout.write(usage(command))
   else await run(config)
 }
