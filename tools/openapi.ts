@@ -75,7 +75,8 @@ function openapi({ endpoints, pages, kinds, tried, version }: Reference): Part {
 }
 
 /** The kinds that a customer can be told. */
-const ofCustomers = (kinds: readonly EventKind[]) => kinds.filter(({ scope }) => scope !== 'house')
+export const ofCustomers = (kinds: readonly EventKind[]) =>
+  kinds.filter(({ scope }) => scope !== 'house')
 
 /** How an event of a kind is told to webhooks. */
 function told({ type, data, when, scope, sample }: EventKind): Part {

@@ -11,14 +11,15 @@ import { type Story, tryExamples } from 'penstock-test/harness/examples.ts'
 import pg from 'pg'
 import { printOpenapi } from './openapi.ts'
 import { printReference } from './reference.ts'
-import { printSdkEndpoints } from './sdk_endpoints.ts'
+import { printSdkEndpoints, printSdkEvents } from './sdk_endpoints.ts'
 
 export const SCHEMA_FILE = fileURLToPath(
   new URL('../packages/service/db/schema.sql', import.meta.url),
 )
 
 const REFERENCE_FILE = fileURLToPath(new URL('../docs/reference.md', import.meta.url))
-const SDK_FILE = fileURLToPath(new URL('../packages/sdk/src/endpoints.ts', import.meta.url))
+const sdkFile = (name: string) =>
+  fileURLToPath(new URL(`../packages/sdk/src/wire/${name}`, import.meta.url))
 
 /** The files that are made from the endpoints, and what they should hold. */
 export async function printFreshReference(story: Story): Promise<[file: string, text: string][]> {
@@ -28,7 +29,8 @@ export async function printFreshReference(story: Story): Promise<[file: string, 
   return [
     [OPENAPI_FILE, printOpenapi(reference)],
     [REFERENCE_FILE, printReference(reference)],
-    [SDK_FILE, printSdkEndpoints(reference)],
+    [sdkFile('endpoints.ts'), printSdkEndpoints(reference)],
+    [sdkFile('events.ts'), printSdkEvents(reference)],
   ]
 }
 

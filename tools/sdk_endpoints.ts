@@ -1,9 +1,9 @@
 // The types of the SDK, printed from the endpoints: what each one takes and answers, and how a call
-// of it is repeated without being carried out twice. No code is made for an endpoint: the SDK has
-// one way to call them all.
+// of it is repeated without being carried out twice; and from the kinds of events: what each one
+// tells. No code is made for an endpoint: the SDK has one way to call them all.
 
 import type { Endpoint } from 'penstock-service/wire/endpoint.ts'
-import { type Reference, templated } from './openapi.ts'
+import { ofCustomers, type Reference, templated } from './openapi.ts'
 
 /** What the printer knows of JSON Schema: what our schemas are made of. */
 type Schema = {
@@ -31,10 +31,10 @@ const PRIMITIVES: Readonly<Record<string, string>> = {
   null: 'null',
 }
 
-/** The whole file `packages/sdk/src/endpoints.ts`. */
+/** The whole file `packages/sdk/src/wire/endpoints.ts`. */
 export function printSdkEndpoints({ endpoints: all, pages }: Reference): string {
-  // An answer that stays open is no result.
   const endpoints = all.filter(({ open }) => open === undefined)
+  const open = all.filter(({ open }) => open !== undefined)
   const readable = pages.flatMap(({ path, summary, reply }) =>
     reply ? [entry(summary, templated(path), resultOf(reply as Schema))] : [],
   )
@@ -45,6 +45,11 @@ export function printSdkEndpoints({ endpoints: all, pages }: Reference): string 
       'Endpoints',
       endpoints.map(endpointEntry),
     ),
+    block(
+      'What is answered as long as somebody reads: each event on lines of its own.',
+      'Streams',
+      open.map(streamEntry),
+    ),
     block('What is read with GET, without credentials.', 'Pages', readable),
     REPETITION,
     ...endpoints.flatMap((endpoint) => {
@@ -54,6 +59,40 @@ export function printSdkEndpoints({ endpoints: all, pages }: Reference): string 
     '}',
   ].join('\n')}\n`
 }
+
+/** The whole file `packages/sdk/src/wire/events.ts`. */
+export function printSdkEvents({ kinds }: Reference): string {
+  const told = ofCustomers(kinds).map(({ type, when, data }) =>
+    entry(`Told when ${when}`, type, typeOf(data as Schema, 'answered', 1)),
+  )
+  const comment = 'What each type of event tells: its subject, as the endpoint of it answers.'
+  return `${EVENTS_HEADER}\n${block(comment, 'EventData', told)}\n${EVENT}`
+}
+
+const EVENTS_HEADER = `// Printed by \`npm run print\` from the kinds of events of the service; a
+// test says that it is fresh.
+`
+
+const EVENT = `export type EventType = keyof EventData
+
+/** What has happened, told once, as one union: \`type\` says what \`data\` is. Later versions of
+ *  the service may tell of more types: pass over what you do not know. */
+export type Event<Type extends EventType = EventType, Hidden = never> = {
+  [One in Type]: {
+    type: One
+    /** The same in every call that tells of this event. */
+    id: string
+    timestamp: string
+    /** 1, 2, 3 … without gaps; of two with one subject the larger is the newer. */
+    number: number
+    /** \`order:<id>\` and so on. */
+    subject: string
+    /** Sent to try a receiver out: nothing has happened. */
+    test: boolean
+    data: EventData[One] | Hidden
+  }
+}[Type]
+`
 
 const HEADER = `// Printed by \`npm run print\` from the endpoints of the service; a test says that
 // it is fresh.
@@ -79,6 +118,9 @@ function endpointEntry({ path, summary, body, reply }: Endpoint): string {
   const sent = `    body: ${typeOf(body as Schema, 'sent', 2)}\n`
   return entry(summary, path, resultOf(reply as Schema, sent))
 }
+
+const streamEntry = ({ path, summary, body }: Endpoint): string =>
+  entry(summary, path, `{\n    body: ${typeOf(body as Schema, 'sent', 2)}\n  }`)
 
 const resultOf = (reply: Schema, before = '') =>
   `{\n${before}    result: ${typeOf(reply, 'answered', 2)}\n  }`

@@ -6,7 +6,7 @@
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 
@@ -109,7 +109,10 @@ function writeTypes(folder: string): void {
   }
 }
 
-const FROM = /^(?:import|export) (?:type )?\{[^}]*\} from '\.\/(\w+)\.ts';\n/gm
+const FROM = /^(?:import|export) (?:type )?\{[^}]*\} from '(\.{1,2}\/[\w/.]+)\.ts';\n/gm
+
+/** A type that is named where it is used. */
+const INLINE = /import\("(\.{1,2}\/[\w/.]+)\.ts"\)\./g
 
 /** The declarations of a file and of what it imports, in one text. No name is declared twice in the
  *  sources: if one were, the compiler of those who use the types would say so. */
@@ -117,11 +120,15 @@ function joinedTypes(folder: string, entry: string): string {
   const read = (name: string) => readFileSync(join(folder, `${name}.d.ts`), 'utf8')
   const names = [entry]
   for (const name of names)
-    for (const [, other] of read(name).matchAll(FROM))
-      if (!names.includes(other!)) names.push(other!)
+    for (const pattern of [FROM, INLINE])
+      for (const [, other] of read(name).matchAll(pattern)) {
+        const meant = join(dirname(name), other!)
+        if (!names.includes(meant)) names.push(meant)
+      }
   const declared = names.map((name) =>
     read(name)
       .replace(FROM, '')
+      .replace(INLINE, '')
       .replace(/^export \{\};\n/gm, '')
       .replace(/^export (?=declare |type )/gm, ''),
   )

@@ -177,7 +177,7 @@ function outsideUses(source: Source): { what: 'edge' | 'environment'; line: stri
 /** Names of files and folders that are against the rules. */
 function wrongNames(paths: readonly string[]): string[] {
   return paths.filter((path) => {
-    const inside = path.replace(/^packages\/service\/src\/|^packages\/[^/]+\//, '')
+    const inside = path.replace(/^packages\/[^/]+\/(src\/)?/, '')
     const names = inside.replace(/(\.test)?\.ts$/, '').split('/')
     const deep = inside !== path && names.length > 2 && names[0] !== 'fixtures'
     return deep || names.some((name) => NAMES_THAT_SAY_NOTHING.test(name))

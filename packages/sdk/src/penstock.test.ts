@@ -8,6 +8,7 @@ import { inspect } from 'node:util'
 import {
   CheckFailed,
   fromSun,
+  NotSupported,
   OrderFailed,
   Penstock,
   type PenstockOptions,
@@ -69,56 +70,103 @@ test('without credentials a call is not signed', async () => {
   assert.deepEqual([...headers.keys()].sort(), ['accept', 'content-type'])
 })
 
-/** What has no method yet, and is reached by `call` with its types all the same. */
-const BY_CALL = new Set(
-  `
-  /v1/aml-check/report /v1/aml-watches/list /v1/aml-watches/new /v1/aml-watches/remove
-  /v1/deposit/check /v1/deposits/list /v1/event/check /v1/event/trigger /v1/events/list
-  /v1/events/stream /v1/invoice/check /v1/invoices/list /v1/key/change /v1/key/new /v1/key/revoke
-  /v1/key/rotate /v1/keys/list /v1/notice/check /v1/notice/retry /v1/notices/list
-  /v1/pool-forecast /v1/prices/history /v1/quote/accept /v1/quote/new /v1/refusals/list
-  /v1/settings /v1/settings/change /v1/statement /v1/subscription/uses /v1/summary
-  /v1/transaction/timeline /v1/transactions/list /v1/webhook/change /v1/webhook/check
-  /v1/webhook/new /v1/webhook/remove /v1/webhook/replay /v1/webhook/rotate /v1/webhook/test
-  /v1/webhooks/list /v1/whoami`
-    .trim()
-    .split(/\s+/),
-)
-
-test('every endpoint and page of the reference has a method, but those of a list', async () => {
-  const { penstock, calls } = answered(() => ({ items: [], total: 0, page: 1, per_page: 50 }))
-  const address = 'T'
+test('every endpoint and page of the reference has a method', async () => {
+  const { penstock, calls } = answered(() => ({ items: [], total: 0, page: 1, next: null }))
+  const [id, address, number] = ['x-1', 'T', 7]
+  const { orders, quotes, subscriptions, aml, watches, statement, keys, webhooks } = penstock
+  const wanted = { service: 'energy', params: { address } } as const
+  await penstock.whoami()
   await penstock.services.list()
   await penstock.prices.calculate({ address, amount: 65_000, duration: 1 })
   await penstock.prices.estimate({ from_address: address, to_address: address })
+  await penstock.prices.history({})
   await penstock.addresses.get(address)
+  await penstock.pool.forecast({ resource: 'energy', hours: 24 })
   await penstock.balance.get()
   await penstock.deposits.check('ab')
+  await penstock.deposits.checkPublic('ab')
   await penstock.deposits.rechargeInfo()
-  await penstock.orders.create({ service: 'energy', params: { address } })
-  await penstock.orders.check('o-1')
-  await penstock.subscriptions.plans()
-  await penstock.subscriptions.start({ subscription_id: 'plan', params: { address } })
-  await penstock.subscriptions.check({ external_id: 'sub-1' })
-  await penstock.subscriptions.stop('s-1')
-  await Array.fromAsync(penstock.subscriptions.list({ status: 'active' }))
-  await penstock.aml.prices()
-  await penstock.aml.create({ type: 'address', network: 'TRX', address })
-  await penstock.aml.check('c-1')
-  await Array.fromAsync(penstock.aml.list())
+  await Promise.all([orders.create(wanted), orders.check('o-1'), orders.timeline({ id })])
+  await Promise.all([quotes.create(wanted), quotes.accept({ id })])
+  await subscriptions.plans()
+  await subscriptions.start({ subscription_id: 'plan', params: { address } })
+  await subscriptions.check({ external_id: 'sub-1' })
+  await subscriptions.stop('s-1')
+  await aml.prices()
+  await aml.create({ type: 'address', network: 'TRX', address })
+  await Promise.all([aml.check('c-1'), aml.report('c-1')])
+  await Promise.all([watches.add(address), watches.remove(address)])
+  await Promise.all([statement.page({}), statement.summary({})])
+  await Promise.all([penstock.invoices.check(number), penstock.settings.get()])
+  await penstock.settings.change({ balance_low: 5 })
+  await keys.create({ name: 'k', scopes: ['read'] })
+  await Promise.all([keys.change({ id }), keys.rotate({ id }), keys.revoke({ id })])
+  await Promise.all([webhooks.create({ url: 'https://a.example' }), webhooks.change({ id })])
+  await Promise.all([webhooks.check(id), webhooks.remove(id), webhooks.rotate({ id })])
+  await Promise.all([webhooks.test({ id, type: 'order.ended' }), webhooks.replay({ id })])
+  await penstock.notices.check({ webhook_id: id, number })
+  await penstock.notices.retry({ webhook_id: id, number })
+  await Promise.all([
+    penstock.events.check(number),
+    penstock.events.trigger({ type: 'order.ended' }),
+  ])
+  const lists = [
+    subscriptions.list({ status: 'active' }),
+    subscriptions.uses({ id }),
+    aml.list(),
+    orders.list({ status: 'failed' }),
+    penstock.deposits.list(),
+    penstock.invoices.list(),
+    penstock.refusals.list(),
+    watches.list(),
+    keys.list(),
+    webhooks.list(),
+    penstock.notices.list(),
+    penstock.events.list(),
+  ]
+  for (const list of lists) await Array.fromAsync(list as AsyncIterable<unknown>)
+  await assert.rejects(penstock.events.stream().next(), NotSupported)
   const reference = new URL('../../service/openapi.json', import.meta.url)
   const { paths } = JSON.parse(await readFile(reference, 'utf8')) as { paths: object }
   const reached = calls.map(({ path }) => path.replace(/^\/deposits\/.*/, '/deposits/{tx_id}'))
-  const expected = Object.keys(paths).filter((path) => !BY_CALL.has(path))
-  assert.deepEqual(reached.sort(), expected.sort())
-  assert.deepEqual(
-    [...BY_CALL].filter((path) => !Object.hasOwn(paths, path)),
-    [],
-  )
+  assert.deepEqual(reached.sort(), Object.keys(paths).sort())
   const body = (path: string) => calls.find((call) => call.path === path)?.body
   assert.deepEqual(body('/v1/transaction/check'), { id: 'o-1' })
   assert.deepEqual(body('/v1/subscription/check'), { external_id: 'sub-1' })
   assert.deepEqual(body('/v1/subscriptions/history'), { status: 'active', page: 1, per_page: 50 })
+  assert.deepEqual(body('/v1/transactions/list'), { status: 'failed', limit: 100 })
+})
+
+test('a list is read by places until its end, and by its path as well', async () => {
+  const { penstock, calls } = answered(({ body: { before = '0' } }) => {
+    const at = Number(before)
+    return { items: [{ id: `o-${at}` }, { id: `o-${at + 1}` }], next: at < 4 ? `${at + 2}` : null }
+  })
+  const read = await Array.fromAsync(penstock.orders.list({ limit: 2, service: 'energy' }))
+  assert.deepEqual(
+    read.map(({ id }) => id),
+    ['o-0', 'o-1', 'o-2', 'o-3', 'o-4', 'o-5'],
+  )
+  assert.deepEqual(calls.at(-1)?.body, { limit: 2, service: 'energy', before: '4' })
+  const same = await Array.fromAsync(penstock.list('/v1/transactions/list'))
+  assert.equal(same.length, 6)
+})
+
+test('events after a number are read in order until the newest', async () => {
+  const { penstock, calls } = answered(({ body }) => {
+    const after = Number(body.after)
+    const items = [{ number: after + 1 }, { number: after + 2 }]
+    return { items, next: after < 4 ? 'more' : null }
+  })
+  const read = await Array.fromAsync(penstock.events.list({ after: 0 }))
+  assert.deepEqual(
+    read.map(({ number }) => number),
+    [1, 2, 3, 4, 5, 6],
+  )
+  assert.deepEqual(
+    calls.map(({ body }) => body.after),
+    [0, 2, 4],
+  )
 })
 
 test('a list is read page by page, and what is added meanwhile is not given twice', async () => {
@@ -151,11 +199,15 @@ test('an order is waited for until it is delivered, or until its hour is over', 
     { status: 'success', delegations: [delegation()] },
     { status: 'success', delegations: [delegation({ reclaimed_at: 'then' })] },
   ]
-  const { penstock, calls } = answered((_, number) => states[Math.min(number, 3) - 1]!)
+  let asking = 0
+  const { penstock, calls } = answered(({ path }) =>
+    path === '/v1/events/stream' ? {} : states[Math.min(asking++, 2)]!,
+  )
   const delivered = await penstock.orders.waitFor('o-1')
-  assert.deepEqual([delivered.status, calls.length], ['success', 2])
+  const asked = () => calls.filter(({ path }) => path !== '/v1/events/stream').length
+  assert.deepEqual([delivered.status, asked()], ['success', 2])
   const ended = await penstock.orders.waitFor({ external_id: 'order-1' }, { until: 'ended' })
-  assert.deepEqual([ended.delegations[0]?.reclaimed_at, calls.length], ['then', 3])
+  assert.deepEqual([ended.delegations[0]?.reclaimed_at, asked()], ['then', 3])
   assert.deepEqual(calls.at(-1)?.body, { external_id: 'order-1' })
 })
 

@@ -2,7 +2,7 @@
 // keys of the service, which stand at `/.well-known/jwks.json`. Any other JOSE library can do the
 // same.
 
-import { fromBase64, utf8, webCrypto } from './crypto.ts'
+import { fromBase64, utf8, webCrypto } from './wire/crypto.ts'
 
 export type Receipt = {
   receipt: 1

@@ -1,23 +1,13 @@
 // Whether a call to a webhook of yours is from the service: Standard Webhooks 1.0.0, with HMAC
 // (`v1`). Give the body as it came, byte for byte, and all secrets that are alive.
 
-import { fromBase64, utf8, webCrypto } from './crypto.ts'
+import { fromBase64, utf8, webCrypto } from './wire/crypto.ts'
+import type { Event } from './wire/events.ts'
 
-export type WebhookEvent = {
-  /** The same in every call that tells of this event. */
-  id: string
-  /** `order.succeeded` and so on. */
-  type: string
-  timestamp: string
-  /** Your events are numbered 1, 2, 3 … without gaps; a larger one of a subject is newer. */
-  number: number
-  /** `order:<id>` and so on. */
-  subject: string
-  /** Sent to try the webhook out: nothing has happened. */
-  test: boolean
-  /** The subject as its endpoint answers it. */
-  data: unknown
-}
+export type { Event, EventData, EventType } from './wire/events.ts'
+
+/** What has happened, by its `type`. */
+export type WebhookEvent = Event
 
 /** As `fetch` or as Node has them. */
 export type WebhookHeaders =

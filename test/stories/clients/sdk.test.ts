@@ -69,7 +69,28 @@ test('subscriptions, screening and deposits are reached, and lists read to their
 
   const { rates } = await penstock.deposits.rechargeInfo()
   assert.ok(rates.length > 0)
-  await assert.rejects(penstock.deposits.check('0'.repeat(64)), NotFound)
+  await assert.rejects(penstock.deposits.checkPublic('0'.repeat(64)), NotFound)
+})
+
+test('events come as they are numbered, tests too, and the log has the same', async () => {
+  const before = await Array.fromAsync(penstock.events.list({ after: 0 }))
+  const { number: newest } = before.at(-1)!
+  const stream = penstock.events.stream({ after: newest, tests: true })
+  const triggered = await penstock.events.trigger({ type: 'order.ended' })
+  for await (const event of stream) {
+    if (!event.test) continue
+    assert.deepEqual(event, triggered)
+    assert.ok(event.type === 'order.ended' && event.data!.delegations.length > 0)
+    break
+  }
+  const { number } = triggered
+  assert.deepEqual({ ...(await penstock.events.check(number)) }, { ...triggered })
+  const numbers = await Array.fromAsync(penstock.events.list(), (event) => event.number)
+  assert.deepEqual(
+    numbers.toReversed().slice(0, number),
+    [...Array(number).keys()].map((i) => i + 1),
+  )
+  await assert.rejects(penstock.events.check(number + 1_000), NotFound)
 })
 
 test('what the service refuses is an error of its own kind', async () => {
@@ -165,6 +186,8 @@ test('every sample of the documentation prints what it should', async () => {
     ['order-43', /^true\n$/],
     ['thrown.code, thrown.key', /^11 invalid_energy_amount\n$/],
     ['order-44', /^5\.86 TRX\n(low|medium|high)\n(\d+\.\d\n)+[\d.]+ [\w-]+\n$/],
+    ['events.stream', /^\d+ deposit\.credited 10000\n$/],
+    ['statement.csv', /^made_at,id,kind,service,external_id,amount_trx/],
     ['verifyReceipt', /^solid o-1\n$/, receipts()],
   ]
   for (const [text, prints, more] of printed)

@@ -3,14 +3,14 @@
 import type { Sql } from '../database/sql.ts'
 import { wireTime } from '../lib/clock.ts'
 import { trxText } from '../lib/json.ts'
-import { type Figures, figuresBefore, listLines, withFigures } from './entries.ts'
+import { type Figures, figuresBefore, listLines, purposeOf, withFigures } from './entries.ts'
 
 /** One entry of the ledger as the customer sees it. */
 export type StatementLine = {
   made_at: Date
   id: string
   kind: string
-  /** What it was for: the service of an order, or `deposit`, `resolution`, `subscription`... */
+  /** The service of an order, or what else it was for: `deposit`, `subscription`... */
   service: string
   external_id: string | null
   /** What was added to the balance, or taken from it. */
@@ -51,7 +51,7 @@ export async function statementOf(
     .toReversed()
     .map(({ cause, service, ...line }) => ({
       ...line,
-      service: service ?? cause.split(':', 1)[0]!,
+      service: service ?? purposeOf(cause).what,
     }))
   const { balance_sun, spendable_sun } = lines.at(-1) ?? opening
   const closing = { balance_sun, spendable_sun }

@@ -3,12 +3,13 @@
 // try whose answer never came may still be carried out later, so after one no refusal is proof that
 // nothing was done: then the outcome is unknown, and the caller is told so.
 
-import { type Endpoints, REPETITION } from './endpoints.ts'
+import { type Endpoints, REPETITION, type Streams } from './endpoints.ts'
 import {
   ConnectionError,
   errorFor,
   InvalidRequest,
   NotFound,
+  NotSupported,
   type PenstockError,
   TimeoutError,
   UnknownOutcome,
@@ -77,7 +78,10 @@ type Failure = { error: PenstockError; refused: boolean; headers?: Headers }
 /** A failed try of a call that was signed with this much added to our clock. */
 type FailedTry = Failure & { ahead_ms: number }
 
-type Answer = { status: number; headers: Headers; text: string }
+/** An answer that stays open: what it says, and what ends it. */
+export type OpenAnswer = { chunks: ReadableStream<Uint8Array>; close(): void }
+
+type Answer = { status: number; headers: Headers; text: string; open?: OpenAnswer }
 type Envelope = {
   code?: unknown
   result?: object
@@ -127,6 +131,18 @@ export class Caller {
   /** Reads a page, which is public. Throws as `post` does. */
   get(path: string, options: CallOptions = {}): Promise<unknown> {
     return this.#send({ method: 'GET', path, id: undefined }, options)
+  }
+
+  /** Opens an answer that goes on. Throws as `post` does. */
+  async open<Path extends keyof Streams>(
+    path: Path,
+    body: Streams[Path]['body'],
+    options: CallOptions = {},
+  ): Promise<OpenAnswer> {
+    const sent: CallRequest = { method: 'POST', path, body: JSON.stringify(body), id: undefined }
+    const answer = (await this.#send(sent, options)) as Partial<OpenAnswer>
+    if (!answer.chunks) throw new NotSupported('This service has no streams', { code: 404 })
+    return answer as OpenAnswer
   }
 
   async #send(sent: CallRequest, options: CallOptions): Promise<unknown> {
@@ -227,7 +243,11 @@ export class Caller {
       return { error: new ConnectionError('It was not sent', { code: 0, cause }), refused: true }
     }
     const abort = new AbortController()
-    const end = () => abort.abort()
+    const end = () => {
+      signal?.removeEventListener('abort', end)
+      abort.abort()
+    }
+    let open: OpenAnswer | undefined
     let late = false
     const timer = setTimeout(() => {
       late = true
@@ -238,11 +258,13 @@ export class Caller {
       // A signed call goes where it was sent, and nowhere else.
       const how = { method, headers, signal: abort.signal, redirect: 'manual' } as const
       const response = await fetch(url + path, body === undefined ? how : { ...how, body })
-      return {
-        status: response.status,
-        headers: response.headers,
-        text: await response.text(),
+      const { status, headers: answered } = response
+      if (answered.get('content-type')?.startsWith('text/event-stream')) {
+        // Whoever reads it closes it.
+        open = { chunks: response.body!, close: () => end() }
+        return { status, headers: answered, text: '', open }
       }
+      return { status, headers: answered, text: await response.text() }
     } catch (cause) {
       const fields = { code: 0, retryable: true, cause }
       const error = late
@@ -251,14 +273,15 @@ export class Caller {
       return { error, refused: wasNeverSent(cause) }
     } finally {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
+      if (!open) signal?.removeEventListener('abort', end)
     }
   }
 
   #read(
     { method, id, idempotency_key }: CallRequest,
-    { status, headers, text }: Answer,
+    { status, headers, text, open }: Answer,
   ): { result: unknown } | Failure {
+    if (open) return { result: open }
     const envelope = parsed(text)
     const own = typeof envelope.code === 'number'
     const { key, error: sentence = `HTTP ${status}`, result } = envelope

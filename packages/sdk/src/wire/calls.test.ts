@@ -24,7 +24,7 @@ import {
   TooOld,
   Unavailable,
   UnknownOutcome,
-} from './penstock.ts'
+} from '../penstock.ts'
 
 const TOKEN = 'pst_token'
 const SECRET = 'secret'
@@ -368,11 +368,11 @@ test('every code has its class, and an error says what the service said', async 
 
 test('a page that is read is not signed, and what is not there is not found', async () => {
   const { penstock, requests } = scripted([well({ tx_id: 'ab', deposits: [] }), refused(404)])
-  await penstock.deposits.check('a/b')
+  await penstock.deposits.checkPublic('a/b')
   const [{ url, method, headers }] = requests as [Request]
   assert.deepEqual([url, method], ['https://api.example/base/deposits/a%2Fb', 'GET'])
   assert.equal(headers.get('authorization'), null)
-  await assert.rejects(penstock.deposits.check('ab'), NotFound)
+  await assert.rejects(penstock.deposits.checkPublic('ab'), NotFound)
 })
 
 test('an id that cannot be a header is refused before anything is sent', async () => {

@@ -1922,6 +1922,20 @@ export type Endpoints = {
   }
 }
 
+/** What is answered as long as somebody reads: each event on lines of its own. */
+export type Streams = {
+  /** Events as they are numbered, over one answer that stays open */
+  '/v1/events/stream': {
+    body: {
+      after?: number | undefined
+      types?: string[] | undefined
+      subject?: string | undefined
+      /** Also events that did not happen */
+      tests?: boolean | undefined
+    }
+  }
+}
+
 /** What is read with GET, without credentials. */
 export type Pages = {
   /** What a transaction on the chain brought to the published address, and what became of it */

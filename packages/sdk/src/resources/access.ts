@@ -1,0 +1,47 @@
+// API keys, and who calls.
+
+import type { Caller } from '../wire/calls.ts'
+import { methodsOf } from '../wire/methods.ts'
+
+export function access(caller: Caller) {
+  const { call, byId, list } = methodsOf(caller)
+  return {
+    keys: {
+      /** All keys, the newest first, revoked ones too. */
+      list: list('/v1/keys/list'),
+      /** A new key, no wider than the one that asks. */
+      create: call('/v1/key/new'),
+      /** Puts other limits on a key; what is left out stays as it is. */
+      change: call('/v1/key/change'),
+      /** A new secret; the one before signs for a while. */
+      rotate: call('/v1/key/rotate'),
+      /** Ends a key for good. */
+      revoke: call('/v1/key/revoke'),
+    },
+    webhooks: {
+      /** All webhooks, the newest first. */
+      list: list('/v1/webhooks/list'),
+      check: byId('/v1/webhook/check'),
+      /** A new webhook, which is told of what happens from now on. */
+      create: call('/v1/webhook/new'),
+      /** Changes a webhook; what is left out stays as it is. */
+      change: call('/v1/webhook/change'),
+      /** Removes a webhook; it is told of nothing more. */
+      remove: byId('/v1/webhook/remove'),
+      /** A new secret; the one before stays valid for a while. */
+      rotate: call('/v1/webhook/rotate'),
+      /** Calls a webhook once with a sample, and says what it answered. */
+      test: call('/v1/webhook/test'),
+      /** Tells a webhook once more what it was told, or should have been. */
+      replay: call('/v1/webhook/replay'),
+    },
+    notices: {
+      /** What webhooks were told, or are to be told, the newest event first. */
+      list: list('/v1/notices/list'),
+      /** One notice with all of its calls. */
+      check: call('/v1/notice/check'),
+      /** Tells a webhook once more of one event. */
+      retry: call('/v1/notice/retry'),
+    },
+  }
+}

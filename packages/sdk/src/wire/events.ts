@@ -1,0 +1,612 @@
+// Printed by `npm run print` from the kinds of events of the service; a test
+// says that it is fresh.
+
+/** What each type of event tells: its subject, as the endpoint of it answers. */
+export type EventData = {
+  /** Told when it is placed and its price is held */
+  'order.created': {
+    id: string
+    external_id: string | null
+    service: string
+    params: {
+      address: string
+      amounts?: {
+        energy?: number
+        bandwidth?: number
+      }
+      /** Hours */
+      duration?: number
+      activate_address: boolean
+    }
+    /** new, pending, success or failed (then the whole amount is given back) */
+    status: string
+    /** TRX */
+    amount: number
+    created_at: string
+    /** When completed: the transaction on the chain */
+    hash?: string
+  }
+  /** Told when all of it is in blocks; its price is charged */
+  'order.succeeded': {
+    id: string
+    external_id: string | null
+    service: string
+    params: {
+      address: string
+      amounts?: {
+        energy?: number
+        bandwidth?: number
+      }
+      /** Hours */
+      duration?: number
+      activate_address: boolean
+    }
+    /** new, pending, success or failed (then the whole amount is given back) */
+    status: string
+    /** TRX */
+    amount: number
+    created_at: string
+    /** When completed: the transaction on the chain */
+    hash?: string
+    delegations: {
+      resource: string
+      amount: number
+      hash: string
+      expires_at: string
+      reclaim_hash?: string
+      reclaimed_at?: string
+    }[]
+  }
+  /** Told when it cannot be delivered; the whole price is given back */
+  'order.failed': {
+    id: string
+    external_id: string | null
+    service: string
+    params: {
+      address: string
+      amounts?: {
+        energy?: number
+        bandwidth?: number
+      }
+      /** Hours */
+      duration?: number
+      activate_address: boolean
+    }
+    /** new, pending, success or failed (then the whole amount is given back) */
+    status: string
+    /** TRX */
+    amount: number
+    created_at: string
+    /** When completed: the transaction on the chain */
+    hash?: string
+    delegations: {
+      resource: string
+      amount: number
+      hash: string
+      expires_at: string
+      reclaim_hash?: string
+      reclaimed_at?: string
+    }[]
+  }
+  /** Told when a fork of the chain took a delivered part back; it is delivered again at our cost */
+  'order.reverted': {
+    id: string
+    external_id: string | null
+    service: string
+    params: {
+      address: string
+      amounts?: {
+        energy?: number
+        bandwidth?: number
+      }
+      /** Hours */
+      duration?: number
+      activate_address: boolean
+    }
+    /** new, pending, success or failed (then the whole amount is given back) */
+    status: string
+    /** TRX */
+    amount: number
+    created_at: string
+    /** When completed: the transaction on the chain */
+    hash?: string
+    delegations: {
+      resource: string
+      amount: number
+      hash: string
+      expires_at: string
+      reclaim_hash?: string
+      reclaimed_at?: string
+    }[]
+  }
+  /** Told when the hour is over and the last part of it was taken back */
+  'order.ended': {
+    id: string
+    external_id: string | null
+    service: string
+    params: {
+      address: string
+      amounts?: {
+        energy?: number
+        bandwidth?: number
+      }
+      /** Hours */
+      duration?: number
+      activate_address: boolean
+    }
+    /** new, pending, success or failed (then the whole amount is given back) */
+    status: string
+    /** TRX */
+    amount: number
+    created_at: string
+    /** When completed: the transaction on the chain */
+    hash?: string
+    delegations: {
+      resource: string
+      amount: number
+      hash: string
+      expires_at: string
+      reclaim_hash?: string
+      reclaimed_at?: string
+    }[]
+  }
+  /** Told when a block has it that is not irreversible yet */
+  'deposit.seen': {
+    tx_id: string
+    /** seen: in a block that is not irreversible yet; then received, delivering, delivered; or
+     *  returning, refunding, refunded; or held, for the operator to decide, and then resolved; or
+     *  ignored: a token that nobody follows, or too little to send back; or gone: a fork of the
+     *  chain took it back */
+    state: string
+    /** Why it is in this state, where that is a question */
+    reason: string | null
+    from_address: string
+    to_address: string
+    /** TRX */
+    amount?: number
+    /** When it is not TRX: the contract of the token, or the number of a TRC-10 asset */
+    token?: string
+    /** An integer, in the token's smallest unit */
+    token_amount?: string
+    /** What a direct recharge buys */
+    energy?: number
+    block_number: number
+    block_time: string
+    /** Whether the block is irreversible */
+    solid: boolean
+  }
+  /** Told when it was added to the balance */
+  'deposit.credited': {
+    tx_id: string
+    /** seen: in a block that is not irreversible yet; then received, delivering, delivered; or
+     *  returning, refunding, refunded; or held, for the operator to decide, and then resolved; or
+     *  ignored: a token that nobody follows, or too little to send back; or gone: a fork of the
+     *  chain took it back */
+    state: string
+    /** Why it is in this state, where that is a question */
+    reason: string | null
+    from_address: string
+    to_address: string
+    /** TRX */
+    amount?: number
+    /** When it is not TRX: the contract of the token, or the number of a TRC-10 asset */
+    token?: string
+    /** An integer, in the token's smallest unit */
+    token_amount?: string
+    /** What a direct recharge buys */
+    energy?: number
+    block_number: number
+    block_time: string
+    /** Whether the block is irreversible */
+    solid: boolean
+  }
+  /** Told when it cannot be credited without the operator */
+  'deposit.held': {
+    tx_id: string
+    /** seen: in a block that is not irreversible yet; then received, delivering, delivered; or
+     *  returning, refunding, refunded; or held, for the operator to decide, and then resolved; or
+     *  ignored: a token that nobody follows, or too little to send back; or gone: a fork of the
+     *  chain took it back */
+    state: string
+    /** Why it is in this state, where that is a question */
+    reason: string | null
+    from_address: string
+    to_address: string
+    /** TRX */
+    amount?: number
+    /** When it is not TRX: the contract of the token, or the number of a TRC-10 asset */
+    token?: string
+    /** An integer, in the token's smallest unit */
+    token_amount?: string
+    /** What a direct recharge buys */
+    energy?: number
+    block_number: number
+    block_time: string
+    /** Whether the block is irreversible */
+    solid: boolean
+  }
+  /** Told when the operator has decided about one that was held */
+  'deposit.resolved': {
+    tx_id: string
+    /** seen: in a block that is not irreversible yet; then received, delivering, delivered; or
+     *  returning, refunding, refunded; or held, for the operator to decide, and then resolved; or
+     *  ignored: a token that nobody follows, or too little to send back; or gone: a fork of the
+     *  chain took it back */
+    state: string
+    /** Why it is in this state, where that is a question */
+    reason: string | null
+    from_address: string
+    to_address: string
+    /** TRX */
+    amount?: number
+    /** When it is not TRX: the contract of the token, or the number of a TRC-10 asset */
+    token?: string
+    /** An integer, in the token's smallest unit */
+    token_amount?: string
+    /** What a direct recharge buys */
+    energy?: number
+    block_number: number
+    block_time: string
+    /** Whether the block is irreversible */
+    solid: boolean
+  }
+  /** Told when a fork of the chain took it back */
+  'deposit.gone': {
+    tx_id: string
+    /** seen: in a block that is not irreversible yet; then received, delivering, delivered; or
+     *  returning, refunding, refunded; or held, for the operator to decide, and then resolved; or
+     *  ignored: a token that nobody follows, or too little to send back; or gone: a fork of the
+     *  chain took it back */
+    state: string
+    /** Why it is in this state, where that is a question */
+    reason: string | null
+    from_address: string
+    to_address: string
+    /** TRX */
+    amount?: number
+    /** When it is not TRX: the contract of the token, or the number of a TRC-10 asset */
+    token?: string
+    /** An integer, in the token's smallest unit */
+    token_amount?: string
+    /** What a direct recharge buys */
+    energy?: number
+    block_number: number
+    block_time: string
+    /** Whether the block is irreversible */
+    solid: boolean
+  }
+  /** Told when its address has its first energy; the start is charged */
+  'subscription.started': {
+    id: string
+    /** The key of the plan */
+    subscription_id: string
+    created_at: string
+    expire_at: string | null
+    address: string
+    /** new, pending, error, active, stopped, expired */
+    status: string
+    external_id: string | null
+    params: {
+      address: string
+      /** Days; 0: unlimited */
+      duration: number
+      /** 0: unlimited */
+      transactions_limit: number
+      activate_address: boolean
+    }
+    /** Why it has ended, when it was not the customer who ended it */
+    reason?: string
+    /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
+     *  until the next day (UTC) */
+    resting?: string
+  }
+  /** Told when energy is on its way to its address */
+  'subscription.supplied': {
+    id: string
+    /** The key of the plan */
+    subscription_id: string
+    created_at: string
+    expire_at: string | null
+    address: string
+    /** new, pending, error, active, stopped, expired */
+    status: string
+    external_id: string | null
+    params: {
+      address: string
+      /** Days; 0: unlimited */
+      duration: number
+      /** 0: unlimited */
+      transactions_limit: number
+      activate_address: boolean
+    }
+    /** Why it has ended, when it was not the customer who ended it */
+    reason?: string
+    /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
+     *  until the next day (UTC) */
+    resting?: string
+  }
+  /** Told when a transaction of its address was served */
+  'subscription.used': {
+    id: string
+    /** The key of the plan */
+    subscription_id: string
+    created_at: string
+    expire_at: string | null
+    address: string
+    /** new, pending, error, active, stopped, expired */
+    status: string
+    external_id: string | null
+    params: {
+      address: string
+      /** Days; 0: unlimited */
+      duration: number
+      /** 0: unlimited */
+      transactions_limit: number
+      activate_address: boolean
+    }
+    /** Why it has ended, when it was not the customer who ended it */
+    reason?: string
+    /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
+     *  until the next day (UTC) */
+    resting?: string
+    use: {
+      /** The transaction that was served */
+      tx_id: string
+      energy: number
+      /** As how many it counts */
+      transactions: number
+      /** TRX */
+      charged: number
+    }
+  }
+  /** Told when the customer has stopped it, or we for the reason that it tells */
+  'subscription.stopped': {
+    id: string
+    /** The key of the plan */
+    subscription_id: string
+    created_at: string
+    expire_at: string | null
+    address: string
+    /** new, pending, error, active, stopped, expired */
+    status: string
+    external_id: string | null
+    params: {
+      address: string
+      /** Days; 0: unlimited */
+      duration: number
+      /** 0: unlimited */
+      transactions_limit: number
+      activate_address: boolean
+    }
+    /** Why it has ended, when it was not the customer who ended it */
+    reason?: string
+    /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
+     *  until the next day (UTC) */
+    resting?: string
+  }
+  /** Told when its time is over, or its transactions are used up */
+  'subscription.expired': {
+    id: string
+    /** The key of the plan */
+    subscription_id: string
+    created_at: string
+    expire_at: string | null
+    address: string
+    /** new, pending, error, active, stopped, expired */
+    status: string
+    external_id: string | null
+    params: {
+      address: string
+      /** Days; 0: unlimited */
+      duration: number
+      /** 0: unlimited */
+      transactions_limit: number
+      activate_address: boolean
+    }
+    /** Why it has ended, when it was not the customer who ended it */
+    reason?: string
+    /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
+     *  until the next day (UTC) */
+    resting?: string
+  }
+  /** Told when it could not be started; what it cost is given back */
+  'subscription.failed': {
+    id: string
+    /** The key of the plan */
+    subscription_id: string
+    created_at: string
+    expire_at: string | null
+    address: string
+    /** new, pending, error, active, stopped, expired */
+    status: string
+    external_id: string | null
+    params: {
+      address: string
+      /** Days; 0: unlimited */
+      duration: number
+      /** 0: unlimited */
+      transactions_limit: number
+      activate_address: boolean
+    }
+    /** Why it has ended, when it was not the customer who ended it */
+    reason?: string
+    /** Only while it runs and is not supplied: `idle` until its address is used, `daily_cap`
+     *  until the next day (UTC) */
+    resting?: string
+  }
+  /** Told when it is answered and charged */
+  'aml_check.completed': {
+    id: string
+    /** address, hash */
+    type: string
+    address: string
+    /** Of hash checks */
+    hash?: string
+    /** Of hash checks: deposit, withdrawal, or null if not given */
+    direction?: string | null
+    network: string
+    /** pending, processing, completed, failed */
+    status: string
+    /** 0.0 to 100.0; null until completed */
+    risk_score: string | null
+    /** low, medium, high; null until completed */
+    risk_level: string | null
+    /** The address itself is barred by an authority, its issuer, or you */
+    blacklist: boolean
+    /** The largest first */
+    risk_factors: {
+      /** Category */
+      name: string
+      label: string
+      /** low, medium, high */
+      group: string
+      /** Share of the money, 0 to 1; the shares sum to 1 */
+      score: number
+    }[]
+    /** When the check was created */
+    checked_at: string
+  }
+  /** Told when it could not be answered; nothing is charged */
+  'aml_check.failed': {
+    id: string
+    /** address, hash */
+    type: string
+    address: string
+    /** Of hash checks */
+    hash?: string
+    /** Of hash checks: deposit, withdrawal, or null if not given */
+    direction?: string | null
+    network: string
+    /** pending, processing, completed, failed */
+    status: string
+    /** 0.0 to 100.0; null until completed */
+    risk_score: string | null
+    /** low, medium, high; null until completed */
+    risk_level: string | null
+    /** The address itself is barred by an authority, its issuer, or you */
+    blacklist: boolean
+    /** The largest first */
+    risk_factors: {
+      /** Category */
+      name: string
+      label: string
+      /** low, medium, high */
+      group: string
+      /** Share of the money, 0 to 1; the shares sum to 1 */
+      score: number
+    }[]
+    /** When the check was created */
+    checked_at: string
+  }
+  /** Told when a month is over in which something was charged */
+  'invoice.issued': {
+    number: number
+    /** `2026-10` */
+    month: string
+    /** issued */
+    state: string
+    issued_at: string
+    /** TRX */
+    total: number
+    /** Of its document in UTF-8 */
+    sha256: string
+  }
+  /** Told when it is put on again */
+  'webhook.enabled': {
+    id: string
+    url: string
+    description: string | null
+    types: string[] | null
+    /** `on`, `off`, or `disabled` with the reason */
+    state: string
+    reason: string | null
+    failing_since: string | null
+    created_at: string
+  }
+  /** Told when it was refused for five days, or answered 410: it is not called any more */
+  'webhook.disabled': {
+    id: string
+    url: string
+    description: string | null
+    types: string[] | null
+    /** `on`, `off`, or `disabled` with the reason */
+    state: string
+    reason: string | null
+    failing_since: string | null
+    created_at: string
+  }
+  /** Told when never: it is there to be tried */
+  'webhook.test': {
+    id: string
+    url: string
+    description: string | null
+    types: string[] | null
+    /** `on`, `off`, or `disabled` with the reason */
+    state: string
+    reason: string | null
+    failing_since: string | null
+    created_at: string
+  }
+  /** Told when an API key is made, by a key of yours or by the operator */
+  'key.created': {
+    id: string
+    name: string
+    scopes: string[] | null
+    networks: string[] | null
+    daily_cap: number | null
+    /** TRX; counted for keys with a cap */
+    spent_today: number
+    require_v2: boolean
+    created_at: string
+    made_by: string | null
+    last_used_at: string | null
+    ends_at: string | null
+    revoked_at: string | null
+    /** Those that sign now, the newest first */
+    secrets: {
+      made_at: string
+      until: string | null
+    }[]
+  }
+  /** Told when an API key is revoked */
+  'key.revoked': {
+    id: string
+    name: string
+    scopes: string[] | null
+    networks: string[] | null
+    daily_cap: number | null
+    /** TRX; counted for keys with a cap */
+    spent_today: number
+    require_v2: boolean
+    created_at: string
+    made_by: string | null
+    last_used_at: string | null
+    ends_at: string | null
+    revoked_at: string | null
+    /** Those that sign now, the newest first */
+    secrets: {
+      made_at: string
+      until: string | null
+    }[]
+  }
+}
+
+export type EventType = keyof EventData
+
+/** What has happened, told once, as one union: `type` says what `data` is. Later versions of
+ *  the service may tell of more types: pass over what you do not know. */
+export type Event<Type extends EventType = EventType, Hidden = never> = {
+  [One in Type]: {
+    type: One
+    /** The same in every call that tells of this event. */
+    id: string
+    timestamp: string
+    /** 1, 2, 3 … without gaps; of two with one subject the larger is the newer. */
+    number: number
+    /** `order:<id>` and so on. */
+    subject: string
+    /** Sent to try a receiver out: nothing has happened. */
+    test: boolean
+    data: EventData[One] | Hidden
+  }
+}[Type]
