@@ -260,7 +260,7 @@ export class Caller {
       const response = await fetch(url + path, body === undefined ? how : { ...how, body })
       const { status, headers: answered } = response
       if (answered.get('content-type')?.startsWith('text/event-stream')) {
-        // Whoever reads it closes it.
+        // Its reader closes it.
         open = { chunks: response.body!, close: () => end() }
         return { status, headers: answered, text: '', open }
       }

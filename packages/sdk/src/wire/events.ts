@@ -1,5 +1,5 @@
-// Printed by `npm run print` from the kinds of events of the service; a test
-// says that it is fresh.
+// Printed by `npm run print` from the kinds of events of the service; a
+// test says that it is fresh.
 
 /** What each type of event tells: its subject, as the endpoint of it answers. */
 export type EventData = {

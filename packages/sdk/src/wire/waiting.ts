@@ -88,7 +88,7 @@ export class Waker {
   }
 }
 
-type Wanted<Answer> = {
+type Question<Answer> = {
   ask: (timeout_ms: number) => Promise<Answer>
   isThere: (answer: Answer) => boolean | Promise<boolean>
   /** What an event about it names; left out: there is none. */
@@ -99,7 +99,7 @@ type Wanted<Answer> = {
  *  long, and the reason of the signal. */
 export async function waitFor<Answer>(
   waker: Waker,
-  { ask, isThere, subjectOf }: Wanted<Answer>,
+  { ask, isThere, subjectOf }: Question<Answer>,
   { signal, timeout_ms }: { signal: AbortSignal | undefined; timeout_ms: number },
 ): Promise<Answer> {
   const began_ms = Date.now()
