@@ -160,6 +160,9 @@ test('what goes wrong has its word: nobody listens, cut off, no name, no HTTP', 
   assert.equal(await words(free), 'connect')
   assert.equal(await words(0, (socket) => socket.destroy()), 'reset')
   assert.equal(await words(0, (socket) => socket.end('nonsense\r\n\r\n')), 'reset')
+  const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'
+  assert.equal(await words(0, (socket) => socket.end(upgrade)), 'reset')
+  assert.equal(await words(0, (socket) => socket.write(upgrade)), 'reset')
   const unnamed = await caller.call(call('http://hook.example/'))
   assert.equal(unnamed.error, 'resolve')
 })

@@ -151,6 +151,11 @@ function exchange(
       agent,
       headers: { ...headers, 'content-length': length },
     })
+    const end = (thrown: unknown) => {
+      clearTimeout(connecting)
+      clearTimeout(answering)
+      reject(thrown)
+    }
     const giveUp = (error: CallError) => () => request.destroy(new Refusal(error))
     const answering = setTimeout(giveUp('timeout'), ANSWER_MS)
     let connecting: NodeJS.Timeout | undefined
@@ -160,13 +165,12 @@ function exchange(
       connecting = setTimeout(giveUp('connect'), CONNECT_MS)
       socket.once(secure ? 'secureConnect' : 'connect', () => clearTimeout(connecting))
     })
-    const end = (thrown: unknown) => {
-      clearTimeout(connecting)
-      clearTimeout(answering)
-      reject(thrown)
-    }
     request.on('error', end)
+    // One that goes over to another protocol (101) is neither an answer nor an error.
+    const closed = () => end(new Refusal('reset'))
+    request.on('close', closed)
     request.on('response', (response) => {
+      request.off('close', closed)
       const address = response.socket.remoteAddress ?? ''
       const { statusCode: status = 0 } = response
       readBeginning(response, (text) => {
