@@ -36,6 +36,7 @@ import { issueInvoicesStep } from './invoices/invoices.ts'
 import { routes as invoiceRoutes } from './invoices/routes.ts'
 import { authenticator } from './keys/authentication.ts'
 import { keyKinds, printKeys } from './keys/forms.ts'
+import { scopesOfKeys } from './keys/keys.ts'
 import { lastUses } from './keys/last_uses.ts'
 import { pruneNonces } from './keys/nonces.ts'
 import { keyRoutes } from './keys/routes.ts'
@@ -280,10 +281,11 @@ function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) 
     invoice: printInvoices,
     key: printKeys,
   }
-  const publisher = { printers, tellStreams }
+  const publisher = { printers, log, tellStreams }
   const calls = { ...webhooks, sql, clock, seal, new_id }
   const on_wire = { ...calls, ...publisher, random, kinds, wake }
-  const streams = new EventStreams({ sql, clock, print: eventPrinter(kinds) })
+  const scopesOf = (key_ids: readonly string[]) => scopesOfKeys(sql, key_ids, clock.now())
+  const streams = new EventStreams({ sql, clock, print: eventPrinter(kinds), scopesOf })
   return {
     kinds,
     streams,

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import type { Sql } from '../database/sql.ts'
+import { silentLog } from '../lib/log.ts'
 import { drain } from '../steps/step.ts'
-import type { Customer } from '../wire/endpoint.ts'
+import type { Customer, Scope } from '../wire/endpoint.ts'
 import { publishStep } from './publish.ts'
 import { EventStreams } from './streams.ts'
 
@@ -16,8 +17,19 @@ const anna: Customer = {
   suspended: false,
 }
 
-const streamsOn = (sql: Sql) =>
-  new EventStreams({ sql, clock: { now: () => new Date() }, print: ({ type }) => ({ type }) })
+/** What the key may read now; undefined: it is revoked. */
+type KeyNow = { scopes: readonly Scope[] | undefined } | undefined
+
+const streamsOn = (sql: Sql, keyNow: () => KeyNow = () => ({ scopes: undefined })) =>
+  new EventStreams({
+    sql,
+    clock: { now: () => new Date() },
+    print: ({ type }) => ({ type }),
+    scopesOf: async () => {
+      const now = keyNow()
+      return new Map(now && [['key', now.scopes]])
+    },
+  })
 
 const open = async (streams: EventStreams, gone = new AbortController()) => {
   const lines = await streams.open({ customer: anna, tests: false }, gone.signal)
@@ -28,7 +40,9 @@ async function tell(sql: Sql, streams: EventStreams): Promise<void> {
   await sql`
     insert into event_note (customer_id, type, subject, at, data)
     values ('anna', 'order.created', 'order:a', now(), '{}')`
-  await drain([publishStep({ sql, printers: {}, tellStreams: () => streams.poke() })])
+  await drain([
+    publishStep({ sql, printers: {}, log: silentLog, tellStreams: () => streams.poke() }),
+  ])
 }
 
 test('a stream tells what is numbered once it is open, and ends with the process', async (t) => {
@@ -85,4 +99,31 @@ test('a key has ten streams at most, and one that is gone makes room', async (t)
   await open(streams)
   assert.equal(streams.count, 10)
   streams.close()
+})
+
+test('one that is gone before its first line was asked for makes room too', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const streams = streamsOn(sql)
+  const early = new AbortController()
+  early.abort()
+  const late = new AbortController()
+  await open(streams, early)
+  await open(streams, late)
+  late.abort()
+  assert.equal(streams.count, 0)
+  streams.close()
+})
+
+test('a stream ends when its key is revoked, and when it may read less', async (t) => {
+  const { sql } = await freshDatabase(t)
+  for (const after of [undefined, { scopes: ['buy'] as const }]) {
+    let now: KeyNow = { scopes: undefined }
+    const streams = streamsOn(sql, () => now)
+    const lines = await open(streams)
+    await lines.next()
+    const end = lines.next()
+    now = after
+    assert.equal((await end).done, true)
+    assert.equal(streams.count, 0)
+  }
 })

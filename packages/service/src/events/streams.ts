@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Sql } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { TooManyRequests } from '../lib/fault.ts'
-import { type Customer, LimitReached } from '../wire/endpoint.ts'
+import { type Customer, LimitReached, type Scope } from '../wire/endpoint.ts'
 import { type Event, eventBounds, listEvents } from './events.ts'
 
 /** By this name one process tells the others that there is something new. */
@@ -26,10 +26,16 @@ export type StreamLimits = { key_max: number; customer_max: number; process_max:
 
 const STREAM_LIMITS: StreamLimits = { key_max: 10, customer_max: 50, process_max: 5_000 }
 
+/** The scopes of those of these keys that may still be used. */
+export type ScopesOf = (
+  key_ids: readonly string[],
+) => Promise<ReadonlyMap<string, readonly Scope[] | undefined>>
+
 export type Needs = {
   sql: Sql
   clock: Clock
   print: (event: Event, customer: Customer) => object
+  scopesOf: ScopesOf
   limits?: StreamLimits
 }
 
@@ -38,7 +44,11 @@ const BEAT_MS = 15_000
 const LIFE_MS = 3_600_000
 const EVENTS_AT_ONCE = 200
 
-type Reader = { customer_id: string; key_id: string; wake: () => void }
+type Reader = Pick<Customer, 'customer_id' | 'key_id' | 'scopes'> & {
+  wake: () => void
+  /** Its key may not read on as it did. */
+  refused: AbortController
+}
 
 export class EventStreams {
   private readonly needs: Needs
@@ -49,6 +59,7 @@ export class EventStreams {
   private readonly closing = new AbortController()
   private looking: Promise<void> | undefined
   private look_again = false
+  private keeps_looking = false
 
   constructor(needs: Needs) {
     this.needs = needs
@@ -91,31 +102,50 @@ export class EventStreams {
     }
   }
 
-  private admit({ customer_id, key_id }: Customer): Reader {
+  private admit({ customer_id, key_id, scopes }: Customer): Reader {
     const own = [...this.readers].filter((one) => one.customer_id === customer_id)
     const { key_max, customer_max, process_max } = this.limits
     if (this.readers.size >= process_max) throw new TooManyRequests(5)
     if (own.length >= customer_max) throw LimitReached('stream', 'Too many streams are open')
     if (own.filter((one) => one.key_id === key_id).length >= key_max)
       throw LimitReached('stream', 'Too many streams of this key are open')
-    const reader: Reader = { customer_id, key_id, wake: () => {} }
+    const refused = new AbortController()
+    const reader: Reader = { customer_id, key_id, scopes, wake: () => {}, refused }
     this.readers.add(reader)
-    if (this.readers.size === 1) void this.keepLooking()
+    if (!this.keeps_looking) void this.keepLooking()
     return reader
   }
 
   /** While anybody streams. A wake that is lost costs a second. */
   private async keepLooking(): Promise<void> {
+    this.keeps_looking = true
     while (this.readers.size > 0 && !this.closing.signal.aborted) {
       this.poke()
+      // While the database is away nobody can change a key either.
+      await this.endRefused().catch(() => {})
       await delay(LOOK_MS, undefined, { ref: false })
+    }
+    this.keeps_looking = false
+  }
+
+  /** Ends the streams of keys that may not be used any more, or have other scopes. */
+  private async endRefused(): Promise<void> {
+    const readers = [...this.readers]
+    const scopes_of = await this.needs.scopesOf([...new Set(readers.map(({ key_id }) => key_id))])
+    for (const { key_id, scopes, refused } of readers) {
+      const same = scopes_of.has(key_id) && `${scopes_of.get(key_id)}` === `${scopes}`
+      if (!same) refused.abort()
     }
   }
 
   /** Lines of server-sent events. Throws LimitReached before the first of them. Ends after an hour,
-   *  when the process stops, or when `gone` says that nobody reads any more. */
+   *  when the process stops, when the key is revoked or has other scopes, or when `gone` says that
+   *  nobody reads any more. */
   async open(wanted: StreamOptions, gone: AbortSignal): Promise<AsyncIterable<string>> {
     const reader = this.admit(wanted.customer)
+    // Whoever goes before the first line is written is nobody whose lines end.
+    gone.addEventListener('abort', () => this.readers.delete(reader), { once: true })
+    if (gone.aborted) this.readers.delete(reader)
     try {
       const { newest } = await eventBounds(this.needs.sql, wanted.customer.customer_id)
       return this.lines(reader, wanted, { newest, gone })
@@ -132,7 +162,7 @@ export class EventStreams {
   ): AsyncGenerator<string> {
     const { clock, print } = this.needs
     const { customer } = wanted
-    const ended = AbortSignal.any([gone, this.closing.signal])
+    const ended = AbortSignal.any([gone, reader.refused.signal, this.closing.signal])
     const until_ms = clock.now().getTime() + LIFE_MS
     let last = wanted.after ?? newest
     ended.addEventListener('abort', () => reader.wake(), { once: true })

@@ -286,6 +286,18 @@ export async function keysOfTokens(
     where token_hash = any(${token_hashes}) and revoked_at is null`
 }
 
+/** The scopes of those of these keys that may be used. */
+export async function scopesOfKeys(
+  sql: Sql,
+  key_ids: readonly string[],
+  at: Date,
+): Promise<Map<string, readonly Scope[] | undefined>> {
+  const rows = await sql<Pick<KeyRow, 'id' | 'scopes'>>`
+    select id, scopes from api_key
+    where id = any(${key_ids}) and revoked_at is null and (expires_at is null or expires_at > ${at})`
+  return new Map(rows.map(({ id, scopes }) => [id, scopes ?? undefined]))
+}
+
 /** Seals the secrets again that another sealing key than the current one sealed; says how many.
  *  After this the other keys can leave the configuration. */
 export async function resealSecrets(tx: Tx, seal: Seal): Promise<number> {

@@ -77,7 +77,7 @@ async function rig(t: TestContext, { patience_ms = 60_000 } = {}) {
       user_agent: 'Penstock/test',
     })
   const steps = [
-    publishStep({ sql, printers: {}, tellStreams: () => {} }),
+    publishStep({ sql, printers: {}, log: silentLog, tellStreams: () => {} }),
     process('P1'),
     process('P2'),
   ]

@@ -28,7 +28,7 @@ export type Needs = Publisher & {
 /** Notes and numbers an event of this kind that did not happen. A webhook that is named is told of
  *  it as of any other event. Throws NotFound. */
 export async function triggerTest(
-  needs: Pick<Needs, 'sql' | 'clock' | 'new_id' | 'printers' | 'tellStreams'>,
+  needs: Pick<Needs, 'sql' | 'clock' | 'new_id' | 'printers' | 'log' | 'tellStreams'>,
   { customer_id, kind, webhook_id }: { customer_id: string; kind: EventKind; webhook_id?: string },
 ): Promise<Event> {
   const { sql, clock, new_id } = needs
