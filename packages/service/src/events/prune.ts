@@ -10,7 +10,9 @@ export const EVENT_DAYS = 30
 const AT_ONCE = 5_000
 const DAY_MS = 86_400_000
 
-/** Deletes events that happened longer ago than they are to be kept, the oldest first. */
+/** Deletes events that happened longer ago than they are to be kept, of each customer from the
+ *  beginning of its log on: times are not in the order of numbers, and whoever reads the log must
+ *  not meet a gap. */
 export function pruneEventsStep(
   { sql, clock }: { sql: Sql; clock: Clock },
   kept_days: number = EVENT_DAYS,
@@ -20,11 +22,19 @@ export function pruneEventsStep(
     rest_ms: 600_000,
     async run() {
       const pruned = await sql`
+        with old as (
+          select customer_id, number from event
+          where at < ${later(clock, -kept_days * DAY_MS)} order by at limit ${AT_ONCE}
+        ), run as (
+          select customer_id, number,
+            number - row_number() over (partition by customer_id order by number) + 1 as first
+          from old
+        )
         delete from event where (customer_id, number) in (
-          select customer_id, number from event where at < ${later(clock, -kept_days * DAY_MS)}
-          order by at limit ${AT_ONCE})
+          select customer_id, number from run where first = (
+            select min(number) from event as e where e.customer_id = run.customer_id))
         returning 1`
-      return pruned.length === AT_ONCE
+      return pruned.length > 0
     },
   }
 }

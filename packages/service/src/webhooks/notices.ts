@@ -86,8 +86,8 @@ function typesOf(
   return types?.filter((type) => allowed.includes(type)) ?? allowed
 }
 
-/** Writes notices of the next events in the log that the webhook wants, and moves its place. True
- *  when there were events. */
+/** Writes notices of the next events in the log that the webhook wants, and moves its place: to the
+ *  end when what comes next is not kept any more. True when it was moved. */
 export async function takeEvents(
   tx: Tx,
   { id, process, now, readable }: { id: string; process: string; now: Date; readable: Readable },
@@ -102,17 +102,19 @@ export async function takeEvents(
   const room = OPEN_MAX - Number(open!.count)
   if (room <= 0) return false
   const { customer_id, position } = webhook
-  const [reached] = await tx<{ number: bigint | null }>`
-    select max(number) as number from (
-      select number from event where customer_id = ${customer_id} and number > ${position}
-      order by number limit ${Math.min(room, EVENTS_AT_ONCE)}) as next`
-  if (reached?.number == null) return false
+  const [reached] = await tx<{ number: bigint }>`
+    select coalesce(
+      (select max(number) from (
+        select number from event where customer_id = ${customer_id} and number > ${position}
+        order by number limit ${Math.min(room, EVENTS_AT_ONCE)}) as next),
+      (select last_number from event_counter where customer_id = ${customer_id}), 0) as number`
+  if (reached!.number <= position) return false
   tx.send`
     insert into notice (webhook_id, number, event_id, type, subject, due_at)
     select ${id}, number, id, type, subject, ${now} from event
-    where customer_id = ${customer_id} and number > ${position} and number <= ${reached.number}
+    where customer_id = ${customer_id} and number > ${position} and number <= ${reached!.number}
       and not test and type = any(${typesOf(webhook, readable)})`
-  tx.send`update webhook set position = ${reached.number} where id = ${id}`
+  tx.send`update webhook set position = ${reached!.number} where id = ${id}`
   return true
 }
 
@@ -215,8 +217,8 @@ export async function passForgotten(
 ): Promise<boolean> {
   const passed = await sql`
     update notice set state = 'passed'
-    where webhook_id = ${id} and state = 'due' and number < (
-      select coalesce(min(number), 0) from event where customer_id = ${customer_id})
+    where webhook_id = ${id} and state = 'due' and not exists (
+      select from event as e where e.customer_id = ${customer_id} and e.number = notice.number)
     returning number`
   return passed.length > 0
 }

@@ -8,7 +8,7 @@ import { listEvents } from '../events/events.ts'
 import { publishStep } from '../events/publish.ts'
 import { idMaker, systemRandom } from '../lib/ids.ts'
 import { silentLog } from '../lib/log.ts'
-import { drain } from '../steps/step.ts'
+import { drain, type Step } from '../steps/step.ts'
 import type { Call, Caller, CallOutcome } from './caller.ts'
 import { webhookKinds } from './forms.ts'
 import { type Replay, replayNotices } from './notices.ts'
@@ -16,6 +16,7 @@ import { notifyStep } from './notify.ts'
 import {
   changeWebhook,
   createWebhook,
+  disableWebhook,
   lockWebhook,
   type NewWebhook,
   removeWebhook,
@@ -27,7 +28,8 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const TYPES = ['order.created', 'order.succeeded']
-const seal = { seal: (secret: string) => `sealed ${secret}`, open: (text: string) => text.slice(7) }
+const open = (text: string) => text.slice(7)
+const seal = { seal: (secret: string) => `sealed ${secret}`, open }
 
 type ReceivedEvent = {
   number: number
@@ -514,4 +516,95 @@ test('a replay tells again what it is asked for, also what was passed over', asy
   assert.deepEqual(await again({ until: new Date(on.needs.clock.now().getTime() - 1) }), [1, 2, 3])
   await on.sql`update notice set state = 'dead' where number = 5`
   assert.deepEqual(await again({ which: 'dead' }), [5])
+})
+
+/** How often a process takes the webhook up before it rests; 20: it does not. */
+async function leases(step: Step): Promise<number> {
+  for (let runs = 0; runs < 20; runs++) if (!(await step.run())) return runs
+  return 20
+}
+
+test('a log that is not kept any more leaves nothing to look for again and again', async (t) => {
+  const on = await rig(t)
+  await on.webhook()
+  on.answers(() => ({ status: 500 }))
+  await on.note(2)
+  await on.run()
+  assert.deepEqual(await on.states(), ['due', 'due'])
+  const [publish, notify] = on.steps as [Step, Step]
+  // More is numbered while nobody notifies, and none of it is kept.
+  await on.note(2)
+  await publish.run()
+  await on.sql`delete from event`
+  on.pass(MINUTE)
+  assert.ok((await leases(notify)) < 3)
+  assert.deepEqual(await on.states(), ['passed', 'passed'])
+  on.answers(() => ({}))
+  on.heard.length = 0
+  await on.note(1)
+  await on.run()
+  assert.deepEqual(
+    on.heard.map(({ number }) => number),
+    [5],
+  )
+})
+
+test('a webhook that cannot be called for a fault of ours is tried twice a minute', async (t) => {
+  const on = await rig(t)
+  await on.webhook()
+  await on.sql`update webhook_secret set sealed_secret = ''`
+  on.needs.seal.open = () => {
+    throw new Error('there is no such sealing key')
+  }
+  t.after(() => {
+    on.needs.seal.open = open
+  })
+  await on.note(1)
+  const [publish, notify] = on.steps as [Step, Step]
+  await publish.run()
+  assert.equal(await leases(notify), 1)
+  on.needs.seal.open = open
+  on.pass(MINUTE)
+  await on.run()
+  assert.deepEqual(await on.states(), ['delivered'])
+})
+
+test('a clock that was set back does not keep a process busy', async (t) => {
+  const on = await rig(t)
+  await on.webhook({ per_second: 1 })
+  await on.note(1)
+  await on.run()
+  on.pass(-HOUR)
+  await on.note(1)
+  await on.run()
+  assert.equal(on.heard.length, 2)
+})
+
+test('one that is put off, or removed, while it is called is told so once', async (t) => {
+  const on = await rig(t)
+  const { webhook } = await on.webhook()
+  const which = { customer_id: 'anna', id: webhook.id }
+  on.answers(async () => {
+    await on.sql.begin((tx) => disableWebhook(tx, which, { reason: 'by hand', at: new Date() }))
+    return { status: 410 }
+  })
+  await on.note(1)
+  await on.run()
+  const told = await on.sql<{ data: string }>`
+    select data from event where type = 'webhook.disabled'`
+  assert.deepEqual(
+    told.map(({ data }) => (JSON.parse(data) as { reason: string }).reason),
+    ['by hand'],
+  )
+})
+
+test('nothing is called without a signature', async (t) => {
+  const on = await rig(t)
+  const { webhook } = await on.webhook()
+  await on.note(1)
+  await on.steps[0]!.run()
+  // It is removed between being taken up and being called.
+  await on.sql`delete from webhook_secret where webhook_id = ${webhook.id}`
+  await on.steps[1]!.run()
+  assert.deepEqual(on.heard, [])
 })

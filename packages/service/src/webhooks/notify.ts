@@ -10,6 +10,7 @@ import type { Log } from '../lib/log.ts'
 import { thrownFields } from '../lib/log.ts'
 import { Turns } from '../limits/turns.ts'
 import type { Step } from '../steps/step.ts'
+import { NotFound } from '../wire/endpoint.ts'
 import type { Caller, CallOutcome } from './caller.ts'
 import {
   type CallRecord,
@@ -32,6 +33,7 @@ import {
   noteState,
   type SecretSeal,
   secretsAlive,
+  type Webhook,
   webhookContext,
 } from './webhooks.ts'
 
@@ -106,31 +108,28 @@ export function notifyStep(needs: Needs): Step {
   }
 }
 
-/** Tells a webhook what there is to tell, and gives it back. */
+/** Tells a webhook what there is to tell, and gives it back. When that fails it rests until its
+ *  lease is over, or it would be taken up again at once. */
 async function tellAll(needs: Needs, webhook: LeasedWebhook, turns: Turns): Promise<void> {
   const { sql, clock, process, readable } = needs
   const { id } = webhook
-  const pace = paceOf(webhook)
-  try {
-    const take = () =>
-      sql.begin((tx) => takeEvents(tx, { id, process, now: clock.now(), readable }))
-    await take()
-    for (let current: LeasedWebhook | undefined = webhook; current; ) {
-      const due = await dueNotices(sql, current, { now: clock.now(), limit: NOTICES_AT_ONCE })
-      if (due.length === 0) {
-        if ((await take()) || (await passForgotten(sql, current))) continue
-        break
-      }
-      // What is to be called next is written meanwhile.
-      const [made] = await Promise.all([
-        callAll(needs, { webhook: current, due, turns, pace }),
-        take(),
-      ])
-      current = await noted(needs, current, made)
+  const pace = paceOf(webhook, clock.now())
+  const take = () => sql.begin((tx) => takeEvents(tx, { id, process, now: clock.now(), readable }))
+  await take()
+  for (let current: LeasedWebhook | undefined = webhook; current; ) {
+    const due = await dueNotices(sql, current, { now: clock.now(), limit: NOTICES_AT_ONCE })
+    if (due.length === 0) {
+      if ((await take()) || (await passForgotten(sql, current))) continue
+      break
     }
-  } finally {
-    await releaseWebhook(sql, { id, process })
+    // What is to be called next is written meanwhile.
+    const [made] = await Promise.all([
+      callAll(needs, { webhook: current, due, turns, pace }),
+      take(),
+    ])
+    current = await noted(needs, current, made)
   }
+  await releaseWebhook(sql, { id, process })
 }
 
 type Pace = (webhook: LeasedWebhook, now: Date) => number
@@ -139,8 +138,9 @@ const isSlow = ({ slow_until }: LeasedWebhook, now: Date) => slow_until !== null
 
 /** Says for each call how many milliseconds to wait before it, so that a webhook has no more of
  *  them a second than it wants, or half of that while it is slow. */
-function paceOf({ called_at }: LeasedWebhook): Pace {
-  let last_ms = called_at?.getTime() ?? 0
+function paceOf({ called_at }: LeasedWebhook, now: Date): Pace {
+  // The clock of whoever called it last may be ahead.
+  let last_ms = Math.min(called_at?.getTime() ?? 0, now.getTime())
   return (webhook, now) => {
     if (webhook.per_second === null) return 0
     const pause_ms = ((isSlow(webhook, now) ? 2 : 1) * 1_000) / webhook.per_second
@@ -198,7 +198,8 @@ const stopsBatch = (outcome: CallOutcome): boolean =>
 const pauseOf = (outcome: CallOutcome): number | undefined =>
   isDelivered(outcome) ? undefined : outcome.retry_after_seconds
 
-/** How one event is told to the webhook, with the secrets and allowances of this moment. */
+/** How one event is told to the webhook, with the secrets and allowances of this moment. Throws
+ *  NotFound for one that was removed meanwhile: nothing is called without a signature. */
 export async function callsOf(
   {
     sql,
@@ -214,6 +215,7 @@ export async function callsOf(
     secretsAlive(sql, webhook.id, clock.now()),
     allowedNetworks(sql, webhook.customer_id),
   ])
+  if (rows.length === 0) throw NotFound('webhook', 'There is no such webhook')
   const context = webhookContext(webhook.id)
   const keys = rows.map(({ sealed_secret }) => signingKey(seal.open(sealed_secret, context)))
   // An allowance may have been taken back since the webhook was made.
@@ -248,7 +250,8 @@ async function noted(
   const recovered = webhook.failed_in_a_row >= FAILED_MAX && after.failed_in_a_row === 0
   return sql.begin(async (tx) => {
     // Locked before its notices, as everywhere, also by a process that has it no more.
-    tx.send`select 1 from webhook where id = ${id} for no key update`
+    const locking = tx<Pick<Webhook, 'state'>>`
+      select state from webhook where id = ${id} for no key update`
     const keeping = tx<LeasedWebhook>`
       update webhook
       set failed_in_a_row = ${after.failed_in_a_row}, failing_since = ${after.failing_since},
@@ -264,8 +267,9 @@ async function noted(
         update notice set due_at = ${now}
         where webhook_id = ${id} and state = 'due' and due_at > ${now}`
     }
-    const [kept] = await keeping
-    if (kept?.state === 'disabled') noteState(tx, 'webhook.disabled', kept, now)
+    const [[before], [kept]] = await Promise.all([locking, keeping])
+    if (before?.state === 'on' && kept?.state === 'disabled')
+      noteState(tx, 'webhook.disabled', kept, now)
     const goes_on = kept?.state === 'on' && after.paused_until === null && after.goes_on
     return goes_on ? kept : undefined
   })
