@@ -1513,7 +1513,8 @@ export type Endpoints = {
         subject: string
         /** Nothing happened: somebody tries a webhook */
         test: boolean
-        /** What the endpoint of the subject answered at that moment; null without its scope */
+        /** What the endpoint of the subject answered at that moment; null without its scope, and
+         *  when that is more than 20,000 characters */
         data: unknown
       }[]
       /** `before` of the next page; null at the end */
@@ -1537,7 +1538,8 @@ export type Endpoints = {
       subject: string
       /** Nothing happened: somebody tries a webhook */
       test: boolean
-      /** What the endpoint of the subject answered at that moment; null without its scope */
+      /** What the endpoint of the subject answered at that moment; null without its scope, and
+       *  when that is more than 20,000 characters */
       data: unknown
     }
   }
@@ -1755,7 +1757,8 @@ export type Endpoints = {
         subject: string
         /** Nothing happened: somebody tries a webhook */
         test: boolean
-        /** What the endpoint of the subject answered at that moment; null without its scope */
+        /** What the endpoint of the subject answered at that moment; null without its scope, and
+         *  when that is more than 20,000 characters */
         data: unknown
       }
       call: {
@@ -1785,7 +1788,8 @@ export type Endpoints = {
       subject: string
       /** Nothing happened: somebody tries a webhook */
       test: boolean
-      /** What the endpoint of the subject answered at that moment; null without its scope */
+      /** What the endpoint of the subject answered at that moment; null without its scope, and
+       *  when that is more than 20,000 characters */
       data: unknown
     }
   }
