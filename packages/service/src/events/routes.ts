@@ -30,8 +30,8 @@ export const EventForm = Type.Object({
   test: Type.Boolean({ description: 'Nothing happened: somebody tries a webhook' }),
   data: Type.Unknown({
     description:
-      'What the endpoint of the subject answered at that moment; null without its scope, and when ' +
-      'that is more than 20,000 characters',
+      'What the endpoint of the subject answered at that moment; null without its scope, and ' +
+      'when that is more than 20,000 characters',
   }),
 })
 
@@ -155,8 +155,8 @@ const eventStream = (sql: Sql, streams: EventStreams): Endpoint =>
     summary: 'Events as they are numbered, over one answer that stays open',
     description:
       'Server-sent events: `id` is the number, `event` the type, `data` the event. It ends after ' +
-      'an hour, when the service stops, or when the key is revoked or has other scopes: go on with ' +
-      '`after` the last number.',
+      'an hour, when the service stops, or when the key is revoked or has other scopes: go on ' +
+      'with `after` the last number.',
     body: Type.Object({
       after: Type.Optional(Number53('after')),
       types: TypesField,

@@ -294,7 +294,8 @@ export async function scopesOfKeys(
 ): Promise<Map<string, readonly Scope[] | undefined>> {
   const rows = await sql<Pick<KeyRow, 'id' | 'scopes'>>`
     select id, scopes from api_key
-    where id = any(${key_ids}) and revoked_at is null and (expires_at is null or expires_at > ${at})`
+    where id = any(${key_ids}) and revoked_at is null
+      and (expires_at is null or expires_at > ${at})`
   return new Map(rows.map(({ id, scopes }) => [id, scopes ?? undefined]))
 }
 
