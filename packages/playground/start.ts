@@ -170,7 +170,8 @@ async function startDatabase(
   return { url: postgres.url, broken }
 }
 
-async function startChain(
+/** A development chain for the service alone: on this machine, with a log in the data folder. */
+export async function startChain(
   options: LocalOptions,
   closers: (() => Promise<unknown>)[],
 ): Promise<{ url: string; token: Token }> {
