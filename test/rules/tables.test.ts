@@ -1,6 +1,5 @@
-// Each table is written by one room of the service: anyone else who wants a row changed asks that
-// room. A step that moves the rows of several rooms along in one transaction is named, with the
-// reason.
+// Each table is written by one room of the service: anyone else who wants a row changed calls that
+// room's function, in a transaction of his own.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -35,11 +34,6 @@ const TABLES: Record<string, string> = {
   checks: 'aml_answer aml_check aml_count aml_count_delta aml_evidence aml_watch',
   audit: 'books_check books_finding',
   monitoring: 'alert loosened_setting',
-}
-
-/** Who writes a table of another room all the same, and why. */
-const EXCEPTIONS: Record<string, string> = {
-  'subscriptions delegation': 'the end of a subscription takes its energy back early',
 }
 
 const ROOM_OF = new Map(
@@ -77,7 +71,6 @@ function writes(source: Source): Write[] {
 const wrong = (found: readonly Write[]) =>
   found
     .filter(({ table, room }) => ROOM_OF.get(table) !== room)
-    .filter(({ table, room }) => EXCEPTIONS[`${room} ${table}`] === undefined)
     .map(
       ({ table, where }) =>
         `${where} writes ${table}, which belongs to ${ROOM_OF.get(table) ?? 'nobody'}`,
@@ -92,15 +85,10 @@ test('each table is written by the room that owns it', () => {
   assert.equal(lines.length, 0, `\n${lines.join('\n')}`)
 })
 
-test('no table and no exception is listed that nobody needs', () => {
+test('no table is listed that nobody writes', () => {
   const written = new Set(all.map(({ table }) => table))
   assert.deepEqual(
     [...ROOM_OF.keys()].filter((table) => !written.has(table)),
-    [],
-  )
-  const pairs = new Set(all.map(({ table, room }) => `${room} ${table}`))
-  assert.deepEqual(
-    Object.keys(EXCEPTIONS).filter((pair) => !pairs.has(pair)),
     [],
   )
 })

@@ -110,6 +110,7 @@ export function failDelegations(tx: Tx, ids: readonly string[]): void {
 
 /** What orders have got is due at once. */
 export function endDelegationsNow(tx: Tx, order_ids: readonly string[]): void {
+  if (order_ids.length === 0) return
   tx.send`
     update delegation set expires_at = delegated_at where id in (
       select id from delegation where order_id = any(${order_ids}) and state = 'active'

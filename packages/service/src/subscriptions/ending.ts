@@ -8,6 +8,7 @@ import type { Sql, Tx } from '../database/sql.ts'
 import { customerAccount, lockAccounts } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
+import { endDelegationsNow } from '../pool/delegations.ts'
 import { eachRow, type Step } from '../steps/step.ts'
 import { releaseHolds } from './holds.ts'
 import {
@@ -130,23 +131,31 @@ export function withdrawSupplyStep({ sql, clock }: Needs): Step {
           and o.external_id = s.id || '/' || (s.supplies + 1)
         where s.state in ('stopped', 'expired', 'error') and not s.withdrawn
         on conflict do nothing`
-      const due = await sql`
-        update delegation set expires_at = delegated_at
-        from subscription as s join subscription_supply as supply on supply.subscription_id = s.id
-        where (s.state in ('stopped', 'expired', 'error') or s.resting is not null)
-          and not s.withdrawn
-          and delegation.order_id = supply.order_id and delegation.state = 'active'
-          and delegation.expires_at > delegation.delegated_at
-        returning delegation.id`
+      const due = await sql.begin(async (tx) => {
+        const supplied = await suppliedOrders(tx)
+        endDelegationsNow(tx, supplied)
+        return supplied.length > 0
+      })
       const withdrawn = await withdrawnWhole(sql)
       await eachRow(
         withdrawn,
         (one) => sql.begin((tx) => closeWithdrawn(tx, one, clock.now())),
         async () => {},
       )
-      return due.length > 0
+      return due
     },
   }
+}
+
+/** The orders by which one that has ended or rests has energy that is not due yet. */
+async function suppliedOrders(tx: Tx): Promise<string[]> {
+  const rows = await tx<{ id: string }>`
+    select distinct supply.order_id as id
+    from subscription as s join subscription_supply as supply on supply.subscription_id = s.id
+      join delegation as d on d.order_id = supply.order_id
+    where (s.state in ('stopped', 'expired', 'error') or s.resting is not null)
+      and not s.withdrawn and d.state = 'active' and d.expires_at > d.delegated_at`
+  return rows.map(({ id }) => id)
 }
 
 type SuppliesRow = SubscriptionRef & Pick<Subscription, 'supplies'>
