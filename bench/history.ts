@@ -79,6 +79,7 @@ export async function startApi(
   folder: string,
   database_url: string,
   node_url: string,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<RunningService> {
   const nodes = [{ url: node_url }]
   const sandbox = deriveSandbox(await sandboxPhrase(folder))
@@ -89,6 +90,7 @@ export async function startApi(
     ['--port', '0', '--data-dir', folder, '--role', 'api'],
     {
       PENSTOCK_REQUESTS_PER_SECOND: '0',
+      ...env,
     },
   )
   const sealing = { current: 'k1', keys: { k1: systemRandom.bytes(32) } }

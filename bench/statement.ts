@@ -109,9 +109,13 @@ async function makeEntries(sql: Sql, owner: Owner, entries: number): Promise<voi
   await sql`analyze`
 }
 
-type OrderPlan = { customer: (n: number) => string; orders: number; tail: string }
+export type OrderPlan = { customer: (n: number) => string; orders: number; tail: string }
 
-async function insertOrders(sql: Sql, { began_at }: Owner, { customer, orders, tail }: OrderPlan) {
+export async function insertOrders(
+  sql: Sql,
+  { began_at }: Pick<Owner, 'began_at'>,
+  { customer, orders, tail }: OrderPlan,
+) {
   const step_ms = (DAYS * DAY_MS - HOUR_MS) / orders
   for (let from = 0; from < orders; from += AT_ONCE) {
     const made = Array.from({ length: Math.min(AT_ONCE, orders - from) }, (_, i) => {
