@@ -27,7 +27,7 @@ import { routes as depositRoutes } from './deposits/routes.ts'
 import { type EventKind, readableTypes } from './events/kinds.ts'
 import { EVENT_DAYS, pruneEventsStep } from './events/prune.ts'
 import { publishStep } from './events/publish.ts'
-import { eventPrinter, routes as eventRoutes } from './events/routes.ts'
+import { eventBodyPrinter, routes as eventRoutes } from './events/routes.ts'
 import { EventStreams } from './events/streams.ts'
 import { type Page, referencePages } from './http/pages.ts'
 import type { Authenticate } from './http/server.ts'
@@ -285,7 +285,7 @@ function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) 
   const calls = { ...webhooks, sql, clock, seal, new_id }
   const on_wire = { ...calls, ...publisher, random, kinds, wake }
   const scopesOf = (key_ids: readonly string[]) => scopesOfKeys(sql, key_ids, clock.now())
-  const streams = new EventStreams({ sql, clock, print: eventPrinter(kinds), scopesOf })
+  const streams = new EventStreams({ sql, clock, print: eventBodyPrinter(kinds), scopesOf })
   return {
     kinds,
     streams,

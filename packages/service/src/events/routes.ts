@@ -14,7 +14,7 @@ import {
   TooOld,
 } from '../wire/endpoint.ts'
 import { LIST_REFUSALS, listFields, listOf, page, readPlace, rowsFor } from '../wire/lists.ts'
-import { type Event, eventBounds, findEvent, listEvents } from './events.ts'
+import { type Event, eventBody, eventBounds, findEvent, listEvents } from './events.ts'
 import { type EventKind, mayRead } from './kinds.ts'
 import type { EventStreams } from './streams.ts'
 
@@ -35,24 +35,21 @@ export const EventForm = Type.Object({
   }),
 })
 
-/** Prints events for the one who asks: one who lacks the scope of a kind is told that there was
- *  one, and not what. */
-export function eventPrinter(kinds: readonly EventKind[]) {
+/** Prints the bodies of events for those who ask: who lacks the scope of a kind is told that there
+ *  was one, and not what. */
+export function eventBodyPrinter(kinds: readonly EventKind[]) {
   const scope_of = new Map(kinds.map(({ type, scope }) => [type, scope]))
-  return (event: Event, { scopes }: Pick<Customer, 'scopes'>) => {
-    const { type, at, id, number, subject, test, data } = event
-    const shown = mayRead(scopes, scope_of.get(type) ?? 'manage')
-    const form: Static<typeof EventForm> = {
-      type,
-      timestamp: at.toISOString(),
-      id,
-      number: Number(number),
-      subject,
-      test,
-      data: shown ? (JSON.parse(data) as unknown) : null,
-    }
-    return form
+  return (event: Event, { scopes }: Pick<Customer, 'scopes'>): string => {
+    const is_shown = mayRead(scopes, scope_of.get(event.type) ?? 'manage')
+    return eventBody(is_shown ? event : { ...event, data: 'null' })
   }
+}
+
+/** The same as a form. */
+export function eventPrinter(kinds: readonly EventKind[]) {
+  const print = eventBodyPrinter(kinds)
+  return (event: Event, customer: Pick<Customer, 'scopes'>) =>
+    JSON.parse(print(event, customer)) as Static<typeof EventForm>
 }
 
 const Number53 = (name: string) =>

@@ -24,7 +24,7 @@ const streamsOn = (sql: Sql, keyNow: () => KeyNow = () => ({ scopes: undefined }
   new EventStreams({
     sql,
     clock: { now: () => new Date() },
-    print: ({ type }) => ({ type }),
+    print: ({ type }) => JSON.stringify({ type }),
     scopesOf: async () => {
       const now = keyNow()
       return new Map(now && [['key', now.scopes]])
@@ -126,4 +126,36 @@ test('a stream ends when its key is revoked, and when it may read less', async (
     assert.equal((await end).done, true)
     assert.equal(streams.count, 0)
   }
+})
+
+test('streams of a customer share a reading, and each is told what its key may read', async (t) => {
+  const { sql } = await freshDatabase(t)
+  let readings = 0
+  const counting = Object.assign((strings: TemplateStringsArray, ...values: unknown[]) => {
+    if (strings[0]!.includes('from event\n')) readings += 1
+    return sql(strings, ...values)
+  }, sql) as Sql
+  const scopes_of = (i: number): Customer['scopes'] => (i % 2 === 0 ? ['read'] : ['buy'])
+  const streams = new EventStreams({
+    sql: counting,
+    clock: { now: () => new Date() },
+    print: ({ number }, { scopes }) => `${number} ${scopes}`,
+    scopesOf: async (ids) => new Map(ids.map((id) => [id, scopes_of(Number(id))])),
+  })
+  const all = await Promise.all(
+    Array.from({ length: 40 }, async (_, i) => {
+      const customer = { ...anna, key_id: String(i % 4), scopes: scopes_of(i) }
+      const lines = await streams.open({ customer, tests: false }, new AbortController().signal)
+      return lines[Symbol.asyncIterator]()
+    }),
+  )
+  await Promise.all(all.map((lines) => lines.next()))
+  for (const number of [1, 2, 3]) {
+    const news = all.map((lines) => lines.next())
+    await tell(sql, streams)
+    for (const [i, told] of (await Promise.all(news)).entries())
+      assert.match(String(told.value), new RegExp(`^id: ${number}\n.*\ndata: .* ${scopes_of(i)}\n`))
+  }
+  assert.ok(readings <= 6, `${readings} readings for 3 events`)
+  streams.close()
 })

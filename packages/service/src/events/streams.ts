@@ -1,6 +1,7 @@
 // Events over one open answer, as they are numbered. What is new is looked for once for all streams
 // of a process, when somebody says that there is something and once a second in any case; each
 // stream then reads on from its own last number, so nothing is left out and nothing comes twice.
+// Streams that ask for the same at once share one reading, and what is printed of it.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Sql } from '../database/sql.ts'
@@ -34,7 +35,8 @@ export type ScopesOf = (
 export type Needs = {
   sql: Sql
   clock: Clock
-  print: (event: Event, customer: Customer) => object
+  /** The body of an event, as far as this customer's key may read it. */
+  print: (event: Event, customer: Customer) => string
   scopesOf: ScopesOf
   limits?: StreamLimits
 }
@@ -43,6 +45,9 @@ const LOOK_MS = 1_000
 const BEAT_MS = 15_000
 const LIFE_MS = 3_600_000
 const EVENTS_AT_ONCE = 200
+
+/** An event, and its lines by the scopes of those who were told. */
+type Reading = { event: Event; lines: Map<string, string> }
 
 type Reader = Pick<Customer, 'customer_id' | 'key_id' | 'scopes'> & {
   wake: () => void
@@ -56,6 +61,8 @@ export class EventStreams {
   private readonly readers = new Set<Reader>()
   /** The newest number of each customer who streams, when it was last looked up. */
   private readonly newest = new Map<string, bigint>()
+  /** What is being read at the moment, by customer and number. */
+  private readonly readings = new Map<string, Promise<Reading[]>>()
   private readonly closing = new AbortController()
   private looking: Promise<void> | undefined
   private look_again = false
@@ -116,6 +123,13 @@ export class EventStreams {
     return reader
   }
 
+  private leave(reader: Reader): void {
+    this.readers.delete(reader)
+    const { customer_id } = reader
+    const isOwn = (one: Reader) => one.customer_id === customer_id
+    if (![...this.readers].some(isOwn)) this.newest.delete(customer_id)
+  }
+
   /** While anybody streams. A wake that is lost costs a second. */
   private async keepLooking(): Promise<void> {
     this.keeps_looking = true
@@ -144,13 +158,13 @@ export class EventStreams {
   async open(wanted: StreamOptions, gone: AbortSignal): Promise<AsyncIterable<string>> {
     const reader = this.admit(wanted.customer)
     // Whoever goes before the first line is written is nobody whose lines end.
-    gone.addEventListener('abort', () => this.readers.delete(reader), { once: true })
-    if (gone.aborted) this.readers.delete(reader)
+    gone.addEventListener('abort', () => this.leave(reader), { once: true })
+    if (gone.aborted) this.leave(reader)
     try {
       const { newest } = await eventBounds(this.needs.sql, wanted.customer.customer_id)
       return this.lines(reader, wanted, { newest, gone })
     } catch (thrown) {
-      this.readers.delete(reader)
+      this.leave(reader)
       throw thrown
     }
   }
@@ -160,8 +174,7 @@ export class EventStreams {
     wanted: StreamOptions,
     { newest, gone }: { newest: bigint; gone: AbortSignal },
   ): AsyncGenerator<string> {
-    const { clock, print } = this.needs
-    const { customer } = wanted
+    const { clock } = this.needs
     const ended = AbortSignal.any([gone, reader.refused.signal, this.closing.signal])
     const until_ms = clock.now().getTime() + LIFE_MS
     let last = wanted.after ?? newest
@@ -170,31 +183,52 @@ export class EventStreams {
       yield `: ${clock.now().toISOString()} ${newest}\n\n`
       while (!ended.aborted && clock.now().getTime() < until_ms) {
         const news = this.next(reader)
-        const { events, read_to } = await this.readOn(wanted, last)
-        for (const event of events) yield eventLines(event, print(event, customer))
-        last = read_to
-        if (events.length > 0) continue
-        if ((await news) === 'beat') yield ': \n\n'
+        const known = this.newest.get(reader.customer_id) ?? 0n
+        if (last < newest || last < known) {
+          const { lines, read_to } = await this.readOn(wanted, last)
+          last = read_to
+          if (lines !== '') yield lines
+        } else if ((await news) === 'beat') yield ': \n\n'
       }
     } finally {
-      this.readers.delete(reader)
+      this.leave(reader)
     }
   }
 
-  /** The events after a number that this reader wants, and how far that was read. */
+  /** The lines of what this reader asked for after a number, and how far that was read. */
   private async readOn(
     { customer, types, subject, tests }: StreamOptions,
     after: bigint,
-  ): Promise<{ events: Event[]; read_to: bigint }> {
-    const { customer_id } = customer
-    const found = await listEvents(this.needs.sql, { customer_id, after, limit: EVENTS_AT_ONCE })
-    const events = found.filter(
-      (one) =>
-        (tests || !one.test) &&
-        (types?.includes(one.type) ?? true) &&
-        (subject === undefined || one.subject === subject),
-    )
-    return { events, read_to: found.at(-1)?.number ?? after }
+  ): Promise<{ lines: string; read_to: bigint }> {
+    const found = await this.read(customer.customer_id, after)
+    const lines = found
+      .filter(
+        ({ event }) =>
+          (tests || !event.test) &&
+          (types?.includes(event.type) ?? true) &&
+          (subject === undefined || event.subject === subject),
+      )
+      .map((reading) => this.linesOf(reading, customer))
+    return { lines: lines.join(''), read_to: found.at(-1)?.event.number ?? after }
+  }
+
+  private read(customer_id: string, after: bigint): Promise<Reading[]> {
+    // A reading that began before the newest event was heard of may not have it: not joined.
+    const name = `${after} ${this.newest.get(customer_id)} ${customer_id}`
+    const under_way = this.readings.get(name)
+    if (under_way) return under_way
+    const reading = listEvents(this.needs.sql, { customer_id, after, limit: EVENTS_AT_ONCE })
+      .then((events) => events.map((event) => ({ event, lines: new Map<string, string>() })))
+      .finally(() => this.readings.delete(name))
+    this.readings.set(name, reading)
+    return reading
+  }
+
+  private linesOf({ event, lines }: Reading, customer: Customer): string {
+    const scopes = customer.scopes?.join() ?? ''
+    const printed = lines.get(scopes) ?? eventLines(event, this.needs.print(event, customer))
+    lines.set(scopes, printed)
+    return printed
   }
 
   /** Settles when there is something new, or after a while. */
@@ -209,5 +243,5 @@ export class EventStreams {
   }
 }
 
-const eventLines = (event: Event, form: object): string =>
-  `id: ${event.number}\nevent: ${event.type}\ndata: ${JSON.stringify(form)}\n\n`
+const eventLines = ({ number, type }: Event, body: string): string =>
+  `id: ${number}\nevent: ${type}\ndata: ${body}\n\n`
