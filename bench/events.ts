@@ -7,8 +7,6 @@
 //
 //   npm run bench -- events [--streams N] [--seconds N] [--json]
 
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,11 +22,15 @@ import { silentLog } from 'penstock-service/lib/log.ts'
 import type { Serving } from 'penstock-service/serve.ts'
 import { startSteps } from 'penstock-service/steps/step.ts'
 import pg from 'pg'
-import { atEnd } from '../tools/ending.ts'
+import {
+  type Heard,
+  latenessWithin,
+  type StreamReaders,
+  startStreamReaders,
+} from '../tools/stream_readers.ts'
 import { startApi } from './history.ts'
 import type { Access } from './load.ts'
 import { insertOrders } from './statement.ts'
-import type { Heard, Task } from './stream_reader.ts'
 
 export const OPTIONS = {
   streams: { type: 'string', default: '1000' },
@@ -47,7 +49,7 @@ const LIMITS = { publish_per_second: 8_000, p50_ms: 15, p99_ms: 60, megabytes: 6
 type Customer = Access & { customer_id: string }
 type Setting = { serving: Serving; url: string; customers: Customer[]; publish(): Promise<boolean> }
 type Numbering = { printed: number; given: number; postgres: number }
-type Lateness = { events: number; lost: number; ms: number[]; listen_ms: number[] }
+type Lateness = { heard: Heard; lost: number; listen_ms: number[] }
 type Figures = { numbering: Numbering; streams: number; megabytes: number; lateness: Lateness }
 
 export async function run({
@@ -69,7 +71,7 @@ export async function run({
     PENSTOCK_CONNECTIONS_MAX: '20000',
   }
   const serving = await startApi(folder, postgres.url, devchain.url, connections)
-  const readers = await startReaders()
+  const readers = await startStreamReaders()
   try {
     const publish = serving.app.steps.find(({ name }) => name === 'publish')!
     const customers = await makeCustomers(serving)
@@ -85,21 +87,6 @@ export async function run({
     await devchain.close()
     await postgres.stop()
     await rm(folder, { recursive: true, force: true })
-  }
-}
-
-type Readers = { ask<Answer>(what: Task | 'heard' | 'forget'): Promise<Answer>; stop(): void }
-
-async function startReaders(): Promise<Readers> {
-  const child: ChildProcess = fork(join(import.meta.dirname, 'stream_reader.ts'))
-  const end = atEnd(() => child.kill())
-  return {
-    async ask<Answer>(what: Task | 'heard' | 'forget') {
-      const answered = once(child, 'message')
-      child.send(what)
-      return ((await answered) as [Answer])[0]
-    },
-    stop: () => void end(),
   }
 }
 
@@ -124,21 +111,22 @@ const residentMegabytes = () => process.memoryUsage().rss / 1_048_576
 /** Megabytes more in the process that serves them. */
 async function openStreams(
   { serving, customers }: Setting,
-  readers: Readers,
+  readers: StreamReaders,
   streams: number,
 ): Promise<number> {
+  const api_url = serving.api_url!
   // What is compiled and connected at the first is not what streams hold.
-  await readers.ask({ api_url: serving.api_url!, readers: customers, streams: customers.length })
+  await readers.open({ api_url, keys: customers, streams: customers.length })
   const before = residentMegabytes()
   const left = streams - customers.length
-  await readers.ask({ api_url: serving.api_url!, readers: customers, streams: left })
+  await readers.open({ api_url, keys: customers, streams: left })
   return ((residentMegabytes() - before) / left) * streams
 }
 
 /** Notes at a steady pace, as many a customer as another, each told on all of its streams. */
 async function measureLateness(
   { serving, url, customers, publish }: Setting,
-  readers: Readers,
+  readers: StreamReaders,
   { streams, seconds }: { streams: number; seconds: number },
 ): Promise<Lateness> {
   const { sql } = serving
@@ -147,7 +135,6 @@ async function measureLateness(
   const worker = startSteps([step], silentLog)
   const count = EVENTS_PER_SECOND * seconds
   const ids = [...new Set(customers.map(({ customer_id }) => customer_id))]
-  await readers.ask('forget')
   const began_ms = Date.now()
   for (let i = 0; i < count; i++) {
     await delay(Math.max(0, began_ms + (i * 1_000) / EVENTS_PER_SECOND - Date.now()))
@@ -160,17 +147,16 @@ async function measureLateness(
     worker.wake('publish')
   }
   const expected = (count * streams) / ids.length
-  let heard = await readers.ask<Heard>('heard')
+  let heard = await readers.heard()
   for (let tries = 0; heard.events < expected && tries < 100; tries++) {
     await delay(100)
-    heard = await readers.ask<Heard>('heard')
+    heard = await readers.heard()
   }
   await worker.stop()
   await listener.stop()
   return {
-    events: heard.events,
-    lost: expected - heard.events + heard.broken,
-    ms: heard.lateness_ms,
+    heard,
+    lost: expected - heard.events + heard.findings.length + heard.reopened,
     listen_ms: listener.lateness_ms,
   }
 }
@@ -263,10 +249,10 @@ function report(json: boolean, { numbering, streams, megabytes, lateness }: Figu
     publish_given_ratio: ratio(numbering.given, numbering.postgres),
     streams,
     streams_megabytes: Math.round(megabytes),
-    events_on_streams: lateness.events,
+    events_on_streams: lateness.heard.events,
     lost: lateness.lost,
-    commit_to_stream_p50_ms: part(lateness.ms, 0.5),
-    commit_to_stream_p99_ms: part(lateness.ms, 0.99),
+    commit_to_stream_p50_ms: latenessWithin(lateness.heard, 0.5),
+    commit_to_stream_p99_ms: latenessWithin(lateness.heard, 0.99),
     commit_to_listen_p50_ms: part(lateness.listen_ms, 0.5),
     commit_to_listen_p99_ms: part(lateness.listen_ms, 0.99),
   }

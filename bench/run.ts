@@ -23,7 +23,6 @@ const PARTS = new Set([
   'mainnet_blocks.ts',
   'mainnet_node.ts',
   'webhook_receiver.ts',
-  'stream_reader.ts',
 ])
 
 const names = readdirSync(import.meta.dirname)

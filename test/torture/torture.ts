@@ -16,6 +16,8 @@
 //   sdk        purchases with the SDK over a bad network   [--purchases N] [--seed N]
 //   webhooks   SIGKILL of workers while twenty webhooks are told, and a receiver that goes away
 //              [--kills N] [--away-seconds N] [--seed TEXT]
+//   streams    a thousand streams while the API is stopped, killed and started again
+//              [--streams N] [--seconds N] [--restarts N] [--events-per-second N]
 //
 // All take --json and --help. Exit code 0: nothing was found; 1: something was; 2: usage error;
 // 130: interrupted.
@@ -42,6 +44,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   thieves: async (args) => (await import('./thieves.ts')).run(args),
   fuzz: async (args) => (await import('./fuzz.ts')).run(args),
   sdk: async (args) => (await import('./sdk.ts')).run(args),
+  streams: async (args) => (await import('./streams.ts')).run(args),
   webhooks: async (args) => (await import('./webhooks.ts')).run(args),
 }
 

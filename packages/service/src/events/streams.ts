@@ -225,7 +225,7 @@ export class EventStreams {
   }
 
   private linesOf({ event, lines }: Reading, customer: Customer): string {
-    const scopes = customer.scopes?.join() ?? ''
+    const scopes = `${customer.scopes}`
     const printed = lines.get(scopes) ?? eventLines(event, this.needs.print(event, customer))
     lines.set(scopes, printed)
     return printed
