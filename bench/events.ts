@@ -19,7 +19,7 @@ import { issueKey } from 'penstock-service/keys/keys.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
 import { silentLog } from 'penstock-service/lib/log.ts'
-import type { Serving } from 'penstock-service/serve.ts'
+import type { RunningService } from 'penstock-service/serve.ts'
 import { startSteps } from 'penstock-service/steps/step.ts'
 import pg from 'pg'
 import {
@@ -47,7 +47,12 @@ const DATA = JSON.stringify({ id: 'x'.repeat(26), text: 'x'.repeat(700) })
 const LIMITS = { publish_per_second: 8_000, p50_ms: 15, p99_ms: 60, megabytes: 60 }
 
 type Customer = Access & { customer_id: string }
-type Setting = { serving: Serving; url: string; customers: Customer[]; publish(): Promise<boolean> }
+type Setting = {
+  serving: RunningService
+  url: string
+  customers: Customer[]
+  publish(): Promise<boolean>
+}
 type Numbering = { printed: number; given: number; postgres: number }
 type Lateness = { heard: Heard; lost: number; listen_ms: number[] }
 type Figures = { numbering: Numbering; streams: number; megabytes: number; lateness: Lateness }
@@ -90,7 +95,7 @@ export async function run({
   }
 }
 
-async function makeCustomers({ sql, app }: Serving): Promise<Customer[]> {
+async function makeCustomers({ sql, app }: RunningService): Promise<Customer[]> {
   const needs = { ...app, clock: systemClock, random: systemRandom }
   const customers: Customer[] = []
   for (let i = 0; i < CUSTOMERS; i++) {
