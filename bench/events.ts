@@ -23,10 +23,10 @@ import type { RunningService } from 'penstock-service/serve.ts'
 import { startSteps } from 'penstock-service/steps/step.ts'
 import pg from 'pg'
 import {
-  type Heard,
   latenessWithin,
   type StreamReaders,
   startStreamReaders,
+  type Tally,
 } from '../tools/stream_readers.ts'
 import { startApi } from './history.ts'
 import type { Access } from './load.ts'
@@ -54,7 +54,7 @@ type Setting = {
   publish(): Promise<boolean>
 }
 type Numbering = { printed: number; given: number; postgres: number }
-type Lateness = { heard: Heard; lost: number; listen_ms: number[] }
+type Lateness = { heard: Tally; lost: number; listen_ms: number[] }
 type Figures = { numbering: Numbering; streams: number; megabytes: number; lateness: Lateness }
 
 export async function run({
@@ -267,7 +267,8 @@ function report(json: boolean, { numbering, streams, megabytes, lateness }: Figu
     process.stdout.write(
       [
         `PostgreSQL alone         ${all.postgres_alone_per_second} events a second`,
-        `publish, said by notes   ${all.publish_given_per_second}, ${all.publish_given_ratio} of it`,
+        `publish, said by notes   ${all.publish_given_per_second}, ` +
+          `${all.publish_given_ratio} of it`,
         `publish, prints orders   ${all.publish_orders_per_second}, ${all.publish_orders_ratio} ` +
           `of it (${LIMITS.publish_per_second} are wanted)`,
         `${streams} idle streams       ${all.streams_megabytes} MB (limit ${LIMITS.megabytes})`,

@@ -13,7 +13,7 @@ import { atEnd } from './ending.ts'
 export type ReaderAccess = { token: string; secret: string }
 /** Each stream has the next of the keys. */
 export type Opening = { api_url: string; keys: readonly ReaderAccess[]; streams: number }
-export type Heard = {
+export type Tally = {
   /** Those in which the time of their commit is written. */
   events: number
   /** How many came so many milliseconds after the commit that is written in them. */
@@ -26,7 +26,7 @@ export type Heard = {
 export type StreamReaders = {
   /** Resolves when all of them are open. */
   open(opening: Opening): Promise<void>
-  heard(): Promise<Heard>
+  heard(): Promise<Tally>
   stop(): void
 }
 
@@ -40,13 +40,13 @@ export async function startStreamReaders(): Promise<StreamReaders> {
   }
   return {
     open: (opening) => ask<undefined>(opening).then(() => {}),
-    heard: () => ask<Heard>('heard'),
+    heard: () => ask<Tally>('heard'),
     stop: () => void end(),
   }
 }
 
 /** The lateness in milliseconds that this share of events stays within. */
-export function latenessWithin({ events, by_lateness_ms }: Heard, share: number): number | null {
+export function latenessWithin({ events, by_lateness_ms }: Tally, share: number): number | null {
   let left = share * events
   for (const [ms, count] of Object.entries(by_lateness_ms)) {
     left -= count
@@ -61,11 +61,11 @@ const NUMBER = /^id: (\d+)\n/
 const COMMITTED = /"committed_ms":(\d+)/
 const AGAIN_MS = 200
 
-const heard: Heard = { events: 0, by_lateness_ms: {}, findings: [], reopened: 0 }
+const heard: Tally = { events: 0, by_lateness_ms: {}, findings: [], reopened: 0 }
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
 
 /** A stream that is open; `closed` resolves when it is over. */
-type Opened = { closed: Promise<void> }
+type OpenStream = { closed: Promise<void> }
 
 /** One stream that goes on. `last`: undefined until the first line has said where it begins. */
 class Follower {
@@ -85,7 +85,7 @@ class Follower {
     void this.keepOpen(await this.open())
   }
 
-  private async keepOpen(opened: Opened | undefined): Promise<void> {
+  private async keepOpen(opened: OpenStream | undefined): Promise<void> {
     for (let now = opened; ; now = await this.open().catch(() => undefined)) {
       await now?.closed
       heard.reopened += 1
@@ -93,7 +93,7 @@ class Follower {
     }
   }
 
-  private open(): Promise<Opened> {
+  private open(): Promise<OpenStream> {
     const { hostname, port } = new URL(this.api_url)
     this.rest = ''
     const body = JSON.stringify(this.last === undefined ? {} : { after: this.last })
