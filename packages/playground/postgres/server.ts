@@ -31,6 +31,8 @@ export type PostgresOptions = {
   /** A folder with `postgres` and `initdb` to use instead of those that come through npm. */
   bin?: string
   settings?: Record<string, string>
+  /** Any free one when left out. */
+  port?: number
   log?: Log
   /** The users that root may run the server as; the first one that exists is taken. */
   os_users?: readonly string[]
@@ -71,7 +73,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
     const cluster = { ...place, bin, throw_away: options.throw_away ?? false }
     await endServerLeftRunning(place.folder)
     await initialise(cluster)
-    const started = await startServer(cluster, options.settings ?? {})
+    const started = await startServer(cluster, options)
     void started.ended.then(lock.release)
     const stop = () => started.stop().then(lock.release)
     return { ...started, stop }
@@ -119,11 +121,14 @@ async function initialise(cluster: Cluster): Promise<void> {
   await syncFolder(join(folder, '..')).catch(() => {})
 }
 
-async function startServer(cluster: Cluster, settings: Record<string, string>): Promise<Postgres> {
+async function startServer(
+  cluster: Cluster,
+  { settings = {}, port: wanted }: PostgresOptions,
+): Promise<Postgres> {
   const password = await readFile(join(cluster.folder, 'password'), 'utf8')
   const output = join(cluster.folder, 'server.log')
   for (let tried = 1; ; tried++) {
-    const port = await freePort()
+    const port = wanted ?? (await freePort())
     const from = (await stat(output).catch(() => undefined))?.size ?? 0
     const args = ['-D', join(cluster.folder, 'data'), ...serverSettings(port, settings)]
     const server = await runWatched(cluster, 'postgres', args, output)
@@ -167,7 +172,7 @@ function serverSettings(port: number, settings: Record<string, string>): string[
   return Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer().once('error', reject)
     server.listen(0, '127.0.0.1', () => {

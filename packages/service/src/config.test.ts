@@ -91,6 +91,7 @@ test('what makes no sense is one sentence', () => {
     [['-p', '1']],
     [['positional']],
     [[], { DATABASE_URL: 'localhost' }],
+    [[], { DATABASE_URL: 'postgres://localhost,db.example/penstock' }],
     [[], { PENSTOCK_SECRET_KEY: 'f'.repeat(63) }],
     [[], { PENSTOCK_SECRET_KEY: 'g'.repeat(64) }],
     [[], { PENSTOCK_REQUESTS_PER_SECOND: '-1' }],

@@ -4,6 +4,7 @@
 
 import { parseArgs } from 'node:util'
 import { readSealingKeys } from './customers/seal.ts'
+import { hostUrls } from './database/hosts.ts'
 import { Misuse } from './lib/fault.ts'
 import { sunOf } from './lib/json.ts'
 import { isNetwork } from './lib/networks.ts'
@@ -123,7 +124,7 @@ export const OPTIONS = {
 } as const
 
 export const ENVIRONMENT = {
-  DATABASE_URL: 'PostgreSQL 15 or later (npm start: instead of a private one)',
+  DATABASE_URL: 'PostgreSQL 15 or later; several hosts with commas (npm start: not a private one)',
   PG_BIN: "folder of PostgreSQL's programs to use instead of those from npm",
   PENSTOCK_NODE_API_KEY: 'sent as TRON-PRO-API-KEY to the first node and others on its host',
   PENSTOCK_NODE_API_KEYS: 'instead: one for each --node-url, in their order, with commas',
@@ -173,12 +174,9 @@ export function readConfig(
     given[name] === undefined ? undefined : portOf(given[name], name)
   const { nodes, read_nodes } = readNodes(given, env)
   const { DATABASE_URL, PG_BIN, PENSTOCK_WALLETS, PENSTOCK_SECRET_KEY } = env
-  if (DATABASE_URL && !/^postgres(ql)?:\/\//.test(DATABASE_URL)) {
-    throw new Misuse('DATABASE_URL does not begin with postgres://.')
-  }
   const loosened = loosenedBy(env, {
     nodes: [...nodes, ...read_nodes],
-    database_url: DATABASE_URL || undefined,
+    database_urls: DATABASE_URL ? hostUrls(DATABASE_URL) : [],
   })
   if (PENSTOCK_SECRET_KEY && !readSealingKeys(PENSTOCK_SECRET_KEY)) {
     throw new Misuse(
@@ -292,19 +290,18 @@ function portOf(text: string, name: string): number {
  *  is allowed and used. */
 function loosenedBy(
   env: NodeJS.ProcessEnv,
-  used: { nodes: NodeConfig[]; database_url: string | undefined },
+  used: { nodes: NodeConfig[]; database_urls: string[] },
 ): string[] {
-  const { nodes, database_url } = used
+  const { nodes, database_urls } = used
   const [host] = nodesInTheClear(nodes)
   const uses: Record<string, string | undefined> = {
     PENSTOCK_ALLOW_HTTP_NODES:
       host &&
       `Whoever is on the way to ${host} can invent what the chain says: give the node as https://.`,
-    PENSTOCK_ALLOW_UNVERIFIED_DATABASE:
-      database_url !== undefined && !isDatabasePrivate(database_url, env)
-        ? 'DATABASE_URL leads to another machine and does not check its certificate: ' +
-          'add sslmode=verify-full.'
-        : undefined,
+    PENSTOCK_ALLOW_UNVERIFIED_DATABASE: database_urls.some((url) => !isDatabasePrivate(url, env))
+      ? 'DATABASE_URL leads to another machine and does not check its certificate: ' +
+        'add sslmode=verify-full.'
+      : undefined,
   }
   for (const [name, sentence] of Object.entries(uses))
     if (sentence && env[name] !== 'yes')

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { Misuse } from '../lib/fault.ts'
+import { Hosts, openClient } from './hosts.ts'
 
 export type Migration = { number: number; name: string; sha256: string; text: string }
 
@@ -46,9 +47,7 @@ export async function migrate(
   folder = MIGRATIONS_FOLDER,
 ): Promise<AppliedMigration[]> {
   const migrations = await readMigrations(folder)
-  const client = new pg.Client({ connectionString: url, application_name: 'penstock migrate' })
-  client.on('error', () => {})
-  await client.connect()
+  const client = await openClient(new Hosts(url), { application_name: 'penstock migrate' })
   try {
     await inTransaction(client, () => client.query(TABLE))
     const done: AppliedMigration[] = []

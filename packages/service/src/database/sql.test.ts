@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { freshDatabase, testCluster } from 'penstock-test/harness/database.ts'
 import { Outage } from '../lib/fault.ts'
-import { brokenConstraint, connect, type Tx } from './sql.ts'
+import { NothingDone } from './outages.ts'
+import { brokenConstraint, connect, type Sql, type Tx } from './sql.ts'
 
 test('values of all kinds go in and come out as they are', async (t) => {
   const { sql } = await freshDatabase(t)
@@ -177,4 +179,89 @@ test('a broken constraint is named, and everything else has no name', async (t) 
   await assert.rejects(insert(), (thrown) => brokenConstraint(thrown) === 'account_pkey')
   await assert.rejects(sql`select 1 / 0`, (thrown) => brokenConstraint(thrown) === undefined)
   assert.equal(brokenConstraint(new Error('account_pkey')), undefined)
+})
+
+const backend = async (sql: Sql) =>
+  (await sql<{ pid: number }>`select pg_backend_pid() as pid`)[0]!.pid
+
+test('a connection is used again after the refusal of a statement, and no other', async (t) => {
+  const { sql } = await freshDatabase(t, { connections_max: 1 })
+  const insert = () => sql`insert into account (id, may_go_negative) values ('a', false)`
+  await insert()
+  const first = await backend(sql)
+  await assert.rejects(insert(), (thrown) => brokenConstraint(thrown) === 'account_pkey')
+  await assert.rejects(
+    sql.begin((tx) => tx`insert into account (id, may_go_negative) values ('a', false)`),
+    (thrown) => brokenConstraint(thrown) === 'account_pkey',
+  )
+  assert.equal(await backend(sql), first)
+  const look = () => sql`select * from changing`
+  const spoilt: Record<string, () => Promise<unknown>> = {
+    'takes no writes': async () => {
+      await sql`select set_config('default_transaction_read_only', 'on', false)`
+      await sql`delete from account where id = 'b'`
+    },
+    'has a plan that died': async () => {
+      await sql`create table changing (a int)`
+      await look()
+      await sql`alter table changing add column b int`
+      await look()
+    },
+    'has lost its prepared statements': async () => {
+      await look()
+      await sql`deallocate all`
+      await look()
+    },
+  }
+  for (const [what, spoil] of Object.entries(spoilt)) {
+    const before = await backend(sql)
+    await assert.rejects(spoil(), NothingDone, what)
+    assert.notEqual(await backend(sql), before, what)
+    assert.deepEqual(await sql`select id from account where not may_go_negative`, [{ id: 'a' }])
+  }
+  assert.deepEqual(await look(), [])
+})
+
+test('an outage says when it is sure that nothing was done', async (t) => {
+  const { sql } = await freshDatabase(t, { connections_max: 2 })
+  const insert = (tx: Tx) => tx`insert into account (id, may_go_negative) values ('a', false)`
+  const end = (tx: Tx) => tx`select pg_terminate_backend(pg_backend_pid())`
+  const before = sql.begin(async (tx) => {
+    await insert(tx)
+    await end(tx)
+  })
+  await assert.rejects(before, NothingDone)
+  // While it commits, its connection is lost.
+  await sql`create function end_me() returns trigger language plpgsql as
+    $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$`
+  await sql`create constraint trigger ends after insert on account deferrable initially deferred
+    for each row execute function end_me()`
+  const unknown = (thrown: unknown) => thrown instanceof Outage && !(thrown instanceof NothingDone)
+  await assert.rejects(sql.begin(insert), unknown)
+  await assert.rejects(sql`insert into account (id, may_go_negative) values ('b', false)`, unknown)
+  await assert.rejects(connect({ url: 'postgres://localhost:1/none' })`select 1`, NothingDone)
+})
+
+test('what is under way on connections that are dropped fails at once', async (t) => {
+  const { url } = await freshDatabase(t)
+  const sql = connect({ url })
+  const under_way = [
+    sql`select pg_sleep(60)`,
+    sql.begin(async (tx) => {
+      await tx`select 1`
+      await tx`select pg_sleep(60)`
+    }),
+  ]
+  const sleeping = async () => {
+    const rows = await sql`
+      select 1 from pg_stat_activity
+      where datname = current_database() and wait_event = 'PgSleep'`
+    return rows.length
+  }
+  while ((await sleeping()) < under_way.length) await delay(10)
+  const failed = Promise.all(under_way.map((one) => assert.rejects(one, Outage)))
+  sql.drop()
+  await failed
+  assert.deepEqual(await sql`select 1 as one`, [{ one: 1 }])
+  await sql.close()
 })

@@ -8,6 +8,16 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { Outage } from '../lib/fault.ts'
+import { clientOf, cutOff, Hosts } from './hosts.ts'
+import {
+  asOutage,
+  isAfterFailure,
+  isOwnRefusal,
+  isRefusal,
+  isUnreplicated,
+  outageClass,
+  withNothingDone,
+} from './outages.ts'
 
 type Row = Record<string, unknown>
 /** Runs one statement, in a transaction of its own or in the caller's. */
@@ -25,12 +35,20 @@ export type Tx = Query & {
 /** Statements each in a transaction of its own, and `begin` for several in one. */
 export type Sql = Query & {
   /** Runs the work in one transaction: committed when it returns, rolled back when it throws or
-   *  when one of its statements fails, those that were only sent included. Throws Outage
-   *  when the connection is lost; if that happens during the commit, the outcome is unknown and the
-   *  caller must look. */
+   *  when one of its statements fails, those that were only sent included. Throws NothingDone when
+   *  the database could not do it and surely did not; any other Outage when the connection was lost
+   *  during the commit, or the commit was not replicated: the outcome is unknown and the caller
+   *  must look. */
   begin<T>(work: (tx: Tx) => Promise<T>): Promise<T>
   /** Waits for the connections in use, then closes them all. */
   close(): Promise<void>
+}
+
+/** The connections of one pool. */
+export type Connections = Sql & {
+  /** Ends them all at once, whatever is under way on them: for a server that answers no more. What
+   *  is asked afterwards gets new ones. */
+  drop(): void
 }
 
 /** Told how a pool of connections is used. */
@@ -44,12 +62,18 @@ export type Observer = {
 
 export type SqlOptions = {
   observer?: Observer | undefined
+  /** Told of each commit that stands on the disk of the primary alone. */
+  unreplicated?: (() => void) | undefined
+  /** One host or several: see hosts.ts. */
   url: string
   connections_max?: number
   /** Who waits longer for a connection meets an Outage. */
   connection_timeout_ms?: number
   /** A statement that takes longer is cancelled by the server: nothing here is meant to. */
   statement_timeout_ms?: number
+  /** What is not answered for so long is given up, and its connection with it; left out: a little
+   *  longer than the server may take. */
+  answer_timeout_ms?: number
   /** Whether the process may end while connections are open that nobody uses. */
   ends_when_idle?: boolean
 }
@@ -80,10 +104,13 @@ function statement(strings: TemplateStringsArray): { name: string; text: string 
   return known
 }
 
-function openPool(options: SqlOptions): pg.Pool {
+/** A server that does not even say that it cancels is given up so much later. */
+const UNANSWERED_MS = 3_000
+
+function openPool(options: SqlOptions, hosts: Hosts): pg.Pool {
   const statement_timeout_ms = options.statement_timeout_ms ?? 30_000
   const pool = new pg.Pool({
-    connectionString: options.url,
+    Client: clientOf(hosts),
     max: options.connections_max ?? 10,
     types,
     keepAlive: true,
@@ -91,7 +118,7 @@ function openPool(options: SqlOptions): pg.Pool {
     allowExitOnIdle: options.ends_when_idle ?? false,
     connectionTimeoutMillis: options.connection_timeout_ms ?? 10_000,
     statement_timeout: statement_timeout_ms,
-    query_timeout: statement_timeout_ms + 5_000,
+    query_timeout: options.answer_timeout_ms ?? statement_timeout_ms + UNANSWERED_MS,
     idle_in_transaction_session_timeout: 60_000,
     application_name: 'penstock',
   })
@@ -103,73 +130,126 @@ function openPool(options: SqlOptions): pg.Pool {
   return pool
 }
 
-export function connect(options: SqlOptions): Sql {
-  const pool = openPool(options)
+/** The connections of a pool that are open, and those whose last commit was not replicated. */
+function watchPool(pool: pg.Pool, unreplicated: (() => void) | undefined) {
+  const connected = new Set<pg.PoolClient>()
+  const alone = new WeakSet<pg.PoolClient>()
+  pool.on('connect', (client) => {
+    connected.add(client)
+    client.on('notice', (notice) => {
+      if (isUnreplicated(notice)) alone.add(client)
+    })
+  })
+  pool.on('remove', (client) => connected.delete(client))
+  return {
+    drop: () => connected.forEach(cutOff),
+    requireReplicated(client: pg.PoolClient): void {
+      if (!alone.has(client)) return
+      unreplicated?.()
+      const cause = new Error('the commit was not replicated: its outcome is unknown')
+      throw new Outage('the database', { cause })
+    },
+  }
+}
+
+export function connect(options: SqlOptions): Connections {
+  const hosts = new Hosts(options.url)
+  const pool = openPool(options, hosts)
+  const { drop, requireReplicated } = watchPool(pool, options.unreplicated)
   const { observer } = options
   observer?.opened(() => ({ connections: pool.totalCount, waiting: pool.waitingCount }))
   const observed = <T>(work: () => Promise<T>): Promise<T> =>
     observer ? timed(observer, work) : work()
 
+  const take = (): Promise<pg.PoolClient> =>
+    hosts
+      .reach(() => pool.connect())
+      .catch(asOutage)
+      .catch((thrown: unknown) => Promise.reject(withNothingDone(thrown)))
+
   const statementAlone = async <R extends object>(
     strings: TemplateStringsArray,
     values: unknown[],
   ) => {
-    const client = await pool.connect().catch(asOutage)
+    const client = await take()
     try {
       const rows = await run<R>(client, strings, values)
+      requireReplicated(client)
       client.release()
       return rows
     } catch (thrown) {
-      client.release(thrown instanceof Outage)
-      throw thrown
+      client.release(!isOwnRefusal(thrown))
+      throw isRefusal(thrown) ? withNothingDone(thrown) : thrown
     }
   }
 
   const query: Query = <R extends object>(strings: TemplateStringsArray, ...values: unknown[]) =>
     observed(() => statementAlone<R>(strings, values))
 
-  async function transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    const client = await pool.connect().catch(asOutage)
-    let open = true
-    const answers: Promise<unknown>[] = []
-    let first_failure: unknown
-    const keep = <Answer>(answer: Promise<Answer>): Promise<Answer> => {
-      // What is not waited for at once is waited for below; until then nobody may miss its failure.
-      answer.catch((thrown: unknown) => {
-        first_failure ??= thrown
-      })
-      answers.push(answer)
-      return answer
-    }
-    const query: Query = (strings, ...values) => {
-      if (!open) throw new Error('a transaction was used after its end')
-      return keep(run(client, strings, values))
-    }
-    const send: Tx['send'] = (strings, ...values) => void query(strings, ...values)
-    try {
-      keep(client.query('begin').catch(asOutage))
-      const result = await work(Object.assign(query, { send }))
-      open = false
-      // The server never hears of a value that the driver cannot send, and would commit the rest:
-      // such a failure is known once the promises under way have gone on.
-      await new Promise<void>((go) => process.nextTick(go))
-      if (first_failure !== undefined) throw first_failure
-      const [ended] = await Promise.all([client.query('commit').catch(asOutage), ...answers])
-      if (ended.command !== 'COMMIT') throw new Error(`the transaction ended with ${ended.command}`)
-      client.release()
-      return result
-    } catch (thrown) {
-      open = false
-      await client.query('rollback').then(
-        () => client.release(),
-        () => client.release(true),
-      )
-      throw isAfterFailure(thrown) ? first_failure : thrown
-    }
-  }
+  const begin = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+    observed(() => transaction({ take, requireReplicated }, work))
+  return Object.assign(query, { begin, drop, close: () => pool.end() })
+}
 
-  const begin = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => observed(() => transaction(work))
-  return Object.assign(query, { begin, close: () => pool.end() })
+type Pool = {
+  take(): Promise<pg.PoolClient>
+  requireReplicated(client: pg.PoolClient): void
+}
+
+async function transaction<T>(
+  { take, requireReplicated }: Pool,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  const client = await take()
+  let open = true
+  let committing = false
+  const answers: Promise<unknown>[] = []
+  let first_failure: unknown
+  const keep = <Answer>(answer: Promise<Answer>): Promise<Answer> => {
+    // What is not waited for at once is waited for below; until then nobody may miss its failure.
+    answer.catch((thrown: unknown) => {
+      first_failure ??= thrown
+    })
+    answers.push(answer)
+    return answer
+  }
+  const query: Query = (strings, ...values) => {
+    if (!open) throw new Error('a transaction was used after its end')
+    return keep(run(client, strings, values))
+  }
+  const send: Tx['send'] = (strings, ...values) => void query(strings, ...values)
+  try {
+    keep(client.query('begin').catch(asOutage))
+    const result = await work(Object.assign(query, { send }))
+    open = false
+    // The server never hears of a value that the driver cannot send, and would commit the rest:
+    // such a failure is known once the promises under way have gone on.
+    await new Promise<void>((go) => process.nextTick(go))
+    if (first_failure !== undefined) throw first_failure
+    committing = true
+    const commit = keep(client.query('commit').catch(asOutage))
+    const [ended] = await Promise.all([commit, ...answers])
+    if (ended.command !== 'COMMIT') throw new Error(`the transaction ended with ${ended.command}`)
+    requireReplicated(client)
+    client.release()
+    return result
+  } catch (thrown) {
+    open = false
+    const failure = isAfterFailure(thrown) ? first_failure : thrown
+    await giveBack(client, first_failure ?? (committing ? failure : undefined))
+    const surely_nothing = !committing || isRefusal(first_failure)
+    throw surely_nothing && failure === first_failure ? withNothingDone(failure) : failure
+  }
+}
+
+/** Ends what is open on a connection and gives it back; one that may not be as good as before is
+ *  not used again. */
+async function giveBack(client: pg.PoolClient, failure: unknown): Promise<void> {
+  if (failure !== undefined && !isOwnRefusal(failure)) return client.release(true)
+  await client.query('rollback').then(
+    () => client.release(),
+    () => client.release(true),
+  )
 }
 
 async function timed<T>({ done }: Observer, work: () => Promise<T>): Promise<T> {
@@ -178,15 +258,12 @@ async function timed<T>({ done }: Observer, work: () => Promise<T>): Promise<T> 
   try {
     return await work()
   } catch (thrown) {
-    if (thrown instanceof Outage) outage = sqlStateClass(thrown.cause)
+    if (thrown instanceof Outage) outage = outageClass(thrown)
     throw thrown
   } finally {
     done((performance.now() - began_ms) / 1_000, outage)
   }
 }
-
-const sqlStateClass = (cause: unknown): string =>
-  (cause instanceof pg.DatabaseError ? cause.code?.slice(0, 2) : undefined) ?? 'none'
 
 async function run<R>(
   client: pg.PoolClient,
@@ -197,25 +274,6 @@ async function run<R>(
   const result = await client.query({ name, text, values }).catch(asOutage)
   return result.rows as R[]
 }
-
-/** What the server refused for a reason of its own: lost or unavailable connection, no resources,
- *  shutting down, a deadlock or a failed serialization. The statement did not happen and may
- *  succeed later. */
-const OUTAGE_CLASSES = new Set(['08', '40', '53', '55', '57', '58'])
-
-/** What the driver throws is the server's refusal, a value that it cannot send (a bug), or a
- *  connection that is gone. */
-function asOutage(thrown: unknown): never {
-  const refused = thrown instanceof pg.DatabaseError
-  const passing = refused && OUTAGE_CLASSES.has(thrown.code?.slice(0, 2) ?? '')
-  const bug = refused ? !passing : thrown instanceof TypeError || thrown instanceof RangeError
-  if (bug) throw thrown
-  throw new Outage('the database', { cause: thrown })
-}
-
-/** Whether a statement was refused only because one before it in its transaction had failed. */
-const isAfterFailure = (thrown: unknown): boolean =>
-  thrown instanceof pg.DatabaseError && thrown.code === '25P02'
 
 /** The name of the constraint that a statement would have broken, if that is why it was refused. */
 export function brokenConstraint(thrown: unknown): string | undefined {

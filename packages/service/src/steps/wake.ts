@@ -1,7 +1,8 @@
 // Waking steps of other processes. A hint, sent outside of any transaction and at most a few times
 // a second for each step; when it is lost, the step looks by itself soon after.
 
-import pg from 'pg'
+import type pg from 'pg'
+import { cutOff, Hosts, openClient } from '../database/hosts.ts'
 import type { Sql } from '../database/sql.ts'
 
 const CHANNEL = 'penstock_wake'
@@ -17,12 +18,16 @@ export function wakeOthers(sql: Sql): (step: string) => void {
   }
 }
 
+export type Listener = {
+  /** Listens anew: the server does not answer. */
+  drop(): void
+  stop(): Promise<void>
+}
+
 /** Calls `wake` for what others tell, on a connection of its own that is made again when it is
  *  lost. */
-export function listenForWakes(
-  url: string,
-  wake: (step: string) => void,
-): { stop(): Promise<void> } {
+export function listenForWakes(url: string, wake: (step: string) => void): Listener {
+  const hosts = new Hosts(url)
   let stopped = false
   let client: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined
@@ -32,31 +37,30 @@ export function listenForWakes(
     if (!stopped && timer === undefined) {
       timer = setTimeout(() => {
         timer = undefined
-        listen()
+        void listen()
       }, RETRY_MS)
     }
   }
-  function listen() {
-    const fresh = new pg.Client({
-      connectionString: url,
-      keepAlive: true,
-      connectionTimeoutMillis: 10_000,
-      application_name: 'penstock wake',
-    })
-    client = fresh
-    fresh.on('notification', ({ payload }) => payload && wake(payload))
-    fresh.on('error', again)
-    fresh.on('end', again)
-    fresh
-      .connect()
-      .then(() => fresh.query(`listen ${CHANNEL}`))
-      .catch(() => {
-        fresh.end().catch(() => {})
-        again()
+  async function listen() {
+    try {
+      const fresh = await openClient(hosts, {
+        keepAlive: true,
+        connectionTimeoutMillis: 10_000,
+        application_name: 'penstock wake',
       })
+      if (stopped) return await fresh.end()
+      client = fresh
+      fresh.on('notification', ({ payload }) => payload && wake(payload))
+      fresh.on('end', again)
+      await fresh.query(`listen ${CHANNEL}`)
+    } catch {
+      await client?.end().catch(() => {})
+      again()
+    }
   }
-  listen()
+  void listen()
   return {
+    drop: () => client && cutOff(client),
     async stop() {
       stopped = true
       clearTimeout(timer)
