@@ -134,6 +134,7 @@ function openPool(options: SqlOptions, hosts: Hosts): pg.Pool {
 function watchPool(pool: pg.Pool, unreplicated: (() => void) | undefined) {
   const connected = new Set<pg.PoolClient>()
   const alone = new WeakSet<pg.PoolClient>()
+  const dropped = new WeakSet<pg.PoolClient>()
   pool.on('connect', (client) => {
     connected.add(client)
     client.on('notice', (notice) => {
@@ -142,7 +143,20 @@ function watchPool(pool: pg.Pool, unreplicated: (() => void) | undefined) {
   })
   pool.on('remove', (client) => connected.delete(client))
   return {
-    drop: () => connected.forEach(cutOff),
+    drop() {
+      for (const client of connected) {
+        dropped.add(client)
+        cutOff(client)
+      }
+    },
+    /** The pool notices the end of a connection a little later. */
+    async take(): Promise<pg.PoolClient> {
+      for (;;) {
+        const client = await pool.connect()
+        if (!dropped.has(client)) return client
+        client.release(true)
+      }
+    },
     requireReplicated(client: pg.PoolClient): void {
       if (!alone.has(client)) return
       unreplicated?.()
@@ -155,7 +169,7 @@ function watchPool(pool: pg.Pool, unreplicated: (() => void) | undefined) {
 export function connect(options: SqlOptions): Connections {
   const hosts = new Hosts(options.url)
   const pool = openPool(options, hosts)
-  const { drop, requireReplicated } = watchPool(pool, options.unreplicated)
+  const { drop, requireReplicated, ...watched } = watchPool(pool, options.unreplicated)
   const { observer } = options
   observer?.opened(() => ({ connections: pool.totalCount, waiting: pool.waitingCount }))
   const observed = <T>(work: () => Promise<T>): Promise<T> =>
@@ -163,7 +177,7 @@ export function connect(options: SqlOptions): Connections {
 
   const take = (): Promise<pg.PoolClient> =>
     hosts
-      .reach(() => pool.connect())
+      .reach(watched.take)
       .catch(asOutage)
       .catch((thrown: unknown) => Promise.reject(withNothingDone(thrown)))
 
