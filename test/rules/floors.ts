@@ -23,6 +23,7 @@ const FLOORS = [
   ['monitoring'],
   ['operation'],
   ['operators'],
+  ['aml_operators'],
   ['program'],
   ['commands'],
 ]

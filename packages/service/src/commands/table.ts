@@ -1,7 +1,12 @@
 // Every operation of the operators, in the order in which the command line lists them.
 
+import { checkOperations } from '../aml_operators/checks.ts'
+import { entryOperations } from '../aml_operators/entries.ts'
+import { indexOperations } from '../aml_operators/index_reach.ts'
+import { listOperations } from '../aml_operators/lists.ts'
+import { policyOperations } from '../aml_operators/policies.ts'
+import { watchOperations } from '../aml_operators/watches.ts'
 import type { Operation } from '../operation/operation.ts'
-import { amlOperations } from '../operators/aml.ts'
 import {
   correctionOperations,
   customerOperations,
@@ -9,7 +14,6 @@ import {
 } from '../operators/customers.ts'
 import { depositOperations } from '../operators/deposits.ts'
 import { keyOperations } from '../operators/keys.ts'
-import { listOperations } from '../operators/lists.ts'
 import { chainOperations, orderOperations, subscriptionOperations } from '../operators/orders.ts'
 import { priceOperations, serviceOperations } from '../operators/prices.ts'
 import { bookOperations, signerOperations, statusOperations } from '../operators/status.ts'
@@ -31,7 +35,11 @@ export const OPERATIONS: readonly Operation[] = [
   ...signerOperations,
   ...walletOperations,
   ...listOperations,
-  ...amlOperations,
+  ...checkOperations,
+  ...entryOperations,
+  ...watchOperations,
+  ...policyOperations,
+  ...indexOperations,
   ...bookOperations,
   ...webhookOperations,
   ...noticeOperations,

@@ -1,0 +1,70 @@
+// How far back the flow index reaches: reading the past of the chain into its log, and computing it
+// anew.
+
+import { USDT } from 'penstock-tron/tokens.ts'
+import { Type } from 'typebox'
+import { misuse, refusal } from '../lib/fault.ts'
+import { undertaking } from '../operation/operation.ts'
+import { tellBlocks } from '../operation/progress.ts'
+import { screeningState } from '../screening/state.ts'
+import { backfill, setReach } from '../tracing/backfill.ts'
+import { Count, NOTHING, whole } from '../wire/schemas.ts'
+
+const FOLLOWS =
+  'The running service computes the next generation of the index beside the one in use.'
+const Reach = { first_number: Count, reach: Count }
+type Reach = { first_number: number; reach: number }
+
+/** The record of a reach that was made. */
+const reached = (made: Reach) => async () => ({
+  result: undefined,
+  actions: [{ subject: 'index', before: null, after: made }],
+})
+
+export const indexOperations = [
+  undertaking({
+    path: '/operator/aml/backfill',
+    role: 'admin',
+    summary:
+      'read the past of the chain from a node into the log, and have the index computed from there',
+    description:
+      'It can be broken off and goes on where it stopped; the index changes when all of it is ' +
+      'there.',
+    body: Type.Object({ from: whole('HEIGHT', 'the first block to read') }),
+    reply: Type.Object({ ...Reach, blocks: Count }),
+    cli: { node: 'solid' },
+    async handle({ sql, clock, by, body, record, ...needs }) {
+      const node = needs.chain()?.node
+      if (!node) throw misuse('aml backfill: --node-url is missing.')
+      let began: number | undefined
+      const wanted = { from_number: body.from, made_by: by, made_at: clock.now() }
+      const made = await tellBlocks(needs, (tell) =>
+        backfill({ sql, node, tokens: new Set([USDT]) }, wanted, (block, last) => {
+          began ??= block
+          tell(began - block, began - last)
+        }),
+      )
+      await record(reached(made))
+      return { value: made, note: FOLLOWS }
+    },
+  }),
+  undertaking({
+    path: '/operator/aml/rebuild',
+    role: 'admin',
+    summary: 'compute the index anew, with the services without a label that have been found since',
+    body: NOTHING,
+    reply: Type.Object(Reach),
+    async handle({ sql, clock, by, reason, record }) {
+      const { first_block } = await screeningState(sql)
+      if (first_block === null) throw refusal('There is no index yet: start the service first.')
+      const made = await setReach(sql, {
+        from_number: Number(first_block),
+        made_by: by,
+        made_at: clock.now(),
+        reason: reason ?? 'an operator asked for it',
+      })
+      await record(reached(made))
+      return { value: made, note: FOLLOWS }
+    },
+  }),
+]

@@ -1,0 +1,13 @@
+// How far a long operation is.
+
+import type { Needs } from './operation.ts'
+
+/** Runs work that tells which of how many blocks it has come to, and clears that at its end. */
+export async function tellBlocks<Result>(
+  { progress }: Pick<Needs, 'progress'>,
+  work: (tell: (block: number, last: number) => void) => Promise<Result>,
+): Promise<Result> {
+  return work((done, last) => progress({ done, whole: last, unit: 'blocks' })).finally(() =>
+    progress(),
+  )
+}
