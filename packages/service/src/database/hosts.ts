@@ -77,7 +77,7 @@ const insideOf = (client: pg.ClientBase) => (client as unknown as Inside).connec
 /** Ends the connection at once: what waits for an answer on it fails. */
 export const cutOff = (client: pg.ClientBase): void => void insideOf(client).stream.destroy()
 
-type Done = ((thrown: Error) => void) | ((thrown: null, client: pg.Client) => void)
+type ConnectCallback = ((thrown: Error) => void) | ((thrown: null, client: pg.Client) => void)
 
 /** The driver's client, of the host whose turn it is. */
 export function clientOf(hosts: Hosts) {
@@ -97,8 +97,8 @@ export function clientOf(hosts: Hosts) {
     }
 
     override connect(): Promise<pg.Client>
-    override connect(callback: Done): void
-    override connect(callback?: Done): Promise<pg.Client> | undefined {
+    override connect(callback: ConnectCallback): void
+    override connect(callback?: ConnectCallback): Promise<pg.Client> | undefined {
       const connected = super.connect().then(
         (client) => {
           if (!this.read_only) return client
