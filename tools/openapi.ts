@@ -49,8 +49,8 @@ function openapi({ endpoints, pages, kinds, tried, version }: Reference): Part {
     return [endpoint.path, { post: operation(endpoint, calls) }]
   })
   const readable = pages.flatMap((page) => {
-    const { reply } = page
-    return reply ? [[templated(page.path), { get: readOperation(page, reply) }]] : []
+    const schema = page.document ? documented(page.document) : page.reply && success(page.reply)
+    return schema ? [[templated(page.path), { get: readOperation(page, schema) }]] : []
   })
   return {
     openapi: '3.1.0',
@@ -112,7 +112,11 @@ function told({ type, data, when, scope, sample }: EventKind): Part {
 const TAGS: readonly [name: string, paths: RegExp, description: string][] = [
   ['Events', /^\/v1\/event/, 'What happened, told once'],
   ['Webhooks', /webhook|notice/, 'Where you want to be told of events'],
-  ['Transactions', /^\/v1\/transaction/, 'Purchases of energy, bandwidth and activations'],
+  [
+    'Transactions',
+    /^\/v1\/(transaction|receipt)|jwks/,
+    'Purchases of energy, bandwidth and activations, and the proof of what they got',
+  ],
   ['Subscriptions', /^\/v1\/subscription/, 'Addresses that are kept supplied with energy'],
   ['AML checks', /^\/v1\/aml/, 'Screening of addresses and transactions'],
   [
@@ -211,7 +215,7 @@ function success(reply: TSchema): Part {
   }
 }
 
-function readOperation({ path, summary }: Page, reply: TSchema): Part {
+function readOperation({ path, summary }: Page, schema: Part): Part {
   return {
     operationId: nameOf(path),
     tags: [tagOf(path)],
@@ -227,10 +231,12 @@ function readOperation({ path, summary }: Page, reply: TSchema): Part {
       200: {
         description: 'What was found',
         headers: { ...RATE_HEADERS, 'X-Request-Id': ref('headers', 'RequestId') },
-        content: { 'application/json': { schema: success(reply) } },
+        content: { 'application/json': { schema } },
       },
-      400: ref('responses', 'BadRequest'),
-      404: ref('responses', 'NotFound'),
+      ...(path.includes(':') && {
+        400: ref('responses', 'BadRequest'),
+        404: ref('responses', 'NotFound'),
+      }),
       405: ref('responses', 'MethodNotAllowed'),
       429: ref('responses', 'TooMany'),
     },

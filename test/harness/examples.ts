@@ -64,12 +64,15 @@ function filled(body: object, tried: readonly ExampleAnswer[]): object {
   return Object.fromEntries(known)
 }
 
-/** The answer with other hashes: the first that it has, the second, and so on. */
+const JWS = /"eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+"/g
+
+/** The answer with other hashes: the first that it has, the second, and so on. A JWS has some
+ *  inside of it. */
 function withoutHashes(answer: object): unknown {
   const seen: string[] = []
   const text = JSON.stringify(answer).replace(/"[0-9a-f]{64}"/g, (found) => {
     if (!seen.includes(found)) seen.push(found)
     return `"${hash('sha256', `example ${seen.indexOf(found)}`)}"`
   })
-  return JSON.parse(text)
+  return JSON.parse(text.replace(JWS, '"eyJhbGciOiJFZERTQSIs….eyJyZWNlaXB0Ijox….lVYUKSVZv7Bk…"'))
 }

@@ -14,6 +14,7 @@ import type { FaultKind } from 'penstock-devchain/http/faults.ts'
 import { type Person, person, Scene, TRX } from 'penstock-devchain/scene.ts'
 import { type App, buildApp } from 'penstock-service/app.ts'
 import { createCustomer } from 'penstock-service/customers/customers.ts'
+import { sealWith } from 'penstock-service/customers/seal.ts'
 import { connect, type Sql } from 'penstock-service/database/sql.ts'
 import { buildServer } from 'penstock-service/http/server.ts'
 import { issueKey, type NewKey } from 'penstock-service/keys/keys.ts'
@@ -23,6 +24,7 @@ import { silentLog } from 'penstock-service/lib/log.ts'
 import { type Node, type Resource, type Transport, tronNode } from 'penstock-service/node/node.ts'
 import type { Reads } from 'penstock-service/node/reads.ts'
 import type { Provider } from 'penstock-service/providers/provider.ts'
+import { makeSigningKey } from 'penstock-service/receipts/signing_keys.ts'
 import { type Policy, publishPolicy, SHIPPED_POLICY } from 'penstock-service/screening/policy.ts'
 import { memoryLog, type SignatureRecord } from 'penstock-service/signing/signature_log.ts'
 import { drain } from 'penstock-service/steps/step.ts'
@@ -282,10 +284,11 @@ export class World {
       tellStreams: () => {},
       ...(reads && { reads: reads(node) }),
     }
-    const app = buildApp({
-      ...outside,
-      sealing: { current: 'k1', keys: { k1: new Uint8Array(32).fill(7) } },
-    })
+    const sealing = { current: 'k1', keys: { k1: new Uint8Array(32).fill(7) } }
+    const app = buildApp({ ...outside, sealing })
+    // Of randomness of its own: what the others draw stays as it was.
+    const own = repeatable('receipts')
+    await makeSigningKey({ sql, clock, random: own, seal: sealWith(sealing, own) })
     const { authenticate, refusals } = app
     const noteRefusal = refusals.note
     const needs = { sql, clock, random, log: silentLog, authenticate, noteRefusal }

@@ -27,6 +27,7 @@ const TABLES: Record<string, string> = {
   prices: 'price fee service aml_price aml_service',
   market: 'orders',
   quotes: 'offer quote',
+  receipts: 'signing_key',
   screening: 'policy',
   deposits: 'deposit deposit_outflow deposit_resolution holding',
   treasury: 'correction',

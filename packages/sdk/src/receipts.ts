@@ -8,7 +8,7 @@ export type Receipt = {
   receipt: 1
   state: 'delivered' | 'solid' | 'ended'
   service: string
-  network: string
+  network: string | null
   issued_at: string
   order: {
     id: string
@@ -18,14 +18,20 @@ export type Receipt = {
     amount: number
     created_at: string
   }
+  activation: {
+    hash: string
+    block_number: number
+    block_id: string | null
+    block_time: string
+  } | null
   parts: {
     resource: string
     amount: number
     stake_sun: number
-    units_of_stake: number
+    units_of_stake: number | null
     hash: string
     block_number: number
-    block_id: string
+    block_id: string | null
     block_time: string
     expires_at: string
     reclaim_hash: string | null

@@ -240,6 +240,7 @@ create table attempt (
   sent_at timestamptz,
   uncovered boolean default false not null,
   refused_at timestamptz,
+  block_id text,
   constraint attempt_pkey primary key (id),
   constraint attempt_tx_id_unique unique (tx_id),
   constraint attempt_in_a_block check ((state in ('included', 'solid')) = (block_number is not null) and (block_number is null) = (block_time is null)),
@@ -365,6 +366,8 @@ create table delegation (
   delegated_at timestamptz,
   expires_at timestamptz,
   reclaimed_at timestamptz,
+  total_limit bigint,
+  total_weight bigint,
   constraint delegation_pkey primary key (id),
   constraint delegation_attempt_once unique (attempt_id),
   constraint delegation_reclaim_once unique (reclaim_id),
@@ -976,6 +979,17 @@ create table signing (
   constraint signing_pkey primary key (one),
   constraint signing_has_one_row check (one)
 );
+
+create table signing_key (
+  id text not null,
+  public_key text not null,
+  sealed_private_key text,
+  made_at timestamptz not null,
+  retired_at timestamptz,
+  constraint signing_key_pkey primary key (id),
+  constraint signing_key_private_while_it_signs check ((sealed_private_key is null) = (retired_at is not null))
+);
+create unique index signing_key_one_signs on signing_key ((true)) where (retired_at is null);
 
 create table subscription (
   id text not null,

@@ -63,6 +63,7 @@ import type { Provider } from './providers/provider.ts'
 import { forecastRoute } from './quotes/forecast.ts'
 import { pruneQuotesStep } from './quotes/quotes.ts'
 import { quoteRoutes } from './quotes/routes.ts'
+import { keyPage, receiptRoutes } from './receipts/routes.ts'
 import { pruneRefusalsStep, type Refusals, refusalRecorder } from './refusals/refusals.ts'
 import { routes as refusalRoutes } from './refusals/routes.ts'
 import { secretReader } from './refusals/signature_hint.ts'
@@ -209,6 +210,7 @@ export function buildApp(world: World): App {
   const reads = world.reads ?? (() => node)
   const receiver = receiverReader({ clock, node, reads, is_barred: barredReader({ sql, clock }) })
   const uses = lastUses({ sql, clock })
+  const receipts = { sql, clock, seal, network: networkReader(node) }
   const events = eventsOf(world, { new_id, seal })
   const { tryOrder, placeOrder } = orderPlacer({
     sql,
@@ -227,10 +229,11 @@ export function buildApp(world: World): App {
       ...listsOf(world),
       ...quoteRoutes({ sql, clock, new_id, prices, receiver, reads, placeOrder }),
       forecastRoute({ sql, prices }),
+      ...receiptRoutes({ ...receipts, service: world.webhooks.user_agent }),
       ...keyRoutes({ sql, clock, new_id, random, seal, endSubscriptions: endAll }),
       ...events.endpoints,
     ],
-    pages: [...treasuryPages({ sql }), ...referencePages()],
+    pages: [...treasuryPages({ sql }), keyPage({ sql }), ...referencePages()],
     steps: [...stepsOf(world, { new_id, sign, watch, reads, prices, tryOrder }), ...events.steps],
     authenticate: authenticator({ sql, clock, seal, noteUse: uses.note }),
     api_steps: [uses.step],

@@ -26,7 +26,7 @@ import { readBudget } from './node/read_budget.ts'
 import { nodeReads, type Reads } from './node/reads.ts'
 import { type Monitor, startWatching } from './program/admin.ts'
 import { startApi } from './program/api.ts'
-import { sealingKeys } from './program/sealing_keys.ts'
+import { keysAtStart } from './program/sealing_keys.ts'
 import { configuredProviders } from './providers/configured.ts'
 import { httpExchange } from './providers/guard.ts'
 import { fileLog, memoryLog, type SignatureLog } from './signing/signature_log.ts'
@@ -115,7 +115,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
   const caller = webhookCaller()
   try {
     await requireMigrated(sql, database_url)
-    const sealing = await sealingKeys(config, sql)
+    const sealing = await keysAtStart(config, sql)
     const roots_file = config.role === 'api' ? undefined : await rootsFile(config, log)
     const found = await narrowKeys(config, node, setup.wallets)
     const signed = config.role === 'api' ? memoryLog() : await signedLog(config)

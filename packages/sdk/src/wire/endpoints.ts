@@ -1312,6 +1312,73 @@ export type Endpoints = {
       }[]
     }
   }
+  /** What an order got on the chain, signed */
+  '/v1/receipt': {
+    body: {
+      id?: string | undefined
+      /** Beside id, or instead of it; both must match */
+      external_id?: string | undefined
+    }
+    result: {
+      receipt: {
+        receipt: number
+        /** delivered; solid: irreversible; ended: all of it was taken back irreversibly */
+        state: string
+        service: string
+        network: string | null
+        issued_at: string
+        order: {
+          id: string
+          external_id: string | null
+          service: string
+          params: {
+            address: string
+            amounts?: {
+              energy?: number
+              bandwidth?: number
+            }
+            /** Hours */
+            duration?: number
+            activate_address: boolean
+          }
+          /** TRX */
+          amount: number
+          created_at: string
+        }
+        activation: {
+          hash: string
+          block_number: number
+          block_id: string | null
+          block_time: string
+        } | null
+        parts: {
+          resource: string
+          amount: number
+          stake_sun: number
+          units_of_stake: number | null
+          hash: string
+          block_number: number
+          block_id: string | null
+          block_time: string
+          expires_at: string
+          reclaim_hash: string | null
+          reclaim_block_number: number | null
+        }[]
+        entries: {
+          id: string
+          kind: string
+          /** TRX */
+          amount: number
+          number: number
+        }[]
+        seal: {
+          number: number
+          sha256: string
+        } | null
+      }
+      jws: string
+    }
+  }
   /** Your API keys, newest first, revoked ones too */
   '/v1/keys/list': {
     body: {

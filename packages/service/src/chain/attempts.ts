@@ -332,7 +332,7 @@ export function includeAttempts(tx: Tx, block: Block): void {
   if (succeeded.length === 0) return
   tx.send`
     update attempt set state = 'included', block_number = ${block.number},
-      block_time = ${block.time}
+      block_time = ${block.time}, block_id = ${block.id}
     where state in ('signed', 'sent') and id in (
       select id from attempt where tx_id = any(${succeeded}) order by id for no key update)`
 }
@@ -341,7 +341,8 @@ export function includeAttempts(tx: Tx, block: Block): void {
  *  another. */
 export async function revertAttempts(tx: Tx, keep: number): Promise<void> {
   await tx`
-    update attempt set state = 'sent', block_number = null, block_time = null, uncovered = true
+    update attempt set state = 'sent', block_number = null, block_time = null, block_id = null,
+      uncovered = true
     where state = 'included' and id in (
       select id from attempt where state = 'included' and block_number > ${keep}
       order by id for no key update)`

@@ -38,6 +38,8 @@ export type Settings = {
   database_url: string | undefined
   nodes: NodeConfig[] | undefined
   wallets_file: string | undefined
+  public_url: string | undefined
+  port: number
   secret_key: string | undefined
 }
 
@@ -140,6 +142,11 @@ function outsideOf(setting: CommandSetting): LocalNeeds {
       if (!nodes) throw refusal('No node is named: --node-url URL.')
       return tronNode({ nodes, transport })
     },
+    chain() {
+      const nodes = nodesOf(setting)
+      return nodes && chainView(nodes, transport)
+    },
+    publicUrl: () => settings.public_url ?? `http://localhost:${settings.port}`,
     wallets() {
       const { wallets_file } = settings
       if (!wallets_file) throw refusal('No file of wallets is named: set PENSTOCK_WALLETS.')
@@ -164,10 +171,6 @@ function needsOf(setting: CommandSetting & { sql: Sql; url: string; outside: Loc
       )
     },
     depositAddress: async () => depositAddresses(await depositKey(sql, settings)),
-    chain() {
-      const nodes = nodesOf(setting)
-      return nodes && chainView(nodes, io.transport)
-    },
   }
 }
 

@@ -23,6 +23,7 @@ const WORDS: Record<string, string> = {
   actions: 'list',
   customers: 'create list show suspend resume close statement credit debit corrections limits',
   keys: 'issue list change rotate revoke reseal',
+  receipts: 'verify rotate',
   prices: 'list set remove history',
   fees: 'list set history',
   plans: 'list set remove history',
@@ -162,6 +163,7 @@ test('what each operation prints as JSON is what it documents', async (t) => {
       'signer go',
       'lists schedule operator --off',
       'keys reseal',
+      'receipts rotate',
     ].map(split),
     ['customers', 'show', anna.id],
     ['customers', 'suspend', anna.id],
@@ -214,6 +216,7 @@ const split = (line: string) => line.split(' ')
 const RUN_ELSEWHERE = [
   'customers create',
   'keys issue',
+  'receipts verify',
   'deposits list',
   'deposits resolve',
   'attempts list',

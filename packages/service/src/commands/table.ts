@@ -6,6 +6,7 @@ import { indexOperations } from '../aml_operators/index_reach.ts'
 import { listOperations } from '../aml_operators/lists.ts'
 import { policyOperations } from '../aml_operators/policies.ts'
 import { watchOperations } from '../aml_operators/watches.ts'
+import { receiptOperations } from '../money_operators/receipts.ts'
 import type { Operation } from '../operation/operation.ts'
 import {
   correctionOperations,
@@ -26,6 +27,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...correctionOperations,
   ...limitOperations,
   ...keyOperations,
+  ...receiptOperations,
   ...priceOperations,
   ...serviceOperations,
   ...orderOperations,

@@ -12,8 +12,11 @@ export type Page = {
   /** As the router reads it: `/deposits/:tx_id`. */
   readonly path: `/${string}`
   readonly summary: string
-  /** Schema of `result`. Undefined: the page is for a browser, and is not in the reference. */
+  /** Schema of `result`. */
   readonly reply?: TSchema
+  /** Schema of the whole answer, where others have settled its form. With neither, the page is for
+   *  a browser, and is not in the reference. */
+  readonly document?: TSchema
   handle(asked: { params: Readonly<Record<string, string>>; request_id: string }): Promise<Answer>
 }
 

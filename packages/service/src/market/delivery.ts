@@ -201,7 +201,13 @@ function planOrder(
     const parts = choose(amount, others, ratio)
     if (!parts) return undefined
     planned.push(
-      ...parts.map((part) => ({ order_id: order.id, receiver: order.address, resource, part })),
+      ...parts.map((part) => ({
+        order_id: order.id,
+        receiver: order.address,
+        resource,
+        part,
+        ratio,
+      })),
     )
   }
   for (const { resource, part } of planned) {

@@ -44,6 +44,10 @@ export type LocalNeeds = {
   stopHere(stopped?: boolean, by?: string): Promise<boolean>
   /** The nodes to work with. Throws Refused when there is none. */
   node(): Node
+  /** A node to compare with; undefined when none is named. */
+  chain(): ChainView | undefined
+  /** Where customers reach the service: PENSTOCK_PUBLIC_URL, else a port of this machine. */
+  publicUrl(): string
   /** The file of wallets that PENSTOCK_WALLETS names. */
   wallets(): Promise<OwnWallets>
   /** Opens a publisher's list. */
@@ -60,8 +64,6 @@ export type Needs = LocalNeeds & {
   /** Of the operator's extended public key; throws when it is not the one that this database's
    *  addresses are from. */
   depositAddress(): Promise<DepositAddress>
-  /** A node to compare with; undefined when there is none. */
-  chain(): ChainView | undefined
 }
 
 /** A file that is read while the work goes on. */

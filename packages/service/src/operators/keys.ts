@@ -23,6 +23,7 @@ import type { Change } from '../ledger/actions.ts'
 import { readMoment } from '../lib/clock.ts'
 import { Fault, misuse, refusal } from '../lib/fault.ts'
 import { type Answer, change, look, type Needs, readTrx } from '../operation/operation.ts'
+import { resealSigningKey } from '../receipts/signing_keys.ts'
 import { endAll } from '../subscriptions/ending.ts'
 import { resealWebhookSecrets } from '../webhooks/webhooks.ts'
 import { SCOPES, type Scope, UNNAMED_SCOPES } from '../wire/endpoint.ts'
@@ -400,7 +401,9 @@ export const keyOperations = [
     async handle({ tx, seal }) {
       const sealing = await seal()
       const resealed =
-        (await resealSecrets(tx, sealing)) + (await resealWebhookSecrets(tx, sealing))
+        (await resealSecrets(tx, sealing)) +
+        (await resealWebhookSecrets(tx, sealing)) +
+        (await resealSigningKey(tx, sealing))
       const action = { subject: 'key', before: null, after: { resealed } }
       return { result: { value: { resealed } }, actions: resealed > 0 ? [action] : [] }
     },

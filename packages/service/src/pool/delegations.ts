@@ -18,7 +18,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
 import type { Resource } from '../node/node.ts'
 import { allOrEach, type Step } from '../steps/step.ts'
-import type { Part } from './pool.ts'
+import type { Part, Ratio } from './pool.ts'
 
 /** By wallet address: the permission that its hot key has. */
 export type Permissions = ReadonlyMap<Address, number>
@@ -60,11 +60,23 @@ function operation(
   return contract(type, value, permission_id)
 }
 
-export type NewDelegation = { order_id: string; receiver: Address; resource: Resource; part: Part }
+/** `ratio`: the network's, by which it was planned. */
+export type NewDelegation = {
+  order_id: string
+  receiver: Address
+  resource: Resource
+  part: Part
+  ratio: Ratio
+}
 
 /** -> delegating: parts of orders are planned, and their transactions asked for. */
 export function insertDelegations(tx: Tx, needs: Needs, planned: readonly NewDelegation[]): void {
-  const rows = planned.map(({ part, ...of }) => ({ ...of, ...part, id: needs.new_id() }))
+  const rows = planned.map(({ part, ratio, ...of }) => ({
+    ...of,
+    ...part,
+    ...ratio,
+    id: needs.new_id(),
+  }))
   const attempts = rows.map(({ id, ...of }) => ({
     subject: `delegate:${id}`,
     contract: operation('DelegateResourceContract', of, needs.permissions),
@@ -72,12 +84,15 @@ export function insertDelegations(tx: Tx, needs: Needs, planned: readonly NewDel
   const attempt_ids = enqueueAttempts(tx, needs, attempts)
   const column = <K extends keyof (typeof rows)[number]>(name: K) => rows.map((row) => row[name])
   tx.send`
-    insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun, attempt_id)
+    insert into delegation (id, order_id, wallet, receiver, resource, amount, stake_sun,
+      total_limit, total_weight, attempt_id)
     select * from unnest(${column('id')}::text[], ${column('order_id')}::text[],
                          ${column('wallet')}::text[],
                          ${column('receiver')}::text[], ${column('resource')}::text[],
                          ${column('amount')}::bigint[],
-                         ${column('stake_sun')}::bigint[], ${attempt_ids}::text[])`
+                         ${column('stake_sun')}::bigint[],
+                         ${column('total_limit')}::bigint[],
+                         ${column('total_weight')}::bigint[], ${attempt_ids}::text[])`
 }
 
 /** delegating -> active: a block has them. Their hour begins with it; `hours` is 0 for what is to

@@ -20,7 +20,7 @@ export async function poolRows(sql: Sql): Promise<PoolRow[]> {
     select p.resource, room, reserved, room - reserved as free, coalesce(sum(d.amount),
       0)::bigint as out,
            coalesce(sum(d.stake_sun), 0)::bigint as out_sun,
-           1000 * total_limit / nullif(total_weight, 0) as units_per_1000_trx
+           1000 * p.total_limit / nullif(p.total_weight, 0) as units_per_1000_trx
     from pool as p left join delegation as d on d.resource = p.resource
       and d.state in ('delegating', 'active', 'reclaiming')
     group by p.resource order by p.resource desc`

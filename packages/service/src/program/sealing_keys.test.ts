@@ -13,6 +13,12 @@ import type { Sql } from '../database/sql.ts'
 import { issueKey, revokeKey } from '../keys/keys.ts'
 import { systemClock } from '../lib/clock.ts'
 import { idMaker, systemRandom } from '../lib/ids.ts'
+import {
+  makeSigningKey,
+  resealSigningKey,
+  rotateSigningKey,
+  signingKey,
+} from '../receipts/signing_keys.ts'
 import { sealingKeys } from './sealing_keys.ts'
 
 const account = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).derive("m/44'/195'/0'")
@@ -96,4 +102,30 @@ test('a kept key that others can read, or that is damaged, is refused', async (t
   await writeFile(file, RIGHT.slice(1))
   await chmod(file, 0o600)
   await assert.rejects(sealingKeys(where, sql), /damaged/)
+})
+
+test('the key that signs receipts is needed too, until another has taken its place', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const data_dir = await dataFolder(t)
+  const needs = (key: string) => ({
+    sql,
+    clock: systemClock,
+    random: systemRandom,
+    seal: sealWith(readSealingKeys(key)!, systemRandom),
+  })
+  await makeSigningKey(needs(RIGHT))
+  await makeSigningKey(needs(WRONG))
+  const { id } = await signingKey(sql)
+  const start = (secret_key: string | undefined) => sealingKeys({ data_dir, secret_key }, sql)
+  await assert.rejects(start(WRONG), /another key k1/)
+  await assert.rejects(start(undefined), /set PENSTOCK_SECRET_KEY/)
+  assert.equal((await start(RIGHT)).current, 'k1')
+  assert.equal(await sql.begin((tx) => resealSigningKey(tx, needs(RIGHT).seal)), 0)
+  const both = `k2:${WRONG},k1:${RIGHT}`
+  assert.equal(await sql.begin((tx) => resealSigningKey(tx, needs(both).seal)), 1)
+  assert.equal((await signingKey(sql)).id, id)
+  assert.equal((await start(`k2:${WRONG}`)).current, 'k2')
+  const { before, after } = await sql.begin((tx) => rotateSigningKey(tx, needs(RIGHT)))
+  assert.deepEqual([before, after.id === id], [id, false])
+  assert.equal((await start(RIGHT)).current, 'k1')
 })

@@ -1,16 +1,18 @@
-// The keys that seal the secrets of API keys: from the configuration, else from a file under the
-// data folder, made on the first start. A process whose keys do not open what the database has
-// sealed must not start: it would answer its customers with failures, and by them tell right tokens
-// from made-up ones.
+// The keys that seal the secrets of API keys and the key that signs receipts: from the
+// configuration, else from a file under the data folder, made on the first start. A process whose
+// keys do not open what the database has sealed must not start: it would answer its customers with
+// failures, and by them tell right tokens from made-up ones.
 
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { readSealingKeys, type SealingKeys, sealWith } from '../customers/seal.ts'
 import type { Sql } from '../database/sql.ts'
 import { hasSecrets, sealingKeysMissing } from '../keys/keys.ts'
+import { systemClock } from '../lib/clock.ts'
 import { Misuse } from '../lib/fault.ts'
 import { readSecretFile, requireWritable, writeOnce } from '../lib/files.ts'
 import { systemRandom } from '../lib/ids.ts'
+import { findSigningKey, makeSigningKey, signingKeyMissing } from '../receipts/signing_keys.ts'
 
 type KeyLocation = { secret_key: string | undefined; data_dir: string }
 
@@ -26,12 +28,27 @@ export async function keptSealingKeys(where: KeyLocation): Promise<SealingKeys |
   return keys
 }
 
+/** What sealingKeys() finds. The key that signs receipts is there from the first start on. */
+export async function keysAtStart(where: KeyLocation, sql: Sql): Promise<SealingKeys> {
+  const keys = await sealingKeys(where, sql)
+  const seal = sealWith(keys, systemRandom)
+  await makeSigningKey({ sql, clock: systemClock, random: systemRandom, seal })
+  return keys
+}
+
 /** The keys that open what this database has sealed. Where nothing is sealed yet, one is made and
  *  kept in a file. Throws Misuse when a key is missing, or is another than the one that the
  *  database knows. */
 export async function sealingKeys(where: KeyLocation, sql: Sql): Promise<SealingKeys> {
   const keys = (await keptSealingKeys(where)) ?? (await firstKeys(where, sql))
-  const missing = await sealingKeysMissing(sql, sealWith(keys, systemRandom))
+  const seal = sealWith(keys, systemRandom)
+  const signing = await signingKeyMissing(sql, seal)
+  const missing = [
+    ...new Set([
+      ...(await sealingKeysMissing(sql, seal)),
+      ...(signing === undefined ? [] : [signing]),
+    ]),
+  ]
   if (missing.length === 0) return keys
   const from = where.secret_key === undefined ? fileOf(where) : 'PENSTOCK_SECRET_KEY'
   throw new Misuse(
@@ -42,7 +59,7 @@ export async function sealingKeys(where: KeyLocation, sql: Sql): Promise<Sealing
 
 async function firstKeys(where: KeyLocation, sql: Sql): Promise<SealingKeys> {
   const file = fileOf(where)
-  if (await hasSecrets(sql)) {
+  if ((await hasSecrets(sql)) || (await findSigningKey(sql))) {
     throw new Misuse(
       'The database has sealed secrets, and there is no key that opens them: ' +
         `set PENSTOCK_SECRET_KEY, or put ${file} back.`,
