@@ -88,6 +88,7 @@ test('every endpoint and page of the reference has a method', async () => {
   await penstock.deposits.rechargeInfo()
   await Promise.all([orders.create(wanted), orders.check('o-1'), orders.timeline({ id })])
   await Promise.all([quotes.create(wanted), quotes.accept({ id })])
+  await Promise.all([penstock.receipts.get(id), penstock.receipts.keys()])
   await subscriptions.plans()
   await subscriptions.start({ subscription_id: 'plan', params: { address } })
   await subscriptions.check({ external_id: 'sub-1' })

@@ -145,6 +145,7 @@ export class Penstock extends Client {
   readonly pool = this.#market.pool
   readonly orders = this.#orders.orders
   readonly quotes = this.#orders.quotes
+  readonly receipts = this.#orders.receipts
   readonly subscriptions = subscriptions(this.caller).subscriptions
   readonly aml = this.#screening.aml
   readonly watches = this.#screening.watches

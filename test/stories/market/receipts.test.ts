@@ -14,9 +14,9 @@ import { addressFromHex } from 'penstock-tron/address.ts'
 import { worldOperator } from '../../harness/operator.ts'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
 
-type Issued = { receipt: Receipt; jws: string }
+type ReceiptAnswer = { receipt: Receipt; jws: string }
 
-const receiptOf = (anna: Customer, id: string) => anna.get<Issued>('/v1/receipt', { id })
+const receiptOf = (anna: Customer, id: string) => anna.get<ReceiptAnswer>('/v1/receipt', { id })
 
 async function publishedKeys(world: World) {
   const answer = await world.api.inject({ method: 'GET', url: '/.well-known/jwks.json' })
@@ -82,7 +82,7 @@ function requireOnChain(world: World, { parts, activation, order }: Receipt): vo
 }
 
 /** What a receipt says that a later one must say too. */
-function lasting({ receipt }: Issued) {
+function lasting({ receipt }: ReceiptAnswer) {
   const { order, activation, entries, service, network } = receipt
   const parts = receipt.parts.map(({ reclaim_hash: _, reclaim_block_number: __, ...part }) => part)
   return { order, activation, entries, service, network, parts }
@@ -98,7 +98,7 @@ async function fileOf(t: TestContext, text: string): Promise<string> {
 
 const NODE = ['--node-url', 'http://127.0.0.1']
 
-test('delivered, solid, ended: each receipt is right, and has what an earlier one had', async (t) => {
+test('delivered, solid, ended: each receipt is right, and has what came before', async (t) => {
   const world = await makeWorld(t)
   const nina = world.person('nina')
   const anna = await world.customer({ trx: 30 })
@@ -122,7 +122,7 @@ test('delivered, solid, ended: each receipt is right, and has what an earlier on
   await world.solidify()
   await world.settle()
   await world.solidify()
-  const ended = await anna.get<Issued>('/v1/receipt', { external_id: 'invoice-7' })
+  const ended = await anna.get<ReceiptAnswer>('/v1/receipt', { external_id: 'invoice-7' })
   const all = [delivered, solid, ended]
   assert.deepEqual(
     all.map(({ receipt }) => receipt.state),

@@ -1,6 +1,7 @@
-// Purchases, and prices that hold.
+// Purchases, prices that hold, and the proof of what was delivered.
 
-import type { Caller } from '../wire/calls.ts'
+import type { Jwks } from '../receipts.ts'
+import type { Caller, CallOptions, WithResponse } from '../wire/calls.ts'
 import { OrderFailed } from '../wire/errors.ts'
 import { type Body, methodsOf, type Result, refBody } from '../wire/methods.ts'
 import { type WaitOptions, type Waker, waitFor } from '../wire/waiting.ts'
@@ -70,6 +71,13 @@ export function orders(caller: Caller, waker: Waker) {
         if (found.status === 'failed') throw new OrderFailed<Order>(found)
         return found
       },
+    },
+    receipts: {
+      /** Signed proof of what an order got. Throws PenstockError 74 unless all of it is there. */
+      get: byRef('/v1/receipt'),
+      /** The public keys that verify receipts, those of earlier ones too. */
+      keys: (options?: CallOptions) =>
+        caller.get('/.well-known/jwks.json', options) as Promise<WithResponse<Jwks>>,
     },
     quotes: {
       /** A price that binds us for a while. */

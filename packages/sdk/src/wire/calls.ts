@@ -342,7 +342,9 @@ async function identified(
 function parsed(text: string): Envelope {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : {}
+    if (typeof value !== 'object' || value === null) return {}
+    // A set of public keys comes as its standard says, with nothing around it.
+    return 'keys' in value ? { code: 0, result: value } : value
   } catch {
     return {}
   }
