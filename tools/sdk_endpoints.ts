@@ -35,9 +35,10 @@ const PRIMITIVES: Readonly<Record<string, string>> = {
 export function printSdkEndpoints({ endpoints: all, pages }: Reference): string {
   const endpoints = all.filter(({ open }) => open === undefined)
   const open = all.filter(({ open }) => open !== undefined)
-  const readable = pages.flatMap(({ path, summary, reply }) =>
-    reply ? [entry(summary, templated(path), resultOf(reply as Schema))] : [],
-  )
+  const readable = pages.flatMap(({ path, summary, reply, document }) => {
+    const schema = (reply ?? document) as Schema | undefined
+    return schema ? [entry(summary, templated(path), resultOf(schema))] : []
+  })
   return `${[
     HEADER,
     block(

@@ -288,9 +288,9 @@ test('a receipt of other amounts than the chain has is found by asking a node', 
   const keys_file = ['--keys-file', await fileOf(t, JSON.stringify(await publishedKeys(world)))]
   const verified = async () => {
     const file = await fileOf(t, JSON.stringify({ result: await receiptOf(anna, order.id) }))
-    type Verified = { transactions: { what: string; wrong: string | null }[] }
+    type VerifyAnswer = { transactions: { what: string; wrong: string | null }[] }
     const { code, out } = await at.type('receipts', 'verify', file, ...keys_file, ...NODE, '--json')
-    return { code, wrong: (JSON.parse(out) as Verified).transactions.map(({ wrong }) => wrong) }
+    return { code, wrong: (JSON.parse(out) as VerifyAnswer).transactions.map(({ wrong }) => wrong) }
   }
   assert.deepEqual(await verified(), { code: 0, wrong: [null] })
   // What a service would sign that has lied to itself.

@@ -1,7 +1,7 @@
 // Purchases, prices that hold, and the proof of what was delivered.
 
-import type { Jwks } from '../receipts.ts'
 import type { Caller, CallOptions, WithResponse } from '../wire/calls.ts'
+import type { Pages } from '../wire/endpoints.ts'
 import { OrderFailed } from '../wire/errors.ts'
 import { type Body, methodsOf, type Result, refBody } from '../wire/methods.ts'
 import { type WaitOptions, type Waker, waitFor } from '../wire/waiting.ts'
@@ -77,7 +77,9 @@ export function orders(caller: Caller, waker: Waker) {
       get: byRef('/v1/receipt'),
       /** The public keys that verify receipts, those of earlier ones too. */
       keys: (options?: CallOptions) =>
-        caller.get('/.well-known/jwks.json', options) as Promise<WithResponse<Jwks>>,
+        caller.get('/.well-known/jwks.json', options) as Promise<
+          WithResponse<Pages['/.well-known/jwks.json']['result']>
+        >,
     },
     quotes: {
       /** A price that binds us for a while. */

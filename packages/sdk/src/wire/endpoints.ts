@@ -2038,6 +2038,19 @@ export type Pages = {
       }[]
     }
   }
+  /** The public keys that verify receipts, as a JSON Web Key Set */
+  '/.well-known/jwks.json': {
+    result: {
+      keys: {
+        kty: string
+        crv: string
+        x: string
+        kid: string
+        use: string
+        alg: string
+      }[]
+    }
+  }
 }
 
 /** The endpoints that change something, and what makes a second call the
