@@ -51,6 +51,20 @@ test('a public validator accepts openapi.json as OpenAPI 3.1; references resolve
   )
 })
 
+/** How the paths of those end that only look; or they are one word, like `/v1/whoami`. */
+const LOOKS = /^\/v1\/[\w-]+$|\/(list|check|history|timeline|uses|report|stream)$/
+
+test('what changes something requires the second signature, unless it is older', async (t) => {
+  const { endpoints } = (await makeWorld(t)).app
+  const later = endpoints.filter(({ path, auth }) => auth === 'signature' && !FROZEN.includes(path))
+  assert.ok(later.length > 30, `${later.length} are no older`)
+  const wrong = later.filter(({ path, second_signature }) => second_signature === LOOKS.test(path))
+  assert.deepEqual(
+    wrong.map(({ path }) => path),
+    [],
+  )
+})
+
 test('what the server answers and what the reference names are the same paths', async (t) => {
   const world = await makeWorld(t)
   const { paths } = await kept()
