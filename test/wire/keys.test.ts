@@ -161,6 +161,9 @@ test('both secrets sign while one replaces the other, and then the new one alone
   assert.deepEqual(await answers(), [1, 0, 1, 0])
   await world.advance(3_600)
   assert.deepEqual(await answers(), [1, 1, 1, 0])
+  await anna.get('/v1/key/rotate', asked)
+  assert.equal((await anna.call('/v1/key/rotate', asked)).key, 'conflict.two_secrets')
+  // Secrets that are known to strangers must not wait until they are over.
   const at_once = await anna.get<{ key: Key }>('/v1/key/rotate', { id: key.id, overlap_hours: 0 })
   assert.equal(at_once.key.secrets.length, 1)
   world.wait(1)

@@ -142,14 +142,15 @@ function noteKeys(
 const HOUR_MS = 3_600_000
 
 /** Gives a key a new secret, which is in the answer and nowhere else. The one before signs for so
- *  many hours more. The caller has locked the key. Throws Conflict while two sign already. */
+ *  many hours more. The caller has locked the key. Throws Conflict while two sign already, unless both
+ *  are to end at once: one that is known to strangers must not wait. */
 export async function rotateSecret(
   tx: Tx,
   needs: Needs,
   { key, overlap_hours }: { key: KeyRow; overlap_hours: number },
 ): Promise<{ secret: string; old_secret_until: Date | null }> {
   const now = needs.clock.now()
-  if (key.old_secret_until !== null && key.old_secret_until > now)
+  if (overlap_hours > 0 && key.old_secret_until !== null && key.old_secret_until > now)
     throw Conflict('two_secrets', 'Two secrets are alive already')
   const until = overlap_hours === 0 ? null : new Date(now.getTime() + overlap_hours * HOUR_MS)
   const { secret, sealed_secret } = newSecret(needs, key.id)

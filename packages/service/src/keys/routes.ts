@@ -193,7 +193,7 @@ const rotate = (needs: Needs): Endpoint =>
         Type.Integer({
           minimum: 0,
           maximum: 168,
-          description: 'For how long the one before signs; 24 when left out',
+          description: '24 when left out; 0 ends those before at once',
           fault: () => InvalidParams('overlap_hours', 'Invalid overlap_hours'),
         }),
       ),
@@ -206,7 +206,11 @@ const rotate = (needs: Needs): Endpoint =>
       ID_REFUSED,
       refuses(InvalidParams, '`overlap_hours` is out of its range', 'overlap_hours'),
       ...OTHER_KEY_REFUSALS,
-      refuses(Conflict, 'Two secrets are alive already', 'two_secrets'),
+      refuses(
+        Conflict,
+        'Two secrets are alive already, and not both are to end at once',
+        'two_secrets',
+      ),
     ],
     examples: [{ summary: 'For a day both sign', body: { id: answered('/v1/key/new', 'key.id') } }],
     async handle({ body: { id, overlap_hours = 24 }, customer }) {

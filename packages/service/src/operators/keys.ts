@@ -307,8 +307,11 @@ async function renewSecret(
   const seal = await needs.seal()
   await requireSameSeal(tx, seal)
   const { clock, random, new_id } = needs
-  if (key.old_secret_until && key.old_secret_until > clock.now())
-    throw refusal(`Two secrets of the key ${key_id} sign already: wait until the old one ends.`)
+  if (overlap_hours > 0 && key.old_secret_until && key.old_secret_until > clock.now()) {
+    throw refusal(
+      `Two secrets of the key ${key_id} sign already: wait, or end both by --overlap-hours 0.`,
+    )
+  }
   const made = { clock, random, new_id, seal }
   const { secret, old_secret_until } = await rotateSecret(tx, made, { key, overlap_hours })
   const before = { secret_made_at: key.secret_made_at }

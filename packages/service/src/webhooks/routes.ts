@@ -243,7 +243,11 @@ const webhookRotate = (needs: Needs): Endpoint =>
       ID_REFUSED,
       refuses(InvalidParams, '`overlap_hours` is out of its range', 'overlap_hours'),
       NO_WEBHOOK,
-      refuses(Conflict, 'Two secrets are alive already, and none is to end at once', 'two_secrets'),
+      refuses(
+        Conflict,
+        'Two secrets are alive already, and not both are to end at once',
+        'two_secrets',
+      ),
     ],
     examples: [
       {
