@@ -311,11 +311,11 @@ export class World {
 
   /** What webhooks were called with, and what they answer. */
   readonly called: Call[] = []
-  hook: (call: Call) => Partial<CallOutcome> = () => ({})
+  hook: (call: Call) => Partial<CallOutcome> | Promise<Partial<CallOutcome>> = () => ({})
   private readonly caller: Caller = {
     call: async (call) => {
       this.called.push(call)
-      return { status: 200, error: null, body: 'ok', ms: 1, ...this.hook(call) }
+      return { status: 200, error: null, body: 'ok', ms: 1, ...(await this.hook(call)) }
     },
     close: () => {},
   }

@@ -3,6 +3,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { firstIdAt } from 'penstock-service/lib/ids.ts'
+import { TESTS_AN_HOUR } from 'penstock-service/webhooks/trial.ts'
 import { signature } from 'penstock-service/wire/signature.ts'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { type Customer, makeWorld, post, type Reply, type World } from '../harness/world.ts'
@@ -37,6 +39,16 @@ const make = async (customer: Customer, more: object = {}) =>
 
 const check = async (customer: Customer, id: string) =>
   resultOf<Webhook>(await customer.call('/v1/webhook/check', { id }))
+
+/** As many tests as may be in an hour. */
+async function tryOften(world: World, customer: Customer): Promise<void> {
+  await world.sql`
+    insert into event_note (customer_id, type, subject, at, test, data)
+    select ${customer.id}, 'webhook.test', 'test:' || ${firstIdAt(world.now)}, ${world.now}, true,
+      '{}'
+    from generate_series(1, ${TESTS_AN_HOUR})`
+  await world.drain()
+}
 
 /** Orders that were sold, so that there are events. */
 async function buy(world: World, customer: Customer, count = 1): Promise<void> {
@@ -261,7 +273,12 @@ const REFUSED: Record<
   }),
   '/v1/webhook/test': ({ id }) => ({
     good: { id, type: 'webhook.test' },
-    wrong: [...ids({ type: 'webhook.test' }), ...types({ id })],
+    wrong: [
+      ...ids({ type: 'webhook.test' }),
+      ...types({ id }),
+      // Last: from here on there were as many as may be.
+      ['limit_reached.test', { id, type: 'webhook.test' }],
+    ],
   }),
   '/v1/event/trigger': ({ id }) => ({
     good: { type: 'webhook.test' },
@@ -269,6 +286,7 @@ const REFUSED: Record<
       ...types({ webhook_id: id }),
       ['invalid_service_or_params.webhook_id', { type: 'webhook.test', webhook_id: 7 }],
       ['not_found.webhook', { type: 'webhook.test', webhook_id: ABSENT }],
+      ['limit_reached.test', { type: 'webhook.test' }],
     ],
   }),
   '/v1/webhook/replay': ({ id }) => ({
@@ -368,6 +386,7 @@ test('each endpoint refuses what it documents, and whom it must', async (t) => {
     const seen = new Set<string | undefined>()
     for (const [key, body] of wrong) {
       // As many as may be, and two secrets that are alive.
+      if (key === 'limit_reached.test') await tryOften(world, anna)
       if (key === 'limit_reached.webhook') for (let i = 0; i < 19; i++) await make(anna)
       if (key === 'conflict.two_secrets') await ask(body)
       const reply = await ask(body)
@@ -386,6 +405,28 @@ test('each endpoint refuses what it documents, and whom it must', async (t) => {
       .filter((key) => !seen.has(key) && !elsewhere.includes(key) && !key.startsWith('auth'))
     assert.deepEqual(missing, [], `${path} documents what no case leads to`)
   }
+})
+
+test('a receiver that does not answer keeps four calls of its customer, and no others', async (t) => {
+  const world = await makeWorld(t)
+  const [anna, bert] = [await hooked(world), await hooked(world)]
+  const tried = async (customer: Customer) => {
+    const { webhook } = await make(customer)
+    return () => customer.call('/v1/webhook/test', { id: webhook.id, type: 'webhook.test' })
+  }
+  const [annas, berts] = [await tried(anna), await tried(bert)]
+  let answer = (_outcome: object) => {}
+  const answered = new Promise<object>((resolve) => {
+    answer = resolve
+  })
+  world.hook = () => answered
+  const waiting = Array.from({ length: 4 }, annas)
+  assert.equal((await annas()).code, 429)
+  world.hook = () => ({})
+  assert.equal((await berts()).code, 0)
+  answer({})
+  for (const reply of await Promise.all(waiting)) assert.equal(reply.code, 0)
+  assert.equal((await annas()).code, 0)
 })
 
 test('a webhook of somebody else is as one that does not exist', async (t) => {

@@ -1497,7 +1497,7 @@ export type Endpoints = {
   '/v1/key/rotate': {
     body: {
       id: string
-      /** For how long the one before signs; 24 when left out */
+      /** 24 when left out; 0 ends those before at once */
       overlap_hours?: number | undefined
     }
     result: {

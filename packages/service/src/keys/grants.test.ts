@@ -13,7 +13,15 @@ import { customerAccount, move, WORLD } from '../ledger/ledger.ts'
 import { Fault } from '../lib/fault.ts'
 import { idMaker, systemRandom } from '../lib/ids.ts'
 import type { Customer, Scope } from '../wire/endpoint.ts'
-import { alterKey, giveUpKey, grantKey, isWider, KEYS_MAX, rotateKey } from './grants.ts'
+import {
+  alterKey,
+  giveUpKey,
+  grantKey,
+  isWider,
+  KEYS_A_DAY,
+  KEYS_MAX,
+  rotateKey,
+} from './grants.ts'
 import { issueKey, type KeyLimits, type KeyRow, listKeys } from './keys.ts'
 
 const NOW = new Date('2026-11-21T12:00:00Z')
@@ -187,5 +195,27 @@ test('a customer has a hundred keys that can be used, and no more', async (t) =>
   await assert.rejects(make(), { code: 72, key: 'limit_reached.key' })
   const other = (await listKeys(sql, customer_id)).find(({ id }) => id !== key_id)!
   await sql.begin((tx) => giveUpKey(tx, asCustomer(root!), { id: other.id, at: NOW }))
+  await make()
+})
+
+test('keys that are made and revoked again and again are no more than 500 a day', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const customer_id = await customerWithMoney(sql)
+  let now = NOW
+  const later_needs = { ...needs, clock: { now: () => now } }
+  const of_clock = { ...later_needs, new_id: idMaker(later_needs.clock, systemRandom) }
+  const scopes = ['manage'] as const
+  await sql.begin((tx) => issueKey(tx, of_clock, { customer_id, name: 'first', scopes }))
+  const [root] = await listKeys(sql, customer_id)
+  await sql`
+    insert into api_key (id, customer_id, name, token_hash, sealed_secret, secret_made_at,
+      require_v2, require_external_id, created_at, revoked_at)
+    select left(${root!.id}, 20) || lpad(n::text, 6, '0'), ${customer_id}, 'made', n::text, '',
+      ${NOW}, false, false, ${NOW}, ${NOW}
+    from generate_series(2, ${KEYS_A_DAY}) as n`
+  const make = () =>
+    sql.begin((tx) => grantKey(tx, of_clock, asCustomer(root!), { name: 'one more' }))
+  await assert.rejects(make(), { code: 72, key: 'limit_reached.key' })
+  now = hours(25)
   await make()
 })

@@ -4,6 +4,7 @@
 // request was let in.
 
 import type { Tx } from '../database/sql.ts'
+import { later } from '../lib/clock.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
 import { isWithin } from '../lib/networks.ts'
 import {
@@ -17,6 +18,7 @@ import {
 import {
   changeKey,
   countKeys,
+  countKeysSince,
   issueKey,
   type KeyLimits,
   type KeyRow,
@@ -30,6 +32,9 @@ export const Forbidden: FaultKind = fault(73, 'forbidden', 'This key may not do 
 
 /** What a customer may have that can still be used. */
 export const KEYS_MAX = 100
+/** What a customer may make in a day: a revoked one stays as a row. */
+export const KEYS_A_DAY = 500
+const DAY_MS = 86_400_000
 
 type LimitsInForce = Pick<
   KeyRow,
@@ -81,6 +86,8 @@ export async function grantKey(
   requireNarrow(limits, asking)
   if ((await countKeys(tx, customer_id, now)) >= KEYS_MAX)
     throw LimitReached('key', `There are ${KEYS_MAX} keys already`)
+  if ((await countKeysSince(tx, customer_id, later(needs.clock, -DAY_MS))) >= KEYS_A_DAY)
+    throw LimitReached('key', `${KEYS_A_DAY} keys were made within a day`)
   const { scopes, allowed_networks, daily_cap_sun, expires_at, ...careful } = limits
   return issueKey(tx, needs, {
     customer_id,

@@ -9,7 +9,7 @@ import type { Seal } from '../customers/seal.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { noteEvents } from '../events/notes.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { NewId, Random } from '../lib/ids.ts'
+import { firstIdAt, type NewId, type Random } from '../lib/ids.ts'
 import { isNetwork } from '../lib/networks.ts'
 import { Conflict, InvalidParams, type Scope } from '../wire/endpoint.ts'
 
@@ -271,6 +271,14 @@ export async function countKeys(tx: Tx, customer_id: string, at: Date): Promise<
     select count(*) as keys from api_key
     where customer_id = ${customer_id} and revoked_at is null
       and (expires_at is null or expires_at > ${at})`
+  return Number(count!.keys)
+}
+
+/** How many keys a customer was given since a time, revoked ones included. */
+export async function countKeysSince(tx: Tx, customer_id: string, since: Date): Promise<number> {
+  const [count] = await tx<{ keys: bigint }>`
+    select count(*) as keys from api_key
+    where customer_id = ${customer_id} and id >= ${firstIdAt(since)}`
   return Number(count!.keys)
 }
 

@@ -28,7 +28,15 @@ import {
   printKey,
   reportKeys,
 } from './forms.ts'
-import { alterKey, Forbidden, giveUpKey, grantKey, KEYS_MAX, rotateKey } from './grants.ts'
+import {
+  alterKey,
+  Forbidden,
+  giveUpKey,
+  grantKey,
+  KEYS_A_DAY,
+  KEYS_MAX,
+  rotateKey,
+} from './grants.ts'
 import type { KeyLimits, Needs as MakerNeeds } from './keys.ts'
 
 export type Needs = MakerNeeds & {
@@ -136,7 +144,11 @@ const create = (needs: Needs): Endpoint =>
     faults: [
       ...LIMIT_REFUSALS,
       WIDER,
-      refuses(LimitReached, `There are ${KEYS_MAX} keys that may be used`, 'key'),
+      refuses(
+        LimitReached,
+        `There are ${KEYS_MAX} keys that may be used, or ${KEYS_A_DAY} were made within a day`,
+        'key',
+      ),
     ],
     examples: [
       { summary: 'A key that only looks', body: { name: 'accounting', scopes: ['read'] } },

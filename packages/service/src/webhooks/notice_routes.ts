@@ -5,12 +5,15 @@ import { eventBounds } from '../events/events.ts'
 import { type EventKind, mayRead, readableTypes } from '../events/kinds.ts'
 import { EventForm, eventPrinter } from '../events/routes.ts'
 import { readMoment } from '../lib/clock.ts'
+import { TooManyRequests } from '../lib/fault.ts'
+import { Turns } from '../limits/turns.ts'
 import {
   Conflict,
   type Customer,
   type Endpoint,
   endpoint,
   InvalidParams,
+  LimitReached,
   NotFound,
   refuses,
   TooOld,
@@ -35,7 +38,7 @@ import {
   replayNotices,
   retryNotice,
 } from './notices.ts'
-import { type Needs as TrialNeeds, triggerTest, tryWebhook } from './trial.ts'
+import { TESTS_AN_HOUR, type Needs as TrialNeeds, triggerTest, tryWebhook } from './trial.ts'
 import { findWebhook, lockWebhook, type Webhook } from './webhooks.ts'
 
 export type Needs = TrialNeeds & { kinds: readonly EventKind[]; wake(step: string): void }
@@ -68,7 +71,22 @@ function kindOf(kinds: readonly EventKind[], type: string, { scopes }: Customer)
   return kind
 }
 
-const webhookTest = (needs: Needs): Endpoint =>
+/** A receiver that never answers keeps each for seconds, and a turn of the server with it. */
+const TRIALS_AT_ONCE = 4
+const TRIAL_LIMITS = { running_max: 64, lane_waiting_max: 0, waiting_max: 0 }
+const TOO_MANY_TESTS = refuses(LimitReached, `${TESTS_AN_HOUR} tests within an hour`, 'test')
+
+/** Throws TooManyRequests while a customer, or all of them, have as many under way as may be. */
+async function inTrialTurn<T>(turns: Turns, customer_id: string, work: () => Promise<T>) {
+  if (turns.begin(customer_id, TRIALS_AT_ONCE) !== undefined) throw new TooManyRequests(1)
+  try {
+    return await work()
+  } finally {
+    turns.end(customer_id)
+  }
+}
+
+const webhookTest = (needs: Needs, turns = new Turns(TRIAL_LIMITS)): Endpoint =>
   endpoint({
     auth: 'signature',
     scope: 'webhooks',
@@ -78,7 +96,7 @@ const webhookTest = (needs: Needs): Endpoint =>
     summary: 'Calls a webhook once with a sample, and says what it answered',
     body: Type.Object({ id: Id, type: TypeField }),
     reply: Type.Object({ event: EventForm, call: CallForm }),
-    faults: [ID_REFUSED, TYPE_REFUSED, NO_WEBHOOK],
+    faults: [ID_REFUSED, TYPE_REFUSED, NO_WEBHOOK, TOO_MANY_TESTS],
     examples: [
       {
         summary: 'A delivered order',
@@ -89,7 +107,9 @@ const webhookTest = (needs: Needs): Endpoint =>
       const kind = kindOf(needs.kinds, body.type, customer)
       const { customer_id } = customer
       const webhook = await findWebhook(needs.sql, { customer_id, id: body.id })
-      const { event, call } = await tryWebhook(needs, webhook, kind)
+      const { event, call } = await inTrialTurn(turns, customer_id, () =>
+        tryWebhook(needs, webhook, kind),
+      )
       return { event: eventPrinter(needs.kinds)(event, customer), call: printCall(call) }
     },
   })
@@ -109,6 +129,7 @@ const eventTrigger = (needs: Needs): Endpoint =>
       TYPE_REFUSED,
       refuses(InvalidParams, '`webhook_id` is no text', 'webhook_id'),
       NO_WEBHOOK,
+      TOO_MANY_TESTS,
     ],
     examples: [{ summary: 'A delivered order', body: { type: 'order.succeeded' } }],
     async handle({ body, customer }) {

@@ -34,6 +34,7 @@ import {
   listWebhooks,
   removeWebhook,
   rotateSecret,
+  WEBHOOKS_A_DAY,
   WEBHOOKS_MAX,
 } from './webhooks.ts'
 
@@ -134,7 +135,11 @@ const webhookNew = (needs: Needs): Endpoint =>
     faults: [
       ...URL_REFUSALS,
       ...FIELD_REFUSALS,
-      refuses(LimitReached, `There are ${WEBHOOKS_MAX} webhooks`, 'webhook'),
+      refuses(
+        LimitReached,
+        `There are ${WEBHOOKS_MAX} webhooks, or ${WEBHOOKS_A_DAY} were made within a day`,
+        'webhook',
+      ),
     ],
     examples: [
       {

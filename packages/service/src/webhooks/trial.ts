@@ -2,13 +2,14 @@
 // other and marked as a test. It goes to the webhook that is named, and to streams that ask for
 // tests.
 
-import type { Sql } from '../database/sql.ts'
+import type { Sql, Tx } from '../database/sql.ts'
 import type { Event } from '../events/events.ts'
 import type { EventKind } from '../events/kinds.ts'
 import { noteTest } from '../events/notes.ts'
 import { type Publisher, publishAll } from '../events/publish.ts'
-import type { Clock } from '../lib/clock.ts'
-import type { NewId } from '../lib/ids.ts'
+import { type Clock, later } from '../lib/clock.ts'
+import { firstIdAt, type NewId } from '../lib/ids.ts'
+import { LimitReached } from '../wire/endpoint.ts'
 import type { Caller } from './caller.ts'
 import { addCall, addNotice, type CallRow, isDelivered } from './notices.ts'
 import { callsOf } from './notify.ts'
@@ -25,8 +26,12 @@ export type Needs = Publisher & {
   tellStreams(): void
 }
 
+/** Of one customer in an hour: what did not happen is kept as long as what did. */
+export const TESTS_AN_HOUR = 500
+const HOUR_MS = 3_600_000
+
 /** Notes and numbers an event of this kind that did not happen. A webhook that is named is told of
- *  it as of any other event. Throws NotFound. */
+ *  it as of any other event. Throws NotFound and LimitReached. */
 export async function triggerTest(
   needs: Pick<Needs, 'sql' | 'clock' | 'new_id' | 'printers' | 'log' | 'tellStreams'>,
   { customer_id, kind, webhook_id }: { customer_id: string; kind: EventKind; webhook_id?: string },
@@ -38,6 +43,7 @@ export async function triggerTest(
     const at = clock.now()
     const webhook =
       webhook_id === undefined ? undefined : await lockWebhook(tx, { customer_id, id: webhook_id })
+    await requireFewTests(tx, customer_id, later(clock, -HOUR_MS))
     noteTest(tx, { customer_id, type: kind.type, subject, at, data })
     await publishAll(tx, needs)
     const [made] = await tx<Event>`
@@ -49,7 +55,17 @@ export async function triggerTest(
   return event
 }
 
-/** Calls one webhook with an event that did not happen, once, and keeps what came of it. */
+async function requireFewTests(tx: Tx, customer_id: string, since: Date): Promise<void> {
+  const [tests] = await tx<{ count: bigint }>`
+    select count(*) as count from event
+    where customer_id = ${customer_id} and subject >= ${`test:${firstIdAt(since)}`}
+      and starts_with(subject, 'test:')`
+  if (tests!.count >= BigInt(TESTS_AN_HOUR))
+    throw LimitReached('test', `There were ${TESTS_AN_HOUR} tests within an hour`)
+}
+
+/** Calls one webhook with an event that did not happen, once, and keeps what came of it. Throws
+ *  LimitReached. */
 export async function tryWebhook(
   needs: Needs,
   webhook: Webhook,

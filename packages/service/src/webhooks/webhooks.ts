@@ -4,8 +4,8 @@
 import type { Sql, Tx } from '../database/sql.ts'
 import type { EventScope } from '../events/kinds.ts'
 import { noteEvents } from '../events/notes.ts'
-import { type Clock, wireTime } from '../lib/clock.ts'
-import type { NewId, Random } from '../lib/ids.ts'
+import { type Clock, later, wireTime } from '../lib/clock.ts'
+import { firstIdAt, type NewId, type Random } from '../lib/ids.ts'
 import { Conflict, LimitReached, NotFound } from '../wire/endpoint.ts'
 import { newWebhookSecret } from './signing.ts'
 import { type Rules, readTarget } from './targets.ts'
@@ -34,6 +34,8 @@ export type SecretRow = { number: number; made_at: Date; until: Date | null }
 
 /** What a customer may have, removed ones not counted. */
 export const WEBHOOKS_MAX = 20
+/** What a customer may make in a day: a removed one stays as a row. */
+export const WEBHOOKS_A_DAY = 200
 const HOUR_MS = 3_600_000
 
 /** Seals and opens the secrets of webhooks. */
@@ -102,6 +104,12 @@ export async function createWebhook(
     select count(*) as count from webhook where customer_id = ${customer_id} and state <> 'removed'`
   if (count!.count >= BigInt(WEBHOOKS_MAX))
     throw LimitReached('webhook', `There are ${WEBHOOKS_MAX} webhooks already`)
+  const a_day_ago = later(needs.clock, -24 * HOUR_MS)
+  const [made] = await tx<{ count: bigint }>`
+    select count(*) as count from webhook
+    where customer_id = ${customer_id} and id >= ${firstIdAt(a_day_ago)}`
+  if (made!.count >= BigInt(WEBHOOKS_A_DAY))
+    throw LimitReached('webhook', `${WEBHOOKS_A_DAY} webhooks were made within a day`)
   const id = needs.new_id()
   const [webhook] = await tx<Webhook>`
     insert into webhook (id, customer_id, url, description, types, scopes, at_once, per_second,
