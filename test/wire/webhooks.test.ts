@@ -407,7 +407,7 @@ test('each endpoint refuses what it documents, and whom it must', async (t) => {
   }
 })
 
-test('a receiver that does not answer keeps four calls of its customer, and no others', async (t) => {
+test('a receiver that does not answer keeps four calls of its customer, and no more', async (t) => {
   const world = await makeWorld(t)
   const [anna, bert] = [await hooked(world), await hooked(world)]
   const tried = async (customer: Customer) => {

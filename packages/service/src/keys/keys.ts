@@ -142,8 +142,8 @@ function noteKeys(
 const HOUR_MS = 3_600_000
 
 /** Gives a key a new secret, which is in the answer and nowhere else. The one before signs for so
- *  many hours more. The caller has locked the key. Throws Conflict while two sign already, unless both
- *  are to end at once: one that is known to strangers must not wait. */
+ *  many hours more. The caller has locked the key. Throws Conflict while two sign already, unless
+ *  both are to end at once: one that is known to strangers must not wait. */
 export async function rotateSecret(
   tx: Tx,
   needs: Needs,
