@@ -15,7 +15,6 @@ import { type Event, eventBody, listEvents } from 'penstock-service/events/event
 import { publishStep } from 'penstock-service/events/publish.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
-import { silentLog } from 'penstock-service/lib/log.ts'
 import { startSteps } from 'penstock-service/steps/step.ts'
 import { webhookCaller } from 'penstock-service/webhooks/caller.ts'
 import { notifyStep } from 'penstock-service/webhooks/notify.ts'
@@ -89,7 +88,7 @@ async function logEvents(sql: Sql, customer_id: string, count: number): Promise<
     insert into event_note (customer_id, type, subject, at, data)
     select ${customer_id}, ${TYPE}, 'order:' || ${new_id()} || n, now(), ${DATA}
     from generate_series(1, ${count}) as n`
-  const publish = publishStep({ sql, printers: {}, log: silentLog, tellStreams: () => {} })
+  const publish = publishStep({ sql, tellStreams: () => {} })
   while (await publish.run());
 }
 
@@ -152,7 +151,7 @@ function startWorker(sql: Sql) {
     process.stderr.write(`${what} ${JSON.stringify(fields)}\n`)
   const running = startSteps(
     [
-      publishStep({ sql, printers: {}, log: silentLog, tellStreams: () => {} }),
+      publishStep({ sql, tellStreams: () => {} }),
       notifyStep({
         ...needs,
         sql,

@@ -487,8 +487,7 @@ create table event_note (
   subject text not null,
   at timestamptz not null,
   test boolean default false not null,
-  data text,
-  detail text,
+  data text not null,
   constraint event_note_pkey primary key (id)
 );
 

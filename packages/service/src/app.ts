@@ -10,7 +10,7 @@ import { pruneStep } from './chain/blocks.ts'
 import { confirmStep } from './chain/confirm.ts'
 import { followStep } from './chain/follower.ts'
 import { askProvidersStep, screenStep } from './checks/answering.ts'
-import { checkKinds, printChecks } from './checks/forms.ts'
+import { checkKinds } from './checks/forms.ts'
 import { foldCountsStep } from './checks/history.ts'
 import { checkPlacer } from './checks/placing.ts'
 import { routes as checkRoutes, reportRoutes } from './checks/routes.ts'
@@ -19,7 +19,7 @@ import { type DepositAddress, depositAddresses } from './customers/deposit_addre
 import { type Seal, type SealingKeys, sealWith } from './customers/seal.ts'
 import type { Sql } from './database/sql.ts'
 import { arriveStep, creditStep, DUST_SUN } from './deposits/arrivals.ts'
-import { depositKinds, printDeposits } from './deposits/forms.ts'
+import { depositKinds } from './deposits/forms.ts'
 import { holdingsStep } from './deposits/holdings.ts'
 import { pages as treasuryPages } from './deposits/pages.ts'
 import { rechargedStep, rechargeStep, refundedStep, refundStep } from './deposits/recharges.ts'
@@ -31,11 +31,11 @@ import { eventBodyPrinter, routes as eventRoutes } from './events/routes.ts'
 import { EventStreams } from './events/streams.ts'
 import { type Page, referencePages } from './http/pages.ts'
 import type { Authenticate } from './http/server.ts'
-import { invoiceKinds, printInvoices } from './invoices/forms.ts'
+import { invoiceKinds } from './invoices/forms.ts'
 import { issueInvoicesStep } from './invoices/invoices.ts'
 import { routes as invoiceRoutes } from './invoices/routes.ts'
 import { authenticator } from './keys/authentication.ts'
-import { keyKinds, printKeys } from './keys/forms.ts'
+import { keyKinds } from './keys/forms.ts'
 import { scopesOfKeys } from './keys/keys.ts'
 import { lastUses } from './keys/last_uses.ts'
 import { pruneNonces } from './keys/nonces.ts'
@@ -47,7 +47,7 @@ import type { Clock } from './lib/clock.ts'
 import { idMaker, type NewId, type Random } from './lib/ids.ts'
 import type { Log } from './lib/log.ts'
 import { activatedStep, activateStep, delegateStep } from './market/delivery.ts'
-import { orderKinds, printOrders } from './market/forms.ts'
+import { orderKinds } from './market/forms.ts'
 import { type OrderPlacer, orderPlacer } from './market/placing.ts'
 import { routes as marketRoutes } from './market/routes.ts'
 import { endStep, settleStep } from './market/settlement.ts'
@@ -76,7 +76,7 @@ import { routes as statementRoutes } from './statements/routes.ts'
 import { summarizeStep } from './statements/summaries.ts'
 import type { Step } from './steps/step.ts'
 import { endAll, withdrawSupplyStep } from './subscriptions/ending.ts'
-import { printSubscriptions, subscriptionKinds } from './subscriptions/forms.ts'
+import { subscriptionKinds } from './subscriptions/forms.ts'
 import { routes as subscriptionRoutes, useRoutes } from './subscriptions/routes.ts'
 import { supplyStep } from './subscriptions/supply.ts'
 import { useStep } from './subscriptions/uses.ts'
@@ -230,7 +230,15 @@ export function buildApp(world: World): App {
       ...quoteRoutes({ sql, clock, new_id, prices, receiver, reads, placeOrder }),
       forecastRoute({ sql, prices }),
       ...receiptRoutes({ ...receipts, service: world.webhooks.user_agent }),
-      ...keyRoutes({ sql, clock, new_id, random, seal, endSubscriptions: endAll }),
+      ...keyRoutes({
+        sql,
+        clock,
+        new_id,
+        random,
+        seal,
+        endSubscriptions: endAll,
+        wake: world.wake,
+      }),
       ...events.endpoints,
     ],
     pages: [...treasuryPages({ sql }), keyPage({ sql }), ...referencePages()],
@@ -276,17 +284,8 @@ function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) 
     ...alertKinds,
     ...keyKinds,
   ]
-  const printers = {
-    order: printOrders,
-    deposit: printDeposits,
-    subscription: printSubscriptions,
-    aml_check: printChecks,
-    invoice: printInvoices,
-    key: printKeys,
-  }
-  const publisher = { printers, log, tellStreams }
   const calls = { ...webhooks, sql, clock, seal, new_id }
-  const on_wire = { ...calls, ...publisher, random, kinds, wake }
+  const on_wire = { ...calls, tellStreams, random, kinds, wake }
   const scopesOf = (key_ids: readonly string[]) => scopesOfKeys(sql, key_ids, clock.now())
   const streams = new EventStreams({ sql, clock, print: eventBodyPrinter(kinds), scopesOf })
   return {
@@ -294,7 +293,7 @@ function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) 
     streams,
     endpoints: [...eventRoutes({ sql, kinds, streams }), ...webhookRoutes(on_wire)],
     steps: [
-      publishStep({ sql: steps_sql, ...publisher }),
+      publishStep({ sql: steps_sql, tellStreams }),
       notifyStep({ ...calls, log, wake, readable: readableTypes(kinds) }),
       pruneEventsStep({ sql: steps_sql, clock }, event_days),
       pruneNoticesStep({ sql: steps_sql, clock }, event_days),

@@ -168,7 +168,7 @@ async function settleChecks({ sql, clock }: Needs, all: readonly CheckWithAnswer
     )
     storeAnswers(tx, answers, now)
     postponeChecks(tx, waiting)
-    completeChecks(tx, done, now)
+    await completeChecks(tx, done, now)
     await failChecks(tx, failed, now)
   })
 }

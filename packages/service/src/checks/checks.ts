@@ -5,50 +5,15 @@
 // How many checks a customer has in each state is counted with the arrow, and a step adds it up
 // (history.ts). A check is asked for in placing.ts and answered in answering.ts.
 
-import type { Address } from 'penstock-tron/address.ts'
 import { holdPrices, type Price, releasePrice } from '../customers/purse.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { type EventType, noteEvents } from '../events/notes.ts'
 import { captureAll } from '../ledger/ledger.ts'
 import { sha256Of } from '../screening/evidence.ts'
-import type { Factor, Outcome } from '../screening/scoring.ts'
+import type { Outcome } from '../screening/scoring.ts'
+import { type Check, type CheckState, checkForms } from './forms.ts'
 
-export type CheckType = 'address' | 'hash'
-export type CheckState = 'pending' | 'processing' | 'completed' | 'failed'
-
-export const CHECK_STATES: readonly CheckState[] = ['pending', 'processing', 'completed', 'failed']
-
-export type Check = {
-  id: string
-  customer_id: string
-  idempotency_key: string | null
-  type: CheckType
-  network: string
-  address: Address
-  hash: string | null
-  direction: 'deposit' | 'withdrawal' | null
-  state: CheckState
-  price_sun: bigint
-  /** The API key, when it may only spend so much in a day. */
-  key_id: string | null
-  solid_number: bigint
-  due_at: Date
-  tries: number
-  created_at: Date
-  ended_at: Date | null
-  risk_score: string | null
-  risk_level: 'low' | 'medium' | 'high' | null
-  blacklist: boolean
-  risk_factors: Factor[]
-  error: string | null
-  provider: string | null
-  policy: number | null
-  label_set: number | null
-  generation: number | null
-  index_number: bigint | null
-  evidence_sha256: string | null
-  supersedes: string | null
-}
+export { CHECK_STATES, type Check, type CheckState, type CheckType } from './forms.ts'
 
 /** What a check is answered with. */
 export type Result = {
@@ -207,7 +172,11 @@ export type AnsweredCheck = { check: Check; result: Result }
 
 /** processing -> completed: keeps results and their evidence, and takes the prices. The caller has
  *  locked the accounts and the checks. */
-export function completeChecks(tx: Tx, done: readonly AnsweredCheck[], now: Date): void {
+export async function completeChecks(
+  tx: Tx,
+  done: readonly AnsweredCheck[],
+  now: Date,
+): Promise<void> {
   if (done.length === 0) return
   const results = done.map(({ result }) => result)
   const outcomes = results.map(({ outcome }) => outcome)
@@ -252,7 +221,7 @@ export function completeChecks(tx: Tx, done: readonly AnsweredCheck[], now: Date
     charged.map(({ check }) => ({ hold_id: holdOfCheck(check.id), amount_sun: check.price_sun })),
     now,
   )
-  note(tx, 'aml_check.completed', { checks: done.map(({ check }) => check), now })
+  await noteChecks(tx, 'aml_check.completed', { checks: done.map(({ check }) => check), now })
 }
 
 /** pending | processing -> failed: gives the prices back. The caller has locked the accounts and
@@ -283,14 +252,19 @@ export async function failChecks(
     select must(count(*) = ${failed.length}, 'a check that failed was not open') from ended`
   for (const check of checks)
     await releasePrice(tx, priceOf(check), { held_at: check.created_at, now })
-  note(tx, 'aml_check.failed', { checks, now })
+  await noteChecks(tx, 'aml_check.failed', { checks, now })
 }
 
-function note(
+/** Notes what the endpoint of each check answers now. */
+async function noteChecks(
   tx: Tx,
   type: EventType,
   { checks, now }: { checks: readonly Check[]; now: Date },
-): void {
+): Promise<void> {
+  const form_of = await checkForms(
+    tx,
+    checks.map(({ id }) => id),
+  )
   noteEvents(
     tx,
     checks.map(({ id, customer_id }) => ({
@@ -298,6 +272,7 @@ function note(
       subject: `aml_check:${id}`,
       customer_id,
       at: now,
+      data: form_of.get(id)!,
     })),
   )
 }

@@ -1,14 +1,51 @@
-// The form in which checks go over the wire, and what is told of them.
+// What a screening check is, the form in which it goes over the wire, and what is told of it.
 
+import type { Address } from 'penstock-tron/address.ts'
 import { type Static, Type } from 'typebox'
 import type { Tx } from '../database/sql.ts'
-import { type EventKind, eventKind, type Subject } from '../events/kinds.ts'
+import { type EventKind, eventKind } from '../events/kinds.ts'
 import { wireTime } from '../lib/clock.ts'
-import { printJson } from '../lib/json.ts'
+import type { Factor } from '../screening/scoring.ts'
 import { EXAMPLE } from '../wire/examples.ts'
-import { CHECK_STATES, type Check } from './checks.ts'
 
-const Factor = Type.Object({
+export type CheckType = 'address' | 'hash'
+export type CheckState = 'pending' | 'processing' | 'completed' | 'failed'
+
+export const CHECK_STATES: readonly CheckState[] = ['pending', 'processing', 'completed', 'failed']
+
+export type Check = {
+  id: string
+  customer_id: string
+  idempotency_key: string | null
+  type: CheckType
+  network: string
+  address: Address
+  hash: string | null
+  direction: 'deposit' | 'withdrawal' | null
+  state: CheckState
+  price_sun: bigint
+  /** The API key, when it may only spend so much in a day. */
+  key_id: string | null
+  solid_number: bigint
+  due_at: Date
+  tries: number
+  created_at: Date
+  ended_at: Date | null
+  risk_score: string | null
+  risk_level: 'low' | 'medium' | 'high' | null
+  blacklist: boolean
+  risk_factors: Factor[]
+  error: string | null
+  provider: string | null
+  policy: number | null
+  label_set: number | null
+  generation: number | null
+  index_number: bigint | null
+  evidence_sha256: string | null
+  supersedes: string | null
+}
+
+const FactorForm = Type.Object({
   name: Type.String({ description: 'Category' }),
   label: Type.String(),
   group: Type.String({ description: 'low, medium, high' }),
@@ -36,7 +73,7 @@ export const CheckForm = Type.Object({
   blacklist: Type.Boolean({
     description: 'The address itself is barred by an authority, its issuer, or you',
   }),
-  risk_factors: Type.Array(Factor, { description: 'The largest first' }),
+  risk_factors: Type.Array(FactorForm, { description: 'The largest first' }),
   checked_at: Type.String({ description: 'When the check was created' }),
 })
 
@@ -110,10 +147,11 @@ export const checkKinds: readonly EventKind[] = [
   }),
 ]
 
-/** Prints what is told of checks. An answer never changes, so the row is what it was. */
-export async function printChecks(tx: Tx, notes: readonly Subject[]): Promise<string[]> {
-  const ids = notes.map(({ subject }) => subject.slice('aml_check:'.length))
+/** Checks as the endpoint of one answers, by id. */
+export async function checkForms(
+  tx: Tx,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Static<typeof CheckForm>>> {
   const rows = await tx<Check>`select * from aml_check where id = any(${ids})`
-  const by_id = new Map(rows.map((row) => [row.id, row]))
-  return ids.map((id) => printJson(printCheck(by_id.get(id)!)))
+  return new Map(rows.map((row) => [row.id, printCheck(row)]))
 }

@@ -23,6 +23,7 @@ import type {
   TerminalAnswer,
 } from '../operation/operation.ts'
 import { keptSealingKeys } from '../program/sealing_keys.ts'
+import { wakeOthers } from '../steps/wake.ts'
 import { isPublicKey, readWallets, stopFile } from '../wallets/wallet_file.ts'
 import { type Arguments, readArguments } from './arguments.ts'
 import { withDatabase } from './database.ts'
@@ -171,6 +172,7 @@ function needsOf(setting: CommandSetting & { sql: Sql; url: string; outside: Loc
       )
     },
     depositAddress: async () => depositAddresses(await depositKey(sql, settings)),
+    wake: wakeOthers(sql),
   }
 }
 

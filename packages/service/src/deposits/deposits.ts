@@ -16,54 +16,12 @@ import type { Address } from 'penstock-tron/address.ts'
 import { DIRECT_RECHARGE } from '../customers/customers.ts'
 import type { Query, Sql, Tx } from '../database/sql.ts'
 import { type EventType, noteEvents } from '../events/notes.ts'
+import { type Deposit, depositForms, type Place, placeOf } from './forms.ts'
+
+export { type Deposit, type Place, placeOf } from './forms.ts'
 
 /** Why what a blacklisted sender has sent is held. */
 export const BLOCKED = 'blocked: the sender is blacklisted'
-
-export type Deposit = {
-  tx_id: string
-  position: number
-  from_address: Address
-  to_address: Address
-  amount_sun: bigint | null
-  /** The contract of a token, or the number of a TRC-10 asset. */
-  token: string | null
-  token_amount: bigint | null
-  block_number: bigint
-  block_time: Date
-  customer_id: string | null
-  state:
-    | 'seen'
-    | 'unproven'
-    | 'credited'
-    | 'received'
-    | 'delivering'
-    | 'delivered'
-    | 'returning'
-    | 'refunding'
-    | 'refunded'
-    | 'held'
-    | 'ignored'
-    | 'resolved'
-    | 'gone'
-  reason: string | null
-  energy: bigint | null
-  order_id: string | null
-  refund_id: string | null
-  /** How many other transfers of worthless tokens the same transaction told of, that are no
-   *  rows. */
-  left_out: number
-  solid_at: Date | null
-  seen_at: Date
-}
-
-/** What names a deposit. */
-export type Place = Pick<Deposit, 'tx_id' | 'position'>
-
-/** How the ledger names it: its transaction, and its position there unless it is the transaction's
- *  own transfer. */
-export const placeOf = ({ tx_id, position }: Place): string =>
-  position === 0 ? tx_id : `${tx_id}/${position}`
 
 /** The name of the order that delivers a direct recharge. */
 export const deliveryName = (tx_id: string) => `deposit:${tx_id}`
@@ -71,12 +29,26 @@ export const deliveryName = (tx_id: string) => `deposit:${tx_id}`
 type DepositChange = Place & Pick<Deposit, 'customer_id' | 'state'>
 
 /** Events of customers' deposits; nobody is told of the others. */
-function noteDeposits(tx: Tx, type: EventType, deposits: readonly DepositChange[], at: Date): void {
+async function noteDeposits(
+  tx: Tx,
+  type: EventType,
+  deposits: readonly DepositChange[],
+  at: Date,
+): Promise<void> {
+  const noted = deposits.flatMap(({ customer_id, ...place }) =>
+    customer_id === null ? [] : [{ customer_id, ...place }],
+  )
+  if (noted.length === 0) return
+  const form_of = await depositForms(tx, noted)
   noteEvents(
     tx,
-    deposits.flatMap(({ customer_id, ...place }) =>
-      customer_id === null ? [] : [{ type, subject: `deposit:${placeOf(place)}`, customer_id, at }],
-    ),
+    noted.map(({ customer_id, ...place }) => ({
+      type,
+      subject: `deposit:${placeOf(place)}`,
+      customer_id,
+      at,
+      data: form_of.get(placeOf(place))!,
+    })),
   )
 }
 
@@ -154,8 +126,8 @@ export async function noteArrived(
   // A block that is read again tells nothing new.
   const seen = those('seen').filter(({ state_before }) => state_before !== 'seen')
   if (!solid) return noteDeposits(tx, 'deposit.seen', seen, now)
-  noteDeposits(tx, 'deposit.credited', those('credited'), now)
-  noteDeposits(tx, 'deposit.held', those('held'), now)
+  await noteDeposits(tx, 'deposit.credited', those('credited'), now)
+  await noteDeposits(tx, 'deposit.held', those('held'), now)
 }
 
 const REVERTED = 'taken back by a fork'
@@ -174,7 +146,7 @@ export async function forgetMissing(
         and state in ('seen', 'received', 'returning') and not tx_id = any(${present})
       order by tx_id, position for update)
     returning tx_id, position, customer_id, state`
-  noteDeposits(tx, 'deposit.gone', gone, now)
+  await noteDeposits(tx, 'deposit.gone', gone, now)
 }
 
 /** seen, received, returning -> gone: what solid blocks should have had, and did not. True when
@@ -187,7 +159,7 @@ export async function forgetPassed(tx: Tx, now: Date): Promise<boolean> {
         and block_number <= (select number from cursor where name = 'deposits')
       order by tx_id, position for update)
     returning tx_id, position, customer_id, state`
-  noteDeposits(tx, 'deposit.gone', gone, now)
+  await noteDeposits(tx, 'deposit.gone', gone, now)
   return gone.length > 0
 }
 
@@ -204,7 +176,7 @@ export async function holdUnproven(
                 ${places.map((one) => one.position)}::integer[]) as t (id, place)
     where tx_id = t.id and position = t.place and state = 'unproven'
     returning tx_id, position, customer_id, state`
-  noteDeposits(tx, 'deposit.held', held, now)
+  await noteDeposits(tx, 'deposit.held', held, now)
 }
 
 /** received -> delivering: by an order. False when it was not to be delivered any more. */
@@ -293,11 +265,11 @@ export async function completeRefund(tx: Tx, { tx_id, position }: Place): Promis
 }
 
 /** held, ignored -> resolved. The caller has locked it. */
-export function markResolved(tx: Tx, deposit: Deposit, now: Date): void {
+export async function markResolved(tx: Tx, deposit: Deposit, now: Date): Promise<void> {
   const { tx_id, position } = deposit
   tx.send`
     update deposit set state = 'resolved' where tx_id = ${tx_id} and position = ${position}`
-  noteDeposits(tx, 'deposit.resolved', [deposit], now)
+  await noteDeposits(tx, 'deposit.resolved', [deposit], now)
 }
 
 /** The deposits that a transaction on the chain made, if it made any. */

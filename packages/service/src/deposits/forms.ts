@@ -1,13 +1,58 @@
-// The form in which deposits go over the wire, and what is told of them.
+// What a deposit is, the form in which it goes over the wire, and what is told of it.
 
+import type { Address } from 'penstock-tron/address.ts'
 import { type Static, Type } from 'typebox'
 import type { Tx } from '../database/sql.ts'
-import { type EventKind, eventKind, type Subject } from '../events/kinds.ts'
+import { type EventKind, eventKind } from '../events/kinds.ts'
 import { wireTime } from '../lib/clock.ts'
-import { money, printJson } from '../lib/json.ts'
+import { money } from '../lib/json.ts'
 import { Money } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
-import type { Deposit } from './deposits.ts'
+
+export type Deposit = {
+  tx_id: string
+  position: number
+  from_address: Address
+  to_address: Address
+  amount_sun: bigint | null
+  /** The contract of a token, or the number of a TRC-10 asset. */
+  token: string | null
+  token_amount: bigint | null
+  block_number: bigint
+  block_time: Date
+  customer_id: string | null
+  state:
+    | 'seen'
+    | 'unproven'
+    | 'credited'
+    | 'received'
+    | 'delivering'
+    | 'delivered'
+    | 'returning'
+    | 'refunding'
+    | 'refunded'
+    | 'held'
+    | 'ignored'
+    | 'resolved'
+    | 'gone'
+  reason: string | null
+  energy: bigint | null
+  order_id: string | null
+  refund_id: string | null
+  /** How many other transfers of worthless tokens the same transaction told of, that are no
+   *  rows. */
+  left_out: number
+  solid_at: Date | null
+  seen_at: Date
+}
+
+/** What names a deposit. */
+export type Place = Pick<Deposit, 'tx_id' | 'position'>
+
+/** How the ledger names it: its transaction, and its position there unless it is the transaction's
+ *  own transfer. */
+export const placeOf = ({ tx_id, position }: Place): string =>
+  position === 0 ? tx_id : `${tx_id}/${position}`
 
 export const DepositForm = Type.Object({
   state: Type.String({
@@ -84,20 +129,17 @@ export const depositKinds: readonly EventKind[] = [
   kind('gone', 'a fork of the chain took it back', false),
 ]
 
-/** Prints what is told of deposits: `deposit:TX_ID`, and `deposit:TX_ID/POSITION` where one
- *  transaction brought several. */
-export async function printDeposits(tx: Tx, notes: readonly Subject[]): Promise<string[]> {
-  const wanted = notes.map(({ subject }) => {
-    const [tx_id = '', position = '0'] = subject.slice('deposit:'.length).split('/')
-    return { tx_id, position: Number(position) }
-  })
+/** Deposits as they are told of, by their places. */
+export async function depositForms(
+  tx: Tx,
+  places: readonly Place[],
+): Promise<ReadonlyMap<string, Static<typeof ToldDeposit>>> {
   const deposits = await tx<Deposit>`
-    select * from deposit where tx_id = any(${wanted.map(({ tx_id }) => tx_id)})`
-  const key = ({ tx_id, position }: { tx_id: string; position: number }) => `${tx_id}/${position}`
-  const deposit_of = new Map(deposits.map((deposit) => [key(deposit), deposit]))
-  return notes.map(({ type }, i) => {
-    const deposit = deposit_of.get(key(wanted[i]!))!
-    const state = type.slice('deposit.'.length)
-    return printJson({ tx_id: deposit.tx_id, ...printDeposit(deposit), state })
-  })
+    select * from deposit where tx_id = any(${places.map(({ tx_id }) => tx_id)})`
+  return new Map(
+    deposits.map((deposit) => [
+      placeOf(deposit),
+      { tx_id: deposit.tx_id, ...printDeposit(deposit) },
+    ]),
+  )
 }

@@ -140,7 +140,7 @@ export async function resolveDeposit(
   }
   await insertResolution(tx, resolution)
   await moveAll(tx, transfers)
-  markResolved(tx, before, resolution.made_at)
+  await markResolved(tx, before, resolution.made_at)
   return { before, resolution }
 }
 

@@ -3,7 +3,6 @@
 // has one schema for ever.
 
 import type { TSchema } from 'typebox'
-import type { Tx } from '../database/sql.ts'
 import { type Scope, UNNAMED_SCOPES } from '../wire/endpoint.ts'
 
 /** What a reader of events may need: a scope of a key, or to be of the house. */
@@ -52,11 +51,3 @@ export const readableTypes =
   (kinds: readonly EventKind[]): Readable =>
   (scopes) =>
     kinds.filter(({ scope }) => mayRead(scopes, scope)).map(({ type }) => type)
-
-/** What a note is about. */
-export type Subject = { type: string; subject: string }
-
-/** Prints what is told of subjects of one noun (`order:…`), in the order in which they are given,
- *  as the endpoint of the subject would answer. It is asked when the events are numbered, a moment
- *  after what happened: the state that it prints is the one that the type says. */
-export type SubjectPrinter = (tx: Tx, notes: readonly Subject[]) => Promise<string[]>

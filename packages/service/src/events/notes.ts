@@ -43,10 +43,17 @@ export type Event = {
   subject: string
   customer_id: string
   at: Date
-  /** What is told beside what the endpoint of the subject answers: fields of `data`. */
-  detail?: Readonly<Record<string, unknown>>
-  /** All that is told, where it is not what an endpoint answers at the moment of numbering. */
-  data?: object
+  /** What is told: mostly what the endpoint of the subject answers now. */
+  data: object
+}
+
+/** Longer ones would be dear for everybody who is told: then it is said that there was an event,
+ *  and its subject can be asked for. */
+const DATA_LENGTH_MAX = 20_000
+
+function dataText(data: object): string {
+  const text = printJson(data)
+  return text.length <= DATA_LENGTH_MAX ? text : 'null'
 }
 
 /** Notes events in the transaction that makes them true. Those of one subject are in order when
@@ -54,13 +61,12 @@ export type Event = {
 export function noteEvents(tx: Tx, events: readonly Event[]): void {
   if (events.length === 0) return
   tx.send`
-    insert into event_note (customer_id, type, subject, at, detail, data)
+    insert into event_note (customer_id, type, subject, at, data)
     select * from unnest(${events.map(({ customer_id }) => customer_id)}::text[],
                          ${events.map(({ type }) => type)}::text[],
                          ${events.map(({ subject }) => subject)}::text[],
                          ${events.map(({ at }) => at)}::timestamptz[],
-                         ${events.map(({ detail }) => detail && printJson(detail))}::text[],
-                         ${events.map(({ data }) => data && printJson(data))}::text[])`
+                         ${events.map(({ data }) => dataText(data))}::text[])`
 }
 
 /** Notes what did not happen, for those who try their webhooks and streams. `data`: JSON. */

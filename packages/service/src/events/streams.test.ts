@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import type { Sql } from '../database/sql.ts'
-import { silentLog } from '../lib/log.ts'
 import { drain } from '../steps/step.ts'
 import type { Customer, Scope } from '../wire/endpoint.ts'
 import { publishStep } from './publish.ts'
@@ -40,9 +39,7 @@ async function tell(sql: Sql, streams: EventStreams): Promise<void> {
   await sql`
     insert into event_note (customer_id, type, subject, at, data)
     values ('anna', 'order.created', 'order:a', now(), '{}')`
-  await drain([
-    publishStep({ sql, printers: {}, log: silentLog, tellStreams: () => streams.poke() }),
-  ])
+  await drain([publishStep({ sql, tellStreams: () => streams.poke() })])
 }
 
 test('a stream tells what is numbered once it is open, and ends with the process', async (t) => {

@@ -1,12 +1,42 @@
-// The forms in which invoices go over the wire, and what is told of them.
+// What an invoice is, the forms in which it goes over the wire, and what is told of it.
 
 import { type Static, Type } from 'typebox'
-import type { Tx } from '../database/sql.ts'
-import { type EventKind, eventKind, type Subject } from '../events/kinds.ts'
+import { type EventKind, eventKind } from '../events/kinds.ts'
 import { wireTime } from '../lib/clock.ts'
-import { money, printJson } from '../lib/json.ts'
+import { money } from '../lib/json.ts'
 import { Money } from '../wire/endpoint.ts'
-import type { Invoice, InvoiceDocument } from './invoices.ts'
+
+/** `month`: `2026-10`. */
+export type Invoice = {
+  number: bigint
+  customer_id: string
+  month: string
+  issued_at: Date
+  total_sun: bigint
+  document: string
+  sha256: string
+}
+
+/** Amounts are TRX as text, so that no reader rounds them. */
+export type InvoiceDocument = {
+  number: number
+  month: string
+  issued_at: string
+  issuer: string | null
+  customer: { id: string; name: string; billing: string[] }
+  lines: InvoiceLine[]
+  total: string
+}
+
+/** `unit`: what one of them is, like `energy 65000`; null where there are too many kinds to list
+ *  each. */
+export type InvoiceLine = {
+  service: string
+  unit: string | null
+  unit_price: string | null
+  count: number
+  total: string
+}
 
 /** An invoice without its lines. */
 export const InvoiceForm = Type.Object({
@@ -78,14 +108,3 @@ export const invoiceKinds: readonly EventKind[] = [
     },
   }),
 ]
-
-/** Prints what is told of invoices. */
-export async function printInvoices(tx: Tx, notes: readonly Subject[]): Promise<string[]> {
-  const numbers = notes.map(({ subject }) => BigInt(subject.slice('invoice:'.length)))
-  const invoices = await tx<Invoice>`
-    select number, customer_id, to_char(month, 'YYYY-MM') as month, issued_at, total_sun, document,
-      sha256
-    from invoice where number = any(${numbers})`
-  const invoice_of = new Map(invoices.map((invoice) => [invoice.number, invoice]))
-  return numbers.map((number) => printJson(printInvoice(invoice_of.get(number)!)))
-}

@@ -12,44 +12,15 @@ import { type Clock, dayOf, wireTime } from '../lib/clock.ts'
 import { printJson, trxText } from '../lib/json.ts'
 import { settingsOf } from '../settings/settings.ts'
 import type { Step } from '../steps/step.ts'
+import { type Invoice, type InvoiceDocument, printInvoice } from './forms.ts'
+
+export type { Invoice } from './forms.ts'
 
 export type Needs = {
   sql: Sql
   clock: Clock
   /** A line of the house's own on every invoice. */
   issuer: string | undefined
-}
-
-/** `month`: `2026-10`. */
-export type Invoice = {
-  number: bigint
-  customer_id: string
-  month: string
-  issued_at: Date
-  total_sun: bigint
-  document: string
-  sha256: string
-}
-
-/** Amounts are TRX as text, so that no reader rounds them. */
-export type InvoiceDocument = {
-  number: number
-  month: string
-  issued_at: string
-  issuer: string | null
-  customer: { id: string; name: string; billing: string[] }
-  lines: InvoiceLine[]
-  total: string
-}
-
-/** `unit`: what one of them is, like `energy 65000`; null where there are too many kinds to list
- *  each. */
-export type InvoiceLine = {
-  service: string
-  unit: string | null
-  unit_price: string | null
-  count: number
-  total: string
 }
 
 type Sum = {
@@ -68,6 +39,7 @@ export function issueInvoicesStep(needs: Needs): Step {
     name: 'issue_invoices',
     rest_ms: 600_000,
     after: ['summarize'],
+    before: ['publish'],
     run: () => needs.sql.begin((tx) => issueNext(tx, needs)),
   }
 }
@@ -129,7 +101,10 @@ async function issue(tx: Tx, { customer_id, month, next_month, issuer, now }: Is
   await tx`
     insert into invoice (number, customer_id, month, issued_at, total_sun, document, sha256)
     values (${number}, ${customer_id}, ${month}::date, ${now}, ${total_sun}, ${text}, ${sha256})`
-  noteEvents(tx, [{ type: 'invoice.issued', subject: `invoice:${number}`, customer_id, at: now }])
+  const invoice = { number, customer_id, month: month.slice(0, 7), issued_at: now }
+  const data = printInvoice({ ...invoice, total_sun, document: text, sha256 })
+  const subject = `invoice:${number}`
+  noteEvents(tx, [{ type: 'invoice.issued', subject, customer_id, at: now, data }])
 }
 
 /** What was charged, by service and by the price of one: at most LINES_MAX kinds apart, by how much

@@ -1,13 +1,34 @@
-// The forms in which keys go over the wire, and what is told of them.
+// What a key is, the forms in which it goes over the wire, and what is told of it.
 
 import { type Static, Type } from 'typebox'
 import type { Sql, Tx } from '../database/sql.ts'
-import { type EventKind, eventKind, type Subject } from '../events/kinds.ts'
-import { wireTime } from '../lib/clock.ts'
-import { money, printJson } from '../lib/json.ts'
-import { InvalidParams, Money, refuses, SCOPES, unchecked } from '../wire/endpoint.ts'
+import { type EventKind, eventKind } from '../events/kinds.ts'
+import { dayOf, wireTime } from '../lib/clock.ts'
+import { money } from '../lib/json.ts'
+import { InvalidParams, Money, refuses, SCOPES, type Scope, unchecked } from '../wire/endpoint.ts'
 import { OrNull } from '../wire/schemas.ts'
-import type { KeyRow } from './keys.ts'
+
+/** A key as its owner may see it at any time. */
+export type KeyRow = {
+  id: string
+  customer_id: string
+  name: string
+  scopes: Scope[] | null
+  allowed_networks: string[] | null
+  daily_cap_sun: bigint | null
+  require_v2: boolean
+  require_external_id: boolean
+  created_at: Date
+  expires_at: Date | null
+  revoked_at: Date | null
+  made_by_key: string | null
+  spends_from: string | null
+  secret_made_at: Date
+  /** The secret before, which signs until then. */
+  old_secret_made_at: Date | null
+  old_secret_until: Date | null
+  last_used_at: Date | null
+}
 
 const NETWORKS_MAX = 100
 
@@ -177,14 +198,12 @@ export const keyKinds: readonly EventKind[] = [
   }),
 ]
 
-/** Prints what is told of keys. */
-export async function printKeys(tx: Tx, notes: readonly Subject[]): Promise<string[]> {
-  const ids = notes.map(({ subject }) => subject.slice('key:'.length))
-  const keys = await reportKeys(tx, { ids, limit: ids.length })
-  const key_of = new Map(keys.map((key) => [key.id, key]))
-  return notes.map(({ type }, i) => {
-    const { revoked_at, ...key } = key_of.get(ids[i]!)!
-    const revoked = type === 'key.revoked' ? revoked_at : null
-    return printJson(printKey({ ...key, revoked_at: revoked }, revoked ?? key.created_at))
-  })
+/** Keys as they are listed at that time, by id. */
+export async function keyForms(
+  tx: Tx,
+  ids: readonly string[],
+  at: Date,
+): Promise<ReadonlyMap<string, Static<typeof KeyForm>>> {
+  const keys = await reportKeys(tx, { ids, limit: ids.length, day: dayOf(at) })
+  return new Map(keys.map((key) => [key.id, printKey(key, at)]))
 }

@@ -7,11 +7,14 @@ import { hash } from 'node:crypto'
 import type { CustomerState } from '../customers/customers.ts'
 import type { Seal } from '../customers/seal.ts'
 import type { Sql, Tx } from '../database/sql.ts'
-import { noteEvents } from '../events/notes.ts'
+import { type EventType, noteEvents } from '../events/notes.ts'
 import type { Clock } from '../lib/clock.ts'
 import { firstIdAt, type NewId, type Random } from '../lib/ids.ts'
 import { isNetwork } from '../lib/networks.ts'
 import { Conflict, InvalidParams, type Scope } from '../wire/endpoint.ts'
+import { type KeyRow, keyForms } from './forms.ts'
+
+export type { KeyRow } from './forms.ts'
 
 export type Needs = { clock: Clock; random: Random; new_id: NewId; seal: Seal }
 
@@ -35,28 +38,6 @@ export type NewKey = {
   made_by_key?: string | undefined
   /** The key whose spending of a day this one's counts as; left out: its own. */
   spends_from?: string | undefined
-}
-
-/** A key as its owner may see it at any time. */
-export type KeyRow = {
-  id: string
-  customer_id: string
-  name: string
-  scopes: Scope[] | null
-  allowed_networks: string[] | null
-  daily_cap_sun: bigint | null
-  require_v2: boolean
-  require_external_id: boolean
-  created_at: Date
-  expires_at: Date | null
-  revoked_at: Date | null
-  made_by_key: string | null
-  spends_from: string | null
-  secret_made_at: Date
-  /** The secret before, which signs until then. */
-  old_secret_made_at: Date | null
-  old_secret_until: Date | null
-  last_used_at: Date | null
 }
 
 /** A key as authentication needs it. */
@@ -115,7 +96,7 @@ export async function issueKey(
     values (${key_id}, ${customer_id}, ${name}, ${tokenHash(token)}, ${sealed_secret}, ${now},
       ${scopes}, ${allowed_networks}, ${daily_cap_sun}, ${require_v2}, ${require_external_id},
       ${now}, ${expires_at}, ${made_by_key}, ${spends_from})`
-  noteKeys(tx, 'key.created', [{ id: key_id, customer_id }], now)
+  await noteKeys(tx, 'key.created', [{ id: key_id, customer_id }], now)
   return { key_id, token, secret }
 }
 
@@ -127,15 +108,28 @@ function newSecret(needs: Pick<Needs, 'random' | 'seal'>, key_id: string) {
   return { secret, sealed_secret: needs.seal.seal(secret, sealContext(key_id)) }
 }
 
-function noteKeys(
+/** Notes what is listed of each key now. */
+async function noteKeys(
   tx: Tx,
-  type: 'key.created' | 'key.revoked',
+  type: EventType,
   keys: readonly Pick<KeyRow, 'id' | 'customer_id'>[],
   at: Date,
-): void {
+): Promise<void> {
+  if (keys.length === 0) return
+  const form_of = await keyForms(
+    tx,
+    keys.map(({ id }) => id),
+    at,
+  )
   noteEvents(
     tx,
-    keys.map(({ id, customer_id }) => ({ type, subject: `key:${id}`, customer_id, at })),
+    keys.map(({ id, customer_id }) => ({
+      type,
+      subject: `key:${id}`,
+      customer_id,
+      at,
+      data: form_of.get(id)!,
+    })),
   )
 }
 
@@ -183,7 +177,7 @@ export async function revokeKey(
   const revoked = await tx<{ id: string }>`
     update api_key set revoked_at = ${at}
     where id = ${key_id} and customer_id = ${customer_id} and revoked_at is null returning id`
-  noteKeys(
+  await noteKeys(
     tx,
     'key.revoked',
     revoked.map(({ id }) => ({ id, customer_id })),
@@ -200,7 +194,7 @@ export async function revokeKeys(
   const revoked = await tx<{ id: string; name: string }>`
     update api_key set revoked_at = ${at} where customer_id = ${customer_id} and revoked_at is null
       returning id, name`
-  noteKeys(
+  await noteKeys(
     tx,
     'key.revoked',
     revoked.map(({ id }) => ({ id, customer_id })),

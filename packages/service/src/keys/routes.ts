@@ -41,6 +41,7 @@ import type { KeyLimits, Needs as MakerNeeds } from './keys.ts'
 
 export type Needs = MakerNeeds & {
   sql: Sql
+  wake(step: string): void
   /** Ends the subscriptions that a key has started, whose account it locks; says which. */
   endSubscriptions(
     tx: Tx,
@@ -156,6 +157,7 @@ const create = (needs: Needs): Endpoint =>
     async handle({ body: { name, ...limits }, customer }) {
       const given = { name, ...readLimits(limits, needs.clock.now()) }
       const made = await needs.sql.begin((tx) => grantKey(tx, needs, customer, given))
+      needs.wake('publish')
       const { key_id, token, secret } = made
       return { key: await report(needs, customer, key_id), token, secret }
     },
@@ -270,6 +272,7 @@ const revoke = (needs: Needs): Endpoint =>
         await giveUpKey(tx, customer, { id, at: now })
         return all.length
       })
+      needs.wake('publish')
       return { key: await report(needs, customer, id), ended_subscriptions: ended }
     },
   })

@@ -1,19 +1,44 @@
-// The forms in which the market's things go over the wire: tiers, purchases, delegations; and what
-// is told of orders.
+// What an order is, and the forms in which the market's things go over the wire: tiers, purchases,
+// delegations; and what is told of orders.
 
+import type { Address } from 'penstock-tron/address.ts'
 import { type Static, Type } from 'typebox'
 import type { Tx } from '../database/sql.ts'
-import { type EventKind, eventKind, type Subject } from '../events/kinds.ts'
+import { type EventKind, eventKind } from '../events/kinds.ts'
 import { wireTime } from '../lib/clock.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
-import { money, printJson } from '../lib/json.ts'
+import { money } from '../lib/json.ts'
 import type { Delegation } from '../pool/delegations.ts'
 import { charge, type Tier } from '../prices/prices.ts'
 import { InvalidParams, Money, unchecked } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
-import type { Order } from './orders.ts'
+import type { Service } from './amounts.ts'
 
 export const OrderNotFound: FaultKind = fault(20, 'subscription_not_found', 'Transaction not found')
+
+export type Order = {
+  id: string
+  customer_id: string
+  external_id: string | null
+  service: Service
+  address: Address
+  energy: bigint
+  bandwidth: bigint
+  activate: boolean
+  key_id: string | null
+  /** What it was bought by. */
+  quote_id: string | null
+  activation_id: string | null
+  state: 'new' | 'pending' | 'success' | 'failed'
+  to_delegate: boolean
+  amount_sun: bigint
+  fee_sun: bigint
+  tx_id: string | null
+  tries: number
+  created_at: Date
+  /** When it was seen that all of it is taken back. */
+  ended_at: Date | null
+}
 
 /** An address of the network in a request. Which code a wrong one has depends on the field, so the
  *  handler judges it. */
@@ -202,15 +227,6 @@ const DELIVERED = {
   ],
 }
 
-/** The state that an order is in when this is told of it. */
-const STATES: Readonly<Record<string, Order['state']>> = {
-  'order.created': 'new',
-  'order.succeeded': 'success',
-  'order.failed': 'failed',
-  'order.reverted': 'pending',
-  'order.ended': 'success',
-}
-
 export const orderKinds: readonly EventKind[] = [
   eventKind('order.created', {
     data: Transaction,
@@ -230,7 +246,7 @@ export const orderKinds: readonly EventKind[] = [
   eventKind('order.reverted', {
     data: CheckedTransaction,
     when: 'a fork of the chain took a delivered part back; it is delivered again at our cost',
-    sample: { ...SAMPLE, status: 'pending', delegations: [] },
+    sample: { ...DELIVERED, delegations: [] },
   }),
   eventKind('order.ended', {
     data: CheckedTransaction,
@@ -248,9 +264,11 @@ export const orderKinds: readonly EventKind[] = [
 
 type Part = Delegation & { tx_id: string; reclaim_tx_id: string | null }
 
-/** Prints what is told of orders. */
-export async function printOrders(tx: Tx, notes: readonly Subject[]): Promise<string[]> {
-  const ids = notes.map(({ subject }) => subject.slice('order:'.length))
+/** Orders as the endpoint of one answers, by id. */
+export async function checkedOrders(
+  tx: Tx,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Static<typeof CheckedTransaction>>> {
   const [orders, parts] = await Promise.all([
     tx<Order>`select * from orders where id = any(${ids})`,
     tx<Part>`
@@ -259,12 +277,11 @@ export async function printOrders(tx: Tx, notes: readonly Subject[]): Promise<st
       where order_id = any(${ids}) and d.state in ('active', 'reclaiming', 'ended')
       order by resource desc, d.id`,
   ])
-  const order_of = new Map(orders.map((order) => [order.id, order]))
   const parts_of = Map.groupBy(parts, ({ order_id }) => order_id)
-  return notes.map(({ type }, i) => {
-    const order = order_of.get(ids[i]!)!
-    const form = printOrder({ ...order, state: STATES[type] ?? order.state })
-    if (type === 'order.created') return printJson(form)
-    return printJson({ ...form, delegations: (parts_of.get(order.id) ?? []).map(printDelegation) })
-  })
+  return new Map(
+    orders.map((order) => {
+      const delegations = (parts_of.get(order.id) ?? []).map(printDelegation)
+      return [order.id, { ...printOrder(order), delegations }]
+    }),
+  )
 }

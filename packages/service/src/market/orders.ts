@@ -8,7 +8,6 @@
 // part back and its transaction then dies, the part is delivered again at our cost. Who calls
 // what: placing.ts, delivery.ts, settlement.ts.
 
-import type { Address } from 'penstock-tron/address.ts'
 import { isCustomer } from '../customers/customers.ts'
 import { holdPrices, releasePrice } from '../customers/purse.ts'
 import { addSpending } from '../customers/spending.ts'
@@ -18,40 +17,39 @@ import { captureAll } from '../ledger/ledger.ts'
 import type { Resource } from '../node/node.ts'
 import { endDelegationsNow } from '../pool/delegations.ts'
 import { reserveRoom } from '../pool/pool.ts'
-import type { Service } from './amounts.ts'
+import { checkedOrders, type Order, printOrder } from './forms.ts'
 
-export type Order = {
-  id: string
-  customer_id: string
-  external_id: string | null
-  service: Service
-  address: Address
-  energy: bigint
-  bandwidth: bigint
-  activate: boolean
-  key_id: string | null
-  /** What it was bought by. */
-  quote_id: string | null
-  activation_id: string | null
-  state: 'new' | 'pending' | 'success' | 'failed'
-  to_delegate: boolean
-  amount_sun: bigint
-  fee_sun: bigint
-  tx_id: string | null
-  tries: number
-  created_at: Date
-  /** When it was seen that all of it is taken back. */
-  ended_at: Date | null
-}
+export type { Order } from './forms.ts'
 
 /** The hold that pays for an order. */
 const holdOf = (order_id: string) => `order:${order_id}`
 
-function noteOrders(tx: Tx, type: EventType, orders: readonly Order[], at: Date): void {
-  const told = orders.filter(({ customer_id }) => isCustomer(customer_id))
+/** What is bought for the service itself is told to nobody. */
+const told = (orders: readonly Order[]) =>
+  orders.filter(({ customer_id }) => isCustomer(customer_id))
+
+/** Notes what the endpoint of each order answers now. */
+async function noteOrders(
+  tx: Tx,
+  type: EventType,
+  orders: readonly Order[],
+  at: Date,
+): Promise<void> {
+  const noted = told(orders)
+  if (noted.length === 0) return
+  const form_of = await checkedOrders(
+    tx,
+    noted.map(({ id }) => id),
+  )
   noteEvents(
     tx,
-    told.map(({ id, customer_id }) => ({ type, subject: `order:${id}`, customer_id, at })),
+    noted.map(({ id, customer_id }) => ({
+      type,
+      subject: `order:${id}`,
+      customer_id,
+      at,
+      data: form_of.get(id)!,
+    })),
   )
 }
 
@@ -81,7 +79,16 @@ export function insertOrders(tx: Tx, orders: readonly Order[], now: Date): void 
   }))
   holdPrices(tx, prices, now)
   reserveRoom(tx, { energy: sumOf(orders, 'energy'), bandwidth: sumOf(orders, 'bandwidth') })
-  noteOrders(tx, 'order.created', orders, now)
+  noteEvents(
+    tx,
+    told(orders).map((order) => ({
+      type: 'order.created',
+      subject: `order:${order.id}`,
+      customer_id: order.customer_id,
+      at: now,
+      data: printOrder(order),
+    })),
+  )
 }
 
 /** new -> pending: the activations that they pay for are asked for. */
@@ -106,7 +113,11 @@ export function awaitDelegations(tx: Tx, ids: readonly string[]): void {
 export type Success = { order: Order; tx_id: string; refund_sun: bigint }
 
 /** pending -> success: charges the customers. The caller has locked the orders and the accounts. */
-export function succeedOrders(tx: Tx, successes: readonly Success[], now: Date): void {
+export async function succeedOrders(
+  tx: Tx,
+  successes: readonly Success[],
+  now: Date,
+): Promise<void> {
   const ids = successes.map(({ order }) => order.id)
   tx.send`
     update orders set state = 'success', tx_id = t.tx_id, amount_sun = amount_sun - t.refund_sun,
@@ -127,7 +138,7 @@ export function succeedOrders(tx: Tx, successes: readonly Success[], now: Date):
   for (const { order, refund_sun } of successes)
     if (order.key_id !== null && refund_sun > 0n)
       addSpending(tx, order.key_id, { sun: -refund_sun, at: order.created_at })
-  noteOrders(
+  await noteOrders(
     tx,
     'order.succeeded',
     successes.map(({ order }) => order),
@@ -152,30 +163,30 @@ export async function failOrders(tx: Tx, failures: readonly Failure[], now: Date
   const reserved = (resource: Resource) =>
     failures.reduce((sum, { missing }) => sum + missing[resource], 0n)
   reserveRoom(tx, { energy: -reserved('energy'), bandwidth: -reserved('bandwidth') })
-  noteOrders(tx, 'order.failed', orders, now)
+  await noteOrders(tx, 'order.failed', orders, now)
 }
 
 /** Parts of an order are dead: they are delegated again. The caller has locked it. */
-export function deliverAgain(
+export async function deliverAgain(
   tx: Tx,
   order: Order,
   parts: readonly { resource: Resource; amount: bigint }[],
   now: Date,
-): void {
+): Promise<void> {
   tx.send`
     update orders set to_delegate = true, tries = tries + ${parts.length} where id = ${order.id}`
   const missing = (resource: Resource) =>
     parts.reduce((sum, part) => sum + (part.resource === resource ? part.amount : 0n), 0n)
   reserveRoom(tx, { energy: missing('energy'), bandwidth: missing('bandwidth') })
-  if (order.state === 'success') noteOrders(tx, 'order.reverted', [order], now)
+  if (order.state === 'success') await noteOrders(tx, 'order.reverted', [order], now)
 }
 
 /** Notes that all of them is taken back, once, whatever a fork does to it later. The caller has
  *  locked them. */
-export function endOrders(tx: Tx, orders: readonly Order[], now: Date): void {
+export async function endOrders(tx: Tx, orders: readonly Order[], now: Date): Promise<void> {
   const ids = orders.map(({ id }) => id)
   tx.send`update orders set ended_at = ${now} where id = any(${ids})`
-  noteOrders(tx, 'order.ended', orders, now)
+  await noteOrders(tx, 'order.ended', orders, now)
 }
 
 /** A success shows the transaction that is on the chain: after a fork it may be another one. */

@@ -91,7 +91,7 @@ async function settleTogether(tx: Tx, ids: readonly string[], now: Date): Promis
     tx,
     delivered.flatMap(({ parts }) => parts),
   )
-  succeedOrders(
+  await succeedOrders(
     tx,
     delivered.map(({ order_id, tx_id }) => ({
       order: by_id.get(order_id)!,
@@ -142,7 +142,7 @@ async function settleOrder(tx: Tx, { clock }: Needs, id: string): Promise<boolea
   if (!order) return false
   await lockAccounts(tx, [customerAccount(order.customer_id)])
   const before = await readParts(tx, id)
-  settleParts(tx, order, before, clock.now())
+  await settleParts(tx, order, before, clock.now())
   const parts = await readParts(tx, id)
   const [activation] = await tx<ActivationWithAttempt>`
     select a.state, t.tx_id from activation as a left join attempt as t on t.id = a.attempt_id
@@ -171,12 +171,12 @@ async function reread(tx: Tx, id: string): Promise<Order> {
 }
 
 /** Moves the delegations of an order to where their attempts are. */
-function settleParts(
+async function settleParts(
   tx: Tx,
   order: Order,
   parts: readonly DelegationWithAttempt[],
   now: Date,
-): void {
+): Promise<void> {
   const open = parts.filter(({ state }) => state !== 'failed')
   const dead = open.filter(({ attempt }) => attempt === 'dead')
   const inABlock = ({ attempt }: DelegationWithAttempt) => /^(included|solid)$/.test(attempt)
@@ -189,7 +189,7 @@ function settleParts(
   activateDelegations(tx, ids(included), order.state === 'failed' ? 0 : 1)
   revertDelegations(tx, ids(reverted))
   failDelegations(tx, ids(dead))
-  if (dead.length > 0 && order.state !== 'failed') deliverAgain(tx, order, dead, now)
+  if (dead.length > 0 && order.state !== 'failed') await deliverAgain(tx, order, dead, now)
 }
 
 /** The transaction that an order shows: energy's, where there are several. */
@@ -218,14 +218,14 @@ async function conclude(
   if (order.service === 'activate_address') {
     // Active, but not by us: there is nothing to charge for.
     if (!activation?.tx_id) return fail(tx, order, parts, now)
-    succeedOrders(tx, [{ order, tx_id: activation.tx_id, refund_sun: 0n }], now)
+    await succeedOrders(tx, [{ order, tx_id: activation.tx_id, refund_sun: 0n }], now)
     return true
   }
   if (order.to_delegate) return waits_too_long ? fail(tx, order, parts, now) : false
   const tx_id = shownOf(parts)
   if (!tx_id) return false
   const refund_sun = activation !== undefined && activation.tx_id === null ? order.fee_sun : 0n
-  succeedOrders(tx, [{ order, tx_id, refund_sun }], now)
+  await succeedOrders(tx, [{ order, tx_id, refund_sun }], now)
   return true
 }
 
@@ -263,7 +263,7 @@ export function endStep({ sql, clock }: Needs): Step {
               where d.order_id = o.id and d.state not in ('ended', 'failed'))
           order by o.id limit ${AT_ONCE} for no key update skip locked`
         if (orders.length === 0) return false
-        endOrders(tx, orders, clock.now())
+        await endOrders(tx, orders, clock.now())
         return true
       }),
   }

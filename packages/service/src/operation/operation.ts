@@ -64,6 +64,8 @@ export type Needs = LocalNeeds & {
   /** Of the operator's extended public key; throws when it is not the one that this database's
    *  addresses are from. */
   depositAddress(): Promise<DepositAddress>
+  /** Wakes a step of those processes that run them; a hint. */
+  wake(step: string): void
 }
 
 /** A file that is read while the work goes on. */
@@ -197,7 +199,7 @@ export function change<Body extends TObject, Reply extends TSchema, Extras exten
   },
 ): Operation {
   return entry({ ...spec, changes: true }, (needs, { body, operator }) =>
-    perform(needs as Needs, { operator, action: wordsOf(spec) }, (tx, at) =>
+    performAndPublish(needs as Needs, { operator, action: wordsOf(spec) }, (tx, at) =>
       spec.handle({
         ...(needs as Needs),
         tx,
@@ -235,7 +237,8 @@ export function undertaking<
       by: operator.made_by,
       reason: operator.reason,
       body: body as Static<Body>,
-      record: (work) => perform(needs as Needs, { operator, action: wordsOf(spec) }, work),
+      record: (work) =>
+        performAndPublish(needs as Needs, { operator, action: wordsOf(spec) }, work),
     }),
   )
 }
@@ -249,6 +252,17 @@ export function local<Body extends TObject, Reply extends TSchema, Extras extend
   const run: Operation['run'] = (needs, { body, operator: _, ...attached }) =>
     spec.handle({ ...needs, ...attached, body: body as Static<Body> })
   return { ...entry({ ...spec, changes: false }, run), local: true }
+}
+
+/** Makes a change and records it; what it told somebody is numbered at once. */
+async function performAndPublish<Result>(
+  needs: Needs,
+  by: { operator: Operator; action: string },
+  work: (tx: Tx, made_at: Date) => Promise<Change<Result>>,
+): Promise<Result> {
+  const result = await perform(needs, by, work)
+  needs.wake('publish')
+  return result
 }
 
 const wordsOf = ({ path }: { path: string }) =>

@@ -41,10 +41,11 @@ export async function stopSubscription(
       for update of s`
     if (!active) throw CannotStop()
     const end = { ...active, state: 'stopped', reason: null, at: clock.now() } as const
-    endSubscriptions(tx, [end])
+    await endSubscriptions(tx, [end])
     return { ...end, stopped_at: end.at, resting: null }
   })
   wake('withdraw_supply')
+  wake('publish')
   return stopped
 }
 
@@ -100,7 +101,7 @@ async function endRunning(
 ): Promise<EndedSubscription[]> {
   const active = running.filter(({ state }) => state === 'active')
   const not_begun = running.filter(({ state }) => state !== 'active')
-  endSubscriptions(
+  await endSubscriptions(
     tx,
     active.map(({ id, customer_id }) => ({ id, customer_id, state: as, reason, at: now })),
   )

@@ -1,13 +1,45 @@
-// The form in which subscriptions go over the wire, and what is told of them.
+// What a subscription is, the form in which it goes over the wire, and what is told of it.
 
+import type { Address } from 'penstock-tron/address.ts'
 import { type Static, Type } from 'typebox'
 import type { Tx } from '../database/sql.ts'
-import { type EventKind, eventKind, type Subject } from '../events/kinds.ts'
+import { type EventKind, eventKind } from '../events/kinds.ts'
 import { wireTime } from '../lib/clock.ts'
-import { printJson } from '../lib/json.ts'
 import { Money } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
-import { STATES, type Subscription } from './subscriptions.ts'
+
+export const STATES = ['new', 'pending', 'error', 'active', 'stopped', 'expired'] as const
+
+export type Subscription = {
+  id: string
+  customer_id: string
+  external_id: string | null
+  key_id: string | null
+  plan_id: number
+  plan_key: string
+  address: Address
+  duration: number
+  transactions_limit: number
+  activate_address: boolean
+  state: (typeof STATES)[number]
+  reason: string | null
+  transactions_used: number
+  energy_used: bigint
+  total_sun: bigint
+  supplies: number
+  order_id: string | null
+  /** Why it is not supplied, while it runs. */
+  resting: 'idle' | 'daily_cap' | null
+  /** Since when it has not been used. */
+  idle_since: Date
+  holds_made: number
+  holds_ended: number
+  created_at: Date
+  started_at: Date | null
+  renewed_at: Date | null
+  stopped_at: Date | null
+  expire_at: Date | null
+}
 
 export const Params = Type.Object({
   address: Type.String(),
@@ -97,14 +129,6 @@ const SAMPLE: Static<typeof Started> = {
   expire_at: '2026-12-21T00:05:57Z',
 }
 
-/** The state that a subscription is in when this is told of it; of the others it is the row's. */
-const STATE_OF: Readonly<Record<string, Subscription['state']>> = {
-  'subscription.started': 'active',
-  'subscription.stopped': 'stopped',
-  'subscription.expired': 'expired',
-  'subscription.failed': 'error',
-}
-
 const kind = (name: string, when: string, status: string = 'active'): EventKind =>
   eventKind(`subscription.${name}`, { data: Started, when, sample: { ...SAMPLE, status } })
 
@@ -124,15 +148,13 @@ export const subscriptionKinds: readonly EventKind[] = [
   kind('failed', 'it could not be started; what it cost is given back', 'error'),
 ]
 
-/** Prints what is told of subscriptions. */
-export async function printSubscriptions(tx: Tx, notes: readonly Subject[]): Promise<string[]> {
-  const ids = notes.map(({ subject }) => subject.slice('subscription:'.length))
+/** Subscriptions as they are told of, by id. */
+export async function subscriptionForms(
+  tx: Tx,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Static<typeof Started>>> {
   const rows = await tx<Subscription>`
     select s.*, plan.key as plan_key from subscription as s join plan on plan.id = plan_id
     where s.id = any(${ids})`
-  const by_id = new Map(rows.map((row) => [row.id, row]))
-  return notes.map(({ type }, i) => {
-    const row = by_id.get(ids[i]!)!
-    return printJson(printStarted({ ...row, state: STATE_OF[type] ?? row.state }))
-  })
+  return new Map(rows.map((row) => [row.id, printStarted(row)]))
 }

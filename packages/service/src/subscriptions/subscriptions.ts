@@ -7,51 +7,20 @@
 // released when it cannot be given. One is begun in starting.ts, supplied in supply.ts, and ended
 // in ending.ts.
 
-import type { Address } from 'penstock-tron/address.ts'
 import { holdPrices, releasePrice } from '../customers/purse.ts'
 import type { Sql, Tx } from '../database/sql.ts'
-import { type Event, type EventType, noteEvents } from '../events/notes.ts'
+import { type EventType, noteEvents } from '../events/notes.ts'
 import { captureAll } from '../ledger/ledger.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
+import { type Subscription, subscriptionForms } from './forms.ts'
+
+export { STATES, type Subscription } from './forms.ts'
 
 export const SubscriptionNotFound: FaultKind = fault(
   20,
   'subscription_not_found',
   'Subscription not found',
 )
-export const STATES = ['new', 'pending', 'error', 'active', 'stopped', 'expired'] as const
-
-export type Subscription = {
-  id: string
-  customer_id: string
-  external_id: string | null
-  key_id: string | null
-  plan_id: number
-  plan_key: string
-  address: Address
-  duration: number
-  transactions_limit: number
-  activate_address: boolean
-  state: (typeof STATES)[number]
-  reason: string | null
-  transactions_used: number
-  energy_used: bigint
-  total_sun: bigint
-  supplies: number
-  order_id: string | null
-  /** Why it is not supplied, while it runs. */
-  resting: 'idle' | 'daily_cap' | null
-  /** Since when it has not been used. */
-  idle_since: Date
-  holds_made: number
-  holds_ended: number
-  created_at: Date
-  started_at: Date | null
-  renewed_at: Date | null
-  stopped_at: Date | null
-  expire_at: Date | null
-}
-
 /** What names one to us. */
 export type SubscriptionRef = Pick<Subscription, 'id' | 'customer_id'>
 
@@ -172,7 +141,7 @@ export async function supplySubscriptions(
       select id, order_id from supplied on conflict do nothing
     )
     select id, customer_id from supplied order by id`
-  noteEvents(tx, supplied.map(eventOf('subscription.supplied', now)))
+  await noteSubscriptions(tx, 'subscription.supplied', supplied, { at: now })
   return supplied
 }
 
@@ -198,7 +167,7 @@ export async function activateSubscriptions(
     paid.map(({ id, total_sun }) => ({ hold_id: holdOf(id), amount_sun: total_sun })),
     now,
   )
-  noteEvents(tx, active.map(eventOf('subscription.started', now)))
+  await noteSubscriptions(tx, 'subscription.started', active, { at: now })
   return active
 }
 
@@ -210,7 +179,7 @@ export type Ending = SubscriptionRef & {
 }
 
 /** active -> stopped | expired. The caller has locked them. */
-export function endSubscriptions(tx: Tx, endings: readonly Ending[]): void {
+export async function endSubscriptions(tx: Tx, endings: readonly Ending[]): Promise<void> {
   if (endings.length === 0) return
   tx.send`
     with ended as (
@@ -223,10 +192,8 @@ export function endSubscriptions(tx: Tx, endings: readonly Ending[]): void {
       where s.id = e.id and s.state = 'active' returning 1
     )
     select must(count(*) = ${endings.length}, 'a subscription that ends was not active') from ended`
-  noteEvents(
-    tx,
-    endings.map((one) => eventOf(`subscription.${one.state}`, one.at)(one)),
-  )
+  for (const one of endings)
+    await noteSubscriptions(tx, `subscription.${one.state}`, [one], { at: one.at })
 }
 
 /** new, pending -> error: what the starts cost is given back. The caller has locked the accounts
@@ -247,14 +214,29 @@ export async function failSubscriptions(
     const price = { hold_id: holdOf(id), key_id, price_sun: total_sun }
     await releasePrice(tx, price, { held_at: created_at, now })
   }
-  noteEvents(tx, failed.map(eventOf('subscription.failed', now)))
+  await noteSubscriptions(tx, 'subscription.failed', failed, { at: now })
 }
 
-const eventOf =
-  (type: EventType, at: Date) =>
-  ({ id, customer_id }: SubscriptionRef): Event => ({
-    type,
-    subject: `subscription:${id}`,
-    customer_id,
-    at,
-  })
+/** Notes what the endpoint of each subscription answers now, and what is told beside it. */
+export async function noteSubscriptions(
+  tx: Tx,
+  type: EventType,
+  named: readonly SubscriptionRef[],
+  { at, detail }: { at: Date; detail?: object },
+): Promise<void> {
+  if (named.length === 0) return
+  const form_of = await subscriptionForms(
+    tx,
+    named.map(({ id }) => id),
+  )
+  noteEvents(
+    tx,
+    named.map(({ id, customer_id }) => ({
+      type,
+      subject: `subscription:${id}`,
+      customer_id,
+      at,
+      data: { ...form_of.get(id)!, ...detail },
+    })),
+  )
+}

@@ -13,7 +13,6 @@ import type { EnergyUse } from '../chain/contents.ts'
 import { readBlocks } from '../chain/cursors.ts'
 import { addSpending } from '../customers/spending.ts'
 import type { Sql, Tx } from '../database/sql.ts'
-import { noteEvents } from '../events/notes.ts'
 import { customerAccount, lockAccounts, move, REVENUE, spendable } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
 import { money } from '../lib/json.ts'
@@ -23,6 +22,7 @@ import {
   activateSubscriptions,
   endSubscriptions,
   narrower,
+  noteSubscriptions,
   type Subscription,
 } from './subscriptions.ts'
 import { nextDay } from './supply.ts'
@@ -138,11 +138,10 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: UseInBlock): Pr
       withdrawn = withdrawn and resting is distinct from 'idle'
     where id = ${id}`
   const { customer_id } = served
-  const subject = `subscription:${id}`
   const detail = {
     use: { tx_id, energy: Number(energy), transactions, charged: money(charged_sun) },
   }
-  noteEvents(tx, [{ type: 'subscription.used', subject, customer_id, at: now, detail }])
+  await noteSubscriptions(tx, 'subscription.used', [{ id, customer_id }], { at: now, detail })
   if (short === 'cap') restAtCap(tx, id, now)
   const used_up = limit > 0 && served.transactions_used + transactions >= limit
   const end = short === 'balance' ? 'stopped' : used_up ? 'expired' : null
@@ -150,7 +149,7 @@ async function noteUse(tx: Tx, clock: Clock, { id, use, block }: UseInBlock): Pr
     short === 'balance' ? 'a transaction could not be paid' : 'its transactions are used up'
   if (end === null || ended) return
   if (served.stopped_at === null) {
-    endSubscriptions(tx, [{ id, customer_id, state: end, reason, at: block.time }])
+    await endSubscriptions(tx, [{ id, customer_id, state: end, reason, at: block.time }])
   } else {
     // It was stopped later, before this block was read: it ended here all the same, and nothing
     // after it is served.

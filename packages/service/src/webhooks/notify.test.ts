@@ -78,11 +78,7 @@ async function rig(t: TestContext, { patience_ms = 60_000 } = {}) {
       wake: () => {},
       user_agent: 'Penstock/test',
     })
-  const steps = [
-    publishStep({ sql, printers: {}, log: silentLog, tellStreams: () => {} }),
-    process('P1'),
-    process('P2'),
-  ]
+  const steps = [publishStep({ sql, tellStreams: () => {} }), process('P1'), process('P2')]
   return {
     sql,
     heard,

@@ -96,6 +96,7 @@ export function notifyStep(needs: Needs): Step {
     name: 'notify',
     rest_ms: 1_000,
     after: ['publish'],
+    before: ['publish'],
     async run() {
       const limit = WEBHOOKS_AT_ONCE - active.size
       const leased = limit > 0 ? await leaseWebhooks(sql, { process, now: clock.now(), limit }) : []

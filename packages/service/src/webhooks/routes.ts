@@ -202,6 +202,7 @@ const webhookChange = (needs: Needs): Endpoint =>
       const which = { customer_id, id }
       await needs.sql.begin((tx) => changeWebhook(tx, needs, which, given, needs))
       needs.wake('notify')
+      needs.wake('publish')
       return report(needs, customer_id, id)
     },
   })

@@ -6,7 +6,7 @@ import type { Sql, Tx } from '../database/sql.ts'
 import type { Event } from '../events/events.ts'
 import type { EventKind } from '../events/kinds.ts'
 import { noteTest } from '../events/notes.ts'
-import { type Publisher, publishAll } from '../events/publish.ts'
+import { publishAll } from '../events/publish.ts'
 import { type Clock, later } from '../lib/clock.ts'
 import { firstIdAt, type NewId } from '../lib/ids.ts'
 import { LimitReached } from '../wire/endpoint.ts'
@@ -15,7 +15,7 @@ import { addCall, addNotice, type CallRow, isDelivered } from './notices.ts'
 import { callsOf } from './notify.ts'
 import { lockWebhook, type SecretSeal, type Webhook } from './webhooks.ts'
 
-export type Needs = Publisher & {
+export type Needs = {
   sql: Sql
   clock: Clock
   new_id: NewId
@@ -33,7 +33,7 @@ const HOUR_MS = 3_600_000
 /** Notes and numbers an event of this kind that did not happen. A webhook that is named is told of
  *  it as of any other event. Throws NotFound and LimitReached. */
 export async function triggerTest(
-  needs: Pick<Needs, 'sql' | 'clock' | 'new_id' | 'printers' | 'log' | 'tellStreams'>,
+  needs: Pick<Needs, 'sql' | 'clock' | 'new_id' | 'tellStreams'>,
   { customer_id, kind, webhook_id }: { customer_id: string; kind: EventKind; webhook_id?: string },
 ): Promise<Event> {
   const { sql, clock, new_id } = needs
@@ -45,7 +45,7 @@ export async function triggerTest(
       webhook_id === undefined ? undefined : await lockWebhook(tx, { customer_id, id: webhook_id })
     await requireFewTests(tx, customer_id, later(clock, -HOUR_MS))
     noteTest(tx, { customer_id, type: kind.type, subject, at, data })
-    await publishAll(tx, needs)
+    await publishAll(tx)
     const [made] = await tx<Event>`
       select * from event where customer_id = ${customer_id} and subject = ${subject}`
     if (webhook) addNotice(tx, webhook, made!, { state: 'due', calls: 0, due_at: at })
