@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { drain } from 'penstock-service/steps/step.ts'
 import { Errors } from 'typebox/schema'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
 
@@ -76,6 +77,35 @@ test('an order that fails is told so, and never that it has ended', async (t) =>
   await world.advance(4_000)
   await world.settle()
   assert.deepEqual(typesOf(await told(world, anna), 'order:'), ['order.created', 'order.failed'])
+})
+
+test('what is told is what was so then, however late it is numbered', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 100 })
+  await world.drain()
+  const steps = world.app.steps.filter(({ name }) => name !== 'publish')
+  const order = await anna.buyEnergy(bob.address, 65_000)
+  await drain(steps)
+  world.mine()
+  await drain(steps)
+  const delivered = await anna.check(order.id)
+  assert.equal(delivered.status, 'success')
+  world.mine(20)
+  await drain(steps)
+  world.scene.wait(3_600)
+  world.mine()
+  for (let i = 0; i < 3; i++) {
+    world.mine(20)
+    await drain(steps)
+  }
+  assert.notDeepEqual(await anna.check(order.id), delivered, 'it was taken back')
+  const events = await told(world, anna)
+  const dataOf = (type: string) => events.find((one) => one.type === type)?.data
+  const { delegations: _, hash: _hash, ...bought } = delivered
+  assert.deepEqual(dataOf('order.created'), { ...bought, status: 'new' })
+  assert.deepEqual(dataOf('order.succeeded'), delivered)
+  assert.deepEqual(dataOf('order.ended'), await anna.check(order.id))
 })
 
 test('a deposit is told once, however often it is read, and when a fork takes it', async (t) => {

@@ -14,8 +14,6 @@ import { settingsOf } from '../settings/settings.ts'
 import type { Step } from '../steps/step.ts'
 import { type Invoice, type InvoiceDocument, printInvoice } from './forms.ts'
 
-export type { Invoice } from './forms.ts'
-
 export type Needs = {
   sql: Sql
   clock: Clock

@@ -111,7 +111,7 @@ export const KeyForm = Type.Object({
 
 export type KeyReport = KeyRow & { spent_today_sun: bigint }
 
-/** Keys, newest first. `day`: of which to say what was spent; left out: their last one. */
+/** Keys, newest first. `day`: of which to say what was spent. */
 export async function reportKeys(
   sql: Sql | Tx,
   wanted: {
@@ -119,18 +119,17 @@ export async function reportKeys(
     ids?: readonly string[] | undefined
     before?: string | undefined
     limit: number
-    day?: string
+    day: string
   },
 ): Promise<KeyReport[]> {
-  const { customer_id = null, ids = null, before = null, limit, day = null } = wanted
+  const { customer_id = null, ids = null, before = null, limit, day } = wanted
   return sql<KeyReport>`
     select id, customer_id, name, scopes, allowed_networks, daily_cap_sun, require_v2,
       require_external_id, created_at, expires_at, revoked_at, made_by_key, spends_from,
       secret_made_at, old_secret_made_at, old_secret_until, last_used_at,
       coalesce(s.spent_sun, 0)::bigint as spent_today_sun
     from api_key as k left join api_key_spending as s
-      on s.key_id = coalesce(k.spends_from, k.id) and s.day = coalesce(${day}::date,
-        (coalesce(k.revoked_at, k.created_at) at time zone 'UTC')::date)
+      on s.key_id = coalesce(k.spends_from, k.id) and s.day = ${day}::date
     where (${customer_id}::text is null or customer_id = ${customer_id})
       and (${before}::text is null or id < ${before})
       and (${ids}::text[] is null or id = any(${ids}))

@@ -192,8 +192,10 @@ export async function endSubscriptions(tx: Tx, endings: readonly Ending[]): Prom
       where s.id = e.id and s.state = 'active' returning 1
     )
     select must(count(*) = ${endings.length}, 'a subscription that ends was not active') from ended`
-  for (const one of endings)
-    await noteSubscriptions(tx, `subscription.${one.state}`, [one], { at: one.at })
+  for (const one of endings) {
+    const type = one.state === 'stopped' ? 'subscription.stopped' : 'subscription.expired'
+    await noteSubscriptions(tx, type, [one], { at: one.at })
+  }
 }
 
 /** new, pending -> error: what the starts cost is given back. The caller has locked the accounts
