@@ -351,6 +351,7 @@ create table customer_setting (
   constraint customer_setting_billing check (cardinality(billing) <= 8),
   constraint customer_setting_ending_minutes check (ending_minutes >= 1 and ending_minutes <= 55)
 );
+create index customer_setting_ending on customer_setting (customer_id) where (ending_minutes is not null);
 
 create table delegation (
   id text not null,
@@ -818,6 +819,9 @@ create table orders (
   created_at timestamptz not null,
   ended_at timestamptz,
   quote_id text,
+  delayed_at timestamptz,
+  ending_at timestamptz,
+  solid_at timestamptz,
   constraint orders_pkey primary key (id),
   constraint orders_external_id_once unique (customer_id, external_id),
   constraint orders_activation foreign key (activation_id) references activation(id),
@@ -828,7 +832,10 @@ create table orders (
   constraint orders_state check (state in ('new', 'pending', 'success', 'failed')),
   constraint orders_success_has_hash check (state <> 'success' or tx_id is not null)
 );
+create index orders_not_delayed on orders (created_at) where ((state in ('new', 'pending')) and (delayed_at is null));
 create index orders_not_ended on orders (created_at) where ((state = 'success') and (ended_at is null) and ((energy + bandwidth) > 0));
+create index orders_not_ending on orders (customer_id, created_at) where ((state = 'success') and (ended_at is null) and (ending_at is null) and ((energy + bandwidth) > 0));
+create index orders_not_solid on orders (id) where ((state = 'success') and (solid_at is null));
 create index orders_of_activation on orders (activation_id) where (activation_id is not null);
 create index orders_of_customer on orders (customer_id, id desc);
 create index orders_of_customer_address on orders (customer_id, address, id desc);

@@ -87,6 +87,7 @@ import {
   flowGenerations,
   pruneIndexStep,
 } from './tracing/generations.ts'
+import { endingStep, remindStep, solidifyStep } from './transactions/reminders.ts'
 import { routes as transactionRoutes } from './transactions/routes.ts'
 import { routes as treasuryRoutes } from './treasury/routes.ts'
 import type { KeyFindings } from './wallets/permissions.ts'
@@ -349,6 +350,9 @@ function stepsOf(
     reclaimStep(market),
     reclaimedStep(market),
     endStep(market),
+    remindStep({ sql, clock }),
+    solidifyStep({ sql, clock }),
+    endingStep({ sql, clock }),
     creditStep(deposits),
     arriveStep(deposits),
     holdingsStep({ ...deposits, node }),

@@ -56,11 +56,15 @@ test('an order is told from its creation to its end, in order, each thing once',
     'deposit.credited',
     'order.created',
     'order.succeeded',
+    'order.solid',
     'order.ended',
   ])
-  const [created, succeeded, ended] = events.filter(({ subject }) => subject === `order:${id}`)
+  const [created, succeeded, solid, ended] = events.filter(
+    ({ subject }) => subject === `order:${id}`,
+  )
   assert.equal(created!.data?.status, 'new')
   assert.equal(succeeded!.data?.status, 'success')
+  assert.deepEqual(solid!.data, succeeded!.data)
   assert.deepEqual(ended!.data, await anna.check(id), 'as the endpoint answers')
   assert.deepEqual(typesOf(await told(world, zoe)), ['deposit.credited'])
 })
@@ -76,7 +80,79 @@ test('an order that fails is told so, and never that it has ended', async (t) =>
   await world.settle()
   await world.advance(4_000)
   await world.settle()
-  assert.deepEqual(typesOf(await told(world, anna), 'order:'), ['order.created', 'order.failed'])
+  const events = await told(world, anna)
+  assert.deepEqual(typesOf(events, 'order:'), ['order.created', 'order.delayed', 'order.failed'])
+})
+
+test('a fork that takes a delivered part: told, and what is delivered again is solid', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 10 })
+  const { id } = await anna.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  const { hash } = await anna.check(id)
+  world.network.loses = () => true
+  world.fork(1, { drop: true })
+  world.mine(30)
+  await world.drain()
+  world.network.loses = () => false
+  await world.settle()
+  await world.solidify()
+  const events = (await told(world, anna)).filter(({ subject }) => subject === `order:${id}`)
+  assert.deepEqual(typesOf(events), [
+    'order.created',
+    'order.succeeded',
+    'order.reverted',
+    'order.solid',
+  ])
+  const [, succeeded, reverted, solid] = events.map(({ data }) => data!)
+  assert.equal(succeeded!.hash, hash)
+  assert.deepEqual([reverted!.status, reverted!.delegations], ['success', []])
+  assert.notEqual(solid!.hash, hash, 'it was delivered again')
+  assert.deepEqual(solid, await anna.check(id))
+})
+
+test('an order that is open for five minutes is told once, with what it waits for', async (t) => {
+  const world = await makeWorld(t, { pool_trx: [10_000_000] })
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 100 })
+  world.network.loses = () => true
+  await anna.buyEnergy(bob.address, 65_000)
+  await world.drain()
+  for (const seconds of [200, 99]) await world.advance(seconds)
+  assert.deepEqual(typesOf(await told(world, anna), 'order:'), ['order.created'])
+  for (const seconds of [10, 10, 10]) await world.advance(seconds)
+  const [, delayed, ...others] = (await told(world, anna)).filter(({ subject }) =>
+    subject.startsWith('order:'),
+  )
+  assert.equal(delayed?.type, 'order.delayed')
+  assert.equal(delayed.data?.waits_for, 'block')
+  assert.deepEqual(others, [])
+})
+
+test('an hour that is nearly over is told once, to those who want to know', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 100 })
+  const zoe = await world.customer({ trx: 100 })
+  const { id } = await anna.buyEnergy(bob.address, 65_000)
+  await world.sql`
+    insert into customer_setting (customer_id, ending_minutes, changed_at)
+    select customer_id, 10, created_at from orders where id = ${id}`
+  await zoe.buyEnergy(bob.address, 65_000)
+  await world.settle()
+  await world.solidify()
+  const [expires_at] = (await anna.check(id)).delegations.map((one) => one.expires_at)
+  const left = () => (Date.parse(expires_at!) - world.scene.devchain.head.header.timestamp) / 1_000
+  await world.advance(left() - 603)
+  assert.ok(left() > 600)
+  assert.equal(typesOf(await told(world, anna)).includes('order.ending'), false)
+  await world.advance(left() - 600)
+  await world.advance(60)
+  const events = await told(world, anna)
+  assert.deepEqual(typesOf(events, 'order:').slice(-2), ['order.solid', 'order.ending'])
+  assert.deepEqual(events.at(-1)!.data, await anna.check(id))
+  assert.equal(typesOf(await told(world, zoe)).includes('order.ending'), false)
 })
 
 test('what is told is what was so then, however late it is numbered', async (t) => {

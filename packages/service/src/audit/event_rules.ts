@@ -47,7 +47,10 @@ function wrongEnds(tx: Tx): Promise<Finding[]> {
       union all
       select 'order:' || id, t.type, t.wanted, created_at
       from orders, lateral (values ('order.succeeded', state = 'success'),
-        ('order.failed', state = 'failed'), ('order.ended', ended_at is not null))
+        ('order.failed', state = 'failed'), ('order.ended', ended_at is not null),
+        ('order.delayed', delayed_at is not null), ('order.ending', ending_at is not null),
+        -- What was over before anybody was told says when it was placed.
+        ('order.solid', coalesce(solid_at > created_at, false)))
         as t (type, wanted)
       where customer_id not in (${DIRECT_RECHARGE}, ${SUBSCRIPTIONS})
       union all

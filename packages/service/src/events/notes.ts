@@ -9,8 +9,13 @@ export const EVENT_TYPES = [
   'order.created',
   'order.succeeded',
   'order.failed',
+  /** It is open for five minutes. */
+  'order.delayed',
   /** A fork took a delivered part back: it is delivered again. */
   'order.reverted',
+  /** No fork can take back any part of it. */
+  'order.solid',
+  'order.ending',
   /** The last of what was delegated is taken back. */
   'order.ended',
   'deposit.seen',

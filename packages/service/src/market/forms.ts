@@ -38,6 +38,12 @@ export type Order = {
   created_at: Date
   /** When it was seen that all of it is taken back. */
   ended_at: Date | null
+  /** When its customer was told that it is open for long. */
+  delayed_at: Date | null
+  /** When its customer was told that its hour is nearly over. */
+  ending_at: Date | null
+  /** When it was seen that no fork can take back any part of it. */
+  solid_at: Date | null
 }
 
 /** An address of the network in a request. Which code a wrong one has depends on the field, so the
@@ -156,6 +162,18 @@ export const CheckedTransaction = Type.Object({
   ),
 })
 
+/** What keeps an order that is open from being delivered. */
+export const WAITS = ['activation', 'room', 'signature', 'block'] as const
+
+const DelayedTransaction = Type.Object({
+  ...CheckedTransaction.properties,
+  waits_for: Type.Enum([...WAITS], {
+    description:
+      'activation: its address is being activated; room: the pool cannot deliver it now; ' +
+      'signature: its transaction is not signed yet; block: no block has its transaction',
+  }),
+})
+
 /** What was bought, in the wire's form. */
 export function printParams(
   of: Pick<Order, 'service' | 'address' | 'energy' | 'bandwidth' | 'activate'>,
@@ -238,6 +256,11 @@ export const orderKinds: readonly EventKind[] = [
     when: 'all of it is in blocks; its price is charged',
     sample: DELIVERED,
   }),
+  eventKind('order.delayed', {
+    data: DelayedTransaction,
+    when: 'it is open for five minutes; it may still be delivered',
+    sample: { ...SAMPLE, status: 'pending', delegations: [], waits_for: 'block' },
+  }),
   eventKind('order.failed', {
     data: CheckedTransaction,
     when: 'it cannot be delivered; the whole price is given back',
@@ -247,6 +270,16 @@ export const orderKinds: readonly EventKind[] = [
     data: CheckedTransaction,
     when: 'a fork of the chain took a delivered part back; it is delivered again at our cost',
     sample: { ...DELIVERED, delegations: [] },
+  }),
+  eventKind('order.solid', {
+    data: CheckedTransaction,
+    when: 'no fork of the chain can take back any part of it',
+    sample: DELIVERED,
+  }),
+  eventKind('order.ending', {
+    data: CheckedTransaction,
+    when: 'its hour is over in as many minutes as you have set: `ending_minutes`',
+    sample: DELIVERED,
   }),
   eventKind('order.ended', {
     data: CheckedTransaction,

@@ -17,7 +17,7 @@ import { captureAll } from '../ledger/ledger.ts'
 import type { Resource } from '../node/node.ts'
 import { endDelegationsNow } from '../pool/delegations.ts'
 import { reserveRoom } from '../pool/pool.ts'
-import { checkedOrders, type Order, printOrder } from './forms.ts'
+import { checkedOrders, type Order, printOrder, type WAITS } from './forms.ts'
 
 export type { Order } from './forms.ts'
 
@@ -25,15 +25,15 @@ export type { Order } from './forms.ts'
 const holdOf = (order_id: string) => `order:${order_id}`
 
 /** What is bought for the service itself is told to nobody. */
-const told = (orders: readonly Order[]) =>
+const told = <Noted extends Order>(orders: readonly Noted[]) =>
   orders.filter(({ customer_id }) => isCustomer(customer_id))
 
-/** Notes what the endpoint of each order answers now. */
-async function noteOrders(
+/** Notes what the endpoint of each order answers now, and what is told beside it. */
+async function noteOrders<Noted extends Order>(
   tx: Tx,
   type: EventType,
-  orders: readonly Order[],
-  at: Date,
+  orders: readonly Noted[],
+  { at, detail = () => ({}) }: { at: Date; detail?: (order: Noted) => object },
 ): Promise<void> {
   const noted = told(orders)
   if (noted.length === 0) return
@@ -43,12 +43,12 @@ async function noteOrders(
   )
   noteEvents(
     tx,
-    noted.map(({ id, customer_id }) => ({
+    noted.map((order) => ({
       type,
-      subject: `order:${id}`,
-      customer_id,
+      subject: `order:${order.id}`,
+      customer_id: order.customer_id,
       at,
-      data: form_of.get(id)!,
+      data: { ...form_of.get(order.id)!, ...detail(order) },
     })),
   )
 }
@@ -142,7 +142,7 @@ export async function succeedOrders(
     tx,
     'order.succeeded',
     successes.map(({ order }) => order),
-    now,
+    { at: now },
   )
 }
 
@@ -163,7 +163,7 @@ export async function failOrders(tx: Tx, failures: readonly Failure[], now: Date
   const reserved = (resource: Resource) =>
     failures.reduce((sum, { missing }) => sum + missing[resource], 0n)
   reserveRoom(tx, { energy: -reserved('energy'), bandwidth: -reserved('bandwidth') })
-  await noteOrders(tx, 'order.failed', orders, now)
+  await noteOrders(tx, 'order.failed', orders, { at: now })
 }
 
 /** Parts of an order are dead: they are delegated again. The caller has locked it. */
@@ -178,7 +178,7 @@ export async function deliverAgain(
   const missing = (resource: Resource) =>
     parts.reduce((sum, part) => sum + (part.resource === resource ? part.amount : 0n), 0n)
   reserveRoom(tx, { energy: missing('energy'), bandwidth: missing('bandwidth') })
-  if (order.state === 'success') await noteOrders(tx, 'order.reverted', [order], now)
+  if (order.state === 'success') await noteOrders(tx, 'order.reverted', [order], { at: now })
 }
 
 /** Notes that all of them is taken back, once, whatever a fork does to it later. The caller has
@@ -186,7 +186,38 @@ export async function deliverAgain(
 export async function endOrders(tx: Tx, orders: readonly Order[], now: Date): Promise<void> {
   const ids = orders.map(({ id }) => id)
   tx.send`update orders set ended_at = ${now} where id = any(${ids})`
-  await noteOrders(tx, 'order.ended', orders, now)
+  await noteOrders(tx, 'order.ended', orders, { at: now })
+}
+
+const idsOf = (orders: readonly Order[]) => orders.map(({ id }) => id)
+
+/** An order that is open for long, and why. */
+export type DelayedOrder = Order & { waits_for: (typeof WAITS)[number] }
+
+/** Notes that they are open for long, once. The caller has locked them. */
+export async function delayOrders(
+  tx: Tx,
+  orders: readonly DelayedOrder[],
+  now: Date,
+): Promise<void> {
+  if (orders.length === 0) return
+  tx.send`update orders set delayed_at = ${now} where id = any(${idsOf(orders)})`
+  const detail = ({ waits_for }: DelayedOrder) => ({ waits_for })
+  await noteOrders(tx, 'order.delayed', orders, { at: now, detail })
+}
+
+/** Notes that no fork can take back any part of them, once. The caller has locked them. */
+export async function solidifyOrders(tx: Tx, orders: readonly Order[], now: Date): Promise<void> {
+  if (orders.length === 0) return
+  tx.send`update orders set solid_at = ${now} where id = any(${idsOf(orders)})`
+  await noteOrders(tx, 'order.solid', orders, { at: now })
+}
+
+/** Notes that their hour is nearly over, once. The caller has locked them. */
+export async function remindOrders(tx: Tx, orders: readonly Order[], now: Date): Promise<void> {
+  if (orders.length === 0) return
+  tx.send`update orders set ending_at = ${now} where id = any(${idsOf(orders)})`
+  await noteOrders(tx, 'order.ending', orders, { at: now })
 }
 
 /** A success shows the transaction that is on the chain: after a fork it may be another one. */

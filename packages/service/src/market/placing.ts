@@ -381,5 +381,8 @@ function newOrder(purchase: PricedPurchase, { now, ...fields }: NewOrder): Order
     tries: 0,
     created_at: now,
     ended_at: null,
+    delayed_at: null,
+    ending_at: null,
+    solid_at: null,
   }
 }

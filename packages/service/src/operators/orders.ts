@@ -116,6 +116,9 @@ export const orderOperations = [
       tries: Count,
       due_at: Moment,
       ended_at: OrNull(Moment),
+      delayed_at: OrNull(Moment),
+      ending_at: OrNull(Moment),
+      solid_at: OrNull(Moment),
       activation: OrNull(
         Type.Object({
           id: Text,
