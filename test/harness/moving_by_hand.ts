@@ -3,7 +3,8 @@
 
 import { keptBlockWith } from 'penstock-service/chain/blocks.ts'
 import { resolveDeposit, sentIn, type Way } from 'penstock-service/deposits/resolutions.ts'
-import { type Action, perform } from 'penstock-service/ledger/actions.ts'
+import { perform } from 'penstock-service/events/changes.ts'
+import type { Action } from 'penstock-service/ledger/actions.ts'
 import { heldSenders } from 'penstock-service/screening/barred.ts'
 import { correct } from 'penstock-service/treasury/corrections.ts'
 import { type Customer, TRX, type World } from './world.ts'

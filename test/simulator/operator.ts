@@ -6,7 +6,7 @@
 import { keptBlockWith } from 'penstock-service/chain/blocks.ts'
 import { type Deposit, placeOf } from 'penstock-service/deposits/deposits.ts'
 import { resolveDeposit, sentIn, type Way } from 'penstock-service/deposits/resolutions.ts'
-import { perform } from 'penstock-service/ledger/actions.ts'
+import { perform } from 'penstock-service/events/changes.ts'
 import type { Clock } from 'penstock-service/lib/clock.ts'
 import { Outage, Refused } from 'penstock-service/lib/fault.ts'
 import { heldSenders } from 'penstock-service/screening/barred.ts'

@@ -3,7 +3,8 @@
 // due, is a finding.
 
 import type { Sql } from 'penstock-service/database/sql.ts'
-import { type Action, perform } from 'penstock-service/ledger/actions.ts'
+import { perform } from 'penstock-service/events/changes.ts'
+import type { Action } from 'penstock-service/ledger/actions.ts'
 import type { Clock } from 'penstock-service/lib/clock.ts'
 import { type PlanTerms, setPlan } from 'penstock-service/subscriptions/plans.ts'
 import type { Address } from 'penstock-tron/address.ts'

@@ -16,6 +16,7 @@ import { checkPlacer } from './checks/placing.ts'
 import { routes as checkRoutes, reportRoutes } from './checks/routes.ts'
 import { DEFAULT_RETENTION_DAYS, rescreenStep, retainStep } from './checks/watches.ts'
 import { type DepositAddress, depositAddresses } from './customers/deposit_addresses.ts'
+import { customerKinds } from './customers/forms.ts'
 import { type Seal, type SealingKeys, sealWith } from './customers/seal.ts'
 import type { Sql } from './database/sql.ts'
 import { arriveStep, creditStep, DUST_SUN } from './deposits/arrivals.ts'
@@ -24,6 +25,7 @@ import { holdingsStep } from './deposits/holdings.ts'
 import { pages as treasuryPages } from './deposits/pages.ts'
 import { rechargedStep, rechargeStep, refundedStep, refundStep } from './deposits/recharges.ts'
 import { routes as depositRoutes } from './deposits/routes.ts'
+import { changeKinds } from './events/changes.ts'
 import { type EventKind, readableTypes } from './events/kinds.ts'
 import { EVENT_DAYS, pruneEventsStep } from './events/prune.ts'
 import { publishStep } from './events/publish.ts'
@@ -57,6 +59,7 @@ import type { Reads } from './node/reads.ts'
 import { receiverReader } from './node/receivers.ts'
 import { reclaimedStep, reclaimStep } from './pool/delegations.ts'
 import { surveyStep } from './pool/pool.ts'
+import { priceKinds } from './prices/forms.ts'
 import { priceReader } from './prices/prices.ts'
 import { routes as priceRoutes } from './prices/routes.ts'
 import type { Provider } from './providers/provider.ts'
@@ -284,6 +287,9 @@ function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) 
     ...webhookKinds,
     ...alertKinds,
     ...keyKinds,
+    ...priceKinds,
+    ...customerKinds,
+    ...changeKinds,
   ]
   const calls = { ...webhooks, sql, clock, seal, new_id }
   const on_wire = { ...calls, tellStreams, random, kinds, wake }

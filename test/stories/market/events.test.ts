@@ -84,7 +84,7 @@ test('an order that fails is told so, and never that it has ended', async (t) =>
   assert.deepEqual(typesOf(events, 'order:'), ['order.created', 'order.delayed', 'order.failed'])
 })
 
-test('a fork that takes a delivered part: told, and what is delivered again is solid', async (t) => {
+test('a fork that takes a delivered part is told; delivered again, it is solid', async (t) => {
   const world = await makeWorld(t)
   const bob = world.person('bob', 1)
   const anna = await world.customer({ trx: 10 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { freshDatabase } from 'penstock-test/harness/database.ts'
 import pg from 'pg'
 import type { Sql } from '../database/sql.ts'
-import { perform } from '../ledger/actions.ts'
+import { perform } from '../events/changes.ts'
 import { recordSum, unrecorded } from './records.ts'
 
 const ODD = ['a "b" \\ c', 'line\nfeed\ttab\u0001\u007f', '𝄞 é \u2028', '{"x": [1, null]}', ' ']

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeWorld, type World } from 'penstock-test/harness/world.ts'
-import { perform } from '../ledger/actions.ts'
+import { perform } from '../events/changes.ts'
 import { alerts } from '../monitoring/alerts.ts'
 import type { Transport } from '../node/node.ts'
 import { setSwitches, switches } from '../prices/switches.ts'
@@ -22,9 +22,9 @@ async function checked(world: World): Promise<void> {
 async function putOnSale(world: World): Promise<void> {
   const clock = { now: () => world.now }
   const operator = { made_by: 'anna', reason: 'seen to' }
-  await perform({ sql: world.sql, clock }, { operator, action: 'services on' }, async (tx) => {
+  await perform({ sql: world.sql, clock }, { operator, action: 'services on' }, async (tx, at) => {
     const names = (await switches(tx)).map(({ name }) => name)
-    return setSwitches(tx, { names, on_sale: true, changed_by: 'anna' })
+    return setSwitches(tx, { names, on_sale: true, changed_by: 'anna', at })
   })
   await world.advance(2)
 }

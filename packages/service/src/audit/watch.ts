@@ -4,7 +4,7 @@
 // accepts it, puts everything on sale again: `services on --all`.
 
 import type { Sql, Tx } from '../database/sql.ts'
-import { perform } from '../ledger/actions.ts'
+import { perform } from '../events/changes.ts'
 import type { Clock } from '../lib/clock.ts'
 import { setSwitches, switches } from '../prices/switches.ts'
 import type { Step } from '../steps/step.ts'
@@ -37,6 +37,7 @@ export function watchBooksStep(needs: Needs): Step {
   return {
     name: 'watch_books',
     rest_ms: LOOK_AGAIN_MS,
+    before: ['publish'],
     async run() {
       const began_at = clock.now()
       if (first) {
@@ -98,11 +99,11 @@ async function conclude(
                   ${column('found')}::text[]) as f (rule, subject, found)
       on conflict (rule, subject, found) do nothing returning 1`
     await tx`update books_check set checked_at = ${began_at}, due_at = ${due_at}`
-    return { result: undefined, actions: fresh.length > 0 ? await stopSelling(tx) : [] }
+    return { result: undefined, actions: fresh.length > 0 ? await stopSelling(tx, now) : [] }
   })
 }
 
-async function stopSelling(tx: Tx) {
+async function stopSelling(tx: Tx, at: Date) {
   const names = (await switches(tx)).map(({ name }) => name)
-  return (await setSwitches(tx, { names, on_sale: false, changed_by: 'books check' })).actions
+  return (await setSwitches(tx, { names, on_sale: false, changed_by: 'books check', at })).actions
 }

@@ -3,9 +3,11 @@
 
 import type { Address } from 'penstock-tron/address.ts'
 import type { Sql, Tx } from '../database/sql.ts'
+import { HOUSE } from '../events/events.ts'
+import { noteEvents } from '../events/notes.ts'
 import type { Change } from '../ledger/actions.ts'
 import { customerAccount, openAccount } from '../ledger/ledger.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, wireTime } from '../lib/clock.ts'
 import { refusal } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
 import type { DepositAddress } from './deposit_addresses.ts'
@@ -51,6 +53,9 @@ export async function createCustomer(
     insert into customer (id, name, created_at, deposit_index, deposit_address)
     values (${id}, ${name}, ${created_at}, ${deposit_index}, ${deposit_address})`
   await openAccount(tx, customerAccount(id))
+  const data = { id, name, deposit_address, created_at: wireTime(created_at) }
+  const subject = `customer:${id}`
+  noteEvents(tx, [{ type: 'customer.created', subject, customer_id: HOUSE, at: created_at, data }])
   return { id, name, state: 'active', created_at, deposit_index, deposit_address }
 }
 

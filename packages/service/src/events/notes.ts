@@ -36,6 +36,13 @@ export const EVENT_TYPES = [
   'key.revoked',
   'webhook.enabled',
   'webhook.disabled',
+  /** The operator has changed what things cost. */
+  'price.changed',
+  /** The operator, or the check of the books, has taken services off sale. */
+  'service.off',
+  'service.on',
+  'customer.created',
+  'action.made',
   'alert.raised',
   'alert.cleared',
 ] as const
@@ -72,6 +79,14 @@ export function noteEvents(tx: Tx, events: readonly Event[]): void {
                          ${events.map(({ subject }) => subject)}::text[],
                          ${events.map(({ at }) => at)}::timestamptz[],
                          ${events.map(({ data }) => dataText(data))}::text[])`
+}
+
+/** Notes for every customer who is not closed what concerns them all. */
+export function noteForAll(tx: Tx, event: Omit<Event, 'customer_id'>): void {
+  tx.send`
+    insert into event_note (customer_id, type, subject, at, data)
+    select id, ${event.type}, ${event.subject}, ${event.at}, ${dataText(event.data)}
+    from customer where state <> 'closed' order by id`
 }
 
 /** Notes what did not happen, for those who try their webhooks and streams. `data`: JSON. */

@@ -3,8 +3,6 @@
 // taken out unseen. Nothing secret goes in.
 
 import { brokenConstraint, type Sql, type Tx } from '../database/sql.ts'
-import type { Clock } from '../lib/clock.ts'
-import { misuse } from '../lib/fault.ts'
 
 /** Who changes something, and why. */
 export type Operator = { made_by: string; reason: string | null }
@@ -35,30 +33,28 @@ const SENTENCES: Record<string, string> = {
   operator_action_reason_length: 'A reason has 1 to 500 characters.',
 }
 
-/** Makes a change and records it, in one transaction and as of one time. Throws Refused for what
- *  the database does not allow. */
-export async function perform<Result>(
-  { sql, clock }: { sql: Sql; clock: Clock },
-  { operator, action }: { operator: Operator; action: string },
-  work: (tx: Tx, made_at: Date) => Promise<Change<Result>>,
-): Promise<Result> {
-  const made_at = clock.now()
-  try {
-    return await sql.begin(async (tx) => {
-      const { result, actions } = await work(tx, made_at)
-      for (const { subject, before, after } of actions) {
-        await tx`
-          insert into operator_action (made_at, made_by, reason, action, subject, before, after)
-          values (${made_at}, ${operator.made_by}, ${operator.reason}, ${action}, ${subject},
-                  ${plain(before)},
-                  ${plain(after)})`
-      }
-      return result
-    })
-  } catch (thrown) {
-    const sentence = SENTENCES[brokenConstraint(thrown) ?? '']
-    throw sentence === undefined ? thrown : misuse(sentence)
+/** What the database has refused by a constraint that an operator can break, in words. */
+export const sentenceOf = (thrown: unknown): string | undefined =>
+  SENTENCES[brokenConstraint(thrown) ?? '']
+
+/** Records what was changed, in the transaction that changes it. */
+export async function recordActions(
+  tx: Tx,
+  made: { operator: Operator; action: string; made_at: Date },
+  actions: readonly Action[],
+): Promise<ActionRow[]> {
+  const { operator, action, made_at } = made
+  const rows: ActionRow[] = []
+  for (const { subject, before, after } of actions) {
+    const [row] = await tx<ActionRow>`
+      insert into operator_action (made_at, made_by, reason, action, subject, before, after)
+      values (${made_at}, ${operator.made_by}, ${operator.reason}, ${action}, ${subject},
+              ${plain(before)}, ${plain(after)})
+      returning number, made_at, made_by, made_role, made_from, reason, action, subject, before,
+        after`
+    rows.push(row!)
   }
+  return rows
 }
 
 /** As JSON, integers whole. */

@@ -291,10 +291,10 @@ const switching = (word: 'on' | 'off', summary: string) =>
     }),
     reply: Switches,
     cli: { operands: ['names'] },
-    async handle({ tx, by, body: { names = [], all = false } }) {
+    async handle({ tx, by, at, body: { names = [], all = false } }) {
       if (all === names.length > 0) throw misuse(`services ${word}: give the services, or --all.`)
       const meant = all ? (await switches(tx)).map(({ name }) => name) : names
-      const wanted = { names: meant, on_sale: word === 'on', changed_by: by }
+      const wanted = { names: meant, on_sale: word === 'on', changed_by: by, at }
       return changed(await setSwitches(tx, wanted))
     },
   })

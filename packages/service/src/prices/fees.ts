@@ -1,9 +1,11 @@
 // Flat prices: that of an activation, and those of checks. Rows with history, as the tiers are.
 
 import type { Sql, Tx } from '../database/sql.ts'
+import { noteForAll } from '../events/notes.ts'
 import type { Change } from '../ledger/actions.ts'
+import { wireTime } from '../lib/clock.ts'
 import { refusal } from '../lib/fault.ts'
-import { trxText } from '../lib/json.ts'
+import { money, trxText } from '../lib/json.ts'
 import { type Bounds, type PriceChange, requireWithin } from './bounds.ts'
 
 export type FeeRow = {
@@ -58,6 +60,8 @@ export async function setFee(
         values (${type}, ${price_sun}, ${at}, ${changed_by})`
   }
   const [before, after] = [old.price_sun, price_sun].map((sun) => ({ price_trx: trxText(sun) }))
+  const data = { name, since: wireTime(at), price: money(price_sun) }
+  noteForAll(tx, { type: 'price.changed', subject: `price:${name}`, at, data })
   const actions = [{ subject: `fee:${name}`, before: before!, after: after! }]
   return { result: await feesInForce(tx), actions, changes }
 }

@@ -7,6 +7,7 @@ import { money } from '../lib/json.ts'
 import { type Endpoint, endpoint, InvalidParams, Money, refuses } from '../wire/endpoint.ts'
 import { timeField, timeOf } from '../wire/reading.ts'
 import { feeHistory } from './fees.ts'
+import { printTier, TierForm } from './forms.ts'
 import { priceHistory } from './tiers.ts'
 
 export type Needs = { sql: Sql }
@@ -41,14 +42,7 @@ const history = ({ sql }: Needs): Endpoint =>
     }),
     reply: Type.Object({
       tiers: Type.Array(
-        Type.Object({
-          resource: Type.String(),
-          duration: Type.Integer({ description: 'Hours' }),
-          min_amount: Type.Integer(),
-          max_amount: Type.Integer(),
-          price: Money({ description: 'TRX for 1000' }),
-          ...Period,
-        }),
+        Type.Object({ resource: Type.String(), ...TierForm.properties, ...Period }),
       ),
       fees: Type.Array(
         Type.Object({
@@ -73,10 +67,7 @@ const history = ({ sql }: Needs): Endpoint =>
       return {
         tiers: tiers.filter(in_force).map((tier) => ({
           resource: tier.resource,
-          duration: 1,
-          min_amount: Number(tier.min_amount),
-          max_amount: Number(tier.max_amount),
-          price: money(tier.price_sun),
+          ...printTier(tier),
           ...printPeriod(tier),
         })),
         fees: fees.filter(in_force).map((fee) => ({

@@ -1,6 +1,7 @@
 // What is on sale and what is not, checks included.
 
 import type { Sql, Tx } from '../database/sql.ts'
+import { noteForAll } from '../events/notes.ts'
 import type { Change } from '../ledger/actions.ts'
 import { refusal } from '../lib/fault.ts'
 
@@ -16,9 +17,9 @@ export async function switches(sql: Sql | Tx): Promise<SwitchRow[]> {
 /** Puts services on sale or takes them off. Names that stand so already are left alone. */
 export async function setSwitches(
   tx: Tx,
-  wanted: { names: readonly string[]; on_sale: boolean; changed_by: string },
+  wanted: { names: readonly string[]; on_sale: boolean; changed_by: string; at: Date },
 ): Promise<Change<SwitchRow[]>> {
-  const { names, on_sale, changed_by } = wanted
+  const { names, on_sale, changed_by, at } = wanted
   await tx`lock table service, aml_service in share row exclusive mode`
   const before = await switches(tx)
   for (const name of names) {
@@ -35,6 +36,9 @@ export async function setSwitches(
   await tx`
     update aml_service set on_sale = ${on_sale}, changed_by = ${changed_by}
     where 'aml_' || type = any(${turned})`
+  const type = on_sale ? 'service.on' : 'service.off'
+  if (turned.length > 0)
+    noteForAll(tx, { type, subject: 'services', at, data: { services: turned } })
   const actions = turned.map((name) => ({
     subject: `service:${name}`,
     before: { on_sale: !on_sale },

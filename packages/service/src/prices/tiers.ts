@@ -3,11 +3,14 @@
 // process takes a change up within a second; an order keeps the price it was placed at.
 
 import type { Sql, Tx } from '../database/sql.ts'
+import { noteForAll } from '../events/notes.ts'
 import type { Action, Change } from '../ledger/actions.ts'
+import { wireTime } from '../lib/clock.ts'
 import { misuse, refusal } from '../lib/fault.ts'
 import { trxText } from '../lib/json.ts'
 import type { Resource } from '../node/node.ts'
 import { type Bounds, type PriceChange, requireWithin } from './bounds.ts'
+import { type NewTier, printTier } from './forms.ts'
 import { charge } from './prices.ts'
 
 export type PriceRow = {
@@ -20,8 +23,6 @@ export type PriceRow = {
   until: Date | null
   changed_by: string
 }
-
-export type NewTier = { min_amount: bigint; max_amount: bigint; price_sun: bigint }
 
 /** The tiers in force, by resource and amount, with what common amounts cost. */
 export async function pricesInForce(sql: Sql | Tx) {
@@ -103,8 +104,9 @@ export async function setPrices(
       values (${resource}, ${min_amount}, ${max_amount}, ${price_sun}, ${at}, ${changed_by})`
   }
   const after = await tiersOf(tx, resource)
-  const changed = ended.length + fresh.length > 0
-  return { result: after, actions: changed ? [tiersChanged(resource, before, after)] : [], changes }
+  if (ended.length + fresh.length === 0) return { result: after, actions: [], changes }
+  noteTiers(tx, { resource, tiers: after, at })
+  return { result: after, actions: [tiersChanged(resource, before, after)], changes }
 }
 
 /** Ends the tier of a resource with exactly this range. */
@@ -126,7 +128,17 @@ export async function removePrice(
   }
   await endTier(tx, { resource, min_amount, at })
   const after = await tiersOf(tx, resource)
+  noteTiers(tx, { resource, tiers: after, at })
   return { result: after, actions: [tiersChanged(resource, before, after)] }
+}
+
+/** Tells every customer what a resource costs from now on. */
+function noteTiers(
+  tx: Tx,
+  { resource, tiers, at }: { resource: Resource; tiers: readonly PriceRow[]; at: Date },
+): void {
+  const data = { name: resource, since: wireTime(at), tiers: tiers.map(printTier) }
+  noteForAll(tx, { type: 'price.changed', subject: `price:${resource}`, at, data })
 }
 
 async function endTier(
