@@ -439,9 +439,15 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
     ['C14'],
   ],
   [
+    'an order that is late, and nobody was told',
+    `update orders set delayed_at = created_at where state = 'success' and customer_id in (
+       select customer_id from event)`,
+    ['C14'],
+  ],
+  [
     'a note that nobody numbers',
-    `insert into event_note (customer_id, type, subject, at)
-     select customer_id, 'order.reverted', subject, at from event
+    `insert into event_note (customer_id, type, subject, at, data)
+     select customer_id, 'order.reverted', subject, at, data from event
      where type = 'order.created' order by number limit 1`,
     ['C14'],
   ],
