@@ -57,6 +57,40 @@ export type EventData = {
       reclaimed_at?: string
     }[]
   }
+  /** Told when it is open for five minutes; it may still be delivered */
+  'order.delayed': {
+    id: string
+    external_id: string | null
+    service: string
+    params: {
+      address: string
+      amounts?: {
+        energy?: number
+        bandwidth?: number
+      }
+      /** Hours */
+      duration?: number
+      activate_address: boolean
+    }
+    /** new, pending, success or failed (then the whole amount is given back) */
+    status: string
+    /** TRX */
+    amount: number
+    created_at: string
+    /** When completed: the transaction on the chain */
+    hash?: string
+    delegations: {
+      resource: string
+      amount: number
+      hash: string
+      expires_at: string
+      reclaim_hash?: string
+      reclaimed_at?: string
+    }[]
+    /** activation: its address is being activated; room: the pool cannot deliver it now;
+     *  signature: its transaction is not signed yet; block: no block has its transaction */
+    waits_for: 'activation' | 'room' | 'signature' | 'block'
+  }
   /** Told when it cannot be delivered; the whole price is given back */
   'order.failed': {
     id: string
@@ -90,6 +124,68 @@ export type EventData = {
   }
   /** Told when a fork of the chain took a delivered part back; it is delivered again at our cost */
   'order.reverted': {
+    id: string
+    external_id: string | null
+    service: string
+    params: {
+      address: string
+      amounts?: {
+        energy?: number
+        bandwidth?: number
+      }
+      /** Hours */
+      duration?: number
+      activate_address: boolean
+    }
+    /** new, pending, success or failed (then the whole amount is given back) */
+    status: string
+    /** TRX */
+    amount: number
+    created_at: string
+    /** When completed: the transaction on the chain */
+    hash?: string
+    delegations: {
+      resource: string
+      amount: number
+      hash: string
+      expires_at: string
+      reclaim_hash?: string
+      reclaimed_at?: string
+    }[]
+  }
+  /** Told when no fork of the chain can take back any part of it */
+  'order.solid': {
+    id: string
+    external_id: string | null
+    service: string
+    params: {
+      address: string
+      amounts?: {
+        energy?: number
+        bandwidth?: number
+      }
+      /** Hours */
+      duration?: number
+      activate_address: boolean
+    }
+    /** new, pending, success or failed (then the whole amount is given back) */
+    status: string
+    /** TRX */
+    amount: number
+    created_at: string
+    /** When completed: the transaction on the chain */
+    hash?: string
+    delegations: {
+      resource: string
+      amount: number
+      hash: string
+      expires_at: string
+      reclaim_hash?: string
+      reclaimed_at?: string
+    }[]
+  }
+  /** Told when its hour is over in as many minutes as you have set: `ending_minutes` */
+  'order.ending': {
     id: string
     external_id: string | null
     service: string
@@ -588,6 +684,34 @@ export type EventData = {
       made_at: string
       until: string | null
     }[]
+  }
+  /** Told when something costs more or less from now on; what was bought or quoted stays as it
+   *  was */
+  'price.changed': {
+    /** energy, bandwidth, activate_address, or aml_ and the type of check */
+    name: string
+    since: string
+    /** Of energy and bandwidth: all that are in force */
+    tiers?: {
+      /** Hours */
+      duration: number
+      min_amount: number
+      max_amount: number
+      /** TRX for 1000 */
+      price: number
+    }[]
+    /** TRX; where one costs the same as another */
+    price?: number
+  }
+  /** Told when something is not sold for now; what was bought is delivered all the same */
+  'service.off': {
+    /** Checks are aml_ and their type */
+    services: string[]
+  }
+  /** Told when something is sold again */
+  'service.on': {
+    /** Checks are aml_ and their type */
+    services: string[]
   }
 }
 
