@@ -18,7 +18,7 @@ const TABLES: Record<string, string> = {
   refusals: 'refusal refusal_day',
   invoices: 'invoice invoice_progress',
   statements: 'summary summary_progress',
-  customers: 'customer api_key_spending',
+  customers: 'customer api_key_cap api_key_spending',
   keys: 'api_key api_key_nonce',
   tracing:
     'flow_asset flow_block flow_carried flow_checkpoint flow_checkpoint_part flow_freeze ' +

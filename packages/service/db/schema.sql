@@ -171,6 +171,7 @@ create table aml_watch (
   constraint aml_watch_check foreign key (check_id) references aml_check(id)
 );
 create index aml_watch_by_set on aml_watch (label_set);
+create index aml_watch_of_address on aml_watch (address);
 
 create table api_key (
   id text not null,
@@ -193,6 +194,7 @@ create table api_key (
   made_by_key text,
   spends_from text,
   last_used_at timestamptz,
+  ending_at timestamptz,
   constraint api_key_pkey primary key (id),
   constraint api_key_token_once unique (token_hash),
   constraint api_key_made_by_key foreign key (made_by_key) references api_key(id),
@@ -205,7 +207,17 @@ create table api_key (
   constraint api_key_scopes_known check (scopes <@ array['read', 'buy', 'aml', 'money', 'webhooks', 'manage'] and cardinality(scopes) > 0),
   constraint api_key_token_hash_form check (token_hash ~ '^[0-9a-f]{64}$')
 );
+create index api_key_ending on api_key (expires_at) where ((revoked_at is null) and (ending_at is null) and (expires_at is not null));
 create index api_key_of_customer on api_key (customer_id, id);
+
+create table api_key_cap (
+  key_id text not null,
+  day date not null,
+  told_at timestamptz,
+  constraint api_key_cap_pkey primary key (key_id, day),
+  constraint api_key_cap_key foreign key (key_id) references api_key(id)
+);
+create index api_key_cap_to_tell on api_key_cap (key_id) where (told_at is null);
 
 create table api_key_nonce (
   key_id text not null,
@@ -345,12 +357,14 @@ create table customer_setting (
   ending_minutes integer,
   billing text[] default '{}'[] not null,
   changed_at timestamptz not null,
+  balance_low_at timestamptz,
   constraint customer_setting_pkey primary key (customer_id),
   constraint customer_setting_of_customer foreign key (customer_id) references customer(id),
   constraint customer_setting_balance_low check (balance_low_sun > 0),
   constraint customer_setting_billing check (cardinality(billing) <= 8),
   constraint customer_setting_ending_minutes check (ending_minutes >= 1 and ending_minutes <= 55)
 );
+create index customer_setting_balance_low on customer_setting (customer_id) where (balance_low_sun is not null);
 create index customer_setting_ending on customer_setting (customer_id) where (ending_minutes is not null);
 
 create table delegation (

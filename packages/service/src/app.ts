@@ -14,7 +14,12 @@ import { checkKinds } from './checks/forms.ts'
 import { foldCountsStep } from './checks/history.ts'
 import { checkPlacer } from './checks/placing.ts'
 import { routes as checkRoutes, reportRoutes } from './checks/routes.ts'
-import { DEFAULT_RETENTION_DAYS, rescreenStep, retainStep } from './checks/watches.ts'
+import {
+  DEFAULT_RETENTION_DAYS,
+  rescreenStep,
+  retainStep,
+  tellFreezesStep,
+} from './checks/watches.ts'
 import { type DepositAddress, depositAddresses } from './customers/deposit_addresses.ts'
 import { customerKinds } from './customers/forms.ts'
 import { type Seal, type SealingKeys, sealWith } from './customers/seal.ts'
@@ -41,6 +46,7 @@ import { keyKinds } from './keys/forms.ts'
 import { scopesOfKeys } from './keys/keys.ts'
 import { lastUses } from './keys/last_uses.ts'
 import { pruneNonces } from './keys/nonces.ts'
+import { remindKeysStep } from './keys/reminders.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { type Download, refreshStep } from './labels/lists.ts'
 import { sealStep } from './ledger/journal.ts'
@@ -71,6 +77,7 @@ import { pruneRefusalsStep, type Refusals, refusalRecorder } from './refusals/re
 import { routes as refusalRoutes } from './refusals/routes.ts'
 import { secretReader } from './refusals/signature_hint.ts'
 import { barredReader, heldSenders } from './screening/barred.ts'
+import { lowBalanceStep, settingKinds } from './settings/low_balance.ts'
 import { networkReader } from './settings/network_name.ts'
 import { routes as settingsRoutes } from './settings/routes.ts'
 import type { SignatureLog } from './signing/signature_log.ts'
@@ -287,6 +294,7 @@ function eventsOf(world: World, { new_id, seal }: Pick<App, 'new_id' | 'seal'>) 
     ...webhookKinds,
     ...alertKinds,
     ...keyKinds,
+    ...settingKinds,
     ...priceKinds,
     ...customerKinds,
     ...changeKinds,
@@ -359,6 +367,8 @@ function stepsOf(
     remindStep({ sql, clock }),
     solidifyStep({ sql, clock }),
     endingStep({ sql, clock }),
+    remindKeysStep({ sql, clock }),
+    lowBalanceStep({ sql, clock }),
     creditStep(deposits),
     arriveStep(deposits),
     holdingsStep({ ...deposits, node }),
@@ -400,6 +410,7 @@ function screeningSteps(
     screenStep(answering),
     askProvidersStep(answering),
     rescreenStep({ sql, clock, new_id, generations }),
+    tellFreezesStep({ sql: steps_sql }),
     foldCountsStep({ sql: steps_sql }),
     pruneIndexStep(flow),
     ...(download ? [refreshStep({ sql, clock, download })] : []),

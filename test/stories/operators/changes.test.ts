@@ -6,15 +6,15 @@ import { Errors } from 'typebox/schema'
 import { worldOperator } from '../../harness/operator.ts'
 import { makeWorld, type World } from '../../harness/world.ts'
 
-type Told = { type: string; subject: string; data: Record<string, unknown> }
+type LoggedEvent = { type: string; subject: string; data: Record<string, unknown> }
 
 /** What was told to a customer or to the house, oldest first; each fits the schema of its kind. */
-async function told(world: World, customer_id: string): Promise<Told[]> {
+async function told(world: World, customer_id: string): Promise<LoggedEvent[]> {
   await world.drain()
   const events = await world.sql<{ type: string; subject: string; data: string }>`
     select type, subject, data from event where customer_id = ${customer_id} order by number`
   return events.map(({ type, subject, data: text }) => {
-    const data = JSON.parse(text) as Told['data']
+    const data = JSON.parse(text) as LoggedEvent['data']
     const [fits, errors] = Errors(world.app.kinds.find((one) => one.type === type)!.data, data)
     assert.ok(fits, `${type} ${JSON.stringify(errors)}`)
     return { type, subject, data }
@@ -33,7 +33,8 @@ test('prices and what is on sale: told to every customer but the closed', async 
   await json('services', 'off', 'energy', 'bandwidth')
   await json('services', 'off', 'energy')
   await json('services', 'on', 'energy')
-  const ours = (events: Told[]) => events.filter(({ type }) => /^(price|service)\./.test(type))
+  const ours = (events: LoggedEvent[]) =>
+    events.filter(({ type }) => /^(price|service)\./.test(type))
   const seen = ours(await told(world, anna.id))
   assert.deepEqual(
     seen.map(({ type, subject }) => [type, subject]),

@@ -530,6 +530,54 @@ export type EventData = {
      *  until the next day (UTC) */
     resting?: string
   }
+  /** Told when an address that you watch was screened again, and its level is another */
+  'aml_watch.changed': {
+    id: string
+    /** address, hash */
+    type: string
+    address: string
+    /** Of hash checks */
+    hash?: string
+    /** Of hash checks: deposit, withdrawal, or null if not given */
+    direction?: string | null
+    network: string
+    /** pending, processing, completed, failed */
+    status: string
+    /** 0.0 to 100.0; null until completed */
+    risk_score: string | null
+    /** low, medium, high; null until completed */
+    risk_level: string | null
+    /** The address itself is barred by an authority, its issuer, or you */
+    blacklist: boolean
+    /** The largest first */
+    risk_factors: {
+      /** Category */
+      name: string
+      label: string
+      /** low, medium, high */
+      group: string
+      /** Share of the money, 0 to 1; the shares sum to 1 */
+      score: number
+    }[]
+    /** When the check was created */
+    checked_at: string
+    /** Of the answer that this one supersedes */
+    level_before: string
+  }
+  /** Told when the issuer of a token has frozen an address that you watch */
+  'freeze.executed': {
+    address: string
+    /** The contract of the token */
+    token: string
+    block_number: number
+  }
+  /** Told when the issuer of a token has lifted the freeze of an address that you watch */
+  'freeze.lifted': {
+    address: string
+    /** The contract of the token */
+    token: string
+    block_number: number
+  }
   /** Told when it is answered and charged */
   'aml_check.completed': {
     id: string
@@ -684,6 +732,55 @@ export type EventData = {
       made_at: string
       until: string | null
     }[]
+  }
+  /** Told when an API key ends within seven days */
+  'key.ending': {
+    id: string
+    name: string
+    scopes: string[] | null
+    networks: string[] | null
+    daily_cap: number | null
+    /** TRX; counted for keys with a cap */
+    spent_today: number
+    require_v2: boolean
+    created_at: string
+    made_by: string | null
+    last_used_at: string | null
+    ends_at: string | null
+    revoked_at: string | null
+    /** Those that sign now, the newest first */
+    secrets: {
+      made_at: string
+      until: string | null
+    }[]
+  }
+  /** Told when something would have cost more than an API key may still spend today; once a day */
+  'key.cap_reached': {
+    id: string
+    name: string
+    scopes: string[] | null
+    networks: string[] | null
+    daily_cap: number | null
+    /** TRX; counted for keys with a cap */
+    spent_today: number
+    require_v2: boolean
+    created_at: string
+    made_by: string | null
+    last_used_at: string | null
+    ends_at: string | null
+    revoked_at: string | null
+    /** Those that sign now, the newest first */
+    secrets: {
+      made_at: string
+      until: string | null
+    }[]
+  }
+  /** Told when less can be spent than you have set; again only after it was a tenth above that */
+  'balance.low': {
+    /** TRX: what can be spent */
+    balance: number
+    /** TRX: `balance_low` of your settings */
+    limit: number
   }
   /** Told when something costs more or less from now on; what was bought or quoted stays as it
    *  was */

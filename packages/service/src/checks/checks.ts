@@ -11,7 +11,7 @@ import { type EventType, noteEvents } from '../events/notes.ts'
 import { captureAll } from '../ledger/ledger.ts'
 import { sha256Of } from '../screening/evidence.ts'
 import type { Outcome } from '../screening/scoring.ts'
-import { type Check, type CheckState, checkForms } from './forms.ts'
+import { type Check, type CheckState, checkForms, printCheck } from './forms.ts'
 
 export { CHECK_STATES, type Check, type CheckState, type CheckType } from './forms.ts'
 
@@ -221,7 +221,9 @@ export async function completeChecks(
     charged.map(({ check }) => ({ hold_id: holdOfCheck(check.id), amount_sun: check.price_sun })),
     now,
   )
-  await noteChecks(tx, 'aml_check.completed', { checks: done.map(({ check }) => check), now })
+  const checks = done.map(({ check }) => check)
+  await noteChecks(tx, 'aml_check.completed', { checks, now })
+  await noteChangedLevels(tx, checks, now)
 }
 
 /** pending | processing -> failed: gives the prices back. The caller has locked the accounts and
@@ -273,6 +275,34 @@ async function noteChecks(
       customer_id,
       at: now,
       data: form_of.get(id)!,
+    })),
+  )
+}
+
+/** Notes which of these checks, which are completed, have another level than the answer that they
+ *  supersede. Checks that were never answered are passed over. */
+async function noteChangedLevels(tx: Tx, checks: readonly Check[], now: Date): Promise<void> {
+  const ids = checks.flatMap(({ id, supersedes }) => (supersedes === null ? [] : [id]))
+  if (ids.length === 0) return
+  const changed = await tx<Check & { level_before: string }>`
+    with recursive back as (
+      select id, supersedes as before_id from aml_check where id = any(${ids})
+      union all
+      select back.id, gone.supersedes from back join aml_check as gone on gone.id = back.before_id
+      where gone.state <> 'completed'
+    )
+    select c.*, before.risk_level as level_before
+    from back join aml_check as c using (id) join aml_check as before on before.id = back.before_id
+    where before.state = 'completed' and before.risk_level <> c.risk_level
+    order by c.id`
+  noteEvents(
+    tx,
+    changed.map(({ level_before, ...check }) => ({
+      type: 'aml_watch.changed',
+      subject: `aml_watch:${check.address}`,
+      customer_id: check.customer_id,
+      at: now,
+      data: { ...printCheck(check), level_before },
     })),
   )
 }

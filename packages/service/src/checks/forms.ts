@@ -1,6 +1,7 @@
 // What a screening check is, the form in which it goes over the wire, and what is told of it.
 
 import type { Address } from 'penstock-tron/address.ts'
+import { USDT } from 'penstock-tron/tokens.ts'
 import { type Static, Type } from 'typebox'
 import type { Tx } from '../database/sql.ts'
 import { type EventKind, eventKind } from '../events/kinds.ts'
@@ -126,7 +127,37 @@ const SAMPLE: Static<typeof CheckForm> = {
   checked_at: '2026-11-21T00:05:57Z',
 }
 
+const WatchedCheck = Type.Object({
+  ...CheckForm.properties,
+  level_before: Type.String({ description: 'Of the answer that this one supersedes' }),
+})
+
+const FreezeForm = Type.Object({
+  address: Type.String(),
+  token: Type.String({ description: 'The contract of the token' }),
+  block_number: Type.Integer(),
+})
+const FREEZE = { address: EXAMPLE.address, token: USDT, block_number: 78_123_456 }
+
 export const checkKinds: readonly EventKind[] = [
+  eventKind('aml_watch.changed', {
+    data: WatchedCheck,
+    when: 'an address that you watch was screened again, and its level is another',
+    scope: 'aml',
+    sample: { ...SAMPLE, risk_score: '82.0', risk_level: 'high', level_before: 'low' },
+  }),
+  eventKind('freeze.executed', {
+    data: FreezeForm,
+    when: 'the issuer of a token has frozen an address that you watch',
+    scope: 'aml',
+    sample: FREEZE,
+  }),
+  eventKind('freeze.lifted', {
+    data: FreezeForm,
+    when: 'the issuer of a token has lifted the freeze of an address that you watch',
+    scope: 'aml',
+    sample: FREEZE,
+  }),
   eventKind('aml_check.completed', {
     data: CheckForm,
     when: 'it is answered and charged',

@@ -83,6 +83,7 @@ async function placeTogether(
     return outcome
   })
   placeChecks(tx, accepted)
+  state.purse.noteRefusals(tx, state.now)
   return outcomes
 }
 

@@ -1,9 +1,27 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeScreeningWorld, TRX } from 'penstock-test/harness/screening_world.ts'
+import type { Sql } from '../database/sql.ts'
 import { customerAccount, spendable } from '../ledger/ledger.ts'
 import { checkHistory } from './history.ts'
-import { levelChanges, rescreenStep, retainStep, unwatch, watch } from './watches.ts'
+import {
+  levelChanges,
+  rescreenStep,
+  retainStep,
+  tellFreezesStep,
+  unwatch,
+  watch,
+} from './watches.ts'
+
+type Note = { type: string; subject: string; data: string }
+
+/** What customers were told of, but answers. */
+async function noted(sql: Sql): Promise<[type: string, data: Record<string, unknown>][]> {
+  const notes = await sql<Note>`
+    select type, data from event_note where type not like 'aml_check.%'
+      and type <> 'customer.created' and type not like 'deposit.%' order by id`
+  return notes.map(({ type, data }) => [type, JSON.parse(data) as Record<string, unknown>])
+}
 
 test('a watched address is screened again when labels change, at no cost', async (t) => {
   const world = await makeScreeningWorld(t)
@@ -38,6 +56,14 @@ test('a watched address is screened again when labels change, at no cost', async
     ]),
     [[shop.address, 'low', 'high']],
   )
+  const [[type, { address, risk_level, level_before }]] = (await noted(sql)) as [
+    [string, Record<string, unknown>],
+  ]
+  assert.deepEqual(
+    [type, address, risk_level, level_before],
+    ['aml_watch.changed', shop.address, 'high', 'low'],
+  )
+  assert.equal((await noted(sql)).length, 1)
   assert.equal(await spendable(sql, customerAccount(customer_id)), 10n * TRX)
   assert.ok(await sql.begin((tx) => unwatch(tx, { customer_id, address: shop.address })))
   await world.publish('operator', [])
@@ -72,6 +98,36 @@ test('a watched address is screened again when its issuer freezes it', async (t)
     state: undefined,
   })
   assert.equal(total, 2, 'and once only')
+})
+
+test('who watches an address is told of its freezes, each once', async (t) => {
+  const world = await makeScreeningWorld(t)
+  const { sql, clock } = world
+  world.process.steps.push(tellFreezesStep({ sql }))
+  const [anna, bert] = [await world.customer(10), await world.customer(10)]
+  const [shop, other] = [world.person(), world.person()]
+  for (const customer_id of [anna, bert])
+    await sql.begin((tx) => watch(tx, { customer_id, address: shop.address, made_at: clock.now() }))
+  world.freeze(other, true)
+  world.freeze(shop, true)
+  await world.settle()
+  world.freeze(shop, false)
+  await world.settle()
+  const told = await sql<Note & { customer_id: string }>`
+    select customer_id, type, subject, data from event_note where type like 'freeze.%' order by id`
+  const who = [anna, bert].toSorted()
+  assert.deepEqual(
+    told.map(({ customer_id, type, subject }) => [customer_id, type, subject]),
+    ['freeze.executed', 'freeze.lifted'].flatMap((type) =>
+      who.map((customer_id) => [customer_id, type, `freeze:${shop.address}`]),
+    ),
+  )
+  const [first] = told.map(({ data }) => JSON.parse(data) as Record<string, unknown>)
+  assert.equal(first!.address, shop.address)
+  const [block] = await sql<{ number: bigint }>`
+    select number from flow_block where number = ${first!.block_number}
+      and freezes::text like ${`%${shop.address}%`}`
+  assert.ok(block, 'of the block that has it')
 })
 
 test('a rescreening that fails for want of an index is made anew, and told', async (t) => {

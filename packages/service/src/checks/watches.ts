@@ -4,7 +4,10 @@
 
 import { type Address, isAddress } from 'penstock-tron/address.ts'
 import { Type } from 'typebox'
+import type { StoredBlock } from '../chain/blocks.ts'
+import { readSolidBlocks } from '../chain/cursors.ts'
 import type { Sql, Tx } from '../database/sql.ts'
+import { noteEvents } from '../events/notes.ts'
 import { type Clock, later, wireTime } from '../lib/clock.ts'
 import { firstIdAt, type NewId } from '../lib/ids.ts'
 import type { Step } from '../steps/step.ts'
@@ -99,6 +102,50 @@ export function rescreenStep(needs: Needs): Step {
       })
     },
   }
+}
+
+type WatchedFreeze = { address: Address; token: string; frozen: boolean; block: StoredBlock }
+
+/** Tells those who watch an address that a token's issuer has frozen it, or has lifted that: what
+ *  confirmed blocks say, each read once. */
+export function tellFreezesStep({ sql }: Pick<Needs, 'sql'>): Step {
+  return {
+    name: 'tell_freezes',
+    rest_ms: 3_000,
+    after: ['follow', 'confirm'],
+    before: ['publish'],
+    run: () =>
+      sql.begin((tx) =>
+        readSolidBlocks(tx, 'freezes', async (blocks) => {
+          const freezes = blocks.flatMap((block) =>
+            block.contents.freezes.flatMap(({ kind, token, address }) =>
+              kind === 'destroyed' ? [] : [{ address, token, frozen: kind === 'added', block }],
+            ),
+          )
+          await noteFreezes(tx, freezes)
+        }),
+      ),
+  }
+}
+
+async function noteFreezes(tx: Tx, freezes: readonly WatchedFreeze[]): Promise<void> {
+  if (freezes.length === 0) return
+  const watches = await tx<Pick<Watch, 'customer_id' | 'address'>>`
+    select customer_id, address from aml_watch
+    where address = any(${freezes.map(({ address }) => address)}) order by customer_id`
+  const watches_of = Map.groupBy(watches, ({ address }) => address)
+  noteEvents(
+    tx,
+    freezes.flatMap(({ address, token, frozen, block }) =>
+      (watches_of.get(address) ?? []).map(({ customer_id }) => ({
+        type: frozen ? ('freeze.executed' as const) : ('freeze.lifted' as const),
+        subject: `freeze:${address}`,
+        customer_id,
+        at: block.time,
+        data: { address, token, block_number: block.number },
+      })),
+    ),
+  )
 }
 
 const ADDRESS_REFUSED = refuses(InvalidParams, '`address` is no address of the network', 'address')

@@ -16,7 +16,13 @@ import {
 import type { Fault } from '../lib/fault.ts'
 import type { Receiver } from '../node/receivers.ts'
 import { InvalidAddress } from '../wire/reading.ts'
-import { addAllSpending, addSpending, type CappedKey, spentOn } from './spending.ts'
+import {
+  addAllSpending,
+  addSpending,
+  type CappedKey,
+  noteRefusedByCap,
+  spentOn,
+} from './spending.ts'
 
 /** Who buys. `key`: the API key, when it may only spend so much in a day. */
 export type Buyer = { customer_id: string; key?: CappedKey | undefined }
@@ -24,6 +30,7 @@ export type Buyer = { customer_id: string; key?: CappedKey | undefined }
 export class Purse {
   readonly #free_sun: Map<string, bigint>
   readonly #spent_sun: Map<string, bigint>
+  readonly #refused_keys = new Set<string>()
 
   constructor(free_sun: Map<string, bigint>, spent_sun: Map<string, bigint>) {
     this.#free_sun = free_sun
@@ -39,9 +46,14 @@ export class Purse {
   refusePrice({ customer_id, key }: Buyer, price_sun: bigint): Fault | undefined {
     const free_sun = this.#free_sun.get(customerAccount(customer_id)) ?? 0n
     if (free_sun < price_sun) return InsufficientFunds()
-    if (key && this.#spentBy(key) + price_sun > key.daily_cap_sun)
-      return InsufficientFunds('daily_cap', 'The daily cap of this key is reached')
-    return undefined
+    if (!key || this.#spentBy(key) + price_sun <= key.daily_cap_sun) return undefined
+    this.#refused_keys.add(key.key_id)
+    return InsufficientFunds('daily_cap', 'The daily cap of this key is reached')
+  }
+
+  /** Notes which keys' caps have refused a price; to be called when all prices are judged. */
+  noteRefusals(tx: Tx, now: Date): void {
+    noteRefusedByCap(tx, [...this.#refused_keys], now)
   }
 
   /** Takes the price of what was accepted; nothing is written by this. */

@@ -63,3 +63,31 @@ export function addAllSpending(
     if (key_id !== null) sums.set(key_id, (sums.get(key_id) ?? 0n) + sun)
   for (const [key_id, sun] of [...sums].sort()) addSpending(tx, key_id, { sun, at })
 }
+
+/** Notes that purchases by these keys were refused because of their caps, once a day for each. */
+export function noteRefusedByCap(tx: Tx, key_ids: readonly string[], at: Date): void {
+  if (key_ids.length === 0) return
+  tx.send`
+    insert into api_key_cap (key_id, day)
+    select key_id, ${dayOf(at)}::date from unnest(${[...key_ids].sort()}::text[]) as t (key_id)
+    on conflict do nothing`
+}
+
+/** The keys whose customers are to be told that a cap is reached; they are told now. What is older
+ *  than a week is nobody's any more. */
+export async function takeReachedCaps(
+  tx: Tx,
+  { limit, now }: { limit: number; now: Date },
+): Promise<{ id: string; customer_id: string }[]> {
+  const taken = await tx<{ id: string; customer_id: string }>`
+    update api_key_cap as c set told_at = ${now} from api_key as k
+    where k.id = c.key_id and (c.key_id, c.day) in (
+      select key_id, day from api_key_cap where told_at is null
+      order by key_id, day limit ${limit} for update skip locked)
+    returning k.id, k.customer_id`
+  if (taken.length > 0)
+    tx.send`
+      delete from api_key_cap where key_id = any(${taken.map(({ id }) => id)})
+        and day < ${dayOf(now)}::date - 7`
+  return taken
+}

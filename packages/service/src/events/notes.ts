@@ -31,9 +31,17 @@ export const EVENT_TYPES = [
   'subscription.failed',
   'aml_check.completed',
   'aml_check.failed',
+  /** An address that is watched has another level than before. */
+  'aml_watch.changed',
+  /** The issuer of a token has frozen a watched address. */
+  'freeze.executed',
+  'freeze.lifted',
+  'balance.low',
   'invoice.issued',
   'key.created',
   'key.revoked',
+  'key.ending',
+  'key.cap_reached',
   'webhook.enabled',
   'webhook.disabled',
   /** The operator has changed what things cost. */

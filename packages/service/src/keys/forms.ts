@@ -195,6 +195,18 @@ export const keyKinds: readonly EventKind[] = [
     scope: 'manage',
     sample: { ...SAMPLE, revoked_at: '2026-11-21T00:07:00Z', secrets: [] },
   }),
+  eventKind('key.ending', {
+    data: KeyForm,
+    when: 'an API key ends within seven days',
+    scope: 'manage',
+    sample: { ...SAMPLE, ends_at: '2026-11-28T00:05:57Z' },
+  }),
+  eventKind('key.cap_reached', {
+    data: KeyForm,
+    when: 'something would have cost more than an API key may still spend today; once a day',
+    scope: 'manage',
+    sample: { ...SAMPLE, spent_today: 498.2 },
+  }),
 ]
 
 /** Keys as they are listed at that time, by id. */

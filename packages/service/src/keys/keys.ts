@@ -40,6 +40,9 @@ export type NewKey = {
   spends_from?: string | undefined
 }
 
+/** What names a key to us. */
+export type KeyRef = Pick<KeyRow, 'id' | 'customer_id'>
+
 /** A key as authentication needs it. */
 export type SealedKey = Pick<
   KeyRow,
@@ -109,12 +112,7 @@ function newSecret(needs: Pick<Needs, 'random' | 'seal'>, key_id: string) {
 }
 
 /** Notes what is listed of each key now. */
-async function noteKeys(
-  tx: Tx,
-  type: EventType,
-  keys: readonly Pick<KeyRow, 'id' | 'customer_id'>[],
-  at: Date,
-): Promise<void> {
+async function noteKeys(tx: Tx, type: EventType, keys: readonly KeyRef[], at: Date): Promise<void> {
   if (keys.length === 0) return
   const form_of = await keyForms(
     tx,
@@ -203,6 +201,18 @@ export async function revokeKeys(
   return revoked
 }
 
+/** Notes that keys end soon, once. The caller has locked them. */
+export async function noteEndings(tx: Tx, keys: readonly KeyRef[], now: Date): Promise<void> {
+  if (keys.length === 0) return
+  tx.send`update api_key set ending_at = ${now} where id = any(${keys.map(({ id }) => id)})`
+  await noteKeys(tx, 'key.ending', keys, now)
+}
+
+/** Notes that keys may spend nothing more today. */
+export async function noteReachedCaps(tx: Tx, keys: readonly KeyRef[], now: Date): Promise<void> {
+  await noteKeys(tx, 'key.cap_reached', keys, now)
+}
+
 /** What of a key can be changed. Undefined: as it was; null: no limit. */
 export type KeyLimits = {
   name?: string | undefined
@@ -236,7 +246,8 @@ export async function changeKey(tx: Tx, key: KeyRow, limits: KeyLimits): Promise
     set name = ${name}, scopes = ${scopes}, allowed_networks = ${allowed_networks},
       daily_cap_sun = ${daily_cap_sun},
       require_v2 = ${require_v2}, require_external_id = ${require_external_id},
-        expires_at = ${expires_at}
+        expires_at = ${expires_at},
+        ending_at = case when expires_at = ${expires_at} then ending_at end
     where id = ${key.id}`
   return after
 }

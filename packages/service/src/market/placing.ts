@@ -193,6 +193,7 @@ async function placeTogether(
   })
   insertActivations(tx, activated, state.now)
   insertOrders(tx, accepted, state.now)
+  state.purse.noteRefusals(tx, state.now)
   return outcomes
 }
 

@@ -4,7 +4,7 @@
 // is the customer's again. Holds are numbered, and end in that order.
 
 import { holdPrices } from '../customers/purse.ts'
-import { addSpending, spentBy } from '../customers/spending.ts'
+import { addSpending, noteRefusedByCap, spentBy } from '../customers/spending.ts'
 import type { Tx } from '../database/sql.ts'
 import { customerAccount, lockAccounts, release } from '../ledger/ledger.ts'
 import type { Subscription } from './subscriptions.ts'
@@ -55,7 +55,10 @@ export async function holdNext(
   const { price_sun, key_id, holds_made } = payer
   const sun = BigInt(count) * price_sun
   if (free_sun < sun) return 'unpayable'
-  if (sun > (await leftOfCap(tx, payer, now))) return 'capped'
+  if (sun > (await leftOfCap(tx, payer, now))) {
+    if (key_id !== null) noteRefusedByCap(tx, [key_id], now)
+    return 'capped'
+  }
   const numbers = Array.from({ length: count }, (_, i) => holds_made + 1 + i)
   const prices = numbers.map((number) => ({
     hold_id: nextHoldOf(id, number),

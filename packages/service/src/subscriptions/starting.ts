@@ -59,6 +59,7 @@ export async function startSubscription(
     if (brokenConstraint(thrown) === 'subscription_one_per_address') return place()
     throw thrown
   })
+  if (started instanceof Fault) throw started
   if (!started.replayed) wake('supply')
   return started
 }
@@ -81,7 +82,7 @@ async function start(
   tx: Tx,
   needs: Needs,
   terms: Terms,
-): Promise<{ subscription: Subscription; replayed: boolean }> {
+): Promise<{ subscription: Subscription; replayed: boolean } | Fault> {
   const now = needs.clock.now()
   const state = await readState(tx, needs.clock, { ...terms, now })
   if (state.earlier) {
@@ -91,7 +92,8 @@ async function start(
   }
   if (state.revoked) throw Unauthenticated()
   const plan = judge(terms, state)
-  if (plan instanceof Fault) throw plan
+  state.purse.noteRefusals(tx, now)
+  if (plan instanceof Fault) return plan
   const subscription = newSubscription(terms.wanted, { id: needs.new_id(), plan, now })
   placeSubscription(tx, subscription)
   return { subscription, replayed: false }

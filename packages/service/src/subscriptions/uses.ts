@@ -11,7 +11,7 @@
 import { blocksAt, type StoredBlock } from '../chain/blocks.ts'
 import type { EnergyUse } from '../chain/contents.ts'
 import { readBlocks } from '../chain/cursors.ts'
-import { addSpending } from '../customers/spending.ts'
+import { addSpending, noteRefusedByCap } from '../customers/spending.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { customerAccount, lockAccounts, move, REVENUE, spendable } from '../ledger/ledger.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -227,6 +227,7 @@ async function charge(
     const [payable, allowed] = [Number(free_sun / price_sun), Number(cap_sun / price_sun)]
     paid = Math.max(held, Math.min(priced, payable, allowed))
     if (paid < priced) short = payable < priced ? 'balance' : 'cap'
+    if (short === 'cap' && key_id !== null) noteRefusedByCap(tx, [key_id], now)
   }
   if (paid === 0) return { paid, short }
   const sun = BigInt(paid) * price_sun

@@ -1,0 +1,35 @@
+// Tells customers that less can be spent than they have said. Told once; again only after the
+// balance was a tenth above their limit, or they have set another one.
+
+import { Type } from 'typebox'
+import type { Sql } from '../database/sql.ts'
+import { type EventKind, eventKind } from '../events/kinds.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Step } from '../steps/step.ts'
+import { Money } from '../wire/endpoint.ts'
+import { forgetLowBalances, noteLowBalances } from './settings.ts'
+
+export const settingKinds: readonly EventKind[] = [
+  eventKind('balance.low', {
+    data: Type.Object({
+      balance: Money({ description: 'TRX: what can be spent' }),
+      limit: Money({ description: 'TRX: `balance_low` of your settings' }),
+    }),
+    when: 'less can be spent than you have set; again only after it was a tenth above that',
+    sample: { balance: 49.2, limit: 50 },
+  }),
+]
+
+export function lowBalanceStep({ sql, clock }: { sql: Sql; clock: Clock }): Step {
+  return {
+    name: 'low_balance',
+    rest_ms: 3_000,
+    before: ['publish'],
+    run: () =>
+      sql.begin(async (tx) => {
+        const forgotten = await forgetLowBalances(tx)
+        const noted = await noteLowBalances(tx, clock.now())
+        return forgotten || noted
+      }),
+  }
+}
