@@ -59,7 +59,7 @@ test("an operator disables a customer's webhook, says why, and enables it again"
   )
 })
 
-test('the house is told of alerts, and of nothing that is a customer of its', async (t) => {
+test('the house is told of alerts, records and customers, and of nothing that is theirs', async (t) => {
   const world = await makeWorld(t)
   const { json, type } = await worldOperator(world)
   const made = await json<{ id: string; secret: string }>('webhooks', 'add', 'https://ops.example/')
@@ -67,7 +67,12 @@ test('the house is told of alerts, and of nothing that is a customer of its', as
   const anna = await world.customer({ trx: 100 })
   await anna.buyEnergy(world.person('bob', 1).address, 65_000)
   await world.drain()
-  assert.equal(world.called.length, 0)
+  const told = () =>
+    world.called.map(({ body }) => JSON.parse(body) as { type: string; subject: string })
+  assert.deepEqual(
+    told().map(({ type: of_type }) => of_type),
+    ['action.made', 'customer.created'],
+  )
   await json('signer', 'stop')
   const step = watchAlertsStep({ sql: world.sql, clock: { now: () => world.now } })
   await step.run()
@@ -75,9 +80,8 @@ test('the house is told of alerts, and of nothing that is a customer of its', as
   await json('signer', 'go')
   await step.run()
   await world.drain()
-  const told = world.called.map(({ body }) => JSON.parse(body) as { type: string; subject: string })
   assert.deepEqual(
-    told
+    told()
       .filter(({ subject }) => subject === 'alert:signing_stopped')
       .map(({ type: of_type }) => of_type),
     ['alert.raised', 'alert.cleared'],
