@@ -59,7 +59,7 @@ test("an operator disables a customer's webhook, says why, and enables it again"
   )
 })
 
-test('the house is told of alerts, records and customers, and of nothing that is theirs', async (t) => {
+test('the house is told of alerts, records and customers, and nothing of theirs', async (t) => {
   const world = await makeWorld(t)
   const { json, type } = await worldOperator(world)
   const made = await json<{ id: string; secret: string }>('webhooks', 'add', 'https://ops.example/')
