@@ -79,12 +79,11 @@ export function refusedCall(
   { at, ms }: { at: Date; ms: number },
 ): RefusedCall | undefined {
   if (answer.code === 0 || asker.key_id === undefined) return undefined
-  const { key = '' } = JSON.parse(String(answer.body)) as { key?: string }
   return {
     at,
     path: endpoint.path,
     code: answer.code,
-    key,
+    key: answer.key ?? '',
     request_id: request.id,
     key_id: asker.key_id,
     ip: callerOf(request).ip,

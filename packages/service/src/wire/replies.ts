@@ -13,6 +13,8 @@ export type Answer = {
   status: number
   /** The code in the body, for the log. */
   code: number
+  /** The key in the body of a refusal, for the record of refusals. */
+  key?: string
   body: string | Uint8Array
   /** JSON when left out. */
   content_type?: string
@@ -36,7 +38,7 @@ export function success(
 }
 
 export function refusal(request_id: string, { code, key, message }: Fault): Answer {
-  return { status: 200, code, body: printJson({ code, key, request_id, error: message }) }
+  return { status: 200, code, key, body: printJson({ code, key, request_id, error: message }) }
 }
 
 /** What is refused before an endpoint is reached: the code is the HTTP status. */
