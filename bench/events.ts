@@ -7,12 +7,7 @@
 //
 //   npm run bench -- events [--streams N] [--seconds N] [--json]
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startDevchain } from 'penstock-devchain/serve.ts'
-import { startPostgres } from 'penstock-playground/postgres/server.ts'
 import { createCustomer } from 'penstock-service/customers/customers.ts'
 import type { Sql } from 'penstock-service/database/sql.ts'
 import { issueKey } from 'penstock-service/keys/keys.ts'
@@ -28,7 +23,7 @@ import {
   startStreamReaders,
   type Tally,
 } from '../tools/stream_readers.ts'
-import { startApi } from './history.ts'
+import { withApi } from './api.ts'
 import type { Access } from './load.ts'
 import { insertOrders } from './statement.ts'
 
@@ -64,35 +59,25 @@ export async function run({
   json: boolean
   numbers: Readonly<Record<string, number>>
 }): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
-  const settings = { shared_buffers: '512MB', max_wal_size: '8GB' }
-  const postgres = await startPostgres({ throw_away: true, settings })
-  const devchain = await startDevchain({
-    genesis_time_ms: Date.now() - 180_000,
-    block_time_seconds: 0,
-  })
-  const connections = {
+  const env = {
     PENSTOCK_CONNECTIONS_PER_ADDRESS: '20000',
     PENSTOCK_CONNECTIONS_MAX: '20000',
   }
-  const serving = await startApi(folder, postgres.url, devchain.url, connections)
-  const readers = await startStreamReaders()
-  try {
-    const publish = serving.app.steps.find(({ name }) => name === 'publish')!
-    const customers = await makeCustomers(serving)
-    const setting = { serving, url: postgres.url, customers, publish: () => publish.run() }
-    const streams = numbers.streams!
-    const megabytes = await openStreams(setting, readers, streams)
-    const lateness = await measureLateness(setting, readers, { streams, seconds: numbers.seconds! })
-    readers.stop()
-    report(json, { streams, megabytes, lateness, numbering: await measureNumbering(setting) })
-  } finally {
-    readers.stop()
-    await serving.close()
-    await devchain.close()
-    await postgres.stop()
-    await rm(folder, { recursive: true, force: true })
-  }
+  await withApi({ env }, async (serving, url) => {
+    const readers = await startStreamReaders()
+    try {
+      const publish = serving.app.steps.find(({ name }) => name === 'publish')!
+      const customers = await makeCustomers(serving)
+      const setting = { serving, url, customers, publish: () => publish.run() }
+      const { streams, seconds } = { streams: numbers.streams!, seconds: numbers.seconds! }
+      const megabytes = await openStreams(setting, readers, streams)
+      const lateness = await measureLateness(setting, readers, { streams, seconds })
+      readers.stop()
+      report(json, { streams, megabytes, lateness, numbering: await measureNumbering(setting) })
+    } finally {
+      readers.stop()
+    }
+  })
 }
 
 async function makeCustomers({ sql, app }: RunningService): Promise<Customer[]> {

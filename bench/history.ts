@@ -5,26 +5,13 @@
 //
 //   npm run bench -- history [--checks N] [--json]
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { startDevchain } from 'penstock-devchain/serve.ts'
-import { startPostgres } from 'penstock-playground/postgres/server.ts'
-import {
-  deriveSandbox,
-  devchainControl,
-  prepareChain,
-  sandboxPhrase,
-} from 'penstock-playground/sandbox.ts'
-import { readConfig } from 'penstock-service/config.ts'
 import { createCustomer } from 'penstock-service/customers/customers.ts'
 import { issueKey } from 'penstock-service/keys/keys.ts'
 import { systemClock } from 'penstock-service/lib/clock.ts'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
-import { silentLog } from 'penstock-service/lib/log.ts'
-import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
-import { type RunningService, serve } from 'penstock-service/serve.ts'
+import type { RunningService } from 'penstock-service/serve.ts'
 import pg from 'pg'
+import { withApi } from './api.ts'
 import { type Access, signedCall } from './load.ts'
 
 export const OPTIONS = { checks: { type: 'string', default: '10000000' } } as const
@@ -49,53 +36,16 @@ export async function run({
   numbers: Readonly<Record<string, number>>
 }) {
   const say = (line: string) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${line}`)
-  const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
-  const settings = { shared_buffers: '512MB', max_wal_size: '8GB', maintenance_work_mem: '512MB' }
-  const postgres = await startPostgres({ throw_away: true, settings })
-  const devchain = await startDevchain({
-    genesis_time_ms: Date.now() - 180_000,
-    block_time_seconds: 0,
-  })
-  const serving = await startApi(folder, postgres.url, devchain.url)
-  try {
+  await withApi({ settings: { maintenance_work_mem: '512MB' } }, async (serving, url) => {
     const owners = await makeOwners(serving, numbers.checks!)
     const began_ms = performance.now()
-    await makeChecks(postgres.url, owners, say)
+    await makeChecks(url, owners, say)
     const made_seconds = Math.round((performance.now() - began_ms) / 1_000)
     say('asking for pages')
     const figures = await measure(serving, owners)
     say('')
     report(json, { checks: numbers.checks!, made_seconds, ...figures })
-  } finally {
-    await serving.close()
-    await devchain.close()
-    await postgres.stop()
-    await rm(folder, { recursive: true, force: true })
-  }
-}
-
-/** The API alone, on a development chain. */
-export async function startApi(
-  folder: string,
-  database_url: string,
-  node_url: string,
-  env: Readonly<Record<string, string>> = {},
-): Promise<RunningService> {
-  const nodes = [{ url: node_url }]
-  const sandbox = deriveSandbox(await sandboxPhrase(folder))
-  const node = tronNode({ nodes, transport: httpTransport })
-  const control = devchainControl(node_url, httpTransport)
-  await prepareChain({ node, control, now: systemClock.now }, sandbox)
-  const { help: _, ...config } = readConfig(
-    ['--port', '0', '--data-dir', folder, '--role', 'api'],
-    {
-      PENSTOCK_REQUESTS_PER_SECOND: '0',
-      ...env,
-    },
-  )
-  const sealing = { current: 'k1', keys: { k1: systemRandom.bytes(32) } }
-  const outside = { config, database_url, nodes, wallets: sandbox.wallets, log: silentLog, sealing }
-  return serve({ ...outside, recharge_at: 'solid' })
+  })
 }
 
 /** Three tenths are one customer's, three hundredths another's, some 400 a third's; the rest are a

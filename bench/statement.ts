@@ -6,11 +6,6 @@
 //
 //   npm run bench -- statement [--entries N] [--json]
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { startDevchain } from 'penstock-devchain/serve.ts'
-import { startPostgres } from 'penstock-playground/postgres/server.ts'
 import { createCustomer } from 'penstock-service/customers/customers.ts'
 import type { Sql } from 'penstock-service/database/sql.ts'
 import { issueKey } from 'penstock-service/keys/keys.ts'
@@ -18,7 +13,7 @@ import { systemClock } from 'penstock-service/lib/clock.ts'
 import { firstIdAt, systemRandom } from 'penstock-service/lib/ids.ts'
 import type { RunningService } from 'penstock-service/serve.ts'
 import { summarizeStep } from 'penstock-service/statements/summaries.ts'
-import { startApi } from './history.ts'
+import { withApi } from './api.ts'
 import { type Access, signedCall } from './load.ts'
 
 export const OPTIONS = { entries: { type: 'string', default: '1000000' } } as const
@@ -46,15 +41,7 @@ export async function run({
   numbers: Readonly<Record<string, number>>
 }) {
   const say = (line: string) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${line}`)
-  const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
-  const settings = { shared_buffers: '512MB', max_wal_size: '8GB', maintenance_work_mem: '256MB' }
-  const postgres = await startPostgres({ throw_away: true, settings })
-  const devchain = await startDevchain({
-    genesis_time_ms: Date.now() - 180_000,
-    block_time_seconds: 0,
-  })
-  const serving = await startApi(folder, postgres.url, devchain.url)
-  try {
+  await withApi({ settings: { maintenance_work_mem: '256MB' } }, async (serving) => {
     const owner = await makeOwner(serving)
     say('making entries')
     await makeEntries(serving.sql, owner, numbers.entries!)
@@ -64,12 +51,7 @@ export async function run({
     const times = await measure(serving, owner)
     say('')
     report(json, { entries: numbers.entries!, summarised_seconds, times })
-  } finally {
-    await serving.close()
-    await devchain.close()
-    await postgres.stop()
-    await rm(folder, { recursive: true, force: true })
-  }
+  })
 }
 
 async function makeOwner({ sql, app }: RunningService): Promise<Owner> {

@@ -1,0 +1,74 @@
+// What benches of the API stand on: it alone, on a PostgreSQL and a development chain that are made
+// for it and thrown away.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startDevchain } from 'penstock-devchain/serve.ts'
+import { startPostgres } from 'penstock-playground/postgres/server.ts'
+import {
+  deriveSandbox,
+  devchainControl,
+  prepareChain,
+  sandboxPhrase,
+} from 'penstock-playground/sandbox.ts'
+import { readConfig } from 'penstock-service/config.ts'
+import { systemClock } from 'penstock-service/lib/clock.ts'
+import { systemRandom } from 'penstock-service/lib/ids.ts'
+import { silentLog } from 'penstock-service/lib/log.ts'
+import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
+import { type RunningService, serve } from 'penstock-service/serve.ts'
+
+type ApiOptions = {
+  /** Of PostgreSQL, besides room for many rows. */
+  settings?: Readonly<Record<string, string>>
+  /** Variables of the environment. */
+  env?: Readonly<Record<string, string>>
+}
+
+const ROOM = { shared_buffers: '512MB', max_wal_size: '8GB' }
+const HEAD_START_MS = 180_000
+
+/** Runs the work, and ends everything. `url`: of the database. */
+export async function withApi(
+  { settings = {}, env = {} }: ApiOptions,
+  work: (serving: RunningService, url: string) => Promise<void>,
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'penstock-bench-'))
+  const postgres = await startPostgres({ throw_away: true, settings: { ...ROOM, ...settings } })
+  const genesis_time_ms = Date.now() - HEAD_START_MS
+  const devchain = await startDevchain({ genesis_time_ms, block_time_seconds: 0 })
+  const serving = await startApi(folder, postgres.url, devchain.url, env)
+  try {
+    await work(serving, postgres.url)
+  } finally {
+    await serving.close()
+    await devchain.close()
+    await postgres.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** The API alone, on a development chain. */
+async function startApi(
+  folder: string,
+  database_url: string,
+  node_url: string,
+  env: Readonly<Record<string, string>>,
+): Promise<RunningService> {
+  const nodes = [{ url: node_url }]
+  const sandbox = deriveSandbox(await sandboxPhrase(folder))
+  const node = tronNode({ nodes, transport: httpTransport })
+  const control = devchainControl(node_url, httpTransport)
+  await prepareChain({ node, control, now: systemClock.now }, sandbox)
+  const { help: _, ...config } = readConfig(
+    ['--port', '0', '--data-dir', folder, '--role', 'api'],
+    {
+      PENSTOCK_REQUESTS_PER_SECOND: '0',
+      ...env,
+    },
+  )
+  const sealing = { current: 'k1', keys: { k1: systemRandom.bytes(32) } }
+  const outside = { config, database_url, nodes, wallets: sandbox.wallets, log: silentLog, sealing }
+  return serve({ ...outside, recharge_at: 'solid' })
+}
