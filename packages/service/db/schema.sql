@@ -1104,6 +1104,7 @@ create index summary_by_time on summary (bucket, at);
 create table summary_progress (
   bucket text not null,
   until timestamptz not null,
+  entry bigint default 0 not null,
   constraint summary_progress_pkey primary key (bucket),
   constraint summary_progress_bucket check (bucket in ('hour', 'day'))
 );

@@ -148,3 +148,26 @@ test('hours and days add up to the entries, summarised or not', async (t) => {
   await world.sql`update summary_progress set until = 'epoch'`
   assert.deepEqual(await look('hour'), hours)
 })
+
+test('entries of a time that is summarised already are in the figures all the same', async (t) => {
+  const world = await makeWorld(t)
+  const customer = await trade(world, 4)
+  const { address } = world.person('bob', 1)
+  const ahead_ms = 2 * 3_600_000
+  // The clock that was right is two hours behind the one that summarised.
+  world.wait(-ahead_ms / 1_000)
+  await customer.buyEnergy(address, 65_000, { external_id: undefined })
+  world.wait(ahead_ms / 1_000)
+  await world.settle()
+  await world.advance(3_600)
+  const { entries, periods } = await allPages(customer, {}, 3)
+  requireCarried(entries, { balance: 0, spendable: 0 })
+  assert.equal(periods[0]![1].spendable, await customer.balance())
+  const body = { bucket: 'hour', since: entries[0]!.at, until: world.now.toISOString() }
+  const { buckets } = await customer.get<{ buckets: Bucket[] }>('/v1/summary', body)
+  assert.equal(buckets.at(-1)!.balance, periods[0]![1].balance)
+  assert.equal(
+    buckets.reduce((all, { orders }) => all + orders, 0),
+    entries.filter(({ kind }) => kind === 'hold').length,
+  )
+})

@@ -8,7 +8,7 @@ import { depositAddresses } from '../customers/deposit_addresses.ts'
 import { holdPrices, openPurse } from '../customers/purse.ts'
 import { sealWith } from '../customers/seal.ts'
 import { cappedKey } from '../customers/spending.ts'
-import type { Sql } from '../database/sql.ts'
+import type { Sql, Tx } from '../database/sql.ts'
 import { customerAccount, move, WORLD } from '../ledger/ledger.ts'
 import { Fault } from '../lib/fault.ts'
 import { idMaker, systemRandom } from '../lib/ids.ts'
@@ -218,4 +218,20 @@ test('keys that are made and revoked again and again are no more than 500 a day'
   await assert.rejects(make(), { code: 72, key: 'limit_reached.key' })
   now = hours(25)
   await make()
+})
+
+test('a key leaves alone what is wider, and makes nothing that ends later', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const customer_id = await customerWithMoney(sql)
+  const issue = (more: object) =>
+    sql.begin((tx) => issueKey(tx, needs, { customer_id, name: 'key', ...more }))
+  const { key_id } = await issue({ scopes: ['manage'], expires_at: hours(2) })
+  const { key_id: id } = await issue({ scopes: ['manage', 'buy'], expires_at: hours(1) })
+  const asking = asCustomer((await listKeys(sql, customer_id)).find((one) => one.id === key_id)!)
+  const wider = { code: 73, key: 'forbidden.wider' }
+  const refused = (work: (tx: Tx) => Promise<unknown>) => assert.rejects(sql.begin(work), wider)
+  await refused((tx) => rotateKey(tx, needs, asking, { id, overlap_hours: 0 }))
+  await refused((tx) => alterKey(tx, asking, { id, scopes: ['manage'] }))
+  for (const expires_at of [hours(3), null])
+    await refused((tx) => grantKey(tx, needs, asking, { name: 'late', expires_at }))
 })

@@ -4,7 +4,9 @@
 //   summarize     entries of an hour, and of a day, that is over -> summary
 //
 // A time is summarised once every entry of it is sealed (the journal says so), and a while after it
-// is over. What is not summarised yet is worked out when somebody asks, by the same statement.
+// is over. What is not summarised yet is worked out when somebody asks, by the same statement. An
+// entry whose time was summarised before it was written (a clock was set back, or had been ahead)
+// makes the account be summarised anew from then on.
 
 import type { Query, Sql, Tx } from '../database/sql.ts'
 import { customerAccount } from '../ledger/ledger.ts'
@@ -63,9 +65,11 @@ export function summarizeStep({ sql, clock }: Needs): Step {
 async function summarizeNext(tx: Tx, bucket: Bucket, until: Date): Promise<boolean> {
   const last = floorTo(bucket, until)
   await begin(tx, bucket)
-  const [progress] = await tx<{ until: Date }>`
-    select until from summary_progress where bucket = ${bucket} for update skip locked`
-  if (!progress || progress.until >= last) return false
+  const [progress] = await tx<Progress>`
+    select until, entry from summary_progress where bucket = ${bucket} for update skip locked`
+  if (!progress) return false
+  await summarizeLate(tx, bucket, progress)
+  if (progress.until >= last) return false
   const [unsealed] = await tx`
     select 1 from transfer
     where number > coalesce((select max(last_entry) from journal), 0) and made_at < ${last} limit 1`
@@ -78,6 +82,33 @@ async function summarizeNext(tx: Tx, bucket: Bucket, until: Date): Promise<boole
   }
   await tx`update summary_progress set until = ${ends_at} where bucket = ${bucket}`
   return ends_at < last
+}
+
+/** `until`: what is summarised; `entry`: the last one that was looked at for that. */
+type Progress = { until: Date; entry: bigint }
+
+/** Summarises anew the accounts of entries that were written after their time was summarised. */
+async function summarizeLate(tx: Tx, bucket: Bucket, { until, entry }: Progress): Promise<void> {
+  const [journal] = await tx<{ sealed: bigint }>`
+    select coalesce(max(last_entry), 0) as sealed from journal`
+  const { sealed } = journal!
+  const late = await tx<{ customer_id: string; made_at: Date }>`
+    with entry as (
+      select debit, credit, made_at from transfer
+      where number > ${entry} and number <= ${sealed} and made_at < ${until})
+    select substr(account, 10) as customer_id, min(made_at) as made_at
+    from (select debit as account, made_at from entry
+          union all select credit, made_at from entry) as side
+    where account like 'customer:%' group by 1 order by 1`
+  for (const { customer_id, made_at } of late) {
+    const begins_at = floorTo(bucket, made_at)
+    await tx`
+      delete from summary
+      where customer_id = ${customer_id} and bucket = ${bucket} and at >= ${begins_at}`
+    const ends_at = until
+    await write(tx, bucket, await sumsOf(tx, { bucket, begins_at, ends_at, customer_id }))
+  }
+  await tx`update summary_progress set entry = ${sealed} where bucket = ${bucket}`
 }
 
 /** Nothing happened before there was a customer. */
