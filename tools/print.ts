@@ -9,6 +9,7 @@ import { OPENAPI_FILE } from 'penstock-service/http/pages.ts'
 import { createDatabase, dropDatabase } from 'penstock-test/harness/database.ts'
 import { type Story, tryExamples } from 'penstock-test/harness/examples.ts'
 import pg from 'pg'
+import { printCliEndpoints } from './cli_endpoints.ts'
 import { printOpenapi } from './openapi.ts'
 import { printReference } from './reference.ts'
 import { printSdkEndpoints, printSdkEvents } from './sdk_endpoints.ts'
@@ -18,6 +19,7 @@ export const SCHEMA_FILE = fileURLToPath(
 )
 
 const REFERENCE_FILE = fileURLToPath(new URL('../docs/reference.md', import.meta.url))
+const CLI_FILE = fileURLToPath(new URL('../packages/cli/src/line/endpoints.ts', import.meta.url))
 const sdkFile = (name: string) =>
   fileURLToPath(new URL(`../packages/sdk/src/wire/${name}`, import.meta.url))
 
@@ -31,6 +33,7 @@ export async function printFreshReference(story: Story): Promise<[file: string, 
     [REFERENCE_FILE, printReference(reference)],
     [sdkFile('endpoints.ts'), printSdkEndpoints(reference)],
     [sdkFile('events.ts'), printSdkEvents(reference)],
+    [CLI_FILE, printCliEndpoints(reference)],
   ]
 }
 

@@ -2,6 +2,7 @@
 // and the end.
 
 import { hash } from 'node:crypto'
+import { join } from 'node:path'
 import { type Config, Misuse, readConfig, usage } from 'penstock-service/config.ts'
 import { writeWhole } from 'penstock-service/lib/files.ts'
 import {
@@ -12,7 +13,7 @@ import {
   runProgram,
 } from 'penstock-service/program/program.ts'
 import { demo } from './demo.ts'
-import { type LocalService, startLocal } from './start.ts'
+import { type LocalService, readyText, startLocal } from './start.ts'
 
 /** A line for `sh` that buys 65,000 energy, signed over exactly the bytes it sends. */
 function purchaseLine(
@@ -62,36 +63,24 @@ function announce({ api_url, node_url, customer, sandbox, database_url }: LocalS
   print('Ctrl-C stops it; starting again goes on where it was.')
 }
 
-/** What a program needs to use what was started. */
-function readyText(local: LocalService): string {
-  const { api_url, admin_url, node_url, customer, sandbox, database_url, token: sample } = local
-  const { token, secret, deposit_address, customer_id } = customer
-  const ready = {
-    api_url,
-    node_url,
-    customer: { token, secret, deposit_address, customer_id },
-    admin: { database_url },
-    funded_accounts: sandbox.funded_accounts,
-    ...(sample && { token: sample }),
-    ...(admin_url && { admin_url }),
-  }
-  return `${JSON.stringify(ready, null, 2)}\n`
-}
-
 async function start(config: Config): Promise<void> {
   const stop = askedToStop()
   if (config.role !== 'all') throw new Misuse('start runs everything; roles are for serve.')
-  await clearReady(config.ready_file)
+  // The customers' command line finds a sandbox by its data folder.
+  const ready_files = [join(config.data_dir, 'ready.json'), config.ready_file].filter(
+    (file) => file !== undefined,
+  )
+  for (const file of ready_files) await clearReady(file)
   const progress = config.json ? () => {} : print
   const local = await startLocal({ config, log: processLog(), progress })
   try {
-    if (config.ready_file !== undefined) await writeWhole(config.ready_file, readyText(local))
+    for (const file of ready_files) await writeWhole(file, readyText(local))
     if (config.json) print(readyText(local).trimEnd())
     else announce(local)
     stop.ready()
     await Promise.race([stop.asked, local.broken])
     if (!config.json) print('Stopping.')
-    await clearReady(config.ready_file)
+    for (const file of ready_files) await clearReady(file)
   } finally {
     await local.close()
   }

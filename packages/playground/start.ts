@@ -73,6 +73,22 @@ export type LocalOptions = {
   progress?: (sentence: string) => void
 }
 
+/** What a program needs to use what was started. */
+export function readyText(local: LocalService): string {
+  const { api_url, admin_url, node_url, customer, sandbox, database_url, token: sample } = local
+  const { token, secret, deposit_address, customer_id } = customer
+  const ready = {
+    api_url,
+    node_url,
+    customer: { token, secret, deposit_address, customer_id },
+    admin: { database_url },
+    funded_accounts: sandbox.funded_accounts,
+    ...(sample && { token: sample }),
+    ...(admin_url && { admin_url }),
+  }
+  return `${JSON.stringify(ready, null, 2)}\n`
+}
+
 const CHAIN_PORT = 8090
 const EVERY_SCOPE: Scope[] = ['read', 'buy', 'aml', 'money', 'webhooks', 'manage']
 const LOOPBACK = ['127.0.0.0/8', '::1/128']

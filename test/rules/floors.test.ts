@@ -22,6 +22,7 @@ import { floorOf } from './floors.ts'
 const PACKAGES: Record<string, readonly string[]> = {
   tron: [],
   sdk: [],
+  cli: ['sdk'],
   devchain: ['tron'],
   service: ['tron'],
   playground: ['tron', 'devchain', 'service'],

@@ -54,6 +54,7 @@ export {
 export type { Event, EventData, EventType } from './wire/events.ts'
 export type { Filter, Item, ListPath, NumberedPath } from './wire/lists.ts'
 export type { Body, Result } from './wire/methods.ts'
+export { type StampInput, signer } from './wire/signing.ts'
 export type { ListedEvent, StreamOptions } from './wire/streams.ts'
 export type { WaitOptions } from './wire/waiting.ts'
 

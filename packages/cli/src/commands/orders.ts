@@ -1,0 +1,193 @@
+// Purchases: bought with the price shown before, looked at, and waited for.
+
+import { NotFound, type Order, type Penstock, type Until } from 'penstock-sdk'
+import { type Command, field, type Invocation, type Outcome } from '../line/command.ts'
+import { Misuse, Refusal } from '../line/errors.ts'
+import { firstOf, listing } from './plain.ts'
+
+const ORDER_COLUMNS = ['id', 'status', 'service', 'params.address', 'amount', 'created_at', 'hash']
+const LIST = '/v1/transactions/list'
+const LIMIT_USUAL = 25
+const ADDRESS = /^T[1-9A-HJ-NP-Za-km-z]{33}$/
+
+const UNTIL = ['success', 'solid', 'ended'] as const
+
+const SERVICES = {
+  energy: 'energy',
+  bandwidth: 'bandwidth',
+  bundle: 'resource_bundle',
+  activation: 'activate_address',
+} as const
+type Word = keyof typeof SERVICES
+
+type Purchase = {
+  service: Word
+  address: string
+  amount?: number
+  bandwidth?: number
+  external_id?: string
+  max?: number
+  activate?: boolean
+  wait?: Until
+  yes?: boolean
+}
+
+const buy: Command = {
+  words: 'buy',
+  summary: 'Buy energy, bandwidth, a bundle of both, or the activation of an address',
+  path: '/v1/transaction/new',
+  filled: ['service', 'params.address', 'params.duration', 'params.amount', 'external_id'].concat([
+    'params.amounts.energy',
+    'params.amounts.bandwidth',
+    'params.activate_address',
+  ]),
+  operands: ['service', 'address', 'amount', 'bandwidth'],
+  also: ['/v1/calculate', '/v1/services', '/v1/transaction/check'],
+  own: [
+    field('service', '', { words: Object.keys(SERVICES), needed: true }),
+    field('address', 'who receives it', { needed: true }),
+    field('amount', 'how much; of a bundle the energy', { type: 'whole' }),
+    field('bandwidth', 'of a bundle', { type: 'whole' }),
+    field('external_id', 'an id of yours: the same again buys nothing more'),
+    field('max', 'TRX that it may cost; needs no question then', { type: 'number' }),
+    field('activate', 'activate the address too, if it is not active', { type: 'yes' }),
+    field('wait', 'until it is so; success when nothing is said', { words: UNTIL, bare: UNTIL[0] }),
+    field('yes', 'buy without a question', { type: 'yes' }),
+  ],
+  repeat_by: '--external-id',
+  async run(invocation): Promise<Outcome> {
+    const { penstock, own, io, note } = invocation
+    const wanted = own as Purchase
+    const { external_id, wait } = wanted
+    const { signal } = io
+    requireAmounts(wanted)
+    const made = external_id && (await findOrder(penstock, { external_id }, signal))
+    const order = made || (await placeOrder(invocation, wanted))
+    if (made) note(`Nothing is bought: ${external_id} is the order ${made.id}.`)
+    if (!wait) return { value: order }
+    const told = () => note(`The order is ${order.id}.`)
+    signal.addEventListener('abort', told)
+    try {
+      return { value: await penstock.orders.waitFor(order.id, { until: wait, signal }) }
+    } finally {
+      signal.removeEventListener('abort', told)
+    }
+  },
+}
+
+function requireAmounts({ service, amount, bandwidth }: Purchase): void {
+  if (service === 'bundle' ? !amount || !bandwidth : bandwidth !== undefined)
+    throw new Misuse('buy bundle ADDRESS ENERGY BANDWIDTH: only a bundle has two amounts.')
+  if ((service === 'activation') !== (amount === undefined))
+    throw new Misuse(
+      service === 'activation' ? 'An activation has no amount.' : 'AMOUNT is missing: how much.',
+    )
+}
+
+async function findOrder(
+  penstock: Penstock,
+  reference: { id: string } | { external_id: string },
+  signal: AbortSignal,
+): Promise<Order | undefined> {
+  return penstock.orders.check(reference, { signal }).catch((thrown: unknown) => {
+    if (thrown instanceof NotFound) return undefined
+    throw thrown
+  })
+}
+
+async function placeOrder({ penstock, io, note }: Invocation, wanted: Purchase) {
+  const { service, address, amount, bandwidth, external_id, max, activate = false } = wanted
+  const price = await priceOf(penstock, wanted, io.signal)
+  const what = [amount, bandwidth && `and ${bandwidth}`, service].filter(Boolean).join(' ')
+  note(`${what} for ${address}: ${price} TRX`)
+  if (max !== undefined && price > max) throw new Refusal(`It costs ${price} TRX, more than --max.`)
+  if (max === undefined && wanted.yes !== true) {
+    if (!io.ask) throw new Misuse('Nobody is here to ask: --yes, or --max TRX.')
+    const answer = await io.ask('Buy it? [y/N] ')
+    if (!/^y(es)?$/i.test(answer.trim())) throw new Refusal('Nothing is bought.')
+  }
+  const amounts = service === 'bundle' ? { energy: amount, bandwidth } : undefined
+  const params = {
+    address,
+    ...(service === 'activation' ? {} : { duration: 1, activate_address: activate }),
+    ...(amounts ? { amounts } : amount === undefined ? {} : { amount }),
+  }
+  const body = { service: SERVICES[service], params, external_id }
+  return penstock.orders.create(body, { signal: io.signal })
+}
+
+/** What it costs now, in TRX. */
+async function priceOf(penstock: Penstock, wanted: Purchase, signal: AbortSignal): Promise<number> {
+  const { service, address, amount, bandwidth, activate } = wanted
+  const { activate_address } = await penstock.services.list({ signal })
+  if (service === 'activation') return activate_address.price
+  const parts = [
+    ...(service === 'bandwidth' ? [] : [{ type: 'energy' as const, amount }]),
+    ...(service === 'energy' ? [] : [{ type: 'bandwidth' as const, amount: bandwidth ?? amount }]),
+  ]
+  const prices = await Promise.all(
+    parts.map((part) => penstock.prices.calculate({ ...part, address, duration: 1 }, { signal })),
+  )
+  const fee = activate === true ? prices[0]!.activation_fee : 0
+  const sun = prices.reduce((sum, { price }) => sum + Math.round(price * 1e6), fee * 1e6)
+  return Math.round(sun) / 1e6
+}
+
+const show: Command = {
+  words: 'orders show',
+  summary: 'An order by its id, your id or its transaction; the orders of an address',
+  operands: ['order'],
+  also: ['/v1/transaction/check', LIST],
+  own: [
+    field('order', 'its id, external id, transaction on the chain, or an address', {
+      needed: true,
+    }),
+  ],
+  async run({ penstock, own, io }): Promise<Outcome> {
+    const { signal } = io
+    const order = String(own.order)
+    if (ADDRESS.test(order)) {
+      const wanted = { body: { address: order }, most: LIMIT_USUAL, signal }
+      return { rows: firstOf(penstock, LIST, wanted), columns: ORDER_COLUMNS }
+    }
+    const found =
+      (await findOrder(penstock, { id: order }, signal)) ??
+      (await findOrder(penstock, { external_id: order }, signal)) ??
+      (await findByHash(penstock, order, signal))
+    if (!found) throw new Refusal(`There is no order ${order}.`)
+    return { value: found }
+  },
+}
+
+/** An order among the newest whose transaction has this id. */
+async function findByHash(penstock: Penstock, hash: string, signal: AbortSignal) {
+  if (!/^[0-9a-f]{64}$/i.test(hash)) return undefined
+  for await (const one of firstOf(penstock, LIST, { body: {}, most: 1_000, signal })) {
+    const { id, hash: mine } = one as { id: string; hash?: string }
+    if (mine === hash.toLowerCase()) return findOrder(penstock, { id }, signal)
+  }
+}
+
+export const ORDERS: readonly Command[] = [
+  buy,
+  listing('orders list', LIST, { columns: ORDER_COLUMNS }),
+  show,
+  {
+    words: 'orders timeline',
+    summary: 'What became of an order, step by step, and what it waits for',
+    operands: ['order'],
+    also: ['/v1/transaction/timeline'],
+    own: [field('order', 'its id, or external id', { needed: true })],
+    async run({ penstock, own, io }): Promise<Outcome> {
+      const { signal } = io
+      const order = String(own.order)
+      const value = await penstock.orders
+        .timeline({ id: order }, { signal })
+        .catch((thrown: unknown) => {
+          if (!(thrown instanceof NotFound)) throw thrown
+          return penstock.orders.timeline({ external_id: order }, { signal })
+        })
+      return { value }
+    },
+  },
+]

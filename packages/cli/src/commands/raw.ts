@@ -1,0 +1,110 @@
+// Calls as they are: any endpoint by its path, and what is signed.
+
+import { readFile } from 'node:fs/promises'
+import { type Endpoints, NotFound, signer } from 'penstock-sdk'
+import { InvalidReceipt, verifyReceipt } from 'penstock-sdk/receipts'
+import { type Command, field, type Outcome } from '../line/command.ts'
+import { Misuse, Refusal } from '../line/errors.ts'
+import type { Io } from '../line/io.ts'
+import { jsonText } from '../line/printing.ts'
+
+const PATH = field('path', 'of the endpoint: /v1/balance', { needed: true })
+const BODY = field('body', 'JSON; - reads standard input; {} when left out')
+
+async function bodyText(given: unknown, io: Io): Promise<string> {
+  const text = given === '-' ? await io.input() : ((given as string | undefined) ?? '{}')
+  try {
+    JSON.parse(text)
+    return text
+  } catch {
+    throw new Misuse('The body is no JSON.')
+  }
+}
+
+function pathOf(given: unknown): string {
+  if (!/^\/v1\/[\w/-]+$/.test(String(given)))
+    throw new Misuse(`${given} is no path like /v1/balance.`)
+  return String(given)
+}
+
+export const RAW: readonly Command[] = [
+  {
+    words: 'call',
+    summary: 'Call an endpoint by its path',
+    also: [],
+    operands: ['path', 'body'],
+    own: [PATH, BODY, field('idempotency_key', 'an id of yours, sent in Idempotency-Key')],
+    repeat_by: '--idempotency-key',
+    async run({ penstock, own, io }): Promise<Outcome> {
+      const path = pathOf(own.path) as keyof Endpoints
+      const body = JSON.parse(await bodyText(own.body, io)) as never
+      const idempotency_key = own.idempotency_key as string | undefined
+      const value = await penstock.call(path, body, { signal: io.signal, idempotency_key })
+      return { value, text: jsonText(value, 2) }
+    },
+  },
+  {
+    words: 'sign',
+    summary: 'The bytes that are hashed for a call, and its headers; nothing is sent',
+    also: [],
+    operands: ['path', 'body'],
+    own: [PATH, BODY],
+    async run({ access, own, io }): Promise<Outcome> {
+      const path = pathOf(own.path)
+      const body = await bodyText(own.body, io)
+      const call = { path, body, now_ms: Date.now(), idempotency_key: undefined }
+      const headers = await signer(access.token, access.secret)(call)
+      const { 'x-timestamp': timestamp, 'x-nonce': nonce } = headers
+      const value = {
+        x_signature_is_of: `${body}<secret>`,
+        x_signature_v2_is_of: `${timestamp}\n${nonce}\nPOST\n${path}\n<sha256 of the body>`,
+        headers: { ...headers, authorization: 'Bearer <token>' },
+      }
+      return { value }
+    },
+  },
+  {
+    words: 'receipts verify',
+    summary: 'Whether a receipt is what a key of the service has signed; no call is made',
+    operands: ['file'],
+    own: [
+      field('file', 'the receipt: a JWS', { needed: true }),
+      field('keys', 'a file with the keys, as /.well-known/jwks.json has them', { needed: true }),
+    ],
+    async run({ own }): Promise<Outcome> {
+      const [jws, keys] = await Promise.all(
+        [own.file, own.keys].map((one) => fileText(String(one))),
+      )
+      try {
+        return { value: await verifyReceipt(jws!.trim(), JSON.parse(keys!) as never) }
+      } catch (thrown) {
+        if (thrown instanceof InvalidReceipt || thrown instanceof SyntaxError)
+          throw new Refusal(thrown.message)
+        throw thrown
+      }
+    },
+  },
+  {
+    words: 'deposits public',
+    summary: 'What became of what anybody has sent to the address that is public',
+    operands: ['tx_id'],
+    also: ['/deposits/{tx_id}'],
+    own: [field('tx_id', 'the transaction on the chain', { needed: true })],
+    async run({ penstock, own, io }): Promise<Outcome> {
+      const tx_id = String(own.tx_id)
+      const value = await penstock.deposits
+        .checkPublic(tx_id, { signal: io.signal })
+        .catch((thrown: unknown) => {
+          if (thrown instanceof NotFound)
+            throw new Refusal(`No block has the transaction ${tx_id}.`)
+          throw thrown
+        })
+      return { value }
+    },
+  },
+]
+
+const fileText = (name: string) =>
+  readFile(name, 'utf8').catch(({ code }: NodeJS.ErrnoException) => {
+    throw new Refusal(`${name} cannot be read: ${code}.`)
+  })

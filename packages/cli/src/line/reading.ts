@@ -1,0 +1,137 @@
+// What was typed, read by the fields of a command: `--max-amount` is the field `max_amount`, and
+// `--address` is `params.address`.
+
+import { parseArgs } from 'node:util'
+import { type Command, field, fieldsOf, type Row } from './command.ts'
+import type { Field } from './endpoints.ts'
+import { Misuse } from './errors.ts'
+import { nearest } from './words.ts'
+
+/** What every command takes. */
+export const COMMON: readonly Field[] = [
+  field('profile', 'which profile to use'),
+  field('json', 'print JSON; lists as one line each', { type: 'yes' }),
+  field('quiet', 'print nothing but the result', { type: 'yes' }),
+  field('help', 'print this', { type: 'yes' }),
+]
+
+export const optionName = ({ name }: Field): string =>
+  `--${name.split('.').at(-1)!.replaceAll('_', '-')}`
+
+export type Arguments = { common: Row; body: Row; own: Row }
+
+/** Reads what follows the words of a command. With --help nothing else is looked at. Throws
+ *  Misuse. */
+export function readArguments(command: Command, args: readonly string[]): Arguments {
+  const { words, operands = [] } = command
+  const fields = fieldsOf(command)
+  const all = [...fields.body, ...fields.own, ...COMMON]
+  const { given, left } = sortTokens(words, all, args)
+  for (const name of operands) {
+    const one = all.find((each) => each.name === name)!
+    const mine = /^(list|lines)$/.test(one.type) ? left.splice(0) : left.splice(0, 1)
+    if (mine.length > 0 && given.has(one))
+      throw new Misuse(`${optionName(one)} and ${mine[0]} are the same field.`)
+    if (mine.length > 0) given.set(one, mine)
+  }
+  const read = (some: readonly Field[]): Row => {
+    const row: Row = {}
+    for (const one of some) {
+      const texts = given.get(one)
+      if (texts) setIn(row, one.name, valueOfTexts(one, texts))
+    }
+    return row
+  }
+  const common = read(COMMON)
+  if (common.help === true) return { common, body: {}, own: {} }
+  if (left.length > 0) throw new Misuse(`${words} does not take ${JSON.stringify(left[0])}.`)
+  const missing = [...fields.body, ...fields.own].find((one) => one.needed && !given.has(one))
+  if (missing) throw new Misuse(`${nameFor(command, missing)} is missing${about(missing)}.`)
+  return { common, body: read(fields.body), own: read(fields.own) }
+}
+
+/** How a field is named to a person. */
+const nameFor = ({ operands = [] }: Command, one: Field): string =>
+  operands.includes(one.name) ? operandName(one) : optionName(one)
+
+export const operandName = ({ name }: Field): string =>
+  name.split('.').at(-1)!.replace(/_id$/, '').replaceAll('_', '-').toUpperCase()
+
+const about = ({ help }: Field) => (help === '' ? '' : `: ${help}`)
+
+function setIn(row: Row, name: string, value: unknown): void {
+  const parts = name.split('.')
+  let at = row
+  for (const part of parts.slice(0, -1)) {
+    at[part] ??= {}
+    at = at[part] as Row
+  }
+  at[parts.at(-1)!] = value
+}
+
+/** The value of all that was given for one field. Throws Misuse. */
+function valueOfTexts(one: Field, texts: readonly string[]): unknown {
+  const name = optionName(one)
+  if (one.type === 'lines') return texts
+  if (one.type === 'list') {
+    const words = texts.flatMap((text) => text.split(',')).filter((text) => text !== '')
+    return words.map((text) => readWord(one, text))
+  }
+  if (texts.length > 1) throw new Misuse(`${name} is given more than once.`)
+  const [text] = texts as [string]
+  if (one.type === 'yes') return text !== 'no'
+  if (one.type === 'whole' && !/^-?\d{1,15}$/.test(text))
+    throw new Misuse(`${name} ${text}: it is a whole number.`)
+  const decimal = /^-?\d{1,15}(\.\d{1,6})?$/.test(text)
+  if (one.type === 'number' && !decimal)
+    throw new Misuse(`${name} ${text}: it is a number with at most 6 decimals.`)
+  const number = one.type === 'whole' || one.type === 'number'
+  if (number || (one.type === 'number or word' && decimal)) return Number(text)
+  return readWord(one, text)
+}
+
+function readWord(one: Field, text: string): string {
+  const { words } = one
+  if (!words || words.includes(text)) return text
+  const choice = `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
+  throw new Misuse(`${optionName(one)} ${text}${nearest(text, words)}: it is ${choice}.`)
+}
+
+/** Whether an option stands without its value, and may. */
+const isBare = (one: Field | undefined, next: string | undefined): boolean =>
+  one?.bare !== undefined && (next === undefined || next.startsWith('-'))
+
+const bareText = (arg: string, known: ReadonlyMap<string, Field>) =>
+  `${arg}=${known.get(arg)!.bare}`
+
+function sortTokens(words: string, fields: readonly Field[], args: readonly string[]) {
+  const known = new Map(fields.map((one) => [optionName(one), one]))
+  const options = fields.map((one) => {
+    const type = one.type === 'yes' ? ('boolean' as const) : ('string' as const)
+    return [optionName(one).slice(2), { type, ...(one.name === 'help' && { short: 'h' }) }]
+  })
+  const { tokens } = parseArgs({
+    args: args.map((arg, i) => (isBare(known.get(arg), args[i + 1]) ? bareText(arg, known) : arg)),
+    strict: false,
+    tokens: true,
+    options: Object.fromEntries(options),
+  })
+  const given = new Map<Field, string[]>()
+  const left: string[] = []
+  for (const token of tokens) {
+    if (token.kind === 'positional') left.push(token.value)
+    if (token.kind !== 'option') continue
+    const { rawName: name, value, inlineValue } = token
+    const not = known.get(`--${token.name.replace(/^no-/, '')}`)
+    const one = known.get(`--${token.name}`) ?? (not?.type === 'yes' ? not : undefined)
+    if (one === undefined)
+      throw new Misuse(`${words} has no option ${name}${nearest(name, [...known.keys()])}.`)
+    if (one.type === 'yes' && value !== undefined) throw new Misuse(`${name} takes no value.`)
+    // An option's name where its value should be: the value was forgotten.
+    if (one.type !== 'yes' && (value === undefined || (!inlineValue && value.startsWith('--'))))
+      throw new Misuse(`${name} has no value.`)
+    const text = one === known.get(`--${token.name}`) ? (value ?? 'yes') : 'no'
+    given.set(one, [...(given.get(one) ?? []), text])
+  }
+  return { given, left }
+}
