@@ -68,7 +68,8 @@ async function runFound(command: Command, rest: readonly string[], io: Io): Prom
     return EXIT.done
   }
   const profiles = new Profiles(io.env)
-  const needs_access = command.path !== undefined || command.also !== undefined
+  const calls = command.path !== undefined || command.also !== undefined
+  const needs_access = calls && command.offline?.(own) !== true
   const access = needs_access ? await profiles.access(common.profile as string) : undefined
   const penstock = access && clientOf(access)
   const outcome = await command.run({

@@ -255,7 +255,7 @@ test('what reads prints text for people and the fields of the wire for programs'
     ['webhooks list', 0, /none/],
     ['notices list', 0, /none/],
     ['events list --limit 3', 0, /deposit\.credited/],
-    ['events list --types deposit.seen --limit 1 --json', 0, /"type":"deposit\.seen"/],
+    ['events list --types deposit.credited --limit 1 --json', 0, /"deposit\.credited"/],
     ['events show 1', 0, /number +1\n/],
     ['statement', 0, /deposit/],
     ['statement --since 2026-01-01 --json', 0, /"kind":"move"/],
@@ -358,6 +358,17 @@ test('a purchase shows its price, asks, and is made once under its id', async ()
   for (const name of [bought.id, 'once', bought.hash])
     assert.deepEqual(await json(`orders show ${name}`), { ...order }, name)
   assert.ok((await rows(`orders show ${address}`)).some(({ id }) => id === bought.id))
+  const receipt = join(folder, 'receipt.jws')
+  const { out: jws } = await cli(`receipts get ${bought.id}`)
+  await writeFile(receipt, jws)
+  const keys = join(folder, 'keys.json')
+  await writeFile(keys, JSON.stringify(await penstock.receipts.keys()))
+  await tryAll([
+    ['receipts get nothing', 1, NOTHING, /request/],
+    [`receipts verify ${receipt}`, 0, new RegExp(bought.id)],
+    [`receipts verify ${receipt} --keys ${keys}`, 0, /state +delivered/, NOTHING, { env: nobody }],
+    [`receipts verify ${keys} --keys ${keys}`, 1, NOTHING, /./, { env: nobody }],
+  ])
   const timeline = (await json('orders timeline once')) as { sentence: string }
   assert.match(timeline.sentence, /./)
   const bundle = (await json(`buy bundle ${address} 65000 345 --yes`)) as { params: object }

@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises'
 import { type Endpoints, NotFound, signer } from 'penstock-sdk'
-import { InvalidReceipt, verifyReceipt } from 'penstock-sdk/receipts'
+import { InvalidReceipt, type Jwks, verifyReceipt } from 'penstock-sdk/receipts'
 import { type Command, field, type Outcome } from '../line/command.ts'
 import { Misuse, Refusal } from '../line/errors.ts'
 import type { Io } from '../line/io.ts'
@@ -64,19 +64,33 @@ export const RAW: readonly Command[] = [
     },
   },
   {
+    words: 'receipts get',
+    summary: 'The signed proof of what an order got: a JWS',
+    path: '/v1/receipt',
+    operands: ['id'],
+    async run({ penstock, body, io }): Promise<Outcome> {
+      const value = await penstock.receipts.get(body, { signal: io.signal })
+      return { value, text: `${value.jws}\n` }
+    },
+  },
+  {
     words: 'receipts verify',
-    summary: 'Whether a receipt is what a key of the service has signed; no call is made',
+    summary: 'Whether a receipt is what a key of the service has signed',
     operands: ['file'],
+    also: ['/.well-known/jwks.json'],
+    offline: ({ keys }) => keys !== undefined,
     own: [
       field('file', 'the receipt: a JWS', { needed: true }),
-      field('keys', 'a file with the keys, as /.well-known/jwks.json has them', { needed: true }),
+      field('keys', 'a file that has the keys; asked of the service when left out'),
     ],
-    async run({ own }): Promise<Outcome> {
-      const [jws, keys] = await Promise.all(
-        [own.file, own.keys].map((one) => fileText(String(one))),
-      )
+    async run({ penstock, own, io }): Promise<Outcome> {
+      const jws = await fileText(String(own.file))
       try {
-        return { value: await verifyReceipt(jws!.trim(), JSON.parse(keys!) as never) }
+        const keys =
+          own.keys === undefined
+            ? await penstock.receipts.keys({ signal: io.signal })
+            : JSON.parse(await fileText(String(own.keys)))
+        return { value: await verifyReceipt(jws.trim(), keys as Jwks) }
       } catch (thrown) {
         if (thrown instanceof InvalidReceipt || thrown instanceof SyntaxError)
           throw new Refusal(thrown.message)

@@ -45,6 +45,8 @@ export type Command = {
   readonly own?: readonly Field[]
   /** More endpoints that it calls. */
   readonly also?: readonly string[]
+  /** Whether it needs no key, given its own fields. */
+  readonly offline?: (own: Row) => boolean
   /** The option that makes a repetition the same call. */
   readonly repeat_by?: '--external-id' | '--idempotency-key'
   run(invocation: Invocation): Promise<Outcome>

@@ -845,6 +845,24 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
       },
     ],
   },
+  '/v1/receipt': {
+    summary: "What an order got on the chain, signed",
+    changes: false,
+    fields: [
+      {
+        name: 'id',
+        type: 'text',
+        help: "",
+        needed: false,
+      },
+      {
+        name: 'external_id',
+        type: 'text',
+        help: "Beside id, or instead of it; both must match",
+        needed: false,
+      },
+    ],
+  },
   '/v1/keys/list': {
     summary: "Your API keys, newest first, revoked ones too",
     changes: false,
