@@ -2,7 +2,7 @@
 // of the bodies: what can be typed, and what it means.
 
 import type { Endpoint } from 'penstock-service/wire/endpoint.ts'
-import type { Reference } from './openapi.ts'
+import { ofCustomers, type Reference } from './openapi.ts'
 
 /** What of JSON Schema says how a value is typed. */
 type Schema = {
@@ -26,9 +26,10 @@ type Field = {
 }
 
 /** The whole file `packages/cli/src/line/endpoints.ts`. */
-export function printCliEndpoints({ endpoints }: Reference): string {
+export function printCliEndpoints({ endpoints, kinds }: Reference): string {
   const entries = endpoints.map((endpoint) => `  '${endpoint.path}': ${entry(endpoint)},`)
-  return `${HEADER}\n${entries.join('\n')}\n}\n`
+  const types = ofCustomers(kinds).map(({ type }) => `  '${type}',`)
+  return `${HEADER}\n${entries.join('\n')}\n}\n\n${TYPES_HEAD}\n${types.join('\n')}\n] as const\n`
 }
 
 const HEADER = `// Printed by \`npm run print\` from the endpoints of the service; a test says that
@@ -113,6 +114,9 @@ const TYPES: Readonly<Record<string, string>> = {
   boolean: 'yes',
   array: 'list',
 }
+
+const TYPES_HEAD = `/** The types of events. */
+export const EVENT_TYPES = [`
 
 /** Words are shorter. */
 const LINE_LENGTH = 100

@@ -3,37 +3,10 @@
 import { createHmac, hkdfSync } from 'node:crypto'
 import type { EventType, ListedEvent } from 'penstock-sdk'
 import { type Command, field, type Invocation, type Outcome, type Row } from '../line/command.ts'
+import { EVENT_TYPES } from '../line/endpoints.ts'
 import { Misuse } from '../line/errors.ts'
 
 const STREAM = '/v1/events/stream'
-
-/** The types there are, as far as this version knows: whatever a webhook may be told. */
-export const EVENT_TYPES: readonly EventType[] = Object.keys({
-  'order.created': 1,
-  'order.succeeded': 1,
-  'order.failed': 1,
-  'order.reverted': 1,
-  'order.ended': 1,
-  'deposit.seen': 1,
-  'deposit.credited': 1,
-  'deposit.held': 1,
-  'deposit.resolved': 1,
-  'deposit.gone': 1,
-  'subscription.started': 1,
-  'subscription.supplied': 1,
-  'subscription.used': 1,
-  'subscription.stopped': 1,
-  'subscription.expired': 1,
-  'subscription.failed': 1,
-  'aml_check.completed': 1,
-  'aml_check.failed': 1,
-  'invoice.issued': 1,
-  'webhook.enabled': 1,
-  'webhook.disabled': 1,
-  'webhook.test': 1,
-  'key.created': 1,
-  'key.revoked': 1,
-} satisfies Record<EventType, 1>) as EventType[]
 
 const eventLine = ({ number, type, subject, timestamp, test }: ListedEvent): string =>
   `${number} ${type} ${subject} ${timestamp}${test ? ' test' : ''}`

@@ -3,9 +3,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { EventType, ListedEvent, Penstock, Result } from 'penstock-sdk'
 import { type Command, field, type Invocation, type Outcome } from '../line/command.ts'
+import { EVENT_TYPES } from '../line/endpoints.ts'
 import { Misuse, Refusal } from '../line/errors.ts'
 import { readSandbox, type Sandbox } from './account.ts'
-import { EVENT_TYPES } from './events.ts'
 
 type Row = Record<string, unknown>
 type World = { penstock: Penstock; sandbox: Sandbox; address: string; signal: AbortSignal }
