@@ -1,9 +1,9 @@
-// What events cost and how soon they are there: how many a second `publish` numbers, of purchases
-// that it prints and of notes that say it all, beside PostgreSQL moving as many rows by the same
-// statement alone; what a thousand idle streams hold of memory; and, at 200 events a second for
-// twenty customers with fifty streams each, how long it is from the commit of what happened to the
-// line on a stream, beside a bare LISTEN that is told in the same transaction. The readers are a
-// process of their own; API, publisher, PostgreSQL and readers share the machine.
+// What events cost and how soon they are there: how many a second `publish` numbers, beside
+// PostgreSQL moving as many rows by the same statement alone; what a thousand idle streams hold of
+// memory; and, at 200 events a second for twenty customers with fifty streams each, how long it is
+// from the commit of what happened to the line on a stream, beside a bare LISTEN that is told in
+// the same transaction. The readers are a process of their own; API, publisher, PostgreSQL and
+// readers share the machine.
 //
 //   npm run bench -- events [--streams N] [--seconds N] [--json]
 
@@ -25,7 +25,6 @@ import {
 } from '../tools/stream_readers.ts'
 import { withApi } from './api.ts'
 import type { Access } from './load.ts'
-import { insertOrders } from './statement.ts'
 
 export const OPTIONS = {
   streams: { type: 'string', default: '1000' },
@@ -36,7 +35,6 @@ const CUSTOMERS = 20
 const NOTES = 30_000
 const ROUNDS = 3
 const EVENTS_PER_SECOND = 200
-const DAY_MS = 86_400_000
 /** As long as a delivered order is. */
 const DATA = JSON.stringify({ id: 'x'.repeat(26), text: 'x'.repeat(700) })
 const LIMITS = { publish_per_second: 8_000, p50_ms: 15, p99_ms: 60, megabytes: 60 }
@@ -48,7 +46,7 @@ type Setting = {
   customers: Customer[]
   publish(): Promise<boolean>
 }
-type Numbering = { printed: number; given: number; postgres: number }
+type Numbering = { publish: number; postgres: number }
 type Lateness = { heard: Tally; lost: number; listen_ms: number[] }
 type Figures = { numbering: Numbering; streams: number; megabytes: number; lateness: Lateness }
 
@@ -163,25 +161,15 @@ async function startListener(url: string) {
 /** Events a second, each way in turns; the middle of the rounds. */
 async function measureNumbering({ serving, customers, publish }: Setting): Promise<Numbering> {
   const { sql } = serving
-  const { customer_id } = customers[0]!
-  const began_at = new Date(Date.now() - 400 * DAY_MS)
-  await insertOrders(sql, { began_at }, { customer: () => customer_id, orders: NOTES, tail: '0' })
-  await sql`analyze`
-  const rates = { printed: [] as number[], given: [] as number[], postgres: [] as number[] }
+  const rates = { publish: [] as number[], postgres: [] as number[] }
   for (let round = 0; round < ROUNDS; round++) {
-    await noteOrders(sql, customer_id)
-    rates.printed.push(await rateOf(() => untilDone(publish)))
-    await noteGiven(sql, customers)
-    rates.given.push(await rateOf(() => untilDone(publish)))
-    await noteGiven(sql, customers)
+    await insertNotes(sql, customers)
+    rates.publish.push(await rateOf(() => untilDone(publish)))
+    await insertNotes(sql, customers)
     rates.postgres.push(await rateOf(() => untilDone(() => numberBySql(sql))))
   }
   const middle = (all: number[]) => all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)]!
-  return {
-    printed: middle(rates.printed),
-    given: middle(rates.given),
-    postgres: middle(rates.postgres),
-  }
+  return { publish: middle(rates.publish), postgres: middle(rates.postgres) }
 }
 
 async function untilDone(run: () => Promise<boolean>): Promise<void> {
@@ -194,12 +182,7 @@ async function rateOf(work: () => Promise<void>): Promise<number> {
   return Math.round((NOTES / (performance.now() - began_ms)) * 1_000)
 }
 
-const noteOrders = (sql: Sql, customer_id: string) => sql`
-  insert into event_note (customer_id, type, subject, at)
-  select customer_id, 'order.succeeded', 'order:' || id, now() from orders
-  where customer_id = ${customer_id} order by id limit ${NOTES}`
-
-const noteGiven = (sql: Sql, customers: readonly Customer[]) => sql`
+const insertNotes = (sql: Sql, customers: readonly Customer[]) => sql`
   insert into event_note (customer_id, type, subject, at, data)
   select (${customers.map((one) => one.customer_id)}::text[])[1 + n % ${customers.length}::int],
     'order.succeeded', 'order:' || n, now(), ${DATA}
@@ -232,11 +215,9 @@ function report(json: boolean, { numbering, streams, megabytes, lateness }: Figu
     ms.toSorted((a, b) => a - b)[Math.floor(share * (ms.length - 1))] ?? Number.NaN
   const ratio = (a: number, b: number) => Math.round((a / b) * 100) / 100
   const figures = {
-    publish_orders_per_second: numbering.printed,
-    publish_given_per_second: numbering.given,
+    publish_per_second: numbering.publish,
     postgres_alone_per_second: numbering.postgres,
-    publish_orders_ratio: ratio(numbering.printed, numbering.postgres),
-    publish_given_ratio: ratio(numbering.given, numbering.postgres),
+    publish_ratio: ratio(numbering.publish, numbering.postgres),
     streams,
     streams_megabytes: Math.round(megabytes),
     events_on_streams: lateness.heard.events,
@@ -252,10 +233,8 @@ function report(json: boolean, { numbering, streams, megabytes, lateness }: Figu
     process.stdout.write(
       [
         `PostgreSQL alone         ${all.postgres_alone_per_second} events a second`,
-        `publish, said by notes   ${all.publish_given_per_second}, ` +
-          `${all.publish_given_ratio} of it`,
-        `publish, prints orders   ${all.publish_orders_per_second}, ${all.publish_orders_ratio} ` +
-          `of it (${LIMITS.publish_per_second} are wanted)`,
+        `publish                  ${all.publish_per_second}, ${all.publish_ratio} of it ` +
+          `(${LIMITS.publish_per_second} are wanted)`,
         `${streams} idle streams       ${all.streams_megabytes} MB (limit ${LIMITS.megabytes})`,
         `commit to stream         p50 ${all.commit_to_stream_p50_ms} (limit ${LIMITS.p50_ms})   ` +
           `p99 ${all.commit_to_stream_p99_ms} ms (limit ${LIMITS.p99_ms}), ` +

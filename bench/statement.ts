@@ -93,7 +93,7 @@ async function makeEntries(sql: Sql, owner: Owner, entries: number): Promise<voi
 
 export type OrderPlan = { customer: (n: number) => string; orders: number; tail: string }
 
-export async function insertOrders(
+async function insertOrders(
   sql: Sql,
   { began_at }: Pick<Owner, 'began_at'>,
   { customer, orders, tail }: OrderPlan,

@@ -15,11 +15,12 @@ import {
 } from '../operators/customers.ts'
 import { depositOperations } from '../operators/deposits.ts'
 import { keyOperations } from '../operators/keys.ts'
+import { eventOperations, noticeOperations } from '../operators/notices.ts'
 import { chainOperations, orderOperations, subscriptionOperations } from '../operators/orders.ts'
 import { priceOperations, serviceOperations } from '../operators/prices.ts'
 import { bookOperations, signerOperations, statusOperations } from '../operators/status.ts'
 import { walletOperations } from '../operators/wallets.ts'
-import { eventOperations, noticeOperations, webhookOperations } from '../operators/webhooks.ts'
+import { webhookOperations } from '../operators/webhooks.ts'
 
 export const OPERATIONS: readonly Operation[] = [
   ...statusOperations,

@@ -57,8 +57,9 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** `subject`: what it happened to: `order:ID`, `deposit:TX_ID`, `deposit:TX_ID/POSITION`. */
-export type Event = {
+/** An event that has no number yet. `subject`: what it happened to: `order:ID`, `deposit:TX_ID`,
+ *  `deposit:TX_ID/POSITION`. */
+export type EventNote = {
   type: EventType
   subject: string
   customer_id: string
@@ -78,7 +79,7 @@ function dataText(data: object): string {
 
 /** Notes events in the transaction that makes them true. Those of one subject are in order when
  *  its row is locked. */
-export function noteEvents(tx: Tx, events: readonly Event[]): void {
+export function noteEvents(tx: Tx, events: readonly EventNote[]): void {
   if (events.length === 0) return
   tx.send`
     insert into event_note (customer_id, type, subject, at, data)
@@ -90,7 +91,7 @@ export function noteEvents(tx: Tx, events: readonly Event[]): void {
 }
 
 /** Notes for every customer who is not closed what concerns them all. */
-export function noteForAll(tx: Tx, event: Omit<Event, 'customer_id'>): void {
+export function noteForAll(tx: Tx, event: Omit<EventNote, 'customer_id'>): void {
   tx.send`
     insert into event_note (customer_id, type, subject, at, data)
     select id, ${event.type}, ${event.subject}, ${event.at}, ${dataText(event.data)}
@@ -106,7 +107,7 @@ export function noteTest(
     subject,
     at,
     data,
-  }: Omit<Event, 'type' | 'data'> & { type: string; data: string },
+  }: Omit<EventNote, 'type' | 'data'> & { type: string; data: string },
 ): void {
   tx.send`
     insert into event_note (customer_id, type, subject, at, test, data)

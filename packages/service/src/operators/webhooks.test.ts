@@ -86,6 +86,9 @@ test('the house is told of alerts, records and customers, and nothing of theirs'
       .map(({ type: of_type }) => of_type),
     ['alert.raised', 'alert.cleared'],
   )
+  const of_house = world.app.kinds.filter(({ scope }) => scope === 'house')
+  const types = of_house.flatMap((kind) => ['--type', kind.type])
+  await json('webhooks', 'add', 'https://types.example/', ...types)
   const rotated = await json<{ secret: string }>('webhooks', 'rotate', made.id)
   assert.notEqual(rotated.secret, made.secret)
   const theirs = await world.customer({ scopes: ['webhooks'] })

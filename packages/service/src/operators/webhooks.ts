@@ -3,24 +3,17 @@
 
 import { type Static, Type } from 'typebox'
 import { requireCustomer } from '../customers/customers.ts'
+import { customerKinds } from '../customers/forms.ts'
 import type { Sql, Tx } from '../database/sql.ts'
-import { HOUSE, listEvents } from '../events/events.ts'
-import { HOUSE_SCOPES, readableTypes } from '../events/kinds.ts'
+import { changeKinds } from '../events/changes.ts'
+import { HOUSE } from '../events/events.ts'
+import { HOUSE_SCOPES } from '../events/kinds.ts'
 import type { Change } from '../ledger/actions.ts'
 import { Fault, misuse, refusal } from '../lib/fault.ts'
 import { isNetwork } from '../lib/networks.ts'
 import { alertKinds } from '../monitoring/watch_alerts.ts'
-import {
-  type Answer,
-  change,
-  LIMIT,
-  limit,
-  look,
-  paging,
-  reasonOf,
-} from '../operation/operation.ts'
+import { type Answer, change, LIMIT, look, paging, reasonOf } from '../operation/operation.ts'
 import { webhookKinds } from '../webhooks/forms.ts'
-import { listNotices } from '../webhooks/notices.ts'
 import {
   allowedNetworks,
   allowNetwork,
@@ -34,7 +27,6 @@ import {
   type WebhookReport,
 } from '../webhooks/webhooks.ts'
 import {
-  Anything,
   Count,
   Flag,
   flag,
@@ -73,8 +65,11 @@ const WebhookRow = Type.Object({
 })
 const WithSecret = Type.Object({ id: Text, secret: Text })
 
-const webhook = text('WEBHOOK', 'the id of the webhook')
-const customer = text('CUSTOMER', `the id of the customer; ${HOUSE} for those who run the service`)
+export const webhook = text('WEBHOOK', 'the id of the webhook')
+export const customer = text(
+  'CUSTOMER',
+  `the id of the customer; ${HOUSE} for those who run the service`,
+)
 const network = text('NETWORK', 'an address or a network, like 10.1.0.0/16')
 
 const rowOf = (one: WebhookReport) => ({
@@ -109,7 +104,7 @@ async function requireWebhook(sql: Sql | Tx, id: string, at: Date): Promise<Webh
 }
 
 /** The owner of that name. Throws Refused. */
-async function requireOwner(sql: Sql | Tx, customer_id: string): Promise<string> {
+export async function requireOwner(sql: Sql | Tx, customer_id: string): Promise<string> {
   return customer_id === HOUSE ? HOUSE : (await requireCustomer(sql, customer_id)).id
 }
 
@@ -202,8 +197,10 @@ const switching = [
   }),
 ]
 
-/** What only the house is told. */
-const HOUSE_TYPES = readableTypes([...alertKinds, ...webhookKinds])(HOUSE_SCOPES)
+/** What the house is told. */
+const HOUSE_TYPES = [...alertKinds, ...customerKinds, ...changeKinds, ...webhookKinds].map(
+  ({ type }) => type,
+)
 
 /** Runs what judges a URL, and says what is wrong with it. */
 async function withUrl<Value>(work: Promise<Value>): Promise<Value> {
@@ -329,100 +326,3 @@ const networks = [
 ]
 
 export const webhookOperations = [...looking, ...switching, ...house, ...networks]
-
-export const noticeOperations = [
-  look({
-    path: '/operator/notices/list',
-    summary: 'what the webhooks of a customer were told, or are to be told, newest event first',
-    body: Type.Object({
-      customer,
-      webhook: optional(webhook),
-      state: optional(oneOf(['due', 'delivered', 'dead', 'passed'], 'only those in this state')),
-      event: optional(whole('NUMBER', 'only those of this event')),
-      limit,
-    }),
-    reply: ListOf({
-      webhook_id: Text,
-      number: Whole,
-      type: Text,
-      subject: Text,
-      state: Text,
-      calls: Count,
-      due_at: Moment,
-      last_at: OrNull(Moment),
-      last_status: OrNull(Count),
-      last_error: OrNull(Text),
-    }),
-    cli: { operands: ['customer'] },
-    async handle({ sql, body: { customer, webhook, state, event, limit = LIMIT } }) {
-      const customer_id = await requireOwner(sql, customer)
-      const number = event === undefined ? undefined : BigInt(event)
-      const rows = await listNotices(sql, {
-        customer_id,
-        webhook_id: webhook,
-        state,
-        number,
-        limit,
-      })
-      const value = rows.map(
-        ({ webhook_id, number, type, subject, state, calls, due_at, last }) => ({
-          webhook_id,
-          number,
-          type,
-          subject,
-          state,
-          calls,
-          due_at,
-          last_at: last?.at ?? null,
-          last_status: last?.status ?? null,
-          last_error: last?.error ?? null,
-        }),
-      )
-      return { value }
-    },
-  }),
-]
-
-export const eventOperations = [
-  look({
-    path: '/operator/events/list',
-    summary: 'what a customer, or the house, was told of, newest first',
-    body: Type.Object({
-      customer,
-      type: optional(
-        Type.Array(Type.String(), { title: 'TYPE', description: 'only this; may be repeated' }),
-      ),
-      subject: optional(text('SUBJECT', 'only about this, like order:01m7…')),
-      before: optional(whole('NUMBER', 'only those before this one: the next page')),
-      limit,
-    }),
-    reply: ListOf({
-      number: Whole,
-      id: Text,
-      at: Moment,
-      type: Text,
-      subject: Text,
-      test: Flag,
-      data: Anything,
-    }),
-    cli: { operands: ['customer'] },
-    async handle({ sql, body: { customer, type, subject, before, limit = LIMIT } }) {
-      const customer_id = await requireOwner(sql, customer)
-      const wanted = { customer_id, types: type, subject, limit }
-      const events = await listEvents(sql, {
-        ...wanted,
-        before: before === undefined ? undefined : BigInt(before),
-      })
-      const value = events.map(({ number, id, at, type, subject, test, data }) => ({
-        number,
-        id,
-        at,
-        type,
-        subject,
-        test,
-        data: JSON.parse(data) as unknown,
-      }))
-      return { value }
-    },
-  }),
-]

@@ -1,0 +1,118 @@
+// What was told to webhooks, and what there was to tell, by the operator's hand.
+
+import { Type } from 'typebox'
+import { listEvents } from '../events/events.ts'
+import { LIMIT, limit, look } from '../operation/operation.ts'
+import { listNotices } from '../webhooks/notices.ts'
+import {
+  Anything,
+  Count,
+  Flag,
+  ListOf,
+  Moment,
+  OrNull,
+  oneOf,
+  optional,
+  Text,
+  text,
+  Whole,
+  whole,
+} from '../wire/schemas.ts'
+import { customer, requireOwner, webhook } from './webhooks.ts'
+
+export const noticeOperations = [
+  look({
+    path: '/operator/notices/list',
+    summary: 'what the webhooks of a customer were told, or are to be told, newest event first',
+    body: Type.Object({
+      customer,
+      webhook: optional(webhook),
+      state: optional(oneOf(['due', 'delivered', 'dead', 'passed'], 'only those in this state')),
+      event: optional(whole('NUMBER', 'only those of this event')),
+      limit,
+    }),
+    reply: ListOf({
+      webhook_id: Text,
+      number: Whole,
+      type: Text,
+      subject: Text,
+      state: Text,
+      calls: Count,
+      due_at: Moment,
+      last_at: OrNull(Moment),
+      last_status: OrNull(Count),
+      last_error: OrNull(Text),
+    }),
+    cli: { operands: ['customer'] },
+    async handle({ sql, body: { customer, webhook, state, event, limit = LIMIT } }) {
+      const customer_id = await requireOwner(sql, customer)
+      const number = event === undefined ? undefined : BigInt(event)
+      const rows = await listNotices(sql, {
+        customer_id,
+        webhook_id: webhook,
+        state,
+        number,
+        limit,
+      })
+      const value = rows.map(
+        ({ webhook_id, number, type, subject, state, calls, due_at, last }) => ({
+          webhook_id,
+          number,
+          type,
+          subject,
+          state,
+          calls,
+          due_at,
+          last_at: last?.at ?? null,
+          last_status: last?.status ?? null,
+          last_error: last?.error ?? null,
+        }),
+      )
+      return { value }
+    },
+  }),
+]
+
+export const eventOperations = [
+  look({
+    path: '/operator/events/list',
+    summary: 'what a customer, or the house, was told of, newest first',
+    body: Type.Object({
+      customer,
+      type: optional(
+        Type.Array(Type.String(), { title: 'TYPE', description: 'only this; may be repeated' }),
+      ),
+      subject: optional(text('SUBJECT', 'only about this, like order:01m7…')),
+      before: optional(whole('NUMBER', 'only those before this one: the next page')),
+      limit,
+    }),
+    reply: ListOf({
+      number: Whole,
+      id: Text,
+      at: Moment,
+      type: Text,
+      subject: Text,
+      test: Flag,
+      data: Anything,
+    }),
+    cli: { operands: ['customer'] },
+    async handle({ sql, body: { customer, type, subject, before, limit = LIMIT } }) {
+      const customer_id = await requireOwner(sql, customer)
+      const wanted = { customer_id, types: type, subject, limit }
+      const events = await listEvents(sql, {
+        ...wanted,
+        before: before === undefined ? undefined : BigInt(before),
+      })
+      const value = events.map(({ number, id, at, type, subject, test, data }) => ({
+        number,
+        id,
+        at,
+        type,
+        subject,
+        test,
+        data: JSON.parse(data) as unknown,
+      }))
+      return { value }
+    },
+  }),
+]
