@@ -30,7 +30,7 @@ const TABLES: Record<string, string> = {
   receipts: 'signing_key',
   screening: 'policy',
   deposits: 'deposit deposit_outflow deposit_resolution holding',
-  treasury: 'correction',
+  treasury: 'approval_rule correction correction_proposal',
   subscriptions: 'plan subscription subscription_supply subscription_use',
   checks: 'aml_answer aml_check aml_count aml_count_delta aml_evidence aml_watch',
   audit: 'books_check books_finding',

@@ -235,6 +235,16 @@ create table api_key_spending (
   constraint api_key_spending_key foreign key (key_id) references api_key(id)
 );
 
+create table approval_rule (
+  since timestamptz not null,
+  second text not null,
+  from_sun bigint not null,
+  set_by text not null,
+  constraint approval_rule_pkey primary key (since),
+  constraint approval_rule_from check (from_sun >= 0),
+  constraint approval_rule_second check (second in ('none', 'name', 'role'))
+);
+
 create table attempt (
   id text not null,
   subject text not null,
@@ -325,6 +335,28 @@ create table correction (
   constraint correction_of_something check (amount_sun <> 0)
 );
 create index correction_of_customer on correction (customer_id, made_at);
+
+create table correction_proposal (
+  id text not null,
+  customer_id text not null,
+  amount_sun bigint not null,
+  reason text not null,
+  proposed_at timestamptz not null,
+  proposed_by text not null,
+  proposed_role text not null,
+  ends_at timestamptz not null,
+  approved_at timestamptz,
+  approved_by text,
+  approved_role text,
+  constraint correction_proposal_pkey primary key (id),
+  constraint correction_proposal_of_customer foreign key (customer_id) references customer(id),
+  constraint correction_proposal_approved check ((approved_at is null) = (approved_by is null) and (approved_at is null) = (approved_role is null)),
+  constraint correction_proposal_by_another check (lower(btrim(approved_by)) <> lower(btrim(proposed_by))),
+  constraint correction_proposal_id_length check (char_length(id) >= 1 and char_length(id) <= 100),
+  constraint correction_proposal_in_time check (ends_at > proposed_at and approved_at < ends_at),
+  constraint correction_proposal_of_something check (amount_sun <> 0)
+);
+create index correction_proposal_by_time on correction_proposal (proposed_at);
 
 create table cursor (
   name text not null,
@@ -1294,6 +1326,10 @@ create view journal_root as
   order by day, number desc;
 
 create trigger aml_evidence_never_changes before update on aml_evidence for each row execute function refuse_change();
+
+create trigger approval_rule_is_append_only before delete or update on approval_rule for each row execute function refuse_change();
+
+create trigger approval_rule_is_not_truncated before truncate on approval_rule for each statement execute function refuse_change();
 
 create trigger correction_is_append_only before delete or update on correction for each row execute function refuse_change();
 

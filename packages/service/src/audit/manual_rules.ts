@@ -1,6 +1,6 @@
 // What of the books is about money that operators have moved by hand: deposits that they have
-// resolved, and corrections of customers' accounts. Each has exactly its entries, and there are no
-// others.
+// resolved, and corrections of customers' accounts. Each has exactly its entries, there are no
+// others, and those that wanted a second operator had one.
 
 import type { Tx } from '../database/sql.ts'
 import { FINDINGS_MAX, type Finding } from './chain.ts'
@@ -9,6 +9,7 @@ import { FINDINGS_MAX, type Finding } from './chain.ts'
 export const wrongByHand = async (tx: Tx): Promise<Finding[]> => [
   ...(await wrongEntries(tx)),
   ...(await wrongResolutions(tx)),
+  ...(await wrongApprovals(tx)),
 ]
 
 /** Entries that are not those of a resolution or a correction, and those that are not there. */
@@ -81,5 +82,33 @@ function wrongResolutions(tx: Tx): Promise<Finding[]> {
     union all
     select 'transaction ' || sent_by, format('it has resolved %s deposits', count(*))
     from deposit_resolution where sent_by is not null group by sent_by having count(*) > 1
+    order by 1 limit ${FINDINGS_MAX}`
+}
+
+/** Corrections that nobody else has approved, though the rule of their time wanted it, and approvals
+ *  of corrections that were not made. The minute after a change of the rule is left out: what was
+ *  begun before it ends by the rule before. */
+function wrongApprovals(tx: Tx): Promise<Finding[]> {
+  return tx<Finding>`
+    select 'correction ' || c.id as subject,
+      format('%s sun, and nobody else has approved it', c.amount_sun) as found
+    from correction as c
+      cross join lateral (
+        select second, from_sun from approval_rule where since <= c.made_at
+        order by since desc limit 1) as rule
+      left join correction_proposal as p on p.id = c.id and p.approved_at = c.made_at
+        and (p.customer_id, p.amount_sun) = (c.customer_id, c.amount_sun)
+    where rule.second <> 'none' and abs(c.amount_sun) >= rule.from_sun
+      and (p.id is null or (rule.second = 'role' and p.approved_role = p.proposed_role))
+      and not exists (
+        select 1 from approval_rule as changed
+        where changed.since between c.made_at - interval '1 minute' and c.made_at)
+    union all
+    select 'proposal ' || p.id, format('%s has approved it, and it was not made', p.approved_by)
+    from correction_proposal as p
+    where p.approved_at is not null and not exists (
+      select 1 from correction as c
+      where (c.id, c.customer_id, c.amount_sun, c.made_at)
+        = (p.id, p.customer_id, p.amount_sun, p.approved_at))
     order by 1 limit ${FINDINGS_MAX}`
 }

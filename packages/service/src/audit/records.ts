@@ -96,6 +96,9 @@ function withoutRecord(tx: Tx): Promise<Finding[]> {
       union all select 'plan:' || key, 'version', since, changed_by from plan
       union all select 'correction:' || id, 'correction', made_at, made_by from correction
       union all
+      select 'proposal:' || id, 'proposal', proposed_at, proposed_by from correction_proposal
+      union all select 'approvals', 'rule', since, set_by from approval_rule
+      union all
       select 'deposit:' || tx_id || case position when 0 then ''
         else '/' || position end, 'resolution', made_at, made_by
       from deposit_resolution
@@ -126,7 +129,13 @@ function notAsRecorded(tx: Tx): Promise<Finding[]> {
         (after ->> 'subscriptions_limit')::integer as subscriptions_limit,
              (after ->> 'open_orders_limit')::integer as open_orders_limit
       from operator_action where action = 'customers limits' order by subject, number desc
+    ), rule as (
+      select second, from_sun from approval_rule order by since desc limit 1
     ), found as (
+      select last.subject from last left join rule on true
+      where last.subject = 'approvals'
+        and jsonb_build_object('second', second, 'from_sun', from_sun) is distinct from last.after
+      union all
       select last.subject from last left join tiers on last.subject = 'price:' || resource
       where starts_with(last.subject, 'price:') and coalesce(prices, '{}') <> coalesce((
         select jsonb_object_agg(key, (value::numeric * 1000000)::bigint)

@@ -6,13 +6,10 @@ import { indexOperations } from '../aml_operators/index_reach.ts'
 import { listOperations } from '../aml_operators/lists.ts'
 import { policyOperations } from '../aml_operators/policies.ts'
 import { watchOperations } from '../aml_operators/watches.ts'
+import { approvalOperations, correctionOperations } from '../money_operators/corrections.ts'
 import { receiptOperations } from '../money_operators/receipts.ts'
 import type { Operation } from '../operation/operation.ts'
-import {
-  correctionOperations,
-  customerOperations,
-  limitOperations,
-} from '../operators/customers.ts'
+import { customerOperations, limitOperations } from '../operators/customers.ts'
 import { depositOperations } from '../operators/deposits.ts'
 import { keyOperations } from '../operators/keys.ts'
 import { eventOperations, noticeOperations } from '../operators/notices.ts'
@@ -26,6 +23,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...statusOperations,
   ...customerOperations,
   ...correctionOperations,
+  ...approvalOperations,
   ...limitOperations,
   ...keyOperations,
   ...receiptOperations,

@@ -28,6 +28,7 @@ const SENTENCES: Record<string, string> = {
   aml_entry_reason_given: 'Why has 1 to 1000 characters.',
   aml_price_positive: 'A price is more than 0.',
   correction_id_length: 'The id of a correction has 1 to 100 characters.',
+  correction_proposal_id_length: 'The id of a correction has 1 to 100 characters.',
   deposit_resolution_sent_by_once: 'That transaction has resolved another deposit.',
   operator_action_made_by_length: 'The name of who changes something has 1 to 100 characters.',
   operator_action_reason_length: 'A reason has 1 to 500 characters.',

@@ -24,19 +24,10 @@ import type { Action, Change } from '../ledger/actions.ts'
 import { customerAccount } from '../ledger/ledger.ts'
 import { misuse, refusal } from '../lib/fault.ts'
 import { OPEN_ORDERS_MAX } from '../market/open_orders.ts'
-import {
-  type Answer,
-  change,
-  LIMIT,
-  limit,
-  look,
-  momentOf,
-  reasonOf,
-} from '../operation/operation.ts'
+import { type Answer, change, LIMIT, limit, look, momentOf } from '../operation/operation.ts'
 import { statementCsv, statementOf } from '../statements/statements.ts'
 import { endAll } from '../subscriptions/ending.ts'
 import { SUBSCRIPTIONS_MAX } from '../subscriptions/subscriptions.ts'
-import { correct, listCorrections } from '../treasury/corrections.ts'
 import {
   Count,
   flag,
@@ -46,7 +37,6 @@ import {
   OrNull,
   optional,
   Sun,
-  sun,
   Text,
   text,
   Whole,
@@ -309,74 +299,6 @@ export const customerOperations = [
       const { id: customer_id } = await requireCustomer(sql, body.customer)
       const value = await statementOf(sql, { customer_id, since, until })
       return { value, documents: { csv: () => statementCsv(value) } }
-    },
-  }),
-]
-
-/** From here on a correction has to be confirmed: three zeros too many are soon typed. */
-const UNCONFIRMED_MAX_SUN = 1_000_000_000
-
-const Correction = Type.Object({
-  id: Text,
-  customer_id: Text,
-  amount_sun: Sun,
-  made_at: Moment,
-  made_by: Text,
-  reason: Text,
-})
-
-/** One correction, by the sign of what it does to the account. */
-const correcting = (word: 'credit' | 'debit', summary: string) =>
-  change({
-    path: `/operator/customers/${word}`,
-    careful: true,
-    summary,
-    description:
-      'An entry against the account `corrections`; the statement has it with its id. --reason ' +
-      'must be given.',
-    body: Type.Object({
-      customer,
-      amount_sun: sun('AMOUNT', 'TRX, with at most 6 decimals'),
-      id: optional(text('ID', 'a name for it: the same again changes nothing')),
-      yes: flag('more than 1,000 TRX is meant'),
-    }),
-    reply: Correction,
-    cli: { operands: ['customer', 'amount_sun'] },
-    async handle({ tx, new_id, body, by, at, reason }) {
-      const { customer, amount_sun, id = new_id(), yes = false } = body
-      if (amount_sun === 0) throw misuse(`customers ${word}: AMOUNT is more than 0.`)
-      if (amount_sun > UNCONFIRMED_MAX_SUN && !yes)
-        throw misuse('More than 1,000 TRX: --yes says that it is meant.')
-      const { correction, made } = await correct(tx, {
-        id,
-        customer_id: customer,
-        amount_sun: BigInt(word === 'credit' ? amount_sun : -amount_sun),
-        made_at: at,
-        made_by: by,
-        reason: reasonOf(reason),
-      })
-      const { customer_id, amount_sun: after_sun } = correction
-      const after = { customer_id, amount_sun: after_sun }
-      const actions = made ? [{ subject: `correction:${id}`, before: null, after }] : []
-      return {
-        result: { value: correction, note: made ? 'Done.' : 'It was made before.' },
-        actions,
-      }
-    },
-  })
-
-export const correctionOperations = [
-  correcting('credit', "add to a customer's account by hand"),
-  correcting('debit', "take from a customer's account by hand, never more than it can spend"),
-  look({
-    path: '/operator/customers/corrections',
-    summary: "what was added to customers' accounts, or taken from them, by hand, newest first",
-    body: Type.Object({ customer: optional(text('CUSTOMER', 'only of this customer')), limit }),
-    reply: Type.Array(Correction),
-    cli: { operands: ['customer'] },
-    async handle({ sql, body: { customer, limit = LIMIT } }) {
-      if (customer !== undefined) await requireCustomer(sql, customer)
-      return { value: await listCorrections(sql, { customer_id: customer, limit }) }
     },
   }),
 ]

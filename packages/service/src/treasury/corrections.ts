@@ -34,7 +34,7 @@ export async function correct(
     insert into correction (id, customer_id, amount_sun, made_at, made_by, reason)
     values (${id}, ${customer_id}, ${amount_sun}, ${made_at}, ${made_by}, ${reason})
     on conflict (id) do nothing returning id`
-  if (!inserted) return { correction: await sameCorrection(tx, wanted), made: false }
+  if (!inserted) return { correction: (await findCorrection(tx, wanted))!, made: false }
   if (spendable_sun + amount_sun < 0n) {
     throw refusal(`The customer can spend ${trxText(spendable_sun)} TRX: no more can be taken.`)
   }
@@ -47,12 +47,15 @@ export async function correct(
   return { correction: wanted, made: true }
 }
 
-async function sameCorrection(
+/** The same correction, made before under its id. Throws Refused when the id was used for
+ *  another. */
+export async function findCorrection(
   tx: Tx,
-  { id, customer_id, amount_sun }: Correction,
-): Promise<Correction> {
+  { id, customer_id, amount_sun }: Pick<Correction, 'id' | 'customer_id' | 'amount_sun'>,
+): Promise<Correction | undefined> {
   const [before] = await tx<Correction>`select * from correction where id = ${id}`
-  if (before?.customer_id === customer_id && before.amount_sun === amount_sun) return before
+  if (!before || (before.customer_id === customer_id && before.amount_sun === amount_sun))
+    return before
   throw refusal(`The id ${id} was used for another correction.`)
 }
 

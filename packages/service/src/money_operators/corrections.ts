@@ -1,0 +1,192 @@
+// Customers' accounts, put right by hand, and the second operator that this may want.
+
+import { type Static, Type } from 'typebox'
+import { requireCustomer } from '../customers/customers.ts'
+import { misuse } from '../lib/fault.ts'
+import { change, LIMIT, limit, look, reasonOf } from '../operation/operation.ts'
+import {
+  approveCorrection,
+  correctOrPropose,
+  listProposals,
+  readApprovalRule,
+  SECONDS,
+  setApprovalRule,
+} from '../treasury/approvals.ts'
+import { listCorrections } from '../treasury/corrections.ts'
+import {
+  flag,
+  Moment,
+  NOTHING,
+  OrNull,
+  oneOf,
+  optional,
+  Sun,
+  sun,
+  Text,
+  text,
+} from '../wire/schemas.ts'
+
+/** From here on a correction has to be confirmed: three zeros too many are soon typed. */
+const UNCONFIRMED_MAX_SUN = 1_000_000_000
+
+const Correction = {
+  id: Text,
+  customer_id: Text,
+  amount_sun: Sun,
+  made_at: Moment,
+  made_by: Text,
+  reason: Text,
+}
+/** `made_at` is null while it waits for a second operator, until `ends_at`. */
+const RequestedCorrection = Type.Object({
+  ...Correction,
+  made_at: OrNull(Moment),
+  ends_at: OrNull(Moment),
+})
+const Rule = Type.Object({ second: Text, from_sun: Sun })
+
+/** One correction, by the sign of what it does to the account. */
+const correcting = (word: 'credit' | 'debit', summary: string) =>
+  change({
+    path: `/operator/customers/${word}`,
+    careful: true,
+    summary,
+    description:
+      'An entry against the account `corrections`; the statement has it with its id. --reason ' +
+      'must be given. Where approvals set wants a second operator, it is proposed and not made.',
+    body: Type.Object({
+      customer: text('CUSTOMER', 'its id'),
+      amount_sun: sun('AMOUNT', 'TRX, with at most 6 decimals'),
+      id: optional(text('ID', 'a name for it: the same again changes nothing')),
+      yes: flag('more than 1,000 TRX is meant'),
+    }),
+    reply: RequestedCorrection,
+    cli: { operands: ['customer', 'amount_sun'] },
+    async handle({ tx, new_id, body, by, at, reason }) {
+      const { customer, amount_sun, id = new_id(), yes = false } = body
+      if (amount_sun === 0) throw misuse(`customers ${word}: AMOUNT is more than 0.`)
+      if (amount_sun > UNCONFIRMED_MAX_SUN && !yes)
+        throw misuse('More than 1,000 TRX: --yes says that it is meant.')
+      const outcome = await correctOrPropose(tx, {
+        id,
+        customer_id: customer,
+        amount_sun: BigInt(word === 'credit' ? amount_sun : -amount_sun),
+        made_at: at,
+        made_by: by,
+        reason: reasonOf(reason),
+      })
+      const { value, note, kind } = shown(outcome)
+      const { customer_id, amount_sun: after_sun } = value
+      const after = { customer_id, amount_sun: after_sun }
+      const actions = kind ? [{ subject: `${kind}:${id}`, before: null, after }] : []
+      return { result: { value, note }, actions }
+    },
+  })
+
+/** What was asked for, as it is answered; `kind`: what the record calls it, if anything is new. */
+function shown(outcome: Awaited<ReturnType<typeof correctOrPropose>>): {
+  value: Static<typeof RequestedCorrection>
+  note: string
+  kind: 'correction' | 'proposal' | undefined
+} {
+  if ('correction' in outcome) {
+    const { correction, made } = outcome
+    return {
+      value: { ...correction, ends_at: null },
+      note: made ? 'Done.' : 'It was made before.',
+      kind: made ? 'correction' : undefined,
+    }
+  }
+  const { id, customer_id, amount_sun, reason, proposed_by, ends_at } = outcome.proposal
+  return {
+    value: { id, customer_id, amount_sun, made_at: null, made_by: proposed_by, reason, ends_at },
+    note: `Proposed. Another operator makes it within the hour: penstock approvals give "${id}"`,
+    kind: outcome.proposed ? 'proposal' : undefined,
+  }
+}
+
+export const correctionOperations = [
+  correcting('credit', "add to a customer's account by hand"),
+  correcting('debit', "take from a customer's account by hand, never more than it can spend"),
+  look({
+    path: '/operator/customers/corrections',
+    summary: "what was added to customers' accounts, or taken from them, by hand, newest first",
+    body: Type.Object({ customer: optional(text('CUSTOMER', 'only of this customer')), limit }),
+    reply: Type.Array(Type.Object(Correction)),
+    cli: { operands: ['customer'] },
+    async handle({ sql, body: { customer, limit = LIMIT } }) {
+      if (customer !== undefined) await requireCustomer(sql, customer)
+      return { value: await listCorrections(sql, { customer_id: customer, limit }) }
+    },
+  }),
+]
+
+export const approvalOperations = [
+  look({
+    path: '/operator/approvals/show',
+    summary: 'which corrections want a second operator',
+    body: NOTHING,
+    reply: Rule,
+    handle: async ({ sql }) => ({ value: await readApprovalRule(sql) }),
+  }),
+  change({
+    path: '/operator/approvals/set',
+    role: 'admin',
+    careful: true,
+    summary: 'which corrections want a second operator, from now on',
+    description:
+      'none: no correction. name: an operator of another name (--by) approves. role: one who has ' +
+      'also logged into the database as another role.',
+    body: Type.Object({
+      second: oneOf([...SECONDS], 'who must approve'),
+      from_sun: optional(sun('AMOUNT', 'corrections of so much, either way (0: every one)')),
+    }),
+    reply: Rule,
+    cli: { operands: ['second'] },
+    async handle({ tx, at, by, body: { second, from_sun = 0 } }) {
+      const rule = { second, from_sun: BigInt(from_sun) }
+      const { result, actions } = await setApprovalRule(tx, rule, { at, by })
+      return { result: { value: result }, actions }
+    },
+  }),
+  look({
+    path: '/operator/approvals/list',
+    summary: 'corrections that were proposed, newest first',
+    body: Type.Object({ open: flag('only those that can still be approved'), limit }),
+    reply: Type.Array(
+      Type.Object({
+        id: Text,
+        customer_id: Text,
+        amount_sun: Sun,
+        reason: Text,
+        proposed_at: Moment,
+        proposed_by: Text,
+        proposed_role: Text,
+        ends_at: Moment,
+        approved_at: OrNull(Moment),
+        approved_by: OrNull(Text),
+        approved_role: OrNull(Text),
+      }),
+    ),
+    async handle({ sql, clock, body: { open = false, limit = LIMIT } }) {
+      return { value: await listProposals(sql, { open, now: clock.now(), limit }) }
+    },
+  }),
+  change({
+    path: '/operator/approvals/give',
+    careful: true,
+    summary: 'approve a correction that another operator has proposed, and make it',
+    body: Type.Object({ id: text('ID', 'that it was proposed under') }),
+    reply: Type.Object(Correction),
+    cli: { operands: ['id'] },
+    async handle({ tx, at, by, body: { id } }) {
+      const correction = await approveCorrection(tx, { id, at, by })
+      const { customer_id, amount_sun, made_by: proposed_by } = correction
+      const after = { customer_id, amount_sun, proposed_by }
+      return {
+        result: { value: correction, note: 'Done.' },
+        actions: [{ subject: `correction:${id}`, before: null, after }],
+      }
+    },
+  }),
+]

@@ -1,0 +1,139 @@
+// A second pair of eyes for corrections: from an amount on, one operator proposes and another one
+// approves.
+//
+//   -> proposed -> approved (the correction is made) | expired (an hour later; proposed anew)
+//
+// Who they are is what they typed, and, where the rule says so, also the role that the database saw
+// them log in with.
+
+import { findCustomer } from '../customers/customers.ts'
+import type { Query, Sql, Tx } from '../database/sql.ts'
+import type { Change } from '../ledger/actions.ts'
+import { refusal } from '../lib/fault.ts'
+import { type Correction, correct, findCorrection } from './corrections.ts'
+
+/** Who must approve: nobody, somebody of another name, or of another name and role. */
+export const SECONDS = ['none', 'name', 'role'] as const
+
+/** `from_sun`: for corrections of so much, either way. */
+export type ApprovalRule = { second: (typeof SECONDS)[number]; from_sun: bigint }
+
+export type Proposal = {
+  id: string
+  customer_id: string
+  amount_sun: bigint
+  reason: string
+  proposed_at: Date
+  proposed_by: string
+  proposed_role: string
+  ends_at: Date
+  approved_at: Date | null
+  approved_by: string | null
+  approved_role: string | null
+}
+
+const PROPOSAL_MS = 3_600_000
+
+export async function readApprovalRule(sql: Query): Promise<ApprovalRule> {
+  const [rule] = await sql<ApprovalRule>`
+    select second, from_sun from approval_rule order by since desc limit 1`
+  return rule ?? { second: 'none', from_sun: 0n }
+}
+
+/** In force at once. */
+export async function setApprovalRule(
+  tx: Tx,
+  { second, from_sun }: ApprovalRule,
+  { at, by }: { at: Date; by: string },
+): Promise<Change<ApprovalRule>> {
+  const before = await readApprovalRule(tx)
+  const after = { second, from_sun }
+  if (before.second === second && before.from_sun === from_sun)
+    return { result: after, actions: [] }
+  await tx`
+    insert into approval_rule (since, second, from_sun, set_by)
+    values (${at}, ${second}, ${from_sun}, ${by})`
+  return { result: after, actions: [{ subject: 'approvals', before, after }] }
+}
+
+/** What has become of a correction that was asked for: `made` is false when it was made before. */
+export type CorrectionOutcome =
+  | { correction: Correction; made: boolean }
+  | { proposal: Proposal; proposed: boolean }
+
+/** Corrects an account, or proposes to, where the rule wants a second operator. The same again, by
+ *  its id, changes nothing, but proposes anew what has expired. Throws Refused as correct() does. */
+export async function correctOrPropose(tx: Tx, wanted: Correction): Promise<CorrectionOutcome> {
+  const before = await findCorrection(tx, wanted)
+  if (before) return { correction: before, made: false }
+  const { second, from_sun } = await readApprovalRule(tx)
+  const sun = wanted.amount_sun < 0n ? -wanted.amount_sun : wanted.amount_sun
+  if (second === 'none' || sun < from_sun) return correct(tx, wanted)
+  return propose(tx, wanted)
+}
+
+/** -> proposed */
+async function propose(
+  tx: Tx,
+  { id, customer_id, amount_sun, reason, made_at, made_by }: Correction,
+): Promise<{ proposal: Proposal; proposed: boolean }> {
+  if (!(await findCustomer(tx, customer_id))) throw refusal(`There is no customer ${customer_id}.`)
+  const ends_at = new Date(made_at.getTime() + PROPOSAL_MS)
+  const [proposal] = await tx<Proposal>`
+    insert into correction_proposal as p
+      (id, customer_id, amount_sun, reason, proposed_at, proposed_by, proposed_role, ends_at)
+    values (${id}, ${customer_id}, ${amount_sun}, ${reason}, ${made_at}, ${made_by}, session_user,
+            ${ends_at})
+    on conflict (id) do update set reason = excluded.reason, proposed_at = excluded.proposed_at,
+      proposed_by = excluded.proposed_by, proposed_role = excluded.proposed_role,
+      ends_at = excluded.ends_at
+    where p.approved_at is null and p.ends_at <= excluded.proposed_at
+      and p.customer_id = excluded.customer_id and p.amount_sun = excluded.amount_sun
+    returning *`
+  if (proposal) return { proposal, proposed: true }
+  const [open] = await tx<Proposal>`select * from correction_proposal where id = ${id}`
+  if (open?.customer_id === customer_id && open.amount_sun === amount_sun)
+    return { proposal: open, proposed: false }
+  throw refusal(`The id ${id} was used for another correction.`)
+}
+
+/** proposed -> approved: makes the correction. Throws Refused when it may not be approved, or not by
+ *  this operator, or the customer cannot spend what is to be taken. */
+export async function approveCorrection(
+  tx: Tx,
+  { id, at, by }: { id: string; at: Date; by: string },
+): Promise<Correction> {
+  const [proposal] = await tx<Proposal & { role: string }>`
+    select *, session_user::text as role from correction_proposal where id = ${id} for update`
+  if (!proposal) throw refusal(`Nothing is proposed under the id ${id}.`)
+  const { customer_id, amount_sun, reason, proposed_by, approved_by, role } = proposal
+  if (approved_by !== null) throw refusal(`${approved_by} has approved it already.`)
+  if (at >= proposal.ends_at) throw refusal('Its hour is over: it must be proposed again.')
+  if (nameOf(by) === nameOf(proposed_by))
+    throw refusal('The operator who has proposed it cannot approve it.')
+  const { second } = await readApprovalRule(tx)
+  if (second === 'role' && role === proposal.proposed_role)
+    throw refusal(`The role ${role} of the database has proposed it, and cannot approve it.`)
+  await tx`
+    update correction_proposal set approved_at = ${at}, approved_by = ${by},
+      approved_role = session_user
+    where id = ${id}`
+  const wanted = { id, customer_id, amount_sun, reason, made_at: at, made_by: proposed_by }
+  const { correction, made } = await correct(tx, wanted)
+  if (!made) throw refusal('It was made before, without an approval.')
+  return correction
+}
+
+/** Two spellings of one name are one operator. */
+const nameOf = (by: string) => by.trim().toLowerCase()
+
+/** Newest first; `open`: only those that can still be approved. */
+export async function listProposals(
+  sql: Sql,
+  { open, now, limit }: { open: boolean; now: Date; limit: number },
+): Promise<Proposal[]> {
+  return sql<Proposal>`
+    select * from correction_proposal
+    where not ${open}::boolean or (approved_at is null and ends_at > ${now})
+    order by proposed_at desc, id desc limit ${limit}`
+}
