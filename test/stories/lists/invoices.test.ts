@@ -4,6 +4,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
+import pg from 'pg'
+import { worldOperator } from '../../harness/operator.ts'
 import { type Customer, makeWorld, TRX, type World } from '../../harness/world.ts'
 
 type Invoice = { number: number; month: string; total: number; sha256: string }
@@ -98,10 +100,98 @@ test('numbers run without gaps over months and customers, and each is told of', 
   const told = await customers[1]!.get<Page<{ data: Invoice }>>('/v1/events/list', {
     types: ['invoice.issued'],
   })
+  const at = await worldOperator(world)
+  type Listed = { number: number; customer_id: string; month: string; total_sun: number }
+  const listed = await at.json<Listed[]>('invoices', 'list')
+  assert.deepEqual(
+    listed.map(({ number }) => number),
+    [8, 7, 6, 5, 4, 3, 2, 1],
+  )
+  const anna = ['--customer', customers[0]!.id, '--limit', '1']
+  const [newest] = await at.json<Listed[]>('invoices', 'list', ...anna)
+  const { number, total } = all[0]!.items[0]!
+  assert.deepEqual([newest?.number, newest?.total_sun], [number, sun(total)])
+  const before = await at.json<Listed[]>('invoices', 'list', ...anna, '--before', `${number}`)
+  assert.deepEqual(
+    before.map(({ number }) => number),
+    [all[0]!.items[1]!.number],
+  )
+  const month = await at.json<Listed[]>('invoices', 'list', '--month', listed[4]!.month)
+  assert.deepEqual(
+    month.map(({ number }) => number),
+    [5, 4],
+  )
+  assert.equal((await at.type('invoices', 'list', '--month', '2026-13')).code, 2)
+  assert.equal((await at.type('invoices', 'show', '9')).code, 1)
+  const shown = await at.json<{ lines: { total: string }[] }>('invoices', 'show', `${number}`)
+  const whole = await customers[0]!.get<FullInvoice>('/v1/invoice/check', { number })
+  assert.deepEqual(shown.lines, JSON.parse(whole.document).lines)
+  const text = await at.type('invoices', 'show', `${number}`, '--document')
+  assert.equal(text.out, `${whole.document}\n`)
   // Events are kept for a month.
   assert.ok(told.items.length > 0)
   assert.deepEqual(
     told.items.map(({ data }) => data),
     all[1]!.items.slice(0, told.items.length),
   )
+})
+
+test('an invoice or a summary that was altered or taken out is found by the books', async (t) => {
+  const world = await makeWorld(t)
+  const anna = await customer(world, 50)
+  const { address } = world.person('bob', 1)
+  for (const _ of [1, 2]) {
+    await toNextMonth(world)
+    await anna.buyEnergy(address, 65_000)
+    await world.settle()
+  }
+  await toNextMonth(world)
+  await world.advance(2 * DAY)
+  // What is over is taken back.
+  await world.solidify()
+  await world.settle()
+  await world.solidify()
+  assert.equal((await invoicesOf(anna)).items.length, 2)
+  const at = await worldOperator(world)
+  const findings = async () => {
+    const { out } = await at.type('books', 'check', '--json')
+    type Report = { rule: string; findings: { subject: string; found: string }[] }
+    const { rules } = JSON.parse(out) as { rules: Report[] }
+    return rules.flatMap((one) =>
+      one.findings.map(({ subject, found }) => `${one.rule} ${subject}: ${found}`),
+    )
+  }
+  assert.deepEqual(await findings(), [])
+  // By the hand of somebody who may do anything, and is found out before anything is kept.
+  const wrongs: [statement: string, found: RegExp][] = [
+    ['update invoice set total_sun = total_sun + 1 where number = 2', /^C16 invoice 2: /],
+    [
+      `delete from invoice where number = 2`,
+      /^C16 invoice of .*: 0 sun, and 2930000 were charged$/,
+    ],
+    [`delete from invoice where number = 1`, /^C16 invoices: 1 of them, and the last has .* 2$/],
+    [`update summary set spent_sun = 0 where bucket = 'day' and spent_sun > 0`, /^C16 summary /],
+    [`update summary set spendable_sun = 0 where bucket = 'hour'`, /^C16 summary .* hour /],
+  ]
+  const hand = new pg.Client({ connectionString: world.database.url })
+  await hand.connect()
+  await hand.query('set session_replication_role = replica')
+  const tables = ['invoice', 'summary']
+  const keep = tables.map((table) => `create table kept_${table} as table ${table}`)
+  const restore = tables.map(
+    (table) => `delete from ${table}; insert into ${table} table kept_${table}`,
+  )
+  await hand.query(keep.join(';'))
+  for (const [statement, found] of wrongs) {
+    assert.ok(((await hand.query(statement)).rowCount ?? 0) > 0, statement)
+    const all = await findings()
+    assert.ok(
+      all.some((one) => found.test(one)),
+      `${statement}: ${all.join('; ')}`,
+    )
+    assert.ok(all.every((one) => one.startsWith('C16')))
+    await hand.query(restore.join(';'))
+  }
+  await hand.end()
+  assert.deepEqual(await findings(), [])
 })

@@ -132,19 +132,21 @@ test('where the rule says so, the second is another role of the database', async
       await tx`
         do $$ begin execute format('drop role %I', current_setting('penstock.role')); end $$`
     })
-  t.after(() => {})
-  await propose(at, anna, 'credit', '5', 'ticket 8')
-  const same = await give(at, 'ticket 8', 'bea')
-  assert.deepEqual([same.code, /role .* has proposed it/.test(same.err)], [1, true])
-  const bea = await worldOperator(world)
-  const url = new URL(bea.io.env.DATABASE_URL!)
-  url.username = role
-  url.password = 'second'
-  bea.io.env.DATABASE_URL = url.toString()
-  const own = await give(bea, 'ticket 8', 'ada')
-  assert.deepEqual([own.code, /proposed it cannot approve/.test(own.err)], [1, true])
-  assert.equal((await give(bea, 'ticket 8', 'bea')).code, 0)
-  assert.equal(await anna.balance(), 15)
-  assert.deepEqual(await broken(at), [])
-  await drop()
+  try {
+    await propose(at, anna, 'credit', '5', 'ticket 8')
+    const same = await give(at, 'ticket 8', 'bea')
+    assert.deepEqual([same.code, /role .* has proposed it/.test(same.err)], [1, true])
+    const bea = await worldOperator(world)
+    const url = new URL(bea.io.env.DATABASE_URL!)
+    url.username = role
+    url.password = 'second'
+    bea.io.env.DATABASE_URL = url.toString()
+    const own = await give(bea, 'ticket 8', 'ada')
+    assert.deepEqual([own.code, /proposed it cannot approve/.test(own.err)], [1, true])
+    assert.equal((await give(bea, 'ticket 8', 'bea')).code, 0)
+    assert.equal(await anna.balance(), 15)
+    assert.deepEqual(await broken(at), [])
+  } finally {
+    await drop()
+  }
 })

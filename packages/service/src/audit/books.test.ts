@@ -112,7 +112,7 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
     `update transfer set amount_sun = amount_sun + 10000
      where kind = 'capture' and debit like 'customer:01%' and id < 'order:' || (
        select max(id) from orders where state = 'success' and customer_id like '01%')`,
-    ['C2', 'C4', 'C7', 'C10'],
+    ['C2', 'C4', 'C7', 'C10', 'C16'],
   ],
   [
     'a customer who spent more than there was',
@@ -202,7 +202,7 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
      update transfer set amount_sun = amount_sun + 1 where id like 'deposit:%'
        and credit like 'customer:01%';
      update account set posted_sun = posted_sun + 1 where id like 'customer:01%'`,
-    ['C6', 'C10', 'C13'],
+    ['C6', 'C10', 'C13', 'C16'],
   ],
   [
     'a refund that was not booked',
@@ -409,6 +409,38 @@ const WRONGS: [what: string, statement: string, rules: string[]][] = [
     ['C10'],
   ],
   [
+    'corrections that wanted a second operator, and had none',
+    `insert into approval_rule values ('2000-01-01', 'name', 1, 'shipped')`,
+    ['C12'],
+  ],
+  [
+    'an approval of what was not made',
+    `insert into correction_proposal select 'never', customer_id, 1, 'why', now(), 'shipped', 'a',
+       now() + interval '1 hour', now(), 'bea', 'b' from correction limit 1`,
+    ['C12'],
+  ],
+  [
+    'a rule about second operators that nobody has recorded',
+    `insert into approval_rule values (now(), 'none', 7, 'mallory')`,
+    ['C10'],
+  ],
+  [
+    'a balance at the end of an hour that is not what the entries come to',
+    `update summary set balance_sun = balance_sun + 1 where bucket = 'hour'`,
+    ['C16'],
+  ],
+  [
+    'an hour that is summarised without what was spent in it',
+    `delete from summary where spent_sun > 0 and bucket = 'hour'`,
+    ['C16'],
+  ],
+  [
+    'an invoice for nothing',
+    `insert into invoice select 1, id, '2020-01-01', now(), 5, '{"total":"0.000005"}', '' from
+       customer limit 1`,
+    ['C16'],
+  ],
+  [
     'a deposit that was credited though it is held',
     `update deposit set state = 'credited' where state = 'resolved' and amount_sun = 22000000`,
     ['C6', 'C12', 'C14'],
@@ -470,6 +502,10 @@ const TABLES = [
   ...[
     'deposit_resolution',
     'correction',
+    'approval_rule',
+    'correction_proposal',
+    'summary',
+    'invoice',
     'operator_action',
     'price',
     'fee',
@@ -500,6 +536,7 @@ test('each kind of error is found by the rules about it, and by no other', async
   // Without triggers and foreign keys: this is the hand of somebody who may do anything.
   await hand.query('set session_replication_role = replica')
   await hand.query('alter table account drop constraint account_not_overdrawn')
+  await hand.query('alter table invoice drop constraint invoice_hash_is_true')
   await hand.query(TABLES.map((table) => `create table kept_${table} as table ${table};`).join(''))
   const restore = TABLES.map(
     (table) =>

@@ -16,6 +16,7 @@ import {
 import { checkRoots, type Root } from '../ledger/roots.ts'
 import { checkJournal } from '../ledger/seals.ts'
 import { FINDINGS_MAX, type Finding } from './chain.ts'
+import { wrongDocuments } from './document_rules.ts'
 import { wrongEvents } from './event_rules.ts'
 import { wrongByHand } from './manual_rules.ts'
 import { wrongByQuote } from './quote_rule.ts'
@@ -406,5 +407,11 @@ export const ROW_RULES: readonly RowRule[] = [
     says: 'what was bought by a quote is what that was for, and cost no more than it said',
     stops_selling: true,
     find: wrongByQuote,
+  },
+  {
+    rule: 'C16',
+    says: 'summaries and invoices are what the entries of their time come to',
+    stops_selling: false,
+    find: wrongDocuments,
   },
 ]

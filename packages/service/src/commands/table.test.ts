@@ -24,6 +24,7 @@ const WORDS: Record<string, string> = {
   customers: 'create list show suspend resume close statement credit debit corrections limits',
   keys: 'issue list change rotate revoke reseal',
   approvals: 'show set list give',
+  invoices: 'list show',
   receipts: 'verify rotate',
   prices: 'list set remove history',
   fees: 'list set history',
@@ -179,6 +180,7 @@ test('what each operation prints as JSON is what it documents', async (t) => {
     ['approvals', 'list', '--open'],
     ['approvals', 'give', 'ticket 1', '--by', 'bea'],
     ['approvals', 'show'],
+    ['invoices', 'list', '--month', '2026-10'],
     ['keys', 'list', anna.id],
     ['keys', 'change', key, '--name', 'shop'],
     ['keys', 'rotate', key, '--overlap-hours', '1'],
@@ -222,6 +224,7 @@ const split = (line: string) => line.split(' ')
 const RUN_ELSEWHERE = [
   'customers create',
   'keys issue',
+  'invoices show',
   'receipts verify',
   'deposits list',
   'deposits resolve',

@@ -7,6 +7,7 @@ import { listOperations } from '../aml_operators/lists.ts'
 import { policyOperations } from '../aml_operators/policies.ts'
 import { watchOperations } from '../aml_operators/watches.ts'
 import { approvalOperations, correctionOperations } from '../money_operators/corrections.ts'
+import { invoiceOperations } from '../money_operators/invoices.ts'
 import { receiptOperations } from '../money_operators/receipts.ts'
 import type { Operation } from '../operation/operation.ts'
 import { customerOperations, limitOperations } from '../operators/customers.ts'
@@ -24,6 +25,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...customerOperations,
   ...correctionOperations,
   ...approvalOperations,
+  ...invoiceOperations,
   ...limitOperations,
   ...keyOperations,
   ...receiptOperations,

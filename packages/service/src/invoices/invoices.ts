@@ -134,27 +134,37 @@ async function sumsOf(
     from kind group by 1, 2, 3 order by 1, 2 nulls last, 3`
 }
 
-/** A customer's invoices, newest first. */
+/** Invoices, newest first; those of everybody, or of every month, where nothing else is said.
+ *  `month`: `2026-10`. */
 export async function listInvoices(
   sql: Query,
-  wanted: { customer_id: string; before: bigint | undefined; limit: number },
+  wanted: {
+    customer_id?: string | undefined
+    month?: string | undefined
+    before: bigint | undefined
+    limit: number
+  },
 ): Promise<Invoice[]> {
-  const { customer_id, before = null, limit } = wanted
+  const { customer_id = null, month = null, before = null, limit } = wanted
   return sql<Invoice>`
     select number, customer_id, to_char(month, 'YYYY-MM') as month, issued_at, total_sun, document,
       sha256
     from invoice
-    where customer_id = ${customer_id} and (${before}::bigint is null or number < ${before})
+    where (${customer_id}::text is null or customer_id = ${customer_id})
+      and (${month}::text is null or to_char(month, 'YYYY-MM') = ${month})
+      and (${before}::bigint is null or number < ${before})
     order by number desc limit ${limit}`
 }
 
+/** Undefined also when it is another customer's than the one that is named. */
 export async function findInvoice(
   sql: Query,
-  { customer_id, number }: { customer_id: string; number: bigint },
+  { customer_id = null, number }: { customer_id?: string | null; number: bigint },
 ): Promise<Invoice | undefined> {
   const [invoice] = await sql<Invoice>`
     select number, customer_id, to_char(month, 'YYYY-MM') as month, issued_at, total_sun, document,
       sha256
-    from invoice where number = ${number} and customer_id = ${customer_id}`
+    from invoice
+    where number = ${number} and (${customer_id}::text is null or customer_id = ${customer_id})`
   return invoice
 }
