@@ -101,22 +101,22 @@ test('numbers run without gaps over months and customers, and each is told of', 
     types: ['invoice.issued'],
   })
   const at = await worldOperator(world)
-  type Listed = { number: number; customer_id: string; month: string; total_sun: number }
-  const listed = await at.json<Listed[]>('invoices', 'list')
+  type InvoiceRow = { number: number; customer_id: string; month: string; total_sun: number }
+  const listed = await at.json<InvoiceRow[]>('invoices', 'list')
   assert.deepEqual(
     listed.map(({ number }) => number),
     [8, 7, 6, 5, 4, 3, 2, 1],
   )
   const anna = ['--customer', customers[0]!.id, '--limit', '1']
-  const [newest] = await at.json<Listed[]>('invoices', 'list', ...anna)
+  const [newest] = await at.json<InvoiceRow[]>('invoices', 'list', ...anna)
   const { number, total } = all[0]!.items[0]!
   assert.deepEqual([newest?.number, newest?.total_sun], [number, sun(total)])
-  const before = await at.json<Listed[]>('invoices', 'list', ...anna, '--before', `${number}`)
+  const before = await at.json<InvoiceRow[]>('invoices', 'list', ...anna, '--before', `${number}`)
   assert.deepEqual(
     before.map(({ number }) => number),
     [all[0]!.items[1]!.number],
   )
-  const month = await at.json<Listed[]>('invoices', 'list', '--month', listed[4]!.month)
+  const month = await at.json<InvoiceRow[]>('invoices', 'list', '--month', listed[4]!.month)
   assert.deepEqual(
     month.map(({ number }) => number),
     [5, 4],

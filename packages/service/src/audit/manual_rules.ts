@@ -85,8 +85,8 @@ function wrongResolutions(tx: Tx): Promise<Finding[]> {
     order by 1 limit ${FINDINGS_MAX}`
 }
 
-/** Corrections that nobody else has approved, though the rule of their time wanted it, and approvals
- *  of corrections that were not made. The minute after a change of the rule is left out: what was
+/** Corrections that nobody else has approved, though the rule of their time wanted it, and
+ *  approvals of corrections that were not made. The minute after a change of the rule is left out: what was
  *  begun before it ends by the rule before. */
 function wrongApprovals(tx: Tx): Promise<Finding[]> {
   return tx<Finding>`

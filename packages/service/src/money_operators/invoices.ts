@@ -1,14 +1,10 @@
-// Invoices, for those who run the service. They are only looked at: one is issued by a step when its
-// month is over, and never again.
+// Invoices, for those who run the service. They are only looked at: one is issued by a step when
+// its month is over, and never again.
 
 import { Type } from 'typebox'
 import { requireCustomer } from '../customers/customers.ts'
-import {
-  findInvoice,
-  type Invoice,
-  type InvoiceDocument,
-  listInvoices,
-} from '../invoices/invoices.ts'
+import type { Invoice, InvoiceDocument } from '../invoices/forms.ts'
+import { findInvoice, listInvoices } from '../invoices/invoices.ts'
 import { misuse, refusal } from '../lib/fault.ts'
 import { LIMIT, limit, look } from '../operation/operation.ts'
 import {

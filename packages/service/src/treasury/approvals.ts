@@ -56,13 +56,14 @@ export async function setApprovalRule(
   return { result: after, actions: [{ subject: 'approvals', before, after }] }
 }
 
-/** What has become of a correction that was asked for: `made` is false when it was made before. */
+/** What has become of a correction that was asked for; `made`: false when it was made before. */
 export type CorrectionOutcome =
   | { correction: Correction; made: boolean }
   | { proposal: Proposal; proposed: boolean }
 
 /** Corrects an account, or proposes to, where the rule wants a second operator. The same again, by
- *  its id, changes nothing, but proposes anew what has expired. Throws Refused as correct() does. */
+ *  its id, changes nothing, but proposes anew what has expired. Throws Refused as correct()
+ *  does. */
 export async function correctOrPropose(tx: Tx, wanted: Correction): Promise<CorrectionOutcome> {
   const before = await findCorrection(tx, wanted)
   if (before) return { correction: before, made: false }
@@ -97,8 +98,8 @@ async function propose(
   throw refusal(`The id ${id} was used for another correction.`)
 }
 
-/** proposed -> approved: makes the correction. Throws Refused when it may not be approved, or not by
- *  this operator, or the customer cannot spend what is to be taken. */
+/** proposed -> approved: makes the correction. Throws Refused when it may not be approved, or not
+ *  by this operator, or the customer cannot spend what is to be taken. */
 export async function approveCorrection(
   tx: Tx,
   { id, at, by }: { id: string; at: Date; by: string },
