@@ -15,10 +15,11 @@ export const wrongDocuments = async (tx: Tx): Promise<Finding[]> => [
 function wrongSummaries(tx: Tx): Promise<Finding[]> {
   return tx<Finding>`
     with side as (
-      select debit as account, -1 as sign, kind, amount_sun, made_at, hold_id from transfer
+      select debit as account, -1 as sign, number, kind, amount_sun, made_at, hold_id
+        from transfer
         where debit like 'customer:%'
       union all
-      select credit, 1, kind, amount_sun, made_at, null from transfer
+      select credit, 1, number, kind, amount_sun, made_at, null from transfer
         where kind = 'move' and credit like 'customer:%'
     ), sum as (
       select substr(account, 10) as customer_id, bucket,
@@ -28,7 +29,7 @@ function wrongSummaries(tx: Tx): Promise<Finding[]> {
         coalesce(sum(side.amount_sun) filter (where sign > 0), 0) as deposited_sun,
         coalesce(sum(case side.kind when 'hold' then side.amount_sun when 'move' then 0
           else -hold.amount_sun end), 0) as held_sun
-      from side join summary_progress on side.made_at < until
+      from side join summary_progress on side.made_at < until and side.number <= entry
         left join transfer as hold on hold.id = side.hold_id
       where exists (select 1 from customer where id = substr(account, 10))
       group by 1, 2, 3

@@ -86,8 +86,8 @@ function wrongResolutions(tx: Tx): Promise<Finding[]> {
 }
 
 /** Corrections that nobody else has approved, though the rule of their time wanted it, and
- *  approvals of corrections that were not made. The minute after a change of the rule is left out: what was
- *  begun before it ends by the rule before. */
+ *  approvals of corrections that were not made. The minute after a change of the rule is left out:
+ *  what was begun before it ends by the rule before. */
 function wrongApprovals(tx: Tx): Promise<Finding[]> {
   return tx<Finding>`
     select 'correction ' || c.id as subject,
