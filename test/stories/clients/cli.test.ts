@@ -517,6 +517,19 @@ test('events are handed on, signed with a secret that stays the same', async (t)
   assert.equal(event.test, true)
 })
 
+test('every line of the documentation does what it says', async () => {
+  const page = await readFile(`${ROOT}docs/cli.md`, 'utf8')
+  const blocks = [...page.matchAll(/```sh\n(.*?)```/gs)].map(([, text]) => text!)
+  const lines = blocks.join('').match(/^penstock .*$/gm)!
+  assert.ok(lines.length > 15)
+  for (const line of lines) {
+    const words = line.replace('$ADDRESS', address).replaceAll("'", '').split(' ').slice(1)
+    const { code, out, err } = await cli(words)
+    assert.equal(code, 0, `${line}: ${err}`)
+    assert.ok(out.length > 0, line)
+  }
+})
+
 test('what a sandbox can bring about really happens', async () => {
   const env = { ...home, XDG_CONFIG_HOME: join(folder, 'real') }
   assert.equal((await cli(`login --sandbox ${folder}`, { env })).code, 0)
