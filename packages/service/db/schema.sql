@@ -540,6 +540,7 @@ create table event_note (
 
 create table event_publisher (
   one boolean default true not null,
+  order_created_from timestamptz default '-infinity'::timestamptz not null,
   constraint event_publisher_pkey primary key (one),
   constraint event_publisher_has_one_row check (one)
 );

@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { wrongEvents } from 'penstock-service/audit/event_rules.ts'
+import { changeOrderCreated } from 'penstock-service/events/order_created.ts'
 import { drain } from 'penstock-service/steps/step.ts'
 import { Errors } from 'typebox/schema'
 import { type Customer, makeWorld, type World } from '../../harness/world.ts'
@@ -110,6 +112,36 @@ test('a fork that takes a delivered part is told; delivered again, it is solid',
   assert.deepEqual([reverted!.status, reverted!.delegations], ['success', []])
   assert.notEqual(solid!.hash, hash, 'it was delivered again')
   assert.deepEqual(solid, await anna.check(id))
+})
+
+test('an operator may leave order.created out, and the books know from when on', async (t) => {
+  const world = await makeWorld(t)
+  const bob = world.person('bob', 1)
+  const anna = await world.customer({ trx: 100 })
+  const switchTo = (is_told: boolean) =>
+    world.sql.begin((tx) => changeOrderCreated(tx, is_told, world.now))
+  const ids: string[] = []
+  const buy = async () => {
+    await world.advance(30)
+    ids.push((await anna.buyEnergy(bob.address, 65_000)).id)
+    await world.settle()
+  }
+  await buy()
+  await switchTo(false)
+  assert.deepEqual((await switchTo(false)).actions, [])
+  await buy()
+  await switchTo(true)
+  await buy()
+  const events = await told(world, anna)
+  const typesOfOrders = ids.map((id) => typesOf(events, `order:${id}`)[0])
+  assert.deepEqual(typesOfOrders, ['order.created', 'order.succeeded', 'order.created'])
+  assert.deepEqual(await world.sql.begin(wrongEvents), [])
+  await world.sql`update event_publisher set order_created_from = '-infinity'`
+  const wrong = await world.sql.begin(wrongEvents)
+  assert.deepEqual(
+    wrong.map(({ subject, found }) => [subject, found]),
+    [[`order:${ids[1]}`, 'order.created was told 0 times']],
+  )
 })
 
 test('an order that is open for five minutes is told once, with what it waits for', async (t) => {

@@ -42,7 +42,10 @@ function wrongEnds(tx: Tx): Promise<Finding[]> {
         union all select subject, type from event_note where not test) as both_kinds
       group by subject, type
     ), due as (
-      select 'order:' || id as subject, 'order.created' as type, true as wanted, created_at as at
+      select 'order:' || id as subject, 'order.created' as type,
+        -- What was told before it was switched off is no wrong.
+        case when created_at >= (select order_created_from from event_publisher) then true
+        end as wanted, created_at as at
       from orders where customer_id not in (${DIRECT_RECHARGE}, ${SUBSCRIPTIONS})
       union all
       select 'order:' || id, t.type, t.wanted, created_at
@@ -67,6 +70,7 @@ function wrongEnds(tx: Tx): Promise<Finding[]> {
     )
     select d.subject, format('%s was told %s times', d.type, coalesce(t.times, 0)) as found
     from due as d cross join since left join told as t using (subject, type)
-    where d.at > since.at and coalesce(t.times, 0) <> d.wanted::integer
+    where d.at > since.at and coalesce(t.times, 0) <>
+      coalesce(d.wanted::integer, least(coalesce(t.times, 0), 1))
     order by 1, 2 limit ${FINDINGS_MAX}`
 }

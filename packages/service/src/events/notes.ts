@@ -83,11 +83,14 @@ export function noteEvents(tx: Tx, events: readonly EventNote[]): void {
   if (events.length === 0) return
   tx.send`
     insert into event_note (customer_id, type, subject, at, data)
-    select * from unnest(${events.map(({ customer_id }) => customer_id)}::text[],
-                         ${events.map(({ type }) => type)}::text[],
-                         ${events.map(({ subject }) => subject)}::text[],
-                         ${events.map(({ at }) => at)}::timestamptz[],
-                         ${events.map(({ data }) => dataText(data))}::text[])`
+    select t.* from unnest(${events.map(({ customer_id }) => customer_id)}::text[],
+                           ${events.map(({ type }) => type)}::text[],
+                           ${events.map(({ subject }) => subject)}::text[],
+                           ${events.map(({ at }) => at)}::timestamptz[],
+                           ${events.map(({ data }) => dataText(data))}::text[])
+      as t (customer_id, type, subject, at, data)
+    where t.type <> 'order.created'
+      or t.at >= (select order_created_from from event_publisher)`
 }
 
 /** Notes for every customer who is not closed what concerns them all. */

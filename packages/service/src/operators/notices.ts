@@ -2,7 +2,8 @@
 
 import { Type } from 'typebox'
 import { listEvents } from '../events/events.ts'
-import { LIMIT, limit, look } from '../operation/operation.ts'
+import { changeOrderCreated, readOrderCreated } from '../events/order_created.ts'
+import { change, LIMIT, limit, look } from '../operation/operation.ts'
 import { listNotices } from '../webhooks/notices.ts'
 import {
   Anything,
@@ -10,6 +11,7 @@ import {
   Flag,
   ListOf,
   Moment,
+  NOTHING,
   OrNull,
   oneOf,
   optional,
@@ -73,7 +75,30 @@ export const noticeOperations = [
   }),
 ]
 
+const OrderCreatedReply = Type.Object({ order_created: Flag, from: OrNull(Moment) })
+
 export const eventOperations = [
+  look({
+    path: '/operator/events/show',
+    summary: 'whether customers are told of orders when they are placed (order.created)',
+    body: NOTHING,
+    reply: OrderCreatedReply,
+    handle: async ({ sql }) => ({ value: await readOrderCreated(sql) }),
+  }),
+  change({
+    path: '/operator/events/set',
+    summary: 'tell customers of orders when they are placed, or only of what becomes of them',
+    body: Type.Object({
+      order_created: oneOf(['told', 'untold'], 'whether order.created is told'),
+    }),
+    reply: OrderCreatedReply,
+    async handle({ tx, clock, body: { order_created } }) {
+      const { result, actions } = await changeOrderCreated(tx, order_created === 'told', clock.now())
+      const when = result.from ? 'For orders that are placed ten seconds from now.' : 'At once.'
+      const note = actions.length === 0 ? 'It was so already.' : when
+      return { result: { value: result, note }, actions }
+    },
+  }),
   look({
     path: '/operator/events/list',
     summary: 'what a customer, or the house, was told of, newest first',
