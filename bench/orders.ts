@@ -2,8 +2,8 @@
 // itself reaches with the same statements on the same database (pgbench): batched as ours are, with
 // one batch under way at a time as in a process of ours, with two, and one order a transaction.
 // Spread over many customers, and all from one; and once more with 1 ms added to every flush to
-// disk. The load, the service and the database share the machine's cores, and each measurement runs
-// alone, in turns.
+// disk; and without the event that tells the customer of it. The load, the service and the database
+// share the machine's cores, and each measurement runs alone, in turns.
 
 import { execFile, spawn } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
@@ -132,6 +132,9 @@ type Figures = {
   ours_64_p50_ms: number
   ours_64_p99_ms: number
   one_call_hot: number | null
+  /** Orders a second when order.created is left out, and in turns with that when it is told. */
+  without_events: number
+  with_events: number
 }
 
 async function measure(setting: Setting, say: Say): Promise<Figures> {
@@ -154,6 +157,7 @@ async function measure(setting: Setting, say: Say): Promise<Figures> {
           : await pgbenchRun(setting, program, { hot: true, batch: 1, clients: 16 }),
     })
   }
+  const events = await withAndWithoutEvents(setting, say)
   say('1 ms more for every flush')
   await slowFlushes(setting, SLOW_FLUSH_MICROSECONDS)
   const slow_spread = await besides(setting, program, false)
@@ -166,7 +170,23 @@ async function measure(setting: Setting, say: Say): Promise<Figures> {
     ours_64_p50_ms: median(rounds.map((round) => round.few.p50_ms)),
     ours_64_p99_ms: median(rounds.map((round) => round.few.p99_ms)),
     one_call_hot: program === undefined ? null : median(rounds.map((round) => round.one_call ?? 0)),
+    ...events,
   }
+}
+
+async function withAndWithoutEvents(setting: Setting, say: Say) {
+  const rates = { without_events: [] as number[], with_events: [] as number[] }
+  for (let round = 1; round <= 2 * ROUNDS; round++) {
+    say(`with and without events, round ${round} of ${2 * ROUNDS}`)
+    const is_told = round % 2 === 0
+    // As `events set` does, without its rest: nothing is under way here.
+    await setting.serving.sql`
+      update event_publisher
+      set order_created_from = case when ${is_told} then timestamptz '-infinity' else 'infinity' end`
+    const { per_second } = await load(setting, { clients: BATCH, hot: false })
+    rates[is_told ? 'with_events' : 'without_events'].push(per_second)
+  }
+  return { without_events: median(rates.without_events), with_events: median(rates.with_events) }
 }
 
 async function besides(
@@ -322,6 +342,7 @@ function print(json: boolean, figures: Figures): void {
     ratio_slow_spread: ratio(slow_spread.ours, slow_spread.pgbench),
     ratio_slow_hot: ratio(slow_hot.ours, slow_hot.pgbench),
     hot_over_one_call: ratio(hot.ours, one_call_hot),
+    ratio_events: ratio(figures.with_events, figures.without_events),
   }
   if (json) {
     process.stdout.write(`${JSON.stringify(all)}\n`)
@@ -347,6 +368,8 @@ function print(json: boolean, figures: Figures): void {
     row('  one customer, each flush 1 ms slower', slow_hot),
     `one customer, an order a call: ${one_call_hot ?? '-'}; ` +
       `ours is ${all.hot_over_one_call ?? '-'} times that`,
+    `with order.created ${figures.with_events}, without ${figures.without_events}: ` +
+      `${all.ratio_events} (0.9 is wanted)`,
     `64 clients: p50 ${figures.ours_64_p50_ms} ms, p99 ${figures.ours_64_p99_ms} ms`,
     ...(one_call_hot === null ? ['pgbench was not run: it is not on this machine (PG_BIN)'] : []),
   ]
