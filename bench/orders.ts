@@ -181,8 +181,8 @@ async function withAndWithoutEvents(setting: Setting, say: Say) {
     const is_told = round % 2 === 0
     // As `events set` does, without its rest: nothing is under way here.
     await setting.serving.sql`
-      update event_publisher
-      set order_created_from = case when ${is_told} then timestamptz '-infinity' else 'infinity' end`
+      update event_publisher set order_created_from =
+        case when ${is_told} then timestamptz '-infinity' else 'infinity' end`
     const { per_second } = await load(setting, { clients: BATCH, hot: false })
     rates[is_told ? 'with_events' : 'without_events'].push(per_second)
   }

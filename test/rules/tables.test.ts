@@ -12,7 +12,7 @@ const TABLES: Record<string, string> = {
   wallets: 'wallet_check',
   signing: 'signing',
   labels: 'aml_entry label_set label_set_version list list_entry list_version',
-  events: 'event event_counter event_note',
+  events: 'event event_counter event_note event_publisher',
   webhooks: 'notice webhook webhook_call webhook_network webhook_secret',
   settings: 'customer_setting',
   refusals: 'refusal refusal_day',

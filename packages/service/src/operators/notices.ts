@@ -93,7 +93,11 @@ export const eventOperations = [
     }),
     reply: OrderCreatedReply,
     async handle({ tx, clock, body: { order_created } }) {
-      const { result, actions } = await changeOrderCreated(tx, order_created === 'told', clock.now())
+      const { result, actions } = await changeOrderCreated(
+        tx,
+        order_created === 'told',
+        clock.now(),
+      )
       const when = result.from ? 'For orders that are placed ten seconds from now.' : 'At once.'
       const note = actions.length === 0 ? 'It was so already.' : when
       return { result: { value: result, note }, actions }
