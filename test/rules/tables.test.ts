@@ -34,7 +34,7 @@ const TABLES: Record<string, string> = {
   subscriptions: 'plan subscription subscription_supply subscription_use',
   checks: 'aml_answer aml_check aml_count aml_count_delta aml_evidence aml_watch',
   audit: 'books_check books_finding',
-  monitoring: 'alert loosened_setting',
+  monitoring: 'alert loosened_setting process',
 }
 
 const ROOM_OF = new Map(

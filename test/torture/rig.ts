@@ -23,6 +23,7 @@ import {
 import { createCustomer } from 'penstock-service/customers/customers.ts'
 import { depositAddresses } from 'penstock-service/customers/deposit_addresses.ts'
 import { readSealingKeys, sealWith } from 'penstock-service/customers/seal.ts'
+import { Hosts, openClient } from 'penstock-service/database/hosts.ts'
 import { migrate } from 'penstock-service/database/migrate.ts'
 import { connect, type Sql } from 'penstock-service/database/sql.ts'
 import { issueKey } from 'penstock-service/keys/keys.ts'
@@ -30,7 +31,7 @@ import { systemClock } from 'penstock-service/lib/clock.ts'
 import { idMaker, systemRandom } from 'penstock-service/lib/ids.ts'
 import { httpTransport, tronNode } from 'penstock-service/node/node.ts'
 import type { Wallet } from 'penstock-service/signing/signer.ts'
-import pg from 'pg'
+import type pg from 'pg'
 import { atEnd } from '../../tools/ending.ts'
 import { ROOT } from '../../tools/source.ts'
 import { Auditor } from '../auditor/audit.ts'
@@ -50,6 +51,8 @@ const READY_MS_MAX = 60_000
 export type RigOptions = {
   /** The address of the database that the service is given instead of the real one. */
   through?: (database_url: string) => string
+  /** The database server, when it is not one of the rig's own; it ends with the rig. */
+  postgres?: Postgres
   /** Where the database lies; a temporary place when absent. */
   postgres_folder?: string
   /** Addresses of nodes that the service is given instead of the chain's own. */
@@ -116,9 +119,9 @@ export class Rig {
   static async open(options: RigOptions = {}): Promise<Rig> {
     const folder = await mkdtemp(join(tmpdir(), 'penstock-torture-'))
     const place = options.postgres_folder
-    const postgres = await startPostgres(
-      place === undefined ? { throw_away: true } : { folder: place },
-    )
+    const postgres =
+      options.postgres ??
+      (await startPostgres(place === undefined ? { throw_away: true } : { folder: place }))
     const chain = await startDevchain({ block_time_seconds: 0, genesis_time_ms: Date.now() })
     const rig = new Rig(options, { folder, postgres, chain })
     await rig.prepare().catch(async (thrown: unknown) => {
@@ -362,9 +365,7 @@ export class Rig {
   }
 
   private async openAudit() {
-    const client = new pg.Client({ connectionString: this.database_url })
-    client.on('error', () => {})
-    await client.connect()
+    const client = await openClient(new Hosts(this.database_url), {})
     const { pool, activation, refund } = this.sandbox.wallets
     const wallets = [...pool, activation, ...(refund ? [refund] : [])].map(({ address }) => address)
     return { client, auditor: new Auditor({ client, post: this.post, wallets, from_block: 1 }) }

@@ -4,7 +4,17 @@
 // old primary is dead, or never runs again.
 
 import { execFile } from 'node:child_process'
-import { appendFile, cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  appendFile,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -14,6 +24,8 @@ import pg from 'pg'
 import { atEnd } from '../../tools/ending.ts'
 
 const WAIT_MS_MAX = 60_000
+/** A commit waits for any one standby. */
+const QUORUM = 'ANY 1 (*)'
 
 /** One server, running or not. */
 export type Server = { folder: string; port: number; running: Postgres | undefined }
@@ -51,7 +63,7 @@ export class Servers implements Postgres {
     const servers = new Servers(parent, all)
     try {
       await Promise.all(all.slice(1).map((server) => servers.join(server)))
-      await servers.ask(first, `alter system set synchronous_standby_names = 'ANY 1 (*)'`)
+      await servers.ask(first, `alter system set synchronous_standby_names = '${QUORUM}'`)
       await servers.ask(first, 'select pg_reload_conf()')
       await servers.untilReplicated()
     } catch (thrown) {
@@ -95,7 +107,8 @@ export class Servers implements Postgres {
     const name = `application_name=server${this.all.indexOf(server)}`
     const primary = `host=127.0.0.1 port=${port} user=penstock password=${password} ${name}`
     const config = join(server.folder, 'data', 'postgresql.auto.conf')
-    await appendFile(config, `primary_conninfo = '${primary}'\n`)
+    const lines = [`primary_conninfo = '${primary}'`, `synchronous_standby_names = '${QUORUM}'`]
+    await appendFile(config, `${lines.join('\n')}\n`)
     if (server.running) await this.ask(server, 'select pg_reload_conf()')
     else await writeAs(server, 'standby.signal', '')
   }
@@ -126,6 +139,12 @@ export class Servers implements Postgres {
   async kill(server: Server): Promise<void> {
     await this.signal(server, 'SIGKILL')
     await endOf(server)
+    server.running = undefined
+  }
+
+  /** Asks a server to stop: it lets the standbys have everything before. */
+  async stopOne(server: Server): Promise<void> {
+    await server.running?.stop()
     server.running = undefined
   }
 
@@ -194,15 +213,15 @@ async function endOf({ running }: Server): Promise<void> {
 }
 
 async function until(otherwise: string, isSo: () => Promise<boolean>): Promise<void> {
-  for (let waited_ms = 0; waited_ms < WAIT_MS_MAX; waited_ms += 20) {
-    if (await isSo()) return
+  const began_ms = performance.now()
+  while (!(await isSo())) {
+    if (performance.now() - began_ms > WAIT_MS_MAX) throw new Error(otherwise)
     await delay(20)
   }
-  throw new Error(otherwise)
 }
 
 /** A copy of a running server's folder, as its own manual says: between start and stop of a
- *  backup, on one connection; the log of the time between goes with it. */
+ *  backup, on one connection. The log of the time between comes by replication. */
 async function copyRunning(
   from: Server,
   to: Server,
@@ -213,19 +232,34 @@ async function copyRunning(
   await connected(async (client) => {
     await client.query(`select pg_backup_start('copy', fast => true)`)
     await mkdir(to.folder, { mode: 0o700 })
-    await cp(join(from.folder, 'password'), join(to.folder, 'password'))
-    await cp(source, target, {
-      recursive: true,
-      filter: (path) => !LEFT_OUT.has(path.slice(source.length + 1)),
-    })
+    await copyFile(join(from.folder, 'password'), join(to.folder, 'password'))
+    await copyFolder(source, target, LEFT_OUT)
+    await mkdir(join(target, 'pg_wal'), { mode: 0o700 })
     const { rows } = await client.query<{ labelfile: string }>(
       'select labelfile from pg_backup_stop(false)',
     )
-    await cp(join(source, 'pg_wal'), join(target, 'pg_wal'), { recursive: true })
     await writeFile(join(target, 'backup_label'), rows[0]!.labelfile, { mode: 0o600 })
   })
   const { uid, gid } = await stat(from.folder)
   await promisify(execFile)('chown', ['-R', `${uid}:${gid}`, to.folder])
+}
+
+/** Files may go while they are copied: the log says so to whoever reads the copy. */
+async function copyFolder(
+  from: string,
+  to: string,
+  left_out: ReadonlySet<string> = new Set(),
+): Promise<void> {
+  await mkdir(to, { mode: 0o700 })
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)]
+    if (left_out.has(entry.name)) continue
+    if (entry.isDirectory()) await copyFolder(source, target)
+    else
+      await copyFile(source, target).catch((thrown: NodeJS.ErrnoException) => {
+        if (thrown.code !== 'ENOENT') throw thrown
+      })
+  }
 }
 
 /** Writes a file of a server as its own user would. */

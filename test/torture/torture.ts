@@ -5,6 +5,8 @@
 //   mutants    every known mistake must be found within N seeds
 //              [--runs N] [--seed N] [--only TEXT]
 //   kill       SIGKILL of every role under load   [--cycles N] [--seed TEXT]
+//   failover   the machine of the database is lost under load, and a standby is promoted
+//              [--cycles N] [--servers N] [--manner kill|hang|cut|switchover] [--seed TEXT]
 //   twins      one external_id, many calls at once, two processes   [--twins N] [--rounds N]
 //   faults     real faults: crash points, a full disk, lying nodes, ...   [NAME ...]
 //   strangers  all that somebody without a key can do
@@ -37,6 +39,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   sim,
   mutants,
   kill: async (args) => (await import('./kill.ts')).run(args),
+  failover: async (args) => (await import('./failover.ts')).run(args),
   twins: async (args) => (await import('./twins.ts')).run(args),
   faults: async (args) => (await import('./faults.ts')).run(args),
   strangers: async (args) => (await import('./strangers.ts')).run(args),

@@ -67,6 +67,8 @@ export type Config = {
    *  mistake. */
   tls_in_front: boolean
   providers: ProviderKeys
+  /** How many standbys must confirm commits; undefined: none is asked for. */
+  standbys: number | undefined
   /** For how long the evidence of checks is kept; undefined: five years. */
   retention_days: number | undefined
   /** For how long events are kept; undefined: 30 days. */
@@ -125,6 +127,7 @@ export const OPTIONS = {
 
 export const ENVIRONMENT = {
   DATABASE_URL: 'PostgreSQL 15 or later; several hosts with commas (npm start: not a private one)',
+  PENSTOCK_STANDBYS: 'how many standbys must confirm commits, or the start is refused (0)',
   PG_BIN: "folder of PostgreSQL's programs to use instead of those from npm",
   PENSTOCK_NODE_API_KEY: 'sent as TRON-PRO-API-KEY to the first node and others on its host',
   PENSTOCK_NODE_API_KEYS: 'instead: one for each --node-url, in their order, with commas',
@@ -214,6 +217,7 @@ export function readConfig(
     loosened,
     tls_in_front: env.PENSTOCK_TLS_IN_FRONT === 'yes' || Boolean(env.PENSTOCK_TRUSTED_PROXIES),
     providers: providersOf(env),
+    standbys: wholeOf(env, 'PENSTOCK_STANDBYS', 0, 9),
     retention_days: wholeOf(env, 'PENSTOCK_AML_RETENTION_DAYS', 1, 99_999),
     event_days: wholeOf(env, 'PENSTOCK_EVENT_DAYS', 7, 400),
     json: given.json ?? false,

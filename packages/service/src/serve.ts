@@ -31,7 +31,7 @@ import { configuredProviders } from './providers/configured.ts'
 import { httpExchange } from './providers/guard.ts'
 import { fileLog, memoryLog, type SignatureLog } from './signing/signature_log.ts'
 import { type StepRunner, startSteps } from './steps/step.ts'
-import { listenForWakes, wakeOthers } from './steps/wake.ts'
+import { type Listener, listenForWakes, wakeOthers } from './steps/wake.ts'
 import { type KeyFindings, lookAtKeys } from './wallets/permissions.ts'
 import { stopFile, type Wallets } from './wallets/wallet_file.ts'
 import { type Caller, webhookCaller } from './webhooks/caller.ts'
@@ -67,8 +67,12 @@ const BOOKS = { connections_max: 2, statement_timeout_ms: 3_600_000 }
 
 /** The pools of connections of a process, and the end of them all. */
 function connectAll(url: string, watching: Monitor) {
-  const open = (pool: string, options: Omit<SqlOptions, 'url'>) =>
-    connect({ url, observer: watching.observer(pool), ...options })
+  const { unreplicated } = watching
+  const open = (pool: string, options: Omit<SqlOptions, 'url'>) => {
+    const opened = connect({ url, observer: watching.observer(pool), unreplicated, ...options })
+    watching.whenLost(opened.drop)
+    return opened
+  }
   const pools = {
     sql: open('api', { connections_max: CONNECTIONS }),
     steps_sql: open('steps', { connections_max: STEPS_CONNECTIONS }),
@@ -110,11 +114,11 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
   const node = tronNode({ nodes, transport: watching.transport(httpTransport, nodes) })
   const { sql, steps_sql, follow_sql, books_sql, disconnect } = connectAll(database_url, watching)
   let running: StepRunner | undefined
-  let listening_for: { stop(): Promise<void> } | undefined
+  let listening_for: Listener | undefined
   const tellOthers = wakeOthers(sql)
   const caller = webhookCaller()
   try {
-    await requireMigrated(sql, database_url)
+    await requireMigrated(sql, setup)
     const sealing = await keysAtStart(config, sql)
     const roots_file = config.role === 'api' ? undefined : await rootsFile(config, log)
     const found = await narrowKeys(config, node, setup.wallets)
@@ -133,6 +137,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
       recharge_at: setup.recharge_at,
       roots_file,
       ...outsideOf(config),
+      clock: watching.clock,
       books: {
         sql: books_sql,
         chain: chainView(nodes, httpTransport),
@@ -151,6 +156,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
       const started = startSteps(watching.steps(app.steps), log)
       running = started
       listening_for = listenForWakes(database_url, started.wake)
+      watching.whenLost(listening_for.drop)
     }
     watching.serving()
     return {
@@ -184,7 +190,6 @@ const keyRules = (config: Config, found: KeyRules['found']): KeyRules => ({
 
 /** What is the same for every process, or in its configuration. */
 const outsideOf = (config: Config) => ({
-  clock: systemClock,
   random: systemRandom,
   tokens: new Set([USDT]),
   dust_sun: config.dust_sun,
@@ -201,13 +206,13 @@ const outsideOf = (config: Config) => ({
 })
 
 /** Throws Misuse when the database does not answer, or cannot be relied on. */
-async function requireMigrated(sql: Sql, database_url: string): Promise<void> {
-  await requireAnswering(sql)
+async function requireMigrated(sql: Sql, { database_url, config }: Setup): Promise<void> {
+  await requireAnswering(sql, config.standbys)
   await migrate(database_url)
 }
 
-async function requireAnswering(sql: Sql): Promise<void> {
-  await requireDurable(sql).catch((thrown: unknown) => {
+async function requireAnswering(sql: Sql, standbys: number | undefined): Promise<void> {
+  await requireDurable(sql, standbys).catch((thrown: unknown) => {
     const cause =
       thrown instanceof Outage && thrown.cause instanceof Error ? thrown.cause : undefined
     throw cause

@@ -4,8 +4,8 @@ import { Misuse } from '../lib/fault.ts'
 import type { Sql } from './sql.ts'
 
 /** Throws unless the server is one that money may be kept on: PostgreSQL 15 or later, in UTF-8,
- *  every commit on disk. */
-export async function requireDurable(sql: Sql): Promise<void> {
+ *  every commit on disk, and confirmed by so many standbys as are asked for. */
+export async function requireDurable(sql: Sql, standbys = 0): Promise<void> {
   const wanted: Record<string, string[]> = {
     fsync: ['on'],
     full_page_writes: ['on'],
@@ -36,4 +36,22 @@ export async function requireDurable(sql: Sql): Promise<void> {
         `The PostgreSQL server has ${name} = ${value}; Penstock needs ` +
           `${wanted[name]?.slice(0, 2).join(' or ')}.`,
       )
+  if (standbys > 0) await requireStandbys(sql, standbys)
+}
+
+async function requireStandbys(sql: Sql, standbys: number): Promise<void> {
+  const [found] = await sql<{ names: string; confirming: bigint; seen: boolean }>`
+    select current_setting('synchronous_standby_names') as names,
+      (select count(*) from pg_stat_replication where sync_state in ('sync', 'quorum'))
+        as confirming,
+      pg_has_role('pg_read_all_stats', 'usage') as seen`
+  const { names, confirming, seen } = found!
+  if (names === '')
+    throw new Misuse('PENSTOCK_STANDBYS: the PostgreSQL server has no synchronous_standby_names.')
+  if (!seen)
+    throw new Misuse('PENSTOCK_STANDBYS: the role of DATABASE_URL needs pg_read_all_stats.')
+  if (confirming < standbys)
+    throw new Misuse(
+      `PENSTOCK_STANDBYS asks for ${standbys}, and ${confirming} standbys confirm commits.`,
+    )
 }

@@ -7,6 +7,30 @@ export type Clock = { now(): Date }
 
 export const systemClock: Clock = { now: () => new Date() }
 
+/** A clock that goes as another one does: that of the database, by which processes on different
+ *  machines agree about what is late. */
+export type CorrectedClock = Clock & {
+  /** The other clock said this between two moments of ours. */
+  learn(look: { began: Date; ended: Date; said: Date }): void
+  /** How far the other one is ahead of ours, as far as is known. */
+  offset_ms(): number
+}
+
+/** It is moved no further than what was said needs: two clocks that agree stay as they are, however
+ *  long an answer has taken. */
+export function correctedClock(own: Clock): CorrectedClock {
+  let offset_ms = 0
+  return {
+    now: () => new Date(own.now().getTime() + offset_ms),
+    learn({ began, ended, said }) {
+      const least_ms = said.getTime() - ended.getTime()
+      const most_ms = said.getTime() - began.getTime()
+      offset_ms = Math.min(Math.max(offset_ms, least_ms), Math.max(least_ms, most_ms))
+    },
+    offset_ms: () => offset_ms,
+  }
+}
+
 /** So many milliseconds from now; before now when negative. */
 export function later(clock: Clock, ms: number): Date {
   return new Date(clock.now().getTime() + ms)

@@ -2,6 +2,7 @@
 
 import type { Sql } from '../database/sql.ts'
 import { DUST_SUN } from '../deposits/arrivals.ts'
+import { GONE_SECONDS } from './processes.ts'
 
 export type Alert = { alert: string; since: Date | null; what: string }
 
@@ -145,6 +146,27 @@ export const ALERTS: Record<
     where state = 'disabled' and called_at > ${now}::timestamptz - interval '1 day'
        or state = 'on' and failing_since < ${now}::timestamptz - interval '1 hour'
     having count(*) > 0`,
+  standby_missing: ({ sql }) => sql`
+    select null as since,
+      format('standbys that confirm commits: %s, asked for: %s', confirming, asked) as what
+    from (select max(standbys) as asked from process
+        where seen_at > clock_timestamp() - make_interval(secs => ${GONE_SECONDS})) as told,
+      (select case when current_setting('synchronous_standby_names') = '' then 0 else (
+        select count(*) from pg_stat_replication where sync_state in ('sync', 'quorum'))
+        end as confirming) as now
+    where confirming < asked`,
+  commit_unreplicated: ({ sql }) => sql`
+    select min(started_at) as since,
+      format('commits that no standby has confirmed and that went on: %s',
+        sum(unreplicated_commits)) as what
+    from process where unreplicated_commits > 0 having count(*) > 0`,
+  clock_off: ({ sql }) => sql`
+    select null as since, format('the clock of %s (%s) is %s s off the clock of the database',
+      host, role, round(clock_offset_ms / 1000.0)) as what
+    from process
+    where abs(clock_offset_ms) > 1000
+      and seen_at > clock_timestamp() - make_interval(secs => ${GONE_SECONDS})
+    order by host, id`,
   safety_loosened: ({ sql, now }) => sql`
     select null as since, format('a process runs with %s', string_agg(name, ', '
       order by name)) as what

@@ -30,6 +30,7 @@ export const METRICS = {
   db_outages_total: counter(
     'Those that the database did not do, by pool and class of SQLSTATE (none: no answer).',
   ),
+  commit_unreplicated_total: counter('Commits that no standby has confirmed.'),
   db_connections: gauge('Open connections, by pool.'),
   db_waiting: gauge('What waits for a connection, by pool.'),
   clock_offset_seconds: gauge('How far the clock of the database is ahead of ours.'),

@@ -7,7 +7,7 @@ import { sealWith } from '../customers/seal.ts'
 import { readMigrations } from '../database/migrate.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { issueKey } from '../keys/keys.ts'
-import { systemClock } from '../lib/clock.ts'
+import { correctedClock, systemClock } from '../lib/clock.ts'
 import { idMaker, systemRandom } from '../lib/ids.ts'
 import { alerts } from './alerts.ts'
 import { watchReadiness } from './readiness.ts'
@@ -19,7 +19,8 @@ const seal = sealWith({ current: 'k1', keys: { k1: new Uint8Array(32).fill(1) } 
 async function watched(t: TestContext, needs: { known_schema?: number; loosened?: string[] } = {}) {
   const { sql } = await freshDatabase(t)
   const clock = { ahead_ms: 0, now: () => new Date(Date.now() + clock.ahead_ms) }
-  const watch = watchReadiness({ sql, clock, seal, known_schema, ...needs })
+  const corrected = correctedClock(clock)
+  const watch = watchReadiness({ sql, clock, corrected, seal, known_schema, ...needs })
   const look = async () => {
     await watch.step.run()
     return answer()
@@ -92,7 +93,11 @@ test('a wrong clock, another sealing key and an older database make it not ready
   for (const ahead_ms of [32_000, -32_000]) {
     clock.ahead_ms = ahead_ms
     assert.deepEqual((await look()).reasons, ['clock_off'])
+    // What is decided goes by the clock of the database all the same.
+    await follow(sql, new Date())
+    assert.deepEqual((await look()).notices, [])
   }
+  await sql`delete from chain`
   clock.ahead_ms = 0
   await sql.begin((tx) => issueElsewhere(tx))
   assert.deepEqual((await look()).reasons, ['sealing_key'])

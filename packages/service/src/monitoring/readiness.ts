@@ -8,9 +8,10 @@
 
 import { type ChainState, chainState, isCurrent, isStale } from '../chain/progress.ts'
 import type { Seal } from '../customers/seal.ts'
+import { lookout } from '../database/lookout.ts'
 import type { Sql } from '../database/sql.ts'
 import { newestSecret, sealContext } from '../keys/keys.ts'
-import type { Clock } from '../lib/clock.ts'
+import type { Clock, CorrectedClock } from '../lib/clock.ts'
 import type { Step } from '../steps/step.ts'
 
 export type Reason = { reason: string; what: string }
@@ -28,7 +29,12 @@ export type ReadinessWatch = {
 
 type Needs = {
   sql: Sql
+  /** Our own. */
   clock: Clock
+  /** Goes as the database's does, from the first look on. */
+  corrected: CorrectedClock
+  /** Ends every other connection of the process, to a server that does not answer any more. */
+  drop?: () => void
   seal: Seal
   /** The number of the newest migration that this program knows. */
   known_schema: number
@@ -39,7 +45,6 @@ type Needs = {
 
 type Observation = {
   at_ms: number
-  offset_ms: number
   standby: boolean
   schema: number
   secrets_open: boolean
@@ -51,16 +56,12 @@ const LOOK_EVERY_MS = 1_000
 const SAY_EVERY_MS = 60_000
 /** Looks take milliseconds; a machine that is busy may leave some out. */
 const LOOK_AGE_MS_MAX = 5_000
-/** Beyond this, signatures with a time and the age of the chain are judged wrongly. */
+/** What is decided goes by the database's clock; beyond this, something is wrong with a machine. */
 const CLOCK_OFFSET_MS_MAX = 30_000
 
-export function watchReadiness({
-  sql,
-  clock,
-  seal,
-  known_schema,
-  loosened = [],
-}: Needs): ReadinessWatch {
+export function watchReadiness(needs: Needs): ReadinessWatch {
+  const { sql, clock, corrected, seal, known_schema, loosened = [], drop = () => {} } = needs
+  const lookAtServer = lookout({ sql, clock, corrected, drop })
   let said_at_ms = 0
   let phase: Phase = 'starting'
   let last: Observation | undefined
@@ -69,7 +70,8 @@ export function watchReadiness({
       name: 'look',
       rest_ms: LOOK_EVERY_MS,
       async run() {
-        last = await lookAt(sql, clock, seal)
+        const { standby } = await lookAtServer()
+        last = { ...(await lookAt(sql, seal)), standby, at_ms: clock.now().getTime() }
         if (loosened.length > 0 && last.at_ms - said_at_ms > SAY_EVERY_MS) {
           await sayLoosened(sql, loosened, new Date(last.at_ms))
           said_at_ms = last.at_ms
@@ -77,35 +79,27 @@ export function watchReadiness({
         return false
       },
     },
-    readiness: () => judge({ phase, last, known_schema, clock }),
-    clockOffset: () => last && last.offset_ms / 1_000,
+    readiness: () => judge({ phase, last, known_schema, clock, corrected }),
+    clockOffset: () => last && corrected.offset_ms() / 1_000,
     enter(next) {
       phase = next
     },
   }
 }
 
-async function lookAt(sql: Sql, clock: Clock, seal: Seal): Promise<Observation> {
-  const began_ms = clock.now().getTime()
-  const [[server], chain, newest, [sale]] = await sql.begin((tx) =>
+async function lookAt(sql: Sql, seal: Seal): Promise<Omit<Observation, 'standby' | 'at_ms'>> {
+  const [[known], chain, newest, [sale]] = await sql.begin((tx) =>
     Promise.all([
-      tx<{ now: Date; standby: boolean; schema: number }>`
-        select clock_timestamp() as now, pg_is_in_recovery() as standby,
-               (select coalesce(max(number), 0) from migration) as schema`,
+      tx<{ schema: number }>`select coalesce(max(number), 0) as schema from migration`,
       chainState(tx),
       newestSecret(tx),
       tx<{ on_sale: boolean }>`select bool_or(on_sale) as on_sale from service`,
     ]),
   )
-  const at_ms = clock.now().getTime()
-  const { now, standby, schema } = server!
   return {
-    at_ms,
-    standby,
-    schema,
+    schema: known!.schema,
     chain,
     on_sale: sale!.on_sale,
-    offset_ms: now.getTime() - (began_ms + at_ms) / 2,
     secrets_open: newest === undefined || opens(seal, newest),
   }
 }
@@ -131,9 +125,10 @@ type ReadinessFacts = {
   last: Observation | undefined
   known_schema: number
   clock: Clock
+  corrected: CorrectedClock
 }
 
-function judge({ phase, last, known_schema, clock }: ReadinessFacts): Readiness {
+function judge({ phase, last, known_schema, clock, corrected }: ReadinessFacts): Readiness {
   const reasons: Reason[] = []
   const add = (wrong: boolean, reason: string, what: string) =>
     wrong && reasons.push({ reason, what })
@@ -152,11 +147,12 @@ function judge({ phase, last, known_schema, clock }: ReadinessFacts): Readiness 
   add(last.standby, 'database_standby', 'the database is a standby')
   const versions = `the database is at version ${last.schema}, this program at ${known_schema}`
   add(last.schema < known_schema, 'schema_old', versions)
-  const offset_s = Math.round(last.offset_ms / 1_000)
+  const offset_ms = corrected.offset_ms()
+  const offset_s = Math.round(offset_ms / 1_000)
   const clocks = `the clock of the database is ${offset_s} s ahead of ours`
-  add(Math.abs(last.offset_ms) > CLOCK_OFFSET_MS_MAX, 'clock_off', clocks)
+  add(Math.abs(offset_ms) > CLOCK_OFFSET_MS_MAX, 'clock_off', clocks)
   add(!last.secrets_open, 'sealing_key', 'the sealing key does not open the newest secret')
-  const notices = noticesOf(last, clock)
+  const notices = noticesOf(last, corrected)
   // A newer program is taking over: until it has, this one goes on.
   if (last.schema > known_schema) notices.push({ reason: 'schema_new', what: versions })
   return { ready: reasons.length === 0, reasons, notices }

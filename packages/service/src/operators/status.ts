@@ -10,6 +10,7 @@ import { appendRoots, missingRoots, readRoots } from '../ledger/roots.ts'
 import { misuse, refusal } from '../lib/fault.ts'
 import { readWhole } from '../lib/files.ts'
 import { alerts } from '../monitoring/alerts.ts'
+import { runningProcesses } from '../monitoring/processes.ts'
 import { change, LIMIT, limit, look, momentOf } from '../operation/operation.ts'
 import { poolRows } from '../pool/figures.ts'
 import { switches } from '../prices/switches.ts'
@@ -85,6 +86,14 @@ export const statusOperations = [
       off_sale: Type.Array(Text),
       pool: PoolRows,
       screening: ScreeningState,
+      processes: ListOf({
+        id: Text,
+        role: Text,
+        host: Text,
+        version: Text,
+        started_at: Moment,
+        clock_offset_ms: Whole,
+      }),
       alerts: ListOf({ alert: Text, since: OrNull(Moment), what: Text }),
     }),
     async handle({ sql, clock, database }) {
@@ -106,6 +115,7 @@ export const statusOperations = [
         off_sale: (await switches(sql)).filter((one) => !one.on_sale).map(({ name }) => name),
         pool: await poolRows(sql),
         screening: await screeningState(sql),
+        processes: await runningProcesses(sql),
         alerts: found,
       }
       const ok = found.length === 0

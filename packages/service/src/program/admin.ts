@@ -2,14 +2,17 @@
 // port is open from the first moment of a start, so that anyone who waits for the process sees that
 // it is starting.
 
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
 import about from '../../package.json' with { type: 'json' }
 import type { Seal } from '../customers/seal.ts'
 import { readMigrations } from '../database/migrate.ts'
 import { connect, type Observer } from '../database/sql.ts'
-import { systemClock } from '../lib/clock.ts'
+import { type Clock, correctedClock, systemClock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { type AdminAnswers, openAdminPort } from '../monitoring/admin_port.ts'
 import { type Measures, measureStep } from '../monitoring/metrics.ts'
+import { beatStep } from '../monitoring/processes.ts'
 import { type Readiness, watchReadiness } from '../monitoring/readiness.ts'
 import { watchAlertsStep } from '../monitoring/watch_alerts.ts'
 import type { Transport } from '../node/node.ts'
@@ -34,6 +37,13 @@ export type Monitor = {
   endpoints: Set<string>
   steps(steps: readonly Step[]): readonly Step[]
   transport(transport: Transport, nodes: readonly { url: string; solid_url?: string }[]): Transport
+  /** Goes as the database's does, once it has answered: what processes decide together goes by
+   *  it. */
+  clock: Clock
+  /** Told of each commit that was not replicated. */
+  unreplicated(): void
+  /** Ends connections to a database that does not answer any more. */
+  whenLost(drop: () => void): void
   /** Begins to look, and returns when the database has answered once. */
   begin(needs: { database_url: string; seal: Seal }): Promise<void>
   readiness(): Readiness
@@ -49,6 +59,8 @@ export type WatchConfig = {
   /** Undefined: no admin port. */
   admin_port: number | undefined
   admin_host: string
+  /** How many standbys must confirm commits. */
+  standbys: number | undefined
   /** The settings in force that make the service less safe than it is by default. */
   loosened: readonly string[]
 }
@@ -59,7 +71,12 @@ const STARTING: Readiness = {
   notices: [],
 }
 /** What looks and what is read for the metrics must never wait for long. */
-const STATEMENT_MS_MAX = 2_000
+const LOOKING = {
+  connections_max: 1,
+  connection_timeout_ms: 4_000,
+  statement_timeout_ms: 2_000,
+  answer_timeout_ms: 2_000,
+}
 
 export async function startWatching(config: WatchConfig, given_log: Log): Promise<Monitor> {
   const measures = config.admin_port === undefined ? undefined : newMeasures()
@@ -79,6 +96,12 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
   let read_at: () => Date | undefined = () => undefined
   const readiness = () => watch?.readiness() ?? STARTING
   let started = false
+  const corrected = correctedClock(systemClock)
+  const drops: (() => void)[] = []
+  const drop = () => {
+    for (const one of drops) one()
+  }
+  let unreplicated = 0
   const port =
     measures &&
     (await openPort(config, { measures, loads, readiness, started: () => started, prepare }))
@@ -95,20 +118,25 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
     endpoints,
     log,
     readiness,
+    clock: corrected,
+    unreplicated() {
+      unreplicated += 1
+      measures?.count('commit_unreplicated_total')
+    },
+    whenLost: (one) => void drops.push(one),
     observer: (pool) => measures && poolObserver(pool, measures, loads),
     steps: (steps) => (measures ? steps.map((step) => measuredStep(step, measures)) : steps),
     transport: (transport, nodes) =>
       measures ? measuredTransport(transport, nodes, measures) : transport,
-    async begin({ database_url, seal }) {
-      const sql = connect({
-        url: database_url,
-        connections_max: 1,
-        statement_timeout_ms: STATEMENT_MS_MAX,
-      })
-      disconnect = () => sql.close()
-      const { loosened } = config
+    async begin({ database_url: url, seal }) {
+      const sql = connect({ url, ...LOOKING })
+      const beating = connect({ url, connections_max: 1 })
+      drops.push(beating.drop)
+      disconnect = async () => void (await Promise.all([sql.close(), beating.close()]))
+      const { loosened, role, standbys = 0 } = config
       const clock = systemClock
-      const looking = watchReadiness({ sql, clock, seal, known_schema: schema, loosened })
+      const known = { known_schema: schema, loosened }
+      const looking = watchReadiness({ sql, clock, corrected, drop, seal, ...known })
       await looking.step.run()
       watch = looking
       // Who runs no steps leaves what the database says to those who do.
@@ -116,7 +144,19 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
         measures && config.role !== 'api' ? measureStep({ sql, clock, measures }) : undefined
       if (measuring) read_at = measuring.readAt
       const watching = config.role === 'api' ? [] : [watchAlertsStep({ sql, clock })]
-      const steps = [looking.step, ...(measuring ? [measuring] : []), ...watching]
+      const { version } = about
+      const started_at = corrected.now()
+      const facts = {
+        id: randomUUID(),
+        role,
+        host: hostname(),
+        version,
+        schema,
+        started_at,
+        standbys,
+      }
+      const beat = beatStep({ sql: beating, corrected, unreplicated: () => unreplicated, facts })
+      const steps = [looking.step, ...(measuring ? [measuring] : []), ...watching, beat]
       running = startSteps(steps, given_log)
     },
     serving() {

@@ -13,7 +13,6 @@ import {
   DEFAULT_RATE_LIMIT,
 } from '../http/server.ts'
 import { KnownTokens, readTokensStep } from '../keys/known_tokens.ts'
-import { systemClock } from '../lib/clock.ts'
 import { systemRandom } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import { listenOn } from '../limits/listeners.ts'
@@ -67,14 +66,16 @@ export async function startApi(
     watching,
   }: { database_url: string; log: Log; app: ApiParts; watching: Monitor },
 ): Promise<Api> {
+  const { clock } = watching
   const sql = connect({ url: database_url, observer: watching.observer('tokens'), ...CONNECTIONS })
+  watching.whenLost(sql.drop)
   const known_tokens = new KnownTokens()
-  const readTokens = readTokensStep({ sql, clock: systemClock }, known_tokens)
+  const readTokens = readTokensStep({ sql, clock }, known_tokens)
   const per_second = config.requests_per_second ?? DEFAULT_RATE_LIMIT.per_second
   const needs = {
     sql,
     log,
-    clock: systemClock,
+    clock,
     random: systemRandom,
     authenticate: app.authenticate,
     noteRefusal: app.refusals.note,
@@ -104,6 +105,7 @@ export async function startApi(
     const heard = listenForWakes(database_url, (name) => {
       if (name === STREAMS) app.streams.poke()
     })
+    watching.whenLost(heard.drop)
     const host = config.host.includes(':') ? `[${config.host}]` : config.host
     return {
       url: `http://${host}:${port}`,
