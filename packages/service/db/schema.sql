@@ -963,6 +963,22 @@ create table price (
   constraint price_resource check (resource in ('energy', 'bandwidth'))
 );
 
+create table process (
+  id text not null,
+  role text not null,
+  host text not null,
+  version text not null,
+  schema integer not null,
+  started_at timestamptz not null,
+  seen_at timestamptz not null,
+  beat bigint not null,
+  standbys integer not null,
+  clock_offset_ms bigint not null,
+  unreplicated_commits bigint not null,
+  constraint process_pkey primary key (id),
+  constraint process_counts check (least(beat, standbys::bigint, unreplicated_commits) >= 0)
+);
+
 create table quote (
   id text not null,
   customer_id text not null,

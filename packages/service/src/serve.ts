@@ -16,7 +16,7 @@ import { connect, type Sql, type SqlOptions } from './database/sql.ts'
 import { STREAMS } from './events/streams.ts'
 import { httpDownload } from './labels/lists.ts'
 import { type Root, readRoots } from './ledger/roots.ts'
-import { systemClock } from './lib/clock.ts'
+import { type Clock, systemClock } from './lib/clock.ts'
 import { Outage } from './lib/fault.ts'
 import { appendText, readWhole, requireWritable } from './lib/files.ts'
 import { idMaker, systemRandom } from './lib/ids.ts'
@@ -136,8 +136,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
       keys: keyRules(config, found),
       recharge_at: setup.recharge_at,
       roots_file,
-      ...outsideOf(config),
-      clock: watching.clock,
+      ...outsideOf(config, watching.clock),
       books: {
         sql: books_sql,
         chain: chainView(nodes, httpTransport),
@@ -155,8 +154,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
     if (config.role !== 'api') {
       const started = startSteps(watching.steps(app.steps), log)
       running = started
-      listening_for = listenForWakes(database_url, started.wake)
-      watching.whenLost(listening_for.drop)
+      listening_for = listenForWakes(database_url, started.wake, watching.whenLost)
     }
     watching.serving()
     return {
@@ -189,7 +187,8 @@ const keyRules = (config: Config, found: KeyRules['found']): KeyRules => ({
 })
 
 /** What is the same for every process, or in its configuration. */
-const outsideOf = (config: Config) => ({
+const outsideOf = (config: Config, clock: Clock) => ({
+  clock,
   random: systemRandom,
   tokens: new Set([USDT]),
   dust_sun: config.dust_sun,

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { chainView } from '../audit/chain.ts'
 import { depositAddresses } from '../customers/deposit_addresses.ts'
 import { sealWith } from '../customers/seal.ts'
+import { hostUrls } from '../database/hosts.ts'
 import type { Sql } from '../database/sql.ts'
 import { httpDownload } from '../labels/lists.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -156,13 +157,18 @@ function outsideOf(setting: CommandSetting): LocalNeeds {
   }
 }
 
+/** Where a database is, without what opens it. */
+function placeOf(url: string): string {
+  const { hostname, port, pathname } = new URL(url)
+  return `${hostname}:${port || 5432}${pathname}`
+}
+
 function needsOf(setting: CommandSetting & { sql: Sql; url: string; outside: LocalNeeds }): Needs {
   const { sql, url, outside, settings, io } = setting
-  const { hostname, port, pathname } = new URL(url)
   return {
     ...outside,
     sql,
-    database: `${hostname}:${port || 5432}${pathname}`,
+    database: hostUrls(url).map(placeOf).join(','),
     async seal() {
       const keys = await keptSealingKeys(settings)
       if (keys) return sealWith(keys, io.random)

@@ -2,21 +2,19 @@
 // port is open from the first moment of a start, so that anyone who waits for the process sees that
 // it is starting.
 
-import { randomUUID } from 'node:crypto'
-import { hostname } from 'node:os'
 import about from '../../package.json' with { type: 'json' }
 import type { Seal } from '../customers/seal.ts'
 import { readMigrations } from '../database/migrate.ts'
-import { connect, type Observer } from '../database/sql.ts'
-import { type Clock, correctedClock, systemClock } from '../lib/clock.ts'
+import type { Observer } from '../database/sql.ts'
+import { systemClock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import { type AdminAnswers, openAdminPort } from '../monitoring/admin_port.ts'
 import { type Measures, measureStep } from '../monitoring/metrics.ts'
-import { beatStep } from '../monitoring/processes.ts'
 import { type Readiness, watchReadiness } from '../monitoring/readiness.ts'
 import { watchAlertsStep } from '../monitoring/watch_alerts.ts'
 import type { Transport } from '../node/node.ts'
 import { type Step, type StepRunner, startSteps } from '../steps/step.ts'
+import { type DatabaseWatch, watchDatabase } from './database_watch.ts'
 import {
   measuredLog,
   measuredStep,
@@ -27,7 +25,7 @@ import {
 } from './instruments.ts'
 import { listening } from './listen.ts'
 
-export type Monitor = {
+export type Monitor = DatabaseWatch & {
   /** Undefined without an admin port: then nothing below wraps anything. */
   measures: Measures | undefined
   admin_url: string | undefined
@@ -37,13 +35,6 @@ export type Monitor = {
   endpoints: Set<string>
   steps(steps: readonly Step[]): readonly Step[]
   transport(transport: Transport, nodes: readonly { url: string; solid_url?: string }[]): Transport
-  /** Goes as the database's does, once it has answered: what processes decide together goes by
-   *  it. */
-  clock: Clock
-  /** Told of each commit that was not replicated. */
-  unreplicated(): void
-  /** Ends connections to a database that does not answer any more. */
-  whenLost(drop: () => void): void
   /** Begins to look, and returns when the database has answered once. */
   begin(needs: { database_url: string; seal: Seal }): Promise<void>
   readiness(): Readiness
@@ -70,14 +61,6 @@ const STARTING: Readiness = {
   reasons: [{ reason: 'starting', what: 'the process is not up yet' }],
   notices: [],
 }
-/** What looks and what is read for the metrics must never wait for long. */
-const LOOKING = {
-  connections_max: 1,
-  connection_timeout_ms: 4_000,
-  statement_timeout_ms: 2_000,
-  answer_timeout_ms: 2_000,
-}
-
 export async function startWatching(config: WatchConfig, given_log: Log): Promise<Monitor> {
   const measures = config.admin_port === undefined ? undefined : newMeasures()
   const endpoints = new Set<string>()
@@ -96,12 +79,7 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
   let read_at: () => Date | undefined = () => undefined
   const readiness = () => watch?.readiness() ?? STARTING
   let started = false
-  const corrected = correctedClock(systemClock)
-  const drops: (() => void)[] = []
-  const drop = () => {
-    for (const one of drops) one()
-  }
-  let unreplicated = 0
+  const database = watchDatabase(measures)
   const port =
     measures &&
     (await openPort(config, { measures, loads, readiness, started: () => started, prepare }))
@@ -118,22 +96,16 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
     endpoints,
     log,
     readiness,
-    clock: corrected,
-    unreplicated() {
-      unreplicated += 1
-      measures?.count('commit_unreplicated_total')
-    },
-    whenLost: (one) => void drops.push(one),
+    ...database.given,
     observer: (pool) => measures && poolObserver(pool, measures, loads),
     steps: (steps) => (measures ? steps.map((step) => measuredStep(step, measures)) : steps),
     transport: (transport, nodes) =>
       measures ? measuredTransport(transport, nodes, measures) : transport,
     async begin({ database_url: url, seal }) {
-      const sql = connect({ url, ...LOOKING })
-      const beating = connect({ url, connections_max: 1 })
-      drops.push(beating.drop)
-      disconnect = async () => void (await Promise.all([sql.close(), beating.close()]))
-      const { loosened, role, standbys = 0 } = config
+      const { role, standbys, loosened } = config
+      const seen = database.open({ url, role, schema, standbys })
+      const { sql, corrected, drop, beat } = seen
+      disconnect = async () => void (await seen.close())
       const clock = systemClock
       const known = { known_schema: schema, loosened }
       const looking = watchReadiness({ sql, clock, corrected, drop, seal, ...known })
@@ -141,21 +113,9 @@ export async function startWatching(config: WatchConfig, given_log: Log): Promis
       watch = looking
       // Who runs no steps leaves what the database says to those who do.
       const measuring =
-        measures && config.role !== 'api' ? measureStep({ sql, clock, measures }) : undefined
+        measures && role !== 'api' ? measureStep({ sql, clock, measures }) : undefined
       if (measuring) read_at = measuring.readAt
-      const watching = config.role === 'api' ? [] : [watchAlertsStep({ sql, clock })]
-      const { version } = about
-      const started_at = corrected.now()
-      const facts = {
-        id: randomUUID(),
-        role,
-        host: hostname(),
-        version,
-        schema,
-        started_at,
-        standbys,
-      }
-      const beat = beatStep({ sql: beating, corrected, unreplicated: () => unreplicated, facts })
+      const watching = role === 'api' ? [] : [watchAlertsStep({ sql, clock })]
       const steps = [looking.step, ...(measuring ? [measuring] : []), ...watching, beat]
       running = startSteps(steps, given_log)
     },

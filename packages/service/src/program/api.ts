@@ -102,10 +102,10 @@ export async function startApi(
       config.port,
     )
     const reading = startSteps([readTokens, ...app.api_steps], log)
-    const heard = listenForWakes(database_url, (name) => {
+    const poke = (name: string) => {
       if (name === STREAMS) app.streams.poke()
-    })
-    watching.whenLost(heard.drop)
+    }
+    const heard = listenForWakes(database_url, poke, watching.whenLost)
     const host = config.host.includes(':') ? `[${config.host}]` : config.host
     return {
       url: `http://${host}:${port}`,

@@ -18,15 +18,16 @@ export function wakeOthers(sql: Sql): (step: string) => void {
   }
 }
 
-export type Listener = {
-  /** Listens anew: the server does not answer. */
-  drop(): void
-  stop(): Promise<void>
-}
+export type Listener = { stop(): Promise<void> }
 
 /** Calls `wake` for what others tell, on a connection of its own that is made again when it is
  *  lost. */
-export function listenForWakes(url: string, wake: (step: string) => void): Listener {
+export function listenForWakes(
+  url: string,
+  wake: (step: string) => void,
+  /** Given what ends the connection, for when the server does not answer any more. */
+  whenLost: (drop: () => void) => void = () => {},
+): Listener {
   const hosts = new Hosts(url)
   let stopped = false
   let client: pg.Client | undefined
@@ -59,8 +60,8 @@ export function listenForWakes(url: string, wake: (step: string) => void): Liste
     }
   }
   void listen()
+  whenLost(() => client && cutOff(client))
   return {
-    drop: () => client && cutOff(client),
     async stop() {
       stopped = true
       clearTimeout(timer)

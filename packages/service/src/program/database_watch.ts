@@ -1,0 +1,82 @@
+// What a process knows of its database, and what it does when that is lost: whose clock counts,
+// which connections are ended, and that it is there.
+
+import { hostname } from 'node:os'
+import about from '../../package.json' with { type: 'json' }
+import { type Connections, connect } from '../database/sql.ts'
+import { type Clock, type CorrectedClock, correctedClock, systemClock } from '../lib/clock.ts'
+import { idMaker, systemRandom } from '../lib/ids.ts'
+import type { Measures } from '../monitoring/metrics.ts'
+import { beatStep } from '../monitoring/processes.ts'
+import type { Step } from '../steps/step.ts'
+
+/** What the rest of the process is given. */
+export type DatabaseWatch = {
+  /** Goes as the database's does, once it has answered: what processes decide together goes by
+   *  it. */
+  clock: Clock
+  /** Told of each commit that was not replicated. */
+  unreplicated(): void
+  /** Ends connections to a database that does not answer any more. */
+  whenLost(drop: () => void): void
+}
+
+type Beginning = { url: string; role: string; schema: number; standbys: number | undefined }
+
+type Watched = {
+  given: DatabaseWatch
+  /** By which the database is looked at; closed by the caller with `close`. */
+  open(beginning: Beginning): Looking
+}
+
+type Looking = {
+  sql: Connections
+  corrected: CorrectedClock
+  drop(): void
+  beat: Step
+  close(): Promise<unknown>
+}
+
+/** What looks must never wait for long. */
+const LOOKING = {
+  connections_max: 1,
+  connection_timeout_ms: 4_000,
+  statement_timeout_ms: 2_000,
+  answer_timeout_ms: 2_000,
+}
+
+export function watchDatabase(measures: Measures | undefined): Watched {
+  const corrected = correctedClock(systemClock)
+  const drops: (() => void)[] = []
+  let commits = 0
+  const given: DatabaseWatch = {
+    clock: corrected,
+    unreplicated() {
+      commits += 1
+      measures?.count('commit_unreplicated_total')
+    },
+    whenLost: (drop) => void drops.push(drop),
+  }
+  return {
+    given,
+    open({ url, role, schema, standbys = 0 }) {
+      const sql = connect({ url, ...LOOKING })
+      // A commit may have to wait for a standby; who looks must not wait for that.
+      const beating = connect({ url, connections_max: 1 })
+      given.whenLost(beating.drop)
+      const id = idMaker(systemClock, systemRandom)()
+      const { version } = about
+      const of_process = { id, role, host: hostname(), version, schema, standbys }
+      const facts = { ...of_process, started_at: systemClock.now() }
+      return {
+        sql,
+        corrected,
+        drop() {
+          for (const drop of drops) drop()
+        },
+        beat: beatStep({ sql: beating, corrected, unreplicated: () => commits, facts }),
+        close: () => Promise.all([sql.close(), beating.close()]),
+      }
+    },
+  }
+}
