@@ -1,8 +1,8 @@
 // `npm run torture -- failover`: the machine of the database is lost under load, again and again.
 // Two API processes and two workers serve customers who never give up, on three servers of which a
 // commit needs two. In each cycle the primary is lost in one manner, the standby that has received
-// most is promoted, the others follow it, and the lost one comes back as a copy. What customers were
-// told of must be there, and the books must hold.
+// most is promoted, the others follow it, and the lost one comes back as a copy. What customers
+// were told of must be there, and the books must hold.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { Misuse } from 'penstock-service/lib/fault.ts'
