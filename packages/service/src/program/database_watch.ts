@@ -23,7 +23,7 @@ export type DatabaseWatch = {
 
 type Beginning = { url: string; role: string; schema: number; standbys: number | undefined }
 
-type Watched = {
+type WatchedDatabase = {
   given: DatabaseWatch
   /** By which the database is looked at; closed by the caller with `close`. */
   open(beginning: Beginning): Looking
@@ -45,7 +45,7 @@ const LOOKING = {
   answer_timeout_ms: 2_000,
 }
 
-export function watchDatabase(measures: Measures | undefined): Watched {
+export function watchDatabase(measures: Measures | undefined): WatchedDatabase {
   const corrected = correctedClock(systemClock)
   const drops: (() => void)[] = []
   let commits = 0
