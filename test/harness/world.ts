@@ -378,14 +378,14 @@ export class World {
   async drain(app = this.app): Promise<void> {
     const runs = this.last_runs.get(app) ?? new Map<string, number>()
     this.last_runs.set(app, runs)
-    const first = new Set<string>()
+    const due = new Set<string>()
     for (const { name, rest_ms } of app.steps) {
       const rests = rest_ms > BLOCK_MS && this.now_ms < (runs.get(name) ?? 0) + rest_ms
       if (rests) continue
-      first.add(name)
+      due.add(name)
       runs.set(name, this.now_ms)
     }
-    await drain(app.steps, { first })
+    await drain(app.steps, { due })
   }
 
   /** Makes blocks and drains until every order is settled and every transaction of ours is in a

@@ -90,24 +90,24 @@ export function startSteps(steps: readonly Step[], log: Log): StepRunner {
   }
 }
 
-/** Runs the steps whose names are given, all when left out, and then those again that have moved
- *  something and those they wake, until none moves anything. Throws what a step throws. */
+/** Runs the steps that are due, all when left out, and then those again that have moved something
+ *  and those they wake, until none is due. Whoever wakes one meanwhile adds its name to `due`, where
+ *  names of others stay. Throws what a step throws. */
 export async function drain(
   steps: readonly Step[],
-  { first, rounds_max = 1_000 }: { first?: ReadonlySet<string>; rounds_max?: number } = {},
+  {
+    due = new Set(steps.map(({ name }) => name)),
+    rounds_max = 1_000,
+  }: { due?: Set<string>; rounds_max?: number } = {},
 ): Promise<void> {
   const wakes = wakesOf(steps)
-  let due = new Set(first ?? steps.map(({ name }) => name))
-  for (let round = 0; due.size > 0; round++) {
+  for (let round = 0; steps.some(({ name }) => due.has(name)); round++) {
     if (round === rounds_max) throw new Error(`steps still move after ${rounds_max} rounds`)
-    const again = new Set<string>()
+    // What is woken is reached in this round when it comes later, else in the next one.
     for (const step of steps) {
       if (!due.delete(step.name) || !(await step.run())) continue
-      again.add(step.name)
-      // Whom it wakes is reached in this round when it comes later, else in the next one.
-      for (const woken of wakes.get(step.name) ?? []) due.add(woken)
+      for (const woken of [step.name, ...(wakes.get(step.name) ?? [])]) due.add(woken)
     }
-    due = new Set([...due, ...again])
   }
 }
 
