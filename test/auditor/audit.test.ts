@@ -423,6 +423,61 @@ const WRONGS: [what: string, spoil: (rows: Rows, read: Read) => unknown, said: R
     /^C9 delegation .* is still active/,
   ],
   [
+    'an event that is missing',
+    ({ events }) => without(events, ({ type }) => type === 'order.succeeded'),
+    /^C14 of order:.* was told: created/,
+  ],
+  [
+    'a gap among the numbers of events',
+    ({ events }) => without(events, ({ number }) => number === 2n),
+    /^C14 events of .* are numbered/,
+  ],
+  [
+    'an event that was told twice',
+    ({ events }) => {
+      const told = first(events, ({ type }) => type === 'deposit.credited')
+      events.push({ ...told, number: null, id: null })
+    },
+    /^C14 of deposit:.* credited credited/,
+  ],
+  [
+    'an event of what was rolled back',
+    ({ events }) => {
+      first(events, ({ type }) => type === 'order.created').subject = 'order:nothing'
+    },
+    /^C14 .* was told order.created of order:nothing/,
+  ],
+  [
+    'an event of somebody else',
+    ({ events }) => {
+      first(events, ({ type }) => type === 'key.created').customer_id = 'another'
+    },
+    /^C14 another was told key.created/,
+  ],
+  [
+    'an end that was told before the success',
+    ({ events }) => {
+      const ended = first(events, ({ type }) => type === 'order.ended')
+      const before = first(events, ({ subject }) => subject === ended.subject)
+      before.type = ended.type
+    },
+    /^C14 of order:.* was told: ended/,
+  ],
+  [
+    'a note that has no number at the end',
+    ({ events }) => {
+      events.at(-1)!.number = null
+    },
+    /^C14 .* has no number/,
+  ],
+  [
+    'a quote that has bought two orders',
+    ({ orders }) => {
+      for (const order of orders) order.quote_id = 'quote'
+    },
+    /^C1 quote quote has bought/,
+  ],
+  [
     'an entry that was changed after it was sealed',
     (_rows, { journal }) => journal.entries[0]!.amount_sun++,
     /^C10 seal 1 /,
@@ -463,7 +518,7 @@ test('each kind of error is found in the rows, in the chain or in the seals', as
 
 test('what went a way that there is not is found by who looks again', () => {
   const rowsWith = (attempt: Partial<Attempt>): Rows => {
-    const none = { orders: [], subscriptions: [], checks: [], supplies: [] }
+    const none = { orders: [], subscriptions: [], checks: [], supplies: [], events: [] }
     return {
       ...none,
       attempts: [
@@ -480,6 +535,18 @@ test('what went a way that there is not is found by who looks again', () => {
     'attempts a was dead and is included',
   ])
   assert.deepEqual(seen({}, { tx_id: '2' }), ['C5 attempt a was signed as 1, and again as 2'])
+})
+
+test('an event that is told in another way later is found by who looks again', () => {
+  const event = { customer_id: 'c', number: 1n, id: 'e', type: 'order.created', subject: 'order:1' }
+  const rowsWith = (data: string): Rows => ({
+    ...({ orders: [], subscriptions: [], checks: [], supplies: [], attempts: [] } as never as Rows),
+    events: [{ ...event, test: false, used: null, data }],
+  })
+  const history = new History()
+  assert.deepEqual(history.see(rowsWith('{}'), 1), [])
+  assert.deepEqual(history.see(rowsWith('{}'), 2), [])
+  assert.match(history.see(rowsWith('{"a":1}'), 3).join(), /^C14 event 1 of c was e order\.created/)
 })
 
 test('what is gone is not on the chain, whatever else its transaction has done', () => {

@@ -11,10 +11,11 @@ import {
 } from './by_hand.ts'
 import { checksAreCounted, checksArePaidOnce } from './checks.ts'
 import { customersHaveTheRest } from './customers.ts'
+import { eventsAreNumbered, rowsAreTold } from './events.ts'
 import { History } from './history.ts'
 import { readJournal, sealsHold } from './journal.ts'
 import { AT_REST, depositsAreKnown, fundsAreThere, type Place } from './rest.ts'
-import { type Rows, readRows } from './rows.ts'
+import { type Event, type Rows, readRows } from './rows.ts'
 import { ALWAYS as ALWAYS_OF_ORDERS, type Books } from './rules.ts'
 import { capsAreKept } from './spending.ts'
 import { ALWAYS_OF_SUBSCRIPTIONS, laterUsesAreCounted } from './subscriptions.ts'
@@ -32,6 +33,8 @@ export const ALWAYS: readonly ((books: Books) => string[])[] = [
   decisionsAreBooked,
   resolutionsAreTrue,
   heldMoneyIsThere,
+  eventsAreNumbered,
+  rowsAreTold,
 ]
 
 export type Sources = {
@@ -95,6 +98,11 @@ export class Auditor {
         counts[`${what} ${state}`] = (counts[`${what} ${state}`] ?? 0) + 1
     }
     return counts
+  }
+
+  /** What customers were told, as last read. */
+  get events(): readonly Event[] {
+    return this.rows?.events ?? []
   }
 
   private see({ rows, branch }: Books): string[] {

@@ -31,6 +31,8 @@ export class History {
   private readonly tx_ids = new Map<string, string>()
   /** How many supplies a subscription had when it was first seen to have ended. */
   private readonly supplies_at_end = new Map<string, number>()
+  /** What was told, by its number. */
+  private readonly told = new Map<string, string>()
   /** The head of the chain when a subscription was first seen to be active. */
   readonly active_at = new Map<string, number>()
 
@@ -56,6 +58,20 @@ export class History {
       // One may have been on its way when it ended.
       if (count > before + 1)
         findings.push(`subscription ${id} was ${state} with ${before} supplies and has ${count}`)
+    }
+    return [...findings, ...this.seeEvents(rows)]
+  }
+
+  /** What has a number stays as it was told. */
+  private seeEvents({ events }: Rows): string[] {
+    const findings: string[] = []
+    for (const { customer_id, number, id, type, subject, data } of events) {
+      if (number === null) continue
+      const place = `event ${number} of ${customer_id}`
+      const now = `${id} ${type} ${subject} ${data}`
+      const before = this.told.get(place) ?? now
+      this.told.set(place, before)
+      if (before !== now) findings.push(`C14 ${place} was ${before} and is ${now}`)
     }
     return findings
   }

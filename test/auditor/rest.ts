@@ -4,6 +4,7 @@
 import type { ChainTransaction } from './branch.ts'
 import { sentBackByHand } from './by_hand.ts'
 import { checksAreAnswered } from './checks.ts'
+import { notesAreNumbered } from './events.ts'
 import type { Deposit } from './rows.ts'
 import { type Books, isOvertaken } from './rules.ts'
 import { subscriptionsHaveEnded, suppliesAreKnown, usesAreOnTheChain } from './subscriptions.ts'
@@ -201,4 +202,5 @@ export const AT_REST: readonly ((books: Books) => string[])[] = [
   usesAreOnTheChain,
   suppliesAreKnown,
   checksAreAnswered,
+  notesAreNumbered,
 ]

@@ -28,7 +28,9 @@ export type Order = {
   fee_sun: bigint
   tx_id: string | null
   key_id: string | null
+  quote_id: string | null
   created_at: Date
+  ended_at: Date | null
 }
 export type Delegation = {
   id: string
@@ -94,6 +96,7 @@ export type Subscription = {
   created_at: Date
   stopped_at: Date | null
   rested_at: Date | null
+  supplies: number
   holds_made: number
   holds_ended: number
   withdrawn: boolean
@@ -141,6 +144,23 @@ export type Spending = {
 export type Sharing = { id: string; spends_from: string }
 export type Customer = { id: string; deposit_address: string }
 export type Pool = { resource: 'energy' | 'bandwidth'; room: bigint; reserved: bigint }
+/** What a customer was told; no number: it is only noted so far. */
+export type Event = {
+  customer_id: string
+  number: bigint | null
+  id: string | null
+  type: string
+  subject: string
+  /** Somebody tried a webhook: nothing happened. */
+  test: boolean
+  /** The transaction that a use of a subscription is about. */
+  used: string | null
+  /** All that is told; null: it is printed when it is numbered. */
+  data: string | null
+}
+export type EventCounter = { customer_id: string; last_number: bigint }
+export type Key = { id: string; customer_id: string; revoked: boolean }
+export type Invoice = { number: bigint; customer_id: string }
 export type Cursor = { name: string; number: bigint }
 
 export type Rows = {
@@ -163,6 +183,10 @@ export type Rows = {
   check_counts: CheckCount[]
   spending: Spending[]
   sharing: Sharing[]
+  events: Event[]
+  event_counters: EventCounter[]
+  keys: Key[]
+  invoices: Invoice[]
 }
 
 /** Reads everything as it is committed at one moment. The connection is one that nobody else
@@ -206,6 +230,17 @@ export async function readRows(client: pg.Client): Promise<Rows> {
           join api_key as k on k.id = s.key_id
         order by day`),
     sharing: await read('select id, spends_from from api_key where spends_from is not null'),
+    events: await read(`
+        select * from (
+          select customer_id, number, 0::int8 as note, id, type, subject, test,
+                 data::json #>> '{use,tx_id}' as used, data from event
+          union all
+          select customer_id, null, id, null, type, subject, test, detail::json #>> '{use,tx_id}',
+                 data from event_note) as one
+        order by number nulls last, note`),
+    event_counters: await read('select customer_id, last_number from event_counter'),
+    keys: await read('select id, customer_id, revoked_at is not null as revoked from api_key'),
+    invoices: await read('select number, customer_id from invoice'),
   }))
 }
 

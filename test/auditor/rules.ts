@@ -444,6 +444,17 @@ export function isOvertaken({ attempts, activations }: Rows, { activation_id }: 
   )
 }
 
+/** What a quote is for is bought once. */
+export function quotesBuyOnce({ rows }: Books): string[] {
+  const bought = Map.groupBy(
+    rows.orders.filter(({ quote_id }) => quote_id !== null),
+    ({ quote_id }) => quote_id,
+  )
+  return [...bought].flatMap(([id, orders]) =>
+    orders.length === 1 ? [] : [`C1 quote ${id} has bought ${orders.length} orders`],
+  )
+}
+
 /** Rules of orders, deposits and the chain that hold at every moment. */
 export const ALWAYS: readonly ((books: Books) => string[])[] = [
   entriesHaveTwoSides,
@@ -460,4 +471,5 @@ export const ALWAYS: readonly ((books: Books) => string[])[] = [
   reclaimsWaitForSolid,
   stakesStayPositive,
   activationsArePaidOnce,
+  quotesBuyOnce,
 ]

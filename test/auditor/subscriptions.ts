@@ -116,6 +116,7 @@ export function usesAreChargedOnce({ rows }: Books): string[] {
 export function suppliesLastAsLong({ rows, branch }: Books): string[] {
   const attempts = new Map(rows.attempts.map((one) => [one.id, one]))
   const subscriptions = new Map(rows.subscriptions.map((one) => [one.id, one]))
+  const ordered = new Map(rows.orders.map(({ id, created_at }) => [id, created_at]))
   const of_order = new Map(
     rows.supplies.map(({ order_id, subscription_id }) => [order_id, subscription_id]),
   )
@@ -125,10 +126,10 @@ export function suppliesLastAsLong({ rows, branch }: Books): string[] {
     const given = branch.transactions.get(attempts.get(attempt_id)?.tx_id ?? '')
     const taken = branch.transactions.get(attempts.get(reclaim_id ?? '')?.tx_id ?? '')
     const early = given && taken && taken.block_time_ms - given.block_time_ms < 3_600_000
-    // What it had when it was put to rest went back.
+    // What was ordered when it was put to rest went back, also when forks have delayed it.
     const { rested_at } = subscription
-    const rested =
-      given && rested_at !== null && given.block_time_ms <= rested_at.getTime() + FORK_MS
+    const ordered_at = ordered.get(order_id)
+    const rested = ordered_at && rested_at && ordered_at.getTime() <= rested_at.getTime() + FORK_MS
     return early && !rested
       ? [`supply ${id} was taken from ${subscription.id}, which is ${subscription.state}`]
       : []
