@@ -2,7 +2,7 @@
 // against the service. An answer that contradicts an earlier one, a wrong price or a refusal that
 // was not due is a finding.
 
-import { signature } from 'penstock-service/wire/signature.ts'
+import { keyV2, signature, signatureV2 } from 'penstock-service/wire/signature.ts'
 import type { Address } from 'penstock-tron/address.ts'
 import type { Dice } from './dice.ts'
 import type { Instance } from './instance.ts'
@@ -24,10 +24,16 @@ type Params = {
 
 /** One thing that a customer wants. */
 export type Wish = {
+  number: number
   who: Access
   service: 'energy' | 'bandwidth' | 'resource_bundle' | 'activate_address'
   params: Params
   external_id: string | undefined
+  /** It is bought by a quote: the one that was given last, and its price in TRX. */
+  by_quote: boolean
+  quote: { id: string; amount: number } | undefined
+  /** How many calls that accept it have no answer. */
+  accepting: number
   /** How often it was asked for. */
   asked: number
   /** The order's id, once it was told. */
@@ -38,6 +44,14 @@ export type Wish = {
 export type Reply = { code: number; key?: string; error?: string; result?: Record<string, unknown> }
 
 const CODES_OF_A_PURCHASE = new Set([0, 6, 24, 25, 35])
+/** Its time is over, or so long over that it is forgotten. */
+const QUOTE_IS_OVER = [71, 70]
+/** A second signature that is older when it is looked at proves nothing: the call is lost. */
+const SIGNATURE_MS_MAX = 299_000
+
+/** Whether asking again for the same thing means the same purchase. */
+export const hasName = ({ external_id, quote }: Wish): boolean =>
+  external_id !== undefined || quote !== undefined
 
 const energies = [32_000, 65_000, 65_000, 64_999, 131_000]
 const bandwidths = [300, 345, 1_000]
@@ -58,6 +72,7 @@ export function drawWish(
   const address = dice.pick(dormant ? of.inactive : of.active)
   const activate_address = dice.chance(dormant ? 0.8 : 0.1)
   return {
+    number,
     who: of.who,
     service,
     params: {
@@ -66,6 +81,9 @@ export function drawWish(
       ...(activate_address && { activate_address }),
     },
     external_id: dice.chance(0.8) ? `wish ${number}` : undefined,
+    by_quote: dice.fork(`quote ${number}`).chance(0.25),
+    quote: undefined,
+    accepting: 0,
     asked: 0,
     id: undefined,
     status: undefined,
@@ -83,20 +101,48 @@ function drawAmounts(dice: Dice, service: Wish['service']): Partial<Params> {
     : { duration: 1, amounts: { [service]: amount } }
 }
 
+type Call = {
+  path: string
+  body: object
+  headers?: Record<string, string>
+  /** Of the second signature, which is left out without it. */
+  nonce?: string
+}
+
 /** Sends a signed call. */
 export async function call(
   instance: Instance,
   who: Access,
-  { path, body, headers: more }: { path: string; body: object; headers?: Record<string, string> },
+  { path, body, headers: more, nonce }: Call,
 ): Promise<Reply> {
   const text = JSON.stringify(body)
   const headers = {
     ...more,
+    ...(nonce !== undefined && stamp(instance, who, { path, text, nonce })),
     authorization: `Bearer ${who.token}`,
     'x-signature': signature(Buffer.from(text), who.secret),
     'content-type': 'application/json',
   }
-  return JSON.parse((await instance.post(path, headers, text)).body) as Reply
+  const sent_ms = instance.clock.now().getTime()
+  const reply = JSON.parse((await instance.post(path, headers, text)).body) as Reply
+  const age_ms = instance.clock.now().getTime() - sent_ms
+  const too_old = nonce !== undefined && reply.code === 1 && age_ms > SIGNATURE_MS_MAX
+  return too_old ? { ...reply, code: 500 } : reply
+}
+
+/** The second signature. */
+function stamp(
+  { clock }: Instance,
+  { secret }: Access,
+  { path, text, nonce }: { path: string; text: string; nonce: string },
+): Record<string, string> {
+  const timestamp = String(Math.floor(clock.now().getTime() / 1_000))
+  const signed = { timestamp, nonce, method: 'POST', path, body: Buffer.from(text) }
+  return {
+    'x-timestamp': timestamp,
+    'x-nonce': nonce,
+    'x-signature-v2': signatureV2(keyV2(secret), signed),
+  }
 }
 
 /** Asks for a wish. Returns what is wrong with the answer. */
@@ -105,6 +151,10 @@ export async function ask(
   wish: Wish,
 ): Promise<{ code: number; objection: string | undefined }> {
   wish.asked += 1
+  return wish.by_quote ? askByQuote(instance, wish, wish.asked) : askForPrice(instance, wish)
+}
+
+async function askForPrice(instance: Instance, wish: Wish) {
   const { service, params, external_id } = wish
   const before = { ...wish }
   const reply = await call(instance, wish.who, {
@@ -112,6 +162,40 @@ export async function ask(
     body: { service, params, external_id },
   })
   return { code: reply.code, objection: judge(wish, before, reply) }
+}
+
+/** Has a quote given, unless there is one, and accepts it. Twins may have one each: the last that
+ *  was given counts for both. */
+async function askByQuote(instance: Instance, wish: Wish, asked: number) {
+  const { service, params, external_id, who, number } = wish
+  if (!wish.quote) {
+    const path = '/v1/quote/new'
+    const reply = await call(instance, who, {
+      path,
+      body: { service, params },
+      nonce: `${number}.${asked}.new`,
+    })
+    const { code, result } = reply
+    if (code !== 0) return { code, objection: judge(wish, { ...wish }, reply) }
+    wish.quote ??= { id: String(result?.id), amount: Number(result?.amount) }
+  }
+  const before = { ...wish }
+  const path = '/v1/quote/accept'
+  const body = { id: wish.quote.id, external_id }
+  wish.accepting += 1
+  const reply = await call(instance, who, { path, body, nonce: `${number}.${asked}.accept` })
+  wish.accepting -= 1
+  const { code, result } = reply
+  if (QUOTE_IS_OVER.includes(code) && before.id === undefined) {
+    // The next time another one is asked for, unless this one may yet have bought something.
+    if (wish.accepting === 0 && wish.quote?.id === before.quote?.id) wish.quote = undefined
+    return { code, objection: undefined }
+  }
+  const dearer = code === 0 && Number(result?.amount) > before.quote!.amount
+  const objection = dearer
+    ? `charged ${result?.amount} TRX for a quote of ${before.quote!.amount}`
+    : judge(wish, before, reply)
+  return { code, objection }
 }
 
 /** `before` is what was known when it was asked for: answers may overtake one another. */

@@ -136,6 +136,15 @@ export class Gate {
       if (this.held[i]!.life === life) this.held.splice(i, 1)
   }
 
+  /** Ends what is under way for these instances: their open transactions are rolled back. */
+  async end(lives: readonly Life[]): Promise<void> {
+    for (const life of lives) {
+      life.kill()
+      this.forget(life)
+    }
+    await Promise.allSettled(this.trailing)
+  }
+
   /** Lets a held op pass, and returns when whatever follows from it waits again. */
   async release(op: Op, passage: Passage): Promise<void> {
     this.held.splice(this.held.indexOf(op), 1)

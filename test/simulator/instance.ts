@@ -6,20 +6,22 @@ import { type App, buildApp } from 'penstock-service/app.ts'
 import type { Sql } from 'penstock-service/database/sql.ts'
 import { buildServer } from 'penstock-service/http/server.ts'
 import type { Clock } from 'penstock-service/lib/clock.ts'
-import { silentLog } from 'penstock-service/lib/log.ts'
+import type { Log } from 'penstock-service/lib/log.ts'
 import { tronNode } from 'penstock-service/node/node.ts'
 import { memoryLog, type SignatureRecord } from 'penstock-service/signing/signature_log.ts'
-import { type Step, wakesOf } from 'penstock-service/steps/step.ts'
+import { drain, type Step, wakesOf } from 'penstock-service/steps/step.ts'
 import type { Dice } from './dice.ts'
 import { type Gate, Life } from './gate.ts'
 import { heldSql } from './held_sql.ts'
 import type { Network } from './network.ts'
+import type { Receiver } from './receiver.ts'
 import type { Scenario } from './scenario.ts'
 
 export type Surroundings = {
   sql: Sql
   gate: Gate
   network: Network
+  receiver: Receiver
   scenario: Scenario
   dice: Dice
   clock: Clock
@@ -28,6 +30,8 @@ export type Surroundings = {
   recharge_at: 'inclusion' | 'solid'
   /** What was signed on its machine, which outlives it. */
   signed: SignatureRecord[]
+  /** Told of what the service itself calls a mistake of ours. */
+  onBug: (what: string) => void
 }
 
 const SEALING = { current: 'k1', keys: { k1: new Uint8Array(32).fill(7) } }
@@ -41,10 +45,14 @@ export class Instance {
   readonly woken = new Set<string>()
   /** When it last began to follow the chain. */
   followed_at_ms = 0
+  /** When each step last began to run. */
+  private readonly began_ms = new Map<string, number>()
   /** Steps that are running. */
   readonly running = new Set<Step>()
   private readonly wakes: ReturnType<typeof wakesOf>
   readonly signed: SignatureRecord[]
+  /** Its own clock, which may be wrong. */
+  readonly clock: Clock
   private readonly gate: Gate
   private readonly build: () => Promise<FastifyInstance>
   private server: Promise<FastifyInstance> | undefined
@@ -56,19 +64,26 @@ export class Instance {
     this.life = new Life(name)
     this.signed = settings.signed
     this.gate = gate
+    this.clock = clock
     const held = heldSql(sql, gate, this.life)
     this.sql = held
     const node = tronNode({
       nodes: Array.from({ length: settings.nodes }, (_, i) => ({ url: `http://node${i}` })),
       transport: network.transport(gate, this.life),
     })
+    const log: Log = (event, { error = '', path = '' } = {}) => {
+      const failed = event === 'request_failed' || event === 'webhook_failed'
+      if (failed && !this.life.dead && !String(error).startsWith('Outage'))
+        settings.onBug(`${event} ${path}: ${error}`)
+    }
+    const pauses = dice.fork('pauses')
     const random = { bytes: (length: number) => dice.bytes(length) }
     this.app = buildApp({
       sql: held,
       clock,
       random,
       node,
-      log: silentLog,
+      log,
       wallets: scenario.wallets,
       sealing: SEALING,
       tokens: new Set(),
@@ -76,12 +91,12 @@ export class Instance {
       signed: memoryLog(settings.signed),
       // The wallets here act with their owners' keys.
       keys: { allow_wide_keys: true },
-      // Nobody has a webhook here.
       webhooks: {
-        caller: { call: () => Promise.reject(new Error('no webhook is called')), close: () => {} },
+        caller: settings.receiver.caller(gate, this.life),
         process: name,
-        chance: () => 0.5,
-        wait: async () => {},
+        chance: () => pauses.next(),
+        // A run of the step ends when all have been told.
+        wait: () => new Promise<void>(() => {}),
         user_agent: 'Penstock/simulator',
       },
       about: { version: 'simulator', public_url: undefined },
@@ -89,7 +104,7 @@ export class Instance {
       tellStreams: () => {},
     })
     this.wakes = wakesOf(this.app.steps)
-    const needs = { sql: held, clock, random, log: silentLog, authenticate: this.app.authenticate }
+    const needs = { sql: held, clock, random, log, authenticate: this.app.authenticate }
     this.build = () => buildServer(needs, { endpoints: this.app.endpoints, check_replies: true })
   }
 
@@ -122,6 +137,7 @@ export class Instance {
   async run(step: Step): Promise<boolean> {
     this.running.add(step)
     this.woken.delete(step.name)
+    this.began_ms.set(step.name, this.clock.now().getTime())
     try {
       const moved = await step.run()
       if (moved) for (const name of [step.name, ...this.wakes.get(step.name)!]) this.woken.add(name)
@@ -129,5 +145,15 @@ export class Instance {
     } finally {
       this.running.delete(step)
     }
+  }
+
+  /** Runs those of these steps that were woken, `follow`, which hears of nothing, and on demand all
+   *  that have rested since the clock last moved; then whom they wake, until none moves. */
+  async drain(steps: readonly Step[], { rested }: { rested: boolean }): Promise<void> {
+    const now_ms = this.clock.now().getTime()
+    for (const { name } of steps)
+      if (name === 'follow' || (rested && this.began_ms.get(name) !== now_ms)) this.woken.add(name)
+    const running = steps.map((step) => ({ ...step, run: () => this.run(step) }))
+    await drain(running, { due: this.woken, rounds_max: 50 })
   }
 }

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { CLUSTER_VARIABLE, testCluster } from '../harness/database.ts'
+import type { Emphasis } from './plan.ts'
 import { runSeed } from './run.ts'
 import { openRunDatabase } from './run_database.ts'
 
@@ -16,6 +17,8 @@ export type LanesOptions = {
   lines: number
   /** Run on each database before its first seed. */
   sql?: string | undefined
+  /** What all runs are about; each seed decides when left out. */
+  emphasis?: Emphasis | undefined
 }
 
 /** What became of a seed. */
@@ -39,7 +42,7 @@ export async function runSeeds(
     const database = await openRunDatabase(wanted.sql)
     try {
       for (let seed = left.shift(); seed !== undefined; seed = left.shift()) {
-        const { findings, trace } = await runSeed(database, seed)
+        const { findings, trace } = await runSeed(database, seed, wanted.emphasis)
         const story = findings.length > 0 ? trace.last(wanted.lines) : ''
         if (tell({ seed, findings, digest: trace.digest, counts: trace.counts, story }) === 'stop')
           left.length = 0

@@ -4,6 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import { registerHooks } from 'node:module'
 import { ROOT } from '../../tools/source.ts'
+import type { Emphasis } from './plan.ts'
 
 /** In a file, one text in place of another, wherever it stands. */
 type Edit = readonly [file: string, from: string, to: string]
@@ -13,6 +14,8 @@ export type Mutant = {
   edits: readonly Edit[]
   /** Run on the database before the first seed: where a constraint would stop the mistake. */
   sql?: string
+  /** What the runs that look for it are about, where it is seldom met otherwise. */
+  emphasis?: Emphasis
 }
 
 const attempts = 'packages/service/src/chain/attempts.ts'
@@ -41,6 +44,9 @@ const uses = 'packages/service/src/subscriptions/uses.ts'
 const holds = 'packages/service/src/subscriptions/holds.ts'
 const ending = 'packages/service/src/subscriptions/ending.ts'
 const checks = 'packages/service/src/checks/checks.ts'
+const publish = 'packages/service/src/events/publish.ts'
+const notices = 'packages/service/src/webhooks/notices.ts'
+const notify = 'packages/service/src/webhooks/notify.ts'
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -167,6 +173,7 @@ export const MUTANTS: readonly Mutant[] = [
       [placing, 'order by resource for update`', 'order by resource`'],
     ],
     sql: 'alter table account drop constraint account_not_overdrawn',
+    emphasis: 'poor',
   },
   {
     name: 'too little is staked',
@@ -459,6 +466,67 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the signer believes a deposit that is not in the ledger',
     edits: [[reasons, 'if (!reason.came) return', 'if (reason.came === undefined) return']],
+  },
+  {
+    name: 'an event is noted outside of the transaction that makes it true',
+    edits: [
+      [orders, "  noteOrders(tx, 'order.created', orders, now)\n", ''],
+      [orders, 'function noteOrders(', 'export function noteOrders('],
+      [placing, "} from './orders.ts'", ", noteOrders } from './orders.ts'"],
+      [
+        placing,
+        'return await needs.sql.begin((tx) => placeTogether(tx, needs, purchases, next))',
+        'const all = await needs.sql.begin((tx) => placeTogether(tx, needs, purchases, next))\n' +
+          'const placed = all.flatMap((one) => one.order && !one.replayed ? [one.order] : [])\n' +
+          'await needs.sql.begin(async (tx) => ' +
+          "noteOrders(tx, 'order.created', placed, needs.clock.now()))\n" +
+          'return all',
+      ],
+    ],
+    emphasis: 'webhooks',
+  },
+  {
+    // What is taken out of the table is nobody else's either: both must go.
+    name: 'two processes publish the same notes',
+    edits: [
+      [publish, 'select 1 from event_publisher for update', 'select 1 from event_publisher'],
+      [
+        publish,
+        'delete from event_note where id in (select note_id from named) returning *)',
+        'select * from event_note where id in (select note_id from named)), gone as (' +
+          'delete from event_note where id in (select note_id from named) returning id)',
+      ],
+    ],
+    emphasis: 'webhooks',
+  },
+  {
+    name: 'a fork is not told',
+    edits: [[deposits, "noteDeposits(tx, 'deposit.gone', gone, now)", '']],
+  },
+  {
+    name: 'a webhook is called again under another id',
+    edits: [[notify, '{ id: event.id, body }, at)', '{ id: event.id + at.getTime(), body }, at)']],
+    emphasis: 'webhooks',
+  },
+  {
+    name: 'the place of a webhook moves before its notices are written',
+    edits: [
+      [
+        notify,
+        'sql.begin((tx) => takeEvents(tx, { id, process, now: clock.now(), readable }))',
+        '{ const later = {}; return sql.begin((tx) => takeEvents(tx, { id, process, now: ' +
+          'clock.now(), readable, later })).then((took) => later.write ' +
+          '? sql.begin(async (tx) => later.write(tx)).then(() => took) : took) }',
+      ],
+      [notices, '{ id, process, now, readable }: {', '{ id, process, now, readable, later }: {'],
+      [
+        notices,
+        'tx.send`\n    insert into notice (webhook_id, number, event_id, type, subject, due_at)',
+        'later.write = (tx) => tx.send`\n    insert into notice (webhook_id, number, event_id, ' +
+          'type, subject, due_at)',
+      ],
+    ],
+    emphasis: 'webhooks',
   },
 ]
 

@@ -12,6 +12,8 @@ import { pay, type Scenario, sendToken, spendEnergy } from './scenario.ts'
 import type { Trace } from './trace.ts'
 
 const DEPOSITS_SUN = [1_000_001, 3_000_000, 5_900_000, 30_000_000, 50_000_000, 70_000_000]
+/** Enough for one purchase, or two. */
+const POOR_DEPOSITS_SUN = [3_000_000, 5_900_000]
 /** Below the least, what buys something, and above the most. */
 const RECHARGES_SUN = [100_000, 900_000, 1_440_000, 1_500_000, 3_000_001, 5_600_000, 200_000_000]
 /** Together less than the margin that the service adds to a stake. */
@@ -124,8 +126,9 @@ export class Outside {
     this.fork(this.drawDepth())
   }
 
-  deposit(to: Address, sun: number = this.dice.pick(DEPOSITS_SUN)): void {
-    this.send('deposit', to, sun)
+  deposit(to: Address, sun?: number): void {
+    const usual = this.plan.poor ? POOR_DEPOSITS_SUN : DEPOSITS_SUN
+    this.send('deposit', to, sun ?? this.dice.pick(usual))
   }
 
   /** Somebody sends a token: mostly one of those who are subscribed. */

@@ -49,6 +49,10 @@ export type Plan = {
   checks: { most: number; rate: number }
   /** How often operators move money by hand, and blacklist somebody: never in most runs. */
   by_hand: number
+  /** Whether customers want to be told, by webhooks. */
+  webhooks: boolean
+  /** Whether customers pay in so little that it is soon spent. */
+  poor: boolean
   event_rate: number
   audits: number
   /** In so many rounds on the way to rest the chain still forks. */
@@ -60,7 +64,12 @@ export type Plan = {
   events: Events
 }
 
-export function drawPlan(dice: Dice): Plan {
+/** What some runs are about: something is frequent that hardly ever meets what it would disturb
+ *  otherwise. */
+export type Emphasis = 'nothing' | 'rivals' | 'forked_uses' | 'webhooks' | 'poor'
+
+/** `emphasis`: drawn too when left out. */
+export function drawPlan(dice: Dice, emphasis?: Emphasis): Plan {
   const level = dice.weighted({ calm: 1, rough: 4, storm: 2 })
   const rate = { calm: 0, rough: 1, storm: 4 }[level]
   const instances = dice.weighted({ '1': 1, '2': 1 }) === '1' ? 1 : 2
@@ -74,7 +83,7 @@ export function drawPlan(dice: Dice): Plan {
   const often = (probability: number) => (dice.chance(0.5) ? rate * probability : 0)
   const fork = often(2)
   const plan: Plan = {
-    name: `${level}, ${instances} instances, ${theme}${by_hand > 0 ? ', by hand' : ''}`,
+    name: `${level}, ${theme}${by_hand > 0 ? ', by hand' : ''}`,
     instances,
     nodes: dice.between(1, 2),
     lie: undefined,
@@ -93,6 +102,8 @@ export function drawPlan(dice: Dice): Plan {
       ? { most: more.between(2, 8), rate: more.pick([0.3, 0.6]) }
       : { most: 0, rate: 0 },
     by_hand,
+    webhooks: false,
+    poor: false,
     event_rate: dice.pick([0.4, 1, 2]),
     audits: 0.015,
     late_forks: fork > 0 ? more.pick([1, 2, 3]) : 0,
@@ -130,7 +141,7 @@ export function drawPlan(dice: Dice): Plan {
       contract: 0,
     },
   }
-  return lying(sharpened(plan, more), dice.fork('lies'))
+  return lying(sharpened(plan, emphasis ?? drawEmphasis(plan, more)), dice.fork('lies'))
 }
 
 /** In some runs contracts send TRX, and in some the first of several nodes lies. */
@@ -141,16 +152,19 @@ function lying(plan: Plan, dice: Dice): Plan {
   return { ...plan, events, lie, nodes: dice.between(2, 3), name: `${plan.name}, a node ${lie}` }
 }
 
-/** In some runs something is frequent that hardly ever meets what it would disturb otherwise. */
-function sharpened(plan: Plan, dice: Dice): Plan {
-  const { events, troubles } = plan
-  const about = dice.weighted({
+const drawEmphasis = (plan: Plan, dice: Dice): Emphasis =>
+  dice.weighted({
     nothing: 8,
     rivals: 1,
     forked_uses: plan.subscriptions.most > 0 ? 2 : 0,
+    webhooks: 2,
+    poor: 1,
   })
-  const name = `${plan.name}, ${about.replace('_', ' ')}`
-  if (about === 'rivals') {
+
+function sharpened(plan: Plan, emphasis: Emphasis): Plan {
+  const { events, troubles } = plan
+  const name = `${plan.name}, ${emphasis.replace('_', ' ')}`
+  if (emphasis === 'rivals') {
     // Others activate the addresses that we activate, and ours comes too late.
     return {
       ...plan,
@@ -159,9 +173,19 @@ function sharpened(plan: Plan, dice: Dice): Plan {
       troubles: { ...troubles, dropped: 0.3 },
     }
   }
-  if (about === 'forked_uses') {
+  if (emphasis === 'forked_uses') {
     const often = { event_rate: 5, late_forks: 3, wishes: 2, moments: plan.moments + 50 }
     return { ...plan, ...often, name, events: { ...events, fork: 2, use: 8 } }
   }
-  return plan
+  if (emphasis === 'webhooks') {
+    // They are called while processes die and statements fail.
+    const rough = { instances: 2, crashes: 0.01, outages: 0.03, momentum: 0.3 }
+    return { ...plan, ...rough, name, webhooks: true, moments: Math.min(plan.moments + 40, 150) }
+  }
+  if (emphasis === 'poor') {
+    // Two processes sell to one customer at a time, whose money is enough for one purchase.
+    const rush = { instances: 2, customers: 1, wishes: 8, wish_rate: 4, momentum: 0.3 }
+    return { ...plan, ...rush, name, poor: true, event_rate: 0.4 }
+  }
+  return { ...plan, name }
 }

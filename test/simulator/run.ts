@@ -6,15 +6,17 @@
 import { person } from 'penstock-devchain/scene.ts'
 import { createCustomer } from 'penstock-service/customers/customers.ts'
 import type { Sql } from 'penstock-service/database/sql.ts'
+import { HOUSE_SCOPES } from 'penstock-service/events/kinds.ts'
 import { issueKey } from 'penstock-service/keys/keys.ts'
 import { Outage } from 'penstock-service/lib/fault.ts'
 import type { SignatureRecord } from 'penstock-service/signing/signature_log.ts'
 import type { Step } from 'penstock-service/steps/step.ts'
+import { createWebhook } from 'penstock-service/webhooks/webhooks.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import type pg from 'pg'
 import { Auditor } from '../auditor/audit.ts'
 import { emptyTables } from '../harness/database.ts'
-import { type Access, ask, drawWish, look, type Wish } from './buyer.ts'
+import { type Access, ask, drawWish, hasName, look, type Wish } from './buyer.ts'
 import { Dice } from './dice.ts'
 import { signedForgeries } from './forgeries.ts'
 import { type BlockedCounter, Gate, type Op, type Passage } from './gate.ts'
@@ -22,7 +24,8 @@ import { Instance, type Surroundings } from './instance.ts'
 import { Network, NO_TROUBLES } from './network.ts'
 import { Operator } from './operator.ts'
 import { Outside } from './outside.ts'
-import { drawPlan, type Plan } from './plan.ts'
+import { drawPlan, type Emphasis, type Plan } from './plan.ts'
+import { Receiver } from './receiver.ts'
 import { hasOpenOrders, isAtRest, ownFindings } from './rest.ts'
 import { buildScenario, type Scenario } from './scenario.ts'
 import { Screening, Subscribing, sellPlans, type Task } from './tasks.ts'
@@ -39,41 +42,43 @@ export type Verdict = {
 }
 
 const JOBS_MAX = 7
+/** A webhook is told all there is of its customer. */
+const CUSTOMER_SCOPES = HOUSE_SCOPES.filter((scope) => scope !== 'house')
 /** What a node that lies says was paid. */
 const LIE_SUN = 77_000_000n
 /** How often blocks are followed, at least, when no trouble keeps them from it. */
 const FOLLOW_MS = 2_000
-/** Steps beside the way of orders and deposits: while everything comes to rest they run only where
- *  they are needed, and at the end. */
+/** Steps that are needed only where there are such things: while everything comes to rest they run
+ *  there, and at the end. */
 const BYWAYS = {
-  always: [
-    'rescreen',
-    'retain',
-    'ask_providers',
-    'prune_index',
-    'prune',
-    'prune_nonces',
-    'watch_books',
-    'refresh_lists',
-    'seal',
-  ],
   subscriptions: ['use', 'supply', 'withdraw_supply'],
-  checks: ['record', 'index', 'screen', 'fold_counts'],
+  checks: ['record', 'index', 'screen', 'ask_providers', 'fold_counts'],
 } as const
+/** Steps that may rest for longer clean up: until the end they run in the time of troubles only. */
+const REST_MS_MAX = 3_000
 /** From this round on the way to rest nothing new happens. */
 const LAST_ROUND = 3
-/** Steps that production runs most often. */
+/** Steps that production runs most often, and, where there are webhooks, those that call them. */
 const BUSY_STEPS = new Set(['follow', 'sign', 'send', 'settle', 'delegate'])
+const TELLING_STEPS = new Set(['publish', 'notify'])
+const NO_STEPS: ReadonlySet<string> = new Set()
 
-export async function runSeed(database: RunDatabase, seed: string): Promise<Verdict> {
+/** `emphasis`: what happens often; the seed decides when left out. */
+export async function runSeed(
+  database: RunDatabase,
+  seed: string,
+  emphasis?: Emphasis,
+): Promise<Verdict> {
   await emptyTables(database.sql)
-  const run = new Run(database, seed)
+  const run = new Run(database, seed, emphasis)
   try {
     await run.begin()
     await run.letAnythingHappen()
     await run.comeToRest()
   } catch (thrown) {
     run.findings.push(thrown instanceof Error ? `${thrown.stack}` : String(thrown))
+  } finally {
+    await run.end()
   }
   if (run.gate.races > 0) run.trace.add('races', run.gate.races)
   return { seed, findings: run.findings, trace: run.trace, counts: run.trace.counts }
@@ -100,6 +105,7 @@ class Run {
   readonly gate: Gate
   private readonly scenario: Scenario
   private readonly network: Network
+  private readonly receiver: Receiver
   private readonly auditor: Auditor
   private readonly jobs = new Set<Job>()
   private readonly wishes: Wish[] = []
@@ -114,22 +120,24 @@ class Run {
   private readonly outside: Outside
   private readonly byways: Set<string>
 
-  constructor(database: RunDatabase, seed: string) {
+  constructor(database: RunDatabase, seed: string, emphasis?: Emphasis) {
     this.database = database
     this.dice = new Dice(seed)
-    this.plan = drawPlan(this.dice.fork('plan'))
-    this.trace = new Trace(this.plan.name)
+    this.plan = drawPlan(this.dice.fork('plan'), emphasis)
+    this.trace = new Trace(`${this.plan.instances} instances, ${this.plan.name}`)
     this.gate = new Gate(database.countBlocked)
     this.scenario = buildScenario(this.dice.fork('town'))
     this.network = new Network(this.scenario.scene.devchain, this.dice.fork('network'))
     this.network.onTrouble = (what) => this.trace.note('trouble', what)
+    this.receiver = new Receiver(this.dice.fork('receiver'))
     this.auditor = new Auditor({
       client: database.auditor,
       post: async (path, body) => this.scenario.scene.post(path, body as Record<string, never>),
       wallets: walletsOf(this.scenario.wallets).map(({ address }) => address),
       from_block: this.chain.solid_block.header.number,
     })
-    this.byways = new Set<string>(BYWAYS.always)
+    // What happens before the troubles is told in them.
+    this.byways = new Set<string>(['publish', 'notify'])
     for (const kind of ['subscriptions', 'checks'] as const) {
       if (this.plan[kind].most === 0) for (const name of BYWAYS[kind]) this.byways.add(name)
     }
@@ -138,6 +146,11 @@ class Run {
 
   private get chain() {
     return this.scenario.scene.devchain.chain
+  }
+
+  /** Whatever a run has left open must not stand in the way of the next one. */
+  end(): Promise<void> {
+    return this.gate.end(this.instances.map(({ life }) => life))
   }
 
   // How it begins: the service follows the chain, the customers exist and most have money.
@@ -162,6 +175,10 @@ class Run {
           name: 'key',
           daily_cap_sun,
         })
+        if (this.plan.webhooks) {
+          const url = this.receiver.urlFor(id)
+          await createWebhook(tx, needs, { customer_id: id, url, scopes: CUSTOMER_SCOPES })
+        }
         made.push({ customer_id: id, token, secret, deposit_address })
       }
       return made
@@ -176,7 +193,7 @@ class Run {
     if (this.plan.subscriptions.most > 0)
       this.outside.deposit(this.customers[0]!.deposit_address, 300_000_000)
     this.outside.solidify()
-    await this.everyStep()
+    await this.drain('rested')
     if (this.plan.subscriptions.most > 0) await this.subscribeSome()
   }
 
@@ -193,9 +210,9 @@ class Run {
   private async subscribeSome(): Promise<void> {
     for (const start of this.subscribing?.starts() ?? [])
       await this.runTask(this.instances[0]!, start)
-    await this.everyStep()
+    await this.drain('woken')
     this.outside.mine()
-    await this.everyStep()
+    await this.drain('woken')
   }
 
   private Tasks(): void {
@@ -233,10 +250,12 @@ class Run {
       sql,
       gate: this.gate,
       network: this.network,
+      receiver: this.receiver,
       scenario: this.scenario,
       nodes: this.plan.nodes,
       recharge_at: this.plan.recharge_at,
       signed,
+      onBug: (what) => this.findings.push(`a mistake of ours: ${what}`),
       dice: this.dice.fork(`instance ${this.started}`),
       clock: { now: () => new Date(this.outside.now_ms + skew_ms) },
     }
@@ -248,6 +267,7 @@ class Run {
   async letAnythingHappen(): Promise<void> {
     this.gate.open = false
     this.network.troubles = this.plan.troubles
+    this.receiver.troubles = 20
     this.beginToLie()
     for (let moment = 0; moment < this.plan.moments; moment++) {
       this.trace.moment = moment
@@ -335,16 +355,25 @@ class Run {
     // Its timer would have gone off.
     if (this.outside.now_ms - instance.followed_at_ms > FOLLOW_MS) instance.woken.add('follow')
     const woken = idle.filter((step) => instance.woken.has(step.name))
-    const busy = idle.filter((step) => BUSY_STEPS.has(step.name))
+    const telling = this.plan.webhooks ? TELLING_STEPS : NO_STEPS
+    const busy = idle.filter(({ name }) => BUSY_STEPS.has(name) || telling.has(name))
     const choice = this.dice.weighted({
       woken: woken.length > 0 ? 6 : 0,
       busy: busy.length > 0 ? 3 : 0,
       any: 1,
     })
     const step = this.dice.pick({ woken, busy, any: idle }[choice])
-    this.trace.note('step', `${instance.life.name} ${step.name}`)
-    if (step.name === 'follow') instance.followed_at_ms = this.outside.now_ms
-    this.start({ instance, name: step.name }, () => this.runStep(instance, step))
+    // Who has something to tell wakes all processes at once.
+    const others = telling.has(step.name) ? this.instances.filter((one) => one !== instance) : []
+    for (const one of [instance, ...others]) this.startOne(one, step.name)
+  }
+
+  private startOne(instance: Instance, name: string): void {
+    const step = instance.app.steps.find((one) => one.name === name)!
+    if (instance.running.has(step)) return
+    this.trace.note('step', `${instance.life.name} ${name}`)
+    if (name === 'follow') instance.followed_at_ms = this.outside.now_ms
+    this.start({ instance, name }, () => this.runStep(instance, step))
   }
 
   private async runStep(instance: Instance, step: Step): Promise<void> {
@@ -373,7 +402,7 @@ class Run {
   private startWish(): void {
     const { dice, scenario } = this
     const instance = dice.pick(this.instances)
-    const again = this.wishes.filter((wish) => wish.external_id !== undefined)
+    const again = this.wishes.filter(hasName)
     const sold = this.wishes.filter((wish) => wish.id !== undefined)
     const kinds = {
       fresh: this.wishes.length < this.plan.wishes ? 3 : 0,
@@ -391,12 +420,12 @@ class Run {
       kind === 'again' ? dice.pick(again) : drawWish(dice, { who, ...scenario }, this.wishes.length)
     if (kind === 'fresh') this.wishes.push(wish)
     this.buy(instance, wish)
-    if (wish.external_id !== undefined && dice.chance(0.2))
-      this.buy(dice.pick(this.instances), wish)
+    if (hasName(wish) && dice.chance(0.2)) this.buy(dice.pick(this.instances), wish)
   }
 
   private buy(instance: Instance, wish: Wish): void {
-    const of = `${wish.external_id ?? 'unnamed'} ${wish.service} ${JSON.stringify(wish.params)}`
+    const how = wish.by_quote ? ' by quote' : ''
+    const of = `${wish.external_id ?? 'unnamed'} ${wish.service}${how} ${JSON.stringify(wish.params)}`
     this.trace.note('ask', `${instance.life.name} ${of}`)
     this.start({ instance, name: 'purchase' }, async () => {
       const { code, objection } = await ask(instance, wish)
@@ -404,7 +433,7 @@ class Run {
         'told',
         `${wish.external_id ?? 'unnamed'}: ${code === 0 ? wish.id : `code ${code}`}`,
       )
-      this.trace.add(`told ${code}`, 1)
+      this.trace.add(`${wish.by_quote ? 'quote told' : 'told'} ${code}`, 1)
       this.note(objection)
     })
   }
@@ -466,18 +495,18 @@ class Run {
    *  there any more. Or what has been sent expires on a branch that is given up when everybody has
    *  seen that. */
   private async forkOnceMore(): Promise<void> {
-    await this.everyStep('most')
+    await this.drain('woken')
     if (this.dice.chance(0.5) && this.outside.leave()) {
-      await this.everyStep('most')
+      await this.drain('woken')
       this.outside.mine()
-      await this.everyStep('most')
+      await this.drain('woken')
       this.outside.comeBack()
     } else {
       this.outside.mine()
-      await this.everyStep('most')
+      await this.drain('woken')
       this.outside.forkBack()
     }
-    if (this.dice.chance(0.5)) await this.everyStep('most')
+    if (this.dice.chance(0.5)) await this.drain('woken')
   }
 
   // How it ends.
@@ -486,6 +515,9 @@ class Run {
     if (this.findings.length > 0) return
     this.trace.note('phase', 'rest')
     this.network.troubles = NO_TROUBLES
+    this.receiver.troubles = 0
+    this.byways.delete('publish')
+    if (this.plan.webhooks) this.byways.delete('notify')
     this.network.liar.lie = undefined
     this.network.down_for = 0
     this.chain.setSolidLag(Math.min(this.chain.solid_lag_blocks, 3))
@@ -494,18 +526,21 @@ class Run {
     this.findings.push(...(await this.auditor.look()))
     for (let round = 0; round < 60 && this.findings.length === 0; round++) {
       if (round > 0 && !this.network.isLate && (await isAtRest(this.database.sql))) {
-        await this.everyStep('all')
+        await this.drain('all')
         this.findings.push(
           ...(await this.auditor.lookAtRest(this.place)),
           ...(await ownFindings(this.database.sql)),
         )
+        this.findings.push(...this.receiver.findings(this.auditor.events))
+        if (this.receiver.calls > 0) this.trace.add('webhook calls', this.receiver.calls)
         for (const [what, count] of Object.entries(this.auditor.outcomes()))
           this.trace.add(what, count)
         if (this.findings.length === 0) await this.steal()
         return
       }
       const open = await hasOpenOrders(this.database.sql)
-      this.outside.jump(open ? (round % 3 === 2 ? 70 : 3) : this.dice.pick([3_000, 3_500, 3_600]))
+      const shortly = open && round % 3 !== 2
+      this.outside.jump(shortly ? 3 : open ? 70 : this.dice.pick([3_000, 3_500, 3_600]))
       await this.endSubscriptions(round)
       if (this.plan.by_hand > 0 && round < LAST_ROUND) await this.moveByHand()
       if (round < this.plan.late_forks) await this.forkOnceMore()
@@ -513,7 +548,7 @@ class Run {
       // From here on a block is solid soon: fewer are needed.
       if (round >= LAST_ROUND) this.chain.setSolidLag(1)
       this.outside.solidify()
-      await this.everyStep()
+      await this.drain(shortly ? 'woken' : 'rested')
     }
     if (this.findings.length > 0) return
     this.findings.push('it does not come to rest', ...(await this.auditor.lookAtRest(this.place)))
@@ -550,22 +585,18 @@ class Run {
       throw new Error(`still under way: ${[...this.jobs].map(({ name }) => name).join(', ')}`)
   }
 
-  /** Runs every step of one instance, in the order in which an order meets them, and again those
-   *  that were woken. */
-  private async everyStep(which: 'most' | 'needed' | 'all' = 'needed'): Promise<void> {
+  /** Runs steps of one instance, in the order in which an order meets them, until none moves:
+   *  those that were woken, or also those that have rested, or all there are. */
+  private async drain(which: 'woken' | 'rested' | 'all'): Promise<void> {
     const instance = this.instances[0]!
-    const steps = instance.app.steps.filter(({ name }) => which === 'all' || !this.byways.has(name))
+    const { steps } = instance.app
+    const needed = steps.filter(
+      ({ name, rest_ms }) => rest_ms <= REST_MS_MAX && !this.byways.has(name),
+    )
     // What wallets have changes seldom, and reading it is the dearest of all.
-    if (which === 'most')
-      steps.splice(0, steps.length, ...steps.filter(({ name }) => name !== 'survey'))
-    for (const step of steps) await instance.run(step)
-    for (let again = 0; ; again++) {
-      const woken = steps.filter(({ name }) => instance.woken.has(name))
-      if (woken.length === 0) break
-      for (const step of woken) await instance.run(step)
-      if (again > 50)
-        throw new Error(`steps move on and on: ${woken.map(({ name }) => name).join(', ')}`)
-    }
+    const cheap = needed.filter(({ name }) => name !== 'survey')
+    const chosen = { woken: cheap, rested: needed, all: steps }[which]
+    await instance.drain(chosen, { rested: which !== 'woken' })
   }
 
   private get place() {

@@ -7,6 +7,13 @@ import { createDatabase, dropDatabase, withoutSync } from '../harness/database.t
 import type { RunDatabase } from './run.ts'
 
 const CONNECTIONS = 20
+/** Tables are small here, and a statement is cheaper than its plan or than other processes that
+ *  help with it. */
+const SETTINGS = {
+  deadlock_timeout: '20ms',
+  plan_cache_mode: 'force_generic_plan',
+  max_parallel_workers_per_gather: '0',
+}
 
 /** Nothing here has to outlive the server. A table can only be unlogged when all that refer to it
  *  are. */
@@ -36,7 +43,8 @@ export async function openRunDatabase(
   more_sql?: string,
 ): Promise<RunDatabase & { close(): Promise<void> }> {
   const { url, name } = await createDatabase()
-  const fast = withoutSync(url, { more: '-c deadlock_timeout=20ms' })
+  const more = Object.entries(SETTINGS).map(([name, value]) => `-c ${name}=${value}`)
+  const fast = withoutSync(url, { more: more.join(' ') })
   const sql = connect({ url: fast, connections_max: CONNECTIONS })
   const auditor = new pg.Client({ connectionString: fast })
   const warden = new pg.Client({ connectionString: fast })

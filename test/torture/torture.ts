@@ -77,7 +77,8 @@ async function sim(args: string[]): Promise<boolean> {
   const wanted = { seeds, lanes: numbers.lanes, lines: numbers.trace }
   if (!mutant) await runSeedsOnThreads(wanted, numbers.threads, (told) => tally.add(told))
   else {
-    await runSeeds({ ...wanted, lanes: 1, sql: mutant.sql }, (told) => {
+    const { sql, emphasis } = mutant
+    await runSeeds({ ...wanted, lanes: 1, sql, emphasis }, (told) => {
       tally.add(told)
       return tally.failed > 0 ? 'stop' : 'go on'
     })
