@@ -1,4 +1,4 @@
-// Where customers of a run are told: it answers or refuses, is not there, or its answer is lost, and
+// What customers' webhooks call: it answers or refuses, is not there, or its answer is lost, and
 // keeps what has arrived. At the end each event must have, under the id that the log has for it,
 // with the same bytes however often, and those of one subject in their order.
 

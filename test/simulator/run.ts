@@ -424,9 +424,9 @@ class Run {
   }
 
   private buy(instance: Instance, wish: Wish): void {
-    const how = wish.by_quote ? ' by quote' : ''
-    const of = `${wish.external_id ?? 'unnamed'} ${wish.service}${how} ${JSON.stringify(wish.params)}`
-    this.trace.note('ask', `${instance.life.name} ${of}`)
+    const { service, params, external_id = 'unnamed' } = wish
+    const of = `${external_id} ${service}${wish.by_quote ? ' by quote' : ''}`
+    this.trace.note('ask', `${instance.life.name} ${of} ${JSON.stringify(params)}`)
     this.start({ instance, name: 'purchase' }, async () => {
       const { code, objection } = await ask(instance, wish)
       this.trace.note(

@@ -91,8 +91,8 @@ export function startSteps(steps: readonly Step[], log: Log): StepRunner {
 }
 
 /** Runs the steps that are due, all when left out, and then those again that have moved something
- *  and those they wake, until none is due. Whoever wakes one meanwhile adds its name to `due`, where
- *  names of others stay. Throws what a step throws. */
+ *  and those they wake, until none is due. What is woken meanwhile by others is added to `due` by
+ *  them; names that are not among the steps stay there. Throws what a step throws. */
 export async function drain(
   steps: readonly Step[],
   {
