@@ -30,6 +30,9 @@ export type Order = {
   key_id: string | null
   quote_id: string | null
   created_at: Date
+  delayed_at: Date | null
+  solid_at: Date | null
+  ending_at: Date | null
   ended_at: Date | null
 }
 export type Delegation = {
@@ -155,8 +158,8 @@ export type Event = {
   test: boolean
   /** The transaction that a use of a subscription is about. */
   used: string | null
-  /** All that is told; null: it is printed when it is numbered. */
-  data: string | null
+  /** All that is told. */
+  data: string
 }
 export type EventCounter = { customer_id: string; last_number: bigint }
 export type Key = { id: string; customer_id: string; revoked: boolean }
@@ -235,7 +238,7 @@ export async function readRows(client: pg.Client): Promise<Rows> {
           select customer_id, number, 0::int8 as note, id, type, subject, test,
                  data::json #>> '{use,tx_id}' as used, data from event
           union all
-          select customer_id, null, id, null, type, subject, test, detail::json #>> '{use,tx_id}',
+          select customer_id, null, id, null, type, subject, test, data::json #>> '{use,tx_id}',
                  data from event_note) as one
         order by number nulls last, note`),
     event_counters: await read('select customer_id, last_number from event_counter'),

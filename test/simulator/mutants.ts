@@ -470,16 +470,19 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'an event is noted outside of the transaction that makes it true',
     edits: [
-      [orders, "  noteOrders(tx, 'order.created', orders, now)\n", ''],
-      [orders, 'function noteOrders(', 'export function noteOrders('],
-      [placing, "} from './orders.ts'", ", noteOrders } from './orders.ts'"],
+      [
+        orders,
+        '  noteEvents(\n    tx,\n    told(orders)',
+        '}\n\nexport function noteCreated(tx, orders, now) {\n  noteEvents(\n    tx,\n    ' +
+          'told(orders)',
+      ],
+      [placing, 'import { insertOrders,', 'import { insertOrders, noteCreated,'],
       [
         placing,
         'return await needs.sql.begin((tx) => placeTogether(tx, needs, purchases, next))',
         'const all = await needs.sql.begin((tx) => placeTogether(tx, needs, purchases, next))\n' +
           'const placed = all.flatMap((one) => one.order && !one.replayed ? [one.order] : [])\n' +
-          'await needs.sql.begin(async (tx) => ' +
-          "noteOrders(tx, 'order.created', placed, needs.clock.now()))\n" +
+          'await needs.sql.begin(async (tx) => noteCreated(tx, placed, needs.clock.now()))\n' +
           'return all',
       ],
     ],
@@ -501,7 +504,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a fork is not told',
-    edits: [[deposits, "noteDeposits(tx, 'deposit.gone', gone, now)", '']],
+    edits: [[deposits, "await noteDeposits(tx, 'deposit.gone', gone, now)", '']],
   },
   {
     name: 'a webhook is called again under another id',
