@@ -267,7 +267,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a cap does not bind subscriptions',
-    edits: [[holds, "if (sun > (await leftOfCap(tx, payer, now))) return 'capped'", '']],
+    edits: [[holds, 'if (sun > (await leftOfCap(tx, payer, now))) {', 'if (sun < 0n) {']],
   },
   {
     name: 'what subscriptions use does not count for the key',
