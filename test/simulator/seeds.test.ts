@@ -12,9 +12,9 @@ import { runSeedsOnThreads, type SeedResult } from './lanes.ts'
 const ONCE_FAILED = ['155', '368', '383', '1255', '9110', '10375', '60088']
 /** Of some two hundred seeds those that reach together, three times, what any of them reaches. */
 const SEEDS = `
-  81008 81012 81013 81021 81023 81026 81032 81036 81043 81048 81052 81053 81055 81057 81060 81061
-  81063 81069 81075 81077 81084 81085 81088 81093 81096 81097 81099 81102 81103 81108 81112 81113
-  81117 81119 81128 81136 81149 81153 81159 81167`
+  81003 81005 81008 81012 81013 81021 81023 81026 81032 81036 81043 81048 81052 81053 81055 81057
+  81060 81061 81063 81069 81075 81077 81084 81085 81088 81093 81096 81097 81099 81102 81103 81108
+  81112 81113 81117 81119 81128 81136 81149 81153 81159 81167`
   .trim()
   .split(/\s+/)
 /** What few runs reach, and the runs of SEEDS reach together. */
@@ -28,7 +28,7 @@ const REACHED = `
   resolve told refused, resolve told resolved, resolve told sent, spam, stop told 0,
   subscription told 10, subscription told 2, subscription told 24, subscription told 35,
   subscription told 500, subscription told 6, subscriptions error, subscriptions expired,
-  subscriptions stopped, told 24, told 25, told 500, unanswered, uses, webhook calls`
+  subscriptions stopped, told 24, told 500, unanswered, uses, webhook calls`
   .trim()
   .split(/,\s+/)
 /** So many runs reach each of them at least; when others are drawn, others are chosen. */
