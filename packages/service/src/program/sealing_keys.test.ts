@@ -10,6 +10,7 @@ import { createCustomer } from '../customers/customers.ts'
 import { depositAddresses } from '../customers/deposit_addresses.ts'
 import { readSealingKeys, type SealingKeys, sealWith } from '../customers/seal.ts'
 import type { Sql } from '../database/sql.ts'
+import { HOUSE } from '../events/events.ts'
 import { issueKey, revokeKey } from '../keys/keys.ts'
 import { systemClock } from '../lib/clock.ts'
 import { idMaker, systemRandom } from '../lib/ids.ts'
@@ -19,6 +20,7 @@ import {
   rotateSigningKey,
   signingKey,
 } from '../receipts/signing_keys.ts'
+import { createWebhook, removeWebhook } from '../webhooks/webhooks.ts'
 import { sealingKeys } from './sealing_keys.ts'
 
 const account = HDKey.fromMasterSeed(new Uint8Array(32).fill(7)).derive("m/44'/195'/0'")
@@ -89,6 +91,25 @@ test('every key that still opens secrets is needed, until they are revoked', asy
   await sealingKeys({ data_dir, secret_key: `k2:${WRONG},k1:${RIGHT}` }, sql)
   await sql.begin((tx) => revokeKey(tx, { ...old, at: new Date() }))
   assert.equal((await fresh_only()).current, 'k2')
+})
+
+test('a key that opens nothing but the secret of a webhook is needed too', async (t) => {
+  const { sql } = await freshDatabase(t)
+  const data_dir = await dataFolder(t)
+  const sealed = (key: string) => ({
+    clock: systemClock,
+    random: systemRandom,
+    new_id: idMaker(systemClock, systemRandom),
+    seal: sealWith(readSealingKeys(key)!, systemRandom),
+  })
+  const wanted = { customer_id: HOUSE, url: 'https://ops.example/', scopes: ['house'] as const }
+  const { webhook } = await sql.begin((tx) => createWebhook(tx, sealed(`k1:${RIGHT}`), wanted))
+  const start = (secret_key: string | undefined) => sealingKeys({ data_dir, secret_key }, sql)
+  await assert.rejects(start(`k2:${WRONG}`), /another key k1\./)
+  await assert.rejects(start(undefined), /set PENSTOCK_SECRET_KEY/)
+  assert.equal((await start(`k2:${WRONG},k1:${RIGHT}`)).current, 'k2')
+  await sql.begin((tx) => removeWebhook(tx, { customer_id: HOUSE, id: webhook.id }))
+  assert.equal((await start(`k2:${WRONG}`)).current, 'k2')
 })
 
 test('a kept key that others can read, or that is damaged, is refused', async (t) => {

@@ -1,11 +1,11 @@
-// The keys that seal the secrets of API keys and the key that signs receipts: from the
-// configuration, else from a file under the data folder, made on the first start. A process whose
-// keys do not open what the database has sealed must not start: it would answer its customers with
-// failures, and by them tell right tokens from made-up ones.
+// The keys that seal the secrets of API keys and of webhooks, and the key that signs receipts: from
+// the configuration, else from a file under the data folder, made on the first start. A process
+// whose keys do not open what the database has sealed must not start: it would answer its customers
+// with failures, by them tell right tokens from made-up ones, and call no webhook.
 
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { readSealingKeys, type SealingKeys, sealWith } from '../customers/seal.ts'
+import { readSealingKeys, type Seal, type SealingKeys, sealWith } from '../customers/seal.ts'
 import type { Sql } from '../database/sql.ts'
 import { hasSecrets, sealingKeysMissing } from '../keys/keys.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -13,6 +13,7 @@ import { Misuse } from '../lib/fault.ts'
 import { readSecretFile, requireWritable, writeOnce } from '../lib/files.ts'
 import { systemRandom } from '../lib/ids.ts'
 import { findSigningKey, makeSigningKey, signingKeyMissing } from '../receipts/signing_keys.ts'
+import { newestSealedSecrets, webhookContext } from '../webhooks/webhooks.ts'
 
 type KeyLocation = { secret_key: string | undefined; data_dir: string }
 
@@ -46,6 +47,7 @@ export async function sealingKeys(where: KeyLocation, sql: Sql): Promise<Sealing
   const missing = [
     ...new Set([
       ...(await sealingKeysMissing(sql, seal)),
+      ...(await webhookKeysMissing(sql, seal)),
       ...(signing === undefined ? [] : [signing]),
     ]),
   ]
@@ -57,9 +59,23 @@ export async function sealingKeys(where: KeyLocation, sql: Sql): Promise<Sealing
   )
 }
 
+/** The names of the sealing keys without which webhooks cannot be signed. */
+async function webhookKeysMissing(sql: Sql, seal: Seal): Promise<string[]> {
+  const newest = await newestSealedSecrets(sql, systemClock.now())
+  return newest.flatMap(({ webhook_id, sealed_secret, sealed_by }) => {
+    try {
+      seal.open(sealed_secret, webhookContext(webhook_id))
+      return []
+    } catch {
+      return [sealed_by]
+    }
+  })
+}
+
 async function firstKeys(where: KeyLocation, sql: Sql): Promise<SealingKeys> {
   const file = fileOf(where)
-  if ((await hasSecrets(sql)) || (await findSigningKey(sql))) {
+  const [webhook] = await newestSealedSecrets(sql, systemClock.now())
+  if ((await hasSecrets(sql)) || (await findSigningKey(sql)) || webhook) {
     throw new Misuse(
       'The database has sealed secrets, and there is no key that opens them: ' +
         `set PENSTOCK_SECRET_KEY, or put ${file} back.`,

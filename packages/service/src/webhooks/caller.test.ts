@@ -167,6 +167,15 @@ test('what goes wrong has its word: nobody listens, cut off, no name, no HTTP', 
   assert.equal(unnamed.error, 'resolve')
 })
 
+test('a call may be given less time than the others', async (t) => {
+  const { port } = await receiver(t, () => {})
+  const caller = webhookCaller()
+  t.after(() => caller.close())
+  const { error, ms } = await caller.call({ ...call(`http://127.0.0.1:${port}/`), answer_ms: 50 })
+  assert.equal(error, 'timeout')
+  assert.ok(ms >= 49, String(ms))
+})
+
 test('Retry-After is kept, an hour at most; a date and nonsense are not', async (t) => {
   const values = ['7', '999999', 'Wed, 21 Oct 2026 07:28:00 GMT', '-1', '1.5']
   const { port } = await receiver(t, (_request, response) =>

@@ -27,6 +27,8 @@ export type Call = {
   headers: Readonly<Record<string, string>>
   /** Networks allowed for the customer. */
   networks: readonly string[]
+  /** How long the whole of it may take; 15 seconds when left out. */
+  answer_ms?: number | undefined
 }
 
 export type Caller = { call(call: Call): Promise<CallOutcome>; close(): void }
@@ -105,7 +107,7 @@ function judgedLookup(
 }
 
 async function post(
-  { url, body, headers, networks }: Call,
+  { url, body, headers, networks, answer_ms }: Call,
   agents: { http: http.Agent; https: https.Agent },
 ): Promise<CallOutcome> {
   const began_ms = performance.now()
@@ -114,7 +116,7 @@ async function post(
   if (isIP(host) !== 0 && !mayCall(host, networks, url.protocol === 'https:'))
     return { status: null, error: 'address', body: null, ms: 0 }
   try {
-    const answer = await exchange({ url, body, headers }, agents)
+    const answer = await exchange({ url, body, headers, answer_ms }, agents)
     // What stands in a network of one's own says more than an outsider should read.
     const shown = isIP(answer.address) !== 0 && !isPrivate(answer.address) ? answer.text : null
     const { status, retry_after_seconds } = answer
@@ -138,7 +140,7 @@ type HttpAnswer = {
 }
 
 function exchange(
-  { url, body, headers }: Pick<Call, 'url' | 'body' | 'headers'>,
+  { url, body, headers, answer_ms = ANSWER_MS }: Omit<Call, 'networks'>,
   agents: { http: http.Agent; https: https.Agent },
 ): Promise<HttpAnswer> {
   const secure = url.protocol === 'https:'
@@ -157,7 +159,7 @@ function exchange(
       reject(thrown)
     }
     const giveUp = (error: CallError) => () => request.destroy(new Refusal(error))
-    const answering = setTimeout(giveUp('timeout'), ANSWER_MS)
+    const answering = setTimeout(giveUp('timeout'), answer_ms)
     let connecting: NodeJS.Timeout | undefined
     request.on('socket', (socket) => {
       // One that was used before stays connected, and would gather a listener with every call.

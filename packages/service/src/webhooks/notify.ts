@@ -11,7 +11,7 @@ import { thrownFields } from '../lib/log.ts'
 import { Turns } from '../limits/turns.ts'
 import type { Step } from '../steps/step.ts'
 import { NotFound } from '../wire/endpoint.ts'
-import type { Caller, CallOutcome } from './caller.ts'
+import type { Call, Caller, CallOutcome } from './caller.ts'
 import {
   type CallRecord,
   type DueNotice,
@@ -211,6 +211,7 @@ export async function callsOf(
     own_host,
   }: Pick<Needs, 'sql' | 'clock' | 'seal' | 'caller' | 'user_agent' | 'own_host'>,
   webhook: Pick<LeasedWebhook, 'id' | 'customer_id' | 'url'>,
+  { answer_ms }: Pick<Call, 'answer_ms'> = {},
 ): Promise<(event: Event, at: Date) => Promise<CallOutcome>> {
   const [rows, networks] = await Promise.all([
     secretsAlive(sql, webhook.id, clock.now()),
@@ -225,7 +226,8 @@ export async function callsOf(
     const body = eventBody(event)
     const headers = webhookHeaders(keys, { id: event.id, body }, at)
     if (!url) return { status: null, error: 'address', body: null, ms: 0 }
-    return caller.call({ url, body, headers: { ...headers, 'user-agent': user_agent }, networks })
+    const call = { url, body, headers: { ...headers, 'user-agent': user_agent }, networks }
+    return caller.call({ ...call, answer_ms })
   }
 }
 

@@ -64,6 +64,9 @@ async function requireFewTests(tx: Tx, customer_id: string, since: Date): Promis
     throw LimitReached('test', `There were ${TESTS_AN_HOUR} tests within an hour`)
 }
 
+/** Somebody waits for it, for ten seconds at most. */
+const TRIAL_MS = 9_000
+
 /** Calls one webhook with an event that did not happen, once, and keeps what came of it. Throws
  *  LimitReached. */
 export async function tryWebhook(
@@ -73,7 +76,7 @@ export async function tryWebhook(
 ): Promise<{ event: Event; call: CallRow }> {
   const { sql, clock } = needs
   const event = await triggerTest(needs, { customer_id: webhook.customer_id, kind })
-  const call = await callsOf(needs, webhook)
+  const call = await callsOf(needs, webhook, { answer_ms: TRIAL_MS })
   const at = clock.now()
   const { status, error, body, ms } = await call(event, at)
   const made = { number: event.number, at, ms, status, error, body }

@@ -325,6 +325,20 @@ export async function resealWebhookSecrets(
   return old.length
 }
 
+/** Of each sealing key the newest secret that it has sealed and that still signs: none of them can
+ *  sign where one of these cannot be opened. */
+export async function newestSealedSecrets(
+  sql: Sql | Tx,
+  at: Date,
+): Promise<{ webhook_id: string; sealed_secret: string; sealed_by: string }[]> {
+  return sql<{ webhook_id: string; sealed_secret: string; sealed_by: string }>`
+    select distinct on (sealed_by) webhook_id, sealed_secret, sealed_by
+    from webhook_secret as s join webhook as w on w.id = webhook_id,
+      lateral (select split_part(sealed_secret, '.', 1) as sealed_by) as sealing
+    where w.state <> 'removed' and (s.until is null or s.until > ${at})
+    order by sealed_by, s.made_at desc`
+}
+
 /** The secrets that sign at this moment, newest first. */
 export async function secretsAlive(
   sql: Sql | Tx,
