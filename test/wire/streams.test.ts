@@ -26,7 +26,7 @@ async function listening(t: TestContext) {
 }
 
 /** What comes over a stream: its comments and events. */
-async function* read(answer: Response): AsyncGenerator<{ comment?: string; event?: Said }> {
+async function* read(answer: Response): AsyncGenerator<{ comment?: string; event?: EventBody }> {
   let text = ''
   for await (const part of answer.body!.pipeThrough(new TextDecoderStream())) {
     text += part
@@ -39,21 +39,21 @@ async function* read(answer: Response): AsyncGenerator<{ comment?: string; event
   }
 }
 
-type Said = Static<typeof EventForm>
+type EventBody = Static<typeof EventForm>
 
 /** An event; its number and type stand beside it as well. */
-function eventOf(block: string): Said {
+function eventOf(block: string): EventBody {
   const fields = new Map(
     block.split('\n').map((line) => [line.split(': ', 1)[0]!, line.slice(line.indexOf(': ') + 2)]),
   )
-  const event = JSON.parse(fields.get('data')!) as Said
+  const event = JSON.parse(fields.get('data')!) as EventBody
   assert.deepEqual([fields.get('id'), fields.get('event')], [String(event.number), event.type])
   return event
 }
 
 /** The next so many events. */
-async function next(stream: ReturnType<typeof read>, count: number): Promise<Said[]> {
-  const events: Said[] = []
+async function next(stream: ReturnType<typeof read>, count: number): Promise<EventBody[]> {
+  const events: EventBody[] = []
   while (events.length < count) {
     const { value, done } = await stream.next()
     assert.ok(!done, 'the stream goes on')
@@ -75,7 +75,7 @@ test('a stream begins after a number, and tells what is new as the list has it',
   assert.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8')
   const stream = read(answer)
   const first = (await stream.next()).value as { comment?: string }
-  const { items } = await anna.get<{ items: Said[] }>('/v1/events/list', { after: 0 })
+  const { items } = await anna.get<{ items: EventBody[] }>('/v1/events/list', { after: 0 })
   assert.equal(first.comment?.split(' ')[1], String(items.length), 'the newest number')
   assert.deepEqual(await next(stream, items.length), items)
   const from_now = read(await open(anna, { types: ['order.created'] }))
