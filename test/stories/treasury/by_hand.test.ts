@@ -148,7 +148,8 @@ test('a held deposit ends in one of three ways, with its record, and its alert',
   )
   assert.deepEqual(
     lines.map(({ service }) => service),
-    ['resolution'],
+    ['deposit'],
+    'as the customer has it',
   )
 })
 
