@@ -91,7 +91,7 @@ function told({ type, data, when, scope, sample }: EventKind): Part {
     test: false,
   }
   return {
-    operationId: nameOf(type),
+    operationId: `event_${nameOf(type)}`,
     tags: ['Webhooks'],
     summary: `Told when ${when}`,
     description: `Scope of the key that made the webhook: \`${scope}\`.`,
