@@ -27,8 +27,8 @@ const BODIES: Record<string, object> = {
   '/v1/prices/history': {},
   '/v1/aml-check/report': { id: 'nobody' },
   '/v1/aml-watches/list': {},
-  '/v1/aml-watches/new': { address: 'TGVpXaZff9J1CzMfoSheN6swLB1yeRx3p8' },
-  '/v1/aml-watches/remove': { address: 'TVyzzXFW212kMBkpfyUp8nCPsX6wk7wms8' },
+  '/v1/aml-watch/new': { address: 'TGVpXaZff9J1CzMfoSheN6swLB1yeRx3p8' },
+  '/v1/aml-watch/remove': { address: 'TVyzzXFW212kMBkpfyUp8nCPsX6wk7wms8' },
   '/v1/refusals/list': {},
 }
 
@@ -66,8 +66,8 @@ const WRONG: Record<string, Record<string, readonly unknown[]>> = {
   '/v1/prices/history': { resource: ['gas'], since: TIMES.since },
   '/v1/aml-check/report': { id: [5, ''] },
   '/v1/aml-watches/list': LISTED,
-  '/v1/aml-watches/new': { address: ['T123', 5] },
-  '/v1/aml-watches/remove': { address: ['T123', 5] },
+  '/v1/aml-watch/new': { address: ['T123', 5] },
+  '/v1/aml-watch/remove': { address: ['T123', 5] },
   '/v1/refusals/list': { since: TIMES.since, code: [0, 'x'], ...LISTED },
 }
 

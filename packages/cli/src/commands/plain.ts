@@ -107,8 +107,8 @@ export const PLAIN: readonly Command[] = [
   listing('watches list', '/v1/aml-watches/list', {
     columns: ['address', 'since', 'check.status', 'check.risk_level', 'level_before'],
   }),
-  plain('watches add', '/v1/aml-watches/new', { operands: ['address'] }),
-  plain('watches remove', '/v1/aml-watches/remove', { operands: ['address'] }),
+  plain('watches add', '/v1/aml-watch/new', { operands: ['address'] }),
+  plain('watches remove', '/v1/aml-watch/remove', { operands: ['address'] }),
   listing('keys list', '/v1/keys/list', { columns: KEY_COLUMNS }),
   plain('keys create', '/v1/key/new', { operands: ['name'] }),
   plain('keys change', '/v1/key/change', { operands: ONE }),

@@ -679,7 +679,7 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
       },
     ],
   },
-  '/v1/aml-watches/new': {
+  '/v1/aml-watch/new': {
     summary: "Watch an address: it is screened now, and again whenever what is known changes",
     changes: true,
     fields: [
@@ -691,7 +691,7 @@ export const ENDPOINTS: { readonly [path: string]: EndpointFields } = {
       },
     ],
   },
-  '/v1/aml-watches/remove': {
+  '/v1/aml-watch/remove': {
     summary: "Watch an address no longer; its checks stay",
     changes: true,
     fields: [

@@ -46,9 +46,9 @@ export function screening(caller: Caller, waker: Waker) {
       /** The addresses that are screened again whenever what is known changes. */
       list: list('/v1/aml-watches/list'),
       /** Watches an address. */
-      add: byAddress('/v1/aml-watches/new'),
+      add: byAddress('/v1/aml-watch/new'),
       /** Watches it no longer; its checks stay. */
-      remove: byAddress('/v1/aml-watches/remove'),
+      remove: byAddress('/v1/aml-watch/remove'),
     },
   }
 }

@@ -1104,7 +1104,7 @@ export type Endpoints = {
     }
   }
   /** Watch an address: it is screened now, and again whenever what is known changes */
-  '/v1/aml-watches/new': {
+  '/v1/aml-watch/new': {
     body: {
       address: string
     }
@@ -1148,7 +1148,7 @@ export type Endpoints = {
     }
   }
   /** Watch an address no longer; its checks stay */
-  '/v1/aml-watches/remove': {
+  '/v1/aml-watch/remove': {
     body: {
       address: string
     }
@@ -2063,8 +2063,8 @@ export const REPETITION: {
   '/v1/subscription/stop': 'nothing',
   '/v1/aml-checks/new': 'idempotency_key',
   '/v1/settings/change': 'nothing',
-  '/v1/aml-watches/new': 'nothing',
-  '/v1/aml-watches/remove': 'nothing',
+  '/v1/aml-watch/new': 'nothing',
+  '/v1/aml-watch/remove': 'nothing',
   '/v1/quote/new': 'nothing',
   '/v1/quote/accept': 'external_id',
   '/v1/key/new': 'nothing',

@@ -243,7 +243,7 @@ export const watchRoutes = ({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Endpo
   }),
 
   endpoint({
-    path: '/v1/aml-watches/new',
+    path: '/v1/aml-watch/new',
     auth: 'signature',
     scope: 'aml',
     mutating: true,
@@ -277,7 +277,7 @@ export const watchRoutes = ({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Endpo
   }),
 
   endpoint({
-    path: '/v1/aml-watches/remove',
+    path: '/v1/aml-watch/remove',
     auth: 'signature',
     scope: 'aml',
     mutating: true,

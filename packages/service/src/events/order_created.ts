@@ -8,15 +8,15 @@ import type { Change } from '../ledger/actions.ts'
 /** From the next moment that no order under way can be from. */
 const FROM_NOW_ON_MS = 10_000
 
-export type OrderCreated = {
+export type OrderCreatedSwitch = {
   /** Whether orders that are placed from `from` on are told of. */
   order_created: boolean
   /** Null: all of them, or none. */
   from: Date | null
 }
 
-export async function readOrderCreated(sql: Query): Promise<OrderCreated> {
-  const [row] = await sql<OrderCreated>`
+export async function readOrderCreated(sql: Query): Promise<OrderCreatedSwitch> {
+  const [row] = await sql<OrderCreatedSwitch>`
     select order_created_from < 'infinity' as order_created,
       case when isfinite(order_created_from) then order_created_from end as "from"
     from event_publisher`
@@ -27,7 +27,7 @@ export async function changeOrderCreated(
   tx: Tx,
   order_created: boolean,
   now: Date,
-): Promise<Change<OrderCreated>> {
+): Promise<Change<OrderCreatedSwitch>> {
   await tx`select 1 from event_publisher for update`
   const before = await readOrderCreated(tx)
   if (before.order_created === order_created) return { result: before, actions: [] }
