@@ -70,7 +70,7 @@ const webhookKind = (
   })
 
 export const webhookKinds: readonly EventKind[] = [
-  webhookKind('enabled', 'it is put on again'),
+  webhookKind('enabled', 'it is put on again after it was disabled'),
   webhookKind(
     'disabled',
     'it was refused for five days, or answered 410: it is not called any more',

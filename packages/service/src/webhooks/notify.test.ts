@@ -421,7 +421,9 @@ test('disabled and enabled are told as events, with the webhook as it was', asyn
   await on.run()
   on.answers(() => ({}))
   const which = { customer_id: 'anna', id: webhook.id }
-  await on.sql.begin((tx) => changeWebhook(tx, on.needs, which, { state: 'on', scopes: ['read'] }))
+  // The last two are no news: its owner has done that, and could do it without end.
+  for (const state of ['on', 'off', 'on'] as const)
+    await on.sql.begin((tx) => changeWebhook(tx, on.needs, which, { state, scopes: ['read'] }))
   await on.run()
   const told = await listEvents(on.sql, { customer_id: 'anna', after: 1n, limit: 10 })
   for (const { type, data } of told) {

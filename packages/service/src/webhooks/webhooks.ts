@@ -215,7 +215,8 @@ export async function changeWebhook(
   else if (types !== null && change.types !== undefined) await passDue(tx, which.id, types)
   if (begins) {
     await makeDue(tx, which.id, now)
-    noteState(tx, 'webhook.enabled', webhook!, now)
+    // What its owner puts off and on again, as often as may be, is no news.
+    if (before.state === 'disabled') noteState(tx, 'webhook.enabled', webhook!, now)
   }
   return webhook!
 }
