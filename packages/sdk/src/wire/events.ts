@@ -655,7 +655,7 @@ export type EventData = {
     /** Of its document in UTF-8 */
     sha256: string
   }
-  /** Told when it is put on again */
+  /** Told when it is put on again after it was disabled */
   'webhook.enabled': {
     id: string
     url: string
