@@ -47,7 +47,7 @@ const WORDS: Record<string, string> = {
   books: 'check roots',
   webhooks: 'list show enable disable remove add rotate allow deny networks',
   notices: 'list',
-  events: 'list',
+  events: 'show set list',
 }
 
 const words = ({ cli }: { cli: { words: string } }) => cli.words
@@ -205,6 +205,8 @@ test('what each operation prints as JSON is what it documents', async (t) => {
     ['webhooks', 'networks', 'house'],
     ['webhooks', 'deny', 'house', '10.1.0.0/16'],
     ['notices', 'list', 'house'],
+    ['events', 'show'],
+    ['events', 'set', '--order-created', 'untold'],
     ['events', 'list', anna.id],
     ['customers', 'close', anna.id],
   ]

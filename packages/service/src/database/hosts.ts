@@ -94,6 +94,9 @@ export function clientOf(hosts: Hosts) {
         if (READ_ONLY.has(said.parameterName) && said.parameterValue === 'on') this.read_only = true
       }
       insideOf(this).on('parameterStatus', heard)
+      // Who asks on it hears of its end by the answer. Without a listener the end of a connection
+      // that nobody has in hand yet, or any more, would end the process.
+      this.on('error', () => {})
     }
 
     override connect(): Promise<pg.Client>
@@ -133,7 +136,6 @@ export function openClient(hosts: Hosts, config: pg.ClientConfig): Promise<pg.Cl
   const Client = clientOf(hosts)
   return hosts.reach(async () => {
     const client = new Client(config)
-    client.on('error', () => {})
     await client.connect()
     return client
   })

@@ -124,9 +124,6 @@ function openPool(options: SqlOptions, hosts: Hosts): pg.Pool {
   })
   // An idle connection that the server closes is not an event: the pool drops it and opens another.
   pool.on('error', () => {})
-  // One that is lost while it is handed out is seen by the code that uses it; without a listener it
-  // would end the process.
-  pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }
 

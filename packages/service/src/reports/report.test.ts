@@ -73,7 +73,7 @@ test("an allowed address's report says what was decided, and that no rule applie
     const evidence = (await readEvidence(world.sql, id))!
     return reportPage(evidence, await readReportContext(world.sql, evidence))
   }
-  const raised = await pageOf(end)
+  const raised = await pageOf({ address: end.address })
   assert.match(raised, /Weighted mean 10\.9, raised by the rules below/)
   assert.match(raised, /mixer: Spinner \(operator\)/)
   assert.doesNotMatch(raised, /has been decided|were judged|label of its own/)
@@ -87,7 +87,7 @@ test("an allowed address's report says what was decided, and that no rule applie
   await world.sql.begin((tx) =>
     makeEntry(tx, world.new_id, { ...entry, made_at: world.clock.now(), expires_at: null }),
   )
-  const allowed = await pageOf(end)
+  const allowed = await pageOf({ address: end.address })
   assert.match(allowed, /Weighted mean 10\.9, not raised to 75\.0 because the address is allowed/)
   assert.match(allowed, /allow: a &lt;known&gt; shop/)
 
