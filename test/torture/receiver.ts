@@ -18,6 +18,8 @@ export class Hook {
   readonly ids = new Map<number, string>()
   calls = 0
   away = false
+  /** The newest number when all webhooks were there. */
+  begins_after = 0n
   readonly findings: string[] = []
   private readonly verifier: Verifier
 

@@ -43,6 +43,7 @@ export async function run(args: string[]): Promise<boolean> {
     await Promise.all((['api', 'worker', 'worker'] as const).map((role) => rig.start(role)))
     await rig.fund()
     await makeWebhooks(rig, receiver)
+    await noteBeginnings(rig, receiver)
     buyers.begin(PEOPLE, PAUSE_MS)
     rig.keepMining(BLOCK_MS)
     while (killed < numbers.kills) {
@@ -97,6 +98,19 @@ async function makeWebhooks(rig: Rig, receiver: Receiver): Promise<void> {
       }
     })
   }
+}
+
+/** What was numbered while the webhooks were made is told to some of them; from here on to all. */
+async function noteBeginnings(rig: Rig, { hooks }: Receiver): Promise<void> {
+  const { sql } = rig
+  await rig.until(
+    'what is noted is not numbered',
+    async () => (await sql`select 1 from event_note limit 1`).length === 0,
+  )
+  const ends = await sql<{ customer_id: string; last_number: bigint }>`
+    select customer_id, last_number from event_counter`
+  const last_of = new Map(ends.map(({ customer_id, last_number }) => [customer_id, last_number]))
+  for (const hook of hooks.values()) hook.begins_after = last_of.get(hook.customer_id) ?? 0n
 }
 
 /** Kills one worker, or both, in the midst of whatever they do, and starts as many. */
@@ -195,9 +209,8 @@ async function compare({ sql }: Rig, { hooks }: Receiver): Promise<string[]> {
     const last = last_of.get(hook.customer_id) ?? 0n
     const events = await sql<{ number: bigint; id: string }>`
       select number, id from event
-      where customer_id = ${hook.customer_id} and not test and number <= ${last} and number > (
-        select min(n.number) - 1 from notice as n join webhook as w on w.id = n.webhook_id
-        where w.customer_id = ${hook.customer_id})`
+      where customer_id = ${hook.customer_id} and not test and number <= ${last}
+        and number > ${hook.begins_after}`
     if (events.length < 10) findings.push(`${hook.path}: only ${events.length} events happened`)
     for (const { number, id } of events) {
       const told = hook.ids.get(Number(number))

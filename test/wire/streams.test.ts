@@ -1,6 +1,8 @@
 // Events over an answer that stays open, as a client has them: over HTTP, with a signature.
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { EventForm } from 'penstock-service/events/routes.ts'
@@ -8,6 +10,7 @@ import type { Static } from 'typebox'
 import { type Customer, makeWorld, type World } from '../harness/world.ts'
 
 const PATH = '/v1/events/stream'
+const NONE = Buffer.from('{}')
 
 /** A service that listens, and opens streams as its customers do. */
 async function listening(t: TestContext) {
@@ -110,4 +113,30 @@ test('a stream ends when its key is revoked', { timeout: 120_000 }, async (t) =>
   await anna.get('/v1/key/revoke', { id: key.id })
   // The service looks once a second; whether it ends is asked, not when.
   for (;;) if ((await stream.next()).done) break
+})
+
+test('a key has ten streams, and a service that ends waits for none', {
+  timeout: 60_000,
+}, async (t) => {
+  const { world, open } = await listening(t)
+  const anna = await world.customer()
+  const streams = await Promise.all(Array.from({ length: 10 }, () => open(anna)))
+  assert.equal(await codeOf(await open(anna)), 72)
+  assert.equal(streams.length, 10)
+  // One that keeps its connection for as long as it may.
+  const zoe = await world.customer()
+  const port = (world.api.server.address() as AddressInfo).port
+  const agent = new Agent({ keepAlive: true })
+  const asked = request({
+    port,
+    path: PATH,
+    method: 'POST',
+    agent,
+    headers: zoe.headers(PATH, NONE),
+  })
+  const [answer] = (await once(asked.end(NONE), 'response')) as [IncomingMessage]
+  answer.resume()
+  // As a process does that is told to end.
+  world.app.streams.close()
+  await Promise.all([world.api.close(), once(answer, 'end')])
 })
