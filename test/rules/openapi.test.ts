@@ -21,7 +21,8 @@ type Content = {
   content: { 'application/json': { schema: object; examples: Record<string, { value: unknown }> } }
 }
 type Operation = { operationId: string; responses: Record<string, Content>; requestBody: Content }
-type Document = { openapi: string; paths: Record<string, { post?: Operation; get?: Operation }> }
+type Paths = Record<string, { post?: Operation; get?: Operation }>
+type Document = { openapi: string; paths: Paths; webhooks: Paths }
 
 const story = tryExamples()
 const kept = async () => JSON.parse(await readFile(OPENAPI_FILE, 'utf8')) as Document
@@ -48,6 +49,19 @@ test('a public validator accepts openapi.json as OpenAPI 3.1; references resolve
     (await new Validator().validate(wrong)).valid,
     false,
     'and it would say so if it were not',
+  )
+})
+
+test('each operation, of a path and of an event, has a name of its own', async () => {
+  const { paths, webhooks } = await kept()
+  const names = [paths, webhooks]
+    .flatMap((all) => Object.values(all))
+    .flatMap(({ post, get }) => [post, get])
+    .flatMap((operation) => operation?.operationId ?? [])
+  assert.ok(names.length > 90, `${names.length} operations`)
+  assert.deepEqual(
+    names.filter((name, i) => names.indexOf(name) !== i),
+    [],
   )
 })
 
