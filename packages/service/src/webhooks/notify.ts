@@ -123,12 +123,15 @@ async function tellAll(needs: Needs, webhook: LeasedWebhook, turns: Turns): Prom
       if ((await take()) || (await passForgotten(sql, current))) continue
       break
     }
-    // What is to be called next is written meanwhile.
-    const [made] = await Promise.all([
+    // What is to be called next is written meanwhile. Both end before the webhook rests: what is
+    // still being written would keep its row from the next lease.
+    const [made, taken] = await Promise.allSettled([
       callAll(needs, { webhook: current, due, turns, pace }),
       take(),
     ])
-    current = await noted(needs, current, made)
+    if (made.status === 'rejected') throw made.reason
+    if (taken.status === 'rejected') throw taken.reason
+    current = await noted(needs, current, made.value)
   }
   await releaseWebhook(sql, { id, process })
 }
