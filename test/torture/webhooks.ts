@@ -100,6 +100,13 @@ async function makeWebhooks(rig: Rig, receiver: Receiver): Promise<void> {
   }
 }
 
+/** By customer: the number of the newest event. */
+async function newestNumbers(sql: Rig['sql']): Promise<Map<string, bigint>> {
+  const ends = await sql<{ customer_id: string; last_number: bigint }>`
+    select customer_id, last_number from event_counter`
+  return new Map(ends.map(({ customer_id, last_number }) => [customer_id, last_number]))
+}
+
 /** What was numbered while the webhooks were made is told to some of them; from here on to all. */
 async function noteBeginnings(rig: Rig, { hooks }: Receiver): Promise<void> {
   const { sql } = rig
@@ -107,9 +114,7 @@ async function noteBeginnings(rig: Rig, { hooks }: Receiver): Promise<void> {
     'what is noted is not numbered',
     async () => (await sql`select 1 from event_note limit 1`).length === 0,
   )
-  const ends = await sql<{ customer_id: string; last_number: bigint }>`
-    select customer_id, last_number from event_counter`
-  const last_of = new Map(ends.map(({ customer_id, last_number }) => [customer_id, last_number]))
+  const last_of = await newestNumbers(sql)
   for (const hook of hooks.values()) hook.begins_after = last_of.get(hook.customer_id) ?? 0n
 }
 
@@ -190,9 +195,7 @@ async function untilQuiet({ sql }: Rig): Promise<string[]> {
  *  the log. */
 async function compare({ sql }: Rig, { hooks }: Receiver): Promise<string[]> {
   const findings: string[] = []
-  const ends = await sql<{ customer_id: string; last_number: bigint }>`
-    select customer_id, last_number from event_counter`
-  const last_of = new Map(ends.map(({ customer_id, last_number }) => [customer_id, last_number]))
+  const last_of = await newestNumbers(sql)
   const customers = [...last_of.keys()]
   const numbers = [...last_of.values()]
   for (const end_ms = Date.now() + QUIET_MS_MAX; Date.now() < end_ms; await delay(200)) {

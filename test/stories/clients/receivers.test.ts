@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -12,6 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { systemRandom } from 'penstock-service/lib/ids.ts'
 import { newWebhookSecret, signingKey, webhookHeaders } from 'penstock-service/webhooks/signing.ts'
 import { ROOT } from '../../../tools/source.ts'
+import { freePort } from '../../runtimes/runtimes.ts'
 
 const page = await readFile(`${ROOT}docs/events.md`, 'utf8')
 
@@ -31,14 +31,6 @@ function isHere([program]: readonly string[], version: string): boolean {
   } catch {
     return false
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address ? address.port : 0
 }
 
 /** Starts the program of the page and returns where it listens. */
