@@ -3,6 +3,7 @@
 import type { Sql } from '../database/sql.ts'
 import { refusal } from '../lib/fault.ts'
 import { type Evidence, readEvidence } from '../screening/evidence.ts'
+import { CHECK_COLUMNS } from './forms.ts'
 
 type CheckRow = {
   id: string
@@ -45,7 +46,7 @@ type AnswerRow = {
 
 /** The row of a check with the answers of providers. Throws Refused when there is no such check. */
 export async function showCheck(sql: Sql, id: string) {
-  const [row] = await sql<CheckRow>`select * from aml_check where id = ${id}`
+  const [row] = await sql<CheckRow>`select ${CHECK_COLUMNS} from aml_check where id = ${id}`
   if (!row) throw refusal(`There is no check ${id}.`)
   const answers = await sql<AnswerRow>`
     select provider, outcome, sha256, received_at, octet_length(body) as bytes from aml_answer

@@ -11,7 +11,7 @@ import { type EventType, noteEvents } from '../events/notes.ts'
 import { captureAll } from '../ledger/ledger.ts'
 import { sha256Of } from '../screening/evidence.ts'
 import type { Outcome } from '../screening/scoring.ts'
-import { type Check, type CheckState, checkForms, printCheck } from './forms.ts'
+import { CHECK_COLUMNS, type Check, type CheckState, checkForms, printCheck } from './forms.ts'
 
 export { CHECK_STATES, type Check, type CheckState, type CheckType } from './forms.ts'
 
@@ -82,7 +82,8 @@ export async function findCheck(
   by: { id: string; customer_id: string },
 ): Promise<Check | undefined> {
   const [check] = await sql<Check>`
-      select * from aml_check where id = ${by.id} and customer_id = ${by.customer_id}`
+      select ${CHECK_COLUMNS} from aml_check
+      where id = ${by.id} and customer_id = ${by.customer_id}`
   return check
 }
 
@@ -136,7 +137,7 @@ export function takeUpChecks(
       order by due_at, id limit ${what.at_once} for update skip locked
     ), taken as (
       update aml_check as c set state = 'processing', due_at = ${what.until}, tries = tries + 1
-      from due where c.id = due.id returning c.*
+      from due where c.id = due.id returning c.${CHECK_COLUMNS}
     ), counted as (
       insert into aml_count_delta (customer_id, day, state, d)
       select customer_id, (created_at at time zone 'UTC')::date, s.state, s.sign * count(*)
@@ -153,7 +154,7 @@ export function lockChecks(
   states: readonly CheckState[],
 ): Promise<Check[]> {
   return tx<Check>`
-    select * from aml_check where id = any(${ids}) and state = any(${states})
+    select ${CHECK_COLUMNS} from aml_check where id = any(${ids}) and state = any(${states})
     order by id for update`
 }
 
@@ -291,7 +292,7 @@ async function noteChangedLevels(tx: Tx, checks: readonly Check[], now: Date): P
       select back.id, gone.supersedes from back join aml_check as gone on gone.id = back.before_id
       where gone.state <> 'completed'
     )
-    select c.*, before.risk_level as level_before
+    select c.${CHECK_COLUMNS}, before.risk_level as level_before
     from back join aml_check as c using (id) join aml_check as before on before.id = back.before_id
     where before.state = 'completed' and before.risk_level <> c.risk_level
     order by c.id`

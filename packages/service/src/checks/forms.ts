@@ -3,6 +3,7 @@
 import type { Address } from 'penstock-tron/address.ts'
 import { USDT } from 'penstock-tron/tokens.ts'
 import { type Static, Type } from 'typebox'
+import { columnsOf } from '../database/columns.ts'
 import type { Tx } from '../database/sql.ts'
 import { type EventKind, eventKind } from '../events/kinds.ts'
 import { wireTime } from '../lib/clock.ts'
@@ -45,6 +46,37 @@ export type Check = {
   evidence_sha256: string | null
   supersedes: string | null
 }
+
+export const CHECK_COLUMNS = columnsOf<Check>()([
+  'id',
+  'customer_id',
+  'idempotency_key',
+  'type',
+  'network',
+  'address',
+  'hash',
+  'direction',
+  'state',
+  'price_sun',
+  'key_id',
+  'solid_number',
+  'due_at',
+  'tries',
+  'created_at',
+  'ended_at',
+  'risk_score',
+  'risk_level',
+  'blacklist',
+  'risk_factors',
+  'error',
+  'provider',
+  'policy',
+  'label_set',
+  'generation',
+  'index_number',
+  'evidence_sha256',
+  'supersedes',
+])
 
 const FactorForm = Type.Object({
   name: Type.String({ description: 'Category' }),
@@ -183,6 +215,6 @@ export async function checkForms(
   tx: Tx,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, Static<typeof CheckForm>>> {
-  const rows = await tx<Check>`select * from aml_check where id = any(${ids})`
+  const rows = await tx<Check>`select ${CHECK_COLUMNS} from aml_check where id = any(${ids})`
   return new Map(rows.map((row) => [row.id, printCheck(row)]))
 }

@@ -6,6 +6,7 @@
 import type { Sql, Tx } from '../database/sql.ts'
 import type { Step } from '../steps/step.ts'
 import { CHECK_STATES, type Check, type CheckState } from './checks.ts'
+import { CHECK_COLUMNS } from './forms.ts'
 
 /** Adds the changes to the sums. */
 export function foldCountsStep({ sql }: { sql: Sql }): Step {
@@ -118,13 +119,15 @@ function downFrom(tx: Tx, { customer_id, state, bound, offset, count }: Part): P
         with page as (
           select id from aml_check where customer_id = ${customer_id} and created_at < ${bound}
           order by created_at desc, id desc limit ${count} offset ${offset})
-        select c.* from page join aml_check as c using (id) order by c.created_at desc, c.id desc`
+        select c.${CHECK_COLUMNS} from page join aml_check as c using (id)
+        order by c.created_at desc, c.id desc`
     : tx<Check>`
         with page as (
           select id from aml_check where customer_id = ${customer_id} and state = ${state}
             and created_at < ${bound}
           order by created_at desc, id desc limit ${count} offset ${offset})
-        select c.* from page join aml_check as c using (id) order by c.created_at desc, c.id desc`
+        select c.${CHECK_COLUMNS} from page join aml_check as c using (id)
+        order by c.created_at desc, c.id desc`
 }
 
 function upFrom(tx: Tx, { customer_id, state, bound, offset, count }: Part): Promise<Check[]> {
@@ -133,11 +136,13 @@ function upFrom(tx: Tx, { customer_id, state, bound, offset, count }: Part): Pro
         with page as (
           select id from aml_check where customer_id = ${customer_id} and created_at >= ${bound}
           order by created_at, id limit ${count} offset ${offset})
-        select c.* from page join aml_check as c using (id) order by c.created_at, c.id`
+        select c.${CHECK_COLUMNS} from page join aml_check as c using (id)
+        order by c.created_at, c.id`
     : tx<Check>`
         with page as (
           select id from aml_check where customer_id = ${customer_id} and state = ${state}
             and created_at >= ${bound}
           order by created_at, id limit ${count} offset ${offset})
-        select c.* from page join aml_check as c using (id) order by c.created_at, c.id`
+        select c.${CHECK_COLUMNS} from page join aml_check as c using (id)
+        order by c.created_at, c.id`
 }

@@ -11,6 +11,7 @@ import { Fault } from '../lib/fault.ts'
 import type { NewId } from '../lib/ids.ts'
 import { InvalidParams, ServiceUnavailable } from '../wire/endpoint.ts'
 import { type Check, type CheckType, newCheck, placeChecks } from './checks.ts'
+import { CHECK_COLUMNS } from './forms.ts'
 
 /** How many hash checks of a customer may be under way. Each asks the nodes, and costs nothing when
  *  its transaction is made up. */
@@ -148,7 +149,7 @@ async function placedEarlier(tx: Tx, wanted: readonly NewCheck[]): Promise<Named
   const keyed = wanted.filter((one) => one.idempotency_key !== null)
   if (keyed.length === 0) return earlier
   const checks = await tx<Check>`
-    select c.* from aml_check as c
+    select c.${CHECK_COLUMNS} from aml_check as c
     join unnest(${keyed.map((one) => one.customer_id)}::text[],
                 ${keyed.map((one) => one.idempotency_key)}::text[])
       as asked (customer_id, idempotency_key)

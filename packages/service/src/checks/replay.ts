@@ -16,6 +16,7 @@ import { ENGINE, screenAddress, screenTransaction } from '../screening/screening
 import { blocksAfter } from '../tracing/flow_log.ts'
 import { describeGeneration, type Generation, restoreNewest } from '../tracing/generations.ts'
 import type { Check } from './checks.ts'
+import { CHECK_COLUMNS } from './forms.ts'
 
 export type Replay = {
   check_id: string
@@ -46,7 +47,7 @@ export async function replayCheck(
   check_id: string,
   progress: (block: number, last: number) => void = () => {},
 ): Promise<Replay> {
-  const [check] = await sql<Check>`select * from aml_check where id = ${check_id}`
+  const [check] = await sql<Check>`select ${CHECK_COLUMNS} from aml_check where id = ${check_id}`
   if (!check) throw refusal(`There is no check ${check_id}.`)
   if (check.state !== 'completed')
     throw refusal(`Check ${check_id} is ${check.state}: there is no answer to do again.`)

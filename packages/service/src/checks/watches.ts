@@ -6,6 +6,7 @@ import { type Address, isAddress } from 'penstock-tron/address.ts'
 import { Type } from 'typebox'
 import type { StoredBlock } from '../chain/blocks.ts'
 import { readSolidBlocks } from '../chain/cursors.ts'
+import { columnsOf } from '../database/columns.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { noteEvents } from '../events/notes.ts'
 import { type Clock, later, wireTime } from '../lib/clock.ts'
@@ -23,7 +24,7 @@ import {
 import { EXAMPLE } from '../wire/examples.ts'
 import { LIST_REFUSALS, listFields, listOf, page, rowsFor } from '../wire/lists.ts'
 import type { Check } from './checks.ts'
-import { CheckForm, printCheck } from './forms.ts'
+import { CHECK_COLUMNS, CheckForm, printCheck } from './forms.ts'
 import { placeAgain } from './placing.ts'
 
 export type Needs = {
@@ -40,6 +41,14 @@ export type Watch = {
   label_set: number
   check_id: string | null
 }
+
+export const WATCH_COLUMNS = columnsOf<Watch>()([
+  'customer_id',
+  'address',
+  'made_at',
+  'label_set',
+  'check_id',
+])
 
 /** Watches an address for a customer from now on. Watching it again changes nothing. */
 export async function watch(
@@ -83,7 +92,8 @@ export function rescreenStep(needs: Needs): Step {
       if (label_set === undefined) return false
       return sql.begin(async (tx) => {
         const due = await tx<Watch>`
-          select w.* from aml_watch as w left join aml_check as c on c.id = w.check_id
+          select w.${WATCH_COLUMNS}
+          from aml_watch as w left join aml_check as c on c.id = w.check_id
           where w.label_set < ${label_set} or (c.state = 'failed' and c.error = 'index_stale')
             or (c.state = 'completed' and (c.label_set < least(w.label_set, ${label_set})
               or exists (
@@ -205,7 +215,7 @@ async function readWatches(
   const { made_at: before_at = null, address: before_address = null } = before ?? {}
   const watches = await sql<Watch & { level_before: string | null }>`
     with recursive page as (
-      select * from aml_watch as w
+      select ${WATCH_COLUMNS} from aml_watch as w
       where customer_id = ${customer_id} and (${address}::text is null or address = ${address})
         and (${before_at}::timestamptz is null
           or (made_at, address) < (${before_at}, ${before_address}::text))
@@ -221,7 +231,8 @@ async function readWatches(
       where back.address = page.address and c.state = 'completed') as level_before
     from page order by made_at desc, address desc`
   const checks = await sql<Check>`
-    select * from aml_check where id = any(${watches.map(({ check_id }) => check_id)})`
+    select ${CHECK_COLUMNS} from aml_check
+    where id = any(${watches.map(({ check_id }) => check_id)})`
   const check_of = new Map(checks.map((check) => [check.id, check]))
   return watches.map((one) => ({ ...one, newest: check_of.get(one.check_id ?? '') ?? null }))
 }

@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { Outage } from '../lib/fault.ts'
+import { writeOutColumns } from './columns.ts'
 import { clientOf, cutOff, Hosts } from './hosts.ts'
 import {
   asOutage,
@@ -92,14 +93,18 @@ types.setTypeParser(INT8_ARRAY, (text: string) =>
         .map((item) => (item === 'NULL' ? null : BigInt(item))),
 )
 
-const statements = new WeakMap<TemplateStringsArray, { name: string; text: string }>()
+type Statement = { name: string; text: string; kept: readonly number[] | undefined }
 
-function statement(strings: TemplateStringsArray): { name: string; text: string } {
-  let known = statements.get(strings)
+/** A template has the same lists of columns whenever it is used: they are constants. */
+const statements = new WeakMap<TemplateStringsArray, Statement>()
+
+function statement(template: TemplateStringsArray, values: readonly unknown[]): Statement {
+  let known = statements.get(template)
   if (!known) {
+    const { strings, kept } = writeOutColumns(template, values) ?? { strings: template }
     const text = strings.reduce((sofar, part, i) => `${sofar}$${i}${part}`)
-    known = { name: createHash('sha1').update(text).digest('base64url'), text }
-    statements.set(strings, known)
+    known = { name: createHash('sha1').update(text).digest('base64url'), text, kept }
+    statements.set(template, known)
   }
   return known
 }
@@ -281,8 +286,9 @@ async function run<R>(
   strings: TemplateStringsArray,
   values: unknown[],
 ): Promise<R[]> {
-  const { name, text } = statement(strings)
-  const result = await client.query({ name, text, values }).catch(asOutage)
+  const { name, text, kept } = statement(strings, values)
+  const sent = kept ? kept.map((i) => values[i]) : values
+  const result = await client.query({ name, text, values: sent }).catch(asOutage)
   return result.rows as R[]
 }
 

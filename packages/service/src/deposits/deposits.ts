@@ -16,7 +16,7 @@ import type { Address } from 'penstock-tron/address.ts'
 import { DIRECT_RECHARGE } from '../customers/customers.ts'
 import type { Query, Sql, Tx } from '../database/sql.ts'
 import { type EventType, noteEvents } from '../events/notes.ts'
-import { type Deposit, depositForms, type Place, placeOf } from './forms.ts'
+import { DEPOSIT_COLUMNS, type Deposit, depositForms, type Place, placeOf } from './forms.ts'
 
 export { type Deposit, type Place, placeOf } from './forms.ts'
 
@@ -274,7 +274,8 @@ export async function markResolved(tx: Tx, deposit: Deposit, now: Date): Promise
 
 /** The deposits that a transaction on the chain made, if it made any. */
 export async function findDeposits(sql: Sql | Tx, tx_id: string): Promise<Deposit[]> {
-  return sql<Deposit>`select * from deposit where tx_id = ${tx_id} order by position`
+  return sql<Deposit>`
+    select ${DEPOSIT_COLUMNS} from deposit where tx_id = ${tx_id} order by position`
 }
 
 /** Of them, those to the published address. */

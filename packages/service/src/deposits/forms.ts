@@ -2,6 +2,7 @@
 
 import type { Address } from 'penstock-tron/address.ts'
 import { type Static, Type } from 'typebox'
+import { columnsOf } from '../database/columns.ts'
 import type { Tx } from '../database/sql.ts'
 import { type EventKind, eventKind } from '../events/kinds.ts'
 import { wireTime } from '../lib/clock.ts'
@@ -45,6 +46,27 @@ export type Deposit = {
   solid_at: Date | null
   seen_at: Date
 }
+
+export const DEPOSIT_COLUMNS = columnsOf<Deposit>()([
+  'tx_id',
+  'position',
+  'from_address',
+  'to_address',
+  'amount_sun',
+  'token',
+  'token_amount',
+  'block_number',
+  'block_time',
+  'customer_id',
+  'state',
+  'reason',
+  'energy',
+  'order_id',
+  'refund_id',
+  'left_out',
+  'solid_at',
+  'seen_at',
+])
 
 /** What names a deposit. */
 export type Place = Pick<Deposit, 'tx_id' | 'position'>
@@ -135,7 +157,7 @@ export async function depositForms(
   places: readonly Place[],
 ): Promise<ReadonlyMap<string, Static<typeof ToldDeposit>>> {
   const deposits = await tx<Deposit>`
-    select * from deposit where tx_id = any(${places.map(({ tx_id }) => tx_id)})`
+    select ${DEPOSIT_COLUMNS} from deposit where tx_id = any(${places.map(({ tx_id }) => tx_id)})`
   return new Map(
     deposits.map((deposit) => [
       placeOf(deposit),

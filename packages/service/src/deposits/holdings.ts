@@ -18,6 +18,7 @@ import type { Node } from '../node/node.ts'
 import type { Step } from '../steps/step.ts'
 import { creditProven, type Needs as DepositNeeds } from './arrivals.ts'
 import { type Deposit, holdUnproven, placeOf } from './deposits.ts'
+import { DEPOSIT_COLUMNS } from './forms.ts'
 
 export type Needs = DepositNeeds & { node: Node }
 
@@ -192,7 +193,7 @@ async function compare(tx: Tx, needs: Needs, address: Address): Promise<void> {
   const prior_sun = holding.prior_sun ?? held_sun - seen!.sun
   let surplus_sun = held_sun - seen!.sun - prior_sun
   const unproven = await tx<Deposit>`
-    select * from deposit where to_address = ${address} and state = 'unproven'
+    select ${DEPOSIT_COLUMNS} from deposit where to_address = ${address} and state = 'unproven'
       and block_number <= ${number}
     order by block_number, tx_id, position desc`
   const proven: Deposit[] = []

@@ -34,6 +34,7 @@ import {
   returnReceived,
   returnUnsent,
 } from './deposits.ts'
+import { DEPOSIT_COLUMNS } from './forms.ts'
 
 export type RefundWallet = { address: Address; permission_id: number }
 
@@ -90,7 +91,7 @@ export function rechargeStep(needs: Needs): Step {
             and (solid_at is not null or block_number <= (select number from cursor
               where name = 'arrivals'))
           order by due_at limit ${AT_ONCE} for update skip locked)
-        returning *`
+        returning ${DEPOSIT_COLUMNS}`
       const moved = await eachRow(
         due,
         (deposit) => deliver(needs, deposit),
@@ -180,7 +181,7 @@ export function refundStep(needs: Needs): Step {
     before: ['sign'],
     async run() {
       const due = await sql<Deposit>`
-        select * from deposit where state = 'returning' and solid_at is not null
+        select ${DEPOSIT_COLUMNS} from deposit where state = 'returning' and solid_at is not null
         order by due_at limit ${AT_ONCE}`
       const moved = await eachRow(
         due,
@@ -207,7 +208,8 @@ async function withdrawRefunds(needs: Needs): Promise<boolean> {
 
 async function refund(tx: Tx, needs: Needs, { tx_id, position }: Deposit): Promise<boolean> {
   const [deposit] = await tx<Deposit>`
-    select * from deposit where tx_id = ${tx_id} and position = ${position} and state = 'returning'
+    select ${DEPOSIT_COLUMNS} from deposit
+    where tx_id = ${tx_id} and position = ${position} and state = 'returning'
     for update skip locked`
   if (!deposit || deposit.amount_sun === null) return false
   const [delivered] = await tx`
@@ -261,7 +263,7 @@ export function refundedStep({ sql, clock }: Pick<Needs, 'sql' | 'clock'>): Step
     async run() {
       const unsent = await returnUnsent(sql)
       const due = await sql<Deposit>`
-        select d.* from deposit as d join attempt as a on a.id = d.refund_id
+        select d.${DEPOSIT_COLUMNS} from deposit as d join attempt as a on a.id = d.refund_id
         where d.state = 'refunding' and a.state = 'solid' limit ${AT_ONCE}`
       const moved = await eachRow(
         due,

@@ -21,6 +21,7 @@ import {
 import { refusal } from '../lib/fault.ts'
 import type { HeldSenders } from '../screening/barred.ts'
 import { BLOCKED, type Deposit, findDeposits, markResolved, placeOf } from './deposits.ts'
+import { DEPOSIT_COLUMNS } from './forms.ts'
 
 /** A transaction on the solid chain that has sent something to somebody. */
 export type SentTransfer = { tx_id: string; to: Address; amount: bigint; block_number: number }
@@ -110,7 +111,8 @@ export async function resolveDeposit(
   // Accounts before deposits, as crediting does.
   if (way.way === 'credited') await requireCreditable(tx, way.customer_id)
   const [before] = await tx<Deposit>`
-    select * from deposit where tx_id = ${tx_id} and position = ${position} for update`
+    select ${DEPOSIT_COLUMNS} from deposit
+    where tx_id = ${tx_id} and position = ${position} for update`
   if (!before || !isOpen(before)) {
     throw refusal(`The deposit is ${before?.state}: only what is held or ignored can be resolved.`)
   }
@@ -201,5 +203,8 @@ async function insertResolution(tx: Tx, one: Resolution): Promise<void> {
 
 /** How the deposits of a transaction were resolved. */
 export async function findResolutions(sql: Sql, tx_id: string): Promise<Resolution[]> {
-  return sql<Resolution>`select * from deposit_resolution where tx_id = ${tx_id} order by position`
+  return sql<Resolution>`
+    select tx_id, position, way, sent_by, sent_to, sent_amount, sent_block, customer_id, made_at,
+      made_by, reason
+    from deposit_resolution where tx_id = ${tx_id} order by position`
 }

@@ -5,7 +5,7 @@ import type { Sql } from '../database/sql.ts'
 import { type Endpoint, endpoint, InvalidParams, NotFound, refuses } from '../wire/endpoint.ts'
 import { LIST_REFUSALS, listFields, listOf, page, rowsFor } from '../wire/lists.ts'
 import type { Deposit, Place } from './deposits.ts'
-import { DepositForm, printDeposit } from './forms.ts'
+import { DEPOSIT_COLUMNS, DepositForm, printDeposit } from './forms.ts'
 
 export type Needs = { sql: Sql }
 
@@ -73,7 +73,7 @@ const list = ({ sql }: Needs): Endpoint =>
       const place = readListPlace(before)
       const { block_number, tx_id, position } = place ?? FIRST
       const rows = await sql<OwnRow>`
-        select d.*, greatest(0, case when solid_at is null
+        select d.${DEPOSIT_COLUMNS}, greatest(0, case when solid_at is null
           then block_number - (select confirmed_number from chain) end)::integer as solid_in_blocks
         from deposit as d
         where customer_id = ${customer_id} and (${state}::text is null or state = ${state})
@@ -109,7 +109,7 @@ const check = ({ sql }: Needs): Endpoint =>
     async handle({ body, customer: { customer_id } }) {
       const tx_id = body.tx_id.toLowerCase()
       const rows = await sql<OwnRow>`
-        select d.*, greatest(0, case when solid_at is null
+        select d.${DEPOSIT_COLUMNS}, greatest(0, case when solid_at is null
           then block_number - (select confirmed_number from chain) end)::integer as solid_in_blocks
         from deposit as d where tx_id = ${tx_id} and customer_id = ${customer_id}
         order by position`

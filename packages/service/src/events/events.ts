@@ -1,5 +1,6 @@
 // The log of events, as its readers see it: numbered for each customer, without gaps.
 
+import { columnsOf } from '../database/columns.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 
 /** For those who run the service. */
@@ -17,6 +18,17 @@ export type Event = {
   /** JSON. */
   data: string
 }
+
+export const EVENT_COLUMNS = columnsOf<Event>()([
+  'customer_id',
+  'number',
+  'id',
+  'type',
+  'subject',
+  'at',
+  'test',
+  'data',
+])
 
 /** The body in which an event is told. `data` goes out as it was noted, byte for byte. */
 export function eventBody(event: Event): string {
@@ -46,14 +58,14 @@ export async function listEvents(sql: Sql | Tx, wanted: EventFilter): Promise<Ev
   const { customer_id, after, before = null, types = null, subject = null, limit } = wanted
   if (after !== undefined) {
     return sql<Event>`
-      select * from event
+      select ${EVENT_COLUMNS} from event
       where customer_id = ${customer_id} and number > ${after}
         and (${types}::text[] is null or type = any(${types}))
         and (${subject}::text is null or subject = ${subject})
       order by number limit ${limit}`
   }
   return sql<Event>`
-    select * from event
+    select ${EVENT_COLUMNS} from event
     where customer_id = ${customer_id} and (${before}::bigint is null or number < ${before})
       and (${types}::text[] is null or type = any(${types}))
       and (${subject}::text is null or subject = ${subject})
@@ -65,7 +77,7 @@ export async function findEvent(
   { customer_id, number }: { customer_id: string; number: bigint },
 ): Promise<Event | undefined> {
   const [event] = await sql<Event>`
-    select * from event where customer_id = ${customer_id} and number = ${number}`
+    select ${EVENT_COLUMNS} from event where customer_id = ${customer_id} and number = ${number}`
   return event
 }
 

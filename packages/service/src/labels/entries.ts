@@ -3,6 +3,7 @@
 // check was asked for can be read back.
 
 import type { Address } from 'penstock-tron/address.ts'
+import { columnsOf } from '../database/columns.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import type { NewId } from '../lib/ids.ts'
 
@@ -18,6 +19,18 @@ export type Entry = {
   expires_at: Date | null
   withdrawn_at: Date | null
 }
+
+export const ENTRY_COLUMNS = columnsOf<Entry>()([
+  'id',
+  'customer_id',
+  'address',
+  'kind',
+  'reason',
+  'made_by',
+  'made_at',
+  'expires_at',
+  'withdrawn_at',
+])
 
 /** Makes an entry. */
 export async function makeEntry(
@@ -35,7 +48,7 @@ export async function makeEntry(
 }
 
 export async function findEntry(sql: Sql | Tx, id: string): Promise<Entry | undefined> {
-  const [entry] = await sql<Entry>`select * from aml_entry where id = ${id}`
+  const [entry] = await sql<Entry>`select ${ENTRY_COLUMNS} from aml_entry where id = ${id}`
   return entry
 }
 
@@ -45,7 +58,7 @@ export async function listEntries(
   { address = null, limit }: { address?: string | null | undefined; limit: number },
 ): Promise<Entry[]> {
   return sql<Entry>`
-    select * from aml_entry where ${address}::text is null or address = ${address}
+    select ${ENTRY_COLUMNS} from aml_entry where ${address}::text is null or address = ${address}
     order by made_at desc, id desc limit ${limit}`
 }
 
@@ -70,7 +83,7 @@ export async function entriesFor(
 ): Promise<Entry[]> {
   const { address, customer_id, created_at } = of
   return sql<Entry>`
-    select * from aml_entry
+    select ${ENTRY_COLUMNS} from aml_entry
     where address = ${address} and (customer_id is null or customer_id = ${customer_id})
       and made_at <= ${created_at}
       and (expires_at is null or expires_at > ${created_at}) and (withdrawn_at is null

@@ -90,12 +90,14 @@ async function seal(tx: Tx, reached: bigint, now: Date): Promise<boolean> {
     ), record as (
       select number, sha256 from operator_action order by number desc limit 1
     ), fresh as (
-      select row(${number}::bigint + 1, ${first}::bigint, ${last}::bigint, body.entries,
-        coalesce(record.number, 0),
-                 ${now}::timestamptz, '')::journal as head, record.sha256 as record, body.text
+      select jsonb_populate_record(null::journal, jsonb_build_object(
+          'number', ${number}::bigint + 1, 'first_entry', ${first}::bigint,
+          'last_entry', ${last}::bigint, 'entries', body.entries,
+          'actions', coalesce(record.number, 0), 'sealed_at', ${now}::timestamptz)) as head,
+        record.sha256 as record, body.text
       from body left join record on true
     )
-    insert into journal
+    insert into journal (number, first_entry, last_entry, entries, actions, sealed_at, sha256)
     select (head).number, (head).first_entry, (head).last_entry, (head).entries, (head).actions,
       (head).sealed_at,
            journal_sum(head, ${sha256}, record, text)

@@ -23,6 +23,7 @@ import {
   takeActivated,
 } from '../pool/activations.ts'
 import {
+  DELEGATION_COLUMNS,
   type Delegation,
   insertDelegations,
   type NewDelegation,
@@ -30,6 +31,7 @@ import {
 } from '../pool/delegations.ts'
 import { choose, lockRooms, type Pool, RESOURCES, useRoom } from '../pool/pool.ts'
 import { allOrEach, eachRow, type Step } from '../steps/step.ts'
+import { ORDER_COLUMNS } from './forms.ts'
 import {
   awaitActivations,
   awaitDelegations,
@@ -147,11 +149,13 @@ export function delegateStep(needs: Needs): Step {
 
 async function delegateOrders(tx: Tx, needs: Needs, ids: readonly string[]): Promise<boolean> {
   const orders = await tx<Order>`
-    select * from orders where id = any(${ids}) and to_delegate order by id for update skip locked`
+    select ${ORDER_COLUMNS} from orders where id = any(${ids}) and to_delegate order by id
+    for update skip locked`
   if (orders.length === 0) return false
   const locked = orders.map((order) => order.id)
   const delegations = await tx<Delegation>`
-    select * from delegation where order_id = any(${locked}) and state <> 'failed'`
+    select ${DELEGATION_COLUMNS} from delegation
+    where order_id = any(${locked}) and state <> 'failed'`
   const missing = (order: Order, resource: Resource) =>
     Number(
       missingOf(

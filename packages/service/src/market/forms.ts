@@ -3,12 +3,13 @@
 
 import type { Address } from 'penstock-tron/address.ts'
 import { type Static, Type } from 'typebox'
+import { columnsOf } from '../database/columns.ts'
 import type { Tx } from '../database/sql.ts'
 import { type EventKind, eventKind } from '../events/kinds.ts'
 import { wireTime } from '../lib/clock.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
 import { money } from '../lib/json.ts'
-import type { Delegation } from '../pool/delegations.ts'
+import { DELEGATION_COLUMNS, type Delegation } from '../pool/delegations.ts'
 import { charge, type Tier } from '../prices/prices.ts'
 import { InvalidParams, Money, unchecked } from '../wire/endpoint.ts'
 import { EXAMPLE } from '../wire/examples.ts'
@@ -45,6 +46,31 @@ export type Order = {
   /** When it was seen that no fork can take back any part of it. */
   solid_at: Date | null
 }
+
+export const ORDER_COLUMNS = columnsOf<Order>()([
+  'id',
+  'customer_id',
+  'external_id',
+  'service',
+  'address',
+  'energy',
+  'bandwidth',
+  'activate',
+  'key_id',
+  'quote_id',
+  'activation_id',
+  'state',
+  'to_delegate',
+  'amount_sun',
+  'fee_sun',
+  'tx_id',
+  'tries',
+  'created_at',
+  'ended_at',
+  'delayed_at',
+  'ending_at',
+  'solid_at',
+])
 
 /** An address of the network in a request. Which code a wrong one has depends on the field, so the
  *  handler judges it. */
@@ -303,9 +329,9 @@ export async function checkedOrders(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, Static<typeof CheckedTransaction>>> {
   const [orders, parts] = await Promise.all([
-    tx<Order>`select * from orders where id = any(${ids})`,
+    tx<Order>`select ${ORDER_COLUMNS} from orders where id = any(${ids})`,
     tx<Part>`
-      select d.*, a.tx_id, r.tx_id as reclaim_tx_id from delegation as d
+      select d.${DELEGATION_COLUMNS}, a.tx_id, r.tx_id as reclaim_tx_id from delegation as d
       join attempt as a on a.id = d.attempt_id left join attempt as r on r.id = d.reclaim_id
       where order_id = any(${ids}) and d.state in ('active', 'reclaiming', 'ended')
       order by resource desc, d.id`,

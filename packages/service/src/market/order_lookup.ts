@@ -5,6 +5,7 @@ import type { Sql } from '../database/sql.ts'
 import type { EntryRow } from '../ledger/ledger.ts'
 import { refusal } from '../lib/fault.ts'
 import type { Delegation } from '../pool/delegations.ts'
+import { ORDER_COLUMNS } from './forms.ts'
 import type { Order } from './orders.ts'
 
 export const ORDER_STATES = ['new', 'pending', 'success', 'failed'] as const
@@ -62,7 +63,7 @@ type ActivationRow = {
 /** An order by its id, or by its customer's own id for it when only one customer has used that. */
 export async function showOrder(sql: Sql, wanted: string) {
   const found = await sql<Order & { due_at: Date }>`
-    select * from orders where id = ${wanted} or external_id = ${wanted}
+    select ${ORDER_COLUMNS}, due_at from orders where id = ${wanted} or external_id = ${wanted}
       order by id = ${wanted} desc, id limit 2`
   const [order, other] = found
   if (!order) throw refusal(`There is no order ${wanted}.`)

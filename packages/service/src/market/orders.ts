@@ -17,7 +17,7 @@ import { captureAll } from '../ledger/ledger.ts'
 import type { Resource } from '../node/node.ts'
 import { endDelegationsNow } from '../pool/delegations.ts'
 import { reserveRoom } from '../pool/pool.ts'
-import { checkedOrders, type Order, printOrder, type WAITS } from './forms.ts'
+import { checkedOrders, ORDER_COLUMNS, type Order, printOrder, type WAITS } from './forms.ts'
 
 export type { Order } from './forms.ts'
 
@@ -255,9 +255,12 @@ export async function findOrder(
   const { customer_id, id, external_id } = by
   const [order] =
     id !== null
-      ? await sql<Order>`select * from orders where id = ${id} and customer_id = ${customer_id}`
+      ? await sql<Order>`
+        select ${ORDER_COLUMNS} from orders
+        where id = ${id} and customer_id = ${customer_id}`
       : await sql<Order>`
-        select * from orders where customer_id = ${customer_id} and external_id = ${external_id}`
+        select ${ORDER_COLUMNS} from orders
+        where customer_id = ${customer_id} and external_id = ${external_id}`
   const both_match = external_id === null || order?.external_id === external_id
   return both_match ? order : undefined
 }

@@ -30,6 +30,7 @@ import {
 } from '../prices/prices.ts'
 import { InvalidParams, ServiceUnavailable } from '../wire/endpoint.ts'
 import type { Service } from './amounts.ts'
+import { ORDER_COLUMNS } from './forms.ts'
 import { openOrderCounter } from './open_orders.ts'
 import { insertOrders, type Order } from './orders.ts'
 
@@ -230,7 +231,7 @@ async function placedEarlier(tx: Tx, purchases: PricedPurchase[]): Promise<Named
   const named = purchases.filter((one) => one.external_id !== null)
   if (named.length === 0) return earlier
   const orders = await tx<Order>`
-    select o.* from orders as o
+    select o.${ORDER_COLUMNS} from orders as o
     join unnest(${named.map((one) => one.customer_id)}::text[],
                 ${named.map((one) => one.external_id)}::text[])
       as named (customer_id, external_id)
@@ -243,7 +244,7 @@ async function placedEarlier(tx: Tx, purchases: PricedPurchase[]): Promise<Named
 async function boughtByQuotes(tx: Tx, purchases: PricedPurchase[]): Promise<Map<string, Order>> {
   const ids = purchases.flatMap(({ quote }) => quote?.id ?? [])
   if (ids.length === 0) return new Map()
-  const orders = await tx<Order>`select * from orders where quote_id = any(${ids})`
+  const orders = await tx<Order>`select ${ORDER_COLUMNS} from orders where quote_id = any(${ids})`
   return new Map(orders.map((order) => [order.quote_id!, order]))
 }
 

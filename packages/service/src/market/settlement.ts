@@ -11,12 +11,14 @@ import { type Clock, later } from '../lib/clock.ts'
 import type { Resource } from '../node/node.ts'
 import {
   activateDelegations,
+  DELEGATION_COLUMNS,
   type Delegation,
   failDelegations,
   revertDelegations,
 } from '../pool/delegations.ts'
 import { allOrEach, eachRow, type Step } from '../steps/step.ts'
 import { missingOf, TRIES_MAX, WAIT_MAX_MS } from './delivery.ts'
+import { ORDER_COLUMNS } from './forms.ts'
 import {
   deliverAgain,
   endOrders,
@@ -72,7 +74,8 @@ async function settleDelivered(needs: Needs): Promise<boolean> {
 
 async function settleTogether(tx: Tx, ids: readonly string[], now: Date): Promise<boolean> {
   const orders = await tx<Order>`
-    select * from orders where id = any(${ids}) and state = 'pending' and not to_delegate
+    select ${ORDER_COLUMNS} from orders
+    where id = any(${ids}) and state = 'pending' and not to_delegate
     order by id for update skip locked`
   const [, delivered] = await Promise.all([
     lockAccounts(tx, [...new Set(orders.map((order) => customerAccount(order.customer_id)))]),
@@ -138,7 +141,8 @@ type DelegationWithAttempt = Delegation & { attempt: string; attempt_tx_id: stri
 type ActivationWithAttempt = { state: string; tx_id: string | null }
 
 async function settleOrder(tx: Tx, { clock }: Needs, id: string): Promise<boolean> {
-  const [order] = await tx<Order>`select * from orders where id = ${id} for update skip locked`
+  const [order] =
+    await tx<Order>`select ${ORDER_COLUMNS} from orders where id = ${id} for update skip locked`
   if (!order) return false
   await lockAccounts(tx, [customerAccount(order.customer_id)])
   const before = await readParts(tx, id)
@@ -159,13 +163,13 @@ async function settleOrder(tx: Tx, { clock }: Needs, id: string): Promise<boolea
 
 function readParts(tx: Tx, order_id: string): Promise<DelegationWithAttempt[]> {
   return tx<DelegationWithAttempt>`
-    select d.*, a.state as attempt, a.tx_id as attempt_tx_id
+    select d.${DELEGATION_COLUMNS}, a.state as attempt, a.tx_id as attempt_tx_id
     from delegation as d join attempt as a on a.id = d.attempt_id where order_id = ${order_id}
     order by resource, d.id for update of d`
 }
 
 async function reread(tx: Tx, id: string): Promise<Order> {
-  const [order] = await tx<Order>`select * from orders where id = ${id}`
+  const [order] = await tx<Order>`select ${ORDER_COLUMNS} from orders where id = ${id}`
   if (!order) throw new Error(`order ${id} is gone`)
   return order
 }
@@ -255,7 +259,7 @@ export function endStep({ sql, clock }: Needs): Step {
     run: () =>
       sql.begin(async (tx) => {
         const orders = await tx<Order>`
-          select o.* from orders as o
+          select o.${ORDER_COLUMNS} from orders as o
           where o.state = 'success' and ended_at is null and energy + bandwidth > 0
             and created_at <= ${later(clock, -HOUR_MS)}
             and not to_delegate and not exists (

@@ -13,6 +13,7 @@
 import { type Address, addressToHex } from 'penstock-tron/address.ts'
 import { contract } from 'penstock-tron/transaction.ts'
 import { enqueueAttempts } from '../chain/attempts.ts'
+import { columnsOf } from '../database/columns.ts'
 import type { Query, Sql, Tx } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { NewId } from '../lib/ids.ts'
@@ -40,6 +41,22 @@ export type Delegation = {
   expires_at: Date | null
   reclaimed_at: Date | null
 }
+
+export const DELEGATION_COLUMNS = columnsOf<Delegation>()([
+  'id',
+  'order_id',
+  'wallet',
+  'receiver',
+  'resource',
+  'amount',
+  'stake_sun',
+  'state',
+  'attempt_id',
+  'reclaim_id',
+  'delegated_at',
+  'expires_at',
+  'reclaimed_at',
+])
 
 const AT_ONCE = 200
 
@@ -180,7 +197,7 @@ async function reclaimDelegations(tx: Tx, needs: Needs, ids: readonly string[]):
       order by d.id for update of d skip locked)
     returning delegation.id`
   const due = await tx<Delegation>`
-    select d.* from delegation as d join attempt as a on a.id = d.attempt_id
+    select d.${DELEGATION_COLUMNS} from delegation as d join attempt as a on a.id = d.attempt_id
     where d.id = any(${ids}) and d.state = 'active' and a.state = 'solid'
       and d.expires_at <= ${await solidTime(tx)}
     order by d.id for update of d skip locked`
@@ -228,7 +245,7 @@ export function reclaimedStep({ sql }: Pick<Needs, 'sql'>): Step {
 /** An order's delegations that are or were on the chain, with the ids of their transactions. */
 export async function delegationsOf(sql: Sql, order_id: string) {
   return sql<Delegation & { tx_id: string; reclaim_tx_id: string | null }>`
-    select d.*, a.tx_id, r.tx_id as reclaim_tx_id from delegation as d
+    select d.${DELEGATION_COLUMNS}, a.tx_id, r.tx_id as reclaim_tx_id from delegation as d
     join attempt as a on a.id = d.attempt_id left join attempt as r on r.id = d.reclaim_id
     where order_id = ${order_id} and d.state in ('active', 'reclaiming', 'ended')
       order by resource desc, d.id`

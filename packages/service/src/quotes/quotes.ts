@@ -59,7 +59,9 @@ export async function findQuote(
   { customer_id, id }: { customer_id: string; id: string },
 ): Promise<Quote | undefined> {
   const [quote] = await sql<Quote>`
-    select * from quote where id = ${id} and customer_id = ${customer_id}`
+    select id, customer_id, service, address, energy, bandwidth, activate, amount_sun, fee_sun,
+      fee_limit_sun, burning_sun, made_at, expires_at
+    from quote where id = ${id} and customer_id = ${customer_id}`
   return quote
 }
 

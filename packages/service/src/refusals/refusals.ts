@@ -3,6 +3,7 @@
 // some memory, and what is too much is left out and counted. Kept for a week.
 
 import { batched } from '../database/batch.ts'
+import { columnsOf } from '../database/columns.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import type { RefusedCall } from '../http/calls.ts'
 import { type Clock, dayOf, later } from '../lib/clock.ts'
@@ -26,6 +27,22 @@ export type Refusal = {
   body_sha256: string | null
   right_for: SignatureHint['right_for']
 }
+
+export const REFUSAL_COLUMNS = columnsOf<Refusal>()([
+  'id',
+  'at',
+  'path',
+  'code',
+  'key',
+  'request_id',
+  'key_id',
+  'ip',
+  'ms',
+  'body',
+  'hashed_bytes',
+  'body_sha256',
+  'right_for',
+])
 
 export type Refusals = {
   /** Takes note of a refusal, or leaves it out. */
@@ -169,13 +186,13 @@ export async function listRefusals(sql: Sql, wanted: RefusalFilter): Promise<Ref
   const { customer_id, since = '-infinity', code, before = FIRST, limit } = wanted
   if (code === undefined) {
     return sql<Refusal>`
-      select * from refusal
+      select ${REFUSAL_COLUMNS} from refusal
       where customer_id = ${customer_id} and at >= ${since} and at <= ${before.at}
         and (at, id) < (${before.at}, ${before.id}::bigint)
       order by at desc, id desc limit ${limit}`
   }
   return sql<Refusal>`
-    select * from refusal
+    select ${REFUSAL_COLUMNS} from refusal
     where customer_id = ${customer_id} and code = ${code} and at >= ${since} and at <= ${before.at}
       and (at, id) < (${before.at}, ${before.id}::bigint)
     order by at desc, id desc limit ${limit}`

@@ -10,6 +10,7 @@ import type { Clock } from '../lib/clock.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
 import { endDelegationsNow } from '../pool/delegations.ts'
 import { eachRow, type Step } from '../steps/step.ts'
+import { SUBSCRIPTION_COLUMNS } from './forms.ts'
 import { releaseHolds } from './holds.ts'
 import {
   endSubscriptions,
@@ -35,7 +36,8 @@ export async function stopSubscription(
   const { id } = await findSubscription(sql, names)
   const stopped = await sql.begin(async (tx) => {
     const [active] = await tx<Subscription>`
-      select s.*, plan.key as plan_key from subscription as s join plan on plan.id = plan_id
+      select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key
+      from subscription as s join plan on plan.id = plan_id
       where s.id = ${id} and s.state = 'active' and plan.transactions_limit = 0
         and s.transactions_limit = 0
       for update of s`
@@ -62,7 +64,7 @@ export async function endSubscription(
 ): Promise<'stopped' | 'expired' | 'error' | undefined> {
   await lockAccounts(tx, [customerAccount(customer_id)])
   const [running] = await tx<Subscription>`
-    select * from subscription where id = ${id}
+    select ${SUBSCRIPTION_COLUMNS} from subscription where id = ${id}
       and state in ('new', 'pending', 'active') for update`
   if (!running || (begun !== undefined && begun !== (running.state === 'active'))) return undefined
   const [ended] = await endRunning(tx, [running], end)
@@ -86,7 +88,7 @@ export async function endAll(
 ): Promise<EndedSubscription[]> {
   await lockAccounts(tx, [customerAccount(customer_id)])
   const running = await tx<Subscription>`
-    select * from subscription
+    select ${SUBSCRIPTION_COLUMNS} from subscription
     where customer_id = ${customer_id} and (${key_id}::text is null or key_id = ${key_id})
       and state in ('new', 'pending', 'active')
     order by id for update`
@@ -184,7 +186,7 @@ async function closeWithdrawn(
   await lockAccounts(tx, [customerAccount(customer_id)])
   // One that was woken meanwhile goes on.
   const [whole] = await tx<Subscription>`
-    select * from subscription
+    select ${SUBSCRIPTION_COLUMNS} from subscription
     where id = ${id} and supplies = ${supplies} and not withdrawn
       and (state in ('stopped', 'expired', 'error') or resting is not null) for update`
   if (!whole) return true

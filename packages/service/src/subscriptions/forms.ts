@@ -2,6 +2,7 @@
 
 import type { Address } from 'penstock-tron/address.ts'
 import { type Static, Type } from 'typebox'
+import { columnsOf } from '../database/columns.ts'
 import type { Tx } from '../database/sql.ts'
 import { type EventKind, eventKind } from '../events/kinds.ts'
 import { wireTime } from '../lib/clock.ts'
@@ -40,6 +41,34 @@ export type Subscription = {
   stopped_at: Date | null
   expire_at: Date | null
 }
+
+export const SUBSCRIPTION_COLUMNS = columnsOf<Omit<Subscription, 'plan_key'>>()([
+  'id',
+  'customer_id',
+  'external_id',
+  'key_id',
+  'plan_id',
+  'address',
+  'duration',
+  'transactions_limit',
+  'activate_address',
+  'state',
+  'reason',
+  'transactions_used',
+  'energy_used',
+  'total_sun',
+  'supplies',
+  'order_id',
+  'resting',
+  'idle_since',
+  'holds_made',
+  'holds_ended',
+  'created_at',
+  'started_at',
+  'renewed_at',
+  'stopped_at',
+  'expire_at',
+])
 
 export const Params = Type.Object({
   address: Type.String(),
@@ -154,7 +183,8 @@ export async function subscriptionForms(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, Static<typeof Started>>> {
   const rows = await tx<Subscription>`
-    select s.*, plan.key as plan_key from subscription as s join plan on plan.id = plan_id
+    select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key
+    from subscription as s join plan on plan.id = plan_id
     where s.id = any(${ids})`
   return new Map(rows.map((row) => [row.id, printStarted(row)]))
 }

@@ -1,6 +1,7 @@
 // Plans: rows with history, as prices are. A version is a row that is never changed; a running
 // subscription keeps the version of its plan that it began with.
 
+import { columnsOf } from '../database/columns.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import type { Change } from '../ledger/actions.ts'
 import { misuse, refusal } from '../lib/fault.ts'
@@ -24,16 +25,34 @@ export type Plan = {
 /** The plans on sale, in the order in which they were first made. */
 export async function listPlans(sql: Sql | Tx): Promise<PlanVersion[]> {
   return sql<PlanVersion>`
-    select * from plan where until is null
+    select ${PLAN_COLUMNS} from plan where until is null
     order by (select min(p.id) from plan as p where p.key = plan.key)`
 }
 
 export async function findPlan(sql: Sql | Tx, key: string): Promise<Plan | undefined> {
-  const [plan] = await sql<Plan>`select * from plan where key = ${key} and until is null`
+  const [plan] =
+    await sql<Plan>`select ${PLAN_COLUMNS} from plan where key = ${key} and until is null`
   return plan
 }
 
 export type PlanVersion = Plan & { since: Date; until: Date | null; changed_by: string }
+
+export const PLAN_COLUMNS = columnsOf<PlanVersion>()([
+  'id',
+  'key',
+  'name',
+  'activation_fee_sun',
+  'initial_price_sun',
+  'price_sun',
+  'included',
+  'transactions_limit',
+  'duration_days',
+  'energy_per_transaction',
+  'idle_hours',
+  'since',
+  'until',
+  'changed_by',
+])
 
 /** What of a plan can be changed. */
 export type PlanTerms = Omit<Plan, 'id' | 'key'>
@@ -81,7 +100,8 @@ export async function setPlan(
 ): Promise<Change<PlanVersion[]> & { changes?: PriceChange[] }> {
   const { key, terms, confirmed, at, changed_by } = wanted
   await tx`lock table plan in share row exclusive mode`
-  const [old] = await tx<PlanVersion>`select * from plan where key = ${key} and until is null`
+  const [old] =
+    await tx<PlanVersion>`select ${PLAN_COLUMNS} from plan where key = ${key} and until is null`
   const after = termsOf({ ...NEW_PLAN, ...old, ...terms })
   if (TERMS.some((term) => after[term] === undefined)) {
     throw misuse(`There is no plan ${key}: a new one needs --name, --initial-price and --price.`)
@@ -132,13 +152,14 @@ export async function removePlan(
 const endPlan = (tx: Tx, key: string, at: Date) =>
   tx<PlanVersion>`
     update plan set until = greatest(${at}::timestamptz, since) where key = ${key} and until is null
-      returning *`
+      returning ${PLAN_COLUMNS}`
 
 export async function planHistory(
   sql: Sql,
   { key = null, limit }: { key?: string | null; limit: number },
 ): Promise<PlanVersion[]> {
   return sql<PlanVersion>`
-    select * from plan where ${key}::text is null or key = ${key} order by since desc, id desc
+    select ${PLAN_COLUMNS} from plan where ${key}::text is null or key = ${key}
+    order by since desc, id desc
       limit ${limit}`
 }

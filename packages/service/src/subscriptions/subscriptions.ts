@@ -12,7 +12,7 @@ import type { Sql, Tx } from '../database/sql.ts'
 import { type EventType, noteEvents } from '../events/notes.ts'
 import { captureAll } from '../ledger/ledger.ts'
 import { type FaultKind, fault } from '../lib/fault.ts'
-import { type Subscription, subscriptionForms } from './forms.ts'
+import { SUBSCRIPTION_COLUMNS, type Subscription, subscriptionForms } from './forms.ts'
 
 export { STATES, type Subscription } from './forms.ts'
 
@@ -39,7 +39,8 @@ async function findById(
   id: string,
 ): Promise<Subscription | undefined> {
   const [found] = await sql<Subscription>`
-    select s.*, plan.key as plan_key from subscription as s join plan on plan.id = plan_id
+    select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key
+    from subscription as s join plan on plan.id = plan_id
     where s.id = ${id} and customer_id = ${customer_id}`
   return found
 }
@@ -49,7 +50,8 @@ export async function findByExternalId(
   { customer_id, external_id }: { customer_id: string; external_id: string | null },
 ): Promise<Subscription | undefined> {
   const [found] = await sql<Subscription>`
-    select s.*, plan.key as plan_key from subscription as s join plan on plan.id = plan_id
+    select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key
+    from subscription as s join plan on plan.id = plan_id
     where customer_id = ${customer_id} and external_id = ${external_id}`
   return found
 }
@@ -84,7 +86,8 @@ export async function listSubscriptions(
         select count(*) as total from subscription
         where customer_id = ${customer_id} and (${state}::text is null or state = ${state})`,
       tx<Subscription>`
-        select s.*, plan.key as plan_key from subscription as s join plan on plan.id = plan_id
+        select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key
+        from subscription as s join plan on plan.id = plan_id
         where customer_id = ${customer_id} and (${state}::text is null or state = ${state})
         order by s.id desc limit ${per_page} offset ${(page - 1) * per_page}`,
     ])

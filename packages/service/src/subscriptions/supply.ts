@@ -21,6 +21,7 @@ import { allOrEach, eachRow, type Step } from '../steps/step.ts'
 import { InvalidParams } from '../wire/endpoint.ts'
 import { InvalidAddress } from '../wire/reading.ts'
 import { endSubscription } from './ending.ts'
+import { SUBSCRIPTION_COLUMNS } from './forms.ts'
 import { type Cover, type HoldOutcome, holdNext, missingHolds } from './holds.ts'
 import {
   activateSubscriptions,
@@ -176,8 +177,8 @@ async function supply(needs: Needs, id: string): Promise<boolean> {
 
 async function findRunning(sql: Sql | Tx, id: string): Promise<RunningSubscription | undefined> {
   const [running] = await sql<RunningSubscription>`
-    select s.*, plan.key as plan_key, plan.energy_per_transaction, plan.included, plan.price_sun,
-      plan.idle_hours,
+    select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key, plan.energy_per_transaction,
+      plan.included, plan.price_sun, plan.idle_hours,
            o.state as order_state, c.state as customer_state
     from subscription as s join plan on plan.id = plan_id join customer as c on c.id = s.customer_id
     left join orders as o on o.id = order_id

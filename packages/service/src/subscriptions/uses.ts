@@ -17,6 +17,7 @@ import { customerAccount, lockAccounts, move, REVENUE, spendable } from '../ledg
 import type { Clock } from '../lib/clock.ts'
 import { money } from '../lib/json.ts'
 import type { Step } from '../steps/step.ts'
+import { SUBSCRIPTION_COLUMNS } from './forms.ts'
 import { coveredOf, leftOfCap, openHolds, releaseHolds } from './holds.ts'
 import {
   activateSubscriptions,
@@ -91,7 +92,7 @@ async function findServed(
 ): Promise<ServedSubscription | undefined> {
   tx.send`select 1 from subscription where id = ${id} for update`
   const [served] = await tx<ServedSubscription>`
-    select s.*, plan.key as plan_key, plan.energy_per_transaction,
+    select s.${SUBSCRIPTION_COLUMNS}, plan.key as plan_key, plan.energy_per_transaction,
       plan.transactions_limit as plan_transactions_limit,
            plan.included, plan.price_sun, api_key.daily_cap_sun,
            was_supplied(s.id, ${block.number}) as supplied
@@ -263,7 +264,9 @@ type NotedUse = {
  *  are given back. */
 async function confirmUses(tx: Tx, clock: Clock): Promise<boolean> {
   const noted = await tx<NotedUse>`
-    select u.*, s.customer_id, s.key_id, was_supplied(s.id, u.block_number) as supplied
+    select u.subscription_id, s.customer_id, s.key_id, u.tx_id, u.energy, u.transactions,
+      u.charged_sun, u.used_at, u.block_number,
+      was_supplied(s.id, u.block_number) as supplied
     from subscription_use as u join subscription as s on s.id = subscription_id, cursor
     where not solid and block_number <= (select confirmed_number from chain)
       and cursor.name = 'subscriptions' and block_number <= cursor.number

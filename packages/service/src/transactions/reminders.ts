@@ -3,6 +3,7 @@
 
 import type { Sql } from '../database/sql.ts'
 import { type Clock, later } from '../lib/clock.ts'
+import { ORDER_COLUMNS } from '../market/forms.ts'
 import {
   type DelayedOrder,
   delayOrders,
@@ -27,7 +28,7 @@ export function remindStep({ sql, clock }: Needs): Step {
     run: () =>
       sql.begin(async (tx) => {
         const late = await tx<DelayedOrder>`
-          select o.*, case
+          select o.${ORDER_COLUMNS}, case
             when v.state in ('new', 'activating') then 'activation'
             when o.to_delegate then 'room'
             when exists (
@@ -55,7 +56,8 @@ export function solidifyStep({ sql, clock }: Needs): Step {
     run: () =>
       sql.begin(async (tx) => {
         const solid = await tx<Order>`
-          select o.* from orders as o left join activation as v on v.id = o.activation_id
+          select o.${ORDER_COLUMNS}
+          from orders as o left join activation as v on v.id = o.activation_id
             left join attempt as t on t.id = v.attempt_id
           where o.state = 'success' and o.solid_at is null and not o.to_delegate
             and (t.id is null or t.state = 'solid')
@@ -81,7 +83,7 @@ export function endingStep({ sql, clock }: Needs): Step {
     run: () =>
       sql.begin(async (tx) => {
         const ending = await tx<Order>`
-          select o.* from chain cross join customer_setting as s
+          select o.${ORDER_COLUMNS} from chain cross join customer_setting as s
             join orders as o on o.customer_id = s.customer_id
             cross join lateral (
               select min(expires_at) as ends_at from delegation as d

@@ -3,6 +3,7 @@
 
 import type { Sql } from '../database/sql.ts'
 import { firstIdAt } from '../lib/ids.ts'
+import { ORDER_COLUMNS } from '../market/forms.ts'
 import type { Order } from '../market/orders.ts'
 
 export type TransactionFilter = {
@@ -97,7 +98,8 @@ async function idsOfAddress(sql: Sql, bounds: Bounds & { address: string }): Pro
 
 async function readOrders(sql: Sql, ids: readonly string[]): Promise<ListedOrder[]> {
   return sql<ListedOrder>`
-    select o.*, coalesce(part.delivered_at, created.block_time) as delivered_at, part.ended_at
+    select o.${ORDER_COLUMNS}, coalesce(part.delivered_at, created.block_time) as delivered_at,
+      part.ended_at
     from orders as o left join activation as a on a.id = o.activation_id
       left join attempt as created on created.id = a.attempt_id and o.state = 'success'
       left join lateral (

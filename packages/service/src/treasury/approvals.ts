@@ -7,6 +7,7 @@
 // them log in with.
 
 import { findCustomer } from '../customers/customers.ts'
+import { columnsOf } from '../database/columns.ts'
 import type { Query, Sql, Tx } from '../database/sql.ts'
 import type { Change } from '../ledger/actions.ts'
 import { refusal } from '../lib/fault.ts'
@@ -31,6 +32,20 @@ export type Proposal = {
   approved_by: string | null
   approved_role: string | null
 }
+
+export const PROPOSAL_COLUMNS = columnsOf<Proposal>()([
+  'id',
+  'customer_id',
+  'amount_sun',
+  'reason',
+  'proposed_at',
+  'proposed_by',
+  'proposed_role',
+  'ends_at',
+  'approved_at',
+  'approved_by',
+  'approved_role',
+])
 
 const PROPOSAL_MS = 3_600_000
 
@@ -90,9 +105,10 @@ async function propose(
       ends_at = excluded.ends_at
     where p.approved_at is null and p.ends_at <= excluded.proposed_at
       and p.customer_id = excluded.customer_id and p.amount_sun = excluded.amount_sun
-    returning *`
+    returning ${PROPOSAL_COLUMNS}`
   if (proposal) return { proposal, proposed: true }
-  const [open] = await tx<Proposal>`select * from correction_proposal where id = ${id}`
+  const [open] =
+    await tx<Proposal>`select ${PROPOSAL_COLUMNS} from correction_proposal where id = ${id}`
   if (open?.customer_id === customer_id && open.amount_sun === amount_sun)
     return { proposal: open, proposed: false }
   throw refusal(`The id ${id} was used for another correction.`)
@@ -105,7 +121,8 @@ export async function approveCorrection(
   { id, at, by }: { id: string; at: Date; by: string },
 ): Promise<Correction> {
   const [proposal] = await tx<Proposal & { role: string }>`
-    select *, session_user::text as role from correction_proposal where id = ${id} for update`
+    select ${PROPOSAL_COLUMNS}, session_user::text as role from correction_proposal
+    where id = ${id} for update`
   if (!proposal) throw refusal(`Nothing is proposed under the id ${id}.`)
   const { customer_id, amount_sun, reason, proposed_by, approved_by, role } = proposal
   if (approved_by !== null) throw refusal(`${approved_by} has approved it already.`)
@@ -134,7 +151,7 @@ export async function listProposals(
   { open, now, limit }: { open: boolean; now: Date; limit: number },
 ): Promise<Proposal[]> {
   return sql<Proposal>`
-    select * from correction_proposal
+    select ${PROPOSAL_COLUMNS} from correction_proposal
     where not ${open}::boolean or (approved_at is null and ends_at > ${now})
     order by proposed_at desc, id desc limit ${limit}`
 }

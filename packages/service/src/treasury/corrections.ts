@@ -53,7 +53,8 @@ export async function findCorrection(
   tx: Tx,
   { id, customer_id, amount_sun }: Pick<Correction, 'id' | 'customer_id' | 'amount_sun'>,
 ): Promise<Correction | undefined> {
-  const [before] = await tx<Correction>`select * from correction where id = ${id}`
+  const [before] = await tx<Correction>`
+    select made_at, id, customer_id, amount_sun, made_by, reason from correction where id = ${id}`
   if (!before || (before.customer_id === customer_id && before.amount_sun === amount_sun))
     return before
   throw refusal(`The id ${id} was used for another correction.`)

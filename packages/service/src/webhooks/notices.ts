@@ -6,12 +6,12 @@
 //    ^-------'------------'    (replayed)
 
 import type { Sql, Tx } from '../database/sql.ts'
-import type { Event } from '../events/events.ts'
+import { EVENT_COLUMNS, type Event } from '../events/events.ts'
 import type { Readable } from '../events/kinds.ts'
 import { type Clock, later } from '../lib/clock.ts'
 import type { Step } from '../steps/step.ts'
 import type { CallError, CallOutcome } from './caller.ts'
-import type { Webhook } from './webhooks.ts'
+import { WEBHOOK_COLUMNS, type Webhook } from './webhooks.ts'
 
 export type NoticeState = 'due' | 'delivered' | 'dead' | 'passed'
 
@@ -64,7 +64,7 @@ export async function leaseWebhooks(
                 and (select count(*) from notice as n where n.webhook_id = w.id and n.state = 'due')
                     < ${OPEN_MAX})
       order by called_at nulls first, w.id limit ${limit} for update of w skip locked)
-    returning *`
+    returning ${WEBHOOK_COLUMNS}, slow_until, called_at`
 }
 
 /** Gives a webhook back. */
@@ -93,7 +93,8 @@ export async function takeEvents(
   { id, process, now, readable }: { id: string; process: string; now: Date; readable: Readable },
 ): Promise<boolean> {
   const leasing = tx<Webhook>`
-    select * from webhook where id = ${id} and leased_by = ${process} and state = 'on'
+    select ${WEBHOOK_COLUMNS} from webhook
+    where id = ${id} and leased_by = ${process} and state = 'on'
     for no key update`
   const [open] = await tx<{ count: bigint }>`
     select count(*) as count from notice where webhook_id = ${id} and state = 'due'`
@@ -128,7 +129,7 @@ export async function dueNotices(
 ): Promise<DueNotice[]> {
   const failing = failed_in_a_row >= FAILED_MAX
   return sql<DueNotice>`
-    select e.*, n.calls, n.due_at from (
+    select e.${EVENT_COLUMNS}, n.calls, n.due_at from (
       select number, calls, due_at from (
         select distinct on (subject) number, calls, due_at from (
           select number, subject, calls, due_at from notice
@@ -262,7 +263,8 @@ export async function listNotices(sql: Sql, wanted: NoticeFilter): Promise<Notic
   const { subject = null } = wanted
   const { number: before = null, webhook_id: before_webhook = null } = wanted.before ?? {}
   const notices = await sql<Notice>`
-    select n.* from webhook as w cross join lateral (
+    select n.webhook_id, n.number, n.event_id, n.type, n.subject, n.state, n.calls, n.due_at
+    from webhook as w cross join lateral (
       select * from notice
       where webhook_id = w.id and (${state}::text is null or state = ${state})
         and (${number}::bigint is null or number = ${number})
@@ -276,7 +278,9 @@ export async function listNotices(sql: Sql, wanted: NoticeFilter): Promise<Notic
       and (${webhook_id}::text is null or w.id = ${webhook_id})
     order by n.number desc, n.webhook_id desc limit ${limit}`
   const last = await sql<CallRow & { webhook_id: string }>`
-    select distinct on (c.webhook_id, c.number) c.* from webhook_call as c
+    select distinct on (c.webhook_id, c.number) c.webhook_id, c.number, c.at, c.ms, c.status,
+      c.error, c.body
+    from webhook_call as c
       join unnest(${notices.map((one) => one.webhook_id)}::text[],
                   ${notices.map((one) => one.number)}::bigint[]) as n (webhook_id, number)
       on c.webhook_id = n.webhook_id and c.number = n.number

@@ -33,6 +33,7 @@ import {
   noteState,
   type SecretSeal,
   secretsAlive,
+  WEBHOOK_COLUMNS,
   type Webhook,
   webhookContext,
 } from './webhooks.ts'
@@ -266,7 +267,8 @@ async function noted(
           state = case when state = 'on' then ${after.state} else state end,
           reason = case when state = 'on' then ${after.reason} else reason end,
           leased_until = ${until}
-      where id = ${id} and leased_by = ${process} returning *`
+      where id = ${id} and leased_by = ${process}
+      returning ${WEBHOOK_COLUMNS}, slow_until, called_at`
     if (made.length > 0) await noteCalls(tx, id, made, chance)
     if (recovered) {
       tx.send`

@@ -3,7 +3,7 @@
 // tests.
 
 import type { Sql, Tx } from '../database/sql.ts'
-import type { Event } from '../events/events.ts'
+import { EVENT_COLUMNS, type Event } from '../events/events.ts'
 import type { EventKind } from '../events/kinds.ts'
 import { noteTest } from '../events/notes.ts'
 import { publishAll } from '../events/publish.ts'
@@ -47,7 +47,8 @@ export async function triggerTest(
     noteTest(tx, { customer_id, type: kind.type, subject, at, data })
     await publishAll(tx)
     const [made] = await tx<Event>`
-      select * from event where customer_id = ${customer_id} and subject = ${subject}`
+      select ${EVENT_COLUMNS} from event
+      where customer_id = ${customer_id} and subject = ${subject}`
     if (webhook) addNotice(tx, webhook, made!, { state: 'due', calls: 0, due_at: at })
     return made!
   })

@@ -1,6 +1,7 @@
 // Webhooks: where a customer, or the house, wants to be told. Here are their rows and what their
 // owner does with them; notify.ts calls them.
 
+import { columnsOf } from '../database/columns.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import type { EventScope } from '../events/kinds.ts'
 import { noteEvents } from '../events/notes.ts'
@@ -29,6 +30,23 @@ export type Webhook = {
   failing_since: Date | null
   failed_in_a_row: number
 }
+
+export const WEBHOOK_COLUMNS = columnsOf<Webhook>()([
+  'id',
+  'customer_id',
+  'url',
+  'description',
+  'types',
+  'scopes',
+  'state',
+  'reason',
+  'at_once',
+  'per_second',
+  'position',
+  'made_at',
+  'failing_since',
+  'failed_in_a_row',
+])
 
 export type SecretRow = { number: number; made_at: Date; until: Date | null }
 
@@ -118,7 +136,7 @@ export async function createWebhook(
       ${wanted.at_once ?? 8}, ${wanted.per_second ?? null},
       coalesce((select last_number from event_counter where customer_id = ${customer_id}), 0),
       ${needs.clock.now()}
-    returning *`
+    returning ${WEBHOOK_COLUMNS}`
   const secret = await addSecret(tx, needs, webhook!)
   return { webhook: webhook!, secret }
 }
@@ -145,7 +163,7 @@ export async function findWebhook(
   { customer_id, id }: { customer_id: string; id: string },
 ): Promise<Webhook> {
   const [webhook] = await sql<Webhook>`
-    select * from webhook
+    select ${WEBHOOK_COLUMNS} from webhook
     where id = ${id} and customer_id = ${customer_id} and state <> 'removed'`
   if (!webhook) throw NotFound('webhook', 'There is no such webhook')
   return webhook
@@ -157,7 +175,7 @@ export async function lockWebhook(
   { customer_id, id }: { customer_id: string; id: string },
 ): Promise<Webhook> {
   const [webhook] = await tx<Webhook>`
-    select * from webhook
+    select ${WEBHOOK_COLUMNS} from webhook
     where id = ${id} and customer_id = ${customer_id} and state <> 'removed' for no key update`
   if (!webhook) throw NotFound('webhook', 'There is no such webhook')
   return webhook
@@ -210,7 +228,7 @@ export async function changeWebhook(
           then coalesce((select last_number from event_counter as c
                          where c.customer_id = webhook.customer_id), 0)
           else position end
-    where id = ${which.id} returning *`
+    where id = ${which.id} returning ${WEBHOOK_COLUMNS}`
   if (begins && from_now) await passDue(tx, which.id, null)
   else if (types !== null && change.types !== undefined) await passDue(tx, which.id, types)
   if (begins) {
@@ -229,7 +247,8 @@ export async function disableWebhook(
 ): Promise<void> {
   await lockWebhook(tx, which)
   const [webhook] = await tx<Webhook>`
-    update webhook set state = 'disabled', reason = ${reason} where id = ${which.id} returning *`
+    update webhook set state = 'disabled', reason = ${reason} where id = ${which.id}
+    returning ${WEBHOOK_COLUMNS}`
   noteState(tx, 'webhook.disabled', webhook!, at)
 }
 
@@ -370,7 +389,7 @@ export async function listWebhooks(
 ): Promise<WebhookReport[]> {
   const { customer_id = null, before = null, id = null, state = null, limit, at } = wanted
   const webhooks = await sql<Webhook & WebhookCounts>`
-    select w.*,
+    select w.${WEBHOOK_COLUMNS},
       coalesce((select last_number from event_counter as c where c.customer_id = w.customer_id), 0)
         - position as waiting,
       (select count(*) from notice as n where n.webhook_id = w.id and n.state = 'due') as due,
