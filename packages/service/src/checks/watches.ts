@@ -42,7 +42,7 @@ export type Watch = {
   check_id: string | null
 }
 
-export const WATCH_COLUMNS = columnsOf<Watch>()([
+const WATCH_COLUMNS = columnsOf<Watch>()([
   'customer_id',
   'address',
   'made_at',

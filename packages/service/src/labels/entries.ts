@@ -20,7 +20,7 @@ export type Entry = {
   withdrawn_at: Date | null
 }
 
-export const ENTRY_COLUMNS = columnsOf<Entry>()([
+const ENTRY_COLUMNS = columnsOf<Entry>()([
   'id',
   'customer_id',
   'address',

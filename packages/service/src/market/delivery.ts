@@ -149,8 +149,8 @@ export function delegateStep(needs: Needs): Step {
 
 async function delegateOrders(tx: Tx, needs: Needs, ids: readonly string[]): Promise<boolean> {
   const orders = await tx<Order>`
-    select ${ORDER_COLUMNS} from orders where id = any(${ids}) and to_delegate order by id
-    for update skip locked`
+    select ${ORDER_COLUMNS} from orders
+    where id = any(${ids}) and to_delegate order by id for update skip locked`
   if (orders.length === 0) return false
   const locked = orders.map((order) => order.id)
   const delegations = await tx<Delegation>`

@@ -28,7 +28,7 @@ export type Refusal = {
   right_for: SignatureHint['right_for']
 }
 
-export const REFUSAL_COLUMNS = columnsOf<Refusal>()([
+const REFUSAL_COLUMNS = columnsOf<Refusal>()([
   'id',
   'at',
   'path',

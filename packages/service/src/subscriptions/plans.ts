@@ -37,7 +37,7 @@ export async function findPlan(sql: Sql | Tx, key: string): Promise<Plan | undef
 
 export type PlanVersion = Plan & { since: Date; until: Date | null; changed_by: string }
 
-export const PLAN_COLUMNS = columnsOf<PlanVersion>()([
+const PLAN_COLUMNS = columnsOf<PlanVersion>()([
   'id',
   'key',
   'name',

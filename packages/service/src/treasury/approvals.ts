@@ -33,7 +33,7 @@ export type Proposal = {
   approved_role: string | null
 }
 
-export const PROPOSAL_COLUMNS = columnsOf<Proposal>()([
+const PROPOSAL_COLUMNS = columnsOf<Proposal>()([
   'id',
   'customer_id',
   'amount_sun',
