@@ -15,6 +15,7 @@ import { type Person, person, Scene, TRX } from 'penstock-devchain/scene.ts'
 import { type App, buildApp } from 'penstock-service/app.ts'
 import { createCustomer } from 'penstock-service/customers/customers.ts'
 import { sealWith } from 'penstock-service/customers/seal.ts'
+import type { Again } from 'penstock-service/database/again.ts'
 import { connect, type Sql } from 'penstock-service/database/sql.ts'
 import { buildServer } from 'penstock-service/http/server.ts'
 import { issueKey, type NewKey } from 'penstock-service/keys/keys.ts'
@@ -88,8 +89,13 @@ export type NetworkFaults = {
   nodes: Map<string, (path: string, body: string) => Answer | undefined>
 }
 
-/** `reads`: what stands between the API and the nodes; `names`: the nodes that it knows. */
-type ProcessOptions = { reads?: (node: Node) => Reads; names?: readonly string[] }
+/** `reads`: what stands between the API and the nodes; `names`: the nodes that it knows; `again`:
+ *  how it tries again what the database could not do. */
+type ProcessOptions = {
+  reads?: (node: Node) => Reads
+  names?: readonly string[]
+  again?: Again
+}
 
 /** An answer of the API. `result` is what the endpoint documents. */
 export type Reply = {
@@ -248,6 +254,7 @@ export class World {
   async startProcess({
     reads,
     names = this.node_names,
+    again,
   }: ProcessOptions = {}): Promise<{ app: App; api: FastifyInstance }> {
     const sql = this.database.connect()
     // A step that asked for a second connection while its transaction is open would wait for
@@ -283,6 +290,7 @@ export class World {
       wake: () => {},
       tellStreams: () => {},
       ...(reads && { reads: reads(node) }),
+      again,
     }
     const sealing = { current: 'k1', keys: { k1: new Uint8Array(32).fill(7) } }
     const app = buildApp({ ...outside, sealing })

@@ -21,6 +21,8 @@ export class Buyers {
   readonly contradictions: string[] = []
   asked = 0
   unanswered = 0
+  /** Of those, how many were told that the outcome is unknown. */
+  failed = 0
   refused: Record<string, number> = {}
   private readonly rig: Rig
   private readonly calls = new Map<string, ReturnType<typeof signedCall>>()
@@ -89,6 +91,7 @@ export class Buyers {
         ))
       if (reply && reply.code !== 500) return this.told(customer, external_id, reply)
       this.unanswered += 1
+      if (reply) this.failed += 1
       await delay(20)
     }
     this.contradictions.push(`${external_id} was never answered`)

@@ -365,7 +365,7 @@ export class Rig {
   }
 
   private async openAudit() {
-    const client = await openClient(new Hosts(this.database_url), {})
+    const client = await openClient(Hosts.of(this.database_url), {})
     const { pool, activation, refund } = this.sandbox.wallets
     const wallets = [...pool, activation, ...(refund ? [refund] : [])].map(({ address }) => address)
     return { client, auditor: new Auditor({ client, post: this.post, wallets, from_block: 1 }) }
@@ -411,8 +411,8 @@ export class Rig {
     ]
   }
 
-  /** What has to come to its end: soon, with its hour, and with the blocks that are not read
-   *  yet. */
+  /** What has to come to its end: soon, with its hour, and with what is not read yet, blocks
+   *  and notes. */
   private async countOpen(): Promise<{ open: number; hours: number; unread: number }> {
     const [counts] = await this.sql<{ open: number; hours: number; unread: number }>`
       select (select count(*) from orders where state in ('new', 'pending') or to_delegate)::int
@@ -421,8 +421,8 @@ export class Rig {
              + (select count(*) from deposit
                where state in ('received', 'delivering', 'returning', 'refunding'))::int as open,
              (select count(*) from delegation where state not in ('ended', 'failed'))::int as hours,
-             (select count(*) from cursor, chain
-               where cursor.number < confirmed_number - 1)::int as unread`
+             (select count(*) from cursor, chain where cursor.number < confirmed_number - 1)::int
+             + (select count(*) from event_note)::int as unread`
     return counts!
   }
 

@@ -3,6 +3,8 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { againFor } from 'penstock-service/database/again.ts'
 import { NothingDone } from 'penstock-service/database/outages.ts'
 import { connect } from 'penstock-service/database/sql.ts'
 import { Outage } from 'penstock-service/lib/fault.ts'
@@ -57,8 +59,16 @@ test('a standby is left for the next host, a dead server for the promoted one', 
   await waiting.close()
 
   await servers.kill(servers.primary)
+  const timer = { now_ms: () => performance.now(), wait: (ms: number) => delay(ms) }
+  const patient = connect({ url: servers.url, again: againFor(60_000, timer) })
+  const answers = Promise.all([
+    patient`select n from kept`,
+    patient.begin((tx) => tx`select n from kept where n = 1`),
+  ])
   await servers.start(standby!)
   await servers.promote()
+  assert.deepEqual(await answers, [[{ n: 1 }], [{ n: 1 }]])
+  await patient.close()
   const kept = await sql`select n from kept`.catch(() => sql`select n from kept`)
   assert.deepEqual(kept, [{ n: 1 }])
   await sql.close()

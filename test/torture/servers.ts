@@ -153,26 +153,37 @@ export class Servers implements Postgres {
     server.running = await started(server)
   }
 
-  /** The standby that has received most takes writes from now on, and the others follow it. The
-   *  primary before is fenced already. Returns it. */
+  /** The standby that has most takes writes from now on, and the others follow it. The primary
+   *  before is fenced already: it is dead, or never goes on. Returns it. */
   async promote(): Promise<Server> {
     const before = this.primary
-    const standbys = this.standbys
-    const received = await Promise.all(
-      standbys.map(async (server) => {
-        const [row] = await this.ask<{ bytes: string }>(
-          server,
-          `select pg_last_wal_receive_lsn() - '0/0'::pg_lsn as bytes`,
-        )
-        return BigInt(row?.bytes ?? 0)
-      }),
-    )
-    const most = received.reduce((best, one, i) => (one > received[best]! ? i : best), 0)
+    const { standbys } = this
+    const bytes = await Promise.all(standbys.map((server) => this.bytesOf(server)))
+    const most = bytes.reduce((best, one, i) => (one > bytes[best]! ? i : best), 0)
     const chosen = standbys[most]!
     await this.ask(chosen, 'select pg_promote(true, 60)')
     this.primary = chosen
-    for (const other of this.standbys) await this.follow(other)
+    for (const other of standbys) if (other !== chosen) await this.follow(other)
     return before
+  }
+
+  /** How much of the log a standby has. One that was started again knows of nothing that it had
+   *  received before, but replays it: it has come to its end when it waits for more. */
+  private async bytesOf(server: Server): Promise<bigint> {
+    await until('a standby is still replaying', async () => {
+      const rows = await this.ask(
+        server,
+        `select from pg_stat_activity where backend_type = 'startup'
+           and wait_event in ('RecoveryWalStream', 'RecoveryRetrieveRetryInterval')`,
+      )
+      return rows.length > 0
+    })
+    const [row] = await this.ask<{ bytes: string }>(
+      server,
+      `select greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) - '0/0'::pg_lsn
+         as bytes`,
+    )
+    return BigInt(row!.bytes)
   }
 
   /** Asks one server, by a connection of its own. */

@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { againFor } from 'penstock-service/database/again.ts'
 import { type Customer, makeWorld, type World } from '../harness/world.ts'
 
 async function countOrders(world: World): Promise<number> {
@@ -234,4 +236,52 @@ test('a repetition returns its order even when a new purchase would be refused',
     'the amount comes first',
   )
   assert.equal(await countOrders(world), 1)
+})
+
+/** The connection by which the first of these is made, and the third, is lost while it commits. */
+async function loseCommits({ sql }: World): Promise<void> {
+  await sql`create sequence made`
+  await sql`
+    create function lose() returns trigger language plpgsql as $$ begin
+      if nextval('made') % 2 = 1 then perform pg_terminate_backend(pg_backend_pid()); end if;
+      return null; end $$`
+  await sql`
+    create constraint trigger loses after insert on orders deferrable initially deferred
+      for each row execute function lose()`
+  await sql`
+    create constraint trigger loses after insert on aml_check deferrable initially deferred
+      for each row execute function lose()`
+  await sql`
+    create constraint trigger loses after insert on subscription deferrable initially deferred
+      for each row execute function lose()`
+}
+
+test('a lost commit is tried again for who has named it, and 500 for who has not', async (t) => {
+  const world = await makeWorld(t)
+  const { address } = world.person('bob', 1)
+  const anna = await world.customer({ trx: 1_000 })
+  const timer = { now_ms: () => performance.now(), wait: (ms: number) => delay(ms) }
+  const { api } = await world.startProcess({ again: againFor(60_000, timer) })
+  await loseCommits(world)
+  const made = async () => {
+    const rows = await world.sql`
+      select id from orders union select id from aml_check union select id from subscription`
+    return rows.length
+  }
+  const calls = [
+    ['/v1/transaction/new', purchase(address, { external_id: undefined })],
+    ['/v1/aml-checks/new', { type: 'address', network: 'TRX', address }],
+    ['/v1/subscription/start', { subscription_id: 'unlimited_energy', params: { address } }],
+  ] as const
+  for (const [i, [path, body]] of calls.entries()) {
+    await world.sql`select setval('made', 1, false)`
+    assert.equal((await anna.call(path, body, {}, api)).code, 500, path)
+    assert.equal(await made(), i, path)
+    await world.sql`select setval('made', 1, false)`
+    const named = await anna.call(path, body, { 'idempotency-key': 'mine' }, api)
+    assert.equal(named.code, 0, `${path}: ${named.error}`)
+    assert.equal(await made(), i + 1, path)
+  }
+  await world.sql`drop function lose() cascade`
+  await world.settle()
 })

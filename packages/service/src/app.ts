@@ -23,6 +23,7 @@ import {
 import { type DepositAddress, depositAddresses } from './customers/deposit_addresses.ts'
 import { customerKinds } from './customers/forms.ts'
 import { type Seal, type SealingKeys, sealWith } from './customers/seal.ts'
+import type { Again } from './database/again.ts'
 import type { Sql } from './database/sql.ts'
 import { arriveStep, creditStep, DUST_SUN } from './deposits/arrivals.ts'
 import { depositKinds } from './deposits/forms.ts'
@@ -117,6 +118,8 @@ export type World = {
    *  do not wait behind all of them at once. The steps that may take long, and those that a
    *  customer looks on, work through the others. */
   steps_sql?: Sql
+  /** How what a customer waits for is tried again that the database could not do. */
+  again?: Again | undefined
   /** A connection of the follower's own: when it is late, everything that is sold is refused. */
   follow_sql?: Sql
   clock: Clock
@@ -202,7 +205,7 @@ export type App = {
 }
 
 export function buildApp(world: World): App {
-  const { sql, clock, random, node, wallets } = world
+  const { sql, clock, random, node, wallets, again } = world
   const new_id = idMaker(clock, random)
   const seal = sealWith(world.sealing, random)
   const { allow_wide_keys, found, stopped_here = () => false } = world.keys
@@ -229,13 +232,17 @@ export function buildApp(world: World): App {
     new_id,
     prices,
     receiver,
+    again,
     wake: world.wake,
   })
   return {
     endpoints: [
       ...marketRoutes({ sql, prices, receiver, placeOrder, reads }),
-      ...subscriptionRoutes({ sql, clock, new_id, receiver, wake: world.wake }),
-      ...checkRoutes({ sql, placeCheck: checkPlacer({ sql, clock, new_id, wake: world.wake }) }),
+      ...subscriptionRoutes({ sql, clock, new_id, receiver, again, wake: world.wake }),
+      ...checkRoutes({
+        sql,
+        placeCheck: checkPlacer({ sql, clock, new_id, again, wake: world.wake }),
+      }),
       ...treasuryRoutes({ sql, prices, recharge_address: wallets.recharge_address }),
       ...listsOf(world),
       ...quoteRoutes({ sql, clock, new_id, prices, receiver, reads, placeOrder }),

@@ -10,6 +10,7 @@ import about from '../package.json' with { type: 'json' }
 import { type App, buildApp, type KeyRules, type WebhookCalls } from './app.ts'
 import { chainView } from './audit/chain.ts'
 import { type Config, Misuse } from './config.ts'
+import { type Again, againFor } from './database/again.ts'
 import { requireDurable } from './database/durable.ts'
 import { migrate } from './database/migrate.ts'
 import { connect, type Sql, type SqlOptions } from './database/sql.ts'
@@ -56,6 +57,9 @@ export type Setup = {
   log: Log
 }
 
+const TIMER = { now_ms: () => performance.now(), wait: (ms: number) => delay(ms) }
+/** For so long a customer is kept waiting while another server takes over. */
+const PATIENCE_MS = 3_000
 /** Connections of one process; group commit needs few. */
 const CONNECTIONS = 16
 /** Those of the steps that are due after each block: more of them at once only make customers wait
@@ -66,7 +70,7 @@ const STEPS_CONNECTIONS = 2
 const BOOKS = { connections_max: 2, statement_timeout_ms: 3_600_000 }
 
 /** The pools of connections of a process, and the end of them all. */
-function connectAll(url: string, watching: Monitor) {
+function connectAll(url: string, watching: Monitor, again: Again) {
   const { unreplicated } = watching
   const open = (pool: string, options: Omit<SqlOptions, 'url'>) => {
     const opened = connect({ url, observer: watching.observer(pool), unreplicated, ...options })
@@ -74,7 +78,7 @@ function connectAll(url: string, watching: Monitor) {
     return opened
   }
   const pools = {
-    sql: open('api', { connections_max: CONNECTIONS }),
+    sql: open('api', { connections_max: CONNECTIONS, again }),
     steps_sql: open('steps', { connections_max: STEPS_CONNECTIONS }),
     follow_sql: open('follow', { connections_max: 1 }),
     books_sql: open('books', BOOKS),
@@ -95,8 +99,7 @@ function customersReads({ config, nodes: own_nodes }: Setup, watching: Monitor):
   const node = tronNode({ nodes, transport, timeout_ms: READ_TIMEOUT_MS })
   const { read_requests_per_second: per_second = READ_LIMITS.per_second } = config
   if (per_second === 0) return () => node
-  const timer = { now_ms: () => performance.now(), wait: (ms: number) => delay(ms) }
-  return nodeReads(node, readBudget({ ...READ_LIMITS, per_second }, timer), timer)
+  return nodeReads(node, readBudget({ ...READ_LIMITS, per_second }, TIMER), TIMER)
 }
 
 export async function serve(setup: Setup): Promise<RunningService> {
@@ -112,7 +115,9 @@ export async function serve(setup: Setup): Promise<RunningService> {
 async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningService> {
   const { config, log, database_url, nodes } = setup
   const node = tronNode({ nodes, transport: watching.transport(httpTransport, nodes) })
-  const { sql, steps_sql, follow_sql, books_sql, disconnect } = connectAll(database_url, watching)
+  const again = againFor(PATIENCE_MS, TIMER)
+  const pools = connectAll(database_url, watching, again)
+  const { sql, steps_sql, follow_sql, books_sql, disconnect } = pools
   let running: StepRunner | undefined
   let listening_for: Listener | undefined
   const tellOthers = wakeOthers(sql)
@@ -127,6 +132,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
       sql,
       steps_sql,
       follow_sql,
+      again,
       node,
       log,
       wallets: setup.wallets,

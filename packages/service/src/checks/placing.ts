@@ -4,6 +4,7 @@
 import type { Address } from 'penstock-tron/address.ts'
 import { chainState } from '../chain/progress.ts'
 import { type Buyer, isReplay, NamedPurchases, openPurse, type Purse } from '../customers/purse.ts'
+import { type Again, notAgain } from '../database/again.ts'
 import { batched } from '../database/batch.ts'
 import type { Sql, Tx } from '../database/sql.ts'
 import { type Clock, dayOf } from '../lib/clock.ts'
@@ -29,7 +30,14 @@ export type NewCheck = Pick<
 
 export type CheckPlacement = { check: Check; replayed: boolean }
 
-export type Needs = { sql: Sql; clock: Clock; new_id: NewId; wake: (step: string) => void }
+export type Needs = {
+  sql: Sql
+  clock: Clock
+  new_id: NewId
+  /** How a check is tried again that the database could not place. */
+  again?: Again | undefined
+  wake: (step: string) => void
+}
 
 export type CheckPrices = ReadonlyMap<CheckType, { price_sun: bigint; on_sale: boolean }>
 
@@ -46,11 +54,13 @@ const BATCH_MAX = 256
 /** Places one check; concurrent calls share a transaction. Throws 2 when the idempotency key was
  *  used for another one, 35 when the type is off sale, 5 and 6. */
 export function checkPlacer(needs: Needs): (wanted: NewCheck) => Promise<CheckPlacement> {
+  const { again = notAgain } = needs
   const place = batched<NewCheck, CheckPlacement | Fault>(BATCH_MAX, (wanted) =>
     needs.sql.begin((tx) => placeTogether(tx, needs, wanted)),
   )
   return async (wanted) => {
-    const outcome = await place(wanted)
+    const repeatable = wanted.idempotency_key !== null
+    const outcome = await again(() => place(wanted), { repeatable })
     if (outcome instanceof Fault) throw outcome
     if (!outcome.replayed) needs.wake('screen')
     return outcome

@@ -30,7 +30,7 @@ test('an address that cannot be meant is refused in one sentence', () => {
 })
 
 test('of several who leave a host, one goes on to the next', () => {
-  const hosts = new Hosts('postgres://h1,h2/db')
+  const hosts = Hosts.of('postgres://h1,h2/db')
   const first = hosts.next
   for (let i = 0; i < 2; i++) hosts.leave(first)
   assert.equal(hosts.next, 'postgres://h2/db')

@@ -17,13 +17,22 @@ const READ_ONLY = new Set(['in_hot_standby', 'default_transaction_read_only'])
 /** Why a connection was not made, where another host may do better. */
 const failures_of_host = new WeakSet<Error>()
 
+const known = new Map<string, Hosts>()
+
 export class Hosts {
   /** The address of each host alone. */
   readonly urls: readonly string[]
   private first = 0
 
-  /** Throws Misuse when the address is none. */
-  constructor(url: string) {
+  /** The same ones for the same address, in the whole process: what one has found out about them
+   *  saves the others to wait for it. Throws Misuse when the address is none. */
+  static of(url: string): Hosts {
+    const hosts = known.get(url) ?? new Hosts(url)
+    known.set(url, hosts)
+    return hosts
+  }
+
+  private constructor(url: string) {
     this.urls = hostUrls(url)
   }
 

@@ -47,7 +47,7 @@ export async function migrate(
   folder = MIGRATIONS_FOLDER,
 ): Promise<AppliedMigration[]> {
   const migrations = await readMigrations(folder)
-  const client = await openClient(new Hosts(url), { application_name: 'penstock migrate' })
+  const client = await openClient(Hosts.of(url), { application_name: 'penstock migrate' })
   try {
     await inTransaction(client, () => client.query(TABLE))
     const done: AppliedMigration[] = []

@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { Outage } from '../lib/fault.ts'
+import { type Again, notAgain } from './again.ts'
 import { writeOutColumns } from './columns.ts'
 import { clientOf, cutOff, Hosts } from './hosts.ts'
 import {
@@ -72,6 +73,9 @@ export type SqlOptions = {
   connection_timeout_ms?: number
   /** A statement that takes longer is cancelled by the server: nothing here is meant to. */
   statement_timeout_ms?: number
+  /** What surely was not done, and what only reads, is done again by this; transactions wait for a
+   *  connection by it, and are not done again. Left out: nothing is. */
+  again?: Again | undefined
   /** What is not answered for so long is given up, and its connection with it; left out: a little
    *  longer than the server may take. */
   answer_timeout_ms?: number
@@ -108,6 +112,9 @@ function statement(template: TemplateStringsArray, values: readonly unknown[]): 
   }
   return known
 }
+
+/** Whether a statement alone changes no row: no function of ours does. */
+const onlyReads = ([first = '']: TemplateStringsArray) => /^\s*select\b/.test(first)
 
 /** A server that does not even say that it cancels is given up so much later. */
 const UNANSWERED_MS = 3_000
@@ -169,10 +176,10 @@ function watchPool(pool: pg.Pool, unreplicated: (() => void) | undefined) {
 }
 
 export function connect(options: SqlOptions): Connections {
-  const hosts = new Hosts(options.url)
+  const hosts = Hosts.of(options.url)
   const pool = openPool(options, hosts)
   const { drop, requireReplicated, ...watched } = watchPool(pool, options.unreplicated)
-  const { observer } = options
+  const { observer, again = notAgain } = options
   observer?.opened(() => ({ connections: pool.totalCount, waiting: pool.waitingCount }))
   const observed = <T>(work: () => Promise<T>): Promise<T> =>
     observer ? timed(observer, work) : work()
@@ -200,10 +207,13 @@ export function connect(options: SqlOptions): Connections {
   }
 
   const query: Query = <R extends object>(strings: TemplateStringsArray, ...values: unknown[]) =>
-    observed(() => statementAlone<R>(strings, values))
+    again(() => observed(() => statementAlone<R>(strings, values)), {
+      repeatable: onlyReads(strings),
+    })
 
+  const takeInTime = () => again(take, { repeatable: false })
   const begin = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
-    observed(() => transaction({ take, requireReplicated }, work))
+    observed(() => transaction({ take: takeInTime, requireReplicated }, work))
   return Object.assign(query, { begin, drop, close: () => pool.end() })
 }
 

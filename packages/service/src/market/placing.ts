@@ -14,6 +14,7 @@ import {
   refuseReceiver,
 } from '../customers/purse.ts'
 import type { CappedKey } from '../customers/spending.ts'
+import { type Again, notAgain } from '../database/again.ts'
 import { batched } from '../database/batch.ts'
 import { brokenConstraint, type Sql, type Tx } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -82,6 +83,8 @@ export type Needs = {
   new_id: NewId
   prices: () => Promise<Prices>
   receiver: ReceiverReader
+  /** How a purchase is tried again that the database could not place. */
+  again?: Again | undefined
   wake: (step: string) => void
 }
 
@@ -95,7 +98,11 @@ export type OrderPlacer = {
   placeOrder(purchase: Purchase): Promise<Placement>
 }
 
+/** Whether placing it twice places one order. */
+const isNamed = ({ external_id, quote }: Purchase) => external_id !== null || quote !== undefined
+
 export function orderPlacer(needs: Needs): OrderPlacer {
+  const { again = notAgain } = needs
   const place = batched<PricedPurchase, Placement | Fault>(BATCH_MAX, (purchases, next) =>
     placeAll(needs, purchases, next),
   )
@@ -109,7 +116,8 @@ export function orderPlacer(needs: Needs): OrderPlacer {
       internal !== undefined || open_orders.add(customer_id),
     ])
     const counted = internal === undefined && within_limit
-    const outcome = await place({ ...purchase, prices, receiver, within_limit }).catch(
+    const priced = { ...purchase, prices, receiver, within_limit }
+    const outcome = await again(() => place(priced), { repeatable: isNamed(purchase) }).catch(
       (thrown: unknown) => {
         if (counted) open_orders.remove(customer_id)
         throw thrown

@@ -28,7 +28,7 @@ export function listenForWakes(
   /** Given what ends the connection, for when the server does not answer any more. */
   whenLost: (drop: () => void) => void = () => {},
 ): Listener {
-  const hosts = new Hosts(url)
+  const hosts = Hosts.of(url)
   let stopped = false
   let client: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined

@@ -3,6 +3,7 @@
 import type { Address } from 'penstock-tron/address.ts'
 import { chainState, isAgreed } from '../chain/progress.ts'
 import { type Buyer, isReplay, openPurse, type Purse, refuseReceiver } from '../customers/purse.ts'
+import { type Again, notAgain } from '../database/again.ts'
 import { brokenConstraint, type Sql, type Tx } from '../database/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Fault } from '../lib/fault.ts'
@@ -37,6 +38,8 @@ export type Needs = {
   clock: Clock
   new_id: NewId
   receiver: ReceiverReader
+  /** How a start is tried again that the database could not do. */
+  again?: Again | undefined
   wake: (step: string) => void
 }
 
@@ -48,12 +51,14 @@ export async function startSubscription(
   needs: Needs,
   wanted: NewSubscription,
 ): Promise<{ subscription: Subscription; replayed: boolean }> {
-  const { sql, wake } = needs
+  const { sql, wake, again = notAgain } = needs
   const [plan, receiver] = await Promise.all([
     findPlan(sql, wanted.plan_key),
     needs.receiver(wanted.address, wanted.asked_by),
   ])
-  const place = () => sql.begin((tx) => start(tx, needs, { wanted, plan, receiver }))
+  const repeatable = wanted.external_id !== null
+  const place = () =>
+    again(() => sql.begin((tx) => start(tx, needs, { wanted, plan, receiver })), { repeatable })
   const started = await place().catch((thrown: unknown) => {
     // Somebody else subscribed the same address in between: now that is seen, so look again.
     if (brokenConstraint(thrown) === 'subscription_one_per_address') return place()
