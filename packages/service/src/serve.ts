@@ -10,7 +10,7 @@ import about from '../package.json' with { type: 'json' }
 import { type App, buildApp, type KeyRules, type WebhookCalls } from './app.ts'
 import { chainView } from './audit/chain.ts'
 import { type Config, Misuse } from './config.ts'
-import { type Again, againFor } from './database/again.ts'
+import { againFor } from './database/again.ts'
 import { requireDurable } from './database/durable.ts'
 import { migrate } from './database/migrate.ts'
 import { connect, type Sql, type SqlOptions } from './database/sql.ts'
@@ -70,20 +70,26 @@ const STEPS_CONNECTIONS = 2
 const BOOKS = { connections_max: 2, statement_timeout_ms: 3_600_000 }
 
 /** The pools of connections of a process, and the end of them all. */
-function connectAll(url: string, watching: Monitor, again: Again) {
+function connectAll(url: string, watching: Monitor) {
   const { unreplicated } = watching
   const open = (pool: string, options: Omit<SqlOptions, 'url'>) => {
     const opened = connect({ url, observer: watching.observer(pool), unreplicated, ...options })
     watching.whenLost(opened.drop)
     return opened
   }
+  const again = againFor(PATIENCE_MS, TIMER)
   const pools = {
     sql: open('api', { connections_max: CONNECTIONS, again }),
     steps_sql: open('steps', { connections_max: STEPS_CONNECTIONS }),
     follow_sql: open('follow', { connections_max: 1 }),
     books_sql: open('books', BOOKS),
   }
-  return { ...pools, disconnect: () => Promise.all(Object.values(pools).map((one) => one.close())) }
+  const { books_sql, ...for_app } = pools
+  return {
+    books_sql,
+    for_app: { ...for_app, again },
+    disconnect: () => Promise.all(Object.values(pools).map((one) => one.close())),
+  }
 }
 
 /** What customers' calls may ask of the nodes, unless the operator has set another sum. */
@@ -115,9 +121,8 @@ export async function serve(setup: Setup): Promise<RunningService> {
 async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningService> {
   const { config, log, database_url, nodes } = setup
   const node = tronNode({ nodes, transport: watching.transport(httpTransport, nodes) })
-  const again = againFor(PATIENCE_MS, TIMER)
-  const pools = connectAll(database_url, watching, again)
-  const { sql, steps_sql, follow_sql, books_sql, disconnect } = pools
+  const { for_app, books_sql, disconnect } = connectAll(database_url, watching)
+  const { sql } = for_app
   let running: StepRunner | undefined
   let listening_for: Listener | undefined
   const tellOthers = wakeOthers(sql)
@@ -129,10 +134,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
     const found = await narrowKeys(config, node, setup.wallets)
     const signed = config.role === 'api' ? memoryLog() : await signedLog(config)
     const app = buildApp({
-      sql,
-      steps_sql,
-      follow_sql,
-      again,
+      ...for_app,
       node,
       log,
       wallets: setup.wallets,
