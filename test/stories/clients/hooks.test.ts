@@ -1,5 +1,5 @@
-// The programs of docs/clients.md: those whose language is on this machine call the service, and
-// are refused with a wrong secret.
+// The programs of docs/clients.md: those whose language is on this machine change something by both
+// signatures, and are refused with a wrong secret. The part that signs is short in all of them.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -9,40 +9,77 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { ROOT } from '../../../tools/source.ts'
-import { makeWorld } from '../../harness/world.ts'
+import { startSandbox } from '../../harness/sandbox.ts'
 
 const run = promisify(execFile)
 const page = await readFile(`${ROOT}docs/clients.md`, 'utf8')
 
-const LANGUAGES: Record<string, { file: string; command: string[]; version: string }> = {
-  python: { file: 'call.py', command: ['python3'], version: '--version' },
-  java: { file: 'Call.java', command: ['java'], version: '-version' },
-  go: { file: 'call.go', command: ['go', 'run'], version: 'version' },
-  php: { file: 'call.php', command: ['php'], version: '--version' },
-  ruby: { file: 'call.rb', command: ['ruby'], version: '--version' },
+type Language = {
+  file: string
+  command: [string, ...string[]]
+  /** Succeeds where the program can be run. */
+  trial: string[]
+  /** The first line of what signs; its last is the next one that is not further in. */
+  hook: RegExp
 }
 
-test('the programs whose language is here are answered, and refused for a secret', async (t) => {
-  const world = await makeWorld(t)
-  const { token, secret } = await world.customer({ trx: 100 })
-  const API = await world.api.listen({ port: 0, host: '127.0.0.1' })
+const LANGUAGES: Record<string, Language> = {
+  python: {
+    file: 'call.py',
+    command: ['python3'],
+    trial: ['-c', 'import httpx'],
+    hook: /^class Signed/,
+  },
+  go: { file: 'call.go', command: ['go', 'run'], trial: ['version'], hook: /^func sign/ },
+  java: { file: 'Call.java', command: ['java'], trial: ['-version'], hook: /^ {2}static .* sign/ },
+  php: { file: 'call.php', command: ['php'], trial: ['--version'], hook: /^function sign/ },
+  ruby: { file: 'call.rb', command: ['ruby'], trial: ['--version'], hook: /^def sign/ },
+}
+
+const HOOK_LINES_MAX = 15
+
+const programIn = (language: string) =>
+  new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 's').exec(page)![1]!
+
+/** How many lines sign, without empty ones. */
+function hookLines(program: string, hook: RegExp): number {
+  const lines = program.split('\n').filter((line) => line !== '')
+  const first = lines.findIndex((line) => hook.test(line))
+  assert.ok(first >= 0, `nothing is ${hook}`)
+  const indent = /^ */.exec(lines[first]!)![0].length
+  const length = lines.slice(first + 1).findIndex((line) => /\S/.test(line.slice(0, indent + 1)))
+  // A closing bracket or `end` belongs to it.
+  const closed = /^\s*(\}|end)/.test(lines[first + 1 + length]!)
+  return length + (closed ? 2 : 1)
+}
+
+test('what signs takes at most 15 lines', () => {
+  for (const [language, { hook }] of Object.entries(LANGUAGES)) {
+    const lines = hookLines(programIn(language), hook)
+    assert.ok(lines > 5 && lines <= HOOK_LINES_MAX, `${language} takes ${lines}`)
+  }
+})
+
+test('the programs whose language is here are obeyed, and refused for a secret', async (t) => {
+  const { api_url: API, customer, close } = await startSandbox()
+  t.after(close)
   const folder = await mkdtemp(join(tmpdir(), 'penstock-hooks-'))
   t.after(() => rm(folder, { recursive: true }))
-  for (const [language, { file, command, version }] of Object.entries(LANGUAGES)) {
-    const [, program] = new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 's').exec(page)!
-    const [name, ...args] = command as [string, ...string[]]
-    const here = await run(name, [version]).catch(() => undefined)
-    if (!here) continue
-    await writeFile(join(folder, file), program!)
-    const printed = async (SECRET: string) => {
-      const env = { ...process.env, API, TOKEN: token, SECRET }
-      const how = run(name, [...args, join(folder, file)], { env })
-      return how.then(
-        ({ stdout }) => stdout,
-        ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr,
-      )
+  for (const [language, { file, command, trial }] of Object.entries(LANGUAGES)) {
+    const [name, ...args] = command
+    const here = await run(name, trial).catch(() => undefined)
+    if (!here) {
+      t.diagnostic(`${language} is not here`)
+      continue
     }
-    assert.match(await printed(secret), /\b100\b/, language)
-    assert.match(await printed('pss_wrong'), /Incorrect token or signature/, language)
+    await writeFile(join(folder, file), programIn(language))
+    const printed = async (SECRET: string) => {
+      const env = { ...process.env, API, TOKEN: customer.token, SECRET }
+      return (await run(name, [...args, join(folder, file)], { env })).stdout
+    }
+    const { code, result } = JSON.parse(await printed(customer.secret))
+    assert.deepEqual([code, result.balance_low], [0, 5], language)
+    const refused = JSON.parse(await printed('pss_wrong'))
+    assert.deepEqual([refused.code, refused.key], [1, 'auth'], language)
   }
 })
