@@ -1,16 +1,18 @@
 // `npm run print`: prints what is kept in the repository for reading and made from something else.
 // openapi.json, docs/reference.md and the types of the SDK are made of the endpoints and of what
-// they answer to their examples. db/schema.sql is the sum of the migrations, as the catalogs of a
-// migrated database show it: one statement each, in an order that does not depend on theirs.
+// they answer to their examples; openapi-3.0.json is made of openapi.json. db/schema.sql is the sum
+// of the migrations, as the catalogs of a migrated database show it: one statement each, in an
+// order that does not depend on theirs.
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { OPENAPI_FILE } from 'penstock-service/http/pages.ts'
+import { OPENAPI_30_FILE, OPENAPI_FILE } from 'penstock-service/http/pages.ts'
 import { createDatabase, dropDatabase } from 'penstock-test/harness/database.ts'
 import { type Story, tryExamples } from 'penstock-test/harness/examples.ts'
 import pg from 'pg'
 import { printCliEndpoints } from './cli_endpoints.ts'
 import { printOpenapi } from './openapi.ts'
+import { printOpenapi30 } from './openapi30.ts'
 import { printReference } from './reference.ts'
 import { printSdkEndpoints, printSdkEvents } from './sdk_endpoints.ts'
 
@@ -28,8 +30,10 @@ export async function printFreshReference(story: Story): Promise<[file: string, 
   const package_file = fileURLToPath(new URL('../package.json', import.meta.url))
   const { version } = JSON.parse(await readFile(package_file, 'utf8')) as { version: string }
   const reference = { ...story, version }
+  const openapi = printOpenapi(reference)
   return [
-    [OPENAPI_FILE, printOpenapi(reference)],
+    [OPENAPI_FILE, openapi],
+    [OPENAPI_30_FILE, printOpenapi30(openapi)],
     [REFERENCE_FILE, printReference(reference)],
     [sdkFile('endpoints.ts'), printSdkEndpoints(reference)],
     [sdkFile('events.ts'), printSdkEvents(reference)],

@@ -24,9 +24,10 @@ type Field = {
 const HEAD = `# Reference
 
 Printed by \`npm run print\` from the endpoints themselves; a test says that it is fresh. The same
-as an OpenAPI document: [openapi.json](../packages/service/openapi.json), and for trying out in a
-browser: \`/docs\` of a running service. How to sign, what every answer looks like and what the
-limits are: [api.md](api.md).
+as OpenAPI documents: [openapi.json](../packages/service/openapi.json) (3.1), and
+[openapi-3.0.json](../packages/service/openapi-3.0.json) for programs that generate clients
+([clients.md](clients.md)). For trying out in a browser: \`/docs\` of a running service. How to
+sign, what every answer looks like and what the limits are: [api.md](api.md).
 
 Every endpoint is a POST. An endpoint checks in the order of its table, and the first check that
 fails answers; a refusal is HTTP 200, like a result. The answers shown are real ones, of a service

@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { OPENAPI_FILE } from 'penstock-service/http/pages.ts'
+import { OPENAPI_30_FILE, OPENAPI_FILE } from 'penstock-service/http/pages.ts'
 import { Errors } from 'typebox/schema'
 import { templated } from '../../tools/openapi.ts'
 import { printFreshReference } from '../../tools/print.ts'
@@ -50,6 +50,26 @@ test('a public validator accepts openapi.json as OpenAPI 3.1; references resolve
     false,
     'and it would say so if it were not',
   )
+})
+
+test('openapi-3.0.json says the same in words that generators of clients read', async () => {
+  const validator = new Validator()
+  const text = await readFile(OPENAPI_30_FILE, 'utf8')
+  const { valid, errors } = await validator.validate(JSON.parse(text))
+  assert.ok(valid, JSON.stringify(errors))
+  assert.equal(validator.version, '3.0')
+  assert.doesNotMatch(JSON.stringify(validator.resolveRefs()), /"\$ref"/)
+  const { paths, components } = JSON.parse(text) as Document & {
+    components: { schemas: Record<string, object> }
+  }
+  assert.deepEqual(Object.keys(paths), Object.keys((await kept()).paths))
+  // Without a choice of forms, and no object without a name.
+  assert.doesNotMatch(JSON.stringify(paths), /oneOf|anyOf|"properties"/)
+  for (const [name, schema] of Object.entries(components.schemas)) {
+    const [, ...nested] = JSON.stringify(schema).split('"properties":{')
+    assert.ok(nested.length <= 1, name)
+    if (name !== 'Event') assert.doesNotMatch(JSON.stringify(schema), /oneOf|anyOf/, name)
+  }
 })
 
 test('each operation, of a path and of an event, has a name of its own', async () => {

@@ -123,6 +123,7 @@ test('the reference is read offline: policy and files name no other host', async
     files.map(({ path }) => path),
     [
       '/openapi.json',
+      '/openapi-3.0.json',
       '/docs',
       '/docs/docs.css',
       '/docs/docs.js',
@@ -272,11 +273,11 @@ test('pages count against the rate of an address, whatever token is shown', asyn
   await server.close()
 })
 
-test('the document that is served is the one that is kept', async (t) => {
+test('the documents that are served are those that are kept', async (t) => {
   const world = await makeWorld(t)
-  const served = (await world.api.inject({ method: 'GET', url: '/openapi.json' })).body
-  assert.equal(
-    served,
-    await readFile(new URL('../../packages/service/openapi.json', import.meta.url), 'utf8'),
-  )
+  for (const name of ['openapi.json', 'openapi-3.0.json']) {
+    const served = (await world.api.inject({ method: 'GET', url: `/${name}` })).body
+    const kept = new URL(`../../packages/service/${name}`, import.meta.url)
+    assert.equal(served, await readFile(kept, 'utf8'))
+  }
 })

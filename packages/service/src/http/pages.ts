@@ -23,6 +23,9 @@ export type Page = {
 /** The reference as a document, printed by `npm run print`. */
 export const OPENAPI_FILE = fileURLToPath(new URL('../../openapi.json', import.meta.url))
 
+/** The same for programs that generate clients. */
+export const OPENAPI_30_FILE = fileURLToPath(new URL('../../openapi-3.0.json', import.meta.url))
+
 const SWAGGER = fileURLToPath(new URL('./static/', import.meta.resolve('@fastify/swagger-ui')))
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 
@@ -53,6 +56,12 @@ const FILES: readonly [path: Page['path'], file: string, content_type: string, s
       OPENAPI_FILE,
       'application/json; charset=utf-8',
       'The reference as an OpenAPI document',
+    ],
+    [
+      '/openapi-3.0.json',
+      OPENAPI_30_FILE,
+      'application/json; charset=utf-8',
+      'The same in OpenAPI 3.0, for programs that generate clients',
     ],
     [
       '/docs',
