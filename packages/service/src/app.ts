@@ -104,6 +104,7 @@ import { routes as treasuryRoutes } from './treasury/routes.ts'
 import type { KeyFindings } from './wallets/permissions.ts'
 import type { Wallets } from './wallets/wallet_file.ts'
 import { type WalletWatch, walletWatch } from './wallets/wallet_watch.ts'
+import { type Web, webPages } from './web/pages.ts'
 import type { Caller } from './webhooks/caller.ts'
 import { webhookKinds } from './webhooks/forms.ts'
 import { pruneNoticesStep } from './webhooks/notices.ts'
@@ -158,6 +159,9 @@ export type World = {
   webhooks: WebhookCalls
   /** What callers are told of this service. */
   about: { version: string; public_url: string | undefined; issuer?: string | undefined }
+  /** The files of the pages for browsers, and where those look at the chain. Left out: there are no
+   *  such pages. */
+  web?: Pick<Web, 'assets' | 'explorer'> | undefined
   /** Called when something was written that a step may take up. */
   wake: (step: string) => void
   /** Called when events were numbered: those who stream them may be in any process. */
@@ -259,7 +263,7 @@ export function buildApp(world: World): App {
       }),
       ...events.endpoints,
     ],
-    pages: [...treasuryPages({ sql }), keyPage({ sql }), ...referencePages()],
+    pages: pagesOf(world),
     steps: [...stepsOf(world, { new_id, sign, watch, reads, prices, tryOrder }), ...events.steps],
     authenticate: authenticator({ sql, clock, seal, noteUse: uses.note }),
     api_steps: [uses.step],
@@ -271,6 +275,13 @@ export function buildApp(world: World): App {
     refusals: refusalRecorder({ sql, clock, secretsOf: secretReader(seal) }),
     kinds: events.kinds,
   }
+}
+
+/** What is read with GET. */
+function pagesOf({ sql, node, about, web }: World): Page[] {
+  const { public_url } = about
+  const browsers = web ? webPages({ ...web, public_url, network: networkReader(node) }) : []
+  return [...treasuryPages({ sql }), keyPage({ sql }), ...referencePages(), ...browsers]
 }
 
 /** What customers read of what is theirs, and set for themselves. */

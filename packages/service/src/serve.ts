@@ -35,6 +35,7 @@ import { type StepRunner, startSteps } from './steps/step.ts'
 import { type Listener, listenForWakes, wakeOthers } from './steps/wake.ts'
 import { type KeyFindings, lookAtKeys } from './wallets/permissions.ts'
 import { stopFile, type Wallets } from './wallets/wallet_file.ts'
+import { openAssets } from './web/assets.ts'
 import { type Caller, webhookCaller } from './webhooks/caller.ts'
 
 export type RunningService = {
@@ -127,6 +128,8 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
   let listening_for: Listener | undefined
   const tellOthers = wakeOthers(sql)
   const caller = webhookCaller()
+  // Put together while the database is looked at.
+  const web = webOf(config, log)
   try {
     await requireMigrated(sql, setup)
     const sealing = await keysAtStart(config, sql)
@@ -151,6 +154,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
         notedRoots: () => notedRoots(roots_file),
       },
       webhooks: webhookCalls(caller, config),
+      web,
       wake: (step) => (running ? running.wake(step) : tellOthers(step)),
       tellStreams: () => tellOthers(STREAMS),
     })
@@ -193,6 +197,10 @@ const keyRules = (config: Config, found: KeyRules['found']): KeyRules => ({
   allow_wide_keys: config.allow_wide_keys,
   stopped_here: () => existsSync(stopFile(config.data_dir)),
 })
+
+/** What browsers are shown; nothing where no API is. */
+const webOf = ({ role, data_dir, explorer }: Config, log: Log) =>
+  role === 'worker' ? undefined : { assets: openAssets(join(data_dir, 'web'), log), explorer }
 
 /** What is the same for every process, or in its configuration. */
 const outsideOf = (config: Config, clock: Clock) => ({

@@ -4,12 +4,19 @@
 // enforces.
 
 import { readFile } from 'node:fs/promises'
+import type { IncomingHttpHeaders } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import type { TSchema } from 'typebox'
 import type { Answer } from '../wire/replies.ts'
 
+export type PageRequest = {
+  params: Readonly<Record<string, string>>
+  request_id: string
+  headers: IncomingHttpHeaders
+}
+
 export type Page = {
-  /** As the router reads it: `/deposits/:tx_id`. */
+  /** As the router reads it: `/deposits/:tx_id`, `/portal/*` for all that is below. */
   readonly path: `/${string}`
   readonly summary: string
   /** Schema of `result`. */
@@ -17,7 +24,9 @@ export type Page = {
   /** Schema of the whole answer, where others have settled its form. With neither, the page is for
    *  a browser, and is not in the reference. */
   readonly document?: TSchema
-  handle(asked: { params: Readonly<Record<string, string>>; request_id: string }): Promise<Answer>
+  /** Programs find nothing there: another method is answered as where nothing is. */
+  readonly for_browsers_alone?: boolean
+  handle(asked: PageRequest): Promise<Answer>
 }
 
 /** The reference as a document, printed by `npm run print`. */
