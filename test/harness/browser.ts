@@ -67,7 +67,7 @@ export async function barriers(page: Page): Promise<string[]> {
   await session.send('Runtime.evaluate', { expression: axe_source })
   const options = JSON.stringify({ runOnly: { type: 'tag', values: AXE_TAGS } })
   const { result } = await session.send('Runtime.evaluate', {
-    expression: `axe.run(document, ${options}).then(({ violations }) => JSON.stringify(violations))`,
+    expression: `axe.run(document, ${options}).then((said) => JSON.stringify(said.violations))`,
     awaitPromise: true,
   })
   await session.detach()

@@ -1,7 +1,7 @@
 // One thing at a time: while it is done the buttons rest, and what goes wrong is shown.
 
 import { type Signal, useSignal } from '@preact/signals'
-import { Fault } from '../calls/ask.ts'
+import { Fault } from './ask.ts'
 
 export type Doing = {
   is_busy: Signal<boolean>
