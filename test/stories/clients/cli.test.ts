@@ -514,7 +514,7 @@ async function customerWithEntries(entries: number) {
   return { id, ...key }
 }
 
-test('the CSV of 10,000 lines is equal bytes from the SDK, from here and from operators', async () => {
+test('the CSV of 10,000 lines is equal bytes from SDK, command line and operators', async () => {
   const { id, token, secret } = await customerWithEntries(10_000)
   const { out } = await cli('statement --csv', {
     env: { ...home, PENSTOCK_URL: api_url, PENSTOCK_TOKEN: token, PENSTOCK_SECRET: secret },
