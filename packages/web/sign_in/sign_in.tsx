@@ -3,10 +3,10 @@
 
 import { useSignal } from '@preact/signals'
 import { Fault, post } from '../calls/ask.ts'
+import { type Doing, useDoing } from '../calls/doing.ts'
 import { begin, beginning } from '../calls/session.ts'
 import { Title } from '../frame/title.tsx'
 import { FaultNote } from '../parts/answer.tsx'
-import { type Doing, useDoing } from '../calls/doing.ts'
 import { Form, Submit, TextField } from '../parts/field.tsx'
 import { say } from '../words/words.ts'
 
