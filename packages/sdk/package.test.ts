@@ -10,8 +10,7 @@ import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
-import { installBuilt } from 'penstock-test/harness/packages.ts'
-import { buildPackage } from './build.ts'
+import { installPackage } from './build.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
@@ -45,9 +44,7 @@ let folder = ''
 let packed: string[] = []
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'penstock-sdk-'))
-  const built = join(folder, 'built')
-  await buildPackage(built)
-  packed = await installBuilt(built, folder)
+  packed = await installPackage(folder)
 })
 after(() => rm(folder, { recursive: true }))
 

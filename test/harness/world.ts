@@ -297,9 +297,9 @@ export class World {
     // Of randomness of its own: what the others draw stays as it was.
     const own = repeatable('receipts')
     await makeSigningKey({ sql, clock, random: own, seal: sealWith(sealing, own) })
-    const { authenticate, refusals } = app
+    const { authenticate, refusals, noteCall } = app
     const noteRefusal = refusals.note
-    const needs = { sql, clock, random, log: silentLog, authenticate, noteRefusal }
+    const needs = { sql, clock, random, log: silentLog, authenticate, noteRefusal, noteCall }
     const api = await buildServer(needs, {
       endpoints: app.endpoints,
       pages: app.pages,

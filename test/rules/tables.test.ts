@@ -35,6 +35,7 @@ const TABLES: Record<string, string> = {
   checks: 'aml_answer aml_check aml_count aml_count_delta aml_evidence aml_watch',
   audit: 'books_check books_finding',
   monitoring: 'alert loosened_setting process',
+  status: 'incident metric metric_progress status_page',
 }
 
 const ROOM_OF = new Map(

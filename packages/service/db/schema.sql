@@ -659,6 +659,25 @@ create table holding (
 create index holding_due on holding (due_at);
 create index holding_to_compare on holding (number) where (not compared);
 
+create table incident (
+  id text not null,
+  title text not null,
+  what text not null,
+  parts text[] not null,
+  began_at timestamptz not null,
+  posted_at timestamptz not null,
+  closed_at timestamptz,
+  outcome text,
+  constraint incident_pkey primary key (id),
+  constraint incident_closed_after_its_begin check (closed_at >= began_at),
+  constraint incident_outcome_length check (length(outcome) <= 2000),
+  constraint incident_outcome_when_closed check (outcome is null or closed_at is not null),
+  constraint incident_title_length check (length(title) >= 1 and length(title) <= 120),
+  constraint incident_what_length check (length(what) >= 1 and length(what) <= 2000)
+);
+create index incident_by_time on incident (began_at);
+create index incident_open on incident (began_at) where (closed_at is null);
+
 create table invoice (
   number bigint not null,
   customer_id text not null,
@@ -771,6 +790,25 @@ create table loosened_setting (
   name text not null,
   seen_at timestamptz not null,
   constraint loosened_setting_pkey primary key (name)
+);
+
+create table metric (
+  span text not null,
+  at timestamptz not null,
+  metric text not null,
+  counts integer[] not null,
+  constraint metric_pkey primary key (span, at, metric),
+  constraint metric_not_negative check (0 <= all (counts)),
+  constraint metric_span check (span in ('minute', 'hour', 'day'))
+);
+
+create table metric_progress (
+  one boolean default true not null,
+  begun_at timestamptz not null,
+  until timestamptz not null,
+  constraint metric_progress_pkey primary key (one),
+  constraint metric_progress_after_its_begin check (until >= begun_at),
+  constraint metric_progress_has_one_row check (one)
 );
 
 create table migration (
@@ -1060,6 +1098,14 @@ create table signing_key (
 );
 create unique index signing_key_one_signs on signing_key ((true)) where (retired_at is null);
 
+create table status_page (
+  one boolean default true not null,
+  pool_shown boolean default true not null,
+  prices_shown boolean default true not null,
+  constraint status_page_pkey primary key (one),
+  constraint status_page_has_one_row check (one)
+);
+
 create table subscription (
   id text not null,
   customer_id text not null,
@@ -1341,6 +1387,21 @@ create view journal_root as
             journal.sha256
            from journal) seal
   order by day, number desc;
+
+create view noted_event as
+ select event.customer_id,
+    event.type,
+    event.subject,
+    event.at,
+    event.test
+   from event
+union all
+ select event_note.customer_id,
+    event_note.type,
+    event_note.subject,
+    event_note.at,
+    event_note.test
+   from event_note;
 
 create trigger aml_evidence_never_changes before update on aml_evidence for each row execute function refuse_change();
 

@@ -37,6 +37,7 @@ import { EVENT_DAYS, pruneEventsStep } from './events/prune.ts'
 import { publishStep } from './events/publish.ts'
 import { eventBodyPrinter, routes as eventRoutes } from './events/routes.ts'
 import { EventStreams } from './events/streams.ts'
+import type { CallTiming } from './http/calls.ts'
 import { type Page, referencePages } from './http/pages.ts'
 import type { Authenticate } from './http/server.ts'
 import { invoiceKinds } from './invoices/forms.ts'
@@ -85,6 +86,10 @@ import type { SignatureLog } from './signing/signature_log.ts'
 import { localSigner, type Signer } from './signing/signer.ts'
 import { routes as statementRoutes } from './statements/routes.ts'
 import { summarizeStep } from './statements/summaries.ts'
+import { measureMinutesStep } from './status/measuring.ts'
+import { pruneMetricsStep } from './status/metrics.ts'
+import { statusPages } from './status/pages.ts'
+import { attendStep, purchaseCounter } from './status/presence.ts'
 import type { Step } from './steps/step.ts'
 import { endAll, withdrawSupplyStep } from './subscriptions/ending.ts'
 import { subscriptionKinds } from './subscriptions/forms.ts'
@@ -104,7 +109,6 @@ import { routes as treasuryRoutes } from './treasury/routes.ts'
 import type { KeyFindings } from './wallets/permissions.ts'
 import type { Wallets } from './wallets/wallet_file.ts'
 import { type WalletWatch, walletWatch } from './wallets/wallet_watch.ts'
-import { type Web, webPages } from './web/pages.ts'
 import type { Caller } from './webhooks/caller.ts'
 import { webhookKinds } from './webhooks/forms.ts'
 import { pruneNoticesStep } from './webhooks/notices.ts'
@@ -159,9 +163,6 @@ export type World = {
   webhooks: WebhookCalls
   /** What callers are told of this service. */
   about: { version: string; public_url: string | undefined; issuer?: string | undefined }
-  /** The files of the pages for browsers, and where those look at the chain. Left out: there are no
-   *  such pages. */
-  web?: Pick<Web, 'assets' | 'explorer'> | undefined
   /** Called when something was written that a step may take up. */
   wake: (step: string) => void
   /** Called when events were numbered: those who stream them may be in any process. */
@@ -204,6 +205,8 @@ export type App = {
   sign: Signer
   streams: EventStreams
   refusals: Refusals
+  /** Told how each call was answered. */
+  noteCall: (call: CallTiming) => void
   /** What is told of. */
   kinds: readonly EventKind[]
 }
@@ -228,6 +231,7 @@ export function buildApp(world: World): App {
   const reads = world.reads ?? (() => node)
   const receiver = receiverReader({ clock, node, reads, is_barred: barredReader({ sql, clock }) })
   const uses = lastUses({ sql, clock })
+  const purchases = purchaseCounter({ sql, clock })
   const receipts = { sql, clock, seal, network: networkReader(node) }
   const events = eventsOf(world, { new_id, seal })
   const { tryOrder, placeOrder } = orderPlacer({
@@ -263,10 +267,11 @@ export function buildApp(world: World): App {
       }),
       ...events.endpoints,
     ],
-    pages: pagesOf(world),
+    pages: pagesOf(world, prices),
     steps: [...stepsOf(world, { new_id, sign, watch, reads, prices, tryOrder }), ...events.steps],
     authenticate: authenticator({ sql, clock, seal, noteUse: uses.note }),
-    api_steps: [uses.step],
+    api_steps: [uses.step, purchases.step],
+    noteCall: purchases.note,
     new_id,
     seal,
     deposit_address: depositAddresses(wallets.deposit_xpub),
@@ -277,12 +282,13 @@ export function buildApp(world: World): App {
   }
 }
 
-/** What is read with GET. */
-function pagesOf({ sql, node, about, web }: World): Page[] {
-  const { public_url } = about
-  const browsers = web ? webPages({ ...web, public_url, network: networkReader(node) }) : []
-  return [...treasuryPages({ sql }), keyPage({ sql }), ...referencePages(), ...browsers]
-}
+/** What anybody may read. */
+const pagesOf = ({ sql, clock, node }: World, prices: SharedParts['prices']): Page[] => [
+  ...treasuryPages({ sql }),
+  keyPage({ sql }),
+  ...statusPages({ sql, clock, prices, network: networkReader(node) }),
+  ...referencePages(),
+]
 
 /** What customers read of what is theirs, and set for themselves. */
 function listsOf({ sql, clock, node, about }: World): Endpoint[] {
@@ -407,8 +413,16 @@ function stepsOf(
     pruneStep({ sql: long_sql }),
     pruneNonces({ sql: long_sql, clock }),
     pruneQuotesStep({ sql: long_sql, clock }),
+    ...measuringSteps({ sql: long_sql, clock }),
   ]
 }
+
+/** What says how the service does. */
+const measuringSteps = (needs: Pick<World, 'sql' | 'clock'>): Step[] => [
+  attendStep(needs),
+  measureMinutesStep(needs),
+  pruneMetricsStep(needs),
+]
 
 /** What follows money, and answers checks from it. */
 function screeningSteps(

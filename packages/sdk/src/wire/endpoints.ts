@@ -2051,6 +2051,88 @@ export type Pages = {
       }[]
     }
   }
+  /** How each part of the service does and did, and how long things take */
+  '/status.json': {
+    result: {
+      at: string
+      /** Nothing is known of the time before */
+      begun_at: string | null
+      network: string | null
+      parts: {
+        part: 'buying' | 'delivering' | 'deposits' | 'screening' | 'events'
+        state: 'up' | 'slow' | 'down'
+        slow_from_ms: number
+        waits_ms_max: number | null
+        days: {
+          /** In UTC */
+          day: string
+          /** Minutes */
+          up: number
+          slow: number
+          down: number
+        }[]
+      }[]
+      latencies: {
+        latency:
+          | 'purchase'
+          | 'order_sent'
+          | 'order_in_block'
+          | 'order_irreversible'
+          | 'deposit_credited'
+          | 'check_ended'
+          | 'event_called'
+        days: {
+          /** In UTC */
+          day: string
+          samples: number
+          /** Of them; later than every other */
+          failed: number
+          /** The bound below which so many lie; null when there are none, or beyond an hour */
+          p50_ms: number | null
+          /** The bound below which so many lie; null when there are none, or beyond an hour */
+          p95_ms: number | null
+          /** The bound below which so many lie; null when there are none, or beyond an hour */
+          p99_ms: number | null
+        }[]
+        today: {
+          samples: number
+          /** Of them; later than every other */
+          failed: number
+          /** The bound below which so many lie; null when there are none, or beyond an hour */
+          p50_ms: number | null
+          /** The bound below which so many lie; null when there are none, or beyond an hour */
+          p95_ms: number | null
+          /** The bound below which so many lie; null when there are none, or beyond an hour */
+          p99_ms: number | null
+          /** Samples of today below each bound of `bounds_ms`, beyond them, and failed */
+          buckets: number[]
+        }
+      }[]
+      bounds_ms: number[]
+      /** Null: the operator does not show it */
+      pool: {
+        resource: string
+        /** Delivered now; rounded down to two digits */
+        largest_order: number
+      }[] | null
+      /** Rates of direct recharge; null when it is off sale or they are not shown */
+      recharge: {
+        min_energy: number
+        max_energy: number
+        /** TRX for 1000 energy */
+        price: number
+      }[] | null
+      incidents: {
+        id: string
+        title: string
+        what: string
+        parts: string[]
+        began_at: string
+        closed_at: string | null
+        outcome: string | null
+      }[]
+    }
+  }
 }
 
 /** The endpoints that change something, and what makes a second call the

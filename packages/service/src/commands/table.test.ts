@@ -48,6 +48,8 @@ const WORDS: Record<string, string> = {
   webhooks: 'list show enable disable remove add rotate allow deny networks',
   notices: 'list',
   events: 'show set list',
+  incidents: 'list post close',
+  'status-page': 'show set',
 }
 
 const words = ({ cli }: { cli: { words: string } }) => cli.words
@@ -145,6 +147,8 @@ test('what each operation prints as JSON is what it documents', async (t) => {
   const { key_id: key } = await json<{ key_id: string }>('keys', 'issue', anna.id)
   await json('webhooks', 'allow', 'house', '10.1.0.0/16')
   const { id: house } = await json<{ id: string }>('webhooks', 'add', 'http://10.1.0.1/hook')
+  const post = ['incidents', 'post', 'Slow', 'A node is away.', '--part', 'delivering']
+  const { id: incident } = await json<{ id: string }>(...post)
   const reason = ['--reason', 'a test']
   const run: string[][] = [
     ...['status', 'actions list', 'customers list', 'orders list', 'delegations list'].map(split),
@@ -208,6 +212,10 @@ test('what each operation prints as JSON is what it documents', async (t) => {
     ['events', 'show'],
     ['events', 'set', '--order-created', 'untold'],
     ['events', 'list', anna.id],
+    ['incidents', 'list'],
+    ['incidents', 'close', incident, 'it was the node'],
+    ['status-page', 'show'],
+    ['status-page', 'set', '--pool', 'hidden'],
     ['customers', 'close', anna.id],
   ]
   for (const args of run) {
@@ -247,4 +255,5 @@ const RUN_ELSEWHERE = [
   'aml rebuild',
   'webhooks add',
   'webhooks allow',
+  'incidents post',
 ]

@@ -12,6 +12,7 @@ import { receiptOperations } from '../money_operators/receipts.ts'
 import type { Operation } from '../operation/operation.ts'
 import { customerOperations, limitOperations } from '../operators/customers.ts'
 import { depositOperations } from '../operators/deposits.ts'
+import { incidentOperations, statusPageOperations } from '../operators/incidents.ts'
 import { keyOperations } from '../operators/keys.ts'
 import { eventOperations, noticeOperations } from '../operators/notices.ts'
 import { chainOperations, orderOperations, subscriptionOperations } from '../operators/orders.ts'
@@ -47,4 +48,6 @@ export const OPERATIONS: readonly Operation[] = [
   ...webhookOperations,
   ...noticeOperations,
   ...eventOperations,
+  ...incidentOperations,
+  ...statusPageOperations,
 ]

@@ -93,6 +93,16 @@ export function refusedCall(
   }
 }
 
+/** How a call was answered, and how long that took. */
+export type CallTiming = {
+  path: string
+  customer_id: string | undefined
+  code: number
+  /** That of a refusal. */
+  key: string | undefined
+  ms: number
+}
+
 /** Who asked, for the log. */
 export type Asker = {
   customer_id?: string | undefined

@@ -31,6 +31,7 @@ import {
   type Authenticate,
   answerCall,
   type Call,
+  type CallTiming,
   type Door,
   openAnswer,
   type RefusedCall,
@@ -60,6 +61,8 @@ export type Needs = {
   authenticate: Authenticate
   /** Takes note of what a customer was refused for. Left out: nobody does. */
   noteRefusal?: ((call: RefusedCall) => void) | undefined
+  /** Told how each call was answered. Left out: nobody is. */
+  noteCall?: ((call: CallTiming) => void) | undefined
 }
 
 export type Options = {
@@ -196,7 +199,7 @@ export async function buildServer(needs: Needs, options: Options): Promise<Fasti
   const door = { log, authenticate, gate, connections, check, turns: new Turns(TURN_LIMITS) }
   const isHealthy = options.isHealthy ?? healthReader(() => needs.sql`select 1`, needs.clock)
   addHealth(app, isHealthy, { gate, send })
-  addRoutes(app, options, { door, send, note: refusalNoter(needs) })
+  addRoutes(app, options, { door, send, note: answerNoter(needs) })
   return app
 }
 
@@ -279,10 +282,9 @@ function addFallbacks(
 ): void {
   app.setNotFoundHandler((request, reply) => {
     const path = plainPath(request)
-    const page = pages.find((one) => matches(one, path))
-    const url = page?.path ?? path
+    const url = pages.find((page) => matches(page, path))?.path ?? path
     const allow = ['GET', 'HEAD', 'POST']
-      .filter((method) => !page?.for_browsers_alone && app.hasRoute({ method, url }))
+      .filter((method) => app.hasRoute({ method, url }))
       .join(', ')
     const too_many = gate.failed(request, reply)
     return send(
@@ -323,17 +325,21 @@ function requireForCustomers({ path, auth }: Entry): void {
 
 type AnsweredCall = { answer: Answer; asker: Asker }
 
-/** Takes note of an answer that is a refusal. */
-function refusalNoter({ clock, noteRefusal }: Needs): (call: Call, answered: AnsweredCall) => void {
+/** Takes note of how a call was answered. */
+function answerNoter(needs: Needs): (call: Call, answered: AnsweredCall) => void {
+  const { clock, noteRefusal, noteCall } = needs
   return (call, answered) => {
+    const { answer, asker } = answered
     const at = clock.now()
     const ms = at.getTime() - (call.request.arrived_at_ms ?? at.getTime())
+    const { code, key } = answer
+    noteCall?.({ path: call.endpoint.path, customer_id: asker.customer_id, code, key, ms })
     const refused = noteRefusal && refusedCall(call, answered, { at, ms })
     if (refused) noteRefusal(refused)
   }
 }
 
-type RouteParts = { door: Door; send: Send; note: ReturnType<typeof refusalNoter> }
+type RouteParts = { door: Door; send: Send; note: ReturnType<typeof answerNoter> }
 
 /** The endpoints and the pages, each behind the gate. */
 function addRoutes(app: FastifyInstance, options: Options, { door, send, note }: RouteParts): void {
@@ -356,12 +362,10 @@ function addRoutes(app: FastifyInstance, options: Options, { door, send, note }:
       page.path,
       { onRequest: passGate(door.gate, send, 'address') },
       async (request, reply) => {
-        const { params, id: request_id, headers } = request
-        return send(
-          request,
-          reply,
-          movedPage(request) ?? (await page.handle({ params, request_id, headers })),
-        )
+        const { params, headers, id: request_id } = request
+        const query = new URLSearchParams(request.url.split('?')[1])
+        const asked = { params, query, headers, request_id }
+        return send(request, reply, movedPage(request) ?? (await page.handle(asked)))
       },
     )
   }
@@ -386,8 +390,7 @@ async function streamed({ door, send, note }: RouteParts, call: Call): Promise<F
 
 /** A page with a slash at its end is the page without: what it refers to is found from there. */
 function movedPage(request: FastifyRequest): Answer | undefined {
-  const asked = request.url.split('?', 1)[0]!
-  if (asked === '/' || !asked.endsWith('/')) return undefined
+  if (!request.url.split('?', 1)[0]!.endsWith('/')) return undefined
   // Relative, because a proxy may have mounted the service anywhere.
   const location = `../${plainPath(request).split('/').at(-1)}`
   return transportRefusal(request.id, 308, { location })
@@ -401,6 +404,5 @@ function plainPath(request: FastifyRequest): string {
 
 /** Whether a plain path is that of the page. */
 function matches({ path: pattern }: Page, path: string): boolean {
-  const path_pattern = pattern.replace(/:\w+/g, '[^/]+').replace('*', '.*')
-  return new RegExp(`^${path_pattern}$`).test(path)
+  return new RegExp(`^${pattern.replace(/:\w+/g, '[^/]+')}$`).test(path)
 }

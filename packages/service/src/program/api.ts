@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect } from '../database/sql.ts'
 import { type EventStreams, STREAMS } from '../events/streams.ts'
+import type { CallTiming } from '../http/calls.ts'
 import type { Page } from '../http/pages.ts'
 import {
   type Authenticate,
@@ -42,6 +43,7 @@ export type ApiParts = {
   authenticate: Authenticate
   streams: EventStreams
   refusals: Refusals
+  noteCall: (call: CallTiming) => void
   api_steps: readonly Step[]
 }
 
@@ -55,6 +57,11 @@ const CONNECTIONS = {
   connection_timeout_ms: 2_000,
   statement_timeout_ms: 5_000,
 }
+
+const connectionLimits = ({ connections_max, connections_per_address }: ApiConfig) => ({
+  total_max: connections_max ?? DEFAULT_CONNECTION_LIMITS.total_max,
+  per_address_max: connections_per_address ?? DEFAULT_CONNECTION_LIMITS.per_address_max,
+})
 
 /** Listens when it can serve. */
 export async function startApi(
@@ -79,6 +86,7 @@ export async function startApi(
     random: systemRandom,
     authenticate: app.authenticate,
     noteRefusal: app.refusals.note,
+    noteCall: app.noteCall,
   }
   try {
     await readTokens.run()
@@ -88,11 +96,7 @@ export async function startApi(
       known_tokens,
       isHealthy: async () => watching.readiness().ready,
       rate_limit: per_second === 0 ? undefined : { per_second, burst: 2 * per_second },
-      connections: {
-        total_max: config.connections_max ?? DEFAULT_CONNECTION_LIMITS.total_max,
-        per_address_max:
-          config.connections_per_address ?? DEFAULT_CONNECTION_LIMITS.per_address_max,
-      },
+      connections: connectionLimits(config),
       ...(config.trusted_proxies && { trusted_proxies: config.trusted_proxies }),
     })
     for (const { path } of app.endpoints) watching.endpoints.add(path)

@@ -21,6 +21,27 @@ function roundDown(units: bigint): number {
   return Number(text.slice(0, 2).padEnd(text.length, '0'))
 }
 
+/** The largest order that a tier sells and the pool has room for. */
+function largestOrder(free: bigint, { tiers }: Prices, resource: string): number {
+  const sold = tiers.filter((tier) => tier.resource === resource)
+  const largest = BigInt(Math.max(0, ...sold.map(({ max_amount }) => max_amount)))
+  return roundDown(free < largest ? free : largest)
+}
+
+/** The largest order of each resource that is delivered now; none of a pool that nobody has looked
+ *  at yet. */
+export async function largestOrders(
+  sql: Sql,
+  prices: Prices,
+): Promise<{ resource: string; largest_order: number }[]> {
+  const pools = await sql<{ resource: string; free: bigint }>`
+    select resource, room - reserved as free from pool order by resource desc`
+  return pools.map(({ resource, free }) => ({
+    resource,
+    largest_order: largestOrder(free, prices, resource),
+  }))
+}
+
 export const forecastRoute = ({
   sql,
   prices,
@@ -70,15 +91,11 @@ export const forecastRoute = ({
       if (!forecast_shown) throw ServiceUnavailable('forecast', 'There are no forecasts')
       const [now, ...points] = await poolForecast(sql, { resource, hours })
       if (!now) throw ServiceUnavailable()
-      const sold = (await prices()).tiers.filter((tier) => tier.resource === resource)
-      const largest = BigInt(Math.max(0, ...sold.map(({ max_amount }) => max_amount)))
+      const largest_order = largestOrder(now.free, await prices(), resource)
       return {
         resource,
         at: wireTime(now.at),
-        now: {
-          room: roundDown(now.free),
-          largest_order: roundDown(now.free < largest ? now.free : largest),
-        },
+        now: { room: roundDown(now.free), largest_order },
         points: points.map(({ at, free, free_if_used }) => ({
           at: wireTime(at),
           least: roundDown(free_if_used),

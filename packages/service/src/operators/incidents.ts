@@ -1,0 +1,114 @@
+// What everybody is told on the status page: incidents, and what of it is not shown.
+
+import { Type } from 'typebox'
+import { misuse } from '../lib/fault.ts'
+import { change, LIMIT, limit, look, momentOf } from '../operation/operation.ts'
+import {
+  changeStatusPage,
+  closeIncident,
+  listIncidents,
+  postIncident,
+  readStatusPage,
+} from '../status/incidents.ts'
+import { PARTS } from '../status/states.ts'
+import {
+  Flag,
+  ListOf,
+  Moment,
+  moment,
+  NOTHING,
+  OrNull,
+  oneOf,
+  optional,
+  Text,
+  text,
+} from '../wire/schemas.ts'
+
+const Incident = {
+  id: Text,
+  title: Text,
+  what: Text,
+  parts: Type.Array(Text),
+  began_at: Moment,
+  posted_at: Moment,
+  closed_at: OrNull(Moment),
+  outcome: OrNull(Text),
+}
+
+export const incidentOperations = [
+  look({
+    path: '/operator/incidents/list',
+    summary: 'what everybody was told, the newest first',
+    body: Type.Object({ limit }),
+    reply: ListOf(Incident),
+    handle: async ({ sql, body: { limit = LIMIT } }) => ({
+      value: await listIncidents(sql, limit),
+    }),
+  }),
+  change({
+    path: '/operator/incidents/post',
+    summary: 'tell everybody on the status page that something is wrong',
+    description: 'It is shown as it is written, in every language of the page, until it is closed.',
+    body: Type.Object({
+      title: text('TITLE', 'what is wrong, in a few words'),
+      what: text('TEXT', 'what it means to customers, and what is being done'),
+      part: optional(
+        Type.Array(oneOf(PARTS, 'a part of the service that it concerns; may be repeated')),
+      ),
+      since: optional(moment('when it began; now when left out')),
+    }),
+    reply: Type.Object(Incident),
+    cli: { operands: ['title', 'what'] },
+    async handle({ tx, at, new_id, body: { title, what, part = [], since } }) {
+      const began_at = momentOf(since) ?? at
+      const incident = { id: new_id(), title, what, parts: part, began_at }
+      const { result, actions } = await postIncident(tx, incident, at)
+      return { result: { value: result, note: 'On the status page within 15 s.' }, actions }
+    },
+  }),
+  change({
+    path: '/operator/incidents/close',
+    summary: 'say that it is over',
+    body: Type.Object({
+      id: text('ID', 'of the incident'),
+      outcome: optional(text('TEXT', 'what it was, and what was done')),
+    }),
+    reply: Type.Object(Incident),
+    cli: { operands: ['id', 'outcome'] },
+    async handle({ tx, at, body: { id, outcome = null } }) {
+      const { result, actions } = await closeIncident(tx, { id, outcome }, at)
+      return { result: { value: result, note: 'On the status page within 15 s.' }, actions }
+    },
+  }),
+]
+
+const Settings = Type.Object({ pool_shown: Flag, prices_shown: Flag })
+const shown = (what: string) => optional(oneOf(['shown', 'hidden'], `whether ${what}`))
+const isShown = (given: string | undefined) => (given === undefined ? undefined : given === 'shown')
+
+export const statusPageOperations = [
+  look({
+    path: '/operator/status-page/show',
+    summary: 'what of the status page everybody sees',
+    body: NOTHING,
+    reply: Settings,
+    handle: async ({ sql }) => ({ value: await readStatusPage(sql) }),
+  }),
+  change({
+    path: '/operator/status-page/set',
+    summary: 'show or hide parts of the status page; outages are always shown',
+    body: Type.Object({
+      pool: shown('everybody sees what can be delivered now'),
+      prices: shown('everybody sees what things cost'),
+    }),
+    reply: Settings,
+    async handle({ tx, body: { pool, prices } }) {
+      if (pool === undefined && prices === undefined)
+        throw misuse('status-page set: nothing to change is given.')
+      const given = { pool_shown: isShown(pool), prices_shown: isShown(prices) }
+      const { result, actions } = await changeStatusPage(tx, given)
+      const note = actions.length === 0 ? 'It was so already.' : 'In force within 15 s.'
+      return { result: { value: result, note }, actions }
+    },
+  }),
+]

@@ -1,0 +1,59 @@
+// What operators post for everybody, and what they do not show.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { quietOperator } from '../../harness/operator.ts'
+
+type Incident = { id: string; parts: string[]; began_at: string; closed_at: string | null }
+
+test('an incident is posted, listed, closed once, and every change is on record', async (t) => {
+  const at = await quietOperator(t)
+  const parts = ['--part', 'events', '--part', 'buying', '--since', '2026-01-02T10:00:00Z']
+  const posted = await at.json<Incident>('incidents', 'post', 'Late', 'A node is away.', ...parts)
+  assert.deepEqual(posted.parts, ['buying', 'events'])
+  assert.equal(posted.began_at, '2026-01-02T10:00:00.000Z')
+  assert.deepEqual(await at.json('incidents', 'list'), [posted])
+  const closed = await at.json<Incident>('incidents', 'close', posted.id, 'It is back.')
+  assert.notEqual(closed.closed_at, null)
+  const again = await at.type('incidents', 'close', posted.id)
+  assert.equal(again.code, 1)
+  assert.match(again.err, /was closed at/)
+  const unknown = await at.type('incidents', 'close', '01m7xps0ca8ksnnfg71x89vdp6')
+  assert.match(unknown.err, /There is no incident/)
+  const actions = await at.json<{ action: string; subject: string }[]>('actions', 'list')
+  assert.deepEqual(
+    actions.map(({ action, subject }) => [action, subject]),
+    ['incidents close', 'incidents post'].map((action) => [action, `incident:${posted.id}`]),
+  )
+})
+
+test('an incident that nobody could read is refused', async (t) => {
+  const at = await quietOperator(t)
+  const refused: [string[], RegExp][] = [
+    [[' ', 'what'], /The title is empty/],
+    [['x'.repeat(121), 'what'], /The title has more than 120 characters/],
+    [['Late', ' '], /What is told is empty/],
+    [['Late', 'x'.repeat(2_001)], /more than 2000 characters/],
+    [['Late', 'what', '--part', 'everything'], /--part/],
+    [['Late', 'what', '--since', '2999-01-01'], /cannot begin in the future/],
+  ]
+  for (const [words, sentence] of refused) {
+    const { code, err } = await at.type('incidents', 'post', ...words)
+    assert.equal(code, 2, words.join())
+    assert.match(err, sentence)
+  }
+  assert.deepEqual(await at.json('incidents', 'list'), [])
+})
+
+test('what of the status page is shown is changed one by one, and recorded', async (t) => {
+  const at = await quietOperator(t)
+  const shown = { pool_shown: true, prices_shown: true }
+  assert.deepEqual(await at.json('status-page', 'show'), shown)
+  const without_pool = { ...shown, pool_shown: false }
+  assert.deepEqual(await at.json('status-page', 'set', '--pool', 'hidden'), without_pool)
+  assert.deepEqual(await at.json('status-page', 'set', '--pool', 'hidden'), without_pool)
+  assert.equal((await at.type('status-page', 'set')).code, 2)
+  const actions = await at.json<{ before: object; after: object }[]>('actions', 'list')
+  assert.equal(actions.length, 1)
+  assert.deepEqual([actions[0]!.before, actions[0]!.after], [shown, without_pool])
+})
