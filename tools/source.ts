@@ -6,6 +6,7 @@ import { stripTypeScriptTypes } from 'node:module'
 import { dirname, join } from 'node:path/posix'
 import { fileURLToPath } from 'node:url'
 import { type Node, parse } from 'acorn'
+import { transformSync } from 'esbuild'
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
@@ -23,7 +24,9 @@ export function parseSource(path: string, text: string): Source {
   const imports_kept = text
     .replace(/^(import|export) type(?= [{*]| \w+ from )/gm, '$1     ')
     .replace(/^(import|export) +\{[^}]*\}/gm, (names) => names.replace(/\btype /g, '     '))
-  const stripped = stripTypeScriptTypes(imports_kept)
+  const stripped = path.endsWith('.tsx')
+    ? asCalls(imports_kept)
+    : stripTypeScriptTypes(imports_kept)
   let code = stripped
   const onComment = (_block: boolean, _text: string, start: number, end: number) => {
     const blank = code.slice(start, end).replace(/[^\n]/g, ' ')
@@ -38,12 +41,19 @@ export function parseSource(path: string, text: string): Source {
   return { path, code, tree }
 }
 
-/** Parses every `.ts` file under the given folders, in order of their paths. */
+/** Elements as the calls they stand for; lines are about those of the file. */
+function asCalls(text: string): string {
+  const kept = { verbatimModuleSyntax: true }
+  const tsconfigRaw = { compilerOptions: { ...kept, jsx: 'react' as const, jsxFactory: 'h' } }
+  return transformSync(text, { loader: 'tsx', target: 'esnext', tsconfigRaw }).code
+}
+
+/** Parses every `.ts` and `.tsx` file under the given folders, in order of their paths. */
 export async function readSources(...folders: string[]): Promise<Source[]> {
   const paths: string[] = []
   const ignored = (path: string) => /node_modules|^packages\/\w+\/dist\b/.test(path)
   for await (const path of glob(
-    folders.map((folder) => `${folder}/**/*.ts`),
+    folders.map((folder) => `${folder}/**/*.{ts,tsx}`),
     { cwd: ROOT, exclude: ignored },
   ))
     paths.push(path)

@@ -19,7 +19,7 @@ type Entry = keyof typeof ENTRIES
 const NAMES = Object.keys(ENTRIES) as Entry[]
 
 /** Makes the package in a folder, which is made if need be. */
-async function buildPackage(folder: string): Promise<void> {
+export async function buildPackage(folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true })
   for (const [format, extension] of [
     ['esm', '.js'],
@@ -47,27 +47,6 @@ async function buildPackage(folder: string): Promise<void> {
   copyFileSync(join(here, 'README.md'), join(folder, 'README.md'))
   copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
 }
-
-/** Builds, packs and installs the package in a folder, without a registry. Returns the files that
- *  are in it. */
-export async function installPackage(folder: string): Promise<string[]> {
-  const built = join(folder, 'built')
-  await buildPackage(built)
-  const npm = (...args: string[]) => execFileSync('npm', args, { cwd: folder, encoding: 'utf8' })
-  const [packed] = JSON.parse(npm('pack', '--json', built)) as PackReport[]
-  writeFileSync(join(folder, 'package.json'), '{"private":true}')
-  npm(
-    'install',
-    '--offline',
-    '--ignore-scripts',
-    '--no-audit',
-    '--no-fund',
-    `./${packed!.filename}`,
-  )
-  return packed!.files.map(({ path }) => path).sort()
-}
-
-type PackReport = { filename: string; files: { path: string }[] }
 
 function exports(): Record<string, unknown> {
   const entries = NAMES.map((name) => {

@@ -10,7 +10,8 @@ import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
-import { installPackage } from './build.ts'
+import { installBuilt } from 'penstock-test/harness/packages.ts'
+import { buildPackage } from './build.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
@@ -44,7 +45,9 @@ let folder = ''
 let packed: string[] = []
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'penstock-sdk-'))
-  packed = await installPackage(folder)
+  const built = join(folder, 'built')
+  await buildPackage(built)
+  packed = await installBuilt(built, folder)
 })
 after(() => rm(folder, { recursive: true }))
 

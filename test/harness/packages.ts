@@ -1,5 +1,5 @@
-// A package as its users get it: packed as the documentation says, and installed into an empty
-// folder without a registry.
+// A package as its users get it: packed as the documentation says, or as it was built, and
+// installed into an empty folder without a registry.
 
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -30,8 +30,7 @@ export async function installPackage(t: TestContext, name: string): Promise<Inst
   const pack = ['run', '--silent', `pack:${name}`, '--', '--to', folder]
   const { stdout } = await run('npm', pack, { cwd: ROOT })
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-  const quiet = ['--offline', '--ignore-scripts', '--no-audit', '--no-fund']
-  await run('npm', ['install', ...quiet, stdout.trim().split('\n').at(-1)!], { cwd: folder })
+  await run('npm', ['install', ...QUIET, stdout.trim().split('\n').at(-1)!], { cwd: folder })
   return {
     folder,
     textOf: (path) => readFileSync(join(folder, 'node_modules', `penstock-${name}`, path), 'utf8'),
@@ -41,6 +40,18 @@ export async function installPackage(t: TestContext, name: string): Promise<Inst
     },
     compile: (program, types = []) => compile(folder, program, types),
   }
+}
+
+const QUIET = ['--offline', '--ignore-scripts', '--no-audit', '--no-fund']
+
+/** Packs what was built, and installs it in a folder. Returns the files that are in it. */
+export async function installBuilt(built: string, folder: string): Promise<string[]> {
+  const npm = (...args: string[]) => run('npm', args, { cwd: folder })
+  type Report = { filename: string; files: { path: string }[] }
+  const [packed] = JSON.parse((await npm('pack', '--json', built)).stdout) as [Report]
+  writeFileSync(join(folder, 'package.json'), '{"private":true}')
+  await npm('install', ...QUIET, `./${packed.filename}`)
+  return packed.files.map(({ path }) => path).sort()
 }
 
 async function compile(folder: string, program: string, types: readonly string[]): Promise<void> {

@@ -24,8 +24,10 @@ const NOT_OURS = [
   /(^|\/)LICENSE$/,
   /(^|\/)package-lock\.json$/,
   /^packages\/service\/db\/schema\.sql$/,
-  /^packages\/service\/openapi\.json$/,
+  /^packages\/service\/openapi(-3\.0)?\.json$/,
   /^docs\/reference\.md$/,
+  // A sentence is a line.
+  /^packages\/web\/languages\//,
 ]
 
 /** Migrations up to this one have been applied somewhere, and one that has changed is refused. */

@@ -21,6 +21,9 @@ import {
 /** What a program in JavaScript imports, which is not read here. */
 const BY_PROGRAMS = new Set(['packages/devchain/conformance/conformance.ts main'])
 
+/** What pages are made of stands ready before the pages do. */
+const isForPages = (path: string) => path.startsWith('packages/web/')
+
 /** What every name of a file counts as. */
 const ALL = '*'
 
@@ -72,7 +75,10 @@ function unusedExports(sources: readonly Source[], published: ReadonlySet<string
   const imported = importedNames(sources)
   const ours = sources.filter(
     ({ path }) =>
-      path.startsWith('packages/') && !published.has(path) && !path.endsWith('.test.ts'),
+      path.startsWith('packages/') &&
+      !isForPages(path) &&
+      !published.has(path) &&
+      !path.endsWith('.test.ts'),
   )
   return ours.flatMap((source) => {
     const names = imported.get(source.path)

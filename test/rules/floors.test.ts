@@ -24,10 +24,11 @@ const PACKAGES: Record<string, readonly string[]> = {
   sdk: [],
   cli: ['sdk'],
   devchain: ['tron'],
-  service: ['tron'],
+  web: ['sdk'],
+  service: ['tron', 'web'],
   playground: ['tron', 'devchain', 'service'],
 }
-const FOR_TESTS = ['tron', 'devchain', 'service', 'playground']
+const FOR_TESTS = ['tron', 'devchain', 'service', 'playground', 'web']
 
 /** A folder of more files than this is two. */
 const FILES_MAX = 10
@@ -67,7 +68,7 @@ const NAMES_THAT_SAY_NOTHING = new RegExp(
 
 type Import = { from: string; to: string; where: string }
 
-const isTest = (path: string) => path.endsWith('.test.ts')
+const isTest = (path: string) => /\.test\.tsx?$/.test(path)
 
 /** The imports between files of the repository. */
 function imports(source: Source): Import[] {
@@ -179,7 +180,7 @@ function outsideUses(source: Source): { what: 'edge' | 'environment'; line: stri
 function wrongNames(paths: readonly string[]): string[] {
   return paths.filter((path) => {
     const inside = path.replace(/^packages\/[^/]+\/(src\/)?/, '')
-    const names = inside.replace(/(\.test)?\.ts$/, '').split('/')
+    const names = inside.replace(/(\.test)?\.tsx?$/, '').split('/')
     const deep = inside !== path && names.length > 2 && names[0] !== 'fixtures'
     return deep || names.some((name) => NAMES_THAT_SAY_NOTHING.test(name))
   })
@@ -194,7 +195,7 @@ function fullFolders(paths: readonly string[]): string[] {
 
 /** Folders of test/, each with a purpose that test/README.md tells. */
 const PURPOSES = new RegExp(
-  '^test/(stories/[a-z]+|wire|rules|auditor|simulator|torture|runtimes|harness)/' +
+  '^test/(stories/[a-z]+|wire|rules|auditor|simulator|torture|runtimes|harness|faces)/' +
     '[a-z_]+(\\.test)?\\.ts$',
 )
 
@@ -214,7 +215,7 @@ test('the service loads no file of the development chain or of the playground', 
   const loaded = [...closure(sources, 'packages/service/src/main.ts')]
   assert.ok(loaded.length > 100, `${loaded.length} files are loaded`)
   assert.deepEqual(
-    loaded.filter((path) => !/^packages\/(service|tron)\//.test(path)),
+    loaded.filter((path) => !/^packages\/(service|tron|web)\//.test(path)),
     [],
   )
 })

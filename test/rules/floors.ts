@@ -4,7 +4,7 @@ const FLOORS = [
   ['lib', 'flow'],
   ['database', 'node', 'wire', 'limits', 'providers'],
   ['steps', 'signing', 'http'],
-  ['ledger', 'chain', 'labels', 'wallets'],
+  ['ledger', 'chain', 'labels', 'wallets', 'web'],
   ['events'],
   ['pool', 'customers', 'tracing', 'prices', 'webhooks', 'settings'],
   ['market', 'screening', 'keys', 'statements'],

@@ -11,7 +11,8 @@ import { type AddressInfo, createServer as createTcp } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { installPackage } from '../../packages/sdk/build.ts'
+import { buildPackage } from '../../packages/sdk/build.ts'
+import { installBuilt } from '../harness/packages.ts'
 
 const run = promisify(execFile)
 
@@ -76,7 +77,9 @@ export const RUNTIMES: readonly Runtime[] = [
 /** A folder in which the package is installed, and everywhere.js lies beside it. */
 export async function prepareFolder(folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true })
-  await installPackage(folder)
+  const built = join(folder, 'built')
+  await buildPackage(built)
+  await installBuilt(built, folder)
   writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}')
   for (const name of ['everywhere.js', 'main.js', 'worker.js'])
     copyFileSync(join(import.meta.dirname, name), join(folder, name))

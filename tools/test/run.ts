@@ -60,6 +60,7 @@ async function checks(): Promise<boolean> {
   const passed = await Promise.all([
     check('format and lint', '@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '.'),
     check('types', 'typescript/bin/tsc'),
+    check('types of pages', 'typescript/bin/tsc', '-p', 'packages/web'),
   ])
   return passed.every(Boolean)
 }

@@ -109,6 +109,7 @@ import { routes as treasuryRoutes } from './treasury/routes.ts'
 import type { KeyFindings } from './wallets/permissions.ts'
 import type { Wallets } from './wallets/wallet_file.ts'
 import { type WalletWatch, walletWatch } from './wallets/wallet_watch.ts'
+import { type Web, webPages } from './web/pages.ts'
 import type { Caller } from './webhooks/caller.ts'
 import { webhookKinds } from './webhooks/forms.ts'
 import { pruneNoticesStep } from './webhooks/notices.ts'
@@ -163,6 +164,9 @@ export type World = {
   webhooks: WebhookCalls
   /** What callers are told of this service. */
   about: { version: string; public_url: string | undefined; issuer?: string | undefined }
+  /** The files of the pages for browsers, and where those look at the chain. Left out: there are no
+   *  such pages. */
+  web?: Pick<Web, 'assets' | 'explorer'> | undefined
   /** Called when something was written that a step may take up. */
   wake: (step: string) => void
   /** Called when events were numbered: those who stream them may be in any process. */
@@ -282,13 +286,18 @@ export function buildApp(world: World): App {
   }
 }
 
-/** What anybody may read. */
-const pagesOf = ({ sql, clock, node }: World, prices: SharedParts['prices']): Page[] => [
-  ...treasuryPages({ sql }),
-  keyPage({ sql }),
-  ...statusPages({ sql, clock, prices, network: networkReader(node) }),
-  ...referencePages(),
-]
+/** What is read with GET. */
+function pagesOf({ sql, clock, node, about, web }: World, prices: SharedParts['prices']): Page[] {
+  const { public_url } = about
+  const network = networkReader(node)
+  return [
+    ...treasuryPages({ sql }),
+    keyPage({ sql }),
+    ...statusPages({ sql, clock, prices, network }),
+    ...referencePages(),
+    ...(web ? webPages({ ...web, public_url, network }) : []),
+  ]
+}
 
 /** What customers read of what is theirs, and set for themselves. */
 function listsOf({ sql, clock, node, about }: World): Endpoint[] {

@@ -11,6 +11,7 @@ import { isNetwork } from './lib/networks.ts'
 import { type NodeConfig, nodesInTheClear, nodesOf } from './node/configured.ts'
 import { isDatabasePrivate } from './node/plaintext.ts'
 import type { ProviderKeys } from './providers/configured.ts'
+import { type Explorer, readExplorer } from './web/explorer.ts'
 
 export { Misuse }
 
@@ -52,6 +53,8 @@ export type Config = {
   trusted_proxies: readonly string[] | undefined
   /** Where customers reach the API. Undefined: nobody has said. */
   public_url: string | undefined
+  /** Where one looks at transactions and addresses. Undefined: where the network is known for. */
+  explorer: Explorer | undefined
   /** A line of the house's own on every invoice. */
   invoice_issuer: string | undefined
   /** When a direct recharge is acted on. */
@@ -138,6 +141,7 @@ export const ENVIRONMENT = {
   PENSTOCK_TLS_IN_FRONT:
     'yes: TLS ends in front of the API, and --host may be reached by that alone',
   PENSTOCK_PUBLIC_URL: 'where customers reach the API, like https://api.example.com',
+  PENSTOCK_EXPLORER: 'templates of links, with {tx_id} and {address}, if not those of Tronscan',
   PENSTOCK_INVOICE_ISSUER: "a line of the house's own on every invoice",
   PENSTOCK_WALLETS: 'file with the wallets that the service acts for',
   PENSTOCK_SECRET_KEY: '64 hexadecimal characters: seals the secrets of API keys',
@@ -210,6 +214,7 @@ export function readConfig(
       ? proxiesOf(env.PENSTOCK_TRUSTED_PROXIES)
       : undefined,
     public_url: publicUrlOf(env.PENSTOCK_PUBLIC_URL || undefined),
+    explorer: readExplorer(env.PENSTOCK_EXPLORER || undefined),
     invoice_issuer: env.PENSTOCK_INVOICE_ISSUER || undefined,
     recharge_at: rechargeAtOf(env.PENSTOCK_RECHARGE_AT || 'solid'),
     dust_sun: env.PENSTOCK_DUST_TRX ? dustOf(env.PENSTOCK_DUST_TRX) : undefined,

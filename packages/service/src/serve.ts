@@ -35,6 +35,7 @@ import { type StepRunner, startSteps } from './steps/step.ts'
 import { type Listener, listenForWakes, wakeOthers } from './steps/wake.ts'
 import { type KeyFindings, lookAtKeys } from './wallets/permissions.ts'
 import { stopFile, type Wallets } from './wallets/wallet_file.ts'
+import { openAssets } from './web/assets.ts'
 import { type Caller, webhookCaller } from './webhooks/caller.ts'
 
 export type RunningService = {
@@ -127,6 +128,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
   let listening_for: Listener | undefined
   const tellOthers = wakeOthers(sql)
   const caller = webhookCaller()
+  const outside = outsideOf(config, watching.clock, log)
   try {
     await requireMigrated(sql, setup)
     const sealing = await keysAtStart(config, sql)
@@ -144,7 +146,7 @@ async function serveWatched(setup: Setup, watching: Monitor): Promise<RunningSer
       keys: keyRules(config, found),
       recharge_at: setup.recharge_at,
       roots_file,
-      ...outsideOf(config, watching.clock),
+      ...outside,
       books: {
         sql: books_sql,
         chain: chainView(nodes, httpTransport),
@@ -194,9 +196,14 @@ const keyRules = (config: Config, found: KeyRules['found']): KeyRules => ({
   stopped_here: () => existsSync(stopFile(config.data_dir)),
 })
 
+/** What browsers are shown, put together from now on; nothing where no API is. */
+const webOf = ({ role, data_dir, explorer }: Config, log: Log) =>
+  role === 'worker' ? undefined : { assets: openAssets(join(data_dir, 'web'), log), explorer }
+
 /** What is the same for every process, or in its configuration. */
-const outsideOf = (config: Config, clock: Clock) => ({
+const outsideOf = (config: Config, clock: Clock, log: Log) => ({
   clock,
+  web: webOf(config, log),
   random: systemRandom,
   tokens: new Set([USDT]),
   dust_sun: config.dust_sun,

@@ -14,6 +14,10 @@ import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { readyText } from 'penstock-playground/start.ts'
+import { createCustomer } from 'penstock-service/customers/customers.ts'
+import { issueKey } from 'penstock-service/keys/keys.ts'
+import { systemClock } from 'penstock-service/lib/clock.ts'
+import { systemRandom } from 'penstock-service/lib/ids.ts'
 import { statementCsv, statementOf } from 'penstock-service/statements/statements.ts'
 import { buildPackage } from '../../../packages/cli/build.ts'
 import { secretFor } from '../../../packages/cli/src/commands/events.ts'
@@ -473,6 +477,56 @@ test('the CSV of a statement has the bytes of what the operator prints', async (
   const text = since.toISOString().slice(0, 19)
   const part = await statementOf(sql, { ...wanted, since: new Date(`${text}Z`) })
   assert.equal((await cli(`statement --csv --since ${text}Z`)).out, statementCsv(part))
+})
+
+/** Texts that a CSV must quote, or that a spreadsheet would take for a formula. */
+const ODD_IDS = ['a,b', 'a "b"', 'a\nb', '=1+1', '-1', '@a', 'ж', '']
+
+/** A customer with purchases that are charged: two entries each. Returns what signs for it. */
+async function customerWithEntries(entries: number) {
+  const needs = { ...local.app, clock: systemClock, random: systemRandom }
+  const { id, ...key } = await sql.begin(async (tx) => {
+    const { id: customer_id } = await createCustomer(tx, needs, { name: 'many' })
+    const scopes = ['read', 'money'] as const
+    return { id: customer_id, ...(await issueKey(tx, needs, { customer_id, name: 'k', scopes })) }
+  })
+  await sql`
+    with made as (
+      select 'many' || lpad(n::text, 22, '0') as id,
+        (${ODD_IDS}::text[])[n % ${ODD_IDS.length}::integer + 1] || n as external_id,
+        timestamptz '2026-01-01' + n * interval '1 minute' as at
+      from generate_series(1, ${entries / 2}::integer) as n
+    ), placed as (
+      insert into orders (id, customer_id, external_id, service, address, energy, activate,
+        to_delegate, amount_sun, due_at, created_at, state, tx_id)
+      select id, ${id}, external_id, 'energy', 'T' || substr(id, 15), 65000, false, false,
+        2930000, at, at, 'success', id from made
+    ), held as (
+      insert into transfer (id, kind, debit, credit, amount_sun, made_at)
+      select 'order:' || id, 'hold', 'customer:' || ${id}::text, 'revenue', 2930000, at from made
+    )
+    select 1`
+  await sql`
+    insert into transfer (id, kind, hold_id, debit, credit, amount_sun, made_at)
+    select id || '/capture', 'capture', id, debit, credit, amount_sun,
+      made_at + interval '3 seconds'
+    from transfer where kind = 'hold' and debit = 'customer:' || ${id}::text`
+  return { id, ...key }
+}
+
+test('the CSV of 10,000 lines is equal bytes from SDK, command line and operators', async () => {
+  const { id, token, secret } = await customerWithEntries(10_000)
+  const { out } = await cli('statement --csv', {
+    env: { ...home, PENSTOCK_URL: api_url, PENSTOCK_TOKEN: token, PENSTOCK_SECRET: secret },
+  })
+  // Some ids have a line end of their own: lines end with both characters.
+  assert.equal(out.split('\r\n').length, 1 + 1 + 10_000 + 1 + 1)
+  const from_sdk = await new Penstock({ url: api_url, token, secret }).statement.csv()
+  const admin = [`${ROOT}packages/service/src/main.ts`, 'customers', 'statement', id, '--csv']
+  const env = { ...process.env, DATABASE_URL: local.database_url }
+  const { stdout } = await run(process.execPath, admin, { env, maxBuffer: 16_000_000 })
+  assert.ok(from_sdk === out, 'the SDK has other bytes')
+  assert.ok(stdout === out, 'operators have other bytes')
 })
 
 test('text that others have chosen does not steer a terminal', async () => {

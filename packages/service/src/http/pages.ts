@@ -9,8 +9,16 @@ import { fileURLToPath } from 'node:url'
 import type { TSchema } from 'typebox'
 import type { Answer } from '../wire/replies.ts'
 
+/** What a page is asked with. Nobody has checked any of it. */
+export type PageRequest = {
+  params: Readonly<Record<string, string>>
+  query: URLSearchParams
+  headers: IncomingHttpHeaders
+  request_id: string
+}
+
 export type Page = {
-  /** As the router reads it: `/deposits/:tx_id`. */
+  /** As the router reads it: `/deposits/:tx_id`, `/portal/*` for all that is below. */
   readonly path: `/${string}`
   readonly summary: string
   /** Schema of `result`. */
@@ -18,15 +26,9 @@ export type Page = {
   /** Schema of the whole answer, where others have settled its form. With neither, the page is for
    *  a browser, and is not in the reference. */
   readonly document?: TSchema
+  /** Programs find nothing there: another method is answered as where nothing is. */
+  readonly for_browsers_alone?: boolean
   handle(asked: PageRequest): Promise<Answer>
-}
-
-/** What a page is asked with. Nobody has checked any of it. */
-export type PageRequest = {
-  params: Readonly<Record<string, string>>
-  query: URLSearchParams
-  headers: IncomingHttpHeaders
-  request_id: string
 }
 
 /** The reference as a document, printed by `npm run print`. */

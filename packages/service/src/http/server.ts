@@ -282,9 +282,10 @@ function addFallbacks(
 ): void {
   app.setNotFoundHandler((request, reply) => {
     const path = plainPath(request)
-    const url = pages.find((page) => matches(page, path))?.path ?? path
+    const page = pages.find((one) => matches(one, path))
+    const url = page?.path ?? path
     const allow = ['GET', 'HEAD', 'POST']
-      .filter((method) => app.hasRoute({ method, url }))
+      .filter((method) => !page?.for_browsers_alone && app.hasRoute({ method, url }))
       .join(', ')
     const too_many = gate.failed(request, reply)
     return send(
@@ -390,7 +391,8 @@ async function streamed({ door, send, note }: RouteParts, call: Call): Promise<F
 
 /** A page with a slash at its end is the page without: what it refers to is found from there. */
 function movedPage(request: FastifyRequest): Answer | undefined {
-  if (!request.url.split('?', 1)[0]!.endsWith('/')) return undefined
+  const asked = request.url.split('?', 1)[0]!
+  if (asked === '/' || !asked.endsWith('/')) return undefined
   // Relative, because a proxy may have mounted the service anywhere.
   const location = `../${plainPath(request).split('/').at(-1)}`
   return transportRefusal(request.id, 308, { location })
@@ -404,5 +406,6 @@ function plainPath(request: FastifyRequest): string {
 
 /** Whether a plain path is that of the page. */
 function matches({ path: pattern }: Page, path: string): boolean {
-  return new RegExp(`^${pattern.replace(/:\w+/g, '[^/]+')}$`).test(path)
+  const path_pattern = pattern.replace(/:\w+/g, '[^/]+').replace('*', '.*')
+  return new RegExp(`^${path_pattern}$`).test(path)
 }

@@ -1,0 +1,103 @@
+// What browsers open: the portal, whose pages are one document, the list of these pages, the files
+// they are made of, and the first page of the house.
+
+import { LANGUAGES } from 'penstock-web/build/bundle.ts'
+import type { Page } from '../http/pages.ts'
+import { printJson } from '../lib/json.ts'
+import { transportRefusal } from '../wire/replies.ts'
+import type { WebAssets } from './assets.ts'
+import { type Explorer, explorerOf } from './explorer.ts'
+import { documentHeaders, escaped, shell } from './shell.ts'
+import { visitorOf } from './visitor.ts'
+
+export type Web = {
+  assets: WebAssets
+  /** Where customers reach the API; undefined: nobody has said. */
+  public_url: string | undefined
+  /** Where one looks at transactions and addresses; undefined: where the network is known for. */
+  explorer: Explorer | undefined
+  /** Which chain this is; undefined while no node has said. */
+  network: () => Promise<string | undefined>
+}
+
+const BRAND = 'Penstock'
+
+export function webPages(web: Web): Page[] {
+  const summary = "The customers' portal, for a browser"
+  const handle = portalDocument(web)
+  return [
+    firstPage(web),
+    { path: '/portal', summary, handle },
+    { path: '/portal/*', summary, handle },
+    pageList(web.assets),
+    web.assets.page,
+  ]
+}
+
+const isHttps = ({ public_url }: Web) => public_url?.startsWith('https:') ?? false
+
+/** Whatever page it is: the program finds out by the address. */
+const portalDocument =
+  (web: Web): Page['handle'] =>
+  async ({ headers }) => {
+    const visitor = visitorOf(headers)
+    const explorer = web.explorer ?? explorerOf(await web.network())
+    const body = shell({
+      files: await web.assets.face('portal'),
+      visitor,
+      brand: BRAND,
+      start: { face: 'portal', base: '/portal', languages: LANGUAGES, explorer },
+    })
+    return {
+      status: 200,
+      code: 0,
+      body,
+      content_type: 'text/html; charset=utf-8',
+      headers: documentHeaders({ is_https: isHttps(web) }),
+    }
+  }
+
+/** For programs that drive a browser, and for people who want to know what there is. */
+const pageList = (assets: WebAssets): Page => ({
+  path: '/portal/pages.json',
+  summary: 'The pages of the portal, and what one must be able to call to see each',
+  async handle() {
+    const { pages } = await assets.face('portal')
+    const headers = { 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' }
+    return { status: 200, code: 0, body: printJson(pages), headers }
+  },
+})
+
+const LINKS: readonly [href: string, text: string][] = [
+  ['/portal', 'Portal: buy, and see what became of it'],
+  ['/docs', 'Reference: every call, to read and to try'],
+  ['/status', 'Status: whether everything works'],
+  ['/openapi.json', 'The reference as a document, for programs'],
+]
+
+/** Four links, for those who open the address of the service in a browser. Programs are answered as
+ *  everywhere where nothing is. */
+const firstPage = (web: Web): Page => ({
+  path: '/',
+  summary: 'Where to go from here, for a browser',
+  for_browsers_alone: true,
+  async handle({ headers, request_id }) {
+    if (!/\btext\/html\b/.test(headers.accept ?? '')) return transportRefusal(request_id, 404)
+    const { style } = await web.assets.face('portal')
+    const items = LINKS.map(([href, text]) => `<li><a href="${href}">${escaped(text)}</a></li>`)
+    const body = [
+      '<!doctype html>',
+      '<html lang="en">',
+      '<head><meta charset="utf-8">',
+      '<meta name="viewport" content="width=device-width, initial-scale=1">',
+      `<title>${BRAND}</title><link rel="icon" href="data:,">`,
+      `<link rel="stylesheet" href="/assets/${style}"></head>`,
+      `<body><main class="stack"><h1>${BRAND}</h1><ul>${items.join('\n')}</ul></main></body>`,
+      '</html>',
+      '',
+    ].join('\n')
+    const content_type = 'text/html; charset=utf-8'
+    const policy = documentHeaders({ is_https: isHttps(web) })
+    return { status: 200, code: 0, body, content_type, headers: policy }
+  },
+})

@@ -1,0 +1,87 @@
+// The document of a face, printed by the server: language, theme, the addresses of its program and
+// of its words, and what the program must know to start. Its policy lets nothing run or load but
+// our own files, and takes no text for a program.
+
+import type { Language } from 'penstock-web/build/bundle.ts'
+import type { FaceFiles } from './assets.ts'
+import type { Visitor } from './visitor.ts'
+
+export type ShellInput = {
+  files: FaceFiles
+  visitor: Visitor
+  /** What the program reads, as `StartData` of packages/web. */
+  start: Readonly<Record<string, unknown>>
+  brand: string
+}
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+/** For every document that a browser shows with scripts of ours. */
+export function documentHeaders({ is_https }: { is_https: boolean }): Record<string, string> {
+  return {
+    'content-security-policy': POLICY,
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'permissions-policy':
+      'publickey-credentials-get=(self), publickey-credentials-create=(self), ' +
+      'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
+    'cache-control': 'no-store',
+    ...(is_https && { 'strict-transport-security': 'max-age=31536000' }),
+  }
+}
+
+const asset = (name: string) => `/assets/${name}`
+
+/** The text of the document. */
+export function shell({ files, visitor, start, brand }: ShellInput): string {
+  const { language, theme } = visitor
+  const words = asset(files.words[language])
+  const data = JSON.stringify({ ...start, language, theme, brand, words })
+  const preloads = files.preloads.map((name) => `<link rel="modulepreload" href="${asset(name)}">`)
+  return [
+    '<!doctype html>',
+    `<html lang="${language}"${theme === null ? '' : ` data-theme="${theme}"`}>`,
+    '<head>',
+    '<meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    '<meta name="robots" content="noindex">',
+    `<meta name="penstock" content="${escaped(data)}">`,
+    `<title>${escaped(brand)}</title>`,
+    '<link rel="icon" href="data:,">',
+    `<link rel="stylesheet" href="${asset(files.style)}">`,
+    `<link rel="preload" as="fetch" crossorigin href="${words}">`,
+    ...preloads,
+    `<script type="module" src="${asset(files.script)}"></script>`,
+    '</head>',
+    '<body>',
+    `<div id="root"><header class="top"><span class="brand">${escaped(brand)}</span></header>`,
+    `<noscript><main><p>${escaped(NEEDS_SCRIPTS[language])}</p></main></noscript></div>`,
+    '</body>',
+    '</html>',
+    '',
+  ].join('\n')
+}
+
+const NEEDS_SCRIPTS: Record<Language, string> = {
+  en: 'These pages need scripts. Everything in them can also be done over the API.',
+  zh: '这些页面需要启用脚本。页面上的所有操作也都可以通过 API 完成。',
+  ru: 'Этим страницам нужны скрипты. Всё, что на них есть, можно сделать и через API.',
+}
+
+/** Text for a document or for an attribute in double quotes. */
+export const escaped = (text: string): string =>
+  text.replace(/[&<>"']/g, (one) => `&#${one.charCodeAt(0)};`)

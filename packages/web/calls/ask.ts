@@ -1,0 +1,85 @@
+// One call of the service: JSON there, the envelope back. A call that needs a proof of presence
+// asks for it and goes on, so that nothing that was typed is lost.
+
+import type { Body, Endpoints, Result } from 'penstock-sdk'
+import { startData } from './start_data.ts'
+
+const UNAUTHENTICATED = 1
+const NOT_ANSWERED = -1
+
+/** What the service, or the way there, has refused. */
+export class Fault extends Error {
+  /** Of the wire; -1: nothing was answered. */
+  readonly code: number
+  /** `quote_expired.used`; `offline` when nothing was answered. */
+  readonly key: string
+  readonly request_id: string | undefined
+
+  constructor(said: { code: number; key?: string; error: string; request_id?: string }) {
+    super(said.error)
+    this.code = said.code
+    this.key = said.key ?? String(said.code)
+    this.request_id = said.request_id
+  }
+
+  /** Whatever was thrown, as one: a browser refuses too, in its own words. */
+  static of(thrown: unknown): Fault {
+    if (thrown instanceof Fault) return thrown
+    const error = thrown instanceof Error ? thrown.message : String(thrown)
+    return new Fault({ code: NOT_ANSWERED, key: 'browser', error })
+  }
+}
+
+type Envelope = {
+  code: number
+  key?: string
+  error?: string
+  request_id?: string
+  result?: unknown
+}
+
+/** What is done when nobody is signed in any more, and when presence must be proven: answers
+ *  whether it was. */
+export type Guard = { signedOut(): void; stepUp(): Promise<boolean> }
+let guard: Guard | undefined
+
+export function guardCalls(by: Guard): void {
+  guard = by
+}
+
+const STEP_UP = 'forbidden.step_up'
+
+/** Posts to a path under that of the face. Throws a Fault. */
+export async function post<Answer>(
+  path: string,
+  body: unknown,
+  signal?: AbortSignal,
+): Promise<Answer> {
+  const said = await send(`${startData().base}${path}`, body, signal)
+  if (said.code === 0) return said.result as Answer
+  if (said.key === STEP_UP && (await guard?.stepUp())) return post(path, body, signal)
+  if (said.code === UNAUTHENTICATED && !path.startsWith('/session/')) guard?.signedOut()
+  throw new Fault({ ...said, error: said.error ?? '' })
+}
+
+async function send(url: string, body: unknown, signal?: AbortSignal): Promise<Envelope> {
+  try {
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-penstock': '1' },
+      body: JSON.stringify(body),
+      ...(signal && { signal }),
+    })
+    return (await answer.json()) as Envelope
+  } catch (thrown) {
+    if (signal?.aborted) throw thrown
+    return { code: NOT_ANSWERED, key: 'offline', error: '' }
+  }
+}
+
+/** Calls an endpoint of the customers by its path. Throws a Fault. */
+export const ask = <Path extends keyof Endpoints>(
+  path: Path,
+  body: Body<Path>,
+  signal?: AbortSignal,
+): Promise<Result<Path>> => post(path, body, signal)

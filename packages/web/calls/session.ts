@@ -1,0 +1,47 @@
+// Who is signed in at this face. `undefined` until the service has said; `null`: nobody.
+
+import { computed, signal } from '@preact/signals'
+import { post } from './ask.ts'
+
+export type Scope = string
+
+export type Session = {
+  user: { id: string; name: string; sign_in_name: string | null; role: string }
+  customer: { id: string; name: string } | null
+  scopes: readonly Scope[]
+  ends_at: string
+  idle_at: string
+  stepped_up_until: string | null
+}
+
+/** What a page needs to start, as `session/begin` answers it. */
+export type Beginning = {
+  session: Session | null
+  /** What a browser asks a passkey for; null where none can be. */
+  passkey: unknown
+  passkeys_possible: boolean
+  why_not: string | null
+  network: string | null
+  brand: unknown
+}
+
+export const beginning = signal<Beginning | undefined>(undefined)
+
+export const session = computed<Session | null | undefined>(() => beginning.value?.session)
+
+/** Asks who is signed in. Throws a Fault. */
+export async function begin(): Promise<Beginning> {
+  const said = await post<Beginning>('/session/begin', {})
+  beginning.value = said
+  return said
+}
+
+/** Nobody is, whatever we thought. */
+export function forgetSession(): void {
+  const said = beginning.peek()
+  if (said?.session) beginning.value = { ...said, session: null }
+}
+
+/** Whether the one who is signed in may call what needs this scope. */
+export const may = (scope: Scope | null): boolean =>
+  scope === null || (session.value?.scopes.includes(scope) ?? false)

@@ -1,0 +1,25 @@
+// The heading of a page, and the title of its window: `<thing> · <section> · <brand>`.
+
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { startData } from '../calls/start_data.ts'
+
+export type TitleProps = {
+  title: string
+  section?: string
+  /** Beside the heading: the one main button of the page. */
+  children?: ComponentChildren
+}
+
+export function Title({ title, section, children }: TitleProps) {
+  useEffect(() => {
+    const parts = [title, section, startData().brand].filter((one) => one !== undefined)
+    document.title = parts.join(' · ')
+  }, [title, section])
+  return (
+    <header class="page-head">
+      <h1 tabIndex={-1}>{title}</h1>
+      {children}
+    </header>
+  )
+}

@@ -1,0 +1,83 @@
+// Addresses, hashes and ids: shortened in the middle for the eye, whole for whoever copies or hears
+// them.
+
+import { useSignal } from '@preact/signals'
+import { startData } from '../calls/start_data.ts'
+import { say } from '../words/words.ts'
+
+const SHOWN_MS = 1_500
+
+/** A button that copies a text. `what` says which, to those who hear the page. */
+export function Copy({ text, what }: { text: string; what: string }) {
+  const copied = useSignal(false)
+  async function copy() {
+    await navigator.clipboard.writeText(text)
+    copied.value = true
+    setTimeout(() => {
+      copied.value = false
+    }, SHOWN_MS)
+  }
+  return (
+    <button type="button" class="small" onClick={copy} aria-label={say('copy.what', { what })}>
+      {copied.value ? say('copy.done') : say('copy')}
+    </button>
+  )
+}
+
+const HEAD = 6
+const TAIL = 6
+
+/** The text with its middle left out. */
+export const shortText = (text: string): string =>
+  text.length <= HEAD + TAIL + 3 ? text : `${text.slice(0, HEAD)}…${text.slice(-TAIL)}`
+
+export type LongTextProps = {
+  text: string
+  /** What it is, for the name of the button: `address`, `transaction`. */
+  what: string
+  /** Shown whole where there is room. */
+  whole?: boolean
+  href?: string | undefined
+}
+
+/** Any long text with Copy. */
+export function LongText({ text, what, whole = false, href }: LongTextProps) {
+  const shown = (
+    <>
+      <span class="whole-text">{text}</span>
+      {!whole && (
+        <span class="short-text" aria-hidden="true">
+          {shortText(text)}
+        </span>
+      )}
+    </>
+  )
+  const style = whole ? 'long-text is-whole' : 'long-text'
+  return (
+    <span class={style}>
+      {href === undefined ? (
+        <code title={text}>{shown}</code>
+      ) : (
+        <a href={href} title={text} {...outside(href)}>
+          <code>{shown}</code>
+        </a>
+      )}
+      <Copy text={text} what={what} />
+    </span>
+  )
+}
+
+const outside = (href: string) =>
+  href.startsWith('/') ? {} : { target: '_blank', rel: 'noopener noreferrer' }
+
+/** An address of the chain. */
+export function Address({ address, whole = false }: { address: string; whole?: boolean }) {
+  const href = startData().explorer?.address.replace('{address}', encodeURIComponent(address))
+  return <LongText text={address} what={say('copy.address')} whole={whole} href={href} />
+}
+
+/** A transaction on the chain, by its id. */
+export function Hash({ tx_id, whole = false }: { tx_id: string; whole?: boolean }) {
+  const href = startData().explorer?.transaction.replace('{tx_id}', encodeURIComponent(tx_id))
+  return <LongText text={tx_id} what={say('copy.hash')} whole={whole} href={href} />
+}

@@ -1,0 +1,166 @@
+// Fields of forms: label, hint and what is wrong belong together for those who hear the page. The
+// browser's own checks are left to us, so that they speak the chosen language.
+
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import { say } from '../words/words.ts'
+
+export type FieldProps = {
+  label: string
+  hint?: ComponentChildren
+  /** What is wrong with it. */
+  wrong?: string | undefined
+  /** Draws the control with what it must carry. */
+  children: (control: ControlProps) => ComponentChildren
+}
+
+export type ControlProps = {
+  id: string
+  'aria-describedby'?: string
+  'aria-invalid'?: boolean
+}
+
+/** A label with any control. */
+export function Field({ label, hint, wrong, children }: FieldProps) {
+  const id = useId()
+  const described = [hint && `${id}-hint`, wrong && `${id}-wrong`].filter(Boolean).join(' ')
+  const control: ControlProps = { id }
+  if (described !== '') control['aria-describedby'] = described
+  if (wrong !== undefined) control['aria-invalid'] = true
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {hint && (
+        <span class="quiet" id={`${id}-hint`}>
+          {hint}
+        </span>
+      )}
+      {children(control)}
+      {wrong && (
+        <span class="wrong" id={`${id}-wrong`}>
+          {wrong}
+        </span>
+      )}
+    </div>
+  )
+}
+
+export type TextFieldProps = Omit<FieldProps, 'children'> & {
+  value: string
+  onText: (text: string) => void
+  /** What browsers and password managers are told of it. */
+  type?: 'text' | 'password' | 'date' | 'number' | 'url'
+  name?: string
+  autocomplete?: AutoComplete
+  inputMode?: 'numeric' | 'decimal'
+  placeholder?: string
+  /** Words of a language; ids and addresses are none. */
+  spellcheck?: boolean
+}
+type AutoComplete = 'off' | 'username' | 'current-password' | 'new-password' | 'one-time-code'
+
+/** A field of one line. */
+export function TextField({ label, hint, wrong, value, onText, ...input }: TextFieldProps) {
+  const attributes: object = { autocomplete: 'off', spellcheck: false, ...input }
+  return (
+    <Field label={label} hint={hint} wrong={wrong}>
+      {(control) => (
+        <input
+          {...attributes}
+          {...control}
+          value={value}
+          onInput={({ currentTarget }) => onText(currentTarget.value)}
+        />
+      )}
+    </Field>
+  )
+}
+
+export type Choice = { value: string; text: string }
+
+export type ChoiceFieldProps = Omit<FieldProps, 'children'> & {
+  value: string
+  choices: readonly Choice[]
+  onChoice: (value: string) => void
+}
+
+/** One of several. */
+export function ChoiceField({ label, hint, wrong, value, choices, onChoice }: ChoiceFieldProps) {
+  return (
+    <Field label={label} hint={hint} wrong={wrong}>
+      {(control) => (
+        <select
+          {...control}
+          value={value}
+          onChange={({ currentTarget }) => onChoice(currentTarget.value)}
+        >
+          {choices.map((choice) => (
+            <option key={choice.value} value={choice.value}>
+              {choice.text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+}
+
+export type FormProps = {
+  onSubmit: () => void
+  /** What is wrong as a whole, above the fields; it gets the focus. */
+  wrong?: ComponentChildren
+  children: ComponentChildren
+}
+
+/** A form that goes nowhere by itself. */
+export function Form({ onSubmit, wrong, children }: FormProps) {
+  const summary = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (wrong) summary.current?.focus()
+  }, [Boolean(wrong)])
+  return (
+    <form
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSubmit()
+      }}
+    >
+      {wrong && (
+        <div ref={summary} tabIndex={-1} class="form-summary">
+          {wrong}
+        </div>
+      )}
+      {children}
+    </form>
+  )
+}
+
+export type SubmitProps = {
+  is_busy?: boolean
+  children: ComponentChildren
+  off?: string | undefined
+}
+
+/** The one main button of a form. `off` says why it cannot be used. */
+export function Submit({ is_busy = false, off, children }: SubmitProps) {
+  const id = useId()
+  return (
+    <p class="actions">
+      <button
+        class="main"
+        type="submit"
+        disabled={is_busy || off !== undefined}
+        {...(off !== undefined && { 'aria-describedby': id })}
+      >
+        {children}
+      </button>
+      {is_busy && <span role="status">{say('busy')}</span>}
+      {off !== undefined && (
+        <span class="quiet" id={id}>
+          {off}
+        </span>
+      )}
+    </p>
+  )
+}

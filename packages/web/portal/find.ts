@@ -1,0 +1,48 @@
+// What was typed or pasted into the search field: an id, an address, a transaction on the chain, or
+// an id of the customer's own.
+
+import { ask } from '../calls/ask.ts'
+import { may } from '../calls/session.ts'
+import type { Found } from '../frame/face.ts'
+import { shortText } from '../parts/address.tsx'
+import { named, say } from '../words/words.ts'
+import { path } from './paths.ts'
+
+const ID = /^[0-9a-hjkmnp-tv-z]{26}$/
+const ADDRESS = /^T[1-9A-HJ-NP-Za-km-z]{33}$/
+const EXTERNAL_ID = /^[\w.:/-]{1,128}$/
+const SHOWN = 5
+
+type Order = { id: string; external_id: string | null; service: string; status: string }
+
+const foundOrder = ({ id, external_id, service, status }: Order): Found => ({
+  href: path.order(id),
+  title: external_id ?? shortText(id),
+  what: `${say('order')}, ${named('service', service)}, ${named('state', status)}`,
+})
+
+export async function find(text: string): Promise<readonly Found[]> {
+  if (!may('read')) return []
+  if (ID.test(text.toLowerCase())) return byId(text.toLowerCase())
+  if (ADDRESS.test(text)) {
+    const { items } = await ask('/v1/transactions/list', { address: text, limit: SHOWN })
+    return [
+      ...items.map(foundOrder),
+      {
+        href: `${path.orders}?address=${text}`,
+        title: shortText(text),
+        what: say('find.orders_of'),
+      },
+    ]
+  }
+  if (EXTERNAL_ID.test(text)) {
+    const { items } = await ask('/v1/transactions/list', { external_id_prefix: text, limit: SHOWN })
+    return items.map(foundOrder)
+  }
+  return []
+}
+
+async function byId(id: string): Promise<readonly Found[]> {
+  const { transaction } = await ask('/v1/transaction/timeline', { id })
+  return [foundOrder(transaction)]
+}

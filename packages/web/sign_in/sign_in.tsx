@@ -1,0 +1,89 @@
+// Where one signs in: with a passkey, or a password and a code. It stands in the place of the page
+// that was asked for, which is shown when that is done.
+
+import { useSignal } from '@preact/signals'
+import { Fault, post } from '../calls/ask.ts'
+import { type Doing, useDoing } from '../calls/doing.ts'
+import { begin, beginning } from '../calls/session.ts'
+import { Title } from '../frame/title.tsx'
+import { FaultNote } from '../parts/answer.tsx'
+import { Form, Submit, TextField } from '../parts/field.tsx'
+import { say } from '../words/words.ts'
+
+export function SignIn() {
+  const doing = useDoing()
+  const said = beginning.value
+  const withPasskey = () =>
+    doing.run(async () => {
+      const { passkeyAnswer } = await import('../calls/presence.ts')
+      await post('/session/passkey', await passkeyAnswer())
+      await begin()
+    })
+  return (
+    <>
+      <Title title={say('sign_in')} />
+      <div class="stack narrow">
+        {!said && <FaultNote fault={NOT_HEARD} again={() => location.reload()} />}
+        {said?.why_not && <p class="note warn">{said.why_not}</p>}
+        {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+        {said?.passkeys_possible && (
+          <p class="actions">
+            <button type="button" class="main" disabled={doing.is_busy.value} onClick={withPasskey}>
+              {say('sign_in.with_passkey')}
+            </button>
+          </p>
+        )}
+        <PasswordForm doing={doing} />
+      </div>
+    </>
+  )
+}
+
+const NOT_HEARD = new Fault({ code: -1, key: 'offline', error: '' })
+
+function PasswordForm({ doing }: { doing: Doing }) {
+  const name = useSignal('')
+  const password = useSignal('')
+  const code = useSignal('')
+  const enter = () =>
+    doing.run(async () => {
+      await post('/session/password', {
+        sign_in_name: name.value.trim(),
+        password: password.value,
+        code: code.value.replaceAll(' ', ''),
+      })
+      await begin()
+    })
+  return (
+    <Form onSubmit={enter}>
+      <TextField
+        label={say('sign_in.name')}
+        name="username"
+        autocomplete="username"
+        value={name.value}
+        onText={(typed) => {
+          name.value = typed
+        }}
+      />
+      <TextField
+        label={say('sign_in.password')}
+        type="password"
+        autocomplete="current-password"
+        value={password.value}
+        onText={(typed) => {
+          password.value = typed
+        }}
+      />
+      <TextField
+        label={say('sign_in.code')}
+        inputMode="numeric"
+        autocomplete="one-time-code"
+        value={code.value}
+        onText={(typed) => {
+          code.value = typed
+        }}
+      />
+      <Submit is_busy={doing.is_busy.value}>{say('sign_in.with_password')}</Submit>
+    </Form>
+  )
+}

@@ -1,0 +1,70 @@
+// The words of the page in the chosen language. Keys are those of the English catalogues; a plural
+// is `key#one`, `key#other` and what else the language has, chosen by the parameter `n`.
+
+import type codes from '../languages/en/codes.json'
+import type console from '../languages/en/console.json'
+import type frame from '../languages/en/frame.json'
+import type portal from '../languages/en/portal.json'
+
+type Entry = keyof typeof frame | keyof typeof codes | keyof typeof portal | keyof typeof console
+
+/** What can be said: a key without the form of its plural. */
+export type Key = Entry extends infer E ? (E extends `${infer Base}#${string}` ? Base : E) : never
+
+export type Parameters = Readonly<Record<string, string | number>>
+
+let catalogue: Readonly<Record<string, string>> = {}
+let language = 'en'
+let plurals = new Intl.PluralRules('en')
+let numbers = new Intl.NumberFormat('en')
+
+/** Called once, before anything is drawn. */
+export function speak(chosen: string, words: Readonly<Record<string, string>>): void {
+  catalogue = words
+  language = chosen
+  plurals = new Intl.PluralRules(chosen)
+  numbers = new Intl.NumberFormat(chosen)
+}
+
+export const spokenLanguage = (): string => language
+
+/** A whole number as it is written here: `65,000`. */
+export const count = (number: number): string => numbers.format(number)
+
+/** The sentence of a key. Numbers among the parameters are written as they are here. */
+export function say(key: Key, parameters: Parameters = {}): string {
+  const { n } = parameters
+  const form = typeof n === 'number' ? `${key}#${plurals.select(n)}` : key
+  return fill(catalogue[form] ?? catalogue[key] ?? key, parameters)
+}
+
+/** What a name of the wire is called here, such as a state or a type of event: the key is made of
+ *  the family and the name. The name itself when there is no word for it. */
+export const named = (family: Family, name: string): string =>
+  catalogue[`${family}.${name}`] ?? name
+
+/** The same; undefined when there is no word for it. */
+export const nameIfKnown = (family: Family, name: string): string | undefined =>
+  catalogue[`${family}.${name}`]
+
+/** Families of keys that are made while the page runs. */
+export const FAMILIES = [
+  'alert',
+  'event',
+  'network',
+  'refusal',
+  'resource',
+  'role',
+  'scope',
+  'service',
+  'state',
+  'step',
+] as const
+export type Family = (typeof FAMILIES)[number]
+
+const fill = (text: string, parameters: Parameters): string =>
+  text.replace(/\{(\w+)\}/g, (whole, name: string) => {
+    const value = parameters[name]
+    if (value === undefined) return whole
+    return typeof value === 'number' ? numbers.format(value) : value
+  })

@@ -1,0 +1,82 @@
+// A real browser for tests: Debian's Chromium, driven by playwright-core. Tests find things as
+// people do, by role and name. Without a browser they are left out, with a line that says so; with
+// REQUIRE_BROWSER=1 that is a failure.
+
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+
+const PLACES = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+]
+
+/** The program: what CHROMIUM names, else one of the usual places. */
+export function browserProgram(): string | undefined {
+  const { CHROMIUM, REQUIRE_BROWSER } = process.env
+  const found = [CHROMIUM ?? '', ...PLACES].find((place) => place !== '' && existsSync(place))
+  if (found === undefined && REQUIRE_BROWSER === '1')
+    throw new Error('There is no Chromium, and REQUIRE_BROWSER=1. CHROMIUM names the program.')
+  return found
+}
+
+/** Why tests with a browser are left out; false when they are not. */
+export const noBrowser = (): string | false =>
+  browserProgram() === undefined &&
+  'no Chromium is installed: apt-get install chromium, or CHROMIUM names the program'
+
+export const startBrowser = (): Promise<Browser> =>
+  chromium.launch({ executablePath: browserProgram()! })
+
+/** What a page must never do: ask another host for something, break the policy, throw. */
+export type Misdeeds = { others: string[]; violations: string[]; errors: string[] }
+
+/** Takes note of what the pages of a context do. */
+export function watchPages(context: BrowserContext, origin: string): Misdeeds {
+  const misdeeds: Misdeeds = { others: [], violations: [], errors: [] }
+  context.on('request', (request) => {
+    const { protocol, origin: asked } = new URL(request.url())
+    if (/^https?:$/.test(protocol) && asked !== origin) misdeeds.others.push(request.url())
+  })
+  context.on('page', (page) => {
+    page.on('pageerror', ({ message }) => misdeeds.errors.push(message))
+    page.on('console', (line) => {
+      if (/Content Security Policy|Trusted ?Type/i.test(line.text()))
+        misdeeds.violations.push(line.text())
+    })
+  })
+  return misdeeds
+}
+
+const axe_source = readFileSync(
+  createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
+  'utf8',
+)
+
+/** WCAG 2.0 to 2.2, A and AA, and what is good practice. */
+const AXE_TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+type Violation = { id: string; nodes: { html: string; failureSummary: string }[] }
+
+/** What axe finds on the page, a line for each. */
+export async function barriers(page: Page): Promise<string[]> {
+  const session = await page.context().newCDPSession(page)
+  // By the protocol of the debugger: the policy of the page allows no program of ours.
+  await session.send('Runtime.evaluate', { expression: axe_source })
+  const options = JSON.stringify({ runOnly: { type: 'tag', values: AXE_TAGS } })
+  const { result } = await session.send('Runtime.evaluate', {
+    expression: `axe.run(document, ${options}).then((said) => JSON.stringify(said.violations))`,
+    awaitPromise: true,
+  })
+  await session.detach()
+  const violations = JSON.parse(String(result.value)) as Violation[]
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 120)}: ${failureSummary}`),
+  )
+}
+
+/** Whether something is wider than the window, so that one would scroll two ways. */
+export const isTooWide = (page: Page): Promise<boolean> =>
+  page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
