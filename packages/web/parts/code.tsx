@@ -5,6 +5,8 @@ import { say } from '../words/words.ts'
 import { Copy } from './address.tsx'
 
 export type Samples = {
+  /** Instead of the usual words. */
+  title?: string
   /** The call, over HTTP. Left out where the second signature is required, which a line of the
    *  shell cannot make. */
   call?: { path: string; body: unknown }
@@ -15,14 +17,14 @@ export type Samples = {
 }
 
 /** The same as code: curl, the SDK, the command line. */
-export function CodeSamples({ call, sdk, cli }: Samples) {
+export function CodeSamples({ title = say('code'), call, sdk, cli }: Samples) {
   const texts: Record<string, string> = { SDK: sdkText(sdk), CLI: cli }
   if (call) texts.curl = curlText(call.path, call.body)
   const chosen = useSignal(call ? 'curl' : 'SDK')
   const text = texts[chosen.value]!
   return (
     <details class="code">
-      <summary>{say('code')}</summary>
+      <summary>{title}</summary>
       <p class="actions">
         {Object.keys(texts).map((name) => (
           <button
@@ -37,7 +39,7 @@ export function CodeSamples({ call, sdk, cli }: Samples) {
             {name}
           </button>
         ))}
-        <Copy text={text} what={say('code')} />
+        <Copy text={text} what={title} />
       </p>
       <pre tabIndex={0}>
         <code>{text}</code>

@@ -4,7 +4,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { useLocation } from 'preact-iso'
+import { useLocation } from 'preact-iso/router'
 import type { LiveEvent } from '../calls/live.ts'
 import { onEvent } from '../calls/live.ts'
 import { usePosted } from '../calls/question.ts'

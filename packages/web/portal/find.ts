@@ -5,8 +5,8 @@ import { ask } from '../calls/ask.ts'
 import { may } from '../calls/session.ts'
 import type { Found } from '../frame/face.ts'
 import { shortText } from '../parts/address.tsx'
+import { path } from '../paths/portal.ts'
 import { named, say } from '../words/words.ts'
-import { path } from './paths.ts'
 
 const ID = /^[0-9a-hjkmnp-tv-z]{26}$/
 const ADDRESS = /^T[1-9A-HJ-NP-Za-km-z]{33}$/

@@ -1,23 +1,162 @@
-// The first page: what is left, and what was bought last.
+// The first page: what is left and how long it lasts, what was bought last, what needs a hand.
 
+import type { Result } from 'penstock-sdk'
+import type { LiveEvent } from '../calls/live.ts'
 import { useQuestion } from '../calls/question.ts'
+import { may } from '../calls/session.ts'
 import { Title } from '../frame/title.tsx'
 import { Answer } from '../parts/answer.tsx'
-import { Money } from '../parts/money.tsx'
-import { say } from '../words/words.ts'
+import { lessBy, Money, sumOf } from '../parts/money.tsx'
+import { Shape } from '../parts/state.tsx'
+import { Table } from '../parts/table.tsx'
+import { dayText, spanText } from '../parts/time.tsx'
+import { path } from '../paths/portal.ts'
+import { orderColumns, orderOf, patchOrder } from '../portal_orders/order_facts.tsx'
+import { count, say } from '../words/words.ts'
+import { FirstCall } from './first_call.tsx'
+import { BalanceChart, SpentChart } from './home_charts.tsx'
+import { NeedsAHand } from './needs_a_hand.tsx'
+
+type Bucket = Result<'/v1/summary'>['buckets'][number]
+
+/** Money moved, or something was delivered. */
+const concernsMoney = ({ type }: LiveEvent) =>
+  /^(order|deposit|subscription|aml_check)\./.test(type)
+const patchByMoney = <Known,>(known: Known, event: LiveEvent): Known | 'again' =>
+  concernsMoney(event) ? 'again' : known
+
+const SHOWN_ORDERS = 10
 
 export default function Home() {
-  const balance = useQuestion('/v1/balance', {}, { patch: () => 'again' })
+  const balance = useQuestion('/v1/balance', {}, { patch: patchByMoney })
+  const summary = useQuestion('/v1/summary', {}, { patch: patchByMoney })
+  const buckets = summary.answer.value?.buckets ?? []
   return (
     <>
-      <Title title={say('home')} />
-      <Answer question={balance} lines={1}>
-        {({ balance }) => (
-          <p class="headline">
-            <Money trx={balance} />
-          </p>
-        )}
-      </Answer>
+      <Title title={say('home')}>
+        <span class="actions">
+          {may('money') && (
+            <a class="button" href={path.money}>
+              {say('deposit')}
+            </a>
+          )}
+          {may('buy') && (
+            <a class="button main" href={path.buy}>
+              {say('buy')}
+            </a>
+          )}
+        </span>
+      </Title>
+      <div class="stack">
+        <Answer question={balance} lines={1}>
+          {({ balance }) => <Left balance={balance} buckets={buckets} />}
+        </Answer>
+        <NeedsAHand balance={balance.answer.value?.balance} />
+        <LastOrders />
+        <Answer question={summary} lines={8}>
+          {({ buckets }) => (
+            <div class="panels">
+              <BalanceChart buckets={buckets} />
+              <SpentChart buckets={buckets} />
+              <Delivered buckets={buckets} />
+            </div>
+          )}
+        </Answer>
+      </div>
     </>
+  )
+}
+
+const PACE_DAYS = 7
+const DAY_MS = 86_400_000
+/** Nobody plans further than that. */
+const LASTS_DAYS_MAX = 400
+
+/** When it is spent, at the pace of the last days; undefined: not for long enough to say. */
+export function lastsUntil(balance: number, buckets: readonly Bucket[]): Date | undefined {
+  const spent = sumOf(buckets.slice(-PACE_DAYS).map((bucket) => bucket.spent))
+  const days = (balance * PACE_DAYS) / spent
+  return spent > 0 && days < LASTS_DAYS_MAX ? new Date(Date.now() + days * DAY_MS) : undefined
+}
+
+function Left({ balance, buckets }: { balance: number; buckets: readonly Bucket[] }) {
+  const whole = buckets.at(-1)?.balance
+  const held = whole === undefined ? 0 : Math.max(0, lessBy(whole, balance))
+  const until = lastsUntil(balance, buckets)
+  return (
+    <p class="headline">
+      <Money trx={balance} />
+      {held > 0 && (
+        <span class="quiet">
+          {say('home.held')} <Money trx={held} />
+        </span>
+      )}
+      {until && <span class="quiet">{say('home.until', { day: dayText(until) })}</span>}
+    </p>
+  )
+}
+
+/** The last orders, live; where there are none yet, how to begin. */
+function LastOrders() {
+  const orders = useQuestion(
+    '/v1/transactions/list',
+    { limit: SHOWN_ORDERS },
+    {
+      patch: (known, event) => {
+        const order = orderOf(event)
+        if (!order) return known
+        const is_there = known.items.some(({ id }) => id === order.id)
+        if (!is_there) return event.type === 'order.created' ? 'again' : known
+        return { ...known, items: known.items.map((row) => patchOrder(row, event)) }
+      },
+    },
+  )
+  return (
+    <section class="panel">
+      <h2>{say('home.orders')}</h2>
+      <Answer question={orders} lines={SHOWN_ORDERS}>
+        {({ items }) =>
+          items.length === 0 ? (
+            <FirstCall />
+          ) : (
+            <>
+              <Table
+                caption={say('home.orders')}
+                columns={orderColumns()}
+                rows={items}
+                keyOf={({ id }) => id}
+              />
+              <p>
+                <a href={path.orders}>{say('orders.all')}</a>
+              </p>
+            </>
+          )
+        }
+      </Answer>
+    </section>
+  )
+}
+
+/** How well it went today. */
+function Delivered({ buckets }: { buckets: readonly Bucket[] }) {
+  const today = buckets.at(-1)
+  if (!today || today.orders === 0) return null
+  const { succeeded, failed, p50_ms, p95_ms } = today
+  return (
+    <section class="panel">
+      <h3>{say('home.delivered')}</h3>
+      <p>
+        <Shape mark={failed > 0 ? 'look' : 'done'} />{' '}
+        {say('home.delivered_of', { some: count(succeeded), all: count(succeeded + failed) })}
+      </p>
+      {p50_ms !== null && p95_ms !== null && (
+        <p class="figure">
+          p50 {spanText(p50_ms)} · p95 {spanText(p95_ms)}
+        </p>
+      )}
+      <p class="figure">
+        {count(today.energy)} {say('home.energy')}
+      </p>
+    </section>
   )
 }

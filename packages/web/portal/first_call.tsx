@@ -1,0 +1,44 @@
+// How to begin: a key, a first call, a first order, each ticked off when it is there.
+
+import { useQuestion } from '../calls/question.ts'
+import { may } from '../calls/session.ts'
+import { CodeSamples } from '../parts/code.tsx'
+import { Shape } from '../parts/state.tsx'
+import { path } from '../paths/portal.ts'
+import { say } from '../words/words.ts'
+
+export function FirstCall() {
+  const keys = useQuestion(
+    '/v1/keys/list',
+    { limit: 100 },
+    {
+      off: !may('manage'),
+      patch: (known, { type }) => (type.startsWith('key.') ? 'again' : known),
+    },
+  )
+  const items = keys.answer.value?.items ?? []
+  const has_called = items.some(({ last_used_at }) => last_used_at !== null)
+  return (
+    <section class="stack" aria-label={say('first')}>
+      <p>{say('first.sentence')}</p>
+      <ol class="steps">
+        <li>
+          <Shape mark={items.length > 0 ? 'done' : 'waiting'} />{' '}
+          <a href={path.keys}>{say('first.key')}</a>
+        </li>
+        <li>
+          <Shape mark={has_called ? 'done' : 'waiting'} /> {say('first.call')}
+        </li>
+        <li>
+          <Shape mark="waiting" /> <a href={path.buy}>{say('first.order')}</a>
+        </li>
+      </ol>
+      <CodeSamples
+        title={say('first')}
+        call={{ path: '/v1/balance', body: {} }}
+        sdk="penstock.balance.get()"
+        cli="penstock login && penstock balance"
+      />
+    </section>
+  )
+}

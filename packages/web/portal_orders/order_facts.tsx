@@ -1,0 +1,77 @@
+// What several pages say of orders alike.
+
+import type { Result } from 'penstock-sdk'
+import type { LiveEvent } from '../calls/live.ts'
+import { Address } from '../parts/address.tsx'
+import { Money } from '../parts/money.tsx'
+import { State } from '../parts/state.tsx'
+import type { Column } from '../parts/table.tsx'
+import { spanText, Time } from '../parts/time.tsx'
+import { path } from '../paths/portal.ts'
+import { count, named, say } from '../words/words.ts'
+
+export type ListedOrder = Result<'/v1/transactions/list'>['items'][number]
+
+/** `65,000 energy`, for each resource that was bought. */
+export function amountsText(amounts: { energy?: number; bandwidth?: number } | undefined): string {
+  return Object.entries(amounts ?? {})
+    .filter(([, amount]) => amount > 0)
+    .map(([resource, amount]) => `${count(amount)} ${named('resource', resource)}`)
+    .join(' + ')
+}
+
+/** How long it took to deliver, in milliseconds; undefined while it is not. Blocks know no
+ *  milliseconds, and one can be a moment older than what asked for it. */
+export const deliveryMs = ({ created_at, delivered_at }: ListedOrder): number | undefined =>
+  delivered_at === null
+    ? undefined
+    : Math.max(0, new Date(delivered_at).getTime() - new Date(created_at).getTime())
+
+export const orderColumns = (): Column<ListedOrder>[] => [
+  {
+    title: say('order.created'),
+    cell: ({ id, created_at }) => (
+      <a href={path.order(id)}>
+        <Time at={created_at} />
+      </a>
+    ),
+  },
+  {
+    title: say('order.bought'),
+    cell: ({ service, params }) => amountsText(params.amounts) || named('service', service),
+  },
+  {
+    title: say('order.address'),
+    cell: ({ params }) => <Address address={params.address} />,
+  },
+  { title: say('order.state'), cell: ({ status }) => <State state={status} /> },
+  { title: say('order.price'), is_figure: true, cell: ({ amount }) => <Money trx={amount} /> },
+  {
+    title: say('order.took'),
+    is_figure: true,
+    cell: (order) => {
+      const ms = deliveryMs(order)
+      return ms === undefined ? '' : spanText(ms)
+    },
+  },
+  { title: say('order.external_id'), cell: ({ external_id }) => external_id ?? '' },
+]
+
+type OrderData = Partial<ListedOrder> & { id: string; status: string }
+
+/** The order that an event is about; undefined for another one. */
+export function orderOf({ type, data }: LiveEvent): OrderData | undefined {
+  if (!type.startsWith('order.') || data === null || typeof data !== 'object') return undefined
+  const order = data as Partial<OrderData>
+  return order.id !== undefined && order.status !== undefined ? (order as OrderData) : undefined
+}
+
+/** A row after an event: when it was delivered is asked for where it matters. */
+export function patchOrder(row: ListedOrder, event: LiveEvent): ListedOrder {
+  const order = orderOf(event)
+  if (order?.id !== row.id || ('test' in event && event.test)) return row
+  const { status } = order
+  const timestamp = 'timestamp' in event ? event.timestamp : null
+  const delivered_at = status === 'success' ? (row.delivered_at ?? timestamp) : row.delivered_at
+  return { ...row, status, delivered_at, ...(order.hash && { hash: order.hash }) }
+}

@@ -1,0 +1,184 @@
+// All orders, the newest first, with a filter that stands in the address.
+
+import { useSignal } from '@preact/signals'
+import type { Body } from 'penstock-sdk'
+import { useLocation } from 'preact-iso/router'
+import { ask } from '../calls/ask.ts'
+import { useDoing } from '../calls/doing.ts'
+import { may } from '../calls/session.ts'
+import type { PageProps } from '../frame/face.ts'
+import { Title } from '../frame/title.tsx'
+import { Empty, FaultNote } from '../parts/answer.tsx'
+import { ChoiceField, TextField } from '../parts/field.tsx'
+import { List } from '../parts/list.tsx'
+import { path } from '../paths/portal.ts'
+import { named, say } from '../words/words.ts'
+import { csvOf, saveFile } from './csv.ts'
+import { type ListedOrder, orderColumns, orderOf, patchOrder } from './order_facts.tsx'
+
+const STATUSES = ['new', 'pending', 'success', 'failed']
+const SERVICES = ['energy', 'bandwidth', 'resource_bundle', 'activate_address']
+const FILTERS = ['status', 'service', 'address', 'external_id_prefix', 'since', 'until'] as const
+
+const TEXT_FILTERS = [
+  { name: 'address', label: 'order.address', type: 'text' },
+  { name: 'external_id_prefix', label: 'filter.external_id', type: 'text' },
+  { name: 'since', label: 'filter.since', type: 'date' },
+  { name: 'until', label: 'filter.until', type: 'date' },
+] as const
+
+/** The filter in the address, as the endpoint takes it. */
+function filterOf(query: Readonly<Record<string, string>>): Record<string, string> {
+  const set = FILTERS.filter((name) => query[name] !== undefined && query[name] !== '')
+  return Object.fromEntries(set.map((name) => [name, query[name]!]))
+}
+
+export default function Orders({ query }: PageProps) {
+  const filter = filterOf(query)
+  const is_filtered = Object.keys(filter).length > 0
+  return (
+    <>
+      <Title title={say('orders')}>
+        {may('buy') && (
+          <a class="button main" href={path.buy}>
+            {say('buy')}
+          </a>
+        )}
+      </Title>
+      <Filter filter={filter} />
+      <List<ListedOrder>
+        path="/v1/transactions/list"
+        body={filter}
+        caption={say('orders')}
+        columns={orderColumns()}
+        keyOf={({ id }) => id}
+        patch={patchOrder}
+        isNew={(event) => event.type === 'order.created' && orderOf(event) !== undefined}
+        empty={
+          <Empty>
+            <p>{is_filtered ? say('orders.none_filtered') : say('orders.none')}</p>
+            {is_filtered ? (
+              <a href={path.orders}>{say('orders.all')}</a>
+            ) : (
+              <a href={path.buy}>{say('buy')}</a>
+            )}
+          </Empty>
+        }
+      />
+      <Export filter={filter} />
+    </>
+  )
+}
+
+function Filter({ filter }: { filter: Record<string, string> }) {
+  const { route } = useLocation()
+  const typed = useSignal(filter)
+  const set = (name: string, value: string) => {
+    typed.value = { ...typed.value, [name]: value }
+  }
+  const text = (name: string) => typed.value[name] ?? ''
+  const choices = (family: 'state' | 'service', names: string[]) => [
+    { value: '', text: say('filter.any') },
+    ...names.map((value) => ({ value, text: named(family, value) })),
+  ]
+  return (
+    <form
+      class="filters"
+      aria-label={say('filter')}
+      onSubmit={(event) => {
+        event.preventDefault()
+        const set = Object.entries(typed.value).filter(([, value]) => value.trim() !== '')
+        route(`${path.orders}?${new URLSearchParams(set)}`)
+      }}
+    >
+      <ChoiceField
+        label={say('order.state')}
+        value={text('status')}
+        choices={choices('state', STATUSES)}
+        onChoice={(value) => set('status', value)}
+      />
+      <ChoiceField
+        label={say('order.service')}
+        value={text('service')}
+        choices={choices('service', SERVICES)}
+        onChoice={(value) => set('service', value)}
+      />
+      {TEXT_FILTERS.map(({ name, label, type }) => (
+        <TextField
+          key={name}
+          label={say(label)}
+          type={type}
+          value={text(name)}
+          onText={(value) => set(name, value)}
+        />
+      ))}
+      <button type="submit">{say('filter.apply')}</button>
+    </form>
+  )
+}
+
+const PAGE = 100
+const LINES_MAX = 10_000
+
+/** All rows of the filter, page by page, as a file. */
+function Export({ filter }: { filter: Record<string, string> }) {
+  const doing = useDoing()
+  const read = useSignal(0)
+  const download = () =>
+    doing.run(async () => {
+      const rows: ListedOrder[] = []
+      let before: string | null = null
+      do {
+        const at: Record<string, string> = before === null ? {} : { before }
+        const body = { ...filter, ...at, limit: PAGE } as Body<'/v1/transactions/list'>
+        const page = await ask('/v1/transactions/list', body)
+        rows.push(...page.items)
+        before = page.next
+        read.value = rows.length
+      } while (before !== null && rows.length < LINES_MAX)
+      saveFile('orders.csv', 'text/csv', csvOf(COLUMNS, rows.map(cells)))
+    })
+  return (
+    <div class="stack">
+      {doing.fault.value && <FaultNote fault={doing.fault.value} />}
+      <p class="actions">
+        <button type="button" disabled={doing.is_busy.value} onClick={download}>
+          {say('download.csv')}
+        </button>
+        {doing.is_busy.value && (
+          <span role="status">{say('download.lines', { n: read.value })}</span>
+        )}
+      </p>
+    </div>
+  )
+}
+
+const COLUMNS = [
+  'id',
+  'external_id',
+  'created_at',
+  'service',
+  'address',
+  'energy',
+  'bandwidth',
+  'status',
+  'amount',
+  'delivered_at',
+  'ended_at',
+  'hash',
+]
+
+const cells = (order: ListedOrder) => [
+  order.id,
+  order.external_id,
+  order.created_at,
+  order.service,
+  order.params.address,
+  order.params.amounts?.energy,
+  order.params.amounts?.bandwidth,
+  order.status,
+  order.amount,
+  order.delivered_at,
+  order.ended_at,
+  order.hash,
+]
