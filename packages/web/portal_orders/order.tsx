@@ -47,7 +47,7 @@ function WholeOrder(timeline: OrderTimeline) {
   return (
     <div class="stack">
       <p class="outcome">
-        <State state={status} /> {sentenceOf(timeline)}
+        <State state={status} /> · {sentenceOf(timeline)}
       </p>
       <div class="panels">
         <section class="panel">
