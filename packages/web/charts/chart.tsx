@@ -41,7 +41,7 @@ export function Chart(props: ChartProps) {
     reading.value = Math.min(readings.length - 1, Math.max(0, from + by))
   }
   return (
-    <figure class="chart" aria-labelledby={id}>
+    <figure class="chart panel" aria-labelledby={id}>
       <h3 id={id}>{title}</h3>
       <figcaption>{sentence}</figcaption>
       <svg

@@ -5,9 +5,9 @@ import { extent, max, min } from 'd3-array'
 import { type ScaleLinear, scaleLinear } from 'd3-scale'
 
 /** What a chart is drawn into, in units of its own: it is as wide as its place. */
-export const BOX = { width: 640, height: 200, left: 56, right: 12, top: 12, bottom: 24 }
+export const BOX = { width: 420, height: 170, left: 48, right: 12, top: 12, bottom: 24 }
 
-const TICKS_ACROSS = 6
+const TICKS_ACROSS = 5
 const TICKS_UP = 4
 
 export type Scales = {
