@@ -86,7 +86,7 @@ export async function bundle(sources_sha256: string, quality: number): Promise<B
       script: basename(script),
       preloads: importsOf(script, metafile.outputs),
       words: mapValues(words, ({ name }) => name),
-      pages: await pagesOf(face),
+      pages: await pagesOf(face, words.en.bytes),
     }
   }
   const style = basename(outputOf('style/style.css'))
@@ -125,10 +125,9 @@ async function wordsOf(face: Face): Promise<Record<Language, { name: string; byt
 }
 
 /** The table of pages is read as the program reads it; the pages themselves are not loaded. */
-async function pagesOf(face: Face): Promise<ListedPage[]> {
+async function pagesOf(face: Face, english: Buffer): Promise<ListedPage[]> {
   const { pages } = (await import(`../${face}/pages.ts`)) as { pages: readonly ListedPage[] }
-  const english = await readFile(join(WEB, `languages/en/${face}.json`), 'utf8')
-  const words = JSON.parse(english) as Record<string, string>
+  const words = JSON.parse(english.toString()) as Record<string, string>
   return pages.map(({ path, title, scope }) => ({ path, title: words[title]!, scope }))
 }
 

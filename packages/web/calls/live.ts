@@ -31,7 +31,7 @@ export function onReturn(listener: () => void): () => void {
   return () => returns.delete(listener)
 }
 
-type Passed = { state: LiveState } | { event: LiveEvent; number: string } | { beat: true }
+type Message = { state: LiveState } | { event: LiveEvent; number: string } | { beat: true }
 
 const RETRY_MS = 1_000
 const RETRY_MS_MAX = 10_000
@@ -45,7 +45,7 @@ export function startLive(): void {
   const ended = new AbortController()
   const channel = new BroadcastChannel(`penstock-live-${startData().face}`)
   let last: string | undefined
-  const hear = (passed: Passed) => {
+  const hear = (passed: Message) => {
     if ('event' in passed) {
       last = passed.number
       for (const listener of listeners) listener(passed.event)
@@ -53,11 +53,11 @@ export function startLive(): void {
     if ('state' in passed) change(passed.state)
     else change('live')
   }
-  const pass = (passed: Passed) => {
+  const pass = (passed: Message) => {
     channel.postMessage(passed)
     hear(passed)
   }
-  channel.onmessage = ({ data }: MessageEvent<Passed>) => hear(data)
+  channel.onmessage = ({ data }: MessageEvent<Message>) => hear(data)
   const hold = () => readOn({ pass, last: () => last, ended: ended.signal })
   void navigator.locks
     .request(`penstock-live-${startData().face}`, { signal: ended.signal }, hold)
@@ -83,7 +83,7 @@ function change(state: LiveState): void {
 }
 
 type Reading = {
-  pass: (passed: Passed) => void
+  pass: (passed: Message) => void
   last: () => string | undefined
   ended: AbortSignal
 }

@@ -31,10 +31,10 @@ export type Face = {
   /** What stands in the header beside the search, such as a switch. */
   Header?: ComponentType
   /** Finds what was typed into the search field. */
-  find: (text: string) => Promise<readonly Found[]>
+  find: (text: string) => Promise<readonly Finding[]>
   /** The page where one signs in. */
   SignIn: FunctionComponent
 }
 
 /** Something that the search has found: where it is, and what it is. */
-export type Found = { href: string; title: string; what: string }
+export type Finding = { href: string; title: string; what: string }

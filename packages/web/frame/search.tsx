@@ -6,7 +6,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso/router'
 import { may } from '../calls/session.ts'
 import { say } from '../words/words.ts'
-import type { Face, Found, PageRow } from './face.ts'
+import type { Face, Finding, PageRow } from './face.ts'
 
 /** Its list is drawn by us: it has no `list` of the browser's. */
 const COMBOBOX: object = { type: 'search', role: 'combobox' }
@@ -14,7 +14,7 @@ const WAIT_MS = 150
 const SHOWN_MAX = 8
 
 /** The pages whose names contain a text. */
-function pagesFound(pages: readonly PageRow[], text: string): Found[] {
+function pagesFound(pages: readonly PageRow[], text: string): Finding[] {
   const wanted = text.trim().toLowerCase()
   if (wanted === '') return []
   return pages
@@ -27,7 +27,7 @@ function pagesFound(pages: readonly PageRow[], text: string): Found[] {
 function useSearch({ pages, find }: Pick<Face, 'pages' | 'find'>) {
   const { route } = useLocation()
   const text = useSignal('')
-  const found = useSignal<readonly Found[]>([])
+  const found = useSignal<readonly Finding[]>([])
   const chosen = useSignal(-1)
   const is_open = useSignal(false)
   const asked = useRef(0)
@@ -35,13 +35,13 @@ function useSearch({ pages, find }: Pick<Face, 'pages' | 'find'>) {
   /** Whether what is shown is all there is for the text, or was chosen among. */
   const is_settled = useRef(false)
 
-  function show(things: readonly Found[]) {
+  function show(things: readonly Finding[]) {
     found.value = things.slice(0, SHOWN_MAX)
     chosen.value = things.length > 0 ? 0 : -1
     is_open.value = text.value.trim() !== ''
   }
   /** Those of the newest text alone are shown. */
-  async function search(): Promise<readonly Found[]> {
+  async function search(): Promise<readonly Finding[]> {
     const mine = ++asked.current
     clearTimeout(timer.current)
     const here = pagesFound(pages, text.value)
@@ -59,7 +59,7 @@ function useSearch({ pages, find }: Pick<Face, 'pages' | 'find'>) {
     clearTimeout(timer.current)
     timer.current = setTimeout(search, WAIT_MS)
   }
-  function go(to: Found | undefined) {
+  function go(to: Finding | undefined) {
     if (!to) return
     asked.current++
     clearTimeout(timer.current)

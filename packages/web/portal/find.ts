@@ -3,7 +3,7 @@
 
 import { ask } from '../calls/ask.ts'
 import { may } from '../calls/session.ts'
-import type { Found } from '../frame/face.ts'
+import type { Finding } from '../frame/face.ts'
 import { shortText } from '../parts/address.tsx'
 import { path } from '../paths/portal.ts'
 import { named, say } from '../words/words.ts'
@@ -15,13 +15,13 @@ const SHOWN = 5
 
 type Order = { id: string; external_id: string | null; service: string; status: string }
 
-const foundOrder = ({ id, external_id, service, status }: Order): Found => ({
+const foundOrder = ({ id, external_id, service, status }: Order): Finding => ({
   href: path.order(id),
   title: external_id ?? shortText(id),
   what: `${say('order')}, ${named('service', service)}, ${named('state', status)}`,
 })
 
-export async function find(text: string): Promise<readonly Found[]> {
+export async function find(text: string): Promise<readonly Finding[]> {
   if (!may('read')) return []
   if (ID.test(text.toLowerCase())) return byId(text.toLowerCase())
   if (ADDRESS.test(text)) {
@@ -42,7 +42,7 @@ export async function find(text: string): Promise<readonly Found[]> {
   return []
 }
 
-async function byId(id: string): Promise<readonly Found[]> {
+async function byId(id: string): Promise<readonly Finding[]> {
   const { transaction } = await ask('/v1/transaction/timeline', { id })
   return [foundOrder(transaction)]
 }

@@ -1,4 +1,4 @@
-// One order: where it is and why, step by step; what was delegated, what was charged, what was told,
+// One order: where it is and why, step by step; what was delegated, charged and told,
 // and the proof of it.
 
 import { useQuestion } from '../calls/question.ts'

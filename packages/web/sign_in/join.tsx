@@ -1,5 +1,5 @@
 // Where a link leads: it signs in at once, or it lets somebody in who then chooses how to sign in
-// from now on. The token stands behind the # so that no log has it, and is taken out of the address.
+// from now on. The token stands behind the # so that no log has it, and leaves the address.
 
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
